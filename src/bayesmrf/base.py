@@ -1,0 +1,119 @@
+"""The architecture on a page.
+
+Everything the package does comes down to
+
+.. math:: \\log p(X \\mid \\theta) = N (\\theta \\cdot \\bar s - \\log Z(\\theta)).
+
+A `Model` says what the statistics *s* are. An `Engine` answers three questions about a model at ``theta`` and no
+others: ``log_z``, ``moments`` (the expectation of *s*) and ``sample``. A `Kernel` is one transition of a Markov chain on the
+posterior. Kernels never see engines: `bayesmrf.likelihood.Likelihood` is the seam between them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from .graphs import Graph
+    from .models.pairwise import Pairwise
+
+LOG_Z, MOMENTS, SAMPLE = "log_z", "moments", "sample"
+
+
+class Kind(Enum):
+    """What an engine's answer is, compared with the truth."""
+
+    EXACT = "exact"
+    LOWER = "lower bound"
+    UPPER = "upper bound"
+    APPROXIMATE = "approximate"
+    RANDOM = "random"
+
+
+@dataclass(frozen=True)
+class Inference:
+    """What an engine found at one ``theta``.
+
+    Attributes
+    ----------
+    log_z : float or None
+        Log of the normaliser, None where the engine was not asked or does not answer it.
+    moments : (n_features,) array or None
+        Expectation of the statistics.
+    status : str
+        A sentence a user can act on; empty when all is well.
+    stats : dict
+        Numbers about the work done (iterations, width, ...).
+    state : NamedTuple of arrays or None
+        What the next call may start from (persistent chains); None for engines without memory.
+    """
+
+    log_z: float | None = None
+    moments: np.ndarray | None = None
+    status: str = ""
+    stats: dict[str, float] = field(default_factory=dict)
+    state: Any = None
+
+
+class Model(Protocol):
+    """An exponential family of binary pairwise fields: which statistics, and how they map to arrays.
+
+    ``pairwise(theta)`` gives the compiled form over x in {-1, +1}; ``statistics(states)`` the mean statistics of data
+    in {0, 1}; ``moments(pair, node)`` turns E[x_u x_v] and E[x_u] into the moments of the model's own statistics.
+    """
+
+    @property
+    def graph(self) -> Graph: ...  # noqa: D102
+    @property
+    def n_features(self) -> int: ...  # noqa: D102
+    @property
+    def feature_names(self) -> list[str]: ...  # noqa: D102
+    def statistics(self, states: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray: ...  # noqa: D102
+    def pairwise(self, theta: np.ndarray) -> Pairwise: ...  # noqa: D102
+    def moments(self, pair: np.ndarray, node: np.ndarray) -> np.ndarray: ...  # noqa: D102
+
+
+class Engine(Protocol):
+    """A small frozen dataclass that holds options only.
+
+    ``answers`` is a subset of {"log_z", "moments", "sample"}. ``prepare(model)`` does the work that depends on the graph
+    alone (an elimination order) once; its result, the plan, is handed back in every call and never changes. ``start`` makes the
+    memory of an engine that has one (persistent chains) and None otherwise.
+    """
+
+    @property
+    def name(self) -> str: ...  # noqa: D102
+    @property
+    def answers(self) -> frozenset[str]: ...  # noqa: D102
+    @property
+    def kind(self) -> Kind: ...  # noqa: D102
+    def prepare(self, model: Model) -> Any: ...  # noqa: D102
+    def start(self, model: Model, rng: np.random.Generator) -> Any: ...  # noqa: D102
+    def infer(self, model: Model, theta: np.ndarray, plan: Any, want: str = MOMENTS, state: Any = None) -> Inference:
+        """Answer ``want`` ("log_z" or "moments"; an engine may fill both when they come together)."""
+        ...
+
+    def sample(
+        self, model: Model, theta: np.ndarray, plan: Any, n_samples: int, rng: np.random.Generator
+    ) -> np.ndarray:
+        """Draw ``(n_samples, n_nodes)`` int8 states in {0, 1} from p(x | theta)."""
+        ...
+
+
+class Kernel(Protocol):
+    """One Markov chain on the posterior, as two functions over NamedTuples of arrays.
+
+    ``State`` is what the next step needs (and what a checkpoint holds), ``Info`` what the reader needs. ``dims`` names the
+    dimensions of every field of Info, e.g. ``{"groups": ("edge",), "n_groups": ()}``.
+    """
+
+    @property
+    def name(self) -> str: ...  # noqa: D102
+    @property
+    def dims(self) -> dict[str, tuple[str, ...]]: ...  # noqa: D102
+    def init(self, rng: np.random.Generator) -> NamedTuple: ...  # noqa: D102
+    def step(self, rng: np.random.Generator, state: Any) -> tuple[NamedTuple, NamedTuple]: ...  # noqa: D102

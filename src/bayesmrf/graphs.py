@@ -1,0 +1,191 @@
+"""Undirected graphs: construction, checking, and the arrays compiled code walks over."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from .errors import GraphError
+
+
+@dataclass(frozen=True, eq=False)
+class Graph:
+    """A simple undirected graph with nodes 0..n_nodes-1 and edges in a fixed order.
+
+    Parameters
+    ----------
+    n_nodes : int
+        Number of nodes d.
+    edges : (n_edges, 2) int array
+        Ends of each edge. The order of edges is the order of every per-edge array in the package.
+    names : sequence of str, optional
+        Node names; "0", "1", ... when absent.
+
+    Raises
+    ------
+    GraphError
+        For self-loops, duplicate edges, or ends out of range; the message names the first offending row.
+    """
+
+    n_nodes: int
+    edges: np.ndarray
+    names: tuple[str, ...] = field(default=())
+
+    def __post_init__(self) -> None:
+        edges = np.asarray(self.edges)
+        if edges.size == 0:
+            edges = edges.reshape(0, 2)
+        if edges.ndim != 2 or edges.shape[1] != 2 or not (edges.size == 0 or np.issubdtype(edges.dtype, np.integer)):
+            raise GraphError(f"graph: edges must be an (n_edges, 2) array of integers, got {edges.dtype} of shape "
+                             f"{edges.shape}; give one row (u, v) for each edge")  # fmt: skip
+        bad = np.flatnonzero((edges < 0).any(axis=1) | (edges >= self.n_nodes).any(axis=1))
+        if bad.size:
+            u, v = edges[bad[0]]
+            raise GraphError(f"graph: edge {bad[0]} = ({u}, {v}) is out of range for {self.n_nodes} nodes; "
+                             f"node numbers run from 0 to {self.n_nodes - 1}")  # fmt: skip
+        names = tuple(str(s) for s in self.names) or tuple(str(i) for i in range(self.n_nodes))
+        if len(names) != self.n_nodes:
+            raise GraphError(f"graph: {len(names)} node names for {self.n_nodes} nodes; give one name for each node")
+        if len(set(names)) != len(names):
+            twice = next(s for i, s in enumerate(names) if s in names[:i])
+            raise GraphError(f"graph: node name {twice!r} occurs twice; give each node a name of its own")
+        object.__setattr__(self, "names", names)
+        loops = np.flatnonzero(edges[:, 0] == edges[:, 1])
+        if loops.size:
+            raise GraphError(f"graph: edge {loops[0]} joins {names[edges[loops[0], 0]]!r} to itself; remove self-loops")
+        key = edges.min(axis=1) * np.int64(self.n_nodes) + edges.max(axis=1)
+        _, first = np.unique(key, return_index=True)
+        if first.size < len(edges):
+            again = int(np.setdiff1d(np.arange(len(edges)), first)[0])
+            u, v = edges[again]
+            raise GraphError(f"graph: edge {again} ({names[u]!r}, {names[v]!r}) is a duplicate; list each pair once")
+        object.__setattr__(self, "edges", np.ascontiguousarray(edges, dtype=np.int32))
+
+    @property
+    def n_edges(self) -> int:
+        """Number of edges r."""
+        return len(self.edges)
+
+    @property
+    def edge_names(self) -> list[str]:
+        """``u-v`` for each edge."""
+        return [f"{self.names[u]}-{self.names[v]}" for u, v in self.edges]
+
+    @cached_property
+    def adjacency(self) -> Adjacency:
+        """Compressed sparse rows: neighbours of each node and the edge that leads there."""
+        return Adjacency.of(self.n_nodes, self.edges)
+
+    @cached_property
+    def is_forest(self) -> bool:
+        """Whether the graph has no cycle."""
+        from scipy.sparse import coo_array
+        from scipy.sparse.csgraph import connected_components
+
+        n, u, v = self.n_nodes, self.edges[:, 0], self.edges[:, 1]
+        n_components = connected_components(coo_array((np.ones(len(u)), (u, v)), shape=(n, n)), directed=False)[0]
+        return self.n_edges == n - n_components
+
+    def to_networkx(self) -> Any:
+        """The same graph for networkx, nodes by name, edges with their number as ``index``."""
+        import networkx as nx
+
+        g = nx.Graph()
+        g.add_nodes_from(self.names)
+        g.add_edges_from((self.names[u], self.names[v], {"index": i}) for i, (u, v) in enumerate(self.edges))
+        return g
+
+
+@dataclass(frozen=True)
+class Adjacency:
+    """Neighbours of node i are ``neighbours[starts[i]:starts[i + 1]]``, reached by edges ``edge_of[...]``."""
+
+    starts: np.ndarray
+    neighbours: np.ndarray
+    edge_of: np.ndarray
+
+    @classmethod
+    def of(cls, n_nodes: int, edges: np.ndarray) -> Adjacency:
+        """Build from an edge list in O(n_edges log n_edges)."""
+        ends = np.concatenate([edges[:, 0], edges[:, 1]])
+        others = np.concatenate([edges[:, 1], edges[:, 0]])
+        order = np.argsort(ends, kind="stable")
+        starts = np.zeros(n_nodes + 1, dtype=np.int64)
+        np.cumsum(np.bincount(ends, minlength=n_nodes), out=starts[1:])
+        edge_of = np.tile(np.arange(len(edges), dtype=np.int32), 2)
+        return cls(starts, others[order].astype(np.int32), edge_of[order])
+
+
+def grid(n_rows: int, n_columns: int) -> Graph:
+    """Rectangular lattice, nodes numbered row by row."""
+    node = np.arange(n_rows * n_columns).reshape(n_rows, n_columns)
+    across = np.stack([node[:, :-1].ravel(), node[:, 1:].ravel()], axis=1)
+    down = np.stack([node[:-1].ravel(), node[1:].ravel()], axis=1)
+    return Graph(n_rows * n_columns, np.concatenate([across, down]))
+
+
+def complete(n_nodes: int, names: Sequence[str] = ()) -> Graph:
+    """All pairs, in lexicographic order."""
+    return Graph(n_nodes, np.stack(np.triu_indices(n_nodes, 1), axis=1), tuple(names))
+
+
+def binary_tree(height: int) -> Graph:
+    """Perfect binary tree with 2^(height + 1) - 1 nodes; the root is 0, the parent of i is (i - 1) // 2."""
+    child = np.arange(1, 2 ** (height + 1) - 1)
+    return Graph(2 ** (height + 1) - 1, np.stack([(child - 1) // 2, child], axis=1))
+
+
+def path(n_nodes: int) -> Graph:
+    """Chain 0 - 1 - ... - (n_nodes - 1)."""
+    return Graph(n_nodes, np.stack([np.arange(n_nodes - 1), np.arange(1, n_nodes)], axis=1))
+
+
+def cycle(n_nodes: int) -> Graph:
+    """Loop through all nodes."""
+    return Graph(n_nodes, np.stack([np.arange(n_nodes), np.roll(np.arange(n_nodes), -1)], axis=1))
+
+
+def from_edges(edges: Any, names: Sequence[str]) -> Graph:
+    """Graph on the nodes ``names`` from a networkx graph, a table, or pairs of node names or numbers.
+
+    Pairs of integers are node numbers, unless the names themselves are these integers; anything else is looked up among ``names``.
+
+    Raises
+    ------
+    GraphError
+        If an end is not among ``names`` (the message lists the missing ones), or the pairs are malformed.
+    """
+    if isinstance(edges, Graph):
+        if edges.n_nodes != len(names):
+            raise GraphError(f"graph: it has {edges.n_nodes} nodes but the data have {len(names)} columns; "
+                             "give a graph on the columns of the data")  # fmt: skip
+        default = tuple(str(i) for i in range(edges.n_nodes))
+        if edges.names in (default, tuple(names)):
+            return Graph(edges.n_nodes, edges.edges, tuple(names))
+        edges = [(edges.names[u], edges.names[v]) for u, v in edges.edges]
+    if hasattr(edges, "nodes") and callable(getattr(edges, "edges", None)):
+        edges = list(edges.edges())
+    elif hasattr(edges, "iloc"):
+        if edges.shape[1] < 2:
+            raise GraphError(f"graph: the edge table has {edges.shape[1]} column(s); two are wanted, the ends of each edge")
+        edges = list(edges.iloc[:, :2].itertuples(index=False, name=None))
+    pairs = [tuple(e) for e in (edges.tolist() if isinstance(edges, np.ndarray) else edges)]
+    wrong = next((i for i, e in enumerate(pairs) if len(e) != 2), None)
+    if wrong is not None:
+        raise GraphError(f"graph: row {wrong} has {len(pairs[wrong])} entries; an edge is a pair (u, v)")
+    number = {name: i for i, name in enumerate(names)}
+    ends = [end for pair in pairs for end in pair]
+    numeric = all(isinstance(end, int | np.integer) and not isinstance(end, bool) for end in ends)
+    if numeric and not all(str(end) in number for end in ends):
+        return Graph(len(names), np.array(pairs, dtype=np.int64).reshape(-1, 2), tuple(names))
+    missing = sorted({str(end) for end in ends} - number.keys())
+    if missing:
+        some = ", ".join(repr(m) for m in missing[:5]) + (", ..." if len(missing) > 5 else "")
+        raise GraphError(f"graph: {len(missing)} node(s) are not columns of the data: {some}; "
+                         f"the columns are {', '.join(map(repr, list(names)[:5]))}{', ...' if len(names) > 5 else ''}")  # fmt: skip
+    index = np.array([[number[str(a)], number[str(b)]] for a, b in pairs], dtype=np.int64).reshape(-1, 2)
+    return Graph(len(names), index, tuple(names))

@@ -1,0 +1,1 @@
+"""Engines: log Z, moments and samples at one theta."""

@@ -1,0 +1,1 @@
+"""Point estimates of theta, and of the graph."""

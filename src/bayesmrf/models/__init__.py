@@ -1,0 +1,1 @@
+"""What p(x | theta) is."""

@@ -1,0 +1,45 @@
+"""The one form that compiled code knows: a pairwise field over x in {-1, +1}."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..graphs import Graph
+
+
+class Pairwise(NamedTuple):
+    """log p~(x) = offset + sum_e coupling_e x_u x_v + sum_i field_i x_i, x in {-1, +1}.
+
+    ``starts``, ``neighbours`` and ``edge_of`` are the compressed rows of the graph (see `bayesmrf.graphs.Adjacency`).
+    """
+
+    edges: np.ndarray  # (n_edges, 2) int32
+    starts: np.ndarray  # (n_nodes + 1,) int64
+    neighbours: np.ndarray  # (2 n_edges,) int32
+    edge_of: np.ndarray  # (2 n_edges,) int32
+    coupling: np.ndarray  # (n_edges,) float64
+    field: np.ndarray  # (n_nodes,) float64
+    offset: float
+
+
+def pairwise(graph: Graph, coupling: np.ndarray, field: np.ndarray, offset: float) -> Pairwise:
+    """Collect a graph's arrays and parameters."""
+    a = graph.adjacency
+    return Pairwise(
+        graph.edges,
+        a.starts,
+        a.neighbours,
+        a.edge_of,
+        np.ascontiguousarray(coupling, dtype=np.float64),
+        np.ascontiguousarray(field, dtype=np.float64),
+        float(offset),
+    )
+
+
+def log_potential(model: Pairwise, states: np.ndarray) -> np.ndarray:
+    """Unnormalised log probability of each row of ``states`` (n_samples, n_nodes) in {0, 1}."""
+    x = 2.0 * states - 1.0
+    u, v = model.edges[:, 0], model.edges[:, 1]
+    return model.offset + (x[:, u] * x[:, v]) @ model.coupling + x @ model.field

@@ -1,0 +1,1 @@
+"""Drawing states x given theta."""
