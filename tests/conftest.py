@@ -1,0 +1,35 @@
+"""Fixtures: a fresh seed in every run (printed, and settable), and the folder of real data."""
+
+import os
+import secrets
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+SEED = int(os.environ.get("BAYESMRF_TEST_SEED") or secrets.randbits(32))
+
+
+def pytest_configure(config):
+    # Workers of one run share the seed; it is printed so that a failure can be repeated.
+    os.environ["BAYESMRF_TEST_SEED"] = str(SEED)
+
+
+def pytest_report_header(config):
+    return f"BAYESMRF_TEST_SEED={SEED}"
+
+
+@pytest.fixture
+def rng(request):
+    """A generator that differs between tests and between runs."""
+    name = [ord(c) for c in request.node.nodeid]
+    return np.random.default_rng([SEED, *name])
+
+
+@pytest.fixture(scope="session")
+def data_folder():
+    """Folder with the real data sets (environment variable BAYESMRF_DATA); skips where it is not set."""
+    folder = os.environ.get("BAYESMRF_DATA")
+    if not folder:
+        pytest.skip("BAYESMRF_DATA is not set: the real data sets are not here")
+    return Path(folder)
