@@ -1,0 +1,67 @@
+"""Prior distributions, as small frozen records of their constants."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .errors import OptionError
+
+
+def _positive(name: str, value: Any) -> None:
+    if not (isinstance(value, int | float | np.number) and np.isfinite(value) and value > 0):
+        raise OptionError(f"{name}: {value!r} came, a finite number > 0 is wanted")
+
+
+@dataclass(frozen=True)
+class Beta:
+    """Beta(a, b) on (0, 1); Beta(1, 1) is uniform."""
+
+    a: float = 1.0
+    b: float = 1.0
+
+    def __post_init__(self) -> None:
+        _positive("base: a of Beta(a, b)", self.a)
+        _positive("base: b of Beta(a, b)", self.b)
+
+
+@dataclass(frozen=True)
+class Gamma:
+    """Gamma with density proportional to x^(shape - 1) exp(-rate x)."""
+
+    shape: float = 1.0
+    rate: float = 1.0
+
+    def __post_init__(self) -> None:
+        _positive("shape of Gamma(shape, rate)", self.shape)
+        _positive("rate of Gamma(shape, rate)", self.rate)
+
+
+@dataclass(frozen=True)
+class DirichletProcess:
+    """Prior of the edge parameters: theta_c ~ G, G ~ DP(alpha, base) (Liu and Page 2013, eq. 3).
+
+    Parameters
+    ----------
+    alpha : float or Gamma
+        Concentration; fixed, or with a Gamma prior of its own.
+    base : Beta
+        Base distribution G0 of an agreement in (0, 1).
+    """
+
+    alpha: float | Gamma = 1.0
+    base: Beta = Beta()
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.alpha, Gamma):
+            _positive("alpha", self.alpha)
+
+    @property
+    def alpha_start(self) -> float:
+        """The fixed concentration, or its prior mean."""
+        return self.alpha.shape / self.alpha.rate if isinstance(self.alpha, Gamma) else float(self.alpha)
+
+
+FIELD_SCALE = 10.0  # standard deviation of the normal prior of a node field h_u
