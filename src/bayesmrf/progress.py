@@ -1,0 +1,99 @@
+"""Progress bars on standard error: one line a chain for sampling, one line for other long work.
+
+Nothing is shown when standard error is not a terminal. Bars cost the chains no time: the bar's own thread reads how far
+they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+T = TypeVar("T")
+
+SHOWN = ("n_groups",)  # fields of Info worth a place on a chain's line
+
+
+class Watched(Protocol):
+    """What a bar reads of running chains: the steps done and the last Info of each."""
+
+    steps: list[int]
+    latest: list[Any]
+
+
+def chain_bars(watched: Watched, chains: Sequence[int], n_warmup: int, n_steps: int, thin: int, progress: bool) -> Any:
+    """Context in which each of ``chains`` has a line with draws per second, the time left and `SHOWN` fields."""
+    console = _console() if progress else None
+    return nullcontext() if console is None else _chain_bars(console, watched, chains, n_warmup, n_steps, thin)
+
+
+def track(items: Iterable[T], description: str, total: int | None = None, progress: bool = True) -> Iterator[T]:
+    """Iterate over ``items`` with one line of progress.
+
+    Parameters
+    ----------
+    items : iterable
+        What to go through.
+    description : str
+        Stands before the bar.
+    total : int, optional
+        Number of items where ``items`` has no length.
+    progress : bool
+        False shows nothing.
+    """
+    console = _console() if progress else None
+    if console is None:
+        yield from items
+        return
+    from rich.progress import Progress, TimeElapsedColumn
+
+    with Progress(*Progress.get_default_columns(), TimeElapsedColumn(), console=console) as bar:
+        yield from bar.track(items, total=total, description=description)
+
+
+def _console() -> Any:
+    """Rich's console on standard error, None if nobody watches (FORCE_COLOR counts as somebody, as rich has it)."""
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    return console if console.is_terminal or console.is_jupyter else None
+
+
+def _chain_bars(
+    console: Any, watched: Watched, chains: Sequence[int], n_warmup: int, n_steps: int, thin: int
+) -> AbstractContextManager[Progress]:
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    class ChainBars(Progress):
+        """Lines that ask the chains, each time they are drawn, how far they are."""
+
+        def get_renderables(self) -> Iterable[Any]:
+            for task in self.tasks:
+                chain = task.fields["chain"]
+                done, info = watched.steps[chain], watched.latest[chain]
+                shown = {name: value for name in SHOWN if (value := getattr(info, name, None)) is not None}
+                self.update(
+                    task.id,
+                    completed=done,
+                    phase="warm-up" if done < n_warmup else "draws",
+                    speed=f"{(task.speed or 0) / (1 if done < n_warmup else thin):.3g}/s",
+                    extra=" ".join(f"{name}={value:g}" for name, value in shown.items()),
+                )
+            yield from super().get_renderables()
+
+    bars = ChainBars(
+        TextColumn("chain {task.fields[chain]} {task.fields[phase]}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[speed]}"),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[extra]}"),
+        console=console,
+    )
+    for chain in chains:
+        bars.add_task("", total=n_steps, completed=watched.steps[chain], chain=chain, phase="", speed="", extra="")
+    return bars

@@ -1,0 +1,320 @@
+"""The only loop: chains, warm-up, thinning, workers, interruption, checkpoint."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any, NamedTuple
+
+import numpy as np
+from joblib import Parallel, cpu_count, delayed
+from joblib.parallel import get_active_backend
+
+from .base import Kernel
+from .errors import BayesMRFWarning, OptionError
+from .progress import chain_bars
+from .rng import as_seed_sequence, generator_from_array, generator_to_array
+
+
+@dataclass(frozen=True, eq=False)
+class Draws:
+    """What the chains drew.
+
+    Attributes
+    ----------
+    values : dict of str to (n_chains, n_draws, ...) array
+        One array for each field of the kernel's Info.
+    dims : dict of str to tuple of str
+        Names of the dimensions behind chain and draw.
+    kernel : str
+        The kernel's name.
+    n_warmup, thin : int
+        As asked.
+    chains : tuple of int
+        Which chains these are: all of them, unless the run was interrupted.
+    complete : bool
+        False when the run was interrupted or failed before all draws were made.
+    run_time : float
+        Seconds of wall time, those before a resumption included.
+    seed : dict
+        ``entropy``, ``spawn_key`` and ``spawned`` of the `numpy.random.SeedSequence` the chains descend from.
+    """
+
+    values: dict[str, np.ndarray]
+    dims: dict[str, tuple[str, ...]]
+    kernel: str
+    n_warmup: int
+    thin: int
+    chains: tuple[int, ...]
+    complete: bool
+    run_time: float
+    seed: dict[str, Any]
+
+    @property
+    def n_chains(self) -> int:
+        """Number of chains."""
+        return len(self.chains)
+
+    @property
+    def n_draws(self) -> int:
+        """Draws of each chain."""
+        return next(iter(self.values.values())).shape[1] if self.values else 0
+
+
+class Plan(NamedTuple):
+    """How many steps, and which of them are kept."""
+
+    n_draws: int
+    n_warmup: int
+    thin: int
+
+    @property
+    def n_steps(self) -> int:
+        """Steps of a whole chain."""
+        return self.n_warmup + self.n_draws * self.thin
+
+    def kept(self, steps: int) -> int:
+        """Draws that ``steps`` steps leave."""
+        return max(0, steps - self.n_warmup) // self.thin
+
+
+class Start(NamedTuple):
+    """Where a chain takes up: before its first step (``state`` None) or at a checkpoint."""
+
+    steps: int
+    state: Any
+    generator: np.ndarray
+
+
+class _Board:
+    """What the chains of one process share: their draws, how far each is, and the wish to stop.
+
+    Threads write their draws where the caller reads them, without a copy. A worker process has a board of its own.
+    """
+
+    def __init__(self, plan: Plan, n_chains: int) -> None:
+        self.plan, self.n_chains = plan, n_chains
+        self.values: dict[str, np.ndarray] = {}
+        self.steps = [0] * n_chains
+        self.latest: list[Any] = [None] * n_chains
+        self.stop = False
+        self.lock = threading.Lock()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _Board, (self.plan, self.n_chains)
+
+    def rows(self, name: str, chain: int, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+        """Room (n_draws, ...) for the draws of one field of one chain."""
+        with self.lock:
+            if name not in self.values:
+                self.values[name] = np.empty((self.n_chains, self.plan.n_draws, *shape), dtype)
+            return self.values[name][chain]
+
+
+class _Outcome(NamedTuple):
+    """What a chain hands back: its draws since the start, and the error that ended it."""
+
+    steps: int
+    first: int
+    values: dict[str, np.ndarray]
+    error: BaseException | None
+
+
+def sample(
+    kernel: Kernel,
+    *,
+    n_draws: int,
+    n_warmup: int = 0,
+    n_chains: int = 4,
+    thin: int = 1,
+    random_state: Any = None,
+    n_jobs: int | None = None,
+    progress: bool = True,
+    checkpoint: str | PathLike[str] | None = None,
+    overwrite: bool = False,
+    fingerprint: Mapping[str, Any] | None = None,
+) -> Draws:
+    """Run the chains of ``kernel`` and keep every ``thin``-th of the states after ``n_warmup`` steps.
+
+    Each chain has its own generator, spawned from one seed: the draws do not depend on ``n_jobs``.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        What makes one step.
+    n_draws, n_warmup, n_chains, thin : int
+        Draws kept of each chain, steps before the first of them, chains, and steps for one draw.
+    random_state : int, SeedSequence, Generator, RandomState or None
+        Where the chains' generators descend from.
+    n_jobs : int, optional
+        Chains at work at one time, by default as many as there are cores, in threads. Inside `joblib.parallel_config`
+        the backend named there is used; chains in other processes show no progress until they end.
+    progress : bool
+        False shows no bars. They are never shown when standard error is not a terminal.
+    checkpoint : path, optional
+        Folder (zarr) in which the run is kept as it goes, and from which it continues with the very same draws.
+    overwrite : bool
+        Start anew where ``checkpoint`` holds another run.
+    fingerprint : mapping, optional
+        Plain JSON values that name the data and the options, so that a checkpoint is continued with the same ones only.
+
+    Returns
+    -------
+    Draws
+        After an interruption (Ctrl-C) the largest full block of chains by draws, with a warning. A second Ctrl-C does
+        not wait for the steps under way and gives the draws up.
+
+    Raises
+    ------
+    OptionError
+        If a number is out of its range.
+    StoreError
+        If the checkpoint is of another run, is damaged, or cannot be written.
+    Exception
+        Whatever a step raises, with the draws so far in its attribute ``draws``.
+    KeyboardInterrupt
+        If interrupted before the first draw.
+    """
+    for name, value, least in [
+        ("n_draws", n_draws, 1),
+        ("n_warmup", n_warmup, 0),
+        ("n_chains", n_chains, 1),
+        ("thin", thin, 1),
+    ]:
+        if not isinstance(value, int | np.integer) or value < least:
+            raise OptionError(f"{name}: {value!r} came, a whole number >= {least} is wanted")
+    plan, board = (
+        Plan(int(n_draws), int(n_warmup), int(thin)),
+        _Board(Plan(int(n_draws), int(n_warmup), int(thin)), n_chains),
+    )
+    seeds = as_seed_sequence(random_state)
+    seed = {"entropy": seeds.entropy, "spawn_key": list(seeds.spawn_key), "spawned": seeds.n_children_spawned}
+    starts = [
+        Start(0, None, generator_to_array(np.random.Generator(np.random.PCG64(s)))) for s in seeds.spawn(n_chains)
+    ]
+    began = time.time()
+    board.steps = [s.steps for s in starts]
+    todo = [c for c in range(n_chains) if starts[c].steps < plan.n_steps]
+    if n_jobs is None:
+        _, n_jobs = get_active_backend()
+    jobs = min(n_chains, cpu_count()) if n_jobs is None else n_jobs
+    with _interruptible(board), chain_bars(board, todo, plan.n_warmup, plan.n_steps, plan.thin, progress):
+        outcomes = Parallel(n_jobs=jobs, prefer="threads", batch_size=1)(
+            delayed(_run_chain)(kernel, plan, chain, starts[chain], board) for chain in todo
+        )
+    for chain, outcome in zip(todo, outcomes, strict=True):
+        _collect(board, chain, outcome)
+    draws = _draws(kernel, plan, board, time.time() - began, seed)
+    for chain, outcome in zip(todo, outcomes, strict=True):
+        if outcome.error is not None and not isinstance(outcome.error, KeyboardInterrupt):
+            outcome.error.draws = draws
+            outcome.error.add_note(
+                f"Chain {chain} failed in step {outcome.steps + 1} of {plan.n_steps}; the attribute `draws` of this error "
+                f"holds {draws.n_draws} draws of {draws.n_chains} chain(s)."
+            )
+            raise outcome.error
+    if not draws.complete:
+        if draws.n_draws == 0:
+            raise KeyboardInterrupt("the run was stopped before the first draw")
+        warnings.warn(
+            f"the run was stopped: {draws.n_draws} of {n_draws} draws of {draws.n_chains} of {n_chains} chains are kept",
+            BayesMRFWarning,
+            stacklevel=2,
+        )
+    return draws
+
+
+def _run_chain(kernel: Kernel, plan: Plan, chain: int, start: Start, board: _Board) -> _Outcome:
+    """Run one chain to its end, to the wish to stop or to an error."""
+    rng, state, step = generator_from_array(start.generator), start.state, start.steps
+    n_steps, n_warmup, thin = plan.n_steps, plan.n_warmup, plan.thin
+    first, error = plan.kept(step), None
+    rows: list[np.ndarray] = []
+    steps, latest = board.steps, board.latest
+    try:
+        if state is None:
+            state = kernel.init(rng)
+        while step < n_steps and not board.stop:
+            state, info = kernel.step(rng, state)
+            step += 1
+            steps[chain], latest[chain] = step, info
+            kept, rest = divmod(step - n_warmup, thin)
+            if kept > 0 and rest == 0:
+                if not rows:
+                    rows = _rows(kernel, board, chain, info)
+                for row, value in zip(rows, info, strict=True):
+                    row[kept - 1] = value
+    except BaseException as e:
+        # A step that did not end may leave its State half changed: it is not looked at again.
+        board.stop, error = True, e
+    values = {name: board.values[name][chain, first : plan.kept(step)] for name in kernel.dims if rows}
+    return _Outcome(step, first, values, error)
+
+
+def _rows(kernel: Kernel, board: _Board, chain: int, info: Any) -> list[np.ndarray]:
+    """Room for the draws of a chain, in the order of the fields of Info."""
+    if set(info._fields) != set(kernel.dims):
+        raise TypeError(f"kernel {kernel.name}: dims names {sorted(kernel.dims)}, Info has {sorted(info._fields)}")
+    rows = []
+    for name, value in zip(info._fields, info, strict=True):
+        a = np.asarray(value)
+        if a.ndim != len(kernel.dims[name]) or a.dtype.kind not in "biuf":
+            raise TypeError(f"kernel {kernel.name}: Info.{name} is {a.dtype} {a.shape}, dims says {kernel.dims[name]}")
+        rows.append(board.rows(name, chain, a.shape, a.dtype))
+    return rows
+
+
+def _collect(board: _Board, chain: int, outcome: _Outcome) -> None:
+    """Bring a chain's draws to the caller's board, where those of a thread already are."""
+    board.steps[chain] = outcome.steps
+    for name, v in outcome.values.items():
+        target = board.rows(name, chain, v.shape[1:], v.dtype)[outcome.first : outcome.first + len(v)]
+        if not np.may_share_memory(target, v):
+            target[:] = v
+
+
+def _draws(kernel: Kernel, plan: Plan, board: _Board, run_time: float, seed: dict[str, Any]) -> Draws:
+    """Choose the largest full block of chains by draws; of interrupted chains, that leaves out those hardly begun."""
+    kept = np.array([plan.kept(s) for s in board.steps])
+    n = max(kept, key=lambda k: k * np.count_nonzero(kept >= k))
+    chains = np.flatnonzero(kept >= n) if n else np.arange(0)
+    whole = len(chains) == board.n_chains
+    values = {name: board.values[name][:, :n] if whole else board.values[name][chains, :n] for name in kernel.dims if n}
+    complete = bool((kept >= plan.n_draws).all())
+    return Draws(
+        values,
+        dict(kernel.dims),
+        kernel.name,
+        plan.n_warmup,
+        plan.thin,
+        tuple(map(int, chains)),
+        complete,
+        run_time,
+        seed,
+    )
+
+
+@contextmanager
+def _interruptible(board: _Board) -> Iterator[None]:
+    """Turn the first Ctrl-C into a wish to stop, which the chains see between steps; the second interrupts as usual."""
+
+    def ask(signum: int, frame: Any) -> None:
+        board.stop = True
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    ours = threading.current_thread() is threading.main_thread()
+    ours = ours and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if ours:
+        signal.signal(signal.SIGINT, ask)
+    try:
+        yield
+    finally:
+        if ours:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+        board.stop = True
