@@ -1,0 +1,144 @@
+"""Moments from Markov chains: persistent and brief.
+
+Both estimate E[s(x)] by the mean of the statistics over ``n_chains`` Gibbs chains after ``n_sweeps`` sweeps; they
+differ in where the chains start. Their moments are random and belong to no log Z, so no accept step can be built on
+them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..base import MOMENTS, Inference, Kind, Model
+from ..errors import OptionError
+from ..samplers.gibbs import Chains, check_positive, counts, from_states, start, sweep
+
+
+@dataclass(frozen=True)
+class Persistent:
+    """Chains that go on where the last call left them (Tieleman 2008).
+
+    While theta moves slowly, the chains stay close to p(x | theta); at a fixed theta their law tends to it.
+
+    Parameters
+    ----------
+    n_chains : int
+    n_sweeps : int
+        Sweeps of each chain in each call.
+    n_jobs : int
+        Threads; the moments do not depend on it.
+    """
+
+    n_chains: int = 1024
+    n_sweeps: int = 1
+    n_jobs: int = 1
+
+    name = "persistent"
+    answers = frozenset({MOMENTS})
+    kind = Kind.RANDOM
+
+    def __post_init__(self) -> None:
+        for option in ("n_chains", "n_sweeps", "n_jobs"):
+            check_positive(option, getattr(self, option))
+
+    def prepare(self, model: Model) -> None:
+        """Nothing depends on the graph alone."""
+
+    def start(self, model: Model, rng: np.random.Generator) -> Chains:
+        """Chains at uniform random states."""
+        return start(self.n_chains, model.graph.n_nodes, rng)
+
+    def infer(
+        self, model: Model, theta: np.ndarray, plan: None, want: str = MOMENTS, state: Chains | None = None
+    ) -> Inference:
+        """Moments after ``n_sweeps`` sweeps; ``state`` is advanced in place and handed back."""
+        chains = _check_call(self.name, want, state)
+        return _moments(model, theta, chains, self.n_chains, self.n_sweeps, self.n_jobs)
+
+    def sample(
+        self, model: Model, theta: np.ndarray, plan: None, n_samples: int, rng: np.random.Generator
+    ) -> np.ndarray:
+        """Refuse: this engine answers "moments" only."""
+        raise _no_samples(self.name)
+
+
+@dataclass(frozen=True, eq=False)
+class Brief:
+    """Chains that restart at the data in each call: contrastive divergence (Hinton 2002).
+
+    With few sweeps the moments are biased towards those of the data, which `Persistent` mends.
+
+    Parameters
+    ----------
+    states : (n_samples, n_nodes) array in {0, 1}
+        The data; chain c restarts at row ``c % n_samples``.
+    n_chains : int, optional
+        One chain for each row when absent.
+    n_sweeps, n_jobs : int
+        As in `Persistent`.
+    """
+
+    states: np.ndarray = field(repr=False)
+    n_chains: int | None = None
+    n_sweeps: int = 1
+    n_jobs: int = 1
+
+    name = "brief"
+    answers = frozenset({MOMENTS})
+    kind = Kind.RANDOM
+
+    def __post_init__(self) -> None:
+        for option in ("n_sweeps", "n_jobs"):
+            check_positive(option, getattr(self, option))
+        if self.n_chains is not None:
+            check_positive("n_chains", self.n_chains)
+
+    def prepare(self, model: Model) -> np.ndarray:
+        """The data as the chains hold them, (n_blocks, n_nodes, 64)."""
+        return from_states(self.states, self._n_chains, model.graph.n_nodes)
+
+    def start(self, model: Model, rng: np.random.Generator) -> Chains:
+        """Chains at the data; only their generators are remembered between calls."""
+        return start(self._n_chains, model.graph.n_nodes, rng, self.states)
+
+    def infer(
+        self, model: Model, theta: np.ndarray, plan: np.ndarray, want: str = MOMENTS, state: Chains | None = None
+    ) -> Inference:
+        """Moments ``n_sweeps`` sweeps away from the data; ``state`` is overwritten and handed back."""
+        chains = _check_call(self.name, want, state)
+        chains.states[...] = plan
+        return _moments(model, theta, chains, self._n_chains, self.n_sweeps, self.n_jobs)
+
+    def sample(
+        self, model: Model, theta: np.ndarray, plan: np.ndarray, n_samples: int, rng: np.random.Generator
+    ) -> np.ndarray:
+        """Refuse: this engine answers "moments" only."""
+        raise _no_samples(self.name)
+
+    @property
+    def _n_chains(self) -> int:
+        return len(self.states) if self.n_chains is None else self.n_chains
+
+
+def _moments(model: Model, theta: np.ndarray, chains: Chains, n_chains: int, n_sweeps: int, n_jobs: int) -> Inference:
+    compiled = model.pairwise(theta)
+    sweep(compiled, chains, n_sweeps, n_jobs)
+    agree, ones = counts(compiled, chains, n_chains)
+    moments = model.moments(2 / n_chains * agree - 1, 2 / n_chains * ones - 1)
+    return Inference(moments=moments, stats={"n_chains": n_chains, "n_sweeps": n_sweeps}, state=chains)
+
+
+def _check_call(name: str, want: str, state: Chains | None) -> Chains:
+    if want != MOMENTS:
+        raise OptionError(f"engine {name!r}: {want!r} was asked, only 'moments' are answered; take an engine that "
+                          f"answers {want!r}, such as 'elimination'")  # fmt: skip
+    if state is None:
+        raise OptionError(f"engine {name!r}: state=None came, chains are wanted; make them with start(model, rng)")
+    return state
+
+
+def _no_samples(name: str) -> OptionError:
+    return OptionError(f"engine {name!r}: 'sample' was asked, only 'moments' are answered; take 'gibbs', or an exact "
+                       "engine such as 'elimination'")  # fmt: skip

@@ -1,0 +1,309 @@
+r"""Single-site Gibbs sampling of many chains at once.
+
+A sweep visits the nodes in order and draws each from its law given its neighbours (Geman and Geman 1984),
+
+.. math:: p(x_i = +1 \mid x_{-i}) = \tfrac12 (1 + \tanh h_i), \qquad h_i = b_i + \sum_{j \sim i} w_{ij} x_j,
+
+for x in {-1, +1}. Chains are independent, so 64 of them sit side by side in memory (a *block*) and every operation is
+done for all of them at once. A node of a block is 64 bytes, one cache line: a chain costs one byte a node.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
+from operator import index
+from typing import NamedTuple
+
+import numpy as np
+from numba import float32, int32, uint64
+
+from ..base import MOMENTS, SAMPLE, Inference, Kind, Model
+from ..compiled import leaf
+from ..errors import DataError, OptionError
+from ..models.pairwise import Pairwise
+from ..rng import lane_generators, next_uint32
+
+LANES = 64  # the bits of a word in `counts`; eight-bit states beat float32 ones, and 128 lanes gain little over 64
+
+
+class Chains(NamedTuple):
+    """Independent chains on one graph; chain c is lane c % 64 of block c // 64."""
+
+    states: np.ndarray  # (n_blocks, n_nodes, 64) int8 in {-1, +1}
+    lanes: np.ndarray  # (n_blocks, 4, 64) uint32, one xoshiro128++ generator for each chain
+
+
+def check_positive(name: str, value: int) -> int:
+    """Return ``value`` if it is a whole number >= 1, else raise OptionError."""
+    try:
+        number = index(value)
+    except TypeError:
+        number = 0
+    if number < 1:
+        raise OptionError(f"{name}: {value!r} came, a whole number of at least 1 is wanted")
+    return number
+
+
+def start(n_chains: int, n_nodes: int, rng: np.random.Generator, states: np.ndarray | None = None) -> Chains:
+    """Start chains from uniform random states, or chain c from row ``c % len(states)`` of given ones.
+
+    Parameters
+    ----------
+    n_chains : int
+        Chains wanted. Blocks are filled up with extra chains, which run and are never counted.
+    n_nodes : int
+        Number of nodes.
+    rng : numpy.random.Generator
+        Seeds the lane generators (and draws the random states).
+    states : (n_samples, n_nodes) array in {0, 1}, optional
+        Where to start; uniform random states when absent.
+
+    Raises
+    ------
+    OptionError
+        If ``n_chains`` is not a positive whole number.
+    DataError
+        If ``states`` is empty, has not ``n_nodes`` columns, or values other than 0 and 1.
+    """
+    if states is not None:
+        x = from_states(states, n_chains, n_nodes)
+    else:
+        n_blocks = -(-check_positive("n_chains", n_chains) // LANES)
+        x = rng.integers(0, 2, size=(n_blocks, n_nodes, LANES), dtype=np.int8)
+        x <<= 1
+        x -= 1
+    return Chains(x, lane_generators(rng, len(x), LANES))
+
+
+def from_states(states: np.ndarray, n_chains: int, n_nodes: int) -> np.ndarray:
+    """Lay {0, 1} states out as `Chains` holds them; chain c gets row ``c % len(states)``."""
+    states = np.asarray(states)
+    if states.ndim != 2 or len(states) == 0 or states.shape[1] != n_nodes:
+        raise DataError(f"states: an array of shape {states.shape} came, (n_samples, {n_nodes}) with at least one row "
+                        "is wanted; give one column for each node of the graph")  # fmt: skip
+    bad = np.argwhere((states != 0) & (states != 1))
+    if len(bad):
+        row, column = bad[0]
+        raise DataError(f"states: {states[row, column]} came in row {row}, column {column}; code the states as 0 and 1")
+    n_blocks = -(-check_positive("n_chains", n_chains) // LANES)
+    x = np.empty((n_blocks, n_nodes, LANES), dtype=np.int8)
+    for b in range(n_blocks):
+        rows = np.arange(b * LANES, (b + 1) * LANES) % len(states)
+        x[b] = 2 * states[rows].astype(np.int8).T - 1
+    return x
+
+
+def to_states(chains: Chains, n_chains: int) -> np.ndarray:
+    """States of the first ``n_chains`` chains, (n_chains, n_nodes) int8 in {0, 1}."""
+    _check_room(chains, n_chains)
+    n_nodes = chains.states.shape[1]
+    up = (chains.states > 0).transpose(0, 2, 1).reshape(-1, n_nodes)
+    return np.ascontiguousarray(up[:n_chains]).view(np.int8)
+
+
+def sweep(model: Pairwise, chains: Chains, n_sweeps: int, n_jobs: int = 1) -> None:
+    """Advance all chains, in place, by ``n_sweeps`` systematic scans over the nodes.
+
+    Parameters
+    ----------
+    model : Pairwise
+        The field at one theta.
+    chains : Chains
+        Overwritten.
+    n_sweeps : int
+        Number of scans.
+    n_jobs : int
+        Threads. A chain has a generator of its own, so the states do not depend on ``n_jobs``.
+
+    Raises
+    ------
+    OptionError
+        If ``n_sweeps`` or ``n_jobs`` is not a positive whole number, or the chains run on another number of nodes.
+    """
+    check_positive("n_sweeps", n_sweeps)
+    n_jobs = min(check_positive("n_jobs", n_jobs), len(chains.states))
+    _check_nodes(model, chains)
+    if n_jobs == 1:
+        _sweep(model, chains.states, chains.lanes, n_sweeps)
+        return
+    bounds = np.linspace(0, len(chains.states), n_jobs + 1).astype(int)
+    parts = [(chains.states[a:b], chains.lanes[a:b]) for a, b in pairwise(bounds)]
+    futures = [_pool(n_jobs - 1).submit(_sweep, model, *part, n_sweeps) for part in parts[1:]]
+    _sweep(model, *parts[0], n_sweeps)
+    for future in futures:
+        future.result()
+
+
+def counts(model: Pairwise, chains: Chains, n_chains: int) -> tuple[np.ndarray, np.ndarray]:
+    """Count agreements and ups over the first ``n_chains`` chains.
+
+    Returns
+    -------
+    agree : (n_edges,) int64
+        Number of chains in which the two ends of an edge agree.
+    ones : (n_nodes,) int64
+        Number of chains in which a node is +1.
+    """
+    _check_room(chains, n_chains)
+    _check_nodes(model, chains)
+    agree = np.empty(len(model.edges), dtype=np.int64)
+    ones = np.empty(chains.states.shape[1], dtype=np.int64)
+    _count(model.edges, chains.states, n_chains, agree, ones)
+    return agree, ones
+
+
+@dataclass(frozen=True)
+class Gibbs:
+    """Engine that draws samples by Gibbs sweeps from uniform random states; one chain for each sample.
+
+    The samples are independent of each other; their law tends to p(x | theta) as ``n_sweeps`` grows, and is not it for
+    any finite number.
+
+    Parameters
+    ----------
+    n_sweeps : int
+        Sweeps of each chain.
+    n_jobs : int
+        Threads; the samples do not depend on it.
+    """
+
+    n_sweeps: int = 100
+    n_jobs: int = 1
+
+    name = "gibbs"
+    answers = frozenset({SAMPLE})
+    kind = Kind.APPROXIMATE
+
+    def __post_init__(self) -> None:
+        check_positive("n_sweeps", self.n_sweeps)
+        check_positive("n_jobs", self.n_jobs)
+
+    def prepare(self, model: Model) -> None:
+        """Nothing depends on the graph alone."""
+
+    def start(self, model: Model, rng: np.random.Generator) -> None:
+        """Each call of `sample` starts afresh: no memory."""
+
+    def infer(self, model: Model, theta: np.ndarray, plan: None, want: str = MOMENTS, state: None = None) -> Inference:
+        """Refuse: this engine answers "sample" only."""
+        raise OptionError(f"engine 'gibbs': {want!r} was asked, only 'sample' is answered; take an engine that answers "
+                          f"{want!r}, such as 'persistent' for moments or 'elimination' for log_z")  # fmt: skip
+
+    def sample(
+        self, model: Model, theta: np.ndarray, plan: None, n_samples: int, rng: np.random.Generator
+    ) -> np.ndarray:
+        """Draw ``(n_samples, n_nodes)`` int8 states in {0, 1}."""
+        chains = start(check_positive("n_samples", n_samples), model.graph.n_nodes, rng)
+        sweep(model.pairwise(theta), chains, self.n_sweeps, self.n_jobs)
+        return to_states(chains, n_samples)
+
+
+def _check_nodes(model: Pairwise, chains: Chains) -> None:
+    if len(model.field) != chains.states.shape[1]:
+        raise OptionError(f"chains: they run on {chains.states.shape[1]} nodes, the model has {len(model.field)}; "
+                          "start chains for this model")  # fmt: skip
+
+
+def _check_room(chains: Chains, n_chains: int) -> None:
+    room = len(chains.states) * LANES
+    if check_positive("n_chains", n_chains) > room:
+        raise OptionError(f"n_chains: {n_chains} came, but these chains are {room}; start as many as are wanted")
+
+
+@cache
+def _pool(n_threads: int) -> ThreadPoolExecutor:
+    """Threads kept between calls: to start them costs as much as a sweep of a 30 x 30 grid."""
+    return ThreadPoolExecutor(n_threads, thread_name_prefix="gibbs")
+
+
+_forget_pools: Callable[[], None] = _pool.cache_clear
+if hasattr(os, "register_at_fork"):  # a forked child has none of its parent's threads
+    os.register_at_fork(after_in_child=_forget_pools)
+
+# Numerator (odd powers) and denominator (even powers) of the minimax rational approximation of tanh on [-9, 9], beyond
+# which tanh is 1 to within 3e-8. The absolute error is 2e-8, or 4e-7 once evaluated in float32.
+BOUND = np.float32(9)
+P1, P3, P5, P7, P9 = np.array([0.999999906, 0.133731968, 3.48658085e-3, 2.04718146e-5, 1.3184204e-8], np.float32)
+Q2, Q4, Q6, Q8 = np.array([0.467064937, 0.0258419751, 3.27138373e-4, 7.70265487e-7], np.float32)
+ONE, HALF, STEP = np.float32(1), np.float32(0.5), np.float32(2.0**-23)
+UP, DOWN = np.int8(1), np.int8(-1)
+
+
+@leaf
+def tanh_ratio(h):
+    """Numerator and denominator (positive) of tanh(h), so that u < tanh(h) needs no division."""
+    h = min(max(h, -BOUND), BOUND)
+    y = h * h
+    return h * (P1 + y * (P3 + y * (P5 + y * (P7 + y * P9)))), ONE + y * (Q2 + y * (Q4 + y * (Q6 + y * Q8)))
+
+
+@leaf
+def symmetric_uniform(bits):
+    """Uniform on the odd multiples of 2^-24 in (-1, 1), of the upper 24 of 32 random bits."""
+    return (float32(int32(int32(bits) >> int32(8))) + HALF) * STEP
+
+
+@leaf
+def _sweep(model, states, lanes, n_sweeps):
+    n_blocks, n_nodes, n_lanes = states.shape
+    # Says that n_lanes is a multiple of 64 and no more: a constant 64 would be unrolled, and then not vectorised.
+    n_lanes = n_lanes >> 6 << 6
+    h = np.empty(n_lanes, np.float32)
+    for b in range(n_blocks):
+        x, generators = states[b], lanes[b]
+        for _ in range(n_sweeps):
+            for i in range(n_nodes):
+                field = float32(model.field[i])
+                for lane in range(n_lanes):
+                    h[lane] = field
+                for k in range(model.starts[i], model.starts[i + 1]):
+                    j, coupling = model.neighbours[k], float32(model.coupling[model.edge_of[k]])
+                    for lane in range(n_lanes):
+                        h[lane] += coupling * float32(x[j, lane])
+                for lane in range(n_lanes):
+                    p, q = tanh_ratio(h[lane])
+                    x[i, lane] = UP if symmetric_uniform(next_uint32(generators, lane)) * q < p else DOWN
+
+
+PAIRS, NIBBLES, BYTES = np.uint64(0x3333333333333333), np.uint64(0x0F0F0F0F0F0F0F0F), np.uint64(0x0101010101010101)
+ODD = np.uint64(0x5555555555555555)
+
+
+@leaf
+def popcount(word):
+    """Number of ones in a 64-bit word; LLVM knows this form and makes one instruction of it."""
+    word = word - ((word >> uint64(1)) & ODD)
+    word = (word & PAIRS) + ((word >> uint64(2)) & PAIRS)
+    word = (word + (word >> uint64(4))) & NIBBLES
+    return (word * BYTES) >> uint64(56)
+
+
+@leaf
+def _count(edges, states, n_chains, agree, ones):
+    n_blocks, n_nodes = (n_chains + 63) >> 6, states.shape[1]
+    # The 64 lanes of a block make one word, in which extra lanes are zero at both ends of an edge.
+    words = np.empty((n_nodes, n_blocks), np.uint64)
+    for b in range(n_blocks):
+        n_lanes = min(64, n_chains - 64 * b)
+        counted = ~uint64(0) >> uint64(64 - n_lanes)
+        for i in range(n_nodes):
+            word = uint64(0)
+            for lane in range(64):
+                word |= uint64(states[b, i, lane] > 0) << uint64(lane)
+            words[i, b] = word & counted
+    for e in range(len(edges)):
+        u, v = edges[e, 0], edges[e, 1]
+        differ = uint64(0)
+        for b in range(n_blocks):
+            differ += popcount(words[u, b] ^ words[v, b])
+        agree[e] = n_chains - int(differ)
+    for i in range(n_nodes):
+        up = uint64(0)
+        for b in range(n_blocks):
+            up += popcount(words[i, b])
+        ones[i] = up
