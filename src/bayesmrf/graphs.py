@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from heapq import heapify, heappop, heappush
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from .compiled import leaf
 from .errors import GraphError
 
 
@@ -189,3 +191,128 @@ def from_edges(edges: Any, names: Sequence[str]) -> Graph:
                          f"the columns are {', '.join(map(repr, list(names)[:5]))}{', ...' if len(names) > 5 else ''}")  # fmt: skip
     index = np.array([[number[str(a)], number[str(b)]] for a, b in pairs], dtype=np.int64).reshape(-1, 2)
     return Graph(len(names), index, tuple(names))
+
+
+class EliminationOrder(NamedTuple):
+    """An order in which nodes are eliminated, and what each is then joined to.
+
+    Step i eliminates ``order[i]``, whose neighbours of that moment, all eliminated later, are
+    ``bags[starts[i]:starts[i + 1]]``. An order that was broken off has ``len(order) < n_nodes``; its last step is the one that was too wide.
+    """
+
+    order: np.ndarray  # (n_steps,) int64
+    starts: np.ndarray  # (n_steps + 1,) int64
+    bags: np.ndarray  # (starts[-1],) int64
+
+    @property
+    def width(self) -> int:
+        """Most neighbours a node had when it was eliminated: an upper bound of the treewidth (1 for trees, 0 without edges)."""
+        return int(np.diff(self.starts).max(initial=0))
+
+    @property
+    def n_entries(self) -> float:
+        """Sum of 2^(neighbours) over the steps: the entries of all tables over binary nodes."""
+        return float(np.exp2(np.diff(self.starts)).sum())
+
+
+def min_fill(graph: Graph, max_entries: float = np.inf) -> EliminationOrder:
+    """Greedy elimination order: always the node that needs the fewest new edges between its neighbours.
+
+    (Rose 1972; Koller and Friedman 2009, section 9.4.3.) Ties go to the node with the smaller number. The counts of missing edges are kept up to
+    date edge by edge, so that trees take O(n log n) and narrow graphs little more.
+
+    Parameters
+    ----------
+    graph : Graph
+    max_entries : float
+        Break off at the first step at which ``EliminationOrder.n_entries`` exceeds this.
+    """
+    return EliminationOrder(*_min_fill(graph.n_nodes, graph.edges, float(max_entries)))
+
+
+@leaf
+def _connect(a, b, n_nodes, alive, degree, fill, head, link, other, pairs, touched):
+    """Add edge (a, b), and bring ``fill``, the number of missing edges between each node's neighbours, up to date."""
+    if degree[b] < degree[a]:
+        a, b = b, a
+    common, previous, p = 0, -1, head[a]
+    while p >= 0:
+        w = other[p]
+        if alive[w]:
+            if min(w, b) * n_nodes + max(w, b) in pairs:
+                common += 1
+                fill[w] -= 1
+                touched.append(w)
+            previous = p
+        elif previous < 0:
+            head[a] = link[p]
+        else:
+            link[previous] = link[p]
+        p = link[p]
+    for u, w in ((a, b), (b, a)):
+        fill[u] += degree[u] - common
+        degree[u] += 1
+        other.append(w)
+        link.append(head[u])
+        head[u] = len(link) - 1
+    pairs.add(min(a, b) * n_nodes + max(a, b))
+
+
+@leaf
+def _min_fill(n_nodes, edges, max_entries):
+    alive = np.ones(n_nodes, np.bool_)
+    degree = np.zeros(n_nodes, np.int64)
+    fill = np.zeros(n_nodes, np.int64)
+    # Neighbours are linked lists: entry p holds node other[p] and is followed by link[p]; eliminated nodes are unlinked when met.
+    head = np.full(n_nodes, -1, np.int64)
+    link = [np.int64(0) for _ in range(0)]
+    other = [np.int64(0) for _ in range(0)]
+    touched = [np.int64(0) for _ in range(0)]
+    pairs = {np.int64(-1)}
+    for e in range(len(edges)):
+        a, b = np.int64(edges[e, 0]), np.int64(edges[e, 1])
+        _connect(a, b, n_nodes, alive, degree, fill, head, link, other, pairs, touched)
+    touched.clear()
+    # Entries of the heap whose count is no longer the node's are stale and skipped.
+    heap = [(fill[v], v) for v in range(n_nodes)]
+    heapify(heap)
+    pushed = np.full(n_nodes, -1, np.int64)
+    order = np.empty(n_nodes, np.int64)
+    starts = np.zeros(n_nodes + 1, np.int64)
+    bags = [np.int64(0) for _ in range(0)]
+    n_entries = 0.0
+    step = 0
+    while step < n_nodes:
+        missing, v = heappop(heap)
+        if not alive[v] or missing != fill[v]:
+            continue
+        p = head[v]
+        while p >= 0:
+            if alive[other[p]]:
+                bags.append(other[p])
+            p = link[p]
+        start, k = starts[step], degree[v]
+        order[step] = v
+        step += 1
+        starts[step] = start + k
+        n_entries += 2.0**k
+        if n_entries > max_entries:
+            break
+        for i in range(start, start + k):
+            for j in range(i + 1, start + k):
+                a, b = bags[i], bags[j]
+                if min(a, b) * n_nodes + max(a, b) not in pairs:
+                    _connect(a, b, n_nodes, alive, degree, fill, head, link, other, pairs, touched)
+        # The neighbours of v are a clique by now: what u loses is the missing edges between v and u's other neighbours.
+        alive[v] = False
+        for i in range(start, start + k):
+            u = bags[i]
+            fill[u] -= degree[u] - k
+            degree[u] -= 1
+            touched.append(u)
+        for u in touched:
+            if pushed[u] != step and alive[u]:
+                pushed[u] = step
+                heappush(heap, (fill[u], u))
+        touched.clear()
+    return order[:step], starts[: step + 1], np.array(bags)
