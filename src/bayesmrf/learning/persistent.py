@@ -95,7 +95,7 @@ class PersistentMLE:
                 scale[np.diag_indices_from(scale)] += 1e-3 * (1e-3 + np.diag(scale))
                 step = np.linalg.solve(scale, target - mean) / (1 + late)
             else:
-                agree, ones = gibbs.counts(form, state.chains, self.n_chains, self.n_jobs)
+                agree, ones = gibbs.counts(form, state.chains, self.n_chains)
                 pair, node = 2 * agree / self.n_chains - 1, 2 * ones / self.n_chains - 1
                 moments = self.model.moments(pair, node)
                 mean = tie(moments)

@@ -101,9 +101,11 @@ def from_states(states: np.ndarray, n_chains: int, n_nodes: int) -> np.ndarray:
 def to_states(chains: Chains, n_chains: int) -> np.ndarray:
     """States of the first ``n_chains`` chains, (n_chains, n_nodes) int8 in {0, 1}."""
     _check_room(chains, n_chains)
-    n_nodes = chains.states.shape[1]
-    up = (chains.states > 0).transpose(0, 2, 1).reshape(-1, n_nodes)
-    return np.ascontiguousarray(up[:n_chains]).view(np.int8)
+    states = np.empty((n_chains, chains.states.shape[1]), dtype=np.int8)
+    for b in range(-(-n_chains // LANES)):
+        rows = states[b * LANES : (b + 1) * LANES]
+        rows[...] = chains.states[b].T[: len(rows)] > 0
+    return states
 
 
 def sweep(model: Pairwise, chains: Chains, n_sweeps: int, n_jobs: int = 1) -> None:

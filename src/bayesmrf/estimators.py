@@ -1,0 +1,410 @@
+"""The scikit-learn face of the package."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, DensityMixin
+from sklearn.utils.validation import check_is_fitted
+
+from . import graphs, metrics, partitions, results, run
+from .base import LOG_Z, Engine, Kernel
+from .errors import OptionError
+from .graphs import Graph
+from .inference.auto import choose
+from .inference.elimination import Elimination
+from .learning.maximum_likelihood import bound, maximum_likelihood
+from .learning.persistent import PersistentMLE
+from .learning.sparse import learn_graph
+from .likelihood import Likelihood
+from .models.agreement import Agreement
+from .posterior.grouped_auxiliary_variable import GroupedAuxiliaryVariable
+from .posterior.grouped_exact import GroupedExact
+from .posterior.grouped_stripped_beta import GroupedStrippedBeta
+from .posterior.grouped_tree import GroupedTree
+from .priors import Beta, DirichletProcess, Gamma
+from .rng import as_seed_sequence
+from .samplers.gibbs import Gibbs
+from .states import States, check_states
+
+METHODS = ("tree", "exact", "auxiliary-variable", "stripped-beta")
+_SWEEPS = 500  # Gibbs sweeps behind each state of `sample` where no exact sampler reaches
+
+
+class _AgreementMRF(DensityMixin, BaseEstimator):
+    """What the estimators of the agreement model share: reading data and graph, and using a fitted theta."""
+
+    graph: Any
+    fields: bool
+    random_state: Any
+
+    def _read(self, X: Any, sample_weight: Any, progress: bool = False) -> tuple[States, Agreement]:
+        states = check_states(X, sample_weight)
+        self.n_features_in_ = len(states.names)
+        if hasattr(X, "columns") and all(isinstance(c, str) for c in X.columns):
+            self.feature_names_in_ = np.array(states.names, dtype=object)
+        self.graph_ = _graph(self.graph, states, progress)
+        self.edges_ = self.graph_.edges
+        self._names, self._coding = states.names, states
+        return states, Agreement(self.graph_, bool(self.fields))
+
+    def _exact_engine(self) -> Engine | None:
+        engine = choose(self.graph_)
+        return engine if LOG_Z in engine.answers else None
+
+    def score(self, X: Any, y: None = None, sample_weight: Any = None) -> float:
+        """Mean log likelihood of an observation, in nats, at ``theta_``.
+
+        Exact where elimination on the graph is cheap; elsewhere the log pseudo-likelihood (Besag 1975) takes its place.
+
+        Parameters
+        ----------
+        X : (n_samples, n_nodes) array or DataFrame
+        y : None
+            Ignored.
+        sample_weight : (n_samples,) array, optional
+            Counts of rows.
+        """
+        check_is_fitted(self)
+        states = check_states(X, sample_weight, self._names)
+        model, engine = Agreement(self.graph_, bool(self.fields)), self._exact_engine()
+        if engine is None:
+            total = metrics.log_pseudo_likelihood(model, self.theta_, states.values, states.weights)
+        else:
+            total = metrics.log_likelihood(model, self.theta_, states.values, engine, states.weights)
+        return float(total / states.n_samples)
+
+    def sample(self, n_samples: int = 1, random_state: Any = None) -> np.ndarray:
+        """Draw states at ``theta_``, in the coding of the data fitted: exact where elimination is cheap, else by Gibbs sweeps.
+
+        Parameters
+        ----------
+        n_samples : int
+        random_state : int, Generator, RandomState or None
+            None draws from the estimator's own ``random_state``.
+        """
+        check_is_fitted(self)
+        if not isinstance(n_samples, int | np.integer) or n_samples < 1:
+            raise OptionError(f"n_samples: {n_samples!r} came, a whole number >= 1 is wanted")
+        rng = np.random.default_rng(as_seed_sequence(self.random_state if random_state is None else random_state))
+        engine = self._exact_engine() or Gibbs(n_sweeps=_SWEEPS)
+        model = Agreement(self.graph_, bool(self.fields))
+        return self._coding.decode(engine.sample(model, self.theta_, engine.prepare(model), int(n_samples), rng))
+
+
+class MaximumLikelihoodMRF(_AgreementMRF):
+    """Maximum likelihood estimate of an agreement model: grouping-blind, or tied by known groups (the oracle).
+
+    Exact by elimination where it is cheap, S / n on forests, persistent contrastive divergence elsewhere.
+
+    Parameters
+    ----------
+    graph : edges, networkx graph, `Graph`, "complete" or "learn:K"
+        As in `GroupedMRF`.
+    groups : (n_edges,) int array, optional
+        Edges with the same label share one parameter.
+    fields : bool
+        Whether nodes have a field of their own.
+    random_state : int, Generator, RandomState or None
+
+    Attributes
+    ----------
+    agreement_ : (n_edges,) array
+    theta_ : (n_features,) array
+        Natural parameters: logit of the agreements, then fields.
+    method_ : {"closed form", "exact", "persistent"}
+    edges_, graph_
+        The graph used.
+    """
+
+    def __init__(self, graph: Any = "complete", groups: Any = None, fields: bool = False, random_state: Any = None):
+        self.graph = graph
+        self.groups = groups
+        self.fields = fields
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: None = None, sample_weight: Any = None) -> MaximumLikelihoodMRF:
+        """Fit to states; see `GroupedMRF.fit` for the arguments."""
+        states, model = self._read(X, sample_weight)
+        groups = None if self.groups is None else np.asarray(self.groups)
+        if groups is not None and groups.shape != (model.n_edges,):
+            raise OptionError(f"groups: shape {groups.shape} came, ({model.n_edges},) is wanted, one label for each edge")
+        rng = np.random.default_rng(as_seed_sequence(self.random_state))
+        s_bar = model.statistics(states.values, states.weights)
+        found = maximum_likelihood(model, s_bar, states.n_samples, choose(self.graph_), rng, groups)
+        self.theta_, self.method_ = found.theta, found.method
+        self.agreement_ = _expit(found.theta[: model.n_edges])
+        return self
+
+
+class GroupedMRF(_AgreementMRF):
+    """Posterior of the groups of edges that share a parameter (Liu and Page 2013).
+
+    The model: ``p(x) ~ prod_c a_c^[x_u = x_v] (1 - a_c)^[x_u != x_v]`` over the edges c = (u, v) of a graph, with
+    a_c ~ G, G ~ DP(alpha, Beta(a, b)). See `bayesmrf.models.agreement.Agreement`.
+
+    Parameters
+    ----------
+    graph : edges, DataFrame, networkx graph, `Graph`, "complete" or "learn:K"
+        Pairs of column names or numbers. "learn:K" learns K edges by L1-penalised neighbourhood selection.
+    method : {"tree", "exact", "auxiliary-variable", "stripped-beta"}
+        * tree: exact, for forests without fields.
+        * exact: exact, wherever elimination fits in memory.
+        * auxiliary-variable: Metropolis-Hastings with particles; exact with ``inner="exact", restart=False``.
+        * stripped-beta: approximate, for any graph, fast; over-estimates the number of groups.
+    alpha : float or (shape, rate) or `priors.Gamma`
+        Concentration of the Dirichlet process, fixed or with a Gamma prior.
+    base : (a, b)
+        Base distribution Beta(a, b) of an agreement.
+    fields : bool
+        Whether nodes have a field h_u of their own, N(0, 10^2): sampled, or (stripped-beta) at its tied maximum likelihood
+        estimate. Data in which yes is not as frequent as no need them.
+    n_draws, n_warmup, n_chains, thin : int
+    inner : {"gibbs", "exact"}
+        How auxiliary-variable draws its particles.
+    n_sweeps : int
+        Gibbs sweeps of each particle, with ``inner="gibbs"``.
+    n_proposals, n_walk : int
+    sigma_q : float
+    restart : bool
+        M, S, sigma_Q of auxiliary-variable, and whether its walk restarts at the tied estimate as published; see
+        `bayesmrf.posterior.grouped_auxiliary_variable`.
+    random_state : int, Generator, RandomState or None
+    n_jobs : int or None
+        Chains at work at one time; None for as many as there are cores. Draws do not depend on it.
+    progress : bool
+        Whether to show bars (never shown when not on a terminal).
+    checkpoint : path or None
+        Zarr folder in which the run is kept as it goes, and from which a run that was stopped continues.
+    overwrite : bool
+        Start anew where the checkpoint holds another run.
+
+    Attributes
+    ----------
+    agreement_ : (n_edges,) array
+        Posterior mean of each edge's agreement.
+    theta_ : (n_features,) array
+        Natural parameters used by `score` and `sample`: logit of ``agreement_``, and posterior mean fields.
+    groups_ : (n_edges,) int array
+        The partition that minimises the posterior expected variation of information.
+    n_groups_ : pandas.Series
+        Posterior probability of each number of groups.
+    mle_ : (n_edges,) array
+        Grouping-blind maximum likelihood agreements.
+    posterior_ : xarray.DataTree
+        Draws in ArviZ's form.
+    edges_ : (n_edges, 2) int array
+    graph_ : Graph
+    """
+
+    def __init__(
+        self,
+        graph: Any = "complete",
+        method: str = "stripped-beta",
+        alpha: Any = 1.0,
+        base: Any = (1.0, 1.0),
+        fields: bool = False,
+        n_draws: int = 1000,
+        n_warmup: int = 200,
+        n_chains: int = 4,
+        thin: int = 1,
+        inner: str = "gibbs",
+        n_sweeps: int = 50,
+        n_proposals: int = 5,
+        n_walk: int = 100,
+        sigma_q: float = 0.001,
+        restart: bool = True,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        progress: bool = True,
+        checkpoint: Any = None,
+        overwrite: bool = False,
+    ):
+        self.graph = graph
+        self.method = method
+        self.alpha = alpha
+        self.base = base
+        self.fields = fields
+        self.n_draws = n_draws
+        self.n_warmup = n_warmup
+        self.n_chains = n_chains
+        self.thin = thin
+        self.inner = inner
+        self.n_sweeps = n_sweeps
+        self.n_proposals = n_proposals
+        self.n_walk = n_walk
+        self.sigma_q = sigma_q
+        self.restart = restart
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.progress = progress
+        self.checkpoint = checkpoint
+        self.overwrite = overwrite
+
+    def fit(self, X: Any, y: None = None, sample_weight: Any = None) -> GroupedMRF:
+        """Sample the posterior.
+
+        Parameters
+        ----------
+        X : (n_samples, n_nodes) array or DataFrame
+            States coded {0, 1}, {-1, +1} or boolean.
+        y : None
+            Ignored.
+        sample_weight : (n_samples,) array, optional
+            Counts of rows.
+
+        Raises
+        ------
+        DataError, GraphError, OptionError, StoreError
+            One sentence each: what came, what is wanted, the remedy.
+        """
+        prior = self._prior()
+        states, model = self._read(X, sample_weight, self.progress)
+        if model.n_edges == 0:
+            raise OptionError("graph: it has no edges, so there is nothing to group; give at least one edge")
+        s_bar, n = model.statistics(states.values, states.weights), states.n_samples
+        fingerprint = self._fingerprint(s_bar, n)
+        seeds = run.seed_sequence(self.random_state, self.checkpoint, self.overwrite)
+        rng = np.random.default_rng(seeds.spawn(1)[0])
+        engine = Elimination() if self.method == "exact" else choose(self.graph_)
+        mle = maximum_likelihood(model, s_bar, n, engine, rng)
+        kernel = self._kernel(model, s_bar, n, prior, mle.theta, engine)
+        draws = run.sample(
+            kernel,
+            n_draws=self.n_draws,
+            n_warmup=self.n_warmup,
+            n_chains=self.n_chains,
+            thin=self.thin,
+            random_state=seeds,
+            n_jobs=self.n_jobs,
+            progress=self.progress,
+            checkpoint=self.checkpoint,
+            overwrite=self.overwrite,
+            fingerprint=fingerprint,
+        )
+        self.mle_ = _expit(mle.theta[: model.n_edges])
+        self.posterior_ = results.to_datatree(
+            draws,
+            model,
+            attrs=fingerprint | {"kind": self._kind(model), "engine": _engine_name(kernel), "mle_method": mle.method},
+            observed={"statistics": s_bar, "n_samples": n},
+            constant={"mle": mle.theta},
+        )
+        self._summarise(model)
+        return self
+
+    def co_clustering(self, edges: Any) -> np.ndarray:
+        """Posterior probability that each two of the edges asked for share a group.
+
+        Parameters
+        ----------
+        edges : sequence of int or str
+            Numbers of edges in ``edges_``, or their names "u-v".
+
+        Returns
+        -------
+        (m, m) array
+        """
+        check_is_fitted(self)
+        names = {name: i for i, name in enumerate(self.graph_.edge_names)}
+        unknown = [e for e in edges if isinstance(e, str) and e not in names]
+        if unknown:
+            raise OptionError(f"edges: {unknown[0]!r} is not an edge; names are like {next(iter(names))!r}")
+        index = np.array([names[e] if isinstance(e, str) else int(e) for e in edges], dtype=np.int64)
+        return partitions.co_clustering(self._stacked("groups"), index)
+
+    def _stacked(self, name: str) -> np.ndarray:
+        values = self.posterior_["posterior"][name].values
+        return values.reshape(-1, *values.shape[2:])
+
+    def _summarise(self, model: Agreement) -> None:
+        import pandas as pd
+
+        r = model.n_edges
+        self.agreement_ = self._stacked("agreement").mean(axis=0)
+        limit = bound(1e12)
+        logit = np.clip(np.log(self.agreement_) - np.log1p(-self.agreement_), -limit, limit)
+        self.theta_ = np.concatenate([logit, self._stacked("theta")[:, r:].mean(axis=0)])
+        self.groups_ = partitions.point_partition(self._stacked("groups"))
+        number, count = np.unique(self._stacked("n_groups"), return_counts=True)
+        self.n_groups_ = pd.Series(count / count.sum(), index=pd.Index(number, name="n_groups"), name="probability")
+
+    def _prior(self) -> DirichletProcess:
+        if self.method not in METHODS:
+            raise OptionError(f"method: {self.method!r} came, one of {', '.join(map(repr, METHODS))} is wanted")
+        if self.inner not in ("gibbs", "exact"):
+            raise OptionError(f"inner: {self.inner!r} came, 'gibbs' or 'exact' is wanted")
+        if self.method == "tree" and self.fields:
+            raise OptionError("fields: method 'tree' has no conjugate form for node fields; use method='exact'")
+        alpha = Gamma(*self.alpha) if isinstance(self.alpha, tuple | list) else self.alpha
+        base = self.base if isinstance(self.base, Beta) else Beta(*self.base)
+        return DirichletProcess(alpha, base)
+
+    def _kernel(self, model, s_bar, n, prior, mle, engine) -> Kernel:
+        if self.method == "tree":
+            return GroupedTree(model.graph, np.rint(n * s_bar), n, prior)
+        if self.method == "exact":
+            return GroupedExact(Likelihood(model, s_bar, n, engine), prior, mle)
+        persistent = PersistentMLE(model, s_bar, bound(n))
+        if self.method == "stripped-beta":
+            return GroupedStrippedBeta(mle, persistent, n, prior)
+        particles = Elimination() if self.inner == "exact" else Gibbs(n_sweeps=self.n_sweeps)
+        return GroupedAuxiliaryVariable(
+            Likelihood(model, s_bar, n, particles),
+            prior,
+            mle,
+            persistent,
+            n_proposals=self.n_proposals,
+            sigma_q=self.sigma_q,
+            n_walk=self.n_walk,
+            restart=self.restart,
+        )
+
+    def _kind(self, model: Agreement) -> str:
+        """Whether the chain's stationary law is the posterior, in words."""
+        if self.method in ("tree", "exact"):
+            return "exact"
+        if self.method == "stripped-beta":
+            exact = model.graph.is_forest and not model.fields
+            return "exact (a forest)" if exact else "approximate (stripped Beta likelihood)"
+        if self.inner == "gibbs":
+            return f"approximate (particles from {self.n_sweeps} Gibbs sweeps)"
+        return "approximate (values restart at the tied estimate)" if self.restart else "exact"
+
+    def _fingerprint(self, s_bar: np.ndarray, n: float) -> dict[str, Any]:
+        """Plain values that name the data and the options the draws depend on."""
+        digest = hashlib.sha256()
+        for part in (self.graph_.edges, s_bar, np.array([n])):
+            digest.update(np.ascontiguousarray(part).tobytes())
+        options = {k: v for k, v in self.get_params(deep=False).items() if k in _RECORDED}
+        alpha, base = options["alpha"], options["base"]
+        options["alpha"] = [alpha.shape, alpha.rate] if isinstance(alpha, Gamma) else np.asarray(alpha).tolist()
+        options["base"] = [base.a, base.b] if isinstance(base, Beta) else list(base)
+        return {"model": "agreement", "data_hash": digest.hexdigest(), **options}
+
+
+_RECORDED = (
+    "method alpha base fields inner n_sweeps n_proposals n_walk sigma_q restart n_draws n_warmup n_chains thin".split()
+)
+
+
+def _expit(theta: np.ndarray) -> np.ndarray:
+    return 1 / (1 + np.exp(-theta))
+
+
+def _engine_name(kernel: Any) -> str:
+    likelihood = getattr(kernel, "likelihood", None)
+    return likelihood.engine.name if likelihood is not None else "none"
+
+
+def _graph(graph: Any, states: States, progress: bool) -> Graph:
+    if not isinstance(graph, str):
+        return graphs.from_edges(graph, states.names)
+    if graph == "complete":
+        return graphs.complete(len(states.names), states.names)
+    kind, _, number = graph.partition(":")
+    if kind == "learn" and number.isdigit():
+        return learn_graph(states, int(number), progress=progress)
+    raise OptionError(f"graph: {graph!r} came; give pairs of nodes, a networkx graph, 'complete', or 'learn:K' for K edges")
