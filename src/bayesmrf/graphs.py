@@ -154,7 +154,8 @@ def cycle(n_nodes: int) -> Graph:
 def from_edges(edges: Any, names: Sequence[str]) -> Graph:
     """Graph on the nodes ``names`` from a networkx graph, a table, or pairs of node names or numbers.
 
-    Pairs of integers are node numbers, unless the names themselves are these integers; anything else is looked up among ``names``.
+    Pairs of integers are node numbers, unless the names themselves are these integers; anything else is looked up among
+    ``names``.
 
     Raises
     ------
@@ -173,7 +174,9 @@ def from_edges(edges: Any, names: Sequence[str]) -> Graph:
         edges = list(edges.edges())
     elif hasattr(edges, "iloc"):
         if edges.shape[1] < 2:
-            raise GraphError(f"graph: the edge table has {edges.shape[1]} column(s); two are wanted, the ends of each edge")
+            raise GraphError(
+                f"graph: the edge table has {edges.shape[1]} column(s); two are wanted, the ends of an edge"
+            )
         edges = list(edges.iloc[:, :2].itertuples(index=False, name=None))
     pairs = [tuple(e) for e in (edges.tolist() if isinstance(edges, np.ndarray) else edges)]
     wrong = next((i for i, e in enumerate(pairs) if len(e) != 2), None)
@@ -187,8 +190,10 @@ def from_edges(edges: Any, names: Sequence[str]) -> Graph:
     missing = sorted({str(end) for end in ends} - number.keys())
     if missing:
         some = ", ".join(repr(m) for m in missing[:5]) + (", ..." if len(missing) > 5 else "")
-        raise GraphError(f"graph: {len(missing)} node(s) are not columns of the data: {some}; "
-                         f"the columns are {', '.join(map(repr, list(names)[:5]))}{', ...' if len(names) > 5 else ''}")  # fmt: skip
+        columns = ", ".join(map(repr, list(names)[:5])) + (", ..." if len(names) > 5 else "")
+        raise GraphError(
+            f"graph: {len(missing)} node(s) are not columns of the data: {some}; the columns are {columns}"
+        )
     index = np.array([[number[str(a)], number[str(b)]] for a, b in pairs], dtype=np.int64).reshape(-1, 2)
     return Graph(len(names), index, tuple(names))
 
@@ -196,8 +201,8 @@ def from_edges(edges: Any, names: Sequence[str]) -> Graph:
 class EliminationOrder(NamedTuple):
     """An order in which nodes are eliminated, and what each is then joined to.
 
-    Step i eliminates ``order[i]``, whose neighbours of that moment, all eliminated later, are
-    ``bags[starts[i]:starts[i + 1]]``. An order that was broken off has ``len(order) < n_nodes``; its last step is the one that was too wide.
+    Step i eliminates ``order[i]``, whose neighbours of that moment, all eliminated later, are its bag,
+    ``bags[starts[i]:starts[i + 1]]``. An order that was broken off ends with the step that was too much.
     """
 
     order: np.ndarray  # (n_steps,) int64
@@ -206,24 +211,25 @@ class EliminationOrder(NamedTuple):
 
     @property
     def width(self) -> int:
-        """Most neighbours a node had when it was eliminated: an upper bound of the treewidth (1 for trees, 0 without edges)."""
+        """Size of the largest bag, an upper bound of the treewidth: 0 without edges, 1 for trees."""
         return int(np.diff(self.starts).max(initial=0))
 
     @property
     def n_entries(self) -> float:
-        """Sum of 2^(neighbours) over the steps: the entries of all tables over binary nodes."""
+        """Entries of the tables over all bags of binary nodes: the sum of 2^(size of the bag)."""
         return float(np.exp2(np.diff(self.starts)).sum())
 
 
 def min_fill(graph: Graph, max_entries: float = np.inf) -> EliminationOrder:
     """Greedy elimination order: always the node that needs the fewest new edges between its neighbours.
 
-    (Rose 1972; Koller and Friedman 2009, section 9.4.3.) Ties go to the node with the smaller number. The counts of missing edges are kept up to
-    date edge by edge, so that trees take O(n log n) and narrow graphs little more.
+    (Koller and Friedman 2009, section 9.4.3.) Ties go to the node with the smaller number. The counts of missing edges
+    are kept up to date edge by edge, so that trees take O(n log n) and narrow graphs little more.
 
     Parameters
     ----------
     graph : Graph
+        What to eliminate.
     max_entries : float
         Break off at the first step at which ``EliminationOrder.n_entries`` exceeds this.
     """
@@ -263,7 +269,8 @@ def _min_fill(n_nodes, edges, max_entries):
     alive = np.ones(n_nodes, np.bool_)
     degree = np.zeros(n_nodes, np.int64)
     fill = np.zeros(n_nodes, np.int64)
-    # Neighbours are linked lists: entry p holds node other[p] and is followed by link[p]; eliminated nodes are unlinked when met.
+    # Neighbours are linked lists: entry p holds node other[p], and link[p] is the next entry. Eliminated nodes are
+    # unlinked when met, so that a hub does not pay for each of its leaves.
     head = np.full(n_nodes, -1, np.int64)
     link = [np.int64(0) for _ in range(0)]
     other = [np.int64(0) for _ in range(0)]
@@ -274,7 +281,7 @@ def _min_fill(n_nodes, edges, max_entries):
         _connect(a, b, n_nodes, alive, degree, fill, head, link, other, pairs, touched)
     touched.clear()
     # Entries of the heap whose count is no longer the node's are stale and skipped.
-    heap = [(fill[v], v) for v in range(n_nodes)]
+    heap: list[Any] = [(fill[v], v) for v in range(n_nodes)]
     heapify(heap)
     pushed = np.full(n_nodes, -1, np.int64)
     order = np.empty(n_nodes, np.int64)

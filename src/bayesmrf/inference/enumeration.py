@@ -15,9 +15,9 @@ from ..errors import OptionError, TooWideError
 class Enumeration:
     """Sum over all states x in {-1, +1}^d.
 
-    Log weights are built by doubling: the states of nodes 0..i follow from those of nodes 0..i-1 by adding
-    +-(h_i + sum_{u<i} J_ui x_u), so that all 2^d of them cost O(2^d). The moments E[prod_{i in S} x_i] of every subset S are then the
-    Walsh-Hadamard transform of the probabilities, of which the singletons and edges are read off.
+    Log weights are built by doubling: those of nodes 0..i follow from those of nodes 0..i-1 by adding
+    +-(h_i + sum_{u<i} J_ui x_u), so that all 2^d of them cost O(2^d). The moments E[prod_{i in S} x_i] of all subsets S
+    are the Walsh-Hadamard transform of the probabilities; the singletons and edges are read off.
 
     Parameters
     ----------
@@ -45,8 +45,10 @@ class Enumeration:
         """
         d = model.graph.n_nodes
         if d > self.max_nodes:
-            raise TooWideError(f"graph: enumeration over {d} nodes would need {32 * 2.0**d / 2**30:.3g} GiB for 2^{d} states, "
-                               f"more than max_nodes = {self.max_nodes} allows; use elimination or persistent chains")  # fmt: skip
+            raise TooWideError(
+                f"graph: enumeration over {d} nodes would need {2 ** (d - 25):.3g} GiB for 2^{d} states, more than "
+                f"max_nodes = {self.max_nodes} allows; use elimination or persistent chains, or raise max_nodes"
+            )
 
     def start(self, model: Model, rng: np.random.Generator) -> None:
         """No memory between calls."""
@@ -65,7 +67,9 @@ class Enumeration:
         u, v = model.graph.edges.T
         return Inference(log_z=log_z, moments=model.moments(subset_moment[bit[u] | bit[v]], subset_moment[bit]))
 
-    def sample(self, model: Model, theta: np.ndarray, plan: None, n_samples: int, rng: np.random.Generator) -> np.ndarray:
+    def sample(
+        self, model: Model, theta: np.ndarray, plan: None, n_samples: int, rng: np.random.Generator
+    ) -> np.ndarray:
         """Independent states by inverting the distribution function."""
         log_weight = _log_weights(model, theta)
         cumulated = np.cumsum(np.exp(log_weight - log_weight.max()))
