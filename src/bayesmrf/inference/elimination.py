@@ -195,7 +195,7 @@ def _sum_out(up, down, table):
 
     With g = |up - down|, both follow from exp(-g) and log(1 + exp(-g)). Their series are written out because calls of
     the C library do not vectorise, and would take three quarters of the time: exp(-g) = 2^-n exp(r), |r| < 0.35, by
-    Taylor; log(1 + t) = 2 artanh(t / (2 + t)), argument < 1/3. Both agree with the library to the last bits of a float64.
+    Taylor; log(1 + t) = 2 artanh(t / (2 + t)), argument < 1/3. Both agree with the library to the last bits.
     """
     power = down.view(np.int64)
     for s in range(len(table)):

@@ -32,7 +32,7 @@ class Enumeration:
     kind = Kind.EXACT
 
     def __post_init__(self) -> None:
-        if self.max_nodes < 1:
+        if not self.max_nodes >= 1:
             raise OptionError(f"max_nodes: {self.max_nodes} came; a number of nodes >= 1 is wanted")
 
     def prepare(self, model: Model) -> None:

@@ -1,0 +1,187 @@
+"""The table of observations: codings, every error message, weights; and the statistics of the agreement model."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bayesmrf import graphs
+from bayesmrf.errors import ConstantColumnWarning, DataError
+from bayesmrf.models.agreement import Agreement
+from bayesmrf.models.pairwise import log_potential
+from bayesmrf.states import check_states
+from tests import oracle
+
+TABLE = np.array([[0, 1, 1], [1, 0, 1], [1, 1, 0], [0, 0, 1]])
+
+
+@pytest.mark.parametrize(
+    ("X", "coding"),
+    [
+        (TABLE, "01"),
+        (TABLE.astype(np.int8), "01"),
+        (TABLE.astype(float), "01"),
+        (TABLE.tolist(), "01"),
+        (TABLE.astype(object), "01"),
+        (2 * TABLE - 1, "pm1"),
+        (2.0 * TABLE - 1, "pm1"),
+        (TABLE.astype(bool), "bool"),
+        (TABLE.astype(bool).astype(object), "bool"),
+        (pd.DataFrame(TABLE), "01"),
+        (pd.DataFrame(2 * TABLE - 1), "pm1"),
+        (pd.DataFrame(TABLE.astype(bool)), "bool"),
+    ],
+)
+def test_every_coding_is_read_and_given_back(X, coding):
+    states = check_states(X)
+    assert states.coding == coding
+    assert states.values.dtype == np.int8
+    assert states.names == ("0", "1", "2")
+    np.testing.assert_array_equal(states.values, TABLE)
+    np.testing.assert_array_equal(states.decode(states.values), np.asarray(X))
+
+
+def test_only_ones_are_read_as_either_coding():
+    with pytest.warns(ConstantColumnWarning):
+        states = check_states(np.ones((3, 2)))
+    np.testing.assert_array_equal(states.values, 1)
+
+
+def with_value(value, row=2, column=1, dtype=float):
+    X = np.array(TABLE, dtype=dtype)
+    X[row, column] = value
+    return X
+
+
+def frame(X):
+    return pd.DataFrame(X, columns=["smokes", "works", "age"])
+
+
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [
+        (with_value(2), r"X: 1 value\(s\) are not binary, the first is 2 in row 2, column '1'; code the states as 0/1"),
+        (with_value(0.5), r"X: 1 value\(s\) are not binary, the first is 0\.5 in row 2, column '1'"),
+        (frame(with_value(7)), r"the first is 7 in row 2, column 'works'"),
+        (with_value(np.inf), r"X: 1 value\(s\) are not binary, the first is inf in row 2, column '1'"),
+        (
+            with_value(-1),
+            r"X: the codings 0/1 and -1/\+1 are mixed \(5 zeros, the first in row 0, column '0', beside 1 values -1\)",
+        ),
+        (
+            with_value(np.nan),
+            r"X: 1 value\(s\) are missing \(NaN\) in 1 column\(s\), the first in row 2, column '1'; drop or",
+        ),
+        (
+            frame(np.where(TABLE == 0, np.nan, 1)),
+            r"X: 5 value\(s\) are missing \(NaN\) in 3 column\(s\), the first in row 0, column 'smokes'",
+        ),
+        (with_value(None, dtype=object), r"X: .*(missing|not a number).*row 2, column '1'"),
+        (with_value("yes", dtype=object), r"X: 'yes' in row 2, column '1' is not a number; code the states as 0/1"),
+        (np.zeros((0, 3)), r"X: the table has zero rows; at least one observation is wanted"),
+        (frame(np.zeros((0, 3))), r"X: the table has zero rows"),
+        (np.zeros(3), r"X: a table \(n_samples, n_nodes\) is wanted, got an array of shape \(3,\)"),
+    ],
+    ids=["two", "half", "frame", "inf", "mixed", "nan", "nans", "none", "text", "no rows", "empty frame", "one row"],
+)
+def test_tables_that_cannot_be_used(X, message):
+    with pytest.raises(DataError, match=message):
+        check_states(X)
+
+
+def test_a_constant_column_is_named_and_allowed():
+    X = TABLE.copy()
+    X[:, 1] = 1
+    with pytest.warns(ConstantColumnWarning, match=r"1 column\(s\) of X never vary: 'works'"):
+        states = check_states(frame(X))
+    np.testing.assert_array_equal(states.values, X)
+
+
+def test_a_column_is_constant_where_its_weight_is():
+    with pytest.warns(ConstantColumnWarning, match=r"never vary: '2'"):
+        check_states(TABLE, sample_weight=[1, 2, 0, 1])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        check_states(TABLE, sample_weight=[1, 2, 1, 1])
+
+
+def test_weights_count_rows():
+    states = check_states(TABLE, sample_weight=[3, 1, 2, 4])
+    assert states.n_samples == 10
+    assert check_states(TABLE).n_samples == 4
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ([1, 2, 3], r"sample_weight: shape \(3,\) came, \(4,\) is wanted"),
+        ([1, -2, 3, 4], r"sample_weight: -2\.0 in row 1 is not a count"),
+        ([1, 2, 0.5, 4], r"sample_weight: 0\.5 in row 2 is not a count"),
+        ([1, 2, 3, np.nan], r"sample_weight: nan in row 3 is not a count"),
+        ([0, 0, 0, 0], r"sample_weight: all weights are zero"),
+        (["a", "b", "c", "d"], r"sample_weight: numbers are wanted"),
+    ],
+)
+def test_weights_that_cannot_be_used(weights, message):
+    with pytest.raises(DataError, match=message):
+        check_states(TABLE, sample_weight=weights)
+
+
+def test_columns_of_later_data_are_brought_to_the_order_of_the_first():
+    first = frame(TABLE)
+    later = first[["age", "smokes", "works"]].assign(extra=1)
+    states = check_states(later, names=("smokes", "works", "age"))
+    np.testing.assert_array_equal(states.values, TABLE)
+    assert states.names == ("smokes", "works", "age")
+
+
+def test_columns_that_later_data_lack():
+    names = ("smokes", "works", "age")
+    with pytest.raises(DataError, match=r"X: column 'works' of the fitted data is missing \(1 in all\)"):
+        check_states(frame(TABLE).drop(columns="works"), names=names)
+    with pytest.raises(DataError, match=r"X: 2 columns came, but the model was fitted on 3"):
+        check_states(TABLE[:, :2], names=names)
+
+
+@pytest.mark.parametrize("fields", [False, True])
+def test_statistics_are_agreements_and_means(fields, rng):
+    model = Agreement(graphs.grid(2, 3), fields)
+    states = rng.integers(0, 2, (50, 6)).astype(np.int8)
+    x = 2 * states - 1
+    wanted = [np.mean(x[:, u] == x[:, v]) for u, v in model.graph.edges] + [x[:, u].mean() for u in range(6) if fields]
+    np.testing.assert_allclose(model.statistics(states), wanted, atol=1e-14)
+    assert len(model.feature_names) == model.n_features == len(wanted)
+
+
+def test_weighted_statistics_are_those_of_repeated_rows(rng):
+    model = Agreement(graphs.complete(4), True)
+    states = rng.integers(0, 2, (20, 4)).astype(np.int8)
+    weights = rng.integers(0, 4, 20)
+    weights[0] = 1
+    np.testing.assert_allclose(
+        model.statistics(states, weights), model.statistics(np.repeat(states, weights, axis=0)), atol=1e-14
+    )
+
+
+def test_statistics_of_a_model_without_features(rng):
+    assert Agreement(graphs.path(1)).statistics(np.zeros((3, 1), np.int8)).shape == (0,)
+
+
+@pytest.mark.parametrize("fields", [False, True])
+def test_the_compiled_form_has_the_same_potential(fields, rng):
+    model = Agreement(graphs.grid(2, 3), fields)
+    theta = rng.normal(size=model.n_features)
+    states = oracle.all_states(6)
+    per_state = [model.statistics(states[[s]]) @ theta for s in range(len(states))]
+    np.testing.assert_allclose(log_potential(model.pairwise(theta), states), per_state, atol=1e-12)
+
+
+@pytest.mark.parametrize("fields", [False, True])
+def test_moments_are_averages_of_statistics(fields, rng):
+    model = Agreement(graphs.grid(2, 3), fields)
+    states = rng.integers(0, 2, (30, 6)).astype(np.int8)
+    x = 2.0 * states - 1
+    u, v = model.graph.edges.T
+    found = model.moments((x[:, u] * x[:, v]).mean(axis=0), x.mean(axis=0))
+    np.testing.assert_allclose(found, model.statistics(states), atol=1e-14)
