@@ -9,7 +9,9 @@ import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.metadata import version
 from os import PathLike
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,9 +19,10 @@ from joblib import Parallel, cpu_count, delayed
 from joblib.parallel import get_active_backend
 
 from .base import Kernel
+from .checkpoint import ChainStore, Position, open_checkpoint
 from .errors import BayesMRFWarning, OptionError
 from .progress import chain_bars
-from .rng import as_seed_sequence, generator_from_array, generator_to_array
+from .rng import as_seed_sequence, generator_from_array, generator_to_array, spawn_generators
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,14 +85,6 @@ class Plan(NamedTuple):
     def kept(self, steps: int) -> int:
         """Draws that ``steps`` steps leave."""
         return max(0, steps - self.n_warmup) // self.thin
-
-
-class Start(NamedTuple):
-    """Where a chain takes up: before its first step (``state`` None) or at a checkpoint."""
-
-    steps: int
-    state: Any
-    generator: np.ndarray
 
 
 class _Board:
@@ -168,7 +163,7 @@ def sample(
     -------
     Draws
         After an interruption (Ctrl-C) the largest full block of chains by draws, with a warning. A second Ctrl-C does
-        not wait for the steps under way and gives the draws up.
+        not wait for the steps under way and may give the draws up.
 
     Raises
     ------
@@ -189,75 +184,152 @@ def sample(
     ]:
         if not isinstance(value, int | np.integer) or value < least:
             raise OptionError(f"{name}: {value!r} came, a whole number >= {least} is wanted")
-    plan, board = (
-        Plan(int(n_draws), int(n_warmup), int(thin)),
-        _Board(Plan(int(n_draws), int(n_warmup), int(thin)), n_chains),
-    )
-    seeds = as_seed_sequence(random_state)
-    seed = {"entropy": seeds.entropy, "spawn_key": list(seeds.spawn_key), "spawned": seeds.n_children_spawned}
-    starts = [
-        Start(0, None, generator_to_array(np.random.Generator(np.random.PCG64(s)))) for s in seeds.spawn(n_chains)
-    ]
-    began = time.time()
-    board.steps = [s.steps for s in starts]
-    todo = [c for c in range(n_chains) if starts[c].steps < plan.n_steps]
-    if n_jobs is None:
-        _, n_jobs = get_active_backend()
-    jobs = min(n_chains, cpu_count()) if n_jobs is None else n_jobs
+    if n_jobs == 0:
+        raise OptionError("n_jobs: 0 came, a number of workers, -1 for all cores or None is wanted")
+    plan = Plan(int(n_draws), int(n_warmup), int(thin))
+    board = _Board(plan, int(n_chains))
+    seed = None if random_state is None and checkpoint is not None else _describe(as_seed_sequence(random_state))
+    stores: list[ChainStore] | list[None] = [None] * board.n_chains
+    if checkpoint is not None:
+        settings = {
+            "version": version("bayesmrf"),
+            "kernel": kernel.name,
+            "fingerprint": dict(fingerprint or {}),
+            "n_chains": board.n_chains,
+            **plan._asdict(),
+            "seed": seed,
+        }
+        settings, stores = open_checkpoint(Path(checkpoint), settings, _describe(np.random.SeedSequence()), overwrite)
+        seed = settings["seed"]
+    assert seed is not None
+    generators = _spawn(seed, board.n_chains)
+    starts = [_start(board, chain, generators[chain], stores[chain]) for chain in range(board.n_chains)]
+    earlier = max((store.record["run_time"] for store in stores if store), default=0.0)
+    began = time.time() - earlier
+    todo = [chain for chain in range(board.n_chains) if starts[chain].steps < plan.n_steps]
     with _interruptible(board), chain_bars(board, todo, plan.n_warmup, plan.n_steps, plan.thin, progress):
-        outcomes = Parallel(n_jobs=jobs, prefer="threads", batch_size=1)(
-            delayed(_run_chain)(kernel, plan, chain, starts[chain], board) for chain in todo
+        outcomes = Parallel(n_jobs=_n_jobs(n_jobs, board.n_chains), prefer="threads", batch_size=1)(
+            delayed(_run_chain)(kernel, chain, starts[chain], board, stores[chain], began) for chain in todo
         )
     for chain, outcome in zip(todo, outcomes, strict=True):
         _collect(board, chain, outcome)
-    draws = _draws(kernel, plan, board, time.time() - began, seed)
+    draws = _block(kernel, board, time.time() - began if todo else earlier, seed)
     for chain, outcome in zip(todo, outcomes, strict=True):
         if outcome.error is not None and not isinstance(outcome.error, KeyboardInterrupt):
             outcome.error.draws = draws
             outcome.error.add_note(
-                f"Chain {chain} failed in step {outcome.steps + 1} of {plan.n_steps}; the attribute `draws` of this error "
-                f"holds {draws.n_draws} draws of {draws.n_chains} chain(s)."
+                f"Chain {chain} failed in step {outcome.steps + 1} of {plan.n_steps}; the attribute `draws` of this "
+                f"error holds {draws.n_draws} draws of {draws.n_chains} chain(s)."
             )
             raise outcome.error
+    if draws.n_draws == 0:
+        raise KeyboardInterrupt("the run was stopped before the first draw")
     if not draws.complete:
-        if draws.n_draws == 0:
-            raise KeyboardInterrupt("the run was stopped before the first draw")
+        again = "" if checkpoint is None else "; call again with the same checkpoint to continue the run"
         warnings.warn(
-            f"the run was stopped: {draws.n_draws} of {n_draws} draws of {draws.n_chains} of {n_chains} chains are kept",
+            f"the run was stopped: {draws.n_draws} of {n_draws} draws of {draws.n_chains} of {n_chains} chains are "
+            f"returned{again}",
             BayesMRFWarning,
             stacklevel=2,
         )
     return draws
 
 
-def _run_chain(kernel: Kernel, plan: Plan, chain: int, start: Start, board: _Board) -> _Outcome:
+def _n_jobs(n_jobs: int | None, n_chains: int) -> int:
+    """Chains at work at one time: as asked, else as `joblib.parallel_config` says, else one for each core."""
+    if n_jobs is None:
+        _, n_jobs = get_active_backend()
+    return min(n_chains, cpu_count()) if n_jobs is None else n_jobs
+
+
+def _describe(seeds: np.random.SeedSequence) -> dict[str, Any]:
+    """A SeedSequence in plain JSON values."""
+    entropy: Any = seeds.entropy
+    entropy = int(entropy) if np.ndim(entropy) == 0 else [int(i) for i in entropy]
+    return {"entropy": entropy, "spawn_key": [int(i) for i in seeds.spawn_key], "spawned": seeds.n_children_spawned}
+
+
+def _spawn(seed: dict[str, Any], n_chains: int) -> list[np.ndarray]:
+    """Generators of the chains, as arrays, from a described SeedSequence."""
+    key, spawned = tuple(seed["spawn_key"]), seed["spawned"]
+    root = np.random.SeedSequence(seed["entropy"], spawn_key=key, n_children_spawned=spawned)
+    return [generator_to_array(rng) for rng in spawn_generators(root, n_chains)]
+
+
+def _start(board: _Board, chain: int, generator: np.ndarray, store: ChainStore | None) -> Position:
+    """Where a chain takes up: at its last commit, its draws brought to the board, or before its first step."""
+    position = store.load() if store else None
+    if store is None or position is None:
+        return Position(0, None, generator)
+    board.steps[chain] = position.steps
+    at = 0
+    for part in store.load_draws():
+        for name, v in part.items():
+            board.rows(name, chain, v.shape[1:], v.dtype)[at : at + len(v)] = v
+        at += len(next(iter(part.values())))
+    return position
+
+
+class _Row(NamedTuple):
+    """Room for the draws of one field of Info, and the type of the first of them."""
+
+    name: str
+    values: np.ndarray
+    kind: Any
+
+    def check(self, value: Any) -> None:
+        """Refuse a value that would be cut, such as a fraction among whole numbers."""
+        if not np.can_cast(np.asarray(value).dtype, self.values.dtype, "same_kind"):
+            raise TypeError(f"Info.{self.name} is {value!r} now and was {self.values.dtype} in the first draw")
+
+
+def _run_chain(
+    kernel: Kernel, chain: int, start: Position, board: _Board, store: ChainStore | None, began: float
+) -> _Outcome:
     """Run one chain to its end, to the wish to stop or to an error."""
-    rng, state, step = generator_from_array(start.generator), start.state, start.steps
-    n_steps, n_warmup, thin = plan.n_steps, plan.n_warmup, plan.thin
-    first, error = plan.kept(step), None
-    rows: list[np.ndarray] = []
-    steps, latest = board.steps, board.latest
+    step, state, generator = start
+    rng = generator_from_array(generator)
+    n_steps, n_warmup, thin = board.plan.n_steps, board.plan.n_warmup, board.plan.thin
+    first = saved = board.plan.kept(step)
+    rows: list[_Row] = []
+    error: BaseException | None = None
+    steps, latest, clock = board.steps, board.latest, time.monotonic
+
+    def commit() -> None:
+        nonlocal saved
+        if store is not None:
+            done = board.plan.kept(step)
+            new = {row.name: row.values[saved:done] for row in rows}
+            store.commit(step, state, generator_to_array(rng), new, time.time() - began)
+            saved = done
+
     try:
         if state is None:
             state = kernel.init(rng)
+            commit()  # finds out at once what cannot be kept
         while step < n_steps and not board.stop:
             state, info = kernel.step(rng, state)
-            step += 1
-            steps[chain], latest[chain] = step, info
-            kept, rest = divmod(step - n_warmup, thin)
+            kept, rest = divmod(step + 1 - n_warmup, thin)
             if kept > 0 and rest == 0:
                 if not rows:
                     rows = _rows(kernel, board, chain, info)
                 for row, value in zip(rows, info, strict=True):
-                    row[kept - 1] = value
+                    if getattr(value, "dtype", type(value)) != row.kind:
+                        row.check(value)
+                    row.values[kept - 1] = value
+            step += 1  # only now: an interruption never counts a draw that is not written
+            steps[chain], latest[chain] = step, info
+            if store is not None and clock() > store.due:
+                commit()
+        commit()
     except BaseException as e:
-        # A step that did not end may leave its State half changed: it is not looked at again.
+        # A step that did not end may leave State and generator half changed: they are not kept.
         board.stop, error = True, e
-    values = {name: board.values[name][chain, first : plan.kept(step)] for name in kernel.dims if rows}
+    values = {row.name: row.values[first : board.plan.kept(step)] for row in rows}
     return _Outcome(step, first, values, error)
 
 
-def _rows(kernel: Kernel, board: _Board, chain: int, info: Any) -> list[np.ndarray]:
+def _rows(kernel: Kernel, board: _Board, chain: int, info: Any) -> list[_Row]:
     """Room for the draws of a chain, in the order of the fields of Info."""
     if set(info._fields) != set(kernel.dims):
         raise TypeError(f"kernel {kernel.name}: dims names {sorted(kernel.dims)}, Info has {sorted(info._fields)}")
@@ -266,7 +338,7 @@ def _rows(kernel: Kernel, board: _Board, chain: int, info: Any) -> list[np.ndarr
         a = np.asarray(value)
         if a.ndim != len(kernel.dims[name]) or a.dtype.kind not in "biuf":
             raise TypeError(f"kernel {kernel.name}: Info.{name} is {a.dtype} {a.shape}, dims says {kernel.dims[name]}")
-        rows.append(board.rows(name, chain, a.shape, a.dtype))
+        rows.append(_Row(name, board.rows(name, chain, a.shape, a.dtype), getattr(value, "dtype", type(value))))
     return rows
 
 
@@ -279,8 +351,9 @@ def _collect(board: _Board, chain: int, outcome: _Outcome) -> None:
             target[:] = v
 
 
-def _draws(kernel: Kernel, plan: Plan, board: _Board, run_time: float, seed: dict[str, Any]) -> Draws:
+def _block(kernel: Kernel, board: _Board, run_time: float, seed: dict[str, Any]) -> Draws:
     """Choose the largest full block of chains by draws; of interrupted chains, that leaves out those hardly begun."""
+    plan = board.plan
     kept = np.array([plan.kept(s) for s in board.steps])
     n = max(kept, key=lambda k: k * np.count_nonzero(kept >= k))
     chains = np.flatnonzero(kept >= n) if n else np.arange(0)

@@ -1,0 +1,490 @@
+"""The loop: the same draws for any number of workers, after any kill, and nothing lost when a run is stopped."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+import joblib
+import numpy as np
+import pytest
+
+from bayesmrf import checkpoint
+from bayesmrf.errors import BayesMRFWarning, OptionError, StoreError
+from bayesmrf.progress import track
+from bayesmrf.run import sample
+
+
+class Memory(NamedTuple):
+    counts: np.ndarray
+    last: float
+
+
+class State(NamedTuple):
+    values: np.ndarray  # changes its length
+    table: np.ndarray
+    memory: Memory | None
+    steps: int
+    half: np.float32
+    label: str
+
+
+class Info(NamedTuple):
+    x: float
+    n_groups: int
+    groups: np.ndarray
+    odd: bool
+
+
+class Walk:
+    """A random walk in as many dimensions as it pleases, which forgets nothing of what it has to remember."""
+
+    name = "walk"
+    dims = {"x": (), "n_groups": (), "groups": ("edge",), "odd": ()}  # noqa: RUF012
+
+    def __init__(self, sleep: float = 0.0) -> None:
+        self.sleep = sleep
+
+    def init(self, rng):
+        return State(rng.normal(size=3), np.asfortranarray(rng.normal(size=(2, 3))), None, 0, np.float32(1), "start")
+
+    def step(self, rng, state):
+        if self.sleep:
+            time.sleep(self.sleep)
+        memory, values = state.memory, state.values + rng.normal(size=len(state.values))
+        if rng.random() < 0.3:
+            values = np.append(values, rng.standard_normal(dtype=np.float32)) if len(values) < 4 else values[:-2]
+        if rng.random() < 0.2:
+            memory = None if memory else Memory(np.zeros(3, np.uint32), np.nan)
+        if memory is not None:
+            memory.counts[rng.integers(3, dtype=np.int32)] += 1  # in place, and half a word of the generator
+            memory = memory._replace(last=float(rng.random()))
+        table = state.table + 0.1 * (state.table @ rng.normal(size=(3, 3)))
+        table /= np.abs(table).sum()
+        x = values.sum() + table.sum() + float(state.half) + (0 if memory is None else memory.last)
+        new = State(values, table, memory, state.steps + 1, np.float32(state.half * 0.999), f"step {state.steps}")
+        return new, Info(x, len(values), rng.integers(5, size=4, dtype=np.int32), bool(new.steps % 2))
+
+
+class Fails(Walk):
+    name = "fails"
+
+    def __init__(self, at: int, error: BaseException) -> None:
+        super().__init__()
+        self.at, self.error = at, error
+
+    def step(self, rng, state):
+        if state.steps == self.at:
+            raise self.error
+        return super().step(rng, state)
+
+
+OPTIONS = {"n_draws": 40, "n_warmup": 7, "thin": 3, "n_chains": 3, "progress": False}
+
+
+def equal(a, b):
+    """Whether two runs are the same to the last bit."""
+    return a.values.keys() == b.values.keys() and all(
+        a.values[k].dtype == b.values[k].dtype and a.values[k].tobytes() == b.values[k].tobytes() for k in a.values
+    )
+
+
+def seed_of(rng):
+    return int(rng.integers(2**32))
+
+
+@pytest.fixture
+def eager(monkeypatch):
+    """Commit after every step."""
+    monkeypatch.setattr(checkpoint, "pause", lambda run_time, cost: 0.0)
+
+
+# The loop
+
+
+def test_same_draws_for_any_number_of_workers(rng):
+    seed = seed_of(rng)
+    runs = [sample(Walk(), random_state=seed, n_jobs=n, **OPTIONS) for n in (1, 2, 4, None)]
+    assert all(equal(runs[0], r) for r in runs)
+    assert not equal(runs[0], sample(Walk(), random_state=seed + 1, **OPTIONS))
+    x = runs[0].values["x"]
+    assert not np.array_equal(x[0], x[1])
+
+
+def test_other_processes_give_the_same_draws(rng, tmp_path, eager):
+    seed = seed_of(rng)
+    here = sample(Walk(), random_state=seed, **OPTIONS)
+    with joblib.parallel_config("loky", n_jobs=2):
+        there = sample(Walk(), random_state=seed, checkpoint=tmp_path / "run", **OPTIONS)
+    assert equal(here, there)
+    assert equal(here, sample(Walk(), checkpoint=tmp_path / "run", **OPTIONS))
+
+
+def test_warmup_and_thinning_choose_the_draws(rng):
+    seed = seed_of(rng)
+    every = sample(Walk(), random_state=seed, n_draws=60, n_chains=2, progress=False)
+    some = sample(Walk(), random_state=seed, n_draws=10, n_warmup=9, thin=5, n_chains=2, progress=False)
+    assert some.n_draws == 10
+    assert some.n_chains == 2
+    assert some.complete
+    for name, v in every.values.items():
+        assert np.array_equal(v[:, 9 + 4 : 9 + 50 : 5], some.values[name])
+    assert some.values["groups"].shape == (2, 10, 4)
+    assert some.values["groups"].dtype == np.int32
+    assert some.values["odd"].dtype == bool
+
+
+@pytest.mark.parametrize("wrong", [{"n_draws": 0}, {"n_warmup": -1}, {"thin": 0}, {"n_chains": 1.5}, {"n_jobs": 0}])
+def test_numbers_out_of_range(wrong):
+    with pytest.raises(OptionError, match=next(iter(wrong))):
+        sample(Walk(), **{**OPTIONS, **wrong})
+
+
+def test_a_kernel_that_breaks_its_word_is_refused(rng):
+    class Cut(Walk):
+        def step(self, rng, state):
+            state, info = super().step(rng, state)
+            return state, info._replace(n_groups=2 if state.steps < 20 else 2.5)
+
+    class Unnamed(Walk):
+        dims = {"x": (), "n_groups": ("edge",), "groups": ("edge",), "odd": ()}  # noqa: RUF012
+
+    with pytest.raises(TypeError, match=r"n_groups is 2\.5 now"):
+        sample(Cut(), random_state=1, **OPTIONS)
+    with pytest.raises(TypeError, match="n_groups"):
+        sample(Unnamed(), random_state=1, **OPTIONS)
+
+
+def test_an_error_in_a_step_keeps_the_draws(rng, tmp_path, eager):
+    seed = seed_of(rng)
+    whole = sample(Walk(), random_state=seed, **OPTIONS)
+    with pytest.raises(FloatingPointError, match="theta is not finite") as caught:
+        sample(
+            Fails(67, FloatingPointError("theta is not finite")),
+            random_state=seed,
+            checkpoint=tmp_path / "run",
+            n_jobs=3,
+            **OPTIONS,
+        )
+    draws = caught.value.draws
+    assert "failed in step 68 of 127" in caught.value.__notes__[0]
+    assert not draws.complete
+    assert 1 <= draws.n_draws <= 20
+    for name, v in draws.values.items():
+        assert np.array_equal(v, whole.values[name][list(draws.chains), : draws.n_draws])
+    # With the cause mended (the kernel has the same name) the run goes on to the same end.
+    assert equal(whole, sample(Fails(-1, ValueError()), checkpoint=tmp_path / "run", **OPTIONS))
+
+
+# Interruption
+
+
+def test_ctrl_c_in_a_thread_returns_the_draws(rng):
+    seed = seed_of(rng)
+    whole = sample(Walk(), random_state=seed, **OPTIONS)
+    timer = threading.Timer(0.3, signal.raise_signal, [signal.SIGINT])
+    timer.start()
+    with pytest.warns(BayesMRFWarning, match=r"was stopped: \d+ of 100000"):
+        draws = sample(Walk(1e-3), random_state=seed, **{**OPTIONS, "n_draws": 100_000, "n_jobs": 3})
+    assert not draws.complete
+    assert draws.n_chains == 3
+    n = min(40, draws.n_draws)
+    assert n > 0
+    assert np.array_equal(draws.values["x"][:, :n], whole.values["x"][:, :n])
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_interrupted_one_after_the_other_keeps_whole_chains(rng):
+    seed = seed_of(rng)
+    whole = sample(Walk(), random_state=seed, **OPTIONS)
+
+    class Second(Walk):
+        n = 0
+
+        def step(self, rng, state):
+            Second.n += 1
+            if Second.n == 127 + 20:
+                raise KeyboardInterrupt
+            return super().step(rng, state)
+
+    with pytest.warns(BayesMRFWarning, match="40 of 40 draws of 1 of 3 chains"):
+        draws = sample(Second(), random_state=seed, n_jobs=1, **OPTIONS)
+    assert draws.chains == (0,)
+    assert np.array_equal(draws.values["x"][0], whole.values["x"][0])
+    with pytest.raises(KeyboardInterrupt, match="before the first draw"):
+        sample(Fails(3, KeyboardInterrupt()), n_jobs=1, **OPTIONS)
+
+
+# Killing
+
+CHILD = """
+import sys
+from bayesmrf import checkpoint
+from bayesmrf.run import sample
+from tests.test_run import Walk
+pause = float(sys.argv[3])
+checkpoint.pause = lambda run_time, cost: pause
+draws = sample(Walk(5e-4), n_draws=300, n_warmup=50, thin=2, n_chains=3, progress=False, checkpoint=sys.argv[1],
+               random_state=int(sys.argv[2]), n_jobs=3)
+print("draws", draws.n_draws, draws.complete)
+"""
+ROOT = Path(__file__).parent.parent
+
+
+def child(folder, seed, pause):
+    command = [sys.executable, "-c", CHILD, str(folder), str(seed), str(pause)]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    return subprocess.Popen(
+        command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+def wait_for(folder):
+    """Wait until a run has begun."""
+    while not (folder / "checkpoint" / "chain_0" / "zarr.json").exists():
+        time.sleep(0.005)
+
+
+LONG = {"n_draws": 300, "n_warmup": 50, "thin": 2, "n_chains": 3, "progress": False}
+
+
+@pytest.mark.parametrize("pause", [0.0, 0.05])
+def test_killed_again_and_again_is_the_same_run(rng, tmp_path, pause):
+    seed, folder, seen = seed_of(rng), tmp_path / "run", [0]
+    for _ in range(4):
+        process = child(folder, seed, pause)
+        wait_for(folder)
+        # A new run commits within this time often, and is killed while it writes as well as while it draws.
+        time.sleep(rng.uniform(0.3 if len(seen) > 1 else 0, 1.2))
+        process.kill()
+        process.communicate()
+        seen.append(checkpoint.progress_of(folder)[0])
+    assert seen == sorted(seen)
+    assert 0 < seen[-1]
+    assert equal(sample(Walk(), random_state=seed, **LONG), sample(Walk(), checkpoint=folder, **LONG))
+
+
+def test_without_its_generator_a_resumed_run_differs(rng, tmp_path, monkeypatch, eager):
+    """Negative control: the comparison sees a generator that starts over."""
+    seed, folder = seed_of(rng), tmp_path / "run"
+    with pytest.raises(ValueError, match="stop"):
+        sample(Fails(60, ValueError("stop")), random_state=seed, checkpoint=folder, n_jobs=1, **OPTIONS)
+    load = checkpoint.ChainStore.load
+
+    def forgetful(self):
+        position = load(self)
+        return position and position._replace(generator=np.array(position.generator) ^ np.uint64(2))
+
+    monkeypatch.setattr(checkpoint.ChainStore, "load", forgetful)
+    resumed = sample(Fails(-1, ValueError()), checkpoint=folder, **OPTIONS)
+    whole = sample(Walk(), random_state=seed, **OPTIONS)
+    assert not equal(resumed, whole)
+    assert np.array_equal(resumed.values["x"][0, :15], whole.values["x"][0, :15])
+
+
+def test_sigint_to_a_process_returns_draws_and_the_run_goes_on(rng, tmp_path):
+    seed, folder = seed_of(rng), tmp_path / "run"
+    process = child(folder, seed, 0.05)
+    wait_for(folder)
+    time.sleep(0.4)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 0, err
+    assert "was stopped" in err
+    assert "Traceback" not in err
+    n, complete = out.split()[1:]
+    assert complete == "False"
+    steps, settings = checkpoint.progress_of(folder)
+    assert 0 < int(n) == (steps - settings["n_warmup"]) // settings["thin"] < 300
+    assert equal(sample(Walk(), random_state=seed, **LONG), sample(Walk(), checkpoint=folder, **LONG))
+
+
+# The store
+
+
+def stopped(folder, rng, at=60):
+    """Leave an unfinished checkpoint; return its seed."""
+    seed = seed_of(rng)
+    with pytest.raises(ValueError, match="stop"):
+        sample(Fails(at, ValueError("stop")), random_state=seed, checkpoint=folder, n_jobs=3, **OPTIONS)
+    return seed
+
+
+def test_a_finished_checkpoint_is_not_sampled_again_but_extended(rng, tmp_path):
+    seed, folder = seed_of(rng), tmp_path / "run"
+    first = sample(Walk(), random_state=seed, checkpoint=folder, **OPTIONS)
+
+    class Lazy(Walk):
+        def step(self, rng, state):
+            raise AssertionError("sampled")
+
+    again = sample(Lazy(), checkpoint=folder, **OPTIONS)
+    assert equal(first, again)
+    assert again.complete
+    assert again.run_time == pytest.approx(first.run_time, abs=0.5)
+    assert again.seed == first.seed
+    longer = {**OPTIONS, "n_draws": 55}
+    assert equal(sample(Walk(), random_state=seed, **longer), sample(Walk(), checkpoint=folder, **longer))
+    with pytest.raises(StoreError, match="n_draws is 40 now and was 55 there"):
+        sample(Walk(), checkpoint=folder, **OPTIONS)
+
+
+def test_the_store_is_plain_zarr(rng, tmp_path, eager):
+    import zarr
+
+    stopped(tmp_path / "run", rng)
+    store = zarr.open_group(tmp_path / "run", mode="r")
+    found = dict(store["checkpoint"]["chain_0"].members(max_depth=None))
+    assert any(name.startswith("draws_") and name.endswith("/groups") for name in found)
+    assert any(name.endswith("generator") for name in found)
+    assert all(a.dtype.kind in "biuf" for a in found.values() if isinstance(a, zarr.Array))
+    assert not [p for p in (tmp_path / "run").rglob("*") if p.suffix in {".pkl", ".partial"}]
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"n_chains": 2}, "n_chains is 2 now and was 3"),
+        ({"n_warmup": 8}, "n_warmup is 8"),
+        ({"thin": 2}, "thin is 2"),
+        ({"n_draws": 39}, "n_draws is 39"),
+        ({"random_state": 77}, "seed is"),
+        ({"fingerprint": {"data": "b", "alpha": 1.0}}, r"fingerprint\['data'\] is 'b' now and was 'a'"),
+        ({"fingerprint": {"data": "a"}}, r"fingerprint\['alpha'\] is 'absent' now and was 1.0"),
+        ({"fingerprint": {"data": "b", "alpha": 1.0}, "thin": 2}, r"fingerprint\['data'\]"),
+    ],
+)
+def test_a_checkpoint_of_another_run_is_refused(tmp_path, change, named):
+    options = {
+        **OPTIONS,
+        "checkpoint": tmp_path / "run",
+        "random_state": 76,
+        "fingerprint": {"data": "a", "alpha": 1.0},
+    }
+    sample(Walk(), **options)
+    before = contents(tmp_path / "run")
+    with pytest.raises(StoreError, match=named) as caught:
+        sample(Walk(), **{**options, **change})
+    assert "another path" in str(caught.value)
+    assert "overwrite=True" in str(caught.value)
+    assert contents(tmp_path / "run") == before
+    assert sample(Walk(), **{**options, **change, "overwrite": True}).complete
+
+
+def contents(folder):
+    return {p.relative_to(folder): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+
+
+@pytest.mark.parametrize("damage", ["cut", "empty", "flip", "remove"])
+def test_damage_is_an_error_or_does_no_harm(rng, tmp_path, eager, damage):
+    """Whatever file is damaged: the same draws as ever, or a StoreError."""
+    folder, copy = tmp_path / "run", tmp_path / "copy"
+    seed = stopped(folder, rng, at=30)
+    files = contents(folder)
+    whole = sample(Walk(), random_state=seed, **OPTIONS)
+    outcomes = {"same": 0, "error": 0}
+    needed = checkpoint.read_record(folder / "checkpoint" / "chain_0")["commit"]
+    state = f"checkpoint/chain_0/state_{needed['slot']}/"
+    some = [
+        p
+        for p in files
+        if str(p).startswith((state, "checkpoint/chain_0/draws_3/")) or p.name == "zarr.json" and len(p.parts) < 4
+    ]
+    for name in some:
+        for p, content in files.items():
+            (copy / p).parent.mkdir(parents=True, exist_ok=True)
+            (copy / p).write_bytes(content)
+        content = files[name]
+        at = int(rng.integers(len(content)))
+        new = {"cut": content[:at], "empty": b"", "flip": content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :]}
+        if damage == "remove":
+            (copy / name).unlink()
+        else:
+            (copy / name).write_bytes(new[damage])
+        try:
+            assert equal(whole, sample(Fails(-1, ValueError()), checkpoint=copy, **OPTIONS)), name
+            outcomes["same"] += 1
+        except StoreError as e:
+            assert str(copy) in str(e)  # noqa: PT017
+            assert "another path" in str(e)  # noqa: PT017
+            outcomes["error"] += 1
+        import shutil
+
+        shutil.rmtree(copy)
+    assert outcomes["error"] > len(some) / 3, outcomes
+
+
+def test_a_damaged_checkpoint_can_be_overwritten(rng, tmp_path, eager):
+    stopped(tmp_path / "run", rng)
+    record = tmp_path / "run" / "checkpoint" / "chain_1" / "zarr.json"
+    record.write_bytes(record.read_bytes()[:-40])
+    with pytest.raises(StoreError, match="chain_1/zarr.json is damaged"):
+        sample(Fails(-1, ValueError()), checkpoint=tmp_path / "run", **OPTIONS)
+    assert sample(Walk(), checkpoint=tmp_path / "run", overwrite=True, **OPTIONS).complete
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+@pytest.mark.parametrize("foreign", ["notes.txt", "zarr.json", "sub/zarr.json"])
+def test_foreign_folders_are_left_alone(tmp_path, overwrite, foreign):
+    place = tmp_path / "thesis" / foreign
+    place.parent.mkdir(parents=True)
+    place.write_text(json.dumps({"zarr_format": 3, "node_type": "group", "attributes": {}}))
+    before = contents(tmp_path)
+    with pytest.raises(StoreError, match="not a store of bayesmrf"):
+        sample(Walk(), checkpoint=tmp_path / "thesis", overwrite=overwrite, **OPTIONS)
+    assert contents(tmp_path) == before
+
+
+@pytest.mark.parametrize("where", ["file", "file/run", "/proc/run"])
+def test_unwritable_places_are_found_before_sampling(tmp_path, where):
+    class Never(Walk):
+        def init(self, rng):
+            raise AssertionError("sampled")
+
+    (tmp_path / "file").write_text("here already")
+    with pytest.raises(StoreError, match=where):
+        sample(Never(), checkpoint=tmp_path / where, overwrite=True, **OPTIONS)
+    assert (tmp_path / "file").read_text() == "here already"
+
+
+def test_empty_folders_may_be_used(tmp_path):
+    assert sample(Walk(), checkpoint=tmp_path, **OPTIONS).complete
+
+
+def test_a_state_that_cannot_be_kept_is_refused_at_once(tmp_path):
+    class Odd(Walk):
+        def init(self, rng):
+            return super().init(rng)._replace(label=object())
+
+    with pytest.raises(TypeError, match=r"state\.label: a object cannot be kept"):
+        sample(Odd(), checkpoint=tmp_path / "run", **OPTIONS)
+
+
+# Progress
+
+
+def test_progress_is_silent_without_a_terminal(capfd, monkeypatch):
+    for name in ("FORCE_COLOR", "TTY_COMPATIBLE"):
+        monkeypatch.delenv(name, raising=False)
+    sample(Walk(), **{**OPTIONS, "progress": True})
+    assert list(track(range(3), "papers")) == [0, 1, 2]
+    assert capfd.readouterr() == ("", "")
+
+
+def test_progress_shows_each_chain(capfd, monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "150")
+    sample(Walk(2e-3), **{**OPTIONS, "progress": True})
+    assert list(track(range(3), "papers")) == [0, 1, 2]
+    out, err = capfd.readouterr()
+    assert out == ""
+    for shown in ("chain 0", "chain 2", "n_groups=", "127/127", "papers", "/s"):
+        assert shown in err
+    sample(Walk(), **OPTIONS)
+    list(track(range(3), "papers", progress=False))
+    assert capfd.readouterr().err == ""
