@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
-from scipy.optimize import minimize
+from scipy.optimize import Bounds, minimize
 
 from ..base import Model
 from ..compiled import strict_leaf
@@ -48,10 +48,12 @@ def maximum_pseudo_likelihood(
     groups: np.ndarray | None = None,
     bound: float = 12.0,
 ) -> np.ndarray:
-    """Maximise the log pseudo-likelihood in the box -bound <= theta <= bound, by L-BFGS-B with its exact gradient.
+    """Maximise the log pseudo-likelihood within bounds, by L-BFGS-B with its exact gradient.
 
-    The objective is concave, so the maximum is global. Where the box is active the estimate without it lies at infinity
-    (an edge whose ends always agree, say) or close to it: theta = 12 is an agreement of 1 - 6e-6.
+    The objective is concave, so the maximum is global. Edge parameters stay within -bound..bound, the field of a node
+    of degree k within (1 + k) / 2 times that, so that it can outweigh all its edges. Where a bound is active the
+    estimate without it lies at infinity (an edge whose ends always agree, say) or close to it: theta = 12 is an
+    agreement of 1 - 6e-6.
 
     Parameters
     ----------
@@ -64,7 +66,7 @@ def maximum_pseudo_likelihood(
     groups : (n_edges,) integer array, optional
         Edges with the same label share one parameter; each has its own when absent. Fields are never tied.
     bound : float
-        Largest absolute value of an entry of theta.
+        Largest absolute value of an edge's parameter.
 
     Returns
     -------
@@ -74,7 +76,7 @@ def maximum_pseudo_likelihood(
     Warns
     -----
     BoundaryWarning
-        Names the features at the bound.
+        Names the features at their bound.
     ConvergenceWarning
         If L-BFGS-B stops before its tolerance.
     """
@@ -87,6 +89,9 @@ def maximum_pseudo_likelihood(
     n_free = n_free_edges + model.n_features - model.n_edges
     if n_free == 0:
         return np.zeros(0)
+    box = np.full(n_free, float(bound))
+    if model.fields:
+        box[n_free_edges:] *= (1 + np.diff(model.graph.adjacency.starts)) / 2
     total = w.sum()
 
     def negative(phi: np.ndarray) -> tuple[float, np.ndarray]:
@@ -100,8 +105,8 @@ def maximum_pseudo_likelihood(
         np.zeros(n_free),
         jac=True,
         method="L-BFGS-B",
-        bounds=[(-bound, bound)] * n_free,
-        options={"maxiter": 10_000, "maxfun": 100_000, "ftol": 1e-14, "gtol": 1e-8},
+        bounds=Bounds(-box, box),
+        options={"maxiter": 10_000, "maxfun": 100_000, "ftol": 1e-14, "gtol": 1e-10},
     )
     # Status 2 is a line search that can gain nothing more at this precision.
     if found.status == 1:
@@ -111,12 +116,12 @@ def maximum_pseudo_likelihood(
             stacklevel=2,
         )
     theta = found.x[free]
-    at_bound = np.flatnonzero(np.abs(theta) >= bound * (1 - 1e-9))
+    at_bound = np.flatnonzero(np.abs(theta) >= box[free] * (1 - 1e-9))
     if at_bound.size:
         names = model.feature_names
         some = ", ".join(repr(names[i]) for i in at_bound[:5]) + (", ..." if at_bound.size > 5 else "")
         warnings.warn(
-            f"{at_bound.size} parameter(s) lie at the bound |theta| = {bound:g}: {some}; "
+            f"{at_bound.size} parameter(s) lie at their bound (|theta| <= {bound:g} for edges): {some}; "
             "these data give no finite estimate for them",
             BoundaryWarning,
             stacklevel=2,

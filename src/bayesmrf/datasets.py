@@ -1,0 +1,206 @@
+"""Real binary data sets.
+
+`coronary` is part of the package. The others are read from the folder that the environment variable BAYESMRF_DATA
+names, else from the user's cache (``pooch.os_cache("bayesmrf")``). Their files are conversions of public data: no
+public address serves the same bytes, so nothing is downloaded. Every file is checked against its SHA-256 sum, and a
+missing one is an error that names its source.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .errors import DataError, OptionError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# fmt: off
+_CORONARY_COUNTS = [
+    44, 40, 112, 67, 129, 145, 12, 23, 35, 12, 80, 33, 109, 67, 7, 9,
+    23, 32, 70, 66, 50, 80, 7, 13, 24, 25, 73, 57, 51, 63, 7, 16,
+    5, 7, 21, 9, 9, 17, 1, 4, 4, 3, 11, 8, 14, 17, 5, 2,
+    7, 3, 14, 14, 9, 16, 2, 3, 4, 0, 13, 11, 5, 14, 4, 4,
+]
+
+# File: SHA-256 sum, and the public source it was converted from (repository, path).
+FILES = {
+    "adhd.csv": (
+        "29cc4062b7c09b7a46ea78234a11c1195068c1ea0ad680b3a73e261c02aeaa5f", "cran/bgms, data/ADHD.rda"),
+    "mnist.npz": (
+        "39b9b1ffaa0ba4d8995a616551f0966941fe02a3fe79ba4a9db7373db16d53ad", "rasbt/mnist-pngs"),
+    "news20_w100.npz": (
+        "f0885b3f903df8161a45ab15ffb293363e9e1cf93aca49abb6926768b540b3f0",
+        "probml/pmtkdata, 20news_w100/20news_w100.mat"),
+    "retina50.npz": (
+        "f6b0f3f72c9a5e344a6023e35a2a57767e1997ab6a898d8da5188039d1b6b3f9",
+        "manuelmolano/Spike-GAN, data/retinal data/original_data_num_neurons_50_1.mat"),
+    "senate109_votes.csv.gz": (
+        "7042a068dd2a88c6cbbad0048d4a4c71be4b60eab4d0c96b5916d9f02eb3c4a9", "yahoochen97/GPIRT, data/S109_votes.csv"),
+    "senate542_votes.csv.gz": (
+        "401f1137659f2dce74ad0ab020abaa17c0f57a630ced3edafc274fc2108398d9",
+        "probml/pmtkdata, senateVoting/senateVoting.mat"),
+    "wenchuan.csv": (
+        "299a1579aeb6949f850fb38c5494e74a76bf472b646650de3ee42763b07f98d7", "cran/bgms, data/Wenchuan.rda"),
+}
+# fmt: on
+
+
+def coronary() -> pd.DataFrame:
+    """Risk factors for coronary heart disease of 1,841 men employed in a Czech car factory: a table of 2^6 counts.
+
+    Reinis et al. (1981), as published by Edwards and Havranek (1985), Biometrika 72, 339-351.
+
+    ====== ========================================== ======= =======
+    column meaning                                    0       1
+    ====== ========================================== ======= =======
+    A      smoking                                    no      yes
+    B      strenuous mental work                      no      yes
+    C      strenuous physical work                    no      yes
+    D      systolic blood pressure                    < 140   > 140
+    E      ratio of beta to alpha lipoproteins        < 3     > 3
+    F      family anamnesis of coronary heart disease no      yes
+    count  number of men
+    ====== ========================================== ======= =======
+
+    Returns
+    -------
+    DataFrame (64, 7)
+        One row for each cell, A varying fastest, 0 before 1. One cell is empty.
+    """
+    import pandas as pd
+
+    cells = (np.arange(64)[:, None] >> np.arange(6)) & 1
+    return pd.DataFrame(cells.astype(np.int8), columns=list("ABCDEF")).assign(count=_CORONARY_COUNTS)
+
+
+def senate109(session: int = 1) -> pd.DataFrame:
+    """Roll calls of the United States Senate in 2005 (session 1) or 2006 (session 2), as in Liu and Page (2013).
+
+    The two senators who shared a seat (CORZINE_NJ, MENENDEZ_NJ) are dropped. "Yes" is +1 and all else, absence
+    included, is -1. Only votes with 10 to 90 "yes" among the 99 are kept. Source: Voteview (Lewis et al.).
+
+    Returns
+    -------
+    DataFrame (292 or 222, 99)
+        One row for each vote, indexed by its number within the session, one column ``NAME_STATE`` for each senator.
+    """
+    import pandas as pd
+
+    if session not in (1, 2):
+        raise OptionError(f"session: {session!r} came; 1 (2005) or 2 (2006) is wanted")
+    table = pd.read_csv(data_file("senate109_votes.csv.gz"))
+    table = table[table["session"] == session].set_index("vote")
+    senators = table.drop(columns=["session", "rollnumber", "date", "yea", "nay", "CORZINE_NJ", "MENENDEZ_NJ"])
+    votes = senators.eq(1).astype(np.int8) * 2 - 1
+    return votes[votes.eq(1).sum(axis=1).between(10, 90)]
+
+
+def senate542() -> pd.DataFrame:
+    """542 key votes of the 100 senators of 2006 (Banerjee, El Ghaoui and d'Aspremont 2008).
+
+    Returns
+    -------
+    DataFrame (542, 100)
+        +1 yea, -1 nay, 0 did not vote or not yet in office (24 %); rows are indexed by the bill.
+    """
+    import pandas as pd
+
+    table = pd.read_csv(data_file("senate542_votes.csv.gz"), index_col="bill")
+    return table.drop(columns="missing_votes").astype(np.int8)
+
+
+def adhd() -> pd.DataFrame:
+    """18 symptoms of 355 children aged 6 to 8, and whether they are diagnosed (``group``) (Silk et al. 2019).
+
+    Returns
+    -------
+    DataFrame (355, 19) in {0, 1}
+    """
+    import pandas as pd
+
+    return pd.read_csv(data_file("adhd.csv")).astype(np.int8)
+
+
+def wenchuan() -> pd.DataFrame:
+    """17 symptoms of post-traumatic stress in 362 parents bereaved by the Wenchuan earthquake (McNally et al. 2015).
+
+    Returns
+    -------
+    DataFrame (362, 17)
+        1 (not at all) to 5 (extremely) as floats, NaN where missing (22 cells in 18 rows).
+    """
+    import pandas as pd
+
+    return pd.read_csv(data_file("wenchuan.csv")).astype(np.float64)
+
+
+def news20() -> tuple[pd.DataFrame, pd.Series]:
+    """Which of 100 words occur in 16,242 postings to newsgroups (Roweis's selection from 20 Newsgroups).
+
+    Returns
+    -------
+    words : DataFrame (16242, 100) in {0, 1}
+    label : Series (16242,)
+        Name of the newsgroups' family: comp.*, rec.*, sci.* or talk.*
+    """
+    import pandas as pd
+
+    a = _arrays("news20_w100.npz")
+    words = pd.DataFrame(a["documents"].astype(np.int8), columns=a["wordlist"].astype(str))
+    return words, pd.Series(a["groupnames"].astype(str)[a["labels"].astype(int) - 1], name="label")
+
+
+def mnist() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Handwritten digits (LeCun, Cortes and Burges).
+
+    Returns
+    -------
+    train_images, train_labels, test_images, test_labels : uint8 arrays
+        Images (60000, 28, 28) and (10000, 28, 28) of grey values 0 to 255, labels 0 to 9.
+    """
+    a = _arrays("mnist.npz")
+    return a["train_images"], a["train_labels"], a["test_images"], a["test_labels"]
+
+
+def retina50() -> np.ndarray:
+    """Spikes of 50 ganglion cells of a salamander's retina (Marre et al.; Tkacik et al. 2014).
+
+    Returns
+    -------
+    (283041, 50) int8 array in {0, 1}
+        Whether a cell fired in a bin of 20 ms. Rows are repeats of the same film, one after the other:
+        ``reshape(297, 953, 50)`` is (repeat, bin, cell); rows are not independent.
+    """
+    return _arrays("retina50.npz")["spikes"].astype(np.int8)
+
+
+def data_file(name: str) -> Path:
+    """Path of a data file, its SHA-256 sum checked.
+
+    Raises
+    ------
+    DataError
+        If the file is in neither folder (the message says where it was sought, and its source), or is another than this
+        version of the package knows.
+    """
+    import pooch
+
+    sha256, source = FILES[name]
+    path = Path(os.environ.get("BAYESMRF_DATA") or pooch.os_cache("bayesmrf")) / name
+    if not path.is_file():
+        raise DataError(f"{name} is not in {path.parent}; set the environment variable BAYESMRF_DATA to the folder "
+                        f"that holds it (it was converted from {source} on GitHub; nothing is downloaded)")  # fmt: skip
+    if (found := pooch.file_hash(str(path))) != sha256:
+        raise DataError(f"{path} has the SHA-256 sum {found[:12]}..., {sha256[:12]}... is wanted; "
+                        "replace it by the file that this version of the package knows")  # fmt: skip
+    return path
+
+
+def _arrays(name: str) -> dict[str, Any]:
+    with np.load(data_file(name), allow_pickle=False) as archive:
+        return dict(archive)

@@ -1,0 +1,91 @@
+"""The data sets: shapes, margins and codings as published, and clear errors where a file is missing or another."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from bayesmrf import datasets
+from bayesmrf.errors import DataError, OptionError
+
+
+def test_coronary_has_the_published_margins():
+    table = datasets.coronary()
+    assert table.columns.tolist() == [*"ABCDEF", "count"]
+    assert table["count"].sum() == 1841
+    # A varies fastest.
+    assert table[[*"ABCDEF"]].to_numpy().tolist() == [list(c)[::-1] for c in itertools.product([0, 1], repeat=6)]
+    men = {c: int(table["count"] @ table[c]) for c in "ABCDEF"}
+    assert men == {"A": 880, "B": 778, "C": 914, "D": 787, "E": 780, "F": 260}
+
+
+def test_coronary_equals_the_published_file(data_folder):
+    import pandas as pd
+
+    assert (pd.read_csv(data_folder / "coronary.csv") == datasets.coronary()).all(axis=None)
+
+
+@pytest.mark.parametrize(("session", "n_votes"), [(1, 292), (2, 222)])
+def test_senate109_is_prepared_as_in_the_paper(data_folder, session, n_votes):
+    votes = datasets.senate109(session)
+    assert votes.shape == (n_votes, 99)
+    assert np.unique(votes).tolist() == [-1, 1]
+    assert not {"CORZINE_NJ", "MENENDEZ_NJ", "yea", "nay"} & set(votes.columns)
+    yes = votes.eq(1).sum(axis=1)
+    assert yes.min() >= 10
+    assert yes.max() <= 90
+    assert votes.index.is_unique
+
+
+def test_senate109_refuses_other_sessions():
+    with pytest.raises(OptionError, match="session: 3 came"):
+        datasets.senate109(3)
+
+
+def test_other_data_sets_have_the_documented_totals(data_folder):
+    adhd = datasets.adhd()
+    assert adhd.shape == (355, 19)
+    assert adhd["group"].sum() == 146
+    wenchuan = datasets.wenchuan()
+    assert wenchuan.shape == (362, 17)
+    assert wenchuan.isna().sum().sum() == 22
+    assert (wenchuan == 5).sum().sum() == 608
+    votes = datasets.senate542()
+    assert votes.shape == (542, 100)
+    assert [int((votes == v).sum().sum()) for v in (1, -1, 0)] == [28581, 12731, 12888]
+    words, label = datasets.news20()
+    assert words.shape == (16242, 100)
+    assert words.to_numpy().sum() == 65451
+    assert label.value_counts(sort=False).sort_index().tolist() == [4605, 3519, 2657, 5461]
+    spikes = datasets.retina50()
+    assert spikes.shape == (283041, 50)
+    assert spikes.sum() == 544080
+    train, train_labels, test, test_labels = datasets.mnist()
+    assert train.shape == (60000, 28, 28)
+    assert test.shape == (10000, 28, 28)
+    assert np.bincount(train_labels)[0] == 5923
+    assert np.bincount(test_labels)[9] == 1009
+
+
+@pytest.mark.parametrize(
+    "load",
+    [datasets.adhd, datasets.mnist, datasets.news20, datasets.retina50, datasets.senate109, datasets.senate542],
+)
+def test_a_missing_file_is_named_with_its_source(load, tmp_path, monkeypatch):
+    monkeypatch.setenv("BAYESMRF_DATA", str(tmp_path))
+    with pytest.raises(DataError, match=r"is not in .*BAYESMRF_DATA.*converted from"):
+        load()
+
+
+def test_without_the_variable_the_cache_is_searched(tmp_path, monkeypatch):
+    monkeypatch.delenv("BAYESMRF_DATA", raising=False)
+    monkeypatch.setattr("pooch.os_cache", lambda project: tmp_path / project)
+    with pytest.raises(DataError, match=r"wenchuan.csv is not in .*bayesmrf"):
+        datasets.wenchuan()
+
+
+def test_another_file_of_that_name_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setenv("BAYESMRF_DATA", str(tmp_path))
+    (tmp_path / "adhd.csv").write_text("group,avoid\n0,1\n")
+    with pytest.raises(DataError, match="SHA-256"):
+        datasets.adhd()

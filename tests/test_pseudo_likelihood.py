@@ -1,0 +1,175 @@
+"""The pseudo-likelihood against brute-force conditionals, its gradient, and its maximum."""
+
+import numpy as np
+import pytest
+from scipy.optimize import approx_fprime
+
+from bayesmrf import graphs
+from bayesmrf.errors import BoundaryWarning, DataError, OptionError
+from bayesmrf.learning.pseudo_likelihood import log_pseudo_likelihood, maximum_pseudo_likelihood
+from bayesmrf.models.agreement import Agreement
+
+
+def brute_force(model, theta, states, weights):
+    """Conditionals from the unnormalised probabilities of a state and of the state with one node flipped."""
+
+    def log_p(x):
+        s = [x[u] == x[v] for u, v in model.graph.edges]
+        return np.dot(theta, [*s, *(2 * x - 1)] if model.fields else s)
+
+    total = 0.0
+    for x, w in zip(np.asarray(states, dtype=int), weights, strict=True):
+        for i in range(len(x)):
+            flipped = x.copy()
+            flipped[i] = 1 - x[i]
+            total -= w * np.logaddexp(0, log_p(flipped) - log_p(x))
+    return total
+
+
+def exact_sample(rng, model, theta, n_samples):
+    """Exact samples by listing all states."""
+    d = model.graph.n_nodes
+    cells = ((np.arange(2**d)[:, None] >> np.arange(d)) & 1).astype(np.int8)
+    log_p = np.array([theta @ model.statistics(c[None]) for c in cells])
+    p = np.exp(log_p - log_p.max())
+    return cells[rng.choice(len(cells), size=n_samples, p=p / p.sum())]
+
+
+def problem(rng, fields):
+    graph = graphs.Graph(6, np.array([(0, 1), (2, 1), (2, 3), (3, 0), (0, 2), (4, 3)]))  # a node without edges, too
+    model = Agreement(graph, fields)
+    return model, rng.normal(size=model.n_features), rng.integers(2, size=(20, 6), dtype=np.int8)
+
+
+@pytest.mark.parametrize("fields", [False, True])
+def test_log_pseudo_likelihood_is_the_product_of_conditionals(rng, fields):
+    model, theta, states = problem(rng, fields)
+    weights = rng.integers(0, 4, size=20)
+    assert log_pseudo_likelihood(model, theta, states) == pytest.approx(
+        brute_force(model, theta, states, np.ones(20)), rel=1e-12
+    )
+    assert log_pseudo_likelihood(model, theta, states, weights) == pytest.approx(
+        brute_force(model, theta, states, weights), rel=1e-12
+    )
+
+
+def test_extreme_parameters_stay_finite(rng):
+    model, theta, states = problem(rng, True)
+    value = log_pseudo_likelihood(model, 1e4 * theta, states)
+    assert value == pytest.approx(brute_force(model, 1e4 * theta, states, np.ones(20)), rel=1e-12)
+
+
+@pytest.mark.parametrize("fields", [False, True])
+@pytest.mark.parametrize("tied", [False, True])
+def test_maximum_has_no_slope(rng, fields, tied):
+    model, theta, _ = problem(rng, fields)
+    states = exact_sample(rng, model, theta / 2, 400)
+    groups = np.array([9, 9, 4, 4, 9, 4]) if tied else None
+    found = maximum_pseudo_likelihood(model, states, groups=groups)
+    label = np.arange(6) if groups is None else (groups == 4).astype(int)
+    k = label.max() + 1
+    phi = np.concatenate([[found[:6][label == j][0] for j in range(k)], found[6:]])
+
+    def objective(p):
+        return log_pseudo_likelihood(model, np.concatenate([p[:k][label], p[k:]]), states) / 400
+
+    assert objective(phi) == pytest.approx(log_pseudo_likelihood(model, found, states) / 400, rel=1e-12)
+    slope = approx_fprime(phi, objective, 1e-6)
+    assert np.abs(slope).max() < 2e-5
+    # Negative control: a step away from the maximum the slope shows.
+    assert np.abs(approx_fprime(phi + 0.1, objective, 1e-6)).max() > 2e-5
+
+
+def test_gradient_equals_finite_differences(rng):
+    from bayesmrf.learning.pseudo_likelihood import _value_and_scores
+
+    model, theta, states = problem(rng, True)
+    weights = rng.random(20)
+    _, pair, node = _value_and_scores(model.pairwise(theta), states, weights)
+    numeric = approx_fprime(theta, lambda t: log_pseudo_likelihood(model, t, states, weights), 1e-6)
+    np.testing.assert_allclose(np.concatenate([pair / 2, node]), numeric, atol=2e-4)
+    compiled = _value_and_scores.py_func(model.pairwise(theta), states, weights)
+    np.testing.assert_allclose(compiled[1], pair, atol=1e-12)
+    np.testing.assert_allclose(compiled[2], node, atol=1e-12)
+
+
+def test_estimate_is_consistent_on_a_tree(rng):
+    """At n = 40,000 the estimate is within five standard errors of the truth, by the sandwich formula."""
+    model = Agreement(graphs.binary_tree(2), fields=False)
+    theta = rng.normal(size=6)
+    states = exact_sample(rng, model, theta, 40_000)
+    found = maximum_pseudo_likelihood(model, states)
+    score, information = sandwich(model, found, states)
+    error = np.sqrt(np.diag(np.linalg.solve(information, np.linalg.solve(information, score).T)) / len(states))
+    assert np.abs((found - theta) / error).max() < 5.5
+    # Negative control: the tied estimate cannot be right for parameters that differ.
+    tied = maximum_pseudo_likelihood(model, states, groups=np.zeros(6, dtype=int))
+    assert np.ptp(tied) == 0
+    assert np.abs((tied - theta) / error).max() > 5.5
+
+
+def sandwich(model, theta, states):
+    """Covariance of the score of one sample, and mean curvature, by brute force over samples that differ."""
+    distinct, times = np.unique(states, axis=0, return_counts=True)
+    p = times / times.sum()
+
+    def gradient(x, t):
+        y = 2.0 * x - 1
+        u, v = model.graph.edges.T
+        m = np.zeros(len(y))
+        np.add.at(m, u, t / 2 * y[v])
+        np.add.at(m, v, t / 2 * y[u])
+        r = y - np.tanh(m)
+        return (r[u] * y[v] + r[v] * y[u]) / 2
+
+    scores = np.array([gradient(x, theta) for x in distinct])
+    step = 1e-5
+    curvature = -np.array(
+        [
+            p @ [(gradient(x, theta + step * e) - gradient(x, theta - step * e)) / (2 * step) for x in distinct]
+            for e in np.eye(len(theta))
+        ]
+    )
+    return (scores * p[:, None]).T @ scores, curvature
+
+
+def test_weights_are_repetitions(rng):
+    model, theta, _ = problem(rng, True)
+    states = exact_sample(rng, model, theta / 3, 200)
+    distinct, times = np.unique(states, axis=0, return_counts=True)
+    np.testing.assert_allclose(
+        maximum_pseudo_likelihood(model, distinct, weights=times), maximum_pseudo_likelihood(model, states), atol=1e-4
+    )
+
+
+def test_estimates_at_the_bound_are_named(rng):
+    model = Agreement(graphs.Graph(3, np.array([(0, 1), (1, 2)]), ("a", "b", "c")))
+    states = rng.integers(2, size=(100, 3))
+    states[:, 1] = states[:, 0]
+    states[:2, 2] = [0, 1]
+    with pytest.warns(BoundaryWarning, match="'a-b'") as record:
+        theta = maximum_pseudo_likelihood(model, states, bound=8.0)
+    assert theta[0] == 8.0
+    assert abs(theta[1]) < 8.0
+    assert "'b-c'" not in str(record[0].message)
+
+
+def test_wrong_arguments(rng):
+    model, theta, states = problem(rng, False)
+    with pytest.raises(OptionError, match="theta: shape"):
+        log_pseudo_likelihood(model, theta[:-1], states)
+    with pytest.raises(DataError, match="states: shape"):
+        log_pseudo_likelihood(model, theta, states[:, :-1])
+    with pytest.raises(DataError, match="weights: shape"):
+        log_pseudo_likelihood(model, theta, states, np.ones(3))
+    with pytest.raises(OptionError, match="groups: shape"):
+        maximum_pseudo_likelihood(model, states, groups=np.zeros(2, dtype=int))
+    with pytest.raises(OptionError, match="bound: -1"):
+        maximum_pseudo_likelihood(model, states, bound=-1)
+
+
+def test_a_graph_without_edges():
+    model = Agreement(graphs.Graph(3, np.zeros((0, 2), dtype=int)))
+    states = np.array([[0, 1, 1]])
+    assert maximum_pseudo_likelihood(model, states).shape == (0,)
+    assert log_pseudo_likelihood(model, np.zeros(0), states) == pytest.approx(-3 * np.log(2))
