@@ -1,6 +1,6 @@
 """Random numbers: one generator a chain, and one xoshiro128++ a lane inside compiled sweeps.
 
-Everything descends from one `numpy.random.SeedSequence`, so the same seed gives the same draws for any number of workers.
+Everything descends from one `numpy.random.SeedSequence`: the same seed gives the same draws for any number of workers.
 """
 
 from __future__ import annotations
