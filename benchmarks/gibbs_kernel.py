@@ -2,8 +2,8 @@
 
 Run ``python benchmarks/gibbs_kernel.py``. The versions take turns in random order, and the table holds medians of spin
 updates a second, so that a busy machine slows all alike. Every version ends with the same check: the mean of x_u x_v
-over all edges, which must agree. C++ needs g++; thrml and dwave-samplers come with the extra ``bayesmrf[benchmark]``, and
-what is not installed is left out with a note.
+over all edges, which must agree. C++ needs g++; thrml and dwave-samplers come with the extra ``bayesmrf[benchmark]``,
+and what is not installed is left out with a note.
 """
 
 from __future__ import annotations
