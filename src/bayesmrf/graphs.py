@@ -170,8 +170,9 @@ def from_edges(edges: Any, names: Sequence[str]) -> Graph:
         if edges.names in (default, tuple(names)):
             return Graph(edges.n_nodes, edges.edges, tuple(names))
         edges = [(edges.names[u], edges.names[v]) for u, v in edges.edges]
+    alone: list[Any] = []  # nodes of a networkx graph that no edge names
     if hasattr(edges, "nodes") and callable(getattr(edges, "edges", None)):
-        edges = list(edges.edges())
+        alone, edges = list(edges.nodes), list(edges.edges())
     elif hasattr(edges, "iloc"):
         if edges.shape[1] < 2:
             raise GraphError(
@@ -183,7 +184,7 @@ def from_edges(edges: Any, names: Sequence[str]) -> Graph:
     if wrong is not None:
         raise GraphError(f"graph: row {wrong} has {len(pairs[wrong])} entries; an edge is a pair (u, v)")
     number = {name: i for i, name in enumerate(names)}
-    ends = [end for pair in pairs for end in pair]
+    ends = [end for pair in pairs for end in pair] + alone
     numeric = all(isinstance(end, int | np.integer) and not isinstance(end, bool) for end in ends)
     if numeric and not all(str(end) in number for end in ends):
         return Graph(len(names), np.array(pairs, dtype=np.int64).reshape(-1, 2), tuple(names))
