@@ -18,7 +18,7 @@ import pytest
 from bayesmrf import checkpoint
 from bayesmrf.errors import BayesMRFWarning, OptionError, StoreError
 from bayesmrf.progress import track
-from bayesmrf.run import sample
+from bayesmrf.run import sample, seed_sequence
 
 
 class Memory(NamedTuple):
@@ -313,9 +313,10 @@ def test_sigint_to_a_process_returns_draws_and_the_run_goes_on(rng, tmp_path):
 def stopped(folder, rng):
     """Leave a checkpoint of many commits whose chain 0 is unfinished; return its seed."""
     seed = seed_of(rng)
-    with pytest.MonkeyPatch.context() as patch, pytest.raises(ValueError, match="stop"):
+    with pytest.MonkeyPatch.context() as patch:
         patch.setattr(checkpoint, "pause", lambda run_time, cost: 0.0)
-        sample(Fails(25, ValueError("stop")), random_state=seed, checkpoint=folder, n_jobs=1, **OPTIONS)
+        with pytest.raises(ValueError, match="stop"):
+            sample(Fails(25, ValueError("stop")), random_state=seed, checkpoint=folder, n_jobs=1, **OPTIONS)
     return seed
 
 
@@ -392,8 +393,7 @@ def test_damage_is_an_error_or_does_no_harm(rng, tmp_path, damage):
     files = contents(folder)
     whole = sample(Walk(), random_state=seed, **OPTIONS)
     outcomes = {"same": 0, "error": 0}
-    needed = checkpoint.read_record(folder / "checkpoint" / "chain_0")["commit"]
-    state = f"checkpoint/chain_0/state_{needed['slot']}/"
+    state = f"checkpoint/chain_0/state_{checkpoint.read_record(folder / 'checkpoint' / 'chain_0')['commit']['slot']}/"
     some = [
         p
         for p in files
@@ -452,6 +452,22 @@ def test_unwritable_places_are_found_before_sampling(tmp_path, where):
     with pytest.raises(StoreError, match=where):
         sample(Never(), checkpoint=tmp_path / where, overwrite=True, **OPTIONS)
     assert (tmp_path / "file").read_text() == "here already"
+
+
+def test_the_seed_of_a_checkpoint_serves_its_caller_too(rng, tmp_path):
+    """A caller that draws from a child of the seed before the chains do, as an estimator does."""
+
+    def fit(random_state, **options):
+        seeds = seed_sequence(random_state, options.get("checkpoint"))
+        before = np.random.default_rng(seeds.spawn(1)[0]).random()
+        return before, sample(Walk(), random_state=seeds, **OPTIONS, **options)
+
+    before, first = fit(None, checkpoint=tmp_path / "run")
+    again, second = fit(None, checkpoint=tmp_path / "run")
+    assert before == again
+    assert equal(first, second)
+    assert fit(None)[0] != before
+    assert equal(first, fit(first.seed["entropy"])[1])
 
 
 def test_empty_folders_may_be_used(tmp_path):

@@ -19,7 +19,7 @@ from joblib import Parallel, cpu_count, delayed
 from joblib.parallel import get_active_backend
 
 from .base import Kernel
-from .checkpoint import ChainStore, Position, open_checkpoint
+from .checkpoint import CHECKPOINT, ChainStore, Position, is_ours, open_checkpoint, read_record, what
 from .errors import BayesMRFWarning, OptionError
 from .progress import chain_bars
 from .rng import as_seed_sequence, generator_from_array, generator_to_array, spawn_generators
@@ -233,6 +233,20 @@ def sample(
             stacklevel=2,
         )
     return draws
+
+
+def seed_sequence(
+    random_state: Any, checkpoint: str | PathLike[str] | None = None, overwrite: bool = False
+) -> np.random.SeedSequence:
+    """The seed of a run: ``random_state`` or, where that is None, the seed of the checkpoint if there is one.
+
+    For callers that draw random numbers themselves before `sample`, from children of this seed.
+    """
+    path = None if checkpoint is None or overwrite or random_state is not None else Path(checkpoint)
+    if path is None or not is_ours(path) or what(path) != CHECKPOINT:
+        return as_seed_sequence(random_state)
+    seed = read_record(path)["bayesmrf"]["settings"]["seed"]
+    return np.random.SeedSequence(seed["entropy"], spawn_key=tuple(seed["spawn_key"]))
 
 
 def _n_jobs(n_jobs: int | None, n_chains: int) -> int:

@@ -1,0 +1,282 @@
+"""Draws as an `xarray.DataTree` in ArviZ's form, on disk and back, and whether the chains have mixed."""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from enum import Enum
+from importlib.metadata import version
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.special import expit
+
+from .base import Model
+from .checkpoint import CHECKPOINT, clear, damaged, digest_of, is_ours, progress_of, publish, read_record, what
+from .errors import StoreError
+from .models.agreement import Agreement
+from .run import Draws, Plan
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+
+POSTERIOR = ("theta", "agreement", "groups", "n_groups", "included", "density", "slab_scale", "alpha")
+LABELS = ("groups",)
+BLOCK = 4096  # edges looked at together
+
+
+def to_datatree(
+    draws: Draws,
+    model: Model,
+    *,
+    attrs: Mapping[str, Any],
+    observed: Mapping[str, Any],
+    constant: Mapping[str, np.ndarray] | None = None,
+) -> xr.DataTree:
+    r"""Collect the draws, the data and how they came about.
+
+    Group ``posterior`` holds what is named in `POSTERIOR`, ``sample_stats`` the other fields, ``observed_data`` the
+    mean statistics, and ``constant_data`` the edges. In the model of Liu and Page (2013) ``agreement`` is added to
+    ``theta``: :math:`a_c = 1 / (1 + e^{-\theta_c})` for each edge.
+
+    The labels in ``groups`` are a coordinate of ``posterior``, not a variable: which number a group has means nothing,
+    so that no mean or R-hat of it belongs in a summary.
+
+    Parameters
+    ----------
+    draws : Draws
+        From `bayesmrf.run.sample`.
+    model : Model
+        Names the features, edges and nodes.
+    attrs : mapping
+        ``method``, ``engine``, ``engine_kind``, ``options``, ``data_hash`` and the like; what is not a number or a text
+        is stored as JSON. Seed, versions, run time, time of creation, warm-up, thinning and completeness are added.
+    observed : mapping
+        ``statistics`` (n_features,) and ``n_samples``.
+    constant : mapping, optional
+        ``mle`` (n_features,) and other arrays, with a value for each edge.
+
+    Returns
+    -------
+    xarray.DataTree
+    """
+    import xarray as xr
+
+    names = {
+        "chain": np.array(draws.chains),
+        "draw": np.arange(draws.n_draws),
+        "feature": np.array(model.feature_names, dtype=object),
+        "edge": np.array(model.graph.edge_names, dtype=object),
+        "node": np.array(model.graph.names, dtype=object),
+    }
+
+    def dataset(variables: Mapping[str, tuple[tuple[str, ...], np.ndarray]], *always: str) -> xr.Dataset:
+        used = {d for dims, _ in variables.values() for d in dims}.union(always)
+        return xr.Dataset(dict(variables), coords={d: names[d] for d in names if d in used})
+
+    values = {name: (("chain", "draw", *draws.dims[name]), v) for name, v in draws.values.items()}
+    if isinstance(model, Agreement) and "theta" in values and "agreement" not in values:
+        theta = draws.values["theta"]
+        values["agreement"] = (("chain", "draw", "edge"), expit(theta[..., : model.n_edges]))
+    # ArviZ takes quantiles of every variable, which numpy has not for booleans.
+    posterior = {n: (values[n][0], _countable(values[n][1])) for n in POSTERIOR if n in values}
+    arrays: dict[str, Any] = {"edges": (("edge", "end"), np.asarray(model.graph.edges))}
+    for name, value in (constant or {}).items():
+        arrays[name] = (("feature",) if name == "mle" else ("edge",), np.asarray(value))
+    statistics = {"statistics": (("feature",), np.asarray(observed["statistics"], dtype=float))}
+    tree = xr.DataTree.from_dict(
+        {
+            "posterior": dataset(posterior).set_coords([n for n in LABELS if n in posterior]),
+            "sample_stats": dataset({n: v for n, v in values.items() if n not in posterior}),
+            "observed_data": dataset(statistics).assign_attrs(n_samples=_plain(observed["n_samples"])),
+            "constant_data": dataset(arrays, "node"),
+        }
+    )
+    tree.attrs = {k: _plain(v) for k, v in {**attrs, **_circumstances(draws)}.items()}
+    return tree
+
+
+def save(tree: xr.DataTree, path: str | PathLike[str], overwrite: bool = False) -> None:
+    """Write results to a zarr folder.
+
+    Parameters
+    ----------
+    tree : xarray.DataTree
+        From `to_datatree`.
+    path : path
+        Folder to make.
+    overwrite : bool
+        Replace results, or a checkpoint, that are there. What this package did not write is never replaced.
+
+    Raises
+    ------
+    StoreError
+        If something is there already, or the folder cannot be written.
+    """
+    path = Path(path)
+    there = is_ours(path)
+    if there and not overwrite:
+        holds = "a checkpoint" if what(path) == CHECKPOINT else "results"
+        raise StoreError(f"{path} holds {holds} already; give another path or set overwrite=True")
+    _write(tree, path, clear_first=there)
+
+
+def finish(tree: xr.DataTree, path: str | PathLike[str]) -> None:
+    """Put the results of a complete run in the place of its checkpoint.
+
+    The results are written beside the checkpoint, which stays valid until they are whole.
+
+    Parameters
+    ----------
+    tree : xarray.DataTree
+        From `to_datatree`.
+    path : path
+        Where the checkpoint is.
+
+    Raises
+    ------
+    StoreError
+        If there is no checkpoint, the run is not complete, or the folder cannot be written.
+    """
+    path = Path(path)
+    if not is_ours(path) or what(path) != CHECKPOINT:
+        raise StoreError(f"{path} holds no checkpoint; use save")
+    if not tree.attrs["complete"]:
+        raise StoreError(
+            f"{path} holds a run that can go on, and these are not all of its draws; save them to another path"
+        )
+    _write(tree, path, clear_first=False)
+
+
+def load(path: str | PathLike[str]) -> xr.DataTree:
+    """Read results into memory.
+
+    Raises
+    ------
+    StoreError
+        If there are none, if the run is not finished (the message says how far it is), or if something is damaged.
+    """
+    import xarray as xr
+
+    path = Path(path)
+    if not is_ours(path):
+        raise StoreError(f"{path}: there are no results here; give the path that a run was written to")
+    if what(path) == CHECKPOINT:
+        steps, s = progress_of(path)
+        kept = Plan(s["n_draws"], s["n_warmup"], s["thin"]).kept(steps)
+        raise StoreError(f"{path} holds an unfinished run ({kept} of {s['n_draws']} draws of each of {s['n_chains']} "
+                         "chains); call again with the same data, options and checkpoint to finish it")  # fmt: skip
+    attrs = read_record(path)
+    digests, groups = attrs["bayesmrf"]["digests"], attrs["bayesmrf"]["groups"]
+    try:
+        # Group by group: beside them may be what is left of a checkpoint.
+        data = {group: xr.open_dataset(path, engine="zarr", group=group, consolidated=False).load() for group in groups}
+    except Exception as e:  # zarr, its codecs and xarray raise what they please on a damaged file
+        raise damaged(path, f"zarr cannot read it ({type(e).__name__}: {e})") from e
+    tree = xr.DataTree.from_dict(data)
+    found = _digests(tree)
+    wrong = [name for name, digest in digests.items() if found.get(name) != digest]
+    if wrong:
+        raise damaged(path / wrong[0], "the contents are not those that were written")
+    tree.attrs = {k: v for k, v in attrs.items() if k != "bayesmrf"}
+    return tree
+
+
+def diagnostics(tree: xr.DataTree, n_worst: int = 5) -> pd.DataFrame:
+    """Rank-normalised R-hat and bulk effective sample size (Vehtari et al. 2021) of what should have mixed.
+
+    Rows are ``n_groups``, ``alpha``, and the ``n_worst`` edges whose agreement has the largest split R-hat (Gelman et
+    al. 2013, eq. 11.4), which is found for all edges at once. What never varies has neither (NaN).
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns mean, sd, r_hat, ess_bulk.
+    """
+    import pandas as pd
+    from arviz_stats import ess, rhat
+
+    posterior = tree["posterior"].to_dataset()
+    series = {name: posterior[name] for name in ("n_groups", "alpha") if name in posterior}
+    if "agreement" in posterior:
+        agreement = posterior["agreement"].reset_coords(drop=True)
+        worst = np.argsort(-np.nan_to_num(_split_r_hat(agreement.values), nan=0.0), kind="stable")[:n_worst]
+        series |= {f"agreement[{posterior['edge'].values[e]}]": agreement.isel(edge=e) for e in worst}
+    rows = {}
+    for name, x in series.items():
+        mixes = float(x.max()) > float(x.min()) and x.sizes["draw"] >= 4
+        # Two values, each in half of the draws, lie equally far from the median: ArviZ then divides 0 by 0 on the way.
+        with np.errstate(invalid="ignore"):
+            r_hat = float(rhat(x)) if mixes and x.sizes["chain"] > 1 else np.nan
+        n_effective = float(ess(x)) if mixes else np.nan
+        rows[name] = {"mean": float(x.mean()), "sd": float(x.std()), "r_hat": r_hat, "ess_bulk": n_effective}
+    return pd.DataFrame.from_dict(rows, orient="index", columns=["mean", "sd", "r_hat", "ess_bulk"])
+
+
+def _split_r_hat(x: np.ndarray) -> np.ndarray:
+    """Split R-hat of each column of ``x`` (n_chains, n_draws, n_edges), a block of edges at a time."""
+    n = x.shape[1] // 2
+    out = np.full(x.shape[2], np.nan)
+    if n < 2:
+        return out
+    for i in range(0, x.shape[2], BLOCK):
+        halves = np.concatenate([x[:, :n, i : i + BLOCK], x[:, -n:, i : i + BLOCK]])
+        within, between = halves.var(axis=1, ddof=1).mean(axis=0), halves.mean(axis=1).var(axis=0, ddof=1)
+        varies = within > 0
+        out[i : i + BLOCK][varies] = np.sqrt((n - 1) / n + between[varies] / within[varies])
+    return out
+
+
+def _write(tree: xr.DataTree, path: Path, clear_first: bool) -> None:
+    partial = path / "results.partial"
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        if clear_first:
+            clear(path)
+        tree.to_zarr(partial, mode="w", consolidated=False, zarr_format=3)
+        publish(path, partial, {"groups": list(tree.children), "digests": _digests(tree)})
+    except OSError as e:
+        raise StoreError(f"{path} cannot be written ({e}); give a folder that can be made") from e
+
+
+def _digests(tree: xr.DataTree) -> dict[str, str]:
+    """Checksum of each variable."""
+    return {
+        f"{group.strip('/')}/{name}": digest_of({str(name): v.values})
+        for group, data in tree.to_dict().items()
+        for name, v in data.variables.items()
+    }
+
+
+def _countable(v: np.ndarray) -> np.ndarray:
+    """Booleans as 0 and 1, of which ArviZ can take quantiles."""
+    return v.astype(np.int8) if v.dtype == bool else v
+
+
+def _plain(value: Any) -> Any:
+    """A number or a text, which is what a zarr attribute is; anything else as JSON."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, Enum):
+        value = value.value
+    return value if isinstance(value, str | int | float) else json.dumps(value)
+
+
+def _circumstances(draws: Draws) -> dict[str, Any]:
+    """What `to_datatree` adds to the attributes."""
+    return {
+        "kernel": draws.kernel,
+        "n_warmup": draws.n_warmup,
+        "thin": draws.thin,
+        "seed": json.dumps(draws.seed["entropy"]),
+        "run_time": draws.run_time,
+        "complete": draws.complete,
+        "created_at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "inference_library": "bayesmrf",
+        "versions": {"python": platform.python_version(), **{p: version(p) for p in ("bayesmrf", "numpy", "numba")}},
+    }

@@ -1,0 +1,296 @@
+"""Results in ArviZ's form, on disk and back; whatever is wrong with a store is said, and nothing is lost."""
+
+import json
+import warnings
+from enum import Enum
+from typing import NamedTuple
+
+import arviz_stats
+import numpy as np
+import pytest
+import xarray as xr
+from scipy.special import expit
+
+from bayesmrf import checkpoint, graphs, results
+from bayesmrf.errors import StoreError
+from bayesmrf.models.agreement import Agreement
+from bayesmrf.run import sample
+
+
+class State(NamedTuple):
+    theta: np.ndarray
+
+
+class Info(NamedTuple):
+    theta: np.ndarray
+    groups: np.ndarray
+    n_groups: int
+    alpha: float
+    included: np.ndarray
+    accepted: bool
+    effort: np.ndarray
+
+
+class Noise:
+    """Independent draws, except that the first edge of a stuck kernel never leaves where it began."""
+
+    name = "noise"
+    dims = {  # noqa: RUF012
+        "theta": ("feature",),
+        "groups": ("edge",),
+        "n_groups": (),
+        "alpha": (),
+        "included": ("edge",),
+        "accepted": (),
+        "effort": ("node",),
+    }
+
+    def __init__(self, model, stuck=False):
+        self.model, self.stuck = model, stuck
+
+    def init(self, rng):
+        return State(rng.normal(size=self.model.n_features))
+
+    def step(self, rng, state):
+        theta = rng.normal(size=self.model.n_features)
+        if self.stuck:
+            theta[0] = 5 * state.theta[0] + 0.1 * theta[0]
+            state = state
+        else:
+            state = State(theta)
+        r = self.model.n_edges
+        groups = np.append(0, rng.integers(3, size=r - 1)).astype(np.int32)  # the first edge is always in group 0
+        effort = rng.normal(size=self.model.graph.n_nodes)
+        included = rng.random(r) < 0.8  # (ArviZ's R-hat warns when exactly half of the draws are true)
+        return state, Info(theta, groups, rng.integers(1, 9), rng.gamma(2), included, bool(rng.random() < 0.3), effort)
+
+
+class Kind(Enum):
+    EXACT = "exact"
+
+
+MODEL = Agreement(graphs.from_edges([("ann", "bé"), ("bé", "cy"), ("cy", "ann")], ("ann", "bé", "cy")), fields=True)
+OPTIONS = {"n_draws": 120, "n_chains": 3, "progress": False}
+
+
+def tree_of(draws, model=MODEL):
+    return results.to_datatree(
+        draws,
+        model,
+        attrs={"method": "exact", "engine": "elimination", "engine_kind": Kind.EXACT, "options": {"alpha": 1.0},
+               "data_hash": "ab12", "n_cut": np.int64(3)},
+        observed={"statistics": np.arange(model.n_features) / 10, "n_samples": 100.0},
+        constant={"mle": np.ones(model.n_features), "agreements": np.arange(model.n_edges)},
+    )  # fmt: skip
+
+
+@pytest.fixture
+def draws(rng):
+    return sample(Noise(MODEL), random_state=int(rng.integers(2**32)), **OPTIONS)
+
+
+@pytest.fixture
+def tree(draws):
+    return tree_of(draws)
+
+
+def contents(folder):
+    return {p.relative_to(folder): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+
+
+def test_the_form(draws, tree):
+    posterior = tree["posterior"]
+    assert {"theta", "agreement", "groups", "n_groups", "alpha", "included"} == set(posterior.data_vars) | {"groups"}
+    assert posterior["theta"].dims == ("chain", "draw", "feature")
+    assert posterior["agreement"].dims == posterior["groups"].dims == ("chain", "draw", "edge")
+    assert posterior["n_groups"].dims == ("chain", "draw")
+    assert posterior["groups"].dtype == np.int32
+    assert list(posterior["edge"].values) == ["ann-bé", "bé-cy", "cy-ann"]
+    assert list(posterior["feature"].values) == ["ann-bé", "bé-cy", "cy-ann", "ann", "bé", "cy"]
+    np.testing.assert_array_equal(posterior["agreement"], expit(draws.values["theta"][..., :3]))
+    np.testing.assert_array_equal(posterior["groups"], draws.values["groups"])
+    assert np.shares_memory(posterior["theta"].values, draws.values["theta"])
+    assert set(tree["sample_stats"].data_vars) == {"accepted", "effort"}
+    assert list(tree["sample_stats"]["effort"].sel(chain=0, draw=0)["node"].values) == ["ann", "bé", "cy"]
+    assert tree["observed_data"]["statistics"].sel(feature="ann").item() == 0.3
+    assert tree["observed_data"].attrs == {"n_samples": 100.0}
+    constant = tree["constant_data"]
+    assert constant["edges"].dims == ("edge", "end")
+    np.testing.assert_array_equal(constant["edges"], MODEL.graph.edges)
+    assert list(constant["node"].values) == ["ann", "bé", "cy"]
+    assert constant["mle"].dims == ("feature",)
+    assert constant["agreements"].dims == ("edge",)
+
+
+def test_the_attributes_tell_how_it_was_made(draws, tree):
+    a = tree.attrs
+    assert (a["method"], a["engine"], a["engine_kind"], a["data_hash"]) == ("exact", "elimination", "exact", "ab12")
+    assert json.loads(a["options"]) == {"alpha": 1.0}
+    assert set(json.loads(a["versions"])) == {"python", "bayesmrf", "numpy", "numba"}
+    assert a["complete"] is True
+    assert a["run_time"] > 0
+    assert a["created_at"].endswith("+00:00")
+    again = sample(Noise(MODEL), random_state=int(a["seed"]), **OPTIONS)
+    np.testing.assert_array_equal(again.values["theta"], draws.values["theta"])
+
+
+def test_arviz_summary_has_no_complaints(tree):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        table = arviz_stats.summary(tree)
+    assert {"n_groups", "alpha", "agreement[ann-bé]", "theta[cy]", "included[bé-cy]"} <= set(table.index)
+    assert not any(name.startswith("groups") for name in table.index)
+
+
+def test_diagnostics_find_the_edge_that_does_not_mix(rng, tree):
+    table = results.diagnostics(tree, n_worst=2)
+    assert list(table.index[:2]) == ["n_groups", "alpha"]
+    assert len(table) == 4
+    # Independent draws: R-hat - 1 is about 1 / (chains x draws), and 1.1 is out of reach.
+    assert (table["r_hat"] < 1.1).all()
+    np.testing.assert_allclose(table.loc["alpha", "mean"], float(tree["posterior"]["alpha"].mean()))
+    stuck = tree_of(sample(Noise(MODEL, stuck=True), random_state=int(rng.integers(2**32)), **OPTIONS))
+    table = results.diagnostics(stuck, n_worst=2)
+    assert table.index[2] == "agreement[ann-bé]"
+    assert table["r_hat"].iloc[2] > 1.5
+
+
+def test_diagnostics_of_what_never_varies_or_is_short(rng):
+    draws = sample(Noise(MODEL), n_draws=3, n_chains=1, progress=False)
+    assert results.diagnostics(tree_of(draws))["r_hat"].isna().all()
+    draws = sample(Noise(MODEL), **OPTIONS)
+    draws.values["n_groups"][:] = 4
+    draws.values["alpha"][:] = np.arange(120) % 2
+    table = results.diagnostics(tree_of(draws))
+    assert np.isnan(table.loc["n_groups", "r_hat"])
+    assert np.isfinite(table.loc["alpha", "r_hat"])
+
+
+# On disk
+
+
+def test_there_and_back(tree, tmp_path):
+    results.save(tree, tmp_path / "a" / "run.zarr")
+    back = results.load(tmp_path / "a" / "run.zarr")
+    xr.testing.assert_identical(tree, back)
+    assert "groups" in back["posterior"].coords
+    assert back["posterior"]["groups"].dtype == np.int32
+    assert back["sample_stats"]["accepted"].dtype == bool
+    results.save(back, tmp_path / "b")
+    xr.testing.assert_identical(tree, results.load(tmp_path / "b"))
+    # Anybody's zarr can read it.
+    xr.testing.assert_equal(
+        tree["posterior"].to_dataset(), xr.open_zarr(tmp_path / "b", group="posterior", consolidated=False)
+    )
+
+
+def test_results_are_not_replaced_unasked(rng, tree, tmp_path):
+    results.save(tree, tmp_path / "run")
+    other = tree_of(sample(Noise(MODEL), n_draws=7, progress=False))
+    before = contents(tmp_path)
+    with pytest.raises(StoreError, match="holds results already"):
+        results.save(other, tmp_path / "run")
+    assert contents(tmp_path) == before
+    (tmp_path / "run" / "notes.txt").write_text("mine")
+    results.save(other, tmp_path / "run", overwrite=True)
+    xr.testing.assert_identical(other, results.load(tmp_path / "run"))
+    assert (tmp_path / "run" / "notes.txt").read_text() == "mine"
+    with pytest.raises(StoreError, match="holds finished results"):
+        sample(Noise(MODEL), checkpoint=tmp_path / "run", **OPTIONS)
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_foreign_places_are_left_alone(tree, tmp_path, overwrite):
+    (tmp_path / "file").write_text("mine")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "thesis.tex").write_text("mine")
+    before = contents(tmp_path)
+    for place in ("file", "folder", "file/inside"):
+        with pytest.raises(StoreError, match=place):
+            results.save(tree, tmp_path / place, overwrite=overwrite)
+    for place in ("file", "folder"):
+        with pytest.raises(StoreError, match=place):
+            results.load(tmp_path / place)
+    assert contents(tmp_path) == before
+
+
+def test_missing_results(tmp_path):
+    with pytest.raises(StoreError, match="there are no results here"):
+        results.load(tmp_path / "nothing")
+
+
+@pytest.mark.parametrize("damage", ["cut", "flip", "remove"])
+def test_damaged_results_are_never_read(rng, tree, tmp_path, damage):
+    results.save(tree, tmp_path / "run")
+    files = contents(tmp_path / "run")
+    n_errors = 0
+    for i in rng.choice(len(files), 20, replace=False):
+        name, content = list(files.items())[i]
+        at, place = int(rng.integers(len(content))), tmp_path / "run" / name
+        if damage == "remove":
+            place.unlink()
+        else:
+            flipped = content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :]
+            place.write_bytes(content[:at] if damage == "cut" else flipped)
+        try:
+            found = results.load(tmp_path / "run")
+            # A bit that nobody reads: the values, at least, are the same.
+            assert results._digests(found) == results._digests(tree), name
+        except StoreError as e:
+            n_errors += 1
+            assert str(tmp_path / "run") in str(e)  # noqa: PT017
+        place.write_bytes(content)
+    assert n_errors >= 10
+    xr.testing.assert_identical(tree, results.load(tmp_path / "run"))
+
+
+def test_an_unfinished_run_says_how_far_it_is(rng, tmp_path):
+    class Fails(Noise):
+        def step(self, rng, state):
+            if rng.random() < 0.1:
+                raise FloatingPointError("theta is not finite")
+            return super().step(rng, state)
+
+    with pytest.raises(FloatingPointError):
+        sample(Fails(MODEL), checkpoint=tmp_path / "run", **OPTIONS)
+    with pytest.raises(StoreError, match=r"unfinished run \(\d+ of 120 draws of each of 3 chains\); call again"):
+        results.load(tmp_path / "run")
+
+
+def test_finished_results_take_the_place_of_the_checkpoint(tmp_path):
+    draws = sample(Noise(MODEL), checkpoint=tmp_path / "run", **OPTIONS)
+    tree = tree_of(draws)
+    with pytest.raises(StoreError, match="holds a checkpoint already"):
+        results.save(tree, tmp_path / "run")
+    results.finish(tree, tmp_path / "run")
+    xr.testing.assert_identical(tree, results.load(tmp_path / "run"))
+    groups = {"posterior", "sample_stats", "observed_data", "constant_data"}
+    assert {p.name for p in (tmp_path / "run").iterdir()} == {"zarr.json", *groups}
+    with pytest.raises(StoreError, match="holds no checkpoint"):
+        results.finish(tree, tmp_path / "run")
+
+
+def test_an_incomplete_run_keeps_its_checkpoint(tmp_path):
+    tree = tree_of(sample(Noise(MODEL), checkpoint=tmp_path / "run", **OPTIONS))
+    tree.attrs["complete"] = False
+    before = contents(tmp_path)
+    with pytest.raises(StoreError, match="can go on"):
+        results.finish(tree, tmp_path / "run")
+    assert contents(tmp_path) == before
+
+
+@pytest.mark.parametrize("where", ["_sync", "_remove", "write_record", "clear"])
+def test_a_stop_while_finishing_loses_nothing(tmp_path, monkeypatch, where):
+    draws = sample(Noise(MODEL), checkpoint=tmp_path / "run", **OPTIONS)
+    tree = tree_of(draws)
+    with monkeypatch.context() as patch:
+        patch.setattr(checkpoint, where, lambda *a, **k: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            results.finish(tree, tmp_path / "run")
+    if where == "clear":  # the record stands: these are results, with the checkpoint's remains beside them
+        xr.testing.assert_identical(tree, results.load(tmp_path / "run"))
+        return
+    again = sample(Noise(MODEL), checkpoint=tmp_path / "run", **OPTIONS)
+    np.testing.assert_array_equal(again.values["theta"], draws.values["theta"])
+    results.finish(tree, tmp_path / "run")
+    xr.testing.assert_identical(tree, results.load(tmp_path / "run"))
