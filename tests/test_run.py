@@ -15,6 +15,7 @@ import joblib
 import numpy as np
 import pytest
 
+import bayesmrf
 from bayesmrf import checkpoint
 from bayesmrf.errors import BayesMRFWarning, OptionError, StoreError
 from bayesmrf.progress import track
@@ -52,7 +53,7 @@ class Walk:
         self.sleep = sleep
 
     def init(self, rng):
-        return State(rng.normal(size=3), np.asfortranarray(rng.normal(size=(2, 3))), None, 0, np.float32(1), "start")
+        return State(rng.normal(size=3), np.asfortranarray(rng.normal(size=(9, 8))), None, 0, np.float32(1), "start")
 
     def step(self, rng, state):
         if self.sleep:
@@ -65,8 +66,8 @@ class Walk:
         if memory is not None:
             memory.counts[rng.integers(3, dtype=np.int32)] += 1  # in place, and half a word of the generator
             memory = memory._replace(last=float(rng.random()))
-        table = state.table + 0.1 * (state.table @ rng.normal(size=(3, 3)))
-        table /= np.abs(table).sum()
+        table = np.asfortranarray(state.table + 0.1 * (state.table @ rng.normal(size=(8, 8))))
+        table /= np.abs(state.table).sum()  # added up in the order of memory
         x = values.sum() + table.sum() + float(state.half) + (0 if memory is None else memory.last)
         new = State(values, table, memory, state.steps + 1, np.float32(state.half * 0.999), f"step {state.steps}")
         return new, Info(x, len(values), rng.integers(5, size=4, dtype=np.int32), bool(new.steps % 2))
@@ -239,7 +240,7 @@ ROOT = Path(__file__).parent.parent
 
 def child(folder, seed, pause):
     command = [sys.executable, "-c", CHILD, str(folder), str(seed), str(pause)]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(Path(bayesmrf.__file__).parent.parent)])}
     return subprocess.Popen(
         command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )

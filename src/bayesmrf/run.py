@@ -149,7 +149,8 @@ def sample(
         Where the chains' generators descend from.
     n_jobs : int, optional
         Chains at work at one time, by default as many as there are cores, in threads. Inside `joblib.parallel_config`
-        the backend named there is used; chains in other processes show no progress until they end.
+        the backend named there is used; chains in other processes show no progress, and do not hear of a Ctrl-C that
+        reaches this process alone.
     progress : bool
         False shows no bars. They are never shown when standard error is not a terminal.
     checkpoint : path, optional
@@ -318,7 +319,7 @@ def _run_chain(
             saved = done
 
     try:
-        if state is None:
+        if state is None and not board.stop:
             state = kernel.init(rng)
             commit()  # finds out at once what cannot be kept
         while step < n_steps and not board.stop:
@@ -335,7 +336,8 @@ def _run_chain(
             steps[chain], latest[chain] = step, info
             if store is not None and clock() > store.due:
                 commit()
-        commit()
+        if step > start.steps:
+            commit()
     except BaseException as e:
         # A step that did not end may leave State and generator half changed: they are not kept.
         board.stop, error = True, e
