@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 
 from .errors import ConstantColumnWarning, DataError
 
@@ -75,14 +76,21 @@ def check_states(X: Any, sample_weight: Any = None, names: tuple[str, ...] | Non
                             "give a table with the columns the model was fitted on")  # fmt: skip
         X = X.set_axis(list(found or ()), axis=1)[list(names)]
         found = names
+    if issparse(X):
+        raise DataError("X: a sparse matrix came; sparse input is not supported, give X.toarray()")
     values = X.to_numpy() if is_frame else np.asarray(X)
     if values.ndim != 2:
         raise DataError(f"X: a table (n_samples, n_nodes) is wanted, got an array of shape {values.shape}; "
                         "reshape your data so that rows are observations and columns are nodes")  # fmt: skip
     if values.shape[0] == 0:
         raise DataError("X: the table has zero rows; at least one observation is wanted")
+    if values.shape[1] == 0:
+        raise DataError(f"X: 0 feature(s) (shape={values.shape}) while a minimum of 1 is required; give a column for each node")
     if names is not None and values.shape[1] != len(names):
-        raise DataError(f"X: {values.shape[1]} columns came, but the model was fitted on {len(names)}")
+        raise DataError(f"X has {values.shape[1]} features, but bayesmrf is expecting {len(names)} features as input; "
+                        "give the columns it was fitted on")  # fmt: skip
+    if np.iscomplexobj(values):
+        raise DataError("X: Complex data not supported; code the states as 0/1, -1/+1 or booleans")
     labels = found or names or tuple(str(i) for i in range(values.shape[1]))
     values, coding = _to_binary(values, labels)
     weights = _check_weights(sample_weight, len(values))

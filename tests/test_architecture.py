@@ -1,0 +1,80 @@
+"""The rules of docs/architecture.md that a machine can check."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+SOURCE = ROOT / "src" / "bayesmrf"
+
+# Layers from the ground up; a module may import its own layer and those below.
+LAYERS = [
+    {"errors", "compiled", "base", "rng", "graphs", "priors", "states", "progress", "partitions"},
+    {"models"},
+    {"samplers", "inference"},
+    {"likelihood", "datasets"},
+    {"learning", "metrics"},
+    {"posterior"},
+    {"checkpoint", "run"},
+    {"results"},
+    {"estimators"},
+    {"plots", "summary", "tables"},
+    {"report"},
+    {"demo", "cli"},
+    {"__init__"},
+]
+LEVEL = {name: i for i, layer in enumerate(LAYERS) for name in layer}
+
+
+def top(path):
+    return path.relative_to(SOURCE).parts[0].removesuffix(".py")
+
+
+def imports(path):
+    """Top-level names inside bayesmrf that a file imports, at any depth of nesting but for type checking."""
+    package = ("bayesmrf", *path.relative_to(SOURCE).parts[:-1])
+    tree = ast.parse(path.read_text())
+    skipped = {
+        id(n)
+        for block in ast.walk(tree)
+        if isinstance(block, ast.If) and "TYPE_CHECKING" in ast.dump(block.test)
+        for n in ast.walk(block)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and id(node) not in skipped:
+            base = package[: len(package) - node.level + 1] if node.level else ()
+            full = (*base, *(node.module.split(".") if node.module else ()))
+            if full[:1] == ("bayesmrf",):
+                yield from [full[1]] if len(full) > 1 else [a.name for a in node.names]
+
+
+FILES = sorted(SOURCE.rglob("*.py"))
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(SOURCE)))
+def test_imports_go_one_way(path):
+    here = top(path)
+    assert here in LEVEL, f"{here} has no layer"
+    for name in imports(path):
+        if name == "__version__":
+            continue
+        assert LEVEL[name] <= LEVEL[here], f"{path.name} ({here}) imports {name}"
+
+
+@pytest.mark.parametrize("path", sorted((SOURCE / "posterior").glob("*.py")), ids=lambda p: p.name)
+def test_kernels_know_no_engine(path):
+    assert not {"inference"} & set(imports(path))
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(SOURCE)))
+def test_no_file_is_too_long(path):
+    assert len(path.read_text().splitlines()) <= 500
+
+
+def test_importing_the_package_is_light():
+    code = "import sys, bayesmrf; print([m for m in ('numba', 'sklearn', 'pandas', 'xarray', 'matplotlib') if m in sys.modules])"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert out.stdout.strip() == "[]"

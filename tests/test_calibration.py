@@ -1,0 +1,92 @@
+"""Simulation-based calibration (Talts et al. 2018) of the exact samplers of groups.
+
+Truth from the prior, data from the truth, a chain that knows only the data: the rank of the truth among the draws must be uniform.
+Draws are thinned until they are nearly independent. The default run is short; ``pytest -m calibration`` runs 7 times as many.
+"""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from bayesmrf import graphs, run
+from bayesmrf.inference.elimination import Elimination
+from bayesmrf.likelihood import Likelihood
+from bayesmrf.models.agreement import Agreement
+from bayesmrf.posterior.grouped_exact import GroupedExact
+from bayesmrf.posterior.grouped_tree import GroupedTree
+from bayesmrf.priors import FIELD_SCALE, Beta, DirichletProcess, Gamma
+
+N_RANKS = 10  # possible ranks of the truth among 9 draws
+ENGINE = Elimination()
+
+
+def prior_draw(model, prior, rng):
+    """Groups by the Chinese restaurant process, their values from the base distribution, fields from their normal."""
+    alpha = prior.alpha_start
+    if isinstance(prior.alpha, Gamma):
+        alpha = rng.gamma(prior.alpha.shape) / prior.alpha.rate
+    groups = []
+    for i in range(model.n_edges):
+        k = max(groups, default=-1) + 1
+        weights = np.append(np.bincount(groups, minlength=k)[:k], alpha) if i else np.ones(1)
+        groups.append(rng.choice(len(weights), p=weights / weights.sum()))
+    groups = np.array(groups)
+    values = rng.beta(prior.base.a, prior.base.b, size=groups.max() + 1)
+    logits = np.log(values) - np.log1p(-values)
+    fields = FIELD_SCALE * rng.standard_normal(model.n_features - model.n_edges)
+    return groups, np.concatenate([logits[groups], fields]), alpha
+
+
+def ranks(method, model, prior, assumed, n, n_simulations, thin, rng):
+    """Ranks of the first edge's value, the number of groups (ties at random) and of alpha or the last feature."""
+    out = []
+    for _ in range(n_simulations):
+        groups, theta, alpha = prior_draw(model, prior, rng)
+        states = ENGINE.sample(model, theta, ENGINE.prepare(model), n, rng)
+        s_bar = model.statistics(states)
+        if method == "tree":
+            kernel = GroupedTree(model.graph, np.rint(n * s_bar), n, assumed)
+        else:
+            kernel = GroupedExact(Likelihood(model, s_bar, n, ENGINE), assumed, np.zeros(model.n_features))
+        draws = run.sample(
+            kernel, n_draws=N_RANKS - 1, n_warmup=2 * thin, thin=thin, n_chains=1, random_state=rng, n_jobs=1, progress=False
+        ).values
+        truth = [theta[0], groups.max() + 1 + rng.random(), theta[-1], alpha]
+        drawn = [
+            draws["theta"][0, :, 0],
+            draws["n_groups"][0] + rng.random(N_RANKS - 1),
+            draws["theta"][0, :, -1],
+            draws["alpha"][0],
+        ]
+        out.append([np.sum(d < t) for d, t in zip(drawn, truth, strict=True)])
+    return np.array(out)
+
+
+def p_values(found, fixed_alpha):
+    columns = found.T[:3] if fixed_alpha else found.T
+    return [stats.chisquare(np.bincount(c, minlength=N_RANKS)).pvalue for c in columns]
+
+
+CASES = {
+    "tree": ("tree", graphs.path(7), False, DirichletProcess(1.0), 30),
+    "tree, alpha sampled": ("tree", graphs.binary_tree(2), False, DirichletProcess(Gamma(3.0, 2.0), Beta(2.0, 1.0)), 30),
+    "exact, loop": ("exact", graphs.cycle(5), False, DirichletProcess(1.0), 30),
+    "exact, fields": ("exact", graphs.complete(3), True, DirichletProcess(Gamma(3.0, 2.0)), 50),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize(
+    "n_simulations", [150, pytest.param(1000, marks=[pytest.mark.calibration])]
+)
+def test_ranks_are_uniform(case, n_simulations, rng):
+    method, graph, fields, prior, thin = CASES[case]
+    found = ranks(method, Agreement(graph, fields), prior, prior, 8, n_simulations, thin, rng)
+    assert min(p_values(found, not isinstance(prior.alpha, Gamma))) > 1e-6
+
+
+@pytest.mark.parametrize("case", ["tree", "exact, loop"])
+def test_a_wrong_base_distribution_is_caught(case, rng):
+    method, graph, fields, prior, thin = CASES[case]
+    found = ranks(method, Agreement(graph, fields), prior, DirichletProcess(1.0, Beta(6.0, 1.0)), 8, 150, thin, rng)
+    assert min(p_values(found, True)) < 1e-6

@@ -1,0 +1,230 @@
+"""The scikit-learn face: contract, attributes, agreement with the exact answers, and bad input."""
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.sparse import issparse
+from sklearn.base import clone
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from bayesmrf import datasets, graphs
+from bayesmrf.errors import DataError, GraphError, OptionError, TooWideError
+from bayesmrf.estimators import GroupedMRF, MaximumLikelihoodMRF
+from bayesmrf.inference.elimination import Elimination
+from bayesmrf.models.agreement import Agreement
+from tests import oracle
+
+QUICK = {"n_draws": 30, "n_warmup": 5, "n_chains": 2, "progress": False, "random_state": 0}
+
+
+class Signs:
+    """scikit-learn's checks fit real numbers; these estimators take binary states. The checks run on the signs."""
+
+    def fit(self, X, y=None, sample_weight=None):
+        return super().fit(signs(X), y, sample_weight)
+
+    def score(self, X, y=None, sample_weight=None):
+        return super().score(signs(X), y, sample_weight)
+
+
+def signs(X):
+    if issparse(X):
+        return X
+    try:
+        values = np.asarray(X, dtype=complex if np.iscomplexobj(X) else float)
+    except TypeError:
+        return X
+    if np.iscomplexobj(values) or not np.isfinite(values).all():
+        return X  # to be refused
+    return X.gt(0).astype(int) if hasattr(X, "columns") else (values > 0).astype(int)
+
+
+class GroupedSigns(Signs, GroupedMRF):
+    pass
+
+
+class MaximumLikelihoodSigns(Signs, MaximumLikelihoodMRF):
+    pass
+
+
+def expected_failures(estimator):
+    failures = {"check_dtype_object": "a cell that is no number is refused by a DataError that names it, not a TypeError"}
+    if isinstance(estimator, GroupedMRF):
+        failures["check_fit2d_1feature"] = "one node has no edges, and there is nothing to group"
+    return failures
+
+
+@pytest.mark.filterwarnings("ignore::bayesmrf.errors.BayesMRFWarning")
+@parametrize_with_checks(
+    [GroupedSigns(**QUICK | {"n_draws": 5}), MaximumLikelihoodSigns()], expected_failed_checks=expected_failures
+)
+def test_scikit_learn_contract(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture
+def grid_data(rng):
+    """4 x 4 grid, two groups far apart, 400 states."""
+    graph = graphs.grid(4, 4)
+    groups = rng.integers(2, size=24)
+    theta = np.array([1.2, -0.6])[groups]
+    model, engine = Agreement(graph), Elimination()
+    return graph, groups, theta, engine.sample(model, theta, engine.prepare(model), 400, rng)
+
+
+@pytest.mark.parametrize("method", ["exact", "stripped-beta", "auxiliary-variable"])
+def test_attributes(method, grid_data):
+    graph, _groups, theta, X = grid_data
+    options = QUICK | ({"n_draws": 4, "n_warmup": 1, "n_walk": 5} if method == "auxiliary-variable" else {})
+    est = GroupedMRF(graph=graph.edges, method=method, **options).fit(X)
+    truth = 1 / (1 + np.exp(-theta))
+    assert est.agreement_.shape == est.groups_.shape == est.mle_.shape == (24,)
+    assert np.abs(est.agreement_ - truth).mean() < 0.1
+    assert est.n_groups_.sum() == pytest.approx(1)
+    np.testing.assert_array_equal(est.edges_, graph.edges)
+    posterior = est.posterior_["posterior"]
+    assert posterior["agreement"].dims == ("chain", "draw", "edge")
+    np.testing.assert_allclose(posterior["agreement"].mean(("chain", "draw")), est.agreement_)
+    assert est.posterior_.attrs["method"] == method
+    shared = est.co_clustering([0, "0-1", 5])
+    assert shared[0, 1] == 1.0
+    np.testing.assert_allclose(shared, shared.T)
+    states = est.sample(50)
+    assert states.shape == (50, 16)
+    assert set(np.unique(states)) <= {0, 1}
+
+
+def test_score_is_the_exact_mean_log_likelihood(grid_data):
+    graph, _, _, X = grid_data
+    est = GroupedMRF(graph=graph, **QUICK).fit(X)
+    model = Agreement(graph)
+    expected = est.theta_ @ model.statistics(X[:50]) - oracle.log_z(model, est.theta_)
+    assert est.score(X[:50]) == pytest.approx(expected)
+    doubled = est.score(X[:2], sample_weight=[3, 1])
+    assert doubled == pytest.approx((3 * est.score(X[:1]) + est.score(X[1:2])) / 4)
+
+
+def test_samples_follow_the_fitted_moments(grid_data):
+    graph, _, _, X = grid_data
+    est = MaximumLikelihoodMRF(graph=graph, random_state=1).fit(X)
+    moments = oracle.moments(Agreement(graph), est.theta_)
+    found = Agreement(graph).statistics(est.sample(4000))
+    z = (found - moments) / np.sqrt(moments * (1 - moments) / 4000)
+    assert np.abs(z).max() < 6
+
+
+def test_grouping_beats_the_grouping_blind_estimate(grid_data):
+    """Two groups, 24 edges: the exact posterior mean has a smaller error than the MLE (fails with odds below 1e-6)."""
+    graph, _, theta, X = grid_data
+    est = GroupedMRF(graph=graph, method="exact", **QUICK | {"n_draws": 100}).fit(X)
+    truth = 1 / (1 + np.exp(-theta))
+    assert np.abs(est.agreement_ - truth).mean() < np.abs(est.mle_ - truth).mean()
+
+
+def test_tied_estimate_has_one_value_for_each_group(grid_data):
+    graph, groups, theta, X = grid_data
+    tied = MaximumLikelihoodMRF(graph=graph, groups=groups).fit(X)
+    assert len(np.unique(np.round(tied.agreement_, 12))) == len(np.unique(groups))
+    assert tied.method_ == "exact"
+    truth = 1 / (1 + np.exp(-theta))
+    assert np.abs(tied.agreement_ - truth).mean() < 0.06
+
+
+def test_codings_and_graph_forms_give_the_same_draws(grid_data):
+    graph, _, _, X = grid_data
+    reference = GroupedMRF(graph=graph, **QUICK).fit(X)
+    names = [f"n{i}" for i in range(16)]
+    frame = pd.DataFrame(X, columns=names)
+    edges = pd.DataFrame([(names[u], names[v]) for u, v in graph.edges])
+    forms = [(2 * X - 1, graph.edges), (X.astype(bool), graph.edges.tolist()), (frame, edges)]
+    g = nx.Graph()
+    g.add_nodes_from(names)
+    g.add_edges_from(edges.itertuples(index=False))
+    for data, form in forms:
+        est = GroupedMRF(graph=form, **QUICK).fit(data)
+        np.testing.assert_array_equal(est.agreement_, reference.agreement_)
+    assert set(np.unique(GroupedMRF(graph=graph, **QUICK).fit(2 * X - 1).sample(20))) == {-1, 1}
+    assert GroupedMRF(graph=g, **QUICK).fit(frame).graph_.names == tuple(names)
+
+
+def test_counts_equal_repeated_rows(rng):
+    table = datasets.coronary()
+    X, counts = table.iloc[:, :6], table["count"].to_numpy()
+    rows = np.repeat(X.to_numpy(), counts, axis=0)
+    a = GroupedMRF(fields=True, **QUICK).fit(X, sample_weight=counts)
+    b = GroupedMRF(fields=True, **QUICK).fit(rows)
+    np.testing.assert_allclose(a.agreement_, b.agreement_, rtol=1e-9)
+    assert a.posterior_["posterior"]["theta"].sizes["feature"] == 21
+
+
+def test_new_data_are_brought_to_the_order_of_the_columns(grid_data):
+    graph, _, _, X = grid_data
+    frame = pd.DataFrame(X, columns=[f"n{i}" for i in range(16)])
+    est = MaximumLikelihoodMRF(graph=graph).fit(frame)
+    assert est.score(frame[frame.columns[::-1]]) == pytest.approx(est.score(frame))
+    with pytest.raises(DataError, match="'n3' of the fitted data is missing"):
+        est.score(frame.drop(columns="n3"))
+
+
+def test_learn_graph_by_number(rng):
+    X = (rng.random((300, 6)) < 0.5).astype(int)
+    X[:, 1] = X[:, 0] ^ (rng.random(300) < 0.1)
+    est = GroupedMRF(graph="learn:3", **QUICK).fit(X)
+    assert len(est.edges_) == 3
+    assert [0, 1] in est.edges_.tolist()
+
+
+def test_same_seed_same_draws_for_any_number_of_workers(grid_data):
+    graph, _, _, X = grid_data
+    one, two = (GroupedMRF(graph=graph, n_jobs=j, **QUICK).fit(X) for j in (1, 2))
+    np.testing.assert_array_equal(one.posterior_["posterior"]["theta"], two.posterior_["posterior"]["theta"])
+    other = GroupedMRF(graph=graph, **QUICK | {"random_state": 1}).fit(X)
+    assert (one.agreement_ != other.agreement_).any()
+
+
+def test_checkpoint_of_the_estimator_continues(grid_data, tmp_path):
+    graph, _, _, X = grid_data
+    est = GroupedMRF(graph=graph, checkpoint=tmp_path / "run.zarr", **QUICK | {"random_state": None})
+    first = est.fit(X).agreement_
+    again = clone(est).fit(X).agreement_  # the seed is the stored one, and nothing is left to do
+    np.testing.assert_array_equal(first, again)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"method": "magic"}, OptionError, "'magic' came, one of 'tree', 'exact'"),
+        ({"alpha": 0}, OptionError, "alpha: 0 came"),
+        ({"alpha": -2.0}, OptionError, "alpha: -2.0 came"),
+        ({"base": (1.0, 0.0)}, OptionError, "b of Beta"),
+        ({"method": "tree"}, GraphError, "cycle; use 'exact' or 'stripped-beta'"),
+        ({"method": "tree", "fields": True, "graph": [(0, 1)]}, OptionError, "use method='exact'"),
+        ({"inner": "magic"}, OptionError, "inner: 'magic' came"),
+        ({"n_draws": 0}, OptionError, "n_draws: 0 came"),
+        ({"n_chains": 0}, OptionError, "n_chains: 0 came"),
+        ({"graph": [(0, 0)]}, GraphError, "joins '0' to itself"),
+        ({"graph": [(0, 1), (1, 0)]}, GraphError, "duplicate"),
+        ({"graph": [(0, 99)]}, GraphError, "out of range"),
+        ({"graph": [("0", "nobody")]}, GraphError, "'nobody'"),
+        ({"graph": []}, OptionError, "no edges"),
+        ({"graph": "learn:many"}, OptionError, "'learn:many' came"),
+    ],
+)
+def test_bad_options(options, error, message, rng):
+    X = rng.integers(0, 2, size=(30, 6))
+    with pytest.raises(error, match=message):
+        GroupedMRF(**QUICK | options).fit(X)
+
+
+def test_exact_on_a_wide_graph_says_how_wide(rng):
+    X = rng.integers(0, 2, size=(30, 900))
+    with pytest.raises(TooWideError, match=r"width .*GiB|GiB.*width"):
+        GroupedMRF(graph=graphs.grid(30, 30), method="exact", **QUICK).fit(X)
+
+
+def test_unknown_edge_in_co_clustering(grid_data):
+    graph, _, _, X = grid_data
+    est = GroupedMRF(graph=graph, **QUICK).fit(X)
+    with pytest.raises(OptionError, match="'0-9' is not an edge"):
+        est.co_clustering(["0-9"])

@@ -1,0 +1,139 @@
+"""Maximum likelihood: closed form, exact, persistent chains, tied, and at the boundary."""
+
+import numpy as np
+import pytest
+
+from bayesmrf import graphs
+from bayesmrf.errors import BoundaryWarning
+from bayesmrf.inference.chains import Persistent
+from bayesmrf.inference.elimination import Elimination
+from bayesmrf.learning.maximum_likelihood import bound, maximum_likelihood
+from bayesmrf.learning.persistent import PersistentMLE, summed_statistics
+from bayesmrf.models.agreement import Agreement
+from bayesmrf.samplers import gibbs
+from tests import oracle
+
+ENGINE = Elimination()
+
+
+def data(model, theta, n, rng):
+    return model.statistics(ENGINE.sample(model, theta, ENGINE.prepare(model), n, rng))
+
+
+def fisher(model, theta):
+    """Covariance of the statistics, by finite differences of the moments of the independent enumeration."""
+    eye = 1e-5 * np.eye(len(theta))
+    return np.array([(oracle.moments(model, theta + e) - oracle.moments(model, theta - e)) / 2e-5 for e in eye])
+
+
+def worst_coordinate(estimate, truth, n_equivalent, information):
+    """Largest |error| in standard errors of an average over ``n_equivalent`` independent states."""
+    sd = np.sqrt(np.diag(np.linalg.inv(information)) / n_equivalent)
+    return np.abs((estimate - truth) / sd).max()
+
+
+@pytest.mark.parametrize("fields", [False, True])
+def test_exact_matches_the_moments(fields, rng):
+    model = Agreement(graphs.grid(3, 3), fields)
+    theta = rng.normal(size=model.n_features)
+    s_bar = oracle.moments(model, theta)
+    found = maximum_likelihood(model, s_bar, 10**6, ENGINE, rng)
+    assert found.method == "exact"
+    np.testing.assert_allclose(found.theta, theta, atol=1e-4)
+
+
+def test_exact_tied_matches_the_summed_moments(rng):
+    model, groups = Agreement(graphs.grid(3, 3), True), np.arange(12) % 3
+    s_bar = data(model, rng.normal(size=model.n_features) / 2, 500, rng)
+    found = maximum_likelihood(model, s_bar, 500, ENGINE, rng, groups)
+    gradient = s_bar - oracle.moments(model, found.theta)
+    np.testing.assert_allclose(np.bincount(groups, gradient[:12]), 0, atol=1e-6)
+    np.testing.assert_allclose(gradient[12:], 0, atol=1e-6)
+    assert np.abs(gradient[:12]).max() > 1e-3  # tied: the edges one by one do not match
+    assert len(np.unique(found.theta[:12])) == 3
+
+
+def test_forest_is_closed_form_and_equals_the_exact_search(rng):
+    model = Agreement(graphs.binary_tree(2))
+    s_bar = data(model, rng.normal(size=6), 200, rng)
+    found = maximum_likelihood(model, s_bar, 200, Persistent(), rng)
+    assert found.method == "closed form"
+    np.testing.assert_allclose(1 / (1 + np.exp(-found.theta)), s_bar)
+    np.testing.assert_allclose(oracle.moments(model, found.theta), s_bar)
+    groups = np.array([0, 0, 1, 1, 1, 0])
+    tied = maximum_likelihood(model, s_bar, 200, Persistent(), rng, groups).theta
+    np.testing.assert_allclose(1 / (1 + np.exp(-tied[groups == 1])), s_bar[groups == 1].mean())
+
+
+@pytest.mark.parametrize("fields", [False, True])
+def test_persistent_matches_exact(fields, rng):
+    """1,000 iterations of 1,024 chains, half of them averaged: the worth of at least 20,000 independent states."""
+    model = Agreement(graphs.grid(3, 3), fields)
+    theta = rng.uniform(-1, 1, size=model.n_features)
+    s_bar = data(model, theta, 1000, rng)
+    exact = maximum_likelihood(model, s_bar, 1000, ENGINE, rng).theta
+    found = maximum_likelihood(model, s_bar, 1000, Persistent(), rng)
+    assert found.method == "persistent"
+    information = fisher(model, exact)
+    assert worst_coordinate(found.theta, exact, 20_000, information) < 6
+    # control: the same iterations towards statistics that are off by two standard errors of the data
+    wrong = s_bar + 2 * np.sqrt(np.diag(information) / 1000)
+    estimator = PersistentMLE(model, wrong, bound(1000))
+    assert worst_coordinate(estimator.fit(estimator.start(rng), 1000).theta, exact, 20_000, information) > 6
+
+
+def test_persistent_with_diagonal_rates_matches_exact(rng, monkeypatch):
+    """The rule for many parameters, made to run on few."""
+    monkeypatch.setattr("bayesmrf.learning.persistent._MAX_NEWTON", 0)
+    model = Agreement(graphs.grid(3, 3))
+    s_bar = data(model, rng.uniform(-1, 1, size=12), 1000, rng)
+    exact = maximum_likelihood(model, s_bar, 1000, ENGINE, rng).theta
+    found = maximum_likelihood(model, s_bar, 1000, Persistent(), rng).theta
+    assert worst_coordinate(found, exact, 10_000, fisher(model, exact)) < 6
+
+
+def test_persistent_tied_matches_exact(rng):
+    model, groups = Agreement(graphs.grid(3, 3)), np.arange(12) % 4
+    s_bar = data(model, rng.uniform(-1, 1, size=4)[groups], 1000, rng)
+    exact = maximum_likelihood(model, s_bar, 1000, ENGINE, rng, groups).theta
+    found = maximum_likelihood(model, s_bar, 1000, Persistent(), rng, groups).theta
+    tie = np.eye(4)[groups]
+    information = tie.T @ fisher(model, exact) @ tie
+    assert worst_coordinate(found[:4], exact[:4], 20_000, information) < 6
+
+
+def test_summed_statistics(rng):
+    model = Agreement(graphs.grid(3, 3))
+    chains = gibbs.start(100, 9, rng)
+    groups = rng.integers(3, size=12).astype(np.int32)
+    states = gibbs.to_states(chains, 100)
+    agree = states[:, model.graph.edges[:, 0]] == states[:, model.graph.edges[:, 1]]
+    expected = np.array([agree[:, groups == c].sum(axis=1) for c in range(3)])
+    args = model.graph.edges, groups, 3, True, chains.states
+    for function in (summed_statistics, summed_statistics.py_func):
+        found = function(*args).reshape(12, -1)[:, :100]
+        np.testing.assert_array_equal(found[:3], expected)
+        np.testing.assert_array_equal(found[3:], 2 * states.T - 1)
+
+
+@pytest.mark.parametrize("engine", [Elimination(), Persistent()])
+def test_edges_that_always_or_never_agree_are_bounded_and_named(engine, rng):
+    graph = graphs.Graph(4, graphs.cycle(4).edges, ("left", "top", "right", "bottom"))
+    model = Agreement(graph)
+    s_bar = np.array([1.0, 0.6, 0.5, 0.6])
+    with pytest.warns(BoundaryWarning, match="left-top"):
+        found = maximum_likelihood(model, s_bar, 50, engine, rng)
+    assert list(found.at_bound) == [0]
+    assert np.isfinite(found.theta).all()
+    assert 1 / (1 + np.exp(-found.theta[0])) == pytest.approx(0.99)  # 1 - 1 / 2n
+
+
+def test_persistent_continues_where_it_left(rng):
+    """`fit` in two halves from one state goes on: the estimate of the second half starts near the optimum."""
+    model = Agreement(graphs.grid(3, 3))
+    s_bar = data(model, rng.uniform(-1, 1, size=12), 1000, rng)
+    estimator = PersistentMLE(model, s_bar, bound(1000))
+    exact = maximum_likelihood(model, s_bar, 1000, ENGINE, rng).theta
+    warm = estimator.fit(estimator.fit(estimator.start(rng), 300), 20).theta
+    cold = estimator.fit(estimator.start(rng), 2).theta
+    assert np.abs(warm - exact).max() < 0.5 * np.abs(cold - exact).max()
