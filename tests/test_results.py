@@ -134,6 +134,19 @@ def test_the_attributes_tell_how_it_was_made(draws, tree):
     np.testing.assert_array_equal(again.values["theta"], draws.values["theta"])
 
 
+def test_a_given_alpha_is_not_a_posterior(draws, tmp_path):
+    draws.values["alpha"][:] = 1.5
+    tree = tree_of(draws)
+    assert "alpha" not in tree["posterior"]
+    assert tree["constant_data"]["alpha"].item() == 1.5
+    assert "alpha" not in results.diagnostics(tree).index
+    results.save(tree, tmp_path / "run")
+    xr.testing.assert_identical(tree, results.load(tmp_path / "run"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        arviz_stats.summary(tree)
+
+
 def test_arviz_summary_has_no_complaints(tree):
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -44,6 +44,7 @@ def to_datatree(
     mean statistics, and ``constant_data`` the edges. In the model of Liu and Page (2013) ``agreement`` is added to
     ``theta``: :math:`a_c = 1 / (1 + e^{-\theta_c})` for each edge.
 
+    An ``alpha`` that never changes was given, not drawn, and is a number in ``constant_data``.
     The labels in ``groups`` are a coordinate of ``posterior``, not a variable: which number a group has means nothing,
     so that no mean or R-hat of it belongs in a summary.
 
@@ -83,9 +84,12 @@ def to_datatree(
     if isinstance(model, Agreement) and "theta" in values and "agreement" not in values:
         theta = draws.values["theta"]
         values["agreement"] = (("chain", "draw", "edge"), expit(theta[..., : model.n_edges]))
+    given = {}
+    if "alpha" in draws.values and np.ptp(draws.values["alpha"]) == 0:
+        given["alpha"] = ((), values.pop("alpha")[1][0, 0])
     # ArviZ takes quantiles of every variable, which numpy has not for booleans.
     posterior = {n: (values[n][0], _countable(values[n][1])) for n in POSTERIOR if n in values}
-    arrays: dict[str, Any] = {"edges": (("edge", "end"), np.asarray(model.graph.edges))}
+    arrays: dict[str, Any] = {"edges": (("edge", "end"), np.asarray(model.graph.edges)), **given}
     for name, value in (constant or {}).items():
         arrays[name] = (("feature",) if name == "mle" else ("edge",), np.asarray(value))
     statistics = {"statistics": (("feature",), np.asarray(observed["statistics"], dtype=float))}
