@@ -1,3 +1,62 @@
-"""Bayesian learning in Markov random fields."""
+"""Bayesian learning in Markov random fields.
+
+Names are imported when first used, so that ``import bayesmrf`` takes no time.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from . import datasets, graphs, metrics, partitions, plots, results
+    from .estimators import GroupedMRF, MaximumLikelihoodMRF
+    from .graphs import Graph
+    from .priors import Beta, Gamma
+    from .report import write_report
+    from .results import load, save
 
 __version__ = "0.1.0"
+
+_HOMES = {
+    "GroupedMRF": "estimators",
+    "MaximumLikelihoodMRF": "estimators",
+    "Graph": "graphs",
+    "Beta": "priors",
+    "Gamma": "priors",
+    "load": "results",
+    "save": "results",
+    "write_report": "report",
+}
+_MODULES = ("datasets", "graphs", "metrics", "partitions", "plots", "results")
+
+__all__ = [
+    "Beta",
+    "Gamma",
+    "Graph",
+    "GroupedMRF",
+    "MaximumLikelihoodMRF",
+    "datasets",
+    "graphs",
+    "load",
+    "metrics",
+    "partitions",
+    "plots",
+    "results",
+    "save",
+    "write_report",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f".{name}", __name__)
+    if name in _HOMES:
+        value = getattr(import_module(f".{_HOMES[name]}", __name__), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOMES, *_MODULES])
