@@ -1,0 +1,1 @@
+"""Reproductions of papers, on top of the package's public names."""

@@ -1,0 +1,117 @@
+"""Figures like the paper's: error, likelihood and VI difference (1, 4, 5), number of groups and run time (2, 3, 6)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from .experiments import METHODS, Settings, Simulation
+from .findings import EXPECTED
+
+COLOURS = dict(zip(METHODS, ["#666666", "#000000", "#0072b2", "#009e73", "#d55e00", "#0072b2"], strict=False))
+MARKERS = dict(zip(METHODS, "so^vD^", strict=False))
+
+
+def draw(settings: Settings, rows: pd.DataFrame, folder: Path) -> list[Path]:
+    """Write the figures of an experiment and return their paths."""
+    folder.mkdir(parents=True, exist_ok=True)
+    name = settings.experiment + "-quick" * settings.quick
+    published = EXPECTED[settings.experiment].get("published", {})
+    if rows.empty:
+        return []
+    with mpl.rc_context({"font.size": 8, "axes.spines.top": False, "axes.spines.right": False, "lines.markersize": 4}):
+        if isinstance(settings.plan, Simulation):
+            figures = {name: measures(settings.plan, rows), f"{name}-groups": groups(settings.plan, rows, published)}
+        else:
+            figures = {name: gains(rows, published)}
+        paths = []
+        for stem, figure in figures.items():
+            paths.append(folder / f"{stem}.png")
+            figure.savefig(paths[-1], dpi=110)
+    return paths
+
+
+def measures(plan: Simulation, rows: pd.DataFrame) -> Figure:
+    """Error, likelihood of test data and VI difference against the number of training samples, with standard errors."""
+    figure = Figure(figsize=(9.5, 3.1), layout="constrained")
+    error, likelihood, vi = figure.subplots(1, 3)
+    _lines(error, rows, "error")
+    error.set(ylabel="mean absolute error", title="(a) error of estimate", ylim=(0, None))
+    oracle = rows[rows["method"] == "oracle"].set_index(["replicate", "n"])["log_likelihood"]
+    place = pd.MultiIndex.from_frame(rows[["replicate", "n"]])
+    relative = rows.assign(log_likelihood=rows["log_likelihood"].to_numpy() - oracle.reindex(place).to_numpy())
+    _lines(likelihood, relative, "log_likelihood")
+    kind = "pseudo-" if plan.n_sweeps else ""
+    likelihood.set(ylabel=f"log {kind}likelihood, less the oracle's", title=f"(b) log {kind}likelihood of test data")
+    _lines(vi, rows, "vi_difference")
+    vi.set(ylabel="VI difference (nats)", title="(c) grouping against random")
+    error.legend(frameon=False)
+    return figure
+
+
+def groups(plan: Simulation, rows: pd.DataFrame, published: Mapping[str, Any]) -> Figure:
+    """Boxplots over replicates of the mean number of groups, and run times."""
+    methods = [m for m in METHODS if m in plan.bayes and m in set(rows["method"])]
+    figure = Figure(figsize=(2.7 * (len(methods) + 1) + 1.8, 3.1), layout="constrained")
+    *boxes, clock = np.atleast_1d(figure.subplots(1, len(methods) + 1))
+    points = sorted(rows["n"].unique())
+    top = rows["n_groups"].max() * 1.05
+    for axes, method in zip(boxes, methods, strict=True):
+        part = rows[rows["method"] == method]
+        found = [part.loc[part["n"] == n, "n_groups"] for n in points]
+        colour = {"color": COLOURS[method]}
+        axes.boxplot(found, tick_labels=[str(n) for n in points], medianprops=colour, flierprops={"ms": 3})
+        axes.axhline(plan.n_groups, color="#999999", lw=1, ls=":")
+        axes.tick_params(axis="x", rotation=90 if len(points) > 5 else 0)
+        title = f"groups found by {method}\n(dotted: truth)"
+        axes.set(
+            xlabel="training samples n", ylabel="number of groups", title=title, ylim=(0, max(top, plan.n_groups * 1.2))
+        )
+    _lines(clock, rows, "seconds")
+    for method, times in published.get("seconds", {}).items():
+        n = [int(key) for key in times]
+        clock.plot(n, list(times.values()), ls="none", marker="x", color=COLOURS[method], label=f"{method}, paper")
+    clock.set(yscale="log", ylabel="seconds", title="run time")
+    clock.legend(frameon=False, loc="upper left", bbox_to_anchor=(1, 1.1))
+    return figure
+
+
+def gains(rows: pd.DataFrame, published: Mapping[str, Any]) -> Figure:
+    """What grouping gains in log pseudo-likelihood over the maximum likelihood estimate, on votes seen and new."""
+    figure = Figure(figsize=(7.5, 3), layout="constrained")
+    for axes, session in zip(figure.subplots(1, 2, sharey=True), (1, 2), strict=True):
+        part = rows[rows["session"] == session].groupby("method")[["lpl_train", "lpl_test"]].mean()
+        suffixed = part[part.index.str.endswith("-fields")]
+        table = {"ours": part, "ours, with fields": suffixed.rename(index=lambda m: m.removesuffix("-fields"))}
+        if str(session) in published:
+            table["paper"] = pd.DataFrame(published[str(session)]).T
+        for i, (whose, values) in enumerate(table.items()):
+            if {"mle", "stripped-beta"} <= set(values.index):
+                gain = values.loc["stripped-beta"] - values.loc["mle"]
+                heights = [gain["lpl_train"], gain["lpl_test"]]
+                place = np.arange(2) + 0.27 * (i - 1)
+                bars = axes.bar(place, heights, 0.25, label=whose, color=["#0072b2", "#56b4e9", "#999999"][i])
+                axes.bar_label(bars, fmt="%.0f", fontsize=7)
+        axes.axhline(0, color="black", lw=0.8)
+        axes.set_xticks([0, 1], [f"train (session {session})", f"test (session {3 - session})"])
+        axes.set_title(f"trained on session {session}")
+        axes.margins(y=0.12)
+    figure.axes[0].set_ylabel("log pseudo-likelihood,\nstripped-beta less mle")
+    figure.axes[0].legend(frameon=False)
+    return figure
+
+
+def _lines(axes: Axes, rows: pd.DataFrame, measure: str) -> None:
+    for method in METHODS:
+        table = rows[(rows["method"] == method) & rows[measure].notna()].groupby("n")[measure].agg(["mean", "sem"])
+        if len(table):
+            look, sem = f"-{MARKERS[method]}", table["sem"].fillna(0)
+            axes.errorbar(table.index, table["mean"], sem, None, look, color=COLOURS[method], lw=1, label=method)
+    axes.set_xlabel("training samples n")

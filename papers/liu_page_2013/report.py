@@ -1,0 +1,109 @@
+"""Tables on the terminal: what was found beside what was published, and the verdicts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+from rich.console import Console
+from rich.table import Table
+
+from .experiments import METHODS, Settings, Simulation
+from .findings import EXPECTED, means, verdicts
+
+# Measure: heading, and format of a number.
+SIMULATION = {
+    "error": ("Mean absolute error of the estimate", "{:.4f}"),
+    "log_likelihood": ("Log {}likelihood of test data, less the oracle's", "{:.1f}"),
+    "vi_difference": ("VI difference, nats", "{:.3f}"),
+    "n_groups": ("Number of groups (truth: {})", "{:.2f}"),
+    "seconds": ("Run time, seconds", "{:.2f}"),
+}
+SENATE = {"lpl_train": "{:.2f}", "lpl_test": "{:.2f}", "n_groups": "{:.2f}", "seconds": "{:.0f} s"}
+SENATE_PUBLISHED = SENATE | {"seconds": "{:.0f} min"}
+
+
+def show(settings: Settings, rows: pd.DataFrame) -> None:
+    """Print tables and verdicts."""
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console.width = 120
+    published = EXPECTED[settings.experiment].get("published", {})
+    if rows.empty:
+        console.print("There are no rows yet.")
+        return
+    if isinstance(settings.plan, Simulation):
+        for table in simulation_tables(settings.plan, rows, published):
+            console.print(table)
+        if rows["data_z"].notna().any():
+            z = rows.drop_duplicates("replicate")["data_z"]
+            console.print(
+                f"The mean log potential of the test data moved by {', '.join(f'{v:+.1f}' for v in z)} standard errors "
+                f"in the second half of their {settings.plan.n_sweeps} sweeps (one number a replicate).\n"
+            )
+    else:
+        console.print(senate_table(rows, published))
+    for verdict in verdicts(settings.experiment, rows):
+        console.print(str(verdict), soft_wrap=True)
+
+
+def simulation_tables(plan: Simulation, rows: pd.DataFrame, published: Mapping[str, Any]) -> list[Table]:
+    """One table for each measure: a row for each number of training samples, a column for each method."""
+    present = [m for m in METHODS if m in set(rows["method"])]
+    tables = []
+    for measure, (heading, form) in SIMULATION.items():
+        paper = published.get(measure, {})
+        table = Table(title=heading.format(plan.n_groups if measure == "n_groups" else "pseudo-" * bool(plan.n_sweeps)))
+        table.add_column("n", justify="right")
+        columns: dict[str, pd.Series] = {}
+        for method in present:
+            if measure == "log_likelihood" and "oracle" in present:
+                if method == "oracle":
+                    continue
+                pair = means(rows, measure, [method, "oracle"])
+                columns[method] = pair[method] - pair["oracle"]
+            else:
+                columns[method] = means(rows, measure, [method])[method]
+            if columns[method].empty:
+                del columns[method]
+        for method in columns:
+            table.add_column(method, justify="right")
+        for method in paper:
+            table.add_column(f"{method}, paper", justify="right")
+        for n in sorted(rows["n"].unique()):
+            cells = [_format(form, column.get(n, math.nan)) for column in columns.values()]
+            table.add_row(str(n), *cells, *(_format("{:.1f}", paper[m].get(str(n), math.nan)) for m in paper))
+        count = rows.groupby(["method", "n"]).size().groupby("method").agg(["min", "max"]).loc[present]
+        table.caption = "replicates: " + ", ".join(
+            f"{m} {least}" if least == most else f"{m} {least} to {most}" for m, least, most in count.itertuples()
+        )
+        tables.append(table)
+    return tables
+
+
+def senate_table(rows: pd.DataFrame, published: Mapping[str, Any]) -> Table:
+    """Table 2: log pseudo-likelihoods of all votes, and what grouping gains in each, beside the paper's."""
+    table = Table(title="Log pseudo-likelihood of votes (our graphs are not the paper's: compare the gains over mle)")
+    for name in ("trained on", "method", "train", "test", "groups", "time"):
+        table.add_column(name, justify="left" if name in ("trained on", "method") else "right")
+    for session, part in rows.groupby("session"):
+        ours = part.drop(columns=["session", "replicate"]).groupby("method").mean()
+        sources = [("", "", ours, SENATE), ("-fields", "", ours, SENATE)]
+        if str(session) in published:
+            sources.insert(1, ("", ", paper", pd.DataFrame(published[str(session)]).T, SENATE_PUBLISHED))
+        for suffix, whose, values, forms in sources:
+            names = [m + suffix for m in ("mle", "stripped-beta") if m + suffix in values.index]
+            for name in names:
+                cells = [_format(form, values[measure].get(name, math.nan)) for measure, form in forms.items()]
+                table.add_row(f"session {session}", name + whose, *cells)
+            if len(names) == 2:
+                gain = values.loc[names[1]] - values.loc[names[0]]
+                cells = [f"{gain[measure]:+.2f}" for measure in ("lpl_train", "lpl_test")]
+                table.add_row("", f"gain{suffix}{whose}", *cells, "", "", style="bold", end_section=True)
+    return table
+
+
+def _format(form: str, value: float) -> str:
+    return "" if math.isnan(value) else form.format(value)
