@@ -28,8 +28,11 @@ def rng(request):
 
 @pytest.fixture(scope="session")
 def data_folder():
-    """Folder with the real data sets (environment variable BAYESMRF_DATA); skips where it is not set."""
+    """Folder with the real data sets (environment variable BAYESMRF_DATA); skips where it is not set, fails so in
+    CI."""
     folder = os.environ.get("BAYESMRF_DATA")
     if not folder:
+        if os.environ.get("CI"):
+            pytest.fail("BAYESMRF_DATA is not set: CI must run the tests on real data")
         pytest.skip("BAYESMRF_DATA is not set: the real data sets are not here")
     return Path(folder)

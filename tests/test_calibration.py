@@ -1,7 +1,8 @@
 """Simulation-based calibration (Talts et al. 2018) of the exact samplers of groups.
 
-Truth from the prior, data from the truth, a chain that knows only the data: the rank of the truth among the draws must be uniform.
-Draws are thinned until they are nearly independent. The default run is short; ``pytest -m calibration`` runs 7 times as many.
+Truth from the prior, data from the truth, a chain that knows only the data: the rank of the truth among the draws
+must be uniform. Draws are thinned until they are nearly independent. The default run is short; ``pytest -m
+calibration`` runs 7 times as many.
 """
 
 import numpy as np
@@ -49,7 +50,14 @@ def ranks(method, model, prior, assumed, n, n_simulations, thin, rng):
         else:
             kernel = GroupedExact(Likelihood(model, s_bar, n, ENGINE), assumed, np.zeros(model.n_features))
         draws = run.sample(
-            kernel, n_draws=N_RANKS - 1, n_warmup=2 * thin, thin=thin, n_chains=1, random_state=rng, n_jobs=1, progress=False
+            kernel,
+            n_draws=N_RANKS - 1,
+            n_warmup=2 * thin,
+            thin=thin,
+            n_chains=1,
+            random_state=rng,
+            n_jobs=1,
+            progress=False,
         ).values
         truth = [theta[0], groups.max() + 1 + rng.random(), theta[-1], alpha]
         drawn = [
@@ -69,16 +77,20 @@ def p_values(found, fixed_alpha):
 
 CASES = {
     "tree": ("tree", graphs.path(7), False, DirichletProcess(1.0), 30),
-    "tree, alpha sampled": ("tree", graphs.binary_tree(2), False, DirichletProcess(Gamma(3.0, 2.0), Beta(2.0, 1.0)), 30),
+    "tree, alpha sampled": (
+        "tree",
+        graphs.binary_tree(2),
+        False,
+        DirichletProcess(Gamma(3.0, 2.0), Beta(2.0, 1.0)),
+        30,
+    ),
     "exact, loop": ("exact", graphs.cycle(5), False, DirichletProcess(1.0), 30),
     "exact, fields": ("exact", graphs.complete(3), True, DirichletProcess(Gamma(3.0, 2.0)), 50),
 }
 
 
 @pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize(
-    "n_simulations", [150, pytest.param(1000, marks=[pytest.mark.calibration])]
-)
+@pytest.mark.parametrize("n_simulations", [150, pytest.param(1000, marks=[pytest.mark.calibration])])
 def test_ranks_are_uniform(case, n_simulations, rng):
     method, graph, fields, prior, thin = CASES[case]
     found = ranks(method, Agreement(graph, fields), prior, prior, 8, n_simulations, thin, rng)

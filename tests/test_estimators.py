@@ -31,10 +31,10 @@ class Signs:
 def signs(X):
     if issparse(X):
         return X
-    try:
-        values = np.asarray(X, dtype=complex if np.iscomplexobj(X) else float)
-    except TypeError:
-        return X
+    values = np.asarray(X)
+    if values.dtype == object and any(isinstance(v, dict) for v in values.ravel()):
+        return X  # to be refused
+    values = values.astype(complex if np.iscomplexobj(values) else float)
     if np.iscomplexobj(values) or not np.isfinite(values).all():
         return X  # to be refused
     return X.gt(0).astype(int) if hasattr(X, "columns") else (values > 0).astype(int)
@@ -49,7 +49,9 @@ class MaximumLikelihoodSigns(Signs, MaximumLikelihoodMRF):
 
 
 def expected_failures(estimator):
-    failures = {"check_dtype_object": "a cell that is no number is refused by a DataError that names it, not a TypeError"}
+    failures = {
+        "check_dtype_object": "a cell that is no number is refused by a DataError that names it, not a TypeError"
+    }
     if isinstance(estimator, GroupedMRF):
         failures["check_fit2d_1feature"] = "one node has no edges, and there is nothing to group"
     return failures

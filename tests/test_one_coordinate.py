@@ -103,7 +103,10 @@ def test_mode_and_integral_against_scipy(case):
     peak = oc.mode(case)
     assert oc.slope(peak, case) == pytest.approx(0, abs=1e-6 * (1 + case.n))
     low, high = oc.fall(peak, case, 42.0, -1.0), oc.fall(peak, case, 42.0, 1.0)
-    parts = [quad(lambda t: np.exp(oc.log_density(t, case)), x, y, epsabs=0, limit=200)[0] for x, y in [(low, peak), (peak, high)]]
+    parts = [
+        quad(lambda t: np.exp(oc.log_density(t, case)), x, y, epsabs=0, limit=200)[0]
+        for x, y in [(low, peak), (peak, high)]
+    ]
     assert oc.log_integral(case) == pytest.approx(np.log(sum(parts)), abs=1e-8)
 
 

@@ -1,14 +1,14 @@
 """Samplers of groups against the exact posterior over all partitions of a few edges.
 
 Chains are independent, so the mean over chains of an indicator has a standard error that needs no model of the chain:
-the score of a functional is (mean over chains - exact) / (sd over chains / sqrt(n_chains)). `worst` is the largest over all
-partitions that are not rare and over the posterior mean agreements. Under the null it passes 7 in fewer than 1e-6 of runs.
+the score of a functional is (mean over chains - exact) / (sd over chains / sqrt(n_chains)). `worst` is the largest
+over all partitions that are not rare and over the posterior mean agreements. Under the null it passes 7 in fewer than
+1e-6 of runs.
 """
 
 import numpy as np
 import pytest
-from scipy.special import betaln, gammaln
-from scipy.special import roots_legendre
+from scipy.special import betaln, gammaln, roots_legendre
 
 from bayesmrf import graphs, partitions, run
 from bayesmrf.base import Inference
@@ -71,7 +71,9 @@ def loop_posterior(successes, n, alpha, points=40):
 
 
 def worst(kernel, p, means, rng, n_chains=128, n_draws=150, n_warmup=30):
-    draws = run.sample(kernel, n_draws=n_draws, n_warmup=n_warmup, n_chains=n_chains, random_state=rng, progress=False).values
+    draws = run.sample(
+        kernel, n_draws=n_draws, n_warmup=n_warmup, n_chains=n_chains, random_state=rng, progress=False
+    ).values
     r = len(means)
     code = {tuple(labels): i for i, labels in enumerate(partitions.set_partitions(r))}
     index = np.array([[code[tuple(g)] for g in chain] for chain in draws["groups"]])
@@ -184,7 +186,8 @@ def test_loop_partitions_eta_one_half_is_caught(rng):
 
 
 def test_auxiliary_variable_as_published_is_too_narrow(rng):
-    """One edge, n = 25: the exact chain has the spread of the Beta posterior, the restarted walk that of 0.001 sqrt(S)."""
+    """One edge, n = 25: the exact chain has the spread of the Beta posterior, the restarted walk that of 0.001
+    sqrt(S)."""
     model, n = Agreement(graphs.path(2)), 25
     s_bar = np.array([0.6])
     exact_sd = np.sqrt(16 * 11 / (27**2 * 28))  # Beta(16, 11)

@@ -140,7 +140,7 @@ def test_columns_that_later_data_lack():
     names = ("smokes", "works", "age")
     with pytest.raises(DataError, match=r"X: column 'works' of the fitted data is missing \(1 in all\)"):
         check_states(frame(TABLE).drop(columns="works"), names=names)
-    with pytest.raises(DataError, match=r"X: 2 columns came, but the model was fitted on 3"):
+    with pytest.raises(DataError, match=r"X has 2 features, but bayesmrf is expecting 3"):
         check_states(TABLE[:, :2], names=names)
 
 

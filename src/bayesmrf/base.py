@@ -5,8 +5,8 @@ Everything the package does comes down to
 .. math:: \\log p(X \\mid \\theta) = N (\\theta \\cdot \\bar s - \\log Z(\\theta)).
 
 A `Model` says what the statistics *s* are. An `Engine` answers three questions about a model at ``theta`` and no
-others: ``log_z``, ``moments`` (the expectation of *s*) and ``sample``. A `Kernel` is one transition of a Markov chain on the
-posterior. Kernels never see engines: `bayesmrf.likelihood.Likelihood` is the seam between them.
+others: ``log_z``, ``moments`` (the expectation of *s*) and ``sample``. A `Kernel` is one transition of a Markov chain
+on the posterior. Kernels never see engines: `bayesmrf.likelihood.Likelihood` is the seam between them.
 """
 
 from __future__ import annotations
@@ -80,9 +80,9 @@ class Model(Protocol):
 class Engine(Protocol):
     """A small frozen dataclass that holds options only.
 
-    ``answers`` is a subset of {"log_z", "moments", "sample"}. ``prepare(model)`` does the work that depends on the graph
-    alone (an elimination order) once; its result, the plan, is handed back in every call and never changes. ``start`` makes the
-    memory of an engine that has one (persistent chains) and None otherwise.
+    ``answers`` is a subset of {"log_z", "moments", "sample"}. ``prepare(model)`` does the work that depends on the
+    graph alone (an elimination order) once; its result, the plan, is handed back in every call and never changes.
+    ``start`` makes the memory of an engine that has one (persistent chains) and None otherwise.
     """
 
     @property
@@ -107,8 +107,8 @@ class Engine(Protocol):
 class Kernel(Protocol):
     """One Markov chain on the posterior, as two functions over NamedTuples of arrays.
 
-    ``State`` is what the next step needs (and what a checkpoint holds), ``Info`` what the reader needs. ``dims`` names the
-    dimensions of every field of Info, e.g. ``{"groups": ("edge",), "n_groups": ()}``.
+    ``State`` is what the next step needs (and what a checkpoint holds), ``Info`` what the reader needs. ``dims``
+    names the dimensions of every field of Info, e.g. ``{"groups": ("edge",), "n_groups": ()}``.
     """
 
     @property

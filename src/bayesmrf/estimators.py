@@ -47,7 +47,7 @@ class _AgreementMRF(DensityMixin, BaseEstimator):
             self.feature_names_in_ = np.array(states.names, dtype=object)
         self.graph_ = _graph(self.graph, states, progress)
         self.edges_ = self.graph_.edges
-        self._names, self._coding = states.names, states
+        self._names, self._decode = states.names, states.decode
         return states, Agreement(self.graph_, bool(self.fields))
 
     def _exact_engine(self) -> Engine | None:
@@ -77,7 +77,8 @@ class _AgreementMRF(DensityMixin, BaseEstimator):
         return float(total / states.n_samples)
 
     def sample(self, n_samples: int = 1, random_state: Any = None) -> np.ndarray:
-        """Draw states at ``theta_``, in the coding of the data fitted: exact where elimination is cheap, else by Gibbs sweeps.
+        """Draw states at ``theta_``, in the coding of the data fitted: exact where elimination is cheap, else by
+        Gibbs sweeps.
 
         Parameters
         ----------
@@ -91,7 +92,7 @@ class _AgreementMRF(DensityMixin, BaseEstimator):
         rng = np.random.default_rng(as_seed_sequence(self.random_state if random_state is None else random_state))
         engine = self._exact_engine() or Gibbs(n_sweeps=_SWEEPS)
         model = Agreement(self.graph_, bool(self.fields))
-        return self._coding.decode(engine.sample(model, self.theta_, engine.prepare(model), int(n_samples), rng))
+        return self._decode(engine.sample(model, self.theta_, engine.prepare(model), int(n_samples), rng))
 
 
 class MaximumLikelihoodMRF(_AgreementMRF):
@@ -130,7 +131,9 @@ class MaximumLikelihoodMRF(_AgreementMRF):
         states, model = self._read(X, sample_weight)
         groups = None if self.groups is None else np.asarray(self.groups)
         if groups is not None and groups.shape != (model.n_edges,):
-            raise OptionError(f"groups: shape {groups.shape} came, ({model.n_edges},) is wanted, one label for each edge")
+            raise OptionError(
+                f"groups: shape {groups.shape} came, ({model.n_edges},) is wanted, one label for each edge"
+            )
         rng = np.random.default_rng(as_seed_sequence(self.random_state))
         s_bar = model.statistics(states.values, states.weights)
         found = maximum_likelihood(model, s_bar, states.n_samples, choose(self.graph_), rng, groups)
@@ -159,8 +162,8 @@ class GroupedMRF(_AgreementMRF):
     base : (a, b)
         Base distribution Beta(a, b) of an agreement.
     fields : bool
-        Whether nodes have a field h_u of their own, N(0, 10^2): sampled, or (stripped-beta) at its tied maximum likelihood
-        estimate. Data in which yes is not as frequent as no need them.
+        Whether nodes have a field h_u of their own, N(0, 10^2): sampled, or (stripped-beta) at its tied maximum
+        likelihood estimate. Data in which yes is not as frequent as no need them.
     n_draws, n_warmup, n_chains, thin : int
     inner : {"gibbs", "exact"}
         How auxiliary-variable draws its particles.
@@ -316,7 +319,7 @@ class GroupedMRF(_AgreementMRF):
         return partitions.co_clustering(self._stacked("groups"), index)
 
     def _stacked(self, name: str) -> np.ndarray:
-        values = self.posterior_["posterior"][name].values
+        values = np.asarray(self.posterior_["posterior"].dataset[name])
         return values.reshape(-1, *values.shape[2:])
 
     def _summarise(self, model: Agreement) -> None:
@@ -385,9 +388,7 @@ class GroupedMRF(_AgreementMRF):
         return {"model": "agreement", "data_hash": digest.hexdigest(), **options}
 
 
-_RECORDED = (
-    "method alpha base fields inner n_sweeps n_proposals n_walk sigma_q restart n_draws n_warmup n_chains thin".split()
-)
+_RECORDED = ["method", "alpha", "base", "fields", "inner", "n_sweeps", "n_proposals", "n_walk", "sigma_q", "restart"]
 
 
 def _expit(theta: np.ndarray) -> np.ndarray:
@@ -407,4 +408,6 @@ def _graph(graph: Any, states: States, progress: bool) -> Graph:
     kind, _, number = graph.partition(":")
     if kind == "learn" and number.isdigit():
         return learn_graph(states, int(number), progress=progress)
-    raise OptionError(f"graph: {graph!r} came; give pairs of nodes, a networkx graph, 'complete', or 'learn:K' for K edges")
+    raise OptionError(
+        f"graph: {graph!r} came; give pairs of nodes, a networkx graph, 'complete', or 'learn:K' for K edges"
+    )

@@ -8,6 +8,7 @@ Data enter through the mean statistics and N only; the raw states are never look
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
@@ -77,7 +78,7 @@ class Likelihood:
         return moments
 
     def log_ratio(self, theta: np.ndarray, theta_new: np.ndarray) -> float:
-        """log p(X | theta_new) - log p(X | theta)."""
+        """Log p(X | theta_new) - log p(X | theta)."""
         return self.log_likelihood(theta_new, self.log_z(theta_new)) - self.log_likelihood(theta, self.log_z(theta))
 
     def score(self, theta: np.ndarray) -> np.ndarray:
@@ -97,5 +98,5 @@ def engines_that_answer(needs: Iterable[str]) -> list[str]:
     from .inference.enumeration import Enumeration
     from .samplers.gibbs import Gibbs
 
-    engines: list[type] = [Enumeration, Elimination, Persistent, Brief, Gibbs]
+    engines: list[Any] = [Enumeration, Elimination, Persistent, Brief, Gibbs]
     return [e.name for e in engines if set(needs) <= set(e.answers)]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import partitions
-from .summary import Summary
+from .summary import Summary, count
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,6 +23,7 @@ _INK, _GREY, _PALE = "#1f2430", "#6b7280", "#d6dae0"
 _MOST_NAMED = 60  # edges that get a row with their name
 _MOST_LABELLED_NODES = 120
 _MOST_CO_CLUSTERED = 300
+_MOST_CROWDED = 40  # nodes that stay as their springs put them
 _MOST_IN_LEGEND = 8
 
 
@@ -108,8 +109,9 @@ def plot_agreement(tree: Any, ax: Axes | None = None) -> Axes:
 def plot_network(tree: Any, ax: Axes | None = None) -> Axes:
     """The graph: edges coloured by group, wide where strong, dashed where the ends tend to differ.
 
-    Width grows with abs(logit agreement). Nodes are laid out by Kamada and Kawai's springs (up to 300 nodes; beyond
-    by Fruchterman and Reingold's) on the graph alone, so that the picture does not depend on the posterior.
+    Width grows with abs(logit agreement). Nodes are laid out by Kamada and Kawai's springs (beyond 300 nodes by those of
+    Fruchterman and Reingold) on the graph alone, so that the picture does not depend on the posterior; beyond 40 nodes
+    crowds are spread out. Nodes without edges are named only.
 
     Parameters
     ----------
@@ -122,13 +124,15 @@ def plot_network(tree: Any, ax: Axes | None = None) -> Axes:
     from matplotlib.lines import Line2D
 
     summary = _summary(tree)
-    table, groups = summary.edge_table, summary.group_table
-    colours, place = _group_colours(len(groups)), _layout(len(summary.names), summary.ends)
+    table, groups, names = summary.edge_table, summary.group_table, np.array(summary.names, dtype=object)
+    linked, ends = np.unique(summary.ends, return_inverse=True)
+    ends = ends.reshape(-1, 2)
+    colours, place = _group_colours(len(groups)), _layout(len(linked), ends)
     a = table["agreement"].clip(1e-6, 1 - 1e-6).to_numpy()
     strength = np.abs(np.log(a / (1 - a)))
     width = 0.5 + 3.5 * strength / max(strength.max(), 1.0) if len(a) <= 500 else np.full(len(a), 0.6)
     ax = _axes(ax, (7.2, 6.2))
-    segments, order = place[summary.ends], np.argsort(strength)
+    segments, order = place[ends], np.argsort(strength)
     for dashed in (False, True):
         chosen = order[(a[order] < 0.5) == dashed]
         ax.add_collection(
@@ -145,10 +149,15 @@ def plot_network(tree: Any, ax: Axes | None = None) -> Axes:
     n = len(place)
     ax.scatter(*place.T, s=30 if n <= 60 else 10 if n <= 200 else 3, color=_INK, zorder=2, linewidths=0)
     if n <= _MOST_LABELLED_NODES:
-        _name_nodes(ax, summary.names, place)
+        _name_nodes(ax, list(names[linked]), place, np.bincount(ends.ravel()))
+    if n < len(names):
+        alone = np.delete(names, linked)
+        some = ", ".join(alone[:5]) + (", …" if len(alone) > 5 else "")
+        ax.set_title(f"not drawn: {count(len(alone), 'node')} without edges ({some})", fontsize=8, color=_GREY)
     ax.autoscale_view()
     ax.margins(0.08)
-    ax.set_aspect("equal")
+    if n <= _MOST_CROWDED:
+        ax.set_aspect("equal")
     ax.axis("off")
     shown = list(groups.index[: _MOST_IN_LEGEND if len(groups) > _MOST_IN_LEGEND + 1 else None])
     handles = [
@@ -158,7 +167,7 @@ def plot_network(tree: Any, ax: Axes | None = None) -> Axes:
             color=colours[g - 1],
             linewidth=2.5,
             linestyle=(0, (2.5, 1.2)) if groups["agreement"][g] < 0.5 else "solid",
-            label=f"group {g}: agreement {groups['agreement'][g]:.2f}, {groups['size'][g]:,} edge(s)",
+            label=f"group {g}: agreement {groups['agreement'][g]:.2f}, {count(groups['size'][g], 'edge')}",
         )
         for g in shown
     ]
@@ -321,7 +330,7 @@ def _name_groups(ax: Axes, group: np.ndarray, colours: np.ndarray, down: bool) -
 
 
 def _layout(n_nodes: int, ends: np.ndarray) -> np.ndarray:
-    """Places (n_nodes, 2) of the nodes."""
+    """Places (n_nodes, 2) of nodes all of which have edges, the long side of the picture across."""
     import networkx as nx
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import shortest_path
@@ -330,27 +339,41 @@ def _layout(n_nodes: int, ends: np.ndarray) -> np.ndarray:
     g.add_nodes_from(range(n_nodes))
     g.add_edges_from(ends.tolist())
     if n_nodes <= 2 or n_nodes > 300:
-        place = nx.spring_layout(g, seed=0)
+        found = nx.spring_layout(g, seed=0)
     else:
         links = csr_array((np.ones(len(ends)), ends.T), shape=(n_nodes, n_nodes))
         d = shortest_path(links, directed=False, unweighted=True)
         d[~np.isfinite(d)] = d[np.isfinite(d)].max() + 1  # components side by side
-        place = nx.kamada_kawai_layout(g, dist={i: dict(enumerate(row)) for i, row in enumerate(d.tolist())})
-    return np.array([place[i] for i in range(n_nodes)])
+        found = nx.kamada_kawai_layout(g, dist={i: dict(enumerate(row)) for i, row in enumerate(d.tolist())})
+    place = np.array([found[i] for i in range(n_nodes)])
+    place = place - place.mean(axis=0)
+    place = place @ np.linalg.svd(place, full_matrices=False)[2].T
+    if n_nodes > _MOST_CROWDED:  # halfway to an even spread along each axis: crowds become readable
+        rank = place.argsort(axis=0).argsort(axis=0) / (n_nodes - 1) - 0.5
+        place = place / np.ptp(place, axis=0) + rank
+    return place
 
 
-def _name_nodes(ax: Axes, names: list[str], place: np.ndarray) -> None:
-    """Write names above their nodes, small where there are many, with a halo that keeps them readable on lines."""
+def _name_nodes(ax: Axes, names: list[str], place: np.ndarray, degree: np.ndarray) -> None:
+    """Write names above their nodes, those with many edges first; where many would overlap, some are left out."""
     from matplotlib.patheffects import withStroke
 
-    n = len(names)
+    n, figure = len(names), ax.get_figure(root=True)
     size, most = (9, 24) if n <= 30 else (7, 16) if n <= 60 else (5.5, 12)
-    for name, (x, y) in zip(names, place, strict=True):
+    assert figure is not None
+    inch = np.ptp(place, axis=0) / (0.85 * figure.get_size_inches() * ax.get_position().size)
+    taken: list[tuple[float, float, float]] = []
+    for i in np.argsort(-degree, kind="stable"):
+        name, (x, y) = names[i], place[i]
         short = name if len(name) <= most else name[: most - 1] + "…"
+        width, height = 0.62 * size / 72 * len(short) * inch[0], 0.9 * size / 72 * inch[1]
+        if n > 30 and any(abs(x - u) < (width + w) / 2 and abs(y - v) < height for u, v, w in taken):
+            continue
+        taken.append((x, y, width))
         ax.annotate(
             short,
             (x, y),
-            xytext=(0, 3.5),
+            xytext=(0, 5 if n <= 30 else 3.5),
             textcoords="offset points",
             ha="center",
             fontsize=size,

@@ -85,7 +85,9 @@ def check_states(X: Any, sample_weight: Any = None, names: tuple[str, ...] | Non
     if values.shape[0] == 0:
         raise DataError("X: the table has zero rows; at least one observation is wanted")
     if values.shape[1] == 0:
-        raise DataError(f"X: 0 feature(s) (shape={values.shape}) while a minimum of 1 is required; give a column for each node")
+        raise DataError(
+            f"X: 0 feature(s) (shape={values.shape}) while a minimum of 1 is required; give a column for each node"
+        )
     if names is not None and values.shape[1] != len(names):
         raise DataError(f"X has {values.shape[1]} features, but bayesmrf is expecting {len(names)} features as input; "
                         "give the columns it was fitted on")  # fmt: skip
@@ -99,7 +101,8 @@ def check_states(X: Any, sample_weight: Any = None, names: tuple[str, ...] | Non
     if constant.size and names is None:
         some = ", ".join(repr(labels[i]) for i in constant[:5]) + (", ..." if constant.size > 5 else "")
         warnings.warn(
-            f"{constant.size} column(s) of X never vary: {some}; parameters that touch them are known only through the prior",
+            f"{constant.size} column(s) of X never vary: {some}; parameters that touch them are known only "
+            "through the prior",
             ConstantColumnWarning,
             stacklevel=3,
         )
@@ -123,21 +126,21 @@ def _to_binary(values: np.ndarray, labels: tuple[str, ...]) -> tuple[np.ndarray,
     if missing.any():
         row, column = np.argwhere(missing)[0]
         n_columns = int(missing.any(axis=0).sum())
-        raise DataError(f"X: {int(missing.sum())} value(s) are missing (NaN) in {n_columns} column(s), the first in row {row}, "
-                        f"column {labels[column]!r}; drop or impute these rows")  # fmt: skip
+        raise DataError(f"X: {int(missing.sum())} value(s) are missing (NaN) in {n_columns} column(s), the first in "
+                        f"row {row}, column {labels[column]!r}; drop or impute these rows")  # fmt: skip
     levels = np.unique(number)
     for coding in ("01", "pm1"):
         if np.isin(levels, CODINGS[coding]).all():
             return (number == 1).astype(np.int8), coding
     if np.isin(levels, (-1, 0, 1)).all():
         row, column = np.argwhere(number == 0)[0]
-        raise DataError(f"X: the codings 0/1 and -1/+1 are mixed ({int((number == 0).sum())} zeros, the first in row {row}, column "
-                        f"{labels[column]!r}, beside {int((number == -1).sum())} values -1); use one coding, and recode "
-                        "zeros that mean 'missing'")  # fmt: skip
+        raise DataError(f"X: the codings 0/1 and -1/+1 are mixed ({int((number == 0).sum())} zeros, the first in "
+                        f"row {row}, column {labels[column]!r}, beside {int((number == -1).sum())} values -1); use "
+                        "one coding, and recode zeros that mean 'missing'")  # fmt: skip
     wrong = ~np.isin(number, (-1, 0, 1))
     row, column = np.argwhere(wrong)[0]
-    raise DataError(f"X: {int(wrong.sum())} value(s) are not binary, the first is {number[row, column]:g} in row {row}, column "
-                    f"{labels[column]!r}; code the states as 0/1, -1/+1 or booleans")  # fmt: skip
+    raise DataError(f"X: {int(wrong.sum())} value(s) are not binary, the first is {number[row, column]:g} in "
+                    f"row {row}, column {labels[column]!r}; code the states as 0/1, -1/+1 or booleans")  # fmt: skip
 
 
 def _is_number(v: Any) -> bool:

@@ -188,7 +188,8 @@ class Summary:
         """Size of data and graph."""
         n = self.tree["observed_data"].attrs["n_samples"]
         fields = "with" if self.attrs.get("fields") in (True, 1) else "without"
-        return f"{n:,.0f} observations of {len(self.names):,} nodes, {self.n_edges:,} edges, {fields} node fields"
+        nodes, edges = count(len(self.names), "node"), count(self.n_edges, "edge")
+        return f"{count(round(n), 'observation')} of {nodes}, {edges}, {fields} node fields"
 
     @property
     def draws_sentence(self) -> str:
@@ -197,7 +198,7 @@ class Summary:
         thin = f", every {a['thin']}th step kept" if a.get("thin", 1) != 1 else ""
         cut = "" if a.get("complete", True) else " (the run was stopped before its end)"
         return (
-            f"{sizes['chain']} chain(s) of {sizes['draw']:,} draws after {a.get('n_warmup', 0):,} steps of warm-up"
+            f"{count(sizes['chain'], 'chain')} of {count(sizes['draw'], 'draw')} after {a.get('n_warmup', 0):,} steps of warm-up"
             f"{thin}{cut}"
         )
 
@@ -210,6 +211,11 @@ class Summary:
             chosen |= {k: k for k in ("inner", "n_sweeps", "n_proposals", "n_walk", "sigma_q", "restart")}
         found = {label: a[k] for k, label in chosen.items() if k in a}
         return {label: ", ".join(map(str, _plain(v))) for label, v in found.items()}
+
+
+def count(number: int, noun: str) -> str:
+    """A number and its noun."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def _plain(value: Any) -> list[Any]:

@@ -49,8 +49,8 @@ def maximum_likelihood(
 ) -> Estimate:
     """Maximise N (theta . s_bar - log Z(theta)), optionally with edge parameters tied by ``groups``.
 
-    On a forest without fields the estimate is S / n (averaged over a group); with an engine that answers log Z and moments it is
-    found by L-BFGS-B on the concave objective; otherwise by persistent contrastive divergence.
+    On a forest without fields the estimate is S / n (averaged over a group); with an engine that answers log Z and
+    moments it is found by L-BFGS-B on the concave objective; otherwise by persistent contrastive divergence.
 
     Parameters
     ----------
@@ -107,9 +107,10 @@ def _exact(likelihood: Likelihood, limit: float, groups: np.ndarray | None) -> n
     def objective(psi: np.ndarray) -> tuple[float, np.ndarray]:
         theta = np.concatenate([psi[:k][label], psi[k:]])
         found = likelihood.inference(theta, MOMENTS)
-        assert found.log_z is not None and found.moments is not None
+        assert found.log_z is not None
+        assert found.moments is not None
         gradient = found.moments - likelihood.s_bar
-        return found.log_z - theta @ likelihood.s_bar, np.concatenate(
+        return float(found.log_z - theta @ likelihood.s_bar), np.concatenate(
             [np.bincount(label, gradient[:r], minlength=k), gradient[r:]]
         )
 

@@ -31,9 +31,10 @@ class PersistentMLE:
 
     .. math:: \\psi \\leftarrow \\psi + \\gamma_j F^{-1} (\\bar t - \\hat E_\\psi[t]),
 
-    where the expectation is over the chains after one more sweep, and F is their running covariance of t (its diagonal for
-    more than 400 free parameters). The rate gamma is constant over the first half of the iterations and falls as 1/j in the
-    second (with F of full rank; as j^(-2/3) with the diagonal), whose average is the estimate (Polyak and Juditsky 1992).
+    where the expectation is over the chains after one more sweep, and F is their running covariance of t (its
+    diagonal for more than 400 free parameters). The rate gamma is constant over the first half of the iterations and
+    falls as 1/j in the second (with F of full rank; as j^(-2/3) with the diagonal), whose average is the estimate
+    (Polyak and Juditsky 1992).
 
     Parameters
     ----------
@@ -111,7 +112,7 @@ class PersistentMLE:
 
 @leaf
 def summed_statistics(edges, groups, k, fields, states):
-    """Statistics of each chain summed over the edges of each group, then node states: (k [+ n_nodes], n_blocks, n_lanes)."""
+    """Statistics of each chain summed over each group, then node states: (k [+ n_nodes], n_blocks, n_lanes)."""
     n_blocks, n_nodes, n_lanes = states.shape
     out = np.zeros((k + (n_nodes if fields else 0), n_blocks, n_lanes), np.float32)
     for block in range(n_blocks):

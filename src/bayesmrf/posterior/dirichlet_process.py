@@ -37,7 +37,7 @@ GROUPED_DIMS: dict[str, tuple[str, ...]] = {"theta": ("feature",), "groups": ("e
 
 
 def initial_grouping(agreement: np.ndarray, prior: DirichletProcess, rng: np.random.Generator) -> Grouping:
-    """k-means on the maximum likelihood agreements with K = max(1, floor(alpha ln r)) (Liu and Page 2013, Algorithm 2)."""
+    """k-means on the maximum likelihood agreements with K = max(1, floor(alpha ln r)) (Algorithms 1 and 2)."""
     from sklearn.cluster import KMeans
 
     alpha = prior.alpha_start
@@ -75,7 +75,7 @@ def _compact(groups, values):
 
 
 def draw_alpha(rng: np.random.Generator, alpha: float, prior: DirichletProcess, n_groups: int, n_edges: int) -> float:
-    """Redraw the concentration under its Gamma prior, by the auxiliary Beta variable of Escobar and West (1995, section 6)."""
+    """Redraw the concentration under its Gamma prior, by an auxiliary Beta variable (Escobar and West 1995)."""
     if not isinstance(prior.alpha, Gamma) or n_edges == 0:
         return alpha
     rate = prior.alpha.rate - np.log(rng.beta(alpha + 1, n_edges))
@@ -150,11 +150,11 @@ def open_group(value, values, sizes, k):
 
 @strict_leaf
 def conjugate_scan(rng, groups, values, order, successes, n, alpha, a, b):
-    """Reassign every edge once, where the likelihood of edge i is theta^S_i (1 - theta)^(n - S_i) (eq. 4, Neal's Algorithm 2).
+    """Reassign every edge once by eq. (4), where the likelihood of edge i is theta^S_i (1 - theta)^(n - S_i).
 
     The integral over G0 = Beta(a, b) is a Beta function and a new value is a Beta(a + S, b + n - S) draw. ``order``
-    sorts the edges by S, so that edges with equal counts share one row of likelihoods: the cost is a multiply-add for each
-    edge and group. Returns (groups, values) with empty groups left in place.
+    sorts the edges by S, so that edges with equal counts share one row of likelihoods: the cost is a multiply-add for
+    each edge and group. Returns (groups, values) with empty groups left in place.
     """
     k = len(values)
     sizes, _ = group_totals(groups, successes, k)

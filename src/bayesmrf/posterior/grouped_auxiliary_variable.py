@@ -1,4 +1,7 @@
-"""MH_AuxVar: groups by Metropolis-Hastings with auxiliary variables (Liu and Page 2013, section 3.1; Moeller et al. 2006)."""
+"""MH_AuxVar: groups by Metropolis-Hastings with auxiliary variables.
+
+Liu and Page (2013), section 3.1; Moeller, Pettitt, Reeves and Berthelsen (2006).
+"""
 
 from __future__ import annotations
 
@@ -55,15 +58,18 @@ class GroupedAuxiliaryVariable:
     A proposal theta -> theta* comes with particles Z* ~ P(. | theta*) and is accepted with the ratio of section 3.1.1,
 
     .. math:: \\frac{\\tilde P(X;\\theta^*)}{\\tilde P(X;\\theta)} \\cdot
-              \\frac{\\tilde P(Z^*;\\tilde\\theta)\\,\\tilde P(Z;\\theta)}{\\tilde P(Z;\\tilde\\theta)\\,\\tilde P(Z^*;\\theta^*)},
+              \\frac{\\tilde P(Z^*;\\tilde\\theta)\\,\\tilde P(Z;\\theta)}
+              {\\tilde P(Z;\\tilde\\theta)\\,\\tilde P(Z^*;\\theta^*)},
 
-    in which no Z(theta) is left. Only summed statistics of the particles enter. Groups are proposed from their conditional prior, M
-    times an edge; values by S steps of a N(phi, sigma_q^2 I) walk on the agreements (node fields walk along, on their own scale).
+    in which no Z(theta) is left. Only summed statistics of the particles enter. Groups are proposed from their
+    conditional prior, M times an edge; values by S steps of a N(phi, sigma_q^2 I) walk on the agreements (node fields
+    walk along, on their own scale).
 
-    As published (``restart=True``) the walk starts at the tied estimate of persistent contrastive divergence, keeps one of its S
-    states at random, and that estimate is also the reference of its auxiliary variable Y: the kernel leaves the
-    posterior invariant only approximately. With ``restart=False`` the walk continues from the current values with the reference
-    theta~ = MLE and the last state is kept; with an exact sampler for the particles the whole chain is then exact.
+    As published (``restart=True``) the walk starts at the tied estimate of persistent contrastive divergence, keeps
+    one of its S states at random, and that estimate is also the reference of its auxiliary variable Y: the kernel
+    leaves the posterior invariant only approximately. With ``restart=False`` the walk continues from the current
+    values with the reference theta~ = MLE and the last state is kept; with an exact sampler for the particles the
+    whole chain is then exact.
 
     Parameters
     ----------

@@ -94,7 +94,8 @@ class GroupedExact:
 
     def _solve(self, theta: np.ndarray) -> tuple[np.ndarray, float]:
         found = self.likelihood.inference(theta, MOMENTS)
-        assert found.moments is not None and found.log_z is not None
+        assert found.moments is not None
+        assert found.log_z is not None
         return found.moments, found.log_z
 
     def step(self, rng: np.random.Generator, state: ExactState) -> tuple[ExactState, ExactInfo]:

@@ -35,16 +35,18 @@ class StrippedBetaState(NamedTuple):
 class GroupedStrippedBeta:
     """Gibbs sampling of groups with the likelihood of each edge replaced by a Beta, as published.
 
-    * Reassignment: the likelihood of edge i is that of n trials with floor(n t_i) successes, t_i the edge's maximum likelihood
+    * Reassignment: the likelihood of edge i is that of n trials with floor(n t_i) successes, t_i the edge's maximum
+    likelihood
       estimate (section 3.2.1). The integral over G0 is then a Beta function; the paper averages over draws from G0.
-    * Values: Beta(floor(m n p) + 1, m n - floor(m n p) + 1) for a group of m edges with tied estimate p (section 3.2.2), found by
-      persistent contrastive divergence under the current grouping, warm-started from the step before. A base Beta(a, b) puts a
-      and b in the place of the ones.
+    * Values: Beta(floor(m n p) + 1, m n - floor(m n p) + 1) for a group of m edges with tied estimate p (section
+    3.2.2), found by
+      persistent contrastive divergence under the current grouping, warm-started from the step before. A base Beta(a,
+      b) puts a and b in the place of the ones.
     * Node fields, where the model has them, stay at their tied maximum likelihood estimate.
 
-    The stationary law is **not** the posterior: what the rest of the network says about an edge is dropped, and groups are
-    over-estimated in number. On forests without fields t = S / n, the tied estimate is a mean, and the sampler is that of
-    `GroupedTree`, exact.
+    The stationary law is **not** the posterior: what the rest of the network says about an edge is dropped, and
+    groups are over-estimated in number. On forests without fields t = S / n, the tied estimate is a mean, and the
+    sampler is that of `GroupedTree`, exact.
 
     Parameters
     ----------
@@ -95,7 +97,9 @@ class GroupedStrippedBeta:
         n, base = self.n_samples, self.prior.base
         s = _floor(n * self._agreement)
         order = np.argsort(s, kind="stable")
-        groups, values = conjugate_scan(rng, state.groups.copy(), state.values, order, s, n, state.alpha, base.a, base.b)
+        groups, values = conjugate_scan(
+            rng, state.groups.copy(), state.values, order, s, n, state.alpha, base.a, base.b
+        )
         groups, values, _ = compact(Grouping(groups, values, state.alpha))
         k, r = len(values), len(groups)
         if state.tied is None:

@@ -54,7 +54,9 @@ class GroupedTree:
 
     def __post_init__(self) -> None:
         if not self.graph.is_forest:
-            raise GraphError("method: 'tree' is exact on forests only and this graph has a cycle; use 'exact' or 'stripped-beta'")
+            raise GraphError(
+                "method: 'tree' is exact on forests only and this graph has a cycle; use 'exact' or 'stripped-beta'"
+            )
         if self.n_samples <= 0:
             raise OptionError(f"n_samples: {self.n_samples} came, a number > 0 is wanted")
 
@@ -83,7 +85,9 @@ class GroupedTree:
         return state, GroupedInfo(values[state.groups], state.groups, len(values), alpha)
 
 
-def beta_values(rng: np.random.Generator, trials: np.ndarray, successes: np.ndarray, prior: DirichletProcess) -> np.ndarray:
+def beta_values(
+    rng: np.random.Generator, trials: np.ndarray, successes: np.ndarray, prior: DirichletProcess
+) -> np.ndarray:
     """Logit of a Beta(a + successes, b + trials - successes) draw for each group."""
     a, b = prior.base.a, prior.base.b
     return np.array(

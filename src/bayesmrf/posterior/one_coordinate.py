@@ -6,15 +6,17 @@ that of n Bernoulli trials (the exact form behind Liu and Page 2013, eq. 5):
 .. math:: L(\\theta_c) \\propto \\lambda^{S} (1 - \\lambda)^{n - S}, \\qquad
           \\mathrm{logit}\\,\\lambda = \\mathrm{logit}\\,\\theta_c + \\nu, \\qquad \\nu = \\mathrm{logit}\\,\\eta_c,
 
-with :math:`\\eta_c` the probability that the two ends agree in the model without the edge. From the moment q of the model *with* the
-edge, nu = logit q - logit theta_c. A node field h obeys the same form with t = 2 h + nu, nu = logit P(x = 1) - 2 h.
+with :math:`\\eta_c` the probability that the two ends agree in the model without the edge. From the moment q of the
+model *with* the edge, nu = logit q - logit theta_c. A node field h obeys the same form with t = 2 h + nu, nu = logit
+P(x = 1) - 2 h.
 
 Everything here works on t = logit lambda, where the log density
 
-.. math:: g(t) = S \\log\\sigma(t) + (n - S)\\log\\sigma(-t) + a \\log\\sigma(t - \\nu) + b \\log\\sigma(\\nu - t) - \\tfrac12 \\kappa (t - \\nu)^2
+.. math:: g(t) = S \\log\\sigma(t) + (n - S)\\log\\sigma(-t) + a \\log\\sigma(t - \\nu) + b \\log\\sigma(\\nu - t) -
+\\tfrac12 \\kappa (t - \\nu)^2
 
-(Beta(a, b) prior on the edge parameter, or a = b = 0 and a normal prior of precision kappa on t) is concave. The saturated
-log likelihood is taken off, so that g stays of order log n for any n.
+(Beta(a, b) prior on the edge parameter, or a = b = 0 and a normal prior of precision kappa on t) is concave. The
+saturated log likelihood is taken off, so that g stays of order log n for any n.
 """
 
 from __future__ import annotations
