@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..graphs import Graph
-from .pairwise import Pairwise, pairwise
+from .pairwise import Pairwise, edge_statistics, pairwise
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +30,8 @@ class Agreement:
     graph: Graph
     fields: bool = False
 
+    name = "agreement"
+
     @property
     def n_edges(self) -> int:
         """Number of edge features, which come first in theta."""
@@ -45,17 +47,15 @@ class Agreement:
         """``u-v`` for an edge, ``u`` for a node."""
         return self.graph.edge_names + (list(self.graph.names) if self.fields else [])
 
+    @property
+    def feature_low(self) -> np.ndarray:
+        """Smaller of the two values of each feature; the larger is 1."""
+        return np.concatenate([np.zeros(self.n_edges), np.full(self.n_features - self.n_edges, -1.0)])
+
     def statistics(self, states: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
         """Mean statistics of ``states`` (n_samples, n_nodes) in {0, 1}, rows weighted by ``weights``."""
-        w = np.full(len(states), 1 / len(states)) if weights is None else np.asarray(weights) / np.sum(weights)
-        columns = np.ascontiguousarray(states.T)
-        u, v = self.graph.edges.T
-        # One block of edges at a time: memory stays O(edges + states).
-        block = max(1, 2**24 // max(1, len(states)))
-        s = [(columns[u[i : i + block]] == columns[v[i : i + block]]) @ w for i in range(0, self.n_edges, block)]
-        if self.fields:
-            s.append(2 * (columns @ w) - 1)
-        return np.concatenate(s) if s else np.zeros(0)
+        agree, ones = edge_statistics(self.graph, states, weights)
+        return np.concatenate([agree, 2 * ones - 1]) if self.fields else agree
 
     def pairwise(self, theta: np.ndarray) -> Pairwise:
         """Compiled form: [x_u = x_v] = (1 + x_u x_v) / 2, so the coupling is theta_c / 2."""
