@@ -68,11 +68,27 @@ def plot_agreement(tree: Any, ax: Axes | None = None) -> Axes:
     ax = _axes(ax, (7.2, max(2.0, 0.9 + 0.19 * len(table))) if named else (7.2, 3.6))
     value, mle = table["agreement"].to_numpy(), table["mle"].to_numpy()
     low, high = table["low"].to_numpy(), table["high"].to_numpy()
-    blind = {"s": 16 if named else 6, "marker": "D", "facecolors": "none" if named else _GREY, "edgecolors": _GREY}
+    blind: dict[str, Any] = {
+        "s": 16 if named else 6,
+        "marker": "D",
+        "facecolors": "none" if named else _GREY,
+        "edgecolors": _GREY,
+    }
     blind |= {"linewidths": 0.9 if named else 0, "zorder": 2, "label": "maximum likelihood, blind to groups"}
-    mean = {"s": 20 if named else 5, "color": colour, "zorder": 4, "label": "posterior mean, 90 % interval"}
+    mean: dict[str, Any] = {
+        "s": 20 if named else 5,
+        "color": colour,
+        "zorder": 4,
+        "label": "posterior mean, 90 % interval",
+    }
     thickness = 2 if named else max(0.5, min(2.0, 300 / len(table)))
-    lines = {"colors": colour, "linewidth": thickness, "alpha": 0.6, "zorder": 3, "rasterized": len(table) > 2000}
+    lines: dict[str, Any] = {
+        "colors": colour,
+        "linewidth": thickness,
+        "alpha": 0.6,
+        "zorder": 3,
+        "rasterized": len(table) > 2000,
+    }
     if named:
         ax.axvline(0.5, color=_PALE, linewidth=1, zorder=1)
         ax.hlines(place, low, high, **lines)
@@ -91,7 +107,7 @@ def plot_agreement(tree: Any, ax: Axes | None = None) -> Axes:
         ax.set(xlabel=f"{len(table):,} edges, by group", ylabel="agreement (0.5: the edge says nothing)")
     _name_groups(ax, table["group"].to_numpy(), _group_colours(len(summary.group_table)), down=named)
     handles, labels = ax.get_legend_handles_labels()
-    ax.legend(
+    legend = ax.legend(
         handles,
         labels,
         loc="lower left" if named else "upper left",
@@ -101,17 +117,18 @@ def plot_agreement(tree: Any, ax: Axes | None = None) -> Axes:
         fontsize=8,
         borderaxespad=0.2,
     )
-    for handle in ax.get_legend().legend_handles[1:]:
-        handle.set(color=_INK, sizes=[20])
+    for handle in legend.legend_handles[1:]:
+        if handle is not None:
+            handle.set(color=_INK, sizes=[20])
     return ax
 
 
 def plot_network(tree: Any, ax: Axes | None = None) -> Axes:
     """The graph: edges coloured by group, wide where strong, dashed where the ends tend to differ.
 
-    Width grows with abs(logit agreement). Nodes are laid out by Kamada and Kawai's springs (beyond 300 nodes by those of
-    Fruchterman and Reingold) on the graph alone, so that the picture does not depend on the posterior; beyond 40 nodes
-    crowds are spread out. Nodes without edges are named only.
+    Width grows with abs(logit agreement). Nodes are laid out by Kamada and Kawai's springs (beyond 300 nodes by those
+    of Fruchterman and Reingold) on the graph alone, so that the picture does not depend on the posterior; beyond 40
+    nodes crowds are spread out. Nodes without edges are named only.
 
     Parameters
     ----------
@@ -147,7 +164,7 @@ def plot_network(tree: Any, ax: Axes | None = None) -> Axes:
             )
         )
     n = len(place)
-    ax.scatter(*place.T, s=30 if n <= 60 else 10 if n <= 200 else 3, color=_INK, zorder=2, linewidths=0)
+    ax.scatter(place[:, 0], place[:, 1], s=30 if n <= 60 else 10 if n <= 200 else 3, color=_INK, zorder=2, linewidths=0)
     if n <= _MOST_LABELLED_NODES:
         _name_nodes(ax, list(names[linked]), place, np.bincount(ends.ravel()))
     if n < len(names):
@@ -228,7 +245,7 @@ def plot_trace(tree: Any, ax: Axes | None = None) -> Axes:
     ax : Axes, optional
         Where to draw.
     """
-    n_groups = _summary(tree).tree["posterior"]["n_groups"]
+    n_groups = _summary(tree)["posterior"]["n_groups"]
     ax = _axes(ax, (7.2, 2.6))
     window = max(1, n_groups.sizes["draw"] // 20)
     draw, chains = n_groups["draw"].values, n_groups["chain"].values

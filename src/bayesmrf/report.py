@@ -195,8 +195,8 @@ def _network(s: Summary) -> str:
 def _edges(s: Summary) -> str:
     edges, note = s.edge_table, ""
     if len(edges) > MOST_EDGES:
-        a = edges["agreement"].clip(1e-12, 1 - 1e-12)
-        edges = edges.loc[np.log(a / (1 - a)).abs().sort_values(ascending=False, kind="stable").index[:MOST_EDGES]]
+        weakness = -(edges["agreement"] - 0.5).abs()
+        edges = edges.loc[weakness.sort_values(kind="stable").index[:MOST_EDGES]]
         note = paragraph(
             f"The {MOST_EDGES} strongest edges (agreement farthest from 0.5) are listed; {s.n_edges - MOST_EDGES:,} "
             "others are left out, and are in the result itself."

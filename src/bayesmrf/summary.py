@@ -36,6 +36,10 @@ class Summary:
 
     tree: xr.DataTree
 
+    def __getitem__(self, group: str) -> Any:
+        """A group of the tree: "posterior", "constant_data", ..."""
+        return self.tree[group]
+
     @property
     def attrs(self) -> dict[str, Any]:
         """How the run came about."""
@@ -44,12 +48,12 @@ class Summary:
     @cached_property
     def names(self) -> list[str]:
         """Names of the nodes."""
-        return [str(n) for n in self.tree["constant_data"]["node"].values]
+        return [str(n) for n in self["constant_data"]["node"].values]
 
     @cached_property
     def ends(self) -> np.ndarray:
         """Ends (n_edges, 2) of the edges."""
-        return self.tree["constant_data"]["edges"].values
+        return self["constant_data"]["edges"].values
 
     @property
     def n_edges(self) -> int:
@@ -59,12 +63,12 @@ class Summary:
     @property
     def n_draws(self) -> int:
         """Draws of all chains together."""
-        sizes = self.tree["posterior"].sizes
+        sizes = self["posterior"].sizes
         return sizes["chain"] * sizes["draw"]
 
     def stacked(self, name: str) -> np.ndarray:
         """Draws of one variable, chains joined: (n_draws, ...)."""
-        values = self.tree["posterior"][name].values
+        values = self["posterior"][name].values
         return values.reshape(-1, *values.shape[2:])
 
     @cached_property
@@ -95,7 +99,7 @@ class Summary:
                 "agreement": draws.mean(axis=0),
                 "low": low,
                 "high": high,
-                "mle": expit(self.tree["constant_data"]["mle"].values[: self.n_edges]),
+                "mle": expit(self["constant_data"]["mle"].values[: self.n_edges]),
             }
         )
 
@@ -158,7 +162,7 @@ class Summary:
     @cached_property
     def verdict(self) -> tuple[str, str]:
         """Whether the chains can be trusted: "good", "fair" or "bad", and a sentence that says why."""
-        table, n_chains = self.diagnostics, self.tree["posterior"].sizes["chain"]
+        table, n_chains = self.diagnostics, self["posterior"].sizes["chain"]
         if table.empty:
             return "fair", "Nothing varied in these draws, or they are too few to judge: make more draws."
         ess = float(table["ess_bulk"].min())
@@ -186,7 +190,7 @@ class Summary:
     @property
     def data_sentence(self) -> str:
         """Size of data and graph."""
-        n = self.tree["observed_data"].attrs["n_samples"]
+        n = self["observed_data"].attrs["n_samples"]
         fields = "with" if self.attrs.get("fields") in (True, 1) else "without"
         nodes, edges = count(len(self.names), "node"), count(self.n_edges, "edge")
         return f"{count(round(n), 'observation')} of {nodes}, {edges}, {fields} node fields"
@@ -194,13 +198,11 @@ class Summary:
     @property
     def draws_sentence(self) -> str:
         """Size of the run."""
-        sizes, a = self.tree["posterior"].sizes, self.attrs
+        sizes, a = self["posterior"].sizes, self.attrs
         thin = f", every {a['thin']}th step kept" if a.get("thin", 1) != 1 else ""
         cut = "" if a.get("complete", True) else " (the run was stopped before its end)"
-        return (
-            f"{count(sizes['chain'], 'chain')} of {count(sizes['draw'], 'draw')} after {a.get('n_warmup', 0):,} steps of warm-up"
-            f"{thin}{cut}"
-        )
+        size = f"{count(sizes['chain'], 'chain')} of {count(sizes['draw'], 'draw')}"
+        return f"{size} after {count(a.get('n_warmup', 0), 'step')} of warm-up{thin}{cut}"
 
     @property
     def options(self) -> dict[str, str]:
