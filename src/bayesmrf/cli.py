@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from . import __version__
-from .errors import BayesMRFError, BayesMRFWarning, OptionError, StoreError
+from .errors import BayesMRFError, BayesMRFWarning, DataError, OptionError, StoreError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -184,6 +184,8 @@ def groups(
     )
     try:
         estimator.fit(table, sample_weight=weights)
+    except DataError as e:
+        raise DataError(_in_file(str(e), votes)) from None
     except KeyboardInterrupt:
         raise KeyboardInterrupt(f"stopped before the first draw; {_again(out)}") from None
     tree = estimator.posterior_
@@ -213,7 +215,7 @@ def show(summary: Summary, console: Console) -> None:
     from rich.table import Table
 
     console.print(f"\n{summary.data_sentence}")
-    console.print(f"Method {summary.attrs['method']}, {summary.kind_sentence}.")
+    console.print(f"Method: {summary.attrs['method']}. Its draws are {summary.kind_sentence}.")
     console.print(f"{summary.draws_sentence}; {summary.attrs['run_time']:.1f} s.")
     console.print(f"Number of groups: {summary.n_groups_sentence}\n")
     table = Table(title="Groups (the partition closest to all draws)", title_justify="left")
@@ -275,6 +277,12 @@ def _numbers(flag: str, text: str, counts: tuple[int, ...]) -> tuple[float, ...]
     return values
 
 
+def _in_file(message: str, votes: Path) -> str:
+    """A message about the table X, or its weights, as one about the file, whose rows people count from 1."""
+    message = re.sub(r"\brow (\d+)", lambda m: f"row {int(m[1]) + 1} below the first line", message)
+    return re.sub(r"^X(?=:)", str(votes), message)
+
+
 def _again(out: Path) -> str:
     return "give the same command again to continue" if out.exists() else "nothing was written"
 
@@ -294,7 +302,6 @@ def _say(kind: str, message: str) -> None:
         r"(set |or )?overwrite=True", lambda m: (m[1] or "").replace("set", "give") + "--overwrite", message
     )
     message = re.sub(r"(--[\w-]+)='?([\w-]+)'?", r"\1 \2", message)
-    message = re.sub(r"^X: ", "VOTES.csv: ", message)
     typer.echo(f"{kind}: {message}", err=True)
 
 

@@ -172,6 +172,6 @@ def _print_grid(grid: Grid, n_samples: int, console: Console) -> None:
 def _grid_html(grid: Grid, n_samples: int) -> str:
     drawn = picture(
         lambda: plots.plot_estimates(grid.truth, grid.agreement, grid.groups),
-        f"Estimates from {n_samples:,} observations beside the truth; lines show the errors.",
+        f"Errors of the estimates from {n_samples:,} observations, edge by edge.",
     )
     return paragraph(_GRID) + table(*_rows(grid)) + drawn

@@ -264,7 +264,7 @@ def plot_trace(tree: Any, ax: Axes | None = None) -> Axes:
 
 
 def plot_estimates(truth: Any, estimates: Mapping[str, Any], groups: Any, ax: Axes | None = None) -> Axes:
-    """Estimates of the agreements beside a truth that is known.
+    """Errors of several estimates of the agreements, where the truth is known.
 
     Parameters
     ----------
@@ -278,20 +278,26 @@ def plot_estimates(truth: Any, estimates: Mapping[str, Any], groups: Any, ax: Ax
         Where to draw.
     """
     truth, groups = np.asarray(truth), np.asarray(groups)
-    order = np.lexsort((np.arange(len(truth)), groups, -truth))
+    order = np.lexsort((groups, -truth))
+    place, step = np.arange(len(order)), 0.6 / max(1, len(estimates))
     ax = _axes(ax, (7.2, 3.2))
-    step = 0.7 / max(1, len(estimates))
-    ax.hlines(truth[order], np.arange(len(order)) - 0.45, np.arange(len(order)) + 0.45, color=_INK, linewidth=1.4)
-    ax.plot([], [], color=_INK, linewidth=1.4, label="truth")
+    ax.axhline(0, color=_INK, linewidth=1, zorder=1)
     for i, (name, value) in enumerate(estimates.items()):
-        x = np.arange(len(order)) + step * (i - (len(estimates) - 1) / 2)
-        ax.vlines(x, truth[order], np.asarray(value)[order], color=_COLOURS[i], linewidth=0.8, alpha=0.6)
-        ax.scatter(x, np.asarray(value)[order], s=14, color=_COLOURS[i], marker="oDs^v"[i % 5], label=name, zorder=3)
-    for cut in np.flatnonzero(np.diff(groups[order])) + 0.5:
-        ax.axvline(cut, color=_PALE, linewidth=1, zorder=0)
+        x = place + step * (i - (len(estimates) - 1) / 2)
+        error, colour = (np.asarray(value) - truth)[order], _COLOURS[i % len(_COLOURS)]
+        ax.vlines(x, 0, error, color=colour, linewidth=1, alpha=0.5, zorder=2)
+        ax.scatter(x, error, s=16, color=colour, marker="oDs^v"[i % 5], label=name, zorder=3)
+    starts = np.flatnonzero(np.diff(groups[order], prepend=groups[order[0]] - 1))
+    for start, end in zip(starts, np.append(starts[1:], len(order)), strict=True):
+        if start:
+            ax.axvline(start - 0.5, color=_PALE, linewidth=1, zorder=0)
+        ax.text((start + end - 1) / 2, 0.99, f"truth {truth[order[start]]:.2f}", fontsize=8, color=_GREY, ha="center",
+                va="top", transform=ax.get_xaxis_transform())  # fmt: skip
     ax.set_xticks([])
-    ax.set_xlim(-0.8, len(order) - 0.2)
-    ax.set(xlabel=f"{len(order)} edges, by true group", ylabel="agreement")
+    ax.set_xlim(-0.6, len(order) - 0.4)
+    low, high = ax.get_ylim()
+    ax.set_ylim(low, high + 0.12 * (high - low))
+    ax.set(xlabel=f"{len(order)} edges, by true group", ylabel="estimated minus true agreement")
     ax.legend(loc="lower left", bbox_to_anchor=(0, 1.0), ncols=5, frameon=False, fontsize=8, borderaxespad=0.2)
     return ax
 

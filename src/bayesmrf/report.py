@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+import re
 from collections.abc import Callable, Iterable, Sequence
 from html import escape
 from io import BytesIO
@@ -112,7 +113,7 @@ def sections(summary: Summary) -> list[Section]:
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[Any]], sortable: bool = False) -> str:
-    """An HTML table: numbers to the right, everything escaped."""
+    """An HTML table: numbers and ranges of them to the right, everything escaped."""
     rows = [list(row) for row in rows]
     numeric = [all(_is_numeric(row[i]) for row in rows) for i in range(len(header))]
 
@@ -267,7 +268,9 @@ def _number(value: float, form: str) -> str:
 
 
 def _is_numeric(value: Any) -> bool:
-    return str(value).replace(",", "").replace(".", "", 1).replace("–", "0").lstrip("-").isdigit()
+    """Whether a cell holds a number, a range of numbers, or the dash that stands for none."""
+    number = r"-?[\d,]+(\.\d+)?"
+    return re.fullmatch(rf"{number}( to {number})?|–", str(value)) is not None
 
 
 _STYLE = """
@@ -293,7 +296,8 @@ th.n, td.n { text-align: right; white-space: nowrap; }
 th button { font: inherit; color: inherit; background: none; border: 0; padding: 0; cursor: pointer; }
 th[aria-sort=ascending] button::after { content: " \\25B2"; }
 th[aria-sort=descending] button::after { content: " \\25BC"; }
-details .wide { max-height: 32rem; overflow: auto; }
+td:last-child:not(.n) { min-width: 13rem; }
+details .wide { max-height: 42rem; overflow: auto; }
 details thead th { position: sticky; top: 0; background: #fff; }
 summary { cursor: pointer; margin-bottom: .5rem; }
 figure { margin: 0 0 1.2rem; overflow-x: auto; }
@@ -308,7 +312,11 @@ pre { background: #f4f5f7; padding: .7rem .9rem; border-radius: 6px; white-space
 .good { border-color: #009e73; background: #eaf7f3; }
 .fair { border-color: #e69f00; background: #fdf5e4; }
 .bad { border-color: #d55e00; background: #fcede3; }
-@media (max-width: 40rem) { dl { grid-template-columns: 1fr; gap: 0; } dd { margin-bottom: .5rem; } }
+@media (max-width: 40rem) {
+  th, td { padding: .3rem .4rem; }
+  th:not(.n) { white-space: normal; }
+  dl { grid-template-columns: 1fr; gap: 0; } dd { margin-bottom: .5rem; }
+}
 @media print { body { background: #fff; } section { border: 0; } details .wide { max-height: none; } }
 """
 

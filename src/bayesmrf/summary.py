@@ -182,7 +182,7 @@ class Summary:
         """Whether the draws are from the posterior itself."""
         kind = str(self.attrs.get("kind", "unknown"))
         if kind.startswith("exact"):
-            return f"{kind}: the longer the run, the closer the draws are to the posterior itself"
+            return f"{kind}: the longer the run, the closer they are to the posterior itself"
         if "stripped Beta" in kind:
             return f"{kind}: fast on any graph, but it finds more groups than the posterior has"
         return f"{kind}: close to the posterior, but not the posterior itself however long the run"
