@@ -28,6 +28,10 @@ class StoreError(BayesMRFError):
     """A result or checkpoint on disk cannot be read or written."""
 
 
+class DivergenceError(BayesMRFError, FloatingPointError):
+    """A run left the finite numbers; the draws so far are in the error's attribute ``draws``."""
+
+
 class BayesMRFWarning(UserWarning):
     """Base class of all warnings."""
 

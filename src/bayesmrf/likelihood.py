@@ -7,6 +7,7 @@ Data enter through the mean statistics and N only; the raw states are never look
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -36,6 +37,7 @@ class Likelihood:
         self.n_samples = float(n_samples)
         self.engine = engine
         self.plan = engine.prepare(model)
+        self.low = model.feature_low
 
     @property
     def is_exact(self) -> bool:
@@ -57,9 +59,13 @@ class Likelihood:
                 f"engines that do: {', '.join(engines_that_answer(needs))}"
             )
 
-    def inference(self, theta: np.ndarray, want: str = MOMENTS) -> Inference:
+    def start(self, rng: np.random.Generator) -> Any:
+        """Memory of an engine that has one (persistent chains), else None."""
+        return self.engine.start(self.model, rng)
+
+    def inference(self, theta: np.ndarray, want: str = MOMENTS, state: Any = None) -> Inference:
         """The engine's answer at theta."""
-        return self.engine.infer(self.model, theta, self.plan, want)
+        return self.engine.infer(self.model, theta, self.plan, want, state)
 
     def log_likelihood(self, theta: np.ndarray, log_z: float) -> float:
         """N (theta . s_bar - log Z)."""
@@ -80,6 +86,18 @@ class Likelihood:
     def log_ratio(self, theta: np.ndarray, theta_new: np.ndarray) -> float:
         """Log p(X | theta_new) - log p(X | theta)."""
         return self.log_likelihood(theta_new, self.log_z(theta_new)) - self.log_likelihood(theta, self.log_z(theta))
+
+    def coordinate_log_ratio(self, moment: float, j: int, delta: float) -> float:
+        """Change of the log likelihood when theta_j moves by ``delta``, from the moment of feature j at theta.
+
+        Feature j takes the values 1 and ``low``, with probability p = (moment - low) / (1 - low) of 1, so that Z
+        changes by exactly p e^delta + (1 - p) e^(low delta): no other knowledge of Z is needed.
+        """
+        low = self.low[j]
+        p = min(max((moment - low) / (1 - low), 0.0), 1.0)
+        top = max(delta, low * delta)
+        growth = p * math.exp(delta - top) + (1 - p) * math.exp(low * delta - top)
+        return self.n_samples * (delta * self.s_bar[j] - top - math.log(growth))
 
     def score(self, theta: np.ndarray) -> np.ndarray:
         """Gradient N (s_bar - E_theta[s])."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -62,6 +62,51 @@ class DirichletProcess:
     def alpha_start(self) -> float:
         """The fixed concentration, or its prior mean."""
         return self.alpha.shape / self.alpha.rate if isinstance(self.alpha, Gamma) else float(self.alpha)
+
+
+class Prior(Protocol):
+    """Independent prior of the natural parameters: log density (up to a constant) and slope of each."""
+
+    def log_density(self, theta: np.ndarray) -> np.ndarray: ...  # noqa: D102
+    def gradient(self, theta: np.ndarray) -> np.ndarray: ...  # noqa: D102
+
+
+@dataclass(frozen=True, eq=False)
+class Normal:
+    """Normal with mean 0; ``scale`` is one standard deviation, or one for each feature."""
+
+    scale: Any = 1.0
+
+    def __post_init__(self) -> None:
+        for value in np.atleast_1d(self.scale):
+            _positive("scale of Normal(scale)", value)
+
+    def log_density(self, theta: np.ndarray) -> np.ndarray:
+        """-theta^2 / (2 scale^2)."""
+        return -0.5 * (theta / self.scale) ** 2
+
+    def gradient(self, theta: np.ndarray) -> np.ndarray:
+        """-theta / scale^2."""
+        return -theta / np.square(self.scale)
+
+
+@dataclass(frozen=True, eq=False)
+class Cauchy:
+    """Cauchy with centre 0; ``scale`` is one half width, or one for each feature."""
+
+    scale: Any = 2.5
+
+    def __post_init__(self) -> None:
+        for value in np.atleast_1d(self.scale):
+            _positive("scale of Cauchy(scale)", value)
+
+    def log_density(self, theta: np.ndarray) -> np.ndarray:
+        """-log(1 + (theta / scale)^2)."""
+        return -np.log1p((theta / self.scale) ** 2)
+
+    def gradient(self, theta: np.ndarray) -> np.ndarray:
+        """-2 theta / (scale^2 + theta^2)."""
+        return -2 * theta / (np.square(self.scale) + theta**2)
 
 
 FIELD_SCALE = 10.0  # standard deviation of the normal prior of a node field h_u

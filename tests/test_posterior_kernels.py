@@ -1,0 +1,206 @@
+"""Samplers of theta against the posterior on a grid, with the scores of tests/test_partition_posterior.py.
+
+Each functional is scored by (mean over independent chains - exact) / standard error over chains; fewer than 1e-6 of
+runs pass 7.
+"""
+
+import numpy as np
+import pytest
+
+from bayesmrf import graphs, run
+from bayesmrf.base import LOG_Z, MOMENTS
+from bayesmrf.errors import DivergenceError, OptionError
+from bayesmrf.inference.chains import Brief, Persistent
+from bayesmrf.inference.elimination import Elimination
+from bayesmrf.inference.enumeration import Enumeration
+from bayesmrf.likelihood import Likelihood
+from bayesmrf.models.agreement import Agreement
+from bayesmrf.models.boltzmann import Boltzmann
+from bayesmrf.models.ising import Ising
+from bayesmrf.posterior.auxiliary_variable import AuxiliaryVariable
+from bayesmrf.posterior.exchange import Exchange
+from bayesmrf.posterior.langevin import Langevin
+from bayesmrf.posterior.metropolis import Metropolis
+from bayesmrf.priors import Cauchy, Normal
+from bayesmrf.samplers.gibbs import Gibbs
+from tests import oracle
+
+LIMIT = 7.0
+PAIR = graphs.path(2)
+N = 15
+
+
+class ByLogZ(Elimination):
+    """Exact log Z alone, so that Metropolis takes its other way."""
+
+    answers = frozenset({LOG_Z})
+
+
+def features(model):
+    states = oracle.all_states(model.graph.n_nodes)
+    return np.array([model.statistics(s[None]) for s in states])
+
+
+def grid_posterior(model, s_bar, prior, width=7.0, points=81):
+    """Mean and second moments of theta by the trapezoidal rule on a cube around 0."""
+    s, k = features(model), model.n_features
+    axis = np.linspace(-width, width, points)
+    theta = np.stack(np.meshgrid(*[axis] * k, indexing="ij"), axis=-1).reshape(-1, k)
+    log_p = N * (theta @ s_bar - np.logaddexp.reduce(theta @ s.T, axis=1)) + prior.log_density(theta).sum(axis=1)
+    w = np.exp(log_p - log_p.max())
+    w /= w.sum()
+    return np.concatenate([w @ theta, w @ theta**2])
+
+
+def worst(kernel, exact, rng, n_chains=96, n_draws=150, n_warmup=30):
+    draws = run.sample(
+        kernel, n_draws=n_draws, n_warmup=n_warmup, n_chains=n_chains, random_state=rng, progress=False
+    ).values["theta"]
+    per_chain = np.concatenate([draws.mean(axis=1), (draws**2).mean(axis=1)], axis=1)
+    z = (per_chain.mean(axis=0) - exact) / (per_chain.std(axis=0, ddof=1) / np.sqrt(n_chains))
+    return np.abs(z).max()
+
+
+MODELS = {"agreement": Agreement(PAIR), "ising": Ising(PAIR), "boltzmann": Boltzmann(PAIR)}
+KERNELS = {
+    "metropolis, by moments": lambda lik, prior, start: Metropolis(lik(Elimination()), prior, start, 0.8),
+    "metropolis, enumeration": lambda lik, prior, start: Metropolis(lik(Enumeration()), prior, start, 0.8),
+    "metropolis, by log_z": lambda lik, prior, start: Metropolis(lik(ByLogZ()), prior, start, 0.8),
+    "exchange": lambda lik, prior, start: Exchange(lik(Elimination()), prior, start, 0.8),
+    "auxiliary variable": lambda lik, prior, start: AuxiliaryVariable(lik(Elimination()), prior, start, 0.5),
+    "adjusted Langevin": lambda lik, prior, start: Langevin(lik(Elimination()), prior, start, 0.6, adjusted=True),
+    "adjusted Langevin with momentum and scale": lambda lik, prior, start: Langevin(
+        lik(Elimination()), prior, start, 0.9, alpha=0.7, scale=np.linspace(0.5, 0.8, len(start)), adjusted=True
+    ),
+}
+
+
+def problem(model, rng):
+    states = rng.integers(0, 2, size=(N, 2))
+    states[: N // 2, 1] = states[: N // 2, 0]
+    s_bar = model.statistics(states)
+    return s_bar, lambda engine: Likelihood(model, s_bar, N, engine)
+
+
+@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
+def test_exact_kernels_match_the_grid(name, model, rng):
+    s_bar, lik = problem(model, rng)
+    prior = Normal(np.linspace(0.8, 1.2, model.n_features))
+    exact = grid_posterior(model, s_bar, prior)
+    start = exact[: model.n_features]  # a good reference for the auxiliary variable, whose chain sticks with a bad one
+    assert worst(KERNELS[name](lik, prior, start), exact, rng) < LIMIT
+
+
+def test_another_prior(rng):
+    model = MODELS["agreement"]
+    s_bar, lik = problem(model, rng)
+    exact = grid_posterior(model, s_bar, Cauchy(0.5), width=20, points=4001)
+    assert worst(Metropolis(lik(Elimination()), Cauchy(0.5), np.zeros(1), 0.8), exact, rng) < LIMIT
+    kernel = Langevin(lik(Elimination()), Cauchy(0.5), np.zeros(1), 0.6, adjusted=True)
+    assert worst(kernel, exact, rng) < LIMIT
+    assert worst(Metropolis(lik(Elimination()), Normal(0.5), np.zeros(1), 0.8), exact, rng) > LIMIT
+
+
+class AtZero(Elimination):
+    """Samples and moments at theta = 0, whatever was asked."""
+
+    def infer(self, model, theta, plan, want=MOMENTS, state=None):
+        return super().infer(model, np.zeros_like(theta), plan, want, state)
+
+    def sample(self, model, theta, plan, n_samples, rng):
+        return super().sample(model, np.zeros_like(theta), plan, n_samples, rng)
+
+
+@pytest.mark.parametrize("name", ["metropolis", "exchange", "auxiliary variable", "langevin"])
+def test_an_engine_that_is_wrong_is_caught(name, rng):
+    model = MODELS["ising"]
+    s_bar, lik = problem(model, rng)
+    prior, start = Normal(1.0), np.zeros(3)
+    kernel = {
+        "metropolis": lambda: Metropolis(lik(AtZero()), prior, start, 0.8),
+        "exchange": lambda: Exchange(lik(AtZero()), prior, start, 0.8),
+        "auxiliary variable": lambda: AuxiliaryVariable(lik(AtZero()), prior, start, 0.5),
+        "langevin": lambda: Langevin(lik(AtZero()), prior, start, 0.6, adjusted=True),
+    }[name]()
+    assert worst(kernel, grid_posterior(model, s_bar, prior), rng) > LIMIT
+
+
+def test_uncorrected_langevin_is_biased_for_a_large_epsilon_only(rng):
+    model = MODELS["agreement"]
+    s_bar, lik = problem(model, rng)
+    prior = Normal(1.0)
+    exact = grid_posterior(model, s_bar, prior, points=2001)
+    assert worst(Langevin(lik(Elimination()), prior, np.zeros(1), 1.0), exact, rng, n_draws=600) > LIMIT
+    scaled = Langevin(lik(Elimination()), prior, np.zeros(1), 0.15, alpha=0.9)
+    assert worst(scaled, exact, rng, n_draws=600, n_warmup=200) < LIMIT
+
+
+@pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
+def test_one_moment_gives_the_ratio_along_a_coordinate(model, rng):
+    _, lik = problem(model, rng)
+    likelihood = lik(Elimination())
+    theta = rng.normal(size=model.n_features)
+    moments = likelihood.moments(theta)
+    for j in range(model.n_features):
+        for delta in (-3.0, 0.01, 2.0, 40.0):
+            new = theta.copy()
+            new[j] += delta
+            expected = likelihood.log_ratio(theta, new)
+            assert likelihood.coordinate_log_ratio(moments[j], j, delta) == pytest.approx(expected, rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize("engine", [Persistent(n_chains=640, n_sweeps=5), "brief"], ids=["persistent", "brief"])
+def test_langevin_with_chains_comes_near(engine, rng):
+    """Chains give noisy moments: the mean stays within 0.3 posterior standard deviations of the exact one here."""
+    model = MODELS["boltzmann"]
+    states = rng.integers(0, 2, size=(N, 2))
+    s_bar = model.statistics(states)
+    prior = Normal(1.0)
+    exact = grid_posterior(model, s_bar, prior)
+    if engine == "brief":
+        engine = Brief(states, n_chains=640, n_sweeps=5)
+    kernel = Langevin(Likelihood(model, s_bar, N, engine), prior, np.zeros(3), 0.3)
+    draws = run.sample(kernel, n_draws=800, n_warmup=50, n_chains=8, random_state=rng, progress=False).values["theta"]
+    sd = np.sqrt(exact[3:] - exact[:3] ** 2)
+    assert (np.abs(draws.mean(axis=(0, 1)) - exact[:3]) / sd).max() < 0.3
+
+
+@pytest.mark.parametrize(
+    ("kernel", "engine", "message"),
+    [
+        (
+            Metropolis,
+            Gibbs(),
+            "'metropolis' needs moments, which 'gibbs' does not answer; engines that do: enumeration",
+        ),
+        (Langevin, Gibbs(), "'langevin' needs moments"),
+        (Exchange, Persistent(), "'exchange' needs sample, which 'persistent' does not answer"),
+        (AuxiliaryVariable, Persistent(), "'auxiliary_variable' needs sample"),
+    ],
+)
+def test_illegal_pairs_name_the_engines_that_would_do(kernel, engine, message, rng):
+    _, lik = problem(MODELS["ising"], rng)
+    with pytest.raises(OptionError, match=message):
+        kernel(lik(engine), Normal(), np.zeros(3))
+
+
+def test_adjusted_langevin_needs_log_z(rng):
+    _, lik = problem(MODELS["ising"], rng)
+    with pytest.raises(OptionError, match="needs log_z"):
+        Langevin(lik(Persistent()), Normal(), np.zeros(3), adjusted=True)
+
+
+def test_divergence_keeps_the_draws_and_names_the_remedy(rng):
+    _, lik = problem(MODELS["ising"], rng)
+    kernel = Langevin(lik(Elimination()), Normal(1e-3), np.zeros(3), epsilon=1.0)
+    with pytest.raises(DivergenceError, match="epsilon = 1; give a smaller epsilon") as caught:
+        run.sample(kernel, n_draws=5000, n_chains=1, random_state=rng, progress=False)
+    assert caught.value.draws.n_draws > 0
+
+
+@pytest.mark.parametrize(("options", "message"), [({"epsilon": 0}, "epsilon"), ({"alpha": 1.0}, "alpha")])
+def test_bad_langevin_options(options, message, rng):
+    _, lik = problem(MODELS["ising"], rng)
+    with pytest.raises(OptionError, match=message):
+        Langevin(lik(Elimination()), Normal(), np.zeros(3), **options)
