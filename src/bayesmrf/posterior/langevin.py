@@ -12,7 +12,6 @@ from ..errors import DivergenceError, OptionError
 from ..likelihood import Likelihood
 from ..priors import Prior
 
-
 _DIVERGED = 1e100  # well before squares overflow
 
 
