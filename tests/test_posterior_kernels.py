@@ -13,6 +13,8 @@ from bayesmrf.errors import DivergenceError, OptionError
 from bayesmrf.inference.chains import Brief, Persistent
 from bayesmrf.inference.elimination import Elimination
 from bayesmrf.inference.enumeration import Enumeration
+from bayesmrf.inference.pseudo_likelihood import PseudoLikelihood
+from bayesmrf.learning.pseudo_likelihood import log_pseudo_likelihood
 from bayesmrf.likelihood import Likelihood
 from bayesmrf.models.agreement import Agreement
 from bayesmrf.models.boltzmann import Boltzmann
@@ -204,3 +206,22 @@ def test_bad_langevin_options(options, message, rng):
     _, lik = problem(MODELS["ising"], rng)
     with pytest.raises(OptionError, match=message):
         Langevin(lik(Elimination()), Normal(), np.zeros(3), **options)
+
+
+def test_pseudo_likelihood_engine(rng):
+    """Its log Z makes the likelihood the pseudo-likelihood, its moments are the gradient, and its posterior is
+    another one."""
+    states = rng.integers(0, 2, size=(40, 4))
+    weights = rng.integers(1, 4, size=40)
+    model = Boltzmann(graphs.cycle(4))
+    s_bar, n = model.statistics(states, weights), float(weights.sum())
+    likelihood = Likelihood(model, s_bar, n, PseudoLikelihood(states, weights))
+    theta = rng.normal(size=8)
+    found = likelihood.inference(theta)
+    expected = log_pseudo_likelihood(model, theta, states, weights)
+    assert likelihood.log_likelihood(theta, found.log_z) == pytest.approx(expected)
+    eye = 1e-5 * np.eye(8)
+    numeric = [(likelihood.log_z(theta + e) - likelihood.log_z(theta - e)) / 2e-5 for e in eye]
+    np.testing.assert_allclose(found.moments, numeric, atol=1e-7)
+    exact = Likelihood(model, s_bar, n, Elimination())
+    assert abs(exact.log_ratio(theta, theta / 2) - likelihood.log_ratio(theta, theta / 2)) > 1e-3

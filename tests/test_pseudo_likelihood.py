@@ -81,14 +81,14 @@ def test_maximum_has_no_slope(rng, fields, tied):
 
 
 def test_gradient_equals_finite_differences(rng):
-    from bayesmrf.learning.pseudo_likelihood import _value_and_scores
+    from bayesmrf.inference.pseudo_likelihood import value_and_scores
 
     model, theta, states = problem(rng, True)
     weights = rng.random(20)
-    _, pair, node = _value_and_scores(model.pairwise(theta), states, weights)
+    _, pair, node = value_and_scores(model.pairwise(theta), states, weights)
     numeric = approx_fprime(theta, lambda t: log_pseudo_likelihood(model, t, states, weights), 1e-6)
     np.testing.assert_allclose(np.concatenate([pair / 2, node]), numeric, atol=2e-4)
-    compiled = _value_and_scores.py_func(model.pairwise(theta), states, weights)
+    compiled = value_and_scores.py_func(model.pairwise(theta), states, weights)
     np.testing.assert_allclose(compiled[1], pair, atol=1e-12)
     np.testing.assert_allclose(compiled[2], node, atol=1e-12)
 

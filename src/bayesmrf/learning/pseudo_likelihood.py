@@ -8,8 +8,8 @@ import numpy as np
 from scipy.optimize import Bounds, minimize
 
 from ..base import Model
-from ..compiled import strict_leaf
 from ..errors import BoundaryWarning, ConvergenceWarning, DataError, OptionError
+from ..inference.pseudo_likelihood import value_and_scores
 from ..models.agreement import Agreement
 from ..partitions import canonical
 
@@ -38,7 +38,7 @@ def log_pseudo_likelihood(
         In nats. Work is O(n_samples (n_nodes + n_edges)), memory O(n_edges + states).
     """
     x, w = _checked(model, states, weights)
-    return _value_and_scores(model.pairwise(_theta(model, theta)), x, w)[0]
+    return value_and_scores(model.pairwise(_theta(model, theta)), x, w)[0]
 
 
 def maximum_pseudo_likelihood(
@@ -95,7 +95,7 @@ def maximum_pseudo_likelihood(
     total = w.sum()
 
     def negative(phi: np.ndarray) -> tuple[float, np.ndarray]:
-        value, score_pair, score_node = _value_and_scores(model.pairwise(phi[free]), x, w)
+        value, score_pair, score_node = value_and_scores(model.pairwise(phi[free]), x, w)
         # The coupling is theta / 2.
         score = np.concatenate([score_pair / 2, score_node]) if model.fields else score_pair / 2
         return -value / total, -np.bincount(free, weights=score, minlength=n_free) / total
@@ -150,39 +150,3 @@ def _checked_groups(groups: np.ndarray, n_edges: int) -> np.ndarray:
     if np.shape(groups) != (n_edges,):
         raise OptionError(f"groups: shape {np.shape(groups)} came, ({n_edges},) is wanted, one label for each edge")
     return canonical(groups) if n_edges else np.zeros(0, dtype=np.int32)
-
-
-@strict_leaf
-def _value_and_scores(model, states, weights):
-    """Log pseudo-likelihood and its derivatives by the couplings and the fields.
-
-    With m_i = h_i + sum_j J_ij x_j the derivative by h_i is x_i - tanh(m_i), that by J_uv is
-    (x_u - tanh m_u) x_v + (x_v - tanh m_v) x_u.
-    """
-    n_samples, n_nodes = states.shape
-    n_edges = len(model.edges)
-    value = 0.0
-    by_pair = np.zeros(n_edges)
-    by_node = np.zeros(n_nodes)
-    x = np.empty(n_nodes)
-    m = np.empty(n_nodes)
-    for s in range(n_samples):
-        weight = weights[s]
-        for i in range(n_nodes):
-            x[i] = 2.0 * states[s, i] - 1.0
-            m[i] = model.field[i]
-        for e in range(n_edges):
-            u, v = model.edges[e, 0], model.edges[e, 1]
-            m[u] += model.coupling[e] * x[v]
-            m[v] += model.coupling[e] * x[u]
-        for i in range(n_nodes):
-            z = 2.0 * x[i] * m[i]
-            tail = np.exp(-abs(z))
-            value -= weight * (np.log1p(tail) + max(0.0, -z))
-            # x - tanh(m) = 2 x sigmoid(-z), without cancellation
-            m[i] = weight * 2.0 * x[i] * (tail if z > 0 else 1.0) / (1.0 + tail)
-            by_node[i] += m[i]
-        for e in range(n_edges):
-            u, v = model.edges[e, 0], model.edges[e, 1]
-            by_pair[e] += m[u] * x[v] + m[v] * x[u]
-    return value, by_pair, by_node
