@@ -1,0 +1,168 @@
+r"""Cluster sampling (Swendsen and Wang 1987), for couplings of any signs and with fields.
+
+Edwards and Sokal (1988): with J_e x_u x_v = -|J_e| + 2 |J_e| [edge e is satisfied], the factor of an edge is
+
+.. math:: e^{J_e x_u x_v} = e^{-|J_e|} \sum_{b_e \in \{0, 1\}} \Big((e^{2 |J_e|} - 1) [J_e x_u x_v > 0]\Big)^{b_e},
+
+so that x is the marginal law of a joint law of x and bonds b. A sweep draws each in turn: given x, a satisfied edge gets
+a bond with probability 1 - exp(-2 |J_e|) and no other edge does; given b, the nodes that bonds connect (a *cluster* C)
+keep their relative signs and turn over together, so that cluster by cluster
+
+.. math:: P(x_C \text{ stays}) = \frac{e^{F}}{e^{F} + e^{-F}}, \qquad F = \sum_{i \in C} h_i x_i.
+
+Signs may be frustrated: the law stays right, since unsatisfied edges never carry bonds. Sweeps pay where large clusters
+turn over; strong frustration (clusters of nearly all nodes) and strong fields (clusters that hardly turn) make them slow.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..base import MOMENTS, SAMPLE, Inference, Kind, Model
+from ..compiled import strict_leaf
+from ..errors import OptionError
+from ..models.pairwise import Pairwise
+from ..rng import next_uint32
+from .gibbs import LANES, Chains, check_positive, start, to_states
+
+
+def check_finite(model: Pairwise) -> None:
+    """Refuse couplings and fields that are infinite or NaN.
+
+    Raises
+    ------
+    OptionError
+        Naming the first of them.
+    """
+    for name, values in (("coupling of edge", model.coupling), ("field of node", model.field)):
+        bad = np.flatnonzero(~np.isfinite(values))
+        if bad.size:
+            raise OptionError(f"theta: the {name} {bad[0]} is {values[bad[0]]}; finite parameters are wanted "
+                              "(clamp a node by leaving it out and adding its couplings to its neighbours' fields)")  # fmt: skip
+
+
+def sweep(model: Pairwise, chains: Chains, n_sweeps: int, n_chains: int | None = None) -> None:
+    """Advance the first ``n_chains`` chains, in place, by ``n_sweeps`` draws of all bonds and clusters.
+
+    The chains are those of `bayesmrf.samplers.gibbs`, with its ``start``, ``counts`` and ``to_states``; sweeps of both
+    kinds may take turns on them.
+
+    Parameters
+    ----------
+    model : Pairwise
+        The field at one theta.
+    chains : Chains
+        Overwritten.
+    n_sweeps : int
+        Number of sweeps.
+    n_chains : int, optional
+        All chains when absent. Clusters are grown chain by chain, so that chains nobody looks at cost time here.
+
+    Raises
+    ------
+    OptionError
+        If a number is not a positive whole one, the chains are fewer or run on another number of nodes, or a parameter
+        is not finite.
+    """
+    n_blocks, n_nodes, _ = chains.states.shape
+    n_chains = n_blocks * LANES if n_chains is None else check_positive("n_chains", n_chains)
+    check_positive("n_sweeps", n_sweeps)
+    if n_chains > n_blocks * LANES:
+        raise OptionError(
+            f"n_chains: {n_chains} came, but these chains are {n_blocks * LANES}; start as many as are wanted"
+        )
+    if len(model.field) != n_nodes:
+        raise OptionError(f"chains: they run on {n_nodes} nodes, the model has {len(model.field)}; "
+                          "start chains for this model")  # fmt: skip
+    check_finite(model)
+    _sweep(model.edges, model.coupling, model.field, chains.states, chains.lanes, n_chains, n_sweeps)
+
+
+@dataclass(frozen=True)
+class SwendsenWang:
+    """Engine that draws samples by cluster sweeps from uniform random states; one chain for each sample.
+
+    The samples are independent of each other; their law tends to p(x | theta) as ``n_sweeps`` grows, and is not it for
+    any finite number.
+
+    Parameters
+    ----------
+    n_sweeps : int
+        Sweeps of each chain.
+    """
+
+    n_sweeps: int = 100
+
+    name = "swendsen_wang"
+    answers = frozenset({SAMPLE})
+    kind = Kind.APPROXIMATE
+
+    def __post_init__(self) -> None:
+        check_positive("n_sweeps", self.n_sweeps)
+
+    def prepare(self, model: Model) -> None:
+        """Nothing depends on the graph alone."""
+
+    def start(self, model: Model, rng: np.random.Generator) -> None:
+        """Each call of `sample` starts afresh: no memory."""
+
+    def infer(self, model: Model, theta: np.ndarray, plan: None, want: str = MOMENTS, state: None = None) -> Inference:
+        """Refuse: this engine answers "sample" only."""
+        raise OptionError(f"engine {self.name!r}: {want!r} was asked, only 'sample' is answered; take an engine that "
+                          f"answers {want!r}, such as 'elimination'")  # fmt: skip
+
+    def sample(
+        self, model: Model, theta: np.ndarray, plan: None, n_samples: int, rng: np.random.Generator
+    ) -> np.ndarray:
+        """Draw ``(n_samples, n_nodes)`` int8 states in {0, 1}."""
+        chains = start(check_positive("n_samples", n_samples), model.graph.n_nodes, rng)
+        sweep(model.pairwise(theta), chains, self.n_sweeps, n_samples)
+        return to_states(chains, n_samples)
+
+
+@strict_leaf
+def _uniform(generators, lane):
+    """Uniform on the odd multiples of 2^-33 in (0, 1)."""
+    return (next_uint32(generators, lane) + 0.5) * 2.0**-32
+
+
+@strict_leaf
+def _root(parent, i):
+    while parent[i] != i:
+        parent[i] = parent[parent[i]]
+        i = parent[i]
+    return i
+
+
+@strict_leaf
+def _sweep(edges, coupling, field, states, lanes, n_chains, n_sweeps):
+    n_nodes, n_lanes = len(field), states.shape[2]
+    bond = -np.expm1(-2 * np.abs(coupling))
+    x = np.empty(n_nodes, np.int8)
+    parent = np.empty(n_nodes, np.int64)
+    pull = np.empty(n_nodes)
+    for c in range(n_chains):
+        generators, lane = lanes[c // n_lanes], c % n_lanes
+        x[:] = states[c // n_lanes, :, lane]
+        for _ in range(n_sweeps):
+            for i in range(n_nodes):
+                parent[i] = i
+                pull[i] = 0
+            for e in range(len(edges)):
+                u, v = edges[e, 0], edges[e, 1]
+                if coupling[e] * (x[u] * x[v]) > 0 and _uniform(generators, lane) < bond[e]:
+                    a, b = _root(parent, u), _root(parent, v)
+                    # The smaller number becomes the root, so that one pass upwards makes all trees flat.
+                    parent[max(a, b)] = min(a, b)
+            for i in range(n_nodes):
+                parent[i] = parent[parent[i]]
+                pull[parent[i]] += field[i] * x[i]
+            for i in range(n_nodes):
+                # A root comes before its cluster; once its sign is drawn, the sign takes the place of the pull.
+                if parent[i] == i:
+                    pull[i] = 1 if _uniform(generators, lane) * (1 + np.exp(-2 * pull[i])) < 1 else -1
+                if pull[parent[i]] < 0:
+                    x[i] = -x[i]
+        states[c // n_lanes, :, lane] = x
