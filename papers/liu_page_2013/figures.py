@@ -78,7 +78,7 @@ def groups(plan: Simulation, rows: pd.DataFrame, published: Mapping[str, Any]) -
     for method, times in published.get("seconds", {}).items():
         n = [int(key) for key in times]
         clock.plot(n, list(times.values()), ls="none", marker="x", color=COLOURS[method], label=f"{method}, paper")
-    clock.set(yscale="log", ylabel="seconds", title="run time")
+    clock.set(yscale="log", ylabel="seconds of one core", title="run time")
     clock.legend(frameon=False, loc="upper left", bbox_to_anchor=(1, 1.1))
     return figure
 

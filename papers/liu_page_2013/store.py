@@ -60,5 +60,5 @@ class Store:
 
 def read(path: Path) -> pd.DataFrame:
     """Rows of a file, in the order of replicate, point and method."""
-    rows = pd.read_csv(path, comment="#", float_precision="round_trip")
+    rows = pd.read_csv(path, comment="#")
     return rows.sort_values(list(rows.columns[:3]), ignore_index=True)
