@@ -10,7 +10,7 @@ from bayesmrf import graphs
 from bayesmrf.errors import ConstantColumnWarning, DataError
 from bayesmrf.models.agreement import Agreement
 from bayesmrf.models.pairwise import log_potential
-from bayesmrf.states import check_states
+from bayesmrf.states import check_states, decode
 from tests import oracle
 
 TABLE = np.array([[0, 1, 1], [1, 0, 1], [1, 1, 0], [0, 0, 1]])
@@ -39,7 +39,7 @@ def test_every_coding_is_read_and_given_back(X, coding):
     assert states.values.dtype == np.int8
     assert states.names == ("0", "1", "2")
     np.testing.assert_array_equal(states.values, TABLE)
-    np.testing.assert_array_equal(states.decode(states.values), np.asarray(X))
+    np.testing.assert_array_equal(decode(states.values, states.coding), np.asarray(X))
 
 
 def test_only_ones_are_read_as_either_coding():

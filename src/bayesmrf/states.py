@@ -39,10 +39,11 @@ class States:
         """Number of observations N, counting weights."""
         return float(len(self.values)) if self.weights is None else float(self.weights.sum())
 
-    def decode(self, values: np.ndarray) -> np.ndarray:
-        """Bring {0, 1} states to the user's coding."""
-        low, high = CODINGS[self.coding]
-        return np.where(values == 1, high, low)
+
+def decode(values: np.ndarray, coding: str) -> np.ndarray:
+    """Bring {0, 1} states to a coding."""
+    low, high = CODINGS[coding]
+    return np.where(values == 1, high, low)
 
 
 def check_states(X: Any, sample_weight: Any = None, names: tuple[str, ...] | None = None) -> States:

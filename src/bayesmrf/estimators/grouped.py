@@ -1,4 +1,4 @@
-"""The scikit-learn face of the package."""
+"""Groups of edges that share a parameter."""
 
 from __future__ import annotations
 
@@ -6,143 +6,31 @@ import hashlib
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, DensityMixin
+from scipy.special import expit
 from sklearn.utils.validation import check_is_fitted
 
-from . import graphs, metrics, partitions, results, run
-from .base import LOG_Z, Engine, Kernel
-from .errors import OptionError
-from .graphs import Graph
-from .inference.auto import choose
-from .inference.elimination import Elimination
-from .learning.maximum_likelihood import bound, maximum_likelihood
-from .learning.persistent import PersistentMLE
-from .learning.sparse import learn_graph
-from .likelihood import Likelihood
-from .models.agreement import Agreement
-from .posterior.grouped_auxiliary_variable import GroupedAuxiliaryVariable
-from .posterior.grouped_exact import GroupedExact
-from .posterior.grouped_stripped_beta import GroupedStrippedBeta
-from .posterior.grouped_tree import GroupedTree
-from .priors import Beta, DirichletProcess, Gamma
-from .rng import as_seed_sequence
-from .samplers.gibbs import Gibbs
-from .states import States, check_states
+from .. import partitions, results, run
+from ..base import Kernel
+from ..errors import OptionError
+from ..inference.auto import choose
+from ..inference.elimination import Elimination
+from ..learning.maximum_likelihood import bound, maximum_likelihood
+from ..learning.persistent import PersistentMLE
+from ..likelihood import Likelihood
+from ..models.agreement import Agreement
+from ..posterior.grouped_auxiliary_variable import GroupedAuxiliaryVariable
+from ..posterior.grouped_exact import GroupedExact
+from ..posterior.grouped_stripped_beta import GroupedStrippedBeta
+from ..posterior.grouped_tree import GroupedTree
+from ..priors import Beta, DirichletProcess, Gamma
+from ..samplers.gibbs import Gibbs
+from .base import PairwiseMRF
 
 METHODS = ("tree", "exact", "auxiliary-variable", "stripped-beta")
-_SWEEPS = 500  # Gibbs sweeps behind each state of `sample` where no exact sampler reaches
+_RECORDED = ["method", "alpha", "base", "fields", "inner", "n_sweeps", "n_proposals", "n_walk", "sigma_q", "restart"]
 
 
-class _AgreementMRF(DensityMixin, BaseEstimator):
-    """What the estimators of the agreement model share: reading data and graph, and using a fitted theta."""
-
-    graph: Any
-    fields: bool
-    random_state: Any
-
-    def _read(self, X: Any, sample_weight: Any, progress: bool = False) -> tuple[States, Agreement]:
-        states = check_states(X, sample_weight)
-        self.n_features_in_ = len(states.names)
-        if hasattr(X, "columns") and all(isinstance(c, str) for c in X.columns):
-            self.feature_names_in_ = np.array(states.names, dtype=object)
-        self.graph_ = _graph(self.graph, states, progress)
-        self.edges_ = self.graph_.edges
-        self._names, self._decode = states.names, states.decode
-        return states, Agreement(self.graph_, bool(self.fields))
-
-    def _exact_engine(self) -> Engine | None:
-        engine = choose(self.graph_)
-        return engine if LOG_Z in engine.answers else None
-
-    def score(self, X: Any, y: None = None, sample_weight: Any = None) -> float:
-        """Mean log likelihood of an observation, in nats, at ``theta_``.
-
-        Exact where elimination on the graph is cheap; elsewhere the log pseudo-likelihood (Besag 1975) takes its place.
-
-        Parameters
-        ----------
-        X : (n_samples, n_nodes) array or DataFrame
-        y : None
-            Ignored.
-        sample_weight : (n_samples,) array, optional
-            Counts of rows.
-        """
-        check_is_fitted(self)
-        states = check_states(X, sample_weight, self._names)
-        model, engine = Agreement(self.graph_, bool(self.fields)), self._exact_engine()
-        if engine is None:
-            total = metrics.log_pseudo_likelihood(model, self.theta_, states.values, states.weights)
-        else:
-            total = metrics.log_likelihood(model, self.theta_, states.values, engine, states.weights)
-        return float(total / states.n_samples)
-
-    def sample(self, n_samples: int = 1, random_state: Any = None) -> np.ndarray:
-        """Draw states at ``theta_``, in the coding of the data fitted: exact where elimination is cheap, else by
-        Gibbs sweeps.
-
-        Parameters
-        ----------
-        n_samples : int
-        random_state : int, Generator, RandomState or None
-            None draws from the estimator's own ``random_state``.
-        """
-        check_is_fitted(self)
-        if not isinstance(n_samples, int | np.integer) or n_samples < 1:
-            raise OptionError(f"n_samples: {n_samples!r} came, a whole number >= 1 is wanted")
-        rng = np.random.default_rng(as_seed_sequence(self.random_state if random_state is None else random_state))
-        engine = self._exact_engine() or Gibbs(n_sweeps=_SWEEPS)
-        model = Agreement(self.graph_, bool(self.fields))
-        return self._decode(engine.sample(model, self.theta_, engine.prepare(model), int(n_samples), rng))
-
-
-class MaximumLikelihoodMRF(_AgreementMRF):
-    """Maximum likelihood estimate of an agreement model: grouping-blind, or tied by known groups (the oracle).
-
-    Exact by elimination where it is cheap, S / n on forests, persistent contrastive divergence elsewhere.
-
-    Parameters
-    ----------
-    graph : edges, networkx graph, `Graph`, "complete" or "learn:K"
-        As in `GroupedMRF`.
-    groups : (n_edges,) int array, optional
-        Edges with the same label share one parameter.
-    fields : bool
-        Whether nodes have a field of their own.
-    random_state : int, Generator, RandomState or None
-
-    Attributes
-    ----------
-    agreement_ : (n_edges,) array
-    theta_ : (n_features,) array
-        Natural parameters: logit of the agreements, then fields.
-    method_ : {"closed form", "exact", "persistent"}
-    edges_, graph_
-        The graph used.
-    """
-
-    def __init__(self, graph: Any = "complete", groups: Any = None, fields: bool = False, random_state: Any = None):
-        self.graph = graph
-        self.groups = groups
-        self.fields = fields
-        self.random_state = random_state
-
-    def fit(self, X: Any, y: None = None, sample_weight: Any = None) -> MaximumLikelihoodMRF:
-        """Fit to states; see `GroupedMRF.fit` for the arguments."""
-        states, model = self._read(X, sample_weight)
-        groups = None if self.groups is None else np.asarray(self.groups)
-        if groups is not None and groups.shape != (model.n_edges,):
-            raise OptionError(
-                f"groups: shape {groups.shape} came, ({model.n_edges},) is wanted, one label for each edge"
-            )
-        rng = np.random.default_rng(as_seed_sequence(self.random_state))
-        s_bar = model.statistics(states.values, states.weights)
-        found = maximum_likelihood(model, s_bar, states.n_samples, choose(self.graph_), rng, groups)
-        self.theta_, self.method_ = found.theta, found.method
-        self.agreement_ = _expit(found.theta[: model.n_edges])
-        return self
-
-
-class GroupedMRF(_AgreementMRF):
+class GroupedMRF(PairwiseMRF):
     """Posterior of the groups of edges that share a parameter (Liu and Page 2013).
 
     The model: ``p(x) ~ prod_c a_c^[x_u = x_v] (1 - a_c)^[x_u != x_v]`` over the edges c = (u, v) of a graph, with
@@ -246,6 +134,9 @@ class GroupedMRF(_AgreementMRF):
         self.checkpoint = checkpoint
         self.overwrite = overwrite
 
+    def _model(self) -> Agreement:
+        return Agreement(self.graph_, bool(self.fields))
+
     def fit(self, X: Any, y: None = None, sample_weight: Any = None) -> GroupedMRF:
         """Sample the posterior.
 
@@ -264,7 +155,8 @@ class GroupedMRF(_AgreementMRF):
             One sentence each: what came, what is wanted, the remedy.
         """
         prior = self._prior()
-        states, model = self._read(X, sample_weight, self.progress)
+        states = self._read(X, sample_weight, self.progress)
+        model = self._model()
         if model.n_edges == 0:
             raise OptionError("graph: it has no edges, so there is nothing to group; give at least one edge")
         s_bar, n = model.statistics(states.values, states.weights), states.n_samples
@@ -287,7 +179,7 @@ class GroupedMRF(_AgreementMRF):
             overwrite=self.overwrite,
             fingerprint=fingerprint,
         )
-        self.mle_ = _expit(mle.theta[: model.n_edges])
+        self.mle_ = expit(mle.theta[: model.n_edges])
         self.posterior_ = results.to_datatree(
             draws,
             model,
@@ -388,26 +280,6 @@ class GroupedMRF(_AgreementMRF):
         return {"model": "agreement", "data_hash": digest.hexdigest(), **options}
 
 
-_RECORDED = ["method", "alpha", "base", "fields", "inner", "n_sweeps", "n_proposals", "n_walk", "sigma_q", "restart"]
-
-
-def _expit(theta: np.ndarray) -> np.ndarray:
-    return 1 / (1 + np.exp(-theta))
-
-
 def _engine_name(kernel: Any) -> str:
     likelihood = getattr(kernel, "likelihood", None)
     return likelihood.engine.name if likelihood is not None else "none"
-
-
-def _graph(graph: Any, states: States, progress: bool) -> Graph:
-    if not isinstance(graph, str):
-        return graphs.from_edges(graph, states.names)
-    if graph == "complete":
-        return graphs.complete(len(states.names), states.names)
-    kind, _, number = graph.partition(":")
-    if kind == "learn" and number.isdigit():
-        return learn_graph(states, int(number), progress=progress)
-    raise OptionError(
-        f"graph: {graph!r} came; give pairs of nodes, a networkx graph, 'complete', or 'learn:K' for K edges"
-    )

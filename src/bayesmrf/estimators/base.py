@@ -1,0 +1,100 @@
+"""What all estimators share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, DensityMixin
+from sklearn.utils.validation import check_is_fitted
+
+from .. import graphs, metrics
+from ..base import LOG_Z, Engine
+from ..errors import OptionError
+from ..graphs import Graph
+from ..inference.auto import choose
+from ..learning.sparse import learn_graph
+from ..rng import as_seed_sequence
+from ..samplers.gibbs import Gibbs
+from ..states import States, check_states, decode
+
+_SWEEPS = 500  # Gibbs sweeps behind each state of `sample` where no exact sampler reaches
+
+
+class PairwiseMRF(DensityMixin, BaseEstimator):
+    """What the estimators share: reading data and graph, and using a fitted theta."""
+
+    graph: Any
+    random_state: Any
+
+    def _model(self) -> Any:
+        """The model on ``graph_``."""
+        raise NotImplementedError
+
+    def _read(self, X: Any, sample_weight: Any, progress: bool = False) -> States:
+        states = check_states(X, sample_weight)
+        self.n_features_in_ = len(states.names)
+        if hasattr(X, "columns") and all(isinstance(c, str) for c in X.columns):
+            self.feature_names_in_ = np.array(states.names, dtype=object)
+        self.graph_ = _graph(self.graph, states, progress)
+        self.edges_ = self.graph_.edges
+        self._names, self._coding = states.names, states.coding
+        return states
+
+    def _exact_engine(self) -> Engine | None:
+        engine = choose(self.graph_)
+        return engine if LOG_Z in engine.answers else None
+
+    def score(self, X: Any, y: None = None, sample_weight: Any = None) -> float:
+        """Mean log likelihood of an observation, in nats, at ``theta_``.
+
+        Exact where elimination on the graph is cheap; elsewhere the log pseudo-likelihood (Besag 1975) takes its place.
+
+        Parameters
+        ----------
+        X : (n_samples, n_nodes) array or DataFrame
+        y : None
+            Ignored.
+        sample_weight : (n_samples,) array, optional
+            Counts of rows.
+        """
+        check_is_fitted(self)
+        states = check_states(X, sample_weight, self._names)
+        model, engine = self._model(), self._exact_engine()
+        if engine is None:
+            total = metrics.log_pseudo_likelihood(model, self.theta_, states.values, states.weights)
+        else:
+            total = metrics.log_likelihood(model, self.theta_, states.values, engine, states.weights)
+        return float(total / states.n_samples)
+
+    def sample(self, n_samples: int = 1, random_state: Any = None) -> np.ndarray:
+        """Draw states at ``theta_``: exact where elimination is cheap, else by Gibbs sweeps.
+
+        They come in the coding of the data fitted.
+
+        Parameters
+        ----------
+        n_samples : int
+        random_state : int, Generator, RandomState or None
+            None draws from the estimator's own ``random_state``.
+        """
+        check_is_fitted(self)
+        if not isinstance(n_samples, int | np.integer) or n_samples < 1:
+            raise OptionError(f"n_samples: {n_samples!r} came, a whole number >= 1 is wanted")
+        rng = np.random.default_rng(as_seed_sequence(self.random_state if random_state is None else random_state))
+        engine = self._exact_engine() or Gibbs(n_sweeps=_SWEEPS)
+        model = self._model()
+        return decode(engine.sample(model, self.theta_, engine.prepare(model), int(n_samples), rng), self._coding)
+
+
+def _graph(graph: Any, states: States, progress: bool) -> Graph:
+    if not isinstance(graph, str):
+        return graphs.from_edges(graph, states.names)
+    if graph == "complete":
+        return graphs.complete(len(states.names), states.names)
+    kind, _, number = graph.partition(":")
+    if kind == "learn" and number.isdigit():
+        return learn_graph(states, int(number), progress=progress)
+    raise OptionError(
+        f"graph: {graph!r} came; give pairs of nodes, a networkx graph, 'complete', or 'learn:K' for K edges"
+    )
