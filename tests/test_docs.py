@@ -1,0 +1,219 @@
+"""What the pages say is run: every Python block, every command, every name, link and file they mention.
+
+A block is left out only if the line before it says why: ``<!-- not run: the reason -->``.
+"""
+
+import ast
+import inspect
+import re
+import runpy
+import shlex
+import sys
+import types
+from importlib import import_module
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+import bayesmrf
+from bayesmrf import cli
+from tests.test_architecture import FILES, LAYERS, ROOT, SOURCE
+
+PAGES = [p for p in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))] if p.exists()]
+FENCE = re.compile(r"^(?P<note><!-- not run: \S.* -->\n)?```(?P<language>\w+)\n(?P<text>.*?)^```$", re.M | re.S)
+SHELL = ("console", "sh", "bash", "shell")
+
+# Commands that set up a machine, or run for long and have tests of their own.
+SET_UP = {"pip", "pytest", "git", "cd", "export", "source", ".", "python -m"}
+
+
+class Block(NamedTuple):
+    language: str
+    text: str
+    line: int
+    is_run: bool
+
+
+def blocks(text):
+    found = []
+    for m in FENCE.finditer(text):
+        line = text.count("\n", 0, m.start("text")) + 1
+        found.append(Block(m["language"], m["text"], line, m["note"] is None))
+    return found
+
+
+def commands(text, has_prompt):
+    """Commands of a shell block, ``a && b`` apart; where some lines have a prompt, the others are output."""
+    lines = text.replace("\\\n", " ").splitlines()
+    if has_prompt:
+        lines = [line[2:] for line in lines if line.startswith("$ ")]
+    parts = [shlex.split(part, comments=True) for line in lines for part in line.split("&&")]
+    return [part for part in parts if part]
+
+
+def run_command(words):
+    if words[0] == "bayesmrf":
+        assert cli.run(words[1:]) == 0, f"{shlex.join(words)} failed"
+    elif words[0] == "python" and words[1].endswith(".py"):
+        assert (ROOT / words[1]).is_file(), f"{words[1]} is not there"
+    else:
+        assert words[0] in SET_UP or " ".join(words[:2]) in SET_UP, (
+            f"{shlex.join(words)}: the test knows no such command"
+        )
+
+
+def run_page(text, name, module):
+    """Run the blocks of a page in their order and in one namespace."""
+    for block in blocks(text):
+        if not block.is_run:
+            continue
+        if block.language == "python":
+            # Lines are numbered as in the page.
+            code = compile("\n" * (block.line - 1) + block.text, name, "exec", dont_inherit=True)
+            exec(code, module.__dict__)
+        elif block.language in SHELL:
+            for words in commands(block.text, "$ " in block.text):
+                run_command(words)
+
+
+@pytest.fixture
+def page_module(monkeypatch, tmp_path):
+    """A module in which a page runs, in an empty folder."""
+    module = types.ModuleType("page")
+    monkeypatch.setitem(sys.modules, "page", module)
+    monkeypatch.chdir(tmp_path)
+    return module
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_page_runs(page, page_module):
+    run_page(page.read_text(), str(page), page_module)
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        "```python\nassert False\n```",
+        "<!-- not run -->\n```python\nassert False\n```",
+        "<!-- not run: a reason that stands too far away -->\n\n```python\nassert False\n```",
+        "```sh\nbayesmrf groups nothing.csv --graph complete\n```",
+        "```console\n$ python examples/nothing.py\n```",
+        "```sh\nfrobnicate\n```",
+    ],
+)
+def test_a_page_that_does_not_run_is_caught(block, page_module):
+    with pytest.raises(AssertionError):
+        run_page(f"Words.\n\n{block}\n", "page", page_module)
+
+
+def test_blocks_are_found_and_left_out_for_a_reason(page_module):
+    text = "```python\nx = 1\n```\n\n<!-- not run: takes an hour -->\n```python\nx = 2\n```\n```text\nx = 3\n```\n"
+    assert [(b.language, b.is_run) for b in blocks(text)] == [("python", True), ("python", False), ("text", True)]
+    run_page(text, "page", page_module)
+    assert page_module.x == 1
+    assert commands("$ bayesmrf demo\noutput\n$ pip install . && pytest  # both\n", True) == [
+        ["bayesmrf", "demo"],
+        ["pip", "install", "."],
+        ["pytest"],
+    ]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_links_lead_somewhere(page):
+    prose = re.sub(r"`[^`\n]*`", "", FENCE.sub("", page.read_text()))
+    for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", prose):
+        if not re.match(r"[a-z]+:", target):
+            assert (page.parent / target).exists(), f"{page.name}: {target} is not there"
+
+
+# ---- docs/api.md
+
+
+def api_entries():
+    """(module, code span) of each item ``* `name(arguments)`: what it is`` below a heading with a module's name."""
+    for section in re.split(r"^(?=#)", (ROOT / "docs" / "api.md").read_text(), flags=re.M):
+        if module := re.match(r"#+ .*`(bayesmrf[\w.]*)`", section):
+            for entry in re.findall(r"^\* `([^`]+)`", section, flags=re.M):
+                yield module[1], " ".join(entry.split())
+
+
+API = list(api_entries())
+
+
+def plain_signature(found):
+    """Arguments and their defaults without types."""
+    parameters = [p.replace(annotation=inspect.Parameter.empty) for p in inspect.signature(found).parameters.values()]
+    parameters = [p for p in parameters if p.name != "self"]
+    return str(inspect.Signature(parameters))
+
+
+@pytest.mark.parametrize(("module", "entry"), API, ids=[f"{m}.{e.split('(')[0]}" for m, e in API])
+def test_api_names_exist(module, entry):
+    found = import_module(module)
+    for part in entry.split("(")[0].split("."):
+        found = inspect.getattr_static(found, part) if inspect.isclass(found) else getattr(found, part)
+    if "(" in entry:
+        found = getattr(found, "py_func", found)
+        # Through the parser, so that the way of writing does not matter.
+        wanted = ast.parse(f"def f{plain_signature(found)}: pass".replace("<", "'").replace(">", "'"))
+        assert ast.dump(ast.parse(f"def f{entry[entry.index('(') :]}: pass")) == ast.dump(wanted)
+
+
+def test_api_mentions_all_public_names():
+    assert set(bayesmrf.__all__) == {entry for module, entry in API if module == "bayesmrf"}
+
+
+# ---- docs/architecture.md
+
+ARCHITECTURE = ROOT / "docs" / "architecture.md"
+
+
+def test_layout_names_every_file():
+    """A file that is there is in the layout, or among the parts planned; the layout names no other."""
+    page = ARCHITECTURE.read_text()
+    layout = next(b.text for b in blocks(page) if b.text.startswith("src/bayesmrf/"))
+    named, folder = set(), ""
+    for line in layout.splitlines()[1:]:
+        indent, name = len(line) - len(line.lstrip()), line.split()[0]
+        if indent == 2:
+            folder = name if name.endswith("/") else ""
+        if name.endswith(".py"):
+            named.add(folder + name)
+    planned = set(re.findall(r"`(\w+/\w+\.py)`", page.partition("## Where later parts go")[2]))
+    there = {str(p.relative_to(SOURCE)) for p in FILES if p.name != "__init__.py" or p.parent == SOURCE}
+    assert not named - there, "the layout in docs/architecture.md names files that are not there"
+    assert not there - named - planned, "files without a line in the layout in docs/architecture.md"
+
+
+def test_layers_are_those_that_are_enforced():
+    text = next(b.text for b in blocks(ARCHITECTURE.read_text()) if b.text.startswith("layer"))
+    assert [set(line.split()[1:]) for line in text.splitlines()[1:]] == LAYERS
+
+
+# ---- examples
+
+
+def run_example(name, arguments, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", [name, *arguments])
+    runpy.run_path(str(ROOT / "examples" / name), run_name="__main__")
+
+
+EXAMPLES = {"coronary.py": ["30"], "grid.py": ["30"], "restart.py": ["1", "3"]}
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_example_runs(name, monkeypatch, tmp_path, capsys):
+    run_example(name, EXAMPLES[name], monkeypatch, tmp_path)
+    assert capsys.readouterr().out
+
+
+def test_example_on_votes_runs(data_folder, monkeypatch, tmp_path, capsys):
+    run_example("senate.py", ["20"], monkeypatch, tmp_path)
+    assert "session" in capsys.readouterr().out
+
+
+def test_all_examples_are_run():
+    there = {p.name for p in Path(ROOT / "examples").glob("*.py")}
+    assert there == {*EXAMPLES, "senate.py"}
