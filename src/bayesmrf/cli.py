@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from . import __version__
-from .errors import BayesMRFError, BayesMRFWarning, DataError, OptionError, StoreError
+from .errors import BayesMRFError, BayesMRFWarning, DataError, OptionError, StoreError, TooWideError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -37,6 +37,7 @@ _FLAGS = {
     "graph": "--graph",
     "inner": "--inner",
     "method": "--method",
+    "out": "--out",
     "n_edges": "--graph learn:K",
     "n_jobs": "--jobs",
     "random_state": "--seed",
@@ -65,6 +66,10 @@ class Inner(StrEnum):
 
     gibbs = "gibbs"
     exact = "exact"
+
+
+class Stopped(Exception):
+    """Ctrl-C, and what was kept."""
 
 
 def _version(wanted: bool) -> None:
@@ -186,11 +191,13 @@ def groups(
         estimator.fit(table, sample_weight=weights)
     except DataError as e:
         raise DataError(_in_file(str(e), votes)) from None
+    except TooWideError as e:
+        raise TooWideError(f"{str(e).split(';')[0]}; use --method stripped-beta, or a graph with fewer edges") from None
     except KeyboardInterrupt:
-        raise KeyboardInterrupt(f"stopped before the first draw; {_again(out)}") from None
+        raise Stopped(f"stopped before the first draw; {_again(out)}") from None
     tree = estimator.posterior_
     if not tree.attrs["complete"]:
-        raise KeyboardInterrupt(f"stopped; the draws so far are kept in {out}; {_again(out)}")
+        raise Stopped(f"stopped; the draws so far are kept in {out}; {_again(out)}")
     tree.attrs |= {"data_file": votes.name, "graph": graph, "command": shlex.join(["bayesmrf", *context.obj])}
     results.finish(tree, out)
     show(Summary(tree), console)
@@ -237,7 +244,11 @@ def _announce(out: Path, overwrite: bool, console: Console) -> None:
     from .checkpoint import CHECKPOINT, is_ours, progress_of, what
     from .run import Plan
 
-    if is_ours(out) and not overwrite:
+    try:
+        there = is_ours(out)
+    except StoreError as e:
+        raise StoreError(f"--out: {e}") from None
+    if there and not overwrite:
         if what(out) != CHECKPOINT:
             raise StoreError(f"--out: {out} holds a finished result; give another path, or --overwrite to replace it")
         steps, s = progress_of(out)
@@ -270,10 +281,8 @@ def _numbers(flag: str, text: str, counts: tuple[int, ...]) -> tuple[float, ...]
     except ValueError:
         values = ()
     if len(values) not in counts:
-        wanted = "a number, or SHAPE,RATE," if 1 in counts else "two numbers A,B"
-        raise OptionError(
-            f"{flag}: {text!r} came, {wanted} is wanted, such as {'1.0 or 2,4' if 1 in counts else '1,1'}"
-        )
+        wanted = "a number, or SHAPE,RATE, is" if 1 in counts else "two numbers A,B are"
+        raise OptionError(f"{flag}: {text!r} came, {wanted} wanted, such as {'1.0 or 2,4' if 1 in counts else '1,1'}")
     return values
 
 
@@ -301,6 +310,8 @@ def _say(kind: str, message: str) -> None:
     message = re.sub(
         r"(set |or )?overwrite=True", lambda m: (m[1] or "").replace("set", "give") + "--overwrite", message
     )
+    message = re.sub(r"^(shape|rate) of Gamma", r"--alpha: \g<0>", message)
+    message = re.sub(r"\bof X\b", "of the data", message)
     message = re.sub(r"(--[\w-]+)='?([\w-]+)'?", r"\1 \2", message)
     typer.echo(f"{kind}: {message}", err=True)
 
@@ -325,16 +336,22 @@ def run(arguments: Sequence[str]) -> int:
     usage_error: Any = typer.BadParameter.__base__
     try:
         with _spoken_warnings():
-            return command.main(arguments, prog_name="bayesmrf", standalone_mode=False, obj=list(arguments)) or 0
+            code = command.main(arguments, prog_name="bayesmrf", standalone_mode=False, obj=list(arguments)) or 0
     except usage_error as e:
         where = e.ctx.command_path if getattr(e, "ctx", None) else "bayesmrf"
         _say("error", f"{e.format_message().rstrip('.')}; see {where} --help")
+        return USER_ERROR
     except BayesMRFError as e:
         _say("error", str(e))
-    except (KeyboardInterrupt, typer.Abort) as e:
-        _say("interrupted", str(e) or "nothing was written")
+        return USER_ERROR
+    except Stopped as e:
+        _say("interrupted", str(e))
         return INTERRUPTED
-    return USER_ERROR
+    except (KeyboardInterrupt, typer.Abort):
+        code = INTERRUPTED
+    if code == INTERRUPTED:  # typer's newer versions make this of Ctrl-C, older ones raise
+        _say("interrupted", "nothing was written")
+    return code
 
 
 def main() -> None:

@@ -94,7 +94,12 @@ def plot_agreement(tree: Any, ax: Axes | None = None) -> Axes:
         ax.hlines(place, low, high, **lines)
         ax.scatter(mle, place, **blind)
         ax.scatter(value, place, **mean)
-        ax.set_yticks(place, [f"{a} – {b}" for a, b in zip(table["first"], table["second"], strict=True)], fontsize=8)
+        ax.set_yticks(
+            place,
+            [f"{a} – {b}" for a, b in zip(table["first"], table["second"], strict=True)],
+            fontsize=8,
+            parse_math=False,
+        )
         ax.set_ylim(len(table) - 0.4, -0.6)
         ax.set_xlabel("agreement (0.5: the edge says nothing)")
         ax.tick_params(axis="y", length=0)
@@ -170,7 +175,9 @@ def plot_network(tree: Any, ax: Axes | None = None) -> Axes:
     if n < len(names):
         alone = np.delete(names, linked)
         some = ", ".join(alone[:5]) + (", …" if len(alone) > 5 else "")
-        ax.set_title(f"not drawn: {count(len(alone), 'node')} without edges ({some})", fontsize=8, color=_GREY)
+        ax.set_title(
+            f"not drawn: {count(len(alone), 'node')} without edges ({some})", fontsize=8, color=_GREY, parse_math=False
+        )
     ax.autoscale_view()
     ax.margins(0.08)
     if n <= _MOST_CROWDED:
@@ -379,8 +386,6 @@ def _layout(n_nodes: int, ends: np.ndarray) -> np.ndarray:
 
 def _name_nodes(ax: Axes, names: list[str], place: np.ndarray, degree: np.ndarray) -> None:
     """Write names above their nodes, those with many edges first; where many would overlap, some are left out."""
-    from matplotlib.patheffects import withStroke
-
     n, figure = len(names), ax.get_figure(root=True)
     size, most = (9, 24) if n <= 30 else (7, 16) if n <= 60 else (5.5, 12)
     assert figure is not None
@@ -402,5 +407,6 @@ def _name_nodes(ax: Axes, names: list[str], place: np.ndarray, degree: np.ndarra
             fontsize=size,
             color=_INK,
             zorder=3,
-            path_effects=[withStroke(linewidth=2, foreground="white")],
+            parse_math=False,
+            bbox={"facecolor": "white", "alpha": 0.75, "edgecolor": "none", "pad": 0.4},
         )

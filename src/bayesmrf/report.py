@@ -6,6 +6,7 @@ import base64
 import json
 import os
 import re
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from html import escape
 from io import BytesIO
@@ -129,8 +130,12 @@ def table(header: Sequence[str], rows: Iterable[Sequence[Any]], sortable: bool =
 
 def picture(draw: Callable[[], Axes], caption: str) -> str:
     """A picture inside the page, as SVG."""
+    from matplotlib import rc_context
+
     file = BytesIO()
-    draw().figure.savefig(file, format="svg", dpi=150, metadata={"Date": None})  # type: ignore[union-attr]
+    with rc_context({"svg.fonttype": "none"}), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing")  # the reader's own fonts may have it
+        draw().figure.savefig(file, format="svg", dpi=150, metadata={"Date": None})  # type: ignore[union-attr]
     data = base64.b64encode(file.getvalue()).decode()
     return (
         f'<figure><img alt="{escape(caption)}" src="data:image/svg+xml;base64,{data}">'

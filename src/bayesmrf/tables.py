@@ -105,7 +105,7 @@ def read_edges(path: Path, names: Sequence[str]) -> tuple[list[tuple[Any, Any]],
     half = next((i for i, a, b in lines if not (a and b)), None)
     if half is not None:
         raise GraphError(f"--graph: line {half} of {path} has one end only; write two nodes, separated by a comma")
-    known = set(names)
+    known, seen = set(names), set[frozenset[str]]()
 
     def is_node(s: str) -> bool:
         return s in known or _is_number(s)
@@ -115,6 +115,12 @@ def read_edges(path: Path, names: Sequence[str]) -> tuple[list[tuple[Any, Any]],
         header = ",".join(lines.pop(0)[1:])
     if not lines:
         raise GraphError(f"--graph: {path} holds no edges; write two nodes a line, or give complete or learn:K")
+    for i, a, b in lines:
+        if a == b:
+            raise GraphError(f"--graph: line {i} of {path} joins {a!r} to itself; remove self-loops")
+        if frozenset((a, b)) in seen:
+            raise GraphError(f"--graph: line {i} of {path} ({a!r}, {b!r}) is a duplicate; list each pair once")
+        seen.add(frozenset((a, b)))
     if all(_is_number(s) for _, *ends in lines for s in ends) and not any(map(_is_number, names)):
         wrong = next(((i, s) for i, *ends in lines for s in ends if not 0 <= int(s) < len(names)), None)
         if wrong is not None:

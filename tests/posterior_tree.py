@@ -1,0 +1,39 @@
+"""A posterior made up for the tests of what is shown of it."""
+
+import numpy as np
+
+from bayesmrf import graphs, results
+from bayesmrf.models.agreement import Agreement
+from bayesmrf.run import Draws
+
+
+def posterior_tree(rng, graph=None, *, n_chains=2, n_draws=50, n_groups=3, fields=False, complete=True, **attrs):
+    """Draws in which edge c is mostly in group c mod n_groups."""
+    graph = graphs.grid(3, 3) if graph is None else graph
+    model = Agreement(graph, fields)
+    shape = (n_chains, n_draws, graph.n_edges)
+    groups = np.where(rng.random(shape) < 0.95, np.arange(graph.n_edges) % n_groups, n_groups)
+    level = np.linspace(2, -1, n_groups + 1)[groups] + 0.1 * rng.standard_normal(shape)
+    field = 0.1 * rng.standard_normal((n_chains, n_draws, graph.n_nodes if fields else 0))
+    values = {
+        "theta": np.concatenate([level, field], axis=2),
+        "groups": groups,
+        "n_groups": np.array([[len(set(g)) for g in chain] for chain in groups]),
+        "alpha": np.ones((n_chains, n_draws)),
+    }
+    dims = {"theta": ("feature",), "groups": ("edge",), "n_groups": (), "alpha": ()}
+    seed = {"entropy": 7, "spawn_key": [], "spawned": 0}
+    draws = Draws(values, dims, "made up", 10, 1, tuple(range(n_chains)), complete, 1.5, seed)
+    about = {
+        "method": "stripped-beta",
+        "kind": "approximate (stripped Beta likelihood)",
+        "fields": fields,
+        "alpha": 1.0,
+    }
+    return results.to_datatree(
+        draws,
+        model,
+        attrs=about | {"base": [1.0, 1.0], "data_hash": "abc"} | attrs,
+        observed={"statistics": np.zeros(model.n_features), "n_samples": 100.0},
+        constant={"mle": rng.standard_normal(model.n_features)},
+    )

@@ -1,0 +1,178 @@
+"""The report: whole, self-contained, escaped, honest about what it leaves out, and readable by a browser."""
+
+import base64
+import re
+import shutil
+import subprocess
+import warnings
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+from bayesmrf import graphs, report, results, write_report
+from bayesmrf.errors import StoreError
+from bayesmrf.summary import Summary
+
+from .posterior_tree import posterior_tree
+
+VOID = {"meta", "link", "img", "br"}
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+
+class Page(HTMLParser):
+    """Text of the table cells, and every address the page asks for; unbalanced tags are errors."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.addresses, self.tables, self.text = [], [], [], []
+        self.feed(text)
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        if tag not in VOID:
+            self.open.append(tag)
+        self.addresses += [v for k, v in attrs if k in ("src", "href", "action", "data", "srcset")]
+        if tag == "table":
+            self.tables.append([])
+        if tag == "tr":
+            self.tables[-1].append([])
+        if tag in ("td", "th"):
+            self.tables[-1][-1].append("")
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text.append(data)
+        if self.open and self.open[-1] in ("td", "th"):
+            self.tables[-1][-1][-1] += data
+
+    def table(self, first):
+        """The table whose first column has this head."""
+        return next(t for t in self.tables if t[0][0] == first)
+
+
+def pictures(page):
+    return [base64.b64decode(a.split(",")[1]).decode() for a in page.addresses if a.startswith("data:image")]
+
+
+def test_page_has_the_numbers_and_needs_nothing_from_outside(rng, tmp_path):
+    tree = posterior_tree(rng, fields=True)
+    summary = Summary(tree)
+    page = Page(write_report(tree, tmp_path / "r.html").read_text())
+    assert all(a.startswith(("#", "data:")) for a in page.addresses)
+    assert not re.search(r"@import|url\(|fetch\(|XMLHttp", (tmp_path / "r.html").read_text())
+    assert len(pictures(page)) == 5
+    assert all(not re.search(r"""(href|src)=["'](?!#|data:)""", p) for p in pictures(page))
+    groups = page.table("group")
+    assert len(groups) == 1 + len(summary.group_table)
+    first = summary.group_table.loc[1]
+    interval = f"{first['low']:.3f} to {first['high']:.3f}"
+    assert groups[1][:4] == ["1", f"{first['size']:.0f}", f"{first['agreement']:.3f}", interval]
+    edges = {(row[0], row[1]): row for row in page.table("one end")[1:]}
+    assert len(edges) == summary.n_edges
+    for e in summary.edge_table.itertuples():
+        numbers = [f"{v:.3f}" for v in (e.agreement, e.low, e.high, e.mle)]
+        assert edges[e.first, e.second][2:] == [str(e.group), *numbers]
+    assert [row[0] for row in page.table("node")[1:]] == summary.names
+    text = " ".join(page.text)
+    for wanted in (
+        "stripped-beta",
+        "approximate (stripped Beta likelihood)",
+        "2 chains of 50 draws",
+        "abc",
+        "numba",
+        "7",
+    ):
+        assert wanted in text
+
+
+def test_names_cannot_break_the_page(rng, tmp_path):
+    names = ("<b>bold", "<script>alert(1)</script>", 'a"b', "c & d", "日本", "$x^$")
+    tree = posterior_tree(
+        rng, graphs.Graph(6, graphs.cycle(6).edges, names), data_file="</dd><h1>", command="x <y> & z"
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        page = Page(write_report(tree, tmp_path / "r.html").read_text())
+    assert {row[0] for row in page.table("one end")[1:]} | {row[1] for row in page.table("one end")[1:]} == set(names)
+    assert "x <y> & z --seed 7" in page.text
+
+
+def test_of_many_edges_the_strongest_are_listed(rng, tmp_path):
+    tree = posterior_tree(rng, graphs.path(report.MOST_EDGES + 8), n_draws=8)
+    page = Page(write_report(tree, tmp_path / "r.html").read_text())
+    rows = page.table("one end")[1:]
+    assert len(rows) == report.MOST_EDGES
+    assert any("7 others are left out" in t for t in page.text)
+    assert any("too large to be read" in t for t in page.text)
+    away = np.sort(np.abs(tree["posterior"]["agreement"].mean(["chain", "draw"]).values - 0.5))[::-1]
+    assert min(abs(float(row[3]) - 0.5) for row in rows) == pytest.approx(away[report.MOST_EDGES - 1], abs=5e-4)
+
+
+def test_a_run_that_was_stopped_is_reported_as_such(rng, tmp_path):
+    whole, cut = (
+        write_report(posterior_tree(rng, complete=c), tmp_path / f"{c}.html").read_text() for c in (True, False)
+    )
+    assert "stopped before its end" not in whole
+    assert "stopped before its end" in cut
+
+
+@pytest.mark.parametrize(
+    ("shift", "n_chains", "n_draws", "grade"),
+    [(0, 4, 600, "good"), (2, 4, 600, "bad"), (0, 1, 600, "fair"), (0, 2, 3, "fair")],
+)
+def test_verdict(shift, n_chains, n_draws, grade, rng, tmp_path):
+    tree = posterior_tree(rng, n_chains=n_chains, n_draws=n_draws)
+    tree["posterior"]["n_groups"][0] += shift
+    assert Summary(tree).verdict[0] == grade
+    assert f'class="verdict {grade}"' in write_report(tree, tmp_path / "r.html").read_text()
+
+
+def test_result_on_disk(rng, tmp_path):
+    tree = posterior_tree(rng)
+    results.save(tree, tmp_path / "run.zarr")
+    a = write_report(tmp_path / "run.zarr", tmp_path / "a.html").read_text()
+    b = write_report(tree, tmp_path / "b.html").read_text()
+    assert Page(a).tables == Page(b).tables
+
+
+def test_what_is_there_is_not_lost(rng, tmp_path):
+    tree, out = posterior_tree(rng), tmp_path / "r.html"
+    out.write_text("mine")
+    with pytest.raises(StoreError, match=r"out: .*r\.html exists already; .*overwrite=True"):
+        write_report(tree, out)
+    with pytest.raises(StoreError, match=r"out: .* is a folder"):
+        write_report(tree, tmp_path)
+    with pytest.raises(StoreError, match=r"out: the folder .*none does not exist"):
+        write_report(tree, tmp_path / "none" / "r.html")
+    with pytest.raises(StoreError, match=r"no\.zarr: there are no results"):
+        write_report(tmp_path / "no.zarr", out, overwrite=True)
+    assert out.read_text() == "mine"
+    write_report(tree, out, overwrite=True)
+    assert "<!DOCTYPE html>" in out.read_text()
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["r.html"]
+
+
+def browse(page, folder):
+    """The document after its script ran, and what the browser's console said."""
+    switches = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--dump-dom"]
+    switches += ["--disable-background-networking", "--disable-component-update", "--disable-sync"]
+    switches += ["--enable-logging=stderr"]
+    done = subprocess.run(
+        [CHROMIUM, *switches, f"--user-data-dir={folder}", page.as_uri()], capture_output=True, text=True, timeout=120
+    )
+    return done.stdout, [line for line in done.stderr.splitlines() if "CONSOLE" in line]
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no chromium here to show the page")
+def test_browser_shows_the_page_without_complaint(rng, tmp_path):
+    tree = posterior_tree(rng, graphs.grid(3, 3))
+    document, said = browse(write_report(tree, tmp_path / "r.html"), tmp_path / "profile")
+    assert said == []
+    assert document.count("<table") == 3
+    assert document.count("<button>") == 7  # the script made the heads of the table of edges sort it
+    broken = tmp_path / "broken.html"
+    broken.write_text("<script>missing()</script><img src='nothing.png'>")
+    assert browse(broken, tmp_path / "profile")[1] != []
