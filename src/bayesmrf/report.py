@@ -218,7 +218,7 @@ def _edges(s: Summary) -> str:
         "Agreement of each edge with its 90 % interval; grouping draws the estimates of a group together.",
     )
     listed = table(header, rows, sortable=True)
-    return f"{shown}{note}<details open><summary>All values (90 % interval from, to)</summary>{listed}</details>"
+    return f"{shown}{note}<details open><summary>Values, with the 90 % interval (from, to)</summary>{listed}</details>"
 
 
 def _fields(s: Summary) -> str:
