@@ -1,0 +1,115 @@
+"""Memory and time on a graph of 10^6 edges, stage by stage: everything is to fit in 2 GiB.
+
+Run ``python benchmarks/memory.py [STAGE ...] [--side N]``. The graph is a square grid, 707 x 707 by default (499,849
+nodes, 998,284 edges), the data 100 samples. Every stage runs in a process of its own, so that its peak resident memory
+is its own; "import" is what an empty process of the package takes. Long fits are cut to a few iterations, which does
+not change their memory.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import subprocess
+import sys
+import warnings
+from functools import partial
+
+import numpy as np
+from scipy.special import logit
+from timing import clock, duration, machine, table
+
+from bayesmrf import GroupedMRF, graphs
+from bayesmrf.estimators import grouped as grouped_module
+from bayesmrf.learning import maximum_likelihood, persistent
+from bayesmrf.models.agreement import Agreement
+from bayesmrf.posterior.grouped_stripped_beta import GroupedStrippedBeta
+from bayesmrf.samplers import gibbs
+
+N_SAMPLES, N_ITERATIONS, TARGET = 100, 5, 2.0
+
+
+def model_of(side: int) -> Agreement:
+    return Agreement(graphs.grid(side, side))
+
+
+def states_of(model: Agreement) -> np.ndarray:
+    """Random states with neighbours that agree more often than not: three sweeps from uniform ones."""
+    chains = gibbs.start(N_SAMPLES, model.graph.n_nodes, np.random.default_rng(0))
+    gibbs.sweep(model.pairwise(np.full(model.n_edges, logit(0.6))), chains, 3)
+    return gibbs.to_states(chains, N_SAMPLES)
+
+
+def nothing(side: int) -> None:
+    """Only the imports."""
+
+
+def model(side: int) -> None:
+    """Graph, neighbours, statistics of the data and their names."""
+    model = model_of(side)
+    model.statistics(states_of(model))
+    assert len(model.feature_names) == model.n_features
+
+
+def sweeps(side: int) -> None:
+    """64 Gibbs chains, 10 sweeps."""
+    model = model_of(side)
+    chains = gibbs.start(64, model.graph.n_nodes, np.random.default_rng(0))
+    gibbs.sweep(model.pairwise(np.zeros(model.n_edges)), chains, 10)
+
+
+def estimate(side: int) -> None:
+    """A few iterations of persistent contrastive divergence, one parameter for each edge."""
+    model = model_of(side)
+    s_bar = model.statistics(states_of(model))
+    pcd = persistent.PersistentMLE(model, s_bar, maximum_likelihood.bound(N_SAMPLES))
+    pcd.fit(pcd.start(np.random.default_rng(0)), N_ITERATIONS)
+
+
+def grouped(side: int) -> None:
+    """GroupedMRF, stripped-beta, 2 draws of one chain: estimate, k-means, chain, summaries."""
+    model = model_of(side)
+    states = states_of(model)
+    maximum_likelihood.N_STEPS = N_ITERATIONS
+    grouped_module.GroupedStrippedBeta = partial(GroupedStrippedBeta, n_pcd=N_ITERATIONS, n_pcd_start=N_ITERATIONS)
+    estimator = GroupedMRF(model.graph, n_draws=2, n_warmup=0, n_chains=1, progress=False, random_state=0).fit(states)
+    assert estimator.agreement_.shape == (model.n_edges,)
+
+
+STAGES = {"import": nothing, "model": model, "sweeps": sweeps, "estimate": estimate, "grouped": grouped}
+
+
+def report(names: list[str], side: int) -> None:
+    # The graph is not made here: a child's peak memory begins at its parent's.
+    print(machine())
+    print(f"{side} x {side} grid: {side**2:,} nodes, {2 * side * (side - 1):,} edges; {N_SAMPLES} samples")
+    rows = [("stage", "peak GiB", "wall", "CPU", "")]
+    for name in names:
+        command = [sys.executable, __file__, "--side", str(side), "--stage", name]
+        found = subprocess.run(command, capture_output=True, text=True, check=False)
+        if found.returncode:
+            last = (found.stderr.strip().splitlines() or [f"signal {-found.returncode}"])[-1]
+            rows.append((name, "-", "-", "-", last[:60]))
+            continue
+        peak, wall, cpu = map(float, found.stdout.split())
+        verdict = f"{'fits in' if peak <= TARGET else 'MORE THAN'} {TARGET:g} GiB"
+        rows.append((name, f"{peak:.2f}", duration(wall), duration(cpu), verdict))
+    print(f"\n{table(*rows)}\n")
+    for name in names:
+        print(f"{name}: {STAGES[name].__doc__}")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("names", nargs="*", metavar="STAGE", help=f"of {', '.join(STAGES)}; all by default")
+    parser.add_argument("--side", type=int, default=707)
+    parser.add_argument("--stage", choices=STAGES, help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    if args.stage:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            spent = clock(lambda: STAGES[args.stage](args.side))
+        kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1024 if sys.platform == "darwin" else 1)
+        print(kib / 2**20, *spent)
+    else:
+        report(args.names or list(STAGES), args.side)

@@ -1,0 +1,75 @@
+"""What the benchmarks share: the machine's name, taking turns, and tables."""
+
+from __future__ import annotations
+
+import os
+import platform
+import time
+from collections.abc import Callable, Mapping
+from importlib.metadata import version
+from typing import NamedTuple
+
+import numpy as np
+
+LEAST = 0.01  # seconds of a turn
+
+
+class Seconds(NamedTuple):
+    """Wall time, and processor time of all threads: on an idle machine one thread has both alike."""
+
+    wall: float
+    cpu: float
+
+
+def machine() -> str:
+    """One line to print above every table."""
+    names = ", ".join(f"{name} {version(name)}" for name in ("numpy", "numba", "bayesmrf"))
+    load = f", load {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else ""
+    return f"{os.cpu_count()} processors ({platform.machine()}){load}, Python {platform.python_version()}, {names}"
+
+
+def clock(call: Callable[[], object]) -> Seconds:
+    begin = time.perf_counter(), time.process_time()
+    call()
+    return Seconds(time.perf_counter() - begin[0], time.process_time() - begin[1])
+
+
+def median(found: list[Seconds]) -> Seconds:
+    return Seconds(*np.median(found, axis=0).tolist())
+
+
+def turns(calls: Mapping[str, Callable[[], object]], n_turns: int, rng: np.random.Generator) -> dict[str, Seconds]:
+    """Medians of each call, after a first that is not counted.
+
+    The calls take turns in random order, so that a busy machine slows all alike; short ones are repeated within a turn.
+    """
+    found: dict[str, list[Seconds]] = {name: [] for name in calls}
+    repeats = {}
+    for name, call in calls.items():
+        call()
+        repeats[name] = max(1, int(LEAST / clock(call).cpu))
+    for _ in range(n_turns):
+        for name in rng.permutation(list(calls)):
+            call, n = calls[name], repeats[name]
+            whole = clock(lambda call=call, n=n: [call() for _ in range(n)])
+            found[name].append(Seconds(whole.wall / n, whole.cpu / n))
+    return {name: median(times) for name, times in found.items()}
+
+
+def duration(s: float) -> str:
+    """Three significant digits in a unit that suits."""
+    unit, size = next(((unit, size) for unit, size, least in _UNITS if s >= least), ("us", 1e-6))
+    return f"{s / size:.3g} {unit}"
+
+
+_UNITS = [("h", 3600, 7200), ("min", 60, 200), ("s", 1, 1), ("ms", 1e-3, 1e-3)]
+
+
+def table(*rows: tuple[str, ...]) -> str:
+    """Columns side by side below a head, the first to the left and the others to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = []
+    for first, *rest in rows:
+        cells = [first.ljust(widths[0]), *(c.rjust(w) for c, w in zip(rest, widths[1:], strict=True))]
+        lines.append("  ".join(cells))
+    return "\n".join([lines[0], "-" * len(lines[0]), *lines[1:]])

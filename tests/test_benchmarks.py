@@ -1,0 +1,152 @@
+"""The plain NumPy versions in `benchmarks/` are the same algorithms as the compiled ones.
+
+Both chains start at the same state and make the same number of steps, many times over; then the law of where they are
+must agree. No stationarity is needed. Replicates are independent, so the difference of two means over its standard
+error is a z-score, of which the largest of some twenty passes 6.5 in fewer than 1e-6 of runs (a t distribution with 800
+degrees of freedom: 1.4e-10 for each).
+"""
+
+from itertools import islice
+
+import numpy as np
+import pytest
+from scipy.special import expit
+
+from bayesmrf import graphs, partitions
+from bayesmrf.inference.elimination import Elimination
+from bayesmrf.learning.maximum_likelihood import bound, maximum_likelihood
+from bayesmrf.learning.persistent import PersistentMLE
+from bayesmrf.likelihood import Likelihood
+from bayesmrf.models.agreement import Agreement
+from bayesmrf.posterior.grouped_auxiliary_variable import GroupedAuxiliaryVariable
+from bayesmrf.posterior.grouped_exact import GroupedExact
+from bayesmrf.posterior.grouped_stripped_beta import GroupedStrippedBeta
+from bayesmrf.posterior.grouped_tree import GroupedTree
+from bayesmrf.priors import DirichletProcess
+from bayesmrf.samplers import gibbs
+from benchmarks import plain
+
+LIMIT = 6.5
+N_REPLICATES = 400
+LOOP = graphs.grid(2, 2)
+TREE = graphs.Graph(5, np.array([[0, 1], [1, 2], [1, 3], [3, 4]]))
+AUXILIARY = {"n_proposals": 2, "n_walk": 5, "sigma_q": 0.05}
+N_SWEEPS = 3  # few, so that their number shows
+
+
+class Problem:
+    """Four edges, their statistics, and the same start for both versions."""
+
+    def __init__(self, method, rng):
+        self.method = method
+        self.n = 5 if method == "auxiliary-variable" else 20
+        self.model = Agreement(TREE if method == "tree" else LOOP)
+        engine = Elimination()
+        states = engine.sample(self.model, np.array([1.6, -0.4, 1.6, -0.4]), engine.prepare(self.model), self.n, rng)
+        self.s_bar = self.model.statistics(states)
+        self.mle = rng.normal(0, 0.5, 4)  # any reference will do
+        self.persistent = PersistentMLE(self.model, self.s_bar, bound(self.n), n_chains=64)
+        self.likelihood = Likelihood(self.model, self.s_bar, self.n, engine)
+
+    def kernel(self, alpha=1.0):
+        prior = DirichletProcess(alpha)
+        if self.method == "tree":
+            return GroupedTree(self.model.graph, np.rint(self.n * self.s_bar), self.n, prior)
+        if self.method == "exact":
+            return GroupedExact(self.likelihood, prior, self.mle)
+        if self.method == "stripped-beta":
+            return GroupedStrippedBeta(self.mle, self.persistent, self.n, prior, n_pcd=4, n_pcd_start=4)
+        particles = Likelihood(self.model, self.s_bar, self.n, gibbs.Gibbs(n_sweeps=N_SWEEPS))
+        return GroupedAuxiliaryVariable(
+            particles, prior, self.mle, self.persistent, **AUXILIARY, n_pcd=4, n_pcd_start=4
+        )
+
+    def plain(self, state, rng, alpha):
+        """The plain chain from a state of the compiled one."""
+        edges, s, n = self.model.graph.edges, np.rint(self.n * self.s_bar), self.n
+        start = state.groups.copy(), expit(state.values)
+        if self.method == "tree":
+            return plain.tree(rng, *start, s, n, alpha)
+        if self.method == "exact":
+            return plain.exact(rng, *start, plain.agreements(4, edges), s, n, alpha, n_points=500)
+        x = gibbs.to_states(state.tied.chains, 64).T * np.float32(2) - 1
+        pcd = plain.PCD(rng, edges, x, self.s_bar, bound(n))
+        if self.method == "stripped-beta":
+            return plain.stripped_beta(rng, *start, self.mle, n, pcd, state.tied.theta, 4, alpha)
+        return plain.auxiliary_variable(
+            rng, *start, state.z, self.mle, s, n, pcd, state.tied.theta,
+            n_sweeps=N_SWEEPS, **AUXILIARY, n_pcd=4, alpha=alpha,
+        )  # fmt: skip
+
+
+def features(groups, agreement):
+    """Which partition of four edges, and the agreements with their squares."""
+    label = tuple(partitions.canonical(groups))
+    return [label == tuple(g) for g in partitions.set_partitions(4)] + [*agreement, *agreement**2]
+
+
+def worst(method, rng, plain_alpha=1.0, n_steps=2):
+    """Largest z-score of the difference between the versions after ``n_steps`` steps."""
+    problem = Problem(method, rng)
+    kernel = problem.kernel()
+    start = kernel.init(rng)
+    ours, theirs = [], []
+    for _ in range(N_REPLICATES):
+        state = start
+        if getattr(start, "tied", None) is not None:  # chains are advanced in place: new ones, for both
+            state = start._replace(tied=start.tied._replace(chains=gibbs.start(64, 4, rng)))
+        groups, phi = next(islice(problem.plain(state, rng, plain_alpha), n_steps - 1, None))
+        theirs.append(features(groups, phi[groups]))
+        for _ in range(n_steps):
+            state, info = kernel.step(rng, state)
+        ours.append(features(info.groups, expit(info.theta)))
+    a, b = np.array(ours, dtype=float), np.array(theirs, dtype=float)
+    common = (a + b).sum(axis=0) > 20
+    spread = np.sqrt((a.var(axis=0) + b.var(axis=0)) / N_REPLICATES)
+    return np.abs((a.mean(axis=0) - b.mean(axis=0)) / (spread + 1e-9))[common].max()
+
+
+METHODS = ["tree", "exact", "stripped-beta", "auxiliary-variable"]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_plain_is_the_same_algorithm(method, rng):
+    assert worst(method, rng) < LIMIT
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_another_concentration_is_caught(method, rng):
+    assert worst(method, rng, plain_alpha=8.0) > LIMIT
+
+
+def test_plain_eta_is_ours(rng):
+    model, engine = Agreement(graphs.grid(3, 3)), Elimination()
+    theta = rng.normal(0, 1.5, model.n_edges)
+    found = engine.infer(model, theta, engine.prepare(model))
+    agree = plain.agreements(9, model.graph.edges)
+    ours = expit(np.log(found.moments) - np.log1p(-found.moments) - theta)
+    theirs = np.array([plain.eta(theta, agree, c) for c in range(model.n_edges)])
+    np.testing.assert_allclose(theirs, ours, rtol=1e-9)
+    assert not np.allclose(theirs, found.moments, rtol=1e-3)  # the edge itself would show
+    assert plain.log_z(theta, agree) == pytest.approx(found.log_z, rel=1e-12)
+
+
+def test_plain_pcd_finds_the_tied_estimate(rng):
+    """Moments at the average of 150 estimates are those of the data, within what one sweep of 1,024 chains can err."""
+    model, engine, groups = Agreement(graphs.grid(3, 3)), Elimination(), np.arange(12) % 3
+    plan = engine.prepare(model)
+    s_bar = engine.infer(model, rng.normal(0, 0.7, 12), plan).moments
+    pcd = plain.PCD(rng, model.graph.edges, plain.random_states(rng, 9, 1024), s_bar, 8.0)
+    theta = pcd.fit(np.zeros(12), groups, 300)
+    target = np.bincount(groups, s_bar)
+
+    def z(theta):
+        moments = engine.infer(model, theta, plan).moments
+        agree = engine.sample(model, theta, plan, 4096, rng)[:, model.graph.edges]
+        totals = np.array([(agree[..., 0] == agree[..., 1])[:, groups == c].sum(axis=1) for c in range(3)])
+        return np.abs(np.bincount(groups, moments) - target).max() / (totals.std(axis=1).min() / np.sqrt(1024))
+
+    exact = maximum_likelihood(model, s_bar, 1e6, engine, rng, groups).theta
+    assert z(exact) < 0.01
+    assert z(theta) < LIMIT
+    assert z(theta + 0.5 * (groups == 1)) > LIMIT
