@@ -15,8 +15,9 @@ replayed: that is what makes the result exact.
 
 Where couplings are attractive (w_ij >= 0, or after turning some nodes over, see `is_attractive`) the ends of the
 intervals are two chains, from the least and the greatest state: this *is* the monotone algorithm of Propp and Wilson,
-which ends with probability one. Where they are frustrated, the intervals may stay open for ever while the chains below
-them have long met; roughly, they close where sum_j tanh|w_ij| < 1 at most nodes.
+which ends with probability one. Where they are frustrated, the intervals may stay open long after the chains below them
+have met, or for ever. Given open neighbours O, node i stays open with a probability of at most sum_{j in O} tanh|w_ij|,
+so that row sums of tanh|w| below 1 are enough for a quick end; fields make it far likelier.
 
 64 samples are drawn side by side. That a sample is taken back further than it needs does not change it.
 """

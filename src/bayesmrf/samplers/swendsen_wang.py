@@ -4,14 +4,14 @@ Edwards and Sokal (1988): with J_e x_u x_v = -|J_e| + 2 |J_e| [edge e is satisfi
 
 .. math:: e^{J_e x_u x_v} = e^{-|J_e|} \sum_{b_e \in \{0, 1\}} \Big((e^{2 |J_e|} - 1) [J_e x_u x_v > 0]\Big)^{b_e},
 
-so that x is the marginal law of a joint law of x and bonds b. A sweep draws each in turn: given x, a satisfied edge gets
-a bond with probability 1 - exp(-2 |J_e|) and no other edge does; given b, the nodes that bonds connect (a *cluster* C)
-keep their relative signs and turn over together, so that cluster by cluster
+so that x is the marginal law of a joint law of x and bonds b. A sweep draws each in turn: given x, a satisfied edge
+gets a bond with probability 1 - exp(-2 |J_e|) and no other edge does; given b, the nodes that bonds connect (a cluster
+C) keep their relative signs and turn over together, so that cluster by cluster
 
 .. math:: P(x_C \text{ stays}) = \frac{e^{F}}{e^{F} + e^{-F}}, \qquad F = \sum_{i \in C} h_i x_i.
 
 Signs may be frustrated: the law stays right, since unsatisfied edges never carry bonds. Sweeps pay where large clusters
-turn over; strong frustration (clusters of nearly all nodes) and strong fields (clusters that hardly turn) make them slow.
+turn over; strong frustration (clusters of nearly all nodes) and strong fields (clusters that hardly turn) slow them.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def check_finite(model: Pairwise) -> None:
         bad = np.flatnonzero(~np.isfinite(values))
         if bad.size:
             raise OptionError(f"theta: the {name} {bad[0]} is {values[bad[0]]}; finite parameters are wanted "
-                              "(clamp a node by leaving it out and adding its couplings to its neighbours' fields)")  # fmt: skip
+                              "(a node whose state is given goes into its neighbours' fields)")  # fmt: skip
 
 
 def sweep(model: Pairwise, chains: Chains, n_sweeps: int, n_chains: int | None = None) -> None:
@@ -95,7 +95,7 @@ class SwendsenWang:
 
     n_sweeps: int = 100
 
-    name = "swendsen_wang"
+    name = "swendsen-wang"
     answers = frozenset({SAMPLE})
     kind = Kind.APPROXIMATE
 
