@@ -15,9 +15,10 @@ replayed: that is what makes the result exact.
 
 Where couplings are attractive (w_ij >= 0, or after turning some nodes over, see `is_attractive`) the ends of the
 intervals are two chains, from the least and the greatest state: this *is* the monotone algorithm of Propp and Wilson,
-which ends with probability one. Where they are frustrated, the intervals may stay open long after the chains below them
-have met, or for ever. Given open neighbours O, node i stays open with a probability of at most sum_{j in O} tanh|w_ij|,
-so that row sums of tanh|w| below 1 are enough for a quick end; fields make it far likelier.
+which takes about as long as Gibbs sampling needs to mix. Where they are frustrated, the intervals may stay open longer
+than anyone waits, though the chains below them met long ago. Given open neighbours O, node i stays open with a
+probability of at most sum_{j in O} tanh|w_ij|, so that row sums of tanh|w| below 1 are enough for a quick end; fields
+make it far likelier.
 
 64 samples are drawn side by side. That a sample is taken back further than it needs does not change it.
 """
@@ -149,9 +150,9 @@ def _coalesce(
             states[...] = low.T[:n_samples] > 0
             return
     why = (
-        "the couplings are attractive, so that a larger max_sweeps is sure to do in the end"
+        "the couplings are attractive, and Gibbs sampling itself takes about as long to mix"
         if is_attractive(model)
-        else "the couplings are frustrated, and then summary states may never coalesce"
+        else "the couplings are frustrated, and summary states may stay open long after Gibbs sampling has mixed"
     )
     raise OptionError(
         f"max_sweeps: {(~met).sum()} of {n_samples} samples have not coalesced from {n_sweeps} sweeps back, where "
