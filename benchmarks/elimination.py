@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import plain
@@ -30,7 +31,7 @@ GRAPHS = {
 }
 N_SAMPLES = 1000
 QUESTIONS = ("log Z", "moments", "samples")
-Version = dict[str, Callable[[], object]]  # the call for each question; "check" gives log Z and the moments
+Version = dict[str, Callable[[], Any]]  # the call for each question; "check" gives log Z and the moments
 
 
 def ours(model: Agreement, theta: np.ndarray, plan: EliminationPlan, rng: np.random.Generator) -> Version:
@@ -110,7 +111,8 @@ def compare(name: str, graph: Graph, n_turns: int, rng: np.random.Generator) -> 
     checks = {version: calls.pop("check")() for version, calls in versions.items()}
     calls = {f"{version}/{question}": call for version, v in versions.items() for question, call in v.items()}
     found = turns(calls, n_turns, rng)
-    rows = [(f"{name}, width {plan.width}", "log Z", "moments", f"{N_SAMPLES} samples", "it / bayesmrf", "difference")]
+    head = (f"{name}, width {plan.width}", "log Z", "moments", f"{N_SAMPLES} samples", "it / bayesmrf", "difference")
+    rows: list[tuple[str, ...]] = [head]
     for version in versions:
         spent = [found[f"{version}/{q}"].cpu for q in QUESTIONS]
         best = [found[f"bayesmrf/{q}"].cpu for q in QUESTIONS]

@@ -28,6 +28,7 @@ from threadpoolctl import threadpool_limits
 from timing import Seconds, clock, duration, machine, median, table
 
 from bayesmrf import GroupedMRF, datasets, graphs, partitions, run
+from bayesmrf.base import Engine
 from bayesmrf.estimators import base, grouped
 from bayesmrf.graphs import Graph
 from bayesmrf.inference.elimination import Elimination
@@ -71,7 +72,8 @@ def simulated(
     graph: Graph, n_groups: int, rng: np.random.Generator, n: int = 1000, n_sweeps: int = 0
 ) -> tuple[np.ndarray, Graph]:
     """States of a model with random groups, exact or by Gibbs sweeps; agreements from Unif(0, 1)."""
-    model, engine = Agreement(graph), Gibbs(n_sweeps) if n_sweeps else Elimination()
+    model = Agreement(graph)
+    engine: Engine = Gibbs(n_sweeps) if n_sweeps else Elimination()
     theta = logit(rng.random(n_groups)[rng.integers(n_groups, size=graph.n_edges)])
     return engine.sample(model, theta, engine.prepare(model), n, rng), graph
 
@@ -135,11 +137,8 @@ def plain_chain(estimator: GroupedMRF, states: np.ndarray, rng: np.random.Genera
     pcd = plain.PCD(rng, edges, plain.random_states(rng, graph.n_nodes, N_CHAINS), s_bar, bound(n))
     if estimator.method == "stripped-beta":
         return plain.stripped_beta(rng, groups, phi, mle, n, pcd, theta, N_PCD)
-    x = plain.random_states(rng, graph.n_nodes, n)
-    plain.gibbs(rng, x, mle, pcd.around, estimator.n_sweeps)
-    z = (x[edges[:, 0]] == x[edges[:, 1]]).sum(axis=1)
     return plain.auxiliary_variable(
-        rng, groups, phi, z, mle, s, n, pcd, theta, n_sweeps=estimator.n_sweeps,
+        rng, groups, phi, mle, s, n, pcd, theta, n_sweeps=estimator.n_sweeps,
         n_proposals=estimator.n_proposals, n_walk=estimator.n_walk, sigma_q=estimator.sigma_q, n_pcd=N_PCD,
     )  # fmt: skip
 

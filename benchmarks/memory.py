@@ -1,9 +1,9 @@
 """Memory and time on a graph of 10^6 edges, stage by stage: everything is to fit in 2 GiB.
 
-Run ``python benchmarks/memory.py [STAGE ...] [--side N]``. The graph is a square grid, 707 x 707 by default (499,849
-nodes, 998,284 edges), the data 100 samples. Every stage runs in a process of its own, so that its peak resident memory
-is its own; "import" is what an empty process of the package takes. Long fits are cut to a few iterations, which does
-not change their memory.
+Run ``python benchmarks/memory.py [STAGE ...] [--side N] [--samples N]``. The graph is a square grid, 707 x 707 by
+default (499,849 nodes, 998,284 edges), the data 100 samples. Every stage runs in a process of its own, so that its
+peak resident memory is its own; "import" is what an empty process of the package takes. Long fits are cut to a few
+iterations, which does not change their memory.
 """
 
 from __future__ import annotations
@@ -25,67 +25,74 @@ from bayesmrf.learning import maximum_likelihood, persistent
 from bayesmrf.models.agreement import Agreement
 from bayesmrf.posterior.grouped_stripped_beta import GroupedStrippedBeta
 from bayesmrf.samplers import gibbs
+from bayesmrf.states import check_states
 
-N_SAMPLES, N_ITERATIONS, TARGET = 100, 5, 2.0
+N_ITERATIONS, TARGET = 5, 2.0
 
 
 def model_of(side: int) -> Agreement:
     return Agreement(graphs.grid(side, side))
 
 
-def states_of(model: Agreement) -> np.ndarray:
+def states_of(model: Agreement, n_samples: int) -> np.ndarray:
     """Random states with neighbours that agree more often than not: three sweeps from uniform ones."""
-    chains = gibbs.start(N_SAMPLES, model.graph.n_nodes, np.random.default_rng(0))
+    chains = gibbs.start(n_samples, model.graph.n_nodes, np.random.default_rng(0))
     gibbs.sweep(model.pairwise(np.full(model.n_edges, logit(0.6))), chains, 3)
-    return gibbs.to_states(chains, N_SAMPLES)
+    return gibbs.to_states(chains, n_samples)
 
 
-def nothing(side: int) -> None:
+def nothing(side: int, n_samples: int) -> None:
     """Only the imports."""
 
 
-def model(side: int) -> None:
+def model(side: int, n_samples: int) -> None:
     """Graph, neighbours, statistics of the data and their names."""
     model = model_of(side)
-    model.statistics(states_of(model))
+    model.statistics(states_of(model, n_samples))
     assert len(model.feature_names) == model.n_features
 
 
-def sweeps(side: int) -> None:
+def read(side: int, n_samples: int) -> None:
+    """Checking a table of states."""
+    check_states(states_of(model_of(side), n_samples))
+
+
+def sweeps(side: int, n_samples: int) -> None:
     """64 Gibbs chains, 10 sweeps."""
     model = model_of(side)
     chains = gibbs.start(64, model.graph.n_nodes, np.random.default_rng(0))
     gibbs.sweep(model.pairwise(np.zeros(model.n_edges)), chains, 10)
 
 
-def estimate(side: int) -> None:
+def estimate(side: int, n_samples: int) -> None:
     """A few iterations of persistent contrastive divergence, one parameter for each edge."""
     model = model_of(side)
-    s_bar = model.statistics(states_of(model))
-    pcd = persistent.PersistentMLE(model, s_bar, maximum_likelihood.bound(N_SAMPLES))
+    s_bar = model.statistics(states_of(model, n_samples))
+    pcd = persistent.PersistentMLE(model, s_bar, maximum_likelihood.bound(n_samples))
     pcd.fit(pcd.start(np.random.default_rng(0)), N_ITERATIONS)
 
 
-def grouped(side: int) -> None:
+def grouped(side: int, n_samples: int) -> None:
     """GroupedMRF, stripped-beta, 2 draws of one chain: estimate, k-means, chain, summaries."""
     model = model_of(side)
-    states = states_of(model)
+    states = states_of(model, n_samples)
     maximum_likelihood.N_STEPS = N_ITERATIONS
-    grouped_module.GroupedStrippedBeta = partial(GroupedStrippedBeta, n_pcd=N_ITERATIONS, n_pcd_start=N_ITERATIONS)
+    short = partial(GroupedStrippedBeta, n_pcd=N_ITERATIONS, n_pcd_start=N_ITERATIONS)
+    setattr(grouped_module, "GroupedStrippedBeta", short)  # noqa: B010
     estimator = GroupedMRF(model.graph, n_draws=2, n_warmup=0, n_chains=1, progress=False, random_state=0).fit(states)
     assert estimator.agreement_.shape == (model.n_edges,)
 
 
-STAGES = {"import": nothing, "model": model, "sweeps": sweeps, "estimate": estimate, "grouped": grouped}
+STAGES = {"import": nothing, "model": model, "read": read, "sweeps": sweeps, "estimate": estimate, "grouped": grouped}
 
 
-def report(names: list[str], side: int) -> None:
+def report(names: list[str], side: int, n_samples: int) -> None:
     # The graph is not made here: a child's peak memory begins at its parent's.
     print(machine())
-    print(f"{side} x {side} grid: {side**2:,} nodes, {2 * side * (side - 1):,} edges; {N_SAMPLES} samples")
-    rows = [("stage", "peak GiB", "wall", "CPU", "")]
+    print(f"{side} x {side} grid: {side**2:,} nodes, {2 * side * (side - 1):,} edges; {n_samples} samples")
+    rows: list[tuple[str, ...]] = [("stage", "peak GiB", "wall", "CPU", "")]
     for name in names:
-        command = [sys.executable, __file__, "--side", str(side), "--stage", name]
+        command = [sys.executable, __file__, "--side", str(side), "--samples", str(n_samples), "--stage", name]
         found = subprocess.run(command, capture_output=True, text=True, check=False)
         if found.returncode:
             last = (found.stderr.strip().splitlines() or [f"signal {-found.returncode}"])[-1]
@@ -103,13 +110,14 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*", metavar="STAGE", help=f"of {', '.join(STAGES)}; all by default")
     parser.add_argument("--side", type=int, default=707)
+    parser.add_argument("--samples", type=int, default=100)
     parser.add_argument("--stage", choices=STAGES, help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.stage:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            spent = clock(lambda: STAGES[args.stage](args.side))
+            spent = clock(lambda: STAGES[args.stage](args.side, args.samples))
         kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1024 if sys.platform == "darwin" else 1)
         print(kib / 2**20, *spent)
     else:
-        report(args.names or list(STAGES), args.side)
+        report(args.names or list(STAGES), args.side, args.samples)

@@ -8,6 +8,7 @@ have the same law. Agreements are Uniform(0, 1) a priori and nodes have no field
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 from scipy.special import betaln, expit, logsumexp, xlog1py, xlogy
@@ -17,7 +18,7 @@ Step = tuple[np.ndarray, np.ndarray]  # groups (n_edges,), agreements (k,)
 LEAST = 1e-12  # agreements stay this far from 0 and 1
 
 
-def logit(agreement: np.ndarray) -> np.ndarray:
+def logit(agreement: Any) -> Any:
     return exact_logit(np.clip(agreement, LEAST, 1 - LEAST))
 
 
@@ -43,7 +44,7 @@ def move(
     sizes: np.ndarray,
     log_old: np.ndarray,
     log_new: float,
-    draw: Callable[[], float],
+    draw: Callable[[], Any],
 ) -> Step:
     """Reassign edge i, already taken out of ``sizes``; return agreements and sizes, grown where a group is new."""
     with np.errstate(divide="ignore"):
@@ -60,9 +61,9 @@ def move(
 def conjugate_scan(
     rng: np.random.Generator, groups: np.ndarray, phi: np.ndarray, s: np.ndarray, n: float, alpha: float
 ) -> Step:
-    """Reassign all edges, edge i having s_i successes in n trials."""
+    """Reassign all edges, edge i having s_i successes in n trials, in the order of s."""
     groups, sizes = groups.copy(), np.bincount(groups, minlength=len(phi))
-    for i in range(len(groups)):
+    for i in np.argsort(s, kind="stable"):
         sizes[groups[i]] -= 1
         log_new = np.log(alpha) + betaln(1 + s[i], 1 + n - s[i])
         draw = lambda i=i: rng.beta(1 + s[i], 1 + n - s[i])  # noqa: E731
@@ -276,7 +277,6 @@ def auxiliary_variable(
     rng: np.random.Generator,
     groups: np.ndarray,
     phi: np.ndarray,
-    z: np.ndarray,
     mle: np.ndarray,
     s: np.ndarray,
     n: int,
@@ -290,7 +290,7 @@ def auxiliary_variable(
     n_pcd: int = 20,
     alpha: float = 1.0,
 ) -> Iterator[Step]:
-    """Section 3.1 as published: ``z`` are the particles' statistics, ``tied`` the tied estimate to go on from."""
+    """Section 3.1 as published; ``tied`` is the tied estimate to go on from."""
     r, (u, v) = len(groups), pcd.edges.T
 
     def particles(theta: np.ndarray) -> np.ndarray:
@@ -304,6 +304,7 @@ def auxiliary_variable(
     while True:
         groups, theta = groups.copy(), logit(phi[groups])
         for i in range(r):
+            z = particles(theta)
             for _ in range(n_proposals):
                 other = int(rng.random() * (r - 1 + alpha))
                 fresh = other >= r - 1

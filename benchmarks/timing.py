@@ -28,9 +28,10 @@ def machine() -> str:
     return f"{os.cpu_count()} processors ({platform.machine()}){load}, Python {platform.python_version()}, {names}"
 
 
-def clock(call: Callable[[], object]) -> Seconds:
+def clock(call: Callable[[], object], times: int = 1) -> Seconds:
     begin = time.perf_counter(), time.process_time()
-    call()
+    for _ in range(times):
+        call()
     return Seconds(time.perf_counter() - begin[0], time.process_time() - begin[1])
 
 
@@ -50,9 +51,8 @@ def turns(calls: Mapping[str, Callable[[], object]], n_turns: int, rng: np.rando
         repeats[name] = max(1, int(LEAST / clock(call).cpu))
     for _ in range(n_turns):
         for name in rng.permutation(list(calls)):
-            call, n = calls[name], repeats[name]
-            whole = clock(lambda call=call, n=n: [call() for _ in range(n)])
-            found[name].append(Seconds(whole.wall / n, whole.cpu / n))
+            whole = clock(calls[name], repeats[name])
+            found[name].append(Seconds(whole.wall / repeats[name], whole.cpu / repeats[name]))
     return {name: median(times) for name, times in found.items()}
 
 

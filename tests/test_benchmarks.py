@@ -74,7 +74,7 @@ class Problem:
         if self.method == "stripped-beta":
             return plain.stripped_beta(rng, *start, self.mle, n, pcd, state.tied.theta, 4, alpha)
         return plain.auxiliary_variable(
-            rng, *start, state.z, self.mle, s, n, pcd, state.tied.theta,
+            rng, *start, self.mle, s, n, pcd, state.tied.theta,
             n_sweeps=N_SWEEPS, **AUXILIARY, n_pcd=4, alpha=alpha,
         )  # fmt: skip
 
