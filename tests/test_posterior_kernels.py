@@ -178,7 +178,7 @@ def test_langevin_with_chains_comes_near(engine, rng):
         ),
         (Langevin, Gibbs(), "'langevin' needs moments"),
         (Exchange, Persistent(), "'exchange' needs sample, which 'persistent' does not answer"),
-        (AuxiliaryVariable, Persistent(), "'auxiliary_variable' needs sample"),
+        (AuxiliaryVariable, Persistent(), "'auxiliary-variable' needs sample"),
     ],
 )
 def test_illegal_pairs_name_the_engines_that_would_do(kernel, engine, message, rng):

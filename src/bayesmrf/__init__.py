@@ -10,20 +10,23 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from . import datasets, graphs, metrics, partitions, plots, results
-    from .estimators import GroupedMRF, MaximumLikelihoodMRF
+    from .estimators import BayesianMRF, GroupedMRF, MaximumLikelihoodMRF
     from .graphs import Graph
-    from .priors import Beta, Gamma
+    from .priors import Beta, Cauchy, Gamma, Normal
     from .report import write_report
     from .results import load, save
 
 __version__ = "0.1.0"
 
 _HOMES = {
+    "BayesianMRF": "estimators",
     "GroupedMRF": "estimators",
     "MaximumLikelihoodMRF": "estimators",
     "Graph": "graphs",
     "Beta": "priors",
+    "Cauchy": "priors",
     "Gamma": "priors",
+    "Normal": "priors",
     "load": "results",
     "save": "results",
     "write_report": "report",
@@ -31,11 +34,14 @@ _HOMES = {
 _MODULES = ("datasets", "graphs", "metrics", "partitions", "plots", "results")
 
 __all__ = [
+    "BayesianMRF",
     "Beta",
+    "Cauchy",
     "Gamma",
     "Graph",
     "GroupedMRF",
     "MaximumLikelihoodMRF",
+    "Normal",
     "datasets",
     "graphs",
     "load",

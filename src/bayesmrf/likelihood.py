@@ -111,10 +111,28 @@ class Likelihood:
 
 def engines_that_answer(needs: Iterable[str]) -> list[str]:
     """Names of the engines that answer all of ``needs``."""
+    from .inference.bethe import Bethe
     from .inference.chains import Brief, Persistent
     from .inference.elimination import Elimination
     from .inference.enumeration import Enumeration
+    from .inference.mean_field import MeanField
+    from .inference.pseudo_likelihood import PseudoLikelihood
+    from .inference.tree import Tree
+    from .samplers.cftp import CouplingFromThePast
     from .samplers.gibbs import Gibbs
+    from .samplers.swendsen_wang import SwendsenWang
 
-    engines: list[Any] = [Enumeration, Elimination, Persistent, Brief, Gibbs]
+    engines: list[Any] = [
+        Enumeration,
+        Elimination,
+        MeanField,
+        Tree,
+        Bethe,
+        PseudoLikelihood,
+        Persistent,
+        Brief,
+        Gibbs,
+        SwendsenWang,
+        CouplingFromThePast,
+    ]
     return [e.name for e in engines if set(needs) <= set(e.answers)]

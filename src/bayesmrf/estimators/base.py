@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any
 
 import numpy as np
@@ -98,3 +99,10 @@ def _graph(graph: Any, states: States, progress: bool) -> Graph:
     raise OptionError(
         f"graph: {graph!r} came; give pairs of nodes, a networkx graph, 'complete', or 'learn:K' for K edges"
     )
+
+
+def data_hash(graph: Graph, s_bar: np.ndarray, n: float) -> str:
+    """Checksum of what the likelihood knows of the data: the edges and the summed statistics, which are counts."""
+    digest = hashlib.sha256(np.ascontiguousarray(graph.edges).tobytes())
+    digest.update(np.rint(n * np.append(s_bar, 1.0)).astype(np.int64).tobytes())
+    return digest.hexdigest()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import Any
 
 import numpy as np
@@ -24,7 +23,7 @@ from ..posterior.grouped_stripped_beta import GroupedStrippedBeta
 from ..posterior.grouped_tree import GroupedTree
 from ..priors import Beta, DirichletProcess, Gamma
 from ..samplers.gibbs import Gibbs
-from .base import PairwiseMRF
+from .base import PairwiseMRF, data_hash
 
 METHODS = ("tree", "exact", "auxiliary-variable", "stripped-beta")
 _RECORDED = ["method", "alpha", "base", "fields", "inner", "n_sweeps", "n_proposals", "n_walk", "sigma_q", "restart"]
@@ -270,14 +269,11 @@ class GroupedMRF(PairwiseMRF):
 
     def _fingerprint(self, s_bar: np.ndarray, n: float) -> dict[str, Any]:
         """Plain values that name the data and the options the draws depend on."""
-        digest = hashlib.sha256()
-        for part in (self.graph_.edges, s_bar, np.array([n])):
-            digest.update(np.ascontiguousarray(part).tobytes())
         options = {k: v for k, v in self.get_params(deep=False).items() if k in _RECORDED}
         alpha, base = options["alpha"], options["base"]
         options["alpha"] = [alpha.shape, alpha.rate] if isinstance(alpha, Gamma) else np.asarray(alpha).tolist()
         options["base"] = [base.a, base.b] if isinstance(base, Beta) else list(base)
-        return {"model": "agreement", "data_hash": digest.hexdigest(), **options}
+        return {"model": "agreement", "data_hash": data_hash(self.graph_, s_bar, n), **options}
 
 
 def _engine_name(kernel: Any) -> str:

@@ -102,7 +102,7 @@ class Elimination:
             raise TooWideError(
                 f"graph: exact elimination over {model.graph.n_nodes} nodes has width {least}{width} and would need "
                 f"{least}{n_bytes / 2**30:.3g} GiB, more than max_bytes = {self.max_bytes / 2**30:.3g} GiB; "
-                "use persistent chains, or raise max_bytes"
+                "use a method without exact inference (stripped-beta, chains), a sparser graph, or raise max_bytes"
             )
         adjacency = model.graph.adjacency
         bags, bag_edges, tables, child_starts, children, subset = _layout(

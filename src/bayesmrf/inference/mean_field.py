@@ -36,7 +36,7 @@ class MeanField(Iterative):
         Largest change of a mean within one sweep at which the ascent has converged.
     """
 
-    name = "mean_field"
+    name = "mean-field"
     kind = Kind.LOWER
 
     def prepare(self, model: Model) -> None:

@@ -53,7 +53,7 @@ class AuxiliaryVariable:
     start: np.ndarray
     step_size: float = 0.1
 
-    name = "auxiliary_variable"
+    name = "auxiliary-variable"
     dims = {"theta": ("feature",), "acceptance": ()}  # noqa: RUF012
 
     def __post_init__(self) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import log
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import expit
@@ -36,7 +36,7 @@ class AuxiliaryState(NamedTuple):
     values: np.ndarray
     alpha: float
     fields: np.ndarray
-    z: np.ndarray
+    z: np.ndarray | None  # None where Z is drawn anew for each edge
     tied: PCDState | None
 
 
@@ -65,11 +65,13 @@ class GroupedAuxiliaryVariable:
     conditional prior, M times an edge; values by S steps of a N(phi, sigma_q^2 I) walk on the agreements (node fields
     walk along, on their own scale).
 
-    As published (``restart=True``) the walk starts at the tied estimate of persistent contrastive divergence, keeps
-    one of its S states at random, and that estimate is also the reference of its auxiliary variable Y: the kernel
-    leaves the posterior invariant only approximately. With ``restart=False`` the walk continues from the current
-    values with the reference theta~ = MLE and the last state is kept; with an exact sampler for the particles the
-    whole chain is then exact.
+    As published (``restart=True``) the particles Z are drawn anew at the current theta for each edge; the walk starts
+    at the tied estimate of persistent contrastive divergence, which is also the reference of its auxiliary variable
+    Y, and one of its S states is kept at random. That leaves the posterior invariant only approximately. With
+    ``restart=False`` Z stays in the state, the walk continues from the current values and from Z with the reference
+    theta~ = MLE, and its last state is kept: with an exact sampler for the particles the whole chain is then exact.
+    It pays for that where the data are many: few proposals are accepted against a Z that happens to favour the
+    current theta.
 
     Parameters
     ----------
@@ -114,15 +116,17 @@ class GroupedAuxiliaryVariable:
         return self.likelihood.model  # type: ignore[return-value]
 
     def init(self, rng: np.random.Generator) -> AuxiliaryState:
-        """Start from k-means on the maximum likelihood estimate; Z from its target P(. | theta~)."""
+        """Start from k-means on the maximum likelihood estimate, with Z as if that start had been proposed."""
         r = self._model.n_edges
         g = initial_grouping(expit(self.mle[:r]), self.prior, rng)
-        tied = None
+        fields = self.mle[r:].copy()
         if self.restart:
             start = self.persistent.start(rng)._replace(theta=self.mle)
             tied = self.persistent.fit(start, self.n_pcd_start, g.groups)
-        z = self.likelihood.auxiliary(self.mle, rng)
-        return AuxiliaryState(g.groups, g.values, g.alpha, self.mle[r:].copy(), z, tied)
+            return AuxiliaryState(g.groups, g.values, g.alpha, fields, None, tied)
+        # Z of the reference would hold the chain at a distant start, which no one edge can leave.
+        z = self.likelihood.auxiliary(np.concatenate([g.values[g.groups], fields]), rng)
+        return AuxiliaryState(g.groups, g.values, g.alpha, fields, z, None)
 
     def step(self, rng: np.random.Generator, state: AuxiliaryState) -> tuple[AuxiliaryState, AuxiliaryInfo]:
         """Reassign every edge M times by proposal, then draw the values, then alpha."""
@@ -135,27 +139,27 @@ class GroupedAuxiliaryVariable:
             reference = tied.theta
             sizes, totals = group_totals(groups, reference[:r], k)
             start = np.concatenate([totals / sizes, reference[r:]])
-        # Z has played its part in the ratio for groups; a fresh Y from its target P(. | reference) is a Gibbs step.
-        walk, y, walked = self._walk(rng, start, groups, k, reference, self.likelihood.auxiliary(reference, rng))
-        if tied is None:
-            z = y
+            z = self.likelihood.auxiliary(reference, rng)
+        walk, z, walked = self._walk(rng, start, groups, k, reference, z)
         values, fields = walk[:k], walk[k:]
         alpha = draw_alpha(rng, state.alpha, self.prior, k, r)
         info = AuxiliaryInfo(np.concatenate([values[groups], fields]), groups, k, alpha, accepted, walked)
-        return AuxiliaryState(groups, values, alpha, fields, z, tied), info
+        return AuxiliaryState(groups, values, alpha, fields, None if self.restart else z, tied), info
 
     def _log_ratio(self, theta, theta_new, reference, z, z_new) -> float:
         """Log of the ratio of section 3.1.1, from summed statistics."""
         data = self.likelihood.n_samples * self.likelihood.s_bar
         return float((theta_new - theta) @ data + (reference - theta_new) @ z_new - (reference - theta) @ z)
 
-    def _reassign(self, rng: np.random.Generator, state: AuxiliaryState) -> tuple[Grouping, np.ndarray, float]:
+    def _reassign(self, rng: np.random.Generator, state: AuxiliaryState) -> tuple[Grouping, Any, float]:
         groups, values, z = state.groups.copy(), state.values.copy(), state.z
         r, base = len(groups), self.prior.base
         sizes, _ = group_totals(groups, np.zeros(r), len(values))
         k, accepted = len(values), 0
         theta = np.concatenate([values[groups], state.fields])
         for i in range(r):
+            if self.restart:
+                z = self.likelihood.auxiliary(theta, rng)
             for _ in range(self.n_proposals):
                 # Conditional prior: edge i joins the group of another edge chosen at random, or opens a new one.
                 other = int(rng.random() * (r - 1 + state.alpha))

@@ -1,0 +1,145 @@
+"""BayesianMRF: every legal kernel and engine, summaries, the pseudo-posterior and its correction, bad input."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from bayesmrf import datasets, graphs
+from bayesmrf.errors import OptionError
+from bayesmrf.estimators import BayesianMRF
+from bayesmrf.inference.elimination import Elimination
+from bayesmrf.likelihood import Likelihood
+from bayesmrf.models.boltzmann import Boltzmann
+from bayesmrf.posterior.pseudo_posterior import correction, posterior_mode
+from bayesmrf.priors import Cauchy, Normal
+
+QUICK = {"n_draws": 12, "n_warmup": 2, "n_chains": 2, "progress": False, "random_state": 0}
+BY_MOMENTS = ["exact", "enumeration", "mean-field", "tree", "bethe", "pseudo-likelihood", "brief", "persistent"]
+BY_SAMPLES = ["exact", "enumeration", "gibbs", "swendsen-wang", "cftp"]
+LEGAL = (
+    [("metropolis", e) for e in BY_MOMENTS]
+    + [("langevin", e) for e in BY_MOMENTS]
+    + [(k, e) for k in ("exchange", "auxiliary-variable") for e in BY_SAMPLES]
+    + [("pseudo-posterior", "exact")]
+)
+ILLEGAL = [("metropolis", "gibbs"), ("langevin", "cftp"), ("exchange", "bethe"), ("auxiliary-variable", "brief")]
+
+
+@pytest.fixture
+def data(rng):
+    X = rng.integers(0, 2, size=(40, 4))
+    X[:20, 1] = X[:20, 0]
+    return X
+
+
+@pytest.mark.parametrize(("kernel", "engine"), LEGAL)
+@pytest.mark.parametrize("model", ["boltzmann", "ising", "agreement"])
+def test_every_legal_pair_runs_and_says_what_it_is(kernel, engine, model, data):
+    est = BayesianMRF(model=model, kernel=kernel, engine=engine, **QUICK).fit(data)
+    theta = est.posterior_["posterior"]["theta"]
+    assert theta.sizes == {"chain": 2, "draw": 12, "feature": 10}
+    assert np.isfinite(theta.values).all()
+    exact = (kernel, engine) in {("metropolis", "exact"), ("metropolis", "enumeration")} or (
+        kernel in ("exchange", "auxiliary-variable") and engine in ("exact", "enumeration", "cftp")
+    )
+    assert (est.posterior_.attrs["kind"] == "exact") == exact
+
+
+@pytest.mark.parametrize(("kernel", "engine"), ILLEGAL)
+def test_illegal_pairs(kernel, engine, data):
+    with pytest.raises(OptionError, match=f"'{kernel}' needs .* does not answer; engines that do: enumeration"):
+        BayesianMRF(kernel=kernel, engine=engine, **QUICK).fit(data)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"kernel": "magic"}, "kernel: 'magic' came, one of 'metropolis'"),
+        ({"engine": "magic"}, "engine: 'magic' came, one of 'exact'"),
+        ({"model": "magic"}, "model: 'magic' came, one of 'boltzmann'"),
+        ({"prior_scale": 0}, "prior_scale: 0 came"),
+        ({"bias_scale": -1.0}, "bias_scale: -1.0 came"),
+    ],
+)
+def test_bad_options(options, message, data):
+    with pytest.raises(OptionError, match=message):
+        BayesianMRF(**QUICK | options).fit(data)
+
+
+def test_exact_kernels_agree_on_real_data():
+    """Means of two exact samplers differ by no more than their Monte Carlo errors allow, judged by their chains."""
+    table = datasets.coronary()
+    X, counts = table.iloc[:, :6], table["count"]
+    common = {"n_chains": 8, "n_warmup": 300, "progress": False}
+    walk = BayesianMRF(kernel="metropolis", n_draws=1500, **common).fit(X, sample_weight=counts)
+    options = {"kernel": "langevin", "adjusted": True, "precondition": True, "epsilon": 0.5}
+    langevin = BayesianMRF(n_draws=3000, **common, **options).fit(X, sample_weight=counts)
+    a, b = (e.posterior_["posterior"]["theta"].mean("draw").values for e in (walk, langevin))
+    t = (a.mean(axis=0) - b.mean(axis=0)) / np.sqrt((a.var(axis=0, ddof=1) + b.var(axis=0, ddof=1)) / 8)
+    assert np.abs(t).max() < stats.t.isf(1e-6 / 42, 7)
+    # control: a tighter prior is another posterior
+    tight = BayesianMRF(n_draws=3000, prior_scale=0.1, **common, **options).fit(X, sample_weight=counts)
+    c = tight.posterior_["posterior"]["theta"].mean("draw").values
+    t = (a.mean(axis=0) - c.mean(axis=0)) / np.sqrt((a.var(axis=0, ddof=1) + c.var(axis=0, ddof=1)) / 8)
+    assert np.abs(t).max() > stats.t.isf(1e-6 / 42, 7)
+
+
+def test_pseudo_posterior_is_too_narrow_and_the_correction_mends_it():
+    table = datasets.coronary()
+    X, counts = table.iloc[:, :6], table["count"]
+    model = Boltzmann(graphs.complete(6))
+    s_bar = model.statistics(X.to_numpy(), counts.to_numpy())
+    prior = Normal(1.0)
+    exact = posterior_mode(Likelihood(model, s_bar, float(counts.sum()), Elimination()), prior, np.zeros(21))
+    sd = np.sqrt(np.diag(np.linalg.inv(exact.curvature)))
+    spread = {}
+    for corrected in (False, True):
+        est = BayesianMRF(kernel="pseudo-posterior", corrected=corrected, n_draws=1500, n_chains=4, progress=False)
+        theta = est.fit(X, sample_weight=counts).posterior_["posterior"]["theta"].values.reshape(-1, 21)
+        spread[corrected] = np.median(theta.std(axis=0) / sd)
+    assert spread[False] < 0.8
+    assert 0.9 < spread[True] < 1.1
+
+
+def test_correction_carries_one_covariance_to_the_other(rng):
+    a, b = (m @ m.T + np.eye(4) for m in rng.normal(size=(2, 4, 4)))
+    w = correction(*(type("M", (), {"curvature": c, "theta": np.zeros(4)})() for c in (a, b)))
+    np.testing.assert_allclose(w @ np.linalg.inv(b) @ w.T, np.linalg.inv(a), atol=1e-10)
+
+
+def test_summaries(data):
+    est = BayesianMRF(graph=[(0, 1), (1, 2)], **QUICK).fit(data)
+    interval = est.interval_(0.8)
+    assert list(interval.index) == ["0-1", "1-2", "0", "1", "2", "3"]
+    assert (interval["lower"] < interval["upper"]).all()
+    theta = est.posterior_["posterior"]["theta"].values
+    strength = est.strength()
+    np.testing.assert_allclose(strength.sel(node="1"), np.abs(theta[:, :, :2]).sum(axis=2))
+    np.testing.assert_allclose(strength.sel(node="3"), 0)
+    by_graph = est.statistic(lambda g: abs(g.edges["0", "1"]["weight"]) + g.nodes["2"]["bias"], of="graph")
+    np.testing.assert_allclose(by_graph, np.abs(theta[:, :, 0]) + theta[:, :, 4])
+    assert est.statistic(lambda t: t[:3], name="first").dims == ("chain", "draw", "first_dim_0")
+    with pytest.raises(OptionError, match="of: 'edges' came"):
+        est.statistic(len, of="edges")
+    with pytest.raises(OptionError, match="probability: 2 came"):
+        est.interval_(2)
+
+
+def test_correlation_against_the_formula(data):
+    """On two nodes the correlation is that of a 2 x 2 table."""
+    est = BayesianMRF(**QUICK).fit(data[:, :2])
+    theta = est.posterior_["posterior"]["theta"].values[1, 7]
+    p = np.exp([0, theta[2], theta[1], theta.sum()])  # states 00, 01, 10, 11
+    p /= p.sum()
+    one, two = p[2] + p[3], p[1] + p[3]
+    expected = (p[3] - one * two) / np.sqrt(one * (1 - one) * two * (1 - two))
+    assert est.correlation().values[1, 7, 0] == pytest.approx(expected)
+
+
+def test_prior_of_any_form_and_counts(rng):
+    X, counts = rng.integers(0, 2, size=(10, 3)), rng.integers(1, 4, size=10)
+    options = QUICK | {"prior": Cauchy(0.3)}
+    a = BayesianMRF(**options).fit(X, sample_weight=counts)
+    b = BayesianMRF(**options).fit(np.repeat(X, counts, axis=0))
+    np.testing.assert_allclose(a.theta_, b.theta_)
+    assert (BayesianMRF(**QUICK).fit(X, sample_weight=counts).theta_ != a.theta_).any()
