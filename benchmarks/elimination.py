@@ -117,7 +117,7 @@ def compare(name: str, graph: Graph, n_turns: int, rng: np.random.Generator) -> 
         spent = [found[f"{version}/{q}"].cpu for q in QUESTIONS]
         best = [found[f"bayesmrf/{q}"].cpu for q in QUESTIONS]
         off = [np.abs(np.subtract(a, b)).max() for a, b in zip(checks[version], checks["bayesmrf"], strict=True)]
-        ratios = " / ".join(f"{t / b:.3g}" for t, b in zip(spent, best, strict=True))
+        ratios = " / ".join(f"{t / b:,.0f}" if t > 10 * b else f"{t / b:.2g}" for t, b in zip(spent, best, strict=True))
         rows.append((version, *map(duration, spent), ratios, f"{max(off):.0e}"))
     print(f"\n{table(*rows)}")
     print(f"The order was found once, in {duration(order.cpu)}.", *left_out)

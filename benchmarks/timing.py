@@ -62,7 +62,7 @@ def duration(s: float) -> str:
     return f"{s / size:.3g} {unit}"
 
 
-_UNITS = [("h", 3600, 7200), ("min", 60, 200), ("s", 1, 1), ("ms", 1e-3, 1e-3)]
+_UNITS = [("h", 3600, 7200), ("min", 60, 200), ("s", 1, 0.9995), ("ms", 1e-3, 0.9995e-3)]
 
 
 def table(*rows: tuple[str, ...]) -> str:
