@@ -115,7 +115,7 @@ def point_partition(draws: Any) -> np.ndarray:
     labels = np.asarray(draws)
     labels = labels.reshape(-1, labels.shape[-1]) if labels.ndim else labels
     n_items = labels.shape[-1] if labels.ndim else 0
-    labels = canonical(_thin(labels, max(100, min(5000, 2**22 // max(1, n_items)))))
+    labels = canonical(_thin(labels, max(100, min(5000, 2**20 // max(1, n_items)))))
     capacity = min(n_items, 2 * (int(labels.max()) + 1) + 8)
     labels = _thin(labels, max(1, 2**26 // int((labels.max(axis=1) + 1).mean() * capacity)))
     times = Counter(row.tobytes() for row in labels)

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from joblib import Parallel, cpu_count, delayed
 from joblib.parallel import get_active_backend
+from threadpoolctl import threadpool_limits
 
 from .base import Kernel
 from .checkpoint import CHECKPOINT, ChainStore, Position, is_ours, open_checkpoint, read_record, what
@@ -208,7 +209,9 @@ def sample(
     earlier = max((store.record["run_time"] for store in stores if store), default=0.0)
     began = time.time() - earlier
     todo = [chain for chain in range(board.n_chains) if starts[chain].steps < plan.n_steps]
-    with _interruptible(board), chain_bars(board, todo, plan.n_warmup, plan.n_steps, plan.thin, progress):
+    # Chains are the one level of parallelism: BLAS threads beside them only get in their way.
+    one_thread = threadpool_limits(1, user_api="blas")
+    with one_thread, _interruptible(board), chain_bars(board, todo, plan.n_warmup, plan.n_steps, plan.thin, progress):
         outcomes = Parallel(n_jobs=_n_jobs(n_jobs, board.n_chains), prefer="threads", batch_size=1)(
             delayed(_run_chain)(kernel, chain, starts[chain], board, stores[chain], began) for chain in todo
         )

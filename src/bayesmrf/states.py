@@ -117,6 +117,12 @@ def _to_binary(values: np.ndarray, labels: tuple[str, ...]) -> tuple[np.ndarray,
         kinds = {type(v) for v in values.ravel()}
         if kinds <= {bool, np.bool_}:
             return values.astype(np.int8), "bool"
+    if np.issubdtype(values.dtype, np.integer):  # in place: a large table is never copied to floats
+        low, high = values.min(), values.max()
+        if low >= 0 and high <= 1:
+            return values.astype(np.int8), "01"
+        if low >= -1 and high <= 1 and not (values == 0).any():
+            return (values == 1).astype(np.int8), "pm1"
     try:
         number = values.astype(np.float64)
     except (TypeError, ValueError):

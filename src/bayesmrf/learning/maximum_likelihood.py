@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import minimize
+from threadpoolctl import threadpool_limits
 
 from ..base import LOG_Z, MOMENTS, Engine
 from ..errors import BoundaryWarning
@@ -39,6 +40,7 @@ def bound(n_samples: float) -> float:
     return float(np.log(max(2 * n_samples - 1, 3.0)))
 
 
+@threadpool_limits.wrap(limits=1, user_api="blas")  # matrices are small: threads cost more than they give
 def maximum_likelihood(
     model: Agreement,
     s_bar: np.ndarray,
@@ -89,7 +91,7 @@ def maximum_likelihood(
             f"the maximum likelihood estimate of {at_bound.size} edge(s) lies at or near infinity and was bounded "
             f"at an agreement of {1 / (1 + np.exp(-limit)):.6g} (or one minus it): {some}",
             BoundaryWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
     return Estimate(theta, method, at_bound)
 

@@ -89,9 +89,9 @@ class PersistentMLE:
             if newton:
                 t = summed_statistics(self.model.graph.edges, groups, k, n_fields > 0, state.chains.states)
                 t = t.reshape(len(psi), -1)[:, : self.n_chains]
-                mean = t.mean(axis=1)
-                covariance = np.cov(t, bias=True).reshape(len(psi), len(psi))
-                fisher, weight = 0.9 * fisher + 0.1 * covariance, 0.9 * weight + 0.1
+                mean = t.mean(axis=1, dtype=np.float64)
+                t = t - mean[:, None].astype(np.float32)
+                fisher, weight = 0.9 * fisher + 0.1 * (t @ t.T) / self.n_chains, 0.9 * weight + 0.1
                 scale = fisher / weight
                 scale[np.diag_indices_from(scale)] += 1e-3 * (1e-3 + np.diag(scale))
                 step = np.linalg.solve(scale, target - mean) / (1 + late)

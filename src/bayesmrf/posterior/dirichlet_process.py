@@ -45,7 +45,7 @@ def initial_grouping(agreement: np.ndarray, prior: DirichletProcess, rng: np.ran
         return Grouping(np.zeros(0, np.int32), np.zeros(0), alpha)
     distinct = len(np.unique(agreement))
     k = min(max(1, int(alpha * np.log(len(agreement)))), distinct)
-    fit = KMeans(k, n_init=4, random_state=int(rng.integers(2**31))).fit(agreement[:, None])
+    fit = KMeans(k, n_init=1, random_state=int(rng.integers(2**31))).fit(agreement[:, None])
     centres = np.clip(fit.cluster_centers_[:, 0], 1e-6, 1 - 1e-6)  # an edge that always agrees has its centre at 1
     return compact(Grouping(fit.labels_.astype(np.int32), np.log(centres) - np.log1p(-centres), alpha))
 

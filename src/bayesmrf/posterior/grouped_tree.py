@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -60,6 +61,11 @@ class GroupedTree:
         if self.n_samples <= 0:
             raise OptionError(f"n_samples: {self.n_samples} came, a number > 0 is wanted")
 
+    @cached_property
+    def _order(self) -> np.ndarray:
+        """Edges by S, so that equal ones share a row of likelihoods."""
+        return np.argsort(self.successes, kind="stable")
+
     def init(self, rng: np.random.Generator) -> Grouping:
         """Start from k-means on S / n."""
         return initial_grouping(self.successes / self.n_samples, self.prior, rng)
@@ -70,7 +76,7 @@ class GroupedTree:
             rng,
             state.groups.copy(),
             state.values,
-            np.argsort(self.successes, kind="stable"),
+            self._order,
             self.successes,
             self.n_samples,
             state.alpha,
