@@ -28,7 +28,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             known_names = ", ".join(map(str, known))
             print(f"{name}: {wrong[0]} came; {args.experiment} has {known_names}", file=sys.stderr)
             return 2
-    replicates = args.replicates or plan.replicates
+    replicates = plan.replicates if args.replicates is None else args.replicates
     cells = [Cell(r, p, m) for r in range(replicates) for p in points for m in methods]
     name = args.experiment + "-quick" * args.quick
     try:
@@ -67,7 +67,7 @@ def _parser() -> argparse.ArgumentParser:
         prog="python -m papers.liu_page_2013", description="Reproduce Liu and Page (2013)."
     )
     parser.add_argument("experiment", choices=list(FULL))
-    parser.add_argument("--replicates", type=_positive, help="replicates, as many as in the paper by default")
+    parser.add_argument("--replicates", type=int, help="by default as many as in the paper; 0 shows what is there")
     parser.add_argument("--quick", action="store_true", help="smaller models and fewer points, about a minute")
     parser.add_argument("--out", type=Path, default=Path("runs/liu_page_2013"), help="folder (default %(default)s); "
                         "a run goes on from the rows it finds there")  # fmt: skip
