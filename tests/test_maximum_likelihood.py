@@ -129,11 +129,11 @@ def test_edges_that_always_or_never_agree_are_bounded_and_named(engine, rng):
 
 
 def test_persistent_continues_where_it_left(rng):
-    """`fit` in two halves from one state goes on: the estimate of the second half starts near the optimum."""
+    """One more iteration from a fitted state stays near the optimum; from a cold start it moves by 0.5 at most."""
     model = Agreement(graphs.grid(3, 3))
-    s_bar = data(model, rng.uniform(-1, 1, size=12), 1000, rng)
+    s_bar = data(model, rng.choice([-1.5, 1.5], size=12), 1000, rng)
     estimator = PersistentMLE(model, s_bar, bound(1000))
     exact = maximum_likelihood(model, s_bar, 1000, ENGINE, rng).theta
-    warm = estimator.fit(estimator.fit(estimator.start(rng), 300), 20).theta
-    cold = estimator.fit(estimator.start(rng), 2).theta
+    warm = estimator.fit(estimator.fit(estimator.start(rng), 300), 1).theta
+    cold = estimator.fit(estimator.start(rng), 1).theta
     assert np.abs(warm - exact).max() < 0.5 * np.abs(cold - exact).max()

@@ -36,10 +36,6 @@ class BayesMRFWarning(UserWarning):
     """Base class of all warnings."""
 
 
-class ApproximatePosteriorWarning(BayesMRFWarning):
-    """The chain's stationary law is not the posterior; the message says how it differs."""
-
-
 class BoundaryWarning(BayesMRFWarning):
     """A maximum likelihood estimate lies at infinity and was bounded."""
 

@@ -74,7 +74,7 @@ def maximum_likelihood(
     r = model.n_edges
     limit = bound(n_samples)
     if model.graph.is_forest and not model.fields:
-        agree = s_bar if groups is None else _group_mean(s_bar, groups)
+        agree = s_bar if groups is None else np.clip(_group_mean(s_bar, groups), 0, 1)
         with np.errstate(divide="ignore"):
             theta = np.clip(np.log(agree) - np.log1p(-agree), -limit, limit)
         method = "closed form"

@@ -49,10 +49,14 @@ def edge_statistics(
     graph: Graph, states: np.ndarray, weights: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Share of (weighted) ``states`` in which the ends of each edge agree, and in which each node is 1."""
-    w = np.full(len(states), 1 / len(states)) if weights is None else np.asarray(weights) / np.sum(weights)
+    # Sums of counts are exact in floating point; one division at the end cannot leave [0, 1].
+    w = np.ones(len(states)) if weights is None else np.asarray(weights, dtype=np.float64)
+    total = w.sum()
     columns = np.ascontiguousarray(states.T)
     u, v = graph.edges.T
     # One block of edges at a time: memory stays O(edges + states).
     block = max(1, 2**24 // max(1, len(states)))
-    agree = [(columns[u[i : i + block]] == columns[v[i : i + block]]) @ w for i in range(0, graph.n_edges, block)]
-    return (np.concatenate(agree) if agree else np.zeros(0)), columns @ w
+    agree = [
+        (columns[u[i : i + block]] == columns[v[i : i + block]]) @ w / total for i in range(0, graph.n_edges, block)
+    ]
+    return (np.concatenate(agree) if agree else np.zeros(0)), columns @ w / total

@@ -102,7 +102,7 @@ class GroupedAuxiliaryVariable:
     n_walk: int = 100
     restart: bool = True
     n_pcd: int = 20
-    n_pcd_start: int = 200
+    n_pcd_start: int = 300
 
     name = "grouped_auxiliary_variable"
     needs = frozenset({SAMPLE})
@@ -121,8 +121,7 @@ class GroupedAuxiliaryVariable:
         g = initial_grouping(expit(self.mle[:r]), self.prior, rng)
         fields = self.mle[r:].copy()
         if self.restart:
-            start = self.persistent.start(rng)._replace(theta=self.mle)
-            tied = self.persistent.fit(start, self.n_pcd_start, g.groups)
+            tied = self.persistent.fit(self.persistent.start(rng), self.n_pcd_start, g.groups)
             return AuxiliaryState(g.groups, g.values, g.alpha, fields, None, tied)
         # Z of the reference would hold the chain at a distant start, which no one edge can leave.
         z = self.likelihood.auxiliary(np.concatenate([g.values[g.groups], fields]), rng)

@@ -67,7 +67,7 @@ class GroupedStrippedBeta:
     n_samples: float
     prior: DirichletProcess
     n_pcd: int = 20
-    n_pcd_start: int = 200
+    n_pcd_start: int = 300
 
     name = "grouped_stripped_beta"
     dims = GROUPED_DIMS
@@ -89,8 +89,9 @@ class GroupedStrippedBeta:
         grouping = initial_grouping(agreement, self.prior, rng)
         if self._closed_form:
             return StrippedBetaState(*grouping, None)
-        tied = self.persistent.start(rng)._replace(theta=self.mle)
-        return StrippedBetaState(*grouping, self.persistent.fit(tied, self.n_pcd_start, grouping.groups))
+        # Chains begin at random states, which are of the law at theta = 0: a start anywhere else would mislead them.
+        tied = self.persistent.fit(self.persistent.start(rng), self.n_pcd_start, grouping.groups)
+        return StrippedBetaState(*grouping, tied)
 
     def step(self, rng: np.random.Generator, state: StrippedBetaState) -> tuple[StrippedBetaState, GroupedInfo]:
         """Reassign all edges, fit the tied model, redraw all values, then alpha (Algorithm 2)."""
