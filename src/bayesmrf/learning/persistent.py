@@ -89,11 +89,13 @@ class PersistentMLE:
             if newton:
                 t = summed_statistics(self.model.graph.edges, groups, k, n_fields > 0, state.chains.states)
                 t = t.reshape(len(psi), -1)[:, : self.n_chains]
-                mean = t.mean(axis=1, dtype=np.float64)
-                t = t - mean[:, None].astype(np.float32)
+                # Plain operations: on small models their calls are most of the time.
+                mean = t.sum(axis=1) / self.n_chains
+                t = t - mean[:, None]
                 fisher, weight = 0.9 * fisher + 0.1 * (t @ t.T) / self.n_chains, 0.9 * weight + 0.1
                 scale = fisher / weight
-                scale[np.diag_indices_from(scale)] += 1e-3 * (1e-3 + np.diag(scale))
+                diagonal = scale.ravel()[:: len(psi) + 1]  # a view
+                diagonal += 1e-3 * (1e-3 + diagonal)
                 step = np.linalg.solve(scale, target - mean) / (1 + late)
             else:
                 agree, ones = gibbs.counts(form, state.chains, self.n_chains)
@@ -103,8 +105,8 @@ class PersistentMLE:
                 variance = np.concatenate([moments[:r] * (1 - moments[:r]), 1 - moments[r:] ** 2])
                 fisher, weight = 0.9 * fisher + 0.1 * tie(variance), 0.9 * weight + 0.1
                 step = 0.5 * (target - mean) / (fisher / weight + 1e-3) / (1 + late) ** (2 / 3)
-            psi = psi + np.clip(step, -_MAX_STEP, _MAX_STEP)
-            psi[:k] = np.clip(psi[:k], -self.bound, self.bound)
+            psi = psi + np.minimum(np.maximum(step, -_MAX_STEP), _MAX_STEP)
+            psi[:k] = np.minimum(np.maximum(psi[:k], -self.bound), self.bound)
             if j >= burn or n_steps == 1:
                 average += psi
         return PCDState(untie(average / max(1, n_steps - burn)), state.chains)
