@@ -137,8 +137,8 @@ def test_tree_partitions(method, rng):
 def test_tree_partitions_wrong_concentration_is_caught(method, rng):
     n = N_SAMPLES[method]
     s_bar = tied_data(Agreement(TREE), n, rng)
-    p, means = tree_posterior(np.rint(n * s_bar), n, 0.5)
-    kernel = tree_kernel(method, s_bar, n, DirichletProcess(2.5), means)
+    p, means = tree_posterior(np.rint(n * s_bar), n, 0.2)
+    kernel = tree_kernel(method, s_bar, n, DirichletProcess(8.0), means)
     assert worst(kernel, p, means, rng, **LENGTH.get(method, {})) > LIMIT
 
 

@@ -43,6 +43,7 @@ def initial_grouping(agreement: np.ndarray, prior: DirichletProcess, rng: np.ran
     alpha = prior.alpha_start
     if not len(agreement):
         return Grouping(np.zeros(0, np.int32), np.zeros(0), alpha)
+    agreement = np.round(agreement, 9)  # equal but for rounding is equal
     distinct = len(np.unique(agreement))
     k = min(max(1, int(alpha * np.log(len(agreement)))), distinct)
     fit = KMeans(k, n_init=1, random_state=int(rng.integers(2**31))).fit(agreement[:, None])
