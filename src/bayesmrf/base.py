@@ -69,6 +69,8 @@ class Model(Protocol):
     @property
     def graph(self) -> Graph: ...  # noqa: D102
     @property
+    def n_states(self) -> int: ...  # noqa: D102
+    @property
     def n_features(self) -> int: ...  # noqa: D102
     @property
     def feature_names(self) -> list[str]: ...  # noqa: D102

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -60,3 +61,78 @@ def edge_statistics(
         (columns[u[i : i + block]] == columns[v[i : i + block]]) @ w / total for i in range(0, graph.n_edges, block)
     ]
     return (np.concatenate(agree) if agree else np.zeros(0)), columns @ w / total
+
+
+class Form(NamedTuple):
+    """Features as polynomials in x: a + b x_u x_v + c (x_u + x_v) for an edge, p + q x_u for a node."""
+
+    a: float
+    b: float
+    c: float
+    p: float
+    q: float
+
+
+@dataclass(frozen=True, eq=False)
+class PairwiseModel:
+    """What binary models with a parameter for each edge[, and one for each node] share.
+
+    Their features differ in the `Form` alone; the larger value of each is 1. theta has edges first, then nodes.
+
+    Parameters
+    ----------
+    graph : Graph
+    fields : bool
+        Whether nodes have a parameter of their own.
+    """
+
+    graph: Graph
+    fields: bool = True
+
+    form: ClassVar[Form]
+    n_states: ClassVar[int] = 2
+
+    @property
+    def n_edges(self) -> int:
+        """Number of edge features, which come first in theta."""
+        return self.graph.n_edges
+
+    @property
+    def n_features(self) -> int:
+        """Length of theta."""
+        return self.graph.n_edges + (self.graph.n_nodes if self.fields else 0)
+
+    @property
+    def feature_names(self) -> list[str]:
+        """``u-v`` for an edge, ``u`` for a node."""
+        return self.graph.edge_names + (list(self.graph.names) if self.fields else [])
+
+    @property
+    def feature_low(self) -> np.ndarray:
+        """Smaller of the two values of each feature; the larger is 1."""
+        f = self.form
+        return np.repeat([f.a - f.b, f.p - f.q], [self.n_edges, self.n_features - self.n_edges])
+
+    def statistics(self, states: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
+        """Mean statistics of ``states`` (n_samples, n_nodes) in {0, 1}, rows weighted by ``weights``."""
+        agree, ones = edge_statistics(self.graph, states, weights)
+        return self.moments(2 * agree - 1, 2 * ones - 1)
+
+    def pairwise(self, theta: np.ndarray) -> Pairwise:
+        """Compiled form: log potential theta . s(x) as a polynomial in x."""
+        f, edge, node = self.form, theta[: self.n_edges], theta[self.n_edges :]
+        n = self.graph.n_nodes
+        field = f.q * node if self.fields else np.zeros(n)
+        if f.c:
+            u, v = self.graph.edges.T
+            field = field + np.bincount(u, f.c * edge, minlength=n) + np.bincount(v, f.c * edge, minlength=n)
+        return pairwise(self.graph, f.b * edge, field, f.a * edge.sum() + f.p * node.sum())
+
+    def moments(self, pair: np.ndarray, node: np.ndarray) -> np.ndarray:
+        """Moments of the statistics from E[x_u x_v] and E[x_u]."""
+        f = self.form
+        edge = f.a + f.b * pair
+        if f.c:
+            u, v = self.graph.edges.T
+            edge += f.c * (node[u] + node[v])
+        return np.concatenate([edge, f.p + f.q * node]) if self.fields else edge
