@@ -90,6 +90,84 @@ def test_tables_that_cannot_be_used(X, message):
         check_states(X)
 
 
+GONE = np.array([[True, False, False], [False, False, True], [False, False, False], [False, True, False]])
+WITH_GAPS = np.where(GONE, -1, TABLE)
+
+
+@pytest.mark.parametrize(
+    ("X", "coding"),
+    [
+        (np.where(GONE, np.nan, TABLE), "01"),
+        (np.where(GONE, np.nan, TABLE).astype(np.float32), "01"),
+        (np.where(GONE, np.nan, 2 * TABLE - 1), "pm1"),
+        (np.where(GONE, None, TABLE), "01"),
+        (np.where(GONE, None, TABLE.astype(bool).astype(object)), "bool"),
+        (np.where(GONE, np.nan, TABLE.astype(bool).astype(object)), "bool"),
+        (np.where(GONE, pd.NA, 2 * TABLE - 1), "pm1"),
+        (pd.DataFrame(TABLE).mask(GONE), "01"),
+        (pd.DataFrame(TABLE, dtype="Int64").mask(GONE), "01"),
+        (pd.DataFrame(2 * TABLE - 1, dtype="Int8").mask(GONE), "pm1"),
+        (pd.DataFrame(TABLE, dtype="boolean").mask(GONE), "bool"),
+        (pd.DataFrame(TABLE, dtype="boolean").mask(GONE).astype({0: object, 1: "Int64"}), "01"),
+    ],
+)
+def test_missing_values_are_minus_one_where_they_are_allowed(X, coding):
+    states = check_states(X, missing=True)
+    assert states.coding == coding
+    assert states.values.dtype == np.int8
+    np.testing.assert_array_equal(states.values, WITH_GAPS)
+    with pytest.raises(
+        DataError, match=r"X: 3 value\(s\) are missing \(NaN\) in 3 column\(s\), the first in row 0, col"
+    ):
+        check_states(X)
+
+
+def test_a_full_table_is_the_same_whether_values_may_be_missing_or_not():
+    for X in (TABLE, 2 * TABLE - 1, TABLE.astype(bool), pd.DataFrame(TABLE, dtype="Int64")):
+        np.testing.assert_array_equal(check_states(X, missing=True).values, check_states(X).values)
+
+
+def test_values_that_are_not_binary_are_found_beside_missing_ones():
+    X = np.where(GONE, np.nan, TABLE)
+    X[2, 2] = 3
+    with pytest.raises(DataError, match=r"1 value\(s\) are not binary, the first is 3 in row 2, column '2'"):
+        check_states(X, missing=True)
+    X[2, 2] = -1
+    with pytest.raises(DataError, match=r"codings 0/1 and -1/\+1 are mixed"):
+        check_states(X, missing=True)
+
+
+def test_a_column_in_which_everything_is_missing_is_refused_in_data_to_learn_from():
+    X = np.where(GONE, np.nan, TABLE)
+    X[:, 1] = np.nan
+    with pytest.raises(DataError, match=r"X: all values are missing in 1 column\(s\): 'works'; drop them"):
+        check_states(frame(X), missing=True)
+    assert (check_states(frame(X), names=("smokes", "works", "age"), missing=True).values[:, 1] == -1).all()
+    # Rows of weight zero have not been seen.
+    X[0, 1] = 1
+    with pytest.raises(DataError, match=r"all values are missing in 1 column\(s\): '1'"):
+        check_states(X, sample_weight=[0, 1, 1, 1], missing=True)
+    with pytest.raises(DataError, match=r"all values are missing in 2 column\(s\): '0', '1'"):
+        check_states(np.full((3, 2), np.nan), missing=True)
+
+
+def test_a_column_is_constant_where_its_seen_values_are():
+    X = np.where(GONE, np.nan, TABLE)
+    X[2, 2] = 1
+    with pytest.warns(ConstantColumnWarning, match=r"1 column\(s\) of X never vary: '2'"):
+        check_states(X, missing=True)
+
+
+def test_the_table_that_came_is_left_alone():
+    X = np.where(GONE, np.nan, TABLE)
+    before = X.copy()
+    check_states(X, missing=True).values[:] = 0
+    np.testing.assert_array_equal(X, before)
+    Y = TABLE.astype(np.int8)
+    check_states(Y).values[:] = 0
+    np.testing.assert_array_equal(Y, TABLE)
+
+
 def test_a_constant_column_is_named_and_allowed():
     X = TABLE.copy()
     X[:, 1] = 1

@@ -20,7 +20,7 @@ class States:
 
     Attributes
     ----------
-    values : (n_samples, n_nodes) int8 array in {0, 1}
+    values : (n_samples, n_nodes) int8 array in {0, 1}, and -1 where a value is missing
     names : tuple of str
         Column names of a DataFrame, else "0", "1", ...
     weights : (n_samples,) float array or None
@@ -46,7 +46,9 @@ def decode(values: np.ndarray, coding: str) -> np.ndarray:
     return np.where(values == 1, high, low)
 
 
-def check_states(X: Any, sample_weight: Any = None, names: tuple[str, ...] | None = None) -> States:
+def check_states(
+    X: Any, sample_weight: Any = None, names: tuple[str, ...] | None = None, missing: bool = False
+) -> States:
     """Check a table of yes/no observations.
 
     Parameters
@@ -57,11 +59,14 @@ def check_states(X: Any, sample_weight: Any = None, names: tuple[str, ...] | Non
         Counts of rows, not negative.
     names : tuple of str, optional
         The node names that are wanted (of the data fitted before); a DataFrame's columns are brought to their order.
+    missing : bool
+        Whether values may be missing (NaN, None, pandas' NA); they become -1, and all else is judged by the rest.
 
     Raises
     ------
     DataError
-        For missing, non-binary or mixed values (how many and where), no rows, or wrong weights.
+        For missing, non-binary or mixed values (how many and where), no rows, or wrong weights; for a column in which
+        everything is missing, unless it is later data.
 
     Warns
     -----
@@ -71,9 +76,9 @@ def check_states(X: Any, sample_weight: Any = None, names: tuple[str, ...] | Non
     is_frame = hasattr(X, "columns") and hasattr(X, "to_numpy")
     found = tuple(str(c) for c in X.columns) if is_frame else None
     if names is not None and is_frame and found != names:
-        missing = [n for n in names if n not in set(found or ())]
-        if missing:
-            raise DataError(f"X: column {missing[0]!r} of the fitted data is missing ({len(missing)} in all); "
+        lacking = [n for n in names if n not in set(found or ())]
+        if lacking:
+            raise DataError(f"X: column {lacking[0]!r} of the fitted data is missing ({len(lacking)} in all); "
                             "give a table with the columns the model was fitted on")  # fmt: skip
         X = X.set_axis(list(found or ()), axis=1)[list(names)]
         found = names
@@ -95,59 +100,95 @@ def check_states(X: Any, sample_weight: Any = None, names: tuple[str, ...] | Non
     if np.iscomplexobj(values):
         raise DataError("X: Complex data not supported; code the states as 0/1, -1/+1 or booleans")
     labels = found or names or tuple(str(i) for i in range(values.shape[1]))
-    values, coding = _to_binary(values, labels)
+    numbers, is_bool = _to_numbers(values, labels)
+    gone = np.isnan(numbers) if np.issubdtype(numbers.dtype, np.floating) else None
+    if gone is not None and gone.any():
+        if not missing:
+            raise DataError(f"X: {int(gone.sum())} value(s) are missing (NaN) in {int(gone.any(axis=0).sum())} "
+                            f"column(s), the first in {_place(gone, labels)}; drop or impute these rows")  # fmt: skip
+    else:
+        gone = None
+    values, coding = _to_binary(numbers, labels, is_bool)
     weights = _check_weights(sample_weight, len(values))
-    seen = values if weights is None else values[weights > 0]
-    constant = np.flatnonzero((seen == seen[0]).all(axis=0))
-    if constant.size and names is None:
-        some = ", ".join(repr(labels[i]) for i in constant[:5]) + (", ..." if constant.size > 5 else "")
-        warnings.warn(
-            f"{constant.size} column(s) of X never vary: {some}; parameters that touch them are known only "
-            "through the prior",
-            ConstantColumnWarning,
-            stacklevel=3,
-        )
+    if gone is not None:
+        values[gone] = -1
+    if names is None:
+        _check_columns(values if weights is None else values[weights > 0], labels, gone is not None)
     return States(values, labels, weights, coding)
 
 
-def _to_binary(values: np.ndarray, labels: tuple[str, ...]) -> tuple[np.ndarray, str]:
+def _to_numbers(values: np.ndarray, labels: tuple[str, ...]) -> tuple[np.ndarray, bool]:
+    """Whole numbers as they came (a large table is never copied to floats), else floats; and whether all were truths.
+
+    What is missing becomes NaN.
+    """
     if values.dtype == bool:
-        return values.astype(np.int8), "bool"
+        return values.view(np.int8), True
+    if np.issubdtype(values.dtype, np.integer):
+        return values, False
+    is_bool = False
     if values.dtype == object:
-        kinds = {type(v) for v in values.ravel()}
-        if kinds <= {bool, np.bool_}:
-            return values.astype(np.int8), "bool"
-    if np.issubdtype(values.dtype, np.integer):  # in place: a large table is never copied to floats
-        low, high = values.min(), values.max()
-        if low >= 0 and high <= 1:
-            return values.astype(np.int8), "01"
-        if low >= -1 and high <= 1 and not (values == 0).any():
-            return (values == 1).astype(np.int8), "pm1"
+        from pandas import isna
+
+        gone = isna(values)
+        values = np.where(gone, np.nan, values)
+        kinds = {type(v) for v in values[~gone]}
+        is_bool = bool(kinds) and kinds <= {bool, np.bool_}
     try:
-        number = values.astype(np.float64)
+        return values.astype(np.float64), is_bool
     except (TypeError, ValueError):
         row, column = next((i, j) for (i, j), v in np.ndenumerate(values) if not _is_number(v))
         raise DataError(f"X: {values[row, column]!r} in row {row}, column {labels[column]!r} is not a number; "
                         "code the states as 0/1, -1/+1 or booleans") from None  # fmt: skip
-    missing = np.isnan(number)
-    if missing.any():
-        row, column = np.argwhere(missing)[0]
-        n_columns = int(missing.any(axis=0).sum())
-        raise DataError(f"X: {int(missing.sum())} value(s) are missing (NaN) in {n_columns} column(s), the first in "
-                        f"row {row}, column {labels[column]!r}; drop or impute these rows")  # fmt: skip
-    levels = np.unique(number)
-    for coding in ("01", "pm1"):
-        if np.isin(levels, CODINGS[coding]).all():
-            return (number == 1).astype(np.int8), coding
-    if np.isin(levels, (-1, 0, 1)).all():
-        row, column = np.argwhere(number == 0)[0]
-        raise DataError(f"X: the codings 0/1 and -1/+1 are mixed ({int((number == 0).sum())} zeros, the first in "
-                        f"row {row}, column {labels[column]!r}, beside {int((number == -1).sum())} values -1); use "
-                        "one coding, and recode zeros that mean 'missing'")  # fmt: skip
-    wrong = ~np.isin(number, (-1, 0, 1))
-    row, column = np.argwhere(wrong)[0]
-    raise DataError(f"X: {int(wrong.sum())} value(s) are not binary, the first is {number[row, column]:g} in "
-                    f"row {row}, column {labels[column]!r}; code the states as 0/1, -1/+1 or booleans")  # fmt: skip
+
+
+def _to_binary(numbers: np.ndarray, labels: tuple[str, ...], is_bool: bool) -> tuple[np.ndarray, str]:
+    """States in {0, 1} and the coding; NaN is passed over."""
+    if is_bool:
+        return (numbers == 1).astype(np.int8), "bool"
+    if np.issubdtype(numbers.dtype, np.integer) and numbers.min() >= 0 and numbers.max() <= 1:
+        return numbers.astype(np.int8), "01"
+    zeros, ones, minus = numbers == 0, numbers == 1, numbers == -1
+    wrong = ~(zeros | ones | minus | (numbers != numbers))
+    if wrong.any():
+        value = numbers[tuple(np.argwhere(wrong)[0])]
+        raise DataError(f"X: {int(wrong.sum())} value(s) are not binary, the first is {value:g} in "
+                        f"{_place(wrong, labels)}; code the states as 0/1, -1/+1 or booleans")  # fmt: skip
+    if not minus.any():
+        return ones.astype(np.int8), "01"
+    if not zeros.any():
+        return ones.astype(np.int8), "pm1"
+    raise DataError(f"X: the codings 0/1 and -1/+1 are mixed ({int(zeros.sum())} zeros, the first in "
+                    f"{_place(zeros, labels)}, beside {int(minus.sum())} values -1); use "
+                    "one coding, and recode zeros that mean 'missing'")  # fmt: skip
+
+
+def _place(where: np.ndarray, labels: tuple[str, ...]) -> str:
+    """Row and column of the first True."""
+    row, column = np.argwhere(where)[0]
+    return f"row {row}, column {labels[column]!r}"
+
+
+def _check_columns(seen: np.ndarray, labels: tuple[str, ...], gaps: bool) -> None:
+    """Refuse columns in which everything is missing, and warn of those that never vary."""
+    high = seen.max(axis=0)
+    low = np.where(seen < 0, np.int8(127), seen).min(axis=0) if gaps else seen.min(axis=0)
+    empty = np.flatnonzero(high < 0)
+    if empty.size:
+        raise DataError(f"X: all values are missing in {empty.size} column(s): {_some(empty, labels)}; "
+                        "drop them, or give rows in which they were seen")  # fmt: skip
+    constant = np.flatnonzero(low == high)
+    if constant.size:
+        warnings.warn(
+            f"{constant.size} column(s) of X never vary: {_some(constant, labels)}; parameters that touch them are "
+            "known only through the prior",
+            ConstantColumnWarning,
+            stacklevel=4,
+        )
+
+
+def _some(columns: np.ndarray, labels: tuple[str, ...]) -> str:
+    return ", ".join(repr(labels[i]) for i in columns[:5]) + (", ..." if columns.size > 5 else "")
 
 
 def _is_number(v: Any) -> bool:
