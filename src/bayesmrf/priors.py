@@ -109,4 +109,33 @@ class Cauchy:
         return -2 * theta / (np.square(self.scale) + theta**2)
 
 
+@dataclass(frozen=True)
+class SpikeSlab:
+    r"""Prior of a Boltzmann machine whose edges may be absent (Chen and Welling 2012, eq. 3).
+
+    .. math:: \theta_a = Y_a A_a, \quad Y_a \sim \mathrm{Bern}(p_0), \quad p_0 \sim \mathrm{Beta}(a, b), \quad
+              A_a \sim N(0, \sigma_0^2), \quad \sigma_0^{-2} \sim \Gamma(c, d), \quad b_i \sim N(0, \sigma_b^2)
+
+    Parameters
+    ----------
+    density : Beta or float
+        Prior of p_0, or its fixed value in (0, 1).
+    precision : Gamma
+        Prior of the slab's precision, the inverse of sigma_0^2.
+    bias_scale : float
+        sigma_b.
+    """
+
+    density: Beta | float = Beta(5.0, 5.0)
+    precision: Gamma = Gamma(5.0, 5.0)
+    bias_scale: float = 10.0
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.density, Beta):
+            _positive("density", self.density)
+            if not self.density < 1:
+                raise OptionError(f"density: {self.density!r} came; a Beta prior, or a number in (0, 1), is wanted")
+        _positive("bias_scale", self.bias_scale)
+
+
 FIELD_SCALE = 10.0  # standard deviation of the normal prior of a node field h_u
