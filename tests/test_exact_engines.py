@@ -12,7 +12,7 @@ from bayesmrf import graphs
 from bayesmrf.base import LOG_Z, Kind
 from bayesmrf.errors import OptionError, TooWideError
 from bayesmrf.graphs import Graph
-from bayesmrf.inference import elimination
+from bayesmrf.inference import elimination, elimination_passes
 from bayesmrf.inference.elimination import Elimination, cost, width
 from bayesmrf.inference.enumeration import Enumeration
 from bayesmrf.models.agreement import Agreement
@@ -295,7 +295,8 @@ def test_compiled_is_py_func(fields, rng, monkeypatch):
     log_z_alone = engine.infer(model, theta, plan, LOG_Z).log_z
     states = engine.sample(model, theta, plan, 20, np.random.default_rng(5))
     for module, names in (
-        (elimination, ("_layout", "_spread", "_sum_out", "_forward", "_log_z", "_moments", "_sample")),
+        (elimination, ("_layout", "log_z_of", "moments_of", "sample_states")),
+        (elimination_passes, ("_spread", "_sum_out", "forward")),
         (graphs, ("_connect", "_min_fill")),
     ):
         for name in names:

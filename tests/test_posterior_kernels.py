@@ -38,6 +38,12 @@ class ByLogZ(Elimination):
     answers = frozenset({LOG_Z})
 
 
+class OneByOne(Elimination):
+    """Without the compiled sweep."""
+
+    walk = None
+
+
 def features(model):
     states = oracle.all_states(model.graph.n_nodes)
     return np.array([model.statistics(s[None]) for s in states])
@@ -67,6 +73,7 @@ MODELS = {"agreement": Agreement(PAIR), "ising": Ising(PAIR), "boltzmann": Boltz
 KERNELS = {
     "metropolis, by moments": lambda lik, prior, start: Metropolis(lik(Elimination()), prior, start, 0.8),
     "metropolis, enumeration": lambda lik, prior, start: Metropolis(lik(Enumeration()), prior, start, 0.8),
+    "metropolis, by moments one by one": lambda lik, prior, start: Metropolis(lik(OneByOne()), prior, start, 0.8),
     "metropolis, by log_z": lambda lik, prior, start: Metropolis(lik(ByLogZ()), prior, start, 0.8),
     "exchange": lambda lik, prior, start: Exchange(lik(Elimination()), prior, start, 0.8),
     "auxiliary variable": lambda lik, prior, start: AuxiliaryVariable(lik(Elimination()), prior, start, 0.5),
@@ -106,6 +113,8 @@ def test_another_prior(rng):
 
 class AtZero(Elimination):
     """Samples and moments at theta = 0, whatever was asked."""
+
+    walk = None
 
     def infer(self, model, theta, plan, want=MOMENTS, state=None):
         return super().infer(model, np.zeros_like(theta), plan, want, state)

@@ -88,6 +88,7 @@ class Brief:
     name = "brief"
     answers = frozenset({MOMENTS})
     kind = Kind.RANDOM
+    restarts = True  # at the plan, in which `Likelihood` fills hidden entries
 
     def __post_init__(self) -> None:
         for option in ("n_sweeps", "n_jobs"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .pairwise import Form, PairwiseModel
+from .pairwise import FeatureForm, PairwiseModel
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,4 +27,4 @@ class Agreement(PairwiseModel):
     fields: bool = False
 
     name = "agreement"
-    form = Form(a=0.5, b=0.5, c=0, p=0, q=1)
+    form = FeatureForm(a=0.5, b=0.5, c=0.0, p=0.0, q=1.0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .pairwise import Form, PairwiseModel
+from .pairwise import FeatureForm, PairwiseModel
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,4 +24,4 @@ class Boltzmann(PairwiseModel):
     """
 
     name = "boltzmann"
-    form = Form(a=0.25, b=0.25, c=0.25, p=0.5, q=0.5)
+    form = FeatureForm(a=0.25, b=0.25, c=0.25, p=0.5, q=0.5)

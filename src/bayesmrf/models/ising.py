@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .pairwise import Form, PairwiseModel
+from .pairwise import FeatureForm, PairwiseModel
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,4 +23,4 @@ class Ising(PairwiseModel):
     """
 
     name = "ising"
-    form = Form(a=0, b=1, c=0, p=0, q=1)
+    form = FeatureForm(a=0.0, b=1.0, c=0.0, p=0.0, q=1.0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -63,7 +64,7 @@ def edge_statistics(
     return (np.concatenate(agree) if agree else np.zeros(0)), columns @ w / total
 
 
-class Form(NamedTuple):
+class FeatureForm(NamedTuple):
     """Features as polynomials in x: a + b x_u x_v + c (x_u + x_v) for an edge, p + q x_u for a node."""
 
     a: float
@@ -77,7 +78,7 @@ class Form(NamedTuple):
 class PairwiseModel:
     """What binary models with a parameter for each edge[, and one for each node] share.
 
-    Their features differ in the `Form` alone; the larger value of each is 1. theta has edges first, then nodes.
+    Their features differ in the `FeatureForm` alone; the larger value of each is 1. theta has edges first, then nodes.
 
     Parameters
     ----------
@@ -89,7 +90,7 @@ class PairwiseModel:
     graph: Graph
     fields: bool = True
 
-    form: ClassVar[Form]
+    form: ClassVar[FeatureForm]
     n_states: ClassVar[int] = 2
 
     @property
@@ -107,7 +108,7 @@ class PairwiseModel:
         """``u-v`` for an edge, ``u`` for a node."""
         return self.graph.edge_names + (list(self.graph.names) if self.fields else [])
 
-    @property
+    @cached_property
     def feature_low(self) -> np.ndarray:
         """Smaller of the two values of each feature; the larger is 1."""
         f = self.form

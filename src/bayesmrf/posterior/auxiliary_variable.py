@@ -8,15 +8,16 @@ from typing import NamedTuple
 import numpy as np
 
 from ..base import SAMPLE
-from ..likelihood import Likelihood
+from ..likelihood import Likelihood, Memory
 from ..priors import Prior
 
 
 class AuxiliaryVariableState(NamedTuple):
-    """theta, and the summed statistics of the auxiliary data set Y."""
+    """theta, the summed statistics of the auxiliary data set Y, and what the sampler of hidden entries remembers."""
 
     theta: np.ndarray
     y: np.ndarray
+    memory: Memory
 
 
 class AuxiliaryVariableInfo(NamedTuple):
@@ -62,15 +63,15 @@ class AuxiliaryVariable:
     def init(self, rng: np.random.Generator) -> AuxiliaryVariableState:
         """Start at the reference, with Y from its own law."""
         theta = self.start.astype(np.float64)
-        return AuxiliaryVariableState(theta, self.likelihood.auxiliary(theta, rng))
+        return AuxiliaryVariableState(theta, self.likelihood.auxiliary(theta, rng), self.likelihood.start(rng))
 
     def step(
         self, rng: np.random.Generator, state: AuxiliaryVariableState
     ) -> tuple[AuxiliaryVariableState, AuxiliaryVariableInfo]:
         """One sweep."""
         lik, reference = self.likelihood, self.start
-        theta, y = state
-        data = lik.n_samples * lik.s_bar
+        theta, y, memory = state
+        data, memory = lik.complete(theta, rng, memory)
         deltas = self.step_size * rng.standard_normal(len(theta))
         prior = self.prior.log_density(theta + deltas) - self.prior.log_density(theta)
         accepted = 0
@@ -78,8 +79,9 @@ class AuxiliaryVariable:
             new = theta.copy()
             new[j] += delta
             y_new = lik.auxiliary(new, rng)
-            ratio = prior[j] + delta * data[j] + (reference - new) @ y_new - (reference - theta) @ y
+            ratio = prior[j] + lik.gain(theta, new, data) + lik.gain(new, reference, y_new)
+            ratio -= lik.gain(theta, reference, y)
             if np.log1p(-rng.random()) < ratio:
                 theta, y = new, y_new
                 accepted += 1
-        return AuxiliaryVariableState(theta, y), AuxiliaryVariableInfo(theta, accepted / len(theta))
+        return AuxiliaryVariableState(theta, y, memory), AuxiliaryVariableInfo(theta, accepted / len(theta))

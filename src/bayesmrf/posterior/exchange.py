@@ -8,14 +8,15 @@ from typing import NamedTuple
 import numpy as np
 
 from ..base import SAMPLE
-from ..likelihood import Likelihood
+from ..likelihood import Likelihood, Memory
 from ..priors import Prior
 
 
 class ExchangeState(NamedTuple):
-    """theta is all there is."""
+    """theta, and what the sampler of hidden entries remembers."""
 
     theta: np.ndarray
+    memory: Memory
 
 
 class ExchangeInfo(NamedTuple):
@@ -34,7 +35,8 @@ class Exchange:
 
     .. math:: \frac{p(\theta')}{p(\theta)} \exp\big((\theta'_j - \theta_j) (S_j(X) - S_j(Y))\big).
 
-    Exact when Y is drawn exactly; approximate with Gibbs runs.
+    Exact when Y is drawn exactly; approximate with Gibbs runs. Hidden entries of X are drawn anew before each sweep, so
+    that the chain runs on theta and them.
 
     Parameters
     ----------
@@ -58,21 +60,20 @@ class Exchange:
 
     def init(self, rng: np.random.Generator) -> ExchangeState:
         """Start at ``start``."""
-        return ExchangeState(self.start.astype(np.float64))
+        return ExchangeState(self.start.astype(np.float64), self.likelihood.start(rng))
 
     def step(self, rng: np.random.Generator, state: ExchangeState) -> tuple[ExchangeState, ExchangeInfo]:
         """One sweep."""
-        lik, theta = self.likelihood, state.theta.copy()
-        data = lik.n_samples * lik.s_bar
+        lik, theta = self.likelihood, state.theta
+        data, memory = lik.complete(theta, rng, state.memory)
         deltas = self.step_size * rng.standard_normal(len(theta))
         prior = self.prior.log_density(theta + deltas) - self.prior.log_density(theta)
         accepted = 0
         for j, delta in enumerate(deltas):
-            old = theta[j]
-            theta[j] = old + delta
-            y = lik.auxiliary(theta, rng)
-            if np.log1p(-rng.random()) < prior[j] + delta * (data[j] - y[j]):
+            new = theta.copy()
+            new[j] += delta
+            y = lik.auxiliary(new, rng)
+            if np.log1p(-rng.random()) < prior[j] + lik.gain(theta, new, data - y):
+                theta = new
                 accepted += 1
-            else:
-                theta[j] = old
-        return ExchangeState(theta), ExchangeInfo(theta, accepted / len(theta))
+        return ExchangeState(theta, memory), ExchangeInfo(theta, accepted / len(theta))

@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from ..base import LOG_Z, MOMENTS, Inference
+from ..base import LOG_Z, MOMENTS
 from ..errors import DivergenceError, OptionError
-from ..likelihood import Likelihood
+from ..likelihood import Likelihood, Memory
 from ..priors import Prior
 
 _DIVERGED = 1e100  # well before squares overflow
 
 
 class LangevinState(NamedTuple):
-    """Position, momentum, gradient of the log posterior there, its value (adjusted only), and the engine's memory."""
+    """Position, momentum, gradient of the log posterior there, its value (adjusted only), and the engines' memory."""
 
     theta: np.ndarray
     momentum: np.ndarray
     gradient: np.ndarray
     log_posterior: float
-    engine: Any
+    memory: Memory
 
 
 class LangevinInfo(NamedTuple):
@@ -86,16 +86,15 @@ class Langevin:
         theta = self.start.astype(np.float64)
         return self._at(theta, rng.standard_normal(len(theta)), self.likelihood.start(rng))
 
-    def _at(self, theta: np.ndarray, momentum: np.ndarray, engine: Any) -> LangevinState:
-        found: Inference = self.likelihood.inference(theta, MOMENTS, engine)
-        assert found.moments is not None
-        lik = self.likelihood
-        gradient = lik.n_samples * (lik.s_bar - found.moments) + self.prior.gradient(theta)
+    def _at(self, theta: np.ndarray, momentum: np.ndarray, memory: Memory) -> LangevinState:
+        found = self.likelihood.evaluate(theta, MOMENTS, memory)
+        assert found.score is not None
+        gradient = found.score + self.prior.gradient(theta)
         log_posterior = 0.0
         if self.adjusted:
-            assert found.log_z is not None
-            log_posterior = lik.log_likelihood(theta, found.log_z) + float(self.prior.log_density(theta).sum())
-        return LangevinState(theta, momentum, gradient, log_posterior, found.state)
+            assert found.log_likelihood is not None
+            log_posterior = found.log_likelihood + float(self.prior.log_density(theta).sum())
+        return LangevinState(theta, momentum, gradient, log_posterior, found.memory)
 
     def step(self, rng: np.random.Generator, state: LangevinState) -> tuple[LangevinState, LangevinInfo]:
         """One leapfrog step."""
@@ -109,7 +108,7 @@ class Langevin:
             raise DivergenceError(
                 f"epsilon: theta left the finite numbers with epsilon = {self.epsilon:g}; give a smaller epsilon"
             )
-        new = self._at(theta, middle, state.engine)
+        new = self._at(theta, middle, state.memory)
         new = new._replace(momentum=middle + half_step * new.gradient)
         if self.adjusted:
             kinetic = (new.momentum @ new.momentum - momentum @ momentum) / 2

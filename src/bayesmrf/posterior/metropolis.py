@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ..base import LOG_Z, MOMENTS
-from ..likelihood import Likelihood
+from ..likelihood import Likelihood, Memory
 from ..priors import Prior
 
 
 class MetropolisState(NamedTuple):
-    """theta, what the engine said there, and the engine's memory."""
+    """theta, the log likelihood or the moments there, and the engines' memory."""
 
     theta: np.ndarray
-    log_z: float | None
+    log_likelihood: float | None
     moments: np.ndarray | None
-    engine: Any
+    memory: Memory
 
 
 class MetropolisInfo(NamedTuple):
@@ -36,7 +36,8 @@ class Metropolis:
     The ratio of normalisers comes from the engine in one of two ways: as log Z at both ends, or from the moment of the
     one feature that moves, by the identity of `Likelihood.coordinate_log_ratio`. With an exact engine both are exact,
     and the second costs a solve for each *accepted* proposal only; it is used there, and with engines that answer
-    moments alone. Approximations that answer log Z (mean field, tree, Bethe) are used as in the paper, by log Z.
+    moments alone, as long as nothing is hidden. Approximations that answer log Z (mean field, tree, Bethe) are used as
+    in the paper, by log Z.
 
     The chain is as good as the engine: errors of log Z enter the acceptance multiplied by N.
 
@@ -59,21 +60,24 @@ class Metropolis:
     dims = {"theta": ("feature",), "acceptance": (), "n_solves": ()}  # noqa: RUF012
 
     def __post_init__(self) -> None:
-        if LOG_Z not in self.likelihood.engine.answers:
-            self.likelihood.require(self.name, {MOMENTS})
+        lik = self.likelihood
+        if LOG_Z not in lik.engine.answers and lik.is_linear:
+            lik.require(self.name, {MOMENTS})
+        elif not self._by_moments:
+            lik.require(self.name, {LOG_Z})
 
     @property
     def _by_moments(self) -> bool:
-        answers = self.likelihood.engine.answers
-        return MOMENTS in answers and (self.likelihood.is_exact or LOG_Z not in answers)
+        lik = self.likelihood
+        return lik.is_linear and MOMENTS in lik.engine.answers and (lik.is_exact or LOG_Z not in lik.engine.answers)
 
     def init(self, rng: np.random.Generator) -> MetropolisState:
         """Start at ``start``."""
-        return self._solve(self.start.astype(np.float64), self.likelihood.start(rng))
+        return self._at(self.start.astype(np.float64), self.likelihood.start(rng))
 
-    def _solve(self, theta: np.ndarray, engine: Any) -> MetropolisState:
-        found = self.likelihood.inference(theta, MOMENTS if self._by_moments else LOG_Z, engine)
-        return MetropolisState(theta, found.log_z, found.moments, found.state)
+    def _at(self, theta: np.ndarray, memory: Memory) -> MetropolisState:
+        found = self.likelihood.evaluate(theta, MOMENTS if self._by_moments else LOG_Z, memory)
+        return MetropolisState(theta, found.log_likelihood, found.moments, found.memory)
 
     def step(self, rng: np.random.Generator, state: MetropolisState) -> tuple[MetropolisState, MetropolisInfo]:
         """One sweep."""
@@ -81,28 +85,27 @@ class Metropolis:
         deltas = self.step_size * rng.standard_normal(n_features)
         thresholds = np.log1p(-rng.random(n_features))
         # Coordinate j moves once in a sweep, so what the prior says of its move is known beforehand.
-        prior = self.prior.log_density(state.theta + deltas) - self.prior.log_density(state.theta)
-        move = self._move_by_moments if self._by_moments else self._move_by_log_z
-        accepted = n_solves = 0
-        for j in range(n_features):
-            state, moved, solves = move(state, j, float(deltas[j]), float(thresholds[j] - prior[j]))
-            accepted += moved
-            n_solves += solves
+        thresholds -= self.prior.log_density(state.theta + deltas) - self.prior.log_density(state.theta)
+        if self._by_moments:
+            assert state.moments is not None
+            theta, moments, accepted, memory = self.likelihood.walk(
+                state.theta, state.moments, deltas, thresholds, state.memory
+            )
+            state, n_solves = MetropolisState(theta, None, moments, memory), accepted
+        else:
+            state, accepted = self._walk(state, deltas, thresholds)
+            n_solves = n_features
         return state, MetropolisInfo(state.theta, accepted / n_features, n_solves)
 
-    def _move_by_moments(self, state, j, delta, threshold) -> tuple[MetropolisState, bool, int]:
-        if self.likelihood.coordinate_log_ratio(state.moments[j], j, delta) <= threshold:
-            return state, False, 0
-        return self._solve(_moved(state.theta, j, delta), state.engine), True, 1
-
-    def _move_by_log_z(self, state, j, delta, threshold) -> tuple[MetropolisState, bool, int]:
-        new = self._solve(_moved(state.theta, j, delta), state.engine)
-        likelihood = self.likelihood
-        ratio = likelihood.n_samples * (delta * likelihood.s_bar[j] - (new.log_z - state.log_z))
-        return (new, True, 1) if ratio > threshold else (state, False, 1)
-
-
-def _moved(theta: np.ndarray, j: int, delta: float) -> np.ndarray:
-    theta = theta.copy()
-    theta[j] += delta
-    return theta
+    def _walk(self, state: MetropolisState, deltas: np.ndarray, thresholds: np.ndarray) -> tuple[MetropolisState, int]:
+        """Eq. (7), with log Z at both ends."""
+        accepted = 0
+        for j, delta in enumerate(deltas):
+            theta = state.theta.copy()
+            theta[j] += delta
+            new = self._at(theta, state.memory)
+            assert new.log_likelihood is not None
+            assert state.log_likelihood is not None
+            if new.log_likelihood - state.log_likelihood > thresholds[j]:
+                state, accepted = new, accepted + 1
+        return state, accepted

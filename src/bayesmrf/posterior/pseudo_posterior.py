@@ -33,12 +33,11 @@ def posterior_mode(likelihood: Likelihood, prior: Prior, start: np.ndarray) -> M
     likelihood.require("posterior_mode", {LOG_Z, MOMENTS})
 
     def negative(theta: np.ndarray) -> tuple[float, np.ndarray]:
-        found = likelihood.inference(theta, MOMENTS)
-        assert found.log_z is not None
-        assert found.moments is not None
-        value = likelihood.log_likelihood(theta, found.log_z) + prior.log_density(theta).sum()
-        slope = likelihood.n_samples * (likelihood.s_bar - found.moments) + prior.gradient(theta)
-        return -float(value), -slope
+        found = likelihood.evaluate(theta, MOMENTS)
+        assert found.log_likelihood is not None
+        assert found.score is not None
+        value = found.log_likelihood + prior.log_density(theta).sum()
+        return -float(value), -(found.score + prior.gradient(theta))
 
     theta = minimize(negative, start, jac=True, method="L-BFGS-B", options={"ftol": 1e-15, "gtol": 1e-8}).x
     steps = 1e-4 * np.eye(len(theta))

@@ -1,0 +1,143 @@
+"""The positive phase: a model on the missing entries of a table, given the entries that were seen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..graphs import Graph
+from .pairwise import Pairwise, pairwise
+
+
+@dataclass(frozen=True, eq=False)
+class Clamped:
+    r"""Hidden entries of all rows at once, as one field on the disjoint union of the rows' hidden subgraphs.
+
+    The probability of what was seen of row n is :math:`Z_n(\theta) / Z(\theta)` (Murray and Ghahramani 2004, eq. 12),
+    with Z_n the sum over the row's hidden entries. Rows share no edge here, so that this model's own normaliser is
+    :math:`\prod_n Z_n`, and its moments are the sums over rows of the statistics expected given what was seen:
+
+    .. math:: \nabla \log \prod_n Z_n(\theta) = \sum_n E_\theta[s(x) \mid x_{n, \mathrm{seen}}].
+
+    It is a model like any other, for any engine: a seen neighbour adds J x_seen to a hidden node's field.
+
+    Parameters
+    ----------
+    model : PairwiseModel
+    states : (n_samples, n_nodes) int8 array
+        {0, 1} where seen, -1 where hidden; a row that was seen k times stands there k times.
+    """
+
+    model: Any
+    states: np.ndarray
+
+    n_states = 2
+
+    @cached_property
+    def cells(self) -> np.ndarray:
+        """Row and node (n_hidden, 2) of each hidden entry: the nodes of `graph`, in this order."""
+        return np.argwhere(self.states < 0)
+
+    @cached_property
+    def _x(self) -> np.ndarray:
+        """What was seen, in {-1, +1}, and 0 where hidden."""
+        return np.where(self.states < 0, 0, 2 * self.states - 1).astype(np.int8)
+
+    @cached_property
+    def _inner(self) -> tuple[np.ndarray, np.ndarray]:
+        """Pairs of hidden entries that an edge joins (n, 2), and that edge."""
+        number = np.full(self.states.shape, -1, dtype=np.int64)
+        number[tuple(self.cells.T)] = np.arange(len(self.cells))
+        u, v = self.model.graph.edges.T
+        rows, edges = np.nonzero((number[:, u] >= 0) & (number[:, v] >= 0))
+        return np.stack([number[rows, u[edges]], number[rows, v[edges]]], axis=1), edges
+
+    @cached_property
+    def _links(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Hidden entries with a seen neighbour: the entry, the edge, and the neighbour's x."""
+        row, node = self.cells.T
+        u, v = self.model.graph.edges.T
+        entries, edges, values = [], [], []
+        for mine, other in ((u, v), (v, u)):
+            order = np.argsort(mine, kind="stable")
+            starts = np.searchsorted(mine[order], np.arange(self.model.graph.n_nodes + 1))
+            count = starts[node + 1] - starts[node]
+            entry = np.repeat(np.arange(len(node)), count)
+            edge = order[np.repeat(starts[node] - np.cumsum(count) + count, count) + np.arange(count.sum())]
+            entries.append(entry)
+            edges.append(edge)
+            values.append(self._x[row[entry], other[edge]])
+        entry, edge, x = (np.concatenate(parts) for parts in (entries, edges, values))
+        seen = x != 0
+        return entry[seen], edge[seen], x[seen].astype(np.float64)
+
+    @cached_property
+    def _sums(self) -> tuple[np.ndarray, np.ndarray]:
+        """Sums over rows of x_u x_v and x_u, as far as they were seen."""
+        x = self._x.astype(np.float64)
+        u, v = self.model.graph.edges.T
+        return np.einsum("nd,nd->d", x[:, u], x[:, v]), x.sum(axis=0)
+
+    @cached_property
+    def graph(self) -> Graph:
+        """One node for each hidden entry."""
+        return Graph(len(self.cells), self._inner[0])
+
+    @property
+    def n_features(self) -> int:
+        """Length of theta."""
+        return self.model.n_features
+
+    @property
+    def feature_names(self) -> list[str]:
+        """Those of the model."""
+        return self.model.feature_names
+
+    @property
+    def feature_low(self) -> np.ndarray:
+        """Smaller of the two values of each feature in one row."""
+        return self.model.feature_low
+
+    def fill(self, hidden: np.ndarray) -> np.ndarray:
+        """The table, its hidden entries filled with ``hidden`` (n_hidden,) in {0, 1}."""
+        full = self.states.copy()
+        full[tuple(self.cells.T)] = hidden
+        return full
+
+    def statistics(self, states: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
+        """Mean over ``states`` (n_samples, n_hidden) of the statistics summed over the rows of the filled table."""
+        tables = np.concatenate([self.fill(s) for s in states])
+        every = None if weights is None else np.repeat(weights, len(self.states))
+        return len(self.states) * self.model.statistics(tables, every)
+
+    def pairwise(self, theta: np.ndarray) -> Pairwise:
+        """Compiled form on `graph`."""
+        p = self.model.pairwise(theta)
+        entry, edge, x = self._links
+        n = len(self.cells)
+        field = p.field[self.cells[:, 1]] + np.bincount(entry, p.coupling[edge] * x, minlength=n)
+        pair, node = self._sums
+        offset = len(self.states) * p.offset + p.coupling @ pair + p.field @ node
+        return pairwise(self.graph, p.coupling[self._inner[1]], field, offset)
+
+    def moments(self, pair: np.ndarray, node: np.ndarray) -> np.ndarray:
+        """Statistics summed over rows from E[x_a x_b] and E[x_a] of the hidden entries."""
+        g, n = self.model.graph, len(self.states)
+        entry, edge, x = self._links
+        seen_pair, seen_node = self._sums
+        all_pair = seen_pair + np.bincount(edge, x * node[entry], minlength=g.n_edges)
+        all_pair += np.bincount(self._inner[1], pair, minlength=g.n_edges)
+        all_node = seen_node + np.bincount(self.cells[:, 1], node, minlength=g.n_nodes)
+        return n * self.model.moments(all_pair / n, all_node / n)
+
+
+@dataclass(frozen=True, eq=False)
+class HiddenEntries(Clamped):
+    """The same field, asked for the probability that each hidden entry is 1: its "moments"."""
+
+    def moments(self, pair: np.ndarray, node: np.ndarray) -> np.ndarray:
+        """P(x_a = 1 | what was seen) of each hidden entry, in the order of `cells`."""
+        return (1 + node) / 2
