@@ -1,0 +1,204 @@
+r"""What samplers of edges share: hyper-parameters, and the exact law of one edge given all else.
+
+An edge of weight a between nodes with means c_i and c_j is moved along the *line*
+
+.. math:: \theta_{ij} = a, \qquad b_i = b_i^0 - a c_j, \qquad b_j = b_j^0 - a c_i,
+
+so that what changes is the weight of the centred product :math:`g = (x_i - c_i)(x_j - c_j)`, which has little to do
+with the biases: they need not follow before an edge can come or go. On the line g has four values, one for each state
+of the pair, and the four probabilities at one point give Z at all others:
+
+.. math:: \frac{Z(a')}{Z(a)} = \sum_{x_i, x_j} p_a(x_i, x_j)\, e^{(a' - a)\, g(x_i, x_j)}.
+
+The map from (a, biases) to (a, biases at a = 0) has Jacobian 1, and the log density along the line is concave.
+"""
+
+from __future__ import annotations
+
+from math import exp, lgamma, log, log1p, pi, sqrt
+from typing import NamedTuple
+
+import numpy as np
+
+from ..compiled import strict_leaf
+from ..errors import OptionError
+from ..models.boltzmann import Boltzmann
+from ..priors import Beta, SpikeSlab
+
+EDGE_DIMS = {"theta": ("feature",), "included": ("edge",), "n_edges": (), "density": (), "slab_scale": ()}
+
+_DF = 5.0  # degrees of freedom of proposals: tails heavier than those of any line
+_LOG_T = lgamma((_DF + 1) / 2) - lgamma(_DF / 2) - 0.5 * log(_DF * pi)
+_FAR = 3.0  # the longest Newton step
+
+
+class EdgePrior(NamedTuple):
+    """Constants of `bayesmrf.priors.SpikeSlab` for compiled code; ``fixed`` is p0, or 0 where it has a Beta prior."""
+
+    a: float
+    b: float
+    fixed: float
+    shape: float
+    rate: float
+    bias_precision: float
+
+
+class EdgeLine(NamedTuple):
+    """The line of one edge: probabilities and values of g of the pair's states 11, 10, 01 and 00; the point ``at``
+    where the probabilities hold; the data's sum of g over n observations; and the normal prior along the line."""
+
+    p11: float
+    p10: float
+    p01: float
+    p00: float
+    g11: float
+    g10: float
+    g01: float
+    g00: float
+    at: float
+    score: float
+    n: float
+    kappa: float
+    mu: float
+
+
+def edge_prior(prior: SpikeSlab) -> EdgePrior:
+    """Constants of a prior."""
+    density = prior.density
+    a, b, fixed = (density.a, density.b, 0.0) if isinstance(density, Beta) else (1.0, 1.0, float(density))
+    return EdgePrior(
+        float(a), float(b), fixed, float(prior.precision.shape), float(prior.precision.rate), prior.bias_scale**-2.0
+    )
+
+
+def start_theta(model: Boltzmann, s_bar: np.ndarray, n_samples: float, start: np.ndarray | None) -> np.ndarray:
+    """``start``, checked; or no edges, and the biases that fit each node alone (half an observation added)."""
+    if start is None:
+        ones = (n_samples * s_bar[model.n_edges :] + 0.5) / (n_samples + 1)
+        return np.concatenate([np.zeros(model.n_edges), np.log(ones / (1 - ones))])
+    start = np.array(start, dtype=np.float64)
+    if start.shape != (model.n_features,) or not np.isfinite(start).all():
+        raise OptionError(
+            f"start: an array of shape {start.shape} came, ({model.n_features},) finite numbers are wanted: the weights "
+            "of the candidate edges, 0 where there is none, then the biases"
+        )
+    return start
+
+
+@strict_leaf
+def draw_hyper(rng, prior, n_included, n_candidates, sum_of_squares):
+    """Draw p0 and the slab's precision given the edges (Chen and Welling 2012, eq. 14)."""
+    density = prior.fixed
+    if density == 0:
+        density = rng.beta(prior.a + n_included, prior.b + n_candidates - n_included)
+    return density, rng.standard_gamma(prior.shape + 0.5 * n_included) / (prior.rate + 0.5 * sum_of_squares)
+
+
+@strict_leaf
+def log_slab_odds(density, precision):
+    """Log of p0 / (1 - p0) times the slab's density at its top."""
+    return log(density) - log1p(-density) + 0.5 * log(precision / (2 * pi))
+
+
+@strict_leaf
+def edge_line(p11, p10, p01, p00, c_i, c_j, a, b_i, b_j, s_ij, s_i, s_j, n, precision, bias_precision):
+    """The line through a point with weight a and biases b_i and b_j; s are the data's sums of x_i x_j, x_i and x_j."""
+    score = s_ij - c_j * s_i - c_i * s_j + n * c_i * c_j
+    kappa = precision + bias_precision * (c_i * c_i + c_j * c_j)
+    mu = bias_precision * (c_j * (b_i + a * c_j) + c_i * (b_j + a * c_i)) / kappa
+    g11, g10, g01, g00 = (1 - c_i) * (1 - c_j), -(1 - c_i) * c_j, -c_i * (1 - c_j), c_i * c_j
+    return EdgeLine(p11, p10, p01, p00, g11, g10, g01, g00, a, score, n, kappa, mu)
+
+
+@strict_leaf
+def bias_line(p, b, s, n, bias_precision):
+    """The line of one bias b alone, from the probability p that its node is 1; s is the data's sum of x."""
+    return EdgeLine(p, 0.0, 0.0, 1 - p, 1.0, 0.0, 0.0, 0.0, b, s, n, bias_precision, 0.0)
+
+
+@strict_leaf
+def growth(line, a):
+    """Z at a over Z at ``line.at``."""
+    d = a - line.at
+    return (
+        line.p11 * exp(d * line.g11)
+        + line.p10 * exp(d * line.g10)
+        + line.p01 * exp(d * line.g01)
+        + line.p00 * exp(d * line.g00)
+    )
+
+
+@strict_leaf
+def line_log_density(line, a):
+    """Log density along the line, up to a constant."""
+    return a * line.score - line.n * log(growth(line, a)) - 0.5 * line.kappa * (a - line.mu) ** 2
+
+
+@strict_leaf
+def line_mode(line):
+    """Mode of the line, and the standard deviation that its curvature there gives: Newton's method in a bracket."""
+    a, low, high = 0.0, -np.inf, np.inf
+    while True:
+        d = a - line.at
+        w11, w10 = line.p11 * exp(d * line.g11), line.p10 * exp(d * line.g10)
+        w01, w00 = line.p01 * exp(d * line.g01), line.p00 * exp(d * line.g00)
+        total = w11 + w10 + w01 + w00
+        mean = (w11 * line.g11 + w10 * line.g10 + w01 * line.g01 + w00 * line.g00) / total
+        square = (w11 * line.g11**2 + w10 * line.g10**2 + w01 * line.g01**2 + w00 * line.g00**2) / total
+        slope = line.score - line.n * mean - line.kappa * (a - line.mu)
+        curvature = line.n * max(square - mean * mean, 0.0) + line.kappa
+        step = slope / curvature
+        if step * step * curvature < 1e-12:
+            return a + step, 1 / sqrt(curvature)
+        if slope > 0:
+            low = a
+        else:
+            high = a
+        new = a + min(max(step, -_FAR), _FAR)
+        a = new if low < new < high else 0.5 * (low + high)
+
+
+@strict_leaf
+def draw_t(rng, mode, scale):
+    """A draw of Student's t around a mode."""
+    return mode + scale * rng.standard_normal() / sqrt(2 * rng.standard_gamma(0.5 * _DF) / _DF)
+
+
+@strict_leaf
+def log_t(a, mode, scale):
+    """Its log density."""
+    z = (a - mode) / scale
+    return _LOG_T - log(scale) - 0.5 * (_DF + 1) * log1p(z * z / _DF)
+
+
+@strict_leaf
+def visit_edge(rng, line, a, log_slab):
+    """Birth or death of an edge, then a fresh weight if it is there; a = 0 is an absent edge.
+
+    Both propose the weight from a t at the line's mode, which is the same from either end of a jump, so that the
+    Metropolis-Hastings ratio of a birth is the inverse of that of the death.
+    """
+    mode, scale = line_mode(line)
+    new = draw_t(rng, mode, scale) if a == 0 else a
+    excess = line_log_density(line, new) - log_t(new, mode, scale)  # log density over proposal, where the edge is
+    ratio = log_slab + excess - line_log_density(line, 0.0)
+    if log1p(-rng.random()) < (ratio if a == 0 else -ratio):
+        return new if a == 0 else 0.0
+    if a == 0:
+        return 0.0
+    return refresh(rng, line, a, mode, scale, excess)
+
+
+@strict_leaf
+def visit_bias(rng, line):
+    """A fresh value of a bias."""
+    mode, scale = line_mode(line)
+    return refresh(rng, line, line.at, mode, scale, line_log_density(line, line.at) - log_t(line.at, mode, scale))
+
+
+@strict_leaf
+def refresh(rng, line, a, mode, scale, excess):
+    """Metropolis-Hastings with an independent proposal; ``excess`` is log density minus log proposal at a."""
+    new = draw_t(rng, mode, scale)
+    ratio = line_log_density(line, new) - log_t(new, mode, scale) - excess
+    return new if log1p(-rng.random()) < ratio else a
