@@ -116,7 +116,8 @@ class Likelihood:
             Naming the engines that would do.
         """
         asked: list[tuple[str, Engine]] = [("engine", self.engine)]
-        if self.hidden is not None and set(needs) <= {LOG_Z, MOMENTS}:
+        # A sampler of theta and the hidden entries needs no more than a chain on these (see `complete`).
+        if self.hidden is not None and not (SAMPLE in needs and getattr(self.hidden.engine, "is_chain", False)):
             asked.append(("hidden_engine", self.hidden.engine))
         for option, engine in asked:
             missing = sorted(set(needs) - engine.answers)
@@ -155,7 +156,7 @@ class Likelihood:
     def _positive(self, natural: np.ndarray, want: str, state: Any) -> Inference:
         """Sum over rows of log Z_n and of the statistics expected given what was seen."""
         if self.hidden is None:
-            return Inference(log_z=self.n_samples * (natural @ self.s_bar), moments=self.n_samples * self.s_bar)
+            return Inference(log_z=self.n_samples * float(natural @ self.s_bar), moments=self.n_samples * self.s_bar)
         return self.hidden.engine.infer(self.hidden.model, natural, self._hidden_plan, want, state)
 
     def inference(self, theta: np.ndarray, want: str = MOMENTS, state: Any = None) -> Inference:

@@ -105,6 +105,26 @@ def to_datatree(
     return tree
 
 
+def add_missing(tree: xr.DataTree, missing: pd.DataFrame) -> None:
+    """Put the probabilities of missing values into the group ``posterior_predictive``, in place.
+
+    Parameters
+    ----------
+    tree : xarray.DataTree
+        From `to_datatree`.
+    missing : DataFrame
+        Columns row, node and probability.
+    """
+    import xarray as xr
+
+    tree["posterior_predictive"] = xr.DataTree(
+        xr.Dataset(
+            {"probability": ("value", missing["probability"].to_numpy())},
+            coords={c: ("value", missing[c].to_numpy()) for c in ("row", "node")},
+        )
+    )
+
+
 def save(tree: xr.DataTree, path: str | PathLike[str], overwrite: bool = False) -> None:
     """Write results to a zarr folder.
 
@@ -195,7 +215,8 @@ def diagnostics(tree: xr.DataTree, n_worst: int = 5) -> pd.DataFrame:
     """Rank-normalised R-hat and bulk effective sample size (Vehtari et al. 2021) of what should have mixed.
 
     Rows are ``n_groups``, ``alpha``, and the ``n_worst`` edges whose agreement has the largest split R-hat (Gelman et
-    al. 2013, eq. 11.4), which is found for all edges at once. What never varies has neither (NaN).
+    al. 2013, eq. 11.4), which is found for all edges at once; where there are no groups, the ``n_worst`` parameters.
+    What never varies has neither (NaN).
 
     Returns
     -------
@@ -207,10 +228,11 @@ def diagnostics(tree: xr.DataTree, n_worst: int = 5) -> pd.DataFrame:
 
     posterior = tree["posterior"].to_dataset()
     series = {name: posterior[name] for name in ("n_groups", "alpha") if name in posterior}
-    if "agreement" in posterior:
-        agreement = posterior["agreement"].reset_coords(drop=True)
-        worst = np.argsort(-np.nan_to_num(_split_r_hat(agreement.values), nan=0.0), kind="stable")[:n_worst]
-        series |= {f"agreement[{posterior['edge'].values[e]}]": agreement.isel(edge=e) for e in worst}
+    name, dim = ("agreement", "edge") if "groups" in posterior.coords else ("theta", "feature")
+    if name in posterior:
+        values = posterior[name].reset_coords(drop=True)
+        worst = np.argsort(-np.nan_to_num(_split_r_hat(values.values), nan=0.0), kind="stable")[:n_worst]
+        series |= {f"{name}[{posterior[dim].values[i]}]": values.isel({dim: i}) for i in worst}
     rows = {}
     for name, x in series.items():
         mixes = float(x.max()) > float(x.min()) and x.sizes["draw"] >= 4

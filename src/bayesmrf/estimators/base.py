@@ -32,8 +32,8 @@ class PairwiseMRF(DensityMixin, BaseEstimator):
         """The model on ``graph_``."""
         raise NotImplementedError
 
-    def _read(self, X: Any, sample_weight: Any, progress: bool = False) -> States:
-        states = check_states(X, sample_weight)
+    def _read(self, X: Any, sample_weight: Any, progress: bool = False, missing: bool = False) -> States:
+        states = check_states(X, sample_weight, missing=missing)
         self.n_features_in_ = len(states.names)
         if hasattr(X, "columns") and all(isinstance(c, str) for c in X.columns):
             self.feature_names_in_ = np.array(states.names, dtype=object)
@@ -95,14 +95,22 @@ def _graph(graph: Any, states: States, progress: bool) -> Graph:
         return graphs.complete(len(states.names), states.names)
     kind, _, number = graph.partition(":")
     if kind == "learn" and number.isdigit():
+        if (states.values < 0).any():
+            raise OptionError(f"graph: {graph!r} came, which needs a table without missing values; give edges or "
+                              "'complete', or drop the rows with missing values")  # fmt: skip
         return learn_graph(states, int(number), progress=progress)
     raise OptionError(
         f"graph: {graph!r} came; give pairs of nodes, a networkx graph, 'complete', or 'learn:K' for K edges"
     )
 
 
-def data_hash(graph: Graph, s_bar: np.ndarray, n: float) -> str:
-    """Checksum of what the likelihood knows of the data: the edges and the summed statistics, which are counts."""
+def data_hash(graph: Graph, s_bar: np.ndarray, n: float, rows: np.ndarray | None = None) -> str:
+    """Checksum of what the likelihood knows of the data: the edges and the summed statistics, which are counts.
+
+    Where values are missing, it knows the ``rows``.
+    """
     digest = hashlib.sha256(np.ascontiguousarray(graph.edges).tobytes())
     digest.update(np.rint(n * np.append(s_bar, 1.0)).astype(np.int64).tobytes())
+    if rows is not None:
+        digest.update(np.ascontiguousarray(rows).tobytes())
     return digest.hexdigest()

@@ -7,12 +7,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from .. import results, run
-from ..base import Engine, Kernel
-from ..errors import OptionError
-from ..inference.auto import choose
+from ..base import Engine, Kernel, Kind
+from ..errors import DataError, OptionError
+from ..inference.auto import choose, is_cheap
 from ..inference.bethe import Bethe
 from ..inference.chains import Brief, Persistent
 from ..inference.elimination import Elimination
@@ -20,9 +19,10 @@ from ..inference.enumeration import Enumeration
 from ..inference.mean_field import MeanField
 from ..inference.pseudo_likelihood import PseudoLikelihood
 from ..inference.tree import Tree
-from ..likelihood import Likelihood
+from ..likelihood import Hidden, Likelihood
 from ..models.agreement import Agreement
 from ..models.boltzmann import Boltzmann
+from ..models.clamped import Clamped
 from ..models.ising import Ising
 from ..posterior.auxiliary_variable import AuxiliaryVariable
 from ..posterior.exchange import Exchange
@@ -30,15 +30,16 @@ from ..posterior.langevin import Langevin
 from ..posterior.metropolis import Metropolis
 from ..posterior.pseudo_posterior import correction, posterior_mode
 from ..priors import Normal, Prior
+from ..rng import as_seed_sequence
 from ..samplers.cftp import CouplingFromThePast
 from ..samplers.gibbs import Gibbs
 from ..samplers.swendsen_wang import SwendsenWang
 from ..states import States
-from .base import PairwiseMRF, data_hash
+from .base import data_hash
+from .parameter_posterior import ParameterPosterior
 
 if TYPE_CHECKING:
     import pandas as pd
-    import xarray as xr
 
 MODELS: dict[str, Callable[..., Any]] = {
     "boltzmann": Boltzmann,
@@ -60,10 +61,19 @@ ENGINES = [
     "cftp",
     "pseudo-likelihood",
 ]
+HIDDEN_ENGINES: dict[str, Callable[[], Engine]] = {
+    "exact": Elimination,
+    "mean-field": MeanField,
+    "tree": Tree,
+    "bethe": Bethe,
+    "persistent": lambda: Persistent(n_chains=64),
+    "cftp": CouplingFromThePast,
+}
 _RECORDED = [
     "model",
     "kernel",
     "engine",
+    "hidden_engine",
     "step_size",
     "epsilon",
     "alpha",
@@ -73,9 +83,10 @@ _RECORDED = [
     "n_sweeps",
     "n_particles",
 ]
+_PREDICTED = 1000  # draws over which the probabilities of missing values are averaged
 
 
-class BayesianMRF(PairwiseMRF):
+class BayesianMRF(ParameterPosterior):
     """Posterior of the parameters of a binary pairwise Markov random field (Murray and Ghahramani 2004).
 
     Parameters
@@ -97,6 +108,9 @@ class BayesianMRF(PairwiseMRF):
         What is said of Z, or how states are drawn: "exact" (elimination), "enumeration", "mean-field", "tree",
         "bethe", "brief", "persistent", "pseudo-likelihood"; for exchange and auxiliary-variable "gibbs",
         "swendsen-wang", "cftp" and the exact ones.
+    hidden_engine : {"exact", "mean-field", "tree", "bethe", "persistent", "cftp"} or None
+        What is said of the model clamped to the data, where values are missing. None takes the exact answer where it
+        is cheap and persistent chains elsewhere, and these always beside brief chains, which start from their states.
     step_size : float
         Standard deviation of the random walks; 0.1 in the paper.
     epsilon, alpha : float
@@ -123,6 +137,9 @@ class BayesianMRF(PairwiseMRF):
         Draws in ArviZ's form.
     feature_names_out_ : list of str
         ``u-v`` for an edge, ``u`` for a node.
+    missing_ : DataFrame
+        Each missing value of X: its row and node, and the posterior probability that it is 1 (True), averaged over at
+        most 1,000 draws of theta. Empty where nothing is missing.
     edges_, graph_
         The graph used.
     """
@@ -136,6 +153,7 @@ class BayesianMRF(PairwiseMRF):
         prior: Any = None,
         kernel: str = "metropolis",
         engine: str = "exact",
+        hidden_engine: str | None = None,
         step_size: float = 0.1,
         epsilon: float = 0.01,
         alpha: float = 0.0,
@@ -161,6 +179,7 @@ class BayesianMRF(PairwiseMRF):
         self.prior = prior
         self.kernel = kernel
         self.engine = engine
+        self.hidden_engine = hidden_engine
         self.step_size = step_size
         self.epsilon = epsilon
         self.alpha = alpha
@@ -183,20 +202,26 @@ class BayesianMRF(PairwiseMRF):
         return MODELS[self.model](self.graph_)
 
     def fit(self, X: Any, y: None = None, sample_weight: Any = None) -> BayesianMRF:
-        """Sample the posterior; see `GroupedMRF.fit` for the arguments."""
-        for option, legal in (("model", MODELS), ("kernel", KERNELS), ("engine", ENGINES)):
-            if getattr(self, option) not in legal:
-                raise OptionError(
-                    f"{option}: {getattr(self, option)!r} came, one of {', '.join(map(repr, legal))} is wanted"
-                )
-        states = self._read(X, sample_weight, self.progress)
-        model = self._model()
-        s_bar, n = model.statistics(states.values, states.weights), states.n_samples
+        """Sample the posterior; see `GroupedMRF.fit` for the arguments.
+
+        Values of X that are missing (NaN) are hidden variables: the posterior is that of theta given what was seen.
+        """
+        legal = {"model": MODELS, "kernel": KERNELS, "engine": ENGINES, "hidden_engine": [None, *HIDDEN_ENGINES]}
+        for option, values in legal.items():
+            if getattr(self, option) not in values:
+                wanted = ", ".join(map(repr, values))
+                raise OptionError(f"{option}: {getattr(self, option)!r} came, one of {wanted} is wanted")
+        states = self._read(X, sample_weight, self.progress, missing=True)
+        model, n = self._model(), states.n_samples
+        hidden = self._hidden(model, states)
+        if hidden is None:
+            s_bar, engine = model.statistics(states.values, states.weights), self._engine(states)
+        else:
+            s_bar, engine = hidden.model.seen_statistics(), self._engine(states)
         prior = self._prior(model)
-        engine = PseudoLikelihood(states.values, states.weights) if self._is_pseudo else self._engine(states)
-        likelihood = Likelihood(model, s_bar, n, engine)
+        likelihood = Likelihood(model, s_bar, n, engine, hidden)
         kernel = self._kernel(likelihood, prior)
-        fingerprint = self._fingerprint(s_bar, n, prior)
+        fingerprint = self._fingerprint(s_bar, n, prior, hidden)
         draws = run.sample(
             kernel,
             n_draws=self.n_draws,
@@ -212,98 +237,56 @@ class BayesianMRF(PairwiseMRF):
         )
         if self._is_pseudo and self.corrected:
             draws = _corrected(draws, likelihood, Likelihood(model, s_bar, n, Elimination()), prior)
-        attrs = fingerprint | {"kind": self._kind(engine), "engine": engine.name, "method": self.kernel}
+        attrs = fingerprint | {"kind": self._kind(engine, hidden), "engine": engine.name, "method": self.kernel}
         self.posterior_ = results.to_datatree(
             draws, model, attrs=attrs, observed={"statistics": s_bar, "n_samples": n}, constant={}
         )
         self.theta_ = draws.values["theta"].mean(axis=(0, 1))
         self.feature_names_out_ = model.feature_names
+        self.missing_ = self._missing(likelihood, draws, hidden)
+        if hidden is not None:
+            results.add_missing(self.posterior_, self.missing_)
         return self
 
-    def interval_(self, probability: float = 0.9) -> pd.DataFrame:
-        """Central posterior interval of each feature: columns mean, lower, upper."""
+    def _hidden(self, model: Any, states: States) -> Hidden | None:
+        """The model clamped to what was seen, and its engine; None where nothing is missing."""
+        gone = states.values < 0
+        if not gone.any():
+            return None
+        if self._is_pseudo or self.engine == "pseudo-likelihood":
+            raise DataError(
+                f"X: {gone.sum()} value(s) are missing, which the pseudo-likelihood cannot take; drop or impute these "
+                "rows, or take another kernel and engine, such as kernel='metropolis' with engine='exact'"
+            )
+        rows = states.values if states.weights is None else np.repeat(states.values, states.weights.astype(int), axis=0)
+        clamped = Clamped(model, rows)
+        name = self.hidden_engine
+        if self.engine == "brief" and name not in (None, "persistent"):
+            raise OptionError(
+                f"hidden_engine: {name!r} came, but brief chains start from the states of chains that run on the "
+                "missing values; leave it out, or give 'persistent'"
+            )
+        if name is None:
+            name = "exact" if self.engine != "brief" and is_cheap(clamped.graph) else "persistent"
+        return Hidden(clamped, HIDDEN_ENGINES[name]())
+
+    def _missing(self, likelihood: Likelihood, draws: run.Draws, hidden: Hidden | None) -> pd.DataFrame:
+        """The table of missing values."""
         import pandas as pd
 
-        check_is_fitted(self)
-        if not 0 < probability < 1:
-            raise OptionError(f"probability: {probability!r} came, a number between 0 and 1 is wanted")
-        tails = (1 - probability) / 2, (1 + probability) / 2
-        draws = np.asarray(self.posterior_["posterior"].dataset["theta"])
-        lower, upper = np.quantile(draws.reshape(-1, draws.shape[2]), tails, axis=0)
-        index = pd.Index(self.feature_names_out_, name="feature")
-        return pd.DataFrame({"mean": self.theta_, "lower": lower, "upper": upper}, index=index)
-
-    def statistic(self, function: Callable[..., Any], of: str = "theta", name: str = "statistic") -> xr.DataArray:
-        """Posterior of any function of the network, one value (or array) for each draw, in ArviZ's form.
-
-        Parameters
-        ----------
-        function : callable
-            Of theta (n_features,), or of a networkx graph whose edges carry ``weight`` and whose nodes carry ``bias``.
-        of : {"theta", "graph"}
-        name : str
-
-        Returns
-        -------
-        xarray.DataArray
-            Dimensions chain, draw, and those of the value.
-        """
-        import xarray as xr
-
-        check_is_fitted(self)
-        if of not in ("theta", "graph"):
-            raise OptionError(f"of: {of!r} came, 'theta' or 'graph' is wanted")
-        theta = self.posterior_["posterior"].dataset["theta"]
-        draws = np.asarray(theta)
-        argument = self._network if of == "graph" else np.asarray
-        values = np.array([[function(argument(t)) for t in chain] for chain in draws])
-        extra = [f"{name}_dim_{i}" for i in range(values.ndim - 2)]
-        coords = {d: theta.coords[d] for d in ("chain", "draw")}
-        return xr.DataArray(values, dims=["chain", "draw", *extra], coords=coords, name=name)
-
-    def strength(self) -> xr.DataArray:
-        """Posterior of the strength centrality: sum of the absolute weights of the edges of each node."""
-        import xarray as xr
-
-        check_is_fitted(self)
-        theta = self.posterior_["posterior"].dataset["theta"]
-        weights = np.abs(np.asarray(theta)[:, :, : self.graph_.n_edges])
-        incidence = np.zeros((self.graph_.n_edges, self.graph_.n_nodes))
-        incidence[np.arange(len(incidence))[:, None], self.edges_] = 1
-        coords = {d: theta.coords[d] for d in ("chain", "draw")} | {"node": list(self.graph_.names)}
-        return xr.DataArray(weights @ incidence, dims=["chain", "draw", "node"], coords=coords, name="strength")
-
-    def correlation(self) -> xr.DataArray:
-        """Posterior of the marginal correlation of the two ends of each edge, by exact elimination at each draw."""
-        import xarray as xr
-
-        check_is_fitted(self)
-        model, engine = Ising(self.graph_), Elimination()
-        plan, own = engine.prepare(model), self._model()
-        r, u, v = self.graph_.n_edges, *self.edges_.T
-
-        def correlate(theta: np.ndarray) -> np.ndarray:
-            form = own.pairwise(theta)
-            moments = engine.infer(model, np.concatenate([form.coupling, form.field]), plan).moments
-            assert moments is not None
-            node = moments[r:]
-            return (moments[:r] - node[u] * node[v]) / np.sqrt((1 - node[u] ** 2) * (1 - node[v] ** 2))
-
-        found = self.statistic(correlate, name="correlation")
-        return xr.DataArray(
-            found.values,
-            dims=["chain", "draw", "edge"],
-            coords={**{d: found.coords[d] for d in ("chain", "draw")}, "edge": self.graph_.edge_names},
-            name="correlation",
+        if hidden is None:
+            return pd.DataFrame({"row": [], "node": [], "probability": []})
+        theta = draws.values["theta"].reshape(-1, likelihood.model.n_features)
+        some = np.unique(np.linspace(0, len(theta) - 1, _PREDICTED).astype(int))
+        rng = np.random.default_rng(as_seed_sequence(self.random_state))
+        row, node = hidden.model.cells.T
+        return pd.DataFrame(
+            {
+                "row": row,
+                "node": np.array(self._names, dtype=object)[node],
+                "probability": likelihood.hidden_probabilities(theta[some], rng),
+            }
         )
-
-    def _network(self, theta: np.ndarray) -> Any:
-        network = self.graph_.to_networkx()
-        for i, (u, v) in enumerate(self.edges_):
-            network.edges[self.graph_.names[u], self.graph_.names[v]]["weight"] = float(theta[i])
-        for i, node in enumerate(self.graph_.names):
-            network.nodes[node]["bias"] = float(theta[self.graph_.n_edges + i])
-        return network
 
     @property
     def _is_pseudo(self) -> bool:
@@ -319,9 +302,12 @@ class BayesianMRF(PairwiseMRF):
         return Normal(np.repeat([self.prior_scale, bias], [model.n_edges, model.n_features - model.n_edges]))
 
     def _engine(self, states: States) -> Engine:
+        if self._is_pseudo:
+            return PseudoLikelihood(states.values, states.weights)
         if self.engine == "brief":
-            weights = None if states.weights is None else states.weights.astype(int)
-            rows = states.values if weights is None else np.repeat(states.values, weights, axis=0)
+            rows = np.maximum(states.values, 0)  # what is missing is filled in at each start
+            if states.weights is not None:
+                rows = np.repeat(rows, states.weights.astype(int), axis=0)
             return Brief(rows, n_chains=self.n_particles, n_sweeps=self.n_sweeps)
         simple: dict[str, Callable[[], Engine]] = {
             "exact": Elimination,
@@ -359,19 +345,24 @@ class BayesianMRF(PairwiseMRF):
         epsilon = 0.4 if pseudo else self.epsilon
         return Langevin(likelihood, prior, start, epsilon, self.alpha, scale, self.adjusted or pseudo)
 
-    def _kind(self, engine: Engine) -> str:
+    def _kind(self, engine: Engine, hidden: Hidden | None) -> str:
         """Whether the chain's stationary law is the posterior, in words."""
         if self._is_pseudo:
             return "approximate (pseudo-likelihood" + (", corrected at the mode)" if self.corrected else ")")
         if self.kernel == "langevin" and not self.adjusted:
             return f"approximate (uncorrected Langevin, moments from {engine.name}: {engine.kind.value})"
-        return "exact" if engine.kind.value == "exact" else f"approximate ({engine.name}: {engine.kind.value})"
+        if engine.kind is not Kind.EXACT:
+            return f"approximate ({engine.name}: {engine.kind.value})"
+        # Exchange and auxiliary-variable draw the missing values too, for which any chain on them will do.
+        if hidden is not None and hidden.engine.kind is not Kind.EXACT and self.kernel in ("metropolis", "langevin"):
+            return f"approximate (missing values by {hidden.engine.name}: {hidden.engine.kind.value})"
+        return "exact"
 
-    def _fingerprint(self, s_bar: np.ndarray, n: float, prior: Prior) -> dict[str, Any]:
+    def _fingerprint(self, s_bar: np.ndarray, n: float, prior: Prior, hidden: Hidden | None) -> dict[str, Any]:
         scale = np.atleast_1d(getattr(prior, "scale", np.nan)).tolist()
         options = {k: getattr(self, k) for k in _RECORDED}
         return {
-            "data_hash": data_hash(self.graph_, s_bar, n),
+            "data_hash": data_hash(self.graph_, s_bar, n, None if hidden is None else hidden.model.states),
             "prior": type(prior).__name__,
             "prior_scale": scale,
             **options,

@@ -1,19 +1,24 @@
-"""Moments from Markov chains: persistent and brief.
+"""Moments from samples: persistent chains, brief chains, and exact samples.
 
-Both estimate E[s(x)] by the mean of the statistics over ``n_chains`` Gibbs chains after ``n_sweeps`` sweeps; they
-differ in where the chains start. Their moments are random and belong to no log Z, so no accept step can be built on
-them.
+All estimate E[s(x)] by the mean of the statistics over states: of ``n_chains`` Gibbs chains after ``n_sweeps`` sweeps,
+which differ in where they start, or of an exact sampler. Their moments are random and belong to no log Z, so no accept
+step can be built on them.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 import numpy as np
 
-from ..base import MOMENTS, Inference, Kind, Model
+from ..base import MOMENTS, SAMPLE, Engine, Inference, Kind, Model
 from ..errors import OptionError
+from ..models.categorical import Categorical, compiled_form, states_of
+from ..rng import generator_from_array, generator_to_array, spawn_generators
 from ..samplers.gibbs import Chains, check_positive, counts, from_states, start, sweep
+
+Memory = TypeVar("Memory", Chains, np.ndarray)
 
 
 @dataclass(frozen=True)
@@ -38,6 +43,7 @@ class Persistent:
     name = "persistent"
     answers = frozenset({MOMENTS})
     kind = Kind.RANDOM
+    is_chain = True  # whose law at a fixed theta is left as it is
 
     def __post_init__(self) -> None:
         for option in ("n_chains", "n_sweeps", "n_jobs"):
@@ -48,7 +54,7 @@ class Persistent:
 
     def start(self, model: Model, rng: np.random.Generator) -> Chains:
         """Chains at uniform random states."""
-        return start(self.n_chains, model.graph.n_nodes, rng)
+        return start(self.n_chains, model.graph.n_nodes, rng, n_states=states_of(model))
 
     def infer(
         self, model: Model, theta: np.ndarray, plan: None, want: str = MOMENTS, state: Chains | None = None
@@ -72,7 +78,7 @@ class Brief:
 
     Parameters
     ----------
-    states : (n_samples, n_nodes) array in {0, 1}
+    states : (n_samples, n_nodes) array in {0, ..., n_states - 1}
         The data; chain c restarts at row ``c % n_samples``.
     n_chains : int, optional
         One chain for each row when absent.
@@ -98,11 +104,11 @@ class Brief:
 
     def prepare(self, model: Model) -> np.ndarray:
         """The data as the chains hold them, (n_blocks, n_nodes, 64)."""
-        return from_states(self.states, self._n_chains, model.graph.n_nodes)
+        return from_states(self.states, self._n_chains, model.graph.n_nodes, states_of(model))
 
     def start(self, model: Model, rng: np.random.Generator) -> Chains:
         """Chains at the data; only their generators are remembered between calls."""
-        return start(self._n_chains, model.graph.n_nodes, rng, self.states)
+        return start(self._n_chains, model.graph.n_nodes, rng, self.states, states_of(model))
 
     def infer(
         self, model: Model, theta: np.ndarray, plan: np.ndarray, want: str = MOMENTS, state: Chains | None = None
@@ -123,15 +129,69 @@ class Brief:
         return len(self.states) if self.n_chains is None else self.n_chains
 
 
+@dataclass(frozen=True)
+class FromExact:
+    """Fresh exact samples in each call (Murray and Ghahramani 2004, section 4).
+
+    The moments have no bias, and the error of ``n_samples`` independent states. Equal memories give equal samples.
+
+    Parameters
+    ----------
+    sampler : Engine
+        Draws the states: an EXACT engine that answers "sample", such as `Elimination` or `CouplingFromThePast`.
+    n_samples : int
+        States drawn in each call.
+    """
+
+    sampler: Engine
+    n_samples: int = 64
+
+    name = "from-exact"
+    answers = frozenset({MOMENTS})
+    kind = Kind.RANDOM
+
+    def __post_init__(self) -> None:
+        check_positive("n_samples", self.n_samples)
+        if self.sampler.kind is not Kind.EXACT or SAMPLE not in self.sampler.answers:
+            raise OptionError(f"sampler: {self.sampler.name!r} came, which does not draw exact samples; take "
+                              "'elimination', 'cftp' or 'enumeration'")  # fmt: skip
+
+    def prepare(self, model: Model) -> Any:
+        """The sampler's plan."""
+        return self.sampler.prepare(model)
+
+    def start(self, model: Model, rng: np.random.Generator) -> np.ndarray:
+        """A generator of its own, as an array."""
+        return generator_to_array(spawn_generators(rng, 1)[0])
+
+    def infer(
+        self, model: Model, theta: np.ndarray, plan: Any, want: str = MOMENTS, state: np.ndarray | None = None
+    ) -> Inference:
+        """Mean statistics of ``n_samples`` states; the generator that has drawn them is handed back."""
+        rng = generator_from_array(_check_call(self.name, want, state))
+        states = self.sampler.sample(model, theta, plan, self.n_samples, rng)
+        stats = {"n_samples": self.n_samples}
+        return Inference(moments=model.statistics(states), stats=stats, state=generator_to_array(rng))
+
+    def sample(
+        self, model: Model, theta: np.ndarray, plan: Any, n_samples: int, rng: np.random.Generator
+    ) -> np.ndarray:
+        """Refuse: this engine answers "moments" only."""
+        raise _no_samples(self.name)
+
+
 def _moments(model: Model, theta: np.ndarray, chains: Chains, n_chains: int, n_sweeps: int, n_jobs: int) -> Inference:
-    compiled = model.pairwise(theta)
+    compiled = compiled_form(model, theta)
     sweep(compiled, chains, n_sweeps, n_jobs)
-    agree, ones = counts(compiled, chains, n_chains)
-    moments = model.moments(2 / n_chains * agree - 1, 2 / n_chains * ones - 1)
+    agree, node = counts(compiled, chains, n_chains)
+    if isinstance(compiled, Categorical):
+        moments = model.moments(agree / n_chains, node / n_chains)
+    else:
+        moments = model.moments(2 / n_chains * agree - 1, 2 / n_chains * node - 1)
     return Inference(moments=moments, stats={"n_chains": n_chains, "n_sweeps": n_sweeps}, state=chains)
 
 
-def _check_call(name: str, want: str, state: Chains | None) -> Chains:
+def _check_call(name: str, want: str, state: Memory | None) -> Memory:
     if want != MOMENTS:
         raise OptionError(f"engine {name!r}: {want!r} was asked, only 'moments' are answered; take an engine that "
                           f"answers {want!r}, such as 'elimination'")  # fmt: skip

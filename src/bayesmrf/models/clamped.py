@@ -101,6 +101,14 @@ class Clamped:
         """Smaller of the two values of each feature in one row."""
         return self.model.feature_low
 
+    def seen_statistics(self) -> np.ndarray:
+        """Mean statistics of each pair and node over the rows that show them: a summary, not a likelihood's."""
+        seen = (self._x != 0).astype(np.float64)
+        u, v = self.model.graph.edges.T
+        n_pair, n_node = np.einsum("nd,nd->d", seen[:, u], seen[:, v]), seen.sum(axis=0)
+        pair, node = self._sums
+        return self.model.moments(pair / np.maximum(n_pair, 1), node / np.maximum(n_node, 1))
+
     def fill(self, hidden: np.ndarray) -> np.ndarray:
         """The table, its hidden entries filled with ``hidden`` (n_hidden,) in {0, 1}."""
         full = self.states.copy()

@@ -1,0 +1,107 @@
+"""What can be said of a network from draws of its parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from ..errors import OptionError
+from ..inference.elimination import Elimination
+from ..models.ising import Ising
+from .base import PairwiseMRF
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+
+
+class ParameterPosterior(PairwiseMRF):
+    """Summaries of ``posterior_``: intervals, and the posterior of any statistic of the network."""
+
+    def interval_(self, probability: float = 0.9) -> pd.DataFrame:
+        """Central posterior interval of each feature: columns mean, lower, upper."""
+        import pandas as pd
+
+        check_is_fitted(self)
+        if not 0 < probability < 1:
+            raise OptionError(f"probability: {probability!r} came, a number between 0 and 1 is wanted")
+        tails = (1 - probability) / 2, (1 + probability) / 2
+        draws = np.asarray(self.posterior_["posterior"].dataset["theta"])
+        lower, upper = np.quantile(draws.reshape(-1, draws.shape[2]), tails, axis=0)
+        index = pd.Index(self.feature_names_out_, name="feature")
+        return pd.DataFrame({"mean": self.theta_, "lower": lower, "upper": upper}, index=index)
+
+    def statistic(self, function: Callable[..., Any], of: str = "theta", name: str = "statistic") -> xr.DataArray:
+        """Posterior of any function of the network, one value (or array) for each draw, in ArviZ's form.
+
+        Parameters
+        ----------
+        function : callable
+            Of theta (n_features,), or of a networkx graph whose edges carry ``weight`` and whose nodes carry ``bias``.
+        of : {"theta", "graph"}
+        name : str
+
+        Returns
+        -------
+        xarray.DataArray
+            Dimensions chain, draw, and those of the value.
+        """
+        import xarray as xr
+
+        check_is_fitted(self)
+        if of not in ("theta", "graph"):
+            raise OptionError(f"of: {of!r} came, 'theta' or 'graph' is wanted")
+        theta = self.posterior_["posterior"].dataset["theta"]
+        draws = np.asarray(theta)
+        argument = self._network if of == "graph" else np.asarray
+        values = np.array([[function(argument(t)) for t in chain] for chain in draws])
+        extra = [f"{name}_dim_{i}" for i in range(values.ndim - 2)]
+        coords = {d: theta.coords[d] for d in ("chain", "draw")}
+        return xr.DataArray(values, dims=["chain", "draw", *extra], coords=coords, name=name)
+
+    def strength(self) -> xr.DataArray:
+        """Posterior of the strength centrality: sum of the absolute weights of the edges of each node."""
+        import xarray as xr
+
+        check_is_fitted(self)
+        theta = self.posterior_["posterior"].dataset["theta"]
+        weights = np.abs(np.asarray(theta)[:, :, : self.graph_.n_edges])
+        incidence = np.zeros((self.graph_.n_edges, self.graph_.n_nodes))
+        incidence[np.arange(len(incidence))[:, None], self.edges_] = 1
+        coords = {d: theta.coords[d] for d in ("chain", "draw")} | {"node": list(self.graph_.names)}
+        return xr.DataArray(weights @ incidence, dims=["chain", "draw", "node"], coords=coords, name="strength")
+
+    def correlation(self) -> xr.DataArray:
+        """Posterior of the marginal correlation of the two ends of each edge, by exact elimination at each draw."""
+        import xarray as xr
+
+        check_is_fitted(self)
+        model, engine = Ising(self.graph_), Elimination()
+        plan, own = engine.prepare(model), self._model()
+        r, u, v = self.graph_.n_edges, *self.edges_.T
+
+        def correlate(theta: np.ndarray) -> np.ndarray:
+            form = own.pairwise(theta)
+            moments = engine.infer(model, np.concatenate([form.coupling, form.field]), plan).moments
+            assert moments is not None
+            node = moments[r:]
+            return (moments[:r] - node[u] * node[v]) / np.sqrt((1 - node[u] ** 2) * (1 - node[v] ** 2))
+
+        found = self.statistic(correlate, name="correlation")
+        return xr.DataArray(
+            found.values,
+            dims=["chain", "draw", "edge"],
+            coords={**{d: found.coords[d] for d in ("chain", "draw")}, "edge": self.graph_.edge_names},
+            name="correlation",
+        )
+
+    def _network(self, theta: np.ndarray) -> Any:
+        network = self.graph_.to_networkx()
+        for i, (u, v) in enumerate(self.edges_):
+            network.edges[self.graph_.names[u], self.graph_.names[v]]["weight"] = float(theta[i])
+        for i, node in enumerate(self.graph_.names):
+            network.nodes[node]["bias"] = float(theta[self.graph_.n_edges + i])
+        return network

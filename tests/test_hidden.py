@@ -1,0 +1,313 @@
+"""Hidden entries: the clamped model against enumeration, posteriors with missing values against the grid."""
+
+import numpy as np
+import pytest
+
+from bayesmrf import graphs, run
+from bayesmrf.base import LOG_Z
+from bayesmrf.errors import DataError, OptionError
+from bayesmrf.estimators import BayesianMRF
+from bayesmrf.inference.bethe import Bethe
+from bayesmrf.inference.chains import Brief, Persistent
+from bayesmrf.inference.elimination import Elimination
+from bayesmrf.inference.mean_field import MeanField
+from bayesmrf.inference.tree import Tree
+from bayesmrf.likelihood import Hidden, Likelihood
+from bayesmrf.models.agreement import Agreement
+from bayesmrf.models.boltzmann import Boltzmann
+from bayesmrf.models.clamped import Clamped, HiddenEntries
+from bayesmrf.models.ising import Ising
+from bayesmrf.posterior.auxiliary_variable import AuxiliaryVariable
+from bayesmrf.posterior.exchange import Exchange
+from bayesmrf.posterior.langevin import Langevin
+from bayesmrf.posterior.metropolis import Metropolis
+from bayesmrf.priors import Normal
+from tests import oracle
+
+LIMIT = 7.0
+MODELS = {"ising": Ising, "boltzmann": Boltzmann, "agreement": lambda g: Agreement(g, fields=True)}
+by_model = pytest.mark.parametrize("family", MODELS.values(), ids=MODELS)
+
+
+def with_holes(rng, n, d, share):
+    states = rng.integers(0, 2, size=(n, d)).astype(np.int8)
+    states[rng.random((n, d)) < share] = -1
+    return states
+
+
+def completions(row):
+    """All full rows that agree with ``row`` where it is seen."""
+    states = oracle.all_states(len(row))
+    return states[((states == row) | (row < 0)).all(axis=1)]
+
+
+def by_enumeration(model, states, theta):
+    """Sum over rows of log Z_n, and of the statistics expected given what was seen."""
+    total, moments = 0.0, np.zeros(model.n_features)
+    for row in states:
+        s = np.array([model.statistics(x[None]) for x in completions(row)])
+        log_weight = s @ theta
+        log_z = np.logaddexp.reduce(log_weight)
+        total += log_z
+        moments += np.exp(log_weight - log_z) @ s
+    return total, moments
+
+
+@by_model
+@pytest.mark.parametrize("share", [0.2, 0.6, 1.0])
+def test_clamped_is_enumeration_over_hidden_entries(family, share, rng):
+    model = family(graphs.complete(5))
+    states = with_holes(rng, 12, 5, share)
+    clamped, theta = Clamped(model, states), rng.normal(size=model.n_features)
+    engine = Elimination()
+    found = engine.infer(clamped, theta, engine.prepare(clamped))
+    log_z, moments = by_enumeration(model, states, theta)
+    assert found.log_z == pytest.approx(log_z, rel=1e-11)
+    np.testing.assert_allclose(found.moments, moments, atol=1e-10)
+    # control: a flipped entry is another table
+    seen = np.argwhere(states >= 0)
+    if len(seen):
+        states[tuple(seen[0])] ^= 1
+        other = Clamped(model, states)
+        assert engine.infer(other, theta, engine.prepare(other)).log_z != pytest.approx(log_z, rel=1e-6)
+
+
+@by_model
+def test_clamped_bounds_and_trees(family, rng):
+    """Bounds stay below; Bethe and tree are exact, as rows of a chain graph have no cycle."""
+    model = family(graphs.path(5))
+    clamped = Clamped(model, with_holes(rng, 20, 5, 0.7))
+    theta = rng.normal(size=model.n_features)
+    exact, low, tree, bethe = (
+        e.infer(clamped, theta, e.prepare(clamped), LOG_Z).log_z for e in (Elimination(), MeanField(), Tree(), Bethe())
+    )
+    assert low < exact
+    assert tree == pytest.approx(exact)
+    assert bethe == pytest.approx(exact, abs=1e-4)
+
+
+def test_samples_fill_the_table_by_its_law(rng):
+    model = Boltzmann(graphs.complete(4))
+    states = with_holes(rng, 15, 4, 0.4)
+    clamped, theta = Clamped(model, states), rng.normal(size=model.n_features)
+    engine = Elimination()
+    drawn = engine.sample(clamped, theta, engine.prepare(clamped), 2000, rng)
+    tables = np.array([clamped.fill(h) for h in drawn])
+    seen = states >= 0
+    assert (tables[:, seen] == states[seen]).all()
+    per_table = 15 * np.array([model.statistics(t) for t in tables])
+    np.testing.assert_allclose(clamped.statistics(drawn[:50]), per_table[:50].mean(axis=0))
+    exact = by_enumeration(model, states, theta)[1]
+    z = (per_table.mean(axis=0) - exact) / np.maximum(per_table.std(axis=0) / np.sqrt(2000), 1e-9)
+    assert np.abs(z).max() < LIMIT
+    wrong = by_enumeration(model, states, theta + 1)[1]
+    assert np.abs((per_table.mean(axis=0) - wrong) / (per_table.std(axis=0) / np.sqrt(2000) + 1e-9)).max() > LIMIT
+
+
+def test_probabilities_of_hidden_entries(rng):
+    model = Ising(graphs.cycle(4))
+    states = with_holes(rng, 6, 4, 0.5)
+    theta = rng.normal(size=8)
+    entries, engine = HiddenEntries(model, states), Elimination()
+    found = engine.infer(entries, theta, engine.prepare(entries)).moments
+    for (row, node), p in zip(entries.cells, found, strict=True):
+        full = completions(states[row])
+        weight = np.exp([model.statistics(x[None]) @ theta for x in full])
+        assert p == pytest.approx(weight[full[:, node] == 1].sum() / weight.sum())
+
+
+def test_brief_chains_start_at_what_was_seen(rng):
+    """Where entries are hidden, each chain starts from its own draw of them."""
+    model = Boltzmann(graphs.complete(4))
+    states = with_holes(rng, 30, 4, 0.3)
+    clamped = Clamped(model, states)
+    positive = Persistent(n_chains=64, n_sweeps=3)
+    lik = Likelihood(model, np.zeros(10), 30, Brief(np.maximum(states, 0), n_chains=90), Hidden(clamped, positive))
+    memory = lik.evaluate(np.zeros(10), memory=lik.start(rng)).memory
+    start = lik._restarts(lik.plan, memory.positive)
+    table = start.transpose(0, 2, 1).reshape(-1, 4)  # one row a chain
+    rows = states[np.arange(len(table)) % 30]
+    assert (table[rows >= 0] == 2 * rows[rows >= 0] - 1).all()
+    assert set(np.unique(table)) == {-1, 1}
+    drawn = table[rows < 0]
+    assert 0.2 < (drawn > 0).mean() < 0.8  # at theta = 0 half of them are 1
+
+
+# Posteriors: a path of four nodes without fields, three parameters, a fifth of the values missing.
+
+PATH = Agreement(graphs.path(4))
+N = 40
+
+
+@pytest.fixture
+def table(rng):
+    states = rng.integers(0, 2, size=(N, 4)).astype(np.int8)
+    states[: N // 2, 1] = states[: N // 2, 0]
+    states[N // 4 :, 3] = states[N // 4 :, 2]
+    holes = rng.permutation(N * 4)[: N * 4 // 5]
+    states.ravel()[holes] = -1
+    return states
+
+
+def grid_posterior(states, scale=1.0, points=61):
+    """theta, their weights: log p = sum over rows of log Z_n - N log Z + prior."""
+    axis = np.linspace(-5, 5, points)
+    theta = np.stack(np.meshgrid(axis, axis, axis, indexing="ij"), axis=-1).reshape(-1, 3)
+    s = np.array([PATH.statistics(x[None]) for x in oracle.all_states(4)])
+    log_p = -0.5 * ((theta / scale) ** 2).sum(axis=1) - len(states) * np.logaddexp.reduce(theta @ s.T, axis=1)
+    rows, counts = np.unique(states, axis=0, return_counts=True)
+    for row, count in zip(rows, counts, strict=True):
+        full = np.array([PATH.statistics(x[None]) for x in completions(row)])
+        log_p += count * np.logaddexp.reduce(theta @ full.T, axis=1)
+    w = np.exp(log_p - log_p.max())
+    return theta, w / w.sum()
+
+
+def moments_of(theta, w):
+    return np.concatenate([w @ theta, w @ theta**2])
+
+
+def worst(kernel, exact, rng, n_chains=64):
+    draws = run.sample(kernel, n_draws=100, n_warmup=30, n_chains=n_chains, random_state=rng, progress=False)
+    theta = draws.values["theta"]
+    per_chain = np.concatenate([theta.mean(axis=1), (theta**2).mean(axis=1)], axis=1)
+    return np.abs((per_chain.mean(axis=0) - exact) / (per_chain.std(axis=0, ddof=1) / np.sqrt(n_chains))).max()
+
+
+def kernels(lik, start):
+    prior = Normal(1.0)
+    return {
+        "metropolis": lambda: Metropolis(lik, prior, start, 0.9),
+        "langevin": lambda: Langevin(lik, prior, start, 0.5, adjusted=True),
+        "exchange": lambda: Exchange(lik, prior, start, 0.7),
+        "auxiliary-variable": lambda: AuxiliaryVariable(lik, prior, start, 0.5),
+    }
+
+
+CASES = [
+    ("metropolis", Elimination()),
+    ("langevin", Elimination()),
+    ("exchange", Elimination()),
+    ("exchange", Persistent(n_chains=1)),
+    ("auxiliary-variable", Elimination()),
+    ("auxiliary-variable", Persistent(n_chains=1)),
+]
+
+
+@pytest.mark.parametrize(("name", "engine"), CASES, ids=[f"{k}-{e.name}" for k, e in CASES])
+def test_posterior_with_missing_values_is_the_grid_posterior(name, engine, table, rng):
+    exact = moments_of(*grid_posterior(table))
+    hidden = Hidden(Clamped(PATH, table), engine)
+    lik = Likelihood(PATH, np.zeros(3), N, Elimination(), hidden)
+    assert worst(kernels(lik, exact[:3])[name](), exact, rng) < LIMIT
+
+
+@pytest.mark.parametrize("name", ["metropolis", "exchange"])
+def test_missing_values_that_are_taken_for_zeros_are_noticed(name, table, rng):
+    exact = moments_of(*grid_posterior(table))
+    zeros = np.maximum(table, 0)
+    lik = Likelihood(PATH, PATH.statistics(zeros), N, Elimination())
+    assert worst(kernels(lik, exact[:3])[name](), exact, rng) > LIMIT
+
+
+def test_a_row_of_which_nothing_was_seen_changes_nothing(table, rng):
+    lik = Likelihood(PATH, np.zeros(3), N, Elimination(), Hidden(Clamped(PATH, table), Elimination()))
+    more = np.concatenate([table, np.full((5, 4), -1, np.int8)])
+    lik_more = Likelihood(PATH, np.zeros(3), N + 5, Elimination(), Hidden(Clamped(PATH, more), Elimination()))
+    theta = rng.normal(size=(2, 3))
+    assert lik.log_ratio(*theta) == pytest.approx(lik_more.log_ratio(*theta))
+    np.testing.assert_allclose(lik.score(theta[0]), lik_more.score(theta[0]), atol=1e-9)
+
+
+# The estimator
+
+QUICK = {"model": "agreement", "n_draws": 10, "n_warmup": 2, "n_chains": 2, "progress": False, "random_state": 0}
+
+
+@pytest.mark.parametrize(
+    ("kernel", "engine"),
+    [
+        ("metropolis", "exact"),
+        ("metropolis", "mean-field"),
+        ("metropolis", "tree"),
+        ("metropolis", "bethe"),
+        ("langevin", "exact"),
+        ("langevin", "brief"),
+        ("langevin", "persistent"),
+        ("exchange", "cftp"),
+        ("auxiliary-variable", "gibbs"),
+    ],
+)
+def test_estimator_takes_missing_values(kernel, engine, table):
+    X = np.where(table < 0, np.nan, table)
+    est = BayesianMRF(graph=[(0, 1), (1, 2), (2, 3)], kernel=kernel, engine=engine, **QUICK).fit(X)
+    assert np.isfinite(est.theta_).all()
+    row, column = np.argwhere(table < 0).T
+    assert (est.missing_["row"] == row).all()
+    assert (est.missing_["node"] == column.astype(str)).all()
+    assert est.missing_["probability"].between(0, 1).all()
+    stored = est.posterior_["posterior_predictive"].dataset
+    np.testing.assert_array_equal(stored["probability"], est.missing_["probability"])
+    exact = (kernel, engine) in {("metropolis", "exact"), ("exchange", "cftp")}
+    assert (est.posterior_.attrs["kind"] == "exact") == exact
+
+
+def test_predictive_probabilities_are_those_of_the_grid(table):
+    """The average over draws of P(x = 1 | seen, theta), here against the average over the grid."""
+    X = np.where(table < 0, np.nan, table)
+    options = QUICK | {"n_draws": 2500, "n_warmup": 100, "n_chains": 2}
+    est = BayesianMRF(graph=[(0, 1), (1, 2), (2, 3)], bias_scale=1e-6, step_size=0.9, **options).fit(X)
+    theta, w = grid_posterior(table, points=31)
+    keep = w > 1e-7
+    theta, w = theta[keep], w[keep] / w[keep].sum()
+    expected = []
+    for row, node in np.argwhere(table < 0):
+        full = completions(table[row])
+        s = np.array([PATH.statistics(x[None]) for x in full])
+        weight = np.exp(theta @ s.T)
+        expected.append(w @ (weight[:, full[:, node] == 1].sum(axis=1) / weight.sum(axis=1)))
+    error = np.abs(est.missing_["probability"] - expected)
+    assert error.max() < 0.06  # 7 standard errors: sd over theta below 0.2, more than 500 effective draws
+    assert np.abs(0.5 - np.array(expected)).max() > 0.12  # a constant 1/2 would fail
+
+
+def test_weights_count_rows_with_missing_values(table):
+    X = np.where(table < 0, np.nan, table)
+    rows, counts = np.unique(X[:20], axis=0, return_counts=True, equal_nan=True)
+    a = BayesianMRF(**QUICK).fit(rows, sample_weight=counts)
+    b = BayesianMRF(**QUICK).fit(np.repeat(rows, counts, axis=0))
+    np.testing.assert_allclose(a.theta_, b.theta_, rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        (
+            {"kernel": "pseudo-posterior"},
+            DataError,
+            r"X: 32 value\(s\) are missing, which the pseudo-likelihood cannot",
+        ),
+        ({"engine": "pseudo-likelihood"}, DataError, "which the pseudo-likelihood cannot take"),
+        ({"hidden_engine": "magic"}, OptionError, "hidden_engine: 'magic' came, one of None, 'exact'"),
+        (
+            {"hidden_engine": "persistent"},
+            OptionError,
+            "hidden_engine: 'metropolis' needs log_z, which 'persistent' does not answer; engines that do: enumeration",
+        ),
+        ({"kernel": "exchange", "hidden_engine": "bethe"}, OptionError, "hidden_engine: 'exchange' needs sample"),
+        (
+            {"kernel": "langevin", "engine": "brief", "hidden_engine": "exact"},
+            OptionError,
+            "hidden_engine: 'exact' came, but brief chains start from",
+        ),
+        ({"graph": "learn:2"}, OptionError, "graph: 'learn:2' came, which needs a table without missing values"),
+    ],
+)
+def test_bad_input(options, error, message, table):
+    with pytest.raises(error, match=message):
+        BayesianMRF(**QUICK | options).fit(np.where(table < 0, np.nan, table))
+
+
+def test_a_column_of_which_nothing_was_seen():
+    with pytest.raises(DataError, match="missing"):
+        BayesianMRF(**QUICK).fit([[0, np.nan], [1, np.nan], [1, np.nan]])
