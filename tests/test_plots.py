@@ -11,7 +11,7 @@ from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 
 from bayesmrf import graphs, partitions, plots
-from bayesmrf.summary import Summary
+from bayesmrf.summary import GroupedSummary as Summary
 
 from .posterior_tree import posterior_tree
 
@@ -64,7 +64,7 @@ def test_each_edge_is_at_its_agreement_in_the_colour_of_its_group(graph, rng):
     order = np.lexsort((-mean, summary.groups))
     np.testing.assert_allclose(shown, mean[order])
     np.testing.assert_allclose(
-        points.get_facecolors(), plots._group_colours(summary.groups.max() + 1)[summary.groups[order]]
+        points.get_facecolors(), plots.style.group_colours(summary.groups.max() + 1)[summary.groups[order]]
     )
     if named:
         first = order[0]
@@ -80,7 +80,7 @@ def test_network_draws_each_edge_once_dashed_where_ends_differ(rng):
     below = int((summary.edge_table["agreement"] < 0.5).sum())
     assert [len(c.get_segments()) for c in lines] == [4 - below, below]
     colours = {tuple(c) for part in lines for c in part.get_colors()[:, :3].round(3)}
-    assert colours == {tuple(np.round(to_rgba(c)[:3], 3)) for c in plots._COLOURS[: len(summary.group_table)]}
+    assert colours == {tuple(np.round(to_rgba(c)[:3], 3)) for c in plots.style.COLOURS[: len(summary.group_table)]}
     assert "'e'" not in ax.get_title()
     assert "1 node without edges (e)" in ax.get_title()
     assert {t.get_text() for t in ax.texts} == set("abcd")
@@ -126,5 +126,5 @@ def test_groups_are_numbered_by_falling_agreement(rng):
 
 
 def test_no_pyplot():
-    code = "import sys, bayesmrf.plots as p; p._axes(None, (2, 2)).figure.canvas.draw()"
+    code = "import sys, bayesmrf.plots.style as p; p.axes(None, (2, 2)).figure.canvas.draw()"
     subprocess.run([sys.executable, "-c", f"{code}; assert 'matplotlib.pyplot' not in sys.modules"], check=True)

@@ -12,7 +12,7 @@ import pytest
 
 from bayesmrf import graphs, report, results, write_report
 from bayesmrf.errors import StoreError
-from bayesmrf.summary import Summary
+from bayesmrf.summary import GroupedSummary as Summary
 
 from .posterior_tree import posterior_tree
 
@@ -101,14 +101,14 @@ def test_names_cannot_break_the_page(rng, tmp_path):
 
 
 def test_of_many_edges_the_strongest_are_listed(rng, tmp_path):
-    tree = posterior_tree(rng, graphs.path(report.MOST_EDGES + 8), n_draws=8)
+    tree = posterior_tree(rng, graphs.path(report.grouped.MOST_EDGES + 8), n_draws=8)
     page = Page(write_report(tree, tmp_path / "r.html").read_text())
     rows = page.table("one end")[1:]
-    assert len(rows) == report.MOST_EDGES
+    assert len(rows) == report.grouped.MOST_EDGES
     assert any("7 others are left out" in t for t in page.text)
     assert any("too large to be read" in t for t in page.text)
     away = np.sort(np.abs(tree["posterior"]["agreement"].mean(["chain", "draw"]).values - 0.5))[::-1]
-    assert min(abs(float(row[3]) - 0.5) for row in rows) == pytest.approx(away[report.MOST_EDGES - 1], abs=5e-4)
+    assert min(abs(float(row[3]) - 0.5) for row in rows) == pytest.approx(away[report.grouped.MOST_EDGES - 1], abs=5e-4)
 
 
 def test_a_run_that_was_stopped_is_reported_as_such(rng, tmp_path):

@@ -12,7 +12,7 @@ from .estimators import GroupedMRF
 from .inference.elimination import Elimination
 from .models.agreement import Agreement
 from .report import Section, check_out, paragraph, picture, sections, table, write_page
-from .summary import Summary
+from .summary import GroupedSummary
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -59,7 +59,7 @@ def run_demo(
     n_samples: int = 1000,
     n_draws: tuple[int, int] = (400, 2000),
     n_chains: int = 4,
-) -> tuple[Grid, Summary]:
+) -> tuple[Grid, GroupedSummary]:
     """Print both parts and write the report; a demonstration's earlier report is replaced.
 
     Parameters
@@ -77,7 +77,7 @@ def run_demo(
     n_chains : int
         Chains of each run.
     """
-    from .cli import show
+    from .cli.show import show
 
     check_out(out, overwrite=False, replace_own=True)
     console.rule("1. A grid whose groups are known")
@@ -88,7 +88,7 @@ def run_demo(
     console.print()
     console.rule("2. Real data: risk factors for coronary heart disease")
     console.print(_CORONARY)
-    summary = Summary(coronary(seed, n_draws[1], n_chains).posterior_)
+    summary = GroupedSummary(coronary(seed, n_draws[1], n_chains).posterior_)
     show(summary, console)
     body: list[Section] = [("1. A grid whose groups are known", _grid_html(grid, n_samples))]
     body += [("2. Risk factors for coronary heart disease", paragraph(_CORONARY)), *sections(summary)]

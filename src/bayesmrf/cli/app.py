@@ -1,0 +1,96 @@
+"""The frame around the commands: which there are, and what becomes of their errors."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from .. import __version__
+from ..errors import BayesMRFError
+from .common import Stopped, new_console, say, spoken_warnings
+from .groups import groups
+from .posterior import posterior
+
+USER_ERROR, INTERRUPTED = 2, 130
+
+app = typer.Typer(
+    help="Bayesian learning in Markov random fields: which edges of a network share a parameter, and what it is.",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"bayesmrf {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and stop.")
+    ] = False,
+) -> None:
+    pass
+
+
+@app.command()
+def demo(
+    out: Annotated[Path, typer.Option(help="The report to write.")] = Path("demo-report.html"),
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the data drawn and of the chains.")] = 1,
+) -> None:
+    """Show the point in under a minute: a grid whose groups are known, then real data on 1,841 men."""
+    from ..demo import run_demo
+
+    run_demo(out, seed, new_console())
+
+
+app.command()(groups)
+app.command()(posterior)
+
+
+@app.command()
+def report(
+    run: Annotated[Path, typer.Argument(metavar="RUN.zarr", help="A finished result.")],
+    out: Annotated[Path, typer.Option(help="The page to write.")] = Path("report.html"),
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace --out.")] = False,
+) -> None:
+    """Write one self-contained HTML page about a result of groups or posterior."""
+    from ..report import write_report
+
+    new_console().print(f"The report is {write_report(run, out, overwrite)}", soft_wrap=True)
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Do what the command line says; return the exit code."""
+    command, arguments = typer.main.get_command(app), list(arguments) or ["--help"]
+    usage_error: Any = typer.BadParameter.__base__
+    try:
+        with spoken_warnings():
+            code = command.main(arguments, prog_name="bayesmrf", standalone_mode=False, obj=list(arguments)) or 0
+    except usage_error as e:
+        where = e.ctx.command_path if getattr(e, "ctx", None) else "bayesmrf"
+        say("error", f"{e.format_message().rstrip('.')}; see {where} --help")
+        return USER_ERROR
+    except BayesMRFError as e:
+        say("error", str(e))
+        return USER_ERROR
+    except Stopped as e:
+        say("interrupted", str(e))
+        return INTERRUPTED
+    except (KeyboardInterrupt, typer.Abort):
+        code = INTERRUPTED
+    if code == INTERRUPTED:  # typer's newer versions make this of Ctrl-C, older ones raise
+        say("interrupted", "nothing was written")
+    return code
+
+
+def main() -> None:
+    """Entry point of the command ``bayesmrf``."""
+    sys.exit(run(sys.argv[1:]))

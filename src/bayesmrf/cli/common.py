@@ -1,0 +1,201 @@
+"""What the commands share: their options, reading, running, and how they speak."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..errors import BayesMRFWarning, DataError, OptionError, StoreError, TooWideError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+# What the library calls its arguments, and what they are called here.
+_FLAGS = {
+    "alpha": "--alpha",
+    "base": "--base",
+    "bias_scale": "--bias-scale",
+    "checkpoint": "--out",
+    "engine": "--engine",
+    "epsilon": "--epsilon",
+    "fields": "--fields",
+    "graph": "--graph",
+    "inner": "--inner",
+    "kernel": "--kernel",
+    "method": "--method",
+    "model": "--model",
+    "n_chains": "--chains",
+    "n_draws": "--draws",
+    "n_edges": "--graph learn:K",
+    "n_jobs": "--jobs",
+    "n_particles": "--particles",
+    "n_sweeps": "--sweeps",
+    "n_warmup": "--warmup",
+    "out": "--out",
+    "prior_scale": "--prior-scale",
+    "random_state": "--seed",
+    "sample_weight": "--weight",
+    "step_size": "--step-size",
+}
+
+# Options of every command that samples.
+Draws = Annotated[int, typer.Option(help="Draws of each chain.")]
+Warmup = Annotated[int, typer.Option(help="Steps of each chain before its first draw.")]
+Chains = Annotated[int, typer.Option(help="Chains; several show whether they agree.")]
+Thin = Annotated[int, typer.Option(help="Steps for each draw.")]
+Weight = Annotated[str | None, typer.Option(metavar="COLUMN", help="Column that says how many times a row was seen.")]
+Drop = Annotated[
+    list[str] | None, typer.Option(metavar="COLUMN", help="Column to leave out; may be given several times.")
+]
+Seed = Annotated[int | None, typer.Option(min=0, help="Same seed, same draws.")]
+Jobs = Annotated[int | None, typer.Option(help="Chains at work at a time; as many as cores if not given.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what --out holds.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bars and no summary.")]
+GRAPH_HELP = (
+    "Two columns, the ends of each edge (column names, or numbers from 0); or all pairs; or K edges learnt from the "
+    "data."
+)
+
+
+class Stopped(Exception):
+    """Ctrl-C, and what was kept."""
+
+
+def stem_of(path: Path) -> str:
+    """Name of a table without its endings."""
+    return path.name.split(".csv")[0] or "run"
+
+
+def check_sizes(draws: int, warmup: int, chains: int, thin: int) -> dict[str, Any]:
+    """Sizes of a run as the estimators' arguments."""
+    for flag, value, least in (("draws", draws, 1), ("warmup", warmup, 0), ("chains", chains, 1), ("thin", thin, 1)):
+        if value < least:
+            raise OptionError(f"--{flag}: {value} came, a whole number >= {least} is wanted")
+    return {"n_draws": draws, "n_warmup": warmup, "n_chains": chains, "thin": thin}
+
+
+def announce(out: Path, overwrite: bool, console: Console) -> None:
+    """Refuse early what would be refused after all the work, and say whether a run continues."""
+    from ..checkpoint import CHECKPOINT, is_ours, progress_of, what
+    from ..run import Plan
+
+    try:
+        there = is_ours(out)
+    except StoreError as e:
+        raise StoreError(f"--out: {e}") from None
+    if there and not overwrite:
+        if what(out) != CHECKPOINT:
+            raise StoreError(f"--out: {out} holds a finished result; give another path, or --overwrite to replace it")
+        steps, s = progress_of(out)
+        draw = Plan(s["n_draws"], s["n_warmup"], s["thin"]).kept(steps)
+        console.print(f"{out} holds a run that was stopped: continuing at draw {draw} of {s['n_draws']}")
+    check_writable(out)
+
+
+def check_writable(out: Path) -> None:
+    """Refuse a place that does not allow writing."""
+    above = next(p for p in (out.absolute(), *out.absolute().parents) if p.exists())
+    if not (above.is_dir() and os.access(above, os.W_OK | os.X_OK)):
+        raise StoreError(f"--out: {out} cannot be written, as {above} does not allow it; give another path")
+
+
+def edges_of(graph: str, names: Sequence[str], console: Console) -> Any:
+    """The argument --graph in the form the estimators take."""
+    from ..tables import read_edges
+
+    if graph == "complete" or re.fullmatch(r"learn:\d+", graph):
+        return graph
+    if graph.startswith("learn:") or not Path(graph).exists():
+        raise OptionError(f"--graph: {graph!r} is neither a file, nor complete, nor learn:K with a whole number K; "
+                          "give one of these")  # fmt: skip
+    edges, header = read_edges(Path(graph), names)
+    if header is not None:
+        console.print(f"The first line of {graph} ({header}) is read as a header.")
+    return edges
+
+
+@contextmanager
+def about_file(source: Path) -> Iterator[None]:
+    """Messages about the table X, or its weights, as ones about the file, whose rows people count from 1."""
+    try:
+        yield
+    except DataError as e:
+        message = re.sub(r"\brow (\d+)", lambda m: f"row {int(m[1]) + 1} below the first line", str(e))
+        raise DataError(re.sub(r"^X(?=:)", str(source), message)) from None
+
+
+def sample(estimator: Any, table: Any, weights: Any, source: Path, out: Path, instead: str) -> Any:
+    """Fit, and return the tree of a run that is complete; ``instead`` is the way out where a graph is too wide."""
+    try:
+        with about_file(source):
+            estimator.fit(table, sample_weight=weights)
+    except TooWideError as e:
+        raise TooWideError(f"{str(e).split(';')[0]}; use {instead}, or a graph with fewer edges") from None
+    except KeyboardInterrupt:
+        again = "give the same command again to continue" if out.exists() else "nothing was written"
+        raise Stopped(f"stopped before the first draw; {again}") from None
+    tree = estimator.posterior_
+    if not tree.attrs["complete"]:
+        raise Stopped(f"stopped; the draws so far are kept in {out}; give the same command again to continue")
+    return tree
+
+
+def finish(tree: Any, out: Path, source: Path, graph: str, arguments: Sequence[str], **more: Any) -> None:
+    """Write a result in the place of its checkpoint, with what the command line knows of it."""
+    from .. import results
+
+    command = shlex.join(["bayesmrf", *arguments])
+    tree.attrs |= {"data_file": source.name, "graph": graph, "command": command, **more}
+    results.finish(tree, out)
+
+
+def point_to_report(out: Path, console: Console) -> None:
+    """Say where the result is and what can be made of it."""
+    again = f"For a page with pictures: bayesmrf report {shlex.quote(str(out))}"
+    console.print(f"\nThe result is in {out}\n{again}", soft_wrap=True)
+
+
+def new_console(quiet: bool = False) -> Console:
+    """Where results are printed."""
+    from rich.console import Console
+
+    return Console(markup=False, highlight=False, emoji=False, quiet=quiet)
+
+
+def say(kind: str, message: str) -> None:
+    """One line on standard error, arguments called by their names here."""
+    message = " ".join(message.split())
+    for name, flag in _FLAGS.items():
+        message = re.sub(rf"(?<![\w-]){name}(?=[:=])", flag, message)
+    message = re.sub(
+        r"(set |or )?overwrite=True", lambda m: (m[1] or "").replace("set", "give") + "--overwrite", message
+    )
+    message = re.sub(r"^(shape|rate) of Gamma", r"--alpha: \g<0>", message)
+    message = re.sub(r"\bof X\b", "of the data", message)
+    message = re.sub(r"(--[\w-]+)='?([\w-]+)'?", r"\1 \2", message)
+    typer.echo(f"{kind}: {message}", err=True)
+
+
+@contextmanager
+def spoken_warnings() -> Iterator[None]:
+    """Show each warning as one line, and once."""
+    said = set[str]()
+
+    def show_one(message: Any, category: Any, *_: Any, **__: Any) -> None:
+        if str(message) not in said:
+            said.add(str(message))
+            say("warning", str(message))
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", BayesMRFWarning)
+        warnings.filterwarnings("ignore", "the run was stopped", BayesMRFWarning)  # said at the end
+        warnings.showwarning = show_one
+        yield

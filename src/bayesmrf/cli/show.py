@@ -1,0 +1,101 @@
+"""What the commands print of a result."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from ..summary import GroupedSummary, ParameterSummary, compare, count, rows
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_MOST_EDGES, _MOST_NODES = 20, 10  # parameters listed
+_MOST_MISSING = 5
+
+
+def show(summary: GroupedSummary | ParameterSummary, console: Console) -> None:
+    """Print what was run, what was found, and whether the chains agree."""
+    if isinstance(summary, GroupedSummary):
+        _show_groups(summary, console)
+    else:
+        _show_parameters(summary, console)
+    console.print(f"\n{summary.verdict[1]}")
+
+
+def show_comparison(summaries: Mapping[str, ParameterSummary], console: Console) -> None:
+    """Print how far each posterior is from the first, and what each of them is."""
+    from rich.table import Table
+
+    first = next(iter(summaries))
+    shown = Table(title=f"Means: distance to {first}, in its posterior sds", title_justify="left")
+    shown.add_column("method", no_wrap=True)
+    for name in ("largest", "at", "median", "sd ratio", "ESS/s", "R-hat", "seconds"):
+        shown.add_column(name, justify="left" if name == "at" else "right", no_wrap=True)
+    for row in rows(compare(summaries).reset_index()):
+        distance = (f"{row.largest:.2f}", row.farthest, f"{row.median:.2f}") if row.method != first else ("–", "", "–")
+        speed = f"{row.ess_per_second:,.1f}"
+        shown.add_row(row.method, *distance, f"{row.sd_ratio:.2f}", speed, f"{row.r_hat:.3f}", f"{row.run_time:,.1f}")
+    console.print(shown)
+    console.print("sd ratio: median over the parameters. ESS and R-hat: of the parameter that mixed worst.\n")
+    for name, s in summaries.items():
+        console.print(f"{name}: {s.method_sentence}; {s.kind_sentence}.")
+
+
+def _show_groups(summary: GroupedSummary, console: Console) -> None:
+    from rich.table import Table
+
+    console.print(f"\n{summary.data_sentence}")
+    console.print(f"Method: {summary.attrs['method']}. Its draws are {summary.kind_sentence}.")
+    console.print(f"{summary.draws_sentence}; {summary.attrs['run_time']:.1f} s.")
+    console.print(f"Number of groups: {summary.n_groups_sentence}\n")
+    table = Table(title="Groups (the partition closest to all draws)", title_justify="left")
+    table.add_column("group", justify="right")
+    table.add_column("edges", justify="right")
+    table.add_column("agreement", justify="right")
+    table.add_column("90 % interval", justify="right", no_wrap=True)
+    table.add_column("for example")
+    for g, row in zip(summary.group_table.index, summary.group_table.itertuples(index=False), strict=True):
+        low_high = f"{row.low:.3f} to {row.high:.3f}"
+        table.add_row(f"{g}", f"{row.size}", f"{row.agreement:.3f}", low_high, "; ".join(summary.examples(g)))
+    console.print(table)
+    console.print("Agreement: 0.5 where an edge says nothing, more where its ends tend to be alike, less where unlike.")
+
+
+def _show_parameters(summary: ParameterSummary, console: Console) -> None:
+    from rich.table import Table
+
+    options = "".join(f", {label} {value}" for label, value in summary.options.items())
+    console.print(f"\n{summary.data_sentence}")
+    console.print(f"Method: {summary.method_sentence}{options}. Its draws are {summary.kind_sentence}.")
+    console.print(f"{summary.draws_sentence}; {summary.attrs['run_time']:.1f} s.")
+    console.print(f"{summary.clear_sentence}.\n")
+    table = Table(title="Parameters, strongest first (* clear of zero)", title_justify="left")
+    table.add_column("parameter")
+    table.add_column("kind")
+    for name in ("mean", "sd", "90 % interval"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("")
+    left_out = []
+    for is_edge, most in ((True, _MOST_EDGES), (False, _MOST_NODES)):
+        part = summary.strongest[summary.strongest["is_edge"] == is_edge]
+        kind = summary.terms.edge if is_edge else summary.terms.node
+        most += len(part) == most + 1  # "1 more" takes as much room as the row
+        for p in rows(part.iloc[:most]):
+            low_high = f"{p.low:.3f} to {p.high:.3f}"
+            table.add_row(p.label, kind, f"{p.mean:.3f}", f"{p.sd:.3f}", low_high, "*" if p.clear else "")
+        rest = part.iloc[most:]
+        if len(rest):
+            left_out.append(f"{len(rest):,} weaker ({kind}), {rest['clear'].sum():,} of them clear of zero")
+        table.add_section()
+    console.print(table)
+    if left_out:
+        console.print(f"Not listed: {'; '.join(left_out)}.")
+    console.print(summary.terms.meaning)
+    missing = summary.missing_table
+    if len(missing):
+        some = "; ".join(
+            f"row {int(m.row) + 1} {m.node} {m.probability:.2f}" for m in rows(missing.iloc[:_MOST_MISSING])
+        )
+        more = "; ..." if len(missing) > _MOST_MISSING else ""
+        console.print(f"{count(len(missing), 'missing value')}, probability of 1: {some}{more}")

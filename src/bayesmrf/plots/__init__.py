@@ -1,0 +1,25 @@
+"""Pictures of a posterior.
+
+Every function draws on the `matplotlib.axes.Axes` given, or on those of a new figure (``ax.figure``), and returns them.
+None of them touches pyplot, so that they work the same in scripts, notebooks and servers. Colours (Okabe and Ito) can
+be told apart by the colour-blind, and nothing is told by colour alone.
+"""
+
+from __future__ import annotations
+
+from .groups import plot_agreement, plot_co_clustering, plot_estimates, plot_n_groups
+from .network import plot_network
+from .parameters import plot_marginals, plot_parameters, plot_strength
+from .trace import plot_trace
+
+__all__ = [
+    "plot_agreement",
+    "plot_co_clustering",
+    "plot_estimates",
+    "plot_marginals",
+    "plot_n_groups",
+    "plot_network",
+    "plot_parameters",
+    "plot_strength",
+    "plot_trace",
+]

@@ -1,0 +1,236 @@
+"""Pictures of a posterior over parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import OptionError
+from ..summary import ParameterSummary
+from .style import COLOURS, GREY, INK, MOST_NAMED, PALE, axes, parameters
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+_MOST_PANELS = 42
+_COLUMNS = 7
+_GRID = 256  # points of a density
+_WIDEST = 1.5  # how far a panel may reach beyond the first posterior's own range, in such ranges
+_STYLES: tuple[Any, ...] = ("-", (0, (5, 1.6)), (0, (1, 1.2)), (0, (6, 1.5, 1, 1.5)), (0, (3, 1.2, 1, 1.2, 1, 1.2)))
+# From dark to light, so that neighbours differ on grey paper too.
+_LINES = ("#1f2430", "#D55E00", "#0072B2", "#CC79A7", "#009E73", "#E69F00", "#56B4E9", "#5D3A9B")
+
+
+def plot_parameters(tree: Any, ax: Axes | None = None) -> Axes:
+    """Each parameter with its 90 % interval, edges first, strongest first; hollow where the interval holds zero.
+
+    Up to 60 parameters have a row each with their name; more are drawn side by side without.
+
+    Parameters
+    ----------
+    tree : xarray.DataTree or Summary
+        ``BayesianMRF.posterior_``, or what `bayesmrf.results.load` reads.
+    ax : Axes, optional
+        Where to draw.
+    """
+    summary = parameters(tree)
+    table = _by_value(summary)
+    n_edges, n = int(table["is_edge"].sum()), len(table)
+    named = n <= MOST_NAMED
+    ax = axes(ax, (7.2, max(2.0, 0.9 + 0.19 * n)) if named else (7.2, 3.6))
+    place = np.arange(n)
+    colour = np.where(table["is_edge"], COLOURS[0], COLOURS[1])
+    low, high, mean = (table[c].to_numpy() for c in ("low", "high", "mean"))
+    style: dict[str, Any] = {"s": 20 if named else 5, "zorder": 4, "linewidths": 1.2 if named else 0.5}
+    style |= {"edgecolors": colour, "facecolors": np.where(table["clear"], colour, "white")}
+    lines: dict[str, Any] = {"colors": colour, "linewidth": 2 if named else max(0.5, min(2.0, 300 / n)), "alpha": 0.6}
+    label = "posterior mean and 90 % interval"
+    if named:
+        ax.axvline(0, color=GREY, linewidth=1, zorder=1)
+        ax.hlines(place, low, high, zorder=3, **lines)
+        ax.scatter(mean, place, **style)
+        ax.set_yticks(place, table["label"], fontsize=8, parse_math=False)
+        ax.set_ylim(n - 0.4, -0.6)
+        ax.set_xlabel(label)
+        ax.tick_params(axis="y", length=0)
+    else:
+        ax.axhline(0, color=GREY, linewidth=1, zorder=1)
+        ax.vlines(place, low, high, zorder=3, rasterized=n > 2000, **lines)
+        ax.scatter(place, mean, rasterized=n > 2000, **style)
+        ax.set_xlim(-0.01 * n, 1.01 * n)
+        ax.set(xlabel=f"{n:,} parameters: edges, then nodes, by falling mean", ylabel=label)
+    if 0 < n_edges < n:
+        (ax.axhline if named else ax.axvline)(n_edges - 0.5, color=PALE, linewidth=0.8, zorder=0)
+    _explain(ax, summary, below=not named)
+    return ax
+
+
+def plot_strength(tree: Any, ax: Axes | None = None) -> Axes:
+    """Strength centrality of each node, the sum of the sizes of its edges' parameters, with its 90 % interval.
+
+    Of more than 60 nodes the strongest are shown.
+
+    Parameters
+    ----------
+    tree : xarray.DataTree or Summary
+        ``BayesianMRF.posterior_``, or what `bayesmrf.results.load` reads.
+    ax : Axes, optional
+        Where to draw.
+    """
+    table = parameters(tree).strength_table
+    shown = table.iloc[:MOST_NAMED]
+    ax = axes(ax, (7.2, max(1.6, 0.9 + 0.19 * len(shown))))
+    place = np.arange(len(shown))
+    ax.hlines(place, shown["low"], shown["high"], colors=COLOURS[2], linewidth=2, alpha=0.6)
+    ax.scatter(shown["strength"], place, s=20, color=COLOURS[2], zorder=3)
+    ax.set_yticks(place, shown["node"], fontsize=8, parse_math=False)
+    ax.set_ylim(len(shown) - 0.4, -0.6)
+    ax.set_xlim(left=0)
+    ax.tick_params(axis="y", length=0)
+    few = f" ({len(shown)} strongest of {len(table):,} nodes)" if len(shown) < len(table) else ""
+    ax.set_xlabel(f"strength: posterior mean and 90 % interval{few}")
+    return ax
+
+
+def plot_marginals(
+    trees: Mapping[str, Any] | Any, features: Sequence[str] | None = None, axes: Sequence[Axes] | None = None
+) -> np.ndarray:
+    """Marginal posterior density of each parameter, of one posterior or several laid over each other.
+
+    As figure 1 of Murray and Ghahramani (2004): the first is solid, the others differ in colour and in dashes. Panels
+    show the range of the first; what lies far outside is cut off.
+
+    Parameters
+    ----------
+    trees : xarray.DataTree, Summary, or mapping of str to these
+        ``BayesianMRF.posterior_``, or what `bayesmrf.results.load` reads, of the same model.
+    features : sequence of str, optional
+        Parameters to show, as in coordinate ``feature``: all, or the 42 strongest of the first posterior.
+    axes : sequence of Axes, optional
+        Where to draw, one for each parameter.
+
+    Returns
+    -------
+    (n_features,) array of Axes
+
+    Raises
+    ------
+    OptionError
+        If a parameter is unknown to one of the posteriors, or ``axes`` are too few.
+    """
+    given = trees if isinstance(trees, Mapping) and "posterior" not in trees else {"": trees}
+    summaries = {name: parameters(t) for name, t in given.items()}
+    first = next(iter(summaries.values()))
+    wanted = _chosen(first) if features is None else list(features)
+    for name, s in summaries.items():
+        unknown = next((f for f in wanted if f not in s.table.index), None)
+        if unknown is not None:
+            raise OptionError(f"features: {name or 'the posterior'} has no parameter {unknown!r}")
+    panels = _panels(len(wanted)) if axes is None else list(axes)
+    if len(panels) < len(wanted):
+        raise OptionError(f"axes: {len(panels)} came, {len(wanted)} are wanted, one for each parameter")
+    panels = panels[: len(wanted)]
+    for feature, ax in zip(wanted, panels, strict=True):
+        _marginal(summaries, feature, ax)
+    if axes is None and panels:
+        _finish(panels, list(summaries), len(wanted), len(first.table))
+    return np.array(panels, dtype=object)
+
+
+def _by_value(summary: ParameterSummary) -> pd.DataFrame:
+    """Parameters in the order of the picture: edges, then nodes, each by falling mean."""
+    order = np.lexsort((-summary.table["mean"], ~summary.table["is_edge"]))
+    return summary.table.iloc[order]
+
+
+def _explain(ax: Axes, summary: ParameterSummary, below: bool) -> None:
+    """The legend of `plot_parameters`, of what there is."""
+    from matplotlib.lines import Line2D
+
+    kinds = [(True, summary.terms.edge, COLOURS[0]), (False, summary.terms.node, COLOURS[1])]
+    handles = [Line2D([], [], color=c, marker="o", markersize=4.5, label=name) for part, name, c in kinds
+               if (summary.table["is_edge"] == part).any()]  # fmt: skip
+    hollow: dict[str, Any] = {"marker": "o", "markersize": 4.5, "markerfacecolor": "white"}
+    handles.append(Line2D([], [], color=GREY, linewidth=2, **hollow, label="interval holds zero"))
+    place: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (0, -0.16)} if below else {
+        "loc": "lower left", "bbox_to_anchor": (0, 1.0)}  # fmt: skip
+    ax.legend(handles=handles, ncols=3, frameon=False, fontsize=8, borderaxespad=0.2, **place)
+
+
+def _chosen(summary: ParameterSummary) -> list[str]:
+    """All parameters, or the strongest, in the order of the model."""
+    strong = summary.table["mean"].abs().nlargest(_MOST_PANELS).index
+    return [f for f in summary.table.index if f in set(strong)]
+
+
+def _panels(n: int) -> list[Axes]:
+    from matplotlib.figure import Figure
+
+    columns = n if n <= _COLUMNS else min(range(_COLUMNS, 3, -1), key=lambda c: -n % c)  # few empty places
+    rows = -(-n // columns)
+    figure = Figure(figsize=(1.4 * columns, 1.25 * rows + 0.6), layout="constrained")
+    grid = figure.subplots(rows, columns, squeeze=False).ravel()
+    for spare in grid[n:]:
+        spare.remove()
+    return list(grid[:n])
+
+
+def _marginal(summaries: Mapping[str, ParameterSummary], feature: str, ax: Axes) -> None:
+    """One panel."""
+    axes(ax, (1, 1))
+    draws = [s["posterior"]["theta"].sel(feature=feature).values.ravel() for s in summaries.values()]
+    ends = np.array([np.quantile(d, [0.001, 0.999]) for d in draws])
+    (low, high), room = ends[0], _WIDEST * max(np.ptp(ends[0]), 1e-9)
+    low, high = max(ends[:, 0].min(), low - room), min(ends[:, 1].max(), high + room)
+    margin = 0.08 * max(high - low, 1e-9)
+    at = np.linspace(low - margin, high + margin, _GRID)
+    for i, (name, d) in enumerate(zip(summaries, draws, strict=True)):
+        density = _density(d, at)
+        colour = _LINES[i % len(_LINES)]
+        if i == 0 and len(draws) > 1:
+            ax.fill_between(at, density, color=PALE, alpha=0.5, linewidth=0, zorder=1)
+        ax.plot(at, density, color=colour, linestyle=_STYLES[i % len(_STYLES)], linewidth=1.3, label=name, zorder=2 + i)
+    if at[0] < 0 < at[-1]:
+        ax.axvline(0, color=GREY, linewidth=0.6, zorder=0)
+    ax.set_xlim(at[0], at[-1])
+    ax.set_ylim(bottom=0)
+    ax.set_yticks([])
+    ax.spines["left"].set_visible(False)
+    ax.locator_params(axis="x", nbins=4)
+    ax.tick_params(axis="x", labelsize=7)
+    label = next(iter(summaries.values())).table["label"][feature]
+    ax.set_title(label if len(label) <= 24 else label[:23] + "…", fontsize=8, color=INK, pad=3, parse_math=False)
+
+
+def _density(draws: np.ndarray, at: np.ndarray) -> np.ndarray:
+    """Kernel estimate of a density on an even grid, by Silverman's rule, from binned draws."""
+    from scipy.ndimage import gaussian_filter1d
+    from scipy.stats import iqr
+
+    step = at[1] - at[0]
+    spread = min(float(draws.std()), float(iqr(draws)) / 1.349) or float(draws.std())
+    width = max(0.9 * spread * len(draws) ** -0.2, step)
+    pad = int(np.ceil(4 * width / step))  # what lies just outside leaks in
+    edges = at[0] + step * (np.arange(-pad, len(at) + pad + 1) - 0.5)
+    counts = np.histogram(draws, edges)[0] / (len(draws) * step)
+    return gaussian_filter1d(counts, width / step, mode="constant")[pad : pad + len(at)]
+
+
+def _finish(panels: list[Axes], names: list[str], shown: int, n: int) -> None:
+    """What stands once on the whole figure."""
+    figure = panels[0].get_figure(root=True)
+    assert figure is not None
+    few = f" ({shown} strongest of {n:,})" if shown < n else ""
+    figure.supxlabel(f"value of the parameter{few}; height: posterior density", fontsize=9, color=INK)
+    if len(names) > 1:
+        figure.legend(
+            *panels[0].get_legend_handles_labels(),
+            loc="outside upper left",
+            ncols=min(len(names), 4),
+            frameon=False,
+            fontsize=9,
+            handlelength=3.2,
+        )

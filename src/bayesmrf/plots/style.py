@@ -1,0 +1,66 @@
+"""The house style of all pictures."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import OptionError
+from ..summary import GroupedSummary, ParameterSummary, summarise
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#5D3A9B", "#4D4D4D")
+INK, GREY, PALE = "#1f2430", "#6b7280", "#d6dae0"
+DASHED = (0, (2.5, 1.2))
+MOST_NAMED = 60  # edges or parameters that get a row with their name
+MOST_IN_LEGEND = 8
+
+
+def grouped(tree: Any) -> GroupedSummary:
+    """The summary of a posterior over groups."""
+    found = summarise(tree)
+    if not isinstance(found, GroupedSummary):
+        raise OptionError("tree: this posterior knows no groups; give one of GroupedMRF, or use plot_parameters")
+    return found
+
+
+def parameters(tree: Any) -> ParameterSummary:
+    """The summary of a posterior over parameters."""
+    found = summarise(tree)
+    if not isinstance(found, ParameterSummary):
+        raise OptionError("tree: this posterior is over groups; give one of BayesianMRF, or use plot_agreement")
+    return found
+
+
+def axes(ax: Axes | None, size: tuple[float, float]) -> Axes:
+    """The axes given, or those of a new figure, in the house style."""
+    if ax is None:
+        from matplotlib.figure import Figure
+
+        ax = Figure(figsize=size, layout="constrained").subplots()
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.spines[["left", "bottom"]].set_color(PALE)
+    ax.tick_params(colors=GREY, labelsize=8)
+    ax.xaxis.label.set(size=9, color=INK)
+    ax.yaxis.label.set(size=9, color=INK)
+    return ax
+
+
+def group_colours(n_groups: int) -> np.ndarray:
+    """A colour for each group: told apart by hue while hues last, else along one scale."""
+    from matplotlib import colormaps
+    from matplotlib.colors import to_rgba_array
+
+    if n_groups <= len(COLOURS):
+        return to_rgba_array(COLOURS[:n_groups])
+    return colormaps["viridis"](np.linspace(0.92, 0.0, n_groups))
+
+
+def whole_numbers(axis: Any) -> None:
+    """Ticks at whole numbers only."""
+    from matplotlib.ticker import MaxNLocator
+
+    axis.set_major_locator(MaxNLocator(nbins=12, integer=True, min_n_ticks=1))

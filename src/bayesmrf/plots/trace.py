@@ -1,0 +1,56 @@
+"""Draws along the chains."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..summary import ParameterSummary, summarise
+from .style import MOST_IN_LEGEND, axes, group_colours, whole_numbers
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_MOST_POINTS = 2000  # of a chain that are drawn
+
+
+def plot_trace(tree: Any, ax: Axes | None = None, feature: str | None = None) -> Axes:
+    """One quantity along each chain: pale the draws, bold their running mean over a twentieth of the run.
+
+    Chains that have forgotten their start wander over the same range. Of long chains an evenly spaced choice of draws
+    is shown.
+
+    Parameters
+    ----------
+    tree : xarray.DataTree or Summary
+        ``posterior_`` of `GroupedMRF` or `BayesianMRF`, or what `bayesmrf.results.load` reads.
+    ax : Axes, optional
+        Where to draw.
+    feature : str, optional
+        Parameter, as in coordinate ``feature``. Without it the number of groups is shown and, where there are no
+        groups, the parameter with the largest R-hat.
+    """
+    summary = summarise(tree)
+    posterior = summary["posterior"]
+    if feature is None and isinstance(summary, ParameterSummary):
+        feature = summary.worst_feature
+    series = posterior["n_groups"] if feature is None else posterior["theta"].sel(feature=feature)
+    label = feature or "number of groups"
+    ax = axes(ax, (7.2, 2.6))
+    window = max(1, series.sizes["draw"] // 20)
+    draw, chains = series["draw"].values, series["chain"].values
+    every = -(-len(draw) // _MOST_POINTS)
+    for chain, values, colour in zip(chains, series.values, group_colours(len(chains)), strict=True):
+        running = np.convolve(values, np.full(window, 1 / window), mode="valid")
+        at = draw[window - 1 :] - (window - 1) / 2
+        ax.plot(draw[::every], values[::every], color=colour, linewidth=0.5, alpha=0.3)
+        ax.plot(at[::every], running[::every], color=colour, linewidth=1.5, label=f"chain {chain}")
+    if np.issubdtype(series.dtype, np.integer):
+        whole_numbers(ax.yaxis)
+    ax.set_xlim(0, max(1, draw[-1]))
+    ax.set_xlabel("draw")
+    ax.set_ylabel(label, parse_math=False)
+    if len(chains) <= MOST_IN_LEGEND:
+        ax.legend(loc="lower left", bbox_to_anchor=(0, 1.0), ncols=4, frameon=False, fontsize=8, borderaxespad=0.2)
+    return ax

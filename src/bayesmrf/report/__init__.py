@@ -1,0 +1,49 @@
+"""One self-contained HTML page about a posterior."""
+
+from __future__ import annotations
+
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from .. import results
+from ..summary import GroupedSummary, ParameterSummary, summarise
+from . import grouped, parameters
+from .page import Section, check_out, paragraph, picture, table, write_page
+
+__all__ = ["Section", "check_out", "paragraph", "picture", "sections", "table", "write_page", "write_report"]
+
+
+def write_report(tree: Any, out: str | PathLike[str], overwrite: bool = False) -> Path:
+    """Write one HTML file that needs no other: tables, pictures, convergence, and how to make the run again.
+
+    Parameters
+    ----------
+    tree : xarray.DataTree or path
+        ``posterior_`` of `GroupedMRF` or `BayesianMRF`, also of a run that was interrupted, or the path of a result.
+    out : path
+        The file to write.
+    overwrite : bool
+        Replace a file that is there.
+
+    Returns
+    -------
+    Path
+        ``out``.
+
+    Raises
+    ------
+    StoreError
+        If ``tree`` is a path without a finished result, or ``out`` is there already or cannot be written.
+    """
+    out = check_out(out, overwrite)
+    summary = summarise(results.load(tree) if isinstance(tree, str | PathLike) else tree)
+    title = "Groups of shared parameters" if isinstance(summary, GroupedSummary) else "Posterior of the parameters"
+    return write_page(out, title, summary.data_sentence, sections(summary))
+
+
+def sections(summary: GroupedSummary | ParameterSummary) -> list[Section]:
+    """What the page says about one run."""
+    if isinstance(summary, GroupedSummary):
+        return grouped.sections(summary)
+    return parameters.sections(summary)

@@ -1,0 +1,191 @@
+"""The frame of a page, and its parts: tables, pictures, paragraphs."""
+
+from __future__ import annotations
+
+import base64
+import os
+import re
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from html import escape
+from io import BytesIO
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import StoreError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_GENERATOR = '<meta name="generator" content="bayesmrf">'
+
+Section = tuple[str, str]
+
+
+def check_out(out: str | PathLike[str], overwrite: bool, replace_own: bool = False) -> Path:
+    """Refuse a file that must not or cannot be written; ``replace_own`` allows to replace a page of this package."""
+    out = Path(out)
+    if out.is_dir():
+        raise StoreError(f"out: {out} is a folder, a file is wanted; give a path such as {out / 'report.html'}")
+    if out.exists() and not overwrite:
+        own = replace_own and _GENERATOR.encode() in out.read_bytes()[:1000]
+        if not own:
+            raise StoreError(f"out: {out} exists already; give another path or set overwrite=True")
+    folder = out.absolute().parent
+    if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
+        reason = "cannot be written to" if folder.is_dir() else "does not exist"
+        raise StoreError(f"out: the folder {folder} {reason}; give a path in a folder that can be written to")
+    return out
+
+
+def write_page(out: Path, title: str, lead: str, body: Iterable[Section]) -> Path:
+    """Write a page of titled sections, whole or not at all."""
+    body = list(body)
+    links = "".join(f'<a href="#s{i}">{escape(name)}</a>' for i, (name, _) in enumerate(body))
+    parts = "".join(
+        f'<section id="s{i}"><h2>{escape(name)}</h2>{html}</section>' for i, (name, html) in enumerate(body)
+    )
+    page = _PAGE.format(
+        generator=_GENERATOR,
+        title=escape(title),
+        lead=escape(lead),
+        style=_STYLE,
+        links=links,
+        body=parts,
+        script=_SORT,
+    )
+    partial = out.with_name(out.name + ".partial")
+    try:
+        partial.write_text(page, encoding="utf-8")
+        partial.replace(out)
+    except OSError as e:
+        raise StoreError(f"out: {out} cannot be written ({e}); give another path") from e
+    return out
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[Any]], sortable: bool = False) -> str:
+    """An HTML table: numbers and ranges of them to the right, everything escaped."""
+    rows = [list(row) for row in rows]
+    numeric = [all(_is_numeric(row[i]) for row in rows) for i in range(len(header))]
+
+    def cell(value: Any, i: int, tag: str = "td") -> str:
+        kind = ' class="n"' if numeric[i] else ""
+        return f"<{tag}{kind}>{escape(str(value))}</{tag}>"
+
+    head = "".join(cell(h, i, "th") for i, h in enumerate(header))
+    body = "".join(f"<tr>{''.join(cell(v, i) for i, v in enumerate(row))}</tr>" for row in rows)
+    attribute = ' class="sortable"' if sortable else ""
+    return f'<div class="wide"><table{attribute}><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+
+
+def picture(draw: Callable[[], Axes], caption: str) -> str:
+    """A picture inside the page, as SVG."""
+    from matplotlib import rc_context
+
+    file = BytesIO()
+    with rc_context({"svg.fonttype": "none"}), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing")  # the reader's own fonts may have it
+        draw().figure.savefig(file, format="svg", dpi=150, metadata={"Date": None})  # type: ignore[union-attr]
+    data = base64.b64encode(file.getvalue()).decode()
+    return (
+        f'<figure><img alt="{escape(caption)}" src="data:image/svg+xml;base64,{data}">'
+        f"<figcaption>{escape(caption)}</figcaption></figure>"
+    )
+
+
+def paragraph(text: str, kind: str = "") -> str:
+    """A paragraph of plain text."""
+    return f'<p class="{kind}">{escape(text)}</p>' if kind else f"<p>{escape(text)}</p>"
+
+
+def _is_numeric(value: Any) -> bool:
+    """Whether a cell holds a number, a range of numbers, or the dash that stands for none."""
+    number = r"-?[\d,]+(\.\d+)?"
+    return re.fullmatch(rf"{number}( to {number})?|–", str(value)) is not None
+
+
+_STYLE = """
+:root { color-scheme: light; }
+* { box-sizing: border-box; }
+body { margin: 0; font: 16px/1.55 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif;
+  color: #1f2430; background: #f4f5f7; overflow-wrap: anywhere; }
+header, section { max-width: 56rem; margin: 0 auto; padding: 1.25rem clamp(1rem, 4vw, 2rem); }
+header { padding-top: 2.5rem; }
+section { background: #fff; border: 1px solid #e3e6ea; border-radius: 10px; margin-bottom: 1rem; }
+h1 { font-size: 1.7rem; line-height: 1.2; margin: 0 0 .3rem; }
+h2 { font-size: 1.15rem; margin: 0 0 .6rem; }
+p { margin: 0 0 .8rem; max-width: 46rem; }
+header p { color: #565e6c; }
+nav { display: flex; flex-wrap: wrap; gap: .2rem 1rem; font-size: .9rem; }
+a { color: #0b5c96; }
+.wide { overflow-x: auto; margin: 0 0 1rem; }
+table { border-collapse: collapse; font-size: .9rem; width: 100%; font-variant-numeric: tabular-nums; }
+th, td { text-align: left; padding: .3rem .7rem; border-bottom: 1px solid #e9ebee; vertical-align: top;
+  overflow-wrap: normal; }
+th { color: #565e6c; font-weight: 600; white-space: nowrap; }
+th.n, td.n { text-align: right; white-space: nowrap; }
+th button { font: inherit; color: inherit; background: none; border: 0; padding: 0; cursor: pointer; }
+th[aria-sort=ascending] button::after { content: " \\25B2"; }
+th[aria-sort=descending] button::after { content: " \\25BC"; }
+td:last-child:not(.n) { min-width: 13rem; }
+details .wide { max-height: 42rem; overflow: auto; }
+details thead th { position: sticky; top: 0; background: #fff; }
+summary { cursor: pointer; margin-bottom: .5rem; }
+figure { margin: 0 0 1.2rem; overflow-x: auto; }
+img { max-width: 100%; height: auto; display: block; margin: 0 auto; }
+figcaption { font-size: .85rem; color: #565e6c; margin-top: .3rem; }
+dl { display: grid; grid-template-columns: minmax(8rem, max-content) 1fr; gap: .25rem 1.2rem; margin: 0 0 .8rem;
+  font-size: .95rem; }
+dt { color: #565e6c; }
+dd { margin: 0; }
+pre { background: #f4f5f7; padding: .7rem .9rem; border-radius: 6px; white-space: pre-wrap; font-size: .85rem; }
+.verdict { border-left: 4px solid; padding: .5rem .9rem; border-radius: 4px; max-width: none; }
+.good { border-color: #009e73; background: #eaf7f3; }
+.fair { border-color: #e69f00; background: #fdf5e4; }
+.bad { border-color: #d55e00; background: #fcede3; }
+@media (max-width: 40rem) {
+  th, td { padding: .3rem .4rem; }
+  th:not(.n) { white-space: normal; }
+  dl { grid-template-columns: 1fr; gap: 0; } dd { margin-bottom: .5rem; }
+}
+@media print { body { background: #fff; } section { border: 0; } details .wide { max-height: none; } }
+"""
+
+_SORT = """
+for (const t of document.querySelectorAll("table.sortable")) {
+  const heads = [...t.tHead.rows[0].cells];
+  heads.forEach((th, i) => {
+    const b = document.createElement("button");
+    b.textContent = th.textContent;
+    th.replaceChildren(b);
+    b.onclick = () => {
+      const up = th.getAttribute("aria-sort") !== "ascending";
+      heads.forEach(h => h.removeAttribute("aria-sort"));
+      th.setAttribute("aria-sort", up ? "ascending" : "descending");
+      const value = r => r.cells[i].textContent, n = th.classList.contains("n");
+      const number = r => parseFloat(value(r).replaceAll(",", "")) || 0;
+      const order = (a, b) => n ? number(a) - number(b) : value(a).localeCompare(value(b));
+      t.tBodies[0].append(...[...t.tBodies[0].rows].sort((a, b) => up ? order(a, b) : order(b, a)));
+    };
+  });
+}
+"""
+
+_PAGE = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+{generator}
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<link rel="icon" href="data:,">
+<title>{title}</title>
+<style>{style}</style>
+</head>
+<body>
+<header><h1>{title}</h1><p>{lead}</p><nav>{links}</nav></header>
+<main>{body}</main>
+<script>{script}</script>
+</body>
+</html>
+"""

@@ -1,0 +1,110 @@
+"""What a page says of a posterior over parameters."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .. import plots
+from ..summary import ParameterSummary, rows
+from .page import Section, paragraph, picture, table
+from .shared import convergence, network, run_again, what_was_run
+
+MOST_PARAMETERS = 500  # rows of the table of parameters
+MOST_NODES = 200  # rows of the table of strengths
+MOST_MISSING = 100  # rows of the table of missing values
+
+_LANGEVIN = (
+    "I. Murray and Z. Ghahramani, Bayesian Learning in Undirected Graphical Models: Approximate MCMC algorithms, "
+    "Uncertainty in Artificial Intelligence (2004)"
+)
+_SOURCES = {
+    "metropolis": _LANGEVIN,
+    "langevin": _LANGEVIN,
+    "exchange": "I. Murray, Z. Ghahramani and D. MacKay, MCMC for Doubly-intractable Distributions, Uncertainty in "
+    "Artificial Intelligence (2006)",
+    "auxiliary-variable": "J. Møller, A. Pettitt, R. Reeves and K. Berthelsen, An Efficient Markov Chain Monte Carlo "
+    "Method for Distributions with Intractable Normalising Constants, Biometrika 93 (2006)",
+    "pseudo-posterior": "L. Bouranis, N. Friel and F. Maire, Efficient Bayesian Inference for Exponential Random Graph "
+    "Models by Correcting the Pseudo-posterior Distribution, Social Networks 50 (2017)",
+}
+
+
+def sections(summary: ParameterSummary) -> list[Section]:
+    """What the page says about one run."""
+    shown = "the parameters that mixed worst"
+    worst = f"Parameter {summary.worst_feature}, the one with the largest R-hat,"
+    named = [
+        ("What was run", what_was_run(summary, summary.method_sentence)),
+        ("Parameters", _parameters(summary)),
+        ("Network", _network(summary)),
+    ]
+    if summary.n_edges:
+        named.append(("Strength of the nodes", _strength(summary)))
+    if len(summary.missing_table):
+        named.append(("Missing values", _missing(summary)))
+    return [
+        *named,
+        ("Have the chains converged?", convergence(summary, shown, worst)),
+        ("Run it again, cite it", run_again(summary, _SOURCES.get(str(summary.attrs.get("method")), _LANGEVIN))),
+    ]
+
+
+def _parameters(s: ParameterSummary) -> str:
+    found, note = s.table, ""
+    if len(found) > MOST_PARAMETERS:
+        strong = np.sort(found["mean"].abs().to_numpy().argsort(kind="stable")[-MOST_PARAMETERS:])
+        note = paragraph(
+            f"The {MOST_PARAMETERS} strongest parameters are listed; {len(found) - MOST_PARAMETERS:,} others are left "
+            "out, and are in the result itself."
+        )
+        found = found.iloc[strong]
+    found = found.iloc[np.lexsort((-found["mean"].abs(), ~found["is_edge"]))]
+    cells = [
+        (
+            p.label,
+            s.terms.edge if p.is_edge else s.terms.node,
+            f"{p.mean:.3f}",
+            f"{p.sd:.3f}",
+            f"{p.low:.3f}",
+            f"{p.high:.3f}",
+            "yes" if p.clear else "no",
+        )
+        for p in rows(found)
+    ]
+    header = ["parameter", "kind", "mean", "sd", "from", "to", "clear of zero"]
+    drawn = picture(
+        lambda: plots.plot_parameters(s), "Posterior mean and 90 % interval; hollow where the interval holds zero."
+    )
+    listed = table(header, cells, sortable=True)
+    return (
+        paragraph(f"{s.terms.meaning} {s.clear_sentence}.")
+        + drawn
+        + f"{note}<details open><summary>Values, with the 90 % interval (from, to)</summary>{listed}</details>"
+    )
+
+
+def _network(s: ParameterSummary) -> str:
+    return network(s, f"Width: size of the mean {s.terms.edge}; dashed: negative; pale: its 90 % interval holds zero.")
+
+
+def _strength(s: ParameterSummary) -> str:
+    text = (
+        "The strength of a node is the sum of the sizes of its edges' parameters: how much it has to do with the rest. "
+        "It is taken in every draw, so that it has an interval of its own; being a sum of sizes it is above zero even "
+        "where no edge is clear of zero."
+    )
+    found, note = s.strength_table, ""
+    if len(found) > MOST_NODES:
+        note = paragraph(f"The {MOST_NODES} strongest nodes are listed, {len(found) - MOST_NODES:,} are left out.")
+    cells = [(r.node, f"{r.strength:.3f}", f"{r.low:.3f}", f"{r.high:.3f}") for r in rows(found.iloc[:MOST_NODES])]
+    drawn = picture(lambda: plots.plot_strength(s), "Strength of each node with its 90 % interval.")
+    return paragraph(text) + drawn + note + table(["node", "strength", "from", "to"], cells, sortable=True)
+
+
+def _missing(s: ParameterSummary) -> str:
+    found = s.missing_table
+    text = f"{len(found):,} values were missing, and were drawn together with the parameters."
+    if len(found) > MOST_MISSING:
+        text += f" The first {MOST_MISSING} are listed."
+    cells = [(f"{int(m.row) + 1:,}", m.node, f"{m.probability:.3f}") for m in rows(found.iloc[:MOST_MISSING])]
+    return paragraph(text) + table(["row", "node missing", "probability of 1"], cells, sortable=True)

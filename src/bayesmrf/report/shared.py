@@ -1,0 +1,80 @@
+"""Sections that every page has: what was run, whether the chains agree, how to run it again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from html import escape
+
+import numpy as np
+
+from .. import plots
+from ..summary import Summary, rows
+from .page import paragraph, picture, table
+
+MOST_DRAWN = (500, 5000)  # nodes and edges of a network that is drawn
+_MOST_JUDGED = 7  # rows of the table of convergence
+
+
+def what_was_run(s: Summary, method: str) -> str:
+    """Data, graph, method, exactness, draws, options."""
+    a = s.attrs
+    facts = [("Data", f"{a['data_file']}: {s.data_sentence}" if "data_file" in a else s.data_sentence)]
+    facts += [("Graph", str(a["graph"]))] if "graph" in a else []
+    facts += [("Method", method), ("Exact or approximate", s.kind_sentence)]
+    facts += [("Draws", s.draws_sentence)]
+    facts += [(label[0].upper() + label[1:], value) for label, value in s.options.items()]
+    facts += [("Run time", f"{a['run_time']:,.1f} s"), ("Made", str(a.get("created_at", "unknown")))]
+    cut = "" if a.get("complete", True) else paragraph(
+        "This run was stopped before its end: the draws it made until then are shown.", "verdict fair")  # fmt: skip
+    grade, sentence = s.verdict
+    return f"{cut}{paragraph(sentence, f'verdict {grade}')}{_facts(facts)}"
+
+
+def network(s: Summary, caption: str) -> str:
+    """The graph, unless it is too large to be read."""
+    if len(s.names) > MOST_DRAWN[0] or s.n_edges > MOST_DRAWN[1]:
+        return paragraph(
+            f"A network of {len(s.names):,} nodes and {s.n_edges:,} edges is too large to be read as a picture."
+        )
+    return picture(lambda: plots.plot_network(s), caption)
+
+
+def convergence(s: Summary, shown: str, traced: str) -> str:
+    """Verdict, numbers, and the trace of one quantity."""
+    grade, sentence = s.verdict
+    judged = s.diagnostics.iloc[:_MOST_JUDGED]
+    cells = [
+        (name, f"{d.mean:.3f}", f"{d.sd:.3f}", _number(d.r_hat, ".3f"), _number(d.ess_bulk, ",.0f"))
+        for name, d in zip(judged.index, rows(judged), strict=True)
+    ]
+    text = (
+        "R-hat compares the chains with each other (1.00: they agree); the effective sample size is the number of "
+        f"independent draws worth as much as these. Shown are {shown}."
+    )
+    trace = picture(lambda: plots.plot_trace(s), f"{traced} along each chain: they should wander over the same range.")
+    numbers = table(["quantity", "mean", "sd", "R-hat", "effective sample size"], cells)
+    return paragraph(sentence, f"verdict {grade}") + paragraph(text) + numbers + trace
+
+
+def run_again(s: Summary, source: str) -> str:
+    """Command, seed, versions, and the paper the method is from."""
+    a = s.attrs
+    versions = ", ".join(f"{k} {v}" for k, v in json.loads(a.get("versions", "{}")).items())
+    seed = str(a.get("seed", "unknown"))
+    items = [("Seed", seed), ("Versions", versions), ("Data and graph (SHA-256)", str(a.get("data_hash", "unknown")))]
+    command = ""
+    if "command" in a:
+        line = a["command"] if "--seed" in a["command"] else f"{a['command']} --seed {seed}"
+        command = f"<pre>{escape(line)}</pre>"
+    same = paragraph("The same seed, data, options and versions give the same draws.")
+    cite = paragraph(f"Method: {source}. Software: bayesmrf, in the version above.")
+    return f"{same}{command}{_facts(items)}{cite}"
+
+
+def _facts(items: Iterable[tuple[str, str]]) -> str:
+    return f"<dl>{''.join(f'<dt>{escape(k)}</dt><dd>{escape(v)}</dd>' for k, v in items)}</dl>"
+
+
+def _number(value: float, form: str) -> str:
+    return "–" if np.isnan(value) else format(value, form)

@@ -1,0 +1,162 @@
+"""What the summaries of all posteriors share: data, run, convergence."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from .. import results
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+
+INTERVAL = (0.05, 0.95)  # ends of the 90 % interval
+_BLOCK = 512  # columns whose quantiles are taken together
+
+# Vehtari et al. (2021): R-hat at most 1.01 and 100 effective draws for each chain.
+_GOOD_R_HAT, _FAIR_R_HAT, _DRAWS_PER_CHAIN = 1.01, 1.05, 100
+
+
+@dataclass(frozen=True, eq=False)
+class Summary:
+    """Tables and sentences about a posterior.
+
+    Parameters
+    ----------
+    tree : xarray.DataTree
+        ``posterior_`` of an estimator, or what `bayesmrf.results.load` reads.
+    """
+
+    tree: xr.DataTree
+    n_judged: ClassVar[int] = 5  # edges or parameters whose convergence is looked at closely
+
+    def __getitem__(self, group: str) -> Any:
+        """A group of the tree: "posterior", "constant_data", ..."""
+        return self.tree[group]
+
+    @property
+    def attrs(self) -> dict[str, Any]:
+        """How the run came about."""
+        return {str(k): v for k, v in self.tree.attrs.items()}
+
+    @cached_property
+    def names(self) -> list[str]:
+        """Names of the nodes."""
+        return [str(n) for n in self["constant_data"]["node"].values]
+
+    @cached_property
+    def ends(self) -> np.ndarray:
+        """Ends (n_edges, 2) of the edges."""
+        return self["constant_data"]["edges"].values
+
+    @property
+    def n_edges(self) -> int:
+        """Number of edges r."""
+        return len(self.ends)
+
+    @property
+    def edge_labels(self) -> list[tuple[str, str]]:
+        """Names of the two ends of each edge."""
+        return [(self.names[u], self.names[v]) for u, v in self.ends]
+
+    @property
+    def n_draws(self) -> int:
+        """Draws of all chains together."""
+        sizes = self["posterior"].sizes
+        return sizes["chain"] * sizes["draw"]
+
+    def stacked(self, name: str) -> np.ndarray:
+        """Draws of one variable, chains joined: (n_draws, ...)."""
+        values = self["posterior"][name].values
+        return values.reshape(-1, *values.shape[2:])
+
+    @cached_property
+    def diagnostics(self) -> pd.DataFrame:
+        """R-hat and effective sample size of what varies."""
+        return results.diagnostics(self.tree, self.n_judged).dropna(how="all", subset=["r_hat", "ess_bulk"])
+
+    @cached_property
+    def verdict(self) -> tuple[str, str]:
+        """Whether the chains can be trusted: "good", "fair" or "bad", and a sentence that says why."""
+        table, n_chains = self.diagnostics, self["posterior"].sizes["chain"]
+        if table.empty:
+            return "fair", "Nothing varied in these draws, or they are too few to judge: make more draws."
+        ess = float(table["ess_bulk"].min())
+        worst = f"the smallest effective sample size is {ess:,.0f} of {self.n_draws:,} draws"
+        if table["r_hat"].isna().all():
+            return "fair", f"One chain cannot show whether it has forgotten its start: run several; {worst}."
+        r_hat = float(table["r_hat"].max())
+        worst = f"the largest R-hat is {r_hat:.3f} ({table['r_hat'].idxmax()}), {worst}"
+        if r_hat <= _GOOD_R_HAT and ess >= _DRAWS_PER_CHAIN * n_chains:
+            return "good", f"The chains agree: {worst}."
+        if r_hat <= _FAIR_R_HAT:
+            return "fair", f"The chains nearly agree, means can be used, tails call for more draws: {worst}."
+        return "bad", f"The chains do not agree yet, do not rely on these numbers, make more draws: {worst}."
+
+    @property
+    def kind(self) -> str:
+        """Whether the chain's stationary law is the posterior, in the words of the estimator."""
+        return str(self.attrs.get("kind", "unknown"))
+
+    @property
+    def kind_sentence(self) -> str:
+        """Whether the draws are from the posterior itself, and why."""
+        raise NotImplementedError
+
+    @property
+    def size_sentence(self) -> str:
+        """Size of data and graph."""
+        n = self["observed_data"].attrs["n_samples"]
+        nodes, edges = count(len(self.names), "node"), count(self.n_edges, "edge")
+        return f"{count(round(n), 'observation')} of {nodes}, {edges}"
+
+    @property
+    def data_sentence(self) -> str:
+        """Size of data and graph, and what else of the model matters."""
+        raise NotImplementedError
+
+    @property
+    def draws_sentence(self) -> str:
+        """Size of the run."""
+        sizes, a = self["posterior"].sizes, self.attrs
+        thin = f", every {a['thin']}th step kept" if a.get("thin", 1) != 1 else ""
+        cut = "" if a.get("complete", True) else " (the run was stopped before its end)"
+        size = f"{count(sizes['chain'], 'chain')} of {count(sizes['draw'], 'draw')}"
+        return f"{size} after {count(a.get('n_warmup', 0), 'step')} of warm-up{thin}{cut}"
+
+    @property
+    def options(self) -> dict[str, str]:
+        """Options that matter for the method of the run."""
+        raise NotImplementedError
+
+
+def count(number: int, noun: str) -> str:
+    """A number and its noun."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def rows(frame: pd.DataFrame) -> Iterable[Any]:
+    """Rows of a table, with a field for each column."""
+    return frame.itertuples(index=False)
+
+
+def plain(value: Any) -> list[Any]:
+    """A stored attribute (a number, a text, or JSON of a list) as a list."""
+    with suppress(ValueError):
+        value = json.loads(value) if isinstance(value, str) else value
+    return value if isinstance(value, list) else [value]
+
+
+def intervals(draws: np.ndarray) -> np.ndarray:
+    """Ends (2, n) of the central 90 % intervals of the columns of ``draws`` (n_draws, n)."""
+    found = np.empty((2, draws.shape[1]))
+    for i in range(0, draws.shape[1], _BLOCK):
+        found[:, i : i + _BLOCK] = np.quantile(draws[:, i : i + _BLOCK], INTERVAL, axis=0)
+    return found

@@ -1,0 +1,229 @@
+"""What is said of a posterior over the parameters, and of several beside each other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from .base import Summary, intervals, plain
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# Options of `BayesianMRF` that a kernel, or an engine, looks at; the others play no part.
+KERNEL_OPTIONS = {
+    "metropolis": ("step_size",),
+    "exchange": ("step_size",),
+    "auxiliary-variable": ("step_size",),
+    "langevin": ("epsilon", "alpha", "precondition", "adjusted"),
+    "pseudo-posterior": ("alpha", "corrected"),
+}
+ENGINE_OPTIONS = {
+    "brief": ("n_sweeps", "n_particles"),
+    "persistent": ("n_sweeps", "n_particles"),
+    "gibbs": ("n_sweeps",),
+    "swendsen-wang": ("n_sweeps",),
+}
+
+_LABELS = {
+    "step_size": "step size",
+    "epsilon": "step epsilon",
+    "alpha": "share of momentum kept",
+    "precondition": "preconditioned",
+    "adjusted": "accept step",
+    "corrected": "corrected at the mode",
+    "n_sweeps": "Gibbs sweeps",
+    "n_particles": "particles",
+}
+
+# Why draws are approximate, by what the estimator says of their kind.
+_REASONS = {
+    "corrected at the mode": "the pseudo-likelihood's posterior, moved and stretched to the mode and the curvature of "
+    "the true one; as good as both are normal",
+    "pseudo-likelihood": "the posterior of another likelihood, with intervals that are too narrow as a rule",
+    "uncorrected": "no step is accepted or rejected, so they are right in the limit of small steps and exact moments",
+    "bound": "errors of log Z enter multiplied by the number of observations",
+    "bethe": "errors of log Z enter multiplied by the number of observations; none on graphs without loops",
+    "random": "the normaliser is known through finite Gibbs runs only",
+}
+
+
+class Terms(NamedTuple):
+    """What the parameters of a model are called, and what they say."""
+
+    edge: str
+    node: str
+    meaning: str
+
+
+_TERMS = {
+    "boltzmann": Terms("weight", "bias", "A weight is the log odds ratio of the two ends, coded 0 and 1, given all "
+                       "other nodes; a bias the log odds of 1 where all others are 0."),
+    "ising": Terms("coupling", "field", "A coupling is a quarter of the log odds ratio of the two ends, coded -1 and "
+                   "+1, given all other nodes; a field is half the log odds of +1 where the others cancel."),
+    "agreement": Terms("logit of agreement", "field", "An edge's parameter is the logit of its agreement: half the log "
+                       "odds ratio of its two ends, given all other nodes; a field is half the log odds of yes where "
+                       "the others cancel."),
+}  # fmt: skip
+_OTHER_TERMS = Terms("edge parameter", "node parameter", "Parameters are natural parameters of the model.")
+
+
+@dataclass(frozen=True, eq=False)
+class ParameterSummary(Summary):
+    """Tables and sentences about the posterior of the parameters.
+
+    Parameters
+    ----------
+    tree : xarray.DataTree
+        From `BayesianMRF.posterior_` or `bayesmrf.results.load`.
+    """
+
+    n_judged: ClassVar[int] = 24
+
+    @property
+    def terms(self) -> Terms:
+        """What the parameters are called."""
+        return _TERMS.get(str(self.attrs.get("model")), _OTHER_TERMS)
+
+    @cached_property
+    def table(self) -> pd.DataFrame:
+        """Each parameter by its name: label, whether of an edge, mean, sd, ends of the 90 % interval, and whether
+        that is clear of zero.
+        """
+        import pandas as pd
+
+        draws, features = self.stacked("theta"), [str(f) for f in self["posterior"]["feature"].values]
+        low, high = intervals(draws)
+        labels = [f"{a} – {b}" for a, b in self.edge_labels] + features[self.n_edges :]
+        return pd.DataFrame(
+            {
+                "label": labels,
+                "is_edge": np.arange(len(features)) < self.n_edges,
+                "mean": draws.mean(axis=0),
+                "sd": draws.std(axis=0),
+                "low": low,
+                "high": high,
+                "clear": (low > 0) | (high < 0),
+            },
+            index=pd.Index(features, name="feature"),
+        )
+
+    @cached_property
+    def strongest(self) -> pd.DataFrame:
+        """The same table, edges first, each part by falling size of the mean."""
+        order = np.lexsort((-self.table["mean"].abs(), ~self.table["is_edge"]))
+        return self.table.iloc[order]
+
+    @cached_property
+    def strength_table(self) -> pd.DataFrame:
+        """Strength centrality (the sum of the sizes of its edges' parameters) of each node, with 90 % interval."""
+        import pandas as pd
+
+        theta = self.stacked("theta")
+        draws = np.zeros((len(theta), len(self.names)))
+        for c, ends in enumerate(self.ends):
+            draws[:, ends] += np.abs(theta[:, [c]])
+        low, high = intervals(draws)
+        found = pd.DataFrame({"node": self.names, "strength": draws.mean(axis=0), "low": low, "high": high})
+        return found.sort_values("strength", ascending=False, kind="stable", ignore_index=True)
+
+    @property
+    def worst_feature(self) -> str:
+        """The parameter with the largest R-hat; the first where none can be judged."""
+        r_hat = self.diagnostics["r_hat"].dropna()
+        return str(r_hat.idxmax())[len("theta[") : -1] if len(r_hat) else str(self.table.index[0])
+
+    @cached_property
+    def missing_table(self) -> pd.DataFrame:
+        """Each missing value: row (from 0) and node, and its probability of 1; empty where nothing was missing."""
+        import pandas as pd
+
+        if "missing" not in self.tree.children:
+            return pd.DataFrame({"row": [], "node": [], "probability": []})
+        data = self["missing"].to_dataset()
+        return pd.DataFrame({name: data[name].values for name in ("row", "node", "probability")})
+
+    @property
+    def clear_sentence(self) -> str:
+        """How many edges have an interval clear of zero."""
+        edges = self.table[self.table["is_edge"]]
+        return f"{edges['clear'].sum()} of {len(edges)} edges have a 90 % interval clear of zero"
+
+    @property
+    def kind_sentence(self) -> str:
+        """Whether the draws are from the posterior itself, and why."""
+        if self.kind.startswith("exact"):
+            return f"{self.kind}: the longer the run, the closer they are to the posterior itself"
+        reason = next((why for part, why in _REASONS.items() if part in self.kind), None)
+        return f"{self.kind}: {reason}" if reason else self.kind
+
+    @property
+    def data_sentence(self) -> str:
+        """Size of data and graph, the model, and how many values were missing."""
+        missing = len(self.missing_table)
+        hidden = f"; {missing:,} values missing" if missing else ""
+        return f"{self.size_sentence}, model {self.attrs.get('model', 'unknown')}{hidden}"
+
+    @property
+    def method_sentence(self) -> str:
+        """Kernel and engine."""
+        return f"{self.attrs.get('method', 'unknown')}, with {self.attrs.get('engine', 'unknown')} for the normaliser"
+
+    @property
+    def prior_sentence(self) -> str:
+        """Family and scale of the prior."""
+        scale = [float(s) for s in plain(self.attrs.get("prior_scale", "[]"))]
+        family = str(self.attrs.get("prior", "unknown")).lower()
+        edges, nodes = set(scale[: self.n_edges]), set(scale[self.n_edges :])
+        if len(edges) == 1 and len(nodes) == 1 and edges != nodes:
+            return f"{family}, scale {edges.pop():g} ({self.terms.edge}) and {nodes.pop():g} ({self.terms.node})"
+        return f"{family}, scale {scale[0]:g}" if len(set(scale)) == 1 else family
+
+    @property
+    def options(self) -> dict[str, str]:
+        """Options that matter for kernel and engine of the run."""
+        a = self.attrs
+        used = (*KERNEL_OPTIONS.get(str(a.get("method")), ()), *ENGINE_OPTIONS.get(str(a.get("engine")), ()))
+        found = {_LABELS[k]: plain(a[k])[0] for k in used if k in a}
+        shown = {label: "yes" if v is True else v for label, v in found.items() if v not in (None, False)}
+        return {"prior": self.prior_sentence, **{label: f"{v}" for label, v in shown.items()}}
+
+
+def compare(trees: Mapping[str, Any]) -> pd.DataFrame:
+    """How far several posteriors of the same parameters are from the first of them.
+
+    Distances are those of the means, in the first one's posterior standard deviations.
+
+    Parameters
+    ----------
+    trees : mapping of str to xarray.DataTree or ParameterSummary
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row for each: ``farthest`` (a parameter), its distance ``largest``, the ``median`` distance, ``sd_ratio``
+        (median), ``ess_per_second`` of the parameter that mixed worst, largest ``r_hat``, ``run_time`` in seconds.
+    """
+    import pandas as pd
+
+    summaries = {k: t if isinstance(t, ParameterSummary) else ParameterSummary(t) for k, t in trees.items()}
+    first = next(iter(summaries.values())).table
+    rows = {}
+    for name, s in summaries.items():
+        distance = ((s.table["mean"] - first["mean"]) / first["sd"]).abs()
+        seconds = float(s.attrs["run_time"])
+        rows[name] = {
+            "kind": s.kind,
+            "farthest": s.table["label"].iloc[int(distance.to_numpy().argmax())],
+            "largest": distance.max(),
+            "median": distance.median(),
+            "sd_ratio": (s.table["sd"] / first["sd"]).median(),
+            "ess_per_second": s.diagnostics["ess_bulk"].min() / seconds,
+            "r_hat": s.diagnostics["r_hat"].max(),
+            "run_time": seconds,
+        }
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("method")
