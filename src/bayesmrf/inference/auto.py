@@ -11,11 +11,11 @@ from .elimination import Elimination, cost
 _CHEAP_BYTES = 8 * 2**22
 
 
-def is_cheap(graph: Graph) -> bool:
-    """Whether exact elimination on the graph costs at most some ten milliseconds a solve."""
-    return cost(graph, _CHEAP_BYTES)[1] <= _CHEAP_BYTES
+def is_cheap(graph: Graph, n_states: int | None = None) -> bool:
+    """Whether exact elimination on the graph costs at most some ten milliseconds a solve (see `elimination.cost`)."""
+    return cost(graph, _CHEAP_BYTES, n_states)[1] <= _CHEAP_BYTES
 
 
-def choose(graph: Graph, n_jobs: int = 1) -> Engine:
-    """Elimination where it is cheap, else persistent chains."""
-    return Elimination() if is_cheap(graph) else Persistent(n_jobs=n_jobs)
+def choose(graph: Graph, n_jobs: int = 1, n_states: int | None = None) -> Engine:
+    """Elimination where it is cheap, else persistent chains; ``n_states`` is that of a categorical model."""
+    return Elimination() if is_cheap(graph, n_states) else Persistent(n_jobs=n_jobs)

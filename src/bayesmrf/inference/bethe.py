@@ -10,6 +10,8 @@ import numpy as np
 from ..base import MOMENTS, Inference, Kind, Model
 from ..compiled import leaf
 from ..errors import OptionError
+from ..models.categorical import Categorical, compiled_form
+from .categorical_bethe import categorical_beliefs, categorical_propagate
 from .iterative import Iterative
 
 
@@ -44,7 +46,9 @@ class Bethe(Iterative):
     on forests, in three sweeps; elsewhere it errs on either side, most where couplings are strong and loops frustrated.
 
     Messages start at zero in every call; in components without any field, where zero is a fixed point however strong
-    the couplings, they start at one (the mirror image would give the same log Z). Nodes are visited depth first,
+    the couplings, they start at one (the mirror image would give the same log Z). With m states a node, messages are
+    logarithms with mean zero over the m states, and of states whose fields are equal throughout a component the last
+    one starts ahead. Nodes are visited depth first,
     backwards and forwards in turn.
 
     Parameters
@@ -84,10 +88,13 @@ class Bethe(Iterative):
         self, model: Model, theta: np.ndarray, plan: BeliefPlan, want: str = MOMENTS, state: Any = None
     ) -> Inference:
         """Log Z and moments, which come together."""
-        p = model.pairwise(theta)
+        p = compiled_form(model, theta)
+        propagate, beliefs = _propagate, _beliefs
+        if isinstance(p, Categorical):
+            propagate, beliefs = categorical_propagate, categorical_beliefs
         damping = 0.0 if model.graph.is_forest else self.damping
-        message, n_iterations, change = _propagate(plan, p, damping, self.max_iterations, self.tolerance)
-        log_z, pair, node = _beliefs(plan, p, message)
+        message, n_iterations, change = propagate(plan, p, damping, self.max_iterations, self.tolerance)
+        log_z, pair, node = beliefs(plan, p, message)
         return self._answer(log_z + p.offset, model.moments(pair, node), n_iterations, change)
 
 

@@ -11,7 +11,15 @@ from ..base import LOG_Z, MOMENTS, SAMPLE, Inference, Kind, Model
 from ..compiled import leaf
 from ..errors import OptionError, TooWideError
 from ..graphs import EliminationOrder, Graph, min_fill
+from ..models.categorical import Categorical, compiled_form, states_of
 from ..models.pairwise import PairwiseModel
+from .categorical_elimination import (
+    CategoricalPlan,
+    bytes_of_tables,
+    categorical_log_z,
+    categorical_moments,
+    categorical_samples,
+)
 from .coordinate_walk import walk
 from .elimination_passes import log_z_of, moments_of, sample_states
 
@@ -38,13 +46,14 @@ class EliminationPlan(NamedTuple):
     width: int
 
 
-def cost(graph: Graph, max_bytes: float = 2 * 1024**3) -> tuple[int, float]:
+def cost(graph: Graph, max_bytes: float = 2 * 1024**3, n_states: int | None = None) -> tuple[int, float]:
     """Width of the min-fill order and bytes of its tables; both are lower bounds where the bytes exceed ``max_bytes``.
 
     The width is the size of the largest bag, an upper bound of the treewidth: 0 without edges, 1 for trees, n_nodes - 1
-    for complete graphs. The search is broken off at ``max_bytes``, and nothing is allocated for the tables.
+    for complete graphs. The search is broken off at ``max_bytes``, and nothing is allocated for the tables. For
+    categorical models, ``n_states`` is their number of states.
     """
-    return _cost(min_fill(graph, max_bytes / BYTES_PER_ENTRY))
+    return _cost(min_fill(graph, max_bytes / BYTES_PER_ENTRY), n_states)
 
 
 def width(graph: Graph) -> int:
@@ -52,7 +61,9 @@ def width(graph: Graph) -> int:
     return min_fill(graph).width
 
 
-def _cost(order: EliminationOrder) -> tuple[int, float]:
+def _cost(order: EliminationOrder, n_states: int | None) -> tuple[int, float]:
+    if n_states is not None:
+        return order.width, bytes_of_tables(order, n_states)
     return order.width, BYTES_PER_ENTRY * (order.n_entries + 2.0**order.width)
 
 
@@ -69,7 +80,7 @@ class Elimination:
     (Koller and Friedman 2009, chapters 9 and 10). The constants that remain add up to log Z. In reverse order,
     P(x_v = +1, x_N) = P(x_N) q_v(x_N) gives the marginals of all bags, and with them every E[x_u x_v] and E[x_v];
     drawing x_v from q_v gives exact samples. Messages are kept as logarithms, so that no strength of parameters
-    overflows; the way back is in probabilities.
+    overflows; the way back is in probabilities. Nodes with m states are summed out alike, over tables of m^k entries.
 
     Parameters
     ----------
@@ -88,7 +99,7 @@ class Elimination:
         if not self.max_bytes > 0:
             raise OptionError(f"max_bytes: {self.max_bytes} came; a positive number of bytes is wanted")
 
-    def prepare(self, model: Model) -> EliminationPlan:
+    def prepare(self, model: Model) -> EliminationPlan | CategoricalPlan:
         """Find the order and lay out the tables.
 
         Raises
@@ -97,7 +108,8 @@ class Elimination:
             If the tables would take more than ``max_bytes``.
         """
         order = min_fill(model.graph, self.max_bytes / BYTES_PER_ENTRY)
-        width, n_bytes = _cost(order)
+        n_states = states_of(model)
+        width, n_bytes = _cost(order, n_states)
         if n_bytes > self.max_bytes:
             least = "at least " if len(order.order) < model.graph.n_nodes else ""
             raise TooWideError(
@@ -109,6 +121,11 @@ class Elimination:
         bags, bag_edges, tables, child_starts, children, subset = _layout(
             *order, adjacency.starts, adjacency.neighbours, adjacency.edge_of
         )
+        if n_states is not None:
+            tables = np.append(0, np.cumsum(n_states ** np.diff(order.starts)))
+            return CategoricalPlan(
+                order.order, order.starts, bags, bag_edges, tables, child_starts, children, subset, width, n_states
+            )
         return EliminationPlan(
             order.order, order.starts, bags, bag_edges, tables, child_starts, children, subset, width
         )
@@ -116,14 +133,14 @@ class Elimination:
     def start(self, model: Model, rng: np.random.Generator) -> None:
         """No memory between calls."""
 
-    def infer(
-        self, model: Model, theta: np.ndarray, plan: EliminationPlan, want: str = MOMENTS, state: Any = None
-    ) -> Inference:
+    def infer(self, model: Model, theta: np.ndarray, plan: Any, want: str = MOMENTS, state: Any = None) -> Inference:
         """Log Z, and the moments when wanted: one pass forward, and one back for the moments."""
-        p = model.pairwise(theta)
+        p = compiled_form(model, theta)
+        many = isinstance(p, Categorical)
         if want == LOG_Z:
-            return Inference(log_z=log_z_of(plan, p.coupling, p.field) + p.offset)
-        log_z, pair, node = moments_of(plan, p.coupling, p.field)
+            log_z = (categorical_log_z if many else log_z_of)(plan, p.coupling, p.field)
+            return Inference(log_z=log_z + p.offset)
+        log_z, pair, node = (categorical_moments if many else moments_of)(plan, p.coupling, p.field)
         return Inference(log_z=log_z + p.offset, moments=model.moments(pair, node))
 
     def walk(
@@ -145,11 +162,12 @@ class Elimination:
         return theta, moments, accepted
 
     def sample(
-        self, model: Model, theta: np.ndarray, plan: EliminationPlan, n_samples: int, rng: np.random.Generator
+        self, model: Model, theta: np.ndarray, plan: Any, n_samples: int, rng: np.random.Generator
     ) -> np.ndarray:
         """Independent states: one pass forward, and one back for each state."""
-        p = model.pairwise(theta)
-        return sample_states(plan, p.coupling, p.field, n_samples, rng)
+        p = compiled_form(model, theta)
+        draw = categorical_samples if isinstance(p, Categorical) else sample_states
+        return draw(plan, p.coupling, p.field, n_samples, rng)
 
 
 @leaf

@@ -1,7 +1,8 @@
-"""Exact answers by summing over all 2^d states: for small models, and as the yardstick of every other engine."""
+"""Exact answers by summing over all states: for small models, and as the yardstick of every other engine."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +10,8 @@ import numpy as np
 
 from ..base import LOG_Z, MOMENTS, SAMPLE, Inference, Kind, Model
 from ..errors import OptionError, TooWideError
+from ..models.categorical import Categorical, compiled_form
+from ..models.pairwise import Pairwise
 
 
 @dataclass(frozen=True)
@@ -17,12 +20,13 @@ class Enumeration:
 
     Log weights are built by doubling: those of nodes 0..i follow from those of nodes 0..i-1 by adding
     +-(h_i + sum_{u<i} J_ui x_u), so that all 2^d of them cost O(2^d). The moments E[prod_{i in S} x_i] of all subsets S
-    are the Walsh-Hadamard transform of the probabilities; the singletons and edges are read off.
+    are the Walsh-Hadamard transform of the probabilities; the singletons and edges are read off. With m states a node,
+    weights grow by the factor m, and marginals are sums over the others' digits.
 
     Parameters
     ----------
     max_nodes : int
-        Models with more nodes are refused; memory is about 32 bytes times 2^d.
+        Models with more than 2^max_nodes states are refused; memory is about 32 bytes a state.
     """
 
     max_nodes: int = 20
@@ -41,13 +45,14 @@ class Enumeration:
         Raises
         ------
         TooWideError
-            If the model has more than ``max_nodes`` nodes.
+            If the model has more states than ``max_nodes`` binary nodes.
         """
-        d = model.graph.n_nodes
-        if d > self.max_nodes:
+        d, m = model.graph.n_nodes, model.n_states
+        bits = d * math.log2(m)
+        if bits > self.max_nodes:
             raise TooWideError(
-                f"graph: enumeration over {d} nodes would need {2 ** (d - 25):.3g} GiB for 2^{d} states, more than "
-                f"max_nodes = {self.max_nodes} allows; use elimination or persistent chains, or raise max_nodes"
+                f"graph: enumeration over {d} nodes would need {2 ** (bits - 25):.3g} GiB for {m}^{d} states, more "
+                f"than max_nodes = {self.max_nodes} allows; use elimination or persistent chains, or raise max_nodes"
             )
 
     def start(self, model: Model, rng: np.random.Generator) -> None:
@@ -55,13 +60,16 @@ class Enumeration:
 
     def infer(self, model: Model, theta: np.ndarray, plan: None, want: str = MOMENTS, state: Any = None) -> Inference:
         """Log Z, and the moments when wanted."""
-        log_weight = _log_weights(model, theta)
+        p = compiled_form(model, theta)
+        log_weight = _log_weights(p)
         top = log_weight.max()
         weight = np.exp(log_weight - top)
         total = weight.sum()
         log_z = float(top + np.log(total))
         if want == LOG_Z:
             return Inference(log_z=log_z)
+        if isinstance(p, Categorical):
+            return Inference(log_z=log_z, moments=model.moments(*_marginals(p, weight / total)))
         subset_moment = _walsh_hadamard(weight / total)
         bit = 1 << np.arange(model.graph.n_nodes)
         u, v = model.graph.edges.T
@@ -71,26 +79,47 @@ class Enumeration:
         self, model: Model, theta: np.ndarray, plan: None, n_samples: int, rng: np.random.Generator
     ) -> np.ndarray:
         """Independent states by inverting the distribution function."""
-        log_weight = _log_weights(model, theta)
+        log_weight = _log_weights(compiled_form(model, theta))
         cumulated = np.cumsum(np.exp(log_weight - log_weight.max()))
         number = np.searchsorted(cumulated, rng.random(n_samples) * cumulated[-1], side="right")
-        return (number[:, None] >> np.arange(model.graph.n_nodes) & 1).astype(np.int8)
+        return (number[:, None] // model.n_states ** np.arange(model.graph.n_nodes) % model.n_states).astype(np.int8)
 
 
-def _log_weights(model: Model, theta: np.ndarray) -> np.ndarray:
-    """Unnormalised log probability of state number s, in which node i is +1 where bit i of s is set."""
-    p = model.pairwise(theta)
+def _log_weights(p: Pairwise | Categorical) -> np.ndarray:
+    """Unnormalised log probability of state number s, in which digit i of s, to base m, is the state of node i."""
     log_weight = np.array([p.offset])
-    for i in range(model.graph.n_nodes):
-        local = np.array([p.field[i]])
+    for i in range(len(p.field)):
         coupling = np.zeros(i)
         for n in range(p.starts[i], p.starts[i + 1]):
             if p.neighbours[n] < i:
                 coupling[p.neighbours[n]] = p.coupling[p.edge_of[n]]
+        if isinstance(p, Categorical):
+            log_weight = np.concatenate([log_weight + _local(p.field[i], coupling, k) for k in range(p.field.shape[1])])
+            continue
+        local = np.array([p.field[i]])
         for c in coupling:
             local = np.concatenate([local - c, local + c])
         log_weight = np.concatenate([log_weight - local, log_weight + local])
     return log_weight
+
+
+def _local(field: np.ndarray, coupling: np.ndarray, k: int) -> np.ndarray:
+    """What a node in state k adds to the log weight of each state of those before it."""
+    local = field[k : k + 1]
+    for c in coupling:
+        local = np.concatenate([local + c * (digit == k) for digit in range(len(field))])
+    return local
+
+
+def _marginals(p: Categorical, probability: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """P(x_u = x_v) of each edge and P(x_i = k) of each node."""
+    n, m = p.field.shape
+    node = np.stack([probability.reshape(-1, m, m**i).sum(axis=(0, 2)) for i in range(n)])
+    pair = np.empty(len(p.edges))
+    for e, (u, v) in enumerate(np.sort(p.edges, axis=1).tolist()):
+        both = probability.reshape(-1, m, m ** (v - u - 1), m, m**u)
+        pair[e] = sum(both[:, k, :, k].sum() for k in range(m))
+    return pair, node
 
 
 def _walsh_hadamard(probability: np.ndarray) -> np.ndarray:

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..base import MOMENTS, Inference, Kind, Model
 from ..compiled import leaf
+from ..models.categorical import Categorical, compiled_form
 from .iterative import Iterative
 
 
@@ -28,6 +29,9 @@ class MeanField(Iterative):
     ascent starts from three points, m = tanh(h), all m = 1 and all m = -1, and the highest of the three maxima is the
     answer. Global flips map the starts to each other, so that log Z is as symmetric as the model.
 
+    With m states a node the best q_i(k) is proportional to exp(h_ik + sum_j J_ij q_j(k)), and the m + 1 starts are q_i
+    proportional to exp(h_ik), and all nodes in one state.
+
     Parameters
     ----------
     max_iterations : int
@@ -44,7 +48,13 @@ class MeanField(Iterative):
 
     def infer(self, model: Model, theta: np.ndarray, plan: None, want: str = MOMENTS, state: Any = None) -> Inference:
         """Log Z and moments, which come together."""
-        p = model.pairwise(theta)
+        p = compiled_form(model, theta)
+        if isinstance(p, Categorical):
+            log_z, q, n_iterations, change = solve_categorical(p, self.max_iterations, self.tolerance)
+            best = int(np.argmax(log_z))
+            u, v = p.edges.T
+            moments = model.moments((q[best, u] * q[best, v]).sum(axis=1), q[best])
+            return self._answer(log_z[best] + p.offset, moments, int(n_iterations[best]), float(change[best]))
         log_z, local, n_iterations, change = solve(p, self.max_iterations, self.tolerance)
         best = int(np.argmax(log_z))
         mean = np.tanh(local[best])
@@ -87,3 +97,54 @@ def solve(p, max_iterations, tolerance):
         for e in range(len(p.coupling)):
             log_z[start] += p.coupling[e] * mean[p.edges[e, 0]] * mean[p.edges[e, 1]]
     return log_z, local, n_iterations, change
+
+
+@leaf
+def softmax(log_weight, q):
+    """Fill ``q`` with probabilities proportional to exp(log_weight); return the log of their sum."""
+    top = log_weight.max()
+    total = 0.0
+    for k in range(len(q)):
+        q[k] = np.exp(log_weight[k] - top)
+        total += q[k]
+    for k in range(len(q)):
+        q[k] /= total
+    return top + np.log(total)
+
+
+@leaf
+def solve_categorical(p, max_iterations, tolerance):
+    """Ascend from each start: bound (without the offset), q (n_starts, n_nodes, m), sweeps, change."""
+    n, m = p.field.shape
+    q = np.zeros((m + 1, n, m))
+    log_z = np.zeros(m + 1)
+    n_iterations = np.zeros(m + 1, np.int64)
+    change = np.zeros(m + 1)
+    local = np.empty(m)
+    new = np.empty(m)
+    for start in range(m + 1):
+        for i in range(n):
+            if start == 0:
+                softmax(p.field[i], q[0, i])
+            else:
+                q[start, i, m - start] = 1.0
+        change[start] = tolerance
+        while n_iterations[start] < max_iterations and not change[start] < tolerance:
+            n_iterations[start] += 1
+            change[start] = 0.0
+            log_z[start] = 0.0
+            for i in range(n):
+                local[:] = p.field[i]
+                for a in range(p.starts[i], p.starts[i + 1]):
+                    for k in range(m):
+                        local[k] += p.coupling[p.edge_of[a]] * q[start, p.neighbours[a], k]
+                log_sum = softmax(local, new)
+                for k in range(m):
+                    change[start] = max(change[start], abs(new[k] - q[start, i, k]))
+                    q[start, i, k] = new[k]
+                    # Entropy and own field: -log q_k + h_k = log_sum - local_k + h_k.
+                    log_z[start] += new[k] * (log_sum - local[k] + p.field[i, k])
+        for e in range(len(p.coupling)):
+            for k in range(m):
+                log_z[start] += p.coupling[e] * q[start, p.edges[e, 0], k] * q[start, p.edges[e, 1], k]
+    return log_z, q, n_iterations, change

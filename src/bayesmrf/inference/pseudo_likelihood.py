@@ -18,6 +18,7 @@ import numpy as np
 from ..base import LOG_Z, MOMENTS, Inference, Kind, Model
 from ..compiled import strict_leaf
 from ..errors import DataError, OptionError
+from ..models.categorical import refuse_categorical
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +41,8 @@ class PseudoLikelihood:
     kind = Kind.APPROXIMATE
 
     def prepare(self, model: Model) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Equal rows merged into one with a weight, and the mean statistics."""
+        """Equal rows merged into one with a weight, and the mean statistics; categorical models are refused."""
+        refuse_categorical(self.name, model)
         if np.ndim(self.states) != 2 or np.shape(self.states)[1] != model.graph.n_nodes or not len(self.states):
             raise DataError(f"states: shape {np.shape(self.states)} came, (n_samples, {model.graph.n_nodes}) is wanted")
         rows, index = np.unique(np.asarray(self.states, dtype=np.int8), axis=0, return_inverse=True)

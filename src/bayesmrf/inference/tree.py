@@ -9,6 +9,7 @@ import numpy as np
 
 from ..base import MOMENTS, Inference, Kind, Model
 from ..compiled import leaf
+from ..models.categorical import refuse_categorical
 from .iterative import Iterative
 from .mean_field import entropy, solve
 
@@ -51,7 +52,8 @@ class Tree(Iterative):
     kind = Kind.LOWER
 
     def prepare(self, model: Model) -> None:
-        """The tree depends on theta: there is nothing to plan."""
+        """The tree depends on theta: there is nothing to plan. Categorical models are refused."""
+        refuse_categorical(self.name, model)
 
     def infer(self, model: Model, theta: np.ndarray, plan: None, want: str = MOMENTS, state: Any = None) -> Inference:
         """Log Z and moments, which come together."""

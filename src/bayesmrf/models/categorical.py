@@ -8,6 +8,7 @@ import numpy as np
 
 from ..errors import OptionError
 from ..graphs import Graph
+from .pairwise import Pairwise
 
 # The engines that take such models.
 MANY_STATES = (
@@ -59,6 +60,16 @@ class CategoricalModel(Protocol):
 def is_categorical(model: Any) -> TypeGuard[CategoricalModel]:
     """Whether the model's compiled form is `Categorical`; else it is `bayesmrf.models.pairwise.Pairwise`."""
     return hasattr(model, "categorical")
+
+
+def states_of(model: Any) -> int | None:
+    """Number of states where the compiled form is `Categorical`, else None."""
+    return model.n_states if is_categorical(model) else None
+
+
+def compiled_form(model: Any, theta: np.ndarray) -> Categorical | Pairwise:
+    """The model at theta as compiled code knows it."""
+    return model.categorical(theta) if is_categorical(model) else model.pairwise(theta)
 
 
 def refuse_categorical(engine: str, model: Any) -> None:

@@ -35,6 +35,7 @@ from scipy.sparse.csgraph import connected_components
 from ..base import MOMENTS, SAMPLE, Inference, Kind, Model
 from ..compiled import strict_leaf
 from ..errors import OptionError
+from ..models.categorical import refuse_categorical
 from ..models.pairwise import Pairwise
 from ..rng import lane_generators, next_uint32
 from .gibbs import LANES, check_positive
@@ -114,7 +115,8 @@ class CouplingFromThePast:
         check_positive("max_sweeps", self.max_sweeps)
 
     def prepare(self, model: Model) -> None:
-        """Nothing depends on the graph alone."""
+        """Refuse categorical models; nothing depends on the graph alone."""
+        refuse_categorical(self.name, model)
 
     def start(self, model: Model, rng: np.random.Generator) -> None:
         """No memory between calls."""

@@ -4,8 +4,9 @@ A sweep visits the nodes in order and draws each from its law given its neighbou
 
 .. math:: p(x_i = +1 \mid x_{-i}) = \tfrac12 (1 + \tanh h_i), \qquad h_i = b_i + \sum_{j \sim i} w_{ij} x_j,
 
-for x in {-1, +1}. Chains are independent, so 64 of them sit side by side in memory (a *block*) and every operation is
-done for all of them at once. A node of a block is 64 bytes, one cache line: a chain costs one byte a node.
+for x in {-1, +1}; `bayesmrf.samplers.categorical_gibbs` has the law for m states. Chains are independent, so 64 of them
+sit side by side in memory (a *block*) and every operation is done for all of them at once. A node of a block is 64
+bytes, one cache line: a chain costs one byte a node.
 """
 
 from __future__ import annotations
@@ -26,8 +27,10 @@ from ..base import MOMENTS, SAMPLE, Inference, Kind, Model
 from ..compiled import leaf
 from ..errors import DataError, OptionError
 from ..lanes import popcount, symmetric_uniform, tanh_ratio
+from ..models.categorical import Categorical, compiled_form, states_of
 from ..models.pairwise import Pairwise
 from ..rng import lane_generators, next_uint32
+from .categorical_gibbs import categorical_counts, categorical_sweep
 
 LANES = 64  # the bits of a word in `counts`; eight-bit states beat float32 ones, and 128 lanes gain little over 64
 
@@ -35,7 +38,7 @@ LANES = 64  # the bits of a word in `counts`; eight-bit states beat float32 ones
 class Chains(NamedTuple):
     """Independent chains on one graph; chain c is lane c % 64 of block c // 64."""
 
-    states: np.ndarray  # (n_blocks, n_nodes, 64) int8 in {-1, +1}
+    states: np.ndarray  # (n_blocks, n_nodes, 64) int8 in {-1, +1}, or in {0, ..., m - 1} of a categorical model
     lanes: np.ndarray  # (n_blocks, 4, 64) uint32, one xoshiro128++ generator for each chain
 
 
@@ -50,7 +53,13 @@ def check_positive(name: str, value: int) -> int:
     return number
 
 
-def start(n_chains: int, n_nodes: int, rng: np.random.Generator, states: np.ndarray | None = None) -> Chains:
+def start(
+    n_chains: int,
+    n_nodes: int,
+    rng: np.random.Generator,
+    states: np.ndarray | None = None,
+    n_states: int | None = None,
+) -> Chains:
     """Start chains from uniform random states, or chain c from row ``c % len(states)`` of given ones.
 
     Parameters
@@ -61,60 +70,71 @@ def start(n_chains: int, n_nodes: int, rng: np.random.Generator, states: np.ndar
         Number of nodes.
     rng : numpy.random.Generator
         Seeds the lane generators (and draws the random states).
-    states : (n_samples, n_nodes) array in {0, 1}, optional
+    states : (n_samples, n_nodes) array in {0, 1} or {0, ..., n_states - 1}, optional
         Where to start; uniform random states when absent.
+    n_states : int, optional
+        Of a categorical model; absent for binary ones.
 
     Raises
     ------
     OptionError
         If ``n_chains`` is not a positive whole number.
     DataError
-        If ``states`` is empty, has not ``n_nodes`` columns, or values other than 0 and 1.
+        If ``states`` is empty, has not ``n_nodes`` columns, or values that are no states.
     """
     if states is not None:
-        x = from_states(states, n_chains, n_nodes)
+        x = from_states(states, n_chains, n_nodes, n_states)
     else:
         n_blocks = -(-check_positive("n_chains", n_chains) // LANES)
-        x = rng.integers(0, 2, size=(n_blocks, n_nodes, LANES), dtype=np.int8)
-        x <<= 1
-        x -= 1
+        x = rng.integers(0, n_states or 2, size=(n_blocks, n_nodes, LANES), dtype=np.int8)
+        if n_states is None:
+            x <<= 1
+            x -= 1
     return Chains(x, lane_generators(rng, len(x), LANES))
 
 
-def from_states(states: np.ndarray, n_chains: int, n_nodes: int) -> np.ndarray:
-    """Lay {0, 1} states out as `Chains` holds them; chain c gets row ``c % len(states)``."""
+def from_states(states: np.ndarray, n_chains: int, n_nodes: int, n_states: int | None = None) -> np.ndarray:
+    """Lay states out as `Chains` holds them; chain c gets row ``c % len(states)``."""
     states = np.asarray(states)
     if states.ndim != 2 or len(states) == 0 or states.shape[1] != n_nodes:
         raise DataError(f"states: an array of shape {states.shape} came, (n_samples, {n_nodes}) with at least one row "
                         "is wanted; give one column for each node of the graph")  # fmt: skip
-    bad = np.argwhere((states != 0) & (states != 1))
-    if len(bad):
-        row, column = bad[0]
-        raise DataError(f"states: {states[row, column]} came in row {row}, column {column}; code the states as 0 and 1")
+    known = (states == 0) | (states == 1) if n_states is None else np.isin(states, np.arange(n_states))
+    if not known.all():
+        row, column = np.argwhere(~known)[0]
+        wanted = "0 and 1" if n_states is None else f"0 to {n_states - 1}"
+        raise DataError(
+            f"states: {states[row, column]} came in row {row}, column {column}; code the states as {wanted}"
+        )
     n_blocks = -(-check_positive("n_chains", n_chains) // LANES)
     x = np.empty((n_blocks, n_nodes, LANES), dtype=np.int8)
     for b in range(n_blocks):
         rows = np.arange(b * LANES, (b + 1) * LANES) % len(states)
-        x[b] = 2 * states[rows].astype(np.int8).T - 1
+        x[b] = states[rows].T
+    if n_states is None:
+        x <<= 1
+        x -= 1
     return x
 
 
-def to_states(chains: Chains, n_chains: int) -> np.ndarray:
-    """States of the first ``n_chains`` chains, (n_chains, n_nodes) int8 in {0, 1}."""
+def to_states(chains: Chains, n_chains: int, n_states: int | None = None) -> np.ndarray:
+    """States of the first ``n_chains`` chains, (n_chains, n_nodes) int8 in {0, 1} or {0, ..., n_states - 1}."""
     _check_room(chains, n_chains)
     states = np.empty((n_chains, chains.states.shape[1]), dtype=np.int8)
     for b in range(-(-n_chains // LANES)):
         rows = states[b * LANES : (b + 1) * LANES]
-        rows[...] = chains.states[b].T[: len(rows)] > 0
+        rows[...] = chains.states[b].T[: len(rows)]
+    if n_states is None:
+        np.maximum(states, 0, out=states)
     return states
 
 
-def sweep(model: Pairwise, chains: Chains, n_sweeps: int, n_jobs: int = 1) -> None:
+def sweep(model: Pairwise | Categorical, chains: Chains, n_sweeps: int, n_jobs: int = 1) -> None:
     """Advance all chains, in place, by ``n_sweeps`` systematic scans over the nodes.
 
     Parameters
     ----------
-    model : Pairwise
+    model : Pairwise or Categorical
         The field at one theta.
     chains : Chains
         Overwritten.
@@ -131,30 +151,35 @@ def sweep(model: Pairwise, chains: Chains, n_sweeps: int, n_jobs: int = 1) -> No
     check_positive("n_sweeps", n_sweeps)
     n_jobs = min(check_positive("n_jobs", n_jobs), len(chains.states))
     _check_nodes(model, chains)
+    visit = categorical_sweep if isinstance(model, Categorical) else _sweep
     if n_jobs == 1:
-        _sweep(model, chains.states, chains.lanes, n_sweeps)
+        visit(model, chains.states, chains.lanes, n_sweeps)
         return
     bounds = np.linspace(0, len(chains.states), n_jobs + 1).astype(int)
     parts = [(chains.states[a:b], chains.lanes[a:b]) for a, b in pairwise(bounds)]
-    futures = [_pool(n_jobs - 1).submit(_sweep, model, *part, n_sweeps) for part in parts[1:]]
-    _sweep(model, *parts[0], n_sweeps)
+    futures = [_pool(n_jobs - 1).submit(visit, model, *part, n_sweeps) for part in parts[1:]]
+    visit(model, *parts[0], n_sweeps)
     for future in futures:
         future.result()
 
 
-def counts(model: Pairwise, chains: Chains, n_chains: int) -> tuple[np.ndarray, np.ndarray]:
-    """Count agreements and ups over the first ``n_chains`` chains.
+def counts(model: Pairwise | Categorical, chains: Chains, n_chains: int) -> tuple[np.ndarray, np.ndarray]:
+    """Count agreements and ups (or every state) over the first ``n_chains`` chains.
 
     Returns
     -------
     agree : (n_edges,) int64
         Number of chains in which the two ends of an edge agree.
     ones : (n_nodes,) int64
-        Number of chains in which a node is +1.
+        Number of chains in which a node is +1; of a categorical model (n_nodes, m), in which it is in each state.
     """
     _check_room(chains, n_chains)
     _check_nodes(model, chains)
     agree = np.empty(len(model.edges), dtype=np.int64)
+    if isinstance(model, Categorical):
+        node = np.empty(model.field.shape, dtype=np.int64)
+        categorical_counts(model.edges, chains.states, n_chains, agree, node)
+        return agree, node
     ones = np.empty(chains.states.shape[1], dtype=np.int64)
     _count(model.edges, chains.states, n_chains, agree, ones)
     return agree, ones
@@ -200,13 +225,14 @@ class Gibbs:
     def sample(
         self, model: Model, theta: np.ndarray, plan: None, n_samples: int, rng: np.random.Generator
     ) -> np.ndarray:
-        """Draw ``(n_samples, n_nodes)`` int8 states in {0, 1}."""
-        chains = start(check_positive("n_samples", n_samples), model.graph.n_nodes, rng)
-        sweep(model.pairwise(theta), chains, self.n_sweeps, self.n_jobs)
-        return to_states(chains, n_samples)
+        """Draw ``(n_samples, n_nodes)`` int8 states in {0, ..., n_states - 1}."""
+        n_states = states_of(model)
+        chains = start(check_positive("n_samples", n_samples), model.graph.n_nodes, rng, n_states=n_states)
+        sweep(compiled_form(model, theta), chains, self.n_sweeps, self.n_jobs)
+        return to_states(chains, n_samples, n_states)
 
 
-def _check_nodes(model: Pairwise, chains: Chains) -> None:
+def _check_nodes(model: Pairwise | Categorical, chains: Chains) -> None:
     if len(model.field) != chains.states.shape[1]:
         raise OptionError(f"chains: they run on {chains.states.shape[1]} nodes, the model has {len(model.field)}; "
                           "start chains for this model")  # fmt: skip

@@ -12,6 +12,10 @@ C) keep their relative signs and turn over together, so that cluster by cluster
 
 Signs may be frustrated: the law stays right, since unsatisfied edges never carry bonds. Sweeps pay where large clusters
 turn over; strong frustration (clusters of nearly all nodes) and strong fields (clusters that hardly turn) slow them.
+
+With m states and J_e >= 0, e^{J_e [x_u = x_v]} = 1 + (e^{J_e} - 1) [x_u = x_v]: ends that agree get a bond with
+probability 1 - exp(-J_e), and a cluster draws its common state k with weight exp(sum_{i in C} h_ik). Ends that differ
+say nothing about each other's states where m > 2, so that negative couplings have no such law and are refused.
 """
 
 from __future__ import annotations
@@ -23,12 +27,13 @@ import numpy as np
 from ..base import MOMENTS, SAMPLE, Inference, Kind, Model
 from ..compiled import strict_leaf
 from ..errors import OptionError
+from ..models.categorical import Categorical, compiled_form, states_of
 from ..models.pairwise import Pairwise
 from ..rng import next_uint32
 from .gibbs import LANES, Chains, check_positive, start, to_states
 
 
-def check_finite(model: Pairwise) -> None:
+def check_finite(model: Pairwise | Categorical) -> None:
     """Refuse couplings and fields that are infinite or NaN.
 
     Raises
@@ -37,13 +42,13 @@ def check_finite(model: Pairwise) -> None:
         Naming the first of them.
     """
     for name, values in (("coupling of edge", model.coupling), ("field of node", model.field)):
-        bad = np.flatnonzero(~np.isfinite(values))
-        if bad.size:
-            raise OptionError(f"theta: the {name} {bad[0]} is {values[bad[0]]}; finite parameters are wanted "
+        bad = np.argwhere(~np.isfinite(values))
+        if len(bad):
+            raise OptionError(f"theta: the {name} {bad[0, 0]} is {values[tuple(bad[0])]}; finite parameters are wanted "
                               "(a node whose state is given goes into its neighbours' fields)")  # fmt: skip
 
 
-def sweep(model: Pairwise, chains: Chains, n_sweeps: int, n_chains: int | None = None) -> None:
+def sweep(model: Pairwise | Categorical, chains: Chains, n_sweeps: int, n_chains: int | None = None) -> None:
     """Advance the first ``n_chains`` chains, in place, by ``n_sweeps`` draws of all bonds and clusters.
 
     The chains are those of `bayesmrf.samplers.gibbs`, with its ``start``, ``counts`` and ``to_states``; sweeps of both
@@ -51,7 +56,7 @@ def sweep(model: Pairwise, chains: Chains, n_sweeps: int, n_chains: int | None =
 
     Parameters
     ----------
-    model : Pairwise
+    model : Pairwise or Categorical
         The field at one theta.
     chains : Chains
         Overwritten.
@@ -63,8 +68,8 @@ def sweep(model: Pairwise, chains: Chains, n_sweeps: int, n_chains: int | None =
     Raises
     ------
     OptionError
-        If a number is not a positive whole one, the chains are fewer or run on another number of nodes, or a parameter
-        is not finite.
+        If a number is not a positive whole one, the chains are fewer or run on another number of nodes, a parameter
+        is not finite, or a coupling of a categorical model is negative.
     """
     n_blocks, n_nodes, _ = chains.states.shape
     n_chains = n_blocks * LANES if n_chains is None else check_positive("n_chains", n_chains)
@@ -77,7 +82,15 @@ def sweep(model: Pairwise, chains: Chains, n_sweeps: int, n_chains: int | None =
         raise OptionError(f"chains: they run on {n_nodes} nodes, the model has {len(model.field)}; "
                           "start chains for this model")  # fmt: skip
     check_finite(model)
-    _sweep(model.edges, model.coupling, model.field, chains.states, chains.lanes, n_chains, n_sweeps)
+    visit = _sweep
+    if isinstance(model, Categorical):
+        visit = _categorical_sweep
+        if (model.coupling < 0).any():
+            e = int(np.flatnonzero(model.coupling < 0)[0])
+            raise OptionError(f"theta: the coupling of edge {e} is {model.coupling[e]:g}; cluster moves over more than "
+                              "two states want couplings >= 0; take 'gibbs', or 'elimination' where the graph is "
+                              "narrow")  # fmt: skip
+    visit(model.edges, model.coupling, model.field, chains.states, chains.lanes, n_chains, n_sweeps)
 
 
 @dataclass(frozen=True)
@@ -116,10 +129,11 @@ class SwendsenWang:
     def sample(
         self, model: Model, theta: np.ndarray, plan: None, n_samples: int, rng: np.random.Generator
     ) -> np.ndarray:
-        """Draw ``(n_samples, n_nodes)`` int8 states in {0, 1}."""
-        chains = start(check_positive("n_samples", n_samples), model.graph.n_nodes, rng)
-        sweep(model.pairwise(theta), chains, self.n_sweeps, n_samples)
-        return to_states(chains, n_samples)
+        """Draw ``(n_samples, n_nodes)`` int8 states in {0, ..., n_states - 1}."""
+        n_states = states_of(model)
+        chains = start(check_positive("n_samples", n_samples), model.graph.n_nodes, rng, n_states=n_states)
+        sweep(compiled_form(model, theta), chains, self.n_sweeps, n_samples)
+        return to_states(chains, n_samples, n_states)
 
 
 @strict_leaf
@@ -166,3 +180,48 @@ def _sweep(edges, coupling, field, states, lanes, n_chains, n_sweeps):
                 if pull[parent[i]] < 0:
                     x[i] = -x[i]
         states[c // n_lanes, :, lane] = x
+
+
+@strict_leaf
+def _categorical_sweep(edges, coupling, field, states, lanes, n_chains, n_sweeps):
+    n_nodes, m = field.shape
+    n_lanes = states.shape[2]
+    bond = -np.expm1(-coupling)
+    x = np.empty(n_nodes, np.int8)
+    parent = np.empty(n_nodes, np.int64)
+    pull = np.empty((n_nodes, m))
+    for c in range(n_chains):
+        generators, lane = lanes[c // n_lanes], c % n_lanes
+        x[:] = states[c // n_lanes, :, lane]
+        for _ in range(n_sweeps):
+            for i in range(n_nodes):
+                parent[i] = i
+                pull[i] = 0
+            for e in range(len(edges)):
+                u, v = edges[e, 0], edges[e, 1]
+                if x[u] == x[v] and _uniform(generators, lane) < bond[e]:
+                    a, b = _root(parent, u), _root(parent, v)
+                    # The smaller number becomes the root, so that one pass upwards makes all trees flat.
+                    parent[max(a, b)] = min(a, b)
+            for i in range(n_nodes):
+                parent[i] = parent[parent[i]]
+                for k in range(m):
+                    pull[parent[i], k] += field[i, k]
+            for i in range(n_nodes):
+                # A root comes before its cluster.
+                x[i] = _draw(pull[i], _uniform(generators, lane)) if parent[i] == i else x[parent[i]]
+        states[c // n_lanes, :, lane] = x
+
+
+@strict_leaf
+def _draw(log_weight, u):
+    """State k with probability proportional to exp(log_weight[k]), by one uniform; the weights are overwritten."""
+    top = log_weight.max()
+    total = 0.0
+    for k in range(len(log_weight)):
+        total += np.exp(log_weight[k] - top)
+        log_weight[k] = total
+    k = 0
+    while log_weight[k] <= u * total:
+        k += 1
+    return k
