@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from . import datasets, graphs, metrics, partitions, plots, results
-    from .estimators import BayesianMRF, GroupedMRF, MaximumLikelihoodMRF
+    from .estimators import BayesianMRF, GroupedMRF, LabelFieldMRF, MaximumLikelihoodMRF
     from .graphs import Graph
     from .priors import Beta, Cauchy, Gamma, Normal
     from .report import write_report
@@ -21,6 +21,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "BayesianMRF": "estimators",
     "GroupedMRF": "estimators",
+    "LabelFieldMRF": "estimators",
     "MaximumLikelihoodMRF": "estimators",
     "Graph": "graphs",
     "Beta": "priors",
@@ -40,6 +41,7 @@ __all__ = [
     "Gamma",
     "Graph",
     "GroupedMRF",
+    "LabelFieldMRF",
     "MaximumLikelihoodMRF",
     "Normal",
     "datasets",

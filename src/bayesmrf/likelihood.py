@@ -95,7 +95,7 @@ class Likelihood:
         if hidden is not None:
             self._hidden_plan = hidden.engine.prepare(hidden.model)
             if getattr(engine, "restarts", False):
-                self._restarts = Restarts(self.plan, hidden.model)
+                self._restarts = Restarts(self.plan, hidden.model, hidden.engine.n_chains)  # type: ignore[attr-defined]
 
     @property
     def is_exact(self) -> bool:
@@ -276,10 +276,10 @@ class Likelihood:
 class Restarts:
     """Fill the hidden entries of brief chains' starting points from the chains of the positive phase.
 
-    Chain c starts at row c % N, with the hidden entries of that row from chain c of the positive phase.
+    Chain c starts at row c % N, with that row's hidden entries from chain c % ``n_positive`` of the positive phase.
     """
 
-    def __init__(self, plan: np.ndarray, model: Clamped):
+    def __init__(self, plan: np.ndarray, model: Clamped, n_positive: int):
         n_blocks, _, n_lanes = plan.shape
         chain = np.arange(n_blocks * n_lanes)
         row, node = model.cells.T
@@ -287,14 +287,16 @@ class Restarts:
         starts = np.searchsorted(row[order], np.arange(len(model.states) + 1))
         mine = chain % len(model.states)
         count = starts[mine + 1] - starts[mine]
-        self.entry = order[np.repeat(starts[mine] - np.cumsum(count) + count, count) + np.arange(count.sum())]
+        entry = order[np.repeat(starts[mine] - np.cumsum(count) + count, count) + np.arange(count.sum())]
         chain = np.repeat(chain, count)
-        self.block, self.lane, self.node = chain // n_lanes, chain % n_lanes, node[self.entry]
+        other = chain % n_positive
+        self._to = chain // n_lanes, node[entry], chain % n_lanes
+        self._from = other // n_lanes, entry, other % n_lanes
 
     def __call__(self, plan: np.ndarray, chains: Chains) -> np.ndarray:
         """The starting points."""
         start = plan.copy()
-        start[self.block, self.node, self.lane] = chains.states[self.block % len(chains.states), self.entry, self.lane]
+        start[self._to] = chains.states[self._from]
         return start
 
 

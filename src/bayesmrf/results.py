@@ -19,6 +19,7 @@ from .base import Model
 from .checkpoint import CHECKPOINT, clear, damaged, digest_of, is_ours, progress_of, publish, read_record, what
 from .errors import StoreError
 from .models.agreement import Agreement
+from .models.label_field import LabelField
 from .run import Draws, Plan
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ BLOCK = 4096  # edges looked at together
 
 def to_datatree(
     draws: Draws,
-    model: Model,
+    model: Model | LabelField,
     *,
     attrs: Mapping[str, Any],
     observed: Mapping[str, Any],
@@ -58,7 +59,7 @@ def to_datatree(
         ``method``, ``engine``, ``engine_kind``, ``options``, ``data_hash`` and the like; what is not a number or a text
         is stored as JSON. Seed, versions, run time, time of creation, warm-up, thinning and completeness are added.
     observed : mapping
-        ``statistics`` (n_features,) and ``n_samples``.
+        ``n_samples``, and ``statistics`` (n_features,) where they are those of theta.
     constant : mapping, optional
         ``mle`` (n_features,) and other arrays, with a value for each edge.
 
@@ -92,7 +93,9 @@ def to_datatree(
     arrays: dict[str, Any] = {"edges": (("edge", "end"), np.asarray(model.graph.edges)), **given}
     for name, value in (constant or {}).items():
         arrays[name] = (("feature",) if name == "mle" else ("edge",), np.asarray(value))
-    statistics = {"statistics": (("feature",), np.asarray(observed["statistics"], dtype=float))}
+    statistics = {}
+    if "statistics" in observed:
+        statistics["statistics"] = (("feature",), np.asarray(observed["statistics"], dtype=float))
     tree = xr.DataTree.from_dict(
         {
             "posterior": dataset(posterior).set_coords([n for n in LABELS if n in posterior]),

@@ -2,6 +2,7 @@
 
 from .bayesian import BayesianMRF
 from .grouped import METHODS, GroupedMRF
+from .label_field import LabelFieldMRF
 from .maximum_likelihood import MaximumLikelihoodMRF
 
-__all__ = ["METHODS", "BayesianMRF", "GroupedMRF", "MaximumLikelihoodMRF"]
+__all__ = ["METHODS", "BayesianMRF", "GroupedMRF", "LabelFieldMRF", "MaximumLikelihoodMRF"]

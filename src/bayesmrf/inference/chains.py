@@ -16,6 +16,7 @@ from ..base import MOMENTS, SAMPLE, Engine, Inference, Kind, Model
 from ..errors import OptionError
 from ..models.categorical import Categorical, compiled_form, states_of
 from ..rng import generator_from_array, generator_to_array, spawn_generators
+from ..samplers import swendsen_wang
 from ..samplers.gibbs import Chains, check_positive, counts, from_states, start, sweep
 
 Memory = TypeVar("Memory", Chains, np.ndarray)
@@ -32,12 +33,15 @@ class Persistent:
     n_chains : int
     n_sweeps : int
         Sweeps of each chain in each call.
+    moves : {"gibbs", "swendsen-wang"}
+        Sweeps of single nodes, or of clusters, which pay where the field is strongly ordered.
     n_jobs : int
-        Threads; the moments do not depend on it.
+        Threads of Gibbs sweeps; the moments do not depend on it.
     """
 
     n_chains: int = 1024
     n_sweeps: int = 1
+    moves: str = "gibbs"
     n_jobs: int = 1
 
     name = "persistent"
@@ -48,6 +52,7 @@ class Persistent:
     def __post_init__(self) -> None:
         for option in ("n_chains", "n_sweeps", "n_jobs"):
             check_positive(option, getattr(self, option))
+        _check_moves(self.moves)
 
     def prepare(self, model: Model) -> None:
         """Nothing depends on the graph alone."""
@@ -61,7 +66,7 @@ class Persistent:
     ) -> Inference:
         """Moments after ``n_sweeps`` sweeps; ``state`` is advanced in place and handed back."""
         chains = _check_call(self.name, want, state)
-        return _moments(model, theta, chains, self.n_chains, self.n_sweeps, self.n_jobs)
+        return _moments(self, model, theta, chains, self.n_chains)
 
     def sample(
         self, model: Model, theta: np.ndarray, plan: None, n_samples: int, rng: np.random.Generator
@@ -82,13 +87,14 @@ class Brief:
         The data; chain c restarts at row ``c % n_samples``.
     n_chains : int, optional
         One chain for each row when absent.
-    n_sweeps, n_jobs : int
+    n_sweeps, moves, n_jobs
         As in `Persistent`.
     """
 
     states: np.ndarray = field(repr=False)
     n_chains: int | None = None
     n_sweeps: int = 1
+    moves: str = "gibbs"
     n_jobs: int = 1
 
     name = "brief"
@@ -99,6 +105,7 @@ class Brief:
     def __post_init__(self) -> None:
         for option in ("n_sweeps", "n_jobs"):
             check_positive(option, getattr(self, option))
+        _check_moves(self.moves)
         if self.n_chains is not None:
             check_positive("n_chains", self.n_chains)
 
@@ -116,7 +123,7 @@ class Brief:
         """Moments ``n_sweeps`` sweeps away from the data; ``state`` is overwritten and handed back."""
         chains = _check_call(self.name, want, state)
         chains.states[...] = plan
-        return _moments(model, theta, chains, self._n_chains, self.n_sweeps, self.n_jobs)
+        return _moments(self, model, theta, chains, self._n_chains)
 
     def sample(
         self, model: Model, theta: np.ndarray, plan: np.ndarray, n_samples: int, rng: np.random.Generator
@@ -170,8 +177,8 @@ class FromExact:
         """Mean statistics of ``n_samples`` states; the generator that has drawn them is handed back."""
         rng = generator_from_array(_check_call(self.name, want, state))
         states = self.sampler.sample(model, theta, plan, self.n_samples, rng)
-        stats = {"n_samples": self.n_samples}
-        return Inference(moments=model.statistics(states), stats=stats, state=generator_to_array(rng))
+        memory = generator_to_array(rng)
+        return Inference(moments=model.statistics(states), stats={"n_samples": self.n_samples}, state=memory)
 
     def sample(
         self, model: Model, theta: np.ndarray, plan: Any, n_samples: int, rng: np.random.Generator
@@ -180,15 +187,23 @@ class FromExact:
         raise _no_samples(self.name)
 
 
-def _moments(model: Model, theta: np.ndarray, chains: Chains, n_chains: int, n_sweeps: int, n_jobs: int) -> Inference:
+def _check_moves(moves: str) -> None:
+    if moves not in ("gibbs", "swendsen-wang"):
+        raise OptionError(f"moves: {moves!r} came, 'gibbs' or 'swendsen-wang' is wanted")
+
+
+def _moments(engine: Persistent | Brief, model: Model, theta: np.ndarray, chains: Chains, n_chains: int) -> Inference:
     compiled = compiled_form(model, theta)
-    sweep(compiled, chains, n_sweeps, n_jobs)
+    if engine.moves == "gibbs":
+        sweep(compiled, chains, engine.n_sweeps, engine.n_jobs)
+    else:
+        swendsen_wang.sweep(compiled, chains, engine.n_sweeps, n_chains)
     agree, node = counts(compiled, chains, n_chains)
     if isinstance(compiled, Categorical):
         moments = model.moments(agree / n_chains, node / n_chains)
     else:
         moments = model.moments(2 / n_chains * agree - 1, 2 / n_chains * node - 1)
-    return Inference(moments=moments, stats={"n_chains": n_chains, "n_sweeps": n_sweeps}, state=chains)
+    return Inference(moments=moments, stats={"n_chains": n_chains, "n_sweeps": engine.n_sweeps}, state=chains)
 
 
 def _check_call(name: str, want: str, state: Memory | None) -> Memory:

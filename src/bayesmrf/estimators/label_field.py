@@ -1,0 +1,248 @@
+"""Semi-supervised classification with a Markov random field, averaged over the posterior of its length scales."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from .. import results, run
+from ..base import Engine, Kernel
+from ..errors import DataError, OptionError
+from ..inference.bethe import Bethe
+from ..inference.chains import Brief, Persistent
+from ..inference.elimination import Elimination
+from ..inference.mean_field import MeanField
+from ..inference.tree import Tree
+from ..likelihood import Hidden, Likelihood
+from ..models.clamped import Clamped
+from ..models.label_field import LabelField
+from ..posterior.exchange import Exchange
+from ..posterior.langevin import Langevin
+from ..posterior.metropolis import Metropolis
+from ..priors import Normal
+from ..rng import as_seed_sequence
+from ..samplers.swendsen_wang import SwendsenWang
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+KERNELS = ("exchange", "langevin", "metropolis")
+ENGINES = ("swendsen-wang", "brief", "persistent", "exact", "mean-field", "tree", "bethe")
+_RECORDED = ("kernel", "engine", "prior_scale", "step_size", "epsilon", "n_sweeps", "n_particles")
+_PREDICTED = 1000  # draws over which predictions are averaged
+
+
+class LabelFieldMRF(BaseEstimator):
+    """Labels of points, some seen and the rest hidden, by a `LabelField` (Murray and Ghahramani 2004, section 6.2).
+
+    The posterior is that of the logarithms of the length scales, sigma_k for each coordinate; predictions are averages
+    over it, which no single choice of scales can match where the posterior is wide.
+
+    Parameters
+    ----------
+    prior_scale : float
+        Standard deviation of the normal prior, centre 0, of each log sigma: bring the points to a scale of about 1.
+    kernel : {"exchange", "langevin", "metropolis"}
+        How log sigma moves. "exchange" draws the hidden labels too, and its chain tends to the posterior as
+        ``n_sweeps`` grows; "langevin" with "brief" is the paper's choice, and so is "metropolis" with "bethe", which
+        fails.
+    engine : {"swendsen-wang", "brief", "persistent", "exact", "mean-field", "tree", "bethe"}
+        What is said of Z, or how states are drawn. Exchange takes "swendsen-wang" or "exact"; chains of langevin are
+        moved by cluster sweeps. "exact" is for some twenty points at most.
+    step_size : float
+        Standard deviation of the random walks on log sigma.
+    epsilon : float
+        Step of Langevin.
+    n_sweeps : int
+        Cluster sweeps of each chain in each step.
+    n_particles : int
+        Chains of "brief" and "persistent", and of the hidden labels.
+    n_draws, n_warmup, n_chains, thin, random_state, n_jobs, progress, checkpoint, overwrite
+        As in `GroupedMRF`.
+
+    Attributes
+    ----------
+    classes_ : (2,) array
+    label_distributions_ : (n_points, 2) array
+        Posterior probability of each class at each point; 0 or 1 where the label was seen.
+    transduction_ : (n_points,) array
+        The more probable class.
+    theta_ : (n_coordinates,) array
+        Posterior mean of log sigma.
+    posterior_ : xarray.DataTree
+        Draws in ArviZ's form.
+    """
+
+    def __init__(
+        self,
+        prior_scale: float = 1.0,
+        kernel: str = "exchange",
+        engine: str = "swendsen-wang",
+        step_size: float = 0.5,
+        epsilon: float = 0.1,
+        n_sweeps: int = 20,
+        n_particles: int = 16,
+        n_draws: int = 1000,
+        n_warmup: int = 200,
+        n_chains: int = 4,
+        thin: int = 1,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        progress: bool = True,
+        checkpoint: Any = None,
+        overwrite: bool = False,
+    ):
+        self.prior_scale = prior_scale
+        self.kernel = kernel
+        self.engine = engine
+        self.step_size = step_size
+        self.epsilon = epsilon
+        self.n_sweeps = n_sweeps
+        self.n_particles = n_particles
+        self.n_draws = n_draws
+        self.n_warmup = n_warmup
+        self.n_chains = n_chains
+        self.thin = thin
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.progress = progress
+        self.checkpoint = checkpoint
+        self.overwrite = overwrite
+
+    def fit(self, X: Any, y: Any) -> LabelFieldMRF:
+        """Sample the posterior of the scales and the hidden labels.
+
+        Parameters
+        ----------
+        X : (n_points, n_coordinates) array or DataFrame
+            Where the points are.
+        y : (n_points,) array
+            Two classes of whole numbers, and -1 where the label is hidden.
+
+        Raises
+        ------
+        DataError
+            If points are not finite numbers, or not two classes were seen.
+        """
+        for option, legal in (("kernel", KERNELS), ("engine", ENGINES)):
+            if getattr(self, option) not in legal:
+                wanted = ", ".join(map(repr, legal))
+                raise OptionError(f"{option}: {getattr(self, option)!r} came, one of {wanted} is wanted")
+        points, names, labels = self._read(X, y)
+        field = LabelField(points, names)
+        likelihood = self._likelihood(field, labels)
+        kernel = self._kernel(likelihood, np.zeros(field.n_features))
+        digest = hashlib.sha256(np.ascontiguousarray(points).tobytes() + labels.tobytes()).hexdigest()
+        fingerprint = {"data_hash": digest, "model": field.name} | {k: getattr(self, k) for k in _RECORDED}
+        draws = run.sample(
+            kernel,
+            n_draws=self.n_draws,
+            n_warmup=self.n_warmup,
+            n_chains=self.n_chains,
+            thin=self.thin,
+            random_state=self.random_state,
+            n_jobs=self.n_jobs,
+            progress=self.progress,
+            checkpoint=self.checkpoint,
+            overwrite=self.overwrite,
+            fingerprint=fingerprint,
+        )
+        engine = likelihood.engine
+        exact = likelihood.is_exact and self.kernel != "langevin"
+        attrs = fingerprint | {
+            "kind": "exact" if exact else f"approximate ({engine.name}: {engine.kind.value})",
+            "method": self.kernel,
+        }
+        self.posterior_ = results.to_datatree(draws, field, attrs=attrs, observed={"n_samples": 1})
+        self.theta_ = draws.values["theta"].mean(axis=(0, 1))
+        self._predict(likelihood, draws, labels)
+        if likelihood.hidden is not None:
+            results.add_missing(self.posterior_, self._hidden_table(labels))
+        return self
+
+    def _read(self, X: Any, y: Any) -> tuple[np.ndarray, tuple[str, ...], np.ndarray]:
+        """Points, names of coordinates, and labels 0, 1 or -1 where hidden."""
+        try:
+            points = np.asarray(X, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise DataError("X: numbers are wanted, one row for each point") from None
+        if points.ndim != 2 or not np.isfinite(points).all():
+            raise DataError(f"X: an array of shape {points.shape} came, finite numbers of shape (n_points, "
+                            "n_coordinates) are wanted; drop points whose place is not known")  # fmt: skip
+        given = np.asarray(y)
+        if given.shape != (len(points),):
+            raise DataError(f"y: shape {given.shape} came, ({len(points)},) is wanted, a label for each point, or -1")
+        if not np.issubdtype(given.dtype, np.integer):
+            raise DataError(f"y: {given.dtype} came; whole numbers are wanted, and -1 where the label is hidden")
+        self.classes_ = np.unique(given[given != -1])
+        if len(self.classes_) != 2:
+            raise DataError(f"y: {len(self.classes_)} class(es) were seen ({', '.join(map(str, self.classes_))}); "
+                            "two are wanted, each at one point at least")  # fmt: skip
+        self.n_features_in_ = points.shape[1]
+        named = hasattr(X, "columns") and all(isinstance(c, str) for c in X.columns)
+        names = tuple(X.columns) if named else tuple("xyz"[: points.shape[1]]) if points.shape[1] <= 3 else ()
+        names = names or tuple(str(k) for k in range(points.shape[1]))
+        return points, names, np.where(given == -1, -1, given == self.classes_[1]).astype(np.int8)
+
+    def _likelihood(self, field: LabelField, labels: np.ndarray) -> Likelihood:
+        engines: dict[str, Engine] = {
+            "exact": Elimination(),
+            "mean-field": MeanField(),
+            "tree": Tree(),
+            "bethe": Bethe(),
+            "swendsen-wang": SwendsenWang(n_sweeps=self.n_sweeps),
+            "brief": Brief(np.maximum(labels, 0)[None], self.n_particles, self.n_sweeps, "swendsen-wang"),
+            "persistent": Persistent(self.n_particles, self.n_sweeps, "swendsen-wang"),
+        }
+        engine = engines[self.engine]
+        if (labels >= 0).all():
+            return Likelihood(field.base, field.base.statistics(labels[None]), 1, engine, curve=field)
+        # Bounds and Bethe take the positive phase too, as in the paper; all else runs chains on the hidden labels.
+        positive = engine if self.engine in ("exact", "mean-field", "tree", "bethe") else engines["persistent"]
+        hidden = Hidden(Clamped(field.base, labels[None]), positive)
+        return Likelihood(field.base, np.zeros(field.base.n_features), 1, engine, hidden, field)
+
+    def _kernel(self, likelihood: Likelihood, start: np.ndarray) -> Kernel:
+        prior = Normal(self.prior_scale)
+        if self.kernel == "exchange":
+            return Exchange(likelihood, prior, start, self.step_size)
+        if self.kernel == "metropolis":
+            return Metropolis(likelihood, prior, start, self.step_size)
+        return Langevin(likelihood, prior, start, self.epsilon)
+
+    def _predict(self, likelihood: Likelihood, draws: run.Draws, labels: np.ndarray) -> None:
+        """Fill ``label_distributions_`` and ``transduction_``."""
+        one = (labels == 1).astype(np.float64)
+        if likelihood.hidden is not None:
+            theta = draws.values["theta"].reshape(-1, draws.values["theta"].shape[2])
+            some = np.unique(np.linspace(0, len(theta) - 1, _PREDICTED).astype(int))
+            rng = np.random.default_rng(as_seed_sequence(self.random_state))
+            one[labels < 0] = likelihood.hidden_probabilities(theta[some], rng)
+        self.label_distributions_ = np.stack([1 - one, one], axis=1)
+        self.transduction_ = self.classes_[(one > 0.5).astype(int)]
+
+    def _hidden_table(self, labels: np.ndarray) -> pd.DataFrame:
+        import pandas as pd
+
+        point = np.flatnonzero(labels < 0)
+        return pd.DataFrame(
+            {"row": 0, "node": [str(i) for i in point], "probability": self.label_distributions_[point, 1]}
+        )
+
+    def interval_(self, probability: float = 0.9) -> pd.DataFrame:
+        """Central posterior interval of each length scale sigma: columns median, lower, upper."""
+        import pandas as pd
+
+        check_is_fitted(self)
+        if not 0 < probability < 1:
+            raise OptionError(f"probability: {probability!r} came, a number between 0 and 1 is wanted")
+        theta = self.posterior_["posterior"].dataset["theta"]
+        sigma = np.exp(np.asarray(theta)).reshape(-1, theta.sizes["feature"])
+        levels = 0.5, (1 - probability) / 2, (1 + probability) / 2
+        median, lower, upper = np.quantile(sigma, levels, axis=0)
+        names = [str(name).removeprefix("log_") for name in theta["feature"].values]
+        return pd.DataFrame({"median": median, "lower": lower, "upper": upper}, index=pd.Index(names, name="scale"))

@@ -1,0 +1,68 @@
+"""Labels on points in space: couplings that fall off with distance (Murray and Ghahramani 2004, section 6.2)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ..graphs import Graph, complete
+from .agreement import Agreement
+
+
+@dataclass(frozen=True, eq=False)
+class LabelField:
+    r"""A field whose couplings are functions of the distances between its points (eq. 13 and 14).
+
+    .. math:: p(S \mid \sigma) \propto \exp\Big(\sum_{i < j} [s_i = s_j]\, W_{ij}(\sigma)\Big), \qquad
+              W_{ij} = \exp\Big(-\tfrac12 \sum_k \frac{(x_{ik} - x_{jk})^2}{\sigma_k^2}\Big).
+
+    theta = log sigma, one scale for each coordinate. The field itself is an `Agreement` model on all pairs with natural
+    parameters W: this class is the curve theta -> W in its parameter space (a `bayesmrf.likelihood.Curve`).
+
+    Parameters
+    ----------
+    points : (n_points, n_coordinates) array
+    names : tuple of str
+        Names of the coordinates.
+    """
+
+    points: np.ndarray
+    names: tuple[str, ...]
+
+    name = "label_field"
+
+    @cached_property
+    def graph(self) -> Graph:
+        """All pairs of points."""
+        return complete(len(self.points))
+
+    @cached_property
+    def base(self) -> Agreement:
+        """The field with its natural parameters, one for each pair."""
+        return Agreement(self.graph)
+
+    @cached_property
+    def _squares(self) -> np.ndarray:
+        """Squared differences of each pair in each coordinate."""
+        u, v = self.graph.edges.T
+        return (self.points[u] - self.points[v]) ** 2
+
+    @property
+    def n_features(self) -> int:
+        """Number of coordinates."""
+        return self.points.shape[1]
+
+    @property
+    def feature_names(self) -> list[str]:
+        """``log_sigma_`` and the coordinate's name."""
+        return [f"log_sigma_{name}" for name in self.names]
+
+    def natural(self, theta: np.ndarray) -> np.ndarray:
+        """W of each pair."""
+        return np.exp(-0.5 * (self._squares @ np.exp(-2 * theta)))
+
+    def pull_back(self, theta: np.ndarray, gradient: np.ndarray) -> np.ndarray:
+        """Gradient in W brought to theta: dW_ij / dlog sigma_k = W_ij (x_ik - x_jk)^2 / sigma_k^2."""
+        return (gradient * self.natural(theta)) @ self._squares * np.exp(-2 * theta)

@@ -1,0 +1,186 @@
+"""Labels on points: the curve's gradient, the posterior of log sigma against the grid, predictions, bad input."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bayesmrf import LabelFieldMRF, run
+from bayesmrf.errors import DataError, OptionError
+from bayesmrf.inference.chains import Persistent
+from bayesmrf.inference.elimination import Elimination
+from bayesmrf.likelihood import Hidden, Likelihood
+from bayesmrf.models.clamped import Clamped
+from bayesmrf.models.label_field import LabelField
+from bayesmrf.posterior.exchange import Exchange
+from bayesmrf.posterior.langevin import Langevin
+from bayesmrf.posterior.metropolis import Metropolis
+from bayesmrf.priors import Normal
+from bayesmrf.samplers.swendsen_wang import SwendsenWang
+from tests import oracle
+
+LIMIT = 7.0
+LABELS = np.array([0, 0, -1, -1, -1, 1, 1], dtype=np.int8)
+
+
+@pytest.fixture
+def points(rng):
+    """Two groups apart in x, hidden points between and above."""
+    place = [[-1.5, 0], [-1, 0.5], [-0.5, 0], [0.3, 0.2], [-1, 2], [1, 0.5], [1.5, 0]]
+    return np.array(place) + 0.1 * rng.normal(size=(7, 2))
+
+
+def log_seen(points, theta, labels):
+    """log p(seen labels | sigma) and P(label = 1) of each point, by the sum over all 2^7 labellings."""
+    d2 = (points[:, None] - points[None]) ** 2
+    w = np.exp(-0.5 * (d2 @ np.exp(-2 * theta)))
+    s = oracle.all_states(len(points))
+    energy = np.array([w[np.triu(x[:, None] == x[None], 1)].sum() for x in s])
+    fits = ((s == labels) | (labels < 0)).all(axis=1)
+    seen = np.logaddexp.reduce(energy[fits])
+    return seen - np.logaddexp.reduce(energy), np.exp(energy[fits] - seen) @ s[fits]
+
+
+def grid_posterior(points, labels, scale=1.0, n=41):
+    axis = np.linspace(-4.5, 4.5, n)
+    theta = np.stack(np.meshgrid(axis, axis, indexing="ij"), axis=-1).reshape(-1, 2)
+    found = [log_seen(points, t, labels) for t in theta]
+    log_p = np.array([f[0] for f in found]) - 0.5 * ((theta / scale) ** 2).sum(axis=1)
+    w = np.exp(log_p - log_p.max())
+    w /= w.sum()
+    return np.concatenate([w @ theta, w @ theta**2]), w @ np.array([f[1] for f in found])
+
+
+def likelihood(points, engine, positive):
+    field = LabelField(points, ("x", "y"))
+    hidden = Hidden(Clamped(field.base, LABELS[None]), positive)
+    return Likelihood(field.base, np.zeros(field.base.n_features), 1, engine, hidden, field)
+
+
+def worst(kernel, exact, rng, n_draws=120, n_chains=48):
+    draws = run.sample(kernel, n_draws=n_draws, n_warmup=30, n_chains=n_chains, random_state=rng, progress=False)
+    theta = draws.values["theta"]
+    per_chain = np.concatenate([theta.mean(axis=1), (theta**2).mean(axis=1)], axis=1)
+    return np.abs((per_chain.mean(axis=0) - exact) / (per_chain.std(axis=0, ddof=1) / np.sqrt(n_chains))).max()
+
+
+def test_likelihood_and_gradient(points, rng):
+    lik = likelihood(points, Elimination(), Elimination())
+    theta = rng.normal(size=2)
+    assert lik.evaluate(theta).log_likelihood == pytest.approx(log_seen(points, theta, LABELS)[0])
+    numeric = [(log_seen(points, theta + e, LABELS)[0] - log_seen(points, theta - e, LABELS)[0]) / 2e-5
+               for e in 1e-5 * np.eye(2)]  # fmt: skip
+    np.testing.assert_allclose(lik.score(theta), numeric, atol=1e-6)
+
+
+CASES = {
+    "metropolis": lambda lik: Metropolis(lik(Elimination(), Elimination()), Normal(), np.zeros(2), 1.2),
+    "adjusted Langevin": lambda lik: Langevin(
+        lik(Elimination(), Elimination()), Normal(), np.zeros(2), 1.2, adjusted=True
+    ),
+    "exchange": lambda lik: Exchange(lik(Elimination(), Elimination()), Normal(), np.zeros(2), 1.2),
+    "exchange, chains of labels": lambda lik: Exchange(
+        lik(Elimination(), Persistent(1, 1, "swendsen-wang")), Normal(), np.zeros(2), 1.2
+    ),
+    "exchange, 20 sweeps": lambda lik: Exchange(
+        lik(SwendsenWang(20), Persistent(1, 1, "swendsen-wang")), Normal(), np.zeros(2), 1.2
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_posterior_of_the_scales_is_the_grid_posterior(name, points, rng):
+    exact = grid_posterior(points, LABELS)[0]
+    assert worst(CASES[name](lambda *engines: likelihood(points, *engines)), exact, rng) < LIMIT
+
+
+def test_the_test_notices_other_labels(points, rng):
+    """Two neighbours with unlike labels speak for short scales."""
+    other = LABELS.copy()
+    other[[1, 5]] = 1, 0
+    exact = grid_posterior(points, other)[0]
+    kernel = CASES["metropolis"](lambda *engines: likelihood(points, *engines))
+    assert worst(kernel, exact, rng, n_draws=300) > LIMIT
+
+
+QUICK = {"n_draws": 20, "n_warmup": 5, "n_chains": 2, "progress": False, "random_state": 0}
+
+
+@pytest.mark.parametrize(
+    ("kernel", "engine"),
+    [
+        ("exchange", "swendsen-wang"),
+        ("exchange", "exact"),
+        ("langevin", "brief"),
+        ("langevin", "persistent"),
+        ("langevin", "exact"),
+        ("langevin", "bethe"),
+        ("metropolis", "exact"),
+        ("metropolis", "mean-field"),
+        ("metropolis", "tree"),
+        ("metropolis", "bethe"),
+    ],
+)
+def test_every_legal_pair(kernel, engine, points):
+    est = LabelFieldMRF(kernel=kernel, engine=engine, **QUICK).fit(points, LABELS)
+    assert est.posterior_["posterior"]["theta"].sizes == {"chain": 2, "draw": 20, "feature": 2}
+    assert list(est.posterior_["posterior"]["feature"].values) == ["log_sigma_x", "log_sigma_y"]
+    np.testing.assert_allclose(est.label_distributions_.sum(axis=1), 1)
+    assert (est.transduction_[LABELS >= 0] == LABELS[LABELS >= 0]).all()
+    expected = "exact" if (kernel, engine) in {("exchange", "exact"), ("metropolis", "exact")} else "approximate"
+    assert est.posterior_.attrs["kind"].startswith(expected)
+    table = est.interval_(0.5)
+    assert list(table.index) == ["sigma_x", "sigma_y"]
+    assert (table["lower"] <= table["upper"]).all()
+
+
+def test_predictions_average_over_the_posterior(points):
+    est = LabelFieldMRF(kernel="metropolis", engine="exact", step_size=1.2, **QUICK | {"n_draws": 2000})
+    found = est.fit(points, LABELS).label_distributions_[:, 1]
+    expected = grid_posterior(points, LABELS)[1]
+    assert np.abs(found - expected).max() < 0.05  # 7 standard errors: sd over sigma below 0.15, 500 effective draws
+    best = log_seen(points, est.theta_, LABELS)[1]  # the mean scales alone predict otherwise somewhere
+    assert np.abs(best - expected).max() > 0.005
+
+
+def test_labels_of_any_numbers_and_names(points):
+    frame = pd.DataFrame(points, columns=["east", "north"])
+    y = np.where(LABELS < 0, -1, np.where(LABELS == 1, 7, 3))
+    est = LabelFieldMRF(**QUICK).fit(frame, y)
+    assert list(est.classes_) == [3, 7]
+    assert set(est.transduction_) <= {3, 7}
+    assert list(est.posterior_["posterior"]["feature"].values) == ["log_sigma_east", "log_sigma_north"]
+
+
+@pytest.mark.parametrize("engine", ["swendsen-wang", "exact"])
+def test_all_labels_seen(points, engine):
+    y = np.maximum(LABELS, 0)
+    est = LabelFieldMRF(engine=engine, **QUICK).fit(points, y)
+    assert (est.transduction_ == y).all()
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "error", "message"),
+    [
+        ([[0.0, 1], [np.nan, 0]], [0, 1], DataError, "X: an array of shape .* finite numbers"),
+        ([[0.0, 1], [1, 0]], [0, -1], DataError, r"y: 1 class\(es\) were seen \(0\); two are wanted"),
+        ([[0.0, 1], [1, 0]], [0.0, 1.0], DataError, "y: float64 came; whole numbers are wanted"),
+        ([[0.0, 1], [1, 0]], [0], DataError, r"y: shape \(1,\) came"),
+    ],
+)
+def test_bad_data(X, y, error, message):
+    with pytest.raises(error, match=message):
+        LabelFieldMRF(**QUICK).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"kernel": "magic"}, "kernel: 'magic' came"),
+        ({"engine": "magic"}, "engine: 'magic' came"),
+        ({"kernel": "exchange", "engine": "bethe"}, "'exchange' needs sample, which 'bethe' does not answer"),
+        ({"kernel": "langevin", "engine": "swendsen-wang"}, "'langevin' needs moments"),
+    ],
+)
+def test_bad_options(options, message, points):
+    with pytest.raises(OptionError, match=message):
+        LabelFieldMRF(**QUICK | options).fit(points, LABELS)
