@@ -47,8 +47,8 @@ class Bethe(Iterative):
 
     Messages start at zero in every call; in components without any field, where zero is a fixed point however strong
     the couplings, they start at one (the mirror image would give the same log Z). With m states a node, messages are
-    logarithms with mean zero over the m states, and of states whose fields are equal throughout a component the last
-    one starts ahead. Nodes are visited depth first,
+    logarithms with mean zero over the m states; where the state with the largest fields of a component has equals, the
+    last of them starts ahead. Nodes are visited depth first,
     backwards and forwards in turn.
 
     Parameters

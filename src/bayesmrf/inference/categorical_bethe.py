@@ -18,21 +18,27 @@ TINY = 1e-300  # in the place of zero under a logarithm
 
 @leaf
 def _ahead(plan, p, tolerance):
-    """Whether state k starts ahead in the component whose first node is i: the last of states with equal fields."""
+    """Where the messages within the component whose first node is i start, (n_nodes, m).
+
+    At zero, but where the state with the largest sum of fields has equals (states with the same field at every node)
+    the last of them is ahead: beliefs that start equal would stay so.
+    """
     n, m = p.field.shape
-    tied = np.ones((n, m, m), np.bool_)
+    total = np.zeros((n, m))
     for i in range(n):
+        total[plan.root[i]] += p.field[i]
+    tied = np.ones((n, m), np.bool_)
+    for i in range(n):
+        best = np.argmax(total[plan.root[i]])
         for k in range(m):
-            for other in range(m):
-                # Less than the tolerance would not set the iteration going.
-                if abs(p.field[i, k] - p.field[i, other]) > tolerance:
-                    tied[plan.root[i], k, other] = False
+            # Less than the tolerance would not set the iteration going.
+            if abs(p.field[i, k] - p.field[i, best]) > tolerance:
+                tied[plan.root[i], k] = False
     ahead = np.zeros((n, m))
     for i in range(n):
-        for k in range(1, m):
-            if tied[i, k, :k].any() and not tied[i, k, k + 1 :].any():
-                ahead[i, k] = 2.0
-        ahead[i] -= ahead[i].mean()
+        if tied[i].sum() > 1:
+            ahead[i] = -2 / m
+            ahead[i, np.flatnonzero(tied[i])[-1]] += 2
     return ahead
 
 
