@@ -1,0 +1,99 @@
+"""Simulation-based calibration (Talts et al. 2018) of the exact samplers of theta, on a model of four nodes.
+
+Truth from the prior, data from the truth, a chain that knows only the data: the rank of each true parameter, and of the
+likelihood at the truth, among nearly independent draws must be uniform. The default run is short; ``pytest -m
+calibration`` runs 10 times as many.
+"""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from bayesmrf import graphs, run
+from bayesmrf.inference.chains import Persistent
+from bayesmrf.inference.elimination import Elimination
+from bayesmrf.likelihood import Hidden, Likelihood
+from bayesmrf.models.boltzmann import Boltzmann
+from bayesmrf.models.clamped import Clamped
+from bayesmrf.posterior.auxiliary_variable import AuxiliaryVariable
+from bayesmrf.posterior.exchange import Exchange
+from bayesmrf.posterior.langevin import Langevin
+from bayesmrf.posterior.metropolis import Metropolis
+from bayesmrf.posterior.pseudo_posterior import posterior_mode
+from bayesmrf.priors import Normal
+from bayesmrf.samplers.cftp import CouplingFromThePast
+
+N_RANKS, N = 8, 25
+MODEL = Boltzmann(graphs.cycle(4))
+EXACT = Elimination()
+PLAN = EXACT.prepare(MODEL)
+
+
+def reference(likelihood, prior):
+    """Where the posterior is: the auxiliary variable's chain sticks elsewhere."""
+    known = Likelihood(MODEL, likelihood.s_bar, N, EXACT)
+    return posterior_mode(known, prior, np.zeros(MODEL.n_features)).theta
+
+
+# Kernel, steps between draws, and the engine of its likelihood.
+CASES = {
+    "metropolis": (lambda lik, prior: Metropolis(lik, prior, np.zeros(8), 1.2), 25, EXACT),
+    "adjusted Langevin": (
+        lambda lik, prior: Langevin(lik, prior, np.zeros(8), 0.8, scale=np.full(8, 0.6), adjusted=True),
+        40,
+        EXACT,
+    ),
+    "exchange": (lambda lik, prior: Exchange(lik, prior, np.zeros(8), 1.2), 12, EXACT),
+    "exchange, coupling from the past": (
+        lambda lik, prior: Exchange(lik, prior, np.zeros(8), 1.2),
+        12,
+        CouplingFromThePast(),
+    ),
+    "auxiliary variable": (lambda lik, prior: AuxiliaryVariable(lik, prior, reference(lik, prior), 0.8), 25, EXACT),
+    "metropolis, missing values": (lambda lik, prior: Metropolis(lik, prior, np.zeros(8), 1.2), 15, EXACT),
+    "exchange, missing values": (lambda lik, prior: Exchange(lik, prior, np.zeros(8), 1.2), 15, EXACT),
+}
+
+
+def ranks(case, true_prior, prior, n_simulations, rng):
+    """Ranks (n_simulations, 9) of the true parameters and of the log likelihood at the truth."""
+    build, thin, engine = CASES[case]
+    out = []
+    for _ in range(n_simulations):
+        theta = true_prior.scale * rng.standard_normal(MODEL.n_features)
+        states = EXACT.sample(MODEL, theta, PLAN, N, rng)
+        s_bar, hidden = MODEL.statistics(states), None
+        if case.endswith("missing values"):
+            states[rng.random(states.shape) < 0.2] = -1
+            other = EXACT if case.startswith("metropolis") else Persistent(n_chains=1)
+            hidden = Hidden(Clamped(MODEL, states), other)
+        kernel = build(Likelihood(MODEL, s_bar, N, engine, hidden), prior)
+        draws = run.sample(
+            kernel,
+            n_draws=N_RANKS - 1,
+            n_warmup=2 * thin,
+            thin=thin,
+            n_chains=1,
+            random_state=rng,
+            n_jobs=1,
+            progress=False,
+        ).values["theta"][0]
+        known = Likelihood(MODEL, s_bar, N, EXACT, hidden and hidden._replace(engine=EXACT))
+        value = [known.evaluate(t).log_likelihood for t in (theta, *draws)]
+        out.append([*(draws < theta).sum(axis=0), np.sum(np.array(value[1:]) < value[0])])
+    return np.array(out)
+
+
+def p_value(found):
+    return min(stats.chisquare(np.bincount(column, minlength=N_RANKS)).pvalue for column in found.T)
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("n_simulations", [56, pytest.param(800, marks=[pytest.mark.calibration])])
+def test_ranks_are_uniform(case, n_simulations, rng):
+    assert p_value(ranks(case, Normal(1.0), Normal(1.0), n_simulations, rng)) > 1e-7
+
+
+@pytest.mark.parametrize("case", ["metropolis", "adjusted Langevin", "exchange"])
+def test_a_wrong_prior_is_caught(case, rng):
+    assert p_value(ranks(case, Normal(1.5), Normal(0.4), 80, rng)) < 1e-7
