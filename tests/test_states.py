@@ -263,3 +263,130 @@ def test_moments_are_averages_of_statistics(fields, rng):
     u, v = model.graph.edges.T
     found = model.moments((x[:, u] * x[:, v]).mean(axis=0), x.mean(axis=0))
     np.testing.assert_allclose(found, model.statistics(states), atol=1e-14)
+
+
+# Nodes with many states
+
+THREE = np.array([[0, 1, 2], [1, 0, 2], [2, 1, 0], [0, 2, 1]])
+
+
+@pytest.mark.parametrize(
+    ("X", "n_states", "levels"),
+    [
+        (THREE, 3, (0, 1, 2)),
+        (THREE.astype(np.int8), "auto", (0, 1, 2)),
+        (THREE.astype(float), 3, (0, 1, 2)),
+        (THREE.tolist(), 3, (0, 1, 2)),
+        (THREE.astype(object), 3, (0, 1, 2)),
+        (THREE.astype(str), 3, (0, 1, 2)),
+        (THREE, 5, (0, 1, 2, 3, 4)),
+        (THREE + 1, 3, (1, 2, 3)),
+        (THREE - 1, 3, (-1, 0, 1)),
+        (10 * THREE, "auto", (0, 10, 20)),
+        (THREE / 2, 3, (0.0, 0.5, 1.0)),
+        (np.array(["high", "low", "mid"])[THREE], 3, ("high", "low", "mid")),
+        (pd.DataFrame(THREE), 3, (0, 1, 2)),
+        (pd.DataFrame(THREE, dtype="Int64"), 3, (0, 1, 2)),
+        (pd.DataFrame(np.array(["a", "b", "c"])[THREE]), "auto", ("a", "b", "c")),
+    ],
+)
+def test_levels_become_states_and_are_given_back(X, n_states, levels):
+    states = check_states(X, n_states=n_states)
+    assert states.coding == levels
+    assert states.n_states == len(levels)
+    assert states.values.dtype == np.int8
+    np.testing.assert_array_equal(states.values, THREE)
+    np.testing.assert_array_equal(decode(states.values, states.coding), np.asarray(X).astype(type(levels[0])))
+    again = check_states(X, levels=states.coding)
+    np.testing.assert_array_equal(again.values, THREE)
+    assert again.coding == levels
+
+
+def test_two_states_of_any_coding():
+    for X, levels in ((TABLE, (0, 1)), (2 * TABLE - 1, (-1, 1)), (TABLE.astype(bool), (False, True))):
+        for n_states in (2, "auto"):
+            states = check_states(X, n_states=n_states)
+            assert states.coding == levels
+            np.testing.assert_array_equal(states.values, TABLE)
+            np.testing.assert_array_equal(decode(states.values, states.coding), X)
+
+
+def test_categories_have_the_order_that_pandas_says():
+    levels = ["never", "sometimes", "always"]
+    X = pd.DataFrame(np.array(levels)[THREE]).astype(pd.CategoricalDtype(levels, ordered=True))
+    for n_states in (3, "auto"):
+        states = check_states(X, n_states=n_states)
+        assert states.coding == tuple(levels)
+        np.testing.assert_array_equal(states.values, THREE)
+    # A level that no row shows is a level all the same.
+    few = check_states(X.where(X != "always", "never"), n_states="auto")
+    assert few.coding == tuple(levels)
+    np.testing.assert_array_equal(few.values, np.where(THREE == 2, 0, THREE))
+
+
+def test_levels_in_an_order_of_their_own():
+    levels = ("never", "sometimes", "always")
+    states = check_states(np.array(levels)[THREE], levels=levels)
+    np.testing.assert_array_equal(states.values, THREE)
+    np.testing.assert_array_equal(check_states(THREE, levels=(2, 0, 1)).values, np.array([1, 2, 0])[THREE])
+    with pytest.warns(ConstantColumnWarning):
+        np.testing.assert_array_equal(check_states(np.array([["always"]]), levels=levels).values, [[2]])
+
+
+@pytest.mark.parametrize("text", [False, True])
+def test_missing_levels(text):
+    X = np.array(["a", "b", "c"], dtype=object)[THREE] if text else THREE.astype(float)
+    X[0, 0] = X[3, 2] = None if text else np.nan
+    with pytest.raises(DataError, match=r"X: 2 value\(s\) are missing \(NaN\) in 2 column\(s\), the first in row 0"):
+        check_states(X, n_states=3)
+    expected = THREE.copy()
+    expected[0, 0] = expected[3, 2] = -1
+    for option in ({"n_states": 3}, {"n_states": "auto"}, {"levels": ("a", "b", "c") if text else (0, 1, 2)}):
+        np.testing.assert_array_equal(check_states(X, missing=True, **option).values, expected)
+    X[:, 1] = X[0, 0]
+    with pytest.raises(DataError, match=r"X: all values are missing in 1 column\(s\): '1'"):
+        check_states(X, missing=True, n_states=3)
+
+
+def three(value, dtype=float):
+    X = THREE.astype(dtype)
+    X[2, 1] = value
+    return X
+
+
+@pytest.mark.parametrize(
+    ("X", "option", "message"),
+    [
+        (
+            three(7),
+            {"n_states": 3},
+            r"X: 1 value\(s\) are no states 0 to 2, the first is 7 in row 2, column '1'; 4",
+        ),
+        (three(-1), {"n_states": 3}, r"are no states 0 to 2, the first is -1 in row 2, column '1'"),
+        (three(0.5), {"n_states": 3}, r"are no states 0 to 2, the first is 0\.5 in row 2, column '1'"),
+        (three(np.inf), {"n_states": 3}, r"are no states 0 to 2, the first is inf in row 2, column '1'"),
+        (three(np.inf), {"n_states": "auto"}, r"X: 4 level\(s\) are there .* from 2 to 127 finite ones"),
+        (three("x", object), {"n_states": 3}, r"X: 0 in row 0, column '0' is no text, as others are"),
+        (
+            three(3, "<U2"),
+            {"levels": ("0", "1", "2")},
+            r"not among the levels \('0', .*'2'\), the first is '3'",
+        ),
+        (three(7), {"levels": (0, 1, 2)}, r"not among the levels \(0, 1, 2\), the first is 7\.0 in row 2, column '1'"),
+        (three("x", object), {"levels": (0, 1, 2)}, r"'x' in row 2, column '1' is not a number; code .* as 0, 1, 2"),
+        (
+            np.array([["a", "b"], ["c", "d"]]),
+            {"n_states": 3},
+            r"X: 4 level\(s\) are there \('a', .*'d'\), and n_states",
+        ),
+        (np.arange(300).reshape(150, 2), {"n_states": "auto"}, r"X: 300 level\(s\) are there .* from 2 to 127"),
+        (np.zeros((3, 2)), {"n_states": "auto"}, r"X: 1 level\(s\) are there \(0\)"),
+        (THREE, {"n_states": 1}, r"n_states: 1 came, 'auto' or a whole number from 2 to 127"),
+        (THREE, {"n_states": 2.5}, r"n_states: 2\.5 came"),
+        (THREE, {"n_states": "many"}, r"n_states: 'many' came"),
+        (THREE, {"levels": (0, 1, 1)}, r"levels: 0, 1, 1 came, from 2 to 127 different ones are wanted"),
+    ],
+)
+def test_tables_and_levels_that_do_not_go_together(X, option, message):
+    with pytest.raises(DataError, match=message):
+        check_states(X, **option)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,60 +13,76 @@ from scipy.sparse import issparse
 from .errors import ConstantColumnWarning, DataError
 
 CODINGS = {"01": (0, 1), "pm1": (-1, 1), "bool": (False, True)}
+MOST_STATES = 127  # of a node, kept in eight bits with a sign
 
 
 @dataclass(frozen=True, eq=False)
 class States:
-    """Binary observations in one coding.
+    """Observations in one coding.
 
     Attributes
     ----------
-    values : (n_samples, n_nodes) int8 array in {0, 1}, and -1 where a value is missing
+    values : (n_samples, n_nodes) int8 array in {0, ..., n_states - 1}, and -1 where a value is missing
     names : tuple of str
         Column names of a DataFrame, else "0", "1", ...
     weights : (n_samples,) float array or None
         How many times each row was seen.
-    coding : {"01", "pm1", "bool"}
-        What the user gave, so that samples can be returned alike.
+    coding : {"01", "pm1", "bool"} or tuple
+        What the user gave, so that samples can be returned alike; of nodes with many states, the level behind each.
     """
 
     values: np.ndarray
     names: tuple[str, ...]
     weights: np.ndarray | None
-    coding: str
+    coding: str | tuple[Any, ...]
 
     @property
     def n_samples(self) -> float:
         """Number of observations N, counting weights."""
         return float(len(self.values)) if self.weights is None else float(self.weights.sum())
 
+    @property
+    def n_states(self) -> int:
+        """Number of states of a node."""
+        return 2 if isinstance(self.coding, str) else len(self.coding)
 
-def decode(values: np.ndarray, coding: str) -> np.ndarray:
-    """Bring {0, 1} states to a coding."""
-    low, high = CODINGS[coding]
-    return np.where(values == 1, high, low)
+
+def decode(values: np.ndarray, coding: str | Sequence[Any]) -> np.ndarray:
+    """Bring states {0, ..., n_states - 1}, none of them missing, to a coding."""
+    return np.take(CODINGS[coding] if isinstance(coding, str) else coding, values)
 
 
 def check_states(
-    X: Any, sample_weight: Any = None, names: tuple[str, ...] | None = None, missing: bool = False
+    X: Any,
+    sample_weight: Any = None,
+    names: tuple[str, ...] | None = None,
+    missing: bool = False,
+    n_states: int | str | None = None,
+    levels: Sequence[Any] | None = None,
 ) -> States:
-    """Check a table of yes/no observations.
+    """Check a table of observations, yes/no ones unless ``n_states`` or ``levels`` are given.
 
     Parameters
     ----------
     X : array or DataFrame (n_samples, n_nodes)
-        Coded {0, 1}, {-1, +1} or boolean, one coding for the whole table.
+        Coded {0, 1}, {-1, +1} or boolean, one coding for the whole table; or, of nodes with many states, whole numbers
+        0, ..., n_states - 1, or any levels that have an order: numbers, texts, or pandas' categories.
     sample_weight : array (n_samples,), optional
         Counts of rows, not negative.
     names : tuple of str, optional
         The node names that are wanted (of the data fitted before); a DataFrame's columns are brought to their order.
     missing : bool
         Whether values may be missing (NaN, None, pandas' NA); they become -1, and all else is judged by the rest.
+    n_states : int or "auto", optional
+        Number m of states of each node. Whole numbers 0, ..., m - 1 stand for themselves; otherwise there must be m
+        levels in the table, which become 0, ..., m - 1 in their order. "auto" takes the levels that are there.
+    levels : sequence, optional
+        The levels in order (of the data fitted before), in the place of ``n_states``.
 
     Raises
     ------
     DataError
-        For missing, non-binary or mixed values (how many and where), no rows, or wrong weights; for a column in which
+        For missing, wrong or mixed values (how many and where), no rows, or wrong weights; for a column in which
         everything is missing, unless it is later data.
 
     Warns
@@ -84,6 +101,8 @@ def check_states(
         found = names
     if issparse(X):
         raise DataError("X: a sparse matrix came; sparse input is not supported, give X.toarray()")
+    if is_frame and n_states is not None and levels is None:
+        levels = _categories(X, n_states)
     values = X.to_numpy() if is_frame else np.asarray(X)
     if values.ndim != 2:
         raise DataError(f"X: a table (n_samples, n_nodes) is wanted, got an array of shape {values.shape}; "
@@ -100,15 +119,16 @@ def check_states(
     if np.iscomplexobj(values):
         raise DataError("X: Complex data not supported; code the states as 0/1, -1/+1 or booleans")
     labels = found or names or tuple(str(i) for i in range(values.shape[1]))
-    numbers, is_bool = _to_numbers(values, labels)
-    gone = np.isnan(numbers) if np.issubdtype(numbers.dtype, np.floating) else None
-    if gone is not None and gone.any():
-        if not missing:
-            raise DataError(f"X: {int(gone.sum())} value(s) are missing (NaN) in {int(gone.any(axis=0).sum())} "
-                            f"column(s), the first in {_place(gone, labels)}; drop or impute these rows")  # fmt: skip
+    coding: str | tuple[Any, ...]
+    if n_states is None and levels is None:
+        numbers, is_bool = _to_numbers(values, labels)
+        gone = _missing(numbers, labels, missing)
+        values, coding = _to_binary(numbers, labels, is_bool)
     else:
-        gone = None
-    values, coding = _to_binary(numbers, labels, is_bool)
+        table, is_bool = _to_table(values, labels, levels)
+        gone = _missing(table, labels, missing)
+        coding = _levels(table, gone, labels, is_bool, n_states) if levels is None else tuple(levels)
+        values = _to_codes(table, gone, labels, coding)
     weights = _check_weights(sample_weight, len(values))
     if gone is not None:
         values[gone] = -1
@@ -117,7 +137,22 @@ def check_states(
     return States(values, labels, weights, coding)
 
 
-def _to_numbers(values: np.ndarray, labels: tuple[str, ...]) -> tuple[np.ndarray, bool]:
+def _missing(table: np.ndarray, labels: tuple[str, ...], allowed: bool) -> np.ndarray | None:
+    """Where values are missing (NaN in numbers, "" in text); None if nowhere."""
+    if np.issubdtype(table.dtype, np.integer):
+        return None
+    gone = np.isnan(table) if np.issubdtype(table.dtype, np.floating) else table == ""
+    if not gone.any():
+        return None
+    if not allowed:
+        raise DataError(f"X: {int(gone.sum())} value(s) are missing (NaN) in {int(gone.any(axis=0).sum())} column(s), "
+                        f"the first in {_place(gone, labels)}; drop or impute these rows")  # fmt: skip
+    return gone
+
+
+def _to_numbers(
+    values: np.ndarray, labels: tuple[str, ...], wanted: str = "0/1, -1/+1 or booleans"
+) -> tuple[np.ndarray, bool]:
     """Whole numbers as they came (a large table is never copied to floats), else floats; and whether all were truths.
 
     What is missing becomes NaN.
@@ -139,7 +174,7 @@ def _to_numbers(values: np.ndarray, labels: tuple[str, ...]) -> tuple[np.ndarray
     except (TypeError, ValueError):
         row, column = next((i, j) for (i, j), v in np.ndenumerate(values) if not _is_number(v))
         raise DataError(f"X: {values[row, column]!r} in row {row}, column {labels[column]!r} is not a number; "
-                        "code the states as 0/1, -1/+1 or booleans") from None  # fmt: skip
+                        f"code the states as {wanted}") from None  # fmt: skip
 
 
 def _to_binary(numbers: np.ndarray, labels: tuple[str, ...], is_bool: bool) -> tuple[np.ndarray, str]:
@@ -161,6 +196,84 @@ def _to_binary(numbers: np.ndarray, labels: tuple[str, ...], is_bool: bool) -> t
     raise DataError(f"X: the codings 0/1 and -1/+1 are mixed ({int(zeros.sum())} zeros, the first in "
                     f"{_place(zeros, labels)}, beside {int(minus.sum())} values -1); use "
                     "one coding, and recode zeros that mean 'missing'")  # fmt: skip
+
+
+def _categories(X: Any, n_states: int | str) -> tuple[Any, ...] | None:
+    """The categories of a DataFrame whose columns all have the same ones."""
+    kinds = set(X.dtypes)
+    found = getattr(kinds.pop(), "categories", None) if len(kinds) == 1 else None
+    return None if found is None or n_states not in ("auto", len(found)) else tuple(found.tolist())
+
+
+def _to_table(values: np.ndarray, labels: tuple[str, ...], levels: Sequence[Any] | None) -> tuple[np.ndarray, bool]:
+    """Numbers as of `_to_numbers`, or texts, "" where missing."""
+    if levels is None or not any(isinstance(v, str) for v in levels):
+        try:
+            return _to_numbers(values, labels, "numbers" if levels is None else _listed(tuple(levels)))
+        except DataError:
+            if levels is not None or not any(isinstance(v, str) for v in values.flat):
+                raise
+    from pandas import isna
+
+    gone = isna(values)
+    other = ~gone & np.array([not isinstance(v, str) for v in values.flat]).reshape(values.shape)
+    if other.any():
+        value = values[tuple(np.argwhere(other)[0])]
+        raise DataError(f"X: {value!r} in {_place(other, labels)} is no text, as others are; give levels of one kind")
+    return np.where(gone, "", values).astype(str), False
+
+
+def _levels(
+    table: np.ndarray, gone: np.ndarray | None, labels: tuple[str, ...], is_bool: bool, n_states: int | str | None
+) -> tuple[Any, ...]:
+    """What the states 0, 1, ... stand for."""
+    found = np.unique(table if gone is None else table[~gone])
+    is_text = found.dtype.kind == "U"
+    finite = is_text or bool(np.isfinite(found).all())
+    whole = not is_text and finite and bool((found == np.round(found)).all())
+    levels = tuple(bool(v) for v in found) if is_bool else tuple((found.astype(np.int64) if whole else found).tolist())
+    if n_states == "auto":
+        if finite and 2 <= len(levels) <= MOST_STATES:
+            return levels
+        raise DataError(f"X: {len(levels)} level(s) are there ({_listed(levels)}); from 2 to {MOST_STATES} finite ones "
+                        "are wanted, or give n_states and whole numbers from 0 on")  # fmt: skip
+    if not isinstance(n_states, int | np.integer) or not 2 <= n_states <= MOST_STATES:
+        raise DataError(f"n_states: {n_states!r} came, 'auto' or a whole number from 2 to {MOST_STATES} is wanted")
+    if finite and len(levels) == n_states:
+        return levels
+    if whole and len(found) and found[0] >= 0 and found[-1] < n_states:
+        return tuple(range(n_states))
+    if is_text or not len(found):
+        raise DataError(f"X: {len(levels)} level(s) are there ({_listed(levels)}), and n_states = {n_states} came; "
+                        "give the levels in order, or another n_states")  # fmt: skip
+    wrong = (table < 0) | (table >= n_states) | (table != np.round(table))
+    wrong &= True if gone is None else ~gone
+    value = table[tuple(np.argwhere(wrong)[0])]
+    raise DataError(f"X: {int(wrong.sum())} value(s) are no states 0 to {n_states - 1}, the first is {value:g} in "
+                    f"{_place(wrong, labels)}; {len(levels)} level(s) are there: code them from 0 on, or give another "
+                    "n_states")  # fmt: skip
+
+
+def _to_codes(
+    table: np.ndarray, gone: np.ndarray | None, labels: tuple[str, ...], levels: tuple[Any, ...]
+) -> np.ndarray:
+    """Place of each value among the levels; whatever where values are missing."""
+    if not 2 <= len(set(levels)) == len(levels) <= MOST_STATES:
+        raise DataError(f"levels: {_listed(levels)} came, from 2 to {MOST_STATES} different ones are wanted")
+    level = np.array(levels)
+    order = np.argsort(level)
+    place = order[np.searchsorted(level[order], table).clip(max=len(level) - 1)].astype(np.int8)
+    wrong = level[place] != table
+    wrong &= True if gone is None else ~gone
+    if wrong.any():
+        value = table[tuple(np.argwhere(wrong)[0])].item()
+        raise DataError(f"X: {int(wrong.sum())} value(s) are not among the levels ({_listed(levels)}), the first is "
+                        f"{value!r} in {_place(wrong, labels)}; recode them, or fit with these levels")  # fmt: skip
+    return place
+
+
+def _listed(levels: tuple[Any, ...]) -> str:
+    return ", ".join(map(repr, levels[:7])) + (", ..." if len(levels) > 7 else "")
 
 
 def _place(where: np.ndarray, labels: tuple[str, ...]) -> str:
