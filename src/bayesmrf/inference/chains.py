@@ -159,9 +159,10 @@ class FromExact:
 
     def __post_init__(self) -> None:
         check_positive("n_samples", self.n_samples)
-        if self.sampler.kind is not Kind.EXACT or SAMPLE not in self.sampler.answers:
-            raise OptionError(f"sampler: {self.sampler.name!r} came, which does not draw exact samples; take "
-                              "'elimination', 'cftp' or 'enumeration'")  # fmt: skip
+        if getattr(self.sampler, "kind", None) is not Kind.EXACT or SAMPLE not in self.sampler.answers:
+            name = getattr(self.sampler, "name", self.sampler)
+            raise OptionError(f"sampler: {name!r} came, which is no engine that draws exact samples; give an "
+                              "Elimination, CouplingFromThePast or Enumeration")  # fmt: skip
 
     def prepare(self, model: Model) -> Any:
         """The sampler's plan."""
@@ -211,7 +212,7 @@ def _check_call(name: str, want: str, state: Memory | None) -> Memory:
         raise OptionError(f"engine {name!r}: {want!r} was asked, only 'moments' are answered; take an engine that "
                           f"answers {want!r}, such as 'elimination'")  # fmt: skip
     if state is None:
-        raise OptionError(f"engine {name!r}: state=None came, chains are wanted; make them with start(model, rng)")
+        raise OptionError(f"engine {name!r}: state=None came, its memory is wanted; make it with start(model, rng)")
     return state
 
 
