@@ -1,9 +1,10 @@
-"""A posterior made up for the tests of what is shown of it."""
+"""Posteriors made up for the tests of what is shown of them."""
 
 import numpy as np
 
 from bayesmrf import graphs, results
 from bayesmrf.models.agreement import Agreement
+from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.run import Draws
 
 
@@ -36,4 +37,24 @@ def posterior_tree(rng, graph=None, *, n_chains=2, n_draws=50, n_groups=3, field
         attrs=about | {"base": [1.0, 1.0], "data_hash": "abc"} | attrs,
         observed={"statistics": np.zeros(model.n_features), "n_samples": 100.0},
         constant={"mle": rng.standard_normal(model.n_features)},
+    )
+
+
+def parameter_tree(rng, graph=None, model=Boltzmann, *, n_chains=2, n_draws=50, complete=True, **attrs):
+    """Independent normal draws around parameters that alternate in sign; every third is close to zero."""
+    model = model(graphs.complete(4, tuple("abcd")) if graph is None else graph)
+    n = model.n_features
+    mean = np.where(np.arange(n) % 3 == 2, 0.02, np.linspace(0.5, 2.5, n)) * (-1) ** np.arange(n)
+    theta = mean + 0.1 * rng.standard_normal((n_chains, n_draws, n))
+    seed = {"entropy": 7, "spawn_key": [], "spawned": 0}
+    draws = Draws(
+        {"theta": theta}, {"theta": ("feature",)}, "metropolis", 10, 1, tuple(range(n_chains)), complete, 1.5, seed
+    )
+    about = {"model": model.name, "method": "metropolis", "engine": "bethe", "kind": "approximate (bethe: approximate)"}
+    about |= {"step_size": 0.1, "epsilon": 0.01, "n_particles": None, "prior": "Normal", "prior_scale": [1.0] * n}
+    return results.to_datatree(
+        draws,
+        model,
+        attrs=about | {"data_hash": "abc"} | attrs,
+        observed={"statistics": np.zeros(n), "n_samples": 100.0},
     )

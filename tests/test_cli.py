@@ -5,7 +5,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from io import StringIO
 from pathlib import Path
 
@@ -14,49 +13,12 @@ import pandas as pd
 import pytest
 from rich.console import Console
 
-from bayesmrf import GroupedMRF, __version__, cli, demo, load
-from bayesmrf.checkpoint import progress_of
+from bayesmrf import GroupedMRF, __version__, demo, load
 from bayesmrf.errors import StoreError
 
+from .commands import one_sentence, stopped_by
+
 SMALL = ["--draws", "30", "--warmup", "10", "--chains", "2"]
-
-
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    """The current folder of the command."""
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-@pytest.fixture
-def bayesmrf(folder, capsys):
-    """Give a command; returns exit code, standard output, standard error."""
-
-    def give(*arguments):
-        code = cli.run([str(a) for a in arguments])
-        out, err = capsys.readouterr()
-        return code, out, err
-
-    return give
-
-
-@pytest.fixture
-def votes(folder, rng):
-    """60 observations of five named nodes."""
-    table = pd.DataFrame(rng.integers(0, 2, (60, 5)), columns=["Ann", "Bob", "Cid", "Dot", "Eve"])
-    table.iloc[0], table.iloc[1] = 0, 1  # no column is constant
-    table.to_csv("votes.csv", index=False)
-    return table
-
-
-def one_sentence(given, *fragments):
-    code, _, err = given
-    assert code == 2
-    assert err.startswith("error: ")
-    assert err.count("\n") == 1
-    assert err.endswith("\n")
-    for fragment in fragments:
-        assert re.search(fragment, err), f"{fragment!r} is not in {err!r}"
 
 
 def same_draws(a, b):
@@ -316,38 +278,12 @@ def test_report_of_what_is_no_result(bayesmrf, folder):
     one_sentence(bayesmrf("report", "file"), "file is a file, a folder is wanted")
 
 
-# A run in a process of its own that commits after every step, so that it can be stopped in its midst.
-STOPPABLE = """
-import signal, sys
-signal.signal(signal.SIGINT, signal.default_int_handler)
-import bayesmrf.checkpoint
-bayesmrf.checkpoint.pause = lambda *_: 0.0
-from bayesmrf.cli import main
-main()
-"""
 RUN = ["groups", "votes.csv", "--graph", "complete", "--draws", "200", "--warmup", "10", "--chains", "2"]
-
-
-def stopped_by(how, folder):
-    process = subprocess.Popen(
-        [sys.executable, "-c", STOPPABLE, *RUN], cwd=folder, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
-    begun = time.monotonic()
-    while time.monotonic() - begun < 120 and process.poll() is None:
-        try:
-            if progress_of(folder / "votes.zarr")[0] > 30:
-                break
-        except StoreError:
-            pass
-        time.sleep(0.02)
-    process.send_signal(how)
-    out, err = process.communicate(timeout=60)
-    return process.returncode, out, err
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
 def test_run_that_was_stopped_continues_with_the_same_draws(how, bayesmrf, votes, folder):
-    code, _, err = stopped_by(how, folder)
+    code, _, err = stopped_by(how, RUN, "votes.zarr", folder)
     if how == signal.SIGINT:
         assert code == 130
         assert re.fullmatch(r"interrupted: stopped; .* kept in votes\.zarr; give the same command again .*\n", err)

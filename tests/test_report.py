@@ -8,13 +8,14 @@ import warnings
 from html.parser import HTMLParser
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from bayesmrf import graphs, report, results, write_report
 from bayesmrf.errors import StoreError
-from bayesmrf.summary import GroupedSummary as Summary
+from bayesmrf.summary import GroupedSummary, ParameterSummary
 
-from .posterior_tree import posterior_tree
+from .posterior_tree import parameter_tree, posterior_tree
 
 VOID = {"meta", "link", "img", "br"}
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -59,7 +60,7 @@ def pictures(page):
 
 def test_page_has_the_numbers_and_needs_nothing_from_outside(rng, tmp_path):
     tree = posterior_tree(rng, fields=True)
-    summary = Summary(tree)
+    summary = GroupedSummary(tree)
     page = Page(write_report(tree, tmp_path / "r.html").read_text())
     assert all(a.startswith(("#", "data:")) for a in page.addresses)
     assert not re.search(r"@import|url\(|fetch\(|XMLHttp", (tmp_path / "r.html").read_text())
@@ -126,7 +127,7 @@ def test_a_run_that_was_stopped_is_reported_as_such(rng, tmp_path):
 def test_verdict(shift, n_chains, n_draws, grade, rng, tmp_path):
     tree = posterior_tree(rng, n_chains=n_chains, n_draws=n_draws)
     tree["posterior"]["n_groups"][0] += shift
-    assert Summary(tree).verdict[0] == grade
+    assert GroupedSummary(tree).verdict[0] == grade
     assert f'class="verdict {grade}"' in write_report(tree, tmp_path / "r.html").read_text()
 
 
@@ -176,3 +177,81 @@ def test_browser_shows_the_page_without_complaint(rng, tmp_path):
     broken = tmp_path / "broken.html"
     broken.write_text("<script>missing()</script><img src='nothing.png'>")
     assert browse(broken, tmp_path / "profile")[1] != []
+
+
+# ---- posteriors over parameters
+
+
+def test_page_of_parameters_has_the_numbers_and_needs_nothing_from_outside(rng, tmp_path):
+    tree = parameter_tree(rng)
+    summary = ParameterSummary(tree)
+    text = write_report(tree, tmp_path / "r.html").read_text()
+    page = Page(text)
+    assert all(a.startswith(("#", "data:")) for a in page.addresses)
+    assert len(pictures(page)) == 4
+    rows = page.table("parameter")[1:]
+    assert [row[0] for row in rows] == list(summary.strongest["label"])
+    for row, p in zip(rows, summary.strongest.itertuples(), strict=True):
+        numbers = [f"{v:.3f}" for v in (p.mean, p.sd, p.low, p.high)]
+        assert row[1:] == ["weight" if p.is_edge else "bias", "yes" if p.clear else "no", *numbers]
+    strength = summary.strength_table
+    wanted = [[r.node, f"{r.strength:.3f}", f"{r.low:.3f}", f"{r.high:.3f}"] for r in strength.itertuples()]
+    assert page.table("node")[1:] == wanted
+    said = " ".join(page.text)
+    for part in ("Posterior of the parameters", "metropolis, with bethe", "errors of log Z", "abc", "log odds ratio"):
+        assert part in said
+    assert "Missing values" not in said
+    assert "step epsilon" not in said  # an option that metropolis does not look at
+
+
+def test_page_of_parameters_lists_the_first_missing_values(rng, tmp_path):
+    tree = parameter_tree(rng)
+    n = report.parameters.MOST_MISSING + 7
+    missing = pd.DataFrame({"row": np.arange(n), "node": "a", "probability": rng.random(n)})
+    results.add_missing(tree, missing)
+    results.save(tree, tmp_path / "run.zarr")
+    page = Page(write_report(tmp_path / "run.zarr", tmp_path / "r.html").read_text())
+    rows = page.table("row")[1:]
+    assert rows == [[f"{i + 1}", "a", f"{missing['probability'][i]:.3f}"] for i in range(n - 7)]
+    assert any("107 values were missing" in t for t in page.text)
+
+
+def test_pages_of_parameters_without_edges_and_with_many(rng, tmp_path):
+    alone = graphs.Graph(3, np.empty((0, 2), dtype=int))
+    page = Page(write_report(parameter_tree(rng, alone), tmp_path / "a.html").read_text())
+    assert "Network" not in page.text
+    many = graphs.path(report.parameters.MOST_PARAMETERS)
+    page = Page(write_report(parameter_tree(rng, many, n_draws=8), tmp_path / "b.html").read_text())
+    assert len(page.table("parameter")) == 1 + report.parameters.MOST_PARAMETERS
+    assert any("499 others are left out" in t for t in page.text)
+
+
+def test_names_of_parameters_cannot_break_the_page(rng, tmp_path):
+    names = ("<b>bold", "<script>alert(1)</script>", 'a"b', "c & d", "日本", "$x^$")
+    tree = parameter_tree(rng, graphs.Graph(6, graphs.cycle(6).edges, names), command="x <y> & z")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        page = Page(write_report(tree, tmp_path / "r.html").read_text())
+    assert {row[0] for row in page.table("node")[1:]} == set(names)
+
+
+@pytest.mark.parametrize(("shift", "grade"), [(0, "good"), (2, "bad")])
+def test_verdict_of_parameters(shift, grade, rng):
+    tree = parameter_tree(rng, n_chains=4, n_draws=600)
+    tree["posterior"]["theta"][0, :, 3] += shift
+    summary = ParameterSummary(tree)
+    assert summary.verdict[0] == grade
+    if shift:
+        assert summary.worst_feature == tree["posterior"]["feature"].values[3]
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no chromium here to show the page")
+def test_browser_sorts_the_parameters(rng, tmp_path):
+    page = write_report(parameter_tree(rng), tmp_path / "r.html")
+    click = "<script>document.querySelectorAll('table.sortable th button')[3].click()</script></body>"
+    page.write_text(page.read_text().replace("</body>", click))
+    document, said = browse(page, tmp_path / "profile")
+    assert said == []
+    means = [float(row[3]) for row in Page(document).tables[0][1:]]
+    assert means == sorted(means)
+    assert len(means) == 10

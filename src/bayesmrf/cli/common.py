@@ -28,6 +28,7 @@ _FLAGS = {
     "epsilon": "--epsilon",
     "fields": "--fields",
     "graph": "--graph",
+    "hidden_engine": "--hidden-engine",
     "inner": "--inner",
     "kernel": "--kernel",
     "method": "--method",

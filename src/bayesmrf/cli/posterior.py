@@ -74,6 +74,14 @@ def posterior(
             "[dim]\\[default: exact where cheap, else what suits the kernel][/dim]",
         ),
     ] = None,
+    hidden_engine: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="The same where values are missing: exact, mean-field, tree, bethe, persistent, cftp. "
+            "[dim]\\[default: exact where cheap, else persistent][/dim]",
+        ),
+    ] = None,
     compare: Annotated[
         str | None,
         typer.Option(
@@ -171,6 +179,7 @@ def posterior(
             model=model,
             kernel=choice.kernel,
             engine=str(choice.engine),
+            hidden_engine=hidden_engine,
             prior_scale=prior_scale,
             bias_scale=bias_scale,
             **_options(choice, given),

@@ -66,7 +66,7 @@ def plot_network(tree: Any, ax: Axes | None = None) -> Axes:
         )
     n = len(place)
     ax.scatter(place[:, 0], place[:, 1], s=30 if n <= 60 else 10 if n <= 200 else 3, color=INK, zorder=2, linewidths=0)
-    if n <= _MOST_LABELLED_NODES:
+    if 0 < n <= _MOST_LABELLED_NODES:
         _name_nodes(ax, list(names[linked]), place, np.bincount(ends.ravel()))
     if n < len(names):
         alone = np.delete(names, linked)
@@ -79,7 +79,8 @@ def plot_network(tree: Any, ax: Axes | None = None) -> Axes:
     if n <= _MOST_CROWDED:
         ax.set_aspect("equal")
     ax.axis("off")
-    ax.legend(handles=look.handles, loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=2, frameon=False, fontsize=8)
+    ax.legend(handles=look.handles, loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=2, frameon=False, fontsize=8,
+              handlelength=3.2)  # fmt: skip
     return ax
 
 
@@ -112,8 +113,8 @@ def _by_sign(summary: ParameterSummary) -> _Look:
     size, top = np.abs(value), max(float(np.abs(value).max(initial=0)), 1e-12)
     positive, negative = (np.array(to_rgba(c)) for c in COLOURS[:2])
     own = np.where((value < 0)[:, None], negative, positive)
-    own[:, 3] = np.where(clear, 0.9, 0.25)
-    mark = float(f"{top:.1g}")
+    own[:, 3] = np.where(clear, 0.9, 0.35)
+    mark = float(f"{top / 2:.1g}")
     handles = [
         _line(f"{summary.terms.edge} +{mark:g}", positive, _width(mark, top)),
         _line(f"{summary.terms.edge} −{mark:g}", negative, _width(mark, top), True),
@@ -125,7 +126,7 @@ def _by_sign(summary: ParameterSummary) -> _Look:
 
 def _width(size: Any, top: float) -> Any:
     """Width in points of an edge whose parameter has this size."""
-    return 0.4 + 4.6 * size / top
+    return 0.6 + 4.4 * size / top
 
 
 def _line(label: str, colour: Any, width: float = 1.0, dashed: bool = False) -> Any:
@@ -144,6 +145,8 @@ def _layout(n_nodes: int, ends: np.ndarray) -> np.ndarray:
     g = nx.Graph()
     g.add_nodes_from(range(n_nodes))
     g.add_edges_from(ends.tolist())
+    if n_nodes == 0:
+        return np.empty((0, 2))
     if n_nodes <= 2 or n_nodes > 300:
         found = nx.spring_layout(g, seed=0)
     else:

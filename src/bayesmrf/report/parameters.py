@@ -36,10 +36,9 @@ def sections(summary: ParameterSummary) -> list[Section]:
     named = [
         ("What was run", what_was_run(summary, summary.method_sentence)),
         ("Parameters", _parameters(summary)),
-        ("Network", _network(summary)),
     ]
     if summary.n_edges:
-        named.append(("Strength of the nodes", _strength(summary)))
+        named += [("Network", _network(summary)), ("Strength of the nodes", _strength(summary))]
     if len(summary.missing_table):
         named.append(("Missing values", _missing(summary)))
     return [
@@ -63,15 +62,15 @@ def _parameters(s: ParameterSummary) -> str:
         (
             p.label,
             s.terms.edge if p.is_edge else s.terms.node,
+            "yes" if p.clear else "no",
             f"{p.mean:.3f}",
             f"{p.sd:.3f}",
             f"{p.low:.3f}",
             f"{p.high:.3f}",
-            "yes" if p.clear else "no",
         )
         for p in rows(found)
     ]
-    header = ["parameter", "kind", "mean", "sd", "from", "to", "clear of zero"]
+    header = ["parameter", "kind", "clear of zero", "mean", "sd", "from", "to"]
     drawn = picture(
         lambda: plots.plot_parameters(s), "Posterior mean and 90 % interval; hollow where the interval holds zero."
     )

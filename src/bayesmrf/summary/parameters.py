@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from .base import Summary, intervals, plain
+from .base import Summary, count, intervals, plain
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,6 +42,7 @@ _LABELS = {
 
 # Why draws are approximate, by what the estimator says of their kind.
 _REASONS = {
+    "missing values by": "what is said of the missing values is not exact",
     "corrected at the mode": "the pseudo-likelihood's posterior, moved and stretched to the mode and the curvature of "
     "the true one; as good as both are normal",
     "pseudo-likelihood": "the posterior of another likelihood, with intervals that are too narrow as a rule",
@@ -142,9 +143,9 @@ class ParameterSummary(Summary):
         """Each missing value: row (from 0) and node, and its probability of 1; empty where nothing was missing."""
         import pandas as pd
 
-        if "missing" not in self.tree.children:
+        if "posterior_predictive" not in self.tree.children:
             return pd.DataFrame({"row": [], "node": [], "probability": []})
-        data = self["missing"].to_dataset()
+        data = self["posterior_predictive"].to_dataset()
         return pd.DataFrame({name: data[name].values for name in ("row", "node", "probability")})
 
     @property
@@ -165,7 +166,7 @@ class ParameterSummary(Summary):
     def data_sentence(self) -> str:
         """Size of data and graph, the model, and how many values were missing."""
         missing = len(self.missing_table)
-        hidden = f"; {missing:,} values missing" if missing else ""
+        hidden = f"; {count(missing, 'missing value')}" if missing else ""
         return f"{self.size_sentence}, model {self.attrs.get('model', 'unknown')}{hidden}"
 
     @property

@@ -1,0 +1,267 @@
+"""``bayesmrf posterior``: one run, several beside each other, resumption, missing values, bad input."""
+
+import re
+import shutil
+import signal
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.image import imread
+
+from bayesmrf import BayesianMRF, datasets, graphs, load
+from bayesmrf.cli.posterior import SUITS, _choice, _engine_of, _options
+from bayesmrf.estimators.bayesian import ENGINES
+from bayesmrf.summary import ParameterSummary, compare
+
+from .commands import one_sentence, stopped_by
+
+SMALL = ["--draws", "30", "--warmup", "10", "--chains", "2"]
+QUICK = {"n_draws": 30, "n_warmup": 10, "n_chains": 2, "progress": False}
+
+
+def theta_of(path):
+    return load(path)["posterior"]["theta"].values
+
+
+def test_one_run_then_its_report(bayesmrf, votes, folder):
+    code, out, err = bayesmrf("posterior", "votes.csv", "--seed", 3, *SMALL)
+    assert (code, err) == (0, "")
+    for wanted in (
+        "60 observations of 5 nodes, 10 edges, model boltzmann",
+        "metropolis, with elimination",
+        "exact: the longer the run",
+        "Ann – Bob",
+        "weight",
+        "bias",
+        "bayesmrf report votes.zarr",
+    ):
+        assert wanted in " ".join(out.split())
+    tree = load("votes.zarr")
+    direct = BayesianMRF(random_state=3, **QUICK).fit(votes)
+    np.testing.assert_array_equal(tree["posterior"]["theta"], direct.posterior_["posterior"]["theta"])
+    assert tree.attrs["command"] == "bayesmrf posterior votes.csv --seed 3 " + " ".join(SMALL)
+    table = ParameterSummary(tree).table
+    marked = {line.split("│")[1].strip(): "*" in line.split("│")[6] for line in out.splitlines() if "│" in line}
+    assert marked == dict(zip(table["label"], table["clear"], strict=True))
+    assert bayesmrf("report", "votes.zarr")[0] == 0
+    assert "votes.csv: 60 observations" in (folder / "report.html").read_text()
+    one_sentence(bayesmrf("posterior", "votes.csv", *SMALL), "--out: votes.zarr holds a finished result")
+
+
+def test_the_command_of_the_documents_on_real_data(bayesmrf, folder):
+    datasets.coronary().to_csv("coronary.csv", index=False)
+    given = ["--weight", "count", "--kernel", "metropolis", "--engine", "bethe", "--draws", "30", "--warmup", "5"]
+    code, out, err = bayesmrf("posterior", "coronary.csv", *given)
+    assert (code, err) == (0, "")
+    assert "1,841 observations of 6 nodes, 15 edges" in out
+    assert "approximate (bethe" in out
+    assert load("coronary.zarr")["posterior"].sizes == {"chain": 4, "draw": 30, "feature": 21}
+
+
+def test_options_reach_the_estimator(bayesmrf, votes, folder):
+    pd.DataFrame([("Ann", "Bob"), ("Bob", "Eve")]).to_csv("edges.csv", index=False, header=False)
+    counts = votes.value_counts().reset_index().assign(note="text")
+    counts.to_csv("counts.csv.gz", index=False)
+    given = ["--graph", "edges.csv", "--model", "ising", "--weight", "count", "--drop", "note", "--seed", 1]
+    given += ["--kernel", "langevin", "--engine", "persistent", "--epsilon", 0.3, "--alpha", 0.5, "--precondition"]
+    given += ["--sweeps", 2, "--particles", 64, "--prior-scale", 0.7, "--bias-scale", 2, "--thin", 2]
+    assert bayesmrf("posterior", "counts.csv.gz", *given, "-q", *SMALL) == (0, "", "")
+    options = {"kernel": "langevin", "engine": "persistent", "epsilon": 0.3, "alpha": 0.5, "precondition": True}
+    options |= {"n_sweeps": 2, "n_particles": 64, "prior_scale": 0.7, "bias_scale": 2.0, "thin": 2, "random_state": 1}
+    direct = BayesianMRF(graph=[(0, 1), (1, 4)], model="ising", **options, **QUICK)
+    direct.fit(counts[list(votes)], sample_weight=counts["count"])
+    np.testing.assert_array_equal(theta_of("counts.zarr"), direct.posterior_["posterior"]["theta"])
+    text = " ".join(bayesmrf("posterior", "counts.csv.gz", *given, "--overwrite", *SMALL)[1].split())
+    assert "prior normal, scale 0.7 (coupling) and 2 (field), step epsilon 0.3, share of momentum kept 0.5" in text
+    assert "preconditioned yes, Gibbs sweeps 2, particles 64." in text
+
+
+def test_a_graph_is_learnt_as_the_estimator_learns_it(bayesmrf, votes):
+    votes.assign(Cid=1).to_csv("votes.csv", index=False)
+    code, _, err = bayesmrf("posterior", "votes.csv", "--graph", "learn:3", "--seed", 2, *SMALL)
+    assert code == 0
+    assert re.fullmatch(r"warning: 1 column\(s\) of the data never vary: 'Cid'; .*\n", err)
+    with pytest.warns(UserWarning, match="never vary"):
+        direct = BayesianMRF(graph="learn:3", random_state=2, **QUICK).fit(votes.assign(Cid=1))
+    np.testing.assert_array_equal(theta_of("votes.zarr"), direct.posterior_["posterior"]["theta"])
+
+
+def test_every_kernel_runs_with_the_engine_that_belongs_to_it(bayesmrf, votes):
+    own = {
+        "metropolis": ("elimination", "bethe"),
+        "langevin": ("elimination", "brief"),
+        "exchange": ("elimination", "gibbs"),
+        "auxiliary-variable": ("elimination", "gibbs"),
+        "pseudo-posterior": ("pseudo-likelihood", "pseudo-likelihood"),
+    }
+    for kernel, (narrow, wide) in own.items():
+        given = ["--kernel", kernel, "--out", f"{kernel}.zarr", "--draws", 3, "--warmup", 0, "--chains", 1]
+        assert bayesmrf("posterior", "votes.csv", *given)[0] == 0
+        assert load(f"{kernel}.zarr").attrs["engine"] == narrow
+        assert _engine_of(kernel, graphs.complete(45)) == wide
+
+
+def test_every_engine_has_a_kernel_that_suits_it():
+    assert set(ENGINES) <= set(SUITS)
+    assert _choice("langevin+bethe") == ("langevin+bethe", "langevin", "bethe")
+    assert _choice("brief") == ("brief", "langevin", "brief")
+    assert _choice("exchange") == ("exchange", "exchange", None)
+
+
+def test_defaults_that_depend_on_the_choice():
+    assert _options(_choice("exchange+gibbs"), {}) == {"n_sweeps": 50}
+    assert _options(_choice("exchange+gibbs"), {"n_sweeps": 3}) == {"n_sweeps": 3}
+    given = {"precondition": True, "n_particles": 9, "step_size": 0.3}
+    assert _options(_choice("brief"), given) == {"precondition": True, "n_particles": 9, "epsilon": 0.5}
+    assert _options(_choice("langevin"), given | {"epsilon": 0.2})["epsilon"] == 0.2
+    assert _options(_choice("exact"), given) == {"step_size": 0.3}
+
+
+def test_comparison(bayesmrf, votes, folder):
+    run = ["posterior", "votes.csv", "--seed", 1, "--precondition", "--out", "c", *SMALL]
+    code, out, err = bayesmrf(*run, "--compare", "exact,bethe,brief")
+    assert (code, err) == (0, "")
+    trees = {name: load(f"c/{name}.zarr") for name in ("exact", "bethe", "brief")}
+    assert [t.attrs["method"] for t in trees.values()] == ["metropolis", "metropolis", "langevin"]
+    assert trees["brief"].attrs["epsilon"] == 0.5
+    table = compare(trees)
+    for name, row in table.iterrows():
+        line = next(part for part in out.splitlines() if part.startswith(f"│ {name}"))
+        cells = [c.strip() for c in line.strip("│").split("│")]
+        if name != "exact":
+            assert cells[1:4] == [f"{row['largest']:.2f}", row["farthest"], f"{row['median']:.2f}"]
+        assert cells[4:7] == [f"{row['sd_ratio']:.2f}", f"{row['ess_per_second']:,.1f}", f"{row['r_hat']:.3f}"]
+    assert imread("c/marginals.png").shape[0] > 300
+
+    # The same request reads what is finished, and makes only what is not there.
+    shutil.rmtree("c/bethe.zarr")
+    before = {name: (folder / f"c/{name}.zarr/zarr.json").read_bytes() for name in ("exact", "brief")}
+    code, out, _ = bayesmrf(*run, "--compare", "exact,bethe,brief,tree")
+    assert code == 0
+    assert re.findall(r"^(\w+): \S+ is finished already$", out, re.M) == ["exact", "brief"]
+    assert before == {name: (folder / f"c/{name}.zarr/zarr.json").read_bytes() for name in ("exact", "brief")}
+    np.testing.assert_array_equal(theta_of("c/bethe.zarr"), trees["bethe"]["posterior"]["theta"])
+    assert "tree: metropolis with tree" in out
+
+    other = [*run, "--compare", "exact,brief", "--step-size", 0.3]
+    one_sentence(bayesmrf(*other), "--out: c/exact.zarr holds the finished result of another run", "--overwrite")
+    votes.iloc[::-1].assign(Eve=votes["Ann"]).to_csv("votes.csv", index=False)
+    one_sentence(bayesmrf(*run, "--compare", "brief"), "c/brief.zarr holds the finished result of another run")
+    (folder / "c/marginals.png").write_bytes(b"mine")
+    one_sentence(bayesmrf(*run, "--compare", "brief"), "--out: c/marginals.png is there and not of this package")
+    assert (folder / "c/marginals.png").read_bytes() == b"mine"
+    assert bayesmrf(*other, "--overwrite")[0] == 0
+    assert load("c/exact.zarr").attrs["step_size"] == 0.3
+
+
+RUN = ["posterior", "votes.csv", "--draws", "70", "--warmup", "5", "--chains", "2", "--out"]
+
+
+def test_run_that_was_stopped_continues_with_the_same_draws(bayesmrf, votes, folder):
+    code, _, err = stopped_by(signal.SIGINT, [*RUN, "v.zarr"], "v.zarr", folder, after=15)
+    assert code == 130
+    assert re.fullmatch(r"interrupted: stopped; .* kept in v\.zarr; give the same command again .*\n", err)
+    one_sentence(bayesmrf(*RUN, "v.zarr", "--step-size", 0.2), "--out: v.zarr belongs to another run: .*step_size")
+    code, out, err = bayesmrf(*RUN, "v.zarr")
+    assert (code, err) == (0, "")
+    assert int(re.search(r"continuing at draw (\d+) of 70", out)[1]) > 5
+    assert bayesmrf(*RUN, "w.zarr", "--seed", load("v.zarr").attrs["seed"])[0] == 0
+    np.testing.assert_array_equal(theta_of("v.zarr"), theta_of("w.zarr"))
+
+
+def test_comparison_that_was_killed_continues(bayesmrf, votes, folder):
+    given = [*RUN, "c", "--compare", "exact,bethe", "--seed", "5"]
+    assert bayesmrf(*RUN, "c", "--compare", "exact", "--seed", "5")[0] == 0
+    assert stopped_by(signal.SIGKILL, given, "c/bethe.zarr", folder, after=15)[0] == -signal.SIGKILL
+    code, out, _ = bayesmrf(*given)
+    assert code == 0
+    assert "exact: c/exact.zarr is finished already" in out
+    assert int(re.search(r"c/bethe.zarr holds .*continuing at draw (\d+) of 70", out)[1]) > 5
+    assert bayesmrf(*RUN, "whole.zarr", "--engine", "bethe", "--seed", "5")[0] == 0
+    np.testing.assert_array_equal(theta_of("c/bethe.zarr"), theta_of("whole.zarr"))
+
+
+def test_missing_values(bayesmrf, votes, rng, folder):
+    gaps = votes.astype(float).mask(rng.random(votes.shape) < 0.1)
+    gaps.iloc[2, 1] = np.nan
+    gaps.to_csv("votes.csv", index=False)
+    code, out, err = bayesmrf("posterior", "votes.csv", "--seed", 3, *SMALL)
+    assert (code, err) == (0, "")
+    n = int(gaps.isna().to_numpy().sum())
+    assert f"{n} missing values, probability of 1: row " in out
+    found = ParameterSummary(load("votes.zarr")).missing_table
+    direct = BayesianMRF(random_state=3, **QUICK).fit(gaps).missing_
+    pd.testing.assert_frame_equal(found, direct, check_dtype=False)
+    assert bayesmrf("report", "votes.zarr")[0] == 0
+    row = found[(found["row"] == 2) & (found["node"] == "Bob")].iloc[0]
+    cells = f'<td class="n">3</td><td>Bob</td><td class="n">{row["probability"]:.3f}</td>'
+    assert cells in (folder / "report.html").read_text()
+    given = bayesmrf("posterior", "votes.csv", "--kernel", "pseudo-posterior", "--out", "p.zarr")
+    one_sentence(given, rf"votes\.csv: {n} value.* missing.*drop or impute.*--kernel metropolis")
+
+
+BAD = {
+    "kernel": (["--kernel", "magic"], "--kernel: 'magic' came, one of 'metropolis'"),
+    "engine": (["--engine", "magic"], "--engine: 'magic' came, one of 'exact'"),
+    "model": (["--model", "magic"], "--model: 'magic' came, one of 'boltzmann'"),
+    "pair": (["--kernel", "exchange", "--engine", "bethe"], "--engine: 'exchange' needs sample.*engines that do: enum"),
+    "graph": (["--graph", "all"], "--graph: 'all' is neither a file, nor complete"),
+    "learn too many": (["--graph", "learn:99"], "--graph learn:K: 99 edges came"),
+    "prior scale": (["--prior-scale", "0"], "--prior-scale: 0.0 came, a finite number > 0"),
+    "epsilon": (["--kernel", "langevin", "--epsilon", "-1"], "--epsilon: -1.0 came, a number > 0"),
+    "alpha": (["--kernel", "langevin", "--alpha", "1"], "--alpha: 1.0 came"),
+    "diverges": (["--kernel", "langevin", "--epsilon", "1e60"], "--epsilon: theta left .*give a smaller epsilon"),
+    "adjusted": (["--kernel", "langevin", "--engine", "brief", "--adjusted"], "--engine: 'langevin' needs log_z"),
+    "no use": (["--epsilon", "0.1"], "--epsilon: it means nothing to metropolis with exact; leave it out"),
+    "no sweeps": (["--sweeps", "3"], "--sweeps: it means nothing to metropolis with exact"),
+    "no correction": (["--compare", "exact,brief", "--corrected"], "--corrected: .* metropolis .* or langevin"),
+    "sweeps": (["--engine", "gibbs", "--sweeps", "0"], "'--sweeps'.*; see bayesmrf posterior --help"),
+    "draws": (["--draws", "0"], "--draws: 0 came"),
+    "compare what": (["--compare", "exact,magic"], r"--compare: 'magic' came; give engines \(exact, .*KERNEL\+ENGINE"),
+    "compare pair": (["--compare", "exchange+bethe"], "--engine: 'exchange' needs sample"),
+    "compare and kernel": (["--compare", "exact", "--kernel", "langevin"], "--compare: .*leave out --kernel"),
+    "weight": (["--weight", "Zoe"], "--weight: there is no column 'Zoe'"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_options(case, bayesmrf, votes):
+    options, message = BAD[case]
+    one_sentence(bayesmrf("posterior", "votes.csv", *options, "--warmup", 5), f"^error: .*{message}")
+
+
+def test_bad_values_are_told_by_file_and_row(bayesmrf, votes):
+    votes.iloc[3, 1] = 7
+    votes.to_csv("votes.csv", index=False)
+    for graph in ("complete", "learn:3"):
+        given = bayesmrf("posterior", "votes.csv", "--graph", graph)
+        one_sentence(given, r"votes\.csv: 1 value.* not binary.* 7 in row 4 below the first line, column 'Bob'; code")
+
+
+def test_graph_too_wide_for_exact(bayesmrf, rng, folder):
+    table = pd.DataFrame(np.vstack([np.zeros(45, int), np.ones(45, int), rng.integers(0, 2, (30, 45))])).add_prefix("n")
+    table.to_csv("wide.csv", index=False)
+    one_sentence(bayesmrf("posterior", "wide.csv", "--engine", "exact"), "width at least 44", "use --engine bethe")
+
+
+def test_folders_that_are_not_for_a_comparison(bayesmrf, votes, folder):
+    assert bayesmrf("posterior", "votes.csv", *SMALL)[0] == 0
+    (folder / "file").write_text("mine")
+    run = ["posterior", "votes.csv", "--compare", "exact", *SMALL, "--out"]
+    one_sentence(bayesmrf(*run, "votes.zarr"), "--out: votes.zarr holds a run; give a folder in which each method")
+    one_sentence(bayesmrf(*run, "file"), "--out: file is a file, a folder is wanted")
+    one_sentence(bayesmrf(*run, "/proc/x"), "--out: /proc/x.* cannot be written.*; give")
+
+
+def test_long_tables_are_cut_and_the_rest_is_counted(bayesmrf, rng, folder):
+    table = pd.DataFrame(rng.integers(0, 2, (40, 13))).add_prefix("n")
+    table.to_csv("t.csv", index=False)
+    code, out, _ = bayesmrf("posterior", "t.csv", "--graph", "learn:30", *SMALL)
+    assert code == 0
+    s = ParameterSummary(load("t.zarr"))
+    listed = [line.split("│")[1].strip() for line in out.splitlines() if line.startswith("│")]
+    assert listed == [*s.strongest["label"][:20], *s.strongest["label"][30:40]]
+    rest = s.strongest[["clear"]].to_numpy().ravel()
+    wanted = f"Not listed: 10 weaker (weight), {rest[20:30].sum()} of them clear of zero; 3 weaker (bias), "
+    assert wanted + f"{rest[40:].sum()} of them clear" in " ".join(out.split())

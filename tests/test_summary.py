@@ -1,0 +1,107 @@
+"""Sentences and tables about posteriors over parameters, and the comparison of several."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bayesmrf import BayesianMRF
+from bayesmrf.models.ising import Ising
+from bayesmrf.summary import GroupedSummary, ParameterSummary, compare, summarise
+
+from .posterior_tree import parameter_tree, posterior_tree
+
+
+def test_the_summary_is_chosen_by_what_the_tree_holds(rng):
+    assert isinstance(summarise(posterior_tree(rng)), GroupedSummary)
+    found = summarise(parameter_tree(rng))
+    assert isinstance(found, ParameterSummary)
+    assert summarise(found) is found
+
+
+def test_table_and_strongest(rng):
+    tree = parameter_tree(rng)
+    s = ParameterSummary(tree)
+    draws = tree["posterior"]["theta"].values.reshape(-1, 10)
+    low, high = np.quantile(draws, [0.05, 0.95], axis=0)
+    np.testing.assert_allclose(s.table[["mean", "sd", "low", "high"]].T, [draws.mean(0), draws.std(0), low, high])
+    np.testing.assert_array_equal(s.table["clear"], (low > 0) | (high < 0))
+    assert list(s.table["is_edge"]) == [True] * 6 + [False] * 4
+    for part in (s.strongest.iloc[:6], s.strongest.iloc[6:]):
+        assert part["mean"].abs().is_monotonic_decreasing
+    assert s.strongest["is_edge"].is_monotonic_decreasing
+    assert s.clear_sentence == f"{s.table['clear'][:6].sum()} of 6 edges have a 90 % interval clear of zero"
+
+
+def test_strength_is_that_of_the_estimator(rng):
+    X = rng.integers(0, 2, (40, 4))
+    est = BayesianMRF(graph=[(0, 1), (1, 2)], n_draws=30, n_warmup=5, n_chains=2, progress=False).fit(X)
+    draws = est.strength()
+    table = ParameterSummary(est.posterior_).strength_table.set_index("node")
+    np.testing.assert_allclose(table["strength"][list("0123")], draws.mean(["chain", "draw"]))
+    np.testing.assert_allclose(table["high"][list("0123")], draws.quantile(0.95, ["chain", "draw"]))
+
+
+def test_comparison_in_the_sds_of_the_first(rng):
+    a, b = parameter_tree(rng, n_draws=500), parameter_tree(rng, n_draws=500)
+    theta = a["posterior"]["theta"].values
+    sd = theta.std(axis=(0, 1))
+    shift = np.zeros(10)
+    shift[[2, 7]] = 3 * sd[2], -1 * sd[7]
+    b["posterior"]["theta"][...] = theta.mean(axis=(0, 1)) + 0.7 * (theta - theta.mean(axis=(0, 1))) + shift
+    b.attrs["run_time"] = 3.0
+    table = compare({"a": a, "b": b})
+    assert table.loc["a", ["largest", "median", "sd_ratio"]].tolist() == [0, 0, 1]
+    row = table.loc["b"]
+    assert [row["largest"], row["median"], row["sd_ratio"]] == pytest.approx([3, 0, 0.7], abs=1e-9)
+    assert row["farthest"] == "a – d"
+    assert row["ess_per_second"] == pytest.approx(table["ess_per_second"]["a"] * 1.5 / 3, rel=1e-6)
+    assert table["r_hat"].between(0.9, 1.1).all()
+
+
+@pytest.mark.parametrize(
+    ("kind", "fragment"),
+    [
+        ("exact", "the longer the run"),
+        ("approximate (bethe: approximate)", "multiplied by the number of observations; none on graphs without loops"),
+        ("approximate (tree: lower bound)", "errors of log Z enter multiplied by the number of observations"),
+        ("approximate (gibbs: random)", "finite Gibbs runs"),
+        ("approximate (uncorrected Langevin, moments from bethe: approximate)", "no step is accepted or rejected"),
+        ("approximate (pseudo-likelihood)", "another likelihood"),
+        ("approximate (pseudo-likelihood, corrected at the mode)", "moved and stretched"),
+        ("approximate (missing values by bethe: approximate)", "what is said of the missing values"),
+    ],
+)
+def test_kinds_say_why(kind, fragment, rng):
+    sentence = ParameterSummary(parameter_tree(rng, kind=kind)).kind_sentence
+    assert sentence.startswith(f"{kind}: ")
+    assert fragment in sentence
+
+
+def test_options_and_prior(rng):
+    s = ParameterSummary(parameter_tree(rng))
+    assert s.options == {"prior": "normal, scale 1", "step size": "0.1"}
+    given = {"method": "langevin", "engine": "brief", "alpha": 0.5, "precondition": True, "adjusted": False}
+    s = ParameterSummary(parameter_tree(rng, model=Ising, prior_scale=[0.5] * 6 + [2.0] * 4, n_sweeps=1, **given))
+    assert s.options == {
+        "prior": "normal, scale 0.5 (coupling) and 2 (field)",
+        "step epsilon": "0.01",
+        "share of momentum kept": "0.5",
+        "preconditioned": "yes",
+        "Gibbs sweeps": "1",
+    }
+    assert s.data_sentence == "100 observations of 4 nodes, 6 edges, model ising"
+
+
+def test_every_kernel_and_kind_of_the_estimator_is_known(rng):
+    """A new model, kernel or engine is given its words here."""
+    from bayesmrf.estimators.bayesian import KERNELS, MODELS
+    from bayesmrf.summary.parameters import _TERMS, KERNEL_OPTIONS
+
+    assert set(KERNELS) == set(KERNEL_OPTIONS)
+    assert set(MODELS) <= set(_TERMS)
+
+
+def test_nothing_is_missing(rng):
+    table = ParameterSummary(parameter_tree(rng)).missing_table
+    assert isinstance(table, pd.DataFrame)
+    assert table.empty
