@@ -386,7 +386,7 @@ def test_engines_refuse_what_they_do_not_answer(rng):
         plan, state = engine.prepare(model), engine.start(model, rng)
         with pytest.raises(OptionError, match="'log_z' was asked"):
             engine.infer(model, theta, plan, "log_z", state)
-        with pytest.raises(OptionError, match=r"make them with start\(model, rng\)"):
+        with pytest.raises(OptionError, match=r"make it with start\(model, rng\)"):
             engine.infer(model, theta, plan, "moments", None)
         with pytest.raises(OptionError, match=r"'sample' was asked.*'gibbs'"):
             engine.sample(model, theta, plan, 5, rng)

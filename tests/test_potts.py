@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.stats import chi2, norm
 
-from bayesmrf import graphs
+from bayesmrf import graphs, run
 from bayesmrf.base import LOG_Z
 from bayesmrf.errors import DataError, OptionError, TooWideError
 from bayesmrf.graphs import Graph
@@ -28,6 +28,10 @@ from bayesmrf.models.agreement import Agreement
 from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.models.categorical import MANY_STATES, log_potential
 from bayesmrf.models.potts import Potts
+from bayesmrf.posterior.exchange import Exchange
+from bayesmrf.posterior.langevin import Langevin
+from bayesmrf.posterior.metropolis import Metropolis
+from bayesmrf.priors import Normal
 from bayesmrf.samplers import categorical_gibbs, gibbs, swendsen_wang
 from bayesmrf.samplers.cftp import CouplingFromThePast
 from bayesmrf.samplers.gibbs import Chains, Gibbs, start, sweep, to_states
@@ -606,6 +610,47 @@ def test_the_score_is_the_gradient_of_the_log_likelihood(rng):
     step = 1e-4 * np.eye(model.n_features)
     slope = [(likelihood.log_ratio(theta - e, theta + e)) / 2e-4 for e in step]
     np.testing.assert_allclose(likelihood.score(theta), slope, atol=1e-4)
+
+
+N = 12
+
+
+def grid_posterior(model, s_bar):
+    """Mean and second moments of theta under unit normal priors, by the trapezoidal rule on a cube around 0."""
+    s = features(model)[1]
+    axis = np.linspace(-4.5, 4.5, 16)
+    theta = np.stack(np.meshgrid(*[axis] * s.shape[1], indexing="ij"), axis=-1).reshape(-1, s.shape[1])
+    log_z = np.log(np.exp(theta @ s.T).sum(axis=1))
+    log_p = N * (theta @ s_bar - log_z) - (theta**2).sum(axis=1) / 2
+    w = np.exp(log_p - log_p.max())
+    w /= w.sum()
+    return np.concatenate([w @ theta, w @ theta**2])
+
+
+def score_of(kernel, exact, rng, n_chains=48):
+    """Largest (mean over independent chains - exact) / standard error; fewer than 1e-6 of runs pass 7."""
+    draws = run.sample(kernel, n_draws=100, n_warmup=30, n_chains=n_chains, random_state=rng, progress=False)
+    theta = draws.values["theta"]
+    per_chain = np.concatenate([theta.mean(axis=1), (theta**2).mean(axis=1)], axis=1)
+    z = (per_chain.mean(axis=0) - exact) / (per_chain.std(axis=0, ddof=1) / np.sqrt(n_chains))
+    return np.abs(z).max()
+
+
+def test_exact_kernels_match_the_grid(rng):
+    model = Potts(graphs.path(2), 3)
+    states = rng.integers(0, 3, (N, 2))
+    states[: N // 2, 1] = states[: N // 2, 0]
+    s_bar = model.statistics(states)
+    exact, prior = grid_posterior(model, s_bar), Normal(1.0)
+    likelihood, start = Likelihood(model, s_bar, N, Elimination()), exact[:5]
+    for kernel in (
+        Metropolis(likelihood, prior, start, 0.9),
+        Langevin(likelihood, prior, start, 0.6, adjusted=True),
+        Exchange(likelihood, prior, start, 0.9),
+    ):
+        assert score_of(kernel, exact, rng) < 7
+    wrong = Likelihood(model, s_bar[[0, 2, 1, 4, 3]] + np.array([0, 0.2, 0, 0, 0]), N, Elimination())
+    assert score_of(Metropolis(wrong, prior, start, 0.9), exact, rng) > 7
 
 
 # What is refused
