@@ -381,7 +381,7 @@ def problem(rng, d=5, m=3, low=-0.8):
     return model, theta
 
 
-SAMPLERS = [Enumeration(), Elimination(), Gibbs(60), Gibbs(60, n_jobs=2), SwendsenWang(60)]
+SAMPLERS = [Enumeration(), Elimination(), Gibbs(60), Gibbs(60, n_jobs=2), SwendsenWang(20)]
 
 
 @pytest.mark.parametrize("engine", SAMPLERS, ids=lambda e: f"{e.name}-{getattr(e, 'n_jobs', 1)}")
