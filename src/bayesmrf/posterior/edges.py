@@ -29,7 +29,7 @@ EDGE_DIMS = {"theta": ("feature",), "included": ("edge",), "n_edges": (), "densi
 
 _DF = 5.0  # degrees of freedom of proposals: tails heavier than those of any line
 _LOG_T = lgamma((_DF + 1) / 2) - lgamma(_DF / 2) - 0.5 * log(_DF * pi)
-_FAR = 3.0  # the longest Newton step
+_FAR, _NEAR, _MAX_NEWTON = 3.0, 1e-3, 100  # Newton steps: the longest, and the last one, in standard deviations
 
 
 class EdgePrior(NamedTuple):
@@ -137,8 +137,8 @@ def line_log_density(line, a):
 @strict_leaf
 def line_mode(line):
     """Mode of the line, and the standard deviation that its curvature there gives: Newton's method in a bracket."""
-    a, low, high = 0.0, -np.inf, np.inf
-    while True:
+    a, low, high, scale = 0.0, -np.inf, np.inf, 1.0
+    for _ in range(_MAX_NEWTON):
         d = a - line.at
         w11, w10 = line.p11 * exp(d * line.g11), line.p10 * exp(d * line.g10)
         w01, w00 = line.p01 * exp(d * line.g01), line.p00 * exp(d * line.g00)
@@ -147,15 +147,16 @@ def line_mode(line):
         square = (w11 * line.g11**2 + w10 * line.g10**2 + w01 * line.g01**2 + w00 * line.g00**2) / total
         slope = line.score - line.n * mean - line.kappa * (a - line.mu)
         curvature = line.n * max(square - mean * mean, 0.0) + line.kappa
-        step = slope / curvature
-        if step * step * curvature < 1e-12:
-            return a + step, 1 / sqrt(curvature)
+        step, scale = slope / curvature, 1 / sqrt(curvature)
+        if abs(step) < _NEAR * scale:
+            return a + step, scale
         if slope > 0:
             low = a
         else:
             high = a
         new = a + min(max(step, -_FAR), _FAR)
         a = new if low < new < high else 0.5 * (low + high)
+    return a, scale
 
 
 @strict_leaf
@@ -182,11 +183,10 @@ def visit_edge(rng, line, a, log_slab):
     new = draw_t(rng, mode, scale) if a == 0 else a
     excess = line_log_density(line, new) - log_t(new, mode, scale)  # log density over proposal, where the edge is
     ratio = log_slab + excess - line_log_density(line, 0.0)
-    if log1p(-rng.random()) < (ratio if a == 0 else -ratio):
-        return new if a == 0 else 0.0
-    if a == 0:
+    if (log1p(-rng.random()) < (ratio if a == 0 else -ratio)) == (a != 0):
         return 0.0
-    return refresh(rng, line, a, mode, scale, excess)
+    # An edge just born too: a chain that spares it has another stationary law.
+    return refresh(rng, line, new, mode, scale, excess)
 
 
 @strict_leaf

@@ -17,7 +17,7 @@ from ..priors import SpikeSlab
 from .edges import EDGE_DIMS, bias_line, draw_hyper, edge_line, edge_prior, log_slab_odds, start_theta, visit_bias
 from .edges import visit_edge as _visit_edge
 
-MAX_TABLE = 15  # nodes: a table of 2^15 weights fits in the cache
+MAX_TABLE = 20  # nodes: 8 MiB
 
 
 class SpikeSlabExactState(NamedTuple):
@@ -43,9 +43,9 @@ class SpikeSlabExactInfo(NamedTuple):
 class SpikeSlabExact:
     """Every edge in turn is born, dies or moves by its exact law given all else; then every bias (see `edges`).
 
-    A birth proposes a weight from where the likelihood wants it, however far from 0. Up to 15 nodes the probabilities
-    of all states lie in a table, an accepted move multiplies three quarters of it, and a step is compiled; on larger
-    graphs the engine is asked anew after each accepted move.
+    A birth proposes a weight from where the likelihood wants it, however far from 0. Up to 20 nodes a step
+    is compiled, and the weights of all states lie in a table; on larger graphs the engine is asked anew after each
+    accepted move.
 
     Parameters
     ----------
@@ -152,46 +152,88 @@ def visit_edge(rng, prior, n, s, c_i, c_j, theta, e, i, j, p11, p10, p01, p00, d
 
 @strict_leaf
 def _scan_table(rng, prior, n, sums, edges, theta, n_scans):
-    """Scans with the weights of all states in a table; returns p0, the slab's precision and log Z."""
+    """Scans with the weights of all states in a table; returns p0, the slab's precision and log Z.
+
+    Nodes are in four blocks. The edges and biases of two blocks see the others through the summed weights of the
+    blocks' own states alone, a small table. So the large one is read and written once for each two blocks.
+    """
     r = len(edges)
     n_nodes = len(theta) - r
-    table, total, top = _table(edges, theta, n_nodes)
+    edge_of = np.full((n_nodes, n_nodes), -1)
+    for e in range(r):
+        edge_of[edges[e, 0], edges[e, 1]] = edge_of[edges[e, 1], edges[e, 0]] = e
+    n_blocks = min(4, n_nodes)
+    bounds = np.array([b * n_nodes // n_blocks for b in range(n_blocks + 1)])
+    table, top = _table(edges, theta, n_nodes)
+    old, small, members = np.empty(1), np.empty(1), np.empty(n_nodes, np.int64)
     density = precision = 0.0
-    # What a move multiplies Z by is not in the table: state 0...0 always has the weight it began with.
     for _ in range(n_scans):
         n_included, squares = 0, 0.0
         for e in range(r):
             n_included += theta[e] != 0
             squares += theta[e] ** 2
         density, precision = draw_hyper(rng, prior, n_included, r, squares)
-        for e in range(r):
-            i, j = edges[e, 0], edges[e, 1]
-            w11, w10, w01 = _pair_sums(table, i, j)
-            c_i, c_j = sums[r + i] / n if n > 0 else 0.5, sums[r + j] / n if n > 0 else 0.5
-            before, before_i, before_j = theta[e], theta[r + i], theta[r + j]
+        for b in range(n_blocks):
+            for c in range(b + 1, n_blocks):
+                k = 0
+                for i in range(n_nodes):
+                    if bounds[b] <= i < bounds[b + 1] or bounds[c] <= i < bounds[c + 1]:
+                        members[k] = i
+                        k += 1
+                small = np.zeros(1 << k)
+                _sum_out(table, small, bounds[b], bounds[b + 1], bounds[c], bounds[c + 1])
+                old = small.copy()
+                # Pairs inside a block, and biases, are visited once in a scan.
+                first, last = c == b + 1, c == n_blocks - 1 and b == n_blocks - 2
+                _scan_blocks(
+                    rng, prior, n, sums, edge_of, theta, density, precision,
+                    small, members[:k], bounds[b + 1] - bounds[b], first, last,
+                )  # fmt: skip
+                for x in range(len(small)):
+                    small[x] = small[x] / old[x] if old[x] > 0 else 1.0
+                _scale(table, small, bounds[b], bounds[b + 1], bounds[c], bounds[c + 1])
+    return density, precision, top + log(table.sum())
+
+
+@strict_leaf
+def _scan_blocks(rng, prior, n, sums, edge_of, theta, density, precision, table, members, n_first, first, last):
+    """Visit the edges between the first ``n_first`` members and the others; those among either if ``first``, ``last``,
+    and their biases then."""
+    r = len(theta) - len(edge_of)
+    total = table.sum()
+    for v in range(len(members)):
+        for u in range(v):
+            e = edge_of[members[u], members[v]]
+            if e < 0 or (v < n_first and not first) or (u >= n_first and not last):
+                continue
+            i, j = r + members[u], r + members[v]
+            w11, w10, w01 = _pair_sums(table, u, v)
             w00 = max(total - w11 - w10 - w01, 0.0)
+            c_i, c_j = (sums[i] / n, sums[j] / n) if n > 0 else (0.5, 0.5)
+            before, before_i, before_j = theta[e], theta[i], theta[j]
             if visit_edge(
-                rng, prior, n, sums[e], c_i, c_j, theta, e, r + i, r + j,
+                rng, prior, n, sums[e], c_i, c_j, theta, e, i, j,
                 w11 / total, w10 / total, w01 / total, w00 / total, density, precision,
             ):  # fmt: skip
-                f_i, f_j = exp(theta[r + i] - before_i), exp(theta[r + j] - before_j)
+                f_i, f_j = exp(theta[i] - before_i), exp(theta[j] - before_j)
                 f_ij = f_i * f_j * exp(theta[e] - before)
-                _scale_pair(table, i, j, f_ij, f_i, f_j)
+                _scale_pair(table, u, v, f_ij, f_i, f_j)
                 total = w11 * f_ij + w10 * f_i + w01 * f_j + w00
-        for i in range(n_nodes):
-            w1 = _node_sum(table, i)
-            before = theta[r + i]
-            theta[r + i] = visit_bias(rng, bias_line(w1 / total, before, sums[r + i], n, prior.bias_precision))
-            if theta[r + i] != before:
-                factor = exp(theta[r + i] - before)
-                _scale_node(table, i, factor)
+    for u in range(len(members)):
+        if (u < n_first and first) or (u >= n_first and last):
+            i = r + members[u]
+            w1 = _node_sum(table, u)
+            before = theta[i]
+            theta[i] = visit_bias(rng, bias_line(min(w1 / total, 1.0), before, sums[i], n, prior.bias_precision))
+            if theta[i] != before:
+                factor = exp(theta[i] - before)
+                _scale_node(table, u, factor)
                 total += w1 * (factor - 1)
-    return density, precision, top + log(total)
 
 
 @strict_leaf
 def _table(edges, theta, n_nodes):
-    """Weights of all states, relative to the largest; their sum; log of the largest. Bit i of a state is x_i."""
+    """Weights of all states, relative to the largest, and its log. Bit i of a state is x_i."""
     r = len(edges)
     weights = np.zeros((n_nodes, n_nodes))
     for e in range(r):
@@ -208,7 +250,44 @@ def _table(edges, theta, n_nodes):
     top = table.max()
     for k in range(len(table)):
         table[k] = exp(table[k] - top)
-    return table, table.sum(), top
+    return table, top
+
+
+@leaf
+def _sum_out(table, small, b0, b1, c0, c1):
+    """Sum the weights over all bits but b0..b1-1 and c0..c1-1, into ``small``."""
+    for high in range(0, len(table), 1 << c1):
+        for y in range(1 << (c1 - c0)):
+            out = y << (b1 - b0)
+            start = high + (y << c0)
+            for middle in range(start, start + (1 << c0), 1 << b1):
+                if b0 == 0:
+                    for x in range(1 << b1):
+                        small[out + x] += table[middle + x]
+                else:
+                    for x in range(1 << (b1 - b0)):
+                        total = 0.0
+                        for k in range(middle + (x << b0), middle + (x << b0) + (1 << b0)):
+                            total += table[k]
+                        small[out + x] += total
+
+
+@leaf
+def _scale(table, factors, b0, b1, c0, c1):
+    """Multiply the weights by a factor for each value of the bits b0..b1-1 and c0..c1-1."""
+    for high in range(0, len(table), 1 << c1):
+        for y in range(1 << (c1 - c0)):
+            out = y << (b1 - b0)
+            start = high + (y << c0)
+            for middle in range(start, start + (1 << c0), 1 << b1):
+                if b0 == 0:
+                    for x in range(1 << b1):
+                        table[middle + x] *= factors[out + x]
+                else:
+                    for x in range(1 << (b1 - b0)):
+                        factor = factors[out + x]
+                        for k in range(middle + (x << b0), middle + (x << b0) + (1 << b0)):
+                            table[k] *= factor
 
 
 @leaf

@@ -1,0 +1,122 @@
+"""The posterior of edges and weights by brute force: every structure, importance sampling over the parameters of each.
+
+Nothing of the package but ``model.graph`` and the numbers in the prior is used. p0 and the slab's precision are
+integrated out in closed form: the structure has a Beta-binomial prior, the weights of k edges a k-variate Student t.
+"""
+
+import itertools
+from math import lgamma, log, pi
+
+import numpy as np
+from scipy.optimize import minimize
+
+from tests.oracle import all_states
+
+_DF = 6.0
+
+
+def _features(graph):
+    states = all_states(graph.n_nodes).astype(float)
+    return np.concatenate([states[:, graph.edges[:, 0]] * states[:, graph.edges[:, 1]], states], axis=1)
+
+
+def _log_beta(a, b):
+    return lgamma(a) + lgamma(b) - lgamma(a + b)
+
+
+def log_structure(k, m, prior):
+    """Log prior probability of one structure with k of m edges."""
+    if isinstance(prior.density, float):
+        return k * log(prior.density) + (m - k) * log(1 - prior.density)
+    a, b = prior.density.a, prior.density.b
+    return _log_beta(a + k, b + m - k) - _log_beta(a, b)
+
+
+def log_weights_prior(weights, prior):
+    """Log density of the weights (..., k) of k edges, the slab's precision integrated out."""
+    k, c, rate = weights.shape[-1], prior.precision.shape, prior.precision.rate
+    log_constant = lgamma(c + k / 2) - lgamma(c) + c * log(rate) - k / 2 * log(2 * pi)
+    return log_constant - (c + k / 2) * np.log(rate + (weights**2).sum(axis=-1) / 2)
+
+
+def posterior(graph, s_bar, n, prior, rng, n_samples=10_000):
+    """Posterior means, and their standard errors, of: inclusion of each edge, theta, theta^2, the number of edges, p0
+    and the slab's precision (in this order, one vector)."""
+    features, m, d = _features(graph), graph.n_edges, graph.n_nodes
+    weights, values = [], []
+    for included in itertools.product((False, True), repeat=m):
+        kept = np.concatenate([np.flatnonzero(included), m + np.arange(d)])
+        k = sum(included)
+        f, s = features[:, kept], s_bar[kept]
+
+        def log_posterior(theta, k=k, f=f, s=s):
+            log_z = np.logaddexp.reduce(theta @ f.T, axis=-1)
+            biases = -0.5 * (theta[..., k:] / prior.bias_scale) ** 2 - log(prior.bias_scale) - 0.5 * log(2 * pi)
+            return (
+                n * (theta @ s - log_z)
+                + log_weights_prior(theta[..., :k], prior)
+                + biases.sum(axis=-1)
+                + log_structure(k, m, prior)
+            )
+
+        found = minimize(lambda t, g=log_posterior: -g(t), np.zeros(k + d), method="BFGS")
+        # Curvature by differences, and a Student t around the mode.
+        steps = 1e-3 * np.eye(k + d)
+        points = found.x + steps[:, None, :] + steps[None, :, :]
+        plus, minus = log_posterior(points), log_posterior(found.x + steps[:, None, :] - steps[None, :, :])
+        back = log_posterior(found.x - steps[:, None, :] - steps[None, :, :])
+        curvature = -(plus + back - minus - minus.T) / 4e-6
+        root = np.linalg.cholesky(np.linalg.inv((curvature + curvature.T) / 2))
+        z = rng.standard_normal((n_samples, k + d)) / np.sqrt(rng.chisquare(_DF, size=(n_samples, 1)) / _DF)
+        theta = found.x + z @ root.T
+        p = k + d
+        log_proposal = (
+            lgamma((_DF + p) / 2)
+            - lgamma(_DF / 2)
+            - p / 2 * log(_DF * pi)
+            - np.log(np.diag(root)).sum()
+            - (_DF + p) / 2 * np.log1p((z**2).sum(axis=1) / _DF)
+        )
+        weights.append(log_posterior(theta) - log_proposal)
+        full = np.zeros((n_samples, m + d))
+        full[:, kept] = theta
+        if isinstance(prior.density, float):
+            density = prior.density
+        else:
+            density = (prior.density.a + k) / (prior.density.a + prior.density.b + m)
+        precision = (prior.precision.shape + k / 2) / (prior.precision.rate + (theta[:, :k] ** 2).sum(axis=1) / 2)
+        one = np.ones((n_samples, 1))
+        values.append(
+            np.concatenate([one * np.array(included), full, full**2, k * one, density * one, precision[:, None]], axis=1)
+        )
+    top = max(w.max() for w in weights)
+    weights = [np.exp(w - top) for w in weights]
+    total = sum(w.mean() for w in weights)
+    means = sum((w[:, None] * v).mean(axis=0) for w, v in zip(weights, values, strict=True)) / total
+    variance = sum(
+        np.var(w[:, None] * (v - means), axis=0) / n_samples for w, v in zip(weights, values, strict=True)
+    ) / total**2
+    return means, np.sqrt(variance)
+
+
+def functionals(values):
+    """The same functionals of draws (n_chains, n_draws, ...), averaged over draws: (n_chains, n_functionals)."""
+    theta = values["theta"]
+    columns = [
+        values["included"].astype(float),
+        theta,
+        theta**2,
+        values["n_edges"][..., None],
+        values["density"][..., None],
+        values["slab_scale"][..., None] ** -2.0,
+    ]
+    return np.concatenate(columns, axis=2).mean(axis=1)
+
+
+def worst_score(values, exact, error):
+    """Largest |mean over chains - exact| in standard errors of both; constant functionals must be equal."""
+    chains = functionals(values)
+    sd = np.sqrt(chains.var(axis=0, ddof=1) / len(chains) + error**2)
+    difference = np.abs(chains.mean(axis=0) - exact)
+    assert (difference[sd < 1e-12] < 1e-9).all()
+    return (difference / np.maximum(sd, 1e-12))[sd >= 1e-12].max()

@@ -1,0 +1,330 @@
+"""The exact sampler of edges against every structure by brute force, its one-edge law, and its calibration.
+
+Scores are (mean over independent chains - exact) / standard error; with some 30 functionals of 32 chains fewer than
+1e-6 of runs pass 9.
+"""
+
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.integrate import quad
+
+from bayesmrf import graphs, run
+from bayesmrf.errors import OptionError
+from bayesmrf.inference.enumeration import Enumeration
+from bayesmrf.inference.pseudo_likelihood import PseudoLikelihood
+from bayesmrf.likelihood import Likelihood
+from bayesmrf.models.boltzmann import Boltzmann
+from bayesmrf.posterior import edges, spike_slab_exact
+from bayesmrf.posterior.spike_slab_exact import SpikeSlabExact
+from bayesmrf.priors import Beta, Gamma, SpikeSlab
+from tests import spike_slab_oracle as oracle
+
+LIMIT = 9.0
+N = 30
+ENGINE = Enumeration()
+PRIOR = SpikeSlab(Beta(2.0, 3.0), Gamma(3.0, 2.0), 2.0)
+
+
+def problem(graph, rng, n=N, engine=ENGINE):
+    """Data from weights that are strong enough to be seen."""
+    model = Boltzmann(graph)
+    theta = np.concatenate([1.5 * rng.standard_normal(graph.n_edges), 0.5 * rng.standard_normal(graph.n_nodes)])
+    states = ENGINE.sample(model, theta, None, n, rng)
+    return Likelihood(model, model.statistics(states), n, engine)
+
+
+N_CHAINS = 32
+
+
+def draw(kernel, rng, n_draws=100, n_warmup=5):
+    return run.sample(
+        kernel, n_draws=n_draws, n_warmup=n_warmup, n_chains=N_CHAINS, random_state=rng, progress=False
+    ).values
+
+
+def score(kernel, rng, exact, **options):
+    return oracle.worst_score(draw(kernel, rng, **options), *exact)
+
+
+def test_oracle_matches_a_grid(rng):
+    lik = problem(graphs.path(2), rng)
+    means, error = oracle.posterior(graphs.path(2), lik.s_bar, N, PRIOR, rng, 100_000)
+    axis = np.linspace(-9, 9, 121)
+    theta = np.stack(np.meshgrid(axis, axis, axis, indexing="ij"), axis=-1).reshape(-1, 3)
+    step = axis[1] - axis[0]
+    f = oracle._features(graphs.path(2))
+
+    def log_p(theta):
+        fit = N * (theta @ lik.s_bar - np.logaddexp.reduce(theta @ f.T, axis=-1))
+        return fit + stats.norm.logpdf(theta[:, 1:], scale=PRIOR.bias_scale).sum(axis=1)
+
+    with_edge = np.exp(log_p(theta) + oracle.log_weights_prior(theta[:, :1], PRIOR)) * step**3 * (2 / 5)
+    empty = theta[np.isclose(theta[:, 0], 0)]
+    without = np.exp(log_p(empty)) * step**2 * (3 / 5)
+    total = with_edge.sum() + without.sum()
+    exact = np.concatenate([[with_edge.sum()], with_edge @ theta + without @ empty]) / total
+    np.testing.assert_array_less(np.abs(means[:4] - exact), 6 * error[:4] + 1e-5)
+
+
+GRAPHS = {
+    "all pairs of 4": graphs.complete(4),
+    "cycle of 4": graphs.cycle(4),
+    "pair and a node": graphs.Graph(3, np.array([[2, 0]])),
+}
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_every_structure(name, rng):
+    lik = problem(GRAPHS[name], rng)
+    exact = oracle.posterior(GRAPHS[name], lik.s_bar, N, PRIOR, rng)
+    assert score(SpikeSlabExact(lik, PRIOR, n_scans=10), rng, exact) < LIMIT
+
+
+def test_fixed_density_and_default_prior(rng):
+    lik = problem(graphs.complete(3), rng)
+    fixed = SpikeSlab(0.2, Gamma(5.0, 5.0), 10.0)
+    exact = oracle.posterior(graphs.complete(3), lik.s_bar, N, fixed, rng)
+    assert score(SpikeSlabExact(lik, fixed, n_scans=10), rng, exact) < LIMIT
+    exact = oracle.posterior(graphs.complete(3), lik.s_bar, N, SpikeSlab(), rng)
+    assert score(SpikeSlabExact(lik, n_scans=10), rng, exact) < LIMIT
+
+
+def test_asking_the_engine_gives_the_same(rng, monkeypatch):
+    monkeypatch.setattr(spike_slab_exact, "MAX_TABLE", 0)
+    lik = problem(graphs.complete(3), rng)
+    exact = oracle.posterior(graphs.complete(3), lik.s_bar, N, PRIOR, rng)
+    assert score(SpikeSlabExact(lik, PRIOR), rng, exact, n_draws=40, n_warmup=10) < LIMIT
+    # Negative control: an engine that answers at other parameters than those asked.
+    wrong = Likelihood(lik.model, lik.s_bar, N, AtZero())
+    assert score(SpikeSlabExact(wrong, PRIOR), rng, exact, n_draws=40, n_warmup=10) > LIMIT
+
+
+class AtZero(Enumeration):
+    def infer(self, model, theta, plan, want="moments", state=None):
+        return super().infer(model, np.zeros_like(theta), plan, want, state)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        SpikeSlab(Beta(3.0, 2.0), PRIOR.precision, PRIOR.bias_scale),
+        SpikeSlab(PRIOR.density, Gamma(3.0, 1.0), PRIOR.bias_scale),
+        SpikeSlab(PRIOR.density, PRIOR.precision, 0.7),
+    ],
+    ids=["density", "precision", "biases"],
+)
+def test_another_prior_is_caught(wrong, rng):
+    lik = problem(graphs.complete(3), rng)
+    exact = oracle.posterior(graphs.complete(3), lik.s_bar, N, PRIOR, rng)
+    assert score(SpikeSlabExact(lik, wrong, n_scans=20), rng, exact, n_draws=200) > LIMIT
+
+
+@pytest.mark.parametrize("n_nodes", [3, 9])
+def test_without_data_the_prior_comes_back(n_nodes, rng):
+    """The larger case is cut into blocks of nodes."""
+    model = Boltzmann(graphs.complete(n_nodes))
+    m = model.n_edges
+    lik = Likelihood(model, np.full(model.n_features, 0.3), 0, ENGINE)
+    prior = SpikeSlab(Beta(5.0, 5.0), Gamma(5.0, 5.0), 1.5)
+    square = 5 / 4  # mean of the inverse of the precision
+    k2 = m * 0.5 + m * (m - 1) * (0.25 + 0.25 / 11)
+    values = draw(SpikeSlabExact(lik, prior, n_scans=10), rng, n_draws=300)
+    chains = np.stack(
+        [
+            values["density"].mean(axis=1),
+            (values["density"] ** 2).mean(axis=1),
+            (values["slab_scale"] ** -2.0).mean(axis=1),
+            (values["slab_scale"] ** 2).mean(axis=1),
+            values["n_edges"].mean(axis=1),
+            (values["n_edges"].astype(float) ** 2).mean(axis=1),
+            values["theta"][..., 0].mean(axis=1),
+            (values["theta"][..., :m] ** 2).mean(axis=(1, 2)),
+            (values["theta"][..., m:] ** 2).mean(axis=(1, 2)),
+            values["theta"][..., m:].mean(axis=(1, 2)),
+        ],
+        axis=1,
+    )
+    exact = np.array([0.5, 0.25 + 0.25 / 11, 1.0, square, m / 2, k2, 0, 0.5 * square, 1.5**2, 0])
+
+    def worst(exact):
+        return np.abs((chains.mean(axis=0) - exact) / (chains.std(axis=0, ddof=1) / np.sqrt(N_CHAINS))).max()
+
+    assert worst(exact) < LIMIT
+    assert worst(exact * 1.2) > LIMIT  # the check can fail
+
+
+def test_blocks_of_nodes_see_each_other(rng):
+    """Nine nodes, so four blocks: against the posterior of the same candidates as a model of their own."""
+    first, last = np.array([[0, 8], [3, 4], [8, 4]]), np.array([[0, 1], [2, 3], [1, 3]])
+    small, large = Boltzmann(graphs.Graph(4, last)), Boltzmann(graphs.Graph(9, first))
+    states = rng.integers(0, 2, size=(N, 9))
+    states[: N // 2, 8] = states[: N // 2, 0]
+    states[N // 4 :, 4] = states[N // 4 :, 3]
+    exact, error = oracle.posterior(
+        small.graph, small.statistics(states[:, [0, 8, 3, 4]]), N, PRIOR, rng
+    )
+    values = draw(SpikeSlabExact(Likelihood(large, large.statistics(states), N, ENGINE), PRIOR, n_scans=10), rng)
+    kept = dict(values, theta=values["theta"][..., [0, 1, 2, 3, 11, 6, 7]])
+    assert oracle.worst_score(kept, exact, error) < LIMIT
+    states[:, 8] = rng.permutation(states[:, 8])  # negative control: other data
+    values = draw(SpikeSlabExact(Likelihood(large, large.statistics(states), N, ENGINE), PRIOR, n_scans=10), rng)
+    kept = dict(values, theta=values["theta"][..., [0, 1, 2, 3, 11, 6, 7]])
+    assert oracle.worst_score(kept, exact, error) > LIMIT
+
+
+def test_log_likelihood_of_the_draw(rng):
+    lik = problem(graphs.complete(9), rng)
+    kernel = SpikeSlabExact(lik, PRIOR, n_scans=20)
+    state, info = kernel.step(rng, kernel.init(rng))
+    assert info.log_likelihood == pytest.approx(lik.log_likelihood(info.theta, lik.log_z(info.theta)), abs=1e-8)
+    assert info.n_edges == info.included.sum() == np.count_nonzero(info.theta[:36])
+    assert info.slab_scale == pytest.approx(state.precision**-0.5)
+
+
+# The law of one edge
+
+
+def line_of(model, theta, e, s_bar, n, prior):
+    moments = Enumeration().infer(model, theta, None).moments
+    i, j = model.graph.edges[e]
+    r = model.n_edges
+    p, p_i, p_j = moments[e], moments[r + i], moments[r + j]
+    c_i, c_j = s_bar[r + i], s_bar[r + j]
+    cells = p, p_i - p, p_j - p, 1 - p_i - p_j + p
+    at = theta[e], theta[r + i], theta[r + j]
+    sums = n * s_bar[e], n * c_i, n * c_j
+    return edges.edge_line(*cells, c_i, c_j, *at, *sums, n, 0.8, prior.bias_scale**-2.0), i, j
+
+
+def test_line_is_the_posterior_along_it(rng):
+    model = Boltzmann(graphs.complete(4))
+    lik = problem(model.graph, rng)
+    theta = rng.normal(size=10)
+    e = int(rng.integers(6))
+    line, i, j = line_of(model, theta, e, lik.s_bar, N, PRIOR)
+
+    def log_posterior(a):
+        moved = theta.copy()
+        moved[e] = a
+        moved[6 + i] -= (a - theta[e]) * lik.s_bar[6 + j]
+        moved[6 + j] -= (a - theta[e]) * lik.s_bar[6 + i]
+        prior = -0.4 * a**2 - 0.5 * (moved[6:] ** 2).sum() / PRIOR.bias_scale**2
+        return lik.log_likelihood(moved, lik.log_z(moved)) + prior
+
+    points = np.linspace(-4, 4, 9)
+    difference = [log_posterior(a) - edges.line_log_density(line, a) for a in points]
+    np.testing.assert_allclose(difference, difference[0], atol=1e-8)
+    mode, scale = edges.line_mode(line)
+    at, h = edges.line_log_density(line, mode), 1e-3
+    sides = edges.line_log_density(line, mode - h), edges.line_log_density(line, mode + h)
+    assert abs(sides[1] - sides[0]) / 2 / h * scale < 2e-3
+    assert (2 * at - sum(sides)) / h**2 == pytest.approx(scale**-2.0, rel=1e-3)
+
+
+@pytest.mark.parametrize("n", [0.0, 5.0, 1e6])
+@pytest.mark.parametrize("cells", [(0.25, 0.25, 0.25, 0.25), (1e-12, 0.3, 0.7, 1e-9), (1 - 1e-4, 1e-4, 0.0, 0.0)])
+def test_mode_is_found_everywhere(n, cells):
+    for share in (0.0, 1e-3, 0.5, 1.0):
+        both = n * (0.4 + 0.1 * share)  # between what the shares 0.5 and 0.9 of ones allow
+        line = edges.edge_line(*cells, 0.5, 0.9, 2.0, -1.0, 30.0, both, n * 0.5, n * 0.9, n, 0.2, 0.01)
+        mode, scale = edges.line_mode(line)
+        top = edges.line_log_density(line, mode)
+        assert np.isfinite(mode)
+        assert scale > 0
+        for step in (-0.1, -1e-3, 1e-3, 0.1):
+            assert edges.line_log_density(line, mode + step * scale) <= top + 1e-3
+
+
+def test_visits_of_one_edge_follow_its_law(rng):
+    """P(edge), and mean and second moment of the weight, by quadrature."""
+    log_slab = -1.5
+    line = edges.edge_line(0.4, 0.2, 0.1, 0.3, 0.5, 0.4, 0.7, -0.3, 0.2, 9.0, 14.0, 11.0, 25.0, 0.6, 0.05)
+
+    def moment(k):
+        return quad(lambda a: a**k * np.exp(log_slab + edges.line_log_density(line, a)), -15, 15, epsabs=1e-12)[0]
+
+    with_edge = np.array([moment(k) for k in range(3)])
+    exact = with_edge / (with_edge[0] + np.exp(edges.line_log_density(line, 0.0)))
+
+    def worst(log_slab):
+        a, sums = np.zeros(200), np.zeros((3, 200))
+        for _ in range(400):
+            a = np.array([edges.visit_edge(rng, line, x, log_slab) for x in a])
+            sums += [a != 0, a, a**2]
+        means = sums / 400
+        return np.abs((means.mean(axis=1) - exact) / (means.std(axis=1, ddof=1) / np.sqrt(200))).max()
+
+    assert worst(log_slab) < 6.5
+    assert worst(log_slab + 0.3) > 6.5
+
+
+def test_hyper_parameters_are_conjugate(rng):
+    prior = edges.edge_prior(SpikeSlab(Beta(2.0, 3.0), Gamma(4.0, 0.5)))
+    draws = np.array([edges.draw_hyper(rng, prior, 4, 9, 2.5) for _ in range(20_000)])
+    laws = stats.beta(6, 8), stats.gamma(6, scale=1 / 1.75)
+    for column, law in zip(draws.T, laws, strict=True):
+        assert stats.kstest(column, law.cdf).pvalue > 1e-6
+    for column, law in zip(draws.T, (stats.beta(6, 7), stats.gamma(5.5, scale=1 / 1.75)), strict=True):
+        assert stats.kstest(column, law.cdf).pvalue < 1e-6
+    fixed = edges.edge_prior(SpikeSlab(0.3))
+    assert edges.draw_hyper(rng, fixed, 4, 9, 2.5)[0] == 0.3
+
+
+def test_bad_input(rng):
+    lik = problem(graphs.complete(3), rng)
+    with pytest.raises(OptionError, match="needs an exact engine"):
+        SpikeSlabExact(Likelihood(lik.model, lik.s_bar, N, PseudoLikelihood(np.eye(3, dtype=np.int8))))
+    with pytest.raises(OptionError, match=r"start: an array of shape \(2,\) came, \(6,\)"):
+        SpikeSlabExact(lik, start=np.zeros(2)).init(rng)
+    with pytest.raises(OptionError, match="density"):
+        SpikeSlab(density=1.0)
+    with pytest.raises(OptionError, match="bias_scale"):
+        SpikeSlab(bias_scale=0.0)
+
+
+# Calibration
+
+N_RANKS = 10
+
+
+def ranks(prior, assumed, n_simulations, rng):
+    """Ranks of the truth among 9 draws: p0, slab scale, one weight, one bias, number of edges; ties at random."""
+    model = Boltzmann(graphs.complete(4))
+    out = []
+    for _ in range(n_simulations):
+        density = rng.beta(prior.density.a, prior.density.b)
+        scale = (rng.gamma(prior.precision.shape) / prior.precision.rate) ** -0.5
+        weights = (rng.random(6) < density) * scale * rng.standard_normal(6)
+        theta = np.concatenate([weights, prior.bias_scale * rng.standard_normal(4)])
+        states = ENGINE.sample(model, theta, None, N, rng)
+        lik = Likelihood(model, model.statistics(states), N, ENGINE)
+        values = run.sample(
+            SpikeSlabExact(lik, assumed, n_scans=40),
+            n_draws=N_RANKS - 1, n_warmup=2, n_chains=1, random_state=rng, n_jobs=1, progress=False,
+        ).values  # fmt: skip
+        truth = [density, scale, weights[0], theta[6], np.count_nonzero(weights)]
+        drawn = [
+            values["density"][0], values["slab_scale"][0], values["theta"][0, :, 0],
+            values["theta"][0, :, 6], values["n_edges"][0],
+        ]  # fmt: skip
+        out.append([np.sum(d < t) + rng.integers(0, np.sum(d == t) + 1) for d, t in zip(drawn, truth, strict=True)])
+    return np.array(out)
+
+
+def p_value(found):
+    """The smallest of the chi-squared tests of uniform ranks."""
+    return min(stats.chisquare(np.bincount(c, minlength=N_RANKS)).pvalue for c in found.T)
+
+
+CALIBRATED = SpikeSlab(Beta(2.0, 2.0), Gamma(5.0, 5.0), 1.0)
+
+
+@pytest.mark.parametrize("n_simulations", [300, pytest.param(10_000, marks=[pytest.mark.calibration])])
+def test_ranks_are_uniform(n_simulations, rng):
+    assert p_value(ranks(CALIBRATED, CALIBRATED, n_simulations, rng)) > 1e-6
+
+
+def test_a_wrong_prior_is_caught_by_the_ranks(rng):
+    wrong = SpikeSlab(Beta(2.0, 2.0), Gamma(5.0, 25.0), 1.0)
+    assert p_value(ranks(CALIBRATED, wrong, 300, rng)) < 1e-6
