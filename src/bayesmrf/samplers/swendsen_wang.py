@@ -196,7 +196,8 @@ def _categorical_sweep(edges, coupling, field, states, lanes, n_chains, n_sweeps
         for _ in range(n_sweeps):
             for i in range(n_nodes):
                 parent[i] = i
-                pull[i] = 0
+                for k in range(m):
+                    pull[i, k] = 0
             for e in range(len(edges)):
                 u, v = edges[e, 0], edges[e, 1]
                 if x[u] == x[v] and _uniform(generators, lane) < bond[e]:
@@ -209,19 +210,22 @@ def _categorical_sweep(edges, coupling, field, states, lanes, n_chains, n_sweeps
                     pull[parent[i], k] += field[i, k]
             for i in range(n_nodes):
                 # A root comes before its cluster.
-                x[i] = _draw(pull[i], _uniform(generators, lane)) if parent[i] == i else x[parent[i]]
+                x[i] = _draw(pull, i, _uniform(generators, lane)) if parent[i] == i else x[parent[i]]
         states[c // n_lanes, :, lane] = x
 
 
 @strict_leaf
-def _draw(log_weight, u):
-    """State k with probability proportional to exp(log_weight[k]), by one uniform; the weights are overwritten."""
-    top = log_weight.max()
+def _draw(pull, i, u):
+    """State k with probability proportional to exp(pull[i, k]), by one uniform; the row is overwritten."""
+    m = pull.shape[1]
+    top = pull[i, 0]
+    for k in range(1, m):
+        top = max(top, pull[i, k])
     total = 0.0
-    for k in range(len(log_weight)):
-        total += np.exp(log_weight[k] - top)
-        log_weight[k] = total
+    for k in range(m):
+        total += np.exp(pull[i, k] - top)
+        pull[i, k] = total
     k = 0
-    while log_weight[k] <= u * total:
+    while pull[i, k] <= u * total:
         k += 1
     return k
