@@ -1,0 +1,180 @@
+"""Persistent chains of x on a graph whose edges come and go, for kernels that carry their particles with them.
+
+Chains sit side by side in memory, 128 in a block, one byte for each node while they are swept, one bit otherwise: a
+node's states are a row of 64-bit words, so that the chains in which two nodes are both 1 are counted by popcount. Of
+the neighbours of a node those joined by an edge come first, so that a sweep touches no others. Memory is O(candidate
+edges + chains x nodes).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import float32, int8, uint64
+
+from ..compiled import leaf
+from ..graphs import Graph
+from ..lanes import popcount, symmetric_uniform, tanh_ratio
+from ..rng import lane_generators, next_uint32
+
+LANES = 128
+_HALF = np.float32(0.5)
+_PACK = np.uint64(0x0102040810204080)  # carries the lowest bits of eight bytes into the top one
+
+
+class EdgeChains(NamedTuple):
+    """Chain c is bit c % 64 of word c // 64; chains beyond ``n_chains`` run, and are never counted."""
+
+    words: np.ndarray  # (n_nodes, n_words) uint64
+    lanes: np.ndarray  # (n_blocks, 4, LANES) uint32, one xoshiro128++ generator for each chain
+
+
+class EdgeRows(NamedTuple):
+    """Which candidate edges there are: compressed rows in which the present neighbours come first."""
+
+    edges: np.ndarray  # (n_candidates, 2) int32
+    starts: np.ndarray  # (n_nodes + 1,) int64
+    neighbours: np.ndarray  # (2 n_candidates,) int32
+    edge_of: np.ndarray  # (2 n_candidates,) int32
+    degree: np.ndarray  # (n_nodes,) int64, present neighbours
+    slot: np.ndarray  # (n_candidates, 2) int64, where the edge stands in the rows of its two ends
+    present: np.ndarray  # (n_candidates,) int32, the present edges first
+    place: np.ndarray  # (n_candidates,) int64, where an edge stands in ``present``; -1 where it is absent
+    count: np.ndarray  # (1,) int64, number of present edges
+
+
+class EdgeBlocks(NamedTuple):
+    """Chains unpacked for sweeps."""
+
+    states: np.ndarray  # (n_blocks, n_nodes, LANES) int8 in {0, 1}
+    lanes: np.ndarray
+    words: np.ndarray
+    ones: np.ndarray  # (n_nodes,) int64, chains in which a node is 1
+    n_chains: int
+
+
+def start_chains(n_chains: int, n_nodes: int, rng: np.random.Generator) -> EdgeChains:
+    """Chains at uniform random states."""
+    n_blocks = -(-n_chains // LANES)
+    words = rng.integers(0, 2**64, size=(n_nodes, n_blocks * LANES // 64), dtype=np.uint64)
+    return EdgeChains(words, lane_generators(rng, n_blocks, LANES))
+
+
+def start_rows(graph: Graph, included: np.ndarray) -> EdgeRows:
+    """Rows in which the included edges are present, in their order."""
+    a, r = graph.adjacency, graph.n_edges
+    rows = EdgeRows(
+        graph.edges, a.starts, a.neighbours.copy(), a.edge_of.copy(), np.zeros(graph.n_nodes, np.int64),
+        np.empty((r, 2), np.int64), np.empty(r, np.int32), np.full(r, -1), np.zeros(1, np.int64),
+    )  # fmt: skip
+    _start_rows(rows, included)
+    return rows
+
+
+def unpack(chains: EdgeChains, n_chains: int) -> EdgeBlocks:
+    """Chains ready for sweeps, copied."""
+    n_nodes, n_words = chains.words.shape
+    bits = np.unpackbits(chains.words.astype("<u8").view(np.uint8), axis=1, bitorder="little")
+    states = np.ascontiguousarray(bits.reshape(n_nodes, -1, LANES).transpose(1, 0, 2)).view(np.int8)
+    return EdgeBlocks(states, chains.lanes.copy(), chains.words.copy(), np.zeros(n_nodes, np.int64), n_chains)
+
+
+@leaf
+def _start_rows(rows, included):
+    for i in range(len(rows.starts) - 1):
+        for k in range(rows.starts[i], rows.starts[i + 1]):
+            e = rows.edge_of[k]
+            rows.slot[e, 0 if rows.edges[e, 0] == i else 1] = k
+    for e in range(len(included)):
+        if included[e]:
+            add_edge(rows, e)
+
+
+@leaf
+def _swap(rows, k, m):
+    """Exchange two places of a node's row."""
+    for place in (k, m):
+        other = m if place == k else k
+        e = rows.edge_of[place]
+        rows.slot[e, 0 if rows.slot[e, 0] == place else 1] = other
+    rows.neighbours[k], rows.neighbours[m] = rows.neighbours[m], rows.neighbours[k]
+    rows.edge_of[k], rows.edge_of[m] = rows.edge_of[m], rows.edge_of[k]
+
+
+@leaf
+def add_edge(rows, e):
+    """Make an absent edge present, the last of ``present``."""
+    for end in range(2):
+        i = rows.edges[e, end]
+        first_absent = rows.starts[i] + rows.degree[i]
+        if rows.slot[e, end] != first_absent:
+            _swap(rows, rows.slot[e, end], first_absent)
+        rows.degree[i] += 1
+    rows.place[e] = rows.count[0]
+    rows.present[rows.count[0]] = e
+    rows.count[0] += 1
+
+
+@leaf
+def remove_edge(rows, e):
+    """Make a present edge absent; the last of ``present`` takes its place there."""
+    for end in range(2):
+        i = rows.edges[e, end]
+        rows.degree[i] -= 1
+        last_present = rows.starts[i] + rows.degree[i]
+        if rows.slot[e, end] != last_present:
+            _swap(rows, rows.slot[e, end], last_present)
+    rows.count[0] -= 1
+    last = rows.present[rows.count[0]]
+    rows.present[rows.place[e]] = last
+    rows.place[last] = rows.place[e]
+    rows.place[e] = -1
+
+
+@leaf
+def sweep(blocks, rows, theta):
+    """One systematic scan of all chains at theta (weights of the candidates, then biases), and their words anew."""
+    n_blocks, n_nodes, n_lanes = blocks.states.shape
+    n_lanes = n_lanes >> 6 << 6  # a multiple of 64 and no more is said: a constant would be unrolled
+    r = len(rows.edges)
+    h = np.empty(n_lanes, np.float32)
+    for i in range(n_nodes):
+        blocks.ones[i] = 0
+    for b in range(n_blocks):
+        x, generators = blocks.states[b], blocks.lanes[b]
+        for i in range(n_nodes):
+            bias = _HALF * float32(theta[r + i])  # P(x_i = 1) = (1 + tanh(h / 2)) / 2
+            for lane in range(n_lanes):
+                h[lane] = bias
+            stop = rows.starts[i] + rows.degree[i]
+            for k in range(rows.starts[i], stop, 2):
+                j, w = rows.neighbours[k], _HALF * float32(theta[rows.edge_of[k]])
+                j2, w2 = j, float32(0)
+                if k + 1 < stop:
+                    j2, w2 = rows.neighbours[k + 1], _HALF * float32(theta[rows.edge_of[k + 1]])
+                for lane in range(n_lanes):
+                    h[lane] += w * float32(x[j, lane]) + w2 * float32(x[j2, lane])
+            for lane in range(n_lanes):
+                p, q = tanh_ratio(h[lane])
+                x[i, lane] = int8(symmetric_uniform(next_uint32(generators, lane)) * q < p)
+            eight = x[i].view(np.uint64)
+            for k in range(n_lanes >> 6):
+                word = uint64(0)
+                for byte in range(8):
+                    word |= ((eight[8 * k + byte] * _PACK) >> uint64(56)) << uint64(8 * byte)
+                w_index = b * (n_lanes >> 6) + k
+                counted = blocks.n_chains - 64 * w_index
+                if counted < 64:
+                    word &= (uint64(1) << uint64(counted)) - uint64(1) if counted > 0 else uint64(0)
+                blocks.words[i, w_index] = word
+                blocks.ones[i] += int(popcount(word))
+
+
+@leaf
+def count_both(words, i, j):
+    """Chains in which two nodes are both 1."""
+    total = uint64(0)
+    for k in range(words.shape[1]):
+        total += popcount(words[i, k] & words[j, k])
+    return int(total)
