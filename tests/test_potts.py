@@ -27,6 +27,8 @@ from bayesmrf.likelihood import Likelihood, engines_that_answer
 from bayesmrf.models.agreement import Agreement
 from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.models.categorical import MANY_STATES, log_potential
+from bayesmrf.models.clamped import Clamped
+from bayesmrf.models.clamped_categorical import HiddenStates, clamp
 from bayesmrf.models.potts import Potts
 from bayesmrf.posterior.exchange import Exchange
 from bayesmrf.posterior.langevin import Langevin
@@ -696,3 +698,61 @@ def test_negative_couplings_have_no_clusters(rng):
         theta[j] = np.nan
         with pytest.raises(OptionError, match=message):
             SwendsenWang().sample(model, theta, None, 5, rng)
+
+
+# Hidden entries
+
+
+def test_clamped_is_enumeration_over_hidden_entries(rng):
+    model = Potts(graphs.complete(4), 3)
+    theta = rng.normal(size=model.n_features)
+    every, s = features(model)
+    for share in (0.0, 0.3, 1.0):
+        states = rng.integers(0, 3, (9, 4)).astype(np.int8)
+        states[rng.random(states.shape) < share] = -1
+        log_z, moments = 0.0, np.zeros(model.n_features)
+        probability = []
+        for row in states:
+            fits = ((every == row) | (row < 0)).all(axis=1)
+            log_weight = s[fits] @ theta
+            top = np.logaddexp.reduce(log_weight)
+            p = np.exp(log_weight - top)
+            log_z += top
+            moments += p @ s[fits]
+            probability += [[p @ (every[fits, i] == k) for k in range(3)] for i in np.flatnonzero(row < 0)]
+        clamped = clamp(model, states)
+        for engine in EXACT if clamped.graph.n_nodes <= 12 else [Elimination()]:
+            found = infer(engine, clamped, theta)
+            assert found.log_z == pytest.approx(log_z, rel=1e-11)
+            np.testing.assert_allclose(found.moments, moments, atol=1e-10)
+        assert infer(MeanField(), clamped, theta).log_z < log_z + 1e-9
+        if share == 0.3:
+            hidden = infer(Elimination(), HiddenStates(model, states), theta)
+            np.testing.assert_allclose(hidden.moments, probability, atol=1e-12)
+            # Control: another state seen is another table.
+            states[tuple(np.argwhere(states >= 0)[0])] += 1
+            states[states == 3] = 0
+            assert infer(Elimination(), clamp(model, states), theta).log_z != pytest.approx(log_z, rel=1e-6)
+
+
+def test_samples_of_hidden_entries_fill_the_table(rng):
+    model = Potts(graphs.path(3), 3)
+    theta = rng.normal(size=model.n_features)
+    states = np.array([[0, -1, 2], [1, 2, 2], [-1, -1, 1]], dtype=np.int8)
+    clamped = clamp(model, states)
+    drawn = Elimination().sample(clamped, theta, Elimination().prepare(clamped), 40_000, rng)
+    expected = infer(Elimination(), clamped, theta).moments
+    sums = np.array([3 * model.statistics(clamped.fill(x)) for x in drawn[:1000]])
+    np.testing.assert_allclose(clamped.statistics(drawn[:1000]), sums.mean(axis=0), atol=1e-12)
+    spread = np.maximum(sums.std(axis=0), 0.02)
+    assert (np.abs(clamped.statistics(drawn) - expected) < 7 * spread / np.sqrt(40_000) + 1e-12).all()
+    assert not (np.abs(sums[0] - expected) < 7 * spread / np.sqrt(40_000)).all()
+
+
+def test_seen_statistics_are_means_over_what_was_seen():
+    model = Potts(graphs.path(2), 3)
+    clamped = clamp(model, np.array([[0, -1], [1, 1], [2, 1], [-1, -1], [1, -1]], dtype=np.int8))
+    np.testing.assert_allclose(clamped.seen_statistics(), [0.5, 0.5, 0.25, 1, 0])
+    assert type(clamp(Boltzmann(graphs.path(2)), np.zeros((1, 2), np.int8))) is Clamped
+    with pytest.raises(OptionError, match="this is for binary models"):
+        clamped.pairwise(np.zeros(5))

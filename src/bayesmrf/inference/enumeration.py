@@ -114,8 +114,9 @@ def _local(field: np.ndarray, coupling: np.ndarray, k: int) -> np.ndarray:
 def _marginals(p: Categorical, probability: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """P(x_u = x_v) of each edge and P(x_i = k) of each node."""
     n, m = p.field.shape
-    node = np.stack([probability.reshape(-1, m, m**i).sum(axis=(0, 2)) for i in range(n)])
-    pair = np.empty(len(p.edges))
+    node, pair = np.empty((n, m)), np.empty(len(p.edges))
+    for i in range(n):
+        node[i] = probability.reshape(-1, m, m**i).sum(axis=(0, 2))
     for e, (u, v) in enumerate(np.sort(p.edges, axis=1).tolist()):
         both = probability.reshape(-1, m, m ** (v - u - 1), m, m**u)
         pair[e] = sum(both[:, k, :, k].sum() for k in range(m))

@@ -1,0 +1,97 @@
+"""The positive phase of models with more than two states a node; see `bayesmrf.models.clamped`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NoReturn
+
+import numpy as np
+
+from .categorical import Categorical, categorical, is_categorical
+from .clamped import Clamped
+
+
+@dataclass(frozen=True, eq=False)
+class ClampedCategorical(Clamped):
+    """Hidden entries of all rows at once: a seen neighbour in state k adds J to the field of state k.
+
+    Parameters
+    ----------
+    model : CategoricalModel
+    states : (n_samples, n_nodes) int8 array
+        {0, ..., m - 1} where seen, -1 where hidden; a row that was seen k times stands there k times.
+    """
+
+    @property
+    def n_states(self) -> int:  # type: ignore[override]
+        """Number of states of each entry."""
+        return self.model.n_states
+
+    @cached_property
+    def _neighbours(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Hidden entries with a seen neighbour: the entry, the edge, and the neighbour's state."""
+        number = np.full(self.states.shape, -1, dtype=np.int64)
+        number[tuple(self.cells.T)] = np.arange(len(self.cells))
+        ends = self.model.graph.edges.T
+        parts = []
+        for mine, other in (ends, ends[::-1]):
+            rows, edges = np.nonzero((number[:, mine] >= 0) & (self.states[:, other] >= 0))
+            parts.append((number[rows, mine[edges]], edges, self.states[rows, other[edges]]))
+        entry, edge, state = (np.concatenate(column) for column in zip(*parts, strict=True))
+        return entry, edge, state
+
+    @cached_property
+    def _counts(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Of each edge, rows that show both ends, and those in which they agree; of each node, rows in each state."""
+        u, v = self.model.graph.edges.T
+        x = self.states
+        both = (x[:, u] >= 0) & (x[:, v] >= 0)
+        node = np.stack([(x == k).sum(axis=0) for k in range(self.n_states)], axis=1)
+        return both.sum(axis=0), (both & (x[:, u] == x[:, v])).sum(axis=0), node
+
+    def seen_statistics(self) -> np.ndarray:
+        """Mean statistics of each pair and node over the rows that show them: a summary, not a likelihood's."""
+        both, agree, node = self._counts
+        return self.model.moments(agree / np.maximum(both, 1), node / np.maximum(node.sum(axis=1, keepdims=True), 1))
+
+    def categorical(self, theta: np.ndarray) -> Categorical:
+        """Compiled form on `graph`."""
+        p = self.model.categorical(theta)
+        entry, edge, state = self._neighbours
+        field = p.field[self.cells[:, 1]]
+        np.add.at(field, (entry, state), p.coupling[edge])
+        _, agree, node = self._counts
+        offset = len(self.states) * p.offset + p.coupling @ agree + (p.field * node).sum()
+        return categorical(self.graph, p.coupling[self._inner[1]], field, offset)
+
+    def moments(self, pair: np.ndarray, node: np.ndarray) -> np.ndarray:
+        """Statistics summed over rows from P(x_a = x_b) and P(x_a = k) of the hidden entries."""
+        entry, edge, state = self._neighbours
+        n, n_edges = len(self.states), self.model.graph.n_edges
+        _, agree, seen = self._counts
+        all_pair = agree.astype(np.float64)
+        all_pair += np.bincount(edge, node[entry, state], minlength=n_edges)
+        all_pair += np.bincount(self._inner[1], pair, minlength=n_edges)
+        all_node = seen.astype(np.float64)
+        np.add.at(all_node, self.cells[:, 1], node)
+        return n * self.model.moments(all_pair / n, all_node / n)
+
+    def pairwise(self, theta: np.ndarray) -> NoReturn:
+        """Refuse, as the model does."""
+        self.model.pairwise(theta)
+        raise AssertionError
+
+
+@dataclass(frozen=True, eq=False)
+class HiddenStates(ClampedCategorical):
+    """The same field, asked for the probability of each state of each hidden entry: its "moments"."""
+
+    def moments(self, pair: np.ndarray, node: np.ndarray) -> np.ndarray:
+        """P(x_a = k | what was seen), (n_hidden, m), in the order of `cells`."""
+        return node
+
+
+def clamp(model: Any, states: np.ndarray) -> Clamped:
+    """The model on the hidden entries of a table, whatever its compiled form."""
+    return ClampedCategorical(model, states) if is_categorical(model) else Clamped(model, states)
