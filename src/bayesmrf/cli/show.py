@@ -28,18 +28,18 @@ def show_comparison(summaries: Mapping[str, ParameterSummary], console: Console)
     from rich.table import Table
 
     first = next(iter(summaries))
-    shown = Table(title=f"Means: distance to {first}, in its posterior sds", title_justify="left")
-    shown.add_column("method", no_wrap=True)
-    for name in ("largest", "at", "median", "sd ratio", "ESS/s", "R-hat", "seconds"):
-        shown.add_column(name, justify="left" if name == "at" else "right", no_wrap=True)
+    shown = Table(title=f"Distance of the means to {first}, in its posterior sds", title_justify="left")
+    shown.add_column("method")
+    shown.add_column("largest, and where")
+    for name in ("median", "sd ratio", "ESS/s", "R-hat"):
+        shown.add_column(name, justify="right", no_wrap=True)
     for row in rows(compare(summaries).reset_index()):
-        distance = (f"{row.largest:.2f}", row.farthest, f"{row.median:.2f}") if row.method != first else ("–", "", "–")
-        speed = f"{row.ess_per_second:,.1f}"
-        shown.add_row(row.method, *distance, f"{row.sd_ratio:.2f}", speed, f"{row.r_hat:.3f}", f"{row.run_time:,.1f}")
+        distance = ("–", "–") if row.method == first else (f"{row.largest:.2f} ({row.farthest})", f"{row.median:.2f}")
+        shown.add_row(row.method, *distance, f"{row.sd_ratio:.2f}", f"{row.ess_per_second:,.1f}", f"{row.r_hat:.3f}")
     console.print(shown)
-    console.print("sd ratio: median over the parameters. ESS and R-hat: of the parameter that mixed worst.\n")
+    console.print("sd ratio: median over the parameters. ESS/s and R-hat: of the parameter that mixed worst.\n")
     for name, s in summaries.items():
-        console.print(f"{name}: {s.method_sentence}; {s.kind_sentence}.")
+        console.print(f"{name}: {s.method_sentence}; {s.attrs['run_time']:,.1f} s; {s.kind_sentence}.")
 
 
 def _show_groups(summary: GroupedSummary, console: Console) -> None:

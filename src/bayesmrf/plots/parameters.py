@@ -199,7 +199,7 @@ def _marginal(summaries: Mapping[str, ParameterSummary], feature: str, ax: Axes)
     ax.set_ylim(bottom=0)
     ax.set_yticks([])
     ax.spines["left"].set_visible(False)
-    ax.locator_params(axis="x", nbins=4)
+    ax.locator_params(axis="x", nbins=3)
     ax.tick_params(axis="x", labelsize=7)
     label = next(iter(summaries.values())).table["label"][feature]
     ax.set_title(label if len(label) <= 24 else label[:23] + "…", fontsize=8, color=INK, pad=3, parse_math=False)

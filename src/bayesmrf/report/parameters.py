@@ -106,4 +106,5 @@ def _missing(s: ParameterSummary) -> str:
     if len(found) > MOST_MISSING:
         text += f" The first {MOST_MISSING} are listed."
     cells = [(f"{int(m.row) + 1:,}", m.node, f"{m.probability:.3f}") for m in rows(found.iloc[:MOST_MISSING])]
-    return paragraph(text) + table(["row", "node missing", "probability of 1"], cells, sortable=True)
+    listed = table(["row", "node", "probability of 1"], cells, sortable=True)
+    return f"{paragraph(text)}<details open><summary>Probabilities</summary>{listed}</details>"

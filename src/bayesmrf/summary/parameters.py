@@ -69,6 +69,9 @@ _TERMS = {
     "agreement": Terms("logit of agreement", "field", "An edge's parameter is the logit of its agreement: half the log "
                        "odds ratio of its two ends, given all other nodes; a field is half the log odds of yes where "
                        "the others cancel."),
+    "potts": Terms("coupling", "field", "A coupling is the log odds of two alike ends against two given unlike states, "
+                   "fields apart; a field is the log odds of its state against state 0 where the neighbours favour "
+                   "neither."),
 }  # fmt: skip
 _OTHER_TERMS = Terms("edge parameter", "node parameter", "Parameters are natural parameters of the model.")
 
