@@ -1,0 +1,144 @@
+"""What the experiments share: seeds, one fit, and what is kept of its draws."""
+
+from __future__ import annotations
+
+import shutil
+import warnings
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import xarray as xr
+
+from bayesmrf import BayesianMRF
+from bayesmrf.errors import ConstantColumnWarning
+
+from .store import Record
+
+NAMES = ("coronary", "artificial", "labels", "coverage")  # the place in this list is part of every seed
+Cell = tuple[Any, ...]  # replicate or system first, method last
+LONGEST = 4000  # draws of a chain that effective sample sizes are taken from
+
+
+class Experiment(Protocol):
+    """A plan of cells, any of which may run in any order and process."""
+
+    replicates: int
+    methods: tuple[str, ...]
+
+    def describe(self) -> dict[str, Any]:
+        """Plain values that the numbers depend on."""
+
+    def cells(self, replicates: int, methods: tuple[str, ...]) -> list[Cell]:
+        """What is to be run."""
+
+    def run(self, settings: Settings, cell: Cell, checkpoint: Path) -> Record:
+        """Run one cell; ``checkpoint`` is a folder in which it may keep what it has."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the numbers of a run depend on; all records of a file share them."""
+
+    experiment: str
+    seed: int = 0
+    quick: bool = False
+
+    def seeds(self, *key: int) -> np.random.SeedSequence:
+        """A seed for one purpose: the SeedSequence's descendant at ``key``."""
+        return np.random.SeedSequence(self.seed, spawn_key=(NAMES.index(self.experiment), *key))
+
+    def describe(self, plan: Experiment) -> dict[str, Any]:
+        """Plain values that tell whether two runs are of the same kind."""
+        return asdict(self) | {"plan": plan.describe()}
+
+
+class Fit(NamedTuple):
+    """Draws (n_chains, n_draws, n_features), the share of accepted proposals, seconds, and names of the features."""
+
+    theta: np.ndarray
+    acceptance: float
+    seconds: float
+    features: list[str]
+
+
+def fit(
+    X: Any,
+    options: Mapping[str, Any],
+    seeds: np.random.SeedSequence,
+    weights: Any = None,
+    checkpoint: Path | None = None,
+) -> Fit:
+    """One run of `BayesianMRF`, taken up where it was if there is a checkpoint.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        If it was stopped before its last draw: nothing is recorded of such a run.
+    """
+    estimator = BayesianMRF(progress=False, n_jobs=1, random_state=seeds, checkpoint=checkpoint, **options)
+    tree = estimator.fit(X, sample_weight=weights).posterior_
+    if not tree.attrs["complete"]:
+        raise KeyboardInterrupt
+    stats = tree["sample_stats"]
+    accepted = stats["acceptance" if "acceptance" in stats else "accepted"]
+    theta = tree["posterior"]["theta"].values
+    return Fit(theta, float(accepted.mean()), float(tree.attrs["run_time"]), estimator.feature_names_out_)
+
+
+def run_cell(plan: Experiment, settings: Settings, cell: Cell, folder: Path) -> tuple[Record, Path]:
+    """Run a cell; its checkpoint may be removed when the record is kept."""
+    checkpoint = folder / "-".join(map(str, cell))
+    with warnings.catch_warnings():
+        # A node of a random graph with strong weights may never vary in 100 samples: that is part of the problem.
+        warnings.simplefilter("ignore", ConstantColumnWarning)
+        return {"cell": cell, **plan.run(settings, cell, checkpoint)}, checkpoint
+
+
+def forget(checkpoint: Path) -> None:
+    """Remove the checkpoint of a cell that is recorded."""
+    shutil.rmtree(checkpoint, ignore_errors=True)
+
+
+def summary(theta: np.ndarray) -> dict[str, np.ndarray]:
+    """Mean, sd, 95 % interval and bulk effective sample size of each feature, all chains together."""
+    lower, upper = np.quantile(theta, [0.025, 0.975], axis=(0, 1))
+    return {
+        "mean": theta.mean(axis=(0, 1)),
+        "sd": theta.std(axis=(0, 1)),
+        "lower": lower,
+        "upper": upper,
+        "ess": effective_size(theta),
+    }
+
+
+def effective_size(theta: np.ndarray) -> np.ndarray:
+    """Bulk effective sample size (Vehtari et al. 2021), of at most `LONGEST` evenly spaced draws of a chain."""
+    from arviz_stats import ess
+
+    thinned = theta[:, :: -(-theta.shape[1] // LONGEST)]
+    with np.errstate(invalid="ignore", divide="ignore"):  # a parameter that never moved has none
+        return ess(xr.DataArray(thinned, dims=["chain", "draw", "feature"])).values
+
+
+def histogram(theta: np.ndarray, n_bins: int) -> dict[str, Any]:
+    """Counts of all draws of each feature in ``n_bins`` bins from the least to the greatest of them."""
+    flat = theta.reshape(-1, theta.shape[2])
+    low, high = flat.min(axis=0), flat.max(axis=0)
+    counts = [np.histogram(x, n_bins, (a, b if b > a else a + 1))[0] for x, a, b in zip(flat.T, low, high, strict=True)]
+    return {"low": low, "high": high, "counts": np.array(counts)}
+
+
+def split_r_hat(means: np.ndarray, sds: np.ndarray) -> np.ndarray:
+    """Split R-hat (Gelman et al. 2013, eq. 11.4) of each feature.
+
+    Parameters
+    ----------
+    means, sds : (n_parts, n_features) arrays
+        Of the parts that chains were cut into.
+    """
+    within, between = (sds**2).mean(axis=0), means.var(axis=0, ddof=1)
+    with np.errstate(invalid="ignore", divide="ignore"):  # a parameter that never moved has none
+        return np.sqrt(1 + between / within)

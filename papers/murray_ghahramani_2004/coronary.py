@@ -1,0 +1,140 @@
+"""Section 6.1, first system: six risk factors of 1,841 men, a complete graph (figure 1)."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from bayesmrf import datasets
+
+from .common import Cell, Settings, fit, histogram, split_r_hat, summary
+from .store import Record
+
+OPTIONS: dict[str, dict[str, Any]] = {
+    "exact": {"kernel": "metropolis", "engine": "exact"},
+    "mean-field": {"kernel": "metropolis", "engine": "mean-field"},
+    "tree": {"kernel": "metropolis", "engine": "tree"},
+    "loopy": {"kernel": "metropolis", "engine": "bethe"},
+    "brief": {"kernel": "langevin", "engine": "brief", "epsilon": 0.01},
+}
+N_BINS = 80
+CLOSE = 0.25  # of a posterior sd: a mean that is nearer, with an sd within 10 %, is hard to tell by eye
+
+
+@dataclass(frozen=True)
+class Coronary:
+    """All methods on the one data set; replicates are chains, each from theta = 0 with a seed of its own.
+
+    Parameters
+    ----------
+    n_iterations : int
+        Sweeps of Metropolis over the 21 parameters, steps of Langevin.
+    n_warmup : int
+        Iterations dropped.
+    replicates : int
+    """
+
+    n_iterations: int = 100_000
+    n_warmup: int = 5_000
+    replicates: int = 2
+
+    methods = tuple(OPTIONS)
+
+    def describe(self) -> dict[str, Any]:
+        """Plain values; the number of chains may grow."""
+        return {k: v for k, v in asdict(self).items() if k != "replicates"}
+
+    def cells(self, replicates: int, methods: tuple[str, ...]) -> list[Cell]:
+        """A chain of each method, then another of each."""
+        return [(r, method) for r in range(replicates) for method in methods]
+
+    def run(self, settings: Settings, cell: Cell, checkpoint: Path) -> Record:
+        """One chain."""
+        replicate, method = cell
+        table = datasets.coronary()
+        options = OPTIONS[method] | {"n_draws": self.n_iterations, "n_warmup": self.n_warmup, "n_chains": 1}
+        seeds = settings.seeds(replicate, self.methods.index(method))
+        found = fit(table[list("ABCDEF")], options, seeds, table["count"], checkpoint)
+        theta = found.theta[0]
+        quarters = np.array_split(theta, 4)
+        first = len(theta) // theta.shape[1]  # as many proposals as there are sweeps
+        marks = np.unique(np.geomspace(10, len(theta), 40).astype(int))
+        return {
+            "seconds": found.seconds,
+            "acceptance": found.acceptance,
+            "features": found.features,
+            **summary(found.theta),
+            "quarter_mean": [q.mean(axis=0) for q in quarters],
+            "quarter_sd": [q.std(axis=0) for q in quarters],
+            "first_mean": theta[:first].mean(axis=0),
+            "first_sd": theta[:first].std(axis=0),
+            "range_at": marks,
+            "range": [np.ptp(theta[:mark], axis=0).mean() for mark in marks],
+            "histogram": histogram(found.theta, N_BINS),
+        }
+
+
+def pooled(records: list[Record], method: str) -> pd.DataFrame:
+    """Mean, sd and split R-hat of each parameter over all chains of a method; no rows if it has not been run."""
+    chains = [r for r in records if r["cell"][1] == method]
+    if not chains:
+        return pd.DataFrame(columns=["mean", "sd", "r_hat"])
+    mean, sd = (np.array([r[k] for r in chains]) for k in ("mean", "sd"))
+    parts, spreads = (np.concatenate([r[k] for r in chains]) for k in ("quarter_mean", "quarter_sd"))
+    return pd.DataFrame(
+        {
+            "mean": mean.mean(axis=0),
+            "sd": np.sqrt((sd**2).mean(axis=0) + mean.var(axis=0)),
+            "r_hat": split_r_hat(parts, spreads),
+        },
+        index=chains[0]["features"],
+    )
+
+
+def distances(records: list[Record]) -> pd.DataFrame:
+    """For each method but exact and each parameter: (mean - exact mean) / exact sd, and sd / exact sd."""
+    exact, parts = pooled(records, "exact"), {}
+    for method in OPTIONS:
+        own = pooled(records, method)
+        if method != "exact" and len(own) and len(exact):
+            distance, ratio = (own["mean"] - exact["mean"]) / exact["sd"], own["sd"] / exact["sd"]
+            parts[method] = pd.DataFrame({"distance": distance, "sd_ratio": ratio, "r_hat": own["r_hat"]})
+    return pd.concat(parts, names=["method", "parameter"]) if parts else pd.DataFrame()
+
+
+def measures(records: list[Record]) -> pd.DataFrame:
+    """One row a method: how near it is to exact, whether it converged, and how its range grew."""
+    rows: dict[str, dict[str, float]] = {}
+    table = distances(records)
+    for method in OPTIONS:
+        chains = [r for r in records if r["cell"][1] == method]
+        if not chains:
+            continue
+        own = pooled(records, method)
+        late = [r["range"][-1] / np.interp(r["range_at"][-1] / 10, r["range_at"], r["range"]) for r in chains]
+        within = [split_r_hat(np.array(r["quarter_mean"]), np.array(r["quarter_sd"])).max() for r in chains]
+        row = rows[method] = {
+            "chains": len(chains),
+            "seconds": float(np.mean([r["seconds"] for r in chains])),
+            "acceptance": float(np.mean([r["acceptance"] for r in chains])),
+            "least_ess": min(np.nanmin(np.array(r["ess"], dtype=float)) for r in chains),
+            "r_hat": own["r_hat"].max(),
+            "chain_r_hat": float(np.max(within)),
+            "range": float(np.mean([r["range"][-1] for r in chains])),
+            "growth": float(np.mean(late)),
+            "important": float((np.abs(own["mean"] / own["sd"]) > 3).sum()),
+        }
+        if method != "exact" and len(table):
+            part = table.loc[method]
+            away, ratio = part["distance"].abs(), part["sd_ratio"]
+            row |= {
+                "close": float(((away < CLOSE) & ratio.between(0.9, 1.1)).mean()),
+                "distance": away.median(),
+                "worst_distance": away.max(),
+                "sd_ratio": ratio.median(),
+            }
+    return pd.DataFrame(rows).T

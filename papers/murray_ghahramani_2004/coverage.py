@@ -1,0 +1,152 @@
+"""Do posterior intervals hold what they say? Every kernel and engine on small models, beside the exact posterior."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from bayesmrf import Graph
+from bayesmrf.inference.elimination import Elimination
+from bayesmrf.models.boltzmann import Boltzmann
+
+from .common import Cell, Settings, fit, summary
+from .store import Record
+
+
+class Method(NamedTuple):
+    """Options of `BayesianMRF`, and on how many of the data sets it is run (the slow ones on the first few)."""
+
+    options: dict[str, Any]
+    n_data_sets: int
+
+
+_MOMENTUM = {"kernel": "langevin", "precondition": True, "alpha": 0.9, "n_draws": 4000}
+_NOISY = {"kernel": "langevin", "precondition": True, "epsilon": 0.3, "n_draws": 2000, "n_warmup": 1000, "thin": 10}
+_WALK = {"kernel": "metropolis", "engine": "exact", "step_size": 0.4, "n_draws": 2000, "n_warmup": 500, "thin": 5}
+_PSEUDO = {"kernel": "pseudo-posterior", "alpha": 0.9, "n_draws": 2000}
+_EXCHANGE = {"kernel": "exchange", "step_size": 0.5, "n_draws": 4000, "n_warmup": 500}
+METHODS: dict[str, Method] = {
+    "reference": Method(_WALK, 200),
+    "metropolis, exact": Method(_WALK, 200),
+    "langevin adjusted, exact": Method(_MOMENTUM | {"engine": "exact", "adjusted": True, "epsilon": 0.4}, 200),
+    "exchange, exact": Method(_EXCHANGE | {"engine": "exact"}, 20),
+    "auxiliary-variable, exact": Method(
+        {"kernel": "auxiliary-variable", "engine": "exact", "step_size": 0.6, "n_draws": 20_000, "n_warmup": 1000}, 8
+    ),
+    "langevin, exact": Method(_MOMENTUM | {"engine": "exact", "epsilon": 0.2}, 200),
+    "langevin, brief": Method(_NOISY | {"engine": "brief"}, 50),
+    "langevin, persistent": Method(_NOISY | {"engine": "persistent"}, 50),
+    "exchange, gibbs": Method(_EXCHANGE | {"engine": "gibbs", "n_sweeps": 20}, 10),
+    "mean-field": Method({"kernel": "metropolis", "engine": "mean-field", "step_size": 0.4, "n_draws": 1000}, 20),
+    "tree": Method(_MOMENTUM | {"engine": "tree", "adjusted": True, "epsilon": 0.35}, 50),
+    "bethe": Method(_MOMENTUM | {"engine": "bethe", "adjusted": True, "epsilon": 0.35}, 200),
+    "pseudo-posterior": Method(_PSEUDO, 200),
+    "pseudo-posterior, corrected": Method(_PSEUDO | {"corrected": True}, 200),
+}
+
+
+class Problem(NamedTuple):
+    """A true model and the data drawn from it."""
+
+    graph: Graph
+    theta: np.ndarray
+    states: np.ndarray
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """Random graphs of six to eight nodes with as many edges as nodes; truth and prior are N(0, 1); exact samples.
+
+    The truth comes from the prior, so that intervals of the exact posterior hold it exactly as often as they say, on
+    average over data sets.
+
+    Parameters
+    ----------
+    n_samples : int
+    shorter : int
+        Draws and warm-up are divided by it.
+    replicates : int
+        Data sets.
+    """
+
+    n_samples: int = 300
+    shorter: int = 1
+    replicates: int = 200
+
+    methods = tuple(METHODS)
+
+    def describe(self) -> dict[str, Any]:
+        """Plain values; the number of data sets may grow."""
+        options = {name: method.options for name, method in METHODS.items()}
+        return {"n_samples": self.n_samples, "shorter": self.shorter, "options": options}
+
+    def cells(self, replicates: int, methods: tuple[str, ...]) -> list[Cell]:
+        """All methods on a data set, then the next."""
+        return [(r, m) for r in range(replicates) for m in methods if r < METHODS[m].n_data_sets]
+
+    def run(self, settings: Settings, cell: Cell, checkpoint: Path) -> Record:
+        """Fit one data set by one method; a fit takes seconds and keeps no checkpoint."""
+        replicate, name = cell
+        problem = draw_problem(settings, self.n_samples, replicate)
+        options = {"n_warmup": 500, "n_chains": 2} | METHODS[name].options
+        for count in ("n_draws", "n_warmup"):
+            options[count] = -(-options[count] // self.shorter)
+        seeds = settings.seeds(replicate, 1 + self.methods.index(name))
+        found = fit(problem.states, options | {"graph": problem.graph}, seeds)
+        about = {"seconds": found.seconds, "acceptance": found.acceptance, "truth": problem.theta}
+        return about | summary(found.theta)
+
+
+@lru_cache(maxsize=2)
+def draw_problem(settings: Settings, n_samples: int, replicate: int) -> Problem:
+    """Six, seven and eight nodes in turn."""
+    rng, n_nodes = np.random.default_rng(settings.seeds(replicate, 0)), 6 + replicate % 3
+    pairs = np.argwhere(np.tri(n_nodes, k=-1, dtype=bool))
+    graph = Graph(n_nodes, pairs[np.sort(rng.choice(len(pairs), n_nodes, replace=False))])
+    model, engine = Boltzmann(graph), Elimination()
+    theta = rng.standard_normal(model.n_features)
+    return Problem(graph, theta, engine.sample(model, theta, engine.prepare(model), n_samples, rng))
+
+
+def measures(records: list[Record]) -> pd.DataFrame:
+    """One row a method: ratio of sd to that of the reference, coverage, and Monte Carlo standard errors.
+
+    Parameters of one data set are not independent: errors come from the spread of the data sets' means.
+    """
+    reference = {r["cell"][0]: r for r in records if r["cell"][1] == "reference"}
+    rows = {}
+    for name in METHODS:
+        own = [r for r in records if r["cell"][1] == name and r["cell"][0] in reference]
+        if not own:
+            continue
+        ratio, held, away = [], [], []
+        for r in own:
+            best = reference[r["cell"][0]]
+            mean, sd, truth, lower, upper = (np.array(r[k]) for k in ("mean", "sd", "truth", "lower", "upper"))
+            ratio.append(np.mean(sd / np.array(best["sd"])))
+            held.append(np.mean((lower <= truth) & (truth <= upper)))
+            away.append(np.sqrt(np.mean(((mean - np.array(best["mean"])) / np.array(best["sd"])) ** 2)))
+        ess = np.array([[np.nanmin(e), np.nanmedian(e)] for r in own for e in [np.array(r["ess"], dtype=float)]])
+        rows[name] = {
+            "data_sets": len(own),
+            "sd_ratio": np.mean(ratio),
+            "sd_ratio_error": standard_error(ratio),
+            "coverage": np.mean(held),
+            "coverage_error": standard_error(held),
+            "distance": np.mean(away),
+            "least_ess": np.median(ess[:, 0]),
+            "ess": np.median(ess[:, 1]),
+            "acceptance": np.mean([r["acceptance"] for r in own]),
+            "seconds": np.mean([r["seconds"] for r in own]),
+        }
+    return pd.DataFrame(rows).T
+
+
+def standard_error(values: list[float]) -> float:
+    """Of the mean; NaN for a single value."""
+    return float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else float("nan")

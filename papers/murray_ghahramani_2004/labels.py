@@ -1,0 +1,130 @@
+"""Section 6.2: labels on 80 points, and the posterior of two length scales (figure 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from bayesmrf import LabelFieldMRF
+
+from .common import Cell, Settings, summary
+from .store import Record
+
+CROSS, RING, HIDDEN = 1, 0, -1
+N_KEPT = 1000  # draws of sigma in the record, for the scatter
+ARM = 2.0  # a scale is long beyond it ...
+SHORT = 1.0  # ... where the other stays below about one, as the paper says
+OPTIONS: dict[str, dict[str, Any]] = {
+    "brief": {"kernel": "langevin", "engine": "brief", "epsilon": 0.2, "n_sweeps": 5}
+    | {"n_draws": 1250, "n_warmup": 250, "thin": 2},
+    "loopy": {"kernel": "metropolis", "engine": "bethe", "step_size": 1.0, "n_draws": 500, "n_warmup": 50},
+    "exchange": {"kernel": "exchange", "engine": "swendsen-wang", "step_size": 1.0, "n_sweeps": 20}
+    | {"n_draws": 1250, "n_warmup": 100},
+}
+
+
+@dataclass(frozen=True)
+class Labels:
+    """The paper's two methods, and exchange with cluster moves, which tends to the posterior.
+
+    Parameters
+    ----------
+    n_points : int
+        A multiple of four: crosses, rings, bridge and cluster are equally many.
+    options : mapping
+        Of `LabelFieldMRF`, for each method.
+    prior_scale : float
+        Standard deviation of each log sigma.
+    replicates : int
+        Runs of four chains.
+    """
+
+    n_points: int = 80
+    options: Mapping[str, Mapping[str, Any]] = field(default_factory=lambda: OPTIONS)
+    prior_scale: float = 1.0
+    n_chains: int = 4
+    replicates: int = 1
+
+    methods = (*OPTIONS, "at")
+
+    def describe(self) -> dict[str, Any]:
+        """Plain values; the number of runs may grow."""
+        return {k: v for k, v in asdict(self).items() if k != "replicates"}
+
+    def cells(self, replicates: int, methods: tuple[str, ...]) -> list[Cell]:
+        """Each method in turn."""
+        return [(r, method) for r in range(replicates) for method in methods]
+
+    def run(self, settings: Settings, cell: Cell, checkpoint: Path) -> Record:
+        """Sample log sigma and the hidden labels; or predict at one long scale ("at")."""
+        replicate, method = cell
+        seeds = settings.seeds(replicate, self.methods.index(method))
+        if method == "at":
+            return {"long_x": at((4.0, 0.5), self.n_points, seeds), "long_y": at((0.5, 4.0), self.n_points, seeds)}
+        points, labels = draw_points(self.n_points)
+        options = {"prior_scale": self.prior_scale, "n_chains": self.n_chains, **self.options[method]}
+        estimator = LabelFieldMRF(n_jobs=1, progress=False, random_state=seeds, checkpoint=checkpoint, **options)
+        tree = estimator.fit(points, labels).posterior_
+        if not tree.attrs["complete"]:
+            raise KeyboardInterrupt
+        theta = tree["posterior"]["theta"].values
+        sigma = np.exp(theta.reshape(-1, 2))
+        stats = tree["sample_stats"]
+        return {
+            "seconds": float(tree.attrs["run_time"]),
+            "acceptance": float(stats["acceptance" if "acceptance" in stats else "accepted"].mean()),
+            **summary(theta),
+            "chain_mean": theta.mean(axis=1),
+            "long_x": np.mean((sigma[:, 0] > ARM) & (sigma[:, 1] < SHORT)),
+            "long_y": np.mean((sigma[:, 1] > ARM) & (sigma[:, 0] < SHORT)),
+            "both_long": np.mean((sigma > ARM).all(axis=1)),
+            "both_short": np.mean((sigma < 0.2).all(axis=1)),
+            "sigma": sigma[np.linspace(0, len(sigma) - 1, N_KEPT).astype(int)],
+            "cross": estimator.label_distributions_[:, 1],
+        }
+
+
+def at(sigma: tuple[float, float], n_points: int, seeds: np.random.SeedSequence) -> float:
+    """Mean probability of a cross over the unlabelled cluster at one sigma, as good as fixed by a narrow prior."""
+    points, labels = draw_points(n_points)
+    options = {"prior_scale": 1e-3, "step_size": 1e-3, "n_draws": 200, "n_warmup": 50, "n_chains": 2}
+    estimator = LabelFieldMRF(n_jobs=1, progress=False, random_state=seeds, **options)
+    estimator.fit(points / np.array(sigma), labels)
+    return float(estimator.label_distributions_[-(n_points // 4) :, 1].mean())
+
+
+def measures(records: list[Record]) -> pd.DataFrame:
+    """One row a method, means over its runs: where sigma lies, and how far the chains of a run disagree."""
+    rows: dict[str, list[dict[str, float]]] = {}
+    for r in records:
+        method = r["cell"][1]
+        if method == "at":
+            row = {"cross_long_x": r["long_x"], "cross_long_y": r["long_y"]}
+        else:
+            spread = np.array(r["chain_mean"]).std(axis=0, ddof=1) / np.array(r["sd"])
+            names = ("long_x", "long_y", "both_long", "both_short", "acceptance", "seconds")
+            row = {name: r[name] for name in names}
+            row |= {"arms": r["long_x"] + r["long_y"], "ess": min(r["ess"]), "spread": float(spread.max())}
+            row["cross"] = float(np.mean(r["cross"][-(len(r["cross"]) // 4) :]))
+        rows.setdefault(method, []).append(row)
+    return pd.DataFrame({m: pd.DataFrame(rows[m]).mean() for m in (*OPTIONS, "at") if m in rows}).T
+
+
+def draw_points(n_points: int) -> tuple[np.ndarray, np.ndarray]:
+    """Our own data set, made to the paper's description; a fixed draw.
+
+    Crosses lie at the top right and rings at the bottom left, each around a corner of a square of side four; an
+    unlabelled cluster is at the top left, level with the crosses and above the rings; unlabelled points make a bridge
+    from rings to crosses. So a long sigma_x ties the cluster to the crosses, a long sigma_y to the rings, and both
+    together tie the crosses to the rings.
+    """
+    rng, n = np.random.default_rng(2004), n_points // 4
+    cross, ring, cluster = (c + 0.5 * rng.standard_normal((n, 2)) for c in ([2.0, 2.0], [-2.0, -2.0], [-2.0, 2.0]))
+    along = np.linspace(0, 1, n)[:, None]
+    bridge = [-1.2, -1.6] + 2.8 * along + 0.15 * rng.standard_normal((n, 2))
+    return np.concatenate([cross, ring, bridge, cluster]), np.repeat([CROSS, RING, HIDDEN, HIDDEN], n)

@@ -1,0 +1,81 @@
+"""Tables on the terminal, and the verdicts."""
+
+from __future__ import annotations
+
+import pandas as pd
+from rich.console import Console
+from rich.table import Table
+
+from . import coronary
+from .experiments import MEASURES
+from .findings import verdicts
+from .store import Record
+
+TITLES = {
+    "coronary": "Six risk factors of 1,841 men: each method against exact Metropolis",
+    "artificial": "Random Boltzmann machines: posterior against truth",
+    "labels": "Labels on points: where sigma lies",
+    "coverage": "Small models: sds against exact, and what 95 % intervals hold",
+}
+
+
+def show(experiment: str, records: list[Record]) -> None:
+    """Print tables and verdicts."""
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console.width = 200
+    if not records:
+        console.print("There are no records yet.")
+        return
+    for title, frame in tables(experiment, records).items():
+        console.print(_table(title, frame))
+    for line in notes(experiment, records):
+        console.print(line, soft_wrap=True, markup=False)
+    for verdict in verdicts(experiment, records):
+        console.print(str(verdict), soft_wrap=True, markup=False)
+
+
+def tables(experiment: str, records: list[Record]) -> dict[str, pd.DataFrame]:
+    """What is printed, by its title."""
+    found = MEASURES[experiment](records)
+    if experiment == "artificial" and len(found):
+        counts = found.groupby(["edges", "scale", "method"]).size().rename("systems")
+        found = found.drop(columns="replicate").groupby(["edges", "scale", "method"]).mean()
+        found = found.join(counts)
+    out = {TITLES[experiment]: found}
+    if experiment == "coronary":
+        away = coronary.distances(records)
+        for column, title in (("distance", "(mean - exact mean) / exact sd"), ("sd_ratio", "sd / exact sd")):
+            if len(away):
+                out[f"Parameters: {title}"] = away[column].unstack("method", sort=False)
+    return out
+
+
+def notes(experiment: str, records: list[Record]) -> list[str]:
+    """How the data of each artificial system were drawn, and what was left out."""
+    if experiment != "artificial":
+        return []
+    lines = {}
+    for r in records:
+        replicate, n_edges, scale, method = r["cell"]
+        place = f"system {replicate}, {n_edges} edges, scale {scale:g}"
+        lines[place] = f"{place}: width {r['width']} ({r['entries']:.2g} table entries); data by {r['data']}"
+        if "skipped" in r:
+            lines[place, method] = f"{place}: no {method} posterior, {r['skipped']}"
+    return list(lines.values())
+
+
+def _table(title: str, frame: pd.DataFrame) -> Table:
+    table = Table(title=title)
+    flat = frame.reset_index(names=None if isinstance(frame.index, pd.MultiIndex) else frame.index.name or "method")
+    for name in flat.columns:
+        table.add_column(str(name), justify="left" if flat[name].dtype == object else "right")
+    for row in flat.itertuples(index=False):
+        table.add_row(*(_format(v) for v in row))
+    return table
+
+
+def _format(value: object) -> str:
+    if isinstance(value, float):
+        return "" if pd.isna(value) else f"{value:.3g}"
+    return str(value)

@@ -1,0 +1,78 @@
+"""One file of JSON lines for each run: a line a cell, written as it ends, so that a killed run goes on where it was."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bayesmrf.errors import StoreError
+
+Record = dict[str, Any]
+DIGITS = 5  # significant; Monte Carlo errors are larger
+
+
+class Store:
+    """Records on disk.
+
+    The first line holds the settings. A line that has no end (the process was killed while it was written) is cut off.
+
+    Parameters
+    ----------
+    path : path
+    settings : mapping
+        Plain values. A file with others is refused.
+
+    Raises
+    ------
+    StoreError
+        If the file is of a run with other settings.
+    """
+
+    def __init__(self, path: Path, settings: Mapping[str, Any]) -> None:
+        self.path = path
+        head = json.dumps({"settings": settings}, sort_keys=True) + "\n"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        text = path.read_text() if path.exists() else ""
+        if head.startswith(text):  # there is none, or it was killed while the head was written
+            path.write_text(head)
+        elif not text.startswith(head):
+            raise StoreError(f"{path} is of a run with other settings; give another folder with --out, or move it")
+        elif not text.endswith("\n"):
+            os.truncate(path, len(text[: text.rindex("\n") + 1].encode()))
+
+    def append(self, record: Mapping[str, Any]) -> None:
+        """Write one line, in one call of the operating system."""
+        line = json.dumps(plain(record)) + "\n"
+        file = os.open(self.path, os.O_WRONLY | os.O_APPEND)
+        try:
+            os.write(file, line.encode())
+        finally:
+            os.close(file)
+
+    def records(self) -> list[Record]:
+        """All records, in the order of their cells."""
+        return read(self.path)
+
+
+def read(path: Path) -> list[Record]:
+    """Records of a file, in the order of their cells."""
+    lines = path.read_text().splitlines()[1:]
+    return sorted((json.loads(line) for line in lines), key=lambda record: tuple(record["cell"]))
+
+
+def plain(value: Any) -> Any:
+    """Arrays as lists, floats with `DIGITS` significant digits; what is not finite is null."""
+    if isinstance(value, Mapping):
+        return {str(k): plain(v) for k, v in value.items()}
+    if isinstance(value, np.ndarray | list | tuple):
+        return [plain(v) for v in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float):
+        return float(f"{value:.{DIGITS}g}") if np.isfinite(value) else None
+    return value
