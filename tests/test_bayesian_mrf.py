@@ -15,6 +15,7 @@ from bayesmrf.priors import Cauchy, Normal
 
 QUICK = {"n_draws": 12, "n_warmup": 2, "n_chains": 2, "progress": False, "random_state": 0}
 BY_MOMENTS = ["exact", "enumeration", "mean-field", "tree", "bethe", "pseudo-likelihood", "brief", "persistent"]
+BY_MOMENTS += ["from-exact"]
 BY_SAMPLES = ["exact", "enumeration", "gibbs", "swendsen-wang", "cftp"]
 LEGAL = (
     [("metropolis", e) for e in BY_MOMENTS]
@@ -143,3 +144,81 @@ def test_prior_of_any_form_and_counts(rng):
     b = BayesianMRF(**options).fit(np.repeat(X, counts, axis=0))
     np.testing.assert_allclose(a.theta_, b.theta_)
     assert (BayesianMRF(**QUICK).fit(X, sample_weight=counts).theta_ != a.theta_).any()
+
+
+# Many states
+
+MANY = [
+    *((k, e) for k in ("metropolis", "langevin") for e in ("exact", "enumeration", "mean-field", "bethe")),
+    *((k, e) for k in ("metropolis", "langevin") for e in ("brief", "persistent", "from-exact")),
+    *((k, e) for k in ("exchange", "auxiliary-variable") for e in ("exact", "enumeration", "gibbs")),
+]
+
+
+@pytest.fixture
+def levels(rng):
+    X = rng.integers(0, 3, size=(40, 3))
+    X[:25, 1] = X[:25, 0]
+    return X
+
+
+@pytest.mark.parametrize(("kernel", "engine"), MANY)
+@pytest.mark.parametrize("gaps", [False, True])
+def test_potts_with_every_engine_that_takes_it(kernel, engine, gaps, levels):
+    X = levels.astype(float)
+    if gaps:
+        X[[0, 7, 7], [1, 0, 2]] = np.nan
+    options = QUICK | ({"hidden_engine": "exact"} if gaps and engine != "brief" else {})
+    est = BayesianMRF(model="potts", kernel=kernel, engine=engine, **options)
+    if gaps and kernel == "metropolis" and engine in ("brief", "persistent", "from-exact"):
+        with pytest.raises(OptionError, match="'metropolis' needs log_z"):
+            est.fit(X)
+        return
+    est.fit(X)
+    assert est.feature_names_out_ == ["0-1", "0-2", "1-2", "0=1", "0=2", "1=1", "1=2", "2=1", "2=2"]
+    assert np.isfinite(est.posterior_["posterior"]["theta"].values).all()
+    if gaps:
+        assert len(est.missing_) == 9
+        np.testing.assert_allclose(est.missing_.groupby(["row", "node"])["probability"].sum(), 1)
+        assert set(est.missing_["state"]) == {0, 1, 2}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            {"engine": "tree"},
+            "3 states a node came, binary ones are wanted; engines that take many states: enumeration",
+        ),
+        ({"kernel": "exchange", "engine": "cftp"}, "engines that take many states"),
+        ({"kernel": "pseudo-posterior"}, "engines that take many states"),
+        ({"graph": "learn:2"}, "which needs yes/no data, not 3 states"),
+    ],
+)
+def test_potts_refusals(options, message, levels):
+    with pytest.raises(OptionError, match=message):
+        BayesianMRF(model="potts", **QUICK | options).fit(levels)
+
+
+def test_potts_of_two_states_is_the_agreement_model(data):
+    """[x_u = x_v] is the same feature; a field h on {-1, +1} is 2 h on {0, 1}."""
+    options = QUICK | {"n_draws": 3000, "n_warmup": 200, "n_chains": 4, "step_size": 0.8}
+    potts = BayesianMRF(model="potts", bias_scale=2.0, **options).fit(data)
+    agreement = BayesianMRF(model="agreement", bias_scale=1.0, **options | {"random_state": 1}).fit(data)
+    scale = np.repeat([1.0, 2.0], [6, 4])
+    a, b = (e.posterior_["posterior"]["theta"].mean("draw").values for e in (potts, agreement))
+    b = b * scale
+    t = (a.mean(axis=0) - b.mean(axis=0)) / np.sqrt((a.var(axis=0, ddof=1) + b.var(axis=0, ddof=1)) / 4)
+    assert np.abs(t).max() < stats.t.isf(1e-6 / 20, 3)
+    assert np.abs((a.mean(axis=0) - b.mean(axis=0) / scale)[6:]).max() > 0.02  # the scale matters
+
+
+def test_potts_keeps_levels_and_samples_them(rng):
+    X = np.array(["no", "some", "yes"])[rng.integers(0, 3, size=(50, 3))]
+    est = BayesianMRF(model="potts", **QUICK).fit(X)
+    assert set(np.unique(est.sample(200, random_state=1))) == {"no", "some", "yes"}
+    assert np.isfinite(est.score(X[:1]))
+    assert est.strength().sizes["node"] == 3
+    assert est.statistic(lambda g: g.nodes["1"]["bias"].sum(), of="graph").shape == (2, 12)
+    with pytest.raises(OptionError, match="correlation"):
+        est.correlation()

@@ -19,7 +19,9 @@ import numpy as np
 
 from .base import LOG_Z, MOMENTS, SAMPLE, Engine, Inference, Kind, Model
 from .errors import OptionError
+from .models.categorical import is_categorical, states_of
 from .models.clamped import Clamped, HiddenEntries
+from .models.clamped_categorical import HiddenStates
 from .samplers.gibbs import Chains, to_states
 
 
@@ -252,7 +254,7 @@ class Likelihood:
         else:
             found = engine.infer(model, self._natural(theta), self._hidden_plan, MOMENTS, memory.positive)
             memory = memory._replace(positive=found.state)
-            states = to_states(found.state, 1)
+            states = to_states(found.state, 1, states_of(model))
         return model.statistics(states), memory
 
     def gain(self, theta: np.ndarray, theta_new: np.ndarray, statistics: np.ndarray) -> float:
@@ -260,17 +262,20 @@ class Likelihood:
         return float((self._natural(theta_new) - self._natural(theta)) @ statistics)
 
     def hidden_probabilities(self, thetas: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Probability that each hidden entry is 1 given what was seen, averaged over draws (n_draws, n_features)."""
+        """Probability that each hidden entry is 1 given what was seen, averaged over draws (n_draws, n_features).
+
+        Of nodes with many states: the probability of each, (n_hidden, n_states).
+        """
         assert self.hidden is not None
-        entries = HiddenEntries(self.hidden.model.model, self.hidden.model.states)
-        engine, plan = self.hidden.engine, self._hidden_plan
-        state, total = engine.start(entries, rng), np.zeros(len(entries.cells))
+        clamped, engine = self.hidden
+        ask = HiddenStates if is_categorical(clamped) else HiddenEntries
+        entries = ask(clamped.model, clamped.states)
+        state, found = engine.start(entries, rng), []
         for theta in thetas:
-            found = engine.infer(entries, self._natural(theta), plan, MOMENTS, state)
-            assert found.moments is not None
-            state = found.state
-            total += found.moments
-        return total / len(thetas)
+            answer = engine.infer(entries, self._natural(theta), self._hidden_plan, MOMENTS, state)
+            state = answer.state
+            found.append(answer.moments)
+        return np.mean(np.array(found), axis=0)
 
 
 class Restarts:
@@ -303,7 +308,7 @@ class Restarts:
 def engines_that_answer(needs: Iterable[str]) -> list[str]:
     """Names of the engines that answer all of ``needs``."""
     from .inference.bethe import Bethe
-    from .inference.chains import Brief, Persistent
+    from .inference.chains import Brief, FromExact, Persistent
     from .inference.elimination import Elimination
     from .inference.enumeration import Enumeration
     from .inference.mean_field import MeanField
@@ -322,6 +327,7 @@ def engines_that_answer(needs: Iterable[str]) -> list[str]:
         PseudoLikelihood,
         Persistent,
         Brief,
+        FromExact,
         Gibbs,
         SwendsenWang,
         CouplingFromThePast,

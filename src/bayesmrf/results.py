@@ -116,14 +116,14 @@ def add_missing(tree: xr.DataTree, missing: pd.DataFrame) -> None:
     tree : xarray.DataTree
         From `to_datatree`.
     missing : DataFrame
-        Columns row, node and probability.
+        Columns row, node and probability, and state where it is that of one of many.
     """
     import xarray as xr
 
     tree["posterior_predictive"] = xr.DataTree(
         xr.Dataset(
             {"probability": ("value", missing["probability"].to_numpy())},
-            coords={c: ("value", missing[c].to_numpy()) for c in ("row", "node")},
+            coords={c: ("value", missing[c].to_numpy()) for c in missing.columns.drop("probability")},
         )
     )
 

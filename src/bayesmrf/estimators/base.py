@@ -15,6 +15,7 @@ from ..errors import OptionError
 from ..graphs import Graph
 from ..inference.auto import choose
 from ..learning.sparse import learn_graph
+from ..models.categorical import refuse_categorical
 from ..rng import as_seed_sequence
 from ..samplers.gibbs import Gibbs
 from ..states import States, check_states, decode
@@ -32,8 +33,10 @@ class PairwiseMRF(DensityMixin, BaseEstimator):
         """The model on ``graph_``."""
         raise NotImplementedError
 
-    def _read(self, X: Any, sample_weight: Any, progress: bool = False, missing: bool = False) -> States:
-        states = check_states(X, sample_weight, missing=missing)
+    def _read(
+        self, X: Any, sample_weight: Any, progress: bool = False, missing: bool = False, n_states: Any = None
+    ) -> States:
+        states = check_states(X, sample_weight, missing=missing, n_states=n_states)
         self.n_features_in_ = len(states.names)
         if hasattr(X, "columns") and all(isinstance(c, str) for c in X.columns):
             self.feature_names_in_ = np.array(states.names, dtype=object)
@@ -43,7 +46,7 @@ class PairwiseMRF(DensityMixin, BaseEstimator):
         return states
 
     def _exact_engine(self) -> Engine | None:
-        engine = choose(self.graph_)
+        engine = choose(self.graph_, n_states=None if isinstance(self._coding, str) else len(self._coding))
         return engine if LOG_Z in engine.answers else None
 
     def score(self, X: Any, y: None = None, sample_weight: Any = None) -> float:
@@ -60,9 +63,11 @@ class PairwiseMRF(DensityMixin, BaseEstimator):
             Counts of rows.
         """
         check_is_fitted(self)
-        states = check_states(X, sample_weight, self._names)
+        levels = None if isinstance(self._coding, str) else self._coding
+        states = check_states(X, sample_weight, self._names, levels=levels)
         model, engine = self._model(), self._exact_engine()
         if engine is None:
+            refuse_categorical("pseudo-likelihood", model)
             total = metrics.log_pseudo_likelihood(model, self.theta_, states.values, states.weights)
         else:
             total = metrics.log_likelihood(model, self.theta_, states.values, engine, states.weights)
@@ -95,6 +100,9 @@ def _graph(graph: Any, states: States, progress: bool) -> Graph:
         return graphs.complete(len(states.names), states.names)
     kind, _, number = graph.partition(":")
     if kind == "learn" and number.isdigit():
+        if states.n_states > 2:
+            raise OptionError(f"graph: {graph!r} came, which needs yes/no data, not {states.n_states} states; give "
+                              "edges or 'complete'")  # fmt: skip
         if (states.values < 0).any():
             raise OptionError(f"graph: {graph!r} came, which needs a table without missing values; give edges or "
                               "'complete', or drop the rows with missing values")  # fmt: skip

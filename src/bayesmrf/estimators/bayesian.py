@@ -11,9 +11,9 @@ import numpy as np
 from .. import results, run
 from ..base import Engine, Kernel, Kind
 from ..errors import DataError, OptionError
-from ..inference.auto import choose, is_cheap
+from ..inference.auto import is_cheap
 from ..inference.bethe import Bethe
-from ..inference.chains import Brief, Persistent
+from ..inference.chains import Brief, FromExact, Persistent
 from ..inference.elimination import Elimination
 from ..inference.enumeration import Enumeration
 from ..inference.mean_field import MeanField
@@ -22,8 +22,10 @@ from ..inference.tree import Tree
 from ..likelihood import Hidden, Likelihood
 from ..models.agreement import Agreement
 from ..models.boltzmann import Boltzmann
-from ..models.clamped import Clamped
+from ..models.categorical import states_of
+from ..models.clamped_categorical import clamp
 from ..models.ising import Ising
+from ..models.potts import Potts
 from ..posterior.auxiliary_variable import AuxiliaryVariable
 from ..posterior.exchange import Exchange
 from ..posterior.langevin import Langevin
@@ -45,6 +47,7 @@ MODELS: dict[str, Callable[..., Any]] = {
     "boltzmann": Boltzmann,
     "ising": Ising,
     "agreement": lambda graph: Agreement(graph, fields=True),
+    "potts": Potts,
 }
 KERNELS = ("metropolis", "langevin", "exchange", "auxiliary-variable", "pseudo-posterior")
 ENGINES = [
@@ -56,6 +59,7 @@ ENGINES = [
     "bethe",
     "brief",
     "persistent",
+    "from-exact",
     "gibbs",
     "swendsen-wang",
     "cftp",
@@ -93,9 +97,13 @@ class BayesianMRF(ParameterPosterior):
     ----------
     graph : edges, DataFrame, networkx graph, `Graph`, "complete" or "learn:K"
         As in `GroupedMRF`.
-    model : {"boltzmann", "ising", "agreement"}
-        Coding of theta: weights and biases over {0, 1}; couplings and fields over {-1, +1}; or logits of the edges'
-        agreements and fields.
+    model : {"boltzmann", "ising", "agreement", "potts"}
+        Coding of theta: weights and biases over {0, 1}; couplings and fields over {-1, +1}; logits of the edges'
+        agreements and fields; or, of nodes with many states, rewards of agreement and fields of each state but the
+        first.
+    n_states : int or "auto"
+        Number of states of a node of the Potts model, whose data are 0, ..., n_states - 1; "auto" takes the levels
+        that occur, in their order.
     prior_scale : float
         Standard deviation of the normal prior of an edge's parameter.
     bias_scale : float or None
@@ -106,7 +114,7 @@ class BayesianMRF(ParameterPosterior):
         How theta moves. "pseudo-posterior" is adjusted Langevin on the pseudo-likelihood, which is not the likelihood.
     engine : str
         What is said of Z, or how states are drawn: "exact" (elimination), "enumeration", "mean-field", "tree",
-        "bethe", "brief", "persistent", "pseudo-likelihood"; for exchange and auxiliary-variable "gibbs",
+        "bethe", "brief", "persistent", "from-exact", "pseudo-likelihood"; for exchange and auxiliary-variable "gibbs",
         "swendsen-wang", "cftp" and the exact ones.
     hidden_engine : {"exact", "mean-field", "tree", "bethe", "persistent", "cftp"} or None
         What is said of the model clamped to the data, where values are missing. None takes the exact answer where it
@@ -125,7 +133,8 @@ class BayesianMRF(ParameterPosterior):
     n_sweeps : int
         Sweeps of brief and persistent chains in a step (1 is usual) and of gibbs and swendsen-wang samples (50, say).
     n_particles : int or None
-        Brief and persistent chains; None for one for each observation (brief) or 1,024.
+        Brief and persistent chains, and states of from-exact; None for one for each observation (brief), 1,024
+        (persistent) or 64.
     n_draws, n_warmup, n_chains, thin, random_state, n_jobs, progress, checkpoint, overwrite
         As in `GroupedMRF`.
 
@@ -139,7 +148,7 @@ class BayesianMRF(ParameterPosterior):
         ``u-v`` for an edge, ``u`` for a node.
     missing_ : DataFrame
         Each missing value of X: its row and node, and the posterior probability that it is 1 (True), averaged over at
-        most 1,000 draws of theta. Empty where nothing is missing.
+        most 1,000 draws of theta; in the Potts model, of each state. Empty where nothing is missing.
     edges_, graph_
         The graph used.
     """
@@ -148,6 +157,7 @@ class BayesianMRF(ParameterPosterior):
         self,
         graph: Any = "complete",
         model: str = "boltzmann",
+        n_states: int | str = "auto",
         prior_scale: float = 1.0,
         bias_scale: float | None = None,
         prior: Any = None,
@@ -174,6 +184,7 @@ class BayesianMRF(ParameterPosterior):
     ):
         self.graph = graph
         self.model = model
+        self.n_states = n_states
         self.prior_scale = prior_scale
         self.bias_scale = bias_scale
         self.prior = prior
@@ -199,7 +210,8 @@ class BayesianMRF(ParameterPosterior):
         self.overwrite = overwrite
 
     def _model(self) -> Any:
-        return MODELS[self.model](self.graph_)
+        more = (len(self._coding),) if self.model == "potts" else ()
+        return MODELS[self.model](self.graph_, *more)
 
     def fit(self, X: Any, y: None = None, sample_weight: Any = None) -> BayesianMRF:
         """Sample the posterior; see `GroupedMRF.fit` for the arguments.
@@ -211,7 +223,9 @@ class BayesianMRF(ParameterPosterior):
             if getattr(self, option) not in values:
                 wanted = ", ".join(map(repr, values))
                 raise OptionError(f"{option}: {getattr(self, option)!r} came, one of {wanted} is wanted")
-        states = self._read(X, sample_weight, self.progress, missing=True)
+        states = self._read(
+            X, sample_weight, self.progress, missing=True, n_states=self.n_states if self.model == "potts" else None
+        )
         model, n = self._model(), states.n_samples
         hidden = self._hidden(model, states)
         if hidden is None:
@@ -259,7 +273,7 @@ class BayesianMRF(ParameterPosterior):
                 "rows, or take another kernel and engine, such as kernel='metropolis' with engine='exact'"
             )
         rows = states.values if states.weights is None else np.repeat(states.values, states.weights.astype(int), axis=0)
-        clamped = Clamped(model, rows)
+        clamped = clamp(model, rows)
         name = self.hidden_engine
         if self.engine == "brief" and name not in (None, "persistent"):
             raise OptionError(
@@ -267,7 +281,7 @@ class BayesianMRF(ParameterPosterior):
                 "missing values; leave it out, or give 'persistent'"
             )
         if name is None:
-            name = "exact" if self.engine != "brief" and is_cheap(clamped.graph) else "persistent"
+            name = "exact" if self.engine != "brief" and is_cheap(clamped.graph, states_of(clamped)) else "persistent"
         return Hidden(clamped, HIDDEN_ENGINES[name]())
 
     def _missing(self, likelihood: Likelihood, draws: run.Draws, hidden: Hidden | None) -> pd.DataFrame:
@@ -280,13 +294,13 @@ class BayesianMRF(ParameterPosterior):
         some = np.unique(np.linspace(0, len(theta) - 1, _PREDICTED).astype(int))
         rng = np.random.default_rng(as_seed_sequence(self.random_state))
         row, node = hidden.model.cells.T
-        return pd.DataFrame(
-            {
-                "row": row,
-                "node": np.array(self._names, dtype=object)[node],
-                "probability": likelihood.hidden_probabilities(theta[some], rng),
-            }
-        )
+        probability = likelihood.hidden_probabilities(theta[some], rng)
+        table = pd.DataFrame({"row": row, "node": np.array(self._names, dtype=object)[node]})
+        if probability.ndim == 1:
+            return table.assign(probability=probability)
+        m = probability.shape[1]
+        table = table.loc[np.repeat(table.index, m)].reset_index(drop=True)
+        return table.assign(state=np.tile(np.array(self._coding), len(row)), probability=probability.ravel())
 
     @property
     def _is_pseudo(self) -> bool:
@@ -317,6 +331,9 @@ class BayesianMRF(ParameterPosterior):
             "tree": Tree,
             "bethe": Bethe,
             "persistent": lambda: Persistent(n_chains=self.n_particles or 1024, n_sweeps=self.n_sweeps),
+            "from-exact": lambda: FromExact(
+                self._exact_engine() or CouplingFromThePast(), n_samples=self.n_particles or 64
+            ),
             "gibbs": lambda: Gibbs(n_sweeps=self.n_sweeps),
             "swendsen-wang": lambda: SwendsenWang(n_sweeps=self.n_sweeps),
             "cftp": CouplingFromThePast,
@@ -332,7 +349,9 @@ class BayesianMRF(ParameterPosterior):
             return Exchange(likelihood, prior, start, self.step_size)
         if self.kernel == "auxiliary-variable":
             # The reference must lie where the posterior is, or hardly a proposal is accepted.
-            known = Likelihood(likelihood.model, likelihood.s_bar, likelihood.n_samples, choose(self.graph_))
+            known = Likelihood(
+                likelihood.model, likelihood.s_bar, likelihood.n_samples, self._exact_engine() or Elimination()
+            )
             reference = posterior_mode(known, prior, start).theta
             return AuxiliaryVariable(likelihood, prior, reference, self.step_size)
         pseudo = self._is_pseudo

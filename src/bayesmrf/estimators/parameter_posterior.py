@@ -40,7 +40,8 @@ class ParameterPosterior(PairwiseMRF):
         Parameters
         ----------
         function : callable
-            Of theta (n_features,), or of a networkx graph whose edges carry ``weight`` and whose nodes carry ``bias``.
+            Of theta (n_features,), or of a networkx graph whose edges carry ``weight`` and whose nodes carry ``bias``
+            (in the Potts model an array, of each state but the first).
         of : {"theta", "graph"}
         name : str
 
@@ -81,6 +82,9 @@ class ParameterPosterior(PairwiseMRF):
         check_is_fitted(self)
         model, engine = Ising(self.graph_), Elimination()
         plan, own = engine.prepare(model), self._model()
+        if own.n_states > 2:
+            raise OptionError(f"model: {own.name!r} has {own.n_states} states a node, between which there is no "
+                              "correlation; take `statistic`")  # fmt: skip
         r, u, v = self.graph_.n_edges, *self.edges_.T
 
         def correlate(theta: np.ndarray) -> np.ndarray:
@@ -102,6 +106,7 @@ class ParameterPosterior(PairwiseMRF):
         network = self.graph_.to_networkx()
         for i, (u, v) in enumerate(self.edges_):
             network.edges[self.graph_.names[u], self.graph_.names[v]]["weight"] = float(theta[i])
-        for i, node in enumerate(self.graph_.names):
-            network.nodes[node]["bias"] = float(theta[self.graph_.n_edges + i])
+        biases = theta[self.graph_.n_edges :].reshape(self.graph_.n_nodes, -1)
+        for node, bias in zip(self.graph_.names, biases, strict=True):
+            network.nodes[node]["bias"] = float(bias[0]) if len(bias) == 1 else bias
         return network
