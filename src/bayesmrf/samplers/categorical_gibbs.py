@@ -83,7 +83,7 @@ def categorical_sweep(model, states, lanes, n_sweeps):
 
 @leaf
 def categorical_counts(edges, states, n_chains, agree, node):
-    """Over the first ``n_chains`` lanes: fill ``agree`` with counts of [x_u = x_v], ``node`` with those of [x_i = k]."""
+    """Over the first ``n_chains`` lanes: counts of [x_u = x_v] into ``agree``, and of [x_i = k] into ``node``."""
     n_blocks, n_nodes, n_lanes = states.shape
     agree[:] = 0
     node[:] = 0
