@@ -97,7 +97,8 @@ def announce(out: Path, overwrite: bool, console: Console) -> None:
             raise StoreError(f"--out: {out} holds a finished result; give another path, or --overwrite to replace it")
         steps, s = progress_of(out)
         draw = Plan(s["n_draws"], s["n_warmup"], s["thin"]).kept(steps)
-        console.print(f"{out} holds a run that was stopped: continuing at draw {draw} of {s['n_draws']}")
+        done = f"its chains have at least {draw} of {s['n_draws']} draws"
+        console.print(f"{out} holds a run that was stopped: continuing, {done}", soft_wrap=True)
     check_writable(out)
 
 
