@@ -127,7 +127,8 @@ class PairwiseModel:
         if f.c:
             u, v = self.graph.edges.T
             field = field + np.bincount(u, f.c * edge, minlength=n) + np.bincount(v, f.c * edge, minlength=n)
-        return pairwise(self.graph, f.b * edge, field, f.a * edge.sum() + f.p * node.sum())
+        offset = (f.a * edge.sum() if f.a else 0.0) + (f.p * node.sum() if f.p else 0.0)  # 0 times infinity is NaN
+        return pairwise(self.graph, f.b * edge, field, offset)
 
     def moments(self, pair: np.ndarray, node: np.ndarray) -> np.ndarray:
         """Moments of the statistics from E[x_u x_v] and E[x_u]."""
