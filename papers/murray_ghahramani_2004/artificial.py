@@ -26,8 +26,8 @@ N_BINS = 40
 N_SHOWN = 6  # parameters whose histograms are kept
 LARGEST = 2**26  # entries of all tables of an elimination that samples the data once: below a second
 LARGEST_EXACT = 2**24  # the same where a posterior takes thousands of solves: about 0.15 s each
-# "loopy" has the stationary law of loopy Metropolis, p(theta) exp(N (theta . s_bar - log Z_Bethe(theta))), but moves all
-# parameters with one solve; "loopy-walk" is the paper's random walk, 329 sweeps of 304 being 100,000 proposals.
+# "loopy" has the stationary law of loopy Metropolis, p(theta) exp(N (theta . s_bar - log Z_Bethe(theta))), but moves
+# all parameters with one solve; "loopy-walk" is the paper's random walk, 329 sweeps of 304 being 100,000 proposals.
 OPTIONS: dict[str, dict[str, Any]] = {
     "loopy": {"kernel": "langevin", "engine": "bethe", "adjusted": True, "epsilon": 0.04, "alpha": 0.97}
     | {"n_draws": 2000, "n_warmup": 4000, "thin": 10},

@@ -25,8 +25,13 @@ LONGEST = 4000  # draws of a chain that effective sample sizes are taken from
 class Experiment(Protocol):
     """A plan of cells, any of which may run in any order and process."""
 
-    replicates: int
-    methods: tuple[str, ...]
+    @property
+    def replicates(self) -> int:
+        """Chains, systems or data sets of a full run."""
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """Names of what is run."""
 
     def describe(self) -> dict[str, Any]:
         """Plain values that the numbers depend on."""

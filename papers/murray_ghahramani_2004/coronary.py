@@ -31,15 +31,17 @@ class Coronary:
 
     Parameters
     ----------
-    n_iterations : int
-        Sweeps of Metropolis over the 21 parameters, steps of Langevin.
-    n_warmup : int
-        Iterations dropped.
+    n_iterations, n_warmup : int
+        Sweeps of Metropolis over the 21 parameters, or steps of Langevin, kept and dropped.
+    n_tree, n_tree_warmup : int
+        The same of tree Metropolis, whose solves are slow where its chain goes.
     replicates : int
     """
 
     n_iterations: int = 100_000
     n_warmup: int = 5_000
+    n_tree: int = 10_000
+    n_tree_warmup: int = 1_000
     replicates: int = 2
 
     methods = tuple(OPTIONS)
@@ -56,12 +58,15 @@ class Coronary:
         """One chain."""
         replicate, method = cell
         table = datasets.coronary()
-        options = OPTIONS[method] | {"n_draws": self.n_iterations, "n_warmup": self.n_warmup, "n_chains": 1}
+        n_draws, n_warmup = self.n_iterations, self.n_warmup
+        if method == "tree":
+            n_draws, n_warmup = self.n_tree, self.n_tree_warmup
+        options = OPTIONS[method] | {"n_draws": n_draws, "n_warmup": n_warmup, "n_chains": 1}
         seeds = settings.seeds(replicate, self.methods.index(method))
         found = fit(table[list("ABCDEF")], options, seeds, table["count"], checkpoint)
         theta = found.theta[0]
         quarters = np.array_split(theta, 4)
-        first = len(theta) // theta.shape[1]  # as many proposals as there are sweeps
+        first = self.n_iterations // theta.shape[1]  # sweeps that make so many proposals
         marks = np.unique(np.geomspace(10, len(theta), 40).astype(int))
         return {
             "seconds": found.seconds,

@@ -56,6 +56,9 @@ def parameters(records: list[Record]) -> Figure:
             shown += {"A": ["mean-field"], "A-B": ["tree"]}.get(name, [])  # once each, as in the paper
             for method in shown:
                 _density(axes, [r for r in records if r["cell"][1] == method], names.index(name), method)
+                if method == shown[0]:
+                    top = axes.get_ylim()[1]
+            axes.set_ylim(0, 1.2 * top)  # a chain that is stuck would hide the others
             axes.set_title(f"$b_{{{nodes[i]}}}$" if i == j else f"$W_{{{nodes[i]}{nodes[j]}}}$", pad=2)
             axes.set_yticks([])
             axes.spines["left"].set_visible(False)

@@ -40,7 +40,7 @@ def evaluate(expectation: Mapping[str, Any], table: pd.DataFrame) -> Verdict:
     rows = table if "method" in table else table.rename_axis("method").reset_index()
     for column, value in expectation.get("where", {}).items():
         rows = rows[rows[column] == value]
-    rows = rows.assign(replicate=rows["replicate"] if "replicate" in rows else 0)
+    rows = rows.assign(replicate=rows.get("replicate", 0))
     methods = [of] if to is None else [of, to]
     if measure not in rows:
         values = pd.DataFrame()

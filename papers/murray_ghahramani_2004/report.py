@@ -55,7 +55,7 @@ def notes(experiment: str, records: list[Record]) -> list[str]:
     """How the data of each artificial system were drawn, and what was left out."""
     if experiment != "artificial":
         return []
-    lines = {}
+    lines: dict[object, str] = {}
     for r in records:
         replicate, n_edges, scale, method = r["cell"]
         place = f"system {replicate}, {n_edges} edges, scale {scale:g}"

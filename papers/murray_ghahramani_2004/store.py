@@ -13,7 +13,7 @@ import numpy as np
 from bayesmrf.errors import StoreError
 
 Record = dict[str, Any]
-DIGITS = 5  # significant; Monte Carlo errors are larger
+DIGITS = 4  # significant; Monte Carlo errors are larger
 
 
 class Store:
