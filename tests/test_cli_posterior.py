@@ -182,6 +182,21 @@ def test_comparison_that_was_killed_continues(bayesmrf, votes, folder):
     np.testing.assert_array_equal(theta_of("c/bethe.zarr"), theta_of("whole.zarr"))
 
 
+def test_many_states(bayesmrf, rng, folder):
+    table = pd.DataFrame(rng.integers(0, 3, (60, 4)), columns=list("abcd")).astype(float)
+    table.iloc[0], table.iloc[1, 2] = 2, np.nan
+    table.to_csv("t.csv", index=False)
+    code, out, err = bayesmrf("posterior", "t.csv", "--model", "potts", *SMALL)
+    assert (code, err) == (0, "")
+    assert "a=2" in out
+    assert "1 missing value, with probability: row 2 c=0 " in out
+    assert ParameterSummary(load("t.zarr")).missing_table["probability"].sum() == pytest.approx(1)
+    assert bayesmrf("report", "t.zarr")[0] == 0
+    one_sentence(bayesmrf("posterior", "t.csv", "--out", "b.zarr"), r"t\.csv: .* not binary")
+    assert _engine_of("metropolis", graphs.grid(10, 10)) == "exact"
+    assert _engine_of("metropolis", graphs.grid(10, 10), 5) == "bethe"
+
+
 def test_missing_values(bayesmrf, votes, rng, folder):
     gaps = votes.astype(float).mask(rng.random(votes.shape) < 0.1)
     gaps.iloc[2, 1] = np.nan
@@ -189,13 +204,14 @@ def test_missing_values(bayesmrf, votes, rng, folder):
     code, out, err = bayesmrf("posterior", "votes.csv", "--seed", 3, *SMALL)
     assert (code, err) == (0, "")
     n = int(gaps.isna().to_numpy().sum())
-    assert f"{n} missing values, probability of 1: row " in out
+    assert f"{n} missing values, with probability: row " in out
     found = ParameterSummary(load("votes.zarr")).missing_table
     direct = BayesianMRF(random_state=3, **QUICK).fit(gaps).missing_
-    pd.testing.assert_frame_equal(found, direct, check_dtype=False)
+    pd.testing.assert_frame_equal(found.drop(columns="state"), direct, check_dtype=False)
+    assert (found["state"] == 1).all()
     assert bayesmrf("report", "votes.zarr")[0] == 0
     row = found[(found["row"] == 2) & (found["node"] == "Bob")].iloc[0]
-    cells = f'<td class="n">3</td><td>Bob</td><td class="n">{row["probability"]:.3f}</td>'
+    cells = f'<td class="n">3</td><td>Bob</td><td class="n">1</td><td class="n">{row["probability"]:.3f}</td>'
     assert cells in (folder / "report.html").read_text()
     given = bayesmrf("posterior", "votes.csv", "--kernel", "pseudo-posterior", "--out", "p.zarr")
     one_sentence(given, rf"votes\.csv: {n} value.* missing.*drop or impute.*--kernel metropolis")

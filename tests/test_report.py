@@ -11,8 +11,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bayesmrf import graphs, report, results, write_report
-from bayesmrf.errors import StoreError
+from bayesmrf import graphs, plots, report, results, write_report
+from bayesmrf.errors import OptionError, StoreError
+from bayesmrf.estimators import LabelFieldMRF
 from bayesmrf.summary import GroupedSummary, ParameterSummary
 
 from .posterior_tree import parameter_tree, posterior_tree
@@ -212,7 +213,7 @@ def test_page_of_parameters_lists_the_first_missing_values(rng, tmp_path):
     results.save(tree, tmp_path / "run.zarr")
     page = Page(write_report(tmp_path / "run.zarr", tmp_path / "r.html").read_text())
     rows = page.table("row")[1:]
-    assert rows == [[f"{i + 1}", "a", f"{missing['probability'][i]:.3f}"] for i in range(n - 7)]
+    assert rows == [[f"{i + 1}", "a", "1", f"{missing['probability'][i]:.3f}"] for i in range(n - 7)]
     assert any("107 values were missing" in t for t in page.text)
 
 
@@ -255,3 +256,14 @@ def test_browser_sorts_the_parameters(rng, tmp_path):
     means = [float(row[3]) for row in Page(document).tables[0][1:]]
     assert means == sorted(means)
     assert len(means) == 10
+
+
+def test_page_of_a_model_whose_edges_share_their_parameters(rng, tmp_path):
+    points, labels = rng.normal(size=(8, 2)), np.array([0, 0, 0, 1, 1, 1, -1, -1])
+    est = LabelFieldMRF(n_draws=20, n_warmup=5, n_chains=2, progress=False).fit(points, labels)
+    page = Page(write_report(est.posterior_, tmp_path / "r.html").read_text())
+    features = est.posterior_["posterior"]["feature"].values
+    assert sorted(row[0] for row in page.table("parameter")[1:]) == sorted(features)
+    assert "Network" not in page.text
+    with pytest.raises(OptionError, match="have no parameters of their own"):
+        plots.plot_network(est.posterior_)

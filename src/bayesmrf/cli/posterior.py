@@ -165,7 +165,8 @@ def posterior(
     data, weights = read_votes(table, weight, drop or ())
     with common.about_file(table):
         edges = _graph(graph, data, weights, console, not quiet)
-    choices = [c if c.engine else c._replace(engine=_engine_of(c.kernel, edges)) for c in choices]
+    levels = _levels(data) if model == "potts" else None
+    choices = [c if c.engine else c._replace(engine=_engine_of(c.kernel, edges, levels)) for c in choices]
     _check_used(given, choices)
 
     from ..estimators import BayesianMRF
@@ -236,13 +237,21 @@ def _graph(text: str, data: Any, weights: Any, console: Console, progress: bool)
     return learn_graph(states, int(found.partition(":")[2]), progress=progress)
 
 
-def _engine_of(kernel: str, graph: Graph) -> str:
+def _levels(data: Any) -> int:
+    """States of a node of the Potts model; what is wrong with the data, the fit says."""
+    import pandas as pd
+
+    top = data.apply(pd.to_numeric, errors="coerce").max().max()
+    return max(2, int(top) + 1) if top < 2**7 else 2
+
+
+def _engine_of(kernel: str, graph: Graph, n_states: int | None = None) -> str:
     """The engine that belongs to a kernel: exact where that is cheap."""
     from ..inference.auto import is_cheap
 
     if kernel == "pseudo-posterior":
         return "pseudo-likelihood"
-    return "exact" if is_cheap(graph) else _OWN.get(kernel, "exact")
+    return "exact" if is_cheap(graph, n_states) else _OWN.get(kernel, "exact")
 
 
 def _used(choice: Choice) -> tuple[str, ...]:

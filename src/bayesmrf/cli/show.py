@@ -95,7 +95,7 @@ def _show_parameters(summary: ParameterSummary, console: Console) -> None:
     missing = summary.missing_table
     if len(missing):
         some = "; ".join(
-            f"row {int(m.row) + 1} {m.node} {m.probability:.2f}" for m in rows(missing.iloc[:_MOST_MISSING])
+            f"row {int(m.row) + 1} {m.node}={m.state} {m.probability:.2f}" for m in rows(missing.iloc[:_MOST_MISSING])
         )
         more = "; ..." if len(missing) > _MOST_MISSING else ""
-        console.print(f"{count(len(missing), 'missing value')}, probability of 1: {some}{more}")
+        console.print(f"{count(summary.n_missing, 'missing value')}, with probability: {some}{more}")

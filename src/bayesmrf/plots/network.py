@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ..errors import OptionError
 from ..summary import GroupedSummary, ParameterSummary, count, summarise
 from .style import COLOURS, DASHED, GREY, INK, MOST_IN_LEGEND, axes, group_colours
 
@@ -45,6 +46,8 @@ def plot_network(tree: Any, ax: Axes | None = None) -> Axes:
     from matplotlib.collections import LineCollection
 
     summary = summarise(tree)
+    if isinstance(summary, ParameterSummary) and not summary.n_weights and summary.n_edges:
+        raise OptionError("tree: edges of this model have no parameters of their own, so there is nothing to colour")
     names = np.array(summary.names, dtype=object)
     linked, ends = np.unique(summary.ends, return_inverse=True)
     ends = ends.reshape(-1, 2)

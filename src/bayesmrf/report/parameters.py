@@ -37,7 +37,7 @@ def sections(summary: ParameterSummary) -> list[Section]:
         ("What was run", what_was_run(summary, summary.method_sentence)),
         ("Parameters", _parameters(summary)),
     ]
-    if summary.n_edges:
+    if summary.n_weights:
         named += [("Network", _network(summary)), ("Strength of the nodes", _strength(summary))]
     if len(summary.missing_table):
         named.append(("Missing values", _missing(summary)))
@@ -102,9 +102,9 @@ def _strength(s: ParameterSummary) -> str:
 
 def _missing(s: ParameterSummary) -> str:
     found = s.missing_table
-    text = f"{len(found):,} values were missing, and were drawn together with the parameters."
+    text = f"{s.n_missing:,} values were missing, and were summed out or drawn together with the parameters."
     if len(found) > MOST_MISSING:
-        text += f" The first {MOST_MISSING} are listed."
-    cells = [(f"{int(m.row) + 1:,}", m.node, f"{m.probability:.3f}") for m in rows(found.iloc[:MOST_MISSING])]
-    listed = table(["row", "node", "probability of 1"], cells, sortable=True)
+        text += f" The first {MOST_MISSING} probabilities are listed."
+    cells = [(f"{int(m.row) + 1:,}", m.node, m.state, f"{m.probability:.3f}") for m in rows(found.iloc[:MOST_MISSING])]
+    listed = table(["row", "node", "state", "probability"], cells, sortable=True)
     return f"{paragraph(text)}<details open><summary>Probabilities</summary>{listed}</details>"

@@ -25,6 +25,7 @@ KERNEL_OPTIONS = {
 ENGINE_OPTIONS = {
     "brief": ("n_sweeps", "n_particles"),
     "persistent": ("n_sweeps", "n_particles"),
+    "from-exact": ("n_particles",),
     "gibbs": ("n_sweeps",),
     "swendsen-wang": ("n_sweeps",),
 }
@@ -49,7 +50,9 @@ _REASONS = {
     "uncorrected": "no step is accepted or rejected, so they are right in the limit of small steps and exact moments",
     "bound": "errors of log Z enter multiplied by the number of observations",
     "bethe": "errors of log Z enter multiplied by the number of observations; none on graphs without loops",
-    "random": "the normaliser is known through finite Gibbs runs only",
+    "gibbs": "states come from finite runs of a Markov chain",
+    "swendsen-wang": "states come from finite runs of a Markov chain",
+    "random": "moments are estimates by finite chains",
 }
 
 
@@ -93,6 +96,12 @@ class ParameterSummary(Summary):
         """What the parameters are called."""
         return _TERMS.get(str(self.attrs.get("model")), _OTHER_TERMS)
 
+    @property
+    def n_weights(self) -> int:
+        """Parameters that belong to an edge each: all edges', or none in a model whose edges share parameters."""
+        own = [str(f) for f in self["posterior"]["feature"].values[: self.n_edges]]
+        return self.n_edges if own == [f"{a}-{b}" for a, b in self.edge_labels] else 0
+
     @cached_property
     def table(self) -> pd.DataFrame:
         """Each parameter by its name: label, whether of an edge, mean, sd, ends of the 90 % interval, and whether
@@ -102,11 +111,12 @@ class ParameterSummary(Summary):
 
         draws, features = self.stacked("theta"), [str(f) for f in self["posterior"]["feature"].values]
         low, high = intervals(draws)
-        labels = [f"{a} – {b}" for a, b in self.edge_labels] + features[self.n_edges :]
+        is_edge = np.arange(len(features)) < self.n_weights
+        labels = [f"{a} – {b}" for a, b in self.edge_labels[: self.n_weights]] + features[self.n_weights :]
         return pd.DataFrame(
             {
                 "label": labels,
-                "is_edge": np.arange(len(features)) < self.n_edges,
+                "is_edge": is_edge,
                 "mean": draws.mean(axis=0),
                 "sd": draws.std(axis=0),
                 "low": low,
@@ -129,7 +139,7 @@ class ParameterSummary(Summary):
 
         theta = self.stacked("theta")
         draws = np.zeros((len(theta), len(self.names)))
-        for c, ends in enumerate(self.ends):
+        for c, ends in enumerate(self.ends[: self.n_weights]):
             draws[:, ends] += np.abs(theta[:, [c]])
         low, high = intervals(draws)
         found = pd.DataFrame({"node": self.names, "strength": draws.mean(axis=0), "low": low, "high": high})
@@ -143,19 +153,28 @@ class ParameterSummary(Summary):
 
     @cached_property
     def missing_table(self) -> pd.DataFrame:
-        """Each missing value: row (from 0) and node, and its probability of 1; empty where nothing was missing."""
+        """Each missing value: row (from 0), node, state, and the probability of that state; of two states the second.
+
+        Empty where nothing was missing.
+        """
         import pandas as pd
 
+        names = ("row", "node", "state", "probability")
         if "posterior_predictive" not in self.tree.children:
-            return pd.DataFrame({"row": [], "node": [], "probability": []})
+            return pd.DataFrame({name: [] for name in names})
         data = self["posterior_predictive"].to_dataset()
-        return pd.DataFrame({name: data[name].values for name in ("row", "node", "probability")})
+        return pd.DataFrame({name: data[name].values if name in data else 1 for name in names})
+
+    @property
+    def n_missing(self) -> int:
+        """Number of missing values."""
+        return len(self.missing_table[["row", "node"]].drop_duplicates())
 
     @property
     def clear_sentence(self) -> str:
-        """How many edges have an interval clear of zero."""
-        edges = self.table[self.table["is_edge"]]
-        return f"{edges['clear'].sum()} of {len(edges)} edges have a 90 % interval clear of zero"
+        """How many edges (or parameters, where edges have none of their own) have an interval clear of zero."""
+        part, noun = (self.table[self.table["is_edge"]], "edges") if self.n_weights else (self.table, "parameters")
+        return f"{part['clear'].sum()} of {len(part)} {noun} have a 90 % interval clear of zero"
 
     @property
     def kind_sentence(self) -> str:
@@ -168,8 +187,7 @@ class ParameterSummary(Summary):
     @property
     def data_sentence(self) -> str:
         """Size of data and graph, the model, and how many values were missing."""
-        missing = len(self.missing_table)
-        hidden = f"; {count(missing, 'missing value')}" if missing else ""
+        hidden = f"; {count(self.n_missing, 'missing value')}" if self.n_missing else ""
         return f"{self.size_sentence}, model {self.attrs.get('model', 'unknown')}{hidden}"
 
     @property
