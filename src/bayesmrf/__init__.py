@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from . import datasets, graphs, metrics, partitions, plots, results
-    from .estimators import BayesianMRF, GroupedMRF, LabelFieldMRF, MaximumLikelihoodMRF
+    from .estimators import BayesianMRF, GroupedMRF, LabelFieldMRF, MaximumLikelihoodMRF, SpikeSlabMRF
     from .graphs import Graph
     from .priors import Beta, Cauchy, Gamma, Normal
     from .report import write_report
@@ -28,6 +28,7 @@ _HOMES = {
     "Cauchy": "priors",
     "Gamma": "priors",
     "Normal": "priors",
+    "SpikeSlabMRF": "estimators",
     "load": "results",
     "save": "results",
     "write_report": "report",
@@ -44,6 +45,7 @@ __all__ = [
     "LabelFieldMRF",
     "MaximumLikelihoodMRF",
     "Normal",
+    "SpikeSlabMRF",
     "datasets",
     "graphs",
     "load",

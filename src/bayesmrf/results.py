@@ -217,8 +217,9 @@ def load(path: str | PathLike[str]) -> xr.DataTree:
 def diagnostics(tree: xr.DataTree, n_worst: int = 5) -> pd.DataFrame:
     """Rank-normalised R-hat and bulk effective sample size (Vehtari et al. 2021) of what should have mixed.
 
-    Rows are ``n_groups``, ``alpha``, and the ``n_worst`` edges whose agreement has the largest split R-hat (Gelman et
-    al. 2013, eq. 11.4), which is found for all edges at once; where there are no groups, the ``n_worst`` parameters.
+    Rows are ``n_groups``, ``alpha``, ``density``, ``slab_scale``, and the ``n_worst`` edges whose agreement has the
+    largest split R-hat (Gelman et al. 2013, eq. 11.4), which is found for all edges at once; where there are no groups,
+    the ``n_worst`` parameters.
     What never varies has neither (NaN).
 
     Returns
@@ -230,7 +231,7 @@ def diagnostics(tree: xr.DataTree, n_worst: int = 5) -> pd.DataFrame:
     from arviz_stats import ess, rhat
 
     posterior = tree["posterior"].to_dataset()
-    series = {name: posterior[name] for name in ("n_groups", "alpha") if name in posterior}
+    series = {name: posterior[name] for name in ("n_groups", "alpha", "density", "slab_scale") if name in posterior}
     name, dim = ("agreement", "edge") if "groups" in posterior.coords else ("theta", "feature")
     if name in posterior:
         values = posterior[name].reset_coords(drop=True)

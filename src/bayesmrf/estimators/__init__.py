@@ -4,5 +4,6 @@ from .bayesian import BayesianMRF
 from .grouped import METHODS, GroupedMRF
 from .label_field import LabelFieldMRF
 from .maximum_likelihood import MaximumLikelihoodMRF
+from .spike_slab import SpikeSlabMRF
 
-__all__ = ["METHODS", "BayesianMRF", "GroupedMRF", "LabelFieldMRF", "MaximumLikelihoodMRF"]
+__all__ = ["METHODS", "BayesianMRF", "GroupedMRF", "LabelFieldMRF", "MaximumLikelihoodMRF", "SpikeSlabMRF"]

@@ -40,7 +40,7 @@ class PairwiseMRF(DensityMixin, BaseEstimator):
         self.n_features_in_ = len(states.names)
         if hasattr(X, "columns") and all(isinstance(c, str) for c in X.columns):
             self.feature_names_in_ = np.array(states.names, dtype=object)
-        self.graph_ = _graph(self.graph, states, progress)
+        self.graph_ = read_graph(self.graph, states, progress)
         self.edges_ = self.graph_.edges
         self._names, self._coding = states.names, states.coding
         return states
@@ -93,7 +93,8 @@ class PairwiseMRF(DensityMixin, BaseEstimator):
         return decode(engine.sample(model, self.theta_, engine.prepare(model), int(n_samples), rng), self._coding)
 
 
-def _graph(graph: Any, states: States, progress: bool) -> Graph:
+def read_graph(graph: Any, states: States, progress: bool, option: str = "graph") -> Graph:
+    """The graph that an option stands for: edges, "complete", or "learn:K"."""
     if not isinstance(graph, str):
         return graphs.from_edges(graph, states.names)
     if graph == "complete":
@@ -101,14 +102,14 @@ def _graph(graph: Any, states: States, progress: bool) -> Graph:
     kind, _, number = graph.partition(":")
     if kind == "learn" and number.isdigit():
         if states.n_states > 2:
-            raise OptionError(f"graph: {graph!r} came, which needs yes/no data, not {states.n_states} states; give "
+            raise OptionError(f"{option}: {graph!r} came, which needs yes/no data, not {states.n_states} states; give "
                               "edges or 'complete'")  # fmt: skip
         if (states.values < 0).any():
-            raise OptionError(f"graph: {graph!r} came, which needs a table without missing values; give edges or "
+            raise OptionError(f"{option}: {graph!r} came, which needs a table without missing values; give edges or "
                               "'complete', or drop the rows with missing values")  # fmt: skip
         return learn_graph(states, int(number), progress=progress)
     raise OptionError(
-        f"graph: {graph!r} came; give pairs of nodes, a networkx graph, 'complete', or 'learn:K' for K edges"
+        f"{option}: {graph!r} came; give pairs of nodes, a networkx graph, 'complete', or 'learn:K' for K edges"
     )
 
 

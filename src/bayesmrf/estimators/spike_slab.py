@@ -1,0 +1,365 @@
+"""Which edges exist: posterior of a network's structure and parameters under a spike-and-slab prior."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, DensityMixin
+from sklearn.utils.validation import check_is_fitted
+
+from .. import metrics, results, run
+from ..base import Engine, Kernel
+from ..errors import DataError, OptionError
+from ..graphs import Graph
+from ..inference.auto import is_cheap
+from ..inference.elimination import Elimination
+from ..likelihood import Likelihood
+from ..models.boltzmann import Boltzmann
+from ..posterior.spike_slab import SpikeSlabLangevin
+from ..posterior.spike_slab_exact import SpikeSlabExact
+from ..posterior.spike_slab_one_edge import SpikeSlabOneEdge
+from ..priors import Beta, Gamma, SpikeSlab
+from ..rng import as_seed_sequence
+from ..samplers.gibbs import Gibbs
+from ..states import check_states, decode
+from .base import data_hash, read_graph
+
+if TYPE_CHECKING:
+    import networkx as nx
+    import pandas as pd
+
+METHODS = ("langevin", "one-edge", "exact")
+_OPTIONS = ("n_particles", "n_sweeps", "epsilon", "alpha", "width", "n_iterations")
+_COMPONENTS = 100  # draws in a predictive mixture, as in the paper
+_SWEEPS = 500  # Gibbs sweeps behind each state of `sample` where no exact sampler reaches
+
+
+class SpikeSlabMRF(DensityMixin, BaseEstimator):
+    r"""Posterior over edges, weights and biases of a Boltzmann machine (Chen and Welling 2012).
+
+    Each candidate edge is absent with probability 1 - p0 (the spike), and has a weight N(0, sigma0^2) otherwise (the
+    slab); see `bayesmrf.priors.SpikeSlab`.
+
+    Parameters
+    ----------
+    candidates : "complete", edges, DataFrame, networkx graph or `Graph`
+        Edges that may exist.
+    method : {"langevin", "one-edge", "exact"}
+        "langevin" is Algorithm 1 of the paper: persistent chains, Langevin dynamics, and jumps of weak edges;
+        "one-edge" lets edges of any strength come and go by the exact law of one edge, with moments from persistent
+        chains; "exact" does the same with exact moments, and needs some twenty nodes at most, or a narrow graph.
+    density : (a, b), Beta or float
+        Beta prior of p0, or its fixed value.
+    slab : (shape, rate) or Gamma
+        Gamma prior of the slab's precision 1 / sigma0^2.
+    bias_scale : float
+        Standard deviation of the normal prior of a bias.
+    n_particles, n_sweeps : int or None
+        Persistent chains, and Gibbs sweeps between the uses of their moments; None for what suits the method, as below.
+    epsilon, alpha, width : float or None
+        Step of Langevin, in posterior standard deviations; share of the momentum kept; half width of the jumps of
+        Algorithm 1, in standard deviations of a weight.
+    n_iterations : int or None
+        Iterations in a step: 1,000 of Algorithm 1, 100 of "one-edge".
+    n_draws, n_warmup, n_chains, thin, random_state, n_jobs, progress, checkpoint, overwrite
+        As in `GroupedMRF`.
+
+    Attributes
+    ----------
+    inclusion_ : (n_nodes, n_nodes) array
+        Probability that an edge exists, given the data; symmetric, 0 where there is no candidate.
+    graph_ : networkx.Graph
+        The edges with inclusion above 0.5; each carries ``inclusion`` and ``weight``, nodes carry ``bias``.
+    theta_ : (n_features,) array
+        Posterior mean of each candidate's weight given that the edge exists (0 where it never did), and of each bias.
+    density_, slab_scale_ : float
+        Posterior means of p0 and sigma0.
+    posterior_ : xarray.DataTree
+        Draws in ArviZ's form.
+    feature_names_out_ : list of str
+        ``u-v`` for a candidate edge, ``u`` for a node.
+    """
+
+    def __init__(
+        self,
+        candidates: Any = "complete",
+        method: str = "langevin",
+        density: Any = (5.0, 5.0),
+        slab: Any = (5.0, 5.0),
+        bias_scale: float = 10.0,
+        n_particles: int | None = None,
+        n_sweeps: int | None = None,
+        epsilon: float | None = None,
+        alpha: float | None = None,
+        width: float | None = None,
+        n_iterations: int | None = None,
+        n_draws: int = 1000,
+        n_warmup: int = 200,
+        n_chains: int = 4,
+        thin: int = 1,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        progress: bool = True,
+        checkpoint: Any = None,
+        overwrite: bool = False,
+    ):
+        self.candidates = candidates
+        self.method = method
+        self.density = density
+        self.slab = slab
+        self.bias_scale = bias_scale
+        self.n_particles = n_particles
+        self.n_sweeps = n_sweeps
+        self.epsilon = epsilon
+        self.alpha = alpha
+        self.width = width
+        self.n_iterations = n_iterations
+        self.n_draws = n_draws
+        self.n_warmup = n_warmup
+        self.n_chains = n_chains
+        self.thin = thin
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.progress = progress
+        self.checkpoint = checkpoint
+        self.overwrite = overwrite
+
+    def fit(self, X: Any, y: None = None, sample_weight: Any = None) -> SpikeSlabMRF:
+        """Sample the posterior.
+
+        Parameters
+        ----------
+        X : (n_samples, n_nodes) array or DataFrame
+            Yes/no data in one coding.
+        y : None
+            Ignored.
+        sample_weight : (n_samples,) array, optional
+            How many times each row was seen.
+        """
+        if self.method not in METHODS:
+            wanted = ", ".join(map(repr, METHODS))
+            raise OptionError(f"method: {self.method!r} came, one of {wanted} is wanted")
+        states = check_states(X, sample_weight)
+        self.n_features_in_ = len(states.names)
+        if self.n_features_in_ < 2:
+            raise DataError("X: 1 feature(s) came, one node, and no edge; give at least two columns")
+        if hasattr(X, "columns") and all(isinstance(c, str) for c in X.columns):
+            self.feature_names_in_ = np.array(states.names, dtype=object)
+        self._names, self._coding = states.names, states.coding
+        graph = read_graph(self.candidates, states, self.progress, "candidates")
+        model, prior = Boltzmann(graph), self._prior()
+        s_bar, n = model.statistics(states.values, states.weights), states.n_samples
+        fingerprint = {"data_hash": data_hash(graph, s_bar, n), "model": "boltzmann", "prior": asdict(prior)}
+        fingerprint |= {k: getattr(self, k) for k in ("method", *_OPTIONS)}
+        draws = run.sample(
+            self._kernel(model, s_bar, n, prior),
+            n_draws=self.n_draws,
+            n_warmup=self.n_warmup,
+            n_chains=self.n_chains,
+            thin=self.thin,
+            random_state=self.random_state,
+            n_jobs=self.n_jobs,
+            progress=self.progress,
+            checkpoint=self.checkpoint,
+            overwrite=self.overwrite,
+            fingerprint=fingerprint,
+        )
+        kind = "exact" if self.method == "exact" else "approximate (moments from persistent chains)"
+        attrs = fingerprint | {"kind": kind}
+        self.posterior_ = results.to_datatree(
+            draws, model, attrs=attrs, observed={"statistics": s_bar, "n_samples": n}, constant={}
+        )
+        self._summarise(model, draws)
+        return self
+
+    def _prior(self) -> SpikeSlab:
+        density, slab = self.density, self.slab
+        if isinstance(density, Sequence):
+            density = Beta(*_pair("density", density))
+        return SpikeSlab(density, slab if isinstance(slab, Gamma) else Gamma(*_pair("slab", slab)), self.bias_scale)
+
+    def _kernel(self, model: Boltzmann, s_bar: np.ndarray, n: float, prior: SpikeSlab) -> Kernel:
+        kernel: Any = {"exact": SpikeSlabExact, "one-edge": SpikeSlabOneEdge, "langevin": SpikeSlabLangevin}[
+            self.method
+        ]
+        given = {name: getattr(self, name) for name in _OPTIONS if getattr(self, name) is not None}
+        for name in given:
+            if name not in {f.name for f in fields(kernel)}:
+                raise OptionError(
+                    f"{name}: {given[name]!r} came, which method {self.method!r} does not know; leave it out"
+                )
+        if self.method == "exact":
+            return kernel(Likelihood(model, s_bar, n, Elimination()), prior)
+        return kernel(model, s_bar, n, prior, **given)
+
+    def _summarise(self, model: Boltzmann, draws: run.Draws) -> None:
+        graph, r = model.graph, model.n_edges
+        theta, included = draws.values["theta"], draws.values["included"]
+        share = included.mean(axis=(0, 1))
+        u, v = graph.edges.T
+        self.inclusion_ = np.zeros((graph.n_nodes, graph.n_nodes))
+        self.inclusion_[u, v] = self.inclusion_[v, u] = share
+        mean = theta.mean(axis=(0, 1))
+        self.theta_ = np.concatenate([mean[:r] / np.where(share > 0, share, 1), mean[r:]])
+        self.density_ = float(draws.values["density"].mean())
+        self.slab_scale_ = float(draws.values["slab_scale"].mean())
+        self.feature_names_out_ = model.feature_names
+        self._candidates = graph
+
+    @property
+    def graph_(self) -> nx.Graph:
+        """Edges with inclusion above 0.5."""
+        import networkx as nx
+
+        check_is_fitted(self)
+        found, names, r = nx.Graph(), self._candidates.names, self._candidates.n_edges
+        for name, bias in zip(names, self.theta_[r:], strict=True):
+            found.add_node(name, bias=float(bias))
+        for (u, v), weight in zip(self._candidates.edges, self.theta_, strict=False):
+            if self.inclusion_[u, v] > 0.5:
+                found.add_edge(names[u], names[v], inclusion=float(self.inclusion_[u, v]), weight=float(weight))
+        return found
+
+    def edge_table(self, probability: float = 0.9) -> pd.DataFrame:
+        """Candidate edges by falling inclusion: ends, inclusion, and the weight given that the edge exists.
+
+        Parameters
+        ----------
+        probability : float
+            Of the central interval of the weight; NaN where the edge never existed.
+
+        Returns
+        -------
+        DataFrame
+            Columns first, second, inclusion, weight, lower, upper.
+        """
+        import pandas as pd
+
+        check_is_fitted(self)
+        if not 0 < probability < 1:
+            raise OptionError(f"probability: {probability!r} came, a number between 0 and 1 is wanted")
+        draws, graph = self._draws(), self._candidates
+        tails = (1 - probability) / 2, (1 + probability) / 2
+        interval = np.full((graph.n_edges, 2), np.nan)
+        for e in range(graph.n_edges):
+            there = draws[:, e] != 0
+            if there.any():
+                interval[e] = np.quantile(draws[there, e], tails)
+        u, v = graph.edges.T
+        names = np.array(graph.names, dtype=object)
+        weight = np.where(self.inclusion_[u, v] > 0, self.theta_[: graph.n_edges], np.nan)
+        table = {"first": names[u], "second": names[v], "inclusion": self.inclusion_[u, v], "weight": weight}
+        table |= {"lower": interval[:, 0], "upper": interval[:, 1]}
+        return pd.DataFrame(table).sort_values("inclusion", ascending=False, ignore_index=True)
+
+    def _draws(self) -> np.ndarray:
+        theta = np.asarray(self.posterior_["posterior"].dataset["theta"])
+        return theta.reshape(-1, theta.shape[2])
+
+    def _components(self, average: str) -> np.ndarray:
+        """Parameters of the mixture that predicts."""
+        if average == "bayes":
+            draws = self._draws()
+            return draws[np.unique(np.linspace(0, len(draws) - 1, _COMPONENTS).astype(int))]
+        if average == "mean":
+            r = self._candidates.n_edges
+            u, v = self._candidates.edges.T
+            return np.concatenate([np.where(self.inclusion_[u, v] > 0.5, self.theta_[:r], 0.0), self.theta_[r:]])[None]
+        raise OptionError(f"average: {average!r} came, 'bayes' or 'mean' is wanted")
+
+    def predict_conditional(self, X: Any, group: Sequence[Any], average: str = "bayes") -> np.ndarray:
+        """Probability of each joint state of a group of nodes, given the other nodes of each row.
+
+        Parameters
+        ----------
+        X : (n_samples, n_nodes) array or DataFrame
+        group : sequence
+            Nodes by name or by number, 16 at most.
+        average : {"bayes", "mean"}
+            A mixture over 100 draws, or the one model of the edges with inclusion above 0.5 ("Bayes PM").
+
+        Returns
+        -------
+        (n_samples, 2^len(group)) array
+            State number s has the first node of the group in its highest bit.
+        """
+        model, states, nodes = self._ask(X, group)
+        return np.exp(metrics.conditional_log_probability(model, self._components(average), states, nodes))
+
+    def conditional_log_likelihood(self, X: Any, group: Sequence[Any], average: str = "bayes") -> np.ndarray:
+        """Log probability of what a group of nodes is, given the other nodes of each row: (n_samples,), in nats."""
+        model, states, nodes = self._ask(X, group)
+        found = metrics.conditional_log_probability(model, self._components(average), states, nodes)
+        number = states[:, nodes].astype(np.int64) @ (1 << np.arange(len(nodes))[::-1])
+        return found[np.arange(len(found)), number]
+
+    def _ask(self, X: Any, group: Sequence[Any]) -> tuple[Boltzmann, np.ndarray, list[int]]:
+        check_is_fitted(self)
+        states = check_states(X, None, self._names).values
+        place = {name: i for i, name in enumerate(self._names)}
+        nodes = [place.get(str(g), g if isinstance(g, int | np.integer) else -1) for g in group]
+        for given, node in zip(group, nodes, strict=True):
+            if not 0 <= node < len(self._names):
+                last = len(self._names) - 1
+                raise OptionError(f"group: {given!r} is not a node; give names, or numbers from 0 to {last}")
+        if not 1 <= len(set(nodes)) == len(nodes) <= 16:
+            raise OptionError(f"group: {len(nodes)} nodes came, 1 to 16 different ones are wanted")
+        return Boltzmann(self._candidates), states, [int(i) for i in nodes]
+
+    def score(self, X: Any, y: None = None, sample_weight: Any = None, average: str = "bayes") -> float:
+        """Mean log likelihood of an observation, in nats, under the mixture ("bayes") or the one model ("mean").
+
+        Exact where elimination is cheap on the edges of every draw; elsewhere the log pseudo-likelihood takes its
+        place, each node's conditional law averaged over the mixture.
+        """
+        check_is_fitted(self)
+        states = check_states(X, sample_weight, self._names)
+        thetas = self._components(average)
+        weights = np.ones(len(states.values)) if states.weights is None else states.weights
+        sparse = [self._present(theta) for theta in thetas]
+        if all(is_cheap(model.graph) for model, _ in sparse):
+            log_p = [metrics.log_probability(model, t, states.values, Elimination()) for model, t in sparse]
+            each = np.logaddexp.reduce(log_p, axis=0) - np.log(len(thetas))
+        else:
+            model, each = Boltzmann(self._candidates), np.zeros(len(states.values))
+            for i in range(len(self._names)):
+                found = metrics.conditional_log_probability(model, thetas, states.values, [i])
+                each += found[np.arange(len(found)), states.values[:, i]]
+        return float(each @ weights / weights.sum())
+
+    def sample(self, n_samples: int = 1, random_state: Any = None, average: str = "bayes") -> np.ndarray:
+        """Draw states from the mixture ("bayes") or from the one model ("mean"), in the coding of the data fitted.
+
+        Exact where elimination is cheap on a draw's edges, else by Gibbs sweeps.
+        """
+        check_is_fitted(self)
+        if not isinstance(n_samples, int | np.integer) or n_samples < 1:
+            raise OptionError(f"n_samples: {n_samples!r} came, a whole number >= 1 is wanted")
+        rng = np.random.default_rng(as_seed_sequence(self.random_state if random_state is None else random_state))
+        thetas = self._components(average)
+        states = np.empty((n_samples, len(self._names)), dtype=np.int8)
+        which = rng.integers(len(thetas), size=n_samples)
+        for k in np.unique(which):
+            model, theta = self._present(thetas[k])
+            engine: Engine = Elimination() if is_cheap(model.graph) else Gibbs(n_sweeps=_SWEEPS)
+            mine = which == k
+            states[mine] = engine.sample(model, theta, engine.prepare(model), int(mine.sum()), rng)
+        return decode(states, self._coding)
+
+    def _present(self, theta: np.ndarray) -> tuple[Boltzmann, np.ndarray]:
+        """The model on the edges that exist, and its parameters."""
+        r = self._candidates.n_edges
+        there = theta[:r] != 0
+        graph = Graph(self._candidates.n_nodes, self._candidates.edges[there], self._candidates.names)
+        return Boltzmann(graph), np.concatenate([theta[:r][there], theta[r:]])
+
+
+def _pair(name: str, value: Any) -> tuple[float, float]:
+    try:
+        a, b = value
+    except (TypeError, ValueError):
+        raise OptionError(f"{name}: {value!r} came; two numbers are wanted") from None
+    return a, b

@@ -1,0 +1,170 @@
+"""SpikeSlabMRF: what it finds, predicts and refuses."""
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pytest
+
+from bayesmrf import SpikeSlabMRF, graphs, metrics
+from bayesmrf.errors import ConstantColumnWarning, DataError, OptionError
+from bayesmrf.inference.elimination import Elimination
+from bayesmrf.models.boltzmann import Boltzmann
+from bayesmrf.models.ising import Ising
+from bayesmrf.priors import Beta, Gamma
+from tests import oracle
+
+QUICK = {"n_draws": 30, "n_warmup": 10, "n_chains": 2, "progress": False, "random_state": 0}
+METHODS = ["exact", "one-edge", "langevin"]
+
+
+@pytest.fixture
+def data(rng):
+    """Six nodes, two strong edges: 0-1 and 3-4."""
+    model = Boltzmann(graphs.from_edges([(0, 1), (3, 4)], [str(i) for i in range(6)]))
+    theta = np.array([3.0, -3.0, -1.5, -1.5, 0, 1, 1, 0])
+    engine = Elimination()
+    return engine.sample(model, theta, engine.prepare(model), 400, rng)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_runs_and_says_what_it_is(method, data):
+    est = SpikeSlabMRF(method=method, **QUICK).fit(data)
+    posterior = est.posterior_["posterior"]
+    assert posterior["theta"].sizes == {"chain": 2, "draw": 30, "feature": 21}
+    assert posterior["included"].sizes == {"chain": 2, "draw": 30, "edge": 15}
+    assert {"density", "slab_scale"} <= set(posterior.data_vars)
+    assert est.posterior_.attrs["kind"].startswith("exact" if method == "exact" else "approximate")
+    assert est.inclusion_.shape == (6, 6)
+    np.testing.assert_array_equal(est.inclusion_, est.inclusion_.T)
+    theta = posterior["theta"].values[..., :15]
+    np.testing.assert_array_equal(theta != 0, posterior["included"].values)
+
+
+@pytest.mark.parametrize("method", ["exact", "one-edge"])
+def test_strong_edges_are_found(method, data):
+    est = SpikeSlabMRF(method=method, **QUICK | {"n_draws": 300, "n_warmup": 100}).fit(data)
+    assert est.inclusion_[0, 1] > 0.99
+    assert est.inclusion_[3, 4] > 0.99
+    others = est.inclusion_[np.triu_indices(6, 1)].sum() - est.inclusion_[0, 1] - est.inclusion_[3, 4]
+    assert others / 13 < 0.5
+    found = est.graph_
+    assert found.edges["0", "1"]["weight"] > 1
+    assert found.edges["3", "4"]["weight"] < -1
+    assert set(found.nodes) == set("012345")
+    table = est.edge_table()
+    assert {tuple(row) for row in table[["first", "second"]].head(2).to_numpy()} == {("0", "1"), ("3", "4")}
+    top = table.head(2)
+    assert ((top["lower"] < top["weight"]) & (top["weight"] < top["upper"])).all()
+
+
+def test_means_given_inclusion(data):
+    est = SpikeSlabMRF(method="exact", **QUICK).fit(data)
+    theta = est.posterior_["posterior"]["theta"].values.reshape(-1, 21)
+    for e in range(15):
+        there = theta[:, e] != 0
+        assert est.theta_[e] == pytest.approx(theta[there, e].mean() if there.any() else 0.0)
+    np.testing.assert_allclose(est.theta_[15:], theta[:, 15:].mean(axis=0))
+
+
+def test_predict_conditional_against_enumeration(data):
+    est = SpikeSlabMRF(method="exact", **QUICK).fit(data)
+    draws = est.posterior_["posterior"]["theta"].values.reshape(-1, 21)
+    model, rows, group = Boltzmann(graphs.complete(6)), data[:5], [4, 1]
+    found = est.predict_conditional(rows, group)
+    np.testing.assert_allclose(found.sum(axis=1), 1)
+    for row, p in zip(rows, found, strict=True):
+        full = np.repeat(row[None], 4, axis=0)
+        full[:, 4], full[:, 1] = [0, 0, 1, 1], [0, 1, 0, 1]
+        s = np.array([model.statistics(x[None]) for x in full])
+        weight = np.exp(draws @ s.T)
+        np.testing.assert_allclose(p, (weight / weight.sum(axis=1, keepdims=True)).mean(axis=0), rtol=1e-9)
+    log_p = est.conditional_log_likelihood(rows, group)
+    np.testing.assert_allclose(np.exp(log_p), found[np.arange(5), 2 * rows[:, 4] + rows[:, 1]])
+    # every node: the whole likelihood
+    np.testing.assert_allclose(est.conditional_log_likelihood(rows, range(6)).mean(), est.score(rows), rtol=1e-9)
+    one = est.conditional_log_likelihood(rows, range(6), average="mean")
+    np.testing.assert_allclose(one.mean(), est.score(rows, average="mean"), rtol=1e-9)
+
+
+@pytest.mark.parametrize("family", [Ising, Boltzmann])
+def test_log_probability_against_enumeration(family, rng):
+    model = family(graphs.cycle(5))
+    theta = rng.normal(size=10)
+    found = metrics.log_probability(model, theta, oracle.all_states(5), Elimination())
+    log_p = np.array([model.statistics(x[None]) @ theta for x in oracle.all_states(5)])
+    np.testing.assert_allclose(found, log_p - np.logaddexp.reduce(log_p))
+
+
+def test_samples_follow_the_mixture(data):
+    est = SpikeSlabMRF(method="exact", **QUICK).fit(data)
+    states = est.sample(20_000, random_state=3)
+    every = oracle.all_states(6)
+    expected = np.array([np.exp(est.score(x[None])) for x in every])
+    assert expected.sum() == pytest.approx(1)
+    counts = np.bincount(oracle.state_numbers(states), minlength=64)
+    z = (counts - 20_000 * expected) / np.sqrt(20_000 * expected + 1)
+    assert np.abs(z).max() < 7
+    one = np.array([np.exp(est.score(x[None], average="mean")) for x in every])
+    assert np.abs((counts - 20_000 * one) / np.sqrt(20_000 * one + 1)).max() > 7
+
+
+def test_candidates_and_fixed_density(data):
+    est = SpikeSlabMRF([(0, 1), (1, 2)], "exact", density=0.3, **QUICK).fit(data)
+    assert est.feature_names_out_[:2] == ["0-1", "1-2"]
+    assert est.density_ == pytest.approx(0.3)
+    assert est.inclusion_[3, 4] == 0
+    by_records = SpikeSlabMRF([(0, 1), (1, 2)], "exact", density=Beta(2, 3), slab=Gamma(2, 3), **QUICK).fit(data)
+    by_pairs = SpikeSlabMRF([(0, 1), (1, 2)], "exact", density=(2, 3), slab=(2, 3), **QUICK).fit(data)
+    np.testing.assert_array_equal(by_records.theta_, by_pairs.theta_)
+    graph = nx.Graph([("a", "b")])
+    frame = pd.DataFrame(data[:, :3], columns=["a", "b", "c"])
+    assert SpikeSlabMRF(graph, "exact", **QUICK).fit(frame).feature_names_out_ == ["a-b", "a", "b", "c"]
+
+
+def test_weights_are_counts(data):
+    rows, counts = np.unique(data, axis=0, return_counts=True)
+    a = SpikeSlabMRF(method="exact", **QUICK).fit(rows, sample_weight=counts)
+    b = SpikeSlabMRF(method="exact", **QUICK).fit(data)
+    np.testing.assert_allclose(a.theta_, b.theta_, rtol=1e-6, atol=1e-9)
+
+
+def test_a_constant_column_is_allowed(data):
+    data[:, 2] = 1
+    with pytest.warns(ConstantColumnWarning):
+        est = SpikeSlabMRF(method="exact", **QUICK).fit(data)
+    assert np.isfinite(est.theta_).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"method": "magic"}, "method: 'magic' came, one of 'langevin'"),
+        ({"density": 1.5}, "density: 1.5 came"),
+        ({"density": (1, 2, 3)}, r"density: \(1, 2, 3\) came; two numbers are wanted"),
+        ({"slab": 3.0}, "slab: 3.0 came; two numbers are wanted"),
+        ({"method": "exact", "epsilon": 0.1}, "epsilon: 0.1 came, which method 'exact' does not know"),
+        ({"method": "one-edge", "width": 0.1}, "width: 0.1 came, which method 'one-edge' does not know"),
+        ({"candidates": "all"}, "candidates: 'all' came"),
+        ({"bias_scale": -1}, "bias_scale: -1 came"),
+    ],
+)
+def test_bad_options(options, message, data):
+    with pytest.raises(OptionError, match=message):
+        SpikeSlabMRF(**QUICK | options).fit(data)
+
+
+def test_bad_data(data):
+    with pytest.raises(DataError, match="one node, and no edge"):
+        SpikeSlabMRF(**QUICK).fit(data[:, :1])
+    with pytest.raises(DataError, match="not binary, the first is 2"):
+        SpikeSlabMRF(**QUICK).fit(data + 1)
+    with pytest.raises(Exception, match="7"):
+        SpikeSlabMRF([(0, 7)], **QUICK).fit(data)
+    est = SpikeSlabMRF(method="exact", **QUICK).fit(data)
+    for group, message in (([9], "group: 9 is not a node"), ([1, 1], "2 nodes came"), (["x"], "group: 'x' is not")):
+        with pytest.raises(OptionError, match=message):
+            est.predict_conditional(data, group)
+    with pytest.raises(OptionError, match="average: 'median' came"):
+        est.score(data, average="median")
+    with pytest.raises(OptionError, match="probability: 1 came"):
+        est.edge_table(1)
