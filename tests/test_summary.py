@@ -102,6 +102,14 @@ def test_every_kernel_and_kind_of_the_estimator_is_known(rng):
     assert set(MODELS) <= set(_TERMS)
 
 
+def test_the_worst_parameter_is_a_parameter(rng):
+    tree = parameter_tree(rng)
+    tree["posterior"]["alpha"] = (("chain", "draw"), np.arange(100.0).reshape(2, 50))  # mixes worse than all
+    s = ParameterSummary(tree)
+    assert s.diagnostics["r_hat"].idxmax() == "alpha"
+    assert s.worst_feature in s.table.index
+
+
 def test_nothing_is_missing(rng):
     table = ParameterSummary(parameter_tree(rng)).missing_table
     assert isinstance(table, pd.DataFrame)

@@ -148,7 +148,7 @@ class ParameterSummary(Summary):
     @property
     def worst_feature(self) -> str:
         """The parameter with the largest R-hat; the first where none can be judged."""
-        r_hat = self.diagnostics["r_hat"].dropna()
+        r_hat = self.diagnostics["r_hat"].filter(like="theta[").dropna()
         return str(r_hat.idxmax())[len("theta[") : -1] if len(r_hat) else str(self.table.index[0])
 
     @cached_property
