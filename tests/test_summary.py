@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+import xarray as xr
 
 from bayesmrf import BayesianMRF
 from bayesmrf.models.ising import Ising
@@ -104,7 +105,8 @@ def test_every_kernel_and_kind_of_the_estimator_is_known(rng):
 
 def test_the_worst_parameter_is_a_parameter(rng):
     tree = parameter_tree(rng)
-    tree["posterior"]["alpha"] = (("chain", "draw"), np.arange(100.0).reshape(2, 50))  # mixes worse than all
+    alpha = np.arange(100.0).reshape(2, 50)  # mixes worse than all
+    tree["posterior"]["alpha"] = xr.DataArray(alpha, dims=["chain", "draw"])
     s = ParameterSummary(tree)
     assert s.diagnostics["r_hat"].idxmax() == "alpha"
     assert s.worst_feature in s.table.index
