@@ -277,6 +277,13 @@ def test_weights_count_rows_with_missing_values(table):
     a = BayesianMRF(**QUICK).fit(rows, sample_weight=counts)
     b = BayesianMRF(**QUICK).fit(np.repeat(rows, counts, axis=0))
     np.testing.assert_allclose(a.theta_, b.theta_, rtol=1e-9)
+    gaps = np.argwhere(np.isnan(rows))
+    assert (a.missing_[["row", "node"]].astype(int).to_numpy() == gaps).all()
+    first = np.repeat(np.arange(len(rows)), counts)
+    expected = (
+        b.missing_.assign(row=first[b.missing_["row"]]).groupby(["row", "node"], sort=False)["probability"].mean()
+    )
+    np.testing.assert_allclose(a.missing_["probability"], expected)
 
 
 @pytest.mark.parametrize(

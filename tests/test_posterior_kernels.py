@@ -10,6 +10,7 @@ import pytest
 from bayesmrf import graphs, run
 from bayesmrf.base import LOG_Z, MOMENTS
 from bayesmrf.errors import DivergenceError, OptionError
+from bayesmrf.inference.bethe import Bethe
 from bayesmrf.inference.chains import Brief, Persistent
 from bayesmrf.inference.elimination import Elimination
 from bayesmrf.inference.enumeration import Enumeration
@@ -99,6 +100,27 @@ def test_exact_kernels_match_the_grid(name, model, rng):
     exact = grid_posterior(model, s_bar, prior)
     start = exact[: model.n_features]  # a good reference for the auxiliary variable, whose chain sticks with a bad one
     assert worst(KERNELS[name](lik, prior, start), exact, rng) < LIMIT
+
+
+class BetheOneByOne(Bethe):
+    """Without the compiled sweep."""
+
+    walk_by_log_z = None
+
+
+@pytest.mark.parametrize("family", [Ising, Boltzmann, lambda g: Agreement(g, fields=True)])
+@pytest.mark.parametrize(
+    ("compiled", "plain"), [(Elimination(), OneByOne()), (Bethe(), BetheOneByOne())], ids=["elimination", "bethe"]
+)
+def test_compiled_sweeps_make_the_same_moves(family, compiled, plain, rng):
+    model = family(graphs.cycle(5))
+    s_bar = model.statistics(rng.integers(0, 2, size=(30, 5)))
+    seed, draws = int(rng.integers(2**32)), []
+    for engine in (compiled, plain):
+        kernel = Metropolis(Likelihood(model, s_bar, 30, engine), Normal(), np.zeros(10), 0.6)
+        draws.append(run.sample(kernel, n_draws=40, n_chains=1, random_state=seed, progress=False).values)
+    np.testing.assert_allclose(draws[0]["theta"], draws[1]["theta"], atol=1e-9)
+    assert 0.1 < draws[0]["acceptance"].mean() < 0.95
 
 
 def test_another_prior(rng):

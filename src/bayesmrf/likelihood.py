@@ -229,6 +229,32 @@ class Likelihood:
                 accepted += 1
         return theta, moments, accepted, memory
 
+    def walk_by_log_z(
+        self, theta: np.ndarray, value: float, deltas: np.ndarray, thresholds: np.ndarray, memory: Memory
+    ) -> tuple[np.ndarray, float, int, Memory]:
+        """The same, with the log likelihood at both ends of each move (``value`` at theta): a solve for each.
+
+        Returns
+        -------
+        theta, log_likelihood, n_accepted, memory
+        """
+        compiled = getattr(self.engine, "walk_by_log_z", None)
+        if compiled is not None and self.is_linear and hasattr(self.model, "form"):
+            n = self.n_samples
+            log_z = theta @ self.s_bar - value / n
+            theta, log_z, accepted = compiled(self.model, theta, self.plan, log_z, self.s_bar, n, deltas, thresholds)
+            return theta, self.log_likelihood(theta, log_z), accepted, memory
+        accepted = 0
+        for j, delta in enumerate(deltas):
+            new = theta.copy()
+            new[j] += delta
+            found = self.evaluate(new, LOG_Z, memory)
+            assert found.log_likelihood is not None
+            if found.log_likelihood - value > thresholds[j]:
+                theta, value, memory = new, found.log_likelihood, found.memory
+                accepted += 1
+        return theta, value, accepted, memory
+
     def score(self, theta: np.ndarray) -> np.ndarray:
         """Gradient N (s_bar - E_theta[s])."""
         score = self.evaluate(theta).score

@@ -257,7 +257,7 @@ class BayesianMRF(ParameterPosterior):
         )
         self.theta_ = draws.values["theta"].mean(axis=(0, 1))
         self.feature_names_out_ = model.feature_names
-        self.missing_ = self._missing(likelihood, draws, hidden)
+        self.missing_ = self._missing(likelihood, draws, hidden, states)
         if hidden is not None:
             results.add_missing(self.posterior_, self.missing_)
         return self
@@ -284,7 +284,7 @@ class BayesianMRF(ParameterPosterior):
             name = "exact" if self.engine != "brief" and is_cheap(clamped.graph, states_of(clamped)) else "persistent"
         return Hidden(clamped, HIDDEN_ENGINES[name]())
 
-    def _missing(self, likelihood: Likelihood, draws: run.Draws, hidden: Hidden | None) -> pd.DataFrame:
+    def _missing(self, likelihood: Likelihood, draws: run.Draws, hidden: Hidden | None, states: States) -> pd.DataFrame:
         """The table of missing values."""
         import pandas as pd
 
@@ -293,14 +293,18 @@ class BayesianMRF(ParameterPosterior):
         theta = draws.values["theta"].reshape(-1, likelihood.model.n_features)
         some = np.unique(np.linspace(0, len(theta) - 1, _PREDICTED).astype(int))
         rng = np.random.default_rng(as_seed_sequence(self.random_state))
-        row, node = hidden.model.cells.T
         probability = likelihood.hidden_probabilities(theta[some], rng)
-        table = pd.DataFrame({"row": row, "node": np.array(self._names, dtype=object)[node]})
-        if probability.ndim == 1:
-            return table.assign(probability=probability)
-        m = probability.shape[1]
-        table = table.loc[np.repeat(table.index, m)].reset_index(drop=True)
-        return table.assign(state=np.tile(np.array(self._coding), len(row)), probability=probability.ravel())
+        # A row that was seen several times stands there several times.
+        n_rows = len(states.values)
+        weights = np.ones(n_rows, dtype=int) if states.weights is None else states.weights.astype(int)
+        row = np.repeat(np.arange(n_rows), weights)[hidden.model.cells[:, 0]]
+        keys = {"row": row, "node": np.array(self._names, dtype=object)[hidden.model.cells[:, 1]]}
+        if probability.ndim == 2:
+            m = probability.shape[1]
+            keys = {name: np.repeat(values, m) for name, values in keys.items()}
+            keys["state"] = np.tile(np.array(self._coding), len(row))
+        table = pd.DataFrame(keys | {"probability": probability.ravel()})
+        return table.groupby(list(keys), sort=False, as_index=False).mean()
 
     @property
     def _is_pseudo(self) -> bool:

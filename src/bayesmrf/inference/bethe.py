@@ -11,6 +11,7 @@ from ..base import MOMENTS, Inference, Kind, Model
 from ..compiled import leaf
 from ..errors import OptionError
 from ..models.categorical import Categorical, compiled_form
+from ..models.pairwise import PairwiseModel
 from .categorical_bethe import categorical_beliefs, categorical_propagate
 from .iterative import Iterative
 
@@ -96,6 +97,26 @@ class Bethe(Iterative):
         message, n_iterations, change = propagate(plan, p, damping, self.max_iterations, self.tolerance)
         log_z, pair, node = beliefs(plan, p, message)
         return self._answer(log_z + p.offset, model.moments(pair, node), n_iterations, change)
+
+    def walk_by_log_z(
+        self,
+        model: PairwiseModel,
+        theta: np.ndarray,
+        plan: BeliefPlan,
+        log_z: float,
+        s_bar: np.ndarray,
+        n_samples: float,
+        deltas: np.ndarray,
+        thresholds: np.ndarray,
+    ) -> tuple[np.ndarray, float, int]:
+        """A sweep of one-coordinate moves in one call; see `Likelihood.walk_by_log_z`."""
+        p = model.pairwise(theta)
+        p = p._replace(coupling=p.coupling.copy(), field=p.field.copy())
+        damping, theta = 0.0 if model.graph.is_forest else self.damping, theta.copy()
+        gains = n_samples * s_bar * deltas - thresholds
+        log_z, accepted = _walk(plan, p, model.form, damping, self.max_iterations, self.tolerance, theta, log_z,
+                                n_samples, deltas, gains)  # fmt: skip
+        return theta, log_z, accepted
 
 
 @leaf
@@ -188,3 +209,32 @@ def _beliefs(plan, p, message):
                 pair[e] = np.tanh((same - other) / 2)
                 log_z += max(same, other) + np.log1p(np.exp(-abs(same - other)))
     return log_z, pair, np.tanh(total)
+
+
+@leaf
+def _walk(plan, p, form, damping, max_iterations, tolerance, theta, log_z, n_samples, deltas, gains):
+    """Move theta_j by deltas_j where N times the rise of log Z stays below gains_j, in turn."""
+    n_edges, offset, accepted = len(p.coupling), p.offset, 0
+    for j in range(len(deltas)):
+        _shift(p, form, j, deltas[j])
+        moved = offset + (form.a if j < n_edges else form.p) * deltas[j]
+        message, _, _ = _propagate(plan, p, damping, max_iterations, tolerance)
+        new = _beliefs(plan, p, message)[0] + moved
+        if n_samples * (new - log_z) < gains[j]:
+            theta[j] += deltas[j]
+            log_z, offset = new, moved
+            accepted += 1
+        else:
+            _shift(p, form, j, -deltas[j])
+    return log_z, accepted
+
+
+@leaf
+def _shift(p, form, j, delta):
+    """Change the compiled form as theta_j changes by delta; the offset apart."""
+    if j < len(p.coupling):
+        p.coupling[j] += form.b * delta
+        p.field[p.edges[j, 0]] += form.c * delta
+        p.field[p.edges[j, 1]] += form.c * delta
+    else:
+        p.field[j - len(p.coupling)] += form.q * delta

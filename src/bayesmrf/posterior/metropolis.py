@@ -73,9 +73,8 @@ class Metropolis:
 
     def init(self, rng: np.random.Generator) -> MetropolisState:
         """Start at ``start``."""
-        return self._at(self.start.astype(np.float64), self.likelihood.start(rng))
-
-    def _at(self, theta: np.ndarray, memory: Memory) -> MetropolisState:
+        theta = self.start.astype(np.float64)
+        memory = self.likelihood.start(rng)
         found = self.likelihood.evaluate(theta, MOMENTS if self._by_moments else LOG_Z, memory)
         return MetropolisState(theta, found.log_likelihood, found.moments, found.memory)
 
@@ -93,19 +92,9 @@ class Metropolis:
             )
             state, n_solves = MetropolisState(theta, None, moments, memory), accepted
         else:
-            state, accepted = self._walk(state, deltas, thresholds)
-            n_solves = n_features
-        return state, MetropolisInfo(state.theta, accepted / n_features, n_solves)
-
-    def _walk(self, state: MetropolisState, deltas: np.ndarray, thresholds: np.ndarray) -> tuple[MetropolisState, int]:
-        """Eq. (7), with log Z at both ends."""
-        accepted = 0
-        for j, delta in enumerate(deltas):
-            theta = state.theta.copy()
-            theta[j] += delta
-            new = self._at(theta, state.memory)
-            assert new.log_likelihood is not None
             assert state.log_likelihood is not None
-            if new.log_likelihood - state.log_likelihood > thresholds[j]:
-                state, accepted = new, accepted + 1
-        return state, accepted
+            theta, value, accepted, memory = self.likelihood.walk_by_log_z(
+                state.theta, state.log_likelihood, deltas, thresholds, state.memory
+            )
+            state, n_solves = MetropolisState(theta, value, None, memory), n_features
+        return state, MetropolisInfo(state.theta, accepted / n_features, n_solves)
