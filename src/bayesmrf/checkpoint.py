@@ -25,7 +25,6 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-import zarr
 
 from .errors import StoreError
 
@@ -290,6 +289,8 @@ def _compare(path: Path, settings: dict[str, Any], stored: dict[str, Any]) -> No
 
 def _write_arrays(folder: Path, arrays: Mapping[str, np.ndarray]) -> str:
     """Write a group of arrays anew; return their digest."""
+    import zarr  # slow to import, and not wanted without checkpoints
+
     _remove(folder)
     group = zarr.create_group(folder)
     for name, a in arrays.items():
@@ -302,6 +303,8 @@ def _write_arrays(folder: Path, arrays: Mapping[str, np.ndarray]) -> str:
 
 def _read_arrays(folder: Path, digest: str) -> dict[str, np.ndarray]:
     """Read a group of arrays and check their digest."""
+    import zarr
+
     try:
         names = sorted(p.name for p in folder.iterdir() if p.is_dir())
         arrays = {name: np.asarray(zarr.open_array(folder / name, mode="r")[...]) for name in names}

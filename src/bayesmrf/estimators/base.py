@@ -14,7 +14,6 @@ from ..base import LOG_Z, Engine
 from ..errors import OptionError
 from ..graphs import Graph
 from ..inference.auto import choose
-from ..learning.sparse import learn_graph
 from ..models.categorical import refuse_categorical
 from ..rng import as_seed_sequence
 from ..samplers.gibbs import Gibbs
@@ -107,6 +106,8 @@ def read_graph(graph: Any, states: States, progress: bool, option: str = "graph"
         if (states.values < 0).any():
             raise OptionError(f"{option}: {graph!r} came, which needs a table without missing values; give edges or "
                               "'complete', or drop the rows with missing values")  # fmt: skip
+        from ..learning.sparse import learn_graph  # takes half a second
+
         return learn_graph(states, int(number), progress=progress)
     raise OptionError(
         f"{option}: {graph!r} came; give pairs of nodes, a networkx graph, 'complete', or 'learn:K' for K edges"
