@@ -161,9 +161,7 @@ def test_blocks_of_nodes_see_each_other(rng):
     states = rng.integers(0, 2, size=(N, 9))
     states[: N // 2, 8] = states[: N // 2, 0]
     states[N // 4 :, 4] = states[N // 4 :, 3]
-    exact, error = oracle.posterior(
-        small.graph, small.statistics(states[:, [0, 8, 3, 4]]), N, PRIOR, rng
-    )
+    exact, error = oracle.posterior(small.graph, small.statistics(states[:, [0, 8, 3, 4]]), N, PRIOR, rng)
     values = draw(SpikeSlabExact(Likelihood(large, large.statistics(states), N, ENGINE), PRIOR, n_scans=10), rng)
     kept = dict(values, theta=values["theta"][..., [0, 1, 2, 3, 11, 6, 7]])
     assert oracle.worst_score(kept, exact, error) < LIMIT

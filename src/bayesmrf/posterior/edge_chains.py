@@ -41,7 +41,7 @@ class EdgeRows(NamedTuple):
     slot: np.ndarray  # (n_candidates, 2) int64, where the edge stands in the rows of its two ends
     present: np.ndarray  # (n_candidates,) int32, the present edges first
     place: np.ndarray  # (n_candidates,) int64, where an edge stands in ``present``; -1 where it is absent
-    count: np.ndarray  # (1,) int64, number of present edges
+    n_present: np.ndarray  # (1,) int64, number of present edges
 
 
 class EdgeBlocks(NamedTuple):
@@ -74,7 +74,7 @@ def start_rows(graph: Graph, included: np.ndarray) -> EdgeRows:
 
 def unpack(chains: EdgeChains, n_chains: int) -> EdgeBlocks:
     """Chains ready for sweeps, copied."""
-    n_nodes, n_words = chains.words.shape
+    n_nodes = len(chains.words)
     bits = np.unpackbits(chains.words.astype("<u8").view(np.uint8), axis=1, bitorder="little")
     states = np.ascontiguousarray(bits.reshape(n_nodes, -1, LANES).transpose(1, 0, 2)).view(np.int8)
     return EdgeBlocks(states, chains.lanes.copy(), chains.words.copy(), np.zeros(n_nodes, np.int64), n_chains)
@@ -111,9 +111,9 @@ def add_edge(rows, e):
         if rows.slot[e, end] != first_absent:
             _swap(rows, rows.slot[e, end], first_absent)
         rows.degree[i] += 1
-    rows.place[e] = rows.count[0]
-    rows.present[rows.count[0]] = e
-    rows.count[0] += 1
+    rows.place[e] = rows.n_present[0]
+    rows.present[rows.n_present[0]] = e
+    rows.n_present[0] += 1
 
 
 @leaf
@@ -125,8 +125,8 @@ def remove_edge(rows, e):
         last_present = rows.starts[i] + rows.degree[i]
         if rows.slot[e, end] != last_present:
             _swap(rows, rows.slot[e, end], last_present)
-    rows.count[0] -= 1
-    last = rows.present[rows.count[0]]
+    rows.n_present[0] -= 1
+    last = rows.present[rows.n_present[0]]
     rows.present[rows.place[e]] = last
     rows.place[last] = rows.place[e]
     rows.place[e] = -1
@@ -158,23 +158,73 @@ def sweep(blocks, rows, theta):
             for lane in range(n_lanes):
                 p, q = tanh_ratio(h[lane])
                 x[i, lane] = int8(symmetric_uniform(next_uint32(generators, lane)) * q < p)
-            eight = x[i].view(np.uint64)
-            for k in range(n_lanes >> 6):
-                word = uint64(0)
-                for byte in range(8):
-                    word |= ((eight[8 * k + byte] * _PACK) >> uint64(56)) << uint64(8 * byte)
-                w_index = b * (n_lanes >> 6) + k
-                counted = blocks.n_chains - 64 * w_index
-                if counted < 64:
-                    word &= (uint64(1) << uint64(counted)) - uint64(1) if counted > 0 else uint64(0)
-                blocks.words[i, w_index] = word
-                blocks.ones[i] += int(popcount(word))
+            _pack(blocks, b, i)
+
+
+@leaf
+def _pack(blocks, b, i):
+    """The words of node i in block b, from its bytes; ``ones`` grows by what they hold."""
+    eight, per_block = blocks.states[b, i].view(np.uint64), blocks.states.shape[2] >> 6
+    for k in range(per_block):
+        word = uint64(0)
+        for byte in range(8):
+            word |= ((eight[8 * k + byte] * _PACK) >> uint64(56)) << uint64(8 * byte)
+        counted = blocks.n_chains - 64 * (b * per_block + k)
+        if counted < 64:
+            word &= (uint64(1) << uint64(counted)) - uint64(1) if counted > 0 else uint64(0)
+        blocks.words[i, b * per_block + k] = word
+        blocks.ones[i] += int(popcount(word))
 
 
 @leaf
 def count_both(words, i, j):
-    """Chains in which two nodes are both 1."""
+    """Chains in which two nodes are both 1; those in which a node is 1, where the two are the same."""
     total = uint64(0)
     for k in range(words.shape[1]):
         total += popcount(words[i, k] & words[j, k])
     return int(total)
+
+
+@leaf
+def resample(rng, blocks, i, j, weights, first, last):
+    """Systematic resampling of chains first..last-1 by weights of the states 11, 10, 01 and 00 of (x_i, x_j).
+
+    Chains at one theta are chains at another when weighted by the ratio of the two laws, which knows of the nodes i and
+    j alone where one edge and its biases have changed. Chains that are not drawn become copies of those drawn twice.
+    Words are not made anew.
+    """
+    n_lanes, n_drawn = blocks.states.shape[2], last - first
+    words = blocks.words[:, first >> 6 : last >> 6]
+    both, ones_i, ones_j = count_both(words, i, j), count_both(words, i, i), count_both(words, j, j)
+    total = both * weights[0] + (ones_i - both) * weights[1] + (ones_j - both) * weights[2]
+    scale = n_drawn / (total + (n_drawn - ones_i - ones_j + both) * weights[3])
+    expected = scale * weights[0], scale * weights[1], scale * weights[2], scale * weights[3]
+    spare, dead = np.empty(n_drawn, np.int64), np.empty(n_drawn, np.int64)
+    n_spare = n_dead = drawn = 0
+    position = rng.random()
+    for c in range(first, last):
+        bit = uint64(c & 63)
+        x_i, x_j = (blocks.words[i, c >> 6] >> bit) & uint64(1), (blocks.words[j, c >> 6] >> bit) & uint64(1)
+        position += expected[3 - 2 * int(x_i) - int(x_j)]
+        copies = min(int(position), n_drawn) - drawn
+        drawn += copies
+        if copies == 0:
+            dead[n_dead] = c
+            n_dead += 1
+        for _ in range(copies - 1):
+            spare[n_spare] = c
+            n_spare += 1
+    for k in range(min(n_spare, n_dead)):
+        source, target = spare[k], dead[k]
+        b, lane, b2, lane2 = source // n_lanes, source % n_lanes, target // n_lanes, target % n_lanes
+        for node in range(blocks.states.shape[1]):
+            blocks.states[b2, node, lane2] = blocks.states[b, node, lane]
+
+
+@leaf
+def pack(blocks):
+    """The words of all nodes anew."""
+    for i in range(len(blocks.ones)):
+        blocks.ones[i] = 0
+        for b in range(len(blocks.states)):
+            _pack(blocks, b, i)

@@ -45,7 +45,8 @@ class EdgePrior(NamedTuple):
 
 class EdgeLine(NamedTuple):
     """The line of one edge: probabilities and values of g of the pair's states 11, 10, 01 and 00; the point ``at``
-    where the probabilities hold; the data's sum of g over n observations; and the normal prior along the line."""
+    where the probabilities hold; the data's sum of g over n observations; and the normal prior along the line.
+    """
 
     p11: float
     p10: float
@@ -79,8 +80,8 @@ def start_theta(model: Boltzmann, s_bar: np.ndarray, n_samples: float, start: np
     start = np.array(start, dtype=np.float64)
     if start.shape != (model.n_features,) or not np.isfinite(start).all():
         raise OptionError(
-            f"start: an array of shape {start.shape} came, ({model.n_features},) finite numbers are wanted: the weights "
-            "of the candidate edges, 0 where there is none, then the biases"
+            f"start: an array of shape {start.shape} came, ({model.n_features},) finite numbers are wanted: the "
+            "weights of the candidate edges, 0 where there is none, then the biases"
         )
     return start
 

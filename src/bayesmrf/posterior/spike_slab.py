@@ -16,18 +16,19 @@ import numpy as np
 from ..compiled import leaf
 from ..errors import DivergenceError, OptionError
 from ..models.boltzmann import Boltzmann
-from ..priors import SpikeSlab as SpikeSlabPrior
+from ..priors import SpikeSlab
 from .edge_chains import EdgeChains, add_edge, count_both, remove_edge, start_chains, start_rows, sweep, unpack
 from .edges import EDGE_DIMS, EdgePrior, draw_hyper, edge_prior, start_theta
 
-_DIVERGED = 1e6
+_DIVERGED = 1e3  # a hundred standard deviations of the default prior of a bias
 _SURE = 40.0  # a hazard at which a candidate is picked for certain: exp(-40) is below rounding
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
 
 
 class SpikeSlabState(NamedTuple):
     """Position and momentum, p0 and the slab's precision, minus the Hessian's diagonal (averaged so far), the number
-    of steps made, and the particles."""
+    of steps made, and the particles.
+    """
 
     theta: np.ndarray
     momentum: np.ndarray
@@ -71,7 +72,7 @@ class LangevinJump(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class SpikeSlab:
+class SpikeSlabLangevin:
     r"""Algorithm 1: conjugate draws, persistent Gibbs sweeps, Langevin dynamics, and jumps near 0, without rejection.
 
     An edge is born with :math:`|A| \le \Delta` and dies there; in between Langevin dynamics carries its weight. All
@@ -106,13 +107,13 @@ class SpikeSlab:
     Raises
     ------
     DivergenceError
-        In a step in which a weight leaves +-1e6; the message names a smaller epsilon as the remedy.
+        In a step in which a weight leaves +-1000; the message names a smaller epsilon as the remedy.
     """
 
     model: Boltzmann
     s_bar: np.ndarray
     n_samples: float
-    prior: SpikeSlabPrior = SpikeSlabPrior()  # noqa: RUF009
+    prior: SpikeSlab = SpikeSlab()  # noqa: RUF009
     start: np.ndarray | None = None
     n_particles: int = 100
     n_sweeps: int = 1
@@ -175,7 +176,7 @@ class SpikeSlab:
         blocks = unpack(state.chains, self.n_particles)
         jumps = self._jumps(self.epsilon / np.sqrt(state.curvature))
         density, precision = _iterate(rng, jumps, rows, blocks, theta, momentum, self.n_iterations)
-        if not (np.abs(theta) < _DIVERGED).all():
+        if not (np.abs(theta) <= _DIVERGED).all():
             raise DivergenceError(
                 f"epsilon: a weight left +-{_DIVERGED:g} with epsilon = {self.epsilon:g}; give a smaller epsilon"
             )
@@ -196,18 +197,18 @@ def _iterate(rng, jumps, rows, blocks, theta, momentum, n_iterations):
     r, n_chains, n = len(rows.edges), blocks.n_chains, jumps.n
     fresh = sqrt(1 - jumps.alpha**2)
     density = precision = squares = 0.0
-    for k in range(rows.count[0]):
+    for k in range(rows.n_present[0]):
         squares += theta[rows.present[k]] ** 2
     for _ in range(n_iterations):
-        density, precision = draw_hyper(rng, jumps.prior, rows.count[0], r, squares)
+        density, precision = draw_hyper(rng, jumps.prior, rows.n_present[0], r, squares)
         for _ in range(jumps.n_sweeps):
             sweep(blocks, rows, theta)
         slab = density / (1 - density) * sqrt(precision / (2 * pi))
-        n_old = rows.count[0]
+        n_old = rows.n_present[0]
         _births(rng, jumps, rows, blocks, theta, slab, precision)
-        squares = 0.0
+        squares = furthest = 0.0
         # From the last to the first: a death puts an edge that has been dealt with in the place of the dead one.
-        for k in range(rows.count[0] - 1, -1, -1):
+        for k in range(rows.n_present[0] - 1, -1, -1):
             e = rows.present[k]
             f = count_both(blocks.words, rows.edges[e, 0], rows.edges[e, 1]) / n_chains
             kick = 0.5 * jumps.step[e] * (jumps.sums[e] - n * f - precision * theta[e])
@@ -218,7 +219,14 @@ def _iterate(rng, jumps, rows, blocks, theta, momentum, n_iterations):
                 if abs(a) < jumps.width[e]:
                     variance = f * (1 - f) * n_chains / (n_chains - 1)
                     log_ratio = log(slab) + jump_log_ratio(
-                        a, jumps.sums[e] - n * (f - a * variance), precision, variance, n, n_chains, jumps.width[e], -1.0
+                        a,
+                        jumps.sums[e] - n * (f - a * variance),
+                        precision,
+                        variance,
+                        n,
+                        n_chains,
+                        jumps.width[e],
+                        -1.0,
                     )
                     if log(1 - rng.random()) < -log_ratio:
                         theta[e] = 0.0
@@ -228,6 +236,7 @@ def _iterate(rng, jumps, rows, blocks, theta, momentum, n_iterations):
             theta[e] += jumps.step[e] * p
             momentum[e] = p
             squares += theta[e] ** 2
+            furthest = max(furthest, abs(theta[e]))
         for i in range(len(theta) - r):
             k = r + i
             pull = jumps.sums[k] - n * blocks.ones[i] / n_chains - jumps.prior.bias_precision * theta[k]
@@ -235,6 +244,9 @@ def _iterate(rng, jumps, rows, blocks, theta, momentum, n_iterations):
             p = jumps.alpha * (momentum[k] + kick) + fresh * rng.standard_normal() + kick
             theta[k] += jumps.step[k] * p
             momentum[k] = p
+            furthest = max(furthest, abs(theta[k]))
+        if furthest > _DIVERGED:  # before it leaves the finite numbers, in which compiled code goes astray
+            break
     return density, precision
 
 
@@ -278,7 +290,7 @@ def jump_log_ratio(a, pull, precision, variance, n, n_chains, width, sign):
 
     .. math:: h(a) = \exp(a\,\mathrm{pull} - a^2 (\sigma_0^{-2} + N S^2) / 2)
 
-    and the correction of the estimate's bias, (1 + N^2 a^2 S^2 / 2n)^(-1) on the ratio of a birth and on that of a death.
+    and the correction of the estimate's bias, (1 + N^2 a^2 S^2 / 2n)^(-1) on the ratio of a birth and of a death alike.
     """
     correction = log(1 + (n * a) ** 2 * variance / (2 * n_chains))
     return log(jump_integral(pull, precision + n * variance, width)) - sign * correction

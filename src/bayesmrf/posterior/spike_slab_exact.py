@@ -14,8 +14,17 @@ from ..errors import OptionError
 from ..likelihood import Likelihood
 from ..models.boltzmann import Boltzmann
 from ..priors import SpikeSlab
-from .edges import EDGE_DIMS, bias_line, draw_hyper, edge_line, edge_prior, log_slab_odds, start_theta, visit_bias
-from .edges import visit_edge as _visit_edge
+from .edges import (
+    EDGE_DIMS,
+    bias_line,
+    draw_hyper,
+    edge_line,
+    edge_prior,
+    log_slab_odds,
+    start_theta,
+    visit_bias,
+    visit_edge,
+)
 
 MAX_TABLE = 20  # nodes: 8 MiB
 
@@ -71,8 +80,8 @@ class SpikeSlabExact:
         self.likelihood.require(self.name, self.needs)
         if not self.likelihood.is_exact:
             raise OptionError(
-                f"engine: {self.name!r} needs an exact engine, {self.likelihood.engine.name!r} is not; take enumeration "
-                "or elimination, or a method for engines that are not exact"
+                f"engine: {self.name!r} needs an exact engine, {self.likelihood.engine.name!r} is not; take "
+                "enumeration or elimination, or a method for engines that are not exact"
             )
 
     @property
@@ -113,7 +122,12 @@ class SpikeSlabExact:
         return new, info
 
     def _scan_engine(self, rng: np.random.Generator, theta: np.ndarray) -> tuple[tuple[float, float], float]:
-        lik, prior, n, edges = self.likelihood, edge_prior(self.prior), self.likelihood.n_samples, self._model.graph.edges
+        lik, prior, n, edges = (
+            self.likelihood,
+            edge_prior(self.prior),
+            self.likelihood.n_samples,
+            self._model.graph.edges,
+        )
         r, means = len(edges), lik.s_bar[self._model.n_edges :]
         moments = lik.moments(theta)
         for _ in range(self.n_scans):
@@ -121,7 +135,7 @@ class SpikeSlabExact:
             hyper = draw_hyper(rng, prior, np.count_nonzero(weights), r, float(weights @ weights))
             for e, (i, j) in enumerate(edges):
                 m, m_i, m_j = moments[e], moments[r + i], moments[r + j]
-                new = visit_edge(
+                new = _visit(
                     rng, prior, n, n * lik.s_bar[e], means[i], means[j], theta, e, r + i, r + j,
                     m, max(m_i - m, 0.0), max(m_j - m, 0.0), max(1 - m_i - m_j + m, 0.0), *hyper,
                 )  # fmt: skip
@@ -137,13 +151,13 @@ class SpikeSlabExact:
 
 
 @strict_leaf
-def visit_edge(rng, prior, n, s, c_i, c_j, theta, e, i, j, p11, p10, p01, p00, density, precision):
+def _visit(rng, prior, n, s, c_i, c_j, theta, e, i, j, p11, p10, p01, p00, density, precision):
     """Visit edge e, whose biases are theta[i] and theta[j]; change theta in place, and say whether it changed."""
     a = theta[e]
     line = edge_line(
         p11, p10, p01, p00, c_i, c_j, a, theta[i], theta[j], s, n * c_i, n * c_j, n, precision, prior.bias_precision
     )
-    new = _visit_edge(rng, line, a, log_slab_odds(density, precision))
+    new = visit_edge(rng, line, a, log_slab_odds(density, precision))
     theta[e] = new
     theta[i] -= (new - a) * c_j
     theta[j] -= (new - a) * c_i
@@ -198,7 +212,8 @@ def _scan_table(rng, prior, n, sums, edges, theta, n_scans):
 @strict_leaf
 def _scan_blocks(rng, prior, n, sums, edge_of, theta, density, precision, table, members, n_first, first, last):
     """Visit the edges between the first ``n_first`` members and the others; those among either if ``first``, ``last``,
-    and their biases then."""
+    and their biases then.
+    """
     r = len(theta) - len(edge_of)
     total = table.sum()
     for v in range(len(members)):
@@ -211,7 +226,7 @@ def _scan_blocks(rng, prior, n, sums, edge_of, theta, density, precision, table,
             w00 = max(total - w11 - w10 - w01, 0.0)
             c_i, c_j = (sums[i] / n, sums[j] / n) if n > 0 else (0.5, 0.5)
             before, before_i, before_j = theta[e], theta[i], theta[j]
-            if visit_edge(
+            if _visit(
                 rng, prior, n, sums[e], c_i, c_j, theta, e, i, j,
                 w11 / total, w10 / total, w01 / total, w00 / total, density, precision,
             ):  # fmt: skip

@@ -1,0 +1,302 @@
+r"""Edges with a spike-and-slab prior: birth and death of an edge at any weight, on graphs of any size.
+
+Chen and Welling (2012) let an edge be born and die near 0 alone, where the likelihood hardly changes and a few
+particles tell by how much; a strong edge has to drift there first. Here an edge jumps along its line (see `edges`),
+where Z at any weight follows from the law of the pair's two states at one. Many persistent chains estimate it:
+
+* One half of them proposes the weight, the other decides, so that the two errors have nothing to do with each other.
+* The error of the log ratio is nearly normal, its variance s^2 is known, and s^2 / 2 is taken off the ratio: detailed
+  balance then holds in spite of the error (the penalty method, Ceperley and Dewing 1999).
+* When an edge jumps each chain is weighted by the ratio of the two laws, which the states of the pair give, and the
+  chains are resampled. So the next candidate finds chains at the new weights.
+* Between jumps all weights and biases move together by Langevin dynamics, in the coordinates of the lines.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import exp, log1p, sqrt
+from typing import NamedTuple
+
+import numpy as np
+
+from ..compiled import leaf
+from ..errors import DivergenceError, OptionError
+from ..models.boltzmann import Boltzmann
+from ..priors import SpikeSlab
+from .edge_chains import (
+    LANES,
+    EdgeChains,
+    add_edge,
+    count_both,
+    pack,
+    remove_edge,
+    resample,
+    start_chains,
+    start_rows,
+    sweep,
+    unpack,
+)
+from .edges import (
+    EDGE_DIMS,
+    EdgePrior,
+    draw_hyper,
+    draw_t,
+    edge_line,
+    edge_prior,
+    line_log_density,
+    line_mode,
+    log_slab_odds,
+    log_t,
+    start_theta,
+)
+
+_DIVERGED = 1e3  # a hundred standard deviations of the default prior of a bias
+
+
+class OneEdgeState(NamedTuple):
+    """Position and momentum, p0 and the slab's precision, the candidate whose turn is next, and the particles."""
+
+    theta: np.ndarray
+    momentum: np.ndarray
+    density: float
+    precision: float
+    turn: int
+    chains: EdgeChains
+
+
+class OneEdgeInfo(NamedTuple):
+    """Draw, and the births and deaths of the step."""
+
+    theta: np.ndarray
+    included: np.ndarray
+    n_edges: int
+    density: float
+    slab_scale: float
+    n_jumps: int
+
+
+class OneEdgeProblem(NamedTuple):
+    """Constants of an iteration."""
+
+    prior: EdgePrior
+    n: float
+    sums: np.ndarray  # (n_features,) of the data
+    centre: np.ndarray  # (n_nodes,)
+    step: np.ndarray  # (n_features,) epsilon over the square root of the curvature
+    alpha: float
+
+
+@dataclass(frozen=True, eq=False)
+class SpikeSlabOneEdge:
+    """Birth and death of an edge at any weight, with moments from many persistent chains.
+
+    An iteration is a Gibbs sweep of the chains, the turn of as many candidates as there are nodes, and a Langevin step.
+
+    Parameters
+    ----------
+    model : Boltzmann
+        Its graph is the candidate edges.
+    s_bar : (n_features,) array
+        Mean statistics of the data.
+    n_samples : float
+    prior : SpikeSlab
+    start : (n_features,) array or None
+        Where the chain starts; None for no edges.
+    n_particles : int
+        Persistent chains, rounded up to a multiple of 128. The more data, the more are needed: with fewer than there
+        are observations hardly a strong edge jumps.
+    epsilon, alpha : float
+        Step size in posterior standard deviations, and share of the momentum kept.
+    n_iterations : int
+        Iterations that make one step.
+
+    Raises
+    ------
+    DivergenceError
+        In a step in which a weight leaves +-1000; the message names a smaller epsilon as the remedy.
+    """
+
+    model: Boltzmann
+    s_bar: np.ndarray
+    n_samples: float
+    prior: SpikeSlab = SpikeSlab()  # noqa: RUF009
+    start: np.ndarray | None = None
+    n_particles: int = 512
+    epsilon: float = 0.2
+    alpha: float = 0.5
+    n_iterations: int = 20
+
+    name = "spike_slab_one_edge"
+    dims = EDGE_DIMS | {"n_jumps": ()}
+
+    def __post_init__(self) -> None:
+        if not self.epsilon > 0:
+            raise OptionError(f"epsilon: {self.epsilon!r} came, a number > 0 is wanted")
+        if not 0 <= self.alpha < 1:
+            raise OptionError(f"alpha: {self.alpha!r} came, a number in [0, 1) is wanted")
+        for name, least in (("n_particles", 1), ("n_iterations", 1)):
+            if not getattr(self, name) >= least:
+                raise OptionError(f"{name}: {getattr(self, name)!r} came, a whole number >= {least} is wanted")
+
+    @property
+    def _n_chains(self) -> int:
+        return -(-self.n_particles // LANES) * LANES
+
+    def init(self, rng: np.random.Generator) -> OneEdgeState:
+        """Start at ``start``, with particles at random."""
+        prior, r = edge_prior(self.prior), self.model.n_edges
+        theta = start_theta(self.model, self.s_bar, self.n_samples, self.start)
+        weights = theta[:r]
+        density, precision = draw_hyper(rng, prior, np.count_nonzero(weights), r, float(weights @ weights))
+        chains = start_chains(self._n_chains, self.model.graph.n_nodes, rng)
+        return OneEdgeState(theta, rng.standard_normal(len(theta)), density, precision, 0, chains)
+
+    def _problem(self) -> OneEdgeProblem:
+        n, r, (u, v) = self.n_samples, self.model.n_edges, self.model.graph.edges.T
+        prior = edge_prior(self.prior)
+        sums = n * self.s_bar
+        # One observation more, spread over the states evenly: a node that never varies has a line too.
+        centre = (sums[r:] + 0.5) / (n + 1)
+        both, c_u, c_v = (sums[:r] + 0.25) / (n + 1), centre[u], centre[v]
+        mean = both - c_u * c_v
+        square = (
+            both * ((1 - c_u) * (1 - c_v)) ** 2
+            + (c_u - both) * ((1 - c_u) * c_v) ** 2
+            + (c_v - both) * (c_u * (1 - c_v)) ** 2
+            + (1 - c_u - c_v + both) * (c_u * c_v) ** 2
+        )
+        slab = prior.shape / prior.rate + prior.bias_precision * (c_u**2 + c_v**2)
+        curvature = np.concatenate([n * (square - mean**2) + slab, n * centre * (1 - centre) + prior.bias_precision])
+        return OneEdgeProblem(prior, n, sums, centre, self.epsilon / np.sqrt(curvature), self.alpha)
+
+    def step(self, rng: np.random.Generator, state: OneEdgeState) -> tuple[OneEdgeState, OneEdgeInfo]:
+        """``n_iterations`` iterations."""
+        r = self.model.n_edges
+        theta, momentum = state.theta.copy(), state.momentum.copy()
+        rows = start_rows(self.model.graph, theta[:r] != 0)
+        blocks = unpack(state.chains, self._n_chains)
+        density, precision, turn, n_jumps = _iterate(
+            rng, self._problem(), rows, blocks, theta, momentum, state.turn, self.n_iterations
+        )
+        if not (np.abs(theta) <= _DIVERGED).all():
+            raise DivergenceError(
+                f"epsilon: a weight left +-{_DIVERGED:g} with epsilon = {self.epsilon:g}; give a smaller epsilon"
+            )
+        included = rows.place >= 0
+        new = OneEdgeState(theta, momentum, density, precision, turn, EdgeChains(blocks.words, blocks.lanes))
+        return new, OneEdgeInfo(theta, included, int(included.sum()), density, precision**-0.5, n_jumps)
+
+
+@leaf
+def _iterate(rng, problem, rows, blocks, theta, momentum, turn, n_iterations):
+    r, n_nodes = len(rows.edges), len(rows.degree)
+    n_jumps, density, precision, squares = 0, 0.0, 0.0, 0.0
+    for k in range(rows.n_present[0]):
+        squares += theta[rows.present[k]] ** 2
+    for _ in range(n_iterations):
+        density, precision = draw_hyper(rng, problem.prior, rows.n_present[0], r, squares)
+        sweep(blocks, rows, theta)
+        log_slab = log_slab_odds(density, precision)
+        for _ in range(min(n_nodes, r)):
+            if _jump(rng, problem, rows, blocks, theta, turn, log_slab, precision):
+                momentum[turn] = rng.standard_normal()
+                n_jumps += 1
+            turn = turn + 1 if turn + 1 < r else 0
+        squares, furthest = _langevin(rng, problem, rows, blocks, theta, momentum, precision)
+        if furthest > _DIVERGED:  # before it leaves the finite numbers, in which compiled code goes astray
+            break
+    return density, precision, turn, n_jumps
+
+
+@leaf
+def _jump(rng, problem, rows, blocks, theta, e, log_slab, precision):
+    """Propose the birth or death of edge e; say whether it happened."""
+    r, half = len(rows.edges), blocks.words.shape[1] // 2
+    line = _line(problem, rows, blocks.words[:, :half], theta, e, precision, 0.25)
+    mode, scale = line_mode(line)
+    a = theta[e]
+    new = draw_t(rng, mode, scale) if a == 0 else a
+    line = _line(problem, rows, blocks.words[:, half:], theta, e, precision, 0.0)
+    ratio = log_slab + line_log_density(line, new) - line_log_density(line, 0.0) - log_t(new, mode, scale)
+    if a != 0:
+        ratio = -ratio
+    change = new if a == 0 else -a
+    if not log1p(-rng.random()) < ratio - _penalty(line, change, problem.n, 64 * half):
+        return False
+    if a == 0:
+        add_edge(rows, e)
+    else:
+        remove_edge(rows, e)
+    i, j = rows.edges[e, 0], rows.edges[e, 1]
+    theta[e] = a + change if a == 0 else 0.0
+    theta[r + i] -= change * problem.centre[j]
+    theta[r + j] -= change * problem.centre[i]
+    weights = exp(change * line.g11), exp(change * line.g10), exp(change * line.g01), exp(change * line.g00)
+    resample(rng, blocks, i, j, weights, 0, 64 * half)
+    resample(rng, blocks, i, j, weights, 64 * half, 128 * half)
+    pack(blocks)
+    return True
+
+
+@leaf
+def _line(problem, rows, words, theta, e, precision, more):
+    """The line of edge e as some of the chains see it, with ``more`` of a chain added to each state of the pair."""
+    i, j = rows.edges[e, 0], rows.edges[e, 1]
+    r, n_chains = len(rows.edges), 64 * words.shape[1]
+    both, ones_i, ones_j = count_both(words, i, j), count_both(words, i, i), count_both(words, j, j)
+    total = n_chains + 4 * more
+    return edge_line(
+        (both + more) / total, (ones_i - both + more) / total, (ones_j - both + more) / total,
+        (n_chains - ones_i - ones_j + both + more) / total, problem.centre[i], problem.centre[j],
+        theta[e], theta[r + i], theta[r + j], problem.sums[e], problem.sums[r + i], problem.sums[r + j],
+        problem.n, precision, problem.prior.bias_precision,
+    )  # fmt: skip
+
+
+@leaf
+def _penalty(line, delta, n, n_chains):
+    r"""Half the variance of the estimated log ratio, and its bias.
+
+    The estimate is :math:`-N \log \hat m` with m the mean of w = exp(delta g) over the chains; with v = Var w / m^2 its
+    variance is N^2 v / n, and its bias N v / 2n.
+    """
+    w11, w10, w01, w00 = exp(delta * line.g11), exp(delta * line.g10), exp(delta * line.g01), exp(delta * line.g00)
+    mean = line.p11 * w11 + line.p10 * w10 + line.p01 * w01 + line.p00 * w00
+    square = line.p11 * w11 * w11 + line.p10 * w10 * w10 + line.p01 * w01 * w01 + line.p00 * w00 * w00
+    v = max(square / (mean * mean) - 1, 0.0)
+    return 0.5 * n * (n + 1) * v / n_chains
+
+
+@leaf
+def _langevin(rng, problem, rows, blocks, theta, momentum, precision):
+    """One Langevin step of all weights along their lines, and of all biases; returns the sum of squared weights,
+    and how far from 0 the furthest parameter is.
+    """
+    r, n, n_chains, squares, furthest = len(rows.edges), problem.n, blocks.n_chains, 0.0, 0.0
+    fresh, bias_precision = sqrt(1 - problem.alpha**2), problem.prior.bias_precision
+    for i in range(len(theta) - r):
+        k = r + i
+        kick = 0.5 * problem.step[k] * (problem.sums[k] - n * blocks.ones[i] / n_chains - bias_precision * theta[k])
+        momentum[k] = problem.alpha * (momentum[k] + kick) + fresh * rng.standard_normal() + kick
+    for k in range(rows.n_present[0]):
+        e = rows.present[k]
+        i, j = rows.edges[e, 0], rows.edges[e, 1]
+        c_i, c_j = problem.centre[i], problem.centre[j]
+        excess = (
+            problem.sums[e] - c_j * problem.sums[r + i] - c_i * problem.sums[r + j]
+            - n * (count_both(blocks.words, i, j) - c_j * blocks.ones[i] - c_i * blocks.ones[j]) / n_chains
+        )  # fmt: skip
+        prior = bias_precision * (c_j * theta[r + i] + c_i * theta[r + j]) - precision * theta[e]
+        kick = 0.5 * problem.step[e] * (excess + prior)
+        momentum[e] = problem.alpha * (momentum[e] + kick) + fresh * rng.standard_normal() + kick
+        change = problem.step[e] * momentum[e]
+        theta[e] += change
+        theta[r + i] -= change * c_j
+        theta[r + j] -= change * c_i
+        squares += theta[e] ** 2
+        furthest = max(furthest, abs(theta[e]))
+    for k in range(r, len(theta)):
+        theta[k] += problem.step[k] * momentum[k]
+        furthest = max(furthest, abs(theta[k]))
+    return squares, furthest

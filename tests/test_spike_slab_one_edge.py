@@ -1,0 +1,144 @@
+"""Births and deaths at any weight, with moments from chains: against brute force, and against the exact sampler.
+
+Scores are (mean over independent chains - exact) / standard error; with some 20 functionals of 24 chains fewer than
+1e-6 of runs pass 9.
+"""
+
+import numpy as np
+import pytest
+
+from bayesmrf import graphs, run
+from bayesmrf.errors import DivergenceError, OptionError
+from bayesmrf.models.boltzmann import Boltzmann
+from bayesmrf.posterior import edges
+from bayesmrf.posterior import spike_slab_one_edge as one_edge
+from bayesmrf.posterior.spike_slab_one_edge import SpikeSlabOneEdge
+from bayesmrf.priors import Beta, Gamma, SpikeSlab
+from tests import spike_slab_oracle as oracle
+from tests.test_spike_slab import LIMIT, N_CHAINS, N, block_model, draw, exact_draws, exact_start, problem
+
+PRIOR = SpikeSlab(Beta(2.0, 3.0), Gamma(3.0, 2.0), 2.0)
+
+
+def test_every_structure_of_three_nodes(rng):
+    model, s_bar = problem(graphs.complete(3), rng)
+    exact = oracle.posterior(model.graph, s_bar, N, PRIOR, rng)
+
+    def score(prior):
+        kernel = SpikeSlabOneEdge(model, s_bar, N, prior, n_particles=512, epsilon=0.1, n_iterations=10)
+        return oracle.worst_score(draw(kernel, rng, 200, 20), *exact)
+
+    assert score(PRIOR) < LIMIT
+    assert score(SpikeSlab(Beta(3.0, 2.0), PRIOR.precision, PRIOR.bias_scale)) > LIMIT
+
+
+def test_without_data_the_prior_comes_back(rng):
+    prior = SpikeSlab(Beta(5.0, 5.0), Gamma(5.0, 5.0), 1.5)
+    model = Boltzmann(graphs.complete(3))
+    kernel = SpikeSlabOneEdge(model, np.zeros(6), 0.0, prior, n_particles=1)
+    values = draw(kernel, rng, 250)
+    columns = [
+        values["density"], values["slab_scale"] ** -2.0, values["n_edges"],
+        (values["theta"][..., :3] ** 2).mean(axis=-1), values["theta"].mean(axis=-1),
+    ]  # fmt: skip
+    chains = np.stack(columns, axis=-1).mean(axis=1)
+    exact = np.array([0.5, 1.0, 1.5, 0.5 * 5 / 4, 0.0])
+
+    def worst(exact):
+        return np.abs((chains.mean(axis=0) - exact) / (chains.std(axis=0, ddof=1) / np.sqrt(N_CHAINS))).max()
+
+    assert worst(exact) < LIMIT
+    assert worst(1.2 * exact) > LIMIT
+
+
+def test_the_penalty_keeps_detailed_balance(rng):
+    """Births at theta = 0 and deaths at theta = a, each with chains of its own, balance as the exact ratio says."""
+    n, n_chains, a, c = 300, 600, 0.9, (0.5, 0.4)
+    p0 = np.array([0.25, 0.25, 0.15, 0.35])
+    g = np.array([(1 - c[0]) * (1 - c[1]), -(1 - c[0]) * c[1], -c[0] * (1 - c[1]), c[0] * c[1]])
+    p1 = p0 * np.exp(a * g)
+    ratio = -n * np.log(p1.sum()) + 3.0  # the constant stands for data, prior and proposal
+    p1 /= p1.sum()
+
+    def rates(at, p, delta, penalised, n_draws=40_000):
+        accepted = np.empty(n_draws)
+        for k, counts in enumerate(rng.multinomial(n_chains, p, size=n_draws)):
+            line = edges.EdgeLine(*counts / n_chains, *g, at, 0.0, float(n), 0.0, 0.0)
+            log_r = edges.line_log_density(line, at + delta) - edges.line_log_density(line, at)
+            log_r += 3.0 if delta > 0 else -3.0
+            log_r -= one_edge._penalty(line, delta, n, n_chains) if penalised else 0.0
+            accepted[k] = min(1.0, np.exp(log_r))
+        return accepted.mean(), accepted.std() / np.sqrt(n_draws)
+
+    def imbalance(penalised):
+        births, e1 = rates(0.0, p0, a, penalised)
+        deaths, e2 = rates(a, p1, -a, penalised)
+        return abs(np.log(births / deaths) - ratio), np.hypot(e1 / births, e2 / deaths)
+
+    found, error = imbalance(True)
+    assert found < 0.05 + 6 * error  # the normal law of the estimate is a limit
+    found, error = imbalance(False)
+    control = abs(ratio) > 0.3  # where the ratio is 1 both ends err alike
+    assert not control or found > 0.05 + 6 * error
+
+
+def test_block_model(rng):
+    """Within 0.02 of exact on average, and each inclusion within 0.03 and Monte Carlo error."""
+    model, s_bar = block_model(rng, 100)
+    exact = exact_draws(model, s_bar, SpikeSlab(), rng, 1500)
+    inclusion = exact["included"].mean(axis=(0, 1))
+
+    def difference(prior):
+        values = np.stack(
+            [
+                draw(SpikeSlabOneEdge(model, s_bar, 100, prior, exact_start(exact, c)), rng, 1000, 20, 1)[
+                    "included"
+                ].mean(axis=(0, 1))
+                for c in range(4)
+            ]
+        )
+        return np.abs(values.mean(axis=0) - inclusion)
+
+    found = difference(SpikeSlab())
+    assert found.mean() < 0.02
+    assert found.max() < 0.1
+    assert difference(SpikeSlab(Beta(10.0, 5.0))).mean() > 0.02
+
+
+def test_the_same_seed_and_a_resumed_run_give_the_same_draws(rng, tmp_path):
+    model, s_bar = problem(graphs.complete(4), rng)
+    kernel = SpikeSlabOneEdge(model, s_bar, N, n_particles=200)
+    options = {"n_chains": 2, "random_state": int(rng.integers(2**32)), "progress": False}
+    whole = run.sample(kernel, n_draws=8, **options).values
+    run.sample(kernel, n_draws=3, checkpoint=tmp_path / "run", **options)
+    resumed = run.sample(kernel, n_draws=8, checkpoint=tmp_path / "run", **options).values
+    for name in whole:
+        np.testing.assert_array_equal(whole[name], resumed[name])
+    state = kernel.init(rng)
+    before = state.theta.copy(), state.chains.words.copy(), state.chains.lanes.copy()
+    kernel.step(rng, state)
+    for old, now in zip(before, (state.theta, *state.chains), strict=True):
+        np.testing.assert_array_equal(old, now)
+
+
+def test_candidates_and_constant_columns(rng):
+    """A node that is never 1, one without candidates, and edges given in any order."""
+    model = Boltzmann(graphs.Graph(5, np.array([[3, 1], [0, 3], [4, 0]])))
+    states = rng.integers(0, 2, size=(60, 5))
+    states[:, 4] = 0
+    values = draw(SpikeSlabOneEdge(model, model.statistics(states), 60), rng, 50, 10, 2)
+    assert np.isfinite(values["theta"]).all()
+    assert (values["theta"][..., 7] < 0).mean() > 0.9
+
+
+def test_bad_input(rng):
+    model, s_bar = problem(graphs.complete(3), rng)
+    for option, match in [
+        ({"epsilon": 0.0}, "epsilon: 0.0 came"),
+        ({"alpha": -0.1}, "alpha: -0.1 came"),
+        ({"n_particles": 0}, "n_particles: 0 came, a whole number >= 1"),
+    ]:
+        with pytest.raises(OptionError, match=match):
+            SpikeSlabOneEdge(model, s_bar, N, **option)
+    with pytest.raises(DivergenceError, match="give a smaller epsilon"):
+        run.sample(SpikeSlabOneEdge(model, s_bar, N, epsilon=50.0), n_draws=20, n_chains=1, progress=False)
