@@ -1,0 +1,1 @@
+"""Chen and Welling (2012), Bayesian structure learning, reproduced on the public interface."""

@@ -1,0 +1,42 @@
+"""The four commands: what each runs in full, and in small (``--quick``)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pandas as pd
+
+from papers.murray_ghahramani_2004.store import Record
+
+from . import calibration, curves, measures
+from .calibration import Calibration
+from .common import BASELINES, SAMPLERS, Experiment, shorter
+from .curves import MIXING, Curves
+
+APPROXIMATE = tuple(m for m in SAMPLERS if m != "exact")
+_FEW = (0.01, 0.3, 0.9)
+
+FULL: dict[str, Experiment] = {
+    "block": Curves("block", 12, (100, 50, 200, 500, 1000), (*SAMPLERS, *BASELINES, *MIXING)),
+    "lattice": Curves("lattice", 10, (100, 50, 200, 500, 1000), (*APPROXIMATE, *BASELINES)),
+    "mnist": Curves("mnist", 0, (100, 1000), (*APPROXIMATE, *BASELINES), n_test=10_000),
+    "calibration": Calibration(),
+}
+QUICK: dict[str, Experiment] = {
+    "block": Curves("block", 6, (100,), (*SAMPLERS, *BASELINES, *MIXING), _FEW, options=shorter(curves.OPTIONS, 40)),
+    "lattice": Curves(
+        "lattice", 4, (100,), (*APPROXIMATE, *BASELINES), _FEW, n_test=50, options=shorter(curves.OPTIONS, 40)
+    ),
+    "mnist": Curves(
+        "mnist", 0, (100,), (*APPROXIMATE, *BASELINES), (0.1,), n_test=30, options=shorter(curves.OPTIONS, 200)
+    ),
+    "calibration": Calibration(
+        6, 4, (100,), (100,), 1, 10, {k: shorter(v, 40) for k, v in calibration.OPTIONS.items()}, 2
+    ),
+}
+MEASURES: dict[str, Callable[[list[Record]], pd.DataFrame]] = {
+    "block": measures.of_curves,
+    "lattice": measures.of_curves,
+    "mnist": measures.of_curves,
+    "calibration": calibration.measures,
+}

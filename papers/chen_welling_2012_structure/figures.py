@@ -1,0 +1,290 @@
+"""Figures 2 to 11 of the paper, and the reliability diagram."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from papers.murray_ghahramani_2004.store import Record
+
+from . import calibration, curves, data, measures
+from .common import BASELINES, LEARNT, SAMPLERS
+
+# Colours that the colour-blind can tell apart (Okabe and Ito).
+COLOURS = {
+    "exact": "#0072b2",
+    "one-edge": "#009e73",
+    "langevin": "#d55e00",
+    "wainwright-max": "#cc79a7",
+    "wainwright-min": "#999999",
+    "pseudo-l1": "#000000",
+    "momentum 0.9": "#0072b2",
+    "momentum 0": "#d55e00",
+}
+STYLE = {"font.size": 8, "axes.spines.top": False, "axes.spines.right": False}
+
+
+def draw(experiment: str, records: list[Record], folder: Path, name: str) -> list[Path]:
+    """Write the figures of an experiment and return their paths."""
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = []
+    with mpl.rc_context(STYLE):
+        for suffix, make in FIGURES[experiment].items() if records else ():
+            figure = make(records)
+            if figure is not None:
+                paths.append(folder / f"{name}{suffix}.png")
+                figure.savefig(paths[-1], dpi=110)
+    return paths
+
+
+def momentum(records: list[Record]) -> Figure | None:
+    """Figure 2: autocorrelation of two parameters, and means and sds of all, with and without momentum."""
+    runs = {r["cell"][2]: r for r in records if r["cell"][2] in curves.MIXING}
+    if len(runs) < 2:
+        return None
+    figure = Figure(figsize=(7, 5.5), layout="constrained")
+    grid = figure.subplots(2, 2)
+    one, other = (runs[m] for m in curves.MIXING)
+    often = np.flatnonzero(np.array(one["inclusion"]) > 0.9)
+    order = sorted(often, key=lambda i: sum(one["correlation"][i]))
+    for axes, i in zip(grid[0], (order[len(order) // 4], order[3 * len(order) // 4]), strict=True):
+        for method, record in runs.items():
+            axes.plot(record["correlation"][i], color=COLOURS[method], label=method)
+        axes.axhline(0, color="#999999", lw=0.8)
+        axes.set(xlabel="lag, in draws (1,000 iterations each)", ylabel="autocorrelation", title=f"parameter {i}")
+        axes.legend(frameon=False)
+    for axes, k in zip(grid[1], ("mean", "sd"), strict=True):
+        _diagonal(axes, np.array(other[k]), np.array(one[k]), COLOURS["momentum 0.9"])
+        axes.set(xlabel=f"posterior {k}, momentum 0", ylabel=f"posterior {k}, momentum 0.9")
+    return figure
+
+
+def histograms(records: list[Record]) -> Figure | None:
+    """Figure 3: the weights of four edges where they exist."""
+    first = [r for r in records if r["cell"][0] == 0 and r["cell"][3] == LEARNT and "counts" in r]
+    sizes = sorted({r["cell"][1] for r in first})
+    size = 100 if 100 in sizes else sizes[0] if sizes else None
+    first = [r for r in first if r["cell"][1] == size]
+    exact = next((r for r in first if r["cell"][2] == "exact"), None)
+    if exact is None:
+        return None
+    # Edges that exist in 30 to 100 % of the draws, spread over them.
+    order = np.argsort(exact["inclusion"])
+    order = order[np.array(exact["inclusion"])[order] > 0.3]
+    shown = order[np.linspace(0, len(order) - 1, 4).astype(int)]
+    figure = Figure(figsize=(10, 2.6), layout="constrained")
+    for axes, e in zip(figure.subplots(1, 4), shown, strict=True):
+        for r in first:
+            counts = np.array(r["counts"][e])
+            if counts.sum():
+                ends = np.linspace(r["low"][e], r["high"][e], len(counts) + 1)
+                height = counts / counts.sum() / np.diff(ends)
+                axes.stairs(height, ends, color=COLOURS[r["cell"][2]], label=r["cell"][2])
+        names = ", ".join(f"{r['cell'][2]} {r['inclusion'][e]:.2f}" for r in first)
+        axes.set_title(f"inclusion: {names}", fontsize=6.5)
+        axes.set(yticks=[], xlabel=f"weight {e}")
+    figure.axes[0].legend(frameon=False, fontsize=7)
+    return figure
+
+
+def against_exact(records: list[Record]) -> Figure | None:
+    """Figure 4: inclusion, mean and sd of every edge at every p0, n = 100."""
+    table = measures.pairs_of(records, 100)
+    if table.empty:
+        return None
+    methods = list(table["method"].unique())
+    figure = Figure(figsize=(9.5, 3 * len(methods)), layout="constrained")
+    grid = figure.subplots(len(methods), 3, squeeze=False)
+    for method, line in zip(methods, grid, strict=True):
+        mine = table[table["method"] == method]
+        often = mine[(mine["inclusion"] > 0.1) & (mine["exact_inclusion"] > 0.1)]
+        for axes, (k, part) in zip(line, {"inclusion": mine, "mean": often, "sd": often}.items(), strict=True):
+            _diagonal(axes, part[f"exact_{k}"], part[k], COLOURS[method])
+            axes.set(xlabel=f"{k}, exact", ylabel=f"{k}, {method}")
+    return figure
+
+
+def likelihood(records: list[Record], n: int, models: tuple[str, ...]) -> Figure | None:
+    """Figures 6, 7 and 10: CLL against density, mean and sd over data sets; points have p0 learnt."""
+    table = curves.rows([r for r in records if r["cell"][1] == n])
+    if table.empty:
+        return None
+    figure = Figure(figsize=(6, 4.2), layout="constrained")
+    axes = figure.subplots()
+    for method in [m for m in models if m in set(table["method"])]:
+        mine = table[table["method"] == method]
+        colour, style = COLOURS[method.split(",")[0]], "--" if method.endswith("PM") else "-"
+        lines = [measures.at(*measures.curve(part), measures.GRID) for _, part in mine.groupby("replicate")]
+        if lines:
+            with np.errstate(invalid="ignore"):
+                values = np.ma.masked_invalid(lines)
+                mean, sd = values.mean(axis=0), values.std(axis=0)
+            axes.plot(measures.GRID, mean, style, color=colour, label=method)
+            axes.fill_between(measures.GRID, mean - sd, mean + sd, color=colour, alpha=0.12, lw=0)
+        learnt = mine[mine["p0"] == LEARNT]
+        if len(learnt):
+            axes.plot(learnt["density"].mean(), learnt["cll"].mean(), "s" if style == "--" else "o", color=colour)
+    low = table.loc[table["p0"] == LEARNT, "cll"].min() if (table["p0"] == LEARNT).any() else table["cll"].max()
+    top = max(table["cll"].max(), table["best"].max() if table["best"].notna().any() else -np.inf)
+    axes.set_ylim(min(low, top - 0.5) - 1.2 * (top - min(low, top - 0.5)), top + 0.05 * (top - low + 0.5))
+    truth = [r["true_density"] for r in records if "true_density" in r]
+    if truth:
+        axes.axvline(np.mean(truth), color="#999999", lw=0.8)
+        axes.axhline(table["best"].mean(), color="#999999", lw=0.8, ls=":")
+    axes.set(xscale="log", xlabel="density of edges", ylabel="mean conditional log likelihood", title=f"n = {n}")
+    axes.legend(frameon=False, fontsize=7)
+    return figure
+
+
+def recovery(records: list[Record]) -> Figure | None:
+    """Figures 5 and 9: precision against recall, and CLL against F1, n = 100."""
+    table = curves.rows([r for r in records if r["cell"][1] == 100])
+    if table.empty:
+        return None
+    figure = Figure(figsize=(9, 4), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    for method in [m for m in COLOURS if m in set(table["method"])]:
+        colour = COLOURS[method]
+        mine = table[(table["method"] == method) & (table["replicate"] == table["replicate"].min())]
+        part = mine[mine["p0"] != LEARNT].sort_values("recall")
+        left.plot(part["recall"], part["precision"], ".-", color=colour, lw=1, ms=3, label=method)
+        every = table[(table["method"] == method) & (table["p0"] != LEARNT)]
+        right.plot(every["f1"], every["cll"], ".", color=colour, ms=2, alpha=0.5)
+        learnt = table[(table["method"] == method) & (table["p0"] == LEARNT)]
+        left.plot(mine.loc[mine["p0"] == LEARNT, "recall"], mine.loc[mine["p0"] == LEARNT, "precision"], "o",
+                  color=colour)  # fmt: skip
+        right.plot(learnt["f1"], learnt["cll"], "o", color=colour, ms=6, mec="black", label=method)
+    left.set(xlabel="recall", ylabel="precision", title="first data set; large points: p0 learnt")
+    top, low = table["cll"].max(), table.loc[table["p0"] == LEARNT, "cll"].min()
+    low = low if np.isfinite(low) else top - 1
+    right.set(xlabel="F1", ylabel="CLL", title="all data sets; large points: p0 learnt",
+              ylim=(low - 1.2 * (top - low), top + 0.1 * (top - low)))  # fmt: skip
+    left.legend(frameon=False, fontsize=7)
+    return figure
+
+
+def shrinkage(records: list[Record]) -> Figure | None:
+    """Figure 8: weights of the true edges and of those found, at a sparse and a dense point."""
+    first = [r for r in records if r["cell"][:2] == [0, 100] and r["cell"][3] != LEARNT and "true_density" in r]
+    models = ("wainwright-max", "pseudo-l1", "one-edge, PM")
+    if not first:
+        return None
+    figure = Figure(figsize=(10, 5), layout="constrained")
+    for axes, wanted in zip(figure.subplots(2, 1), (0.03, 0.65), strict=True):
+        for model in models:
+            there = [row for r in first for row in r["rows"] if row["model"] == model and row["density"] > 0]
+            if not there:
+                continue
+            row = min(there, key=lambda row: abs(np.log(row["density"] / wanted)))
+            true, value = (np.abs(row["weights"][k]) for k in ("true", "value"))
+            order = np.argsort(true, kind="stable")
+            place = np.arange(-len(order), 0)
+            axes.plot(place, value[order], ".", ms=3, color=COLOURS[model.split(",")[0]],
+                      label=f"{model}, density {row['density']:.2f}")  # fmt: skip
+            if model == models[0]:
+                axes.plot(place, true[order], "-", color="#e69f00", label="true")
+        axes.set(xlim=(-420, 5), ylabel="|weight|", xlabel="edges found by each, sorted by true weight (last 420)")
+        axes.legend(frameon=False, fontsize=7)
+    return figure
+
+
+def images(records: list[Record]) -> Figure | None:
+    """Figure 11: 36 samples of each model at the density nearest 0.2, of the largest data."""
+    n = max((r["cell"][1] for r in records), default=0)
+    mine = [row for r in records if r["cell"][:2] == [0, n] for row in r.get("rows", ()) if "images" in row]
+    if not mine:
+        return None
+    models = sorted({row["model"] for row in mine})
+    figure = Figure(figsize=(2.1 * len(models), 2.9), layout="constrained")
+    for axes, model in zip(figure.subplots(1, len(models), squeeze=False)[0], models, strict=True):
+        rows = [row for row in mine if row["model"] == model and row["density"] > 0]
+        if rows:
+            row = min(rows, key=lambda row: abs(np.log(row["density"] / measures.NO_TRUTH)))
+            pixels = np.array([[c == "1" for c in image] for image in row["images"]])
+            tiles = pixels.reshape(6, 6, data.N_ROWS, data.N_COLUMNS).astype(float)
+            tiles = np.pad(tiles, ((0, 0), (0, 0), (0, 1), (0, 1)), constant_values=0.5)
+            axes.imshow(tiles.swapaxes(1, 2).reshape(6 * (data.N_ROWS + 1), -1), cmap="gray", interpolation="nearest")
+            axes.set_title(f"{model}\ndensity {row['density']:.2f}, n = {n}", fontsize=7)
+        axes.set_axis_off()
+    return figure
+
+
+def reliability(records: list[Record]) -> Figure | None:
+    """Share of pairs that are edges against their inclusion, with two standard errors; false and missed edges."""
+    curve = calibration.reliability(records)
+    if curve.empty:
+        return None
+    methods = list(curve["method"].unique())
+    figure = Figure(figsize=(3.2 * len(methods), 3.2), layout="constrained")
+    for axes, method in zip(figure.subplots(1, len(methods), squeeze=False)[0], methods, strict=True):
+        mine = curve[curve["method"] == method]
+        sets = sum(r["cell"][2:] == [method, "small"] for r in records)
+        axes.plot([0, 1], [0, 1], color="#999999", lw=0.8)
+        axes.errorbar(mine["inclusion"], mine["exists"], 2 * mine["error"], fmt="o", ms=4, color=COLOURS[method])
+        axes.set(xlabel="inclusion", ylabel="share that exists", title=f"{method}, {sets} data sets", aspect="equal")
+    return figure
+
+
+def mistakes(records: list[Record]) -> Figure | None:
+    """False and missed edges of every method on the block graphs and lattices."""
+    table = calibration.rows(records)
+    table = table[table["part"] != "small"] if len(table) else table
+    if table.empty:
+        return None
+    places = list(table.groupby(["part", "n"]).groups)
+    figure = Figure(figsize=(3 * len(places), 5), layout="constrained")
+    grid = figure.subplots(2, len(places), squeeze=False)
+    for line, measure in zip(grid, ("false", "missed"), strict=True):
+        for axes, (part, n) in zip(line, places, strict=True):
+            here = table[(table["part"] == part) & (table["n"] == n)]
+            methods = [m for m in (*SAMPLERS, *BASELINES) if m in set(here["method"])]
+            for k, method in enumerate(methods):
+                _points(axes, k, here.loc[here["method"] == method, measure], COLOURS[method])
+            axes.set_xticks(range(len(methods)), methods, rotation=40, ha="right", fontsize=6)
+            axes.set_title(f"{measure} edges: {part}, n = {n}")
+            axes.set_ylim(bottom=0)
+    return figure
+
+
+def _points(axes: Axes, place: int, values: pd.Series, colour: str) -> None:
+    counts = values.value_counts()
+    axes.scatter(np.full(len(counts), place), counts.index, s=20 + 10 * counts, color=colour, alpha=0.6, lw=0)
+    axes.plot([place - 0.3, place + 0.3], [values.mean()] * 2, color="black", lw=1)
+
+
+def _diagonal(axes: Axes, x: np.ndarray, y: np.ndarray, colour: str) -> None:
+    low, high = min(np.nanmin(x), np.nanmin(y)), max(np.nanmax(x), np.nanmax(y))
+    axes.plot([low, high], [low, high], color="#999999", lw=0.8)
+    axes.plot(x, y, ".", ms=3, alpha=0.6, color=colour)
+
+
+_ALL = ("langevin", "one-edge", "one-edge, PM", *BASELINES)
+_BLOCK = ("exact", "exact, PM", *BASELINES)
+FIGURES: dict[str, dict[str, Callable[[list[Record]], Figure | None]]] = {
+    "block": {
+        "-2-momentum": momentum,
+        "-3-histograms": histograms,
+        "-4-exact": against_exact,
+        "-6-likelihood": partial(likelihood, n=100, models=_BLOCK),
+        "-7-inference": partial(likelihood, n=100, models=SAMPLERS),
+        "-9-recovery": recovery,
+    },
+    "lattice": {
+        "-5-9-recovery": recovery,
+        "-6-likelihood": partial(likelihood, n=100, models=_ALL),
+        "-8-shrinkage": shrinkage,
+    },
+    "mnist": {
+        "-10-100": partial(likelihood, n=100, models=_ALL),
+        "-10-1000": partial(likelihood, n=1000, models=_ALL),
+        "-11-images": images,
+    },
+    "calibration": {"-reliability": reliability, "-mistakes": mistakes},
+}

@@ -1,0 +1,159 @@
+"""Numbers that the findings are about: of each method on each data set, what its curve over densities looks like."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from papers.murray_ghahramani_2004.store import Record
+
+from . import curves
+from .common import LEARNT, PATH
+
+NO_TRUTH = 0.2  # where there is no truth: the density of figure 11
+SPARSE, DENSE = 0.5, 0.7  # half of the true density; a share of all candidates
+GRID = np.geomspace(0.01, 0.95, 40)  # densities at which two curves are compared
+
+
+def of_curves(records: list[Record]) -> pd.DataFrame:
+    """A row for each replicate, size of data and model.
+
+    ``learnt``: p0 with its prior; the others are of the curve over fixed p0, or over the path of penalties. ``peak`` is
+    the greatest conditional log likelihood (CLL), ``sparse_loss`` and ``dense_loss`` what is lost from there at
+    half the true density and at density 0.7, ``share_above`` the share of common densities at which the curve is
+    above that of pseudo-l1.
+    """
+    table = curves.rows(records)
+    found: list[dict[str, Any]] = []
+    truth = {(r["cell"][0], r["cell"][1]): r.get("true_density", NO_TRUTH) for r in records if "rows" in r}
+    for (replicate, n, method), mine in table.groupby(["replicate", "n", "method"], sort=False) if len(table) else ():
+        same = (table["replicate"] == replicate) & (table["n"] == n)
+        about = {"replicate": replicate, "n": n, "method": method, "seconds": mine["seconds"].mean()}
+        target = truth[replicate, n]
+        about |= _curve(mine, target) | _against(mine, table[same & (table["method"] == "pseudo-l1")])
+        learnt = mine[mine["p0"] == LEARNT]
+        if len(learnt):
+            one = learnt.iloc[0]
+            about |= {k: one[k] for k in ("density", "cll", "precision", "recall", "f1", "false", "missed") if k in one}
+            about["density_ratio"] = one["density"] / target
+            about |= _rivals(one, table[same & (table["p0"] == PATH)])
+        found.append(about)
+    found += [_accuracy(records, replicate, n, method) for replicate, n, method in _pairs(records)]
+    found += _momentum(records)
+    return pd.DataFrame(found)
+
+
+def curve(mine: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
+    """Density and CLL of a model over fixed p0 or the path, by rising density."""
+    part = mine[mine["p0"] != LEARNT].sort_values("density")
+    part = part[part["density"] > 0].groupby("density", as_index=False)["cll"].mean()
+    return part["density"].to_numpy(), part["cll"].to_numpy()
+
+
+def at(density: np.ndarray, cll: np.ndarray, wanted: Any) -> Any:
+    """CLL at densities, between points in the logarithm; NaN beyond the ends."""
+    return np.interp(np.log(wanted), np.log(density), cll, left=np.nan, right=np.nan)
+
+
+def _curve(mine: pd.DataFrame, target: float) -> dict[str, Any]:
+    density, cll = curve(mine)
+    if len(density) < 2:
+        return {}
+    peak = int(np.argmax(cll))
+    out = {"peak": cll[peak], "peak_ratio": density[peak] / target}
+    out["sparse_loss"] = cll[peak] - at(density, cll, SPARSE * target)
+    out["dense_loss"] = cll[peak] - at(density, cll, DENSE)
+    if "f1" in mine:
+        out["best_f1"] = mine.loc[mine["p0"] != LEARNT, "f1"].max()
+        ratio = mine[(mine["p0"] != LEARNT) & (mine["density"] > 0)]
+        for name, where in (("sparse_strength", SPARSE * target), ("dense_strength", DENSE)):
+            near = ratio.iloc[(np.log(ratio["density"]) - np.log(where)).abs().argmin()]
+            out[name] = near["strength"]
+    return out
+
+
+def _against(mine: pd.DataFrame, rival: pd.DataFrame) -> dict[str, Any]:
+    """Share of the densities that both curves cover at which this one is above."""
+    if not len(rival):
+        return {}
+    a, b = curve(mine), curve(rival)
+    if min(len(a[0]), len(b[0])) < 2:
+        return {}
+    mine_at, rival_at = at(*a, GRID), at(*b, GRID)
+    both = np.isfinite(mine_at) & np.isfinite(rival_at)
+    return {"share_above": (mine_at > rival_at)[both].mean()} if both.any() else {}
+
+
+def _rivals(one: pd.Series, paths: pd.DataFrame) -> dict[str, Any]:
+    """Whether any point of a path of penalties is above in F1 and CLL both; CLL less the best of all paths."""
+    if not len(paths):
+        return {}
+    out = {"cll_gain": one["cll"] - paths["cll"].max()}
+    if "f1" in one and np.isfinite(one["f1"]):
+        out["f1_gain"] = one["f1"] - paths["f1"].max()
+        out["beaten"] = float(((paths["f1"] > one["f1"]) & (paths["cll"] > one["cll"])).any())
+    return out
+
+
+def _pairs(records: list[Record]) -> list[tuple[int, int, str]]:
+    """Data sets and approximate samplers for which there are exact answers too."""
+    cells = {tuple(r["cell"]) for r in records}
+    found = {(r, n, m) for r, n, m, s in cells if m in ("one-edge", "langevin") and (r, n, "exact", s) in cells}
+    return sorted(found)
+
+
+def pairs_of(records: list[Record], n: int | None = None) -> pd.DataFrame:
+    """Edges of figure 4: inclusion, mean and sd by an approximate sampler and by the exact one."""
+    exact = {tuple(r["cell"]): r for r in records if r["cell"][2] == "exact"}
+    found = []
+    for record in records:
+        replicate, size, method, setting = record["cell"]
+        other = exact.get((replicate, size, "exact", setting))
+        if method not in ("one-edge", "langevin") or other is None or n not in (None, size):
+            continue
+        one = pd.DataFrame({"replicate": replicate, "n": size, "method": method, "p0": setting}, index=range(len(
+            record["inclusion"])))  # fmt: skip
+        for k in ("inclusion", "mean", "sd"):
+            one[k] = pd.array(record[k], dtype="Float64").to_numpy(dtype=float, na_value=np.nan)
+            one[f"exact_{k}"] = pd.array(other[k], dtype="Float64").to_numpy(dtype=float, na_value=np.nan)
+        found.append(one)
+    return pd.concat(found, ignore_index=True) if found else pd.DataFrame()
+
+
+def _accuracy(records: list[Record], replicate: int, n: int, method: str) -> dict[str, Any]:
+    """Against exact: mean and largest difference of inclusion; means and sds of edges in a tenth of the draws."""
+    table = pairs_of(records, n)
+    table = table[(table["method"] == method) & (table["replicate"] == replicate)]
+    away = (table["inclusion"] - table["exact_inclusion"]).abs()
+    often = table[(table["inclusion"] > 0.1) & (table["exact_inclusion"] > 0.1)]
+    shift = (often["mean"] - often["exact_mean"]).abs() / often["exact_sd"]
+    about = {"replicate": replicate, "n": n, "method": f"{method} against exact"}
+    about |= {"inclusion_away": away.mean(), "inclusion_worst": away.max()}
+    return about | {"mean_away": shift.mean(), "sd_ratio": (often["sd"] / often["exact_sd"]).median()}
+
+
+def _momentum(records: list[Record]) -> list[dict[str, Any]]:
+    """Figure 2: integrated autocorrelation time in draws, and how far means and sds are from those of the other run."""
+    found = []
+    mixing = {r["cell"][2]: r for r in records if r["cell"][2] in curves.MIXING}
+    for method, record in mixing.items():
+        about = {"replicate": record["cell"][0], "n": record["cell"][1], "method": method, "seconds": record["seconds"]}
+        always = np.array(record["inclusion"]) > 0.9
+        times = [_time(np.array(c)) for c, a in zip(record["correlation"], always, strict=True) if a]
+        about["autocorrelation_time"] = float(np.median(times))
+        other = mixing.get(next(m for m in curves.MIXING if m != method))
+        if other is not None:
+            sd = np.array(other["sd"])[always]
+            shift = np.abs(np.array(record["mean"]) - np.array(other["mean"]))[always]
+            about["mean_away"] = float(np.median(shift / sd))
+            about["sd_ratio"] = float(np.median(np.array(record["sd"])[always] / sd))
+        found.append(about)
+    return found
+
+
+def _time(correlation: np.ndarray) -> float:
+    """1 + 2 sum of correlations up to the first that is not positive."""
+    stop = np.flatnonzero(correlation <= 0)
+    return float(2 * correlation[: stop[0] if len(stop) else None].sum() - 1)

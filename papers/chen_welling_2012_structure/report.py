@@ -1,0 +1,80 @@
+"""Tables on the terminal and as CSV, and the verdicts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+from rich.console import Console
+from rich.table import Table
+
+from papers.murray_ghahramani_2004.store import Record
+
+from . import calibration, curves
+from .experiments import MEASURES
+from .findings import verdicts
+
+COLUMNS = {
+    "p0 learnt": ("density", "density_ratio", "cll", "precision", "recall", "f1", "cll_gain", "f1_gain", "seconds"),
+    "over densities": ("peak", "peak_ratio", "sparse_loss", "dense_loss", "share_above", "best_f1", "sparse_strength",
+                       "dense_strength"),
+    "against exact, and mixing": ("inclusion_away", "inclusion_worst", "mean_away", "sd_ratio",
+                                  "autocorrelation_time"),
+}  # fmt: skip
+
+
+def show(experiment: str, records: list[Record], path: Path) -> list[Path]:
+    """Print tables and verdicts, write the tables behind them as CSV, and return their paths."""
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console.width = 200
+    if not records:
+        console.print("There are no records yet.")
+        return []
+    for title, frame in tables(experiment, records).items():
+        console.print(_table(title, frame))
+    for verdict in verdicts(experiment, records):
+        console.print(str(verdict), soft_wrap=True, markup=False)
+    written = []
+    for suffix, frame in files(experiment, records).items():
+        written.append(path.with_name(f"{path.stem}{suffix}.csv"))
+        frame.to_csv(written[-1], index=False, float_format="%.5g")
+    return written
+
+
+def files(experiment: str, records: list[Record]) -> dict[str, pd.DataFrame]:
+    """What is written as CSV, by the end of its name."""
+    if experiment == "calibration":
+        return {"": calibration.rows(records), "-reliability": calibration.reliability(records)}
+    return {"": curves.rows(records), "-measures": MEASURES[experiment](records)}
+
+
+def tables(experiment: str, records: list[Record]) -> dict[str, pd.DataFrame]:
+    """What is printed, by its title."""
+    found = MEASURES[experiment](records)
+    if experiment == "calibration":
+        curve = calibration.reliability(records)
+        return {"False and missed edges, means over data sets": found} | ({"Reliability": curve} if len(curve) else {})
+    out = {}
+    groups = found.drop(columns="replicate").groupby(["n", "method"], sort=False)
+    for title, columns in COLUMNS.items():
+        there = [c for c in columns if c in found and found[c].notna().any()]
+        if there:
+            part = groups[there].mean().dropna(how="all", subset=[c for c in there if c != "seconds"])
+            out[f"{experiment}: {title}, means over data sets"] = part.join(groups.size().rename("sets")).reset_index()
+    return out
+
+
+def _table(title: str, frame: pd.DataFrame) -> Table:
+    table = Table(title=title)
+    for name in frame.columns:
+        table.add_column(str(name), justify="left" if frame[name].dtype == object else "right")
+    for row in frame.itertuples(index=False):
+        table.add_row(*(_format(v) for v in row))
+    return table
+
+
+def _format(value: object) -> str:
+    if isinstance(value, float):
+        return "" if pd.isna(value) else f"{value:.3g}"
+    return str(value)
