@@ -1,0 +1,193 @@
+r"""Sparse Boltzmann machines along a whole path of L1 penalties.
+
+Over x in {0, 1}, with :math:`\ell_i` the mean over observations of log P(x_i | all others) and W the weights,
+
+.. math:: \max_{b, W} \sum_i \ell_i(b_i, W_{i\cdot}) - \lambda \sum |W_{ij}|.
+
+* `wainwright`: W has two entries for each pair, so that each node is a logistic regression of its own (Wainwright,
+  Ravikumar and Lafferty 2007); the pair's weight is the one with the larger ("max") or smaller ("min") absolute value
+  (Hoefling and Tibshirani 2009).
+* `pseudo_likelihood_path`: W is symmetric, the pseudo-likelihood of Hoefling and Tibshirani (2009).
+
+Biases are not penalised; with the pair's weight taken from one of two regressions, a bias keeps what its own regression
+says at the mean of the other nodes. Both are solved by the same accelerated proximal gradient (Beck and Teboulle 2009; restarted
+as O'Donoghue and Candes 2015), for all nodes at once, each penalty from the solution of the one before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import expit, log_expit
+
+from ..errors import DataError, OptionError
+from ..states import States
+
+_TOLERANCE = 1e-6  # largest entry of a proximal step, over its length; gradients are means over observations
+_MAX_STEPS = 20_000
+
+
+@dataclass(frozen=True, eq=False)
+class SparsePath:
+    """Estimates for falling penalties.
+
+    Attributes
+    ----------
+    penalty : (n_path,) array
+        lambda, in nats an observation for a unit of weight.
+    theta : (n_path, n_features) array
+        Weights of all pairs in lexicographic order (as of `graphs.complete`), then biases.
+    """
+
+    penalty: np.ndarray
+    theta: np.ndarray
+    n_nodes: int
+
+    @property
+    def density(self) -> np.ndarray:
+        """Share of pairs with a weight, for each penalty."""
+        n_pairs = self.n_nodes * (self.n_nodes - 1) // 2
+        return (self.theta[:, :n_pairs] != 0).mean(axis=1)
+
+    def at_density(self, density: float) -> np.ndarray:
+        """Estimate whose density is nearest; the sparser one of two that are as near."""
+        if not 0 <= density <= 1:
+            raise OptionError(f"density: {density!r} came, a share of the pairs in [0, 1] is wanted")
+        return self.theta[int(np.argmin(np.abs(self.density - density)))]
+
+
+def wainwright(
+    states: States, rule: str = "max", n_path: int = 40, ratio: float = 1e-2, penalty: np.ndarray | None = None
+) -> SparsePath:
+    """Weights of all pairs by one L1-penalised logistic regression for each node.
+
+    Parameters
+    ----------
+    states : States
+        The data; weights count rows.
+    rule : {"max", "min"}
+    n_path, ratio : int, float
+        Penalties, and the smallest of them over the largest, which is the first at which all weights are 0.
+    penalty : array, optional
+        The penalties themselves, falling, in place of the two.
+    """
+    if rule not in ("max", "min"):
+        raise OptionError(f"rule: {rule!r} came; 'max' (the larger of the two weights) or 'min' is wanted")
+
+    def combine(w: np.ndarray) -> np.ndarray:
+        larger = np.abs(w) >= np.abs(w.T)
+        both = np.where(larger if rule == "max" else ~larger, w, w.T)
+        return both[np.triu_indices(len(w), 1)]
+
+    return _path(states, False, combine, n_path, ratio, penalty)
+
+
+def pseudo_likelihood_path(
+    states: States, n_path: int = 40, ratio: float = 1e-2, penalty: np.ndarray | None = None
+) -> SparsePath:
+    """Weights of all pairs by the L1-penalised pseudo-likelihood; parameters as of `wainwright`."""
+    return _path(states, True, lambda w: w[np.triu_indices(len(w), 1)], n_path, ratio, penalty)
+
+
+def cross_validated(
+    states: States, fit: Callable[..., SparsePath], n_folds: int = 10, random_state: int | None = None, **options
+) -> tuple[np.ndarray, float]:
+    """The estimate at the penalty with the best mean log pseudo-likelihood of left-out rows, and that penalty.
+
+    Parameters
+    ----------
+    states : States
+    fit : function
+        `wainwright` or `pseudo_likelihood_path`; ``options`` go there.
+    n_folds, random_state : int
+        Folds, drawn at random.
+    """
+    x, weights = states.values, np.ones(len(states.values)) if states.weights is None else states.weights
+    if not 2 <= n_folds <= len(x):
+        raise OptionError(f"n_folds: {n_folds!r} came, a number from 2 to the number of rows, {len(x)}, is wanted")
+    whole = fit(states, **options)
+    fold = np.random.default_rng(random_state).permutation(np.arange(len(x)) % n_folds)
+    score = np.zeros(len(whole.penalty))
+    for k in range(n_folds):
+        kept, left = fold != k, fold == k
+        path = fit(States(x[kept], states.names, weights[kept], states.coding), **{**options, "penalty": whole.penalty})
+        score += [weights[left] @ log_conditionals(theta, x[left]) for theta in path.theta]
+    best = int(np.argmax(score))
+    return whole.theta[best], float(whole.penalty[best])
+
+
+def log_conditionals(theta: np.ndarray, states: np.ndarray) -> np.ndarray:
+    """Sum over nodes of log P(x_i | all others), for each row of ``states`` in {0, 1}."""
+    d = states.shape[1]
+    w = np.zeros((d, d))
+    w[np.triu_indices(d, 1)] = theta[: d * (d - 1) // 2]
+    field = states @ (w + w.T) + theta[d * (d - 1) // 2 :]
+    return log_expit(np.where(states == 1, field, -field)).sum(axis=1)
+
+
+def _path(states, symmetric, combine, n_path, ratio, penalty) -> SparsePath:
+    if (states.values < 0).any():
+        raise DataError("states: missing values came; rows without them are wanted: drop the others")
+    x = states.values.astype(np.float64)
+    share = np.full(len(x), 1.0) if states.weights is None else states.weights.astype(np.float64)
+    share = share / share.sum()
+    means = share @ x
+    varies = (means > 0) & (means < 1)
+    # Half an observation on either side gives the bias of a node that never varies; no weight is learnt for it.
+    n = states.n_samples
+    bias = np.log((n * means + 0.5) / (n * (1 - means) + 0.5))
+    centred = x - means
+    d = x.shape[1]
+    w = np.zeros((d, d))
+    gradient = centred.T @ (share[:, None] * centred)  # at W = 0 and biases that fit
+    np.fill_diagonal(gradient, 0)
+    if penalty is None:
+        if not (n_path >= 1 and 0 < ratio <= 1):
+            raise OptionError(
+                f"n_path, ratio: {n_path!r} and {ratio!r} came; at least 1 and a ratio in (0, 1] are wanted"
+            )
+        top = np.abs(gradient).max() * (2 if symmetric else 1)
+        penalty = max(top, 1e-12) * np.geomspace(1, ratio, n_path)
+    bias[varies] = np.log(means[varies] / (1 - means[varies]))
+    # The slope of expit is at most 1/4; the largest eigenvalue is that of centred columns beside a column of ones.
+    spread = np.linalg.eigvalsh(centred.T @ (share[:, None] * centred))[-1]
+    length = 4 / max(spread * (2 if symmetric else 1), 1.0)
+    theta = np.empty((len(penalty), d * (d - 1) // 2 + d))
+    for k, strength in enumerate(penalty):
+        w, bias = _solve(x, centred, share, w, bias, varies, strength, symmetric, length)
+        theta[k] = np.concatenate([combine(w), bias - _offsets(w, means, combine, d)])
+    return SparsePath(np.asarray(penalty, dtype=np.float64), theta, d)
+
+
+def _offsets(w, means, combine, d) -> np.ndarray:
+    """What centred columns add to the biases, for the weights that the pairs end with."""
+    pairs = np.zeros((d, d))
+    pairs[np.triu_indices(d, 1)] = combine(w)
+    return (pairs + pairs.T) @ means
+
+
+def _solve(x, centred, share, w, bias, varies, penalty, symmetric, length):
+    """One penalty. Row i of w holds the weights of node i's regression; columns are centred."""
+    old_w, old_bias, t = w, bias, 1.0
+    ahead_w, ahead_bias = w, bias
+    for _ in range(_MAX_STEPS):
+        error = share[:, None] * (expit(centred @ ahead_w.T + ahead_bias) - x)
+        slope = error.T @ centred
+        if symmetric:
+            slope = slope + slope.T
+        new_w = ahead_w - length * slope
+        new_w = np.sign(new_w) * np.maximum(np.abs(new_w) - length * penalty, 0)
+        np.fill_diagonal(new_w, 0)
+        new_bias = np.where(varies, ahead_bias - length * error.sum(axis=0), ahead_bias)
+        moved_w, moved_bias = new_w - ahead_w, new_bias - ahead_bias
+        change_w, change_bias = new_w - old_w, new_bias - old_bias
+        if max(np.abs(moved_w).max(), np.abs(moved_bias).max()) < _TOLERANCE * length:
+            return new_w, new_bias
+        uphill = (moved_w * change_w).sum() + (moved_bias * change_bias).sum() < 0
+        t, last = (1.0, 1.0) if uphill else ((1 + np.sqrt(1 + 4 * t * t)) / 2, t)
+        momentum = 0.0 if uphill else (last - 1) / t
+        ahead_w, ahead_bias = new_w + momentum * change_w, new_bias + momentum * change_bias
+        old_w, old_bias = new_w, new_bias
+    return old_w, old_bias

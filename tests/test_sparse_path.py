@@ -1,0 +1,123 @@
+"""L1 paths: optimality conditions of every point, scikit-learn's regression, cross-validation."""
+
+import numpy as np
+import pytest
+from scipy.special import expit
+from sklearn.linear_model import LogisticRegression
+
+from bayesmrf import graphs
+from bayesmrf.errors import ConstantColumnWarning, DataError, OptionError
+from bayesmrf.inference.enumeration import Enumeration
+from bayesmrf.learning.sparse import _L1
+from bayesmrf.learning.sparse_path import cross_validated, log_conditionals, pseudo_likelihood_path, wainwright
+from bayesmrf.models.boltzmann import Boltzmann
+from bayesmrf.states import check_states
+
+D = 6
+PAIRS = np.triu_indices(D, 1)
+
+
+def sample(rng, n=200, strength=1.5):
+    model = Boltzmann(graphs.complete(D))
+    theta = np.concatenate([strength * rng.normal(size=15) * (rng.random(15) < 0.4), rng.normal(size=D) * 0.5])
+    return model.statistics, check_states(Enumeration().sample(model, theta, None, n, rng)), theta
+
+
+def matrix(theta):
+    w = np.zeros((D, D))
+    w[PAIRS] = theta[:15]
+    return w + w.T
+
+
+def test_pseudo_likelihood_is_optimal(rng):
+    """The gradient is lambda where a weight is positive, -lambda where negative, between them where it is 0."""
+    _, states, _ = sample(rng)
+    x = states.values
+    path = pseudo_likelihood_path(states, n_path=8)
+    assert (path.density[0], path.theta.shape) == (0, (8, 21))
+    assert path.density[-1] > 0.5
+    for penalty, theta in zip(path.penalty, path.theta, strict=True):
+        error = x - expit(x @ matrix(theta) + theta[15:])
+        slope = (error.T @ x + x.T @ error)[PAIRS] / len(x)
+        weights = theta[:15]
+        assert np.abs(error.mean(axis=0)).max() < 2e-5
+        np.testing.assert_allclose(slope[weights != 0], penalty * np.sign(weights[weights != 0]), atol=2e-5)
+        assert (np.abs(slope[weights == 0]) <= penalty + 2e-5).all()
+    # Negative control: the conditions tell a penalty from the next one.
+    error = x - expit(x @ matrix(path.theta[-1]) + path.theta[-1, 15:])
+    slope = (error.T @ x + x.T @ error)[PAIRS] / len(x)
+    assert np.abs(np.abs(slope) - path.penalty[-2])[path.theta[-1, :15] != 0].min() > 2e-5
+
+
+@pytest.mark.parametrize("rule", ["max", "min"])
+def test_wainwright_is_a_logistic_regression_a_node(rng, rule):
+    _, states, _ = sample(rng, 300, 1.0)
+    x = states.values
+    path = wainwright(states, rule, n_path=5)
+    for k in (1, 4):
+        w = np.zeros((D, D))
+        for i in range(D):
+            model = LogisticRegression(
+                C=1 / (len(x) * path.penalty[k]), solver="saga", tol=1e-9, max_iter=100_000, **_L1
+            ).fit(np.delete(x, i, axis=1), x[:, i])
+            w[i] = np.insert(model.coef_[0], i, 0)
+        larger = np.abs(w) >= np.abs(w.T)
+        wanted = np.where(larger if rule == "max" else ~larger, w, w.T)[PAIRS]
+        np.testing.assert_allclose(path.theta[k, :15], wanted, atol=2e-3, rtol=2e-3)
+        other = np.where(~larger if rule == "max" else larger, w, w.T)[PAIRS]
+        if k == 4:  # negative control: the other rule
+            assert np.abs(path.theta[k, :15] - other).max() > 1e-2
+
+
+def test_weights_are_repetitions(rng):
+    _, states, _ = sample(rng, 80)
+    counts = rng.integers(0, 4, size=80)
+    for fit in (wainwright, pseudo_likelihood_path):
+        weighted = fit(check_states(states.values, sample_weight=counts), n_path=4)
+        repeated = fit(check_states(np.repeat(states.values, counts, axis=0)), n_path=4)
+        np.testing.assert_allclose(weighted.theta, repeated.theta, atol=1e-3)
+
+
+def test_density_and_cross_validation(rng):
+    _, states, theta = sample(rng, 400, 2.5)
+    path = pseudo_likelihood_path(states)
+    chosen = path.at_density(0.4)
+    assert abs((chosen[:15] != 0).mean() - 0.4) <= np.abs(path.density - 0.4).min() + 1e-12
+    fresh = Enumeration().sample(Boltzmann(graphs.complete(D)), theta, None, 20_000, rng)
+    for fit in (wainwright, pseudo_likelihood_path):
+        best, penalty = cross_validated(states, fit, n_folds=4, random_state=int(rng.integers(2**31)), n_path=15)
+        ends = fit(states, n_path=15).theta[0]
+        assert log_conditionals(best, fresh).mean() > log_conditionals(ends, fresh).mean()
+        assert penalty in fit(states, n_path=15).penalty
+    # Negative control: columns shuffled one by one hold nothing that helps with left-out rows.
+    shuffled = check_states(rng.permuted(states.values, axis=0))
+    best, _ = cross_validated(shuffled, pseudo_likelihood_path, n_folds=4, n_path=15)
+    assert np.abs(best[:15]).max() < np.abs(chosen[:15]).max()
+
+
+def test_constant_columns_get_no_weights(rng):
+    x = sample(rng)[1].values.copy()
+    x[:, 2] = 1
+    with pytest.warns(ConstantColumnWarning):
+        states = check_states(x)
+    for fit in (wainwright, pseudo_likelihood_path):
+        path = fit(states, n_path=5)
+        assert np.isfinite(path.theta).all()
+        assert not path.theta[:, :15][:, (PAIRS[0] == 2) | (PAIRS[1] == 2)].any()
+        assert (path.theta[:, 17] > 4).all()
+
+
+def test_bad_input(rng):
+    _, states, _ = sample(rng, 30)
+    with pytest.raises(OptionError, match="rule: 'or' came"):
+        wainwright(states, "or")
+    with pytest.raises(OptionError, match="n_path, ratio"):
+        pseudo_likelihood_path(states, n_path=0)
+    with pytest.raises(OptionError, match="density: 2 came"):
+        pseudo_likelihood_path(states, n_path=2).at_density(2)
+    with pytest.raises(OptionError, match="n_folds: 31 came"):
+        cross_validated(states, wainwright, n_folds=31)
+    missing = states.values.copy()
+    missing[0, 0] = -1
+    with pytest.raises(DataError, match="missing values came"):
+        wainwright(type(states)(missing, states.names, None, "01"))
