@@ -10,8 +10,8 @@ Over x in {0, 1}, with :math:`\ell_i` the mean over observations of log P(x_i | 
 * `pseudo_likelihood_path`: W is symmetric, the pseudo-likelihood of Hoefling and Tibshirani (2009).
 
 Biases are not penalised; with the pair's weight taken from one of two regressions, a bias keeps what its own regression
-says at the mean of the other nodes. Both are solved by the same accelerated proximal gradient (Beck and Teboulle 2009; restarted
-as O'Donoghue and Candes 2015), for all nodes at once, each penalty from the solution of the one before.
+says at the mean of the other nodes. Both are solved by the same accelerated proximal gradient (Beck and Teboulle 2009;
+restarted as O'Donoghue and Candes 2015), for all nodes at once, each penalty from the solution of the one before.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ def _path(states, symmetric, combine, n_path, ratio, penalty) -> SparsePath:
                 f"n_path, ratio: {n_path!r} and {ratio!r} came; at least 1 and a ratio in (0, 1] are wanted"
             )
         top = np.abs(gradient).max() * (2 if symmetric else 1)
-        penalty = max(top, 1e-12) * np.geomspace(1, ratio, n_path)
+        penalty = max(top, 1e-12) * (1 + 1e-9) * np.geomspace(1, ratio, n_path)
     bias[varies] = np.log(means[varies] / (1 - means[varies]))
     # The slope of expit is at most 1/4; the largest eigenvalue is that of centred columns beside a column of ones.
     spread = np.linalg.eigvalsh(centred.T @ (share[:, None] * centred))[-1]
