@@ -16,7 +16,7 @@ from scipy import stats
 from papers.murray_ghahramani_2004.store import Record
 
 from . import baselines, data
-from .common import BASELINES, SAMPLERS, Cell, Settings, fit
+from .common import BASELINES, SAMPLERS, Cell, Settings, fit, particles
 
 BIAS_SCALE = 1.0  # of truth and prior of the small data sets; with 10, as elsewhere, most nodes would never vary
 SMALL_NODES, SMALL_SAMPLES = 6, 100
@@ -25,16 +25,16 @@ BINS = np.linspace(0, 1, 11)
 OPTIONS: dict[str, dict[str, dict[str, Any]]] = {
     "block": {
         "exact": {"n_chains": 2, "n_draws": 2000, "n_warmup": 200},
-        "one-edge": {"n_chains": 1, "n_draws": 400, "n_warmup": 100},
+        "one-edge": {"n_chains": 1, "n_draws": 600, "n_warmup": 200},
         "langevin": {"n_chains": 1, "n_draws": 1000, "n_warmup": 1000, "thin": 10},
     },
     "lattice": {
-        "one-edge": {"n_chains": 1, "n_draws": 300, "n_warmup": 200},
+        "one-edge": {"n_chains": 1, "n_draws": 300, "n_warmup": 200, "n_iterations": 50},
         "langevin": {"n_chains": 1, "n_draws": 1000, "n_warmup": 1000, "thin": 10},
     },
     "small": {
         "exact": {"n_chains": 2, "n_draws": 2000, "n_warmup": 200},
-        "one-edge": {"n_chains": 1, "n_draws": 400, "n_warmup": 50, "n_iterations": 25},
+        "one-edge": {"n_chains": 1, "n_draws": 1000, "n_warmup": 100},
         "langevin": {"n_chains": 1, "n_draws": 1000, "n_warmup": 500, "thin": 2},
     },
 }
@@ -97,7 +97,7 @@ class Calibration:
             theta = baselines.choose(states, method, truth.model)
             seconds = time.monotonic() - began
             return {"seconds": seconds, **_count(theta[: truth.model.n_edges] != 0, there)}
-        options = dict(self.options[part][method])
+        options = dict(self.options[part][method]) | particles(method, n)
         if part == "small":
             options["bias_scale"] = BIAS_SCALE
         key = (list(OPTIONS).index(part), replicate, n, 1 + place)

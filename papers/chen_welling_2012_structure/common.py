@@ -101,6 +101,11 @@ def fit(
     return estimator, float(tree.attrs["run_time"])
 
 
+def particles(method: str, n: int) -> dict[str, int]:
+    """Chains of "one-edge": twice as many as there are data, 512 at least, or else strong edges hardly jump."""
+    return {"n_particles": max(512, 2 * n)} if method == "one-edge" else {}
+
+
 def shorter(options: Mapping[str, Mapping[str, Any]], factor: int) -> dict[str, dict[str, Any]]:
     """The same methods with fewer draws and less warm-up."""
     counts = ("n_draws", "n_warmup")

@@ -18,7 +18,7 @@ from bayesmrf.samplers.gibbs import Gibbs
 from papers.murray_ghahramani_2004.store import Record
 
 from . import baselines, data
-from .common import BASELINES, LEARNT, PATH, SAMPLERS, Cell, Settings, fit
+from .common import BASELINES, LEARNT, PATH, SAMPLERS, Cell, Settings, fit, particles
 
 MIXING = ("momentum 0.9", "momentum 0")  # figure 2, as methods of their own
 DENSITIES = (1e-4, 0.001, 0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9, 0.99)
@@ -30,6 +30,8 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "momentum 0.9": {"n_chains": 1, "n_draws": 10_000, "n_warmup": 1000, "alpha": 0.9},
     "momentum 0": {"n_chains": 1, "n_draws": 10_000, "n_warmup": 1000, "alpha": 0.0},
 }
+# With 5,000 candidates an iteration looks at a fiftieth of them, so a draw is one round of all.
+LARGE = OPTIONS | {"one-edge": {"n_chains": 1, "n_draws": 300, "n_warmup": 200, "n_iterations": 50}}
 N_SHOWN = 36  # sampled images of figure 11
 SWEEPS = 500  # behind a sampled image of a single model
 N_LAGS = 200  # of the autocorrelation, in draws
@@ -108,7 +110,7 @@ class Curves:
             seconds = time.monotonic() - began
             rng = settings.rng(replicate, n, 2)
             return {"seconds": seconds, **best, "rows": [self._point(task, method, t, rng) for t in thetas]}
-        options = dict(self.options[method])
+        options = dict(self.options[method]) | particles(method, n)
         sampler = "langevin" if method in MIXING else method
         if setting != LEARNT:
             options["density"] = float(setting)

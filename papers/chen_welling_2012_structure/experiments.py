@@ -18,8 +18,8 @@ _FEW = (0.01, 0.3, 0.9)
 
 FULL: dict[str, Experiment] = {
     "block": Curves("block", 12, (100, 50, 200, 500, 1000), (*SAMPLERS, *BASELINES, *MIXING)),
-    "lattice": Curves("lattice", 10, (100, 50, 200, 500, 1000), (*APPROXIMATE, *BASELINES)),
-    "mnist": Curves("mnist", 0, (100, 1000), (*APPROXIMATE, *BASELINES), n_test=10_000),
+    "lattice": Curves("lattice", 10, (100, 50, 200, 500, 1000), (*APPROXIMATE, *BASELINES), options=curves.LARGE),
+    "mnist": Curves("mnist", 0, (100, 1000), (*APPROXIMATE, *BASELINES), n_test=10_000, options=curves.LARGE),
     "calibration": Calibration(),
 }
 QUICK: dict[str, Experiment] = {
