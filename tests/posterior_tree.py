@@ -58,3 +58,32 @@ def parameter_tree(rng, graph=None, model=Boltzmann, *, n_chains=2, n_draws=50, 
         attrs=about | {"data_hash": "abc"} | attrs,
         observed={"statistics": np.zeros(n), "n_samples": 100.0},
     )
+
+
+def structure_tree(rng, graph=None, *, inclusion=None, n_chains=2, n_draws=50, complete=True, **attrs):
+    """Edges that exist with a given probability, in each draw anew, with weights around 2 and -2 by turns."""
+    model = Boltzmann(graphs.complete(5, tuple("abcde")) if graph is None else graph)
+    r = model.n_edges
+    share = np.linspace(0.02, 0.98, r) if inclusion is None else np.asarray(inclusion)
+    included = rng.random((n_chains, n_draws, r)) < share
+    weights = included * (2 * (-1.0) ** np.arange(r) + 0.1 * rng.standard_normal(included.shape))
+    biases = 0.1 * rng.standard_normal((n_chains, n_draws, model.n_features - r))
+    values = {
+        "theta": np.concatenate([weights, biases], axis=2),
+        "included": included,
+        "n_edges": included.sum(axis=2),
+        "density": rng.beta(5, 5, (n_chains, n_draws)),
+        "slab_scale": rng.gamma(5, 0.2, (n_chains, n_draws)),
+    }
+    dims = {"theta": ("feature",), "included": ("edge",), "n_edges": (), "density": (), "slab_scale": ()}
+    seed = {"entropy": 7, "spawn_key": [], "spawned": 0}
+    draws = Draws(values, dims, "made up", 10, 1, tuple(range(n_chains)), complete, 1.5, seed)
+    prior = {"density": {"a": 5.0, "b": 5.0}, "precision": {"shape": 5.0, "rate": 4.0}, "bias_scale": 10.0}
+    about = {"method": "one-edge", "kind": "approximate (moments from persistent chains)", "model": "boltzmann"}
+    about |= {"prior": prior, "n_particles": 64, "n_sweeps": None, "data_hash": "abc"}
+    return results.to_datatree(
+        draws,
+        model,
+        attrs=about | attrs,
+        observed={"statistics": np.zeros(model.n_features), "n_samples": 100.0},
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import re
 import warnings
 import zlib
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _VALUES = {"0", "1", "-1", "0.0", "1.0", "-1.0", "true", "false"}
+_COMPARISONS = {">=": operator.ge, ">": operator.gt, "<=": operator.le, "<": operator.lt, "==": operator.eq}
 
 
 def read_votes(
@@ -70,7 +72,7 @@ def read_votes(
     return table, weights
 
 
-def read_edges(path: Path, names: Sequence[str]) -> tuple[list[tuple[Any, Any]], str | None]:
+def read_edges(path: Path, names: Sequence[str], option: str = "--graph") -> tuple[list[tuple[Any, Any]], str | None]:
     """Read edges from a CSV file of two columns, the ends of each edge.
 
     Ends are node names or, where every end is a whole number and no node has a number for a name, node numbers from 0.
@@ -82,6 +84,8 @@ def read_edges(path: Path, names: Sequence[str]) -> tuple[list[tuple[Any, Any]],
         The file.
     names : sequence of str
         Names of the nodes.
+    option : str
+        What asked for the edges, for the messages.
 
     Returns
     -------
@@ -97,14 +101,14 @@ def read_edges(path: Path, names: Sequence[str]) -> tuple[list[tuple[Any, Any]],
     try:
         table = _read(path, header=None, dtype=str, keep_default_na=False, skip_blank_lines=False)
     except DataError as e:
-        raise GraphError(f"--graph: {e}") from None
+        raise GraphError(f"{option}: {e}") from None
     if table.shape[1] != 2:
-        raise GraphError(f"--graph: {path} has {table.shape[1]} column(s); two are wanted, the ends of each edge")
+        raise GraphError(f"{option}: {path} has {table.shape[1]} column(s); two are wanted, the ends of each edge")
     lines = [(i, a.strip(), b.strip()) for i, (a, b) in enumerate(table.itertuples(index=False, name=None), start=1)]
     lines = [(i, a, b) for i, a, b in lines if a or b]
     half = next((i for i, a, b in lines if not (a and b)), None)
     if half is not None:
-        raise GraphError(f"--graph: line {half} of {path} has one end only; write two nodes, separated by a comma")
+        raise GraphError(f"{option}: line {half} of {path} has one end only; write two nodes, separated by a comma")
     known, seen = set(names), set[frozenset[str]]()
 
     def is_node(s: str) -> bool:
@@ -114,26 +118,78 @@ def read_edges(path: Path, names: Sequence[str]) -> tuple[list[tuple[Any, Any]],
     if lines and not any(map(is_node, lines[0][1:])) and (len(lines) == 1 or any(map(is_node, lines[1][1:]))):
         header = ",".join(lines.pop(0)[1:])
     if not lines:
-        raise GraphError(f"--graph: {path} holds no edges; write two nodes a line, or give complete or learn:K")
+        raise GraphError(f"{option}: {path} holds no edges; write two nodes a line, or give complete"
+                         f"{' or learn:K' if option == '--graph' else ''}")  # fmt: skip
     for i, a, b in lines:
         if a == b:
-            raise GraphError(f"--graph: line {i} of {path} joins {a!r} to itself; remove self-loops")
+            raise GraphError(f"{option}: line {i} of {path} joins {a!r} to itself; remove self-loops")
         if frozenset((a, b)) in seen:
-            raise GraphError(f"--graph: line {i} of {path} ({a!r}, {b!r}) is a duplicate; list each pair once")
+            raise GraphError(f"{option}: line {i} of {path} ({a!r}, {b!r}) is a duplicate; list each pair once")
         seen.add(frozenset((a, b)))
     if all(_is_number(s) for _, *ends in lines for s in ends) and not any(map(_is_number, names)):
         wrong = next(((i, s) for i, *ends in lines for s in ends if not 0 <= int(s) < len(names)), None)
         if wrong is not None:
-            raise GraphError(f"--graph: node number {wrong[1]} in line {wrong[0]} of {path} is out of range; the "
+            raise GraphError(f"{option}: node number {wrong[1]} in line {wrong[0]} of {path} is out of range; the "
                              f"{len(names)} columns of the data are numbered from 0 to {len(names) - 1}")  # fmt: skip
         return [(int(a), int(b)) for _, a, b in lines], header
     missing = [(i, s) for i, *ends in lines for s in ends if s not in known]
     if missing:
         line, name = missing[0]
         count = len({s for _, s in missing})
-        raise GraphError(f"--graph: {name!r} in line {line} of {path} is not a column of the data ({count} such "
+        raise GraphError(f"{option}: {name!r} in line {line} of {path} is not a column of the data ({count} such "
                          f"name(s) in all); the columns are {_some(list(names))}")  # fmt: skip
     return [(a, b) for _, a, b in lines], header
+
+
+def to_binary(path: Path, table: pd.DataFrame, rule: str | None) -> pd.DataFrame:
+    """Make yes/no of ordered levels.
+
+    Parameters
+    ----------
+    path : Path
+        Where the table is from, for the messages.
+    table : DataFrame
+        From `read_votes`.
+    rule : str or None
+        Which levels mean yes: ``>=4``, ``>2``, ``<=1``, ``<3`` or ``==5``. Without it a table of more than two levels
+        is refused. What is missing stays so.
+
+    Raises
+    ------
+    OptionError
+        If the rule cannot be read, or does not tell any two levels apart.
+    DataError
+        If there are levels that no rule was given for, or texts that cannot be compared.
+    """
+    import numpy as np
+
+    numbers = table.select_dtypes(["number", "bool"])
+    levels = np.unique(numbers.to_numpy(dtype=float))
+    levels = levels[~np.isnan(levels)]
+    listed = ", ".join(f"{v:g}" for v in levels[:7]) + (f", ... ({len(levels)} in all)" if len(levels) > 7 else "")
+    if rule is None:
+        many = ~(numbers.isna() | numbers.isin([-1, 0, 1])).all()
+        if many.any():
+            example = levels[min((len(levels) + 1) // 2, len(levels) - 1)]
+            raise DataError(f"{path}: the levels {listed} came (column {str(many.idxmax())!r} is the first with others "
+                            "than yes and no); say which of them mean yes, such as --binarize \">="
+                            f'{example:g}", or leave columns out with --drop')  # fmt: skip
+        return table
+    found = re.fullmatch(r"\s*(>=|<=|==|>|<)\s*([+-]?(\d+\.?\d*|\.\d+))\s*", rule)
+    if found is None:
+        raise OptionError(f'--binarize: {rule!r} came; a comparison with a number is wanted, such as ">=4", ">2", '
+                          '"<=1" or "==5"')  # fmt: skip
+    text = next((c for c in table.columns if c not in numbers), None)
+    if text is not None:
+        value = table[text].dropna().iloc[0] if table[text].notna().any() else ""
+        raise DataError(f"{path}: --binarize compares numbers, and column {str(text)!r} holds others such as "
+                        f"{value!r}; recode it, or leave it out with --drop")  # fmt: skip
+    compare, than = _COMPARISONS[found[1]], float(found[2])
+    if len(set(compare(levels, than))) < 2:
+        raise OptionError(f"--binarize: {rule!r} came, which puts all levels ({listed}) on one side; give a rule that "
+                          "tells them apart")  # fmt: skip
+    yes = compare(numbers.astype(float), than)
+    return yes.astype(float).where(numbers.notna()) if numbers.isna().any(axis=None) else yes.astype(np.int8)
 
 
 def _read(path: Path, **options: Any) -> pd.DataFrame:

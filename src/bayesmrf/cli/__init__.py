@@ -1,4 +1,4 @@
-"""The command line: ``bayesmrf demo``, ``groups``, ``posterior`` and ``report``.
+"""The command line: ``bayesmrf demo``, ``groups``, ``posterior``, ``structure`` and ``report``.
 
 Whatever a user can mend is one sentence on standard error and exit code 2. Heavy imports wait inside the commands.
 """

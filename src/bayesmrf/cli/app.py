@@ -14,11 +14,13 @@ from ..errors import BayesMRFError
 from .common import Stopped, new_console, say, spoken_warnings
 from .groups import groups
 from .posterior import posterior
+from .structure import structure
 
 USER_ERROR, INTERRUPTED = 2, 130
 
 app = typer.Typer(
-    help="Bayesian learning in Markov random fields: which edges of a network share a parameter, and what it is.",
+    help="Bayesian learning in Markov random fields: which edges of a network exist, which share a parameter, and what "
+    "it is.",
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
@@ -53,6 +55,7 @@ def demo(
 
 app.command()(groups)
 app.command()(posterior)
+app.command()(structure)
 
 
 @app.command()
@@ -61,7 +64,7 @@ def report(
     out: Annotated[Path, typer.Option(help="The page to write.")] = Path("report.html"),
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace --out.")] = False,
 ) -> None:
-    """Write one self-contained HTML page about a result of groups or posterior."""
+    """Write one self-contained HTML page about a result of groups, posterior or structure."""
     from ..report import write_report
 
     new_console().print(f"The report is {write_report(run, out, overwrite)}", soft_wrap=True)

@@ -23,7 +23,9 @@ _FLAGS = {
     "alpha": "--alpha",
     "base": "--base",
     "bias_scale": "--bias-scale",
+    "candidates": "--candidates",
     "checkpoint": "--out",
+    "density": "--density",
     "engine": "--engine",
     "epsilon": "--epsilon",
     "fields": "--fields",
@@ -36,6 +38,7 @@ _FLAGS = {
     "n_chains": "--chains",
     "n_draws": "--draws",
     "n_edges": "--graph learn:K",
+    "n_iterations": "--iterations",
     "n_jobs": "--jobs",
     "n_particles": "--particles",
     "n_sweeps": "--sweeps",
@@ -44,7 +47,9 @@ _FLAGS = {
     "prior_scale": "--prior-scale",
     "random_state": "--seed",
     "sample_weight": "--weight",
+    "slab": "--slab",
     "step_size": "--step-size",
+    "width": "--width",
 }
 
 # Options of every command that samples.
@@ -109,16 +114,28 @@ def check_writable(out: Path) -> None:
         raise StoreError(f"--out: {out} cannot be written, as {above} does not allow it; give another path")
 
 
-def edges_of(graph: str, names: Sequence[str], console: Console) -> Any:
-    """The argument --graph in the form the estimators take."""
+def numbers(flag: str, text: str, counts: tuple[int, ...], wanted: str) -> tuple[float, ...]:
+    """Numbers separated by commas."""
+    try:
+        values = tuple(float(part) for part in text.split(","))
+    except ValueError:
+        values = ()
+    if len(values) not in counts:
+        raise OptionError(f"{flag}: {text!r} came, {wanted}")
+    return values
+
+
+def edges_of(graph: str, names: Sequence[str], console: Console, flag: str = "--graph") -> Any:
+    """The argument --graph, or --candidates, which are never learnt, in the form the estimators take."""
     from ..tables import read_edges
 
-    if graph == "complete" or re.fullmatch(r"learn:\d+", graph):
+    learns = flag == "--graph"
+    if graph == "complete" or (learns and re.fullmatch(r"learn:\d+", graph)):
         return graph
     if graph.startswith("learn:") or not Path(graph).exists():
-        raise OptionError(f"--graph: {graph!r} is neither a file, nor complete, nor learn:K with a whole number K; "
-                          "give one of these")  # fmt: skip
-    edges, header = read_edges(Path(graph), names)
+        forms = "a file, nor complete, nor learn:K with a whole number K" if learns else "a file nor complete"
+        raise OptionError(f"{flag}: {graph!r} is neither {forms}; give one of these")
+    edges, header = read_edges(Path(graph), names, flag)
     if header is not None:
         console.print(f"The first line of {graph} ({header}) is read as a header.")
     return edges
@@ -150,12 +167,12 @@ def sample(estimator: Any, table: Any, weights: Any, source: Path, out: Path, in
     return tree
 
 
-def finish(tree: Any, out: Path, source: Path, graph: str, arguments: Sequence[str], **more: Any) -> None:
+def finish(tree: Any, out: Path, source: Path, arguments: Sequence[str], **more: Any) -> None:
     """Write a result in the place of its checkpoint, with what the command line knows of it."""
     from .. import results
 
     command = shlex.join(["bayesmrf", *arguments])
-    tree.attrs |= {"data_file": source.name, "graph": graph, "command": command, **more}
+    tree.attrs |= {"data_file": source.name, "command": command, **more}
     results.finish(tree, out)
 
 

@@ -8,7 +8,6 @@ from typing import Annotated
 
 import typer
 
-from ..errors import OptionError
 from . import common
 from .common import Chains, Draws, Drop, Jobs, Overwrite, Quiet, Seed, Thin, Warmup, Weight
 
@@ -77,7 +76,10 @@ def groups(
     out = out or Path(f"{common.stem_of(votes)}.zarr")
     console = common.new_console(quiet)
     sizes = common.check_sizes(draws, warmup, chains, thin)
-    prior = {"alpha": _numbers("--alpha", alpha, (1, 2)), "base": _numbers("--base", base, (2,))}
+    prior = {
+        "alpha": common.numbers("--alpha", alpha, (1, 2), "a number, or SHAPE,RATE, is wanted, such as 1.0 or 2,4"),
+        "base": common.numbers("--base", base, (2,), "two numbers A,B are wanted, such as 1,1"),
+    }
     common.announce(out, overwrite, console)
     table, weights = read_votes(votes, weight, drop or ())
     edges = common.edges_of(graph, [str(c) for c in table.columns], console)
@@ -101,18 +103,6 @@ def groups(
         overwrite=overwrite,
     )
     tree = common.sample(estimator, table, weights, votes, out, instead="--method stripped-beta")
-    common.finish(tree, out, votes, graph, context.obj)
+    common.finish(tree, out, votes, context.obj, graph=graph)
     show(GroupedSummary(tree), console)
     common.point_to_report(out, console)
-
-
-def _numbers(flag: str, text: str, counts: tuple[int, ...]) -> tuple[float, ...]:
-    """Numbers separated by commas."""
-    try:
-        values = tuple(float(part) for part in text.split(","))
-    except ValueError:
-        values = ()
-    if len(values) not in counts:
-        wanted = "a number, or SHAPE,RATE, is" if 1 in counts else "two numbers A,B are"
-        raise OptionError(f"{flag}: {text!r} came, {wanted} wanted, such as {'1.0 or 2,4' if 1 in counts else '1,1'}")
-    return values

@@ -193,7 +193,7 @@ def posterior(
         )
 
     def write(tree: Any, path: Path, **more: Any) -> None:
-        common.finish(tree, path, table, graph, context.obj, **more)
+        common.finish(tree, path, table, context.obj, graph=graph, **more)
 
     if compare is not None:
         jobs_to_do = [Job(c.name, path := out / f"{c.name}.zarr", estimator(c, path)) for c in choices]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from ..summary import GroupedSummary, ParameterSummary, compare, count, rows
+from ..summary import GroupedSummary, ParameterSummary, StructureSummary, compare, count, rows
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -14,10 +14,12 @@ _MOST_EDGES, _MOST_NODES = 20, 10  # parameters listed
 _MOST_MISSING = 5
 
 
-def show(summary: GroupedSummary | ParameterSummary, console: Console) -> None:
+def show(summary: GroupedSummary | ParameterSummary | StructureSummary, console: Console) -> None:
     """Print what was run, what was found, and whether the chains agree."""
     if isinstance(summary, GroupedSummary):
         _show_groups(summary, console)
+    elif isinstance(summary, StructureSummary):
+        _show_structure(summary, console)
     else:
         _show_parameters(summary, console)
     console.print(f"\n{summary.verdict[1]}")
@@ -60,6 +62,34 @@ def _show_groups(summary: GroupedSummary, console: Console) -> None:
         table.add_row(f"{g}", f"{row.size}", f"{row.agreement:.3f}", low_high, "; ".join(summary.examples(g)))
     console.print(table)
     console.print("Agreement: 0.5 where an edge says nothing, more where its ends tend to be alike, less where unlike.")
+
+
+def _show_structure(summary: StructureSummary, console: Console) -> None:
+    from rich.table import Table
+
+    options = "".join(f"; {label} {value}" for label, value in summary.options.items())
+    console.print(f"\n{summary.data_sentence}")
+    console.print(f"Method: {summary.method_sentence}{options}. Its draws are {summary.kind_sentence}.")
+    console.print(f"{summary.draws_sentence}; {summary.attrs['run_time']:.1f} s.")
+    console.print(f"Number of edges: {summary.n_edges_sentence}.")
+    console.print(f"{summary.density_sentence}.\n")
+    found = summary.strongest
+    if not len(found):
+        console.print("No edge has an inclusion above 0.5.")
+        return
+    table = Table(title="Edges with an inclusion above 0.5, strongest first", title_justify="left")
+    table.add_column("edge")
+    for name in ("inclusion", "weight", "90 % interval"):
+        table.add_column(name, justify="right", no_wrap=True)
+    most = _MOST_EDGES + (len(found) == _MOST_EDGES + 1)  # "1 more" takes as much room as the row
+    for e in rows(found.iloc[:most]):
+        low_high = f"{e.low:.3f} to {e.high:.3f}"
+        table.add_row(f"{e.first} – {e.second}", f"{e.inclusion:.3f}", f"{e.weight:.3f}", low_high)
+    console.print(table)
+    if len(found) > most:
+        console.print(f"Not listed: {len(found) - most:,} weaker edges with an inclusion above 0.5.")
+    console.print("Inclusion: probability of the edge. Weight: mean log odds ratio of its ends, coded 0 and 1, given "
+                  "all other nodes, where the edge exists.")  # fmt: skip
 
 
 def _show_parameters(summary: ParameterSummary, console: Console) -> None:

@@ -8,6 +8,7 @@ be told apart by the colour-blind, and nothing is told by colour alone.
 from __future__ import annotations
 
 from .groups import plot_agreement, plot_co_clustering, plot_estimates, plot_n_groups
+from .inclusion import plot_inclusion
 from .network import plot_network
 from .parameters import plot_marginals, plot_parameters, plot_strength
 from .trace import plot_trace
@@ -16,6 +17,7 @@ __all__ = [
     "plot_agreement",
     "plot_co_clustering",
     "plot_estimates",
+    "plot_inclusion",
     "plot_marginals",
     "plot_n_groups",
     "plot_network",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..errors import OptionError
-from ..summary import GroupedSummary, ParameterSummary, count, summarise
+from ..summary import GroupedSummary, ParameterSummary, StructureSummary, count, summarise
 from .style import COLOURS, DASHED, GREY, INK, MOST_IN_LEGEND, axes, group_colours
 
 if TYPE_CHECKING:
@@ -31,6 +31,9 @@ class _Look(NamedTuple):
 def plot_network(tree: Any, ax: Axes | None = None) -> Axes:
     """The graph: edges coloured by group, or by sign where there are no groups, wide where strong, dashed below zero.
 
+    Where edges come and go, those with an inclusion above 0.5 are drawn, as strong as they are on average where they
+    exist, the paler the less probable.
+
     Width grows with the size of the parameter: abs(logit agreement) of groups. Groups are dashed where the ends tend to
     differ, parameters where they are negative, and edges whose 90 % interval holds zero are pale. Nodes are laid out by
     Kamada and Kawai's springs (beyond 300 nodes by those of Fruchterman and Reingold) on the graph alone, so that the
@@ -39,7 +42,7 @@ def plot_network(tree: Any, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     tree : xarray.DataTree or Summary
-        ``posterior_`` of `GroupedMRF` or `BayesianMRF`, or what `bayesmrf.results.load` reads.
+        ``posterior_`` of `GroupedMRF`, `BayesianMRF` or `SpikeSlabMRF`, or what `bayesmrf.results.load` reads.
     ax : Axes, optional
         Where to draw.
     """
@@ -49,10 +52,10 @@ def plot_network(tree: Any, ax: Axes | None = None) -> Axes:
     if isinstance(summary, ParameterSummary) and not summary.n_weights and summary.n_edges:
         raise OptionError("tree: edges of this model have no parameters of their own, so there is nothing to colour")
     names = np.array(summary.names, dtype=object)
-    linked, ends = np.unique(summary.ends, return_inverse=True)
+    linked, ends = np.unique(summary.drawn, return_inverse=True)
     ends = ends.reshape(-1, 2)
     place = _layout(len(linked), ends)
-    look = _by_group(summary) if isinstance(summary, GroupedSummary) else _by_sign(summary)
+    look = _look(summary)
     ax = axes(ax, (7.2, 6.2))
     segments = place[ends]
     for dashed in (False, True):
@@ -87,6 +90,12 @@ def plot_network(tree: Any, ax: Axes | None = None) -> Axes:
     return ax
 
 
+def _look(summary: GroupedSummary | ParameterSummary | StructureSummary) -> _Look:
+    if isinstance(summary, GroupedSummary):
+        return _by_group(summary)
+    return _by_inclusion(summary) if isinstance(summary, StructureSummary) else _by_sign(summary)
+
+
 def _by_group(summary: GroupedSummary) -> _Look:
     groups, a = summary.group_table, summary.edge_table["agreement"].clip(1e-6, 1 - 1e-6).to_numpy()
     colours, strength = group_colours(len(groups)), np.abs(np.log(a / (1 - a)))
@@ -109,22 +118,35 @@ def _by_group(summary: GroupedSummary) -> _Look:
 
 
 def _by_sign(summary: ParameterSummary) -> _Look:
-    from matplotlib.colors import to_rgba
-
     table = summary.table[summary.table["is_edge"]]
     value, clear = table["mean"].to_numpy(), table["clear"].to_numpy()
+    sure, doubtful = ("90 % interval clear of zero", 0.9), ("90 % interval holds zero", 0.35)
+    return _signed(value, np.where(clear, sure[1], doubtful[1]), summary.terms.edge, sure, doubtful)
+
+
+def _by_inclusion(summary: StructureSummary) -> _Look:
+    table = summary.likely
+    alpha = 0.2 + 0.7 * (2 * table["inclusion"].to_numpy() - 1)
+    return _signed(table["weight"].to_numpy(), alpha, "weight", ("inclusion 1", 0.9), ("inclusion 0.5", 0.2))
+
+
+def _signed(
+    value: np.ndarray, alpha: np.ndarray, noun: str, sure: tuple[str, float], doubtful: tuple[str, float]
+) -> _Look:
+    """Colour and dashes by sign, width by size; ``sure`` and ``doubtful`` say what two of the alphas mean."""
+    from matplotlib.colors import to_rgba
+
     size, top = np.abs(value), max(float(np.abs(value).max(initial=0)), 1e-12)
     positive, negative = (np.array(to_rgba(c)) for c in COLOURS[:2])
     own = np.where((value < 0)[:, None], negative, positive)
-    own[:, 3] = np.where(clear, 0.9, 0.35)
+    own[:, 3] = alpha
     mark = float(f"{top / 2:.1g}")
     handles = [
-        _line(f"{summary.terms.edge} +{mark:g}", positive, _width(mark, top)),
-        _line(f"{summary.terms.edge} −{mark:g}", negative, _width(mark, top), True),
-        _line("90 % interval clear of zero", GREY, 1.5),
-        _line("90 % interval holds zero", (*to_rgba(GREY)[:3], 0.3), 1.5),
+        _line(f"{noun} +{mark:g}", positive, _width(mark, top)),
+        _line(f"{noun} −{mark:g}", negative, _width(mark, top), True),
+        *(_line(label, (*to_rgba(GREY)[:3], a), 1.5) for label, a in (sure, doubtful)),
     ]
-    return _Look(own, _width(size, top), value < 0, np.lexsort((size, clear)), handles)
+    return _Look(own, _width(size, top), value < 0, np.lexsort((size, alpha)), handles if len(value) else [])
 
 
 def _width(size: Any, top: float) -> Any:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import OptionError
-from ..summary import GroupedSummary, ParameterSummary, summarise
+from ..summary import GroupedSummary, ParameterSummary, StructureSummary, summarise
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,7 +23,7 @@ def grouped(tree: Any) -> GroupedSummary:
     """The summary of a posterior over groups."""
     found = summarise(tree)
     if not isinstance(found, GroupedSummary):
-        raise OptionError("tree: this posterior knows no groups; give one of GroupedMRF, or use plot_parameters")
+        raise OptionError(f"tree: this posterior knows no groups; give one of GroupedMRF, or use {_picture_of(found)}")
     return found
 
 
@@ -31,8 +31,25 @@ def parameters(tree: Any) -> ParameterSummary:
     """The summary of a posterior over parameters."""
     found = summarise(tree)
     if not isinstance(found, ParameterSummary):
-        raise OptionError("tree: this posterior is over groups; give one of BayesianMRF, or use plot_agreement")
+        over = "groups" if isinstance(found, GroupedSummary) else "edges that come and go"
+        raise OptionError(f"tree: this posterior is over {over}; give one of BayesianMRF, or use {_picture_of(found)}")
     return found
+
+
+def structure(tree: Any) -> StructureSummary:
+    """The summary of a posterior over which edges exist."""
+    found = summarise(tree)
+    if not isinstance(found, StructureSummary):
+        raise OptionError("tree: in this posterior all edges exist; give one of SpikeSlabMRF, or use "
+                          f"{_picture_of(found)}")  # fmt: skip
+    return found
+
+
+def _picture_of(summary: GroupedSummary | ParameterSummary | StructureSummary) -> str:
+    """The picture that suits a posterior."""
+    if isinstance(summary, GroupedSummary):
+        return "plot_agreement"
+    return "plot_inclusion" if isinstance(summary, StructureSummary) else "plot_parameters"
 
 
 def axes(ax: Axes | None, size: tuple[float, float]) -> Axes:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..summary import ParameterSummary, summarise
+from ..summary import ParameterSummary, StructureSummary, summarise
 from .style import MOST_IN_LEGEND, axes, group_colours, whole_numbers
 
 if TYPE_CHECKING:
@@ -24,19 +24,23 @@ def plot_trace(tree: Any, ax: Axes | None = None, feature: str | None = None) ->
     Parameters
     ----------
     tree : xarray.DataTree or Summary
-        ``posterior_`` of `GroupedMRF` or `BayesianMRF`, or what `bayesmrf.results.load` reads.
+        ``posterior_`` of `GroupedMRF`, `BayesianMRF` or `SpikeSlabMRF`, or what `bayesmrf.results.load` reads.
     ax : Axes, optional
         Where to draw.
     feature : str, optional
-        Parameter, as in coordinate ``feature``. Without it the number of groups is shown and, where there are no
-        groups, the parameter with the largest R-hat.
+        Parameter, as in coordinate ``feature``. Without it the number of groups is shown, or that of the edges where
+        they come and go; elsewhere the parameter with the largest R-hat.
     """
     summary = summarise(tree)
     posterior = summary["posterior"]
     if feature is None and isinstance(summary, ParameterSummary):
         feature = summary.worst_feature
-    series = posterior["n_groups"] if feature is None else posterior["theta"].sel(feature=feature)
-    label = feature or "number of groups"
+    if feature is not None:
+        series, label = posterior["theta"].sel(feature=feature), feature
+    elif isinstance(summary, StructureSummary):
+        series, label = posterior["included"].sum("edge"), "number of edges"
+    else:
+        series, label = posterior["n_groups"], "number of groups"
     ax = axes(ax, (7.2, 2.6))
     window = max(1, series.sizes["draw"] // 20)
     draw, chains = series["draw"].values, series["chain"].values

@@ -7,11 +7,17 @@ from pathlib import Path
 from typing import Any
 
 from .. import results
-from ..summary import GroupedSummary, ParameterSummary, summarise
-from . import grouped, parameters
+from ..summary import GroupedSummary, ParameterSummary, StructureSummary, summarise
+from . import grouped, parameters, structure
 from .page import Section, check_out, paragraph, picture, table, write_page
 
 __all__ = ["Section", "check_out", "paragraph", "picture", "sections", "table", "write_page", "write_report"]
+
+_TITLES = {
+    GroupedSummary: "Groups of shared parameters",
+    ParameterSummary: "Posterior of the parameters",
+    StructureSummary: "Which edges exist",
+}
 
 
 def write_report(tree: Any, out: str | PathLike[str], overwrite: bool = False) -> Path:
@@ -20,7 +26,8 @@ def write_report(tree: Any, out: str | PathLike[str], overwrite: bool = False) -
     Parameters
     ----------
     tree : xarray.DataTree or path
-        ``posterior_`` of `GroupedMRF` or `BayesianMRF`, also of a run that was interrupted, or the path of a result.
+        ``posterior_`` of `GroupedMRF`, `BayesianMRF` or `SpikeSlabMRF`, also of a run that was interrupted, or the
+        path of a result.
     out : path
         The file to write.
     overwrite : bool
@@ -38,12 +45,13 @@ def write_report(tree: Any, out: str | PathLike[str], overwrite: bool = False) -
     """
     out = check_out(out, overwrite)
     summary = summarise(results.load(tree) if isinstance(tree, str | PathLike) else tree)
-    title = "Groups of shared parameters" if isinstance(summary, GroupedSummary) else "Posterior of the parameters"
-    return write_page(out, title, summary.data_sentence, sections(summary))
+    return write_page(out, _TITLES[type(summary)], summary.data_sentence, sections(summary))
 
 
-def sections(summary: GroupedSummary | ParameterSummary) -> list[Section]:
+def sections(summary: GroupedSummary | ParameterSummary | StructureSummary) -> list[Section]:
     """What the page says about one run."""
     if isinstance(summary, GroupedSummary):
         return grouped.sections(summary)
+    if isinstance(summary, StructureSummary):
+        return structure.sections(summary)
     return parameters.sections(summary)

@@ -14,13 +14,15 @@ from .page import paragraph, picture, table
 
 MOST_DRAWN = (500, 5000)  # nodes and edges of a network that is drawn
 _MOST_JUDGED = 7  # rows of the table of convergence
+# What the command line asks beside an estimator's options.
+_ASKED = (("Graph", "graph"), ("Candidate edges", "candidates"), ("An answer means yes if it is", "binarize"))
 
 
 def what_was_run(s: Summary, method: str) -> str:
     """Data, graph, method, exactness, draws, options."""
     a = s.attrs
     facts = [("Data", f"{a['data_file']}: {s.data_sentence}" if "data_file" in a else s.data_sentence)]
-    facts += [("Graph", str(a["graph"]))] if "graph" in a else []
+    facts += [(name, str(a[key])) for name, key in _ASKED if key in a]
     facts += [("Method", method), ("Exact or approximate", s.kind_sentence)]
     facts += [("Draws", s.draws_sentence)]
     facts += [(label[0].upper() + label[1:], value) for label, value in s.options.items()]
@@ -33,9 +35,9 @@ def what_was_run(s: Summary, method: str) -> str:
 
 def network(s: Summary, caption: str) -> str:
     """The graph, unless it is too large to be read."""
-    if len(s.names) > MOST_DRAWN[0] or s.n_edges > MOST_DRAWN[1]:
+    if len(s.names) > MOST_DRAWN[0] or len(s.drawn) > MOST_DRAWN[1]:
         return paragraph(
-            f"A network of {len(s.names):,} nodes and {s.n_edges:,} edges is too large to be read as a picture."
+            f"A network of {len(s.names):,} nodes and {len(s.drawn):,} edges is too large to be read as a picture."
         )
     return picture(lambda: plots.plot_network(s), caption)
 

@@ -7,19 +7,32 @@ from typing import Any
 from .base import INTERVAL, Summary, count, rows
 from .grouped import GroupedSummary
 from .parameters import ParameterSummary, compare
+from .structure import StructureSummary
 
-__all__ = ["INTERVAL", "GroupedSummary", "ParameterSummary", "Summary", "compare", "count", "rows", "summarise"]
+__all__ = [
+    "INTERVAL",
+    "GroupedSummary",
+    "ParameterSummary",
+    "StructureSummary",
+    "Summary",
+    "compare",
+    "count",
+    "rows",
+    "summarise",
+]
 
 
-def summarise(tree: Any) -> GroupedSummary | ParameterSummary:
-    """The summary that suits what the tree holds: groups of edges, or parameters alone.
+def summarise(tree: Any) -> GroupedSummary | ParameterSummary | StructureSummary:
+    """The summary that suits what the tree holds: groups of edges, edges that come and go, or parameters alone.
 
     Parameters
     ----------
     tree : xarray.DataTree
-        ``posterior_`` of `GroupedMRF` or `BayesianMRF`, or what `bayesmrf.results.load` reads. A summary is returned
-        as it is.
+        ``posterior_`` of `GroupedMRF`, `BayesianMRF` or `SpikeSlabMRF`, or what `bayesmrf.results.load` reads. A
+        summary is returned as it is.
     """
-    if isinstance(tree, GroupedSummary | ParameterSummary):
+    if isinstance(tree, GroupedSummary | ParameterSummary | StructureSummary):
         return tree
-    return GroupedSummary(tree) if "groups" in tree["posterior"].coords else ParameterSummary(tree)
+    if "groups" in tree["posterior"].coords:
+        return GroupedSummary(tree)
+    return StructureSummary(tree) if "included" in tree["posterior"].data_vars else ParameterSummary(tree)

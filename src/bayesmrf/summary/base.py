@@ -62,6 +62,11 @@ class Summary:
         return len(self.ends)
 
     @property
+    def drawn(self) -> np.ndarray:
+        """Ends (n, 2) of the edges in a picture of the network."""
+        return self.ends
+
+    @property
     def edge_labels(self) -> list[tuple[str, str]]:
         """Names of the two ends of each edge."""
         return [(self.names[u], self.names[v]) for u, v in self.ends]

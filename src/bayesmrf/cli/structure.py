@@ -1,0 +1,151 @@
+"""The command ``bayesmrf structure``: which edges exist."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ..errors import OptionError
+from . import common
+from .common import Chains, Draws, Drop, Jobs, Overwrite, Quiet, Seed, Thin, Warmup, Weight
+
+
+class Method(StrEnum):
+    """Samplers of edges."""
+
+    langevin = "langevin"
+    one_edge = "one-edge"
+    exact = "exact"
+
+
+def structure(
+    context: typer.Context,
+    answers: Annotated[
+        Path,
+        typer.Argument(
+            metavar="ANSWERS.csv",
+            help="Observations: one row each, one column a node, named in the first line; 0/1, -1/+1 or True/False, or "
+            "ordered levels with --binarize. May be compressed (.csv.gz).",
+        ),
+    ],
+    candidates: Annotated[
+        str,
+        typer.Option(
+            metavar="complete|EDGES.csv",
+            help="Edges that may exist: all pairs, or two columns, the ends of each (column names, or numbers from 0).",
+        ),
+    ] = "complete",
+    method: Annotated[
+        Method,
+        typer.Option(
+            help="langevin is the published algorithm, in which weak edges alone come and go; one-edge lets edges of "
+            "any strength; exact does so without error, for some twenty nodes, or few candidates."
+        ),
+    ] = Method.langevin,
+    density: Annotated[
+        str,
+        typer.Option(metavar="A,B|P0", help="Beta prior of the share of candidates that exist, or its fixed value."),
+    ] = "5,5",
+    slab: Annotated[
+        str, typer.Option(metavar="SHAPE,RATE", help="Gamma prior of the precision of the weights that exist.")
+    ] = "5,5",
+    bias_scale: Annotated[float, typer.Option(help="Standard deviation of the normal prior of a bias.")] = 10.0,
+    binarize: Annotated[
+        str | None,
+        typer.Option(metavar='">=4"', help='Which levels mean yes: ">=4", ">2", "<=1", "<3" or "==5", in quotes.'),
+    ] = None,
+    particles: Annotated[
+        int | None, typer.Option(help="Persistent chains behind each moment. [dim]\\[default: the method's][/dim]")
+    ] = None,
+    sweeps: Annotated[
+        int | None, typer.Option(help="Gibbs sweeps between two uses of them. [dim]\\[default: the method's][/dim]")
+    ] = None,
+    epsilon: Annotated[
+        float | None,
+        typer.Option(help="Step of Langevin dynamics, in posterior sds. [dim]\\[default: the method's][/dim]"),
+    ] = None,
+    alpha: Annotated[
+        float | None,
+        typer.Option(help="Share of its momentum that is kept. [dim]\\[default: the method's][/dim]"),
+    ] = None,
+    width: Annotated[
+        float | None,
+        typer.Option(help="Half width of langevin's jumps, in sds of a weight. [dim]\\[default: the method's][/dim]"),
+    ] = None,
+    iterations: Annotated[
+        int | None, typer.Option(help="Iterations in a step. [dim]\\[default: the method's][/dim]")
+    ] = None,
+    draws: Draws = 3000,
+    warmup: Warmup = 500,
+    chains: Chains = 4,
+    thin: Thin = 1,
+    weight: Weight = None,
+    drop: Drop = None,
+    seed: Seed = None,
+    jobs: Jobs = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Folder for the result, kept as it grows. [dim]\\[default: ANSWERS.zarr][/dim]"),
+    ] = None,
+    overwrite: Overwrite = False,
+    quiet: Quiet = False,
+) -> None:
+    """Find out which edges exist, and how strong they are.
+
+    A run that was stopped, even killed, continues when the same command is given again.
+    """
+    from ..priors import Beta, Gamma
+    from ..tables import read_votes, to_binary
+
+    out = out or Path(f"{common.stem_of(answers)}.zarr")
+    console = common.new_console(quiet)
+    sizes = common.check_sizes(draws, warmup, chains, thin)
+    p0 = common.numbers("--density", density, (1, 2), "a number, or A,B, is wanted, such as 0.2 or 5,5")
+    precision = common.numbers("--slab", slab, (2,), "two numbers SHAPE,RATE are wanted, such as 5,5")
+    prior = {
+        "density": _prior("--density", Beta, p0) if len(p0) == 2 else p0[0],
+        "slab": _prior("--slab", Gamma, precision),
+    }
+    common.announce(out, overwrite, console)
+    table, weights = read_votes(answers, weight, drop or ())
+    table = to_binary(answers, table, binarize)
+    edges = common.edges_of(candidates, [str(c) for c in table.columns], console, "--candidates")
+
+    from ..estimators import SpikeSlabMRF
+    from ..summary import StructureSummary
+    from .show import show
+
+    estimator = SpikeSlabMRF(
+        candidates=edges,
+        method=method.value,
+        **prior,
+        bias_scale=bias_scale,
+        n_particles=particles,
+        n_sweeps=sweeps,
+        epsilon=epsilon,
+        alpha=alpha,
+        width=width,
+        n_iterations=iterations,
+        **sizes,
+        random_state=seed,
+        n_jobs=jobs,
+        progress=not quiet,
+        checkpoint=out,
+        overwrite=overwrite,
+    )
+    tree = common.sample(estimator, table, weights, answers, out, instead="--method one-edge")
+    asked = {"candidates": candidates} | ({"binarize": binarize.strip()} if binarize else {})
+    common.finish(tree, out, answers, context.obj, **asked)
+    show(StructureSummary(tree), console)
+    common.point_to_report(out, console)
+
+
+def _prior(flag: str, family: Any, numbers: tuple[float, ...]) -> Any:
+    """A prior, its errors under the name of the option."""
+    try:
+        return family(*numbers)
+    except OptionError as e:
+        raise OptionError(f"{flag}: {str(e).removeprefix('base: ')}") from None

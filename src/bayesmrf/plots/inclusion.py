@@ -1,0 +1,79 @@
+"""Pictures of a posterior over which edges exist."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .style import GREY, INK, MOST_NAMED, PALE, axes, structure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_MOST_SIGNED = 40  # nodes up to which the signs of weights are written
+_MOST_ORDERED = 300  # nodes whose leaves are put into the best order
+_LONGEST = 20  # letters of a name
+
+
+def plot_inclusion(tree: Any, ax: Axes | None = None) -> Axes:
+    """Probability of each edge, as a heat map whose nodes are ordered by clustering.
+
+    The order is that of average linkage at distance one less inclusion, so that nodes that share edges stand together.
+    A minus stands on likely edges (inclusion above 0.5) with a negative mean weight; cells without a candidate are
+    hatched. Up to 60 nodes are named.
+
+    Parameters
+    ----------
+    tree : xarray.DataTree or Summary
+        ``SpikeSlabMRF.posterior_``, or what `bayesmrf.results.load` reads.
+    ax : Axes, optional
+        Where to draw.
+    """
+    summary = structure(tree)
+    d, (u, v) = len(summary.names), summary.ends.T
+    values = np.full((d, d), np.nan)
+    values[u, v] = values[v, u] = summary.inclusion
+    order = _order(np.nan_to_num(values))
+    values = values[np.ix_(order, order)]
+    side = min(8.6, max(3.4, 2.2 + 0.22 * d))
+    ax = axes(ax, (side + 0.9, side))
+    ax.patch.set(hatch="////", edgecolor=PALE, facecolor="white")
+    image = ax.imshow(np.ma.masked_invalid(values), cmap="Blues", vmin=0, vmax=1, interpolation="nearest")
+    ax.spines[:].set_visible(False)
+    ax.tick_params(length=0)
+    if d <= MOST_NAMED:
+        named = [n if len(n) <= _LONGEST else n[: _LONGEST - 1] + "…" for n in (summary.names[i] for i in order)]
+        size = 8 if d <= 30 else 5.5
+        ax.set_xticks(range(d), named, rotation=90, fontsize=size, parse_math=False)
+        ax.set_yticks(range(d), named, fontsize=size, parse_math=False)
+    else:
+        ax.set(xticks=[], yticks=[])
+    said = [] if d <= MOST_NAMED else [f"{d:,} nodes, ordered by clustering"]
+    likely = summary.likely
+    negative = likely.index[likely["weight"] < 0].to_numpy()
+    if d <= _MOST_SIGNED and len(negative):
+        place = np.argsort(order)
+        for i, j in summary.ends[negative]:
+            for x, y in ((place[i], place[j]), (place[j], place[i])):
+                ax.text(x, y, "−", ha="center", va="center_baseline", color="white", fontsize=8, fontweight="bold")
+        said.append("−: negative weight")
+    if len(u) < d * (d - 1) // 2:
+        said.append("hatched: no candidate")
+    ax.set_xlabel("; ".join(said))
+    bar = ax.figure.colorbar(image, ax=ax, shrink=0.85, pad=0.02)
+    bar.set_label("inclusion: probability of the edge", fontsize=9, color=INK)
+    bar.ax.tick_params(labelsize=8, colors=GREY)
+    bar.outline.set_visible(False)
+    return ax
+
+
+def _order(inclusion: np.ndarray) -> np.ndarray:
+    """Nodes by average linkage."""
+    from scipy.cluster.hierarchy import leaves_list, linkage
+    from scipy.spatial.distance import squareform
+
+    distance = 1 - inclusion
+    np.fill_diagonal(distance, 0)
+    near = squareform(distance, checks=False)
+    return leaves_list(linkage(near, "average", optimal_ordering=len(inclusion) <= _MOST_ORDERED))

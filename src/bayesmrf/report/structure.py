@@ -1,0 +1,74 @@
+"""What a page says of a posterior over which edges exist."""
+
+from __future__ import annotations
+
+from .. import plots
+from ..summary import StructureSummary, rows
+from .page import Section, paragraph, picture, table
+from .shared import convergence, network, run_again, what_was_run
+
+MOST_EDGES = 500  # rows of the table of edges
+_CITE = (
+    "Y. Chen and M. Welling, Bayesian Structure Learning for Markov Random Fields with a Spike and Slab Prior, "
+    "Uncertainty in Artificial Intelligence (2012)"
+)
+
+
+def sections(summary: StructureSummary) -> list[Section]:
+    """What the page says about one run."""
+    shown = "the density, the slab scale, the number of edges, and the edges in doubt that mixed worst"
+    return [
+        ("What was run", what_was_run(summary, summary.method_sentence)),
+        ("Which edges exist", _inclusion(summary)),
+        ("Network", _network(summary)),
+        ("Edges", _edges(summary)),
+        ("Have the chains converged?", convergence(summary, shown, "Number of edges")),
+        ("Run it again, cite it", run_again(summary, _CITE)),
+    ]
+
+
+def _inclusion(s: StructureSummary) -> str:
+    text = (
+        "The inclusion of an edge is the probability that it exists, given the data: near 1 the data ask for it, near "
+        "0 they do without it, in between they leave it open. The density is the share of the candidates that exist, "
+        "the slab scale the spread of the weights of those."
+    )
+    shown = picture(
+        lambda: plots.plot_inclusion(s), "Inclusion of each edge; nodes that share edges stand next to each other."
+    )
+    return (
+        paragraph(f"Number of edges: {s.n_edges_sentence}.")
+        + paragraph(f"{s.density_sentence}.")
+        + shown
+        + paragraph(text)
+    )
+
+
+def _network(s: StructureSummary) -> str:
+    return network(s, "Edges with an inclusion above 0.5. Width: mean weight where the edge exists; dashed: negative; "
+                      "pale: less probable.")  # fmt: skip
+
+
+def _edges(s: StructureSummary) -> str:
+    text = (
+        "A weight is the log odds ratio of the two ends, coded 0 and 1, given all other nodes. Its mean and its 90 % "
+        "interval (from, to) are those where the edge exists."
+    )
+    found, note = s.edge_table.sort_values("inclusion", ascending=False, kind="stable"), ""
+    if len(found) > MOST_EDGES:
+        note = paragraph(
+            f"The {MOST_EDGES} most probable edges are listed; {len(found) - MOST_EDGES:,} others are left out, and "
+            "are in the result itself."
+        )
+    cells = [
+        (
+            e.first,
+            e.second,
+            f"{e.inclusion:.3f}",
+            *(f"{v:.3f}" if e.inclusion else "–" for v in (e.weight, e.low, e.high)),
+        )
+        for e in rows(found.iloc[:MOST_EDGES])
+    ]
+    header = ["one end", "other end", "inclusion", "weight", "from", "to"]
+    listed = table(header, cells, sortable=True)
+    return f"{paragraph(text)}{note}<details open><summary>Candidates, most probable first</summary>{listed}</details>"

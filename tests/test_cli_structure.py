@@ -1,0 +1,273 @@
+"""``bayesmrf structure``: one run and its report, levels made yes/no, resumption, bad input."""
+
+import inspect
+import re
+import signal
+from dataclasses import fields
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bayesmrf import SpikeSlabMRF, datasets, load
+from bayesmrf.cli.structure import Method, structure
+from bayesmrf.estimators.spike_slab import METHODS
+from bayesmrf.posterior.spike_slab import SpikeSlabLangevin
+from bayesmrf.posterior.spike_slab_exact import SpikeSlabExact
+from bayesmrf.posterior.spike_slab_one_edge import SpikeSlabOneEdge
+from bayesmrf.summary import StructureSummary
+from bayesmrf.tables import to_binary
+
+from .commands import one_sentence, stopped_by
+
+SMALL = ["--method", "exact", "--draws", "30", "--warmup", "10", "--chains", "2"]
+QUICK = {"method": "exact", "n_draws": 30, "n_warmup": 10, "n_chains": 2, "progress": False}
+
+
+def same(path, direct):
+    for name in ("theta", "included", "density"):
+        np.testing.assert_array_equal(load(path)["posterior"][name], direct.posterior_["posterior"][name])
+
+
+@pytest.fixture
+def linked(votes):
+    """The same votes, Bob with Ann in nine of ten."""
+    votes["Bob"] = votes["Ann"] ^ (np.arange(60) % 10 == 9)
+    votes.to_csv("votes.csv", index=False)
+    return votes
+
+
+@pytest.fixture
+def levels(folder, rng):
+    """Answers from 1 to 5, some missing."""
+    table = pd.DataFrame(rng.integers(1, 6, (50, 4)), columns=list("abcd")).astype(float)
+    table.iloc[0], table.iloc[1] = 1, 5
+    table.iloc[2:7, 1] = np.nan
+    table.to_csv("answers.csv", index=False)
+    return table
+
+
+def test_one_run_then_its_report(bayesmrf, linked, folder):
+    code, out, err = bayesmrf("structure", "votes.csv", "--seed", 3, *SMALL)
+    assert (code, err) == (0, "")
+    tree = load("votes.zarr")
+    s = StructureSummary(tree)
+    text = " ".join(out.split())
+    for wanted in ("60 observations of 5 nodes, 10 candidate edges", "Method: exact: ", "exact: the longer the run",
+                   s.n_edges_sentence, s.density_sentence, s.verdict[1], "bayesmrf report votes.zarr"):  # fmt: skip
+        assert wanted in text
+    shown = [[c.strip() for c in line.strip("│").split("│")] for line in out.splitlines() if line.startswith("│")]
+    assert shown[0][0] == "Ann – Bob"
+    assert shown == [
+        [f"{e.first} – {e.second}", f"{e.inclusion:.3f}", f"{e.weight:.3f}", f"{e.low:.3f} to {e.high:.3f}"]
+        for e in s.strongest.itertuples()
+    ]
+    same("votes.zarr", SpikeSlabMRF(random_state=3, **QUICK).fit(linked))
+    assert tree.attrs["command"] == "bayesmrf structure votes.csv --seed 3 " + " ".join(SMALL)
+    assert bayesmrf("report", "votes.zarr")[0] == 0
+    page = (folder / "report.html").read_text()
+    assert "Which edges exist" in page
+    assert "votes.csv: 60 observations" in page
+    one_sentence(bayesmrf("structure", "votes.csv", *SMALL), "--out: votes.zarr holds a finished result")
+
+
+def test_defaults_are_those_of_the_estimator():
+    there = inspect.signature(SpikeSlabMRF).parameters
+    assert tuple(m.value for m in Method) == METHODS
+    here = {name: p.default for name, p in inspect.signature(structure).parameters.items()}
+    assert here["method"].value == there["method"].default
+    assert here["bias_scale"] == there["bias_scale"].default
+    for name in ("density", "slab"):
+        assert tuple(map(float, here[name].split(","))) == there[name].default
+
+
+KERNELS = {"langevin": SpikeSlabLangevin, "one-edge": SpikeSlabOneEdge, "exact": SpikeSlabExact}
+# Options that some methods know: flag, value, what is said of it.
+OWN = {
+    "n_particles": ("--particles", 128, "particles 128"),
+    "n_sweeps": ("--sweeps", 2, "Gibbs sweeps 2"),
+    "epsilon": ("--epsilon", 0.02, "step epsilon 0.02"),
+    "alpha": ("--alpha", 0.4, "share of momentum kept 0.4"),
+    "width": ("--width", 0.05, "width of jumps 0.05"),
+    "n_iterations": ("--iterations", 15, "iterations in a step 15"),
+}
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_options_reach_the_estimator(method, bayesmrf, votes, folder):
+    pd.DataFrame([("Ann", "Bob"), ("Bob", "Eve"), ("Cid", "Eve")]).to_csv("edges.csv", index=False, header=False)
+    counts = votes.value_counts().reset_index().assign(note="text")
+    counts.to_csv("counts.csv.gz", index=False)
+    given = ["--candidates", "edges.csv", "--method", method, "--weight", "count", "--drop", "note", "--seed", 1]
+    given += ["--density", 0.3, "--slab", "2,3", "--bias-scale", 4, "--thin", 2]
+    options = {"density": 0.3, "slab": (2, 3), "bias_scale": 4.0, "thin": 2, "random_state": 1}
+    known = {f.name for f in fields(KERNELS[method])}
+    for name, (flag, value, _) in OWN.items():
+        if name in known:
+            given, options = [*given, flag, value], options | {name: value}
+    sizes = ["--draws", 30, "--warmup", 10, "--chains", 2]
+    assert bayesmrf("structure", "counts.csv.gz", *given, "-q", *sizes) == (0, "", "")
+    direct = SpikeSlabMRF([(0, 1), (1, 4), (2, 4)], **QUICK | options | {"method": method})
+    same("counts.zarr", direct.fit(counts[list(votes)], sample_weight=counts["count"]))
+    text = " ".join(bayesmrf("structure", "counts.csv.gz", *given, "--overwrite", *sizes)[1].split())
+    assert "3 candidate edges" in text
+    assert "prior of the density 0.3, fixed; prior of the slab's precision Gamma(2, 3); scale of the biases 4" in text
+    for name, (_, _, said) in OWN.items():
+        assert (f"; {said}" in text) == (name in known)
+    assert "Density 0.300 (fixed)" in text
+
+
+def test_long_lists_are_cut_and_the_rest_is_counted(bayesmrf, rng, folder):
+    one = rng.random((300, 1)) < 0.5
+    table = pd.DataFrame(one ^ (rng.random((300, 8)) < 0.3)).astype(int).add_prefix("n")
+    table.to_csv("t.csv", index=False)
+    code, out, _ = bayesmrf("structure", "t.csv", "--density", 0.95, *SMALL)
+    assert code == 0
+    likely = StructureSummary(load("t.zarr")).strongest
+    listed = [line.split("│")[1].strip() for line in out.splitlines() if line.startswith("│")]
+    assert len(likely) > 21
+    assert listed == [f"{e.first} – {e.second}" for e in likely.iloc[:20].itertuples()]
+    assert f"Not listed: {len(likely) - 20} weaker edges" in out
+
+
+def test_no_edge_is_likely(bayesmrf, votes):
+    code, out, _ = bayesmrf("structure", "votes.csv", "--density", 0.001, *SMALL)
+    assert code == 0
+    assert "No edge has an inclusion above 0.5." in out
+    assert bayesmrf("report", "votes.zarr")[0] == 0
+
+
+# ---- ordered levels
+
+
+@pytest.mark.parametrize(
+    ("rule", "yes"),
+    [(">=4", {4, 5}), (" > 2 ", {3, 4, 5}), ("<=1", {1}), ("<3", {1, 2}), ("==5", {5}), (">=3.5", {4, 5})],
+)
+def test_rules(rule, yes, levels, folder):
+    found = to_binary(folder / "answers.csv", levels, rule)
+    wanted = levels.isin(yes).astype(float).mask(levels.isna())
+    pd.testing.assert_frame_equal(found, wanted)
+    whole = to_binary(folder / "answers.csv", levels.dropna().astype(int), rule)
+    pd.testing.assert_frame_equal(whole, wanted.dropna().astype(np.int8))
+
+
+def test_yes_no_data_need_no_rule(folder, votes):
+    for table in (votes, votes.astype(bool), 2 * votes - 1, votes.astype(float).where(votes == 1), votes.astype(str)):
+        assert to_binary(folder, table, None) is table
+
+
+def test_levels_are_asked_for_and_then_used(bayesmrf, levels, folder):
+    levels.dropna().to_csv("answers.csv", index=False)
+    given = bayesmrf("structure", "answers.csv", *SMALL)
+    one_sentence(given, r"answers\.csv: the levels 1, 2, 3, 4, 5 came \(column 'a' is the first", r'--binarize ">=4"')
+    assert not (folder / "answers.zarr").exists()
+    code, out, err = bayesmrf("structure", "answers.csv", "--binarize", ">=4", "--seed", 2, *SMALL)
+    assert (code, err) == (0, "")
+    assert "; yes is an answer >=4" in " ".join(out.split())
+    same("answers.zarr", SpikeSlabMRF(random_state=2, **QUICK).fit((levels.dropna() >= 4).astype(int)))
+    assert "--binarize '>=4'" in load("answers.zarr").attrs["command"]
+
+
+def test_missing_values_are_told_by_file_and_row(bayesmrf, levels):
+    given = bayesmrf("structure", "answers.csv", "--binarize", ">=4", *SMALL)
+    one_sentence(
+        given, r"answers\.csv: 5 value.* missing.*first in row 3 below the first line, column 'b'; drop or imp"
+    )
+
+
+def test_real_answers(bayesmrf, data_folder, folder):
+    one_sentence(
+        bayesmrf("structure", data_folder / "wenchuan.csv"), "the levels 1, 2, 3, 4, 5 came .column 'intrusion'"
+    )
+    datasets.wenchuan().dropna().to_csv("w.csv", index=False)
+    small = ["--draws", 10, "--warmup", 5, "--chains", 1]
+    code, out, err = bayesmrf("structure", "w.csv", "--binarize", ">=4", *small)
+    assert (code, err) == (0, "")
+    assert "344 observations of 17 nodes, 136 candidate edges; yes is an answer >=4" in " ".join(out.split())
+    assert bayesmrf("structure", data_folder / "adhd.csv", "--drop", "group", *small)[0] == 0
+    assert load("adhd.zarr")["posterior"].sizes["edge"] == 153
+
+
+LEVELS = {
+    "no rule": (["--binarize", "4"], r"--binarize: '4' came; a comparison with a number is wanted, such as \">=4\""),
+    "unknown sign": (["--binarize", "=>4"], "--binarize: '=>4' came"),
+    "two rules": (["--binarize", ">=4,<2"], "--binarize: '>=4,<2' came"),
+    "all on one side": (["--binarize", ">=9"], r"--binarize: '>=9' came, which puts all levels \(1, 2, 3, 4, 5\) on"),
+    "two levels": (["--drop", "a", "--drop", "b", "--drop", "c", "--drop", "d"], r"the levels 1, 2 came .*\">=2\""),
+    "no numbers": (["--binarize", ">=4"], "answers.csv: --binarize compares numbers, and column 'e' holds others such"),
+}
+
+
+@pytest.mark.parametrize("case", LEVELS)
+def test_bad_levels(case, bayesmrf, levels):
+    options, message = LEVELS[case]
+    extra = {"two levels": {"e": 1 + levels.index % 2, "f": 1 + levels.index // 25}, "no numbers": {"e": "often"}}
+    levels.assign(**extra.get(case, {})).to_csv("answers.csv", index=False)
+    one_sentence(bayesmrf("structure", "answers.csv", *options), f"^error: .*{message}")
+
+
+# ---- a run that was stopped
+
+RUN = ["structure", "votes.csv", "--method", "exact", "--draws", "70", "--warmup", "5", "--chains", "2", "--out"]
+
+
+def test_run_that_was_killed_continues_with_the_same_draws(bayesmrf, votes, folder):
+    assert stopped_by(signal.SIGKILL, [*RUN, "v.zarr"], "v.zarr", folder, after=15)[0] == -signal.SIGKILL
+    one_sentence(bayesmrf(*RUN, "v.zarr", "--slab", "2,2"), "--out: v.zarr belongs to another run: .*prior")
+    one_sentence(bayesmrf("report", "v.zarr"), r"v\.zarr holds an unfinished run")
+    code, out, err = bayesmrf(*RUN, "v.zarr")
+    assert (code, err) == (0, "")
+    assert int(re.search(r"continuing, its chains have at least (\d+) of 70", out)[1]) > 5
+    assert bayesmrf(*RUN, "w.zarr", "--seed", load("v.zarr").attrs["seed"])[0] == 0
+    for name in ("theta", "included"):
+        np.testing.assert_array_equal(load("v.zarr")["posterior"][name], load("w.zarr")["posterior"][name])
+
+
+# ---- bad input
+
+BAD = {
+    "method": (["--method", "magic"], "'--method'.*'magic' is not one of 'langevin', 'one-edge', 'exact'"),
+    "candidates": (["--candidates", "all"], "--candidates: 'all' is neither a file nor complete"),
+    "learn": (["--candidates", "learn:3"], "--candidates: 'learn:3' is neither a file nor complete"),
+    "unknown node": (["--candidates", "edges.csv"], "--candidates: 'Zoe' in line 2 of edges.csv is not a column"),
+    "density": (["--density", "x"], "--density: 'x' came, a number, or A,B, is wanted, such as 0.2 or 5,5"),
+    "density too large": (["--density", "1.5"], "--density: 1.5 came; a Beta prior, or a number in "),
+    "density zero": (["--density", "0"], "--density: 0.0 came"),
+    "density negative": (["--density", "5,-1"], "--density: b of Beta.*: -1.0 came"),
+    "slab": (["--slab", "3"], "--slab: '3' came, two numbers SHAPE,RATE are wanted"),
+    "slab negative": (["--slab", "3,-1"], "--slab: rate of Gamma.*: -1.0 came"),
+    "bias scale": (["--bias-scale", "-1"], "--bias-scale: -1.0 came"),
+    "not of exact": (["--method", "exact", "--epsilon", "0.1"], "--epsilon: 0.1 came, which method 'exact' does not"),
+    "not of one-edge": (
+        ["--method", "one-edge", "--width", "1"],
+        "--width: 1.0 came, which method 'one-edge' does not",
+    ),
+    "iterations": (["--method", "langevin", "--iterations", "0"], "--iterations: 0 came, a whole number >= 1"),
+    "particles": (["--method", "langevin", "--particles", "1"], "--particles: 1 came, a whole number >= 2"),
+    "alpha": (["--method", "langevin", "--alpha", "1"], "--alpha: 1.0 came"),
+    "diverges": (["--method", "langevin", "--epsilon", "1e9"], "--epsilon: a weight left .*give a smaller epsilon"),
+    "draws": (["--draws", "0"], "--draws: 0 came"),
+    "weight": (["--weight", "Zoe"], "--weight: there is no column 'Zoe'"),
+    "one node": ([x for n in ("Bob", "Cid", "Dot", "Eve") for x in ("--drop", n)], "1 column.* at least two nodes"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_options(case, bayesmrf, votes, folder):
+    (folder / "edges.csv").write_text("Ann,Bob\nBob,Zoe\n")
+    options, message = BAD[case]
+    one_sentence(bayesmrf("structure", "votes.csv", *options, "--warmup", 5), f"^error: .*{message}")
+
+
+def test_too_wide_for_exact(bayesmrf, rng, folder):
+    table = pd.DataFrame(np.vstack([np.zeros(45, int), np.ones(45, int), rng.integers(0, 2, (30, 45))])).add_prefix("n")
+    table.to_csv("wide.csv", index=False)
+    one_sentence(bayesmrf("structure", "wide.csv", "--method", "exact"), "width at least 44", "use --method one-edge")
+
+
+def test_a_constant_column_is_said(bayesmrf, votes):
+    votes.assign(Cid=1).to_csv("votes.csv", index=False)
+    code, _, err = bayesmrf("structure", "votes.csv", *SMALL)
+    assert code == 0
+    assert re.fullmatch(r"warning: 1 column\(s\) of the data never vary: 'Cid'; .*\n", err)
