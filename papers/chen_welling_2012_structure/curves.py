@@ -164,8 +164,9 @@ def draw_task(settings: Settings, kind: str, size: int, n_test: int, replicate: 
         return Task(states, found, None, Boltzmann(graphs.complete(d)))
     truth = data.block(size, rng) if kind == "block" else data.lattice(size, rng)
     states = truth.draw(n, rng)
-    found = data.all_states(truth)
-    if kind == "lattice":
+    if kind == "block":
+        found = data.all_states(truth)
+    else:
         found = data.windows(truth.draw(n_test, settings.rng(replicate, 1)), (size, size), settings.rng(replicate, 2))
     return Task(states, found, truth, truth.model)
 

@@ -23,15 +23,15 @@ FULL: dict[str, Experiment] = {
     "calibration": Calibration(),
 }
 QUICK: dict[str, Experiment] = {
-    "block": Curves("block", 6, (100,), (*SAMPLERS, *BASELINES, *MIXING), _FEW, options=shorter(curves.OPTIONS, 40)),
+    "block": Curves("block", 6, (100,), (*SAMPLERS, *BASELINES, *MIXING), _FEW, options=shorter(curves.OPTIONS, 200)),
     "lattice": Curves(
-        "lattice", 4, (100,), (*APPROXIMATE, *BASELINES), _FEW, n_test=50, options=shorter(curves.OPTIONS, 40)
+        "lattice", 4, (100,), (*APPROXIMATE, *BASELINES), _FEW, n_test=50, options=shorter(curves.OPTIONS, 200)
     ),
     "mnist": Curves(
         "mnist", 0, (100,), (*APPROXIMATE, *BASELINES), (0.1,), n_test=30, options=shorter(curves.OPTIONS, 200)
     ),
     "calibration": Calibration(
-        6, 4, (100,), (100,), 1, 10, {k: shorter(v, 40) for k, v in calibration.OPTIONS.items()}, 2
+        6, 4, (100,), (100,), 1, 10, {k: shorter(v, 100) for k, v in calibration.OPTIONS.items()}, 2
     ),
 }
 MEASURES: dict[str, Callable[[list[Record]], pd.DataFrame]] = {
