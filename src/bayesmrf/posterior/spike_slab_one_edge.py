@@ -104,8 +104,8 @@ class SpikeSlabOneEdge:
     start : (n_features,) array or None
         Where the chain starts; None for no edges.
     n_particles : int
-        Persistent chains, rounded up to a multiple of 128. The more data, the more are needed: with fewer than there
-        are observations hardly a strong edge jumps.
+        Persistent chains, rounded up to a multiple of 128. Half as many to twice as many as there are observations mix
+        fastest: with fewer the penalty stops strong edges, with more a sweep costs more.
     epsilon, alpha : float
         Step size in posterior standard deviations, and share of the momentum kept.
     n_iterations : int
