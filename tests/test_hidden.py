@@ -19,6 +19,7 @@ from bayesmrf.models.clamped import Clamped, HiddenEntries
 from bayesmrf.models.ising import Ising
 from bayesmrf.posterior.auxiliary_variable import AuxiliaryVariable
 from bayesmrf.posterior.exchange import Exchange
+from bayesmrf.posterior.hidden_entries import DrawHiddenEntries
 from bayesmrf.posterior.langevin import Langevin
 from bayesmrf.posterior.metropolis import Metropolis
 from bayesmrf.priors import Normal
@@ -181,6 +182,9 @@ def kernels(lik, start):
         "langevin": lambda: Langevin(lik, prior, start, 0.5, adjusted=True),
         "exchange": lambda: Exchange(lik, prior, start, 0.7),
         "auxiliary-variable": lambda: AuxiliaryVariable(lik, prior, start, 0.5),
+        "drawn before each step": lambda: DrawHiddenEntries(
+            Metropolis(Likelihood(PATH, np.zeros(3), N, Elimination()), prior, start, 0.7), lik
+        ),
     }
 
 
@@ -191,6 +195,8 @@ CASES = [
     ("exchange", Persistent(n_chains=1)),
     ("auxiliary-variable", Elimination()),
     ("auxiliary-variable", Persistent(n_chains=1)),
+    ("drawn before each step", Elimination()),
+    ("drawn before each step", Persistent(n_chains=1)),
 ]
 
 

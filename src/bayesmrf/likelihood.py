@@ -115,19 +115,28 @@ class Likelihood:
         Raises
         ------
         OptionError
-            Naming the engines that would do.
+            Naming the engines that would do. A random ``log_z`` is refused too: whoever asks for it compares two of
+            them, N times over, and a Z without bias does not give the 1 / Z^N of an accept step.
         """
-        asked: list[tuple[str, Engine]] = [("engine", self.engine)]
+        self._check("engine", self.engine, kernel, needs)
+        if self.hidden is not None:
+            self.require_hidden(kernel, needs)
+
+    def require_hidden(self, kernel: str, needs: Iterable[str]) -> None:
+        """Check the same of the engine of the positive phase."""
+        assert self.hidden is not None
         # A sampler of theta and the hidden entries needs no more than a chain on these (see `complete`).
-        if self.hidden is not None and not (SAMPLE in needs and getattr(self.hidden.engine, "is_chain", False)):
-            asked.append(("hidden_engine", self.hidden.engine))
-        for option, engine in asked:
-            missing = sorted(set(needs) - engine.answers)
-            if missing:
-                raise OptionError(
-                    f"{option}: {kernel!r} needs {', '.join(missing)}, which {engine.name!r} does not answer; "
-                    f"engines that do: {', '.join(engines_that_answer(needs))}"
-                )
+        if not (SAMPLE in needs and getattr(self.hidden.engine, "is_chain", False)):
+            self._check("hidden_engine", self.hidden.engine, kernel, needs)
+
+    @staticmethod
+    def _check(option: str, engine: Engine, kernel: str, needs: Iterable[str]) -> None:
+        missing = sorted(set(needs) - engine.answers)
+        if missing:
+            raise OptionError(
+                f"{option}: {kernel!r} needs {', '.join(missing)}, which {engine.name!r} does not answer; "
+                f"engines that do: {', '.join(engines_that_answer(needs))}"
+            )
 
     def start(self, rng: np.random.Generator) -> Memory:
         """Memory of engines that have one (persistent chains)."""
@@ -332,7 +341,7 @@ class Restarts:
 
 
 def engines_that_answer(needs: Iterable[str]) -> list[str]:
-    """Names of the engines that answer all of ``needs``."""
+    """Names of the engines that answer all of ``needs`` (log Z without noise)."""
     from .inference.bethe import Bethe
     from .inference.chains import Brief, FromExact, Persistent
     from .inference.elimination import Elimination

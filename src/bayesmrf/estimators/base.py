@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, DensityMixin
@@ -14,11 +14,16 @@ from ..base import LOG_Z, Engine
 from ..errors import OptionError
 from ..graphs import Graph
 from ..inference.auto import choose
+from ..likelihood import Likelihood
 from ..models.categorical import refuse_categorical
 from ..rng import as_seed_sequence
 from ..samplers.gibbs import Gibbs
 from ..states import States, check_states, decode
 
+if TYPE_CHECKING:
+    import pandas as pd
+
+_PREDICTED = 1000  # draws over which the probabilities of missing values are averaged
 _SWEEPS = 500  # Gibbs sweeps behind each state of `sample` where no exact sampler reaches
 
 
@@ -124,3 +129,26 @@ def data_hash(graph: Graph, s_bar: np.ndarray, n: float, rows: np.ndarray | None
     if rows is not None:
         digest.update(np.ascontiguousarray(rows).tobytes())
     return digest.hexdigest()
+
+
+def missing_table(likelihood: Likelihood, theta: np.ndarray, states: States, random_state: Any) -> pd.DataFrame:
+    """Each missing value: row, node, and probability of 1 (of each state, if many), averaged over draws of theta."""
+    import pandas as pd
+
+    if likelihood.hidden is None:
+        return pd.DataFrame({"row": [], "node": [], "probability": []})
+    theta = theta.reshape(-1, theta.shape[2])
+    some = np.unique(np.linspace(0, len(theta) - 1, _PREDICTED).astype(int))
+    rng = np.random.default_rng(as_seed_sequence(random_state))
+    probability = likelihood.hidden_probabilities(theta[some], rng)
+    # A row that was seen several times stands there several times.
+    row, node = likelihood.hidden.model.cells.T
+    if states.weights is not None:
+        row = np.repeat(np.arange(len(states.values)), states.weights.astype(int))[row]
+    keys = {"row": row, "node": np.array(states.names, dtype=object)[node]}
+    if probability.ndim == 2:
+        m = probability.shape[1]
+        keys = {name: np.repeat(values, m) for name, values in keys.items()}
+        keys["state"] = np.tile(np.array(states.coding), len(row))
+    table = pd.DataFrame(keys | {"probability": probability.ravel()})
+    return table.groupby(list(keys), sort=False, as_index=False).mean()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -32,16 +32,12 @@ from ..posterior.langevin import Langevin
 from ..posterior.metropolis import Metropolis
 from ..posterior.pseudo_posterior import correction, posterior_mode
 from ..priors import Normal, Prior
-from ..rng import as_seed_sequence
 from ..samplers.cftp import CouplingFromThePast
 from ..samplers.gibbs import Gibbs
 from ..samplers.swendsen_wang import SwendsenWang
 from ..states import States
-from .base import data_hash
+from .base import data_hash, missing_table
 from .parameter_posterior import ParameterPosterior
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 MODELS: dict[str, Callable[..., Any]] = {
     "boltzmann": Boltzmann,
@@ -87,7 +83,6 @@ _RECORDED = [
     "n_sweeps",
     "n_particles",
 ]
-_PREDICTED = 1000  # draws over which the probabilities of missing values are averaged
 
 
 class BayesianMRF(ParameterPosterior):
@@ -257,7 +252,7 @@ class BayesianMRF(ParameterPosterior):
         )
         self.theta_ = draws.values["theta"].mean(axis=(0, 1))
         self.feature_names_out_ = model.feature_names
-        self.missing_ = self._missing(likelihood, draws, hidden, states)
+        self.missing_ = missing_table(likelihood, draws.values["theta"], states, self.random_state)
         if hidden is not None:
             results.add_missing(self.posterior_, self.missing_)
         return self
@@ -283,28 +278,6 @@ class BayesianMRF(ParameterPosterior):
         if name is None:
             name = "exact" if self.engine != "brief" and is_cheap(clamped.graph, states_of(clamped)) else "persistent"
         return Hidden(clamped, HIDDEN_ENGINES[name]())
-
-    def _missing(self, likelihood: Likelihood, draws: run.Draws, hidden: Hidden | None, states: States) -> pd.DataFrame:
-        """The table of missing values."""
-        import pandas as pd
-
-        if hidden is None:
-            return pd.DataFrame({"row": [], "node": [], "probability": []})
-        theta = draws.values["theta"].reshape(-1, likelihood.model.n_features)
-        some = np.unique(np.linspace(0, len(theta) - 1, _PREDICTED).astype(int))
-        rng = np.random.default_rng(as_seed_sequence(self.random_state))
-        probability = likelihood.hidden_probabilities(theta[some], rng)
-        # A row that was seen several times stands there several times.
-        n_rows = len(states.values)
-        weights = np.ones(n_rows, dtype=int) if states.weights is None else states.weights.astype(int)
-        row = np.repeat(np.arange(n_rows), weights)[hidden.model.cells[:, 0]]
-        keys = {"row": row, "node": np.array(self._names, dtype=object)[hidden.model.cells[:, 1]]}
-        if probability.ndim == 2:
-            m = probability.shape[1]
-            keys = {name: np.repeat(values, m) for name, values in keys.items()}
-            keys["state"] = np.tile(np.array(self._coding), len(row))
-        table = pd.DataFrame(keys | {"probability": probability.ravel()})
-        return table.groupby(list(keys), sort=False, as_index=False).mean()
 
     @property
     def _is_pseudo(self) -> bool:

@@ -15,17 +15,20 @@ from ..base import Engine, Kernel
 from ..errors import DataError, OptionError
 from ..graphs import Graph
 from ..inference.auto import is_cheap
+from ..inference.chains import Persistent
 from ..inference.elimination import Elimination
-from ..likelihood import Likelihood
+from ..likelihood import Hidden, Likelihood
 from ..models.boltzmann import Boltzmann
+from ..models.clamped import Clamped
+from ..posterior.hidden_entries import DrawHiddenEntries
 from ..posterior.spike_slab import SpikeSlabLangevin
 from ..posterior.spike_slab_exact import SpikeSlabExact
 from ..posterior.spike_slab_one_edge import SpikeSlabOneEdge
 from ..priors import Beta, Gamma, SpikeSlab
 from ..rng import as_seed_sequence
 from ..samplers.gibbs import Gibbs
-from ..states import check_states, decode
-from .base import data_hash, read_graph
+from ..states import States, check_states, decode
+from .base import data_hash, missing_table, read_graph
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -77,6 +80,8 @@ class SpikeSlabMRF(DensityMixin, BaseEstimator):
         Posterior mean of each candidate's weight given that the edge exists (0 where it never did), and of each bias.
     density_, slab_scale_ : float
         Posterior means of p0 and sigma0.
+    missing_ : DataFrame
+        Each missing value of X: its row and node, and the posterior probability that it is 1 (True).
     posterior_ : xarray.DataTree
         Draws in ArviZ's form.
     feature_names_out_ : list of str
@@ -133,7 +138,7 @@ class SpikeSlabMRF(DensityMixin, BaseEstimator):
         Parameters
         ----------
         X : (n_samples, n_nodes) array or DataFrame
-            Yes/no data in one coding.
+            Yes/no data in one coding. Values that are missing (NaN) are drawn with the parameters.
         y : None
             Ignored.
         sample_weight : (n_samples,) array, optional
@@ -142,7 +147,7 @@ class SpikeSlabMRF(DensityMixin, BaseEstimator):
         if self.method not in METHODS:
             wanted = ", ".join(map(repr, METHODS))
             raise OptionError(f"method: {self.method!r} came, one of {wanted} is wanted")
-        states = check_states(X, sample_weight)
+        states = check_states(X, sample_weight, missing=True)
         self.n_features_in_ = len(states.names)
         if self.n_features_in_ < 2:
             raise DataError("X: 1 feature(s) came, one node, and no edge; give at least two columns")
@@ -151,11 +156,17 @@ class SpikeSlabMRF(DensityMixin, BaseEstimator):
         self._names, self._coding = states.names, states.coding
         graph = read_graph(self.candidates, states, self.progress, "candidates")
         model, prior = Boltzmann(graph), self._prior()
-        s_bar, n = model.statistics(states.values, states.weights), states.n_samples
-        fingerprint = {"data_hash": data_hash(graph, s_bar, n), "model": "boltzmann", "prior": asdict(prior)}
+        hidden, n = self._hidden(model, states), states.n_samples
+        if hidden is None:
+            s_bar, rows = model.statistics(states.values, states.weights), None
+        else:
+            s_bar, rows = hidden.model.seen_statistics(), hidden.model.states
+        data = Likelihood(model, s_bar, n, Persistent(), hidden)  # only for what is hidden
+        fingerprint = {"data_hash": data_hash(graph, s_bar, n, rows), "model": "boltzmann", "prior": asdict(prior)}
         fingerprint |= {k: getattr(self, k) for k in ("method", *_OPTIONS)}
+        kernel = self._kernel(model, s_bar, n, prior)
         draws = run.sample(
-            self._kernel(model, s_bar, n, prior),
+            kernel if hidden is None else DrawHiddenEntries(kernel, data),
             n_draws=self.n_draws,
             n_warmup=self.n_warmup,
             n_chains=self.n_chains,
@@ -173,7 +184,19 @@ class SpikeSlabMRF(DensityMixin, BaseEstimator):
             draws, model, attrs=attrs, observed={"statistics": s_bar, "n_samples": n}, constant={}
         )
         self._summarise(model, draws)
+        self.missing_ = missing_table(data, draws.values["theta"], states, self.random_state)
+        if hidden is not None:
+            results.add_missing(self.posterior_, self.missing_)
         return self
+
+    def _hidden(self, model: Boltzmann, states: States) -> Hidden | None:
+        """The model clamped to what was seen; None where nothing is missing."""
+        if (states.values >= 0).all():
+            return None
+        rows = states.values if states.weights is None else np.repeat(states.values, states.weights.astype(int), axis=0)
+        clamped = Clamped(model, rows)
+        # A chain that leaves the law of what is hidden as it is will do.
+        return Hidden(clamped, Elimination() if is_cheap(clamped.graph) else Persistent(n_chains=1))
 
     def _prior(self) -> SpikeSlab:
         density, slab = self.density, self.slab
