@@ -15,7 +15,7 @@ from bayesmrf.posterior import spike_slab_one_edge as one_edge
 from bayesmrf.posterior.spike_slab_one_edge import SpikeSlabOneEdge
 from bayesmrf.priors import Beta, Gamma, SpikeSlab
 from tests import spike_slab_oracle as oracle
-from tests.test_spike_slab import LIMIT, N_CHAINS, N, block_model, draw, exact_draws, exact_start, problem
+from tests.test_spike_slab import LIMIT, N_CHAINS, N, agreement, block_model, draw, exact_draws, exact_start, problem
 
 PRIOR = SpikeSlab(Beta(2.0, 3.0), Gamma(3.0, 2.0), 2.0)
 
@@ -83,26 +83,23 @@ def test_the_penalty_keeps_detailed_balance(rng):
 
 
 def test_block_model(rng):
-    """Within 0.02 of exact on average, and each inclusion within 0.03 and Monte Carlo error."""
+    """Each inclusion within 0.03, and their mean within 0.02, but for Monte Carlo error; t with 7 degrees of freedom
+    passes 14 in 2e-6 of runs."""
     model, s_bar = block_model(rng, 100)
     exact = exact_draws(model, s_bar, SpikeSlab(), rng, 800)
-    inclusion = exact["included"].mean(axis=(0, 1))
 
-    def difference(prior):
-        values = np.stack(
-            [
-                draw(SpikeSlabOneEdge(model, s_bar, 100, prior, exact_start(exact, c), 256), rng, 700, 20, 1)[
-                    "included"
-                ].mean(axis=(0, 1))
-                for c in range(4)
-            ]
-        )
-        return np.abs(values.mean(axis=0) - inclusion)
+    def scores(prior):
+        chains = [
+            draw(SpikeSlabOneEdge(model, s_bar, 100, prior, exact_start(exact, c), 256), rng, 350, 20, 1)
+            for c in range(8)
+        ]
+        values = {"included": np.concatenate([v["included"] for v in chains])}
+        a, b = values["included"].mean(axis=(1, 2)), exact["included"].mean(axis=(1, 2))
+        error = np.hypot(a.std(ddof=1) / np.sqrt(len(a)), b.std(ddof=1) / np.sqrt(len(b)))
+        return agreement(values, exact), (abs(a.mean() - b.mean()) - 0.02) / error
 
-    found = difference(SpikeSlab())
-    assert found.mean() < 0.02
-    assert found.max() < 0.1
-    assert difference(SpikeSlab(Beta(10.0, 5.0))).mean() > 0.02
+    assert max(scores(SpikeSlab())) < 14
+    assert max(scores(SpikeSlab(0.9))) > 14
 
 
 def test_the_same_seed_and_a_resumed_run_give_the_same_draws(rng, tmp_path):
