@@ -77,7 +77,7 @@ def _show_structure(summary: StructureSummary, console: Console) -> None:
     if not len(found):
         console.print("No edge has an inclusion above 0.5.")
         return
-    table = Table(title="Edges with an inclusion above 0.5, strongest first", title_justify="left")
+    table = Table(title="Inclusion above 0.5, strongest first", title_justify="left")
     table.add_column("edge")
     for name in ("inclusion", "weight", "90 % interval"):
         table.add_column(name, justify="right", no_wrap=True)

@@ -44,8 +44,8 @@ def plot_inclusion(tree: Any, ax: Axes | None = None) -> Axes:
     ax.tick_params(length=0)
     if d <= MOST_NAMED:
         named = [n if len(n) <= _LONGEST else n[: _LONGEST - 1] + "…" for n in (summary.names[i] for i in order)]
-        size = 8 if d <= 30 else 5.5
-        ax.set_xticks(range(d), named, rotation=90, fontsize=size, parse_math=False)
+        size, turned = 8 if d <= 30 else 5.5, 90 if max(map(len, named)) > 2 else 0
+        ax.set_xticks(range(d), named, rotation=turned, fontsize=size, parse_math=False)
         ax.set_yticks(range(d), named, fontsize=size, parse_math=False)
     else:
         ax.set(xticks=[], yticks=[])
