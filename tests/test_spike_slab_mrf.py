@@ -155,7 +155,7 @@ def test_a_constant_column_is_allowed(data):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"method": "magic"}, "method: 'magic' came, one of 'langevin'"),
+        ({"method": "magic"}, "method: 'magic' came, one of 'one-edge'"),
         ({"density": 1.5}, "density: 1.5 came"),
         ({"density": (1, 2, 3)}, r"density: \(1, 2, 3\) came; two numbers are wanted"),
         ({"slab": 3.0}, "slab: 3.0 came; two numbers are wanted"),

@@ -34,8 +34,9 @@ if TYPE_CHECKING:
     import networkx as nx
     import pandas as pd
 
-METHODS = ("langevin", "one-edge", "exact")
+METHODS = ("one-edge", "exact", "langevin")
 _OPTIONS = ("n_particles", "n_sweeps", "epsilon", "alpha", "width", "n_iterations")
+_PARTICLES = 256, 4096  # of one-edge
 _COMPONENTS = 100  # draws in a predictive mixture, as in the paper
 _SWEEPS = 500  # Gibbs sweeps behind each state of `sample` where no exact sampler reaches
 
@@ -50,10 +51,11 @@ class SpikeSlabMRF(DensityMixin, BaseEstimator):
     ----------
     candidates : "complete", edges, DataFrame, networkx graph or `Graph`
         Edges that may exist.
-    method : {"langevin", "one-edge", "exact"}
-        "langevin" is Algorithm 1 of the paper: persistent chains, Langevin dynamics, and jumps of weak edges;
+    method : {"one-edge", "exact", "langevin"}
         "one-edge" lets edges of any strength come and go by the exact law of one edge, with moments from persistent
-        chains; "exact" does the same with exact moments, and needs some twenty nodes at most, or a narrow graph.
+        chains. "exact" does the same with exact moments, and needs some twenty nodes at most, or a narrow graph.
+        "langevin" is Algorithm 1 of the paper: persistent chains, Langevin dynamics, and jumps of weak edges; it mixes
+        thousands of times more slowly (see benchmarks).
     density : (a, b), Beta or float
         Beta prior of p0, or its fixed value.
     slab : (shape, rate) or Gamma
@@ -61,12 +63,13 @@ class SpikeSlabMRF(DensityMixin, BaseEstimator):
     bias_scale : float
         Standard deviation of the normal prior of a bias.
     n_particles, n_sweeps : int or None
-        Persistent chains, and Gibbs sweeps between the uses of their moments; None for what suits the method, as below.
+        Persistent chains, and Gibbs sweeps of Algorithm 1 between the uses of their moments. None takes 100 chains for
+        Algorithm 1, and for "one-edge" as many as there are observations, within 256 and 4,096.
     epsilon, alpha, width : float or None
         Step of Langevin, in posterior standard deviations; share of the momentum kept; half width of the jumps of
         Algorithm 1, in standard deviations of a weight.
     n_iterations : int or None
-        Iterations in a step: 1,000 of Algorithm 1, 100 of "one-edge".
+        Iterations in a step: 1,000 of Algorithm 1, 20 of "one-edge".
     n_draws, n_warmup, n_chains, thin, random_state, n_jobs, progress, checkpoint, overwrite
         As in `GroupedMRF`.
 
@@ -91,7 +94,7 @@ class SpikeSlabMRF(DensityMixin, BaseEstimator):
     def __init__(
         self,
         candidates: Any = "complete",
-        method: str = "langevin",
+        method: str = "one-edge",
         density: Any = (5.0, 5.0),
         slab: Any = (5.0, 5.0),
         bias_scale: float = 10.0,
@@ -216,6 +219,9 @@ class SpikeSlabMRF(DensityMixin, BaseEstimator):
                 )
         if self.method == "exact":
             return kernel(Likelihood(model, s_bar, n, Elimination()), prior)
+        if self.method == "one-edge":
+            # Fewer chains than observations stop strong edges, more cost time.
+            given.setdefault("n_particles", int(np.clip(n, *_PARTICLES)))
         return kernel(model, s_bar, n, prior, **given)
 
     def _summarise(self, model: Boltzmann, draws: run.Draws) -> None:
