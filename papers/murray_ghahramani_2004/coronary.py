@@ -138,6 +138,7 @@ def measures(records: list[Record]) -> pd.DataFrame:
             away, ratio = part["distance"].abs(), part["sd_ratio"]
             row |= {
                 "close": float(((away < CLOSE) & ratio.between(0.9, 1.1)).mean()),
+                "within_one": float((away < 1).mean()),
                 "distance": away.median(),
                 "worst_distance": away.max(),
                 "sd_ratio": ratio.median(),

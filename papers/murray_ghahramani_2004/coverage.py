@@ -116,7 +116,8 @@ def draw_problem(settings: Settings, n_samples: int, replicate: int) -> Problem:
 def measures(records: list[Record]) -> pd.DataFrame:
     """One row a method: ratio of sd to that of the reference, coverage, and Monte Carlo standard errors.
 
-    Parameters of one data set are not independent: errors come from the spread of the data sets' means.
+    Parameters of one data set are not independent: errors come from the spread of the data sets' means. ``less`` is
+    coverage less the reference's on the same data sets, which takes the luck of the draw of the truths away.
     """
     reference = {r["cell"][0]: r for r in records if r["cell"][1] == "reference"}
     rows = {}
@@ -124,12 +125,13 @@ def measures(records: list[Record]) -> pd.DataFrame:
         own = [r for r in records if r["cell"][1] == name and r["cell"][0] in reference]
         if not own:
             continue
-        ratio, held, away = [], [], []
+        ratio, held, less, away = [], [], [], []
         for r in own:
             best = reference[r["cell"][0]]
             mean, sd, truth, lower, upper = (np.array(r[k]) for k in ("mean", "sd", "truth", "lower", "upper"))
             ratio.append(np.mean(sd / np.array(best["sd"])))
             held.append(np.mean((lower <= truth) & (truth <= upper)))
+            less.append(held[-1] - np.mean((np.array(best["lower"]) <= truth) & (truth <= np.array(best["upper"]))))
             away.append(np.sqrt(np.mean(((mean - np.array(best["mean"])) / np.array(best["sd"])) ** 2)))
         ess = np.array([[np.nanmin(e), np.nanmedian(e)] for r in own for e in [np.array(r["ess"], dtype=float)]])
         rows[name] = {
@@ -138,6 +140,8 @@ def measures(records: list[Record]) -> pd.DataFrame:
             "sd_ratio_error": standard_error(ratio),
             "coverage": np.mean(held),
             "coverage_error": standard_error(held),
+            "less": np.mean(less),
+            "less_error": standard_error(less),
             "distance": np.mean(away),
             "least_ess": np.median(ess[:, 0]),
             "ess": np.median(ess[:, 1]),

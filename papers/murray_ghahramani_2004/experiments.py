@@ -25,7 +25,7 @@ FULL: dict[str, Experiment] = {
     "coverage": coverage.Coverage(),
 }
 QUICK: dict[str, Experiment] = {
-    "coronary": coronary.Coronary(n_iterations=300, n_warmup=100, n_tree=200, n_tree_warmup=50),
+    "coronary": coronary.Coronary(n_iterations=120, n_warmup=50, n_tree=60, n_tree_warmup=20),
     "artificial": artificial.Artificial(
         n_nodes=16, systems=((24, 1.0), (60, 1.0), (24, 2.0)), options=_shorter(artificial.OPTIONS, 40)
     ),
