@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bayesmrf import SpikeSlabMRF, datasets, load
+from bayesmrf import SpikeSlabMRF, load
 from bayesmrf.cli.structure import Method, structure
 from bayesmrf.estimators.spike_slab import METHODS
 from bayesmrf.posterior.spike_slab import SpikeSlabLangevin
@@ -169,22 +169,31 @@ def test_levels_are_asked_for_and_then_used(bayesmrf, levels, folder):
     assert "--binarize '>=4'" in load("answers.zarr").attrs["command"]
 
 
-def test_missing_values_are_told_by_file_and_row(bayesmrf, levels):
-    given = bayesmrf("structure", "answers.csv", "--binarize", ">=4", *SMALL)
-    one_sentence(
-        given, r"answers\.csv: 5 value.* missing.*first in row 3 below the first line, column 'b'; drop or imp"
-    )
+def test_missing_values(bayesmrf, levels, folder):
+    code, out, err = bayesmrf("structure", "answers.csv", "--binarize", ">=4", "--seed", 2, *SMALL)
+    assert (code, err) == (0, "")
+    assert "yes is an answer >=4; 5 missing values" in " ".join(out.split())
+    assert "5 missing values, with probability: row 3 b=1 " in out
+    direct = SpikeSlabMRF(random_state=2, **QUICK).fit((levels >= 4).astype(float).mask(levels.isna()))
+    same("answers.zarr", direct)
+    found = StructureSummary(load("answers.zarr")).missing_table
+    pd.testing.assert_frame_equal(found.drop(columns="state"), direct.missing_, check_dtype=False)
+    assert bayesmrf("report", "answers.zarr")[0] == 0
+    assert "5 values were missing" in (folder / "report.html").read_text()
+    levels.assign(b=np.nan).to_csv("answers.csv", index=False)
+    given = bayesmrf("structure", "answers.csv", "--binarize", ">=4", "--out", "x.zarr", *SMALL)
+    one_sentence(given, r"answers\.csv: all values are missing in 1 column\(s\): 'b'; drop them")
 
 
 def test_real_answers(bayesmrf, data_folder, folder):
     one_sentence(
         bayesmrf("structure", data_folder / "wenchuan.csv"), "the levels 1, 2, 3, 4, 5 came .column 'intrusion'"
     )
-    datasets.wenchuan().dropna().to_csv("w.csv", index=False)
     small = ["--draws", 10, "--warmup", 5, "--chains", 1]
-    code, out, err = bayesmrf("structure", "w.csv", "--binarize", ">=4", *small)
+    code, out, err = bayesmrf("structure", data_folder / "wenchuan.csv", "--binarize", ">=4", *small)
     assert (code, err) == (0, "")
-    assert "344 observations of 17 nodes, 136 candidate edges; yes is an answer >=4" in " ".join(out.split())
+    said = "362 observations of 17 nodes, 136 candidate edges; yes is an answer >=4; 22 missing values"
+    assert said in " ".join(out.split())
     assert bayesmrf("structure", data_folder / "adhd.csv", "--drop", "group", *small)[0] == 0
     assert load("adhd.zarr")["posterior"].sizes["edge"] == 153
 
@@ -227,7 +236,7 @@ def test_run_that_was_killed_continues_with_the_same_draws(bayesmrf, votes, fold
 # ---- bad input
 
 BAD = {
-    "method": (["--method", "magic"], "'--method'.*'magic' is not one of 'langevin', 'one-edge', 'exact'"),
+    "method": (["--method", "magic"], "'--method'.*'magic' is not one of 'one-edge', 'exact', 'langevin'"),
     "candidates": (["--candidates", "all"], "--candidates: 'all' is neither a file nor complete"),
     "learn": (["--candidates", "learn:3"], "--candidates: 'learn:3' is neither a file nor complete"),
     "unknown node": (["--candidates", "edges.csv"], "--candidates: 'Zoe' in line 2 of edges.csv is not a column"),

@@ -207,7 +207,7 @@ def test_page_of_parameters_has_the_numbers_and_needs_nothing_from_outside(rng, 
 
 def test_page_of_parameters_lists_the_first_missing_values(rng, tmp_path):
     tree = parameter_tree(rng)
-    n = report.parameters.MOST_MISSING + 7
+    n = report.shared.MOST_MISSING + 7
     missing = pd.DataFrame({"row": np.arange(n), "node": "a", "probability": rng.random(n)})
     results.add_missing(tree, missing)
     results.save(tree, tmp_path / "run.zarr")

@@ -4,6 +4,7 @@ import warnings
 from io import BytesIO
 
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib.collections import LineCollection
 from matplotlib.colors import to_rgba
@@ -276,6 +277,15 @@ def test_page_has_the_numbers_and_needs_nothing_from_outside(rng, tmp_path):
     judged = [row[0] for row in page.table("quantity")[1:]]
     assert judged[:3] == ["density", "slab_scale", "n_edges"]
     assert all(name.startswith("included[") for name in judged[3:])
+
+
+def test_page_lists_missing_values(rng, tmp_path):
+    tree = structure_tree(rng)
+    assert "Missing values" not in Page(write_report(tree, tmp_path / "a.html").read_text()).text
+    results.add_missing(tree, pd.DataFrame({"row": [4, 1], "node": ["a", "c"], "probability": [0.25, 0.75]}))
+    page = Page(write_report(tree, tmp_path / "b.html").read_text())
+    assert page.table("row")[1:] == [["5", "a", "1", "0.250"], ["2", "c", "1", "0.750"]]
+    assert StructureSummary(tree).data_sentence.endswith("; 2 missing values")
 
 
 def test_page_of_a_run_without_edges_or_with_many(rng, tmp_path):

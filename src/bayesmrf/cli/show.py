@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from ..summary import GroupedSummary, ParameterSummary, StructureSummary, compare, count, rows
+from ..summary import GroupedSummary, ParameterSummary, StructureSummary, Summary, compare, count, rows
 
 if TYPE_CHECKING:
+    import pandas as pd
     from rich.console import Console
 
 _MOST_EDGES, _MOST_NODES = 20, 10  # parameters listed
@@ -65,8 +66,6 @@ def _show_groups(summary: GroupedSummary, console: Console) -> None:
 
 
 def _show_structure(summary: StructureSummary, console: Console) -> None:
-    from rich.table import Table
-
     options = "".join(f"; {label} {value}" for label, value in summary.options.items())
     console.print(f"\n{summary.data_sentence}")
     console.print(f"Method: {summary.method_sentence}{options}. Its draws are {summary.kind_sentence}.")
@@ -74,9 +73,16 @@ def _show_structure(summary: StructureSummary, console: Console) -> None:
     console.print(f"Number of edges: {summary.n_edges_sentence}.")
     console.print(f"{summary.density_sentence}.\n")
     found = summary.strongest
-    if not len(found):
+    if len(found):
+        _show_edges(found, console)
+    else:
         console.print("No edge has an inclusion above 0.5.")
-        return
+    _show_missing(summary, console)
+
+
+def _show_edges(found: pd.DataFrame, console: Console) -> None:
+    from rich.table import Table
+
     table = Table(title="Inclusion above 0.5, strongest first", title_justify="left")
     table.add_column("edge")
     for name in ("inclusion", "weight", "90 % interval"):
@@ -122,6 +128,10 @@ def _show_parameters(summary: ParameterSummary, console: Console) -> None:
     if left_out:
         console.print(f"Not listed: {'; '.join(left_out)}.")
     console.print(summary.terms.meaning)
+    _show_missing(summary, console)
+
+
+def _show_missing(summary: Summary, console: Console) -> None:
     missing = summary.missing_table
     if len(missing):
         some = "; ".join(

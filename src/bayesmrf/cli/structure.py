@@ -16,9 +16,9 @@ from .common import Chains, Draws, Drop, Jobs, Overwrite, Quiet, Seed, Thin, War
 class Method(StrEnum):
     """Samplers of edges."""
 
-    langevin = "langevin"
     one_edge = "one-edge"
     exact = "exact"
+    langevin = "langevin"
 
 
 def structure(
@@ -28,7 +28,7 @@ def structure(
         typer.Argument(
             metavar="ANSWERS.csv",
             help="Observations: one row each, one column a node, named in the first line; 0/1, -1/+1 or True/False, or "
-            "ordered levels with --binarize. May be compressed (.csv.gz).",
+            "ordered levels with --binarize; empty where a value is missing. May be compressed (.csv.gz).",
         ),
     ],
     candidates: Annotated[
@@ -41,10 +41,10 @@ def structure(
     method: Annotated[
         Method,
         typer.Option(
-            help="langevin is the published algorithm, in which weak edges alone come and go; one-edge lets edges of "
-            "any strength; exact does so without error, for some twenty nodes, or few candidates."
+            help="one-edge lets edges of any strength come and go; exact does so without error, for some twenty nodes, "
+            "or few candidates; langevin is the published algorithm, in which weak edges alone come and go."
         ),
-    ] = Method.langevin,
+    ] = Method.one_edge,
     density: Annotated[
         str,
         typer.Option(metavar="A,B|P0", help="Beta prior of the share of candidates that exist, or its fixed value."),

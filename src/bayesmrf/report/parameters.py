@@ -7,11 +7,10 @@ import numpy as np
 from .. import plots
 from ..summary import ParameterSummary, rows
 from .page import Section, paragraph, picture, table
-from .shared import convergence, network, run_again, what_was_run
+from .shared import convergence, missing, network, run_again, what_was_run
 
 MOST_PARAMETERS = 500  # rows of the table of parameters
 MOST_NODES = 200  # rows of the table of strengths
-MOST_MISSING = 100  # rows of the table of missing values
 
 _LANGEVIN = (
     "I. Murray and Z. Ghahramani, Bayesian Learning in Undirected Graphical Models: Approximate MCMC algorithms, "
@@ -40,7 +39,7 @@ def sections(summary: ParameterSummary) -> list[Section]:
     if summary.n_weights:
         named += [("Network", _network(summary)), ("Strength of the nodes", _strength(summary))]
     if len(summary.missing_table):
-        named.append(("Missing values", _missing(summary)))
+        named.append(("Missing values", missing(summary)))
     return [
         *named,
         ("Have the chains converged?", convergence(summary, shown, worst)),
@@ -98,13 +97,3 @@ def _strength(s: ParameterSummary) -> str:
     cells = [(r.node, f"{r.strength:.3f}", f"{r.low:.3f}", f"{r.high:.3f}") for r in rows(found.iloc[:MOST_NODES])]
     drawn = picture(lambda: plots.plot_strength(s), "Strength of each node with its 90 % interval.")
     return paragraph(text) + drawn + note + table(["node", "strength", "from", "to"], cells, sortable=True)
-
-
-def _missing(s: ParameterSummary) -> str:
-    found = s.missing_table
-    text = f"{s.n_missing:,} values were missing, and were summed out or drawn together with the parameters."
-    if len(found) > MOST_MISSING:
-        text += f" The first {MOST_MISSING} probabilities are listed."
-    cells = [(f"{int(m.row) + 1:,}", m.node, m.state, f"{m.probability:.3f}") for m in rows(found.iloc[:MOST_MISSING])]
-    listed = table(["row", "node", "state", "probability"], cells, sortable=True)
-    return f"{paragraph(text)}<details open><summary>Probabilities</summary>{listed}</details>"

@@ -13,6 +13,7 @@ from ..summary import Summary, rows
 from .page import paragraph, picture, table
 
 MOST_DRAWN = (500, 5000)  # nodes and edges of a network that is drawn
+MOST_MISSING = 100  # rows of the table of missing values
 _MOST_JUDGED = 7  # rows of the table of convergence
 # What the command line asks beside an estimator's options.
 _ASKED = (("Graph", "graph"), ("Candidate edges", "candidates"), ("An answer means yes if it is", "binarize"))
@@ -40,6 +41,17 @@ def network(s: Summary, caption: str) -> str:
             f"A network of {len(s.names):,} nodes and {len(s.drawn):,} edges is too large to be read as a picture."
         )
     return picture(lambda: plots.plot_network(s), caption)
+
+
+def missing(s: Summary) -> str:
+    """The probabilities of what was missing."""
+    found = s.missing_table
+    text = f"{s.n_missing:,} values were missing, and were summed out or drawn together with the parameters."
+    if len(found) > MOST_MISSING:
+        text += f" The first {MOST_MISSING} probabilities are listed."
+    cells = [(f"{int(m.row) + 1:,}", m.node, m.state, f"{m.probability:.3f}") for m in rows(found.iloc[:MOST_MISSING])]
+    listed = table(["row", "node", "state", "probability"], cells, sortable=True)
+    return f"{paragraph(text)}<details open><summary>Probabilities</summary>{listed}</details>"
 
 
 def convergence(s: Summary, shown: str, traced: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from .. import plots
 from ..summary import StructureSummary, rows
 from .page import Section, paragraph, picture, table
-from .shared import convergence, network, run_again, what_was_run
+from .shared import convergence, missing, network, run_again, what_was_run
 
 MOST_EDGES = 500  # rows of the table of edges
 _CITE = (
@@ -17,11 +17,16 @@ _CITE = (
 def sections(summary: StructureSummary) -> list[Section]:
     """What the page says about one run."""
     shown = "the density, the slab scale, the number of edges, and the edges in doubt that mixed worst"
-    return [
+    named = [
         ("What was run", what_was_run(summary, summary.method_sentence)),
         ("Which edges exist", _inclusion(summary)),
         ("Network", _network(summary)),
         ("Edges", _edges(summary)),
+    ]
+    if len(summary.missing_table):
+        named.append(("Missing values", missing(summary)))
+    return [
+        *named,
         ("Have the chains converged?", convergence(summary, shown, "Number of edges")),
         ("Run it again, cite it", run_again(summary, _CITE)),
     ]

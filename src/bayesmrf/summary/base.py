@@ -83,6 +83,30 @@ class Summary:
         return values.reshape(-1, *values.shape[2:])
 
     @cached_property
+    def missing_table(self) -> pd.DataFrame:
+        """Each missing value: row (from 0), node, state, and the probability of that state; of two states the second.
+
+        Empty where nothing was missing.
+        """
+        import pandas as pd
+
+        names = ("row", "node", "state", "probability")
+        if "posterior_predictive" not in self.tree.children:
+            return pd.DataFrame({name: [] for name in names})
+        data = self["posterior_predictive"].to_dataset()
+        return pd.DataFrame({name: data[name].values if name in data else 1 for name in names})
+
+    @property
+    def n_missing(self) -> int:
+        """Number of missing values."""
+        return len(self.missing_table[["row", "node"]].drop_duplicates())
+
+    @property
+    def missing_clause(self) -> str:
+        """How many values were missing, where any were, as the end of a sentence."""
+        return f"; {count(self.n_missing, 'missing value')}" if self.n_missing else ""
+
+    @cached_property
     def diagnostics(self) -> pd.DataFrame:
         """R-hat and effective sample size of what varies."""
         return results.diagnostics(self.tree, self.n_judged).dropna(how="all", subset=["r_hat", "ess_bulk"])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from .base import Summary, count, intervals, plain
+from .base import Summary, intervals, plain
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -151,25 +151,6 @@ class ParameterSummary(Summary):
         r_hat = self.diagnostics["r_hat"].filter(like="theta[").dropna()
         return str(r_hat.idxmax())[len("theta[") : -1] if len(r_hat) else str(self.table.index[0])
 
-    @cached_property
-    def missing_table(self) -> pd.DataFrame:
-        """Each missing value: row (from 0), node, state, and the probability of that state; of two states the second.
-
-        Empty where nothing was missing.
-        """
-        import pandas as pd
-
-        names = ("row", "node", "state", "probability")
-        if "posterior_predictive" not in self.tree.children:
-            return pd.DataFrame({name: [] for name in names})
-        data = self["posterior_predictive"].to_dataset()
-        return pd.DataFrame({name: data[name].values if name in data else 1 for name in names})
-
-    @property
-    def n_missing(self) -> int:
-        """Number of missing values."""
-        return len(self.missing_table[["row", "node"]].drop_duplicates())
-
     @property
     def clear_sentence(self) -> str:
         """How many edges (or parameters, where edges have none of their own) have an interval clear of zero."""
@@ -187,8 +168,7 @@ class ParameterSummary(Summary):
     @property
     def data_sentence(self) -> str:
         """Size of data and graph, the model, and how many values were missing."""
-        hidden = f"; {count(self.n_missing, 'missing value')}" if self.n_missing else ""
-        return f"{self.size_sentence}, model {self.attrs.get('model', 'unknown')}{hidden}"
+        return f"{self.size_sentence}, model {self.attrs.get('model', 'unknown')}{self.missing_clause}"
 
     @property
     def method_sentence(self) -> str:

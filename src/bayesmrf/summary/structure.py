@@ -116,11 +116,11 @@ class StructureSummary(Summary):
 
     @property
     def data_sentence(self) -> str:
-        """Size of data and candidate set, and which answers are yes."""
+        """Size of data and candidate set, which answers are yes, and how many values were missing."""
         n, rule = self["observed_data"].attrs["n_samples"], self.attrs.get("binarize")
         yes = f"; yes is an answer {rule}" if rule else ""
         size = f"{count(round(n), 'observation')} of {count(len(self.names), 'node')}"
-        return f"{size}, {count(self.n_edges, 'candidate edge')}{yes}"
+        return f"{size}, {count(self.n_edges, 'candidate edge')}{yes}{self.missing_clause}"
 
     @property
     def method_sentence(self) -> str:
