@@ -137,6 +137,11 @@ class Likelihood:
                 f"{option}: {kernel!r} needs {', '.join(missing)}, which {engine.name!r} does not answer; "
                 f"engines that do: {', '.join(engines_that_answer(needs))}"
             )
+        if LOG_Z in needs and engine.kind is Kind.RANDOM:
+            raise OptionError(
+                f"{option}: {kernel!r} needs a log_z without noise, and that of {engine.name!r} is random (a Z without "
+                f"bias does not give 1 / Z^N); engines that do: {', '.join(engines_that_answer(needs))}"
+            )
 
     def start(self, rng: np.random.Generator) -> Memory:
         """Memory of engines that have one (persistent chains)."""
