@@ -34,7 +34,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
 LARGE = OPTIONS | {"one-edge": {"n_chains": 1, "n_draws": 300, "n_warmup": 200, "n_iterations": 50}}
 N_SHOWN = 36  # sampled images of figure 11
 SWEEPS = 500  # behind a sampled image of a single model
-N_LAGS = 200  # of the autocorrelation, in draws
+LAG_STEP = 10  # draws between the lags of the autocorrelations that are kept
 N_BINS = 30
 
 
@@ -137,6 +137,8 @@ class Curves:
         density = inclusion.mean() if average == "bayes" else (weights != 0).mean()
         row = {"model": label(method, average), "density": density, "cll": task.test.of_posterior(estimator, average)}
         row |= _recovery(task.truth, weights)
+        if self.kind == "lattice":
+            row["weights"] = _weights(task.truth, weights)
         if self.kind == "mnist":
             row["images"] = _packed(estimator.sample(N_SHOWN, rng.integers(2**31), average))
         return row
@@ -145,6 +147,8 @@ class Curves:
         weights = theta[: task.model.n_edges]
         row = {"model": label(method), "density": (weights != 0).mean(), "cll": task.test.of_model(task.model, theta)}
         row |= _recovery(task.truth, weights)
+        if self.kind == "lattice":
+            row["weights"] = _weights(task.truth, weights)
         if self.kind == "mnist":
             model, there = data.present(task.model, theta)
             engine = Gibbs(n_sweeps=SWEEPS)
@@ -193,12 +197,14 @@ def _recovery(truth: data.Truth | None, weights: np.ndarray) -> dict[str, Any]:
         "missed": int((~found & there).sum()),
         "strength": float(np.median(ratio)) if len(ratio) else np.nan,
         "error": float(np.abs(weights - true).mean()),
-        "weights": {
-            "place": np.flatnonzero(found),
-            "value": weights[found],
-            "true": true[found],
-        },
     }
+
+
+def _weights(truth: data.Truth | None, weights: np.ndarray) -> dict[str, Any]:
+    """Weights that were found, and the true ones there: figure 8."""
+    assert truth is not None
+    found = weights != 0
+    return {"value": weights[found], "true": truth.theta[: len(weights)][found]}
 
 
 def _inclusion(draws: np.ndarray, model: Boltzmann) -> np.ndarray:
@@ -220,18 +226,24 @@ def _conditional(draws: np.ndarray, n_edges: int) -> dict[str, Any]:
 
 
 def _mixing(draws: np.ndarray) -> dict[str, Any]:
-    """Autocorrelation, mean and sd of every parameter, and how often it is not 0."""
+    """Autocorrelation up to a quarter of the run and its time, mean and sd of every parameter, how often it is not 0."""
     x = draws[0] - draws[0].mean(axis=0)
     size = 2 ** int(np.ceil(np.log2(2 * len(x))))
     power = np.abs(np.fft.rfft(x, size, axis=0)) ** 2
-    n_lags = min(N_LAGS, len(x) // 4)
-    correlation = np.fft.irfft(power, axis=0)[:n_lags] / np.maximum((x**2).sum(axis=0), 1e-300)
+    correlation = np.fft.irfft(power, axis=0)[: len(x) // 4] / np.maximum((x**2).sum(axis=0), 1e-300)
     return {
         "mean": draws[0].mean(axis=0),
         "sd": draws[0].std(axis=0),
-        "correlation": correlation.T,
+        "correlation": correlation[::LAG_STEP].T,
+        "time": [_time(c) for c in correlation.T],
         "inclusion": (draws[0] != 0).mean(axis=0),
     }
+
+
+def _time(correlation: np.ndarray) -> float:
+    """1 + 2 sum of correlations up to the first that is not positive."""
+    stop = np.flatnonzero(correlation <= 0)
+    return float(2 * correlation[: stop[0] if len(stop) else None].sum() - 1)
 
 
 def _packed(states: np.ndarray) -> list[str]:

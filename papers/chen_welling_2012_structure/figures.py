@@ -52,11 +52,12 @@ def momentum(records: list[Record]) -> Figure | None:
     figure = Figure(figsize=(7, 5.5), layout="constrained")
     grid = figure.subplots(2, 2)
     one, other = (runs[m] for m in curves.MIXING)
-    often = np.flatnonzero(np.array(one["inclusion"]) > 0.9)
-    order = sorted(often, key=lambda i: sum(one["correlation"][i]))
+    often = np.flatnonzero(np.array(one["inclusion"]) > 0.9)  # biases always are
+    order = sorted(often, key=lambda i: one["time"][i])
     for axes, i in zip(grid[0], (order[len(order) // 4], order[3 * len(order) // 4]), strict=True):
         for method, record in runs.items():
-            axes.plot(record["correlation"][i], color=COLOURS[method], label=method)
+            lags = curves.LAG_STEP * np.arange(len(record["correlation"][i]))
+            axes.plot(lags, record["correlation"][i], color=COLOURS[method], label=method)
         axes.axhline(0, color="#999999", lw=0.8)
         axes.set(xlabel="lag, in draws (1,000 iterations each)", ylabel="autocorrelation", title=f"parameter {i}")
         axes.legend(frameon=False)
@@ -190,7 +191,7 @@ def shrinkage(records: list[Record]) -> Figure | None:
             axes.plot(place, value[order], ".", ms=3, color=COLOURS[model.split(",")[0]],
                       label=f"{model}, density {row['density']:.2f}")  # fmt: skip
             if model == models[0]:
-                axes.plot(place, true[order], "-", color="#e69f00", label="true")
+                axes.plot(place, true[order], "-", color="#e69f00", label="true, of the same")
         axes.set(xlim=(-420, 5), ylabel="|weight|", xlabel="edges found by each, sorted by true weight (last 420)")
         axes.legend(frameon=False, fontsize=7)
     return figure
@@ -229,7 +230,8 @@ def reliability(records: list[Record]) -> Figure | None:
         sets = sum(r["cell"][2:] == [method, "small"] for r in records)
         axes.plot([0, 1], [0, 1], color="#999999", lw=0.8)
         axes.errorbar(mine["inclusion"], mine["exists"], 2 * mine["error"], fmt="o", ms=4, color=COLOURS[method])
-        axes.set(xlabel="inclusion", ylabel="share that exists", title=f"{method}, {sets} data sets", aspect="equal")
+        axes.set(xlabel="inclusion", ylabel="share that exists", title=f"{method}, {sets} data sets", aspect="equal",
+                 xlim=(-0.03, 1.03), ylim=(-0.03, 1.03))  # fmt: skip
     return figure
 
 
@@ -269,7 +271,11 @@ def _points(axes: Axes, place: int, values: pd.Series, colour: str) -> None:
 
 
 def _diagonal(axes: Axes, x: np.ndarray, y: np.ndarray, colour: str) -> None:
-    low, high = min(np.nanmin(x), np.nanmin(y)), max(np.nanmax(x), np.nanmax(y))
+    both = np.array([x, y], dtype=float)
+    both = both[:, np.isfinite(both).all(axis=0)]
+    if both.size == 0:
+        return
+    low, high = both.min(), both.max()
     axes.plot([low, high], [low, high], color="#999999", lw=0.8)
     axes.plot(x, y, ".", ms=3, alpha=0.6, color=colour)
 

@@ -141,19 +141,13 @@ def _momentum(records: list[Record]) -> list[dict[str, Any]]:
     for method, record in mixing.items():
         about = {"replicate": record["cell"][0], "n": record["cell"][1], "method": method, "seconds": record["seconds"]}
         always = np.array(record["inclusion"]) > 0.9
-        times = [_time(np.array(c)) for c, a in zip(record["correlation"], always, strict=True) if a]
-        about["autocorrelation_time"] = float(np.median(times))
+        times = np.array(record["time"])[always]
+        about["autocorrelation_time"] = float(np.median(times)) if len(times) else np.nan
         other = mixing.get(next(m for m in curves.MIXING if m != method))
-        if other is not None:
+        if other is not None and always.any():
             sd = np.array(other["sd"])[always]
             shift = np.abs(np.array(record["mean"]) - np.array(other["mean"]))[always]
             about["mean_away"] = float(np.median(shift / sd))
             about["sd_ratio"] = float(np.median(np.array(record["sd"])[always] / sd))
         found.append(about)
     return found
-
-
-def _time(correlation: np.ndarray) -> float:
-    """1 + 2 sum of correlations up to the first that is not positive."""
-    stop = np.flatnonzero(correlation <= 0)
-    return float(2 * correlation[: stop[0] if len(stop) else None].sum() - 1)
