@@ -226,7 +226,7 @@ def _conditional(draws: np.ndarray, n_edges: int) -> dict[str, Any]:
 
 
 def _mixing(draws: np.ndarray) -> dict[str, Any]:
-    """Autocorrelation up to a quarter of the run and its time, mean and sd of every parameter, how often it is not 0."""
+    """Autocorrelation up to a quarter of the run and its time; mean, sd and share of draws that are not 0."""
     x = draws[0] - draws[0].mean(axis=0)
     size = 2 ** int(np.ceil(np.log2(2 * len(x))))
     power = np.abs(np.fft.rfft(x, size, axis=0)) ** 2
