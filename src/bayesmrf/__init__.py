@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from . import datasets, graphs, metrics, partitions, plots, results
-    from .estimators import BayesianMRF, GroupedMRF, LabelFieldMRF, MaximumLikelihoodMRF, SpikeSlabMRF
+    from .estimators import RBM, BayesianMRF, GroupedMRF, LabelFieldMRF, MaximumLikelihoodMRF, SpikeSlabMRF
     from .graphs import Graph
     from .priors import Beta, Cauchy, Gamma, Normal
     from .report import write_report
@@ -28,6 +28,7 @@ _HOMES = {
     "Cauchy": "priors",
     "Gamma": "priors",
     "Normal": "priors",
+    "RBM": "estimators",
     "SpikeSlabMRF": "estimators",
     "load": "results",
     "save": "results",
@@ -36,6 +37,7 @@ _HOMES = {
 _MODULES = ("datasets", "graphs", "metrics", "partitions", "plots", "results")
 
 __all__ = [
+    "RBM",
     "BayesianMRF",
     "Beta",
     "Cauchy",

@@ -4,6 +4,7 @@ from .bayesian import BayesianMRF
 from .grouped import METHODS, GroupedMRF
 from .label_field import LabelFieldMRF
 from .maximum_likelihood import MaximumLikelihoodMRF
+from .rbm import RBM
 from .spike_slab import SpikeSlabMRF
 
-__all__ = ["METHODS", "BayesianMRF", "GroupedMRF", "LabelFieldMRF", "MaximumLikelihoodMRF", "SpikeSlabMRF"]
+__all__ = ["METHODS", "RBM", "BayesianMRF", "GroupedMRF", "LabelFieldMRF", "MaximumLikelihoodMRF", "SpikeSlabMRF"]

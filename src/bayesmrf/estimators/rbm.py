@@ -1,0 +1,191 @@
+"""The restricted Boltzmann machine as a scikit-learn transformer."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from ..base import LOG_Z
+from ..errors import ConstantColumnWarning, OptionError
+from ..inference import annealed
+from ..learning.rbm_persistent import PersistentRBM, RBMState
+from ..models.rbm import RestrictedBoltzmann
+from ..rng import as_seed_sequence
+from ..samplers import rbm_gibbs
+from ..samplers.gibbs import check_positive
+from ..states import States, check_states, decode
+
+_EXACT_UNITS = 16  # on the smaller side, up to which log Z is summed: a fraction of a second
+
+
+class RBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Restricted Boltzmann machine by persistent contrastive divergence (Tieleman 2008).
+
+    Both kinds of units are in {0, 1}: p(x, z) ~ exp(z' W x + beta' z + alpha' x). As in scikit-learn's
+    ``BernoulliRBM``, but for `score_samples`, which is the log likelihood itself.
+
+    Parameters
+    ----------
+    n_hidden : int
+        Hidden units.
+    learning_rate : float
+        Step of the first update; it falls to zero along a straight line over those of `fit` (Tieleman 2008), and stays
+        in `partial_fit`.
+    batch_size : int
+        Rows of an update.
+    n_chains : int
+        Persistent chains.
+    n_steps : int
+        Updates of `fit`.
+    random_state : int, Generator, RandomState or None
+
+    Attributes
+    ----------
+    components_ : (n_hidden, n_visible) array
+        Weights W.
+    intercept_hidden_ : (n_hidden,) array
+        Biases beta.
+    intercept_visible_ : (n_visible,) array
+        Biases alpha.
+    theta_ : (n_features,) array
+        All of them: W row by row, alpha, beta.
+    model_ : RestrictedBoltzmann
+    log_z_, log_z_error_ : float
+        Log of the normaliser and its standard error, found when first asked for. Exact, with error 0, where the smaller
+        side has at most 16 units; else by annealed importance sampling (100 chains, 1,000 temperatures).
+    """
+
+    _state: RBMState
+    _log_z: tuple[float, float] | None
+
+    def __init__(
+        self,
+        n_hidden: int = 20,
+        learning_rate: float = 0.1,
+        batch_size: int = 100,
+        n_chains: int = 100,
+        n_steps: int = 10_000,
+        random_state: Any = None,
+    ):
+        self.n_hidden = n_hidden
+        self.learning_rate = learning_rate
+        self.batch_size = batch_size
+        self.n_chains = n_chains
+        self.n_steps = n_steps
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: None = None) -> RBM:
+        """Climb the likelihood from small random weights.
+
+        Parameters
+        ----------
+        X : (n_samples, n_visible) array or DataFrame
+            Coded {0, 1}, {-1, +1} or boolean.
+        y : None
+            Ignored.
+        """
+        n_steps = check_positive("n_steps", self.n_steps)
+        states = self._start(X)
+        self._climb(states.values, self.learning_rate * (1 - np.arange(n_steps) / n_steps))
+        return self
+
+    def partial_fit(self, X: Any, y: None = None) -> RBM:
+        """Update once for each batch of the rows of X, from where the last call left off."""
+        if hasattr(self, "components_"):
+            states = check_states(X, names=self._names)
+        else:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConstantColumnWarning)  # later rows may differ
+                states = self._start(X)
+        self._climb(states.values, np.full(-(-len(states.values) // self.batch_size), self.learning_rate))
+        return self
+
+    def transform(self, X: Any) -> np.ndarray:
+        """P(z_k = 1 | x) of each row, (n_samples, n_hidden)."""
+        return self.model_.hidden_probabilities(self.theta_, self._read(X).values)
+
+    def score_samples(self, X: Any) -> np.ndarray:
+        """Log likelihood of each row, in nats: minus its free energy, less `log_z_`.
+
+        scikit-learn's ``BernoulliRBM`` has a random stand-in for the pseudo-likelihood here.
+        """
+        return -self.model_.free_energy(self.theta_, self._read(X).values) - self.log_z_
+
+    def score(self, X: Any, y: None = None) -> float:
+        """Mean log likelihood of a row, in nats."""
+        return float(self.score_samples(X).mean())
+
+    def gibbs(self, X: Any, n_sweeps: int = 1, random_state: Any = None) -> np.ndarray:
+        """States after sweeps from X: all hidden units given the visible ones, then all visible ones.
+
+        Parameters
+        ----------
+        X : (n_samples, n_visible) array or DataFrame
+        n_sweeps : int
+        random_state : int, Generator, RandomState or None
+            None draws from the estimator's own ``random_state``.
+        """
+        states = self._read(X).values
+        rng = np.random.default_rng(as_seed_sequence(self.random_state if random_state is None else random_state))
+        n_sweeps = check_positive("n_sweeps", n_sweeps)
+        drawn = rbm_gibbs.sweep(self.model_.split(self.theta_), states, n_sweeps, rbm_gibbs.generators(rng))
+        return decode(drawn, self._coding)
+
+    @property
+    def log_z_(self) -> float:
+        """Log of the normaliser."""
+        return self._normaliser()[0]
+
+    @property
+    def log_z_error_(self) -> float:
+        """Standard error of `log_z_`; 0 where it is exact."""
+        return self._normaliser()[1]
+
+    def _normaliser(self) -> tuple[float, float]:
+        check_is_fitted(self)
+        if self._log_z is None:
+            if min(self.model_.n_visible, self.model_.n_hidden) <= _EXACT_UNITS:
+                found = self.model_.exact(self.theta_, LOG_Z)
+                assert found.log_z is not None
+                self._log_z = found.log_z, 0.0
+            else:
+                rng = np.random.default_rng(self._seed)
+                estimate = annealed.forward(self.model_, self.theta_, rng, margins=self._margins)
+                self._log_z = estimate.log_z, estimate.standard_error
+        return self._log_z
+
+    def _start(self, X: Any) -> States:
+        """Check X and the options, and start afresh."""
+        if not self.learning_rate > 0:
+            raise OptionError(f"learning_rate: {self.learning_rate!r} came, a number > 0 is wanted")
+        check_positive("n_hidden", self.n_hidden)
+        states = check_states(X)
+        self.n_features_in_ = len(states.names)
+        if hasattr(X, "columns") and all(isinstance(c, str) for c in X.columns):
+            self.feature_names_in_ = np.array(states.names, dtype=object)
+        self._names, self._coding = states.names, states.coding
+        self.model_ = RestrictedBoltzmann(len(states.names), self.n_hidden)
+        self._rng = np.random.default_rng(as_seed_sequence(self.random_state))
+        self._margins = states.values.mean(axis=0)
+        self._state = self._learner().start(states.values, self._rng)
+        self._n_features_out = self.n_hidden
+        return states
+
+    def _learner(self) -> PersistentRBM:
+        return PersistentRBM(self.model_, self.n_chains, self.batch_size)
+
+    def _climb(self, values: np.ndarray, rates: np.ndarray) -> None:
+        self._state = self._learner().fit(self._state, values, rates, self._rng)
+        self.theta_ = self._state.theta
+        w = self.model_.split(self.theta_)
+        self.components_, self.intercept_visible_, self.intercept_hidden_ = w.weights, w.visible, w.hidden
+        self._seed = int(self._rng.integers(2**63))
+        self._log_z = None
+
+    def _read(self, X: Any) -> States:
+        check_is_fitted(self)
+        return check_states(X, names=self._names)

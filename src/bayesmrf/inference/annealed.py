@@ -1,0 +1,334 @@
+r"""Annealed importance sampling of log Z, from both sides (Neal 2001; Burda, Grosse and Salakhutdinov 2015).
+
+Chains go from independent units, whose Z_0 is known, to the model along the geometric path
+:math:`f_t = f_0^{1 - b_t} f^{b_t}`, 0 = b_0 < ... < b_T = 1, with a sweep that leaves p_t invariant at each rung. With
+
+.. math:: w = \prod_{t=1}^T \frac{f_t(x_{t-1})}{f_{t-1}(x_{t-1})}
+
+the mean of Z_0 w is Z for any ladder, so that by Jensen log Z is underestimated on average. The same path walked from
+exact samples of the model back to the independent units is the same method with the ends exchanged: 1 / w has the mean
+Z_0 / Z, and log Z is overestimated. The two bracket it. Hidden units of a restricted Boltzmann machine are summed out
+of f_t.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import pairwise as consecutive
+from typing import Any
+
+import numpy as np
+from scipy.special import logit
+
+from ..base import LOG_Z, MOMENTS, Inference, Kind, Model
+from ..compiled import leaf
+from ..errors import DataError, OptionError
+from ..models.categorical import refuse_categorical
+from ..models.pairwise import Pairwise
+from ..models.rbm import RBMWeights, RestrictedBoltzmann
+from ..rng import generator_from_array, generator_to_array, spawn_generators
+from ..samplers.gibbs import check_positive, start, sweep
+from ..samplers.rbm_gibbs import draw_units, generators
+
+_MARGIN = 0.01  # margins of the independent units are kept this far from 0 and 1
+_FEW = 10.0  # effective chains below which the estimate and its error say little
+_NAME = "annealed"
+
+
+@dataclass(frozen=True, eq=False)
+class Annealed:
+    """An estimate of log Z.
+
+    Attributes
+    ----------
+    log_z : float
+    standard_error : float
+        Of log Z, from the spread of the chains' weights.
+    n_effective : float
+        (sum w)^2 / sum w^2: how many chains of equal weight would do as well.
+    log_weights : (n_chains,) array
+        Each chain's own estimate of log Z; forward below it on average, reverse above.
+    status : str
+        Empty when all is well.
+    """
+
+    log_z: float
+    standard_error: float
+    n_effective: float
+    log_weights: np.ndarray = field(repr=False)
+    status: str
+
+
+def forward(
+    model: Model | RestrictedBoltzmann,
+    theta: np.ndarray,
+    rng: np.random.Generator,
+    n_chains: int = 100,
+    temperatures: int | np.ndarray = 1000,
+    margins: np.ndarray | None = None,
+) -> Annealed:
+    """Anneal chains from independent units to the model; E[exp(log_z)] = Z.
+
+    Parameters
+    ----------
+    model : RestrictedBoltzmann, or a binary pairwise model
+    theta : (n_features,) array
+    rng : numpy.random.Generator
+    n_chains : int
+        At least 2, whose weights tell the error.
+    temperatures : int or array
+        Steps of the path, equal ones, or the whole ladder from 0 to 1.
+    margins : (n_visible,) or (n_nodes,) array, optional
+        P(x_i = 1) of the independent units: the means of the data, say. Even chances when absent.
+
+    Raises
+    ------
+    OptionError
+        For fewer than 2 chains, a ladder that does not rise from 0 to 1, or parameters that are not finite.
+    """
+    _check_chains("n_chains", n_chains)
+    path = _path(model, theta, margins)
+    states = (rng.random((n_chains, len(path.margins))) < path.margins).astype(np.int8)
+    return _estimate(path.log_z + path.anneal(states, _ladder(temperatures), rng), 1)
+
+
+def reverse(
+    model: Model | RestrictedBoltzmann,
+    theta: np.ndarray,
+    states: np.ndarray,
+    rng: np.random.Generator,
+    temperatures: int | np.ndarray = 1000,
+    margins: np.ndarray | None = None,
+) -> Annealed:
+    """Anneal a chain from each of ``states`` back to the independent units; E[exp(-log_z)] = 1 / Z.
+
+    This holds for exact samples of the model. From data, the bracket is as good as the model (Burda et al. 2015).
+
+    Parameters
+    ----------
+    model, theta, rng, temperatures, margins
+        As in `forward`.
+    states : (n_chains, n_visible) or (n_chains, n_nodes) array in {0, 1}
+        Independent samples from the model.
+
+    Raises
+    ------
+    OptionError, DataError
+        As in `forward`; and for states that are not binary, or have another number of columns.
+    """
+    path = _path(model, theta, margins)
+    states = np.asarray(states)
+    if states.ndim != 2 or states.shape[1] != len(path.margins) or not ((states == 0) | (states == 1)).all():
+        raise DataError(f"states: an array of shape {states.shape} came, (n_chains, {len(path.margins)}) in {{0, 1}} "
+                        "is wanted; draw samples from the model")  # fmt: skip
+    _check_chains("states", len(states))
+    return _estimate(path.log_z - path.anneal(states, _ladder(temperatures)[::-1], rng), -1)
+
+
+@dataclass(frozen=True, eq=False)
+class AnnealedImportanceSampling:
+    """Engine that answers log Z by annealed importance sampling, at random.
+
+    Its Z has no bias, which does not help a sampler of theta: an accept step needs 1 / Z^N. Kernels with one refuse it.
+    Equal memories give equal answers. It takes pairwise models, and restricted Boltzmann machines.
+
+    Parameters
+    ----------
+    n_chains, temperatures, margins
+        As in `forward`.
+    """
+
+    n_chains: int = 100
+    temperatures: int | np.ndarray = 1000
+    margins: np.ndarray | None = field(default=None, repr=False)
+
+    name = _NAME
+    answers = frozenset({LOG_Z})
+    kind = Kind.RANDOM
+
+    def __post_init__(self) -> None:
+        _check_chains("n_chains", self.n_chains)
+        _ladder(self.temperatures)
+
+    def prepare(self, model: Model) -> None:
+        """Nothing depends on the graph alone; models with many states are refused."""
+        refuse_categorical(self.name, model)
+
+    def start(self, model: Model, rng: np.random.Generator) -> np.ndarray:
+        """A generator of its own, as an array."""
+        return generator_to_array(spawn_generators(rng, 1)[0])
+
+    def infer(
+        self, model: Model, theta: np.ndarray, plan: None, want: str = MOMENTS, state: np.ndarray | None = None
+    ) -> Inference:
+        """Log Z, with its ``standard_error`` in the stats; the generator that was used is handed back."""
+        if want != LOG_Z:
+            raise OptionError(f"engine {self.name!r}: {want!r} was asked, only 'log_z' is answered; take 'persistent' "
+                              "for moments")  # fmt: skip
+        if state is None:
+            raise OptionError(f"engine {self.name!r}: state=None came, its memory is wanted; make it with "
+                              "start(model, rng)")  # fmt: skip
+        rng = generator_from_array(state)
+        found = forward(model, theta, rng, self.n_chains, self.temperatures, self.margins)
+        stats = {"standard_error": found.standard_error, "n_effective": found.n_effective, "n_chains": self.n_chains}
+        return Inference(log_z=found.log_z, status=found.status, stats=stats, state=generator_to_array(rng))
+
+    def sample(
+        self, model: Model, theta: np.ndarray, plan: None, n_samples: int, rng: np.random.Generator
+    ) -> np.ndarray:
+        """Refuse: this engine answers "log_z" only."""
+        raise OptionError(f"engine {self.name!r}: 'sample' was asked, only 'log_z' is answered; take 'gibbs', or an "
+                          "exact engine such as 'elimination'")  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class _RBMPath:
+    """From independent units to a restricted Boltzmann machine, the hidden units summed out."""
+
+    weights: RBMWeights
+    margins: np.ndarray
+
+    @property
+    def _base(self) -> RBMWeights:
+        # Hidden units of their own, at the fields that the margins give them, lose the least on the way.
+        w = self.weights
+        return RBMWeights(np.zeros_like(w.weights), logit(self.margins), w.hidden + w.weights @ self.margins)
+
+    @property
+    def log_z(self) -> float:
+        return float(np.logaddexp(0, self._base.visible).sum() + np.logaddexp(0, self._base.hidden).sum())
+
+    def anneal(self, states: np.ndarray, ladder: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        log_weights = np.zeros(len(states))
+        _anneal_rbm(self.weights, self._base, ladder, states.astype(np.float64), generators(rng), log_weights)
+        return log_weights
+
+
+@dataclass(frozen=True, eq=False)
+class _PairwisePath:
+    """From independent nodes to a pairwise field."""
+
+    form: Pairwise
+    margins: np.ndarray
+
+    @property
+    def _field(self) -> np.ndarray:
+        return logit(self.margins) / 2
+
+    @property
+    def log_z(self) -> float:
+        return float(np.logaddexp(self._field, -self._field).sum())
+
+    def anneal(self, states: np.ndarray, ladder: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        form, base, n_chains = self.form, self._field, len(states)
+        chains = start(n_chains, len(base), rng, states)
+        log_weights = np.zeros((len(chains.states), chains.states.shape[2]))
+        for a, b in consecutive(ladder):
+            _add_log_ratio(
+                form.edges, (b - a) * form.coupling, (b - a) * (form.field - base), chains.states, log_weights
+            )
+            if b != ladder[-1]:
+                sweep(form._replace(coupling=b * form.coupling, field=base + b * (form.field - base)), chains, 1)
+        return log_weights.ravel()[:n_chains] + (ladder[-1] - ladder[0]) * form.offset
+
+
+def _path(model: Any, theta: np.ndarray, margins: np.ndarray | None) -> _RBMPath | _PairwisePath:
+    is_rbm = isinstance(model, RestrictedBoltzmann)
+    if not is_rbm:
+        refuse_categorical(_NAME, model)
+    n = model.n_visible if is_rbm else model.graph.n_nodes
+    theta = np.asarray(theta, dtype=np.float64)
+    if not np.isfinite(theta).all():
+        raise OptionError(f"theta: {int((~np.isfinite(theta)).sum())} parameter(s) are not finite; the path to such a "
+                          "model has no end, give finite ones")  # fmt: skip
+    m = np.full(n, 0.5) if margins is None else np.asarray(margins, dtype=np.float64)
+    if m.shape != (n,) or not ((m >= 0) & (m <= 1)).all():
+        raise OptionError(f"margins: an array of shape {m.shape} came, ({n},) probabilities are wanted, such as the "
+                          "means of the data")  # fmt: skip
+    m = np.clip(m, _MARGIN, 1 - _MARGIN)
+    return _RBMPath(model.split(theta), m) if is_rbm else _PairwisePath(model.pairwise(theta), m)
+
+
+def _ladder(temperatures: int | np.ndarray) -> np.ndarray:
+    if np.ndim(temperatures) == 0:
+        return np.linspace(0, 1, check_positive("temperatures", temperatures) + 1)  # type: ignore[arg-type]
+    ladder = np.asarray(temperatures, dtype=np.float64)
+    if ladder.ndim != 1 or len(ladder) < 2 or ladder[0] != 0 or ladder[-1] != 1 or not (np.diff(ladder) > 0).all():
+        raise OptionError("temperatures: a ladder came that does not rise from 0 to 1; give such numbers, or how many "
+                          "equal steps there are to be")  # fmt: skip
+    return ladder
+
+
+def _check_chains(option: str, n: int) -> None:
+    if check_positive(option, n) < 2:
+        raise OptionError(f"{option}: {n} chain came, at least 2 are wanted, whose spread tells the error")
+
+
+def _estimate(log_weights: np.ndarray, sign: int) -> Annealed:
+    """Mean of exp(sign log_weights), as a log."""
+    signed = sign * log_weights
+    top = signed.max()
+    weight = np.exp(signed - top)
+    mean, n = weight.mean(), len(weight)
+    n_effective = float(weight.sum() ** 2 / (weight**2).sum())
+    status = ""
+    if n_effective < _FEW:
+        status = (
+            f"only {n_effective:.1f} of {n} chains count: give more temperatures, or margins near those of the model"
+        )
+    return Annealed(
+        sign * float(top + np.log(mean)),
+        float(weight.std(ddof=1) / mean / np.sqrt(n)),
+        n_effective,
+        log_weights,
+        status,
+    )
+
+
+@leaf
+def _softplus(x):
+    return max(x, 0.0) + np.log1p(np.exp(-abs(x)))
+
+
+@leaf
+def _anneal_rbm(weights, base, ladder, x, lanes, log_weights):
+    """Carry the chains ``x`` (n_chains, n_visible) along the ladder, up or down, and add up their log weights."""
+    n_chains, n_visible, n_hidden = len(x), len(base.visible), len(base.hidden)
+    z = np.empty((n_chains, n_hidden))
+    input_z, input_x = np.empty((n_chains, n_hidden)), np.empty((n_chains, n_visible))
+    tilt = weights.visible - base.visible
+    for t in range(1, len(ladder)):
+        a, b = ladder[t - 1], ladder[t]
+        np.dot(x, weights.weights.T, input_z)
+        for c in range(n_chains):
+            gain = 0.0
+            for d in range(n_visible):
+                gain += tilt[d] * x[c, d]
+            gain *= b - a
+            for k in range(n_hidden):
+                h, slope = base.hidden[k], weights.hidden[k] - base.hidden[k] + input_z[c, k]
+                gain += _softplus(h + b * slope) - _softplus(h + a * slope)
+                input_z[c, k] = b * slope
+            log_weights[c] += gain
+        if t < len(ladder) - 1:
+            draw_units(input_z, base.hidden, lanes, z)
+            np.dot(z, weights.weights, input_x)
+            for c in range(n_chains):
+                for d in range(n_visible):
+                    input_x[c, d] = b * (tilt[d] + input_x[c, d])
+            draw_units(input_x, base.visible, lanes, x)
+
+
+@leaf
+def _add_log_ratio(edges, coupling, field, states, log_weights):
+    """Add sum_e coupling_e x_u x_v + sum_i field_i x_i to the log weight of each chain."""
+    n_blocks, n_nodes, n_lanes = states.shape
+    for b in range(n_blocks):
+        x, total = states[b], log_weights[b]
+        for e in range(len(edges)):
+            u, v = edges[e, 0], edges[e, 1]
+            for lane in range(n_lanes):
+                total[lane] += coupling[e] * (x[u, lane] * x[v, lane])
+        for i in range(n_nodes):
+            for lane in range(n_lanes):
+                total[lane] += field[i] * x[i, lane]

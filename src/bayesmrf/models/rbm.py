@@ -1,0 +1,213 @@
+r"""The restricted Boltzmann machine: visible and hidden units over {0, 1}, edges between the two kinds alone.
+
+.. math:: p(x, z) \propto \exp(z^T W x + \beta^T z + \alpha^T x)
+
+(Chen and Welling 2012, eq. 8). Hidden units are independent given the visible ones and the other way round, so that
+either side can be summed out: Z is a sum over the states of the smaller side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import expit
+
+from ..base import LOG_Z, MOMENTS, Inference
+from ..errors import DataError, OptionError, TooWideError
+from ..graphs import Graph
+from .boltzmann import Boltzmann
+
+_ROWS = 2**13  # states of the smaller side that are in memory at once
+
+
+class RBMWeights(NamedTuple):
+    """theta by its parts."""
+
+    weights: np.ndarray  # (n_hidden, n_visible), W
+    visible: np.ndarray  # (n_visible,), alpha
+    hidden: np.ndarray  # (n_hidden,), beta
+
+
+@dataclass(frozen=True)
+class RestrictedBoltzmann:
+    """Visible units x and hidden units z, with theta = (W row by row, alpha, beta).
+
+    Parameters
+    ----------
+    n_visible, n_hidden : int
+    """
+
+    n_visible: int
+    n_hidden: int
+
+    name = "rbm"
+
+    def __post_init__(self) -> None:
+        for option in ("n_visible", "n_hidden"):
+            value = getattr(self, option)
+            if not isinstance(value, int | np.integer) or value < 1:
+                raise OptionError(f"{option}: {value!r} came, a whole number of at least 1 is wanted")
+
+    @property
+    def n_features(self) -> int:
+        """Length of theta."""
+        return self.n_visible * self.n_hidden + self.n_visible + self.n_hidden
+
+    @cached_property
+    def joint(self) -> Boltzmann:
+        """The same model of (x, z), a Boltzmann machine on the complete bipartite graph, with the same theta."""
+        k, d = np.divmod(np.arange(self.n_visible * self.n_hidden), self.n_visible)
+        names = [f"x{i}" for i in range(self.n_visible)] + [f"z{i}" for i in range(self.n_hidden)]
+        return Boltzmann(
+            Graph(self.n_visible + self.n_hidden, np.column_stack([d, self.n_visible + k]), tuple(names)), fields=True
+        )
+
+    def split(self, theta: np.ndarray) -> RBMWeights:
+        """Parts of theta."""
+        theta = np.asarray(theta, dtype=np.float64)
+        if theta.shape != (self.n_features,):
+            raise OptionError(f"theta: shape {theta.shape} came, ({self.n_features},) is wanted: {self.n_hidden} x "
+                              f"{self.n_visible} weights, then a bias for each visible and hidden unit")  # fmt: skip
+        n = self.n_visible * self.n_hidden
+        return RBMWeights(
+            theta[:n].reshape(self.n_hidden, self.n_visible), theta[n : n + self.n_visible], theta[n + self.n_visible :]
+        )
+
+    def join(self, weights: np.ndarray, visible: np.ndarray, hidden: np.ndarray) -> np.ndarray:
+        """Theta of its parts."""
+        return np.concatenate([np.ravel(weights), visible, hidden]).astype(np.float64)
+
+    def free_energy(self, theta: np.ndarray, states: np.ndarray) -> np.ndarray:
+        r"""Minus the log of the unnormalised probability of each of ``states`` (n_samples, n_visible) in {0, 1}.
+
+        .. math:: F(x) = -\alpha^T x - \sum_k \log(1 + e^{\beta_k + W_k x})
+        """
+        w, x = self.split(theta), self._visible(states)
+        return -(x @ w.visible) - np.logaddexp(0, x @ w.weights.T + w.hidden).sum(axis=1)
+
+    def hidden_probabilities(self, theta: np.ndarray, states: np.ndarray) -> np.ndarray:
+        """P(z_k = 1 | x) of each row, (n_samples, n_hidden)."""
+        w = self.split(theta)
+        return expit(self._visible(states) @ w.weights.T + w.hidden)
+
+    def visible_probabilities(self, theta: np.ndarray, hidden: np.ndarray) -> np.ndarray:
+        """P(x_d = 1 | z) of each row of ``hidden`` (n_samples, n_hidden), (n_samples, n_visible)."""
+        w = self.split(theta)
+        return expit(np.asarray(hidden, dtype=np.float64) @ w.weights + w.visible)
+
+    def statistics(self, theta: np.ndarray, states: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
+        """Mean over (weighted) ``states`` of E[s(x, z) | x], s = (z_k x_d, x_d, z_k): the positive phase."""
+        x, z = self._visible(states), self.hidden_probabilities(theta, states)
+        share = np.full(len(x), 1 / len(x)) if weights is None else np.asarray(weights, np.float64) / np.sum(weights)
+        return self.join((z * share[:, None]).T @ x, share @ x, share @ z)
+
+    def exact(self, theta: np.ndarray, want: str = MOMENTS, max_units: int = 20) -> Inference:
+        """Log Z and, unless ``want`` is "log_z", the moments E[s(x, z)], by the sum over the smaller side.
+
+        Parameters
+        ----------
+        theta : (n_features,) array
+        want : {"moments", "log_z"}
+        max_units : int
+            More units on the smaller side are refused.
+
+        Raises
+        ------
+        TooWideError
+            If the sum has more than 2^max_units terms.
+        """
+        small, large, weights = self._sides(theta, max_units)
+        log_weight = _log_weights(small, large, weights)
+        top = log_weight.max()
+        probability = np.exp(log_weight - top)
+        total = probability.sum()
+        log_z = float(top + np.log(total))
+        if want == LOG_Z:
+            return Inference(log_z=log_z)
+        pair, one, other, done = np.zeros(weights.shape), np.zeros(len(small)), np.zeros(len(large)), 0
+        for rows in _binary(len(small)):
+            share = probability[done : done + len(rows)] / total
+            mean = expit(rows @ weights + large)
+            pair += (rows * share[:, None]).T @ mean
+            one += share @ rows
+            other += share @ mean
+            done += len(rows)
+        if self._hidden_is_small:
+            return Inference(log_z=log_z, moments=self.join(pair, other, one))
+        return Inference(log_z=log_z, moments=self.join(pair.T, one, other))
+
+    def log_likelihood(
+        self, theta: np.ndarray, states: np.ndarray, weights: np.ndarray | None = None, max_units: int = 20
+    ) -> tuple[float, np.ndarray]:
+        """Exact log likelihood of data, in nats, and its gradient N (E_data[s] - E_theta[s]).
+
+        Raises
+        ------
+        TooWideError
+            As `exact`.
+        """
+        found = self.exact(theta, max_units=max_units)
+        assert found.log_z is not None
+        w = np.ones(len(states)) if weights is None else np.asarray(weights, dtype=np.float64)
+        value = -float(w @ self.free_energy(theta, states)) - w.sum() * found.log_z
+        return value, w.sum() * (self.statistics(theta, states, w) - found.moments)
+
+    def sample(self, theta: np.ndarray, n_samples: int, rng: np.random.Generator, max_units: int = 20) -> np.ndarray:
+        """Exact independent states of the visible units, (n_samples, n_visible) int8 in {0, 1}.
+
+        Raises
+        ------
+        TooWideError
+            As `exact`.
+        """
+        small, large, weights = self._sides(theta, max_units)
+        log_weight = _log_weights(small, large, weights)
+        cumulated = np.cumsum(np.exp(log_weight - log_weight.max()))
+        number = np.searchsorted(cumulated, rng.random(n_samples) * cumulated[-1], side="right")
+        rows = _digits(number, len(small))
+        if not self._hidden_is_small:
+            return rows.astype(np.int8)
+        return (rng.random((n_samples, self.n_visible)) < expit(rows @ weights + large)).astype(np.int8)
+
+    @property
+    def _hidden_is_small(self) -> bool:
+        return self.n_hidden <= self.n_visible
+
+    def _sides(self, theta: np.ndarray, max_units: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Biases of the smaller and the larger side, and the weights (smaller, larger)."""
+        units = min(self.n_visible, self.n_hidden)
+        if units > max_units:
+            raise TooWideError(
+                f"n_hidden: the exact log Z of {self.n_visible} visible and {self.n_hidden} hidden units is a sum of "
+                f"2^{units} terms, more than the 2^{max_units} allowed; estimate it by "
+                "bayesmrf.inference.annealed.forward, or raise max_units"
+            )
+        w = self.split(theta)
+        return (w.hidden, w.visible, w.weights) if self._hidden_is_small else (w.visible, w.hidden, w.weights.T)
+
+    def _visible(self, states: np.ndarray) -> np.ndarray:
+        x = np.asarray(states, dtype=np.float64)
+        if x.ndim != 2 or len(x) == 0 or x.shape[1] != self.n_visible:
+            raise DataError(f"states: an array of shape {x.shape} came, (n_samples, {self.n_visible}) with at least "
+                            "one row is wanted; give one column for each visible unit")  # fmt: skip
+        return x
+
+
+def _log_weights(small: np.ndarray, large: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Unnormalised log probability of each state of the smaller side, the larger summed out."""
+    return np.concatenate([r @ small + np.logaddexp(0, r @ weights + large).sum(axis=1) for r in _binary(len(small))])
+
+
+def _digits(number: np.ndarray, n_units: int) -> np.ndarray:
+    """The states with these numbers, unit i being bit i."""
+    return (number[:, None] >> np.arange(n_units) & 1).astype(np.float64)
+
+
+def _binary(n_units: int) -> Iterator[np.ndarray]:
+    """All states of some units, a block of rows at a time."""
+    for first in range(0, 2**n_units, _ROWS):
+        yield _digits(np.arange(first, min(first + _ROWS, 2**n_units)), n_units)

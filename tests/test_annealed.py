@@ -1,0 +1,226 @@
+"""Annealed importance sampling of log Z from both sides, of restricted Boltzmann machines and pairwise models.
+
+Chains are independent, so that means over their standard errors are z-scores; with thousands of chains or well-behaved
+weights these are close to normal, and LIMIT is passed in fewer than 1e-6 of runs (6.5 leaves room for tails).
+"""
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+from bayesmrf import graphs
+from bayesmrf.base import LOG_Z, MOMENTS, Kind
+from bayesmrf.errors import DataError, OptionError
+from bayesmrf.inference import annealed
+from bayesmrf.inference.annealed import AnnealedImportanceSampling, forward, reverse
+from bayesmrf.inference.enumeration import Enumeration
+from bayesmrf.likelihood import Likelihood, engines_that_answer
+from bayesmrf.models.agreement import Agreement
+from bayesmrf.models.boltzmann import Boltzmann
+from bayesmrf.models.ising import Ising
+from bayesmrf.models.potts import Potts
+from bayesmrf.models.rbm import RestrictedBoltzmann
+from bayesmrf.posterior.langevin import Langevin
+from bayesmrf.posterior.metropolis import Metropolis
+from bayesmrf.posterior.pseudo_posterior import posterior_mode
+from bayesmrf.priors import Normal
+
+LIMIT = 6.5
+GRID = graphs.grid(3, 3)
+MODELS = {
+    "rbm": RestrictedBoltzmann(8, 4),
+    "wide rbm": RestrictedBoltzmann(4, 9),
+    "ising": Ising(GRID),
+    "boltzmann": Boltzmann(graphs.complete(6)),
+    "agreement": Agreement(GRID),  # without fields
+}
+
+
+def truth(model, theta):
+    is_rbm = isinstance(model, RestrictedBoltzmann)
+    return (model.exact(theta) if is_rbm else Enumeration().infer(model, theta, None)).log_z
+
+
+def samples(model, theta, n, rng):
+    is_rbm = isinstance(model, RestrictedBoltzmann)
+    return model.sample(theta, n, rng) if is_rbm else Enumeration().sample(model, theta, None, n, rng)
+
+
+def problem(name, rng, scale=0.8):
+    model = MODELS[name]
+    theta = rng.normal(0, scale, model.n_features)
+    n = model.n_visible if isinstance(model, RestrictedBoltzmann) else model.graph.n_nodes
+    return model, theta, rng.uniform(0.2, 0.8, n)
+
+
+def positive(theta):
+    """Parameters with which the end of the path is surely steep: log Z falls short where the ladder does."""
+    return np.abs(theta) + 0.3
+
+
+def short(temperatures):
+    """The negative control: weights of a ladder that ends at 0.5."""
+    return np.linspace(0, 0.5, temperatures + 1)
+
+
+def both_ways(model, theta, n, temperatures, margins, rng):
+    return {
+        1: forward(model, theta, rng, n, temperatures, margins),
+        -1: reverse(model, theta, samples(model, theta, n, rng), rng, temperatures, margins),
+    }
+
+
+def z_score(found, log_z):
+    return (found.log_z - log_z) / found.standard_error
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("has_margins", [False, True])
+def test_log_z_within_its_error(name, has_margins, rng, monkeypatch):
+    model, theta, margins = problem(name, rng)
+    margins = margins if has_margins else None
+    for found in both_ways(model, theta, 512, 200, margins, rng).values():
+        assert abs(z_score(found, truth(model, theta))) < LIMIT
+        assert found.standard_error < 0.1
+        assert found.n_effective > 200
+        assert found.status == ""
+        assert found.log_weights.shape == (512,)
+    theta = positive(theta)
+    monkeypatch.setattr(annealed, "_ladder", short)
+    for found in both_ways(model, theta, 512, 200, None, rng).values():
+        assert abs(z_score(found, truth(model, theta))) > LIMIT
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_mean_of_z_has_no_bias(name, rng, monkeypatch):
+    """On a ladder of four steps, on which a chain is off by far: E[w] Z_0 = Z, and E[1 / w] / Z_0 = 1 / Z."""
+
+    def bias(theta, margins):
+        """z-scores of the means of exp(+-(log w - log Z)) against 1, and the least spread of log w."""
+        found, log_z = both_ways(model, theta, 20_000, 4, margins, rng), truth(model, theta)
+        ratios = [np.exp(sign * (f.log_weights - log_z)) for sign, f in found.items()]
+        spread = min(f.log_weights.std() for f in found.values())
+        return np.abs([(r.mean() - 1) / (r.std() / np.sqrt(len(r))) for r in ratios]), spread
+
+    model, theta, margins = problem(name, rng, 0.5)
+    found, spread = bias(theta, margins)
+    assert (found < LIMIT).all()
+    assert spread > 0.05
+    monkeypatch.setattr(annealed, "_ladder", short)
+    assert (bias(positive(theta), None)[0] > LIMIT).all()
+
+
+def test_fifty_machines_are_bracketed(rng, monkeypatch):
+    """The mean log weight of single chains is below log Z forward and above it in reverse, for each of 50 machines.
+
+    One-sided z-scores, whose largest of a hundred passes the normal limit in fewer than 1e-6 of runs. The gaps are wide
+    enough that a wrong sign would show.
+    """
+    limit = norm.isf(1e-6 / 100)
+
+    def scores():
+        found = []
+        for _ in range(50):
+            model = RestrictedBoltzmann(int(rng.integers(2, 9)), int(rng.integers(2, 9)))
+            theta = rng.normal(0, 1, model.n_features)
+            log_z = model.exact(theta).log_z
+            gaps = [s * (f.log_weights - log_z) for s, f in both_ways(model, theta, 400, 10, None, rng).items()]
+            found.append([gap.mean() / gap.std() * 20 for gap in gaps])
+        return np.array(found)
+
+    right = scores()
+    assert (right < limit).all()
+    assert (right.mean(axis=0) < -1).all()
+    monkeypatch.setattr(annealed, "_ladder", short)
+    assert ((scores() > limit).sum(axis=0) > 0).all()
+
+
+@pytest.mark.parametrize("name", ["rbm", "ising"])
+def test_no_step_is_needed_where_units_are_independent(name, rng):
+    model, theta, _ = problem(name, rng)
+    n = theta.size - (model.n_visible + model.n_hidden if name == "rbm" else model.graph.n_nodes)
+    theta[:n] = 0
+    alpha = model.split(theta).visible if name == "rbm" else 2 * theta[n:]
+    margins = 1 / (1 + np.exp(-alpha))
+    found = forward(model, theta, rng, 2, 1, margins)
+    assert found.log_z == pytest.approx(truth(model, theta), abs=1e-9)
+    assert found.standard_error == pytest.approx(0, abs=1e-9)
+
+
+def test_compiled_is_python(rng):
+    model, theta, margins = problem("rbm", rng)
+    path, ladder, found = annealed._path(model, theta, margins), np.linspace(0, 1, 6), []
+    states, lanes = rng.integers(0, 2, (3, 8)).astype(float), annealed.generators(rng)
+    for function in (annealed._anneal_rbm, annealed._anneal_rbm.py_func):
+        log_weights, x, own = np.zeros(3), states.copy(), lanes.copy()
+        function(path.weights, path._base, ladder, x, own, log_weights)
+        found.append(np.append(log_weights, x))
+    np.testing.assert_allclose(*found, atol=1e-9)
+
+
+def test_few_effective_chains_are_told(rng):
+    model = RestrictedBoltzmann(20, 5)
+    found = forward(model, rng.normal(0, 4, model.n_features), rng, 20, 1)
+    assert found.n_effective < 10
+    assert "of 20 chains count: give more temperatures" in found.status
+
+
+# ---- the engine
+
+
+def test_engine_answers_by_its_memory(rng):
+    model, theta, margins = problem("ising", rng)
+    engine = AnnealedImportanceSampling(64, 50, margins)
+    assert engine.kind is Kind.RANDOM
+    memory = engine.start(model, rng)
+    found = engine.infer(model, theta, engine.prepare(model), LOG_Z, memory)
+    again = engine.infer(model, theta, None, LOG_Z, memory)
+    later = engine.infer(model, theta, None, LOG_Z, found.state)
+    assert found.log_z == again.log_z != later.log_z
+    assert abs(found.log_z - truth(model, theta)) < LIMIT * found.stats["standard_error"]
+    assert found.moments is None
+    machine, theta, _ = problem("rbm", rng)
+    engine = AnnealedImportanceSampling()
+    assert engine.infer(machine, theta, None, LOG_Z, engine.start(machine, rng)).stats["n_effective"] > 50
+
+
+def test_kernels_with_an_accept_step_refuse_it(rng):
+    model, theta, _ = problem("ising", rng)
+    likelihood = Likelihood(model, np.zeros(model.n_features), 10, AnnealedImportanceSampling())
+    message = r"engine: '.*' needs a log_z without noise, and that of 'annealed' is random .*: enumeration, elimination"
+    with pytest.raises(OptionError, match=message):
+        Metropolis(likelihood, Normal(), theta)
+    with pytest.raises(OptionError, match="'langevin' needs moments, which 'annealed' does not answer"):
+        Langevin(likelihood, Normal(), theta, adjusted=True)
+    with pytest.raises(OptionError, match="'posterior_mode' needs moments"):
+        posterior_mode(likelihood, Normal(), theta)
+    assert "annealed" not in engines_that_answer({LOG_Z})
+
+
+def test_bad_input(rng):
+    model, theta, margins = problem("rbm", rng)
+    engine = AnnealedImportanceSampling()
+    for call, message in [
+        (lambda: forward(model, theta, rng, 1), "n_chains: 1 chain came, at least 2"),
+        (lambda: forward(model, theta, rng, 2.5), "n_chains: 2.5 came"),
+        (lambda: forward(model, theta, rng, temperatures=0), "temperatures: 0 came"),
+        (lambda: forward(model, theta, rng, temperatures=[0, 0.5]), "does not rise from 0 to 1"),
+        (lambda: forward(model, theta, rng, temperatures=[0, 0.5, 0.5, 1]), "does not rise from 0 to 1"),
+        (lambda: forward(model, theta, rng, margins=margins[1:]), r"margins: an array of shape \(7,\) came, \(8,\)"),
+        (lambda: forward(model, theta, rng, margins=margins + 1), "margins: .* probabilities are wanted"),
+        (lambda: forward(model, np.where(theta == theta[0], np.inf, theta), rng), r"theta: 1 parameter\(s\) are not"),
+        (lambda: forward(Potts(GRID, 3), np.zeros(30), rng), "binary ones are"),
+        (lambda: engine.prepare(Potts(GRID, 3)), "binary ones are"),
+        (lambda: AnnealedImportanceSampling(n_chains=1), "at least 2"),
+        (lambda: AnnealedImportanceSampling(temperatures=-1), "temperatures: -1 came"),
+        (lambda: engine.infer(model, theta, None, MOMENTS), "only 'log_z' is answered"),
+        (lambda: engine.infer(model, theta, None, LOG_Z), "make it with start"),
+        (lambda: engine.sample(model, theta, None, 3, rng), "only 'log_z' is answered"),
+    ]:  # fmt: skip
+        with pytest.raises(OptionError, match=message):
+            call()
+    for states in (np.zeros((4, 7)), np.full((4, 8), 2), np.zeros(8)):
+        with pytest.raises(DataError, match="draw samples from the model"):
+            reverse(model, theta, states, rng)
+    with pytest.raises(OptionError, match="states: 1 chain came"):
+        reverse(model, theta, np.zeros((1, 8)), rng)
