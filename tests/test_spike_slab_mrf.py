@@ -5,7 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bayesmrf import SpikeSlabMRF, graphs, metrics
+from bayesmrf import SpikeSlabMRF, datasets, graphs, metrics
 from bayesmrf.errors import ConstantColumnWarning, DataError, OptionError
 from bayesmrf.inference.elimination import Elimination
 from bayesmrf.models.boltzmann import Boltzmann
@@ -55,6 +55,14 @@ def test_strong_edges_are_found(method, data):
     assert {tuple(row) for row in table[["first", "second"]].head(2).to_numpy()} == {("0", "1"), ("3", "4")}
     top = table.head(2)
     assert ((top["lower"] < top["weight"]) & (top["weight"] < top["upper"])).all()
+
+
+def test_a_strong_edge_is_there_from_the_start():
+    """Persistent chains hardly find the strongest edge of the coronary data by themselves."""
+    table = datasets.coronary()
+    est = SpikeSlabMRF(**QUICK).fit(table.iloc[:, :6], sample_weight=table["count"])
+    assert est.graph_.edges["B", "C"]["inclusion"] == 1
+    assert -3.5 < est.graph_.edges["B", "C"]["weight"] < -2
 
 
 def test_means_given_inclusion(data):
@@ -157,6 +165,7 @@ def test_a_constant_column_is_allowed(data):
     [
         ({"method": "magic"}, "method: 'magic' came, one of 'one-edge'"),
         ({"density": 1.5}, "density: 1.5 came"),
+        ({"density": (5, -1)}, r"density: b of Beta\(a, b\): -1 came"),
         ({"density": (1, 2, 3)}, r"density: \(1, 2, 3\) came; two numbers are wanted"),
         ({"slab": 3.0}, "slab: 3.0 came; two numbers are wanted"),
         ({"method": "exact", "epsilon": 0.1}, "epsilon: 0.1 came, which method 'exact' does not know"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 METHODS = ("one-edge", "exact", "langevin")
 _OPTIONS = ("n_particles", "n_sweeps", "epsilon", "alpha", "width", "n_iterations")
 _PARTICLES = 256, 4096  # of one-edge
+_ROWS = 5000  # at most, behind the starting point
 _COMPONENTS = 100  # draws in a predictive mixture, as in the paper
 _SWEEPS = 500  # Gibbs sweeps behind each state of `sample` where no exact sampler reaches
 
@@ -167,7 +168,7 @@ class SpikeSlabMRF(DensityMixin, BaseEstimator):
         data = Likelihood(model, s_bar, n, Persistent(), hidden)  # only for what is hidden
         fingerprint = {"data_hash": data_hash(graph, s_bar, n, rows), "model": "boltzmann", "prior": asdict(prior)}
         fingerprint |= {k: getattr(self, k) for k in ("method", *_OPTIONS)}
-        kernel = self._kernel(model, s_bar, n, prior)
+        kernel = self._kernel(model, s_bar, n, prior, _start(model, states))
         draws = run.sample(
             kernel if hidden is None else DrawHiddenEntries(kernel, data),
             n_draws=self.n_draws,
@@ -204,10 +205,15 @@ class SpikeSlabMRF(DensityMixin, BaseEstimator):
     def _prior(self) -> SpikeSlab:
         density, slab = self.density, self.slab
         if isinstance(density, Sequence):
-            density = Beta(*_pair("density", density))
+            try:
+                density = Beta(*_pair("density", density))
+            except OptionError as e:
+                raise OptionError(str(e).replace("base:", "density:")) from None
         return SpikeSlab(density, slab if isinstance(slab, Gamma) else Gamma(*_pair("slab", slab)), self.bias_scale)
 
-    def _kernel(self, model: Boltzmann, s_bar: np.ndarray, n: float, prior: SpikeSlab) -> Kernel:
+    def _kernel(
+        self, model: Boltzmann, s_bar: np.ndarray, n: float, prior: SpikeSlab, start: np.ndarray | None
+    ) -> Kernel:
         kernel: Any = {"exact": SpikeSlabExact, "one-edge": SpikeSlabOneEdge, "langevin": SpikeSlabLangevin}[
             self.method
         ]
@@ -218,11 +224,11 @@ class SpikeSlabMRF(DensityMixin, BaseEstimator):
                     f"{name}: {given[name]!r} came, which method {self.method!r} does not know; leave it out"
                 )
         if self.method == "exact":
-            return kernel(Likelihood(model, s_bar, n, Elimination()), prior)
+            return kernel(Likelihood(model, s_bar, n, Elimination()), prior, start)
         if self.method == "one-edge":
             # Fewer chains than observations stop strong edges, more cost time.
             given.setdefault("n_particles", int(np.clip(n, *_PARTICLES)))
-        return kernel(model, s_bar, n, prior, **given)
+        return kernel(model, s_bar, n, prior, start, **given)
 
     def _summarise(self, model: Boltzmann, draws: run.Draws) -> None:
         graph, r = model.graph, model.n_edges
@@ -384,6 +390,30 @@ class SpikeSlabMRF(DensityMixin, BaseEstimator):
         there = theta[:r] != 0
         graph = Graph(self._candidates.n_nodes, self._candidates.edges[there], self._candidates.names)
         return Boltzmann(graph), np.concatenate([theta[:r][there], theta[r:]])
+
+
+def _start(model: Boltzmann, states: States) -> np.ndarray | None:
+    """The L1-penalised pseudo-likelihood estimate at a penalty that only strong edges pass; None for no edges.
+
+    A strong edge may take long to be born where few persistent chains know of its neighbourhood; a weak one does not.
+    """
+    from ..learning.sparse_path import pseudo_likelihood_path  # scikit-learn's folds take a while to import
+
+    d = model.graph.n_nodes
+    whole = np.flatnonzero((states.values >= 0).all(axis=1))
+    if len(whole) < 2:
+        return None
+    rows = whole[np.unique(np.linspace(0, len(whole) - 1, _ROWS).astype(int))]
+    weights = None if states.weights is None else states.weights[rows]
+    if weights is not None and weights.sum() == 0:
+        return None
+    few = replace(states, values=states.values[rows], weights=weights)
+    penalty = 0.5 * np.sqrt(np.log(d + 1) / few.n_samples)
+    theta = pseudo_likelihood_path(few, penalty=np.array([penalty])).theta[0]
+    pairs = np.zeros((d, d))
+    pairs[np.triu_indices(d, 1)] = theta[: d * (d - 1) // 2]
+    u, v = np.sort(model.graph.edges, axis=1).T
+    return np.concatenate([pairs[u, v], theta[d * (d - 1) // 2 :]])
 
 
 def _pair(name: str, value: Any) -> tuple[float, float]:
