@@ -101,7 +101,8 @@ class RBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConstantColumnWarning)  # later rows may differ
                 states = self._start(X)
-        self._climb(states.values, np.full(-(-len(states.values) // self.batch_size), self.learning_rate))
+        n_batches = -(-len(states.values) // self._learner().batch_size)
+        self._climb(states.values, np.full(n_batches, self.learning_rate))
         return self
 
     def transform(self, X: Any) -> np.ndarray:
