@@ -71,7 +71,7 @@ def parameters(records: list[Record]) -> Figure:
 
 def ranges(records: list[Record]) -> Figure:
     """How the range of the draws grows with the number of iterations, and the sds beside exact ones."""
-    figure = Figure(figsize=(8.5, 3.2), layout="constrained")
+    figure = Figure(figsize=(9.3, 3.2), layout="constrained")
     left, right = figure.subplots(1, 2)
     for method in coronary.OPTIONS:
         colour, style = LOOKS[method]
@@ -93,7 +93,7 @@ def ranges(records: list[Record]) -> Figure:
     right.axvline(0, color="#999999", lw=0.8)
     right.set_xscale("symlog", linthresh=1)
     right.set(yscale="log", xlabel="(mean - exact mean) / exact sd", ylabel="sd / exact sd", title="(b) each parameter")
-    right.legend(frameon=False, fontsize=7)
+    right.legend(frameon=False, fontsize=7, loc="upper left", bbox_to_anchor=(1, 1))
     return figure
 
 
