@@ -160,9 +160,10 @@ def below(model, theta, exact, states, penalty):
 
 @pytest.mark.parametrize("penalty", [0.0, 1 / 2000])
 def test_persistent_chains_climb_as_exact_ascent_does(penalty, rng):
-    """From the same start and with the same rates, by chains and batches or by exact gradients over all rows.
+    """From half the true weights and with the same rates, by chains and batches or by exact gradients over all rows.
 
-    27 parameters of a likelihood leave 13.5 nats of noise, within which chains must come; up to 4 were seen.
+    Small random weights may lead the two to different modes. 27 parameters of a likelihood leave 13.5 nats of noise, within
+    which chains must come; 0 to 3.4 were seen, and hundreds for the controls.
     """
     model = RestrictedBoltzmann(6, 3)
     w = rng.normal(0, 2, (3, 6))
@@ -170,11 +171,11 @@ def test_persistent_chains_climb_as_exact_ascent_does(penalty, rng):
     states = model.sample(theta, 2000, rng)
     rows, counts = np.unique(states, axis=0, return_counts=True)
     learner = PersistentRBM(model, n_chains=500, batch_size=500, penalty=penalty)
-    state = learner.start(states, rng)
+    state = learner.start(states, rng)._replace(theta=theta / 2)
     theta, exact = learner.fit(state, states, RATES, rng).theta, state.theta
     for rate in RATES:
         exact = exact + rate * (model.log_likelihood(exact, rows, counts)[1] / 2000 - penalty * exact)
-    assert abs(below(model, theta, exact, states, penalty)) < 13.5
+    assert below(model, theta, exact, states, penalty) < 13.5
     assert below(model, state.theta, exact, states, penalty) > 13.5
     shrunk = PersistentRBM(model, n_chains=500, batch_size=500, penalty=0.05)
     assert below(model, shrunk.fit(state, states, RATES[::10], rng).theta, exact, states, penalty) > 13.5
