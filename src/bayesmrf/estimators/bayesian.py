@@ -335,9 +335,12 @@ class BayesianMRF(ParameterPosterior):
         low, s_bar = likelihood.low, likelihood.s_bar
         scale = None
         if self.precondition or pseudo:
-            # Curvature of the log posterior along one coordinate: N Var[s], at the data's own mean, and the prior's.
+            # Curvature of the log posterior along one coordinate: N Var[s], at the data's own mean (half an observation
+            # added to either side, as some never vary), and the prior's.
+            n, span = likelihood.n_samples, 1 - low
+            share = (n * (s_bar - low) / span + 0.5) / (n + 1)
             slope = (prior.gradient(start + 1e-4) - prior.gradient(start - 1e-4)) / 2e-4
-            scale = 1 / np.sqrt(likelihood.n_samples * (s_bar - low) * (1 - s_bar) - np.minimum(slope, -1e-6))
+            scale = 1 / np.sqrt(n * span**2 * share * (1 - share) - np.minimum(slope, -1e-6))
         epsilon = 0.4 if pseudo else self.epsilon
         return Langevin(likelihood, prior, start, epsilon, self.alpha, scale, self.adjusted or pseudo)
 
