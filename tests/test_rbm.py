@@ -162,8 +162,8 @@ def below(model, theta, exact, states, penalty):
 def test_persistent_chains_climb_as_exact_ascent_does(penalty, rng):
     """From half the true weights and with the same rates, by chains and batches or by exact gradients over all rows.
 
-    Small random weights may lead the two to different modes. 27 parameters of a likelihood leave 13.5 nats of noise, within
-    which chains must come; 0 to 3.4 were seen, and hundreds for the controls.
+    Small random weights may lead the two to different modes. 27 parameters of a likelihood leave 13.5 nats of noise,
+    within which chains must come; 0 to 3.4 were seen, and hundreds for the controls.
     """
     model = RestrictedBoltzmann(6, 3)
     w = rng.normal(0, 2, (3, 6))
