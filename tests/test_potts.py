@@ -168,7 +168,7 @@ def test_strong_parameters_do_not_overflow(rng):
     model = Potts(graphs.grid(3, 3), 3)
     theta = rng.choice([-1, 1], model.n_features) * rng.uniform(200, 1000, model.n_features)
     found = infer(Elimination(), model, theta)
-    assert found.log_z == pytest.approx((features(model)[1] @ theta).max(), rel=1e-12)
+    assert found.log_z == pytest.approx(np.logaddexp.reduce(features(model)[1] @ theta), rel=1e-12)
     assert ((found.moments >= 0) & (found.moments <= 1 + 1e-12)).all()
 
 
