@@ -1,0 +1,105 @@
+"""Speed of learning which edges exist: cost of an iteration, and effective samples of inclusions a second.
+
+Run ``python benchmarks/edges.py [NAME ...]`` with names among:
+
+* ``iteration``: Algorithm 1 of Chen and Welling (2012) with 100 particles, processor time of an iteration at 12 nodes
+  (66 candidates, target 5 us) and at 100 (4,950 candidates, target 60 us), on data of a sparse model.
+* ``inclusion``: the three methods on one block model (Chen and Welling 2012, section 5) at n = 100, 1000 and 5000:
+  effective samples a second of the indicators in doubt (inclusion in 0.05..0.95; the median edge), and the mean
+  difference of inclusions from those of a long exact run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+import warnings
+from collections.abc import Callable
+
+import numpy as np
+from arviz_stats.base import array_stats
+from timing import duration, machine, table
+
+from bayesmrf import graphs
+from bayesmrf.estimators import SpikeSlabMRF
+from bayesmrf.inference.elimination import Elimination
+from bayesmrf.models.ising import Ising
+from bayesmrf.samplers.gibbs import Gibbs
+
+QUIET = {"progress": False, "n_jobs": 1, "n_chains": 1}
+
+
+def block_data(n: int, rng: np.random.Generator) -> np.ndarray:
+    """States of 12 nodes in 3 groups: edges within with probability 0.8, positive; across 0.1."""
+    graph = graphs.complete(12)
+    u, v = graph.edges.T
+    within = u // 4 == v // 4
+    coupling = rng.normal(0, 0.5, 66) * (rng.random(66) < np.where(within, 0.8, 0.1))
+    coupling[within] = np.abs(coupling[within])
+    model, engine = Ising(graph), Elimination()
+    return engine.sample(model, np.concatenate([coupling, rng.normal(0, 0.1, 12)]), engine.prepare(model), n, rng)
+
+
+def lattice_data(n: int, rng: np.random.Generator) -> np.ndarray:
+    """States of a 10x10 lattice, after 1,000 Gibbs sweeps."""
+    model = Ising(graphs.grid(10, 10))
+    theta = np.concatenate([rng.normal(0, 0.5, 180), rng.normal(0, 0.1, 100)])
+    return Gibbs(n_sweeps=1000).sample(model, theta, None, n, rng)
+
+
+def iteration(rng: np.random.Generator) -> None:
+    rows = [("nodes", "candidates", "edges", "an iteration", "target")]
+    cases = ((12, block_data(100, rng), 200, "5 us"), (100, lattice_data(1000, rng), 30, "60 us"))
+    for d, X, n_draws, target in cases:
+        options = QUIET | {"method": "langevin"}
+        SpikeSlabMRF(**options, n_draws=1, n_warmup=0).fit(X)
+        cost, edges = [], 0.0
+        for draws in (n_draws, 2 * n_draws):  # their difference has no start in it
+            begin = time.process_time()
+            est = SpikeSlabMRF(**options, n_draws=draws, n_warmup=0, random_state=0).fit(X)
+            cost.append(time.process_time() - begin)
+            edges = float(est.posterior_["posterior"]["included"].sum("edge").mean())
+        each = (cost[1] - cost[0]) / (1000 * n_draws)
+        rows.append((f"{d}", f"{d * (d - 1) // 2:,}", f"{edges:.0f}", duration(each), f"< {target}"))
+    print(table(*rows))
+
+
+def inclusion(rng: np.random.Generator) -> None:
+    rows = [("n", "method", "time", "edges in doubt", "ESS/s, median", "mean |difference|")]
+    for n in (100, 1000, 5000):
+        X = block_data(n, rng)
+        long = SpikeSlabMRF(method="exact", **QUIET | {"n_draws": 20_000}).fit(X)
+        u, v = np.triu_indices(12, 1)
+        known = long.inclusion_[u, v]
+        doubt = np.flatnonzero((known > 0.05) & (known < 0.95))
+        for method, n_draws in (("exact", 20_000), ("one-edge", 5000), ("langevin", 2000)):
+            begin = time.process_time()
+            est = SpikeSlabMRF(method=method, **QUIET | {"n_draws": n_draws}).fit(X)
+            spent = time.process_time() - begin
+            included = est.posterior_["posterior"]["included"].values
+            ess = [array_stats.ess(included[:, :, e].astype(float), method="mean") for e in doubt]
+            ess = np.where(np.isfinite(ess), ess, 0.0)  # an indicator that never changes tells nothing
+            difference = np.abs(est.inclusion_[u, v] - known).mean()
+            found = f"{np.median(ess) / spent:.3g}" if len(doubt) else ""
+            rows.append((f"{n:,}", method, duration(spent), f"{len(doubt)}", found, f"{difference:.4f}"))
+    print(table(*rows))
+
+
+PARTS: dict[str, Callable[[np.random.Generator], None]] = {"iteration": iteration, "inclusion": inclusion}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", choices=[*PARTS, []], default=[])
+    names = parser.parse_args().names or list(PARTS)
+    print(machine())
+    rng = np.random.default_rng()
+    for name in names:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            PARTS[name](rng)
+        print(flush=True)
+
+
+if __name__ == "__main__":
+    main()
