@@ -6,13 +6,13 @@ observation of its other state would give.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 from scipy.special import expit, xlogy
 from sklearn.linear_model import LogisticRegression
 
+from bayesmrf.learning.sparse_path import cross_validated, pseudo_likelihood_path
 from bayesmrf.models.boltzmann import Boltzmann
+from bayesmrf.states import States
 
 N_PENALTIES, SMALLEST = 30, 1e-3  # from the penalty at which the first edge comes in, down to a thousandth of it
 GAMMA = 0.25  # of the extended BIC, as in IsingFit (van Borkulo et al. 2014)
@@ -35,7 +35,7 @@ def path(states: np.ndarray, method: str, model: Boltzmann) -> list[np.ndarray]:
     """
     x, penalties = states.astype(float), _penalties(states)
     if method == "pseudo-l1":
-        return [_theta(model, w, b) for w, b in _pseudo_path(x, penalties)]
+        return list(pseudo_likelihood_path(_table(states), penalty=penalties).theta)
     found = []
     for penalty in penalties:
         rows, biases = zip(*(_regress(x, i, penalty) for i in range(x.shape[1])), strict=True)
@@ -52,12 +52,7 @@ def choose(states: np.ndarray, method: str, model: Boltzmann) -> np.ndarray:
     x, penalties = states.astype(float), _penalties(states)
     n, d = x.shape
     if method == "pseudo-l1":
-        held = np.zeros(len(penalties))
-        for fold in range(N_FOLDS):
-            out = np.arange(n) % N_FOLDS == fold
-            held += [_log_pseudo_likelihood(x[out], w, b) for w, b in _pseudo_path(x[~out], penalties)]
-        w, b = list(_pseudo_path(x, penalties[: int(np.argmax(held)) + 1]))[-1]
-        return _theta(model, w, b)
+        return cross_validated(_table(states), pseudo_likelihood_path, N_FOLDS, 0, penalty=penalties)[0]
     rows, biases = np.zeros((d, d)), np.zeros(d)
     for i in range(d):
         best = np.inf
@@ -70,6 +65,11 @@ def choose(states: np.ndarray, method: str, model: Boltzmann) -> np.ndarray:
             if score < best:
                 best, rows[i], biases[i] = score, row, bias
     return _theta(model, _combine(rows, method), biases)
+
+
+def _table(states: np.ndarray) -> States:
+    """Unchecked: columns that never vary are expected in images."""
+    return States(states.astype(np.int8), tuple(map(str, range(states.shape[1]))), None, "01")
 
 
 def _penalties(states: np.ndarray) -> np.ndarray:
@@ -107,70 +107,3 @@ def _regress(x: np.ndarray, node: int, penalty: float) -> tuple[np.ndarray, floa
         C=1 / (penalty * len(x)), solver="liblinear", intercept_scaling=100.0, max_iter=10_000, random_state=0, **_L1
     ).fit(np.delete(x, node, axis=1), y)
     return np.insert(fitted.coef_[0], node, 0.0), float(fitted.intercept_[0])
-
-
-def _log_pseudo_likelihood(x: np.ndarray, w: np.ndarray, b: np.ndarray) -> float:
-    eta = x @ w + b
-    return float((x * eta - np.logaddexp(0, eta)).sum())
-
-
-def _pseudo_path(x: np.ndarray, penalties: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Symmetric weights and biases at each penalty in turn, each found from the one before."""
-    d = x.shape[1]
-    w, b = np.zeros((d, d)), _start_bias(x)
-    step = 4.0 / d
-    for penalty in penalties:
-        w, b, step = _descend(x, w, b, penalty, step)
-        yield w, b
-
-
-def _descend(
-    x: np.ndarray, w: np.ndarray, b: np.ndarray, penalty: float, step: float, tolerance: float = 1e-7
-) -> tuple[np.ndarray, np.ndarray, float]:
-    """Accelerated proximal gradient (Beck and Teboulle 2009), with backtracking and restarts.
-
-    Minimises the mean negative log pseudo-likelihood plus the penalty times the sum of |w| over pairs. Columns that
-    never vary keep their bias and have no weights.
-    """
-    n = len(x)
-    fixed = x.min(axis=0) == x.max(axis=0)
-    free = ~fixed[:, None] & ~fixed & ~np.eye(len(w), dtype=bool)
-
-    def loss(w: np.ndarray, b: np.ndarray) -> float:
-        return -_log_pseudo_likelihood(x, w, b) / n
-
-    ahead_w, ahead_b, speed = w, b, 1.0
-    value = loss(w, b) + penalty * np.abs(w).sum() / 2
-    for _ in range(5000):
-        rest = expit(x @ ahead_w + ahead_b) - x
-        slope = x.T @ rest / n
-        slope_w, slope_b = np.where(free, slope + slope.T, 0.0), np.where(fixed, 0.0, rest.mean(axis=0))
-        here = loss(ahead_w, ahead_b)
-        while True:
-            new_w = ahead_w - step * slope_w
-            new_w = np.sign(new_w) * np.maximum(np.abs(new_w) - step * penalty, 0)
-            new_b = ahead_b - step * slope_b
-            move_w, move_b = new_w - ahead_w, new_b - ahead_b
-            # Each pair is in the matrix twice.
-            bound = (slope_w * move_w).sum() / 2 + slope_b @ move_b
-            bound += ((move_w**2).sum() / 2 + move_b @ move_b) / (2 * step)
-            there = loss(new_w, new_b)
-            if there <= here + bound + 1e-13:
-                break
-            step /= 2
-        new_value = there + penalty * np.abs(new_w).sum() / 2
-        if new_value > value + 1e-12:
-            if speed == 1.0:  # a plain step gains nothing more at this precision
-                break
-            ahead_w, ahead_b, speed = w, b, 1.0
-            continue
-        faster = (1 + np.sqrt(1 + 4 * speed**2)) / 2
-        ahead_w, ahead_b = new_w + (speed - 1) / faster * (new_w - w), new_b + (speed - 1) / faster * (new_b - b)
-        # Rounding would leave the two halves of the matrix apart in the end.
-        ahead_w = (ahead_w + ahead_w.T) / 2
-        done = max(np.abs(new_w - w).max(), np.abs(new_b - b).max()) < tolerance * max(1.0, np.abs(new_w).max()) * 10
-        w, b, speed, value = new_w, new_b, faster, new_value
-        step *= 1.05
-        if done:
-            break
-    return w, b, step
