@@ -1,6 +1,7 @@
 """The reproduction of Chen and Welling (2012): commands, resumption, data, competitors, measures, verdicts."""
 
 import json
+import math
 from pathlib import Path
 
 import numpy as np
@@ -36,10 +37,12 @@ def records(out, name):
 
 
 def without_time(found):
-    """Records without seconds, in which no two runs agree."""
+    """Records without seconds, in which no two runs agree; a share of nothing (NaN) is one like any other."""
     if isinstance(found, dict):
         return {k: without_time(v) for k, v in found.items() if k != "seconds"}
-    return [without_time(v) for v in found] if isinstance(found, list) else found
+    if isinstance(found, list):
+        return [without_time(v) for v in found]
+    return "NaN" if isinstance(found, float) and math.isnan(found) else found
 
 
 @pytest.fixture
