@@ -262,3 +262,10 @@ def test_stored_results_are_those_of_the_code():
         for expectation, verdict in zip(EXPECTED[name], verdicts(name, read(path)), strict=True):
             if verdict.holds is not None:
                 assert verdict.holds == expectation.get("holds", True), str(verdict)
+
+
+def test_a_curve_without_an_edge_is_nowhere():
+    nothing = np.zeros(0)
+    assert np.isnan(measures.at(nothing, nothing, measures.GRID)).all()
+    one = measures.at(np.array([0.1]), np.array([-2.0]), np.array([0.05, 0.1, 0.2]))
+    np.testing.assert_array_equal(np.isnan(one), [True, False, True])

@@ -53,7 +53,9 @@ def curve(mine: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
 
 
 def at(density: np.ndarray, cll: np.ndarray, wanted: Any) -> Any:
-    """CLL at densities, between points in the logarithm; NaN beyond the ends."""
+    """CLL at densities, between points in the logarithm; NaN beyond the ends, and where no model has an edge."""
+    if len(density) == 0:
+        return np.full(np.shape(wanted), np.nan)
     return np.interp(np.log(wanted), np.log(density), cll, left=np.nan, right=np.nan)
 
 
