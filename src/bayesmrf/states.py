@@ -42,6 +42,11 @@ class States:
         return float(len(self.values)) if self.weights is None else float(self.weights.sum())
 
     @property
+    def rows(self) -> np.ndarray:
+        """The observations, each standing there as often as it was seen."""
+        return self.values if self.weights is None else np.repeat(self.values, self.weights.astype(int), axis=0)
+
+    @property
     def n_states(self) -> int:
         """Number of states of a node."""
         return 2 if isinstance(self.coding, str) else len(self.coding)

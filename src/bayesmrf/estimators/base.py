@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.utils.validation import check_is_fitted
 
-from .. import graphs, metrics
-from ..base import LOG_Z, Engine
+from .. import graphs, metrics, run
+from ..base import LOG_Z, Engine, Kernel
 from ..errors import OptionError
 from ..graphs import Graph
 from ..inference.auto import choose
@@ -97,6 +98,36 @@ class PairwiseMRF(DensityMixin, BaseEstimator):
         return decode(engine.sample(model, self.theta_, engine.prepare(model), int(n_samples), rng), self._coding)
 
 
+def check_choice(option: str, value: Any, legal: Collection[Any]) -> None:
+    """Refuse a value that is not among the legal ones, naming them."""
+    if value not in legal:
+        raise OptionError(f"{option}: {value!r} came, one of {', '.join(map(repr, legal))} is wanted")
+
+
+def central(probability: float) -> tuple[float, float]:
+    """Levels of the ends of the central interval."""
+    if not 0 < probability < 1:
+        raise OptionError(f"probability: {probability!r} came, a number between 0 and 1 is wanted")
+    return (1 - probability) / 2, (1 + probability) / 2
+
+
+def sample_posterior(estimator: Any, kernel: Kernel, fingerprint: dict[str, Any], seeds: Any = None) -> run.Draws:
+    """Run a kernel by the options that all estimators of posteriors have; ``seeds`` in the place of random_state."""
+    return run.sample(
+        kernel,
+        n_draws=estimator.n_draws,
+        n_warmup=estimator.n_warmup,
+        n_chains=estimator.n_chains,
+        thin=estimator.thin,
+        random_state=estimator.random_state if seeds is None else seeds,
+        n_jobs=estimator.n_jobs,
+        progress=estimator.progress,
+        checkpoint=estimator.checkpoint,
+        overwrite=estimator.overwrite,
+        fingerprint=fingerprint,
+    )
+
+
 def read_graph(graph: Any, states: States, progress: bool, option: str = "graph") -> Graph:
     """The graph that an option stands for: edges, "complete", or "learn:K"."""
     if not isinstance(graph, str):
@@ -131,16 +162,20 @@ def data_hash(graph: Graph, s_bar: np.ndarray, n: float, rows: np.ndarray | None
     return digest.hexdigest()
 
 
+def hidden_probabilities(likelihood: Likelihood, theta: np.ndarray, random_state: Any) -> np.ndarray:
+    """`Likelihood.hidden_probabilities` over evenly spaced draws of theta (n_chains, n_draws, n_features)."""
+    theta = theta.reshape(-1, theta.shape[2])
+    some = np.unique(np.linspace(0, len(theta) - 1, _PREDICTED).astype(int))
+    return likelihood.hidden_probabilities(theta[some], np.random.default_rng(as_seed_sequence(random_state)))
+
+
 def missing_table(likelihood: Likelihood, theta: np.ndarray, states: States, random_state: Any) -> pd.DataFrame:
     """Each missing value: row, node, and probability of 1 (of each state, if many), averaged over draws of theta."""
     import pandas as pd
 
     if likelihood.hidden is None:
         return pd.DataFrame({"row": [], "node": [], "probability": []})
-    theta = theta.reshape(-1, theta.shape[2])
-    some = np.unique(np.linspace(0, len(theta) - 1, _PREDICTED).astype(int))
-    rng = np.random.default_rng(as_seed_sequence(random_state))
-    probability = likelihood.hidden_probabilities(theta[some], rng)
+    probability = hidden_probabilities(likelihood, theta, random_state)
     # A row that was seen several times stands there several times.
     row, node = likelihood.hidden.model.cells.T
     if states.weights is not None:

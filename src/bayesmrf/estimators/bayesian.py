@@ -36,7 +36,7 @@ from ..samplers.cftp import CouplingFromThePast
 from ..samplers.gibbs import Gibbs
 from ..samplers.swendsen_wang import SwendsenWang
 from ..states import States
-from .base import data_hash, missing_table
+from .base import check_choice, data_hash, missing_table, sample_posterior
 from .parameter_posterior import ParameterPosterior
 
 MODELS: dict[str, Callable[..., Any]] = {
@@ -215,35 +215,18 @@ class BayesianMRF(ParameterPosterior):
         """
         legal = {"model": MODELS, "kernel": KERNELS, "engine": ENGINES, "hidden_engine": [None, *HIDDEN_ENGINES]}
         for option, values in legal.items():
-            if getattr(self, option) not in values:
-                wanted = ", ".join(map(repr, values))
-                raise OptionError(f"{option}: {getattr(self, option)!r} came, one of {wanted} is wanted")
+            check_choice(option, getattr(self, option), values)
         states = self._read(
             X, sample_weight, self.progress, missing=True, n_states=self.n_states if self.model == "potts" else None
         )
         model, n = self._model(), states.n_samples
         hidden = self._hidden(model, states)
-        if hidden is None:
-            s_bar, engine = model.statistics(states.values, states.weights), self._engine(states)
-        else:
-            s_bar, engine = hidden.model.seen_statistics(), self._engine(states)
-        prior = self._prior(model)
+        s_bar = model.statistics(states.values, states.weights) if hidden is None else hidden.model.seen_statistics()
+        engine, prior = self._engine(states), self._prior(model)
         likelihood = Likelihood(model, s_bar, n, engine, hidden)
         kernel = self._kernel(likelihood, prior)
         fingerprint = self._fingerprint(s_bar, n, prior, hidden)
-        draws = run.sample(
-            kernel,
-            n_draws=self.n_draws,
-            n_warmup=self.n_warmup,
-            n_chains=self.n_chains,
-            thin=self.thin,
-            random_state=self.random_state,
-            n_jobs=self.n_jobs,
-            progress=self.progress,
-            checkpoint=self.checkpoint,
-            overwrite=self.overwrite,
-            fingerprint=fingerprint,
-        )
+        draws = sample_posterior(self, kernel, fingerprint)
         if self._is_pseudo and self.corrected:
             draws = _corrected(draws, likelihood, Likelihood(model, s_bar, n, Elimination()), prior)
         attrs = fingerprint | {"kind": self._kind(engine, hidden), "engine": engine.name, "method": self.kernel}
@@ -267,8 +250,7 @@ class BayesianMRF(ParameterPosterior):
                 f"X: {gone.sum()} value(s) are missing, which the pseudo-likelihood cannot take; drop or impute these "
                 "rows, or take another kernel and engine, such as kernel='metropolis' with engine='exact'"
             )
-        rows = states.values if states.weights is None else np.repeat(states.values, states.weights.astype(int), axis=0)
-        clamped = clamp(model, rows)
+        clamped = clamp(model, states.rows)
         name = self.hidden_engine
         if self.engine == "brief" and name not in (None, "persistent"):
             raise OptionError(
@@ -296,9 +278,7 @@ class BayesianMRF(ParameterPosterior):
         if self._is_pseudo:
             return PseudoLikelihood(states.values, states.weights)
         if self.engine == "brief":
-            rows = np.maximum(states.values, 0)  # what is missing is filled in at each start
-            if states.weights is not None:
-                rows = np.repeat(rows, states.weights.astype(int), axis=0)
+            rows = np.maximum(states.rows, 0)  # what is missing is filled in at each start
             return Brief(rows, n_chains=self.n_particles, n_sweeps=self.n_sweeps)
         simple: dict[str, Callable[[], Engine]] = {
             "exact": Elimination,

@@ -23,7 +23,7 @@ from ..posterior.grouped_stripped_beta import GroupedStrippedBeta
 from ..posterior.grouped_tree import GroupedTree
 from ..priors import Beta, DirichletProcess, Gamma
 from ..samplers.gibbs import Gibbs
-from .base import PairwiseMRF, data_hash
+from .base import PairwiseMRF, check_choice, data_hash, sample_posterior
 
 METHODS = ("tree", "exact", "auxiliary-variable", "stripped-beta")
 _RECORDED = ["method", "alpha", "base", "fields", "inner", "n_sweeps", "n_proposals", "n_walk", "sigma_q", "restart"]
@@ -165,19 +165,7 @@ class GroupedMRF(PairwiseMRF):
         engine = Elimination() if self.method == "exact" else choose(self.graph_)
         mle = maximum_likelihood(model, s_bar, n, engine, rng)
         kernel = self._kernel(model, s_bar, n, prior, mle.theta, engine)
-        draws = run.sample(
-            kernel,
-            n_draws=self.n_draws,
-            n_warmup=self.n_warmup,
-            n_chains=self.n_chains,
-            thin=self.thin,
-            random_state=seeds,
-            n_jobs=self.n_jobs,
-            progress=self.progress,
-            checkpoint=self.checkpoint,
-            overwrite=self.overwrite,
-            fingerprint=fingerprint,
-        )
+        draws = sample_posterior(self, kernel, fingerprint, seeds)
         self.mle_ = expit(mle.theta[: model.n_edges])
         self.posterior_ = results.to_datatree(
             draws,
@@ -226,8 +214,7 @@ class GroupedMRF(PairwiseMRF):
         self.n_groups_ = pd.Series(count / count.sum(), index=pd.Index(number, name="n_groups"), name="probability")
 
     def _prior(self) -> DirichletProcess:
-        if self.method not in METHODS:
-            raise OptionError(f"method: {self.method!r} came, one of {', '.join(map(repr, METHODS))} is wanted")
+        check_choice("method", self.method, METHODS)
         if self.inner not in ("gibbs", "exact"):
             raise OptionError(f"inner: {self.inner!r} came, 'gibbs' or 'exact' is wanted")
         if self.method == "tree" and self.fields:

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import results, run
 from ..base import Engine, Kernel
-from ..errors import DataError, OptionError
+from ..errors import DataError
 from ..inference.bethe import Bethe
 from ..inference.chains import Brief, Persistent
 from ..inference.elimination import Elimination
@@ -24,8 +24,8 @@ from ..posterior.exchange import Exchange
 from ..posterior.langevin import Langevin
 from ..posterior.metropolis import Metropolis
 from ..priors import Normal
-from ..rng import as_seed_sequence
 from ..samplers.swendsen_wang import SwendsenWang
+from .base import central, check_choice, hidden_probabilities, sample_posterior
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 KERNELS = ("exchange", "langevin", "metropolis")
 ENGINES = ("swendsen-wang", "brief", "persistent", "exact", "mean-field", "tree", "bethe")
 _RECORDED = ("kernel", "engine", "prior_scale", "step_size", "epsilon", "n_sweeps", "n_particles")
-_PREDICTED = 1000  # draws over which predictions are averaged
 
 
 class LabelFieldMRF(BaseEstimator):
@@ -128,29 +127,15 @@ class LabelFieldMRF(BaseEstimator):
         DataError
             If points are not finite numbers, or not two classes were seen.
         """
-        for option, legal in (("kernel", KERNELS), ("engine", ENGINES)):
-            if getattr(self, option) not in legal:
-                wanted = ", ".join(map(repr, legal))
-                raise OptionError(f"{option}: {getattr(self, option)!r} came, one of {wanted} is wanted")
+        check_choice("kernel", self.kernel, KERNELS)
+        check_choice("engine", self.engine, ENGINES)
         points, names, labels = self._read(X, y)
         field = LabelField(points, names)
         likelihood = self._likelihood(field, labels)
         kernel = self._kernel(likelihood, np.zeros(field.n_features))
         digest = hashlib.sha256(np.ascontiguousarray(points).tobytes() + labels.tobytes()).hexdigest()
         fingerprint = {"data_hash": digest, "model": field.name} | {k: getattr(self, k) for k in _RECORDED}
-        draws = run.sample(
-            kernel,
-            n_draws=self.n_draws,
-            n_warmup=self.n_warmup,
-            n_chains=self.n_chains,
-            thin=self.thin,
-            random_state=self.random_state,
-            n_jobs=self.n_jobs,
-            progress=self.progress,
-            checkpoint=self.checkpoint,
-            overwrite=self.overwrite,
-            fingerprint=fingerprint,
-        )
+        draws = sample_posterior(self, kernel, fingerprint)
         engine = likelihood.engine
         exact = likelihood.is_exact and self.kernel != "langevin"
         attrs = fingerprint | {
@@ -218,10 +203,7 @@ class LabelFieldMRF(BaseEstimator):
         """Fill ``label_distributions_`` and ``transduction_``."""
         one = (labels == 1).astype(np.float64)
         if likelihood.hidden is not None:
-            theta = draws.values["theta"].reshape(-1, draws.values["theta"].shape[2])
-            some = np.unique(np.linspace(0, len(theta) - 1, _PREDICTED).astype(int))
-            rng = np.random.default_rng(as_seed_sequence(self.random_state))
-            one[labels < 0] = likelihood.hidden_probabilities(theta[some], rng)
+            one[labels < 0] = hidden_probabilities(likelihood, draws.values["theta"], self.random_state)
         self.label_distributions_ = np.stack([1 - one, one], axis=1)
         self.transduction_ = self.classes_[(one > 0.5).astype(int)]
 
@@ -238,11 +220,8 @@ class LabelFieldMRF(BaseEstimator):
         import pandas as pd
 
         check_is_fitted(self)
-        if not 0 < probability < 1:
-            raise OptionError(f"probability: {probability!r} came, a number between 0 and 1 is wanted")
         theta = self.posterior_["posterior"].dataset["theta"]
         sigma = np.exp(np.asarray(theta)).reshape(-1, theta.sizes["feature"])
-        levels = 0.5, (1 - probability) / 2, (1 + probability) / 2
-        median, lower, upper = np.quantile(sigma, levels, axis=0)
+        median, lower, upper = np.quantile(sigma, (0.5, *central(probability)), axis=0)
         names = [str(name).removeprefix("log_") for name in theta["feature"].values]
         return pd.DataFrame({"median": median, "lower": lower, "upper": upper}, index=pd.Index(names, name="scale"))

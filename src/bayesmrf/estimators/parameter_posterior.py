@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..errors import OptionError
 from ..inference.elimination import Elimination
 from ..models.ising import Ising
-from .base import PairwiseMRF
+from .base import PairwiseMRF, central
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,9 +26,7 @@ class ParameterPosterior(PairwiseMRF):
         import pandas as pd
 
         check_is_fitted(self)
-        if not 0 < probability < 1:
-            raise OptionError(f"probability: {probability!r} came, a number between 0 and 1 is wanted")
-        tails = (1 - probability) / 2, (1 + probability) / 2
+        tails = central(probability)
         draws = np.asarray(self.posterior_["posterior"].dataset["theta"])
         lower, upper = np.quantile(draws.reshape(-1, draws.shape[2]), tails, axis=0)
         index = pd.Index(self.feature_names_out_, name="feature")

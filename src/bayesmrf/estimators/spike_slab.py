@@ -28,7 +28,7 @@ from ..priors import Beta, Gamma, SpikeSlab
 from ..rng import as_seed_sequence
 from ..samplers.gibbs import Gibbs
 from ..states import States, check_states, decode
-from .base import data_hash, missing_table, read_graph
+from .base import central, check_choice, data_hash, missing_table, read_graph, sample_posterior
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -56,7 +56,7 @@ class SpikeSlabMRF(DensityMixin, BaseEstimator):
         "one-edge" lets edges of any strength come and go by the exact law of one edge, with moments from persistent
         chains. "exact" does the same with exact moments, and needs some twenty nodes at most, or a narrow graph.
         "langevin" is Algorithm 1 of the paper: persistent chains, Langevin dynamics, and jumps of weak edges; it mixes
-        thousands of times more slowly (see benchmarks).
+        hundreds of times more slowly (see benchmarks).
     density : (a, b), Beta or float
         Beta prior of p0, or its fixed value.
     slab : (shape, rate) or Gamma
@@ -148,9 +148,7 @@ class SpikeSlabMRF(DensityMixin, BaseEstimator):
         sample_weight : (n_samples,) array, optional
             How many times each row was seen.
         """
-        if self.method not in METHODS:
-            wanted = ", ".join(map(repr, METHODS))
-            raise OptionError(f"method: {self.method!r} came, one of {wanted} is wanted")
+        check_choice("method", self.method, METHODS)
         states = check_states(X, sample_weight, missing=True)
         self.n_features_in_ = len(states.names)
         if self.n_features_in_ < 2:
@@ -169,19 +167,7 @@ class SpikeSlabMRF(DensityMixin, BaseEstimator):
         fingerprint = {"data_hash": data_hash(graph, s_bar, n, rows), "model": "boltzmann", "prior": asdict(prior)}
         fingerprint |= {k: getattr(self, k) for k in ("method", *_OPTIONS)}
         kernel = self._kernel(model, s_bar, n, prior, _start(model, states))
-        draws = run.sample(
-            kernel if hidden is None else DrawHiddenEntries(kernel, data),
-            n_draws=self.n_draws,
-            n_warmup=self.n_warmup,
-            n_chains=self.n_chains,
-            thin=self.thin,
-            random_state=self.random_state,
-            n_jobs=self.n_jobs,
-            progress=self.progress,
-            checkpoint=self.checkpoint,
-            overwrite=self.overwrite,
-            fingerprint=fingerprint,
-        )
+        draws = sample_posterior(self, kernel if hidden is None else DrawHiddenEntries(kernel, data), fingerprint)
         kind = "exact" if self.method == "exact" else "approximate (moments from persistent chains)"
         attrs = fingerprint | {"kind": kind}
         self.posterior_ = results.to_datatree(
@@ -197,8 +183,7 @@ class SpikeSlabMRF(DensityMixin, BaseEstimator):
         """The model clamped to what was seen; None where nothing is missing."""
         if (states.values >= 0).all():
             return None
-        rows = states.values if states.weights is None else np.repeat(states.values, states.weights.astype(int), axis=0)
-        clamped = Clamped(model, rows)
+        clamped = Clamped(model, states.rows)
         # A chain that leaves the law of what is hidden as it is will do.
         return Hidden(clamped, Elimination() if is_cheap(clamped.graph) else Persistent(n_chains=1))
 
@@ -274,10 +259,8 @@ class SpikeSlabMRF(DensityMixin, BaseEstimator):
         import pandas as pd
 
         check_is_fitted(self)
-        if not 0 < probability < 1:
-            raise OptionError(f"probability: {probability!r} came, a number between 0 and 1 is wanted")
         draws, graph = self._draws(), self._candidates
-        tails = (1 - probability) / 2, (1 + probability) / 2
+        tails = central(probability)
         interval = np.full((graph.n_edges, 2), np.nan)
         for e in range(graph.n_edges):
             there = draws[:, e] != 0
