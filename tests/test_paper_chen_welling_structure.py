@@ -11,13 +11,14 @@ from bayesmrf import datasets
 from bayesmrf.errors import DataError
 from bayesmrf.inference.enumeration import Enumeration
 from bayesmrf.models.boltzmann import Boltzmann
+from papers.cells import run
 from papers.chen_welling_2012_structure import baselines, calibration, curves, data, measures
-from papers.chen_welling_2012_structure.__main__ import main, run
+from papers.chen_welling_2012_structure.__main__ import main
 from papers.chen_welling_2012_structure.common import LEARNT, PATH, Settings
 from papers.chen_welling_2012_structure.experiments import FULL, MEASURES, QUICK
 from papers.chen_welling_2012_structure.figures import FIGURES
 from papers.chen_welling_2012_structure.findings import EXPECTED, verdicts
-from papers.murray_ghahramani_2004.store import Store, read
+from papers.store import Store, read
 
 STORED = Path(__file__).parents[1] / "papers" / "chen_welling_2012_structure" / "results"
 ARGUMENTS = {

@@ -12,12 +12,13 @@ from bayesmrf import graphs
 from bayesmrf.errors import OptionError
 from bayesmrf.inference.enumeration import Enumeration
 from bayesmrf.models.boltzmann import Boltzmann
+from papers.cells import forget, run
 from papers.murray_ghahramani_2004 import artificial, common, coronary, coverage, labels
-from papers.murray_ghahramani_2004.__main__ import main, run
+from papers.murray_ghahramani_2004.__main__ import main
 from papers.murray_ghahramani_2004.common import Settings
 from papers.murray_ghahramani_2004.experiments import FULL, MEASURES, QUICK
 from papers.murray_ghahramani_2004.findings import EXPECTED, evaluate, verdicts
-from papers.murray_ghahramani_2004.store import Store, read
+from papers.store import Store, read
 
 STORED = Path(__file__).parents[1] / "papers" / "murray_ghahramani_2004" / "results"
 FIGURES = {
@@ -92,7 +93,7 @@ def test_a_chain_that_was_stopped_is_taken_up_and_not_recorded(seed, tmp_path, m
     np.testing.assert_array_equal(whole.theta, again.theta)
     loaded = common.fit(X, options, seeds, checkpoint=tmp_path / "a")
     np.testing.assert_array_equal(whole.theta, loaded.theta)
-    common.forget(tmp_path / "a")
+    forget(tmp_path / "a")
     assert not (tmp_path / "a").exists()
 
     class Stopped(common.BayesianMRF):

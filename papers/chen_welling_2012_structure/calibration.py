@@ -13,10 +13,11 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from papers.murray_ghahramani_2004.store import Record
+from papers.cells import Cell
+from papers.store import Record
 
 from . import baselines, data
-from .common import BASELINES, SAMPLERS, Cell, Settings, fit, particles
+from .common import BASELINES, SAMPLERS, Settings, fit, particles
 
 BIAS_SCALE = 1.0  # of truth and prior of the small data sets; with 10, as elsewhere, most nodes would never vary
 SMALL_NODES, SMALL_SAMPLES = 6, 100

@@ -15,10 +15,11 @@ import pandas as pd
 from bayesmrf import SpikeSlabMRF, graphs
 from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.samplers.gibbs import Gibbs
-from papers.murray_ghahramani_2004.store import Record
+from papers.cells import Cell
+from papers.store import Record
 
 from . import baselines, data
-from .common import BASELINES, LEARNT, PATH, SAMPLERS, Cell, Settings, fit, particles
+from .common import BASELINES, LEARNT, PATH, SAMPLERS, Settings, fit, particles
 
 MIXING = ("momentum 0.9", "momentum 0")  # figure 2, as methods of their own
 DENSITIES = (1e-4, 0.001, 0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9, 0.99)

@@ -6,11 +6,12 @@ from collections.abc import Callable
 
 import pandas as pd
 
-from papers.murray_ghahramani_2004.store import Record
+from papers.cells import Experiment, shorter
+from papers.store import Record
 
 from . import calibration, curves, measures
 from .calibration import Calibration
-from .common import BASELINES, SAMPLERS, Experiment, shorter
+from .common import BASELINES, SAMPLERS
 from .curves import MIXING, Curves
 
 APPROXIMATE = tuple(m for m in SAMPLERS if m != "exact")

@@ -12,7 +12,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from papers.murray_ghahramani_2004.store import Record
+from papers.store import Record
 
 from . import calibration, curves, data, measures
 from .common import BASELINES, LEARNT, SAMPLERS

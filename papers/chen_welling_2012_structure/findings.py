@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from papers.murray_ghahramani_2004.findings import Verdict, evaluate
-from papers.murray_ghahramani_2004.store import Record
+from papers.store import Record
 
 from .experiments import MEASURES
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from papers.murray_ghahramani_2004.store import Record
+from papers.store import Record
 
 from . import curves
 from .common import LEARNT, PATH

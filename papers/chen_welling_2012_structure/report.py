@@ -8,7 +8,7 @@ import pandas as pd
 from rich.console import Console
 from rich.table import Table
 
-from papers.murray_ghahramani_2004.store import Record
+from papers.store import Record
 
 from . import calibration, curves
 from .experiments import MEASURES

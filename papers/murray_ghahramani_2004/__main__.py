@@ -2,81 +2,30 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from joblib import Parallel, cpu_count, delayed, parallel_config
-
-from bayesmrf.errors import BayesMRFError
-from bayesmrf.progress import track
+from papers.cells import command, parser
+from papers.store import Record
 
 from . import figures, report
-from .common import Cell, Experiment, Settings, forget, run_cell
+from .common import Settings
 from .experiments import FULL, QUICK
-from .store import Store
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run what is not in the file yet, then print tables and findings and draw the figures. Returns the exit code."""
-    args = _parser().parse_args(argv)
-    settings = Settings(args.experiment, args.seed, args.quick)
+    args = parser(
+        "murray_ghahramani_2004", "Reproduce Murray and Ghahramani (2004).", list(FULL), "chains, systems or data sets"
+    ).parse_args(argv)
+
+    def show(records: list[Record], path: Path, name: str) -> Sequence[Path]:
+        report.show(args.experiment, records)
+        return figures.draw(args.experiment, records, args.out / "figures", name)
+
     plan = (QUICK if args.quick else FULL)[args.experiment]
-    methods = tuple(args.methods or plan.methods)
-    if wrong := [m for m in methods if m not in plan.methods]:
-        print(f"--methods: {wrong[0]!r} came; {args.experiment} has {', '.join(plan.methods)}", file=sys.stderr)
-        return 2
-    replicates = plan.replicates if args.replicates is None else args.replicates
-    name = args.experiment + "-quick" * args.quick
-    try:
-        store = Store(args.out / "results" / f"{name}.jsonl", settings.describe(plan))
-        done = {tuple(record["cell"]) for record in store.records()}
-        cells = [cell for cell in plan.cells(replicates, methods) if cell not in done]
-        run(plan, settings, cells, store, args.jobs, args.out / "checkpoints" / name)
-    except BayesMRFError as e:
-        print(e, file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print("Stopped. The same command goes on from here.", file=sys.stderr)
-        return 130
-    records = store.records()
-    report.show(args.experiment, records)
-    drawn = figures.draw(args.experiment, records, args.out / "figures", name)
-    print("\nWritten:", store.path, *drawn)
-    return 0
-
-
-def run(plan: Experiment, settings: Settings, cells: Sequence[Cell], store: Store, jobs: int, folder: Path) -> None:
-    """Run the cells in ``jobs`` processes of one thread each; records are written as they come."""
-    with parallel_config("loky", inner_max_num_threads=1):
-        records = Parallel(jobs, batch_size=1, return_as="generator_unordered")(
-            delayed(run_cell)(plan, settings, cell, folder) for cell in cells
-        )
-        for record, checkpoint in track(records, settings.experiment, total=len(cells)):
-            store.append(record)
-            forget(checkpoint)
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m papers.murray_ghahramani_2004", description="Reproduce Murray and Ghahramani (2004)."
-    )
-    parser.add_argument("experiment", choices=list(FULL))
-    parser.add_argument("--replicates", type=int, help="chains, systems or data sets; 0 shows what is there")
-    parser.add_argument("--quick", action="store_true", help="smaller models and shorter chains, seconds each")
-    parser.add_argument("--out", type=Path, default=Path("runs/murray_ghahramani_2004"), help="folder (default "
-                        "%(default)s); a run goes on from the records it finds there")  # fmt: skip
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--jobs", type=_positive, default=cpu_count(), help="processes (default: one a core)")
-    parser.add_argument("--methods", nargs="+", metavar="METHOD", help="only these")
-    return parser
-
-
-def _positive(text: str) -> int:
-    if not text.isdecimal() or int(text) == 0:
-        raise argparse.ArgumentTypeError(f"{text!r} came; a whole number >= 1 is wanted")
-    return int(text)
+    return command(plan, Settings(args.experiment, args.seed, args.quick), args, show)
 
 
 if __name__ == "__main__":

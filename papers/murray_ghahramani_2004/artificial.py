@@ -17,9 +17,10 @@ from bayesmrf.inference.elimination import Elimination, cost
 from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.models.pairwise import Pairwise, log_potential
 from bayesmrf.samplers import cftp, gibbs
+from papers.cells import Cell
+from papers.store import Record
 
-from .common import Cell, Settings, fit, histogram, split_r_hat, summary
-from .store import Record
+from .common import Settings, fit, histogram, split_r_hat, summary
 
 NEAR = 0.1  # as in figure 2
 N_BINS = 40

@@ -2,62 +2,23 @@
 
 from __future__ import annotations
 
-import shutil
-import warnings
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 import xarray as xr
 
 from bayesmrf import BayesianMRF
-from bayesmrf.errors import ConstantColumnWarning
+from papers.cells import CellSettings
 
-from .store import Record
-
-NAMES = ("coronary", "artificial", "labels", "coverage")  # the place in this list is part of every seed
-Cell = tuple[Any, ...]  # replicate or system first, method last
 LONGEST = 4000  # draws of a chain that effective sample sizes are taken from
 
 
-class Experiment(Protocol):
-    """A plan of cells, any of which may run in any order and process."""
+class Settings(CellSettings):
+    """Of this paper's experiments."""
 
-    @property
-    def replicates(self) -> int:
-        """Chains, systems or data sets of a full run."""
-
-    @property
-    def methods(self) -> tuple[str, ...]:
-        """Names of what is run."""
-
-    def describe(self) -> dict[str, Any]:
-        """Plain values that the numbers depend on."""
-
-    def cells(self, replicates: int, methods: tuple[str, ...]) -> list[Cell]:
-        """What is to be run."""
-
-    def run(self, settings: Settings, cell: Cell, checkpoint: Path) -> Record:
-        """Run one cell; ``checkpoint`` is a folder in which it may keep what it has."""
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What the numbers of a run depend on; all records of a file share them."""
-
-    experiment: str
-    seed: int = 0
-    quick: bool = False
-
-    def seeds(self, *key: int) -> np.random.SeedSequence:
-        """A seed for one purpose: the SeedSequence's descendant at ``key``."""
-        return np.random.SeedSequence(self.seed, spawn_key=(NAMES.index(self.experiment), *key))
-
-    def describe(self, plan: Experiment) -> dict[str, Any]:
-        """Plain values that tell whether two runs are of the same kind."""
-        return asdict(self) | {"plan": plan.describe()}
+    names = ("coronary", "artificial", "labels", "coverage")
 
 
 class Fit(NamedTuple):
@@ -91,20 +52,6 @@ def fit(
     accepted = stats["acceptance" if "acceptance" in stats else "accepted"]
     theta = tree["posterior"]["theta"].values
     return Fit(theta, float(accepted.mean()), float(tree.attrs["run_time"]), estimator.feature_names_out_)
-
-
-def run_cell(plan: Experiment, settings: Settings, cell: Cell, folder: Path) -> tuple[Record, Path]:
-    """Run a cell; its checkpoint may be removed when the record is kept."""
-    checkpoint = folder / "-".join(map(str, cell))
-    with warnings.catch_warnings():
-        # A node of a random graph with strong weights may never vary in 100 samples: that is part of the problem.
-        warnings.simplefilter("ignore", ConstantColumnWarning)
-        return {"cell": cell, **plan.run(settings, cell, checkpoint)}, checkpoint
-
-
-def forget(checkpoint: Path) -> None:
-    """Remove the checkpoint of a cell that is recorded."""
-    shutil.rmtree(checkpoint, ignore_errors=True)
 
 
 def summary(theta: np.ndarray) -> dict[str, np.ndarray]:

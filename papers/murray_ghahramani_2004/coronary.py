@@ -10,9 +10,10 @@ import numpy as np
 import pandas as pd
 
 from bayesmrf import datasets
+from papers.cells import Cell
+from papers.store import Record
 
-from .common import Cell, Settings, fit, histogram, split_r_hat, summary
-from .store import Record
+from .common import Settings, fit, histogram, split_r_hat, summary
 
 OPTIONS: dict[str, dict[str, Any]] = {
     "exact": {"kernel": "metropolis", "engine": "exact"},

@@ -13,9 +13,10 @@ import pandas as pd
 from bayesmrf import Graph
 from bayesmrf.inference.elimination import Elimination
 from bayesmrf.models.boltzmann import Boltzmann
+from papers.cells import Cell
+from papers.store import Record
 
-from .common import Cell, Settings, fit, summary
-from .store import Record
+from .common import Settings, fit, summary
 
 
 class Method(NamedTuple):

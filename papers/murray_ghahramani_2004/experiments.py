@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
 
 import pandas as pd
 
+from papers.cells import Experiment, shorter
+from papers.store import Record
+
 from . import artificial, coronary, coverage, labels
-from .common import Experiment
-from .store import Record
-
-
-def _shorter(options: Mapping[str, Mapping[str, Any]], factor: int) -> dict[str, dict[str, Any]]:
-    """The same methods with fewer draws and less warm-up."""
-    counts = ("n_draws", "n_warmup")
-    return {m: {k: -(-v // factor) if k in counts else v for k, v in o.items()} for m, o in options.items()}
-
 
 FULL: dict[str, Experiment] = {
     "coronary": coronary.Coronary(),
@@ -27,9 +20,9 @@ FULL: dict[str, Experiment] = {
 QUICK: dict[str, Experiment] = {
     "coronary": coronary.Coronary(n_iterations=120, n_warmup=50, n_tree=60, n_tree_warmup=20),
     "artificial": artificial.Artificial(
-        n_nodes=16, systems=((24, 1.0), (60, 1.0), (24, 2.0)), options=_shorter(artificial.OPTIONS, 40)
+        n_nodes=16, systems=((24, 1.0), (60, 1.0), (24, 2.0)), options=shorter(artificial.OPTIONS, 40)
     ),
-    "labels": labels.Labels(n_points=20, options=_shorter(labels.OPTIONS, 20), n_chains=2),
+    "labels": labels.Labels(n_points=20, options=shorter(labels.OPTIONS, 20), n_chains=2),
     "coverage": coverage.Coverage(shorter=50, replicates=2),
 }
 MEASURES: dict[str, Callable[[list[Record]], pd.DataFrame]] = {

@@ -10,8 +10,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from papers.store import Record
+
 from . import artificial, coronary, coverage, labels
-from .store import Record
 
 # Colours that the colour-blind can tell apart (Okabe and Ito), and line styles as in the paper where it has them.
 LOOKS = {

@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from papers.store import Record
+
 from .experiments import MEASURES
-from .store import Record
 
 EXPECTED: dict[str, list[dict[str, Any]]] = json.loads(Path(__file__).with_name("expected.json").read_text())
 

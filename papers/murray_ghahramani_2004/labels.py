@@ -11,9 +11,10 @@ import numpy as np
 import pandas as pd
 
 from bayesmrf import LabelFieldMRF
+from papers.cells import Cell
+from papers.store import Record
 
-from .common import Cell, Settings, summary
-from .store import Record
+from .common import Settings, summary
 
 CROSS, RING, HIDDEN = 1, 0, -1
 N_KEPT = 1000  # draws of sigma in the record, for the scatter

@@ -6,10 +6,11 @@ import pandas as pd
 from rich.console import Console
 from rich.table import Table
 
+from papers.store import Record
+
 from . import coronary
 from .experiments import MEASURES
 from .findings import verdicts
-from .store import Record
 
 TITLES = {
     "coronary": "Six risk factors of 1,841 men: each method against exact Metropolis",
