@@ -19,7 +19,7 @@ LAYERS = [
     {"learning", "metrics"},
     {"posterior"},
     {"checkpoint", "run"},
-    {"results"},
+    {"results", "evidence"},
     {"estimators"},
     {"plots", "summary", "tables"},
     {"report"},

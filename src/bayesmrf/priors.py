@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
+from scipy.special import betaln, expit
 
 from .errors import OptionError
 
@@ -71,6 +72,14 @@ class Prior(Protocol):
     def gradient(self, theta: np.ndarray) -> np.ndarray: ...  # noqa: D102
 
 
+class ProperPrior(Prior, Protocol):
+    """A prior that evidence can be taken under: its constant is known, and it can be drawn from."""
+
+    def log_constant(self, n_features: int) -> float: ...  # noqa: D102
+    def curvature(self, theta: np.ndarray) -> np.ndarray: ...  # noqa: D102
+    def draw(self, n_draws: int, n_features: int, rng: np.random.Generator) -> np.ndarray: ...  # noqa: D102
+
+
 @dataclass(frozen=True, eq=False)
 class Normal:
     """Normal with mean 0; ``scale`` is one standard deviation, or one for each feature."""
@@ -88,6 +97,53 @@ class Normal:
     def gradient(self, theta: np.ndarray) -> np.ndarray:
         """-theta / scale^2."""
         return -theta / np.square(self.scale)
+
+    def log_constant(self, n_features: int) -> float:
+        """What makes the density of ``n_features`` parameters integrate to 1."""
+        scale = np.broadcast_to(np.asarray(self.scale, dtype=np.float64), n_features)
+        return float(-np.log(scale).sum() - 0.5 * n_features * np.log(2 * np.pi))
+
+    def curvature(self, theta: np.ndarray) -> np.ndarray:
+        """1 / scale^2, minus the second derivative of the log density."""
+        return np.broadcast_to(1 / np.square(np.asarray(self.scale, dtype=np.float64)), np.shape(theta))
+
+    def draw(self, n_draws: int, n_features: int, rng: np.random.Generator) -> np.ndarray:
+        """Independent draws, (n_draws, n_features)."""
+        return self.scale * rng.standard_normal((n_draws, n_features))
+
+
+@dataclass(frozen=True, eq=False)
+class LogisticBeta:
+    """Law of the logit of a Beta(a, b) variable: that of theta where an edge's agreement has the prior Beta(a, b)."""
+
+    a: float = 1.0
+    b: float = 1.0
+
+    def __post_init__(self) -> None:
+        _positive("a of LogisticBeta(a, b)", self.a)
+        _positive("b of LogisticBeta(a, b)", self.b)
+
+    def log_density(self, theta: np.ndarray) -> np.ndarray:
+        """-a log(1 + exp(-theta)) - b log(1 + exp(theta)): the Jacobian is in it."""
+        return -self.a * np.logaddexp(0, -theta) - self.b * np.logaddexp(0, theta)
+
+    def gradient(self, theta: np.ndarray) -> np.ndarray:
+        """(a + b) (a / (a + b) - sigmoid(theta))."""
+        return self.a - (self.a + self.b) * expit(theta)
+
+    def log_constant(self, n_features: int) -> float:
+        """What makes the density of ``n_features`` parameters integrate to 1."""
+        return float(-n_features * betaln(self.a, self.b))
+
+    def curvature(self, theta: np.ndarray) -> np.ndarray:
+        """(a + b) sigmoid(theta) sigmoid(-theta), minus the second derivative of the log density."""
+        return (self.a + self.b) * expit(theta) * expit(-theta)
+
+    def draw(self, n_draws: int, n_features: int, rng: np.random.Generator) -> np.ndarray:
+        """Independent draws, (n_draws, n_features)."""
+        # Ratios of Gamma variables keep their logits finite where a Beta variable rounds to 0 or 1.
+        shape = (n_draws, n_features)
+        return np.log(rng.standard_gamma(self.a, shape)) - np.log(rng.standard_gamma(self.b, shape))
 
 
 @dataclass(frozen=True, eq=False)

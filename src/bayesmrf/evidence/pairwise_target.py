@@ -1,0 +1,169 @@
+"""Pairwise fields, with or without hidden nodes, as the methods of evidence see them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy.special import logsumexp
+
+from ..base import LOG_Z, MOMENTS, Engine, Inference
+from ..errors import OptionError, TooWideError
+from ..inference import annealed
+from ..inference.auto import choose
+from ..inference.chains import Persistent
+from ..models.pairwise import PairwiseModel
+from ..samplers.gibbs import Gibbs
+from .target import Target
+
+MOST_HIDDEN = 12  # hidden nodes, whose 2^12 joint states are summed for each row
+
+
+@dataclass(frozen=True, eq=False)
+class PairwiseTarget(Target):
+    """A binary pairwise field of which the last ``n_hidden`` nodes are never seen.
+
+    Parameters
+    ----------
+    model : PairwiseModel
+        Of visible and hidden nodes.
+    n_hidden : int
+        How many of the last nodes are hidden; their joint states are summed for each row.
+    tie : (model.n_features,) int array, optional
+        Features with equal labels 0, ..., F - 1 share a parameter.
+    exchangeable : (n_hidden, m) int array, optional
+        Features of each hidden node in an order that all share, where exchanging those of two gives the same model.
+    """
+
+    model: PairwiseModel
+    n_hidden: int = 0
+    tie: np.ndarray | None = None
+    exchangeable: np.ndarray = field(default_factory=lambda: np.zeros((0, 0), dtype=np.int64))
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.n_hidden <= MOST_HIDDEN:
+            raise OptionError(f"n_hidden: {self.n_hidden} hidden nodes came; from 0 to {MOST_HIDDEN} can be summed out "
+                              "row by row; take a restricted Boltzmann machine for more")  # fmt: skip
+
+    @property
+    def n_features(self) -> int:
+        """Number of free parameters: of features, or of their groups."""
+        return self.model.n_features if self.tie is None else int(self.tie.max(initial=-1)) + 1
+
+    @property
+    def units(self) -> np.ndarray:
+        """``exchangeable``."""
+        return self.exchangeable
+
+    @cached_property
+    def _engine(self) -> Engine:
+        return choose(self.model.graph)
+
+    @cached_property
+    def _plan(self) -> Any:
+        return self._engine.prepare(self.model)
+
+    @cached_property
+    def _hidden(self) -> np.ndarray:
+        """All joint states of the hidden nodes."""
+        return (np.arange(2**self.n_hidden)[:, None] >> np.arange(self.n_hidden) & 1).astype(np.int8)
+
+    @property
+    def _is_exact(self) -> bool:
+        return LOG_Z in self._engine.answers
+
+    def _full(self, theta: np.ndarray) -> np.ndarray:
+        return theta if self.tie is None else theta[self.tie]
+
+    def _pull(self, features: np.ndarray) -> np.ndarray:
+        """Sum features (..., model.n_features) over those that share a parameter."""
+        if self.tie is None:
+            return features
+        return features @ np.eye(self.n_features)[self.tie]
+
+    def _features(self, states: np.ndarray) -> np.ndarray:
+        """s(x, z) of each row and each joint state of the hidden nodes, (n_rows, 2^n_hidden, n_features)."""
+        n, h = len(states), self._hidden
+        rows = np.concatenate([np.repeat(states, len(h), axis=0), np.tile(h, (n, 1))], axis=1)
+        x = 2.0 * rows - 1
+        f, (u, v) = self.model.form, self.model.graph.edges.T
+        found = f.a + f.b * x[:, u] * x[:, v] + f.c * (x[:, u] + x[:, v])
+        if self.model.fields:
+            found = np.hstack([found, f.p + f.q * x])
+        return self._pull(found).reshape(n, len(h), -1)
+
+    def log_weights(self, theta: np.ndarray, states: np.ndarray) -> np.ndarray:
+        """Log of the sum over hidden states of exp(theta . s(x, z))."""
+        return logsumexp(self._features(states) @ theta, axis=1)
+
+    def _given(self, theta: np.ndarray, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Features, and the probability of each hidden state given each row."""
+        s = self._features(states)
+        log_weight = s @ theta
+        return s, np.exp(log_weight - logsumexp(log_weight, axis=1, keepdims=True))
+
+    def expected(self, theta: np.ndarray, states: np.ndarray) -> np.ndarray:
+        """E[s | x] of each row."""
+        s, p = self._given(theta, states)
+        return np.einsum("nh,nhf->nf", p, s)
+
+    def conditional_covariance(self, theta: np.ndarray, states: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """Weighted sum of Cov[s | x], zero without hidden nodes."""
+        if self.n_hidden == 0:
+            return np.zeros((self.n_features, self.n_features))
+        s, p = self._given(theta, states)
+        centred = s - np.einsum("nh,nhf->nf", p, s)[:, None]
+        flat = centred.reshape(-1, self.n_features)
+        return (flat * (p * weights[:, None]).reshape(-1, 1)).T @ flat
+
+    def exact(self, theta: np.ndarray, want: str = MOMENTS) -> Inference:
+        """By elimination."""
+        self.require_exact("exact log Z")
+        found = self._engine.infer(self.model, self._full(theta), self._plan, want)
+        return found if found.moments is None else Inference(found.log_z, self._pull(found.moments))
+
+    def require_exact(self, method: str) -> None:
+        """Refuse graphs on which elimination is not cheap."""
+        if not self._is_exact:
+            raise TooWideError(f"method: {method!r} needs the exact Z at every step, and elimination on these "
+                               f"{self.model.graph.n_nodes} nodes and {self.model.graph.n_edges} edges is not cheap; "
+                               "take 'laplace'")  # fmt: skip
+
+    def sample(self, theta: np.ndarray, n_samples: int, rng: np.random.Generator, n_sweeps: int = 100) -> np.ndarray:
+        """Exact where elimination is cheap, else Gibbs chains."""
+        engine = self._engine if self._is_exact else Gibbs(n_sweeps=n_sweeps)
+        plan = self._plan if self._is_exact else engine.prepare(self.model)
+        states = engine.sample(self.model, self._full(theta), plan, n_samples, rng)
+        return states[:, : self.states.shape[1]]
+
+    def anneal(
+        self, theta: np.ndarray, rng: np.random.Generator, n_chains: int, temperatures: int
+    ) -> annealed.Annealed:
+        """Annealed importance sampling of visible and hidden nodes together."""
+        margins = np.full(self.model.graph.n_nodes, 0.5)
+        margins[: self.states.shape[1]] = self.weights @ self.states / self.n_samples
+        return annealed.forward(self.model, self._full(theta), rng, n_chains, temperatures, margins)
+
+    def climb(self, rng: np.random.Generator, n_steps: int, penalised: bool = True) -> np.ndarray:
+        """Robbins and Monro's ascent by persistent chains (exact moments where elimination is cheap).
+
+        Each parameter has a step of its own, over the curvature that independent features would have.
+        """
+        n, engine = self.n_samples, self._engine if self._is_exact else Persistent()
+        plan, state = self._plan, engine.start(self.model, rng)
+        s = self._features(self.states).mean(axis=1)
+        mean = self.weights @ s / n
+        spread = self.weights @ (s - mean) ** 2 / n
+        theta = 0.01 * rng.standard_normal(self.n_features)  # equal hidden nodes would stay equal
+        curvature = n * np.maximum(spread, 1 / n) + self.prior.curvature(theta)
+        for t in range(n_steps):
+            found = engine.infer(self.model, self._full(theta), plan, MOMENTS, state)
+            state = found.state
+            assert found.moments is not None
+            slope = self.statistics(theta) - n * self._pull(found.moments)
+            if penalised:
+                slope = slope + self.prior.gradient(theta)
+            theta = theta + 0.3 / (1 + 10 * t / n_steps) * slope / curvature
+        return theta

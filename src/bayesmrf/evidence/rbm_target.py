@@ -1,0 +1,92 @@
+"""Restricted Boltzmann machines as the methods of evidence see them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import block_diag
+
+from ..base import MOMENTS, Inference
+from ..errors import TooWideError
+from ..inference import annealed
+from ..learning.rbm_persistent import PersistentRBM
+from ..models.rbm import RestrictedBoltzmann
+from ..samplers import rbm_gibbs
+from .target import Target
+
+EXACT_UNITS = 14  # on the smaller side, up to which Z(theta) is summed thousands of times
+
+
+@dataclass(frozen=True, eq=False)
+class RBMTarget(Target):
+    """The hidden units are independent given the visible ones, so that all of Z(x, theta) is in closed form."""
+
+    model: RestrictedBoltzmann
+
+    @property
+    def n_features(self) -> int:
+        """Number F of parameters, K D + D + K."""
+        return self.model.n_features
+
+    @property
+    def units(self) -> np.ndarray:
+        """Weights and bias of each hidden unit, (n_hidden, n_visible + 1)."""
+        k, d = self.model.n_hidden, self.model.n_visible
+        return np.column_stack([np.arange(k * d).reshape(k, d), k * d + d + np.arange(k)])
+
+    def log_weights(self, theta: np.ndarray, states: np.ndarray) -> np.ndarray:
+        """Minus the free energy of each row."""
+        return -self.model.free_energy(theta, states)
+
+    def expected(self, theta: np.ndarray, states: np.ndarray) -> np.ndarray:
+        """E[(z_k x_d, x_d, z_k) | x] of each row."""
+        z = self.model.hidden_probabilities(theta, states)
+        x = np.asarray(states, dtype=np.float64)
+        return np.hstack([(z[:, :, None] * x[:, None, :]).reshape(len(x), -1), x, z])
+
+    def conditional_covariance(self, theta: np.ndarray, states: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """A block for each hidden unit: the sum of p_k (1 - p_k) x x' with x = (x_1, ..., x_D, 1)."""
+        z = self.model.hidden_probabilities(theta, states)
+        x = np.column_stack([np.asarray(states, dtype=np.float64), np.ones(len(states))])
+        spread = weights[:, None] * z * (1 - z)
+        blocks = block_diag(*((x * s[:, None]).T @ x for s in spread.T))
+        found = np.zeros((self.n_features, self.n_features))
+        place = self.units.ravel()
+        found[np.ix_(place, place)] = blocks
+        return found
+
+    def exact(self, theta: np.ndarray, want: str = MOMENTS) -> Inference:
+        """The sum over the smaller side."""
+        self.require_exact("exact log Z")
+        return self.model.exact(theta, want, EXACT_UNITS)
+
+    def require_exact(self, method: str) -> None:
+        """Refuse more than 2^14 terms."""
+        units = min(self.model.n_visible, self.model.n_hidden)
+        if units > EXACT_UNITS:
+            raise TooWideError(f"method: {method!r} needs the exact Z at every step, here a sum of 2^{units} = "
+                               f"{2**units} terms, more than the 2^{EXACT_UNITS} allowed; take 'laplace'")  # fmt: skip
+
+    def sample(self, theta: np.ndarray, n_samples: int, rng: np.random.Generator, n_sweeps: int = 100) -> np.ndarray:
+        """Exact where the smaller side is small; else the ends of block Gibbs chains that start at the data."""
+        if min(self.model.n_visible, self.model.n_hidden) <= EXACT_UNITS:
+            return self.model.sample(theta, n_samples, rng, EXACT_UNITS)
+        start = self.states[rng.choice(len(self.states), n_samples, p=self.weights / self.n_samples)]
+        return rbm_gibbs.sweep(self.model.split(theta), start, n_sweeps, rbm_gibbs.generators(rng))
+
+    def anneal(
+        self, theta: np.ndarray, rng: np.random.Generator, n_chains: int, temperatures: int
+    ) -> annealed.Annealed:
+        """Annealed importance sampling from independent units that have the margins of the data."""
+        margins = self.weights @ self.states / self.n_samples
+        return annealed.forward(self.model, theta, rng, n_chains, temperatures, margins)
+
+    def climb(self, rng: np.random.Generator, n_steps: int, penalised: bool = True) -> np.ndarray:
+        """Persistent contrastive divergence with steps that fall as 1 / t (Chen and Welling 2012, section 4)."""
+        rows = np.repeat(self.states, self.weights.astype(int), axis=0)
+        # The curvature of a normal prior is the same everywhere; of others it is that at 0.
+        penalty = float(self.prior.curvature(np.zeros(1))[0]) / self.n_samples if penalised else 0.0
+        learner = PersistentRBM(self.model, n_chains=100, batch_size=100, penalty=penalty)
+        rates = 0.1 / (1 + np.arange(n_steps) / (0.1 * n_steps))
+        return learner.fit(learner.start(rows, rng), rows, rates, rng).theta

@@ -1,0 +1,158 @@
+r"""What every method of evidence asks of data, model and prior.
+
+.. math:: p(X) = \int \prod_n \frac{Z(x_n, \theta)}{Z(\theta)} \, p(\theta) \, d\theta, \qquad
+          Z(x, \theta) = \sum_z e^{\theta \cdot s(x, z)}
+
+(Chen and Welling 2012, eq. 2): Z(x, theta) is a sum over the hidden units alone, and easy; Z(theta) is not. Without
+hidden units it is exp(theta . s(x)).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..base import MOMENTS, Inference
+from ..inference.annealed import Annealed
+from ..priors import ProperPrior
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """An estimate of the log evidence.
+
+    Attributes
+    ----------
+    log_evidence : float
+        In nats; NaN where the method found none, and ``status`` says why.
+    standard_error : float
+        Monte Carlo error of the estimate, without its bias; 0 where there is none, NaN where it is not known.
+    method : str
+    n_samples : float
+        Observations N.
+    n_features : int
+        Parameters F.
+    parts : dict
+        The terms that add up to the estimate, and other numbers about the work.
+    status : str
+        A sentence a user can act on; empty when all is well.
+    data_hash, prior : str
+        What was compared: evidences of other data or other priors are not comparable.
+    arrays : dict
+        Arrays behind the estimate (the mode, eigenvalues, posterior draws), as far as the method has them.
+    """
+
+    log_evidence: float
+    standard_error: float
+    method: str
+    n_samples: float
+    n_features: int
+    parts: dict[str, float] = field(default_factory=dict)
+    status: str = ""
+    data_hash: str = ""
+    prior: str = ""
+    arrays: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Target(ABC):
+    """Data, model and prior; rows are distinct, and counted by ``weights``.
+
+    Parameters
+    ----------
+    model : model
+    states : (n_rows, n_visible) int8 array in {0, 1}
+    weights : (n_rows,) float array
+        How many times each row was seen.
+    prior : ProperPrior
+        Independent prior of the parameters, whose density integrates to 1.
+    """
+
+    model: Any
+    states: np.ndarray
+    weights: np.ndarray
+    prior: ProperPrior
+
+    @property
+    @abstractmethod
+    def n_features(self) -> int:
+        """Number F of free parameters."""
+
+    @property
+    def n_samples(self) -> float:
+        """Number N of observations."""
+        return float(self.weights.sum())
+
+    @property
+    @abstractmethod
+    def units(self) -> np.ndarray:
+        """Parameters of each hidden unit (n_hidden, ...), in an order that all share.
+
+        Exchanging those of two units gives the same model; (0, 0) where nothing can be exchanged.
+        """
+
+    @abstractmethod
+    def log_weights(self, theta: np.ndarray, states: np.ndarray) -> np.ndarray:
+        """Log Z(x, theta) of each row x of ``states``."""
+
+    @abstractmethod
+    def expected(self, theta: np.ndarray, states: np.ndarray) -> np.ndarray:
+        """E[s(x, z) | x] of each row, (n_rows, n_features)."""
+
+    @abstractmethod
+    def conditional_covariance(self, theta: np.ndarray, states: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """Weighted sum over rows of Cov[s(x, z) | x], (n_features, n_features)."""
+
+    @abstractmethod
+    def exact(self, theta: np.ndarray, want: str = MOMENTS) -> Inference:
+        """Exact log Z(theta) and moments.
+
+        Raises
+        ------
+        TooWideError
+            Where this is not feasible (see `require_exact`).
+        """
+
+    @abstractmethod
+    def require_exact(self, method: str) -> None:
+        """Raise TooWideError, naming the cost and other methods, where `exact` is not feasible."""
+
+    @abstractmethod
+    def sample(self, theta: np.ndarray, n_samples: int, rng: np.random.Generator, n_sweeps: int = 100) -> np.ndarray:
+        """States (n_samples, n_visible) of the visible units from p(x | theta), by chains of ``n_sweeps`` sweeps."""
+
+    @abstractmethod
+    def anneal(self, theta: np.ndarray, rng: np.random.Generator, n_chains: int, temperatures: int) -> Annealed:
+        """Log Z(theta) by annealed importance sampling."""
+
+    @abstractmethod
+    def climb(self, rng: np.random.Generator, n_steps: int, penalised: bool = True) -> np.ndarray:
+        """Theta near the posterior's mode (or, not ``penalised``, the likelihood's), by persistent chains."""
+
+    def log_prior(self, theta: np.ndarray) -> float:
+        """Log density of the prior, normalised."""
+        return float(self.prior.log_density(theta).sum()) + self.prior.log_constant(len(theta))
+
+    def positive(self, theta: np.ndarray) -> float:
+        """Sum over observations of log Z(x_n, theta)."""
+        return float(self.weights @ self.log_weights(theta, self.states))
+
+    def statistics(self, theta: np.ndarray) -> np.ndarray:
+        """Sum over observations of E[s(x_n, z) | x_n]."""
+        return self.weights @ self.expected(theta, self.states)
+
+    def log_likelihood(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
+        """Exact log p(X | theta) and its gradient."""
+        found = self.exact(theta)
+        assert found.log_z is not None
+        assert found.moments is not None
+        n = self.n_samples
+        return self.positive(theta) - n * found.log_z, self.statistics(theta) - n * found.moments
+
+    def log_likelihoods(self, thetas: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The same of each row of ``thetas`` (n, n_features): values (n,) and gradients (n, n_features)."""
+        found = [self.log_likelihood(theta) for theta in thetas]
+        return np.array([f[0] for f in found]), np.array([f[1] for f in found])
