@@ -14,11 +14,11 @@ from typing import NamedTuple
 import numpy as np
 
 from ..compiled import leaf
-from ..errors import DivergenceError, OptionError
+from ..errors import DivergenceError
 from ..models.boltzmann import Boltzmann
 from ..priors import SpikeSlab
 from .edge_chains import EdgeChains, add_edge, count_both, remove_edge, start_chains, start_rows, sweep, unpack
-from .edges import EDGE_DIMS, EdgePrior, draw_hyper, edge_prior, start_theta
+from .edges import EDGE_DIMS, EdgePrior, check_dynamics, draw_hyper, edge_prior, start_theta
 
 _DIVERGED = 1e3  # a hundred standard deviations of the default prior of a bias
 _SURE = 40.0  # a hazard at which a candidate is picked for certain: exp(-40) is below rounding
@@ -127,14 +127,7 @@ class SpikeSlabLangevin:
     dims = EDGE_DIMS
 
     def __post_init__(self) -> None:
-        for name in ("epsilon", "width"):
-            if not getattr(self, name) > 0:
-                raise OptionError(f"{name}: {getattr(self, name)!r} came, a number > 0 is wanted")
-        if not 0 <= self.alpha < 1:
-            raise OptionError(f"alpha: {self.alpha!r} came, a number in [0, 1) is wanted")
-        for name, least in (("n_particles", 2), ("n_sweeps", 1), ("n_iterations", 1), ("n_adapt", 0)):
-            if not getattr(self, name) >= least:
-                raise OptionError(f"{name}: {getattr(self, name)!r} came, a whole number >= {least} is wanted")
+        check_dynamics(self, ("epsilon", "width"), n_particles=2, n_sweeps=1, n_iterations=1, n_adapt=0)
 
     def init(self, rng: np.random.Generator) -> SpikeSlabState:
         """Start at ``start``, with particles at random."""

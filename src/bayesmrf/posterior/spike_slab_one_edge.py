@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..compiled import leaf
-from ..errors import DivergenceError, OptionError
+from ..errors import DivergenceError
 from ..models.boltzmann import Boltzmann
 from ..priors import SpikeSlab
 from .edge_chains import (
@@ -40,6 +40,7 @@ from .edge_chains import (
 from .edges import (
     EDGE_DIMS,
     EdgePrior,
+    check_dynamics,
     draw_hyper,
     draw_t,
     edge_line,
@@ -131,13 +132,7 @@ class SpikeSlabOneEdge:
     dims = EDGE_DIMS | {"n_jumps": ()}
 
     def __post_init__(self) -> None:
-        if not self.epsilon > 0:
-            raise OptionError(f"epsilon: {self.epsilon!r} came, a number > 0 is wanted")
-        if not 0 <= self.alpha < 1:
-            raise OptionError(f"alpha: {self.alpha!r} came, a number in [0, 1) is wanted")
-        for name, least in (("n_particles", 1), ("n_iterations", 1)):
-            if not getattr(self, name) >= least:
-                raise OptionError(f"{name}: {getattr(self, name)!r} came, a whole number >= {least} is wanted")
+        check_dynamics(self, ("epsilon",), n_particles=1, n_iterations=1)
 
     @property
     def _n_chains(self) -> int:
