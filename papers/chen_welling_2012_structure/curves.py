@@ -22,6 +22,7 @@ from . import baselines, data
 from .common import BASELINES, LEARNT, PATH, SAMPLERS, Settings, fit, particles
 
 MIXING = ("momentum 0.9", "momentum 0")  # figure 2, as methods of their own
+LONG = "langevin-long"  # how long Algorithm 1 has to run until it agrees with exact: on one data set
 DENSITIES = (1e-4, 0.001, 0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9, 0.99)
 # Algorithm 1 makes the paper's 10^7 iterations, a tenth of its draws are kept.
 OPTIONS: dict[str, dict[str, Any]] = {
@@ -31,6 +32,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "momentum 0.9": {"n_chains": 1, "n_draws": 10_000, "n_warmup": 1000, "alpha": 0.9},
     "momentum 0": {"n_chains": 1, "n_draws": 10_000, "n_warmup": 1000, "alpha": 0.0},
 }
+LONG_OPTIONS = {"n_chains": 1, "n_draws": 3000, "n_warmup": 10_000, "thin": 100}  # 3 x 10^8 iterations
 # With 5,000 candidates an iteration looks at a fiftieth of them, so a draw is one round of all.
 LARGE = OPTIONS | {"one-edge": {"n_chains": 1, "n_draws": 300, "n_warmup": 200, "n_iterations": 50}}
 N_SHOWN = 36  # sampled images of figure 11
@@ -85,12 +87,12 @@ class Curves:
         return {"options": options, "kind": self.kind, "size": self.size, "n_test": self.n_test}
 
     def cells(self, replicates: int, methods: tuple[str, ...]) -> list[Cell]:
-        """Every sampler with p0 learnt and fixed; every baseline once; figure 2 on one data set."""
+        """Every sampler with p0 learnt and fixed; every baseline once; figure 2 and the long chain on one data set."""
         found: list[Cell] = []
         for r in range(replicates):
             for n in self.n_samples:
                 for method in methods:
-                    if method in MIXING:
+                    if method in (*MIXING, LONG):
                         found += [(r, n, method, LEARNT)] * (r == 0 and n == self.n_samples[0])
                     elif method in BASELINES:
                         found.append((r, n, method, PATH))
@@ -111,17 +113,21 @@ class Curves:
             seconds = time.monotonic() - began
             rng = settings.rng(replicate, n, 2)
             return {"seconds": seconds, **best, "rows": [self._point(task, method, t, rng) for t in thetas]}
-        options = dict(self.options[method]) | particles(method, n)
-        sampler = "langevin" if method in MIXING else method
+        options = dict(self.options.get(method, LONG_OPTIONS)) | particles(method, n)
+        sampler = "langevin" if method in (*MIXING, LONG) else method
         if setting != LEARNT:
             options["density"] = float(setting)
-        place = [*SAMPLERS, *MIXING].index(method)
+        place = [*SAMPLERS, *MIXING, LONG].index(method)
         key = (replicate, n, 3 + place, 0 if setting == LEARNT else round(1e6 * float(setting)))
         estimator, seconds = fit(task.states, sampler, options, settings.seeds(*key), checkpoint)
         about = {"seconds": seconds, **best, "density": estimator.density_, "slab_scale": estimator.slab_scale_}
         draws = estimator.posterior_["posterior"].dataset["theta"].values
         if method in MIXING:
             return about | _mixing(draws)
+        if method == LONG:
+            r = task.model.n_edges
+            found = {"inclusion": _inclusion(draws, task.model), **_conditional(draws, r)}
+            return about | found | _hardest(draws[0, :, :r])
         rows = [self._posterior(task, method, estimator, a, settings.rng(*key, 1)) for a in ("bayes", "mean")]
         about |= {"rows": rows, "inclusion": _inclusion(draws, task.model)}
         if self.kind == "block":
@@ -228,10 +234,7 @@ def _conditional(draws: np.ndarray, n_edges: int) -> dict[str, Any]:
 
 def _mixing(draws: np.ndarray) -> dict[str, Any]:
     """Autocorrelation up to a quarter of the run and its time; mean, sd and share of draws that are not 0."""
-    x = draws[0] - draws[0].mean(axis=0)
-    size = 2 ** int(np.ceil(np.log2(2 * len(x))))
-    power = np.abs(np.fft.rfft(x, size, axis=0)) ** 2
-    correlation = np.fft.irfft(power, axis=0)[: len(x) // 4] / np.maximum((x**2).sum(axis=0), 1e-300)
+    correlation = _correlations(draws[0])
     return {
         "mean": draws[0].mean(axis=0),
         "sd": draws[0].std(axis=0),
@@ -239,6 +242,27 @@ def _mixing(draws: np.ndarray) -> dict[str, Any]:
         "time": [_time(c) for c in correlation.T],
         "inclusion": (draws[0] != 0).mean(axis=0),
     }
+
+
+def _correlations(x: np.ndarray) -> np.ndarray:
+    """Autocorrelations of each column up to a quarter of its length."""
+    x = x - x.mean(axis=0)
+    power = np.abs(np.fft.rfft(x, 2 ** int(np.ceil(np.log2(2 * len(x)))), axis=0)) ** 2
+    return np.fft.irfft(power, axis=0)[: len(x) // 4] / np.maximum((x**2).sum(axis=0), 1e-300)
+
+
+def _hardest(draws: np.ndarray) -> dict[str, Any]:
+    """Of the edges in doubt (0.05 < inclusion < 0.95), that which comes and goes most slowly: its trace.
+
+    With it, the number of effective draws of the inclusion of each of them.
+    """
+    there = (draws != 0).astype(float)
+    doubt = np.flatnonzero((there.mean(axis=0) > 0.05) & (there.mean(axis=0) < 0.95))
+    if not len(doubt):
+        return {}
+    times = np.array([_time(c) for c in _correlations(there[:, doubt]).T])
+    slowest = int(doubt[np.argmax(times)])
+    return {"hardest": slowest, "trace": np.round(draws[:, slowest], 4), "n_effective": len(draws) / times}
 
 
 def _time(correlation: np.ndarray) -> float:

@@ -27,6 +27,7 @@ COLOURS = {
     "pseudo-l1": "#000000",
     "momentum 0.9": "#0072b2",
     "momentum 0": "#d55e00",
+    curves.LONG: "#e69f00",
 }
 STYLE = {"font.size": 8, "axes.spines.top": False, "axes.spines.right": False}
 
@@ -109,6 +110,20 @@ def against_exact(records: list[Record]) -> Figure | None:
         for axes, (k, part) in zip(line, {"inclusion": mine, "mean": often, "sd": often}.items(), strict=True):
             _diagonal(axes, part[f"exact_{k}"], part[k], COLOURS[method])
             axes.set(xlabel=f"{k}, exact", ylabel=f"{k}, {method}")
+    return figure
+
+
+def trace(records: list[Record]) -> Figure | None:
+    """The weight of the edge that is slowest to come and go, by Algorithm 1; 0 where there is none."""
+    record = next((r for r in records if "trace" in r), None)
+    if record is None:
+        return None
+    figure = Figure(figsize=(9, 2.4), layout="constrained")
+    axes = figure.subplots()
+    axes.plot(record["trace"], lw=0.5, color=COLOURS[curves.LONG])
+    effective, inclusion = min(record["n_effective"]), record["inclusion"][record["hardest"]]
+    axes.set_title(f"{effective:.0f} effective draws of its inclusion ({inclusion:.2f})")
+    axes.set(xlabel="draw (100,000 iterations each)", ylabel=f"weight {record['hardest']}")
     return figure
 
 
@@ -287,6 +302,7 @@ FIGURES: dict[str, dict[str, Callable[[list[Record]], Figure | None]]] = {
         "-2-momentum": momentum,
         "-3-histograms": histograms,
         "-4-exact": against_exact,
+        "-4-trace": trace,
         "-6-likelihood": partial(likelihood, n=100, models=_BLOCK),
         "-7-inference": partial(likelihood, n=100, models=SAMPLERS),
         "-9-recovery": recovery,

@@ -13,6 +13,7 @@ from . import curves
 from .common import LEARNT, PATH
 
 NO_TRUTH = 0.2  # where there is no truth: the density of figure 11
+APPROXIMATE = ("one-edge", "langevin", curves.LONG)
 SPARSE, DENSE = 0.5, 0.7  # half of the true density; a share of all candidates
 GRID = np.geomspace(0.01, 0.95, 40)  # densities at which two curves are compared
 
@@ -102,7 +103,7 @@ def _rivals(one: pd.Series, paths: pd.DataFrame) -> dict[str, Any]:
 def _pairs(records: list[Record]) -> list[tuple[int, int, str]]:
     """Data sets and approximate samplers for which there are exact answers too."""
     cells = {tuple(r["cell"]) for r in records}
-    found = {(r, n, m) for r, n, m, s in cells if m in ("one-edge", "langevin") and (r, n, "exact", s) in cells}
+    found = {(r, n, m) for r, n, m, s in cells if m in APPROXIMATE and (r, n, "exact", s) in cells}
     return sorted(found)
 
 
@@ -113,7 +114,7 @@ def pairs_of(records: list[Record], n: int | None = None) -> pd.DataFrame:
     for record in records:
         replicate, size, method, setting = record["cell"]
         other = exact.get((replicate, size, "exact", setting))
-        if method not in ("one-edge", "langevin") or other is None or n not in (None, size):
+        if method not in APPROXIMATE or other is None or n not in (None, size):
             continue
         one = pd.DataFrame({"replicate": replicate, "n": size, "method": method, "p0": setting}, index=range(len(
             record["inclusion"])))  # fmt: skip
