@@ -45,6 +45,10 @@ class RBMTarget(Target):
         x = np.asarray(states, dtype=np.float64)
         return np.hstack([(z[:, :, None] * x[:, None, :]).reshape(len(x), -1), x, z])
 
+    def expected_sum(self, theta: np.ndarray, states: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """The same, summed: two matrix products, without an array of n_rows F numbers."""
+        return weights.sum() * self.model.statistics(theta, states, weights)
+
     def conditional_covariance(self, theta: np.ndarray, states: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """A block for each hidden unit: the sum of p_k (1 - p_k) x x' with x = (x_1, ..., x_D, 1)."""
         z = self.model.hidden_probabilities(theta, states)

@@ -140,9 +140,13 @@ class Target(ABC):
         """Sum over observations of log Z(x_n, theta)."""
         return float(self.weights @ self.log_weights(theta, self.states))
 
+    def expected_sum(self, theta: np.ndarray, states: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """Weighted sum over rows of E[s(x, z) | x]."""
+        return weights @ self.expected(theta, states)
+
     def statistics(self, theta: np.ndarray) -> np.ndarray:
         """Sum over observations of E[s(x_n, z) | x_n]."""
-        return self.weights @ self.expected(theta, self.states)
+        return self.expected_sum(theta, self.states, self.weights)
 
     def log_likelihood(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
         """Exact log p(X | theta) and its gradient."""
