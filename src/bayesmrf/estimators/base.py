@@ -104,6 +104,12 @@ def check_choice(option: str, value: Any, legal: Collection[Any]) -> None:
         raise OptionError(f"{option}: {value!r} came, one of {', '.join(map(repr, legal))} is wanted")
 
 
+def check_scale(option: str, value: Any) -> None:
+    """Refuse what is no standard deviation."""
+    if not (isinstance(value, int | float | np.number) and np.isfinite(value) and value > 0):
+        raise OptionError(f"{option}: {value!r} came, a finite number > 0 is wanted")
+
+
 def central(probability: float) -> tuple[float, float]:
     """Levels of the ends of the central interval."""
     if not 0 < probability < 1:

@@ -36,7 +36,7 @@ from ..samplers.cftp import CouplingFromThePast
 from ..samplers.gibbs import Gibbs
 from ..samplers.swendsen_wang import SwendsenWang
 from ..states import States
-from .base import check_choice, data_hash, missing_table, sample_posterior
+from .base import check_choice, check_scale, data_hash, missing_table, sample_posterior
 from .parameter_posterior import ParameterPosterior
 
 MODELS: dict[str, Callable[..., Any]] = {
@@ -270,8 +270,7 @@ class BayesianMRF(ParameterPosterior):
             return self.prior
         bias = self.prior_scale if self.bias_scale is None else self.bias_scale
         for name, value in (("prior_scale", self.prior_scale), ("bias_scale", bias)):
-            if not (isinstance(value, int | float | np.number) and np.isfinite(value) and value > 0):
-                raise OptionError(f"{name}: {value!r} came, a finite number > 0 is wanted")
+            check_scale(name, value)
         return Normal(np.repeat([self.prior_scale, bias], [model.n_edges, model.n_features - model.n_edges]))
 
     def _engine(self, states: States) -> Engine:

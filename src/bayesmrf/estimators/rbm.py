@@ -18,6 +18,7 @@ from ..rng import as_seed_sequence
 from ..samplers import rbm_gibbs
 from ..samplers.gibbs import check_positive
 from ..states import States, check_states, decode
+from .base import check_scale
 
 _EXACT_UNITS = 16  # on the smaller side, up to which log Z is summed: a fraction of a second
 
@@ -41,6 +42,9 @@ class RBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Persistent chains.
     n_steps : int
         Updates of `fit`.
+    prior_scale : float or None
+        Standard deviation of a normal prior of every parameter, so that the posterior is climbed; None for the
+        likelihood alone. `partial_fit` takes the rows of each call for all there are.
     random_state : int, Generator, RandomState or None
 
     Attributes
@@ -69,6 +73,7 @@ class RBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         batch_size: int = 100,
         n_chains: int = 100,
         n_steps: int = 10_000,
+        prior_scale: float | None = None,
         random_state: Any = None,
     ):
         self.n_hidden = n_hidden
@@ -76,10 +81,11 @@ class RBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.batch_size = batch_size
         self.n_chains = n_chains
         self.n_steps = n_steps
+        self.prior_scale = prior_scale
         self.random_state = random_state
 
-    def fit(self, X: Any, y: None = None) -> RBM:
-        """Climb the likelihood from small random weights.
+    def fit(self, X: Any, y: None = None, sample_weight: Any = None) -> RBM:
+        """Climb the likelihood, or the posterior, from small random weights.
 
         Parameters
         ----------
@@ -87,10 +93,12 @@ class RBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             Coded {0, 1}, {-1, +1} or boolean.
         y : None
             Ignored.
+        sample_weight : (n_samples,) array, optional
+            Counts of rows.
         """
         n_steps = check_positive("n_steps", self.n_steps)
-        states = self._start(X)
-        self._climb(states.values, self.learning_rate * (1 - np.arange(n_steps) / n_steps))
+        states = self._start(X, sample_weight)
+        self._climb(states.rows, self.learning_rate * (1 - np.arange(n_steps) / n_steps))
         return self
 
     def partial_fit(self, X: Any, y: None = None) -> RBM:
@@ -101,7 +109,7 @@ class RBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConstantColumnWarning)  # later rows may differ
                 states = self._start(X)
-        n_batches = -(-len(states.values) // self._learner().batch_size)
+        n_batches = -(-len(states.values) // self._learner(states.n_samples).batch_size)
         self._climb(states.values, np.full(n_batches, self.learning_rate))
         return self
 
@@ -159,28 +167,31 @@ class RBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                 self._log_z = estimate.log_z, estimate.standard_error
         return self._log_z
 
-    def _start(self, X: Any) -> States:
+    def _start(self, X: Any, sample_weight: Any = None) -> States:
         """Check X and the options, and start afresh."""
         if not self.learning_rate > 0:
             raise OptionError(f"learning_rate: {self.learning_rate!r} came, a number > 0 is wanted")
         check_positive("n_hidden", self.n_hidden)
-        states = check_states(X)
+        if self.prior_scale is not None:
+            check_scale("prior_scale", self.prior_scale)
+        states = check_states(X, sample_weight)
         self.n_features_in_ = len(states.names)
         if hasattr(X, "columns") and all(isinstance(c, str) for c in X.columns):
             self.feature_names_in_ = np.array(states.names, dtype=object)
         self._names, self._coding = states.names, states.coding
         self.model_ = RestrictedBoltzmann(len(states.names), self.n_hidden)
         self._rng = np.random.default_rng(as_seed_sequence(self.random_state))
-        self._margins = states.values.mean(axis=0)
-        self._state = self._learner().start(states.values, self._rng)
+        self._margins = states.rows.mean(axis=0)
+        self._state = self._learner(states.n_samples).start(states.rows, self._rng)
         self._n_features_out = self.n_hidden
         return states
 
-    def _learner(self) -> PersistentRBM:
-        return PersistentRBM(self.model_, self.n_chains, self.batch_size)
+    def _learner(self, n_samples: float) -> PersistentRBM:
+        penalty = 0.0 if self.prior_scale is None else 1 / (n_samples * self.prior_scale**2)
+        return PersistentRBM(self.model_, self.n_chains, self.batch_size, penalty)
 
     def _climb(self, values: np.ndarray, rates: np.ndarray) -> None:
-        self._state = self._learner().fit(self._state, values, rates, self._rng)
+        self._state = self._learner(len(values)).fit(self._state, values, rates, self._rng)
         self.theta_ = self._state.theta
         w = self.model_.split(self.theta_)
         self.components_, self.intercept_visible_, self.intercept_hidden_ = w.weights, w.visible, w.hidden
