@@ -13,11 +13,14 @@ from ..base import LOG_Z, MOMENTS, Engine, Inference
 from ..errors import OptionError, TooWideError
 from ..inference import annealed
 from ..inference.auto import choose
-from ..inference.chains import Persistent
+from ..inference.chains import Brief, Persistent
+from ..likelihood import Hidden, Likelihood
+from ..models.clamped import Clamped
 from ..models.pairwise import PairwiseModel
 from ..samplers.gibbs import Gibbs
 from .target import Target
 
+FILLED = 64  # chains on the hidden nodes of all rows, which the positive phase of brief chains averages
 MOST_HIDDEN = 12  # hidden nodes, whose 2^12 joint states are summed for each row
 
 
@@ -74,8 +77,18 @@ class PairwiseTarget(Target):
     def _is_exact(self) -> bool:
         return LOG_Z in self._engine.answers
 
-    def _full(self, theta: np.ndarray) -> np.ndarray:
+    @property
+    def joint(self) -> PairwiseModel:
+        """``model``."""
+        return self.model
+
+    def natural(self, theta: np.ndarray) -> np.ndarray:
+        """A parameter for each feature."""
         return theta if self.tie is None else theta[self.tie]
+
+    def pull_back(self, theta: np.ndarray, gradient: np.ndarray) -> np.ndarray:
+        """Sums over features that share a parameter."""
+        return self._pull(gradient)
 
     def _pull(self, features: np.ndarray) -> np.ndarray:
         """Sum features (..., model.n_features) over those that share a parameter."""
@@ -121,7 +134,7 @@ class PairwiseTarget(Target):
     def exact(self, theta: np.ndarray, want: str = MOMENTS) -> Inference:
         """By elimination."""
         self.require_exact("exact log Z")
-        found = self._engine.infer(self.model, self._full(theta), self._plan, want)
+        found = self._engine.infer(self.model, self.natural(theta), self._plan, want)
         return found if found.moments is None else Inference(found.log_z, self._pull(found.moments))
 
     def require_exact(self, method: str) -> None:
@@ -135,7 +148,7 @@ class PairwiseTarget(Target):
         """Exact where elimination is cheap, else Gibbs chains."""
         engine = self._engine if self._is_exact else Gibbs(n_sweeps=n_sweeps)
         plan = self._plan if self._is_exact else engine.prepare(self.model)
-        states = engine.sample(self.model, self._full(theta), plan, n_samples, rng)
+        states = engine.sample(self.model, self.natural(theta), plan, n_samples, rng)
         return states[:, : self.states.shape[1]]
 
     def anneal(
@@ -144,7 +157,7 @@ class PairwiseTarget(Target):
         """Annealed importance sampling of visible and hidden nodes together."""
         margins = np.full(self.model.graph.n_nodes, 0.5)
         margins[: self.states.shape[1]] = self.weights @ self.states / self.n_samples
-        return annealed.forward(self.model, self._full(theta), rng, n_chains, temperatures, margins)
+        return annealed.forward(self.model, self.natural(theta), rng, n_chains, temperatures, margins)
 
     def climb(self, rng: np.random.Generator, n_steps: int, penalised: bool = True) -> np.ndarray:
         """Robbins and Monro's ascent by persistent chains (exact moments where elimination is cheap).
@@ -159,7 +172,7 @@ class PairwiseTarget(Target):
         theta = 0.01 * rng.standard_normal(self.n_features)  # equal hidden nodes would stay equal
         curvature = n * np.maximum(spread, 1 / n) + self.prior.curvature(theta)
         for t in range(n_steps):
-            found = engine.infer(self.model, self._full(theta), plan, MOMENTS, state)
+            found = engine.infer(self.model, self.natural(theta), plan, MOMENTS, state)
             state = found.state
             assert found.moments is not None
             slope = self.statistics(theta) - n * self._pull(found.moments)
@@ -167,3 +180,12 @@ class PairwiseTarget(Target):
                 slope = slope + self.prior.gradient(theta)
             theta = theta + 0.3 / (1 + 10 * t / n_steps) * slope / curvature
         return theta
+
+    def brief(self, n_sweeps: int) -> Likelihood:
+        """Brief chains, which start from the data and states of chains on the hidden nodes."""
+        model, rows = self.model, self.rows
+        unseen = np.full((len(rows), self.n_hidden), -1, dtype=np.int8)
+        clamped = Clamped(model, np.hstack([rows, unseen]))
+        hidden = Hidden(clamped, Persistent(n_chains=FILLED)) if self.n_hidden else None
+        engine = Brief(np.maximum(clamped.states, 0), n_sweeps=n_sweeps)
+        return Likelihood(model, clamped.seen_statistics(), len(rows), engine, hidden, curve=self)

@@ -10,7 +10,9 @@ from scipy.linalg import block_diag
 from ..base import MOMENTS, Inference
 from ..errors import TooWideError
 from ..inference import annealed
+from ..learning.rbm_brief import BriefRBM
 from ..learning.rbm_persistent import PersistentRBM
+from ..models.boltzmann import Boltzmann
 from ..models.rbm import RestrictedBoltzmann
 from ..samplers import rbm_gibbs
 from .target import Target
@@ -28,6 +30,11 @@ class RBMTarget(Target):
     def n_features(self) -> int:
         """Number F of parameters, K D + D + K."""
         return self.model.n_features
+
+    @property
+    def joint(self) -> Boltzmann:
+        """On the complete bipartite graph."""
+        return self.model.joint
 
     @property
     def units(self) -> np.ndarray:
@@ -94,3 +101,7 @@ class RBMTarget(Target):
         learner = PersistentRBM(self.model, n_chains=100, batch_size=100, penalty=penalty)
         rates = 0.1 / (1 + np.arange(n_steps) / (0.1 * n_steps))
         return learner.fit(learner.start(rows, rng), rows, rates, rng).theta
+
+    def brief(self, n_sweeps: int) -> BriefRBM:
+        """Contrastive divergence, its positive phase summed out."""
+        return BriefRBM(self.model, self.rows, n_sweeps)

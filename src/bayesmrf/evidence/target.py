@@ -16,7 +16,10 @@ from typing import Any
 import numpy as np
 
 from ..base import MOMENTS, Inference
+from ..errors import DataError
 from ..inference.annealed import Annealed
+from ..models.pairwise import PairwiseModel
+from ..posterior.langevin import Differentiable
 from ..priors import ProperPrior
 
 
@@ -87,6 +90,33 @@ class Target(ABC):
         return float(self.weights.sum())
 
     @property
+    def rows(self) -> np.ndarray:
+        """A row for each observation, (n_samples, n_visible).
+
+        Raises
+        ------
+        DataError
+            If a weight is no whole number.
+        """
+        if (self.weights != np.rint(self.weights)).any():
+            raise DataError("sample_weight: weights that are no whole numbers came, and chains start from each "
+                            "observation; give counts, or a method without chains, such as 'ais'")  # fmt: skip
+        return np.repeat(self.states, self.weights.astype(np.int64), axis=0)
+
+    @property
+    @abstractmethod
+    def joint(self) -> PairwiseModel:
+        """The model of visible and hidden nodes together, visible ones first."""
+
+    def natural(self, theta: np.ndarray) -> np.ndarray:
+        """Parameters of `joint`: theta itself, unless features share parameters."""
+        return theta
+
+    def pull_back(self, theta: np.ndarray, gradient: np.ndarray) -> np.ndarray:
+        """Gradient by theta of that by the parameters of `joint`."""
+        return gradient
+
+    @property
     @abstractmethod
     def units(self) -> np.ndarray:
         """Parameters of each hidden unit (n_hidden, ...), in an order that all share.
@@ -131,6 +161,10 @@ class Target(ABC):
     @abstractmethod
     def climb(self, rng: np.random.Generator, n_steps: int, penalised: bool = True) -> np.ndarray:
         """Theta near the posterior's mode (or, not ``penalised``, the likelihood's), by persistent chains."""
+
+    @abstractmethod
+    def brief(self, n_sweeps: int) -> Differentiable:
+        """Gradient of the log likelihood by chains that go ``n_sweeps`` sweeps away from the data."""
 
     def log_prior(self, theta: np.ndarray) -> float:
         """Log density of the prior, normalised."""

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from ..base import LOG_Z, MOMENTS
 from ..errors import DivergenceError, OptionError
-from ..likelihood import Likelihood, Memory
+from ..likelihood import Evaluation, Memory
 from ..priors import Prior
 
 _DIVERGED = 1e100  # well before squares overflow
+
+
+class Differentiable(Protocol):
+    """What Langevin dynamics ask of a `bayesmrf.likelihood.Likelihood`, and others may answer too."""
+
+    def require(self, kernel: str, needs: Iterable[str]) -> None: ...  # noqa: D102
+    def start(self, rng: np.random.Generator) -> Memory: ...  # noqa: D102
+    def evaluate(self, theta: np.ndarray, want: str, memory: Memory) -> Evaluation: ...  # noqa: D102
 
 
 class LangevinState(NamedTuple):
@@ -45,8 +54,8 @@ class Langevin:
 
     Parameters
     ----------
-    likelihood : Likelihood
-        With an engine that answers ``moments``, and ``log_z`` too if ``adjusted``.
+    likelihood : Differentiable
+        A `bayesmrf.likelihood.Likelihood` with an engine that answers ``moments``, and ``log_z`` too if ``adjusted``.
     prior : Prior
     start : (n_features,) array
     epsilon : float
@@ -63,7 +72,7 @@ class Langevin:
         In a step that leaves the finite numbers; the message names a smaller epsilon as the remedy.
     """
 
-    likelihood: Likelihood
+    likelihood: Differentiable
     prior: Prior
     start: np.ndarray
     epsilon: float = 0.01
