@@ -1,0 +1,139 @@
+r"""Bridge sampling of the evidence, between the posterior and the prior (Meng and Wong 1996).
+
+With q_1 = p(X | theta) p(theta), whose constant is the evidence, and q_2 = p(theta), whose constant is 1,
+
+.. math:: p(X) = \frac{E_2[q_1 \alpha]}{E_1[q_2 \alpha]}
+
+for any alpha. The geometric bridge is :math:`\alpha = (q_1 q_2)^{-1/2}`; the one with the smallest error,
+:math:`\alpha \propto 1 / (s_1 q_1 + s_2 \, p(X) q_2)` with s_i the shares of the draws, contains the evidence itself,
+and their iteration for it ends where both sides of the equation agree. Both fail where no draw of the prior comes near
+the posterior, as with a thousand parameters.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import log_expit, logsumexp
+
+from ..errors import OptionError
+from ..samplers.gibbs import check_positive
+from .harmonic import FEW, Estimate, mean_ess, mean_of
+from .posterior_draws import PosteriorDraws, bethe_log_likelihoods, posterior_draws
+from .target import Evidence, Target
+
+VARIANTS = ("geometric", "optimal")
+
+
+def bridge(
+    target: Target,
+    rng: np.random.Generator,
+    *,
+    variant: str = "optimal",
+    n_prior: int | None = None,
+    draws: PosteriorDraws | None = None,
+    progress: bool = False,
+) -> Evidence:
+    """Estimate the evidence from posterior and prior draws.
+
+    Parameters
+    ----------
+    target : Target
+    rng : numpy.random.Generator
+    variant : {"geometric", "optimal"}
+    n_prior : int, optional
+        Draws from the prior; as many as of the posterior when absent.
+    draws : PosteriorDraws, optional
+        By `posterior_draws` when absent.
+    progress : bool
+
+    Returns
+    -------
+    Evidence
+        ``parts`` are those of the draws, ``n_prior``, ``prior_not_converged`` (the share of prior draws at which
+        belief propagation did not), and the effective draws of both sides, ``n_effective_posterior`` and
+        ``n_effective_prior``. Where these are fewer than ten, the status says so and the standard error is NaN.
+
+    Raises
+    ------
+    OptionError
+        For another variant, or ``n_prior`` below 1.
+    """
+    if variant not in VARIANTS:
+        raise OptionError(f"variant: {variant!r} came, 'geometric' or 'optimal' is wanted")
+    if n_prior is not None:
+        check_positive("n_prior", n_prior)
+    if draws is None:
+        draws = posterior_draws(target, rng, progress=progress)
+    n = draws.log_likelihood.size if n_prior is None else int(n_prior)
+    prior, n_astray = bethe_log_likelihoods(target, target.prior.draw(n, target.n_features, rng), progress)
+    found, n_posterior = bridge_ratio(draws.log_likelihood, prior, variant)
+    remarks = [draws.status] if draws.status else []
+    if n_astray:
+        remarks.append(f"belief propagation did not converge at {n_astray} of {n} draws of the prior")
+    few = not min(found.n_effective, n_posterior) >= FEW
+    if few:
+        remarks.append(
+            f"prior and posterior overlap too little: {found.n_effective:.1f} effective draws of the prior and "
+            f"{n_posterior:.1f} of the posterior are too few to trust the bridge or to know its error; raise n_prior, or take "
+            "'laplace'"
+        )
+    return Evidence(
+        found.value,
+        np.nan if few else found.standard_error,
+        f"bridge-{variant}",
+        target.n_samples,
+        target.n_features,
+        {
+            **draws.parts,
+            "n_prior": n,
+            "prior_not_converged": n_astray / n,
+            "n_effective_posterior": n_posterior,
+            "n_effective_prior": found.n_effective,
+        },
+        "; ".join(remarks),
+        arrays={"theta": draws.theta, "log_likelihood": draws.log_likelihood, "prior_log_likelihood": prior},
+    )
+
+
+def bridge_ratio(posterior: np.ndarray, prior: np.ndarray, variant: str) -> tuple[Estimate, float]:
+    r"""The estimate from log likelihoods of posterior (n_chains, n_draws) and prior draws (n_prior,).
+
+    Its variance is the sum of the relative variances of the two means (Meng and Wong 1996, eq. 3.2, with effective
+    numbers of draws in the place of independent ones); that the optimal alpha is estimated adds nothing at this order.
+
+    Returns
+    -------
+    Estimate, n_effective
+        The effective draws of the prior, and of the posterior.
+    """
+    if variant == "geometric":
+        above, below = prior / 2, -posterior / 2
+    else:
+        shift = _optimal(posterior, prior)
+        # q_1 alpha and q_2 alpha, up to a factor e^shift in their ratio.
+        above, below = log_expit(prior - shift), log_expit(shift - posterior)
+    log_above, v_above, n_above = mean_of(above, chains=False)
+    log_below, v_below, n_below = mean_of(below)
+    value = log_above - log_below + (0.0 if variant == "geometric" else shift)
+    return Estimate(value, float(np.sqrt(v_above + v_below)), n_above), n_below
+
+
+def _optimal(posterior: np.ndarray, prior: np.ndarray) -> float:
+    r"""Log of s_2 p(X) / s_1 where the bridge of this alpha gives p(X).
+
+    With x = log p(X | theta) - shift the equation is
+    :math:`s_1 \overline{\sigma(-x)}_{posterior} = s_2 \overline{\sigma(x)}_{prior}`; the left side rises with the
+    shift and the right side falls.
+    """
+    n = mean_ess(posterior)
+    odds = np.log(n if np.isfinite(n) else posterior.size) - np.log(prior.size)
+
+    def excess(shift: float) -> float:
+        left = logsumexp(log_expit(shift - posterior)) - np.log(posterior.size)
+        right = logsumexp(log_expit(prior - shift)) - np.log(prior.size)
+        return float(odds + left - right)
+
+    low = min(posterior.min(), prior.min()) - abs(odds) - 1
+    high = max(posterior.max(), prior.max()) + abs(odds) + 1
+    return float(brentq(excess, low, high, xtol=1e-10))

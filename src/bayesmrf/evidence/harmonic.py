@@ -1,0 +1,147 @@
+r"""Harmonic means of the likelihood over posterior draws (Newton and Raftery 1994).
+
+.. math:: \hat p_1 = \Big(\frac1m \sum_i \frac{1}{p(X \mid \theta_i)}\Big)^{-1}
+
+is right in the limit, and rules the evidence by the few draws where the likelihood is smallest. Their
+:math:`\hat p_4` looks at the draws as the larger part of m / (1 - delta) draws from a mixture of prior (delta) and
+posterior, whose delta m / (1 - delta) draws from the prior all had the likelihood :math:`\hat p_4`:
+
+.. math:: \hat p_4 = \frac{\delta m / (1 - \delta) + \sum_i p(X \mid \theta_i) / q_i}
+                          {\delta m / ((1 - \delta) \hat p_4) + \sum_i 1 / q_i}, \qquad
+          q_i = \delta \hat p_4 + (1 - \delta) p(X \mid \theta_i).
+
+Draws from the prior would have had smaller likelihoods as a rule, so that this estimate has a bias upwards which more
+draws do not mend: it tends to where the draws below it weigh as much as those above.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import logsumexp
+
+from ..errors import OptionError
+from .posterior_draws import PosteriorDraws, posterior_draws
+from .target import Evidence, Target
+
+DELTA = 0.01  # share of the prior in the mixture
+FEW = 10.0  # effective draws below which an estimate is ruled by a handful of them
+
+
+class Estimate(NamedTuple):
+    """An estimate of the log evidence, its standard error, and the effective draws behind it."""
+
+    value: float
+    standard_error: float
+    n_effective: float
+
+
+def harmonic(
+    target: Target,
+    rng: np.random.Generator,
+    *,
+    variant: int = 1,
+    draws: PosteriorDraws | None = None,
+    progress: bool = False,
+) -> Evidence:
+    """Estimate the evidence from posterior draws alone.
+
+    Parameters
+    ----------
+    target : Target
+    rng : numpy.random.Generator
+    variant : {1, 4}
+        Newton and Raftery's first estimator, or their fourth with delta = 0.01.
+    draws : PosteriorDraws, optional
+        By `posterior_draws` when absent.
+    progress : bool
+
+    Returns
+    -------
+    Evidence
+        ``parts`` are those of the draws, and ``n_effective``. With fewer than ten effective draws the status
+        says so, and the standard error is NaN.
+
+    Raises
+    ------
+    OptionError
+        For another variant.
+    """
+    if variant not in (1, 4):
+        raise OptionError(f"variant: {variant!r} came, 1 or 4 is wanted")
+    if draws is None:
+        draws = posterior_draws(target, rng, progress=progress)
+    found = harmonic_mean(draws.log_likelihood) if variant == 1 else mixture_mean(draws.log_likelihood)
+    status, few = draws.status, not found.n_effective >= FEW
+    if few:
+        remark = (f"the harmonic mean rests on {found.n_effective:.1f} effective draws, too few to trust it or to know "
+                  "its error; take 'laplace'")  # fmt: skip
+        status = f"{status}; {remark}" if status else remark
+    return Evidence(
+        found.value,
+        np.nan if few else found.standard_error,
+        f"harmonic-{variant}",
+        target.n_samples,
+        target.n_features,
+        {**draws.parts, "n_effective": found.n_effective},
+        status,
+        arrays={"theta": draws.theta, "log_likelihood": draws.log_likelihood},
+    )
+
+
+def harmonic_mean(log_likelihood: np.ndarray) -> Estimate:
+    """The first estimator, of log likelihoods (n_chains, n_draws)."""
+    log_mean, variance, n_effective = mean_of(-log_likelihood)
+    return Estimate(-log_mean, np.sqrt(variance), n_effective)
+
+
+def mixture_mean(log_likelihood: np.ndarray, delta: float = DELTA) -> Estimate:
+    r"""The fourth estimator.
+
+    With :math:`r_i = p(X \mid \theta_i) / \hat p_4` the equation says that
+
+    .. math:: \sum_i \psi(r_i) = 0, \qquad \psi(r) = \frac{r - 1}{\delta + (1 - \delta) r}.
+
+    psi rises with r, so that there is one solution, between the smallest and the largest likelihood, and the error is
+    that of an M-estimator: sd(psi) over r psi' = r / (delta + (1 - delta) r)^2.
+    """
+    low, high = log_likelihood.min(), log_likelihood.max()
+
+    def mixture(log_p: float) -> tuple[np.ndarray, np.ndarray]:
+        log_r = log_likelihood - log_p
+        return log_r, np.logaddexp(np.log(delta), np.log1p(-delta) + log_r)
+
+    def excess(log_p: float) -> float:
+        log_r, log_q = mixture(log_p)
+        return float(logsumexp(log_r - log_q) - logsumexp(-log_q))
+
+    value = float(brentq(excess, low, high, xtol=1e-10)) if high > low else float(low)
+    log_r, log_q = mixture(value)
+    psi = np.exp(log_r - log_q) - np.exp(-log_q)
+    slope = np.exp(log_r - 2 * log_q)
+    n = mean_ess(psi)
+    error = np.sqrt((psi**2).mean() / n) / slope.mean()
+    return Estimate(value, float(error), float(slope.sum() ** 2 / (slope**2).sum() * min(1.0, n / psi.size)))
+
+
+def mean_of(log_terms: np.ndarray, chains: bool = True) -> tuple[float, float, float]:
+    """Log of the mean of exp(``log_terms``), the variance of that log, and how many equal terms would tell as much.
+
+    Terms are (n_chains, n_draws) and correlated along the draws, or (not ``chains``) independent.
+    """
+    log_mean = float(logsumexp(log_terms) - np.log(log_terms.size))
+    terms = np.exp(log_terms - log_mean)
+    n = mean_ess(terms) if chains else float(terms.size)
+    kish = terms.size**2 / (terms**2).sum()
+    return log_mean, float(terms.var() / n), float(kish * min(1.0, n / terms.size))
+
+
+def mean_ess(x: np.ndarray) -> float:
+    """Independent draws that would tell the mean of ``x`` (n_chains, n_draws) as well; NaN below four draws."""
+    from arviz_stats import ess
+
+    if x.shape[1] < 4:
+        return np.nan
+    return float(x.size if np.ptp(x) == 0 else ess(x, method="mean"))
