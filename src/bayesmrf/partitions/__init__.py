@@ -1,0 +1,30 @@
+"""Groupings of items: distances between them, one that stands for many, the ball around it, and the prior over them.
+
+A grouping (a partition) of n items is a vector of n integer labels; only which items share a label matters. Posterior
+draws of a grouping are an array ``(n_draws, n_items)``. Nothing here has the size n_items^2, but for `co_clustering` of
+the items asked for, and the average-linkage trees of at most 5,000 items.
+"""
+
+from __future__ import annotations
+
+from .ball import CredibleBall, credible_ball
+from .distance import canonical, expected_vi, random_partition, variation_of_information, vi_difference
+from .point import point_partition
+from .prior import expected_n_groups, log_prior, set_partitions
+from .similarity import MOST_CO_CLUSTERING_ITEMS, co_clustering
+
+__all__ = [
+    "MOST_CO_CLUSTERING_ITEMS",
+    "CredibleBall",
+    "canonical",
+    "co_clustering",
+    "credible_ball",
+    "expected_n_groups",
+    "expected_vi",
+    "log_prior",
+    "point_partition",
+    "random_partition",
+    "set_partitions",
+    "variation_of_information",
+    "vi_difference",
+]

@@ -1,0 +1,65 @@
+"""How far the draws lie from the grouping that stands for them (Wade and Ghahramani 2018)."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..errors import DataError, OptionError
+from .distance import canonical, distances, joined
+from .point import point_partition
+
+_EQUAL = 1e-9  # nats: distances closer than that are the same, but for rounding
+
+
+class CredibleBall(NamedTuple):
+    """The smallest ball, in variation of information, that holds a given share of the draws, and its bounds.
+
+    Bounds are draws in the ball, canonical, each once, in the order of the draws; mostly there is one of a kind.
+    """
+
+    center: np.ndarray  # (n_items,)
+    radius: float  # nats
+    share: float  # of the draws within
+    horizontal: np.ndarray  # (m, n_items): the most distant
+    upper: np.ndarray  # (m, n_items): of those with the fewest groups the most distant
+    lower: np.ndarray  # (m, n_items): of those with the most groups the most distant
+
+
+def credible_ball(draws: Any, center: Any = None, level: float = 0.95) -> CredibleBall:
+    r"""The credible ball of Wade and Ghahramani (2018) around a grouping c*.
+
+    Its radius is the least e with P(VI(c, c*) <= e) >= level, where P are the draws. Of the draws c inside, the bounds
+    are those farthest from c*: of all (horizontal), of those with the fewest groups (upper vertical), of those with the
+    most groups (lower vertical; groups lie below one another as one is cut out of the other).
+
+    Parameters
+    ----------
+    draws : (..., n_items) integer array
+        Groupings from the posterior; leading dimensions (chain, draw) are joined.
+    center : (n_items,) integer array, optional
+        c*; by default `point_partition` of the draws.
+    level : float
+        Share of the draws that the ball holds at least, above 0 and at most 1.
+    """
+    if not 0 < level <= 1:
+        raise OptionError(f"level: {level} came; a share above 0 and at most 1 is wanted, such as 0.95")
+    labels = canonical(joined(draws))
+    middle = point_partition(labels) if center is None else canonical(center)
+    if middle.ndim != 1:
+        raise DataError(f"center: an array of shape {middle.shape} came; one label for each item is wanted")
+    away = distances(middle.astype(np.int32), labels)
+    rank = int(np.ceil(level * len(away) - _EQUAL)) - 1  # 0.95 of 20 draws are 19, whatever rounding says
+    radius = float(np.sort(away)[rank])
+    inside = np.flatnonzero(away <= radius + _EQUAL)
+    n_groups = labels[inside].max(axis=1) + 1
+
+    def farthest(among: np.ndarray) -> np.ndarray:
+        bounds = labels[among[away[among] >= away[among].max() - _EQUAL]]
+        first = np.unique(bounds, axis=0, return_index=True)[1]
+        return bounds[np.sort(first)].astype(np.int64)
+
+    fewest, most = inside[n_groups == n_groups.min()], inside[n_groups == n_groups.max()]
+    share = len(inside) / len(away)
+    return CredibleBall(middle.astype(np.int64), radius, share, farthest(inside), farthest(fewest), farthest(most))

@@ -1,0 +1,52 @@
+"""The Dirichlet process over groupings, and all groupings of a few items."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from scipy.special import digamma, gammaln
+
+from ..errors import OptionError
+from .distance import canonical
+
+MOST_SET_PARTITION_ITEMS = 10  # 115,975 partitions
+
+
+def log_prior(groups: Any, alpha: float) -> float:
+    r"""Log probability of a grouping under the Dirichlet process (the Chinese restaurant process).
+
+    .. math:: p(c) = \frac{\Gamma(\alpha)}{\Gamma(\alpha + n)} \alpha^k \prod_{j=1}^k (n_j - 1)!
+    """
+    sizes = np.bincount(canonical(groups))
+    alpha = _check_alpha(alpha)
+    return float(gammaln(alpha) - gammaln(alpha + sizes.sum()) + len(sizes) * np.log(alpha) + gammaln(sizes).sum())
+
+
+def expected_n_groups(n_items: int, alpha: float) -> float:
+    """Prior mean of the number of groups, the sum over i < n of alpha / (alpha + i)."""
+    alpha = _check_alpha(alpha)
+    return float(alpha * (digamma(alpha + n_items) - digamma(alpha)))
+
+
+def set_partitions(n_items: int) -> Iterator[np.ndarray]:
+    """All groupings of at most 10 items, each once, in canonical labels (restricted growth strings)."""
+    if not 1 <= n_items <= MOST_SET_PARTITION_ITEMS:
+        raise OptionError(f"n_items: {n_items} came; a number from 1 to {MOST_SET_PARTITION_ITEMS} is wanted")
+    return _grow(n_items)
+
+
+def _grow(n_items: int) -> Iterator[np.ndarray]:
+    if n_items == 1:
+        yield np.zeros(1, dtype=np.int64)
+        return
+    for first in _grow(n_items - 1):
+        for label in range(first.max() + 2):
+            yield np.append(first, label)
+
+
+def _check_alpha(alpha: float) -> float:
+    if not (np.isfinite(alpha) and alpha > 0):
+        raise OptionError(f"alpha: {alpha} came; a positive concentration is wanted")
+    return float(alpha)
