@@ -86,7 +86,7 @@ def test_log_z_within_its_error(name, has_margins, rng, monkeypatch):
         assert found.status == ""
         assert found.log_weights.shape == (512,)
     theta = positive(theta)
-    monkeypatch.setattr(annealed, "_ladder", short)
+    monkeypatch.setattr(annealed, "ladder_of", short)
     for found in both_ways(model, theta, 512, 200, None, rng).values():
         assert abs(z_score(found, truth(model, theta))) > LIMIT
 
@@ -106,7 +106,7 @@ def test_mean_of_z_has_no_bias(name, rng, monkeypatch):
     found, spread = bias(theta, margins)
     assert (found < LIMIT).all()
     assert spread > 0.05
-    monkeypatch.setattr(annealed, "_ladder", short)
+    monkeypatch.setattr(annealed, "ladder_of", short)
     assert (bias(positive(theta), None)[0] > LIMIT).all()
 
 
@@ -132,9 +132,9 @@ def test_fifty_machines_are_bracketed(rng, monkeypatch):
     assert (right < limit).all()
     assert (right.mean(axis=0) < -1).all()
     # Weights of a ladder that ends beyond the model are caught forward, and of one that ends before it in reverse.
-    monkeypatch.setattr(annealed, "_ladder", lambda temperatures: np.linspace(0, 1.5, temperatures + 1))
+    monkeypatch.setattr(annealed, "ladder_of", lambda temperatures: np.linspace(0, 1.5, temperatures + 1))
     assert (scores()[:, 0] > limit).any()
-    monkeypatch.setattr(annealed, "_ladder", short)
+    monkeypatch.setattr(annealed, "ladder_of", short)
     assert (scores()[:, 1] > limit).any()
 
 

@@ -15,6 +15,7 @@ from ..learning.rbm_persistent import PersistentRBM
 from ..models.boltzmann import Boltzmann
 from ..models.rbm import RestrictedBoltzmann
 from ..samplers import rbm_gibbs
+from .rbm_exact import rbm_log_likelihoods
 from .target import Target
 
 EXACT_UNITS = 14  # on the smaller side, up to which Z(theta) is summed thousands of times
@@ -71,6 +72,11 @@ class RBMTarget(Target):
         """The sum over the smaller side."""
         self.require_exact("exact log Z")
         return self.model.exact(theta, want, EXACT_UNITS)
+
+    def log_likelihoods(self, thetas: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """All in one compiled call."""
+        self.require_exact("exact log Z")
+        return rbm_log_likelihoods(self.model, thetas, self.states, self.weights)
 
     def require_exact(self, method: str) -> None:
         """Refuse more than 2^14 terms."""

@@ -33,6 +33,7 @@ from ..samplers.rbm_gibbs import draw_units, generators
 
 _MARGIN = 0.01  # margins of the independent units are kept this far from 0 and 1
 _FEW = 10.0  # effective chains below which the estimate and its error say little
+_REMEDY = "give more temperatures, or margins near those of the model"
 _NAME = "annealed"
 
 
@@ -87,10 +88,10 @@ def forward(
     OptionError
         For fewer than 2 chains, a ladder that does not rise from 0 to 1, or parameters that are not finite.
     """
-    _check_chains("n_chains", n_chains)
+    check_chains("n_chains", n_chains)
     path = _path(model, theta, margins)
     states = (rng.random((n_chains, len(path.margins))) < path.margins).astype(np.int8)
-    return _estimate(path.log_z + path.anneal(states, _ladder(temperatures), rng), 1)
+    return estimate(path.log_z + path.anneal(states, ladder_of(temperatures), rng), 1)
 
 
 def reverse(
@@ -122,8 +123,8 @@ def reverse(
     if states.ndim != 2 or states.shape[1] != len(path.margins) or not ((states == 0) | (states == 1)).all():
         raise DataError(f"states: an array of shape {states.shape} came, (n_chains, {len(path.margins)}) in {{0, 1}} "
                         "is wanted; draw samples from the model")  # fmt: skip
-    _check_chains("states", len(states))
-    return _estimate(path.log_z - path.anneal(states, _ladder(temperatures)[::-1], rng), -1)
+    check_chains("states", len(states))
+    return estimate(path.log_z - path.anneal(states, ladder_of(temperatures)[::-1], rng), -1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,8 +149,8 @@ class AnnealedImportanceSampling:
     kind = Kind.RANDOM
 
     def __post_init__(self) -> None:
-        _check_chains("n_chains", self.n_chains)
-        _ladder(self.temperatures)
+        check_chains("n_chains", self.n_chains)
+        ladder_of(self.temperatures)
 
     def prepare(self, model: Model) -> None:
         """Nothing depends on the graph alone; models with many states are refused."""
@@ -251,7 +252,8 @@ def _path(model: Any, theta: np.ndarray, margins: np.ndarray | None) -> _RBMPath
     return _RBMPath(model.split(theta), m) if is_rbm else _PairwisePath(model.pairwise(theta), m)
 
 
-def _ladder(temperatures: int | np.ndarray) -> np.ndarray:
+def ladder_of(temperatures: int | np.ndarray) -> np.ndarray:
+    """Equal steps from 0 to 1, or a given ladder, checked."""
     if np.ndim(temperatures) == 0:
         return np.linspace(0, 1, check_positive("temperatures", temperatures) + 1)  # type: ignore[arg-type]
     ladder = np.asarray(temperatures, dtype=np.float64)
@@ -261,13 +263,14 @@ def _ladder(temperatures: int | np.ndarray) -> np.ndarray:
     return ladder
 
 
-def _check_chains(option: str, n: int) -> None:
+def check_chains(option: str, n: int) -> None:
+    """Refuse fewer than 2."""
     if check_positive(option, n) < 2:
         raise OptionError(f"{option}: {n} chain came, at least 2 are wanted, whose spread tells the error")
 
 
-def _estimate(log_weights: np.ndarray, sign: int) -> Annealed:
-    """Mean of exp(sign log_weights), as a log."""
+def estimate(log_weights: np.ndarray, sign: int = 1, remedy: str = _REMEDY) -> Annealed:
+    """Mean of exp(sign log_weights), as a log; ``remedy`` ends the status where few chains count."""
     signed = sign * log_weights
     top = signed.max()
     weight = np.exp(signed - top)
@@ -275,9 +278,7 @@ def _estimate(log_weights: np.ndarray, sign: int) -> Annealed:
     n_effective = float(weight.sum() ** 2 / (weight**2).sum())
     status = ""
     if n_effective < _FEW:
-        status = (
-            f"only {n_effective:.1f} of {n} chains count: give more temperatures, or margins near those of the model"
-        )
+        status = f"only {n_effective:.1f} of {n} chains count: {remedy}"
     return Annealed(
         sign * float(top + np.log(mean)),
         float(weight.std(ddof=1) / mean / np.sqrt(n)),

@@ -1,0 +1,193 @@
+r"""Annealed importance sampling of the evidence, in parameter space (Neal 2001; Chen and Welling 2012, section 3.3).
+
+Chains start from the prior and go to the posterior along :math:`p_t(\theta) \propto p(\theta) p(X \mid \theta)^{b_t}`,
+0 = b_0 < ... < b_T = 1, with one step of Hamiltonian Monte Carlo at each temperature. With
+
+.. math:: w = \prod_{t=1}^T p(X \mid \theta_{t-1})^{b_t - b_{t-1}}
+
+the mean of w is p(X) for any ladder and any steps that leave p_t invariant; by Jensen log w is below log p(X) on
+average. The likelihood, with the exact Z, is taken at every leapfrog step.
+
+Steps that were adapted by the chains themselves would not leave p_t invariant. So other chains go first, and tell for
+each temperature a step size and the mass of each parameter; both are then fixed.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise as consecutive
+from typing import NamedTuple
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from ..inference.annealed import check_chains, estimate, ladder_of
+from ..progress import track
+from ..samplers.gibbs import check_positive
+from .target import Evidence, Target
+
+_ACCEPTED = 0.9
+_PILOTS, _PILOT_STEPS = 32, 200  # chains, and temperatures, of the run that adapts
+_ADAPTATION = 0.3  # change of log step size for a unit of acceptance
+_MEMORY = 10  # temperatures that the masses are averaged over
+_JITTER = 0.2  # steps are drawn within this share of their size: no orbit then closes after every trajectory
+
+
+class Swarm(NamedTuple):
+    """Chains in parameter space."""
+
+    theta: np.ndarray  # (n_chains, n_features)
+    log_likelihood: np.ndarray  # (n_chains,)
+    gradient: np.ndarray  # (n_chains, n_features), of the log likelihood
+
+
+class Steps(NamedTuple):
+    """What the leapfrog steps are like along the path."""
+
+    temperatures: np.ndarray  # (n,) rising from 0 to 1
+    log_size: np.ndarray  # (n,)
+    log_mass: np.ndarray  # (n, n_features)
+
+    def at(self, temperature: float) -> tuple[float, np.ndarray]:
+        """Size and masses, interpolated."""
+        i = min(np.searchsorted(self.temperatures, temperature, side="right"), len(self.temperatures) - 1)
+        low, high = self.temperatures[i - 1], self.temperatures[i]
+        share = (temperature - low) / (high - low)
+        size, mass = ((1 - share) * a[i - 1] + share * a[i] for a in (self.log_size, self.log_mass))
+        return float(np.exp(size)), np.exp(mass)
+
+
+@threadpool_limits.wrap(limits=1, user_api="blas")  # matrices are small: threads cost more than they give
+def ais(
+    target: Target,
+    rng: np.random.Generator,
+    *,
+    n_chains: int = 100,
+    temperatures: int | np.ndarray = 1000,
+    n_leapfrog: int = 10,
+    progress: bool = False,
+) -> Evidence:
+    """Anneal chains from the prior to the posterior; E[exp(log_evidence)] = p(X).
+
+    Parameters
+    ----------
+    target : Target
+    rng : numpy.random.Generator
+    n_chains : int
+        At least 2, whose weights tell the error.
+    temperatures : int or array
+        Steps of the path, equal ones, or the whole ladder from 0 to 1.
+    n_leapfrog : int
+        Leapfrog steps at each temperature.
+    progress : bool
+        Whether to show a bar.
+
+    Returns
+    -------
+    Evidence
+        Its ``parts`` are ``acceptance`` (the mean), ``lowest_acceptance`` (that of the worst tenth of the path),
+        ``effective_chains``, ``chains``, ``temperatures`` and ``leapfrog_steps``; its ``arrays`` are ``theta``
+        (n_chains, n_features), draws of the last temperature but one, and ``log_weights`` (n_chains,).
+
+    Raises
+    ------
+    TooWideError
+        Where the exact Z is not feasible.
+    OptionError
+        For fewer than 2 chains, a ladder that does not rise from 0 to 1, or no leapfrog step.
+    """
+    target.require_exact("ais")
+    check_chains("n_chains", n_chains)
+    check_positive("n_leapfrog", n_leapfrog)
+    ladder = ladder_of(temperatures)
+    steps = _adapt(target, rng, n_leapfrog, progress)
+    swarm, log_weights, accepted = _start(target, n_chains, rng), np.zeros(n_chains), []
+    for low, high in track(list(consecutive(ladder)), "ais", progress=progress):
+        log_weights += (high - low) * swarm.log_likelihood
+        if high < 1:
+            swarm, acceptance = _hamiltonian(target, swarm, high, *steps.at(high), n_leapfrog, rng)
+            accepted.append(acceptance.mean())
+    found = estimate(log_weights, remedy="give more temperatures")
+    return Evidence(
+        found.log_z,
+        found.standard_error,
+        "ais",
+        target.n_samples,
+        target.n_features,
+        parts={
+            "acceptance": float(np.mean(accepted)) if accepted else float("nan"),
+            "lowest_acceptance": min((float(a.mean()) for a in np.array_split(accepted, 10) if len(a)), default=np.nan),
+            "effective_chains": found.n_effective,
+            "chains": n_chains,
+            "temperatures": len(ladder) - 1,
+            "leapfrog_steps": n_leapfrog,
+        },
+        status=found.status,
+        arrays={"theta": swarm.theta, "log_weights": log_weights},
+    )
+
+
+def _start(target: Target, n_chains: int, rng: np.random.Generator) -> Swarm:
+    """Draws from the prior."""
+    theta = target.prior.draw(n_chains, target.n_features, rng)
+    return Swarm(theta, *target.log_likelihoods(theta))
+
+
+def _slope(target: Target, swarm: Swarm, temperature: float) -> np.ndarray:
+    return temperature * swarm.gradient + target.prior.gradient(swarm.theta)
+
+
+def _hamiltonian(
+    target: Target,
+    swarm: Swarm,
+    temperature: float,
+    size: float,
+    mass: np.ndarray,
+    n_leapfrog: int,
+    rng: np.random.Generator,
+) -> tuple[Swarm, np.ndarray]:
+    """One step of Hamiltonian Monte Carlo for each chain, and the probability that it was accepted."""
+
+    def energy(at: Swarm, momentum: np.ndarray) -> np.ndarray:
+        log_density = temperature * at.log_likelihood + target.prior.log_density(at.theta).sum(axis=1)
+        return 0.5 * (momentum**2 / mass).sum(axis=1) - log_density
+
+    n_chains = len(swarm.theta)
+    step = size * rng.uniform(1 - _JITTER, 1 + _JITTER, (n_chains, 1))
+    momentum = rng.standard_normal(swarm.theta.shape) * np.sqrt(mass)
+    before, new = energy(swarm, momentum), swarm
+    slope = _slope(target, swarm, temperature)
+    for _ in range(n_leapfrog):
+        momentum = momentum + 0.5 * step * slope
+        theta = new.theta + step * momentum / mass
+        new = Swarm(theta, *target.log_likelihoods(theta))
+        slope = _slope(target, new, temperature)
+        momentum += 0.5 * step * slope
+    change = energy(new, momentum) - before
+    acceptance = np.exp(-np.maximum(np.where(np.isfinite(change), change, np.inf), 0.0))
+    taken = rng.random(n_chains) < acceptance
+    theta, gradient = (
+        np.where(taken[:, None], a, b) for a, b in ((new.theta, swarm.theta), (new.gradient, swarm.gradient))
+    )
+    return Swarm(theta, np.where(taken, new.log_likelihood, swarm.log_likelihood), gradient), acceptance
+
+
+def _adapt(target: Target, rng: np.random.Generator, n_leapfrog: int, progress: bool) -> Steps:
+    r"""Steps of a run of its own, which are accepted with a probability of about 0.9.
+
+    The mass of parameter i is the mean over chains of :math:`(\partial_i \log p_t)^2`, which under p_t is that of
+    :math:`-\partial_i^2 \log p_t`: the curvature where the chains are, however many modes there be.
+    """
+    # More temperatures near the prior, where the curvature changes by the largest factors.
+    temperatures = np.linspace(0, 1, _PILOT_STEPS + 1) ** 2
+    swarm = _start(target, _PILOTS, rng)
+    mass = (_slope(target, swarm, 0.0) ** 2).mean(axis=0)
+    log_size, sizes, masses = np.log(0.5), [], []
+    for b in track(temperatures, "ais: step sizes", progress=progress):
+        mass = mass + ((_slope(target, swarm, b) ** 2).mean(axis=0) - mass) / _MEMORY
+        swarm, acceptance = _hamiltonian(target, swarm, b, np.exp(log_size), mass, n_leapfrog, rng)
+        log_size = log_size + _ADAPTATION * (acceptance.mean() - _ACCEPTED)
+        sizes.append(log_size)
+        masses.append(np.log(mass))
+    kernel = np.ones(2 * _MEMORY + 1)
+    count = np.convolve(np.ones(len(sizes)), kernel, "same")
+    return Steps(temperatures, np.convolve(sizes, kernel, "same") / count, np.array(masses))
