@@ -26,6 +26,7 @@ from ..samplers.gibbs import check_positive
 from .target import Evidence, Target
 
 _ACCEPTED = 0.9
+_REMEDY = "give more temperatures, or a ladder that is finer near 0, such as np.linspace(0, 1, 1001) ** 3"
 _PILOTS, _PILOT_STEPS = 32, 200  # chains, and temperatures, of the run that adapts
 _ADAPTATION = 0.3  # change of log step size for a unit of acceptance
 _MEMORY = 10  # temperatures that the masses are averaged over
@@ -48,8 +49,8 @@ class Steps(NamedTuple):
     log_mass: np.ndarray  # (n, n_features)
 
     def at(self, temperature: float) -> tuple[float, np.ndarray]:
-        """Size and masses, interpolated."""
-        i = min(np.searchsorted(self.temperatures, temperature, side="right"), len(self.temperatures) - 1)
+        """Size and masses at a temperature below 1, interpolated."""
+        i = int(np.searchsorted(self.temperatures, temperature, side="right"))
         low, high = self.temperatures[i - 1], self.temperatures[i]
         share = (temperature - low) / (high - low)
         size, mass = ((1 - share) * a[i - 1] + share * a[i] for a in (self.log_size, self.log_mass))
@@ -75,7 +76,8 @@ def ais(
     n_chains : int
         At least 2, whose weights tell the error.
     temperatures : int or array
-        Steps of the path, equal ones, or the whole ladder from 0 to 1.
+        Steps of the path, equal ones as in the paper, or the whole ladder from 0 to 1. One that is finer near 0, where
+        the likelihood varies most, has much smaller errors: ``np.linspace(0, 1, 1001) ** 3``, say.
     n_leapfrog : int
         Leapfrog steps at each temperature.
     progress : bool
@@ -106,7 +108,7 @@ def ais(
         if high < 1:
             swarm, acceptance = _hamiltonian(target, swarm, high, *steps.at(high), n_leapfrog, rng)
             accepted.append(acceptance.mean())
-    found = estimate(log_weights, remedy="give more temperatures")
+    found = estimate(log_weights, remedy=_REMEDY)
     return Evidence(
         found.log_z,
         found.standard_error,

@@ -45,7 +45,7 @@ def rbm_log_likelihoods(
     d, k = model.n_visible, model.n_hidden
     values, gradients = np.empty(len(thetas)), np.empty_like(thetas)
     cost = len(thetas) * (max(d, k) * 2 ** min(d, k) + len(x) * k)
-    n_threads = min(cpu_count(), len(thetas), 1 + cost // _WORTH)
+    n_threads = 1 if cost < _WORTH else min(cpu_count(), len(thetas), 1 + cost // _WORTH)
     bounds = np.linspace(0, len(thetas), n_threads + 1).astype(int)
     parts = [(thetas[a:b], x, weights, d, k, values[a:b], gradients[a:b]) for a, b in pairwise(bounds)]
     if n_threads == 1:
