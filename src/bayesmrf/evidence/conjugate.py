@@ -1,0 +1,126 @@
+r"""Evidence that is a product of one-dimensional integrals: independent nodes, and forests without fields.
+
+There every feature is a binary variable of its own, with log odds :math:`\kappa \theta_j`: a node, or the agreement of
+the ends of an edge, of which a forest's are independent and leave the sign of each of its trees free,
+
+.. math:: p(X) = 2^{-N (d - r)} \prod_j \int \sigma(\kappa \theta)^{S_j} \sigma(-\kappa \theta)^{N_j - S_j}
+          p(\theta) \, d\theta.
+
+S_j is the number of successes in N_j = N trials for each feature that shares parameter j, r the number of edges (d where
+these are nodes). The law of the logit of a Beta(a, b) variable as prior makes the integral, where kappa = 1, the ratio
+B(a + S, b + N - S) / B(a, b); under other priors it is a trapezoid sum, which for such integrands has no error to speak
+of.
+"""
+
+from __future__ import annotations
+
+import networkx as nx
+import numpy as np
+from scipy.special import betaln, expit, log_expit, logsumexp
+
+from ..errors import OptionError
+from ..priors import LogisticBeta, ProperPrior
+from .pairwise_target import PairwiseTarget
+from .target import Evidence, Target
+
+_DEPTH = 50.0  # nats below the peak where an integrand is nothing
+_POINTS = 2001
+
+
+def conjugate(target: Target, rng: np.random.Generator | None = None) -> Evidence:
+    """Closed form under `LogisticBeta` where kappa = 1, else quadrature in one dimension.
+
+    Parameters
+    ----------
+    target : PairwiseTarget
+        Of nodes without edges, or of a forest without node fields, all nodes seen.
+    rng : numpy.random.Generator, optional
+        Not used: nothing is random.
+
+    Returns
+    -------
+    Evidence
+        Its ``parts`` are ``integrals``, the sum of the log integrals, and ``free_signs``, -N (d - r) log 2; its
+        ``arrays`` have the ``log_integrals`` (n_features,).
+
+    Raises
+    ------
+    OptionError
+        For any other model.
+    """
+    if not isinstance(target, PairwiseTarget) or target.n_hidden:
+        raise _refusal("hidden units tie its parameters together")
+    kappa, features, free = _independent(target)
+    n, n_features = target.n_samples, target.n_features
+    label = np.arange(n_features) if target.tie is None else target.tie
+    successes = np.bincount(label, target.weights @ features, n_features)
+    trials = n * np.bincount(label, minlength=n_features)
+    prior = target.prior
+    if isinstance(prior, LogisticBeta) and kappa == 1:
+        found = betaln(prior.a + successes, prior.b + trials - successes) - betaln(prior.a, prior.b)
+        integrals = float(found.sum())
+    else:
+        found = _quadrature(kappa, successes, trials, prior)
+        integrals = float(found.sum()) + prior.log_constant(n_features)
+    constant = -free * n * float(np.log(2))
+    return Evidence(
+        integrals + constant,
+        0.0,
+        "conjugate",
+        n,
+        n_features,
+        parts={"integrals": integrals, "free_signs": constant},
+        arrays={"log_integrals": found},
+    )
+
+
+def _independent(target: PairwiseTarget) -> tuple[float, np.ndarray, int]:
+    """Kappa, the successes of each row (n_rows, n_features of the model), and the number of free signs."""
+    model, x = target.model, target.states
+    graph, form = model.graph, model.form
+    if graph.n_edges == 0:
+        return 2 * form.q, x if model.fields else x[:, :0], 0 if model.fields else graph.n_nodes
+    if model.fields:
+        raise _refusal("its nodes have fields besides edges")
+    if form.c:
+        raise _refusal(f"an edge of {model.name!r} does not only say whether its ends agree")
+    if not nx.is_forest(nx.Graph(graph.edges.tolist())):
+        raise _refusal("its edges close a loop")
+    u, v = graph.edges.T
+    return 2 * form.b, x[:, u] == x[:, v], graph.n_nodes - graph.n_edges
+
+
+def _refusal(reason: str) -> OptionError:
+    return OptionError("method: 'conjugate' needs parameters that are independent given the data, and of this model "
+                       f"{reason}; nodes without edges, and forests without fields, will do; take 'ais' or "
+                       "'laplace'")  # fmt: skip
+
+
+def _quadrature(kappa: float, successes: np.ndarray, trials: np.ndarray, prior: ProperPrior) -> np.ndarray:
+    """Log integral of each parameter, less the constant of its prior; integrands are log-concave."""
+
+    def log_integrand(t: np.ndarray) -> np.ndarray:
+        return successes * log_expit(kappa * t) + (trials - successes) * log_expit(-kappa * t) + prior.log_density(t)
+
+    def slope(t: np.ndarray) -> np.ndarray:
+        return kappa * (successes - trials * expit(kappa * t)) + prior.gradient(t)
+
+    low, high = np.full(len(successes), -1.0), np.full(len(successes), 1.0)
+    while (outside := slope(low) < 0).any():
+        low[outside] *= 2
+    while (outside := slope(high) > 0).any():
+        high[outside] *= 2
+    for _ in range(60):
+        middle = (low + high) / 2
+        rises = slope(middle) > 0
+        low, high = np.where(rises, middle, low), np.where(rises, high, middle)
+    mode = (low + high) / 2
+    peak = log_integrand(mode)
+    ends = []
+    for sign in (-1.0, 1.0):
+        reach = np.full(len(mode), 1e-3)
+        while (inside := log_integrand(mode + sign * reach) > peak - _DEPTH).any():
+            reach[inside] *= 1.25
+        ends.append(mode + sign * reach)
+    grid = np.linspace(*ends, _POINTS)
+    return logsumexp(log_integrand(grid), axis=0) + np.log(grid[1] - grid[0])
