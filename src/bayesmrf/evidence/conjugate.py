@@ -6,10 +6,10 @@ the ends of an edge, of which a forest's are independent and leave the sign of e
 .. math:: p(X) = 2^{-N (d - r)} \prod_j \int \sigma(\kappa \theta)^{S_j} \sigma(-\kappa \theta)^{N_j - S_j}
           p(\theta) \, d\theta.
 
-S_j is the number of successes in N_j = N trials for each feature that shares parameter j, r the number of edges (d where
-these are nodes). The law of the logit of a Beta(a, b) variable as prior makes the integral, where kappa = 1, the ratio
-B(a + S, b + N - S) / B(a, b); under other priors it is a trapezoid sum, which for such integrands has no error to speak
-of.
+S_j is the number of successes in N_j trials, N for each feature that has parameter j; r is the number of edges, or d
+where the features are nodes. The law of the logit of a Beta(a, b) variable as prior makes the integral, where kappa is
+1, the ratio B(a + S, b + N - S) / B(a, b); under other priors it is a trapezoid sum, which for such integrands has no
+error to speak of.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def _independent(target: PairwiseTarget) -> tuple[float, np.ndarray, int]:
     if model.fields:
         raise _refusal("its nodes have fields besides edges")
     if form.c:
-        raise _refusal(f"an edge of {model.name!r} does not only say whether its ends agree")
+        raise _refusal("an edge says more than whether its ends agree")
     if not nx.is_forest(nx.Graph(graph.edges.tolist())):
         raise _refusal("its edges close a loop")
     u, v = graph.edges.T
@@ -116,11 +116,12 @@ def _quadrature(kappa: float, successes: np.ndarray, trials: np.ndarray, prior: 
         low, high = np.where(rises, middle, low), np.where(rises, high, middle)
     mode = (low + high) / 2
     peak = log_integrand(mode)
-    ends = []
-    for sign in (-1.0, 1.0):
+
+    def end(sign: float) -> np.ndarray:
         reach = np.full(len(mode), 1e-3)
         while (inside := log_integrand(mode + sign * reach) > peak - _DEPTH).any():
             reach[inside] *= 1.25
-        ends.append(mode + sign * reach)
-    grid = np.linspace(*ends, _POINTS)
+        return mode + sign * reach
+
+    grid = np.linspace(end(-1.0), end(1.0), _POINTS)
     return logsumexp(log_integrand(grid), axis=0) + np.log(grid[1] - grid[0])
