@@ -18,9 +18,11 @@ from ..likelihood import Hidden, Likelihood
 from ..models.clamped import Clamped
 from ..models.pairwise import PairwiseModel
 from ..samplers.gibbs import Gibbs
-from .target import Target
+from .target import ENTRIES, Target
 
 FILLED = 64  # chains on the hidden nodes of all rows, which the positive phase of brief chains averages
+SUMMED = 10  # nodes up to which a sum over all their states is faster than elimination, for many theta at once
+_STEP = 1e-4  # of differences: errors are about its square, and rounding over it
 MOST_HIDDEN = 12  # hidden nodes, whose 2^12 joint states are summed for each row
 
 
@@ -54,6 +56,11 @@ class PairwiseTarget(Target):
     def n_features(self) -> int:
         """Number of free parameters: of features, or of their groups."""
         return self.model.n_features if self.tie is None else int(self.tie.max(initial=-1)) + 1
+
+    @property
+    def rows_at_once(self) -> int:
+        """A row's features are listed for each joint state of the hidden nodes."""
+        return max(1, ENTRIES // (self.model.n_features * 2**self.n_hidden))
 
     @property
     def units(self) -> np.ndarray:
@@ -136,6 +143,36 @@ class PairwiseTarget(Target):
         self.require_exact("exact log Z")
         found = self._engine.infer(self.model, self.natural(theta), self._plan, want)
         return found if found.moments is None else Inference(found.log_z, self._pull(found.moments))
+
+    @cached_property
+    def _visible(self) -> tuple[np.ndarray, np.ndarray]:
+        """Features of all states of the visible nodes, and how many times each was seen."""
+        bits = np.arange(self.states.shape[1])
+        every = (np.arange(2 ** len(bits))[:, None] >> bits & 1).astype(np.int8)
+        return self._features(every), np.bincount(self.states @ 2**bits, self.weights, len(every))
+
+    def log_likelihoods(self, thetas: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Of few nodes by the sum over all their states, for all ``thetas`` at once."""
+        if self.model.graph.n_nodes > SUMMED:
+            return super().log_likelihoods(thetas)
+        s, counts = self._visible
+        flat = s.reshape(-1, self.n_features)
+        log_weight = (thetas @ flat.T).reshape(len(thetas), *s.shape[:2])
+        by_state = logsumexp(log_weight, axis=2)
+        log_z = logsumexp(by_state, axis=1)
+        excess = counts - self.n_samples * np.exp(by_state - log_z[:, None])
+        share = np.exp(log_weight - by_state[:, :, None]) * excess[:, :, None]
+        return by_state @ counts - self.n_samples * log_z, share.reshape(len(thetas), -1) @ flat
+
+    def covariance(self, theta: np.ndarray) -> np.ndarray:
+        """Central differences of the exact moments."""
+        found = np.empty((self.n_features, self.n_features))
+        for i, step in enumerate(_STEP * np.eye(self.n_features)):
+            above, below = self.exact(theta + step).moments, self.exact(theta - step).moments
+            assert above is not None
+            assert below is not None
+            found[i] = (above - below) / (2 * _STEP)
+        return (found + found.T) / 2
 
     def require_exact(self, method: str) -> None:
         """Refuse graphs on which elimination is not cheap."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import block_diag
+from scipy.special import softmax
 
 from ..base import MOMENTS, Inference
 from ..errors import TooWideError
@@ -77,6 +78,28 @@ class RBMTarget(Target):
         """All in one compiled call."""
         self.require_exact("exact log Z")
         return rbm_log_likelihoods(self.model, thetas, self.states, self.weights)
+
+    def covariance(self, theta: np.ndarray) -> np.ndarray:
+        """Over all states x of the smaller side: sum of p(x) (Cov[s | x] + m m'), less mean mean', m = E[s | x]."""
+        self.require_exact("exact log Z")
+        model = self.model
+        k, d = model.n_hidden, model.n_visible
+        if k < d:  # the machine with its sides exchanged
+            weights = np.arange(k * d).reshape(k, d).T.ravel()
+            place = np.concatenate([weights, k * d + d + np.arange(k), k * d + np.arange(d)])
+            turned = RBMTarget(RestrictedBoltzmann(k, d), self.states[:, :0], self.weights, self.prior)
+            found = np.empty((self.n_features, self.n_features))
+            found[np.ix_(place, place)] = turned.covariance(np.asarray(theta)[place])
+            return found
+        states = (np.arange(2**d)[:, None] >> np.arange(d) & 1).astype(np.int8)
+        p = softmax(self.log_weights(theta, states))
+        mean = self.expected_sum(theta, states, p)
+        found = self.conditional_covariance(theta, states, p)
+        for first in range(0, len(states), self.rows_at_once):
+            rows = slice(first, first + self.rows_at_once)
+            m = (self.expected(theta, states[rows]) - mean) * np.sqrt(p[rows, None])
+            found += m.T @ m
+        return found
 
     def require_exact(self, method: str) -> None:
         """Refuse more than 2^14 terms."""

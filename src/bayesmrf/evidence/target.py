@@ -22,6 +22,8 @@ from ..models.pairwise import PairwiseModel
 from ..posterior.langevin import Differentiable
 from ..priors import ProperPrior
 
+ENTRIES = 2**22  # of an array of features
+
 
 @dataclass(frozen=True)
 class Evidence:
@@ -59,6 +61,18 @@ class Evidence:
     prior: str = ""
     arrays: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
+    def __str__(self) -> str:
+        """The estimate, what it is of, its parts, and its status, for people."""
+        known = not np.isnan(self.log_evidence)
+        error = f" ± {self.standard_error:.2g}" if self.standard_error > 0 else ""
+        lines = [
+            f"log evidence {f'{self.log_evidence:,.2f}{error}' if known else 'unknown'} by {self.method}",
+            f"{self.n_samples:,.0f} observations, {self.n_features:,} parameters"
+            + (f", prior {self.prior}" if self.prior else ""),
+            *(f"  {name.replace('_', ' ')}: {value:,.6g}" for name, value in self.parts.items()),
+        ]
+        return "\n".join([*lines, *([self.status] if self.status else [])])
+
 
 @dataclass(frozen=True, eq=False)
 class Target(ABC):
@@ -83,6 +97,11 @@ class Target(ABC):
     @abstractmethod
     def n_features(self) -> int:
         """Number F of free parameters."""
+
+    @property
+    def rows_at_once(self) -> int:
+        """Rows whose features, of each hidden state where these are listed, are few enough to be in memory."""
+        return max(1, ENTRIES // self.n_features)
 
     @property
     def n_samples(self) -> float:
@@ -145,6 +164,10 @@ class Target(ABC):
         TooWideError
             Where this is not feasible (see `require_exact`).
         """
+
+    @abstractmethod
+    def covariance(self, theta: np.ndarray) -> np.ndarray:
+        """Exact Cov[s(x, z)] over visible and hidden units together, (n_features, n_features); feasible as `exact`."""
 
     @abstractmethod
     def require_exact(self, method: str) -> None:

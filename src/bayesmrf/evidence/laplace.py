@@ -1,0 +1,212 @@
+r"""Evidence by Laplace's approximation around one mode: algorithm 1 of Chen and Welling (2012).
+
+.. math:: \log p(X) \approx \sum_n \log Z(x_n, \lambda) - N \log Z(\lambda) + \log p(\lambda)
+          - \frac F2 \log N + \frac F2 \log 2 \pi + \frac12 \log \det(N \Sigma)
+
+(eq. 5) at the mode lambda of the posterior, with the inverse of Sigma minus the second derivative there. Steps of the
+algorithm: 1 to 3 are `find_mode`; 4, the determinant, with trapezoids in place of the normal law along eigenvectors in
+which the likelihood adds no curvature to the prior's (section 3.1.3); 5, log Z at the mode by annealed importance
+sampling, or by the exact sum where that is feasible; 6, the sum, and the number of equivalent modes (section 3.1.4).
+
+Where Z can be summed, mode, determinant and log Z are exact. Else two terms are added that the paper has not, both for
+the noise of the states:
+
+* log det of an average over states is biased by the square of its noise. The jackknife over ten batches of states takes
+  the first order of this bias away, and tells the standard error.
+* A mode found among states is as far from the true one as their noise, and lower by about F N / 2T nats. The gradient
+  g from fresh states says by how much the quadratic of eq. 3 and 4 rises above it, g' Sigma g / 2. This estimate has
+  no bias: the two factors are from different batches.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import eigh
+
+from ..errors import OptionError
+from ..progress import track
+from .mode import Mode, exact_log_z, find_mode, is_exact
+from .overlap import groups_of_units, log_equivalent_modes, trapezoid
+from .sampled import BATCHES, Hessian, SampledPosterior
+from .target import Evidence, Target
+
+_SLACK = 1e-6  # eigenvalues count as below the prior's curvature beyond rounding
+_SHOWN = 5
+
+
+def laplace(
+    target: Target,
+    rng: np.random.Generator,
+    *,
+    mode: Mode | None = None,
+    corrected: bool = True,
+    log_z: str = "auto",
+    n_steps: int = 20_000,
+    n_states: int | None = None,
+    n_chains: int = 100,
+    temperatures: int = 1000,
+    progress: bool = False,
+) -> Evidence:
+    """Laplace's approximation of the evidence, corrected for modes that overlap and modes that are equivalent.
+
+    Parameters
+    ----------
+    target : Target
+    rng : numpy.random.Generator
+    mode : Mode, optional
+        From `find_mode`; found here when absent.
+    corrected : bool
+        False is the plain approximation, Laplace0 in the paper: no trapezoids, and one mode is counted.
+    log_z : {"auto", "exact", "ais"}
+        How Z(lambda) is found, and the mode (see `find_mode`): by the exact sum, by annealed importance sampling and
+        states, or by the first where it is feasible.
+    n_steps, n_states
+        Of `find_mode`.
+    n_chains, temperatures : int
+        Of annealed importance sampling.
+    progress : bool
+        Lines of progress on standard error.
+
+    Returns
+    -------
+    Evidence
+        ``standard_error`` covers log Z and the states, and is 0 where both are exact: it covers neither Laplace's
+        approximation nor the choice of the mode. The
+        terms are ``data`` (sum of log Z(x_n, lambda)), ``log_z`` (-N log Z), ``log_prior``, ``dimension`` (-F/2 log N),
+        ``constant`` (F/2 log 2 pi), ``determinant`` (half of log det(N Sigma) over the directions that are not
+        pathological), ``bias`` (of the determinant, taken away), ``trapezoids`` (what stands for the same in the
+        others), ``first_order`` (the rise to the true mode) and ``equivalent_modes``. Numbers about the work are
+        ``n_trapezoids``, ``n_trapezoids_by_states`` (which ended where too few states counted), ``n_negative``
+        (eigenvalues), ``least_eigenvalue``, ``n_groups`` (of equivalent units),
+        ``is_exact_log_z``, ``log_z_error``, and where there are states ``n_rounds``, ``n_states`` and
+        ``effective_states``. ``arrays`` has ``theta``, ``eigenvalues``,
+        ``trapezoids`` (eigenvalue, left and right end of each) and ``groups`` of units.
+    """
+    if mode is None:
+        mode = find_mode(target, rng, n_steps=n_steps, n_states=n_states, log_z=log_z, progress=progress)
+    elif not mode.penalised:
+        raise OptionError("mode: a mode of the likelihood came, one of the posterior is wanted; find it with "
+                          "find_mode(target, rng)")  # fmt: skip
+    point = evaluate(target, mode.theta, rng, log_z, n_chains, temperatures)
+    n, f = target.n_samples, target.n_features
+    parts = {**point.parts, "dimension": -f / 2 * np.log(n), "constant": f / 2 * np.log(2 * np.pi)}
+    statuses = [mode.status, point.status]
+
+    hessian = mode.curvature
+    values, vectors = eigh(hessian)
+    curvature = np.broadcast_to(target.prior.curvature(mode.theta), f) @ vectors**2
+    below = values < (1 - _SLACK) * curvature if corrected else np.zeros(f, dtype=bool)
+    arrays = {"theta": mode.theta, "eigenvalues": values}
+    numbers = {
+        "n_negative": float((values <= 0).sum()),
+        "least_eigenvalue": float(values[0]),
+        "is_exact_log_z": float(is_exact(target, log_z)),
+        "log_z_error": point.error,
+    }
+    if mode.states is not None:
+        numbers["n_rounds"], numbers["n_states"] = float(mode.n_rounds), mode.states.n_states
+        numbers["effective_states"] = mode.states.n_states * mode.density(mode.theta)[1]
+    method = "laplace" if corrected else "laplace0"
+    if (values[~below] <= 0).any():
+        first = ", ".join(f"{v:.3g}" for v in values[:_SHOWN] if v <= 0)
+        more = ", ..." if numbers["n_negative"] > _SHOWN else ""
+        statuses.append(
+            f"the second derivative at the mode is not positive definite: {numbers['n_negative']:.0f} of {f} "
+            f"directions have eigenvalues <= 0 ({first}{more}); take 'laplace', which has trapezoids there, or more "
+            "n_states"
+        )
+        return Evidence(np.nan, np.nan, method, n, f, parts | numbers, _join(statuses), arrays=arrays)
+
+    # Along pathological directions the determinant's matrix has the prior's curvature, which changes nothing there.
+    raised = (vectors[:, below] * (curvature - values)[below]) @ vectors[:, below].T
+    standing = np.where(below, curvature, values)
+    half = -0.5 * np.log(standing).sum()
+    parts["determinant"] = float(-0.5 * np.log(values[~below] / n).sum())
+    spread = rise = _Spread(0.0, 0.0)
+    if mode.hessian is not None and mode.states is not None:
+        spread = _jackknife(mode.hessian, raised, half)
+        rise = _rise(mode.states, mode.theta, vectors / np.sqrt(standing), rng)
+        parts["bias"], parts["first_order"] = -spread.value, rise.value
+    if np.isnan(spread.error):
+        statuses.append("the second derivative without a tenth of the states is not positive definite, so that the "
+                        "error of the determinant is not known: give more n_states")  # fmt: skip
+
+    if corrected:
+        top = mode.density(mode.theta)[0]
+        found = []
+        for i in track(np.flatnonzero(below), "overlapping modes", progress=progress):
+            step = np.sqrt(2 * np.log(2) / curvature[i])
+            found.append(trapezoid(mode.density, mode.theta, vectors[:, i], step, top))
+        width = np.array([t.right - t.left for t in found])
+        parts["trapezoids"] = float(np.log(width).sum() - len(width) / 2 * np.log(2 * np.pi / n))
+        arrays["trapezoids"] = np.array([(v, t.left, t.right) for v, t in zip(values[below], found, strict=True)])
+        arrays["groups"] = groups_of_units(mode.theta, hessian, target.units)
+        parts["equivalent_modes"] = log_equivalent_modes(arrays["groups"])
+        numbers["n_trapezoids"] = float(len(found))
+        numbers["n_trapezoids_by_states"] = float(sum(t.by_states for t in found))
+        numbers["n_groups"] = float(len(np.unique(arrays["groups"])))
+
+    error = float(np.sqrt((n * point.error) ** 2 + spread.error**2 + rise.error**2))
+    return Evidence(float(sum(parts.values())), error, method, n, f, parts | numbers, _join(statuses), arrays=arrays)
+
+
+class Point(NamedTuple):
+    """The first three terms of eq. 5 at a point, with the standard error of log Z."""
+
+    parts: dict[str, float]
+    error: float
+    status: str
+
+
+def evaluate(
+    target: Target, theta: np.ndarray, rng: np.random.Generator, log_z: str, n_chains: int, temperatures: int
+) -> Point:
+    """Likelihood and prior at ``theta``; the options are those of `laplace`."""
+    value, error, status = 0.0, 0.0, ""
+    if is_exact(target, log_z):
+        value = exact_log_z(target, theta)
+    else:
+        found = target.anneal(theta, rng, n_chains, temperatures)
+        value, error, status = found.log_z, found.standard_error, found.status
+    parts = {
+        "data": target.positive(theta),
+        "log_z": -target.n_samples * value,
+        "log_prior": target.log_prior(theta),
+    }
+    return Point(parts, error, f"log Z at the mode: {status}" if status else "")
+
+
+class _Spread(NamedTuple):
+    """What batches of states tell, with its standard error."""
+
+    value: float
+    error: float
+
+
+def _jackknife(hessian: Hessian, raised: np.ndarray, half: float) -> _Spread:
+    """Bias (and error) of -1/2 log det, from the matrices that lack a batch of states."""
+    left = np.empty(BATCHES)
+    for b in range(BATCHES):
+        try:
+            root = np.linalg.cholesky(hessian.without(b) + raised)
+        except np.linalg.LinAlgError:
+            return _Spread(0.0, np.nan)
+        left[b] = -np.log(np.diag(root)).sum()
+    error = np.sqrt((BATCHES - 1) * left.var())
+    return _Spread(float((BATCHES - 1) * (left.mean() - half)), float(error))
+
+
+def _rise(states: SampledPosterior, theta: np.ndarray, root: np.ndarray, rng: np.random.Generator) -> _Spread:
+    """The rise g' Sigma g / 2, from gradients g of batches of fresh states, two different ones in each product."""
+    g = SampledPosterior.draw(states.target, theta, int(states.n_states), rng).slopes(theta) @ root
+    product = g @ g.T
+    np.fill_diagonal(product, 0.0)
+    total, m = product.sum(), BATCHES
+    left = (total - 2 * product.sum(axis=1)) / ((m - 1) * (m - 2)) / 2
+    return _Spread(float(total / (m * (m - 1)) / 2), float(np.sqrt((m - 1) * left.var())))
+
+
+def _join(statuses: list[str]) -> str:
+    return "; ".join(s for s in statuses if s)

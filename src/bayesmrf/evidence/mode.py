@@ -1,0 +1,222 @@
+r"""The mode of a posterior and its curvature there: steps 1 to 3 of algorithm 1 of Chen and Welling (2012).
+
+1. Persistent contrastive divergence (Tieleman 2008), with steps that fall as 1 / t, comes near a mode.
+2. States x(1), ..., x(T) are drawn from the model there, at lambda_0 say.
+3. L-BFGS climbs the log posterior as these states see it (eq. 6, `SampledPosterior`) for as long as at least 90 % of
+   them count, and goes on from fresh states where it was stopped, until it converges among the states that it started
+   with. There the second derivative (eq. 7) is positive definite.
+
+Where Z(lambda) can be summed, the log posterior itself and its second derivative are at hand, the limit of many states:
+nothing has to be drawn, stopped or repeated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from scipy.optimize import OptimizeResult, minimize
+from threadpoolctl import threadpool_limits
+
+from ..base import LOG_Z
+from ..errors import OptionError, TooWideError
+from ..learning.maximum_likelihood import bound
+from ..progress import track
+from ..samplers.gibbs import check_positive
+from .sampled import BATCHES, SHARE, Hessian, SampledPosterior, fixed_curvature, log_prior
+from .target import Target
+
+_STATES = 20_000  # at least so many by default,
+_STATES_EACH = 30  # and for each parameter: a covariance of F features needs many times F states,
+_STATES_ROW = 50  # and for each observation: N times their noise is that of the second derivative,
+_MOST_STATES = 2**20  # but no more
+_BISECTIONS = 20
+_FLAT = 0.05  # slope, in nats for a unit of a parameter
+_LBFGS = {"maxiter": 5000, "maxfun": 10_000, "maxcor": 20, "ftol": 1e-11, "gtol": 1e-3}
+
+
+@dataclass(frozen=True, eq=False)
+class Mode:
+    """A mode of the posterior (or the likelihood), and the posterior around it.
+
+    Attributes
+    ----------
+    target : Target
+    theta : (n_features,) array
+    penalised : bool
+        False for a mode of the likelihood.
+    states : SampledPosterior or None
+        States drawn at the mode, or so near that at least 90 % of them count there. None where the exact log posterior
+        was climbed.
+    n_rounds : int
+        Sets of states that were climbed on.
+    status : str
+        Empty when the climb has converged.
+    """
+
+    target: Target
+    theta: np.ndarray
+    penalised: bool
+    states: SampledPosterior | None = field(repr=False)
+    n_rounds: int
+    status: str
+
+    @cached_property
+    def hessian(self) -> Hessian | None:
+        """Minus the second derivative of the log posterior, by batches of states where there are any."""
+        return None if self.states is None else self.states.hessian(self.theta)
+
+    @cached_property
+    def curvature(self) -> np.ndarray:
+        """Minus the second derivative of the log posterior, (n_features, n_features)."""
+        if self.hessian is not None:
+            return self.hessian.without()
+        covariance = self.target.covariance(self.theta)
+        return self.target.n_samples * covariance + fixed_curvature(self.target, self.theta, self.penalised)
+
+    def density(self, theta: np.ndarray) -> tuple[float, float]:
+        """Log posterior up to a constant, and the share of states that count: 1 where it is exact."""
+        if self.states is not None:
+            return self.states.density(theta)
+        log_likelihood = self.target.positive(theta) - self.target.n_samples * exact_log_z(self.target, theta)
+        return log_likelihood + log_prior(self.target, theta, self.penalised), 1.0
+
+
+def find_mode(
+    target: Target,
+    rng: np.random.Generator,
+    *,
+    n_steps: int = 20_000,
+    n_states: int | None = None,
+    penalised: bool = True,
+    log_z: str = "auto",
+    max_rounds: int = 50,
+    progress: bool = False,
+) -> Mode:
+    """Find a mode by persistent chains, and fine-tune it.
+
+    Parameters
+    ----------
+    target : Target
+    rng : numpy.random.Generator
+    n_steps : int
+        Updates of persistent contrastive divergence.
+    n_states : int, optional
+        States T at the mode, where eq. 6 is climbed; by default 20,000, or 30 for each parameter, or 50 for each
+        observation (but no more than 2^20), whatever is most.
+    penalised : bool
+        False climbs the likelihood alone, in a box: parameters are kept within +-log(2 N - 1), half an observation from
+        the boundary, since the maximum often lies at infinity. ``status`` tells how many are there.
+    log_z : {"auto", "exact", "ais"}
+        "exact" climbs the exact log posterior after persistent chains, "ais" eq. 6, "auto" the first where Z can be
+        summed.
+    max_rounds : int
+        Most sets of states.
+    progress : bool
+        A line of progress on standard error.
+
+    Raises
+    ------
+    OptionError
+        For numbers below 1, and a ``log_z`` of another name.
+    TooWideError
+        For ``log_z="exact"`` where Z cannot be summed.
+    """
+    check_positive("n_steps", n_steps)
+    check_positive("max_rounds", max_rounds)
+    if n_states is None:
+        n_states = max(
+            _STATES, _STATES_EACH * target.n_features, min(_STATES_ROW * int(target.n_samples), _MOST_STATES)
+        )
+    n_states = max(check_positive("n_states", n_states), BATCHES)
+    exact = is_exact(target, log_z)
+    limit = np.inf if penalised else bound(target.n_samples)
+    theta = np.clip(target.climb(rng, n_steps, penalised), -limit, limit)
+    with threadpool_limits(limits=1, user_api="blas"):  # threads wait for each other in products of this size
+        if exact:
+            theta, converged = _climb(lambda x: (*_exact_slope(target, x, penalised), 1.0), theta, limit)
+            status = _status(theta, limit, "" if converged else f"{_LBFGS['maxiter']} steps of L-BFGS")
+            return Mode(target, theta, penalised, None, 0, status)
+        for n_rounds in track(range(1, max_rounds + 1), "fine-tuning the mode", progress=progress):  # noqa: B007
+            states = SampledPosterior.draw(target, theta, n_states, rng, penalised)
+            theta, converged = _climb(states.slope, theta, limit)
+            if converged:
+                break
+        status = _status(theta, limit, "" if converged else f"{max_rounds} sets of {n_states} states")
+    return Mode(target, theta, penalised, states, n_rounds, status)
+
+
+def is_exact(target: Target, log_z: str) -> bool:
+    """Whether the option ``log_z`` means the exact sum for this target."""
+    if log_z not in ("auto", "exact", "ais"):
+        raise OptionError(f"log_z: {log_z!r} came; 'auto', 'exact' or 'ais' is wanted")
+    if log_z == "ais":
+        return False
+    try:
+        target.require_exact("log_z='exact'")
+    except TooWideError:
+        if log_z == "exact":
+            raise
+        return False
+    return True
+
+
+def exact_log_z(target: Target, theta: np.ndarray) -> float:
+    """Log Z(theta) by the exact sum."""
+    found = target.exact(theta, LOG_Z)
+    assert found.log_z is not None
+    return found.log_z
+
+
+def _exact_slope(target: Target, theta: np.ndarray, penalised: bool) -> tuple[float, np.ndarray]:
+    value, gradient = target.log_likelihood(theta)
+    value += log_prior(target, theta, penalised)
+    return value, gradient + target.prior.gradient(theta) if penalised else gradient
+
+
+def _status(theta: np.ndarray, limit: float, work: str) -> str:
+    """What is to be said after this ``work`` without convergence."""
+    found = [f"the climb to the mode has not converged after {work}: give more n_steps or n_states"] if work else []
+    if n_bounded := int((np.abs(theta) >= limit).sum()):
+        found.append(f"the maximum of the likelihood lies at infinity: {n_bounded} of {len(theta)} parameters were "
+                     f"bounded at +-{limit:.3g}")  # fmt: skip
+    return "; ".join(found)
+
+
+def _climb(
+    slope: Callable[[np.ndarray], tuple[float, np.ndarray, float]], theta: np.ndarray, limit: float
+) -> tuple[np.ndarray, bool]:
+    """Maximise by L-BFGS within +-limit, where enough states count; whether it converged there.
+
+    Where a step leaves that region, the point on it at which it is left is taken.
+    """
+    seen: dict[bytes, float] = {}
+    inside, left = theta, False
+
+    def negative(x: np.ndarray) -> tuple[float, np.ndarray]:
+        value, gradient, seen[x.tobytes()] = slope(x)
+        return -value, -gradient
+
+    def watch(intermediate_result: OptimizeResult) -> None:
+        nonlocal inside, left
+        x = intermediate_result.x
+        share = seen.get(x.tobytes())
+        seen.clear()
+        if (slope(x)[2] if share is None else share) >= SHARE:
+            inside = x.copy()
+            return
+        near, far = 0.0, 1.0
+        for _ in range(_BISECTIONS):
+            middle = (near + far) / 2
+            near, far = (middle, far) if slope(inside + middle * (x - inside))[2] >= SHARE else (near, middle)
+        inside, left = inside + near * (x - inside), True
+        raise StopIteration
+
+    box = [(-limit, limit)] * len(theta)
+    found = minimize(negative, theta, jac=True, method="L-BFGS-B", bounds=box, callback=watch, options=_LBFGS)
+    if left:
+        return inside, False
+    # A line search that fails at the rounding of the objective is as far as it goes.
+    return found.x, bool(found.success or np.abs(found.jac).max() < _FLAT)
