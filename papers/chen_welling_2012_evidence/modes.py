@@ -1,0 +1,107 @@
+r"""One mode of the posterior by exact Hamiltonian Monte Carlo, brief Langevin and Laplace (figure 5).
+
+Both samplers start at the mode, and are meant to stay there: a draw belongs to another mode where some exchange of
+hidden units brings it nearer to the first, in the metric of the second derivative. The share of such draws is kept.
+"""
+
+from __future__ import annotations
+
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+
+from bayesmrf import run
+from bayesmrf.evidence.mode import Mode, find_mode
+from bayesmrf.evidence.rbm_target import RBMTarget
+from bayesmrf.posterior.langevin import Langevin
+from papers.store import Record
+
+BINS = 40
+SPAN = 4.5  # sds on either side of the mean of exact draws that the histograms cover
+
+
+def compare(
+    target: RBMTarget, rng: np.random.Generator, *, n_chains: int, n_draws: int, n_warmup: int, n_leapfrog: int,
+    size: float,
+) -> Record:  # fmt: skip
+    """Means, sds and histograms of every parameter; ``size`` is the step of the stiffest direction, in sds."""
+    mode = find_mode(target, rng)
+    hessian = mode.curvature
+    values, vectors = np.linalg.eigh(hessian)
+    # Where the likelihood adds nothing to the prior's curvature, that is what a step may count on.
+    values = np.maximum(values, 1.0)
+    covariance = (vectors / values) @ vectors.T
+    scale = 1 / np.sqrt(np.diag(hessian).clip(1.0))
+    stiffest = np.linalg.eigvalsh(hessian * scale * scale[:, None])[-1]
+    epsilon = size / np.sqrt(stiffest)
+    exact, acceptance = hamiltonian(target, mode.theta, scale, epsilon, n_chains, n_draws, n_warmup, n_leapfrog, rng)
+    langevin = run.sample(
+        Langevin(target.brief(1), target.prior, mode.theta, epsilon=epsilon, scale=scale),
+        n_draws=n_draws, n_warmup=n_warmup * n_leapfrog, thin=n_leapfrog, n_chains=n_chains, random_state=rng,
+        progress=False,
+    ).values["theta"]  # fmt: skip
+    mean, sd = exact.mean(axis=(0, 1)), exact.std(axis=(0, 1))
+    about: dict[str, Any] = {"acceptance": acceptance, "low": mean - SPAN * sd, "high": mean + SPAN * sd}
+    for name, draws in (("hmc", exact), ("langevin", langevin)):
+        flat = draws.reshape(-1, draws.shape[2])
+        ends = np.linspace(about["low"], about["high"], BINS + 1)
+        counts = [np.histogram(x, e)[0] for x, e in zip(flat.T, ends.T, strict=True)]
+        about[name] = {"mean": flat.mean(axis=0), "sd": flat.std(axis=0), "counts": counts}
+        about[name]["elsewhere"] = elsewhere(mode, flat[:: max(1, len(flat) // 1000)], hessian)
+    about["laplace"] = {"mean": mode.theta, "sd": np.sqrt(np.diag(covariance)), "least_eigenvalue": values[0]}
+    return about
+
+
+def hamiltonian(
+    target: RBMTarget,
+    start: np.ndarray,
+    scale: np.ndarray,
+    epsilon: float,
+    n_chains: int,
+    n_draws: int,
+    n_warmup: int,
+    n_leapfrog: int,
+    rng: np.random.Generator,
+) -> tuple[np.ndarray, float]:
+    """Draws (n_chains, n_draws, n_features) of the exact posterior, and the share of steps that were accepted.
+
+    Leapfrog steps in coordinates theta / ``scale``, of sizes within a fifth of ``epsilon``.
+    """
+
+    def look(theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        value, gradient = target.log_likelihoods(theta)
+        value = value + target.prior.log_density(theta).sum(axis=1)
+        return value, (gradient + target.prior.gradient(theta)) * scale
+
+    theta = np.tile(start, (n_chains, 1))
+    value, slope = look(theta)
+    draws, accepted = np.empty((n_chains, n_draws, len(start))), 0.0
+    for t in range(n_warmup + n_draws):
+        momentum = rng.standard_normal(theta.shape)
+        step = epsilon * rng.uniform(0.8, 1.2, (n_chains, 1))
+        new, energy, force = theta, value - 0.5 * (momentum**2).sum(axis=1), slope
+        for _ in range(n_leapfrog):
+            momentum = momentum + 0.5 * step * force
+            new = new + step * scale * momentum
+            height, force = look(new)
+            momentum += 0.5 * step * force
+        taken = np.log(rng.random(n_chains)) < height - 0.5 * (momentum**2).sum(axis=1) - energy
+        theta, slope = (np.where(taken[:, None], a, b) for a, b in ((new, theta), (force, slope)))
+        value = np.where(taken, height, value)
+        if t >= n_warmup:
+            draws[:, t - n_warmup] = theta
+            accepted += taken.mean() / n_draws
+    return draws, accepted
+
+
+def elsewhere(mode: Mode, draws: np.ndarray, hessian: np.ndarray) -> float:
+    """Share of draws that are nearer to the mode after hidden units are exchanged."""
+    units = mode.target.units
+    distances = []
+    for order in permutations(range(len(units))):
+        other = draws.copy()
+        other[:, units.ravel()] = draws[:, units[list(order)].ravel()]
+        away = other - mode.theta
+        distances.append(np.einsum("ij,jk,ik->i", away, hessian, away))
+    return float((np.argmin(distances, axis=0) > 0).mean())
