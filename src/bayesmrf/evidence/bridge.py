@@ -75,8 +75,8 @@ def bridge(
     if few:
         remarks.append(
             f"prior and posterior overlap too little: {found.n_effective:.1f} effective draws of the prior and "
-            f"{n_posterior:.1f} of the posterior are too few to trust the bridge or to know its error; raise n_prior, or take "
-            "'laplace'"
+            f"{n_posterior:.1f} of the posterior are too few to trust the bridge or to know its error; raise n_prior, "
+            "or take 'laplace'"
         )
     return Evidence(
         found.value,

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from joblib import Parallel, cpu_count, delayed
+from scipy.sparse.linalg import eigsh
 
 from .. import run
 from ..base import LOG_Z
@@ -24,7 +25,7 @@ from .target import Target
 
 THRESHOLD = 1.1  # of the scale reduction, as in the paper
 _STAGES = 5  # of the pilot chain
-_POINTS = 10  # of the pilot chain, whose curvature each stage looks at
+_POINTS = 5  # of the pilot chain, whose curvature each stage looks at
 _CLIMB = 2000  # steps to the neighbourhood of a mode
 _STATES = 1000  # from which a curvature is estimated
 _CHECKED = 100  # draws at which Bethe's likelihood is compared with the exact one
@@ -225,17 +226,26 @@ def _metric(target: Target, points: np.ndarray, stiffness: float, rng: np.random
     """Square root of the metric, and the step size."""
     curvatures = [_curvature(target, theta, rng) for theta in points]
     scale = 1 / np.sqrt(np.mean([np.diag(c) for c in curvatures], axis=0))
-    stiffest = max(np.linalg.eigvalsh(c * scale * scale[:, None])[-1] for c in curvatures)
+    stiffest = max(_largest_eigenvalue(c * scale * scale[:, None], rng) for c in curvatures)
     return scale, float(np.sqrt(stiffness / stiffest))
 
 
+def _largest_eigenvalue(matrix: np.ndarray, rng: np.random.Generator) -> float:
+    if len(matrix) == 1:
+        return float(matrix[0, 0])
+    start = rng.standard_normal(len(matrix))
+    return float(eigsh(matrix, k=1, which="LA", v0=start, tol=1e-3, return_eigenvectors=False)[0])
+
+
 def _curvature(target: Target, theta: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """N Cov_theta[s] and the prior's curvature, from samples of the model."""
+    """N Cov_theta[s] plus the prior's curvature, from samples of the model."""
     states = target.sample(theta, _STATES, rng)
-    found = target.conditional_covariance(theta, states, np.full(_STATES, 1 / _STATES))
-    mean = target.expected(theta, states)
-    mean -= mean.mean(axis=0)
-    found = target.n_samples * (found + mean.T @ mean / _STATES)
+    square, mean = np.zeros((target.n_features, target.n_features)), np.zeros(target.n_features)
+    for part in np.array_split(states, -(-_STATES // target.rows_at_once)):
+        given = target.expected(theta, part)
+        square += target.conditional_covariance(theta, part, np.ones(len(part))) + given.T @ given
+        mean += given.sum(axis=0)
+    found = target.n_samples * (square / _STATES - np.outer(mean, mean) / _STATES**2)
     found[np.diag_indices_from(found)] += target.prior.curvature(theta)
     return found
 
