@@ -10,7 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from . import datasets, graphs, metrics, partitions, plots, results
-    from .estimators import RBM, BayesianMRF, GroupedMRF, LabelFieldMRF, MaximumLikelihoodMRF, SpikeSlabMRF
+    from .estimators import (
+        RBM,
+        BayesianMRF,
+        GroupedMRF,
+        LabelFieldMRF,
+        MaximumLikelihoodMRF,
+        SpikeSlabMRF,
+        compare_evidence,
+        log_evidence,
+    )
+    from .evidence.target import Evidence
     from .graphs import Graph
     from .priors import Beta, Cauchy, Gamma, Normal
     from .report import write_report
@@ -23,6 +33,9 @@ _HOMES = {
     "GroupedMRF": "estimators",
     "LabelFieldMRF": "estimators",
     "MaximumLikelihoodMRF": "estimators",
+    "compare_evidence": "estimators",
+    "log_evidence": "estimators",
+    "Evidence": "evidence.target",
     "Graph": "graphs",
     "Beta": "priors",
     "Cauchy": "priors",
@@ -41,6 +54,7 @@ __all__ = [
     "BayesianMRF",
     "Beta",
     "Cauchy",
+    "Evidence",
     "Gamma",
     "Graph",
     "GroupedMRF",
@@ -48,9 +62,11 @@ __all__ = [
     "MaximumLikelihoodMRF",
     "Normal",
     "SpikeSlabMRF",
+    "compare_evidence",
     "datasets",
     "graphs",
     "load",
+    "log_evidence",
     "metrics",
     "partitions",
     "plots",

@@ -12,6 +12,7 @@ import typer
 from .. import __version__
 from ..errors import BayesMRFError
 from .common import Stopped, new_console, say, spoken_warnings
+from .evidence import evidence
 from .groups import groups
 from .posterior import posterior
 from .structure import structure
@@ -19,8 +20,8 @@ from .structure import structure
 USER_ERROR, INTERRUPTED = 2, 130
 
 app = typer.Typer(
-    help="Bayesian learning in Markov random fields: which edges of a network exist, which share a parameter, and what "
-    "it is.",
+    help="Bayesian learning in Markov random fields: which edges of a network exist, which share a parameter, what it "
+    "is, and which model the data ask for.",
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
@@ -56,6 +57,7 @@ def demo(
 app.command()(groups)
 app.command()(posterior)
 app.command()(structure)
+app.command()(evidence)
 
 
 @app.command()

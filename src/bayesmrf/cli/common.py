@@ -38,6 +38,7 @@ _FLAGS = {
     "n_chains": "--chains",
     "n_draws": "--draws",
     "n_edges": "--graph learn:K",
+    "n_hidden": "--hidden",
     "n_iterations": "--iterations",
     "n_jobs": "--jobs",
     "n_particles": "--particles",
@@ -49,6 +50,7 @@ _FLAGS = {
     "sample_weight": "--weight",
     "slab": "--slab",
     "step_size": "--step-size",
+    "temperatures": "--temperatures",
     "width": "--width",
 }
 

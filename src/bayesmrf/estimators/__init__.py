@@ -1,10 +1,21 @@
 """The scikit-learn face of the package."""
 
 from .bayesian import BayesianMRF
+from .evidence import compare_evidence, log_evidence
 from .grouped import METHODS, GroupedMRF
 from .label_field import LabelFieldMRF
 from .maximum_likelihood import MaximumLikelihoodMRF
 from .rbm import RBM
 from .spike_slab import SpikeSlabMRF
 
-__all__ = ["METHODS", "RBM", "BayesianMRF", "GroupedMRF", "LabelFieldMRF", "MaximumLikelihoodMRF", "SpikeSlabMRF"]
+__all__ = [
+    "METHODS",
+    "RBM",
+    "BayesianMRF",
+    "GroupedMRF",
+    "LabelFieldMRF",
+    "MaximumLikelihoodMRF",
+    "SpikeSlabMRF",
+    "compare_evidence",
+    "log_evidence",
+]

@@ -49,15 +49,19 @@ class MaximumLikelihoodMRF(PairwiseMRF):
     def _model(self) -> Agreement:
         return Agreement(self.graph_, bool(self.fields))
 
-    def fit(self, X: Any, y: None = None, sample_weight: Any = None) -> MaximumLikelihoodMRF:
-        """Fit to states; see `GroupedMRF.fit` for the arguments."""
-        states = self._read(X, sample_weight)
-        model = self._model()
+    def _groups(self, model: Agreement) -> np.ndarray | None:
         groups = None if self.groups is None else np.asarray(self.groups)
         if groups is not None and groups.shape != (model.n_edges,):
             raise OptionError(
                 f"groups: shape {groups.shape} came, ({model.n_edges},) is wanted, one label for each edge"
             )
+        return groups
+
+    def fit(self, X: Any, y: None = None, sample_weight: Any = None) -> MaximumLikelihoodMRF:
+        """Fit to states; see `GroupedMRF.fit` for the arguments."""
+        states = self._read(X, sample_weight)
+        model = self._model()
+        groups = self._groups(model)
         rng = np.random.default_rng(as_seed_sequence(self.random_state))
         s_bar = model.statistics(states.values, states.weights)
         found = maximum_likelihood(model, s_bar, states.n_samples, choose(self.graph_), rng, groups)

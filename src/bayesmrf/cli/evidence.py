@@ -1,0 +1,318 @@
+"""The command ``bayesmrf evidence``: how probable the data are under each model, its parameters averaged out."""
+
+from __future__ import annotations
+
+import re
+import secrets
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import typer
+
+from ..errors import OptionError, StoreError
+from . import common
+from .common import Drop, Overwrite, Quiet, Seed, Weight
+from .evidence_shown import named, show_evidence
+from .evidence_store import EvidenceStore, request_of
+
+if TYPE_CHECKING:
+    import numpy as np
+    from rich.console import Console
+
+_COMPARED = ("groups", "structure", "complete", "independent")
+_EXACT_NODES = 15  # up to which the exact sampler of edges takes seconds
+_MARK = "bayesmrf"
+
+
+class Job(NamedTuple):
+    """A model, under the name it has in tables, and how it comes about: what is to be said of it beside."""
+
+    name: int | str
+    make: Callable[[], tuple[Any, str]]
+
+
+def evidence(
+    context: typer.Context,
+    answers: Annotated[
+        Path,
+        typer.Argument(
+            metavar="ANSWERS.csv",
+            help="Observations: one row each, one column a node, named in the first line; 0/1, -1/+1 or True/False, or "
+            "ordered levels with --binarize. May be compressed (.csv.gz).",
+        ),
+    ],
+    hidden: Annotated[
+        str | None,
+        typer.Option(metavar="1:9|1,2,5", help="Numbers of hidden units of the restricted Boltzmann machines to try."),
+    ] = None,
+    compare: Annotated[
+        str | None,
+        typer.Option(
+            metavar="groups,...",
+            help="Models without hidden units, several with commas: groups (edges tied as bayesmrf groups finds them), "
+            "structure (edges that bayesmrf structure finds likely), complete (all edges), independent (none).",
+        ),
+    ] = None,
+    method: Annotated[
+        str,
+        typer.Option(
+            metavar="laplace,...",
+            help="Several with commas: laplace, laplace0, map, bic, harmonic-1, harmonic-4, bridge-geometric, "
+            "bridge-optimal, dic, ais, cross-validation, conjugate.",
+        ),
+    ] = "laplace",
+    prior_scale: Annotated[
+        float, typer.Option(help="Standard deviation of the normal prior of every parameter.")
+    ] = 1.0,
+    edges: Annotated[
+        Path | None, typer.Option(metavar="EDGES.csv", help="Edges of structure and of groups, in the place of learnt.")
+    ] = None,
+    holdout: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE",
+            help="Share of the observations, drawn at random, that groups and structure are found on; the evidence is "
+            "that of the others.",
+        ),
+    ] = None,
+    binarize: Annotated[
+        str | None,
+        typer.Option(metavar='">=4"', help='Which levels mean yes: ">=4", ">2", "<=1", "<3" or "==5", in quotes.'),
+    ] = None,
+    chains: Annotated[
+        int | None, typer.Option(help="Chains of annealing and of draws. [dim]\\[default: the method's][/dim]")
+    ] = None,
+    temperatures: Annotated[
+        int | None, typer.Option(help="Temperatures of annealing. [dim]\\[default: the method's][/dim]")
+    ] = None,
+    draws: Annotated[
+        int | None, typer.Option(help="Draws of the posterior by each chain. [dim]\\[default: the method's][/dim]")
+    ] = None,
+    weight: Weight = None,
+    drop: Drop = None,
+    seed: Seed = None,
+    plot: Annotated[bool, typer.Option("--plot", help="Draw evidence.png in --out.")] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Folder in which results are kept as they come. [dim]\\[default: ANSWERS-evidence][/dim]"),
+    ] = None,
+    overwrite: Overwrite = False,
+    quiet: Quiet = False,
+) -> None:
+    """Find out which model the data ask for: how many hidden units, or which edges.
+
+    Results are kept as they come: a run that was stopped goes on when the same command is given again, and more models
+    or methods can be asked for later.
+    """
+    from ..tables import read_votes, to_binary
+
+    out = out or Path(f"{common.stem_of(answers)}-evidence")
+    console = common.new_console(quiet)
+    methods = _methods(method)
+    names = _models(hidden, compare, edges, holdout)
+    table, weights = read_votes(answers, weight, drop or ())
+    table = to_binary(answers, table, binarize)
+    given = {"n_chains": chains, "temperatures": temperatures, "n_draws": draws}
+    options = {k: v for k, v in given.items() if v is not None}
+    _check_options(options, methods)
+
+    from ..estimators.base import check_scale
+
+    check_scale("prior_scale", prior_scale)
+    ends = None
+    if edges is not None:
+        ends = common.edges_of(str(edges), [str(c) for c in table.columns], console, "--edges")
+    asked = {"prior_scale": prior_scale, "edges": ends, "holdout": holdout, "options": sorted(options.items())}
+    picture = out / "evidence.png"
+    if plot and picture.exists() and not overwrite and _MARK.encode() not in picture.read_bytes()[:1000]:
+        raise StoreError(f"--out: {picture} is there and not of this package; give another path")
+    with common.about_file(answers):
+        _check_table(table, weights)
+    request = request_of(table, weights, asked)
+    store = EvidenceStore(out, request, seed, secrets.randbits(32), overwrite)
+    if store.cells:
+        console.print(f"{out} holds {len(store.cells)} finished results: they are not made again", soft_wrap=True)
+    jobs = _machines(names, table, weights, prior_scale) if hidden else _fields(
+        names, table, weights, prior_scale, ends, holdout, store.seed, not quiet)  # fmt: skip
+    with common.about_file(answers):
+        _run(jobs, methods, options, store, console, not quiet)
+    results = {m: {job.name: store.evidence(job.name, m) for job in jobs} for m in methods}
+
+    show_evidence(results, bool(hidden), console)
+    if plot:
+        from .. import plots
+
+        figure: Any = plots.plot_evidence(results).get_figure(root=True)
+        figure.savefig(picture, dpi=150, metadata={"Software": _MARK})
+        console.print(f"\nThe picture is {picture}", soft_wrap=True)
+    console.print(f"The results are in {store.path}", soft_wrap=True)
+
+
+def _methods(text: str) -> list[str]:
+    from ..evidence.methods import METHODS
+
+    methods = [part.strip() for part in text.split(",")]
+    for i, name in enumerate(methods):
+        if name not in METHODS:
+            raise OptionError(f"--method: {name!r} came, one or more of {', '.join(METHODS)} are wanted, with commas")
+        if name in methods[:i]:
+            raise OptionError(f"--method: {name!r} came twice; give each method once")
+    return methods
+
+
+def _models(hidden: str | None, compare: str | None, edges: Path | None, holdout: float | None) -> list[Any]:
+    """Names of the models asked for."""
+    if (hidden is None) == (compare is None):
+        both = "both came" if hidden else "neither came"
+        raise OptionError(f"--hidden, --compare: {both}; give --hidden 1:9 for machines with hidden units, or "
+                          f"--compare {','.join(_COMPARED)} for models without")  # fmt: skip
+    if compare is not None:
+        names = [part.strip() for part in compare.split(",")]
+        for i, name in enumerate(names):
+            if name not in _COMPARED or name in names[:i]:
+                raise OptionError(f"--compare: {name!r} came{' twice' if name in names[:i] else ''}, one or more of "
+                                  f"{', '.join(_COMPARED)} are wanted, with commas")  # fmt: skip
+        if holdout is not None and not 0 < holdout < 1:
+            raise OptionError(f"--holdout: {holdout:g} came, a share between 0 and 1 is wanted, such as 0.5")
+        return names
+    for flag, value in (("--edges", edges), ("--holdout", holdout)):
+        if value is not None:
+            raise OptionError(f"{flag}: {value} came, which is for models of --compare; leave it out with --hidden")
+    assert hidden is not None
+    span = re.fullmatch(r"\s*(-?\d+)\s*:\s*(-?\d+)\s*", hidden)
+    numbers = list(range(int(span[1]), int(span[2]) + 1)) if span else None
+    if numbers is None and all(re.fullmatch(r"\s*-?\d+\s*", part) for part in hidden.split(",")):
+        numbers = [int(part) for part in hidden.split(",")]
+    if not numbers or len(set(numbers)) < len(numbers):
+        raise OptionError(f"--hidden: {hidden!r} came, numbers of hidden units are wanted, such as 1:9 or 1,2,5")
+    if min(numbers) < 1:
+        raise OptionError(f"--hidden: {min(numbers)} came, whole numbers of at least 1 are wanted; for a model without "
+                          "hidden units, --compare independent")  # fmt: skip
+    return numbers
+
+
+def _check_options(options: dict[str, Any], methods: Sequence[str]) -> None:
+    """Refuse options that no method takes, under the names they have here."""
+    from ..evidence.methods import known_options
+
+    for name, value in options.items():
+        if value < 1:
+            raise OptionError(f"{name}: {value} came, a whole number of at least 1 is wanted")
+        if not any(name in known_options(m) for m in methods):
+            raise OptionError(f"{name}: {value} came, which {', '.join(methods)} do not take; leave it out")
+
+
+def _check_table(table: Any, weights: Any) -> None:
+    from ..states import check_states
+
+    check_states(table, weights)
+
+
+def _machines(numbers: Sequence[int], table: Any, weights: Any, prior_scale: float) -> list[Job]:
+    from ..estimators import RBM
+    from ..estimators.evidence import make_target
+
+    return [
+        Job(k, lambda k=k: make_target(RBM(n_hidden=k), table, prior_scale, None, weights))  # type: ignore[misc]
+        for k in numbers
+    ]
+
+
+def _fields(
+    names: Sequence[str],
+    table: Any,
+    weights: Any,
+    prior_scale: float,
+    ends: Any,
+    holdout: float | None,
+    seed: int,
+    progress: bool,
+) -> list[Job]:
+    """Models in one coding, the agreement of edges with fields, that their priors mean the same."""
+    import numpy as np
+
+    from .. import graphs
+    from ..estimators import BayesianMRF, GroupedMRF, SpikeSlabMRF
+    from ..estimators.evidence import make_target
+    from ..inference.auto import is_cheap
+
+    n_nodes = table.shape[1]
+    counts = np.ones(len(table), dtype=np.int64) if weights is None else np.asarray(weights, dtype=np.int64)
+    learn, rest = _split(counts, holdout, seed) if holdout is not None else (counts, counts)
+    flattered = "" if holdout is not None else "found on the same data, which flatters it; see --holdout"
+
+    def fixed(graph: Any) -> Any:
+        return make_target(BayesianMRF(graph, model="agreement"), table, prior_scale, None, rest)
+
+    def groups() -> tuple[Any, str]:
+        graph = graphs.from_edges(ends, list(table.columns)) if ends is not None else graphs.complete(n_nodes)
+        method = "exact" if is_cheap(graph) else "stripped-beta"
+        est = GroupedMRF(graph, method=method, fields=True, random_state=seed, progress=progress)
+        est.fit(table, sample_weight=learn)
+        target, _ = make_target(est, table, prior_scale, None, rest)
+        return target, f"its groups were {flattered}" if flattered else ""
+
+    def structure() -> tuple[Any, str]:
+        if ends is not None:
+            return fixed(ends)
+        method = "exact" if n_nodes <= _EXACT_NODES else "one-edge"
+        est = SpikeSlabMRF(method=method, random_state=seed, progress=progress).fit(table, sample_weight=learn)
+        return fixed(est.graph_)[0], f"its edges were {flattered}" if flattered else ""
+
+    made: dict[str, Callable[[], tuple[Any, str]]] = {
+        "groups": groups,
+        "structure": structure,
+        "complete": lambda: fixed("complete"),
+        "independent": lambda: fixed([]),
+    }
+    return [Job(name, made[name]) for name in names]
+
+
+def _split(counts: np.ndarray, share: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Observations to learn from, and the others, as counts of rows."""
+    import numpy as np
+
+    n = int(counts.sum())
+    size = round(share * n)
+    if not 0 < size < n:
+        raise OptionError(f"--holdout: a share of {share:g} of {n} observations leaves nothing on one side; give one "
+                          "nearer to 0.5")  # fmt: skip
+    learn = np.random.default_rng(seed).multivariate_hypergeometric(counts, size)
+    return learn, counts - learn
+
+
+def _run(
+    jobs: Sequence[Job],
+    methods: Sequence[str],
+    options: dict[str, Any],
+    store: EvidenceStore,
+    console: Console,
+    progress: bool,
+) -> None:
+    """Make what is not there yet; all that can be refused is refused before the first of it."""
+    from ..estimators.evidence import label
+    from ..evidence.methods import evaluate
+
+    try:
+        todo = []
+        for job in jobs:
+            lacking = [m for m in methods if (str(job.name), m) not in store.cells]
+            if lacking:
+                target, note = job.make()
+                for m in lacking:
+                    if m == "ais":
+                        target.require_exact(m)
+                todo.append((job.name, target, note, lacking))
+        for name, target, note, lacking in todo:
+            begun = time.perf_counter()
+            for found in evaluate(target, lacking, store.seed, progress, **options):
+                done = label(found, target, note)
+                store.add(name, done, time.perf_counter() - begun)
+                begun = time.perf_counter()
+                console.print(f"{named(name)}, {found.method}: {done.log_evidence:,.2f}")
+    except KeyboardInterrupt:
+        made = sum((str(job.name), m) in store.cells for job in jobs for m in methods)
+        raise common.Stopped(f"stopped; {made} of {len(jobs) * len(methods)} results are kept in {store.path}; give "
+                             "the same command again to continue") from None  # fmt: skip

@@ -1,0 +1,117 @@
+"""What is printed of evidences: tables, which model the data ask for, and what is to be known of the numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from .common import say
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from ..evidence.target import Evidence
+
+_COLUMNS = 3  # methods beside each other
+_SURE = 2.0  # standard errors of a difference, within which it says nothing
+
+Results = Mapping[str, Mapping[Any, "Evidence"]]
+
+
+def show_evidence(results: Results, hidden: bool, console: Console) -> None:
+    """Print the results by method and model, those of each observation, and the verdict of each method."""
+    methods = list(results)
+    first = next(iter(results[methods[0]].values()))
+    n = first.n_samples
+    console.print(f"\n{n:,.0f} observations; prior of the parameters: {first.prior}\n")
+    for i in range(0, len(methods), _COLUMNS):
+        some = {method: results[method] for method in methods[i : i + _COLUMNS]}
+        _table("Log evidence in nats", some, hidden, console, _value)
+    for i in range(0, len(methods), _COLUMNS):
+        some = {method: results[method] for method in methods[i : i + _COLUMNS]}
+        _table("For each observation", some, hidden, console, lambda e: f"{e.log_evidence / n:.4f}", counted=True)
+    warned = any(e.status for found in results.values() for e in found.values())
+    console.print(f"* the best by its method{'; ! see the warnings' if warned else ''}\n")
+    for method in methods:
+        console.print(_verdict(method, results[method], hidden))
+    _warn(results, hidden)
+
+
+def _table(
+    title: str, results: Results, hidden: bool, console: Console, cell: Callable[[Evidence], str], counted: bool = False
+) -> None:
+    """One row a model, one column a method; ``counted`` adds the number of parameters."""
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left")
+    table.add_column("hidden\nunits" if hidden else "model", justify="right" if hidden else "left", no_wrap=True)
+    if counted:
+        table.add_column("parameters", justify="right")
+    for method in results:
+        table.add_column(method, justify="right", no_wrap=True)
+    best = {method: _best(found) for method, found in results.items()}
+    some = next(iter(results.values()))
+    for name, one in some.items():
+        row = [f"{one.n_features:,}"] if counted else []
+        for method, found in results.items():
+            e = found[name]
+            mark = ("*" if name == best[method] else "") + ("!" if e.status else "")
+            row.append(f"{'–' if math.isnan(e.log_evidence) else cell(e)} {mark:<2}")
+        table.add_row(str(name), *row)
+    console.print(table)
+
+
+def _value(e: Evidence) -> str:
+    error = f" ± {e.standard_error:.2f}" if e.standard_error > 0 else ""
+    return f"{e.log_evidence:,.2f}{error}"
+
+
+def _best(found: Mapping[Any, Evidence]) -> Any:
+    """Name of the model with the largest value; None where there is none."""
+    known = {name: e.log_evidence for name, e in found.items() if not math.isnan(e.log_evidence)}
+    return max(known, key=known.__getitem__) if known else None
+
+
+def _verdict(method: str, found: Mapping[Any, Evidence], hidden: bool) -> str:
+    """What the data ask for by a method, and how surely."""
+    from ..estimators.evidence import compare_evidence
+
+    best = _best(found)
+    if best is None:
+        return f"By {method} there is no answer."
+    table = compare_evidence(found)
+    said = f"By {method} the data ask for {named(best) if hidden else best}"
+    probability = table["probability"][best]
+    if len(found) > 1 and not math.isnan(probability):
+        said += f" (probability {probability:.3f}, if all models were equally probable before)"
+    close = []
+    for name, e in found.items():
+        error = math.hypot(*(0.0 if math.isnan(x.standard_error) else x.standard_error for x in (e, found[best])))
+        if name != best and error > 0 and found[best].log_evidence - e.log_evidence < _SURE * error:
+            close.append(str(name))
+    if close:
+        said += f"; within the error of the estimates also for {', '.join(close)}"
+    if found[best].status:
+        said += "; see the warnings"
+    if hidden and len(found) > 1 and best == max(found):
+        said += "; no more were tried"
+    return said + "."
+
+
+def _warn(results: Results, hidden: bool) -> None:
+    """Say each status once, with all results that it is about."""
+    about: dict[str, dict[str, list[str]]] = {}
+    for method, found in results.items():
+        for name, e in found.items():
+            if e.status:
+                about.setdefault(e.status, {}).setdefault(method, []).append(str(name))
+    for status, where in about.items():
+        models = list(dict.fromkeys(name for names in where.values() for name in names))
+        what = f"{', '.join(models)} hidden unit{'s' * (models != ['1'])}" if hidden else ", ".join(models)
+        say("warning", f"{what} ({', '.join(where)}): {status}")
+
+
+def named(name: int | str) -> str:
+    """A model by its number of hidden units, or its name."""
+    return name if isinstance(name, str) else f"{name} hidden unit{'s' * (name > 1)}"

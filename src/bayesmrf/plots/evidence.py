@@ -1,0 +1,80 @@
+"""Evidence of models beside each other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import OptionError
+from .style import COLOURS, GREY, PALE, axes, whole_numbers
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from ..evidence.target import Evidence
+
+_MARKERS = "osD^vP*X"
+
+
+def plot_evidence(evidences: Mapping[str, Mapping[Any, Evidence]], ax: Axes | None = None) -> Axes:
+    """Log evidence of each model by each method, with bars of two standard errors; a ring marks each method's best.
+
+    Parameters
+    ----------
+    evidences : dict of dicts
+        For each method, the Evidence of each model: by its number of hidden units, or by its name.
+    ax : Axes, optional
+        Where to draw.
+    """
+    models = list(dict.fromkeys(m for found in evidences.values() for m in found))
+    if not models:
+        raise OptionError("evidences: none came; give for each method the Evidence of each model")
+    counted = all(isinstance(m, int | np.integer) for m in models)
+    models = sorted(models) if counted else models
+    at = dict(zip(models, models if counted else range(len(models)), strict=True))
+    ax = axes(ax, (5.6, 3.4))
+    for i, (method, found) in enumerate(evidences.items()):
+        here = [m for m in models if m in found and np.isfinite(found[m].log_evidence)]
+        if not here:
+            continue
+        place = np.array([at[m] for m in here], dtype=float)
+        if not counted:  # side by side
+            place += 0.12 * (i - (len(evidences) - 1) / 2)
+        value = np.array([found[m].log_evidence for m in here])
+        error = np.nan_to_num([found[m].standard_error for m in here])
+        colour = COLOURS[i % len(COLOURS)]
+        ax.errorbar(
+            place,
+            value,
+            2 * error,
+            color=colour,
+            marker=_MARKERS[i % len(_MARKERS)],
+            markersize=4.5,
+            linestyle="-" if counted else "none",
+            linewidth=1.2,
+            capsize=2.5,
+            label=method,
+        )
+        best = int(np.argmax(value))
+        ax.plot(place[best], value[best], "o", markersize=11, markerfacecolor="none", markeredgecolor=colour)
+    if counted:
+        whole_numbers(ax.xaxis)
+        ax.set_xlabel("hidden units")
+    else:
+        ax.set_xticks(range(len(models)), [str(m) for m in models])
+        ax.set_xlim(-0.6, len(models) - 0.4)
+        ax.grid(axis="x", color=PALE, linewidth=0.5)
+    ax.set_ylabel("log evidence (nats)")
+    ax.yaxis.set_major_formatter("{x:,.0f}" if np.ptp(ax.get_ylim()) > 8 else "{x:,.1f}")
+    ax.legend(
+        loc="lower left",
+        bbox_to_anchor=(0, 1.0),
+        ncols=4,
+        frameon=False,
+        fontsize=8,
+        borderaxespad=0.2,
+        labelcolor=GREY,
+    )
+    return ax

@@ -1,0 +1,296 @@
+"""``bayesmrf evidence``: hidden units, models without any, results kept as they come, bad input."""
+
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bayesmrf import RBM, BayesianMRF, GroupedMRF, SpikeSlabMRF, compare_evidence, log_evidence
+from bayesmrf.cli import evidence_store
+from bayesmrf.evidence import methods
+from bayesmrf.evidence.methods import METHODS, Method
+from bayesmrf.evidence.target import Evidence
+
+from .commands import one_sentence
+
+FOLDER = "votes-evidence"
+
+
+@pytest.fixture
+def linked(votes):
+    """The same votes, Bob and Cid with Ann in nine of ten."""
+    for name, rest in (("Bob", 9), ("Cid", 3)):
+        votes[name] = votes["Ann"] ^ (np.arange(60) % 10 == rest)
+    votes.to_csv("votes.csv", index=False)
+    return votes
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """A method that takes no time, and what it was called for."""
+    calls = []
+
+    def bic(target, rng, *, n_chains=7):
+        calls.append((target.n_features, n_chains))
+        return Evidence(-100.0 - abs(target.n_features - 17) + 1e-3 * rng.random(), 0.25, "bic", target.n_samples,
+                        target.n_features, {"data": -90.0, "nothing": np.nan})  # fmt: skip
+
+    monkeypatch.setitem(METHODS, "bic", Method(bic, {}))
+    return calls
+
+
+def cells(folder=FOLDER):
+    """What is kept, by model and method."""
+    with open(f"{folder}/evidence.jsonl") as file:
+        return {(c["model"], c["method"]): c for c in map(json.loads, list(file)[1:])}
+
+
+def rows(out):
+    """Cells of the tables printed."""
+    return [[c.strip() for c in line.strip("│").split("│")] for line in out.splitlines() if line.startswith("│")]
+
+
+def test_hidden_units(bayesmrf, linked, folder):
+    code, out, err = bayesmrf("evidence", "votes.csv", "--hidden", "1:2", "--method", "laplace,map", "--seed", 3,
+                              "--plot")  # fmt: skip
+    assert code == 0
+    text = " ".join(out.split())
+    direct = {
+        m: {k: log_evidence(RBM(n_hidden=k), linked, m, random_state=3, progress=False) for k in (1, 2)}
+        for m in ("laplace", "map")
+    }
+    for method, found in direct.items():
+        for k, e in found.items():
+            kept = cells()[str(k), method]
+            assert (kept["log_evidence"], kept["data_hash"]) == (e.log_evidence, e.data_hash)
+            assert kept["parts"] == {name: pytest.approx(v) for name, v in e.parts.items()}
+            assert kept["seconds"] > 0
+            assert e.status in err
+    laplace = direct["laplace"]
+    best = max(laplace, key=lambda k: laplace[k].log_evidence)
+    shown = rows(out)
+    assert [r[0] for r in shown] == ["1", "2"] * 2
+    assert [r[1] for r in shown[2:]] == ["11", "17"]
+    for k, row in zip((1, 2), shown[:2], strict=True):
+        e = laplace[k]
+        mark = "".join(m for m, there in (("*", k == best), ("!", e.status)) if there)
+        error = f" ± {e.standard_error:.2f}" if e.standard_error > 0 else ""
+        assert row[1] == f"{e.log_evidence:,.2f}{error} {mark}".strip()
+        assert row[2].startswith(f"{direct['map'][k].log_evidence:,.2f}")
+        assert shown[k + 1][2] == f"{e.log_evidence / 60:.4f} {mark}".strip()
+    assert "60 observations; prior of the parameters: normal, scale 1" in text
+    probability = compare_evidence(laplace)["probability"][best]
+    units = "1 hidden unit" if best == 1 else "2 hidden units"
+    assert f"By laplace the data ask for {units} (probability {probability:.3f}, if all models" in text
+    assert "By map the data ask for" in text
+    assert (folder / FOLDER / "evidence.png").read_bytes()[:4] == b"\x89PNG"
+
+
+@pytest.mark.filterwarnings("ignore::bayesmrf.errors.BoundaryWarning")
+def test_models_without_hidden_units(bayesmrf, linked):
+    code, out, err = bayesmrf("evidence", "votes.csv", "--compare", "groups,structure,complete,independent",
+                              "--method", "laplace", "--seed", 2)  # fmt: skip
+    assert code == 0
+    groups = GroupedMRF("complete", method="exact", fields=True, random_state=2, progress=False).fit(linked)
+    structure = SpikeSlabMRF(method="exact", random_state=2, progress=False).fit(linked)
+    models = {"groups": groups} | {
+        name: BayesianMRF(graph, model="agreement")
+        for name, graph in (("structure", structure.graph_), ("complete", "complete"), ("independent", []))
+    }
+    for name, model in models.items():
+        direct = log_evidence(model, linked, prior_scale=1.0, random_state=2, progress=False)
+        assert cells()[name, "laplace"]["log_evidence"] == direct.log_evidence
+        assert cells()[name, "laplace"]["n_features"] == direct.n_features
+    assert [r[0] for r in rows(out)] == ["groups", "structure", "complete", "independent"] * 2
+    assert "warning: groups (laplace): its groups were found on the same data, which flatters it; see --holdout" in err
+    assert "warning: structure (laplace): its edges were found on the same data" in err
+    assert "complete (" not in err
+
+
+def test_models_learnt_on_other_observations(bayesmrf, linked, quick):
+    counts = linked.value_counts().reset_index()
+    counts.to_csv("counts.csv", index=False)
+    asked = ["--weight", "count", "--compare", "groups,independent", "--holdout", 0.4, "--method", "bic", "--seed", 1]
+    code, out, err = bayesmrf("evidence", "counts.csv", *asked)
+    assert code == 0
+    assert "same data" not in err
+    found = cells("counts-evidence")
+    assert {c["n_samples"] for c in found.values()} == {36}
+    assert len({c["data_hash"] for c in found.values()}) == 1
+    assert "36 observations" in out
+
+
+def test_given_edges(bayesmrf, linked, folder, quick):
+    (folder / "edges.csv").write_text("Ann,Bob\nAnn,Cid\n")
+    code, _, err = bayesmrf("evidence", "votes.csv", "--compare", "structure,independent", "--edges", "edges.csv",
+                            "--method", "bic")  # fmt: skip
+    assert (code, err) == (0, "")
+    assert [n for n, _ in quick] == [7, 5]
+
+
+def test_options_reach_the_methods(bayesmrf, votes, folder, quick):
+    answers = votes + 3
+    answers.assign(note="text").to_csv("answers.csv.gz", index=False)
+    given = ["--binarize", ">=4", "--drop", "note", "--hidden", "2,4", "--method", "bic", "--chains", 3, "-q",
+             "--prior-scale", 0.5, "--out", "x"]  # fmt: skip
+    assert bayesmrf("evidence", "answers.csv.gz", *given) == (0, "", "")
+    assert quick == [(17, 3), (29, 3)]
+    assert {c["prior"] for c in cells("x").values()} == {"normal, scale 0.5"}
+
+
+def test_verdict_within_errors_and_at_the_end_of_the_range(bayesmrf, votes, quick):
+    _, out, _ = bayesmrf("evidence", "votes.csv", "--hidden", "1:3", "--method", "bic")
+    assert "By bic the data ask for 2 hidden units (probability 0.99" in " ".join(out.split())
+    assert "no more were tried" not in out
+    _, out, _ = bayesmrf("evidence", "votes.csv", "--hidden", "1:2", "--method", "bic")
+    assert "; no more were tried." in " ".join(out.split())
+
+
+def test_a_method_without_an_answer(bayesmrf, votes, monkeypatch):
+    def bic(target, rng):
+        value = np.nan if target.n_features == 11 else -50.0
+        return Evidence(value, np.nan, "bic", 60, target.n_features, status="" if value == value else "no luck")
+
+    monkeypatch.setitem(METHODS, "bic", Method(bic, {}))
+    code, out, err = bayesmrf("evidence", "votes.csv", "--hidden", "1:2", "--method", "bic", "--plot")
+    assert code == 0
+    assert rows(out)[0] == ["1", "– !"]
+    assert rows(out)[1] == ["2", "-50.00 *"]
+    assert "* the best by its method; ! see the warnings" in out
+    assert err == "warning: 1 hidden unit (bic): no luck\n"
+    _, out, _ = bayesmrf("evidence", "votes.csv", "--hidden", "1", "--method", "bic")
+    assert "By bic there is no answer." in out
+
+
+# ---- what is kept
+
+
+def test_finished_results_are_not_made_again(bayesmrf, votes, quick):
+    asked = ["evidence", "votes.csv", "--method", "bic", "--hidden"]
+    first = bayesmrf(*asked, "1:3")
+    assert first[0] == 0
+    assert quick == [(11, 7), (17, 7), (23, 7)]
+    kept = cells()
+    code, out, err = bayesmrf(*asked, "1:4")
+    assert (code, err) == (0, "")
+    assert f"{FOLDER} holds 3 finished results: they are not made again" in out
+    assert quick[3:] == [(29, 7)]
+    assert {k: v for k, v in cells().items() if k[0] != "4"} == kept
+    assert [r for r in rows(out) if r[0] == "2"] == [r for r in rows(first[1]) if r[0] == "2"]
+    one_sentence(bayesmrf(*asked, "1:3", "--prior-scale", 2), "--out: .*evidence.jsonl holds results of other data")
+    one_sentence(bayesmrf(*asked, "1:3", "--seed", 9), "--out: .* another seed; give another path, or --overwrite")
+    votes.iloc[:-1].to_csv("votes.csv", index=False)
+    one_sentence(bayesmrf(*asked, "1:3"), "--out: .* other data")
+    assert bayesmrf(*asked, "1", "--overwrite")[0] == 0
+    assert len(cells()) == 1
+
+
+def test_a_run_that_was_stopped_goes_on(bayesmrf, votes, quick, monkeypatch, folder):
+    asked = ["evidence", "votes.csv", "--method", "map,bic", "--hidden", "1:2", "-q"]
+    made = methods.evaluate
+
+    def stopped(target, names, *rest, **options):
+        for i, found in enumerate(made(target, names, *rest, **options)):
+            if i == 1 and target.n_features == 17:
+                raise KeyboardInterrupt
+            yield found
+
+    monkeypatch.setattr(methods, "evaluate", stopped)
+    code, out, err = bayesmrf(*asked)
+    assert (code, out) == (130, "")
+    assert re.fullmatch(r"interrupted: stopped; 3 of 4 results are kept in .*; give the same command again.*\n", err)
+    monkeypatch.setattr(methods, "evaluate", made)
+    with (folder / FOLDER / "evidence.jsonl").open("a") as file:
+        file.write('{"model": "2", "meth')  # torn by a power cut
+    kept = cells_whole(folder)
+    assert bayesmrf(*asked)[0] == 0
+    seed = json.loads((folder / FOLDER / "evidence.jsonl").read_text().splitlines()[0])["seed"]
+    assert bayesmrf(*asked, "--seed", seed, "--out", "whole")[0] == 0
+    again, whole = cells(), cells("whole")
+    assert set(again) == set(whole) == {(k, m) for k in "12" for m in ("map", "bic")}
+    for key in whole:
+        assert again[key]["log_evidence"] == whole[key]["log_evidence"]
+    assert {k: again[k] for k in kept} == kept
+
+
+def cells_whole(folder):
+    """Cells of the whole lines of a file whose last is torn."""
+    lines = (folder / FOLDER / "evidence.jsonl").read_text().splitlines()[1:-1]
+    return {(c["model"], c["method"]): c for c in map(json.loads, lines)}
+
+
+def test_results_come_back_as_they_went(folder):
+    store = evidence_store.EvidenceStore(folder / "x", "r", None, 5, False)
+    given = Evidence(-1.5, np.nan, "laplace", 30.0, 5, {"a": 2.0, "b": np.nan}, "a word", "hash", "prior")
+    store.add(3, given, 0.5)
+    again = evidence_store.EvidenceStore(folder / "x", "r", None, 6, False)
+    assert again.seed == 5
+    found = again.evidence(3, "laplace")
+    assert repr(found) == repr(given)
+
+
+# ---- bad input
+
+BAD = {
+    "neither": ([], "--hidden, --compare: neither came; give --hidden 1:9"),
+    "both": (["--hidden", "1", "--compare", "independent"], "--hidden, --compare: both came"),
+    "no units": (["--hidden", "0:3"], "--hidden: 0 came, whole numbers of at least 1 are wanted"),
+    "negative": (["--hidden", "-2"], "--hidden: -2 came"),
+    "empty range": (["--hidden", "3:1"], "--hidden: '3:1' came, numbers of hidden units are wanted, such as 1:9"),
+    "words": (["--hidden", "many"], "--hidden: 'many' came"),
+    "twice": (["--hidden", "1,1"], "--hidden: '1,1' came"),
+    "model": (["--compare", "groups,magic"], "--compare: 'magic' came, one or more of groups, structure"),
+    "model twice": (["--compare", "complete,complete"], "--compare: 'complete' came twice"),
+    "method": (["--hidden", "1", "--method", "laplace,magic"], "--method: 'magic' came, one or more of laplace, "),
+    "method twice": (["--hidden", "1", "--method", "bic,bic"], "--method: 'bic' came twice"),
+    "scale": (["--hidden", "1", "--prior-scale", "0"], "--prior-scale: 0.0 came, a finite number > 0"),
+    "edges": (["--hidden", "1", "--edges", "edges.csv"], "--edges: edges.csv came, which is for models of --compare"),
+    "holdout": (["--hidden", "1", "--holdout", "0.5"], "--holdout: 0.5 came, which is for models of --compare"),
+    "share": (["--compare", "groups", "--holdout", "1.5"], "--holdout: 1.5 came, a share between 0 and 1"),
+    "small share": (["--compare", "groups", "--holdout", "0.001"], "--holdout: a share of 0.001 of 60 observations"),
+    "chains": (["--hidden", "1", "--chains", "0"], "--chains: 0 came, a whole number of at least 1"),
+    "draws of laplace": (["--hidden", "1", "--draws", "9"], "--draws: 9 came, which laplace do.* not take"),
+    "unknown node": (["--compare", "structure", "--edges", "edges.csv"], "--edges: 'Zoe' in line 2 of edges.csv"),
+    "no file": (["--compare", "structure", "--edges", "no.csv"], "--edges: 'no.csv' is neither a file nor complete"),
+    "a file as folder": (["--hidden", "1", "--out", "edges.csv"], "--out: edges.csv is a file, a folder is wanted"),
+    "weight": (["--hidden", "1", "--weight", "Zoe"], "--weight: there is no column 'Zoe'"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_options(case, bayesmrf, votes, folder):
+    (folder / "edges.csv").write_text("Ann,Bob\nBob,Zoe\n")
+    options, message = BAD[case]
+    one_sentence(bayesmrf("evidence", "votes.csv", *options), f"^error: {message}")
+
+
+def test_bad_data(bayesmrf, votes, folder):
+    (votes + 2).to_csv("votes.csv", index=False)
+    one_sentence(bayesmrf("evidence", "votes.csv", "--hidden", 1), r"votes.csv: the levels 2, 3 came.*--binarize")
+    votes.mask(np.eye(60, 5) == 1).to_csv("votes.csv", index=False)
+    one_sentence(bayesmrf("evidence", "votes.csv", "--hidden", 1), r"votes.csv: 5 value\(s\) are missing")
+    assert not (folder / FOLDER).exists()
+
+
+def test_exact_z_out_of_reach_is_said_before_any_work(bayesmrf, rng, folder):
+    wide = pd.DataFrame(rng.integers(0, 2, (60, 20))).add_prefix("n")
+    wide.to_csv("wide.csv", index=False)
+    given = bayesmrf("evidence", "wide.csv", "--hidden", "1,16", "--method", "laplace,ais")
+    one_sentence(given, r"--method: 'ais' needs the exact Z .* 2\^16 = 65536 terms.*take 'laplace'")
+    assert cells("wide-evidence") == {}
+
+
+def test_files_of_others_are_left_alone(bayesmrf, votes, folder, quick):
+    there = folder / FOLDER
+    there.mkdir()
+    (there / "evidence.png").write_bytes(b"mine")
+    one_sentence(bayesmrf("evidence", "votes.csv", "--hidden", 1, "--plot"), "--out: .*evidence.png is there and not")
+    (there / "evidence.jsonl").write_text("mine\n")
+    one_sentence(bayesmrf("evidence", "votes.csv", "--hidden", 1), "--out: .*evidence.jsonl is not of this command")
+    assert (there / "evidence.jsonl").read_text() == "mine\n"
+    code, out, _ = bayesmrf("evidence", "votes.csv", "--hidden", 1, "--method", "bic", "--plot", "--overwrite")
+    assert code == 0
+    assert "The picture is" in out
+    assert bayesmrf("evidence", "votes.csv", "--hidden", 1, "--method", "bic", "--plot")[0] == 0

@@ -1,0 +1,355 @@
+"""The evidence of estimators: what they are to the methods, work that methods share, and models compared."""
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import betaln
+
+from bayesmrf import (
+    RBM,
+    BayesianMRF,
+    Cauchy,
+    Evidence,
+    GroupedMRF,
+    MaximumLikelihoodMRF,
+    Normal,
+    SpikeSlabMRF,
+    compare_evidence,
+    graphs,
+    log_evidence,
+    metrics,
+    plots,
+)
+from bayesmrf.errors import DataError, OptionError, TooWideError
+from bayesmrf.estimators.evidence import hash_of, make_target
+from bayesmrf.evidence import methods
+from bayesmrf.evidence.methods import METHODS, evaluate, known_options
+from bayesmrf.evidence.target import Target
+from bayesmrf.inference.enumeration import Enumeration
+from bayesmrf.priors import LogisticBeta
+
+from . import evidence_oracle
+
+EDGES = [(0, 1), (1, 2), (2, 3), (0, 3)]
+GROUPED = {"graph": EDGES, "method": "exact", "n_draws": 20, "n_warmup": 5, "n_chains": 1, "progress": False}
+
+
+@pytest.fixture
+def X(rng):
+    """30 observations of four nodes, the second like the first."""
+    table = rng.integers(0, 2, (30, 4))
+    table[:20, 1] = table[:20, 0]
+    table[0], table[1] = 0, 1
+    return table
+
+
+# ---- what estimators are to the methods
+
+
+def likelihood(model, X, theta):
+    """Of a pairwise model, by enumeration."""
+    return metrics.log_likelihood(model, theta, X, Enumeration())
+
+
+@pytest.mark.parametrize("kind", ["boltzmann", "ising", "agreement"])
+def test_fixed_graph(kind, X, rng):
+    est = BayesianMRF(graph=EDGES, model=kind, prior_scale=0.5, bias_scale=2.0)
+    target, note = make_target(est, X)
+    assert note == ""
+    assert not hasattr(est, "graph_")  # what came stays as it was
+    theta = rng.normal(size=8)
+    field = BayesianMRF(graph=EDGES, model=kind, n_draws=2, n_warmup=1, n_chains=1, progress=False).fit(X)._model()
+    assert target.log_likelihood(theta)[0] == pytest.approx(likelihood(field, X, theta))
+    scales = np.repeat([0.5, 2.0], 4)
+    wanted = (-0.5 * (theta / scales) ** 2 - np.log(scales * np.sqrt(2 * np.pi))).sum()
+    assert target.log_prior(theta) == pytest.approx(wanted)
+    assert make_target(est, X, 1.0)[0].log_prior(theta) == pytest.approx(-0.5 * theta @ theta - 4 * np.log(2 * np.pi))
+
+
+def test_machine(X, rng):
+    target, _ = make_target(RBM(n_hidden=3), X, prior_scale=0.7)
+    theta = rng.normal(size=target.n_features)
+    assert target.n_features == 3 * 4 + 4 + 3
+    assert target.log_likelihood(theta)[0] == pytest.approx(target.model.log_likelihood(theta, X)[0])
+    assert target.prior.scale == 0.7
+    assert make_target(RBM(n_hidden=3), X)[0].prior.scale == 1.0
+    assert make_target(RBM(n_hidden=3, prior_scale=2.0), X)[0].prior.scale == 2.0
+
+
+def test_independent_nodes_are_a_machine_whose_units_do_nothing(X, rng):
+    target, _ = make_target("independent", X)
+    theta = rng.normal(size=4)
+    machine = make_target(RBM(n_hidden=1), X)[0]
+    assert target.log_likelihood(theta)[0] == pytest.approx(
+        machine.log_likelihood(np.concatenate([np.zeros(4), theta, [0.0]]))[0]
+    )
+
+
+def test_tied_edges(X, rng):
+    groups = np.array([7, 3, 7, 7])
+    est = MaximumLikelihoodMRF(graph=EDGES, groups=groups, fields=True)
+    target, _ = make_target(est, X)
+    values = rng.normal(size=6)
+    assert target.n_features == 6
+    field = est.fit(X)._model()
+    full = np.concatenate([values[[0, 1, 0, 0]], values[2:]])
+    assert target.log_likelihood(values)[0] == pytest.approx(likelihood(field, X, full))
+    free = make_target(MaximumLikelihoodMRF(graph=EDGES), X)[0]
+    assert free.n_features == 4
+    with pytest.raises(OptionError, match=r"groups: shape \(2,\) came"):
+        make_target(MaximumLikelihoodMRF(graph=EDGES, groups=[0, 1]), X)
+
+
+def test_found_groups_and_whether_the_data_are_the_same(X, rng):
+    est = GroupedMRF(**GROUPED, fields=True).fit(X)
+    target, note = make_target(est, X[rng.permutation(len(X))])
+    assert "groups were found on the same data, which flatters the model" in note
+    assert target.n_features == len(np.unique(est.groups_)) + 4
+    given = make_target(MaximumLikelihoodMRF(graph=EDGES, groups=est.groups_, fields=True), X)[0]
+    theta = rng.normal(size=target.n_features)
+    assert target.log_likelihood(theta)[0] == pytest.approx(given.log_likelihood(theta)[0])
+    assert make_target(est, np.concatenate([X, X]))[1] == ""
+    with pytest.raises(OptionError, match=r"model: a GroupedMRF came that is not fitted.*fit it first"):
+        make_target(GroupedMRF(graph=EDGES), X)
+
+
+def test_learnt_graph_is_said(X):
+    _, note = make_target(BayesianMRF(graph="learn:2"), X)
+    assert "graph was found on the same data, which flatters the model" in note
+    assert make_target(BayesianMRF(graph=EDGES), X)[1] == ""
+
+
+def test_rows_are_counted(X, rng):
+    counts = rng.integers(0, 4, len(X)) + (np.arange(len(X)) < 2)
+    a = make_target(RBM(n_hidden=2), X, sample_weight=counts)[0]
+    b = make_target(RBM(n_hidden=2), np.repeat(X, counts, axis=0))[0]
+    np.testing.assert_array_equal(a.states, b.states)
+    np.testing.assert_array_equal(a.weights, b.weights)
+    assert len(np.unique(a.states, axis=0)) == len(a.states)
+    assert a.n_samples == counts.sum()
+
+
+def test_hash_is_of_the_observations_alone(X, rng):
+    one = hash_of(make_target(RBM(n_hidden=2), X)[0])
+    for same in (X[rng.permutation(30)], 2 * X - 1, X.astype(bool), pd.DataFrame(X)):
+        assert hash_of(make_target("independent", same)[0]) == one
+    other = X.copy()
+    other[5, 2] ^= 1
+    for different in (other, X[:-1], np.concatenate([X, X])):
+        assert hash_of(make_target("independent", different)[0]) != one
+
+
+# ---- methods
+
+
+def test_evidence_of_independent_nodes_with_beta_priors(X):
+    """By the formula: each node's share of ones integrated out."""
+    found = log_evidence("independent", X, "conjugate", prior=LogisticBeta(2.0, 3.0))
+    ones = X.sum(axis=0)
+    assert found.log_evidence == pytest.approx((betaln(2 + ones, 3 + 30 - ones) - betaln(2, 3)).sum())
+    assert (found.method, found.n_samples, found.n_features) == ("conjugate", 30, 4)
+    assert found.prior == "logistic Beta(2, 3)"
+
+
+def test_methods_agree_with_quadrature(X):
+    """Two units and a hidden one: ais within its errors, laplace within half a nat, and neither of another prior."""
+    est = RBM(n_hidden=1)
+    truth, other = (evidence_oracle.log_evidence(make_target(est, X[:, :2], scale)[0], np.random.default_rng())
+                    for scale in (1.0, 0.1))  # fmt: skip
+    for method, options, at_least in (("laplace", {"n_states": 2000}, 0.5), ("ais", {"temperatures": 100}, 0.01)):
+        found = log_evidence(est, X[:, :2], method, progress=False, **options)
+        allowed = max(at_least, 6 * found.standard_error)
+        assert abs(found.log_evidence - truth) < allowed
+        assert abs(found.log_evidence - other) > allowed
+        assert (found.method, found.prior, found.n_features) == (method, "normal, scale 1", 5)
+        assert found.parts
+
+
+SHORT = {"n_draws": 50, "temperatures": 50, "n_steps": 500, "n_states": 2000, "n_warmup": 50}
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_answers_and_repeats_itself(method, X):
+    """Whatever else is asked for, and whatever is shared."""
+    model = "independent" if method == "conjugate" else RBM(n_hidden=2)
+    options = {k: v for k, v in SHORT.items() if k in known_options(method)}
+    found = log_evidence(model, X[:, :3], method, random_state=3, progress=False, **options)
+    target = make_target(model, X[:, :3])[0]
+    assert (found.method, found.n_features, found.n_samples) == (method, target.n_features, 30)
+    assert np.isfinite(found.log_evidence)
+    assert method in str(found)
+    *_, again = evaluate(target, [m for m in ("map", "dic") if m != method] + [method], 3, **SHORT)
+    assert again.log_evidence == found.log_evidence
+
+
+def test_work_is_shared_and_streams_are_apart(X, monkeypatch):
+    calls = []
+
+    def search(target, rng, *, n_steps=10, log_z="auto", progress=False):
+        calls.append(("search", n_steps, log_z, progress))
+        return rng.random()
+
+    def method(target, rng, *, mode=None, corrected=True, log_z="auto", n_chains=3, progress=False):
+        calls.append((corrected, log_z, n_chains))
+        return Evidence(mode, rng.random(), f"laplace{'' if corrected else '0'}", 1, 1)
+
+    monkeypatch.setitem(methods._SHARED, "mode", search)
+    for name, corrected in (("laplace", True), ("laplace0", False)):
+        monkeypatch.setitem(METHODS, name, methods.Method(method, {"corrected": corrected}, "mode"))
+    target = make_target("independent", X)[0]
+    both = list(evaluate(target, ["laplace", "laplace0"], 5, True, n_steps=7, log_z="exact"))
+    assert calls == [("search", 7, "exact", True), (True, "exact", 3), (False, "exact", 3)]
+    assert both[0].log_evidence == both[1].log_evidence
+    assert both[0].standard_error != both[1].standard_error
+    assert next(evaluate(target, ["laplace0"], 5)) == both[1]
+    assert next(evaluate(target, ["laplace0"], 6)) != both[1]
+    assert known_options("laplace") == {"n_steps", "log_z", "n_chains"}
+
+
+def test_status_tells_of_the_model_too(X, monkeypatch):
+    def method(target, rng):
+        return Evidence(np.nan, np.nan, "bic", 1, 1, status="nothing found")
+
+    monkeypatch.setitem(METHODS, "bic", methods.Method(method, {}))
+    found = log_evidence(GroupedMRF(**GROUPED).fit(X), X, "bic")
+    assert re.fullmatch("nothing found; the groups were found on the same data, .*", found.status)
+    assert found.status in str(found)
+
+
+def test_target_brings_its_data(X):
+    target = make_target("independent", X, prior=LogisticBeta(1.0, 1.0))[0]
+    assert isinstance(target, Target)
+    found = log_evidence(target, method="conjugate")
+    assert found.log_evidence == log_evidence("independent", X, "conjugate", prior=LogisticBeta()).log_evidence
+    assert found.data_hash == hash_of(target)
+    for given in ({"X": X}, {"prior_scale": 1.0}, {"prior": Normal()}, {"sample_weight": np.ones(30)}):
+        with pytest.raises(OptionError, match=f"{next(iter(given))}: it came beside a Target"):
+            log_evidence(target, **given)
+
+
+# ---- models compared
+
+A = Evidence(-100.0, 0.1, "laplace", 30, 5, data_hash="x", prior="normal, scale 1")
+
+
+def test_models_are_compared():
+    given = {
+        "a": A,
+        "b": replace(A, log_evidence=-98.0, method="ais", status="few"),
+        "c": replace(A, log_evidence=-101),
+    }
+    table = compare_evidence(given)
+    assert list(table.index) == ["a", "b", "c"]
+    np.testing.assert_allclose(table["difference"], [-2, 0, -3])
+    weight = np.exp([-2, 0, -3])
+    np.testing.assert_allclose(table["probability"], weight / weight.sum())
+    assert list(table["method"]) == ["laplace", "ais", "laplace"]
+    assert list(table["status"]) == ["", "few", ""]
+    pd.testing.assert_frame_equal(compare_evidence(list(given.values())).reset_index(drop=True),
+                                  table.reset_index(drop=True))  # fmt: skip
+    with_none = compare_evidence([A, replace(A, log_evidence=np.nan)])
+    assert with_none["probability"][0] == 1
+    assert with_none.loc[1, ["log_evidence", "difference", "probability"]].isna().all()
+    assert compare_evidence([replace(A, log_evidence=np.nan)])["probability"].isna().all()
+    scores = compare_evidence([replace(A, method="map"), replace(A, method="map", log_evidence=-90)])
+    np.testing.assert_allclose(scores["difference"], [-10, 0])
+    assert scores["probability"].isna().all()
+
+
+@pytest.mark.parametrize(
+    ("other", "message"),
+    [
+        ({"data_hash": "y", "n_samples": 31}, r"'b' is of other data \(31 observations\) than 'a' \(30\)"),
+        ({"prior": "normal, scale 2"}, r"'b' has another prior \(normal, scale 2\) than 'a' \(normal, scale 1\)"),
+        ({"method": "map"}, "those of method 'map' and of 'laplace' are different quantities"),
+    ],
+)
+def test_what_cannot_be_compared(other, message):
+    with pytest.raises(OptionError, match=message):
+        compare_evidence({"a": A, "b": replace(A, **other)})
+    with pytest.raises(OptionError, match="evidences: none came"):
+        compare_evidence([])
+
+
+def test_other_data_and_other_priors_are_known(X):
+    conjugate = {"method": "conjugate", "progress": False}
+    one = log_evidence("independent", X, **conjugate)
+    assert len(compare_evidence([one, log_evidence("independent", 2 * X - 1, **conjugate)])) == 2
+    with pytest.raises(OptionError, match="other data"):
+        compare_evidence([one, log_evidence("independent", X[:-1], **conjugate)])
+    with pytest.raises(OptionError, match="another prior"):
+        compare_evidence([one, log_evidence("independent", X, prior_scale=2.0, **conjugate)])
+
+
+# ---- the picture
+
+
+def test_picture_shows_values_and_errors():
+    values = {1: -100.0, 2: -98.0, 4: -99.0}
+    found = {"laplace": {k: replace(A, log_evidence=v) for k, v in values.items()},
+             "ais": {k: replace(A, log_evidence=np.nan if k == 2 else v - 1) for k, v in values.items()}}  # fmt: skip
+    ax = plots.plot_evidence(found)
+    lines = [c.lines for c in ax.containers]
+    np.testing.assert_array_equal(lines[0][0].get_xydata(), [[1, -100], [2, -98], [4, -99]])
+    np.testing.assert_array_equal(lines[1][0].get_xydata(), [[1, -101], [4, -100]])
+    low, high = (cap.get_ydata() for cap in lines[0][1])
+    np.testing.assert_allclose(high - low, 0.4)
+    rings = [line.get_xydata()[0].tolist() for line in ax.lines if line.get_markersize() == 11]
+    assert rings == [[2, -98], [4, -100]]
+    assert [t.get_text() for t in ax.get_legend().get_texts()] == ["laplace", "ais"]
+
+
+def test_picture_of_named_models():
+    ax = plots.plot_evidence({"laplace": {"groups": A, "independent": replace(A, log_evidence=-120)}})
+    assert [t.get_text() for t in ax.get_xticklabels()] == ["groups", "independent"]
+    assert ax.containers[0].lines[0].get_linestyle() == "None"
+    with pytest.raises(OptionError, match="evidences: none came"):
+        plots.plot_evidence({})
+
+
+# ---- bad input
+
+BAD = {
+    "no hidden units": (RBM(n_hidden=0), {}, "n_hidden: 0 came, a whole number of at least 1 .*'independent'"),
+    "half a unit": (RBM(n_hidden=1.5), {}, "n_hidden: 1.5 came"),
+    "method": (RBM(n_hidden=1), {"method": "magic"}, "method: 'magic' came, one of 'laplace', 'laplace0', 'map'"),
+    "option": (RBM(n_hidden=1), {"n_folds": 3}, "n_folds: 3 came, which method 'laplace' does not take; its options"),
+    "scale": (RBM(n_hidden=1), {"prior_scale": -1.0}, "prior_scale: -1.0 came, a finite number > 0"),
+    "scale of the machine": (RBM(n_hidden=1, prior_scale=0), {}, "prior_scale: 0 came, a finite number > 0"),
+    "two priors": (RBM(n_hidden=1), {"prior_scale": 1.0, "prior": Normal()}, "prior_scale: 1.0 came beside a prior"),
+    "improper": (RBM(n_hidden=1), {"prior": Cauchy()}, "prior: Cauchy came.*give priors.Normal or"),
+    "scales of a machine": (RBM(n_hidden=1), {"prior": Normal([1.0, 2.0])}, "one for all parameters of an RBM"),
+    "scales": ("independent", {"prior": Normal([1.0, 2.0])}, "prior: 2 scales came, one or 4 are wanted"),
+    "potts": (BayesianMRF(model="potts"), {}, "model: a Potts model came; .* yes/no nodes"),
+    "kind": (BayesianMRF(model="magic"), {}, "model: 'magic' came"),
+    "edges": (SpikeSlabMRF(), {}, "model: SpikeSlabMRF came.*BayesianMRF .with graph=est.graph_"),
+    "text": ("dependent", {}, "model: 'dependent' came"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_options(case, X):
+    model, options, message = BAD[case]
+    with pytest.raises(OptionError, match=message):
+        log_evidence(model, X, **options)
+
+
+def test_bad_data(X):
+    with pytest.raises(DataError, match="not binary, the first is 2"):
+        log_evidence(RBM(n_hidden=1), X + 1)
+    with pytest.raises(DataError, match=r"1 value\(s\) are missing"):
+        log_evidence("independent", np.where(np.arange(120).reshape(30, 4) == 7, np.nan, X))
+    with pytest.raises(DataError, match="sample_weight: shape"):
+        log_evidence("independent", X, sample_weight=[1, 2])
+
+
+def test_exact_z_out_of_reach(rng):
+    wide = rng.integers(0, 2, (20, 20))
+    with pytest.raises(TooWideError, match=r"method: 'ais' needs the exact Z .* 2\^16 = 65536 terms.*take 'laplace'"):
+        log_evidence(RBM(n_hidden=16), wide, "ais")
+    dense = rng.integers(0, 2, (20, 40))
+    with pytest.raises(TooWideError, match=r"method: 'ais' needs the exact Z .* 40 nodes and 780 edges"):
+        log_evidence(BayesianMRF(graph=graphs.complete(40)), dense, "ais")
