@@ -445,7 +445,7 @@ def test_status_of_chains_that_differ(rng, forest):
     assert "scale reduction" in draws.status
     for found in (harmonic(forest.target, rng, draws=draws), dic(forest.target, rng, draws=draws)):
         assert "scale reduction" in found.status
-    assert "two chains" in describe(forest.target, forest.theta[:1, :50]).status
+    assert "n_chains" in describe(forest.target, forest.theta[:1, :50]).status
     assert np.isnan(dic(forest.target, rng, draws=describe(forest.target, forest.theta[:1, :50])).standard_error)
 
 
@@ -457,6 +457,7 @@ def test_bad_options(rng, forest):
         "n_prior": lambda: bridge(target, rng, n_prior=0),
         "stiffness: 4.0 came": lambda: posterior_draws(target, rng, stiffness=4.0),
         "n_chains": lambda: posterior_draws(target, rng, n_chains=0),
+        "n_draws": lambda: posterior_draws(target, rng, n_draws=0),
         "n_sweeps": lambda: posterior_draws(target, rng, n_sweeps=0),
     }.items():
         with pytest.raises(OptionError, match=match):

@@ -121,16 +121,18 @@ def posterior_draws(
     """
     if not 0 < stiffness < 4:
         raise OptionError(f"stiffness: {stiffness!r} came, a number in (0, 4) is wanted; 0.2 is careful")
-    check_positive("n_chains", n_chains)
+    for name, value in (("n_draws", n_draws), ("n_warmup", n_warmup), ("thin", thin), ("n_chains", n_chains)):
+        check_positive(name, value)  # before the pilot chain, not after it
     brief = target.brief(n_sweeps)
     points = target.climb(rng, _CLIMB)[None]
     for _ in range(_STAGES):
         scale, epsilon = _metric(target, points, stiffness, rng)
         pilot = _kernel(target, brief, points[-1], scale, epsilon)
         stride = max(1, n_warmup // (_STAGES * _POINTS))
-        points = run.sample(
-            pilot, n_draws=_POINTS, thin=stride, n_chains=1, random_state=rng, progress=progress
-        ).values["theta"][0]
+        walk = run.sample(pilot, n_draws=_POINTS, thin=stride, n_chains=1, random_state=rng, progress=progress)
+        if not walk.complete:
+            raise KeyboardInterrupt("the run was stopped before the first draw")
+        points = walk.values["theta"][0]
     scale, epsilon = _metric(target, points, stiffness, rng)
     draws = run.sample(
         _kernel(target, brief, points[-1], scale, epsilon),
@@ -146,13 +148,12 @@ def describe(target: Target, theta: np.ndarray, epsilon: float = np.nan, progres
     log_likelihood, n_astray = bethe_log_likelihoods(target, flat, progress)
     reduction = scale_reduction(theta)
     remarks = []
-    if not reduction <= THRESHOLD:
-        why = (
-            f"the chains differ: their multivariate scale reduction is {reduction:.3g}, more than {THRESHOLD}"
-            if reduction > THRESHOLD
-            else "the multivariate scale reduction needs two chains, and more draws than parameters"
-        )
-        remarks.append(f"{why}; raise n_draws, thin or n_warmup")
+    if reduction > THRESHOLD:
+        remarks.append(f"the chains differ: their multivariate scale reduction is {reduction:.3g}, more than "
+                       f"{THRESHOLD}; raise n_draws, thin or n_warmup")  # fmt: skip
+    elif np.isnan(reduction):
+        remarks.append("whether the chains have mixed is not known: the multivariate scale reduction needs two of "
+                       "them, and more draws than parameters; raise n_chains or n_draws")  # fmt: skip
     if n_astray:
         remarks.append(f"belief propagation did not converge at {n_astray} of {len(flat)} draws, where log Z is that "
                        "of its last sweep")  # fmt: skip
