@@ -24,6 +24,7 @@ FILLED = 64  # chains on the hidden nodes of all rows, which the positive phase 
 SUMMED = 10  # nodes up to which a sum over all their states is faster than elimination, for many theta at once
 _STEP = 1e-4  # of differences: errors are about its square, and rounding over it
 MOST_HIDDEN = 12  # hidden nodes, whose 2^12 joint states are summed for each row
+_EXACT_STEPS = 1000  # after which ascent by exact moments was within 1e-5 nats of a mode
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,9 +153,14 @@ class PairwiseTarget(Target):
         return self._features(every), np.bincount(self.states @ 2**bits, self.weights, len(every))
 
     def log_likelihoods(self, thetas: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Of few nodes by the sum over all their states, for all ``thetas`` at once."""
+        """Of few nodes by the sum over all their states, for all ``thetas`` at once; else one by one."""
         if self.model.graph.n_nodes > SUMMED:
-            return super().log_likelihoods(thetas)
+            if self.n_hidden:
+                return super().log_likelihoods(thetas)
+            sums, n = self.statistics(np.zeros(self.n_features)), self.n_samples  # the same for any theta
+            found = [self.exact(theta) for theta in thetas]
+            log_z, moments = np.array([f.log_z for f in found]), np.array([f.moments for f in found])
+            return thetas @ sums - n * log_z, sums - n * moments
         s, counts = self._visible
         flat = s.reshape(-1, self.n_features)
         log_weight = (thetas @ flat.T).reshape(len(thetas), *s.shape[:2])
@@ -202,6 +208,8 @@ class PairwiseTarget(Target):
         Each parameter has a step of its own, over the curvature that independent features would have.
         """
         n, engine = self.n_samples, self._engine if self._is_exact else Persistent()
+        if self._is_exact:
+            n_steps = min(n_steps, _EXACT_STEPS)  # there is no noise to average out
         plan, state = self._plan, engine.start(self.model, rng)
         s = self._features(self.states).mean(axis=1)
         mean = self.weights @ s / n
