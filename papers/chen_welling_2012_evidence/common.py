@@ -26,7 +26,6 @@ Options = Mapping[str, Any]
 TRUTH, CV, LAPLACE = "ais", "cross-validation", "laplace"
 MORE = "*"  # ends the name of a bridge with more draws from the prior, as in the paper
 BETTER = ("laplace", "laplace0")
-DRAWN = ("harmonic-1", "harmonic-4", "bridge-geometric", "bridge-optimal")  # estimate the evidence from draws
 
 
 class Settings(CellSettings):
@@ -61,8 +60,8 @@ def by_draws(target: RBMTarget, rng: np.random.Generator, options: Options) -> I
     left = dict(options)
     more = left.pop("more", 1)
     draws = posterior_draws(target, rng, **left)
-    for variant in (1, 4):
-        yield f"harmonic-{variant}", harmonic(target, rng, variant=variant, draws=draws)
+    yield "harmonic-1", harmonic(target, rng, variant=1, draws=draws)
+    yield "harmonic-4", harmonic(target, rng, variant=4, draws=draws)
     for times in sorted({1, more}):
         for variant in ("geometric", "optimal"):
             found = bridge(target, rng, variant=variant, n_prior=times * draws.log_likelihood.size, draws=draws)

@@ -46,7 +46,7 @@ _METHODS = (LAPLACE, "bic", TRUTH, "langevin", CV)
 _FULL = tuple((100, k) for k in (1, 9, 5, 3, 7, 2, 4, 6, 8))  # the ends first
 
 FULL: Mapping[str, Experiment] = {
-    "hidden-units": HiddenUnits(options={LAPLACE: {"n_steps": 1000}, CV: {"n_folds": 10, "n_steps": 2000}}),
+    "hidden-units": HiddenUnits(options={LAPLACE: {"n_steps": 1000}, CV: {"n_folds": 10, "n_steps": 1000}}),
     "five-words": Words(5, _FIVE, (*_METHODS, PARAMETERS), FIVE, shown=(1000, 3)),
     "full": Words(100, _FULL, _METHODS, FULL_WORDS, beyond=(11, 13), every_word=False, replicates=1),
 }

@@ -48,7 +48,7 @@ class HiddenUnits:
     n_visible: int = 10
     sizes: tuple[int, ...] = (100, 1000, 5000, 25_000, 125_000, 625_000)
     candidates: tuple[int, ...] = tuple(range(1, 11))
-    n_starts: int = 3
+    n_starts: int = 2
     options: dict[str, Options] = field(default_factory=dict)
     replicates: int = 50
 

@@ -15,6 +15,7 @@ from .common import BETTER, CV, TRUTH
 DOCUMENTS, UNITS = "documents", "units"  # what varies along a curve
 EITHER = "laplace or laplace0"
 MANY = 7  # hidden units from which on they are many
+LEAST = 8  # candidates without which no number is chosen: more are slow, and far from the best
 FEW = 50  # documents up to which they are few
 _OTHER = (TRUTH, CV, "dic")  # not estimates of the evidence, or the yardstick itself
 
@@ -107,7 +108,7 @@ def _modes(records: list[Record]) -> list[dict[str, Any]]:
 
 
 def of_units(records: list[Record]) -> pd.DataFrame:
-    """A row for each machine, size of data and method, where all candidates have been run.
+    """A row for each machine, size of data and method, where the first eight candidates at least have been run.
 
     ``chosen`` is the number of hidden units with the highest score, ``rise`` how much larger it is than with the
     smallest data, ``within`` the share of candidates whose score is within one sd (over folds) of the best.
@@ -115,11 +116,11 @@ def of_units(records: list[Record]) -> pd.DataFrame:
     table = hidden_units.rows(records)
     if table.empty:
         return table
-    n_candidates = table["k"].nunique()
+    least = set(sorted(table["k"].unique())[:LEAST])
     found: list[dict[str, Any]] = []
     for (replicate, n, method), mine in table.groupby(["replicate", "n", "method"], sort=False):
         score = mine.dropna(subset=["score"])
-        if len(score) < n_candidates:
+        if not least <= set(score["k"]):
             continue
         best = score.loc[score["score"].idxmax()]
         about = {"replicate": replicate, "n": n, "method": method, "chosen": int(best["k"])}
@@ -129,7 +130,7 @@ def of_units(records: list[Record]) -> pd.DataFrame:
         found.append(about | {"seconds": mine["seconds"].sum()})
     out = pd.DataFrame(found)
     if len(out):
-        least = out[out["n"] == out["n"].min()].set_index(["replicate", "method"])["chosen"]
+        first = out[out["n"] == out["n"].min()].set_index(["replicate", "method"])["chosen"]
         place = pd.MultiIndex.from_frame(out[["replicate", "method"]])
-        out["rise"] = out["chosen"] - least.reindex(place).to_numpy()
+        out["rise"] = out["chosen"] - first.reindex(place).to_numpy()
     return out
