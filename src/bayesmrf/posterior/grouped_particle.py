@@ -1,0 +1,241 @@
+r"""Groups on any graph, from the exact one-edge likelihood with moments from many particles."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import log
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..base import SAMPLE
+from ..errors import OptionError
+from ..likelihood import Likelihood
+from ..models.agreement import Agreement
+from ..priors import FIELD_SCALE, DirichletProcess
+from .cluster_flips import flip_clusters
+from .dirichlet_process import GROUPED_DIMS, Grouping, compact, draw_alpha, group_totals, initial_grouping
+from .group_values import add_half_particle, group_counts, log_mean_weight, move_values, resample
+from .local_refresh import refresh
+from .particle_scans import RefreshData, scan_coordinates, scan_groups
+from .particles import Crowd, Particles, RefreshGraph, fill_hubs, pack, refresh_graph, start_particles, unpack
+from .split_merge import NONE, SPLIT, apply, propose, shifts
+
+_LEAST, _MOST_BYTES = 1024, 2**30
+_START = 20  # scans of the particles before the first step
+_FLIPS = 16  # ways to bind nodes into clusters in a step
+_FORGET = 0.7  # the mean of nu over the scans gives the t-th a weight of t^-0.7
+_HIGH = 0.95  # the edges' quantile that is reported of the noise
+
+
+class ParticleState(NamedTuple):
+    """Groups, values, alpha and fields; the particles; the mean of nu over the scans so far, and their number."""
+
+    groups: np.ndarray
+    values: np.ndarray
+    alpha: float
+    fields: np.ndarray
+    particles: Particles
+    nu: np.ndarray
+    n_scans: int
+
+
+class ParticleInfo(NamedTuple):
+    """Draw; the noise of an edge's log likelihood; shares accepted of values; splits and merges."""
+
+    theta: np.ndarray
+    groups: np.ndarray
+    n_groups: int
+    alpha: float
+    likelihood_noise: float
+    acceptance_values: float
+    n_splits: int
+    n_merges: int
+
+
+def default_particles(n_samples: float, n_nodes: int) -> int:
+    """Ten for each observation, at least 1,024, and no more than fill 1 GiB at one byte a node (but 1,024 always).
+
+    The noise they put into an edge's log likelihood is at most sqrt(n / n_particles) nats, so 0.32 with ten.
+    """
+    most = max(_LEAST, _MOST_BYTES // max(1, n_nodes))
+    return -(-int(min(max(_LEAST, 10 * n_samples), most)) // 64) * 64
+
+
+@dataclass(frozen=True, eq=False)
+class GroupedParticle:
+    r"""Gibbs sampling of groups with q from particles that follow theta edge by edge.
+
+    A step is
+
+    * flips of clusters of nodes in the particles (`cluster_flips`): strongly coupled ones would lag behind theta;
+    * a scan of *local refresh* (`local_refresh`): edges in random order; q_i is the mean over the particles of what
+      each says given the other nodes; the edge's group is drawn by eq. (4) of Liu and Page (2013) with its exact
+      one-edge likelihood; the edge's two ends are drawn anew in every particle, under the new value, before the next
+      edge. All edges at once from one set of moments would not do: posteriors of neighbouring edges are correlated,
+      and parallel draws amplify that;
+    * values of groups with one edge, and node fields, in the same way, one by one;
+    * values of larger groups with the particles as an importance sample (`group_values`);
+    * splits and merges of groups (`split_merge`), decided with the same importance sample. The noise of their log
+      ratio has a known variance, half of which is taken off (the penalty method, Ceperley and Dewing 1999);
+    * alpha.
+
+    With ``sampler``, particles are drawn afresh by an exact engine before every use, and what is left of error is the
+    noise of finitely many: the chain tends to the exact one as ``n_particles`` grows. Without, particles also lag
+    behind theta.
+
+    An edge's q has a standard error, and the log likelihood of a value that is one posterior standard deviation away
+    has n |d log L / dq| times that,
+
+    .. math:: \sqrt{\frac{n}{m} \cdot \frac{\mathrm{Var}_p\, q_p}{q (1 - q)}},
+
+    with q_p what one of the m particles says. Its 95 % quantile over the edges is reported as ``likelihood_noise``.
+
+    Parameters
+    ----------
+    model : Agreement
+    s_bar : (n_features,) array
+        Mean statistics of the data.
+    n_samples : float
+    prior : DirichletProcess
+    start : (n_features,) array
+        Maximum likelihood estimate from which the chain starts.
+    n_particles : int
+        Rounded up to a multiple of 64.
+    sampler : Likelihood, optional
+        With an engine that answers ``sample``, where fresh exact particles are wanted.
+    n_jumps : int
+        Splits and merges tried in a step.
+    """
+
+    model: Agreement
+    s_bar: np.ndarray
+    n_samples: float
+    prior: DirichletProcess
+    start: np.ndarray
+    n_particles: int = 1024
+    sampler: Likelihood | None = None
+    n_jumps: int = 10
+
+    name = "grouped_particle"
+    dims = GROUPED_DIMS | {"likelihood_noise": (), "acceptance_values": (), "n_splits": (), "n_merges": ()}
+
+    def __post_init__(self) -> None:
+        if not self.n_particles >= 1:
+            raise OptionError(f"n_particles: {self.n_particles!r} came, a whole number >= 1 is wanted")
+        if self.sampler is not None:
+            self.sampler.require(self.name, {SAMPLE})
+
+    @cached_property
+    def _graph(self) -> RefreshGraph:
+        return refresh_graph(self.model.graph)
+
+    @cached_property
+    def _data(self) -> RefreshData:
+        n, r, base = float(self.n_samples), self.model.n_edges, self.prior.base
+        successes = np.concatenate([n * self.s_bar[:r], n * (1 + self.s_bar[r:]) / 2])
+        return RefreshData(np.rint(successes), n, base.a, base.b, (2 * FIELD_SCALE) ** -2)
+
+    def init(self, rng: np.random.Generator) -> ParticleState:
+        """Start from k-means on the maximum likelihood estimate, with particles refreshed there."""
+        r = self.model.n_edges
+        g = initial_grouping(1 / (1 + np.exp(-self.start[:r])), self.prior, rng)
+        fields = self.start[r:].copy()
+        particles = start_particles(self.n_particles, self.model.graph.n_nodes, rng)
+        if self.sampler is None:
+            crowd = unpack(particles, self._graph, np.concatenate([g.values[g.groups], fields]))
+            for _ in range(_START):
+                refresh(self._graph, crowd, rng.permutation(self.model.n_features))
+                flip_clusters(rng, self._graph, crowd, _FLIPS)
+            particles = pack(crowd)
+        return ParticleState(g.groups, g.values, g.alpha, fields, particles, np.zeros(r), 0)
+
+    def step(self, rng: np.random.Generator, state: ParticleState) -> tuple[ParticleState, ParticleInfo]:
+        """One scan of the edges, values and fields, splits and merges, alpha."""
+        graph, data, r = self._graph, self._data, self.model.n_edges
+        groups, values = state.groups.copy(), state.values.copy()
+        crowd = unpack(state.particles, graph, np.concatenate([values[groups], state.fields]))
+        m = crowd.x.shape[1]
+        sizes, _ = group_totals(groups, data.successes, len(values))
+        k, nu, between = len(values), np.empty(r), np.empty(r)
+        if self.sampler is None:
+            flip_clusters(rng, graph, crowd, _FLIPS)
+        for order in self._turns(rng.permutation(r)):
+            self._renew(rng, crowd)
+            values, sizes, k = scan_groups(
+                rng, graph, crowd, data, order, groups, values, sizes, k, state.alpha, nu, between
+            )
+        groups, values, _ = compact(Grouping(groups, values[:k], state.alpha))
+        mean_nu = state.nu + (nu - state.nu) * (1 + state.n_scans) ** -_FORGET
+
+        alone = np.bincount(groups)[groups] == 1
+        for order in self._turns(np.concatenate([np.flatnonzero(alone), np.arange(r, self.model.n_features)])):
+            self._renew(rng, crowd)
+            scan_coordinates(rng, graph, crowd, data, order)
+        values[groups[alone]] = crowd.theta[:r][alone]
+        sizes, totals = group_totals(groups, data.successes, len(values))
+        self._renew(rng, crowd)
+        counts = group_counts(graph.edges, np.arange(r), groups, len(values), crowd.x)
+        base = self.prior.base
+        accepted = move_values(rng, counts, sizes, totals, values, data.n, base.a, base.b, crowd.x)
+        crowd.theta[:r] = values[groups]
+        fill_hubs(graph, crowd)
+
+        n_jumped = {-1: 0, 1: 0}
+        for _ in range(self.n_jumps):
+            groups, values, kind = self._jump(rng, crowd, groups, values, mean_nu, state.alpha)
+            if kind != NONE:
+                n_jumped[kind] += 1
+        groups, values, _ = compact(Grouping(groups, values, state.alpha))
+        k = len(values)
+        alpha = draw_alpha(rng, state.alpha, self.prior, k, r)
+        noise = float(np.quantile(np.sqrt(data.n / m * between), _HIGH)) if r else 0.0
+        new = ParticleState(groups, values, alpha, crowd.theta[r:].copy(), pack(crowd), mean_nu, state.n_scans + 1)
+        return new, ParticleInfo(
+            crowd.theta, groups, k, alpha, noise, float(accepted), n_jumped[SPLIT], n_jumped[-SPLIT]
+        )
+
+    def _turns(self, order: np.ndarray) -> Any:
+        """All coordinates in one scan; one at a time, where each has fresh particles."""
+        return [order] if self.sampler is None else order[:, None]
+
+    def _renew(self, rng: np.random.Generator, crowd: Crowd) -> None:
+        """Fresh exact particles, where there is a sampler."""
+        if self.sampler is not None:
+            engine, m = self.sampler.engine, crowd.x.shape[1]
+            states = engine.sample(self.sampler.model, crowd.theta, self.sampler.plan, m, rng)
+            crowd.x[...] = 2 * states.T - 1
+            fill_hubs(self._graph, crowd)
+
+    def _jump(
+        self,
+        rng: np.random.Generator,
+        crowd: Crowd,
+        groups: np.ndarray,
+        values: np.ndarray,
+        nu: np.ndarray,
+        alpha: float,
+    ) -> tuple[np.ndarray, np.ndarray, int]:
+        """Try a split or a merge; particles follow."""
+        s, n, a, b, _ = self._data
+        tried = propose(rng, groups, values, s, nu, n, alpha, a, b)
+        if tried.kind == NONE:
+            return groups, values, NONE
+        self._renew(rng, crowd)
+        counts = group_counts(self._graph.edges, tried.members, tried.part, 2, crowd.x)
+        change = np.array(shifts(tried))
+        log_weights = (change @ counts).astype(np.float64)
+        found = log_mean_weight(log_weights)
+        sizes, totals = group_totals(tried.part[tried.members], s[tried.members], 2)
+        for row, size, delta in zip(counts, sizes, change, strict=True):
+            found = add_half_particle(found, row, size, delta)
+        ratio = change @ totals - n * found.value
+        penalty = 0.5 * n * (n + 1) * found.spread / crowd.x.shape[1]
+        if not log(1 - rng.random()) < ratio + tried.log_ratio - penalty:
+            return groups, values, NONE
+        resample(rng, log_weights, crowd.x, counts)
+        groups, values = apply(tried, groups, values)
+        crowd.theta[: len(groups)] = values[groups]
+        fill_hubs(self._graph, crowd)
+        return groups, values, tried.kind

@@ -1,0 +1,76 @@
+"""Scans of theta, one coordinate at a time, with particles of x that follow each move before the next."""
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import NamedTuple
+
+import numpy as np
+
+from ..compiled import strict_leaf
+from .cluster_flips import flip_near
+from .grouped_exact import reassign
+from .local_refresh import edge_moment, move_to
+from .one_coordinate import OneCoordinate, draw, sigmoid
+
+_MATERIAL = 0.1  # standard deviation, between particles, of the log weights that a move gives them
+_N_FLIPS = 4
+
+
+class RefreshData(NamedTuple):
+    """What the data and the prior say of edges and fields."""
+
+    successes: np.ndarray  # (n_features,): samples in which the ends agree, and in which the node is 1
+    n: float
+    a: float
+    b: float
+    kappa: float  # precision of the logit of a node whose field has its prior
+
+
+@strict_leaf
+def _move(rng, graph, crowd, i, value, nu, between, near, stamps):
+    """Move theta_i, and the particles after it; returns the number of clusters tried so far in this scan.
+
+    A redraw of the two ends is enough where their surroundings hardly know of the edge. A move that would weight the
+    particles unevenly turns over whole clusters beside the edge: the next edges must not find the old signs there.
+    """
+    change = abs(value - crowd.theta[i])
+    q = sigmoid(crowd.theta[i] + nu)
+    move_to(graph, crowd, i, value)
+    if i < len(graph.edges) and change * sqrt(q * (1 - q) * between) > _MATERIAL:
+        for _ in range(_N_FLIPS):
+            flip_near(rng, graph, crowd, i, near, stamps)
+            stamps += 1
+    return stamps
+
+
+@strict_leaf
+def scan_groups(rng, graph, crowd, data, order, groups, values, sizes, k, alpha, nu, between):
+    """Local refresh: reassign the edges in ``order`` one by one, each from the particles as they are then.
+
+    What was found of each edge goes to ``nu`` and ``between`` (see `edge_moment`). Returns (values, sizes, k).
+    """
+    near, stamps = np.full(len(crowd.x), -1), 0
+    for i in order:
+        nu[i], between[i] = edge_moment(graph, crowd, i)
+        s, n = data.successes[i], data.n
+        values, sizes, k = reassign(rng, i, s, n, nu[i], groups, values, sizes, k, alpha, data.a, data.b)
+        stamps = _move(rng, graph, crowd, i, values[groups[i]], nu[i], between[i], near, stamps)
+    return values, sizes, k
+
+
+@strict_leaf
+def scan_coordinates(rng, graph, crowd, data, order):
+    """Exact draws of features one by one: edges that share their value with no other, and node fields.
+
+    A field has t = 2 h + nu, the logit of P(x_u = 1).
+    """
+    r, stamps = len(graph.edges), 0
+    near = np.full(len(crowd.x), -1)
+    for i in order:
+        nu, between = edge_moment(graph, crowd, i)
+        if i < r:
+            value = draw(rng, OneCoordinate(data.successes[i], data.n, nu, data.a, data.b, 0.0)) - nu
+        else:
+            value = 0.5 * (draw(rng, OneCoordinate(data.successes[i], data.n, nu, 0.0, 0.0, data.kappa)) - nu)
+        stamps = _move(rng, graph, crowd, i, value, nu, between, near, stamps)

@@ -1,0 +1,144 @@
+"""Particles of x in memory: one byte a node and particle while they are worked on, one bit otherwise.
+
+Particles sit side by side, one byte a node and particle. The local field of a node comes from the rows of its
+neighbours; that of a *hub* (more than 32 neighbours) is kept and told of every change, so that an edge costs no more
+than its less connected end and the hubs beside it.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import float32, int8, uint64
+
+from ..compiled import leaf
+from ..graphs import Graph
+from ..rng import lane_generators
+
+HUB = 32  # neighbours beyond which a node's local field is kept
+
+
+class Particles(NamedTuple):
+    """Particle c is bit c % 64 of word c // 64; all of them are used."""
+
+    words: np.ndarray  # (n_nodes, n_words) uint64
+    lanes: np.ndarray  # (n_words, 4, 64) uint32, one xoshiro128++ generator for each particle
+
+
+class RefreshGraph(NamedTuple):
+    """The graph's compressed rows (see `bayesmrf.graphs.Adjacency`), and which nodes are hubs."""
+
+    edges: np.ndarray  # (n_edges, 2) int32
+    starts: np.ndarray  # (n_nodes + 1,) int64
+    neighbours: np.ndarray  # (2 n_edges,) int32
+    edge_of: np.ndarray  # (2 n_edges,) int32
+    hub_of: np.ndarray  # (n_nodes,) int32, number of the hub, or -1
+    n_hubs: int
+
+
+class Crowd(NamedTuple):
+    """Particles unpacked, and the theta they are at."""
+
+    x: np.ndarray  # (n_nodes, n_particles) int8 in {-1, +1}
+    lanes: np.ndarray
+    theta: np.ndarray  # (n_features,)
+    hubs: np.ndarray  # (n_hubs, n_particles) float32, local fields
+    tanh_u: np.ndarray  # (n_particles,) float32, of the edge looked at last
+    tanh_v: np.ndarray
+    old_u: np.ndarray  # (n_particles,) int8, of the ends redrawn last
+    old_v: np.ndarray
+
+
+def refresh_graph(graph: Graph, hub: int = HUB) -> RefreshGraph:
+    """Rows of a graph; nodes with more than ``hub`` neighbours are hubs."""
+    a = graph.adjacency
+    is_hub = np.diff(a.starts) > hub
+    hub_of = np.where(is_hub, np.cumsum(is_hub) - 1, -1).astype(np.int32)
+    return RefreshGraph(graph.edges, a.starts, a.neighbours, a.edge_of, hub_of, int(is_hub.sum()))
+
+
+def start_particles(n_particles: int, n_nodes: int, rng: np.random.Generator) -> Particles:
+    """Particles at uniform random states, as many as asked rounded up to a multiple of 64."""
+    n_words = -(-n_particles // 64)
+    words = rng.integers(0, 2**64, size=(n_nodes, n_words), dtype=np.uint64)
+    return Particles(words, lane_generators(rng, n_words, 64))
+
+
+def unpack(particles: Particles, graph: RefreshGraph, theta: np.ndarray) -> Crowd:
+    """Particles ready for work at ``theta``, copied."""
+    n_nodes, n_words = particles.words.shape
+    m = 64 * n_words
+    x = np.empty((n_nodes, m), np.int8)
+    _unpack(particles.words, x)
+    room = (np.empty((graph.n_hubs, m), np.float32), np.empty(m, np.float32), np.empty(m, np.float32))
+    crowd = Crowd(x, particles.lanes.copy(), theta.copy(), *room, np.empty(m, np.int8), np.empty(m, np.int8))
+    fill_hubs(graph, crowd)
+    return crowd
+
+
+def pack(crowd: Crowd) -> Particles:
+    """Particles as they are kept between steps."""
+    words = np.empty((len(crowd.x), crowd.x.shape[1] // 64), np.uint64)
+    _pack(crowd.x, words)
+    return Particles(words, crowd.lanes)
+
+
+@leaf
+def _unpack(words, x):
+    for i in range(len(words)):
+        for k in range(words.shape[1]):
+            word = words[i, k]
+            for bit in range(64):
+                x[i, 64 * k + bit] = int8(2 * int8((word >> uint64(bit)) & uint64(1)) - 1)
+
+
+@leaf
+def _pack(x, words):
+    for i in range(len(words)):
+        for k in range(words.shape[1]):
+            word = uint64(0)
+            for bit in range(64):
+                word |= uint64(x[i, 64 * k + bit] > 0) << uint64(bit)
+            words[i, k] = word
+
+
+@leaf
+def bias_of(crowd, i, r):
+    """Field of node i, where the model has fields."""
+    return float32(crowd.theta[r + i]) if len(crowd.theta) > r else float32(0)
+
+
+@leaf
+def fill_hubs(graph, crowd):
+    """Local fields of all hubs anew."""
+    r = len(graph.edges)
+    for i in range(len(graph.hub_of)):
+        if graph.hub_of[i] >= 0:
+            h = crowd.hubs[graph.hub_of[i]]
+            h[:] = bias_of(crowd, i, r)
+            for k in range(graph.starts[i], graph.starts[i + 1]):
+                w, x = float32(0.5 * crowd.theta[graph.edge_of[k]]), crowd.x[graph.neighbours[k]]
+                for lane in range(len(h)):
+                    h[lane] += w * float32(x[lane])
+
+
+@leaf
+def tell_hubs(graph, crowd, i, old, without):
+    """Local fields of the hubs beside node i, whose states were ``old``, but for that across edge ``without``."""
+    for k in range(graph.starts[i], graph.starts[i + 1]):
+        hub, e = graph.hub_of[graph.neighbours[k]], graph.edge_of[k]
+        if hub >= 0 and e != without:
+            w, h, x = float32(0.5 * crowd.theta[e]), crowd.hubs[hub], crowd.x[i]
+            for lane in range(len(h)):
+                h[lane] += w * float32(x[lane] - old[lane])
+
+
+@leaf
+def tell_end(graph, crowd, i, j, new, was, old):
+    """The local field of node i, if a hub, of the edge to j, whose coupling was ``was`` and its states ``old``."""
+    hub = graph.hub_of[i]
+    if hub >= 0:
+        h, x, w, w_old = crowd.hubs[hub], crowd.x[j], float32(new), float32(was)
+        for lane in range(len(h)):
+            h[lane] += w * float32(x[lane]) - w_old * float32(old[lane])
