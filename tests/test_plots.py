@@ -17,7 +17,14 @@ from bayesmrf.summary import GroupedSummary, ParameterSummary
 
 from .posterior_tree import parameter_tree, posterior_tree
 
-ALL = [plots.plot_n_groups, plots.plot_agreement, plots.plot_network, plots.plot_co_clustering, plots.plot_trace]
+OF_GROUPS = [
+    plots.plot_n_groups,
+    plots.plot_groups,
+    plots.plot_agreement,
+    plots.plot_co_clustering,
+    plots.plot_credible_ball,
+]
+ALL = [*OF_GROUPS, plots.plot_network, plots.plot_trace]
 ODD = ("$a^$", "b_{", "<c>", "é & ü", r"\frac", "x" * 50)
 SHAPES = {
     "grid": {},
@@ -97,6 +104,89 @@ def test_heat_map_is_the_co_clustering_in_the_order_of_the_groups(rng):
     np.testing.assert_allclose(image, partitions.co_clustering(tree["posterior"]["groups"].values, order))
     inside = summary.groups[order][:, None] == summary.groups[order]
     assert image[inside].min() > 0.7 > 0.3 > image[~inside].max()  # the draws keep to their groups in 95 %
+
+
+def test_table_of_groups_has_sizes_intervals_and_examples(rng):
+    tree = posterior_tree(rng)
+    summary = GroupedSummary(tree)
+    ax, table = plots.plot_groups(tree), summary.group_table
+    lines = next(c for c in ax.collections if isinstance(c, LineCollection)).get_segments()
+    np.testing.assert_allclose(np.array(lines)[:, :, 0], table[["low", "high"]])
+    points = next(c for c in ax.collections if isinstance(c, PathCollection)).get_offsets()
+    np.testing.assert_allclose(points[:, 0], table["agreement"])
+    written = [t.get_text() for t in ax.texts]
+    assert written[:2] == ["edges", "for example"]
+    for g in table.index:
+        assert written[2 * g : 2 * g + 2] == [f"{table['size'][g]:,}", "; ".join(summary.examples(g))]
+
+
+def test_of_many_groups_the_largest_have_a_row(rng):
+    tree = posterior_tree(rng, graphs.path(121), n_groups=47)
+    ax, table = plots.plot_groups(tree), GroupedSummary(tree).group_table
+    assert len(table) > 40
+    shown = [int(t.get_text().split()[1]) for t in ax.get_yticklabels()]
+    assert len(shown) == 40
+    assert shown == sorted(shown)
+    assert table["size"][shown].min() >= table["size"].drop(shown).max()
+    assert f"the 40 largest of {len(table)} groups" in ax.get_xlabel()
+
+
+def test_strips_are_the_partitions_of_the_credible_ball(rng):
+    """Cells of a strip have equal colours where their edges share a group, and the colours of the groups they match."""
+    tree = posterior_tree(rng, graphs.grid(4, 4))
+    summary = GroupedSummary(tree)
+    ax, ball = plots.plot_credible_ball(tree), summary.ball
+    mean = tree["posterior"]["agreement"].mean(["chain", "draw"]).values
+    order = np.lexsort((-mean, summary.groups))
+    strips = [image.get_array()[0] for image in ax.images]
+    for strip, groups in zip(strips, (summary.groups, ball.horizontal[0], ball.upper[0], ball.lower[0]), strict=True):
+        same = (strip[:, None] == strip).all(axis=2)
+        np.testing.assert_array_equal(same, groups[order][:, None] == groups[order])
+    hues = plots.style.group_colours(summary.groups.max() + 1)
+    np.testing.assert_allclose(strips[0], hues[summary.groups[order]])
+    kept = [(strip == strips[0]).all(axis=1).mean() for strip in strips]
+    assert min(kept) > 0.5  # each draw keeps 95 % of the edges where they are
+    assert f"within {ball.radius:.2f} nats" in ax.get_title()
+    number = [len(set(g)) for g in (summary.groups, ball.horizontal[0], ball.upper[0], ball.lower[0])]
+    assert [t.get_text().split("\n")[1].split(",")[0] for t in ax.get_yticklabels()] == [f"{k} groups" for k in number]
+
+
+def drawn(ax):
+    """Segments of the edges in grey, and of those in colour."""
+    *grey, solid, dashed = (c.get_segments() for c in ax.collections if isinstance(c, LineCollection))
+    return [s for part in grey for s in part], [*solid, *dashed]
+
+
+def test_of_many_edges_the_strongest_are_in_colour(rng):
+    tree = posterior_tree(rng, graphs.complete(50), n_draws=8)
+    ax = plots.plot_network(tree)
+    grey, colour = drawn(ax)
+    assert (len(grey), len(colour)) == (725, 500)
+    assert "the 500 strongest of 1,225 edges; the others: grey" in ax.get_title()
+    a = tree["posterior"]["agreement"].mean(["chain", "draw"]).values
+    strength = np.sort(np.abs(np.log(a / (1 - a))))
+    widths = np.concatenate([c.get_linewidths() for c in ax.collections if isinstance(c, LineCollection)][1:])
+    np.testing.assert_allclose(np.sort(widths), 0.5 + strength[-500:] / max(strength.max(), 1))
+
+
+def test_short_edges_are_all_in_colour_and_a_grid_lies_flat(rng):
+    graph = graphs.grid(25, 25)
+    grey, colour = drawn(plots.plot_network(posterior_tree(rng, graph, n_draws=8)))
+    assert (len(grey), len(colour)) == (0, graph.n_edges)
+    place = plots.layout.layout(graph.n_nodes, graph.edges)
+    length = np.linalg.norm(np.diff(place[graph.edges], axis=1)[:, 0], axis=1)
+    shuffled = rng.permutation(place)
+    chance = np.linalg.norm(np.diff(shuffled[graph.edges], axis=1)[:, 0], axis=1)
+    assert length.max() < 0.15 * np.ptp(place, axis=0).max() < chance.max()
+
+
+def test_of_very_many_nodes_the_strongest_edges_alone_are_drawn(rng):
+    tree = posterior_tree(rng, graphs.path(3100), n_draws=4)
+    ax = plots.plot_network(tree)
+    grey, colour = drawn(ax)
+    assert len(grey) + len(colour) == 1000
+    assert len(colour) >= 500
+    assert f"the {len(colour):,} strongest of 3,099 edges; the others: grey or not drawn" in ax.get_title()
 
 
 def test_trace_has_the_draws_of_each_chain(rng):
@@ -280,7 +370,7 @@ def test_pictures_of_parameters_refuse_groups(plot, rng):
         plot(posterior_tree(rng))
 
 
-@pytest.mark.parametrize("plot", [plots.plot_n_groups, plots.plot_agreement, plots.plot_co_clustering])
+@pytest.mark.parametrize("plot", OF_GROUPS)
 def test_pictures_of_groups_refuse_parameters(plot, rng):
     with pytest.raises(OptionError, match="this posterior knows no groups"):
         plot(parameter_tree(rng))

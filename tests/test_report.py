@@ -65,13 +65,18 @@ def test_page_has_the_numbers_and_needs_nothing_from_outside(rng, tmp_path):
     page = Page(write_report(tree, tmp_path / "r.html").read_text())
     assert all(a.startswith(("#", "data:")) for a in page.addresses)
     assert not re.search(r"@import|url\(|fetch\(|XMLHttp", (tmp_path / "r.html").read_text())
-    assert len(pictures(page)) == 5
+    assert len(pictures(page)) == 6
     assert all(not re.search(r"""(href|src)=["'](?!#|data:)""", p) for p in pictures(page))
     groups = page.table("group")
     assert len(groups) == 1 + len(summary.group_table)
     first = summary.group_table.loc[1]
     interval = f"{first['low']:.3f} to {first['high']:.3f}"
     assert groups[1][:4] == ["1", f"{first['size']:.0f}", f"{first['agreement']:.3f}", interval]
+    shown = summary.ball_table
+    assert [row[:3] for row in page.table("partition")[1:]] == [
+        [name, str(shown["groups"][name]), f"{shown['distance'][name]:.3f}"] for name in shown.index
+    ]
+    assert sum(map(int, page.table("partition")[1][3].split(", "))) == summary.n_edges
     edges = {(row[0], row[1]): row for row in page.table("one end")[1:]}
     assert len(edges) == summary.n_edges
     for e in summary.edge_table.itertuples():
@@ -108,9 +113,18 @@ def test_of_many_edges_the_strongest_are_listed(rng, tmp_path):
     rows = page.table("one end")[1:]
     assert len(rows) == report.grouped.MOST_EDGES
     assert any("7 others are left out" in t for t in page.text)
-    assert any("too large to be read" in t for t in page.text)
     away = np.sort(np.abs(tree["posterior"]["agreement"].mean(["chain", "draw"]).values - 0.5))[::-1]
     assert min(abs(float(row[3]) - 0.5) for row in rows) == pytest.approx(away[report.grouped.MOST_EDGES - 1], abs=5e-4)
+
+
+def test_of_many_groups_the_largest_are_listed(rng, tmp_path):
+    tree = posterior_tree(rng, graphs.path(331), n_groups=report.grouped.MOST_GROUPS + 10, n_draws=8)
+    page, table = Page(write_report(tree, tmp_path / "r.html").read_text()), GroupedSummary(tree).group_table
+    rows = page.table("group")[1:]
+    assert len(rows) == report.grouped.MOST_GROUPS < len(table)
+    assert any(f"The {report.grouped.MOST_GROUPS} largest of {len(table)} groups" in t for t in page.text)
+    assert sum(int(row[1]) for row in rows) == table["size"].nlargest(report.grouped.MOST_GROUPS).sum()
+    assert "smaller ones" in page.table("partition")[1][3]
 
 
 def test_a_run_that_was_stopped_is_reported_as_such(rng, tmp_path):
@@ -173,7 +187,7 @@ def test_browser_shows_the_page_without_complaint(rng, tmp_path):
     tree = posterior_tree(rng, graphs.grid(3, 3))
     document, said = browse(write_report(tree, tmp_path / "r.html"), tmp_path / "profile")
     assert said == []
-    assert document.count("<table") == 3
+    assert document.count("<table") == 4
     assert document.count("<button>") == 7  # the script made the heads of the table of edges sort it
     broken = tmp_path / "broken.html"
     broken.write_text("<script>missing()</script><img src='nothing.png'>")

@@ -7,6 +7,7 @@ import xarray as xr
 
 from bayesmrf import BayesianMRF
 from bayesmrf.models.ising import Ising
+from bayesmrf.partitions import credible_ball, expected_vi, variation_of_information
 from bayesmrf.summary import GroupedSummary, ParameterSummary, compare, summarise
 
 from .posterior_tree import parameter_tree, posterior_tree
@@ -31,6 +32,21 @@ def test_table_and_strongest(rng):
         assert part["mean"].abs().is_monotonic_decreasing
     assert s.strongest["is_edge"].is_monotonic_decreasing
     assert s.clear_sentence == f"{s.table['clear'][:6].sum()} of 6 edges have a 90 % interval clear of zero"
+
+
+def test_ball_is_that_of_the_partition_shown(rng):
+    s = GroupedSummary(posterior_tree(rng, n_draws=100))
+    draws = s.stacked("groups")
+    ball = credible_ball(draws, s.groups)
+    table = s.ball_table
+    assert list(table.index) == ["point partition", "most distant", "fewest groups", "most groups"]
+    assert table["distance"].tolist() == pytest.approx(
+        [0, ball.radius, *(variation_of_information(b[0], s.groups) for b in (ball.upper, ball.lower))], abs=1e-9
+    )
+    assert table["groups"].tolist() == [len(set(p)) for p in (s.groups, *(b[0] for b in ball[3:]))]
+    assert [sum(sizes) for sizes in table["sizes"]] == [s.n_edges] * 4
+    assert f"{100 * ball.share:.0f} % of the draws are within {ball.radius:.2f} nats" in s.ball_sentence
+    assert f"{expected_vi(s.groups, draws):.2f} on average" in s.ball_sentence
 
 
 def test_strength_is_that_of_the_estimator(rng):

@@ -62,6 +62,7 @@ def _show_groups(summary: GroupedSummary, console: Console) -> None:
         low_high = f"{row.low:.3f} to {row.high:.3f}"
         table.add_row(f"{g}", f"{row.size}", f"{row.agreement:.3f}", low_high, "; ".join(summary.examples(g)))
     console.print(table)
+    console.print(f"{summary.ball_sentence}.")
     console.print("Agreement: 0.5 where an edge says nothing, more where its ends tend to be alike, less where unlike.")
 
 

@@ -98,8 +98,8 @@ def _table(distinct: np.ndarray, weights: np.ndarray, most: int) -> Intersection
     n_items = distinct.shape[1]
     n_groups = distinct.max(axis=1) + 1
     rows = np.ascontiguousarray((distinct + (np.cumsum(n_groups) - n_groups).astype(np.int32)[:, None]).T)
-    count = np.empty((int(n_groups.sum()), most), dtype=np.int32)
-    return IntersectionTable(rows, weights, rise(n_items), count, np.empty(count.shape))
+    shared = np.empty((int(n_groups.sum()), most), dtype=np.int32)
+    return IntersectionTable(rows, weights, rise(n_items), shared, np.empty(shared.shape))
 
 
 def _sorted(distinct: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -15,14 +15,14 @@ _TOLERANCE = 1e-9  # of n_items times an expected distance: rounding must not ma
 class IntersectionTable(NamedTuple):
     """How many items the groups of the draws share with those of the grouping that is searched.
 
-    Item i lies in row ``rows[i, d]`` of draw d; rows are numbered through all draws. ``gain`` = ``rise[count]`` is kept
-    beside ``count``, so that the inner loop is one contiguous sum.
+    Item i lies in row ``rows[i, d]`` of draw d; rows are numbered through all draws. ``gain`` = ``rise[shared]`` is
+    kept beside ``shared``, so that the inner loop is one contiguous sum.
     """
 
     rows: np.ndarray  # (n_items, n_draws) int32
     weights: np.ndarray  # (n_draws,)
     rise: np.ndarray  # (n_items,)
-    count: np.ndarray  # (n_rows, most groups) int32
+    shared: np.ndarray  # (n_rows, most groups) int32
     gain: np.ndarray  # (n_rows, most groups)
 
 
@@ -37,23 +37,23 @@ def sweeten(start, order, table, most_visits):
     """Descend in the expected distance by moves of single items, and by groups that are broken up and placed anew.
 
     Label -1 is an item not placed yet. Putting an item into group k raises n times the expected distance by
-    rise[n_k] - 2 sum_d w_d rise[n_kl], which is zero for an empty group. Nothing new is begun after ``most_visits`` looks
-    at an item.
+    rise[n_k] - 2 sum_d w_d rise[n_kl], which is zero for an empty group. Nothing new is begun after ``most_visits``
+    looks at an item.
     """
     n_items, n_draws = table.rows.shape
-    most = table.count.shape[1]
+    most = table.shared.shape[1]
     labels = start.copy()
     sizes = np.zeros(most, dtype=np.int64)
-    table.count[:] = 0
+    table.shared[:] = 0
     for i in range(n_items):
         k = labels[i]
         if k >= 0:
             sizes[k] += 1
             for d in range(n_draws):
-                table.count[table.rows[i, d], k] += 1
-    for row in range(len(table.count)):
+                table.shared[table.rows[i, d], k] += 1
+    for row in range(len(table.shared)):
         for k in range(most):
-            table.gain[row, k] = table.rise[min(table.count[row, k], n_items - 1)]
+            table.gain[row, k] = table.rise[min(table.shared[row, k], n_items - 1)]
     cost = np.empty(most)
     tried = np.empty(most, dtype=np.bool_)
     members = np.empty(n_items, dtype=np.int64)
@@ -137,7 +137,7 @@ def _settle(labels, order, sizes, table, cost, most_visits):
             if here >= 0:
                 stay = table.rise[sizes[here] - 1]
                 for d in range(len(table.weights)):
-                    stay -= 2.0 * table.weights[d] * table.rise[table.count[table.rows[i, d], here] - 1]
+                    stay -= 2.0 * table.weights[d] * table.rise[table.shared[table.rows[i, d], here] - 1]
                 if least >= stay - _TOLERANCE:
                     continue
                 _take(i, labels, sizes, table)
@@ -208,8 +208,8 @@ def _put(i, k, labels, sizes, table):
     sizes[k] += 1
     for d in range(len(table.weights)):
         row = table.rows[i, d]
-        table.count[row, k] += 1
-        table.gain[row, k] = table.rise[min(table.count[row, k], len(labels) - 1)]  # a full group never gets one more
+        table.shared[row, k] += 1
+        table.gain[row, k] = table.rise[min(table.shared[row, k], len(labels) - 1)]  # a full group never gets one more
 
 
 @leaf
@@ -219,5 +219,5 @@ def _take(i, labels, sizes, table):
     sizes[k] -= 1
     for d in range(len(table.weights)):
         row = table.rows[i, d]
-        table.count[row, k] -= 1
-        table.gain[row, k] = table.rise[table.count[row, k]]
+        table.shared[row, k] -= 1
+        table.gain[row, k] = table.rise[table.shared[row, k]]

@@ -7,7 +7,15 @@ be told apart by the colour-blind, and nothing is told by colour alone.
 
 from __future__ import annotations
 
-from .groups import plot_agreement, plot_co_clustering, plot_estimates, plot_n_groups
+from .evidence import plot_evidence
+from .groups import (
+    plot_agreement,
+    plot_co_clustering,
+    plot_credible_ball,
+    plot_estimates,
+    plot_groups,
+    plot_n_groups,
+)
 from .inclusion import plot_inclusion
 from .network import plot_network
 from .parameters import plot_marginals, plot_parameters, plot_strength
@@ -16,7 +24,10 @@ from .trace import plot_trace
 __all__ = [
     "plot_agreement",
     "plot_co_clustering",
+    "plot_credible_ball",
     "plot_estimates",
+    "plot_evidence",
+    "plot_groups",
     "plot_inclusion",
     "plot_marginals",
     "plot_n_groups",

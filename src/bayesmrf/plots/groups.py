@@ -14,6 +14,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _MOST_CO_CLUSTERED = 300
+_MOST_LISTED = 40  # groups that have a row with examples
+_LONGEST = 50  # letters of the examples
+_BOUNDS = {
+    "most distant": "most distant (horizontal)",
+    "fewest groups": "fewest groups (upper)",
+    "most groups": "most groups (lower)",
+}
 
 
 def plot_n_groups(tree: Any, ax: Axes | None = None) -> Axes:
@@ -35,6 +42,86 @@ def plot_n_groups(tree: Any, ax: Axes | None = None) -> Axes:
     ax.set_xlim(p.index.min() - 1, p.index.max() + 1)
     ax.set_ylim(0, 1.12 * p.max())
     ax.set(xlabel="number of groups", ylabel="posterior probability")
+    return ax
+
+
+def plot_groups(tree: Any, ax: Axes | None = None) -> Axes:
+    """Table of the groups: agreement with 90 % interval, number of edges, and examples of them by name.
+
+    Of more than 40 groups the largest have a row.
+
+    Parameters
+    ----------
+    tree : xarray.DataTree or Summary
+        ``GroupedMRF.posterior_``, or what `bayesmrf.results.load` reads.
+    ax : Axes, optional
+        Where to draw.
+    """
+    summary = grouped(tree)
+    table = summary.group_table
+    shown = table.loc[table["size"].nlargest(_MOST_LISTED).index].sort_index()
+    colour, place = group_colours(len(table))[shown.index - 1], np.arange(len(shown))
+    ax = axes(ax, (8.6, 1.2 + 0.24 * len(shown)))
+    ax.axvline(0.5, color=PALE, linewidth=1, zorder=1)
+    lines: dict[str, Any] = {"colors": colour, "linewidth": 3, "alpha": 0.6, "zorder": 2}
+    ax.hlines(place, shown["low"], shown["high"], **lines)
+    ax.scatter(shown["agreement"], place, s=26, color=colour, zorder=3)
+    ax.set_yticks(place, [f"group {g}" for g in shown.index], fontsize=8)
+    ax.set_ylim(len(shown) - 0.4, -0.6)
+    ax.tick_params(axis="y", length=0)
+    for x, head, align in ((1.13, "edges", "right"), (1.17, "for example", "left")):
+        ax.text(x, 1.0, head, fontsize=8, color=GREY, ha=align, va="bottom", transform=ax.transAxes)
+    for y, g in enumerate(shown.index):
+        tried = ["; ".join(summary.examples(g, most)) for most in (3, 2, 1)]
+        named = next((t for t in tried if len(t) <= _LONGEST), f"{tried[-1][: _LONGEST - 1]}…")
+        across = ax.get_yaxis_transform()
+        ax.text(1.13, y, f"{shown['size'][g]:,}", fontsize=8, color=INK, ha="right", va="center", transform=across)
+        ax.text(1.17, y, named, fontsize=8, color=INK, va="center", parse_math=False, transform=across)
+    few = "" if len(shown) == len(table) else f"; the {len(shown)} largest of {len(table):,} groups"
+    ax.set_xlabel(f"agreement, 90 % interval (0.5: an edge says nothing){few}")
+    return ax
+
+
+def plot_credible_ball(tree: Any, ax: Axes | None = None) -> Axes:
+    """How far groupings may differ within the 95 % credible ball: the point partition, and the bounds below it.
+
+    Edges stand side by side in the order of the point partition, coloured by the group they have in each of the four
+    partitions. A group of a bound has the colour of the group of the point partition with which it shares most edges,
+    each colour once; those left over are grey.
+
+    Parameters
+    ----------
+    tree : xarray.DataTree or Summary
+        ``GroupedMRF.posterior_``, or what `bayesmrf.results.load` reads.
+    ax : Axes, optional
+        Where to draw.
+    """
+    from matplotlib.colors import to_rgba
+
+    summary = grouped(tree)
+    ball, table, center = summary.ball, summary.ball_table, summary.groups
+    order = np.lexsort((-summary.edge_table["agreement"], center))
+    hues = group_colours(len(summary.group_table))
+    strips, lone = np.empty((4, len(order), 4)), False
+    for row, groups in zip(strips, (center, ball.horizontal[0], ball.upper[0], ball.lower[0]), strict=True):
+        match, spare = _matched(groups, center)
+        greys = [to_rgba(str(level)) for level in (0.8, 0.55, 0.7)]  # neighbours among the left over differ
+        own = np.array([hues[m] if m >= 0 else greys[n % 3] for m, n in zip(match, spare, strict=True)])
+        row[:] = own[groups[order]]
+        lone |= bool((match < 0).any())
+    ax = axes(ax, (7.2, 2.5))
+    for y, strip in enumerate(strips):
+        ax.imshow(strip[None], extent=(0, len(order), y + 0.4, y - 0.4), aspect="auto", interpolation="nearest")
+    cuts = np.flatnonzero(np.diff(center[order])) + 1
+    ax.vlines(cuts, -0.4, 3.4, colors="white", linewidth=0.8)
+    said = [f"{_BOUNDS.get(name, name)}\n{r.groups} groups" + (f", {r.distance:.2f} nats" if name in _BOUNDS else "")
+            for name, r in zip(table.index, table.itertuples(index=False), strict=True)]  # fmt: skip
+    ax.set_yticks(range(4), said, fontsize=8)
+    ax.set(xlim=(0, len(order)), ylim=(3.5, -0.5), xticks=[])
+    ax.set_xlabel(f"{len(order):,} edges, by group" + ("; grey: groups without a counterpart" if lone else ""))
+    ax.tick_params(length=0)
+    ax.spines[:].set_visible(False)
+    ax.set_title(f"{100 * ball.share:.0f} % of the draws are within {ball.radius:.2f} nats", fontsize=9, color=INK)
     return ax
 
 
@@ -209,3 +296,19 @@ def _name_groups(ax: Axes, group: np.ndarray, colours: np.ndarray, down: bool) -
                     transform=ax.get_xaxis_transform())  # fmt: skip
         if start:
             (ax.axhline if down else ax.axvline)(start - 0.5, color=PALE, linewidth=0.6, zorder=0)
+
+
+def _matched(groups: np.ndarray, center: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The group of ``center`` that each group goes with, -1 for none, so that together they share most.
+
+    Beside it a number among those that go with none.
+    """
+    from scipy.optimize import linear_sum_assignment
+    from scipy.sparse import coo_array
+
+    both = coo_array((np.ones(len(groups)), (groups, center))).toarray()
+    match = np.full(len(both), -1)
+    rows, columns = linear_sum_assignment(both, maximize=True)
+    shared = both[rows, columns] > 0
+    match[rows[shared]] = columns[shared]
+    return match, np.cumsum(match < 0)

@@ -8,14 +8,18 @@ import numpy as np
 
 from ..errors import OptionError
 from ..summary import GroupedSummary, ParameterSummary, StructureSummary, count, summarise
-from .style import COLOURS, DASHED, GREY, INK, MOST_IN_LEGEND, axes, group_colours
+from .layout import layout
+from .style import COLOURS, DASHED, GREY, INK, MOST_IN_LEGEND, PALE, axes, group_colours
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _MOST_LABELLED_NODES = 120
-_MOST_CROWDED = 40  # nodes that stay as their springs put them
-_MOST_WEIGHED = 500  # edges of groups whose width is told apart
+_MOST_EQUAL = 40  # nodes whose picture is as wide as it is high
+_MOST_WIDE = 500  # edges of groups that may be wide, and edges that are in colour however long
+_MOST_INK = 150  # pictures: total length of the edges that are in colour
+_MOST_PLACED = 3000  # nodes that get a place for the sake of grey edges
+_LEFT_OF_MANY = 1000  # edges that are drawn where nodes are more
 
 
 class _Look(NamedTuple):
@@ -36,8 +40,11 @@ def plot_network(tree: Any, ax: Axes | None = None) -> Axes:
 
     Width grows with the size of the parameter: abs(logit agreement) of groups. Groups are dashed where the ends tend to
     differ, parameters where they are negative, and edges whose 90 % interval holds zero are pale. Nodes are laid out by
-    Kamada and Kawai's springs (beyond 300 nodes by those of Fruchterman and Reingold) on the graph alone, so that the
-    picture does not depend on the posterior; beyond 40 nodes crowds are spread out. Nodes without edges are named only.
+    Kamada and Kawai's springs on the graph alone, so that the picture does not depend on the posterior; beyond 40 nodes
+    crowds are spread out. Nodes without edges are named only.
+
+    Of many edges the strongest are drawn so and the others in grey: 500 are in colour, and as many more as make lines
+    of 150 times the size of the picture. Beyond 3,000 nodes just the strongest 1,000 edges are drawn.
 
     Parameters
     ----------
@@ -52,14 +59,29 @@ def plot_network(tree: Any, ax: Axes | None = None) -> Axes:
     if isinstance(summary, ParameterSummary) and not summary.n_weights and summary.n_edges:
         raise OptionError("tree: edges of this model have no parameters of their own, so there is nothing to colour")
     names = np.array(summary.names, dtype=object)
-    linked, ends = np.unique(summary.drawn, return_inverse=True)
+    look, kept = _look(summary), np.arange(len(summary.drawn))
+    if len(np.unique(summary.drawn)) > _MOST_PLACED:
+        kept = np.sort(look.order[-_LEFT_OF_MANY:])
+    linked, ends = np.unique(summary.drawn[kept], return_inverse=True)
     ends = ends.reshape(-1, 2)
-    place = _layout(len(linked), ends)
-    look = _look(summary)
+    place = layout(len(linked), ends)
+    segments = np.zeros((len(summary.drawn), 2, 2))
+    segments[kept] = place[ends]
+    order = look.order[np.isin(look.order, kept)]
+    span = np.ptp(place, axis=0) + 1e-9 if len(place) else 1.0
+    ink = np.cumsum(np.linalg.norm(np.diff(segments[order[::-1]], axis=1)[:, 0] / span, axis=1))
+    strong = order[max(0, len(order) - max(_MOST_WIDE, int(np.searchsorted(ink, _MOST_INK)))) :]
+    said = []
+    if len(strong) < len(look.order):
+        rest = "grey" if len(kept) == len(look.order) else "grey or not drawn"
+        said.append(f"in colour: the {len(strong):,} strongest of {len(look.order):,} edges; the others: {rest}")
     ax = axes(ax, (7.2, 6.2))
-    segments = place[ends]
+    grey = np.setdiff1d(kept, strong)
+    if len(grey):
+        dense = len(grey) > 2000
+        ax.add_collection(LineCollection(segments[grey], colors=PALE, linewidths=0.5, zorder=0.5, rasterized=dense))
     for dashed in (False, True):
-        chosen = look.order[look.dashed[look.order] == dashed]
+        chosen = strong[look.dashed[strong] == dashed]
         ax.add_collection(
             LineCollection(
                 segments[chosen],
@@ -75,14 +97,14 @@ def plot_network(tree: Any, ax: Axes | None = None) -> Axes:
     if 0 < n <= _MOST_LABELLED_NODES:
         _name_nodes(ax, list(names[linked]), place, np.bincount(ends.ravel()))
     if n < len(names):
-        alone = np.delete(names, linked)
+        alone = np.delete(names, np.unique(summary.drawn))
         some = ", ".join(alone[:5]) + (", …" if len(alone) > 5 else "")
-        ax.set_title(
-            f"not drawn: {count(len(alone), 'node')} without edges ({some})", fontsize=8, color=GREY, parse_math=False
-        )
+        if len(alone):
+            said.append(f"not drawn: {count(len(alone), 'node')} without edges ({some})")
+    ax.set_title("\n".join(said), fontsize=8, color=GREY, parse_math=False)
     ax.autoscale_view()
     ax.margins(0.08)
-    if n <= _MOST_CROWDED:
+    if n <= _MOST_EQUAL:
         ax.set_aspect("equal")
     ax.axis("off")
     ax.legend(handles=look.handles, loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=2, frameon=False, fontsize=8,
@@ -99,7 +121,7 @@ def _look(summary: GroupedSummary | ParameterSummary | StructureSummary) -> _Loo
 def _by_group(summary: GroupedSummary) -> _Look:
     groups, a = summary.group_table, summary.edge_table["agreement"].clip(1e-6, 1 - 1e-6).to_numpy()
     colours, strength = group_colours(len(groups)), np.abs(np.log(a / (1 - a)))
-    width = 0.5 + 3.5 * strength / max(strength.max(), 1.0) if len(a) <= _MOST_WEIGHED else np.full(len(a), 0.6)
+    width = 0.5 + (3.5 if len(a) <= _MOST_WIDE else 1.0) * strength / max(strength.max(), 1.0)
     shown = list(groups.index[: MOST_IN_LEGEND if len(groups) > MOST_IN_LEGEND + 1 else None])
     handles = [
         _line(
@@ -159,33 +181,6 @@ def _line(label: str, colour: Any, width: float = 1.0, dashed: bool = False) -> 
     from matplotlib.lines import Line2D
 
     return Line2D([], [], color=colour, linewidth=width, linestyle=DASHED if dashed else "solid", label=label)
-
-
-def _layout(n_nodes: int, ends: np.ndarray) -> np.ndarray:
-    """Places (n_nodes, 2) of nodes all of which have edges, the long side of the picture across."""
-    import networkx as nx
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import shortest_path
-
-    g = nx.Graph()
-    g.add_nodes_from(range(n_nodes))
-    g.add_edges_from(ends.tolist())
-    if n_nodes == 0:
-        return np.empty((0, 2))
-    if n_nodes <= 2 or n_nodes > 300:
-        found = nx.spring_layout(g, seed=0)
-    else:
-        links = csr_array((np.ones(len(ends)), ends.T), shape=(n_nodes, n_nodes))
-        d = shortest_path(links, directed=False, unweighted=True)
-        d[~np.isfinite(d)] = d[np.isfinite(d)].max() + 1  # components side by side
-        found = nx.kamada_kawai_layout(g, dist={i: dict(enumerate(row)) for i, row in enumerate(d.tolist())})
-    place = np.array([found[i] for i in range(n_nodes)])
-    place = place - place.mean(axis=0)
-    place = place @ np.linalg.svd(place, full_matrices=False)[2].T
-    if n_nodes > _MOST_CROWDED:  # halfway to an even spread along each axis: crowds become readable
-        rank = place.argsort(axis=0).argsort(axis=0) / (n_nodes - 1) - 0.5
-        place = place / np.ptp(place, axis=0) + rank
-    return place
 
 
 def _name_nodes(ax: Axes, names: list[str], place: np.ndarray, degree: np.ndarray) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 from .. import plots
 from ..summary import ParameterSummary, rows
 from .page import Section, paragraph, picture, table
-from .shared import convergence, missing, network, run_again, what_was_run
+from .shared import convergence, missing, run_again, what_was_run
 
 MOST_PARAMETERS = 500  # rows of the table of parameters
 MOST_NODES = 200  # rows of the table of strengths
@@ -82,7 +82,10 @@ def _parameters(s: ParameterSummary) -> str:
 
 
 def _network(s: ParameterSummary) -> str:
-    return network(s, f"Width: size of the mean {s.terms.edge}; dashed: negative; pale: its 90 % interval holds zero.")
+    return picture(
+        lambda: plots.plot_network(s),
+        f"Width: size of the mean {s.terms.edge}; dashed: negative; pale: its 90 % interval holds zero.",
+    )
 
 
 def _strength(s: ParameterSummary) -> str:

@@ -12,7 +12,6 @@ from .. import plots
 from ..summary import Summary, rows
 from .page import paragraph, picture, table
 
-MOST_DRAWN = (500, 5000)  # nodes and edges of a network that is drawn
 MOST_MISSING = 100  # rows of the table of missing values
 _MOST_JUDGED = 7  # rows of the table of convergence
 # What the command line asks beside an estimator's options.
@@ -32,15 +31,6 @@ def what_was_run(s: Summary, method: str) -> str:
         "This run was stopped before its end: the draws it made until then are shown.", "verdict fair")  # fmt: skip
     grade, sentence = s.verdict
     return f"{cut}{paragraph(sentence, f'verdict {grade}')}{_facts(facts)}"
-
-
-def network(s: Summary, caption: str) -> str:
-    """The graph, unless it is too large to be read."""
-    if len(s.names) > MOST_DRAWN[0] or len(s.drawn) > MOST_DRAWN[1]:
-        return paragraph(
-            f"A network of {len(s.names):,} nodes and {len(s.drawn):,} edges is too large to be read as a picture."
-        )
-    return picture(lambda: plots.plot_network(s), caption)
 
 
 def missing(s: Summary) -> str:

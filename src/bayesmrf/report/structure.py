@@ -5,7 +5,7 @@ from __future__ import annotations
 from .. import plots
 from ..summary import StructureSummary, rows
 from .page import Section, paragraph, picture, table
-from .shared import convergence, missing, network, run_again, what_was_run
+from .shared import convergence, missing, run_again, what_was_run
 
 MOST_EDGES = 500  # rows of the table of edges
 _CITE = (
@@ -50,8 +50,11 @@ def _inclusion(s: StructureSummary) -> str:
 
 
 def _network(s: StructureSummary) -> str:
-    return network(s, "Edges with an inclusion above 0.5. Width: mean weight where the edge exists; dashed: negative; "
-                      "pale: less probable.")  # fmt: skip
+    return picture(
+        lambda: plots.plot_network(s),
+        "Edges with an inclusion above 0.5. Width: mean weight where the edge exists; dashed: negative; pale: less "
+        "probable.",
+    )
 
 
 def _edges(s: StructureSummary) -> str:

@@ -70,6 +70,42 @@ class GroupedSummary(Summary):
         index = pd.RangeIndex(1, len(sizes) + 1, name="group")
         return pd.DataFrame({"size": sizes, "agreement": level.mean(axis=1), "low": low, "high": high}, index=index)
 
+    @cached_property
+    def ball(self) -> partitions.CredibleBall:
+        """The 95 % credible ball around the point partition."""
+        return partitions.credible_ball(self.stacked("groups"), self.groups)
+
+    @cached_property
+    def ball_table(self) -> pd.DataFrame:
+        """The point partition and the bounds of its credible ball: groups, distance in nats, sizes of the groups.
+
+        Of several bounds of a kind the first drawn is shown.
+        """
+        import pandas as pd
+
+        ball = self.ball
+        shown = {
+            "point partition": ball.center,
+            "most distant": ball.horizontal[0],
+            "fewest groups": ball.upper[0],
+            "most groups": ball.lower[0],
+        }
+        sizes = [np.sort(np.bincount(groups))[::-1] for groups in shown.values()]
+        away = [partitions.variation_of_information(ball.center, groups) for groups in shown.values()]
+        index = pd.Index(shown, name="partition")
+        return pd.DataFrame({"groups": [len(n) for n in sizes], "distance": away, "sizes": sizes}, index=index)
+
+    @property
+    def ball_sentence(self) -> str:
+        """How far the draws lie from the point partition."""
+        number = self.ball_table["groups"]
+        mean = partitions.expected_vi(self.groups, self.stacked("groups"))
+        return (
+            f"{100 * self.ball.share:.0f} % of the draws are within {self.ball.radius:.2f} nats of this partition, in "
+            f"variation of information (0: the same; {np.log(self.n_edges):.2f}: the farthest there are), {mean:.2f} on "
+            f"average; those have {number['fewest groups']} to {number['most groups']} groups"
+        )
+
     def examples(self, group: int, most: int = 3) -> list[str]:
         """Names of the edges of a group (from 1), those closest to its agreement first, and how many more there are."""
         table = self.edge_table[self.edge_table["group"] == group]
