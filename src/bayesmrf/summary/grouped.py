@@ -102,8 +102,8 @@ class GroupedSummary(Summary):
         mean = partitions.expected_vi(self.groups, self.stacked("groups"))
         return (
             f"{100 * self.ball.share:.0f} % of the draws are within {self.ball.radius:.2f} nats of this partition, in "
-            f"variation of information (0: the same; {np.log(self.n_edges):.2f}: the farthest there are), {mean:.2f} on "
-            f"average; those have {number['fewest groups']} to {number['most groups']} groups"
+            f"variation of information (0: the same; {np.log(self.n_edges):.2f}: the farthest there are), {mean:.2f} "
+            f"on average; those have {number['fewest groups']} to {number['most groups']} groups"
         )
 
     def examples(self, group: int, most: int = 3) -> list[str]:
