@@ -33,8 +33,10 @@ def show_evidence(results: Results, hidden: bool, console: Console) -> None:
         _table("For each observation", some, hidden, console, lambda e: f"{e.log_evidence / n:.4f}", counted=True)
     warned = any(e.status for found in results.values() for e in found.values())
     console.print(f"* the best by its method{'; ! see the warnings' if warned else ''}\n")
-    for method in methods:
-        console.print(_verdict(method, results[method], hidden))
+    verdicts = [_verdict(method, results[method], hidden) for method in methods]
+    console.print("\n".join(verdicts))
+    if any("(probability" in verdict for verdict in verdicts):
+        console.print("Probabilities are those if all these models were equally probable before the data.")
     _warn(results, hidden)
 
 
@@ -84,7 +86,7 @@ def _verdict(method: str, found: Mapping[Any, Evidence], hidden: bool) -> str:
     said = f"By {method} the data ask for {named(best) if hidden else best}"
     probability = table["probability"][best]
     if len(found) > 1 and not math.isnan(probability):
-        said += f" (probability {probability:.3f}, if all models were equally probable before)"
+        said += f" (probability {probability:.3f})"
     close = []
     for name, e in found.items():
         error = math.hypot(*(0.0 if math.isnan(x.standard_error) else x.standard_error for x in (e, found[best])))
