@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 from scipy.stats import norm
 
 from papers.store import Record
@@ -37,6 +38,7 @@ COLOURS = {
 POINT = ("laplace0", "laplace", "map", "bic", TRUTH)
 DRAWN = (LAPLACE, "harmonic-1", "harmonic-4", "bridge-geometric", "bridge-optimal", f"bridge-geometric{MORE}",
          f"bridge-optimal{MORE}", "dic", TRUTH)  # fmt: skip
+NEAR = (TRUTH, "laplace", "laplace0", "harmonic-1", "harmonic-4")  # are always in the frame
 STYLE = {"font.size": 8, "axes.spines.top": False, "axes.spines.right": False}
 _SHOWN = 6  # parameters in figure 5
 
@@ -115,10 +117,12 @@ def evidence(records: list[Record], curve: str) -> Figure | None:
         axes.legend(frameon=False, fontsize=6.5)
         if axis == "n":
             axes.set_xscale("log")
-        near = table[table["method"].isin([TRUTH, "laplace", "laplace0", "harmonic-4"])]["score"]
-        if len(near.dropna()):
+        near = table[table["method"].isin(methods) & table["method"].isin(NEAR)]["score"].dropna()
+        if len(near):
             low, high = near.min(), near.max()
             axes.set_ylim(low - 0.8 * (high - low), high + 0.3 * (high - low))
+        if axis == "k":
+            axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     figure.axes[0].set_ylabel("log evidence of a document")
     return figure
 

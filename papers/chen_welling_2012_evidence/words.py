@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from joblib import parallel_config
 
 from bayesmrf import datasets
 from papers.cells import Cell
@@ -76,10 +77,11 @@ class Words:
         rng = settings.rng(replicate, n, k, [*GROUPS, PARAMETERS].index(method))
         options = self.options.get(method, {})
         begin = time.perf_counter()
-        if method == PARAMETERS:
-            found: Record = modes.compare(target, rng, **options)
-        else:
-            found = {"rows": [summary(name, e) for name, e in GROUPS[method](target, rng, options)]}
+        with parallel_config("sequential"):  # a cell is one process
+            if method == PARAMETERS:
+                found: Record = modes.compare(target, rng, **options)
+            else:
+                found = {"rows": [summary(name, e) for name, e in GROUPS[method](target, rng, options)]}
         return found | {"seconds": time.perf_counter() - begin}
 
 

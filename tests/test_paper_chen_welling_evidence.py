@@ -1,0 +1,237 @@
+"""The reproduction of Chen and Welling (2012), evidence: commands, resumption, data, samplers, measures, verdicts."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bayesmrf import datasets
+from bayesmrf.errors import DataError
+from bayesmrf.evidence.mode import Mode
+from bayesmrf.priors import Normal
+from papers.cells import run
+from papers.chen_welling_2012_evidence import hidden_units, measures, modes, words
+from papers.chen_welling_2012_evidence.__main__ import main
+from papers.chen_welling_2012_evidence.common import Settings, target_of
+from papers.chen_welling_2012_evidence.experiments import FULL, MEASURES, QUICK
+from papers.chen_welling_2012_evidence.figures import FIGURES
+from papers.chen_welling_2012_evidence.findings import EXPECTED, verdicts
+from papers.store import Store, read
+
+from .test_paper_chen_welling_structure import without_time
+
+STORED = Path(__file__).parents[1] / "papers" / "chen_welling_2012_evidence" / "results"
+
+
+def command(out, seed, *arguments):
+    return main([*arguments, "--quick", "--out", str(out), "--seed", str(seed), "--jobs", "1"])
+
+
+def records(out, name):
+    return read(out / "results" / f"{name}-quick.jsonl")
+
+
+@pytest.fixture
+def seed(rng):
+    return int(rng.integers(2**31))
+
+
+def needs_words():
+    try:
+        datasets.data_file("news20_w100.npz")
+    except DataError:
+        pytest.skip("news20_w100.npz is not here")
+
+
+@pytest.mark.parametrize("experiment", list(FULL))
+def test_end_to_end(experiment, seed, tmp_path, capsys):
+    if experiment != "hidden-units":
+        needs_words()
+    assert command(tmp_path, seed, experiment, "--replicates", "1") == 0
+    found = records(tmp_path, experiment)
+    plan = QUICK[experiment]
+    assert {tuple(r["cell"]) for r in found} == set(plan.cells(1, plan.methods))
+    out = capsys.readouterr().out
+    assert out.count("HOLDS") + out.count("FAILS") + out.count("NOT RUN") == len(EXPECTED[experiment])
+    assert len(MEASURES[experiment](found)) > 0
+    for suffix in FIGURES[experiment]:
+        assert (tmp_path / "figures" / f"{experiment}-quick{suffix}.png").exists()
+    table = pd.read_csv(tmp_path / "results" / f"{experiment}-quick.csv")
+    column = "score" if experiment == "hidden-units" else "log_evidence"
+    assert table[column].notna().mean() > 0.5
+    assert (table[column].dropna() < 0).all()
+    assert main([experiment, "--quick", "--out", str(tmp_path / "none"), "--replicates", "0"]) == 0
+    assert "no records" in capsys.readouterr().out
+
+
+def test_a_killed_run_goes_on_where_it_was(seed, tmp_path):
+    arguments = ["hidden-units", "--methods", "laplace", "--samples", "100", "--replicates", "2"]
+    assert command(tmp_path, seed, *arguments) == 0
+    whole = records(tmp_path, "hidden-units")
+    assert len(whole) == 2 * 3
+    file = tmp_path / "results" / "hidden-units-quick.jsonl"
+    lines = file.read_text().splitlines(keepends=True)
+    file.write_text("".join(lines[:-2]) + lines[-1][:100])  # a cell not begun, and one whose line was torn
+    assert command(tmp_path, seed, *arguments) == 0
+    assert without_time(records(tmp_path, "hidden-units")) == without_time(whole)
+    # control: another seed is refused, and gives other data elsewhere
+    assert command(tmp_path, seed + 1, *arguments) == 2
+    assert command(tmp_path / "other", seed + 1, *arguments) == 0
+    other = records(tmp_path / "other", "hidden-units")
+    assert other[0]["rows"][0]["millinats"] != whole[0]["rows"][0]["millinats"]
+
+
+def test_results_do_not_depend_on_the_processes(seed, tmp_path):
+    plan, settings = QUICK["hidden-units"], Settings("hidden-units", seed, quick=True)
+    cells = plan.cells(1, plan.methods)[::4]
+
+    def found(jobs, cells):
+        store = Store(tmp_path / f"{jobs}.jsonl", settings.describe(plan))
+        run(plan, settings, cells, store, jobs, tmp_path)
+        return without_time(store.records())
+
+    assert found(1, cells) == found(2, cells[::-1])
+
+
+def test_what_an_experiment_has_not_is_refused(tmp_path, capsys):
+    assert command(tmp_path, 0, "hidden-units", "--methods", "ais") == 2
+    assert "--methods: 'ais' came; hidden-units has laplace" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+def test_plans_are_the_papers():
+    """Points of figures 2, 4, 6 and 7."""
+    assert FULL["hidden-units"].candidates == tuple(range(1, 11))
+    assert FULL["hidden-units"].sizes[-1] == 625_000
+    five = set(FULL["five-words"].points)
+    assert five == {(n, 3) for n in (10, 20, 50, 100, 200, 500, 1000)} | {(100, k) for k in range(1, 10)}
+    full = FULL["full"].cells(1, ("laplace", "ais"))
+    assert {c[2] for c in full if c[3] == "laplace"} == {*range(1, 10), 11, 13}
+    assert {c[2] for c in full if c[3] == "ais"} == set(range(1, 10))
+
+
+def test_true_machines(rng):
+    """Probabilities are those of sums over all joint states."""
+    seed = rng.integers(2**31)
+    states, p = hidden_units.machine(3, np.random.default_rng(seed))
+    theta = np.random.default_rng(seed).standard_normal(3 * 5 + 3 + 5)
+    w, a, b = theta[:15].reshape(5, 3), theta[15:18], theta[18:]
+    hidden = np.arange(32)[:, None] >> np.arange(5) & 1
+    joint = np.exp(states @ w.T @ hidden.T + (states @ a)[:, None] + hidden @ b)
+    np.testing.assert_allclose(p, joint.sum(axis=1) / joint.sum(), rtol=1e-10)
+    assert sorted(map(tuple, states)) == sorted(np.ndindex(2, 2, 2))
+
+
+def test_documents(rng):
+    """Every word occurs where it must; subsets are of distinct postings, and differ."""
+    needs_words()
+    drawn = [words.documents(5, 10, True, rng) for _ in range(50)]
+    assert all(rows.shape == (10, 5) and rows.any(axis=0).all() for rows in drawn)
+    assert len({rows.tobytes() for rows in drawn}) > 45
+    # control: without the condition about three quarters of the subsets lack a word
+    free = [words.documents(5, 10, False, rng) for _ in range(50)]
+    assert sum(not rows.any(axis=0).all() for rows in free) > 10
+    table = datasets.news20()[0].sum()
+    every = words.documents(5, 16_242, True, rng).sum(axis=0)
+    assert every.tolist() == sorted(table, reverse=True)[:5]
+
+
+def small_target(rng):
+    return target_of(rng.integers(0, 2, (30, 3)), 2)
+
+
+def test_hamiltonian_leaves_the_posterior_invariant(rng):
+    """E[grad] = 0 and E[theta . grad] = -F of the log posterior; a sampler of another prior has neither."""
+    target = small_target(rng)
+    scale, size = np.full(target.n_features, 0.5), 60
+
+    def scores(sampled):
+        draws, accepted = modes.hamiltonian(
+            sampled, np.zeros(target.n_features), scale, 0.3, size, 200, 50, 8, np.random.default_rng(rng)
+        )
+        assert 0.6 < accepted < 1
+        flat = draws.reshape(-1, target.n_features)
+        slope = target.log_likelihoods(flat)[1] + target.prior.gradient(flat)
+        each = np.column_stack([slope, (flat * slope).sum(axis=1) + target.n_features])
+        means = each.reshape(size, 200, -1).mean(axis=1)  # chains are independent
+        return np.abs(means.mean(axis=0)) / (means.std(axis=0, ddof=1) / np.sqrt(size))
+
+    assert scores(target).max() < 6.2  # t with 59 degrees of freedom, 12 of them: 1e-6
+    assert scores(replace(target, prior=Normal(0.7))).max() > 6.2
+
+
+def test_draws_of_another_mode_are_noticed(rng):
+    target = small_target(rng)
+    theta = rng.normal(0, 3, target.n_features)
+    mode = Mode(target, theta, True, None, 0, "")
+    near = theta + 0.01 * rng.standard_normal((40, target.n_features))
+    swapped = near.copy()
+    swapped[:, target.units.ravel()] = near[:, target.units[::-1].ravel()]
+    hessian = np.eye(target.n_features)
+    assert modes.elsewhere(mode, near, hessian) == 0
+    assert modes.elsewhere(mode, np.vstack([near, swapped]), hessian) == 0.5
+
+
+def made_up(values, parts=None):
+    """Records of one subset: log evidences by (n, k) and method."""
+    return [
+        {
+            "cell": [0, n, k, method],
+            "seconds": 1.0,
+            "rows": [{"method": method, "millinats": round(1000 * v) if np.isfinite(v) else None, "error": 0.1,
+                      "parts": parts or {}, "status": ""}],
+        }
+        for (n, k, method), v in values.items()
+    ]  # fmt: skip
+
+
+def test_measures_of_made_up_evidences():
+    values = {}
+    for n, k in ((10, 3), (100, 3), (100, 1), (100, 9)):
+        values |= {(n, k, "ais"): -10.0 * n, (n, k, "laplace"): -10.1 * n, (n, k, "map"): -11.0 * n}
+        values |= {(n, k, "laplace0"): (-9.8 if k == 9 else -10.2) * n, (n, k, "dic"): -10.0 * n}
+    values[100, 1, "laplace"] = np.nan
+    found = measures.of_words(made_up(values)).set_index(["curve", "method"])
+    assert found.loc[("documents", "laplace"), "worst"] == pytest.approx(0.1)
+    assert found.loc[("documents", "map"), "highest"] == pytest.approx(-1.0)
+    assert found.loc[("documents", "laplace"), "closest"] == 1
+    assert found.loc[("units", "laplace"), "closest"] == pytest.approx(2 / 3)  # laplace0 is nearer where it is unknown
+    assert found.loc[("units", measures.EITHER), "closest"] == 1
+    assert found.loc[("units", "laplace0"), "last"] == pytest.approx(0.2)
+    assert found.loc[("units", "laplace"), "above_laplace0"] == pytest.approx(-30)
+    # a method that is right everywhere takes the first place
+    worse = measures.of_words(made_up(values | {(n, 3, "bic"): -10.0 * n for n in (10, 100)}))
+    worse = worse.set_index(["curve", "method"])
+    assert worse.loc[("documents", "laplace"), "closest"] == 0
+    assert worse.loc[("documents", measures.EITHER), "closest"] == 0
+
+
+def test_choices_of_made_up_scores():
+    values, folds = {}, {"sd_over_folds": 0.2}
+    for n, best in ((100, 2), (1000, 5)):
+        values |= {(n, k, "laplace"): -float(n) - abs(k - best) for k in range(1, 9)}
+    found = measures.of_units(made_up(values))
+    assert found.set_index("n")["chosen"].to_dict() == {100: 2, 1000: 5}
+    assert found.set_index("n")["rise"].to_dict() == {100: 0, 1000: 3}
+    cv = {(100, k, "cross-validation"): 100 * (-6.0 - 0.1 * abs(k - 7)) for k in range(1, 9)}
+    one = measures.of_units(made_up(cv, folds)).iloc[0]
+    assert one["chosen"] == 7
+    assert one["within"] == pytest.approx(4 / 8)  # 5 to 8: 7 +- 2
+    del values[100, 3, "laplace"]
+    assert set(measures.of_units(made_up(values))["n"]) == {1000}
+
+
+@pytest.mark.parametrize("experiment", list(EXPECTED))
+def test_stored_results_are_those_of_the_code(experiment):
+    """Settings in the files are the plans', and what expected.json says to fail does, and nothing else."""
+    path = STORED / f"{experiment}.jsonl"
+    head = json.loads(path.read_text().splitlines()[0])["settings"]
+    assert head == json.loads(json.dumps(Settings(experiment).describe(FULL[experiment])))
+    found = verdicts(experiment, read(path))
+    assert any(verdict.holds for verdict in found)
+    for expectation, verdict in zip(EXPECTED[experiment], found, strict=True):
+        if verdict.holds is not None:
+            assert verdict.holds == expectation.get("holds", True), str(verdict)
