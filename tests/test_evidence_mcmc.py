@@ -286,10 +286,10 @@ def test_bethe_likelihood_is_exact_on_trees_alone(rng):
     target = oracle.target_of(RestrictedBoltzmann(4, 3), oracle.rows(30, 4, rng))
     thetas = 2 * rng.standard_normal((50, target.n_features))
     found, _ = bethe_log_likelihoods(target, thetas)
-    bias = (found - oracle.log_likelihoods(target, thetas)).mean()
-    assert abs(bias) > 1e-2
+    errors = found - oracle.log_likelihoods(target, thetas)
+    assert abs(errors).max() > 0.1
     draws = describe(target, thetas.reshape(2, 25, -1))
-    assert draws.bethe_bias == pytest.approx(bias, abs=1e-6)
+    assert draws.bethe_bias == pytest.approx(errors.mean(), abs=1e-6)
     assert draws.log_likelihood.ravel() == pytest.approx(found)
 
 
@@ -406,7 +406,7 @@ def test_bridge_finds_the_evidence_of_a_forest(rng, forest, variant):
     assert found.method == f"bridge-{variant}"
     assert found.parts["n_prior"] == 2000
     assert abs(found.log_evidence - forest.log_evidence) < SCORE * found.standard_error
-    moved = bridge(forest.target, rng, draws=describe(forest.target, forest.theta + 0.3), variant=variant)
+    moved = bridge(forest.target, rng, draws=describe(forest.target, forest.theta + 0.8), variant=variant)
     assert abs(moved.log_evidence - forest.log_evidence) > SCORE * moved.standard_error
 
 
