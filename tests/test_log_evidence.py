@@ -302,6 +302,14 @@ def test_picture_shows_values_and_errors():
     assert [t.get_text() for t in ax.get_legend().get_texts()] == ["laplace", "ais"]
 
 
+def test_picture_is_cut_where_one_method_of_three_is_far_below():
+    found = {m: {k: replace(A, log_evidence=v - k) for k in (1, 2)} for m, v in (("a", -90), ("b", -95), ("c", -900))}
+    ax = plots.plot_evidence(found)
+    assert -100 < ax.get_ylim()[0] < -97
+    assert [t.get_text() for t in ax.get_legend().get_texts()] == ["a", "b", "c (some below)"]
+    assert plots.plot_evidence({m: found[m] for m in "ac"}).get_ylim()[0] < -900
+
+
 def test_picture_of_named_models():
     ax = plots.plot_evidence({"laplace": {"groups": A, "independent": replace(A, log_evidence=-120)}})
     assert [t.get_text() for t in ax.get_xticklabels()] == ["groups", "independent"]

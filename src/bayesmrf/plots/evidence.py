@@ -21,6 +21,9 @@ _MARKERS = "osD^vP*X"
 def plot_evidence(evidences: Mapping[str, Mapping[Any, Evidence]], ax: Axes | None = None) -> Axes:
     """Log evidence of each model by each method, with bars of two standard errors; a ring marks each method's best.
 
+    Of three methods or more, one may be hundreds of nats below the others, which would then look alike: the axis ends
+    at the median of the methods' smallest values, and the legend says of which some lie below.
+
     Parameters
     ----------
     evidences : dict of dicts
@@ -35,15 +38,18 @@ def plot_evidence(evidences: Mapping[str, Mapping[Any, Evidence]], ax: Axes | No
     models = sorted(models) if counted else models
     at = dict(zip(models, models if counted else range(len(models)), strict=True))
     ax = axes(ax, (5.6, 3.4))
-    for i, (method, found) in enumerate(evidences.items()):
-        here = [m for m in models if m in found and np.isfinite(found[m].log_evidence)]
+    known = {method: {m: found[m] for m in models if m in found and np.isfinite(found[m].log_evidence)}
+             for method, found in evidences.items()}  # fmt: skip
+    floors = sorted(min(e.log_evidence for e in found.values()) for found in known.values() if found)
+    cut = floors[(len(floors) - 1) // 2] if len(floors) > 2 else -np.inf
+    for i, (method, here) in enumerate(known.items()):
         if not here:
             continue
         place = np.array([at[m] for m in here], dtype=float)
         if not counted:  # side by side
             place += 0.12 * (i - (len(evidences) - 1) / 2)
-        value = np.array([found[m].log_evidence for m in here])
-        error = np.nan_to_num([found[m].standard_error for m in here])
+        value = np.array([e.log_evidence for e in here.values()])
+        error = np.nan_to_num([e.standard_error for e in here.values()])
         colour = COLOURS[i % len(COLOURS)]
         ax.errorbar(
             place,
@@ -55,7 +61,7 @@ def plot_evidence(evidences: Mapping[str, Mapping[Any, Evidence]], ax: Axes | No
             linestyle="-" if counted else "none",
             linewidth=1.2,
             capsize=2.5,
-            label=method,
+            label=f"{method} (some below)" if value.min() < cut else method,
         )
         best = int(np.argmax(value))
         ax.plot(place[best], value[best], "o", markersize=11, markerfacecolor="none", markeredgecolor=colour)
@@ -66,6 +72,10 @@ def plot_evidence(evidences: Mapping[str, Mapping[Any, Evidence]], ax: Axes | No
         ax.set_xticks(range(len(models)), [str(m) for m in models])
         ax.set_xlim(-0.6, len(models) - 0.4)
         ax.grid(axis="x", color=PALE, linewidth=0.5)
+    if floors and floors[0] < cut:
+        top = max(e.log_evidence for here in known.values() for e in here.values())
+        margin = 0.1 * (top - cut) + 0.5
+        ax.set_ylim(cut - margin, top + margin)
     ax.set_ylabel("log evidence (nats)")
     ax.yaxis.set_major_formatter("{x:,.0f}" if np.ptp(ax.get_ylim()) > 8 else "{x:,.1f}")
     ax.legend(
