@@ -107,7 +107,10 @@ def posterior_draws(
     n_draws, n_warmup, thin, n_chains : int
         As in `bayesmrf.run.sample`; steps are Langevin steps.
     n_sweeps : int
-        Gibbs sweeps from the data for each gradient; more cost more, and have less bias.
+        Gibbs sweeps from the data for each gradient; more cost more, and have less bias. With one, as in the paper,
+        nothing keeps the model's mass away from states that no sweep reaches. On 100 documents of 100 words and 9
+        hidden units the mean log likelihood of the draws was about -1,950 with one sweep and -1,475 with ten, where
+        exact dynamics have it.
     stiffness : float
         In (0, 4), beyond which the dynamics are unstable.
     progress : bool
