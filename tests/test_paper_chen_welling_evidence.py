@@ -163,16 +163,19 @@ def test_hamiltonian_leaves_the_posterior_invariant(rng):
     assert scores(replace(target, prior=Normal(0.7))).max() > 6.2
 
 
-def test_draws_of_another_mode_are_noticed(rng):
+def test_draws_of_other_modes_are_brought_to_one(rng):
+    """Exchanged units are put back, and the density is the same; draws that are near already are left alone."""
     target = small_target(rng)
     theta = rng.normal(0, 3, target.n_features)
     mode = Mode(target, theta, True, None, 0, "")
     near = theta + 0.01 * rng.standard_normal((40, target.n_features))
     swapped = near.copy()
     swapped[:, target.units.ravel()] = near[:, target.units[::-1].ravel()]
-    hessian = np.eye(target.n_features)
-    assert modes.elsewhere(mode, near, hessian) == 0
-    assert modes.elsewhere(mode, np.vstack([near, swapped]), hessian) == 0.5
+    hessian = np.diag(rng.uniform(0.5, 2, target.n_features))
+    found, moved = modes.nearest(mode, np.vstack([near, swapped]), hessian)
+    np.testing.assert_array_equal(found, np.vstack([near, near]))
+    assert moved == 0.5
+    np.testing.assert_allclose(target.log_likelihoods(swapped)[0], target.log_likelihoods(near)[0])
 
 
 def made_up(values, parts=None):
