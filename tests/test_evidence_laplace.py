@@ -1,0 +1,435 @@
+"""Laplace's approximation of the evidence against quadrature, closed forms, differences and closed counts.
+
+Where everything is exact, only the approximation's own error is left, which falls as 1 / N. Where states are drawn,
+z-scores over errors from ten batches follow Student's law of nine degrees of freedom at best: LIMIT is passed in fewer
+than 1e-6 of runs.
+"""
+
+from dataclasses import replace
+from math import factorial
+
+import numpy as np
+import pytest
+from scipy.special import betaln
+
+from bayesmrf import graphs
+from bayesmrf.errors import OptionError, TooWideError
+from bayesmrf.evidence import laplace as laplace_file
+from bayesmrf.evidence.criteria import bic, map_score
+from bayesmrf.evidence.laplace import laplace
+from bayesmrf.evidence.mode import Mode, _climb, find_mode
+from bayesmrf.evidence.overlap import groups_of_units, log_equivalent_modes, trapezoid
+from bayesmrf.evidence.sampled import BATCHES, SHARE, SampledPosterior
+from bayesmrf.models.agreement import Agreement
+from bayesmrf.models.boltzmann import Boltzmann
+from bayesmrf.models.ising import Ising
+from bayesmrf.models.rbm import RestrictedBoltzmann
+from bayesmrf.priors import LogisticBeta, Normal
+from tests.evidence_oracle import TINY, log_evidence, rows, target_of
+
+LIMIT = 13.0
+STEPS = 300  # of persistent chains, before the exact climb
+GAUSSIAN = np.log(2 * np.sqrt(2 * np.log(2)) / np.sqrt(2 * np.pi))  # -0.0625: trapezoid against normal law
+
+
+def machine(rng, d=5, k=3, n=80):
+    return target_of(RestrictedBoltzmann(d, k), rows(n, d, rng))
+
+
+def drawn(model, theta, n, rng, prior=None, **options):
+    """A target of n rows from the model itself."""
+    any_rows = np.zeros(
+        (2, getattr(model, "n_visible", 0) or model.graph.n_nodes - options.get("n_hidden", 0)), np.int8
+    )
+    target = target_of(model, any_rows, prior, **options)
+    return target_of(model, target.sample(np.asarray(theta, dtype=float), n, rng), prior, **options)
+
+
+def log_posterior(target, theta):
+    return target.log_likelihood(theta)[0] + target.log_prior(theta)
+
+
+def second_differences(f, theta, h=1e-3):
+    steps = h * np.eye(len(theta))
+    return np.array([[f(theta + a + b) - f(theta + a - b) - f(theta - a + b) + f(theta - a - b) for a in steps]
+                     for b in steps]) / (4 * h**2)  # fmt: skip
+
+
+TARGETS = {
+    "rbm": lambda rng: machine(rng, 4, 2),
+    "wide rbm": lambda rng: machine(rng, 2, 3),
+    **{name: TINY[name] for name in ("hidden node", "tied", "triangle")},
+}
+
+
+@pytest.mark.parametrize("penalised", [True, False])
+@pytest.mark.parametrize("name", TARGETS)
+def test_derivatives_are_those_of_what_states_see(name, penalised, rng):
+    target = TARGETS[name](rng)
+    f = target.n_features
+    start = rng.normal(0, 0.5, f)
+    states = SampledPosterior.draw(target, start, 500, rng, penalised)
+    assert states.n_states == 500
+    assert (states.counts.sum(axis=0) == 50).all()
+    assert states.density(start)[1] == pytest.approx(1)
+    theta = start + rng.normal(0, 0.1, f)  # weights differ there
+    value, slope, share = states.slope(theta)
+    assert (value, share) == pytest.approx(states.density(theta))
+    assert share < 0.9999
+    steps = 1e-5 * np.eye(f)
+    differences = [(states.density(theta + s)[0] - states.density(theta - s)[0]) / 2e-5 for s in steps]
+    np.testing.assert_allclose(slope, differences, atol=1e-5 * target.n_samples)
+    expected = -second_differences(lambda t: states.density(t)[0], theta)
+    found = states.hessian(theta)
+    tolerance = 1e-5 * target.n_samples
+    np.testing.assert_allclose(found.without(), expected, atol=tolerance)
+    # Eq. 7 as it is printed: the covariances given the states alone.
+    rows_of = states.counts.sum(axis=1) * np.exp(target.log_weights(theta, states.states) - states.log_weights)
+    printed = found.fixed + target.n_samples * target.conditional_covariance(
+        theta, states.states, rows_of / rows_of.sum()
+    )
+    assert abs(printed - expected).max() > 100 * tolerance
+    assert states.slopes(theta).shape == (BATCHES, f)
+
+
+def test_slopes_of_batches_are_those_of_their_states(rng):
+    target = machine(rng)
+    theta = rng.normal(0, 0.3, target.n_features)
+    states = SampledPosterior.draw(target, theta, 400, rng)
+    one = replace(states, counts=states.counts * (np.arange(BATCHES) == 3))
+    kept = one.counts.sum(axis=1) > 0
+    one = replace(one, states=one.states[kept], counts=one.counts[kept], log_weights=one.log_weights[kept])
+    np.testing.assert_allclose(states.slopes(theta)[3], one.slope(theta)[1], atol=1e-9)
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_exact_mode_and_its_curvature(name, rng):
+    target = TARGETS[name](rng)
+    mode = find_mode(target, rng, n_steps=STEPS)
+    assert (mode.states, mode.status) == (None, "")
+    _, gradient = target.log_likelihood(mode.theta)
+    assert abs(gradient + target.prior.gradient(mode.theta)).max() < 0.1
+    expected = -second_differences(lambda t: log_posterior(target, t), mode.theta)
+    np.testing.assert_allclose(mode.curvature, expected, atol=1e-4 * target.n_samples)
+    value, share = mode.density(mode.theta)
+    assert value == pytest.approx(log_posterior(target, mode.theta))
+    assert share == 1
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_fine_tuning_among_states(name, rng):
+    target = TARGETS[name](rng)
+    mode = find_mode(target, rng, n_steps=STEPS, n_states=20_000, log_z="ais")
+    assert mode.status == ""
+    assert mode.n_rounds >= 1
+    assert np.linalg.eigvalsh(mode.curvature)[0] > 0
+    assert mode.density(mode.theta)[1] >= SHARE
+    _, slope, _ = mode.states.slope(mode.theta)
+    assert abs(slope).max() < 0.1
+
+    # The rise to the exact mode is F N / 2T nats or less on average, and a sum of squares of normal variables.
+    def rise(theta):
+        gradient = target.log_likelihood(theta)[1] + target.prior.gradient(theta)
+        return gradient @ np.linalg.solve(mode.curvature, gradient) / 2
+
+    noise = target.n_samples / (2 * 20_000)
+    assert rise(mode.theta) < (target.n_features + 50) * noise
+    assert rise(mode.theta + np.linalg.cholesky(np.linalg.inv(mode.curvature))[:, 0]) > (target.n_features + 50) * noise
+
+
+def test_a_climb_is_stopped_where_too_few_states_count(rng):
+    target = machine(rng, n=300)
+    states = SampledPosterior.draw(target, np.zeros(target.n_features), 5000, rng)
+    theta, converged = _climb(states.slope, np.zeros(target.n_features), np.inf)
+    assert not converged
+    value, share = states.density(theta)
+    assert share == pytest.approx(SHARE, abs=1e-3)
+    assert value > states.density(np.zeros(target.n_features))[0] + 1
+    mode = find_mode(target, rng, n_steps=1, n_states=200, log_z="ais", max_rounds=1)
+    assert "has not converged after 1 sets of 200 states: give more n_steps or n_states" in mode.status
+    assert mode.status in laplace(target, rng, mode=mode).status
+
+
+REGULAR = {  # models without hidden nodes: sizes of the parameters, prior
+    "two edges": (Agreement(graphs.path(3)), Normal(1.0)),
+    "pair": (Boltzmann(graphs.path(2)), Normal(2.0)),
+    "triangle": (Agreement(graphs.complete(3)), LogisticBeta(2.0, 1.0)),
+    "frustrated": (Ising(graphs.complete(3), fields=False), Normal(1.0)),
+}
+
+
+def without(found, *parts):
+    return found.log_evidence - sum(found.parts[p] for p in parts)
+
+
+@pytest.mark.parametrize("name", REGULAR)
+def test_error_falls_with_the_data(name, rng):
+    model, prior = REGULAR[name]
+    theta = rng.uniform(-0.8, 0.8, model.n_features)
+    for n, most in ((50, 0.3), (800, 0.3 / 8)):
+        target = drawn(model, theta, n, rng, prior)
+        truth = log_evidence(target, rng)
+        found = laplace(target, rng, n_steps=STEPS)
+        assert abs(found.log_evidence - truth) < most
+        assert (found.standard_error, found.status, found.method) == (0.0, "", "laplace")
+        assert laplace(target, rng, n_steps=STEPS, corrected=False).log_evidence == pytest.approx(
+            found.log_evidence, abs=1e-4
+        )
+        for part in ("dimension", "constant"):
+            assert abs(without(found, part) - truth) > most
+
+
+@pytest.mark.parametrize("name", ["rbm", "hidden node", "tied", "pair"])
+def test_states_agree_with_the_exact_sum(name, rng):
+    model = REGULAR.get(name)
+    target = drawn(model[0], rng.uniform(-1, 1, 3), 60, rng, model[1]) if model else TARGETS[name](rng)
+    exact_mode = find_mode(target, rng, n_steps=STEPS)
+    exact = laplace(target, rng, mode=exact_mode)
+    # Started at the same mode: others may be as good.
+    start = SampledPosterior.draw(target, exact_mode.theta, 20_000, rng)
+    theta, converged = _climb(start.slope, exact_mode.theta, np.inf)
+    assert converged
+    found = laplace(target, rng, mode=Mode(target, theta, True, start, 1, ""), log_z="ais")
+    assert 0 < found.standard_error < 1
+    # Trapezoids at the threshold come and go, each with an error of 0.0625.
+    slack = 0.07 * abs(found.parts["n_trapezoids"] - exact.parts["n_trapezoids"]) + 0.02
+    difference = abs(found.log_evidence - exact.log_evidence)
+    assert difference < LIMIT * found.standard_error + slack
+    for part in ("dimension", "constant"):
+        wrong = abs(without(found, part) - exact.log_evidence)
+        assert wrong > LIMIT * found.standard_error + slack
+    assert found.parts["n_states"] == 20_000
+    assert 0.9 * 20_000 <= found.parts["effective_states"] <= 20_000
+
+
+def test_noise_of_the_determinant_is_known_and_its_bias_taken_away(rng):
+    target = machine(rng, 4, 3, 30)
+    mode = find_mode(target, rng, n_steps=STEPS)
+    exact = -0.5 * np.linalg.slogdet(mode.curvature)[1]
+    plain, corrected, error = [], [], []
+    for _ in range(60):
+        states = SampledPosterior.draw(target, mode.theta, 600, rng)
+        hessian = states.hessian(mode.theta)
+        values = np.linalg.eigvalsh(hessian.without())
+        half = -0.5 * np.log(values[values > 0]).sum()
+        spread = laplace_file._jackknife(hessian, np.zeros_like(mode.curvature), half)
+        if values[0] > 0 and not np.isnan(spread.error):
+            plain.append(half)
+            corrected.append(half - spread.value)
+            error.append(spread.error)
+    assert len(plain) > 50
+    z = (np.array(corrected) - exact) / error
+    assert 0.3 < np.median(abs(z)) / 0.703 < 3  # 0.703 is the median of |t| of nine degrees of freedom
+    assert abs(np.mean(corrected) - exact) < abs(np.mean(plain) - exact)
+
+
+def test_rise_to_the_mode(rng):
+    target = machine(rng, n=400)
+    mode = find_mode(target, rng, n_steps=STEPS)
+    root = np.linalg.inv(np.linalg.cholesky(mode.curvature)).T
+    theta = mode.theta + 0.3 * root @ rng.choice([-1.0, 1.0], target.n_features)
+    gradient = target.log_likelihood(theta)[1] + target.prior.gradient(theta)
+    truth = gradient @ root @ root.T @ gradient / 2
+    states = SampledPosterior.draw(target, theta, 100_000, rng)
+    found = laplace_file._rise(states, theta, root, rng)
+    assert abs(found.value - truth) < LIMIT * found.error
+    assert found.error < 0.2 * truth
+    assert abs(found.value) > LIMIT * found.error / 2
+
+
+def normal(theta):
+    return -0.5 * float(theta @ theta), 1.0
+
+
+@pytest.mark.parametrize("scale", [0.01, 1.0, 300.0])
+@pytest.mark.parametrize("step", [0.01, 1.0, 1.1774100225, 40.0])
+def test_trapezoid_of_a_normal_density(scale, step, rng):
+    direction = rng.standard_normal(3)
+    direction /= np.linalg.norm(direction)
+    found = trapezoid(lambda t: normal(t / scale), np.zeros(3), direction, step * scale)
+    error = np.log((found.right - found.left) / (np.sqrt(2 * np.pi) * scale))
+    assert error == pytest.approx(GAUSSIAN, abs=2e-3)
+    assert abs(error) < 0.0625 + 2e-3
+    assert not found.by_states
+    np.testing.assert_allclose((found.left, found.right), np.sqrt(2 * np.log(2)) * scale * np.array([-1, 1]), rtol=2e-3)
+
+
+def test_trapezoids_of_other_densities():
+    def plateau(t):
+        return (0.0 if -1 < t[0] < 3 else -np.inf), 1.0
+
+    one = np.ones(1)
+    found = trapezoid(plateau, np.zeros(1), one, 0.1)
+    assert (found.left, found.right) == pytest.approx((-1, 3), rel=2e-3)
+
+    def bumps(t):  # two equal bumps, where the normal law at 0 has a negative curvature
+        return float(np.logaddexp(-0.5 * (t[0] - 2) ** 2, -0.5 * (t[0] + 2) ** 2)), 1.0
+
+    found = trapezoid(bumps, np.zeros(1), one, 0.5)
+    integral = 2 * np.sqrt(2 * np.pi) / np.exp(bumps(np.zeros(1))[0])
+    assert np.log(found.right - found.left) < np.log(integral)  # higher than at 0 on the way
+
+    def few(t):
+        return -0.5 * float(t @ t), float(np.exp(-abs(t[0]) if t[0] > 0 else 0))
+
+    found = trapezoid(few, np.zeros(1), one, 1.0)
+    assert found.right == pytest.approx(-np.log(SHARE), rel=2e-3)
+    assert found.left == pytest.approx(-np.sqrt(2 * np.log(2)), rel=2e-3)
+    assert found.by_states
+
+
+@pytest.mark.parametrize("k", [1, 2, 4])
+def test_equivalent_modes_of_distinct_units_and_of_copies(k, rng):
+    target = machine(rng, 4, k)
+    hessian = 50 * np.eye(target.n_features)
+    theta = rng.normal(0, 3, target.n_features)
+    distinct = groups_of_units(theta, hessian, target.units)
+    assert np.exp(log_equivalent_modes(distinct)) == pytest.approx(factorial(k))
+    theta[target.units] = theta[target.units[0]] + rng.normal(0, 1e-3, target.units.shape)
+    copies = groups_of_units(theta, hessian, target.units)
+    assert np.exp(log_equivalent_modes(copies)) == pytest.approx(1)
+
+
+def test_groups_are_closed_transitively(rng):
+    target = machine(rng, 2, 4)
+    theta, hessian = np.zeros(target.n_features), np.eye(target.n_features)
+    # Two units a apart, half way: a^2 / 8 from each of the two, against log 2.
+    near = 0.9 * np.sqrt(4 * np.log(2))
+    theta[target.units[:, 0]] = [0, near, 2 * near, 10]
+    groups = groups_of_units(theta, hessian, target.units)
+    assert len(set(groups[:3])) == 1
+    assert groups[3] != groups[0]
+    assert np.exp(log_equivalent_modes(groups)) == pytest.approx(4)
+    theta[target.units[:, 0]] = [0, near / 0.9 * 1.1, 2 * near / 0.9 * 1.1, 10]
+    assert np.exp(log_equivalent_modes(groups_of_units(theta, hessian, target.units))) == pytest.approx(24)
+    assert log_equivalent_modes(groups_of_units(theta, hessian, np.zeros((0, 0), int))) == 0
+
+
+def two_hidden(rng, n=60):
+    """Four visible nodes, and two hidden ones that each favour two of them: exchanging these gives the same model."""
+    model = Agreement(graphs.Graph(6, np.array([(i, 4 + k) for k in range(2) for i in range(4)])))
+    tie = np.array([2 * (k - 4) + (i >= 2) for i, k in model.graph.edges])
+    options = {"n_hidden": 2, "tie": tie, "exchangeable": np.array([[0, 1], [2, 3]])}
+    return drawn(model, [3.0, 0.3, 0.3, 3.0], n, rng, LogisticBeta(6.0, 1.0), **options)
+
+
+def test_exchanged_hidden_nodes_are_counted(rng):
+    target = two_hidden(rng)
+    truth = log_evidence(target, rng)
+    mode = max((find_mode(target, rng, n_steps=STEPS) for _ in range(5)), key=lambda m: m.density(m.theta)[0])
+    found, plain = laplace(target, rng, mode=mode), laplace(target, rng, mode=mode, corrected=False)
+    assert found.parts["equivalent_modes"] == pytest.approx(np.log(2))
+    assert abs(found.log_evidence - truth) < 0.4
+    assert abs(plain.log_evidence - truth) > 0.4
+
+
+@pytest.mark.parametrize("name", ["rbm 2x1", "rbm 3x1"])
+def test_machines_with_a_hidden_unit(name, rng):
+    """One unit too many for so few nodes: the posterior is far from normal, and trapezoids stand in."""
+    target = TINY[name](rng)
+    truth = log_evidence(target, rng)
+    found = laplace(target, rng, n_steps=STEPS)
+    assert abs(found.log_evidence - truth) < 1.2
+    for part in ("dimension", "constant"):
+        assert abs(without(found, part) - truth) > 1.2
+
+
+def test_conjugate_tree(rng):
+    """Edges of a tree agree independently: B(a + S, b + N - S) / B(a, b) each, and 1/2 for the root of each row."""
+    model, prior = Agreement(graphs.path(5)), LogisticBeta(2.0, 3.0)
+    target = drawn(model, rng.uniform(-1, 1.5, 4), 400, rng, prior)
+    u, v = model.graph.edges.T
+    agree = target.weights @ (target.states[:, u] == target.states[:, v])
+    truth = (betaln(2 + agree, 3 + 400 - agree) - betaln(2, 3)).sum() - 400 * np.log(2)
+    found = laplace(target, rng, n_steps=STEPS)
+    assert abs(found.log_evidence - truth) < 0.1
+    assert abs(without(found, "constant") - truth) > 0.1
+    wrong = laplace(replace(target, prior=LogisticBeta(3.0, 2.0)), rng, n_steps=STEPS)
+    assert abs(wrong.log_evidence - truth) > 0.1
+
+
+def test_a_saddle_gives_no_number_without_trapezoids(rng):
+    x = rng.integers(0, 2, (200, 1), dtype=np.int8)
+    target = target_of(RestrictedBoltzmann(3, 2), np.repeat(x, 3, axis=1))  # three copies of a column
+    saddle = Mode(target, np.zeros(target.n_features), True, None, 0, "")
+    values = np.linalg.eigvalsh(saddle.curvature)
+    assert values[0] < 0
+    found = laplace(target, rng, mode=saddle, corrected=False)
+    assert np.isnan(found.log_evidence)
+    assert np.isnan(found.standard_error)
+    assert (
+        f"not positive definite: {(values <= 0).sum()} of 11 directions have eigenvalues <= 0 ({values[0]:.3g}"
+        in found.status
+    )
+    assert found.parts["n_negative"] == (values <= 0).sum()
+    corrected = laplace(target, rng, mode=saddle)
+    assert np.isfinite(corrected.log_evidence)
+    assert corrected.parts["n_trapezoids"] >= (values <= 0).sum()
+    assert corrected.arrays["trapezoids"].shape == (corrected.parts["n_trapezoids"], 3)
+
+
+@pytest.mark.parametrize("log_z", ["exact", "ais"])
+def test_parts_add_up(log_z, rng):
+    target = machine(rng)
+    mode = find_mode(target, rng, n_steps=STEPS, log_z=log_z)
+    terms = ["data", "log_z", "log_prior", "dimension", "constant", "determinant"]
+    more = ["bias", "first_order"] if log_z == "ais" else []
+    for found, names in [
+        (laplace(target, rng, mode=mode, log_z=log_z), [*terms, *more, "trapezoids", "equivalent_modes"]),
+        (laplace(target, rng, mode=mode, log_z=log_z, corrected=False), terms + more),
+        (map_score(target, rng, mode=mode, log_z=log_z), terms[:3]),
+        (bic(target, rng, log_z=log_z, n_steps=STEPS), terms[:4]),
+    ]:
+        assert found.log_evidence == pytest.approx(sum(found.parts[n] for n in names))
+        assert (found.n_samples, found.n_features) == (80, 23)
+        assert (found.standard_error > 0) == (log_z == "ais")
+        assert found.arrays["theta"].shape == (23,)
+
+
+def test_scores_at_one_point(rng):
+    target = drawn(Boltzmann(graphs.path(2)), [0.5, -0.3, 0.2], 100, rng)
+    found = map_score(target, rng, n_steps=STEPS)
+    theta = found.arrays["theta"]
+    assert found.log_evidence == pytest.approx(log_posterior(target, theta))
+    assert all(log_posterior(target, theta + d) < found.log_evidence for d in rng.normal(0, 0.1, (50, 3)))
+    score = bic(target, rng, n_steps=STEPS)
+    theta = score.arrays["theta"]
+    likelihood = score.parts["data"] + score.parts["log_z"]
+    cells = np.bincount(target.states @ [2, 1], target.weights, 4)  # three parameters for four cells: saturated
+    assert likelihood == pytest.approx(cells @ np.log(cells / 100), abs=1e-3)
+    assert score.log_evidence == pytest.approx(likelihood + target.log_prior(theta) - 1.5 * np.log(100))
+    assert score.status == ""
+
+
+def test_a_maximum_at_infinity_is_bounded_and_told(rng):
+    target = target_of(Boltzmann(graphs.path(2)), rows(50, 2, rng)[:, [0, 0]])
+    found = bic(target, rng, n_steps=STEPS)
+    assert "the maximum of the likelihood lies at infinity" in found.status
+    assert f"of 3 parameters were bounded at +-{np.log(99):.3g}" in found.status
+    assert abs(found.arrays["theta"]).max() == pytest.approx(np.log(99))
+
+
+def test_bad_input(rng):
+    target = machine(rng)
+    for option, message in [
+        ({"log_z": "bethe"}, "log_z: 'bethe' came; 'auto', 'exact' or 'ais' is wanted"),
+        ({"n_steps": 0}, "n_steps: 0 came, a whole number of at least 1 is wanted"),
+        ({"n_states": 2.5}, "n_states: 2.5 came, a whole number of at least 1 is wanted"),
+    ]:
+        for method in (laplace, map_score, bic, find_mode):
+            with pytest.raises(OptionError, match=message):
+                method(target, rng, **option)
+    with pytest.raises(OptionError, match="max_rounds: 0 came"):
+        find_mode(target, rng, max_rounds=0)
+    with pytest.raises(OptionError, match="n_chains: 1 chain came"):
+        laplace(target, rng, n_steps=STEPS, n_states=500, log_z="ais", n_chains=1)
+    top = find_mode(target, rng, n_steps=STEPS, penalised=False)
+    for method in (laplace, map_score):
+        with pytest.raises(OptionError, match="a mode of the likelihood came, one of the posterior is wanted"):
+            method(target, rng, mode=top)
+    with pytest.raises(OptionError, match="a mode of the posterior came, one of the likelihood is wanted"):
+        bic(target, rng, mode=find_mode(target, rng, n_steps=STEPS))
+    wide = machine(rng, 20, 20)
+    with pytest.raises(TooWideError, match="2\\^20"):
+        find_mode(wide, rng, log_z="exact")
+    assert find_mode(wide, rng, n_steps=STEPS, n_states=500, max_rounds=1).states is not None
