@@ -1,7 +1,7 @@
 r"""One mode of the posterior by exact Hamiltonian Monte Carlo, brief Langevin and Laplace (figure 5).
 
 Both samplers start at the mode, and exchange hidden units however small their steps are. Of the equivalent models that
-a draw stands for, all of the same density, the one nearest to the mode is taken (in the metric of its second derivative).
+a draw stands for, all of the same density, the one nearest to the mode is taken (in the metric of the curvature).
 """
 
 from __future__ import annotations
