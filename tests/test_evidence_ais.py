@@ -1,0 +1,201 @@
+"""Annealed importance sampling of the evidence, against quadrature of tiny models.
+
+Chains are independent, and hundreds of well-behaved weights have a mean that is nearly normal: LIMIT standard errors
+are passed in fewer than 1e-6 of runs (5 would do for the normal law; 6.5 leaves room for tails).
+"""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from bayesmrf import graphs
+from bayesmrf.errors import OptionError, TooWideError
+from bayesmrf.evidence import annealed
+from bayesmrf.evidence.annealed import ais
+from bayesmrf.evidence.conjugate import conjugate
+from bayesmrf.models.agreement import Agreement
+from bayesmrf.models.boltzmann import Boltzmann
+from bayesmrf.models.ising import Ising
+from bayesmrf.models.rbm import RestrictedBoltzmann
+from bayesmrf.priors import LogisticBeta, Normal
+from tests.evidence_oracle import PRECISION, TINY, log_evidence, rows, target_of
+
+LIMIT = 6.5
+LADDER = np.linspace(0, 1, 61) ** 3
+
+
+def z_score(found, log_evidence):
+    slack = max(abs(found.log_evidence - log_evidence) - PRECISION, 0)
+    return slack / found.standard_error
+
+
+def run(target, rng, temperatures=LADDER):
+    return ais(target, rng, n_chains=400, temperatures=temperatures)
+
+
+@pytest.mark.parametrize("name", TINY)
+def test_within_its_error_of_quadrature(name, rng):
+    target = TINY[name](rng)
+    truth = log_evidence(target, rng)
+    found = run(target, rng)
+    assert z_score(found, truth) < LIMIT
+    assert found.standard_error < 0.1
+    assert found.status == ""
+    assert found.method == "ais"
+    assert (found.n_samples, found.n_features) == (target.weights.sum(), target.n_features)
+    assert found.parts["effective_chains"] > 100
+    assert 0.82 < found.parts["acceptance"] < 0.97
+    assert 0.7 < found.parts["lowest_acceptance"] <= found.parts["acceptance"]
+    assert found.arrays["theta"].shape == (400, target.n_features)
+    assert found.arrays["log_weights"].shape == (400,)
+    # One observation more, and a prior without what makes it integrate to 1.
+    more = replace(target, weights=target.weights + (np.arange(len(target.weights)) == 0))
+    assert z_score(ais(more, rng, temperatures=LADDER), truth) > LIMIT
+    assert z_score(found, truth - target.prior.log_constant(target.n_features)) > LIMIT
+
+
+class Agreeable:
+    """A generator with which every step is accepted."""
+
+    def __init__(self, rng):
+        self._rng = rng
+
+    def __getattr__(self, name):
+        return getattr(self._rng, name)
+
+    def random(self, n):
+        return np.full(n, -1.0)
+
+
+@pytest.mark.parametrize("name", ["rbm 2x1", "triangle"])
+def test_steps_of_any_size_will_do_but_not_without_an_accept_step(name, rng, monkeypatch):
+    target = TINY[name](rng)
+    truth = log_evidence(target, rng)
+    monkeypatch.setattr(annealed, "_ACCEPTED", 0.4)
+    ladder = np.linspace(0, 1, 101) ** 3
+    found = run(target, rng, ladder)
+    assert found.parts["acceptance"] < 0.6
+    assert z_score(found, truth) < LIMIT
+    assert z_score(run(target, Agreeable(rng), ladder), truth) > LIMIT
+
+
+@pytest.mark.parametrize("name", ["rbm 2x1", "tied"])
+def test_single_chains_are_below_on_average(name, rng, monkeypatch):
+    """Jensen's inequality, on a ladder so coarse that the gap shows; one that ends too soon is found out."""
+    target = TINY[name](rng)
+    truth = log_evidence(target, rng)
+
+    def score(temperatures):
+        gap = run(target, rng, temperatures).arrays["log_weights"] - truth
+        return gap.mean() / gap.std() * np.sqrt(len(gap))
+
+    assert score(10) < -1
+    monkeypatch.setattr(annealed, "ladder_of", lambda temperatures: np.linspace(0, 0.8, temperatures + 1))
+    assert score(100) > LIMIT
+
+
+def independent(rng):
+    return target_of(Boltzmann(graphs.from_edges([], "abcd")), rows(40, 4, rng), Normal(1.5))
+
+
+def test_chains_must_start_from_the_prior(rng):
+    class Narrow(Normal):
+        def draw(self, *arguments):
+            return 0.3 * super().draw(*arguments)
+
+    target = independent(rng)
+    truth = conjugate(target, rng).log_evidence
+    found = [ais(replace(target, prior=p), rng, n_chains=2000, temperatures=10) for p in (target.prior, Narrow(1.5))]
+    assert z_score(found[0], truth) < LIMIT < z_score(found[1], truth)
+
+
+CLOSED = {
+    "nodes": independent,
+    "tree": lambda rng: target_of(Agreement(graphs.binary_tree(2)), rows(40, 7, rng), LogisticBeta(2.0, 3.0)),
+    "path": lambda rng: target_of(Ising(graphs.path(5), fields=False), rows(40, 5, rng)),
+    "eleven nodes": lambda rng: target_of(Agreement(graphs.path(11)), rows(20, 11, rng)),  # by elimination
+}
+
+
+@pytest.mark.parametrize("name", CLOSED)
+def test_conjugate_models(name, rng):
+    target = CLOSED[name](rng)
+    truth = conjugate(target, rng).log_evidence
+    found = run(target, rng)
+    assert z_score(found, truth) < LIMIT
+    more = replace(target, weights=target.weights + (np.arange(len(target.weights)) == 0))
+    assert z_score(found, conjugate(more, rng).log_evidence) > LIMIT
+
+
+def test_machine_of_five_words(rng):
+    """Two runs on ladders of their own agree; 23 parameters, equivalent modes."""
+    target = target_of(RestrictedBoltzmann(5, 3), rows(100, 5, rng))
+    a, b = (ais(target, rng, temperatures=np.linspace(0, 1, 151) ** power) for power in (3, 4))
+    error = np.hypot(a.standard_error, b.standard_error)
+    assert abs(a.log_evidence - b.log_evidence) < LIMIT * error < 2
+    for found in (a, b):
+        assert 0.85 < found.parts["acceptance"] < 0.95
+        assert found.parts["temperatures"] == 150
+
+
+def test_the_draws_are_those_of_the_posterior(rng):
+    """Weighted, their mean is that of the posterior, here of independent nodes: by quadrature in one dimension."""
+    target = independent(rng)
+    found = run(target, rng)
+    grid = np.linspace(-12, 12, 4001)[:, None]
+    ones = target.weights @ target.states
+    log_density = ones * grid - target.n_samples * np.logaddexp(0, grid) - grid**2 / 4.5
+    weight = np.exp(log_density - log_density.max(axis=0))
+    mean = (grid * weight).sum(axis=0) / weight.sum(axis=0)
+
+    def score(theta, log_weights):
+        share = np.exp(log_weights - log_weights.max())
+        share /= share.sum()
+        estimate = share @ theta
+        return np.abs((estimate - mean) / np.sqrt(share**2 @ (theta - estimate) ** 2)).max()
+
+    assert score(**found.arrays) < LIMIT
+    assert score(found.arrays["theta"] + 0.3, found.arrays["log_weights"]) > LIMIT
+
+
+def test_equal_generators_give_equal_answers(rng):
+    target = TINY["rbm 2x1"](rng)
+    found = [ais(target, np.random.default_rng(7), n_chains=10, temperatures=5) for _ in range(2)]
+    assert found[0] == found[1]
+
+
+def test_steps_are_interpolated():
+    steps = annealed.Steps(np.array([0.0, 0.5, 1.0]), np.log([1.0, 4.0, 4.0]), np.log([[1.0], [1.0], [9.0]]))
+    size, mass = steps.at(0.25)
+    assert size == pytest.approx(2)
+    assert mass == pytest.approx([1])
+    size, mass = steps.at(0.75)
+    assert size == pytest.approx(4)
+    assert mass == pytest.approx([3])
+
+
+def test_few_effective_chains_are_told(rng):
+    target = target_of(RestrictedBoltzmann(5, 3), rows(3000, 5, rng))
+    found = ais(target, rng, n_chains=20, temperatures=1)
+    assert found.parts["effective_chains"] < 10
+    assert "of 20 chains count: give more temperatures, or a ladder that is finer near 0" in found.status
+    assert np.isnan(found.parts["acceptance"])
+
+
+def test_bad_input(rng):
+    target = TINY["rbm 2x1"](rng)
+    with pytest.raises(OptionError, match="n_chains: 1 chain came, at least 2"):
+        ais(target, rng, n_chains=1)
+    with pytest.raises(OptionError, match="temperatures: 0 came"):
+        ais(target, rng, temperatures=0)
+    with pytest.raises(OptionError, match="does not rise from 0 to 1"):
+        ais(target, rng, temperatures=np.array([0, 0.5]))
+    with pytest.raises(OptionError, match="n_leapfrog: 0 came"):
+        ais(target, rng, n_leapfrog=0)
+    wide = target_of(RestrictedBoltzmann(16, 15), rows(30, 16, rng))
+    with pytest.raises(TooWideError, match=r"'ais' needs the exact Z .* 2\^15 = 32768 terms.*take 'laplace'"):
+        ais(wide, rng)
+    grid = target_of(Agreement(graphs.grid(30, 30)), rows(5, 900, rng))
+    with pytest.raises(TooWideError, match=r"'ais' needs the exact Z .* 900 nodes .*take 'laplace'"):
+        ais(grid, rng)
