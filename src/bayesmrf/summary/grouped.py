@@ -98,12 +98,13 @@ class GroupedSummary(Summary):
     @property
     def ball_sentence(self) -> str:
         """How far the draws lie from the point partition."""
-        number = self.ball_table["groups"]
+        fewest, most = self.ball_table["groups"][["fewest groups", "most groups"]]
+        number = f"{fewest} to {most}" if fewest < most else f"{fewest}"
         mean = partitions.expected_vi(self.groups, self.stacked("groups"))
         return (
             f"{100 * self.ball.share:.0f} % of the draws are within {self.ball.radius:.2f} nats of this partition, in "
             f"variation of information (0: the same; {np.log(self.n_edges):.2f}: the farthest there are), {mean:.2f} "
-            f"on average; those have {number['fewest groups']} to {number['most groups']} groups"
+            f"on average; those have {number} {'group' if most == 1 else 'groups'}"
         )
 
     def examples(self, group: int, most: int = 3) -> list[str]:
