@@ -1,0 +1,146 @@
+"""Exact likelihoods of many parameters at once, and evidence in closed form."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from bayesmrf import graphs
+from bayesmrf.errors import OptionError, TooWideError
+from bayesmrf.evidence import conjugate as conjugate_module
+from bayesmrf.evidence import rbm_exact
+from bayesmrf.evidence.conjugate import conjugate
+from bayesmrf.evidence.rbm_exact import rbm_log_likelihoods
+from bayesmrf.evidence.target import Target
+from bayesmrf.models.agreement import Agreement
+from bayesmrf.models.boltzmann import Boltzmann
+from bayesmrf.models.ising import Ising
+from bayesmrf.models.rbm import RestrictedBoltzmann
+from bayesmrf.priors import LogisticBeta, Normal
+from tests import evidence_oracle as oracle
+from tests.evidence_oracle import TINY, rows, target_of
+
+# ---- likelihoods of many parameters at once
+
+
+@pytest.mark.parametrize("name", TINY)
+def test_likelihood_and_gradient_are_those_of_enumeration(name, rng):
+    target = TINY[name](rng)
+    thetas = rng.normal(0, 1.5, (7, target.n_features))
+    values, gradients = target.log_likelihoods(thetas)
+    np.testing.assert_allclose(values, oracle.log_likelihoods(target, thetas), rtol=1e-12)
+    steps = 1e-4 * np.eye(target.n_features)
+    slopes = [oracle.log_likelihoods(target, thetas + h) - oracle.log_likelihoods(target, thetas - h) for h in steps]
+    np.testing.assert_allclose(gradients, np.array(slopes).T / 2e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("size", [(1, 1), (5, 3), (3, 7), (12, 10), (11, 13), (700, 2)])
+@pytest.mark.parametrize("scale", [1.0, 60.0])
+def test_batches_of_machines(size, scale, rng):
+    """Against the model itself: many blocks of states, rows of more than 512 units, fields that saturate."""
+    model = RestrictedBoltzmann(*size)
+    states, weights = rows(40, size[0], rng), rng.uniform(0.5, 3, 40)
+    thetas = rng.normal(0, scale, (5, model.n_features))
+    values, gradients = rbm_log_likelihoods(model, thetas, states, weights)
+    for theta, value, gradient in zip(thetas, values, gradients, strict=True):
+        expected = model.log_likelihood(theta, states, weights)
+        assert value == pytest.approx(expected[0], rel=1e-11)
+        np.testing.assert_allclose(gradient, expected[1], atol=1e-10 * weights.sum())
+
+
+def test_threads_change_nothing(rng, monkeypatch):
+    model = RestrictedBoltzmann(6, 4)
+    states, weights, thetas = rows(40, 6, rng), np.ones(40), rng.normal(size=(9, model.n_features))
+    one = rbm_log_likelihoods(model, thetas, states, weights)
+    monkeypatch.setattr(rbm_exact, "_WORTH", 1)
+    monkeypatch.setattr(rbm_exact, "cpu_count", lambda: 4)
+    for a, b in zip(one, rbm_log_likelihoods(model, thetas, states, weights), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_compiled_is_python(rng, monkeypatch):
+    """And blocks of two states give the same as one block."""
+    d, k = 4, 3
+    states, weights = rows(9, d, rng).astype(float), rng.uniform(1, 2, 9)
+    thetas, found = rng.normal(size=(2, d * k + d + k)), []
+    for function in (rbm_exact._log_likelihoods, rbm_exact._log_likelihoods.py_func):
+        values, gradients = np.empty(2), np.empty_like(thetas)
+        function(thetas, states, weights, d, k, values, gradients)
+        found.append(np.column_stack([values, gradients]))
+        monkeypatch.setattr(rbm_exact, "_BLOCK", 8)
+    np.testing.assert_allclose(*found, atol=1e-11)
+
+
+@pytest.mark.parametrize("hidden", [0, 1])
+def test_batches_of_pairwise_fields(hidden, rng):
+    """Few nodes by the sum, more by elimination: as one by one."""
+    for n in (5, 11):
+        target = target_of(Ising(graphs.path(n)), rows(20, n - hidden, rng), n_hidden=hidden)
+        thetas = rng.normal(size=(3, target.n_features))
+        for a, b in zip(target.log_likelihoods(thetas), Target.log_likelihoods(target, thetas), strict=True):
+            np.testing.assert_allclose(a, b, atol=1e-9)
+
+
+def test_wide_machines_are_refused(rng):
+    target = target_of(RestrictedBoltzmann(15, 20), rows(5, 15, rng))
+    with pytest.raises(TooWideError, match=r"2\^15 = 32768 terms, more than the 2\^14 allowed; take 'laplace'"):
+        target.log_likelihoods(np.zeros((2, target.n_features)))
+
+
+# ---- conjugate
+
+EMPTY = graphs.from_edges([], "abc")
+CLOSED = {
+    "tree": (Agreement(graphs.path(4)), LogisticBeta(0.7, 2.0), {}),
+    "normal tree": (Agreement(graphs.path(4)), Normal(2.0), {}),
+    "ising tree": (Ising(graphs.path(3), fields=False), LogisticBeta(0.7, 2.0), {}),
+    "two trees": (Agreement(graphs.from_edges([("a", "b")], "abcd")), Normal(1.0), {}),
+    "nodes": (Boltzmann(EMPTY), LogisticBeta(3.0, 1.2), {}),
+    "normal nodes": (Ising(EMPTY), Normal(np.array([0.5, 1.0, 2.0])), {}),
+    "tied": (Agreement(graphs.path(4)), LogisticBeta(1.0, 1.0), {"tie": np.array([0, 1, 0])}),
+}
+
+
+@pytest.mark.parametrize("name", CLOSED)
+def test_conjugate_is_quadrature(name, rng):
+    model, prior, options = CLOSED[name]
+    target = target_of(model, rows(int(rng.integers(1, 60)), model.graph.n_nodes, rng), prior, **options)
+    found = conjugate(target, rng)
+    truth = oracle.log_evidence(target, rng)
+    assert found.log_evidence == pytest.approx(truth, abs=1e-5)
+    assert found.log_evidence == pytest.approx(found.parts["integrals"] + found.parts["free_signs"])
+    assert (found.standard_error, found.method, found.status) == (0, "conjugate", "")
+    # Other priors, and one observation more, have another evidence.
+    other = replace(prior, a=prior.a + 1) if isinstance(prior, LogisticBeta) else replace(prior, scale=prior.scale + 1)
+    more = replace(target, weights=target.weights + (np.arange(len(target.weights)) == 0))
+    for wrong in (replace(target, prior=other), more):
+        assert abs(conjugate(wrong, rng).log_evidence - truth) > 1e-4
+
+
+@pytest.mark.parametrize("a", [0.05, 1.0, 30.0])
+def test_quadrature_is_the_closed_form(a):
+    """From one trial to a million, all successes and none."""
+    trials = np.array([1.0, 30.0, 1e6, 1e6, 1e6])
+    successes = np.array([1.0, 7.5, 0.0, 1e6, 3e5])
+    prior = LogisticBeta(a, 2.0)
+    found = conjugate_module._quadrature(1.0, successes, trials, prior) + prior.log_constant(1)
+    expected = conjugate_module.betaln(a + successes, 2 + trials - successes) - conjugate_module.betaln(a, 2)
+    np.testing.assert_allclose(found, expected, atol=1e-7)
+
+
+def test_nothing_to_integrate(rng):
+    found = conjugate(target_of(Agreement(EMPTY), rows(9, 3, rng)))
+    assert found.log_evidence == pytest.approx(-27 * np.log(2))
+
+
+def test_conjugate_refuses_the_rest(rng):
+    refused = {
+        "hidden units tie": [TINY["rbm 2x1"](rng), TINY["hidden node"](rng)],
+        "its nodes have fields besides edges": [TINY["pair"](rng), TINY["tied"](rng)],
+        "its edges close a loop": [TINY["triangle"](rng)],
+        "more than whether its ends agree": [target_of(Boltzmann(graphs.path(2), fields=False), rows(9, 2, rng))],
+    }
+    for reason, targets in refused.items():
+        for target in targets:
+            with pytest.raises(OptionError, match=f"{reason}.*; take 'ais' or 'laplace'"):
+                conjugate(target, rng)
