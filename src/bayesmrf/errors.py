@@ -36,6 +36,10 @@ class BayesMRFWarning(UserWarning):
     """Base class of all warnings."""
 
 
+class ApproximatePosteriorWarning(BayesMRFWarning):
+    """A sampler's stationary law is further from the posterior than it should be."""
+
+
 class BoundaryWarning(BayesMRFWarning):
     """A maximum likelihood estimate lies at infinity and was bounded."""
 

@@ -15,8 +15,10 @@ from .common import Chains, Draws, Drop, Jobs, Overwrite, Quiet, Seed, Thin, War
 class Method(StrEnum):
     """Samplers of groups."""
 
+    auto = "auto"
     tree = "tree"
     exact = "exact"
+    particle = "particle"
     auxiliary_variable = "auxiliary-variable"
     stripped_beta = "stripped-beta"
 
@@ -44,8 +46,9 @@ def groups(
         typer.Option("--fields", help="Give each node a field of its own: wanted where yes and no differ in number."),
     ] = False,
     method: Annotated[
-        Method, typer.Option(help="stripped-beta is fast and approximate, exact needs a narrow graph, tree a forest.")
-    ] = Method.stripped_beta,
+        Method,
+        typer.Option(help="tree needs a forest, exact a narrow graph; particle and stripped-beta (rough) take any."),
+    ] = Method.auto,
     alpha: Annotated[
         str,
         typer.Option(metavar="ALPHA|SHAPE,RATE", help="Concentration of the Dirichlet process, or its Gamma prior."),

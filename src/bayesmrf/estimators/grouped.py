@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -10,23 +11,26 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import partitions, results, run
 from ..base import Kernel
-from ..errors import OptionError
+from ..errors import ApproximatePosteriorWarning, OptionError
 from ..inference.auto import choose
-from ..inference.elimination import Elimination
+from ..inference.elimination import Elimination, cost
 from ..learning.maximum_likelihood import bound, maximum_likelihood
 from ..learning.persistent import PersistentMLE
 from ..likelihood import Likelihood
 from ..models.agreement import Agreement
 from ..posterior.grouped_auxiliary_variable import GroupedAuxiliaryVariable
 from ..posterior.grouped_exact import GroupedExact
+from ..posterior.grouped_particle import GroupedParticle, default_particles
 from ..posterior.grouped_stripped_beta import GroupedStrippedBeta
 from ..posterior.grouped_tree import GroupedTree
 from ..priors import Beta, DirichletProcess, Gamma
-from ..samplers.gibbs import Gibbs
+from ..samplers.gibbs import Gibbs, check_positive
 from .base import PairwiseMRF, check_choice, data_hash, sample_posterior
 
-METHODS = ("tree", "exact", "auxiliary-variable", "stripped-beta")
-_RECORDED = ["method", "alpha", "base", "fields", "inner", "n_sweeps", "n_proposals", "n_walk", "sigma_q", "restart"]
+METHODS = ("auto", "tree", "exact", "particle", "auxiliary-variable", "stripped-beta")
+_RECORDED = ["alpha", "base", "fields", "inner", "n_sweeps", "n_proposals", "n_walk", "sigma_q", "restart"]
+_EXACT_WORK = 2.0**28  # edges times bytes of tables: a scan of method "exact" then takes some tenth of a second
+_NOISE = 0.3  # nats that particles may put into the log likelihood of an edge
 
 
 class GroupedMRF(PairwiseMRF):
@@ -39,9 +43,12 @@ class GroupedMRF(PairwiseMRF):
     ----------
     graph : edges, DataFrame, networkx graph, `Graph`, "complete" or "learn:K"
         Pairs of column names or numbers. "learn:K" learns K edges by L1-penalised neighbourhood selection.
-    method : {"tree", "exact", "auxiliary-variable", "stripped-beta"}
+    method : {"auto", "tree", "exact", "particle", "auxiliary-variable", "stripped-beta"}
+        * auto: tree on forests without fields, exact where elimination is cheap, else particle; ``method_`` says which.
         * tree: exact, for forests without fields.
         * exact: exact, wherever elimination fits in memory.
+        * particle: any graph; the exact law of one edge with moments from many particles, and splits and merges of
+          groups.
         * auxiliary-variable: Metropolis-Hastings with particles; exact with ``inner="exact", restart=False``.
         * stripped-beta: approximate, for any graph, fast; over-estimates the number of groups.
     alpha : float or (shape, rate) or `priors.Gamma`
@@ -51,6 +58,9 @@ class GroupedMRF(PairwiseMRF):
     fields : bool
         Whether nodes have a field h_u of their own, N(0, 10^2): sampled, or (stripped-beta) at its tied maximum
         likelihood estimate. Data in which yes is not as frequent as no need them.
+    n_particles : int or None
+        States of x in memory of method particle; None for ten for each observation, 1,024 at least, within 1 GiB a
+        chain.
     n_draws, n_warmup, n_chains, thin : int
     inner : {"gibbs", "exact"}
         How auxiliary-variable draws its particles.
@@ -81,6 +91,8 @@ class GroupedMRF(PairwiseMRF):
         The partition that minimises the posterior expected variation of information.
     n_groups_ : pandas.Series
         Posterior probability of each number of groups.
+    method_ : str
+        The method that was run.
     mle_ : (n_edges,) array
         Grouping-blind maximum likelihood agreements.
     posterior_ : xarray.DataTree
@@ -92,10 +104,11 @@ class GroupedMRF(PairwiseMRF):
     def __init__(
         self,
         graph: Any = "complete",
-        method: str = "stripped-beta",
+        method: str = "auto",
         alpha: Any = 1.0,
         base: Any = (1.0, 1.0),
         fields: bool = False,
+        n_particles: int | None = None,
         n_draws: int = 1000,
         n_warmup: int = 200,
         n_chains: int = 4,
@@ -117,6 +130,7 @@ class GroupedMRF(PairwiseMRF):
         self.alpha = alpha
         self.base = base
         self.fields = fields
+        self.n_particles = n_particles
         self.n_draws = n_draws
         self.n_warmup = n_warmup
         self.n_chains = n_chains
@@ -154,15 +168,17 @@ class GroupedMRF(PairwiseMRF):
             One sentence each: what came, what is wanted, the remedy.
         """
         prior = self._prior()
+        self._check_method()
         states = self._read(X, sample_weight, self.progress)
         model = self._model()
         if model.n_edges == 0:
             raise OptionError("graph: it has no edges, so there is nothing to group; give at least one edge")
+        self.method_ = self._choose_method(model)
         s_bar, n = model.statistics(states.values, states.weights), states.n_samples
         fingerprint = self._fingerprint(s_bar, n)
         seeds = run.seed_sequence(self.random_state, self.checkpoint, self.overwrite)
         rng = np.random.default_rng(seeds.spawn(1)[0])
-        engine = Elimination() if self.method == "exact" else choose(self.graph_)
+        engine = Elimination() if self.method_ == "exact" else choose(self.graph_)
         mle = maximum_likelihood(model, s_bar, n, engine, rng)
         kernel = self._kernel(model, s_bar, n, prior, mle.theta, engine)
         draws = sample_posterior(self, kernel, fingerprint, seeds)
@@ -175,6 +191,8 @@ class GroupedMRF(PairwiseMRF):
             constant={"mle": mle.theta},
         )
         self._summarise(model)
+        if self.method_ == "particle":
+            self._warn_of_noise(draws.values["likelihood_noise"].mean(), fingerprint["n_particles"])
         return self
 
     def co_clustering(self, edges: Any) -> np.ndarray:
@@ -214,22 +232,48 @@ class GroupedMRF(PairwiseMRF):
         self.n_groups_ = pd.Series(count / count.sum(), index=pd.Index(number, name="n_groups"), name="probability")
 
     def _prior(self) -> DirichletProcess:
+        alpha = Gamma(*self.alpha) if isinstance(self.alpha, tuple | list) else self.alpha
+        base = self.base if isinstance(self.base, Beta) else Beta(*self.base)
+        return DirichletProcess(alpha, base)
+
+    def _check_method(self) -> None:
         check_choice("method", self.method, METHODS)
         if self.inner not in ("gibbs", "exact"):
             raise OptionError(f"inner: {self.inner!r} came, 'gibbs' or 'exact' is wanted")
         if self.method == "tree" and self.fields:
             raise OptionError("fields: method 'tree' has no conjugate form for node fields; use method='exact'")
-        alpha = Gamma(*self.alpha) if isinstance(self.alpha, tuple | list) else self.alpha
-        base = self.base if isinstance(self.base, Beta) else Beta(*self.base)
-        return DirichletProcess(alpha, base)
+        if self.n_particles is not None:
+            check_positive("n_particles", self.n_particles)
+
+    def _choose_method(self, model: Agreement) -> str:
+        if self.method != "auto":
+            return self.method
+        if model.graph.is_forest and not model.fields:
+            return "tree"
+        most = _EXACT_WORK / model.n_features
+        return "exact" if cost(model.graph, most)[1] <= most else "particle"
+
+    @staticmethod
+    def _warn_of_noise(noise: float, n_particles: int) -> None:
+        if noise > _NOISE:
+            enough = int(n_particles * (noise / _NOISE) ** 2) + 1
+            warnings.warn(
+                f"n_particles: {n_particles} put a noise of {noise:.2f} nats into the log likelihood of an edge "
+                f"(median over the edges), and at most {_NOISE} is wanted; give {enough} or more",
+                ApproximatePosteriorWarning,
+                stacklevel=3,
+            )
 
     def _kernel(self, model, s_bar, n, prior, mle, engine) -> Kernel:
-        if self.method == "tree":
+        if self.method_ == "tree":
             return GroupedTree(model.graph, np.rint(n * s_bar), n, prior)
-        if self.method == "exact":
+        if self.method_ == "exact":
             return GroupedExact(Likelihood(model, s_bar, n, engine), prior, mle)
+        if self.method_ == "particle":
+            n_particles = self.n_particles or default_particles(n, model.graph.n_nodes)
+            return GroupedParticle(model, s_bar, n, prior, mle, n_particles)
         persistent = PersistentMLE(model, s_bar, bound(n))
-        if self.method == "stripped-beta":
+        if self.method_ == "stripped-beta":
             return GroupedStrippedBeta(mle, persistent, n, prior)
         particles = Elimination() if self.inner == "exact" else Gibbs(n_sweeps=self.n_sweeps)
         return GroupedAuxiliaryVariable(
@@ -245,11 +289,13 @@ class GroupedMRF(PairwiseMRF):
 
     def _kind(self, model: Agreement) -> str:
         """Whether the chain's stationary law is the posterior, in words."""
-        if self.method in ("tree", "exact"):
+        if self.method_ in ("tree", "exact"):
             return "exact"
-        if self.method == "stripped-beta":
+        if self.method_ == "stripped-beta":
             exact = model.graph.is_forest and not model.fields
             return "exact (a forest)" if exact else "approximate (stripped Beta likelihood)"
+        if self.method_ == "particle":
+            return "approximate (moments from particles)"
         if self.inner == "gibbs":
             return f"approximate (particles from {self.n_sweeps} Gibbs sweeps)"
         return "approximate (values restart at the tied estimate)" if self.restart else "exact"
@@ -260,7 +306,9 @@ class GroupedMRF(PairwiseMRF):
         alpha, base = options["alpha"], options["base"]
         options["alpha"] = [alpha.shape, alpha.rate] if isinstance(alpha, Gamma) else np.asarray(alpha).tolist()
         options["base"] = [base.a, base.b] if isinstance(base, Beta) else list(base)
-        return {"model": "agreement", "data_hash": data_hash(self.graph_, s_bar, n), **options}
+        if self.method_ == "particle":
+            options["n_particles"] = self.n_particles or default_particles(n, self.graph_.n_nodes)
+        return {"model": "agreement", "data_hash": data_hash(self.graph_, s_bar, n), **options, "method": self.method_}
 
 
 def _engine_name(kernel: Any) -> str:

@@ -114,14 +114,15 @@ def flip_clusters(rng, graph: RefreshGraph, crowd: Crowd, n_times: int):
 
 
 @strict_leaf
-def flip_near(rng, graph: RefreshGraph, crowd: Crowd, e: int, label: np.ndarray, c: int):
-    """Gibbs flip of a cluster that grows from one end of edge e by other bonds, up to a hundred nodes.
+def flip_near(rng, graph: RefreshGraph, crowd: Crowd, feature: int, label: np.ndarray, c: int):
+    """Gibbs flip of a cluster, up to a hundred nodes, grown from a node, or by other bonds from an end of an edge.
 
     ``label`` (n_nodes,) is room to work in, in which nothing is c yet.
     """
     m, scale = len(crowd.tanh_u), _LOOSE * rng.random()
     members = np.empty(_MOST, np.int64)
-    members[0] = graph.edges[e, int(rng.random() < 0.5)]
+    r = len(graph.edges)
+    members[0] = graph.edges[feature, int(rng.random() < 0.5)] if feature < r else feature - r
     label[members[0]] = c
     done, size = 0, 1
     while done < size and size < _MOST:
@@ -129,7 +130,7 @@ def flip_near(rng, graph: RefreshGraph, crowd: Crowd, e: int, label: np.ndarray,
         done += 1
         for k in range(graph.starts[i], graph.starts[i + 1]):
             j, bond = graph.neighbours[k], graph.edge_of[k]
-            if bond == e or label[j] == c or size == _MOST:
+            if bond == feature or label[j] == c or size == _MOST:
                 continue
             if rng.random() >= exp(-scale * abs(crowd.theta[bond])):
                 label[j] = c

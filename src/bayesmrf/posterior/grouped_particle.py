@@ -16,7 +16,7 @@ from ..models.agreement import Agreement
 from ..priors import FIELD_SCALE, DirichletProcess
 from .cluster_flips import flip_clusters
 from .dirichlet_process import GROUPED_DIMS, Grouping, compact, draw_alpha, group_totals, initial_grouping
-from .group_values import add_half_particle, group_counts, log_mean_weight, move_values, resample
+from .group_values import add_half_particle, group_counts, log_mean_weight, move_fields, move_values, resample
 from .local_refresh import refresh
 from .particle_scans import RefreshData, scan_coordinates, scan_groups
 from .particles import Crowd, Particles, RefreshGraph, fill_hubs, pack, refresh_graph, start_particles, unpack
@@ -26,7 +26,6 @@ _LEAST, _MOST_BYTES = 1024, 2**30
 _START = 20  # scans of the particles before the first step
 _FLIPS = 16  # ways to bind nodes into clusters in a step
 _FORGET = 0.7  # the mean of nu over the scans gives the t-th a weight of t^-0.7
-_HIGH = 0.95  # the edges' quantile that is reported of the noise
 
 
 class ParticleState(NamedTuple):
@@ -75,8 +74,8 @@ class GroupedParticle:
       one-edge likelihood; the edge's two ends are drawn anew in every particle, under the new value, before the next
       edge. All edges at once from one set of moments would not do: posteriors of neighbouring edges are correlated,
       and parallel draws amplify that;
-    * values of groups with one edge, and node fields, in the same way, one by one;
-    * values of larger groups with the particles as an importance sample (`group_values`);
+    * values of groups with one edge in the same way, one by one;
+    * values of larger groups, and node fields, with the particles as an importance sample (`group_values`);
     * splits and merges of groups (`split_merge`), decided with the same importance sample. The noise of their log
       ratio has a known variance, half of which is taken off (the penalty method, Ceperley and Dewing 1999);
     * alpha.
@@ -90,7 +89,8 @@ class GroupedParticle:
 
     .. math:: \sqrt{\frac{n}{m} \cdot \frac{\mathrm{Var}_p\, q_p}{q (1 - q)}},
 
-    with q_p what one of the m particles says. Its 95 % quantile over the edges is reported as ``likelihood_noise``.
+    with q_p what one of the m particles says. Its median over the edges is reported as ``likelihood_noise``; it is
+    sqrt(n / m) at most.
 
     Parameters
     ----------
@@ -170,7 +170,7 @@ class GroupedParticle:
         mean_nu = state.nu + (nu - state.nu) * (1 + state.n_scans) ** -_FORGET
 
         alone = np.bincount(groups)[groups] == 1
-        for order in self._turns(np.concatenate([np.flatnonzero(alone), np.arange(r, self.model.n_features)])):
+        for order in self._turns(np.flatnonzero(alone)):
             self._renew(rng, crowd)
             scan_coordinates(rng, graph, crowd, data, order)
         values[groups[alone]] = crowd.theta[:r][alone]
@@ -182,6 +182,8 @@ class GroupedParticle:
         crowd.theta[:r] = values[groups]
         fill_hubs(graph, crowd)
 
+        if self.model.fields:
+            self._move_fields(rng, crowd)
         n_jumped = {-1: 0, 1: 0}
         for _ in range(self.n_jumps):
             groups, values, kind = self._jump(rng, crowd, groups, values, mean_nu, state.alpha)
@@ -190,7 +192,7 @@ class GroupedParticle:
         groups, values, _ = compact(Grouping(groups, values, state.alpha))
         k = len(values)
         alpha = draw_alpha(rng, state.alpha, self.prior, k, r)
-        noise = float(np.quantile(np.sqrt(data.n / m * between), _HIGH)) if r else 0.0
+        noise = float(np.sqrt(data.n / m * np.median(between)))
         new = ParticleState(groups, values, alpha, crowd.theta[r:].copy(), pack(crowd), mean_nu, state.n_scans + 1)
         return new, ParticleInfo(
             crowd.theta, groups, k, alpha, noise, float(accepted), n_jumped[SPLIT], n_jumped[-SPLIT]
@@ -207,6 +209,17 @@ class GroupedParticle:
             states = engine.sample(self.sampler.model, crowd.theta, self.sampler.plan, m, rng)
             crowd.x[...] = 2 * states.T - 1
             fill_hubs(self._graph, crowd)
+
+    def _move_fields(self, rng: np.random.Generator, crowd: Crowd) -> None:
+        """All fields; where there are so many that the particles would be worn out, the last ones by local refresh."""
+        data, r = self._data, self.model.n_edges
+        self._renew(rng, crowd)
+        order, none = rng.permutation(len(crowd.x)), np.empty((0, 1), np.float32)
+        done = move_fields(rng, order, crowd.theta[r:], data.successes[r:], data.n, data.kappa, crowd.x, none)
+        fill_hubs(self._graph, crowd)
+        for rest in self._turns(r + order[done:]):
+            self._renew(rng, crowd)
+            scan_coordinates(rng, self._graph, crowd, data, rest)
 
     def _jump(
         self,

@@ -13,7 +13,7 @@ from .grouped_exact import reassign
 from .local_refresh import edge_moment, move_to
 from .one_coordinate import OneCoordinate, draw, sigmoid
 
-_MATERIAL = 0.1  # standard deviation, between particles, of the log weights that a move gives them
+_MATERIAL = 0.5  # posterior standard deviations of a coordinate, as far as they lie between particles
 _N_FLIPS = 4
 
 
@@ -28,16 +28,18 @@ class RefreshData(NamedTuple):
 
 
 @strict_leaf
-def _move(rng, graph, crowd, i, value, nu, between, near, stamps):
+def _move(rng, graph, crowd, i, value, nu, between, near, stamps, n):
     """Move theta_i, and the particles after it; returns the number of clusters tried so far in this scan.
 
     A redraw of the two ends is enough where their surroundings hardly know of the edge. A move that would weight the
     particles unevenly turns over whole clusters beside the edge: the next edges must not find the old signs there.
     """
-    change = abs(value - crowd.theta[i])
-    q = sigmoid(crowd.theta[i] + nu)
+    r = len(graph.edges)
+    before = crowd.theta[i] if i < r else 2 * crowd.theta[i]  # a field's t is 2 h + nu
+    after = value if i < r else 2 * value
+    q = sigmoid(before + nu)
     move_to(graph, crowd, i, value)
-    if i < len(graph.edges) and change * sqrt(q * (1 - q) * between) > _MATERIAL:
+    if abs(after - before) * sqrt(n * q * (1 - q) * between) > _MATERIAL:
         for _ in range(_N_FLIPS):
             flip_near(rng, graph, crowd, i, near, stamps)
             stamps += 1
@@ -55,7 +57,7 @@ def scan_groups(rng, graph, crowd, data, order, groups, values, sizes, k, alpha,
         nu[i], between[i] = edge_moment(graph, crowd, i)
         s, n = data.successes[i], data.n
         values, sizes, k = reassign(rng, i, s, n, nu[i], groups, values, sizes, k, alpha, data.a, data.b)
-        stamps = _move(rng, graph, crowd, i, values[groups[i]], nu[i], between[i], near, stamps)
+        stamps = _move(rng, graph, crowd, i, values[groups[i]], nu[i], between[i], near, stamps, data.n)
     return values, sizes, k
 
 
@@ -73,4 +75,4 @@ def scan_coordinates(rng, graph, crowd, data, order):
             value = draw(rng, OneCoordinate(data.successes[i], data.n, nu, data.a, data.b, 0.0)) - nu
         else:
             value = 0.5 * (draw(rng, OneCoordinate(data.successes[i], data.n, nu, 0.0, 0.0, data.kappa)) - nu)
-        stamps = _move(rng, graph, crowd, i, value, nu, between, near, stamps)
+        stamps = _move(rng, graph, crowd, i, value, nu, between, near, stamps, data.n)

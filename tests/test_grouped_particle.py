@@ -1,0 +1,320 @@
+"""Groups from particles: the exact law where exact particles feed them, a stated bias where their own do."""
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from bayesmrf import graphs, run
+from bayesmrf.errors import ApproximatePosteriorWarning, OptionError
+from bayesmrf.estimators import GroupedMRF
+from bayesmrf.inference.elimination import Elimination
+from bayesmrf.likelihood import Likelihood
+from bayesmrf.models.agreement import Agreement
+from bayesmrf.posterior import particle_scans
+from bayesmrf.posterior.cluster_flips import flip_clusters, flip_near
+from bayesmrf.posterior.group_values import group_counts, move_values
+from bayesmrf.posterior.grouped_particle import GroupedParticle, default_particles
+from bayesmrf.posterior.local_refresh import edge_moment, move_to, refresh
+from bayesmrf.posterior.particles import fill_hubs, pack, refresh_graph, start_particles, unpack
+from bayesmrf.priors import DirichletProcess
+from tests import oracle
+from tests.test_partition_posterior import LIMIT, LOOP, TREE, loop_posterior, tied_data, tree_posterior, worst
+
+ENGINE = Elimination()
+N = 25
+SHORT = {"n_chains": 24, "n_draws": 60, "n_warmup": 15}  # a score is Student's t with 23 degrees of freedom
+T_LIMIT = stats.t.isf(1e-8, 23)
+
+
+class AtZero(Elimination):
+    """Exact samples of the wrong model: theta = 0."""
+
+    def sample(self, model, theta, plan, n_samples, rng):
+        return super().sample(model, 0 * theta, plan, n_samples, rng)
+
+
+def kernel_of(graph, s_bar, n, sampler=None, alpha=1.0, n_particles=1024):
+    model = Agreement(graph)
+    fed = None if sampler is None else Likelihood(model, s_bar, n, sampler)
+    start = np.zeros(model.n_edges)
+    return GroupedParticle(model, s_bar, n, DirichletProcess(alpha), start, n_particles, fed, n_jumps=3)
+
+
+def problem(graph, rng):
+    s_bar = tied_data(Agreement(graph), N, rng)
+    exact = tree_posterior if graph.is_forest else loop_posterior
+    return s_bar, exact(np.rint(N * s_bar), N, 1.0)
+
+
+@pytest.mark.parametrize("graph", [TREE, LOOP], ids=["tree", "loop"])
+def test_fed_by_exact_particles_the_law_is_exact(graph, rng):
+    s_bar, (p, means) = problem(graph, rng)
+    assert worst(kernel_of(graph, s_bar, N, ENGINE), p, means, rng, **SHORT) < T_LIMIT
+
+
+def test_particles_of_another_model_are_caught(rng):
+    s_bar, (p, means) = problem(LOOP, rng)
+    assert worst(kernel_of(LOOP, s_bar, N, AtZero()), p, means, rng, **SHORT) > T_LIMIT
+
+
+@pytest.mark.parametrize("graph", [TREE, LOOP], ids=["tree", "loop"])
+def test_fed_by_its_own_particles_the_bias_is_small(graph, rng):
+    """The probability of one group within 0.03 of the exact one, and mean agreements within 0.01."""
+    s_bar, (p, means) = problem(graph, rng)
+
+    def error(alpha):
+        draws = run.sample(
+            kernel_of(graph, s_bar, N, alpha=alpha),
+            n_draws=150,
+            n_warmup=20,
+            n_chains=16,
+            random_state=rng,
+            progress=False,
+        ).values
+        one = (draws["n_groups"] == 1).mean(axis=1)
+        agreement = (1 / (1 + np.exp(-draws["theta"]))).mean(axis=1)
+        return max(excess(one, p[0], 0.03), *(excess(a, m, 0.01) for a, m in zip(agreement.T, means, strict=True)))
+
+    def excess(by_chain, exact, bias):
+        far = abs(by_chain.mean() - exact) - bias
+        return far / (by_chain.std(ddof=1) / np.sqrt(len(by_chain)) + 1e-12)
+
+    assert error(1.0) < LIMIT
+    assert error(30.0) > LIMIT
+
+
+def exact_crowd(graph, theta, m, rng, fields=False, hub=32):
+    """Particles drawn exactly, with the graph's rows."""
+    model, rows = Agreement(graph, fields), refresh_graph(graph, hub)
+    crowd = unpack(start_particles(m, graph.n_nodes, rng), rows, theta)
+    crowd.x[...] = 2 * ENGINE.sample(model, theta, ENGINE.prepare(model), m, rng).T - 1
+    fill_hubs(rows, crowd)
+    return model, rows, crowd
+
+
+def moment_score(model, crowd, theta):
+    """Largest score of the particles' moments against enumeration; they are independent of each other."""
+    q = oracle.moments(model, theta)
+    found = model.statistics((crowd.x.T + 1) // 2)
+    r, m = model.n_edges, crowd.x.shape[1]
+    variance = np.concatenate([q[:r] * (1 - q[:r]), 1 - q[r:] ** 2])
+    return np.abs((found - q) / np.sqrt(variance / m)).max()
+
+
+M = 16384
+STAR = graphs.Graph(7, np.array([(0, i) for i in range(1, 7)] + [(1, 2), (3, 4), (5, 6)]))
+CASES = [(graphs.grid(3, 3), False, 32), (STAR, False, 1), (STAR, True, 32), (STAR, True, 1), (LOOP, True, 1)]
+
+
+@pytest.mark.parametrize(("graph", "fields", "hub"), CASES)
+def test_moments_and_redraws(graph, fields, hub, rng):
+    """nu of every edge and field is that of enumeration; refreshed particles stay, moved ones go where theta goes."""
+    r = graph.n_edges
+    theta = rng.normal(size=r + fields * graph.n_nodes)
+    theta[r:] *= 0.3
+    model, rows, crowd = exact_crowd(graph, theta, M, rng, fields, hub)
+    q = oracle.moments(model, theta)
+    q[r:] = (1 + q[r:]) / 2
+    scale = np.repeat([1, 2], [r, len(theta) - r])
+    for i in range(len(theta)):
+        nu, between = edge_moment(rows, crowd, i)
+        error = np.sqrt(max(between, 1e-4) / (M * q[i] * (1 - q[i])))
+        assert abs(nu + scale[i] * theta[i] - np.log(q[i] / (1 - q[i]))) < 6 * error
+    order = rng.permutation(len(theta))
+    for _ in range(3):
+        refresh(rows, crowd, order)
+    assert moment_score(model, crowd, theta) < 6
+    assert moment_score(model, crowd, theta + 0.3) > 6
+    for i in order:
+        edge_moment(rows, crowd, i)
+        move_to(rows, crowd, i, theta[i] + 0.3)
+    if rows.n_hubs:
+        kept = crowd.hubs.copy()
+        fill_hubs(rows, crowd)
+        np.testing.assert_allclose(kept, crowd.hubs, atol=1e-3)
+    for _ in range(25):
+        refresh(rows, crowd, order)
+    assert moment_score(model, crowd, theta + 0.3) < 6
+
+
+@pytest.mark.parametrize(("graph", "fields", "hub"), CASES)
+def test_cluster_flips_leave_the_law(graph, fields, hub, rng):
+    r = graph.n_edges
+    theta = 2 * rng.normal(size=r + fields * graph.n_nodes)
+    theta[r:] *= 0.1
+    model, rows, crowd = exact_crowd(graph, theta, M, rng, fields, hub)
+    flip_clusters(rng, rows, crowd, 20)
+    for c in range(20):
+        flip_near(rng, rows, crowd, int(rng.integers(r)), np.full(graph.n_nodes, -1), c)
+    assert moment_score(model, crowd, theta) < 6
+    kept = crowd.hubs.copy()
+    fill_hubs(rows, crowd)
+    np.testing.assert_allclose(kept, crowd.hubs, atol=1e-3)
+    crowd.theta[:] = -theta
+    flip_clusters(rng, rows, crowd, 20)
+    assert moment_score(model, crowd, theta) > 6
+
+
+def test_cluster_flips_turn_over_what_single_edges_do_not(rng):
+    """Two squares of strong bonds, joined by two weak ones: the particles start with the squares at odds."""
+    strong = [(0, 1), (1, 2), (2, 3), (0, 3), (4, 5), (5, 6), (6, 7), (4, 7)]
+    graph = graphs.Graph(8, np.array([*strong, (0, 4), (2, 6)]))
+    theta = np.array([12.0] * 8 + [0.4] * 2)
+    model, rows = Agreement(graph), refresh_graph(graph)
+    score = {}
+    for flips in (0, 16):
+        crowd = unpack(start_particles(M, 8, rng), rows, theta)
+        crowd.x[:4], crowd.x[4:] = 1, -1
+        for _ in range(4):
+            refresh(rows, crowd, rng.permutation(10))
+            flip_clusters(rng, rows, crowd, flips)
+        score[flips] = moment_score(model, crowd, theta)
+    assert score[16] < 6 < score[0]
+
+
+def test_values_of_a_group_have_the_posteriors_spread(rng):
+    """Two edges of a path in one group: Beta(1 + S, 1 + 2 n - S), with four or five particles an observation."""
+    n, m, s = 100, 448, np.array([70.0, 60.0])
+    graph = graphs.path(3)
+    values, draws = np.array([0.5]), []
+    for step in range(1500):
+        agree = rng.random((m, 2)) < 1 / (1 + np.exp(-values[0]))
+        x = np.cumprod(np.concatenate([np.ones((m, 1)), 2 * agree - 1], axis=1), axis=1).T.astype(np.int8).copy()
+        counts = group_counts(graph.edges, np.arange(2), np.zeros(2, np.int32), 1, x)
+        move_values(rng, counts, np.array([2.0]), np.array([s.sum()]), values, float(n), 1.0, 1.0, x)
+        if step % 3 == 2:
+            draws.append(1 / (1 + np.exp(-values[0])))
+    law = stats.beta(1 + s.sum(), 1 + 2 * n - s.sum())
+    assert stats.kstest(draws, law.cdf).pvalue > 1e-6
+    assert stats.kstest((np.array(draws) - law.mean()) * 1.4 + law.mean(), law.cdf).pvalue < 1e-3
+
+
+def test_particles_keep_their_states_between_steps(rng):
+    graph = graphs.grid(3, 4)
+    particles = start_particles(100, 12, rng)
+    crowd = unpack(particles, refresh_graph(graph), np.zeros(17))
+    assert crowd.x.shape == (12, 128)
+    assert set(np.unique(crowd.x)) == {-1, 1}
+    np.testing.assert_array_equal(pack(crowd).words, particles.words)
+
+
+def test_a_run_that_was_stopped_goes_on(rng, tmp_path):
+    graph = graphs.grid(3, 3)
+    s_bar = tied_data(Agreement(graph), 50, rng)
+    kernel = kernel_of(graph, s_bar, 50, n_particles=128)
+    seed = int(rng.integers(2**31))
+    whole = run.sample(kernel, n_draws=12, n_chains=2, random_state=seed, progress=False)
+    store = {"n_chains": 2, "random_state": seed, "progress": False, "checkpoint": tmp_path / "run.zarr"}
+    run.sample(kernel, n_draws=5, **store)
+    resumed = run.sample(kernel, n_draws=12, **store)
+    for name in whole.values:
+        np.testing.assert_array_equal(whole.values[name], resumed.values[name])
+
+
+@pytest.fixture(scope="module")
+def grid_states():
+    graph, rng = graphs.grid(4, 4), np.random.default_rng()
+    theta = np.array([1.2, -0.6])[rng.integers(2, size=24)]
+    model = Agreement(graph)
+    return graph, theta, ENGINE.sample(model, theta, ENGINE.prepare(model), 400, rng)
+
+
+QUICK = {"n_warmup": 20, "n_chains": 2, "progress": False}
+
+
+@pytest.mark.parametrize("fields", [False, True])
+def test_close_to_exact_on_a_grid(grid_states, fields, rng):
+    graph, _, X = grid_states
+    seed = int(rng.integers(2**31))
+    found = {
+        method: GroupedMRF(graph, method=method, fields=fields, n_draws=150, random_state=seed, **QUICK).fit(X)
+        for method in ("exact", "particle")
+    }
+    exact, particle = found["exact"], found["particle"]
+    sd = exact.posterior_["posterior"]["agreement"].std(("chain", "draw")).values
+    assert np.abs(particle.agreement_ - exact.agreement_).mean() < 0.5 * sd.mean()
+    assert np.abs(particle.mle_ - exact.agreement_).mean() > 0.5 * sd.mean()
+    if fields:
+        draws = (e.posterior_["posterior"]["theta"].values[..., 24:] for e in (exact, particle))
+        a, b = ((d.mean(axis=(0, 1)), d.std(axis=(0, 1))) for d in draws)
+        assert np.abs((a[0] - b[0]) / a[1]).max() < 1
+        np.testing.assert_allclose(b[1], a[1], rtol=0.5)
+    assert particle.posterior_.attrs["n_particles"] == default_particles(400, 16) == 4032
+
+
+def test_too_few_particles_are_warned_of(grid_states, rng):
+    graph, _, X = grid_states
+    options = QUICK | {"n_draws": 5, "method": "particle", "random_state": int(rng.integers(2**31))}
+    with pytest.warns(ApproximatePosteriorWarning, match=r"n_particles: 128 put a noise of .* nats .* or more"):
+        GroupedMRF(graph, n_particles=128, **options).fit(X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ApproximatePosteriorWarning)
+        GroupedMRF(graph, **options).fit(X)
+
+
+def test_noise_is_that_of_repeated_estimates(rng):
+    """The spread of nu over fresh sets of particles, in posterior standard deviations of the edge."""
+    graph, n, m = graphs.grid(3, 3), 200, 256
+    theta = 1.5 * rng.normal(size=12)
+    model, rows, crowd = exact_crowd(graph, theta, m, rng)
+    q = oracle.moments(model, theta)[4]
+    nus, said = [], []
+    for _ in range(300):
+        crowd.x[...] = 2 * ENGINE.sample(model, theta, ENGINE.prepare(model), m, rng).T - 1
+        nu, between = edge_moment(rows, crowd, 4)
+        nus.append(nu)
+        said.append(np.sqrt(n / m * between))
+    seen = np.std(nus) * np.sqrt(n * q * (1 - q))
+    assert 0.7 < np.median(said) / seen < 1.4
+
+
+def test_auto_says_what_it_chose(rng):
+    X = rng.integers(0, 2, size=(30, 6))
+    options = QUICK | {"n_draws": 3, "n_warmup": 0}
+    ring = [(i, (i + 1) % 6) for i in range(6)]
+    for given, chosen in (
+        ({"graph": ring[:5]}, "tree"),
+        ({"graph": ring[:5], "fields": True}, "exact"),
+        ({"graph": ring}, "exact"),
+    ):
+        found = GroupedMRF(**given, **options).fit(X)
+        assert found.method == "auto"
+        assert found.method_ == found.posterior_.attrs["method"] == chosen
+    wide = GroupedMRF(graphs.grid(15, 15), **options | {"n_draws": 1}).fit(rng.integers(0, 2, size=(30, 225)))
+    assert wide.method_ == "particle"
+    assert wide.posterior_.attrs["kind"].startswith("approximate")
+
+
+def test_bad_numbers_of_particles(rng):
+    with pytest.raises(OptionError, match="n_particles: 0 came"):
+        GroupedMRF("complete", n_particles=0, **QUICK).fit(rng.integers(0, 2, size=(30, 4)))
+    with pytest.raises(OptionError, match="n_particles: 0 came"):
+        kernel_of(LOOP, np.full(4, 0.5), 10, n_particles=0)
+
+
+def test_default_number_of_particles():
+    assert default_particles(1000, 90_000) == 10_048  # ten for each observation, in whole words
+    assert default_particles(20, 5) == 1024
+    assert default_particles(10**6, 10**6) * 10**6 < 2**31
+
+
+def test_scans_compiled_equal_python(rng):
+    """A scan in plain Python, where it is a few particles, gives the draws of the compiled one."""
+    graph = graphs.cycle(4)
+    data = particle_scans.RefreshData(np.array([8.0, 3.0, 5.0, 9.0]), 10.0, 1.0, 1.0, 0.0)
+    found = []
+    seed = int(rng.integers(2**31))
+    for scan in (particle_scans.scan_groups, particle_scans.scan_groups.py_func):
+        g = np.random.default_rng(seed)
+        rows = refresh_graph(graph)
+        crowd = unpack(start_particles(64, 4, g), rows, np.array([0.5, -0.5, 0.5, -0.5]))
+        groups, values = np.array([0, 1, 0, 1], np.int32), np.array([0.5, -0.5])
+        nu, between = np.empty(4), np.empty(4)
+        values, _, _ = scan(
+            g, rows, crowd, data, np.arange(4), groups, values, np.array([2.0, 2.0]), 2, 1.0, nu, between
+        )
+        found.append((nu, values[groups], crowd.x.copy()))
+    np.testing.assert_allclose(found[0][0], found[1][0], rtol=1e-4, atol=1e-6)
+    np.testing.assert_array_equal(found[0][2], found[1][2])
