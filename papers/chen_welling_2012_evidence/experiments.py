@@ -46,12 +46,20 @@ _METHODS = (LAPLACE, "bic", TRUTH, "langevin", CV)
 _FULL = tuple((100, k) for k in (1, 9, 5, 3, 7, 2, 4, 6, 8))  # the ends first
 
 FULL: Mapping[str, Experiment] = {
-    "hidden-units": HiddenUnits(options={LAPLACE: {"n_steps": 1000}, CV: {"n_folds": 10, "n_steps": 1000}}),
+    "hidden-units": HiddenUnits(
+        options={
+            LAPLACE: {"n_steps": 1000},
+            CV: {"n_folds": 10, "n_steps": 1000},
+            TRUTH: {"n_chains": 50, "temperatures": 1000, "power": 3},
+        }
+    ),
     "five-words": Words(5, _FIVE, (*_METHODS, PARAMETERS), FIVE, shown=(1000, 3)),
     "full": Words(100, _FULL, _METHODS, FULL_WORDS, beyond=(11, 13), every_word=False, replicates=1),
 }
 QUICK: Mapping[str, Experiment] = {
-    "hidden-units": HiddenUnits(5, (100, 2000), (1, 2, 3), 1, {LAPLACE: {"n_steps": 200}, CV: SMALL[CV]}, replicates=2),
+    "hidden-units": HiddenUnits(
+        5, (100, 2000), (1, 2, 3), 1, {LAPLACE: {"n_steps": 200}, CV: SMALL[CV], TRUTH: SMALL[TRUTH]}, replicates=2
+    ),
     "five-words": Words(5, ((10, 2), (100, 2), (100, 1)), (*_METHODS, PARAMETERS), SMALL, shown=(100, 2), replicates=1),
     "full": Words(12, ((50, 1), (50, 2)), _METHODS, SMALL, beyond=(3,), every_word=False, replicates=1),
 }

@@ -20,9 +20,10 @@ from bayesmrf.models.rbm import RestrictedBoltzmann
 from papers.cells import Cell
 from papers.store import Record
 
-from .common import CV, GROUPS, LAPLACE, Options, Settings, summary, target_of
+from .common import CV, GROUPS, LAPLACE, TRUTH, Options, Settings, summary, target_of
 
 TRUE_UNITS = 5
+MOST = 1000  # observations for which the evidence by AIS is taken too: is it Laplace or the evidence that chooses so?
 _TRUTH, _DATA = 98, 99  # in seeds
 
 
@@ -40,7 +41,7 @@ class HiddenUnits:
     n_starts : int
         Searches for the mode; that of the highest posterior is taken.
     options : mapping
-        Of the search, and of cross-validation.
+        Of the search, of cross-validation and of AIS.
     replicates : int
         True machines.
     """
@@ -52,7 +53,7 @@ class HiddenUnits:
     options: dict[str, Options] = field(default_factory=dict)
     replicates: int = 50
 
-    methods = (LAPLACE, CV)
+    methods = (LAPLACE, CV, TRUTH)
 
     def describe(self) -> dict[str, Any]:
         """What the numbers of a cell depend on."""
@@ -65,6 +66,7 @@ class HiddenUnits:
             for replicate in range(replicates)
             for method in methods
             for n in self.sizes
+            if method != TRUTH or n <= MOST
             for k in self.candidates
         ]
 
