@@ -331,9 +331,8 @@ def test_draws_are_those_of_the_posterior(rng, name):
     options = {"n_draws": 60, "n_warmup": 400, "thin": 5, "n_chains": 40, "n_sweeps": 10}
     draws = posterior_draws(target, rng, **options, stiffness=0.3)
     assert discrepancy(draws.theta, moments) < SCORE
-    if name == "pair":
-        more = replace(target, weights=3 * target.weights)
-        assert discrepancy(draws.theta, posterior_moments(more, rng)) > SCORE
+    mean, sd = moments
+    assert discrepancy(draws.theta, (mean, 2 * sd)) > SCORE  # as of a quarter of the data
 
 
 @pytest.mark.parametrize("name", ["rbm 3x1", "pair", "tied", "hidden node"])
