@@ -81,14 +81,14 @@ def test_derivatives_are_those_of_what_states_see(name, penalised, rng):
     np.testing.assert_allclose(slope, differences, atol=1e-5 * target.n_samples)
     expected = -second_differences(lambda t: states.density(t)[0], theta)
     found = states.hessian(theta)
-    tolerance = 1e-5 * target.n_samples
+    tolerance = 1e-4 * abs(expected).max()
     np.testing.assert_allclose(found.without(), expected, atol=tolerance)
     # Eq. 7 as it is printed: the covariances given the states alone.
     rows_of = states.counts.sum(axis=1) * np.exp(target.log_weights(theta, states.states) - states.log_weights)
     printed = found.fixed + target.n_samples * target.conditional_covariance(
         theta, states.states, rows_of / rows_of.sum()
     )
-    assert abs(printed - expected).max() > 100 * tolerance
+    assert abs(printed - expected).max() > 20 * tolerance
     assert states.slopes(theta).shape == (BATCHES, f)
 
 
@@ -110,7 +110,7 @@ def test_exact_mode_and_its_curvature(name, rng):
     _, gradient = target.log_likelihood(mode.theta)
     assert abs(gradient + target.prior.gradient(mode.theta)).max() < 0.1
     expected = -second_differences(lambda t: log_posterior(target, t), mode.theta)
-    np.testing.assert_allclose(mode.curvature, expected, atol=1e-4 * target.n_samples)
+    np.testing.assert_allclose(mode.curvature, expected, atol=1e-4 * abs(expected).max())
     value, share = mode.density(mode.theta)
     assert value == pytest.approx(log_posterior(target, mode.theta))
     assert share == 1
