@@ -306,6 +306,9 @@ def test_picture_is_cut_where_one_method_of_three_is_far_below():
     found = {m: {k: replace(A, log_evidence=v - k) for k in (1, 2)} for m, v in (("a", -90), ("b", -95), ("c", -900))}
     ax = plots.plot_evidence(found)
     assert -100 < ax.get_ylim()[0] < -97
+    assert [t.get_text() for t in ax.get_legend().get_texts()] == ["a", "b", "c (below)"]
+    found["c"][2] = replace(A, log_evidence=-93)
+    ax = plots.plot_evidence(found)
     assert [t.get_text() for t in ax.get_legend().get_texts()] == ["a", "b", "c (some below)"]
     assert plots.plot_evidence({m: found[m] for m in "ac"}).get_ylim()[0] < -900
 

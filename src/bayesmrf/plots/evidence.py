@@ -61,7 +61,7 @@ def plot_evidence(evidences: Mapping[str, Mapping[Any, Evidence]], ax: Axes | No
             linestyle="-" if counted else "none",
             linewidth=1.2,
             capsize=2.5,
-            label=f"{method} (some below)" if value.min() < cut else method,
+            label=method + (" (below)" if value.max() < cut else " (some below)" if value.min() < cut else ""),
         )
         best = int(np.argmax(value))
         ax.plot(place[best], value[best], "o", markersize=11, markerfacecolor="none", markeredgecolor=colour)
