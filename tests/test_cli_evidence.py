@@ -96,7 +96,7 @@ def test_models_without_hidden_units(bayesmrf, linked):
     code, out, err = bayesmrf("evidence", "votes.csv", "--compare", "groups,structure,complete,independent",
                               "--method", "laplace", "--seed", 2)  # fmt: skip
     assert code == 0
-    groups = GroupedMRF("complete", method="exact", fields=True, random_state=2, progress=False).fit(linked)
+    groups = GroupedMRF("complete", fields=True, random_state=2, progress=False).fit(linked)
     structure = SpikeSlabMRF(method="exact", random_state=2, progress=False).fit(linked)
     models = {"groups": groups} | {
         name: BayesianMRF(graph, model="agreement")
@@ -104,8 +104,8 @@ def test_models_without_hidden_units(bayesmrf, linked):
     }
     for name, model in models.items():
         direct = log_evidence(model, linked, prior_scale=1.0, random_state=2, progress=False)
-        assert cells()[name, "laplace"]["log_evidence"] == direct.log_evidence
-        assert cells()[name, "laplace"]["n_features"] == direct.n_features
+        assert cells("votes-models")[name, "laplace"]["log_evidence"] == direct.log_evidence
+        assert cells("votes-models")[name, "laplace"]["n_features"] == direct.n_features
     assert [r[0] for r in rows(out)] == ["groups", "structure", "complete", "independent"] * 2
     assert "warning: groups (laplace): its groups were found on the same data, which flatters it; see --holdout" in err
     assert "warning: structure (laplace): its edges were found on the same data" in err
@@ -119,7 +119,7 @@ def test_models_learnt_on_other_observations(bayesmrf, linked, quick):
     code, out, err = bayesmrf("evidence", "counts.csv", *asked)
     assert code == 0
     assert "same data" not in err
-    found = cells("counts-evidence")
+    found = cells("counts-models")
     assert {c["n_samples"] for c in found.values()} == {36}
     assert len({c["data_hash"] for c in found.values()}) == 1
     assert "36 observations" in out

@@ -5,32 +5,24 @@ from __future__ import annotations
 import re
 import secrets
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ..errors import OptionError, StoreError
 from . import common
 from .common import Drop, Overwrite, Quiet, Seed, Weight
+from .evidence_models import Job, fields, machines
 from .evidence_shown import named, show_evidence
 from .evidence_store import EvidenceStore, request_of
 
 if TYPE_CHECKING:
-    import numpy as np
     from rich.console import Console
 
 _COMPARED = ("groups", "structure", "complete", "independent")
-_EXACT_NODES = 15  # up to which the exact sampler of edges takes seconds
 _MARK = "bayesmrf"
-
-
-class Job(NamedTuple):
-    """A model, under the name it has in tables, and how it comes about: what is to be said of it beside."""
-
-    name: int | str
-    make: Callable[[], tuple[Any, str]]
 
 
 def evidence(
@@ -96,7 +88,10 @@ def evidence(
     plot: Annotated[bool, typer.Option("--plot", help="Draw evidence.png in --out.")] = False,
     out: Annotated[
         Path | None,
-        typer.Option(help="Folder in which results are kept as they come. [dim]\\[default: ANSWERS-evidence][/dim]"),
+        typer.Option(
+            help="Folder in which results are kept as they come. "
+            "[dim]\\[default: ANSWERS-evidence, or ANSWERS-models with --compare][/dim]"
+        ),
     ] = None,
     overwrite: Overwrite = False,
     quiet: Quiet = False,
@@ -108,7 +103,7 @@ def evidence(
     """
     from ..tables import read_votes, to_binary
 
-    out = out or Path(f"{common.stem_of(answers)}-evidence")
+    out = out or Path(f"{common.stem_of(answers)}-{'models' if compare else 'evidence'}")
     console = common.new_console(quiet)
     methods = _methods(method)
     names = _models(hidden, compare, edges, holdout)
@@ -134,7 +129,7 @@ def evidence(
     store = EvidenceStore(out, request, seed, secrets.randbits(32), overwrite)
     if store.cells:
         console.print(f"{out} holds {len(store.cells)} finished results: they are not made again", soft_wrap=True)
-    jobs = _machines(names, table, weights, prior_scale) if hidden else _fields(
+    jobs = machines(names, table, weights, prior_scale) if hidden else fields(
         names, table, weights, prior_scale, ends, holdout, store.seed, not quiet)  # fmt: skip
     with common.about_file(answers):
         _run(jobs, methods, options, store, console, not quiet)
@@ -208,79 +203,6 @@ def _check_table(table: Any, weights: Any) -> None:
     from ..states import check_states
 
     check_states(table, weights)
-
-
-def _machines(numbers: Sequence[int], table: Any, weights: Any, prior_scale: float) -> list[Job]:
-    from ..estimators import RBM
-    from ..estimators.evidence import make_target
-
-    return [
-        Job(k, lambda k=k: make_target(RBM(n_hidden=k), table, prior_scale, None, weights))  # type: ignore[misc]
-        for k in numbers
-    ]
-
-
-def _fields(
-    names: Sequence[str],
-    table: Any,
-    weights: Any,
-    prior_scale: float,
-    ends: Any,
-    holdout: float | None,
-    seed: int,
-    progress: bool,
-) -> list[Job]:
-    """Models in one coding, the agreement of edges with fields, that their priors mean the same."""
-    import numpy as np
-
-    from .. import graphs
-    from ..estimators import BayesianMRF, GroupedMRF, SpikeSlabMRF
-    from ..estimators.evidence import make_target
-    from ..inference.auto import is_cheap
-
-    n_nodes = table.shape[1]
-    counts = np.ones(len(table), dtype=np.int64) if weights is None else np.asarray(weights, dtype=np.int64)
-    learn, rest = _split(counts, holdout, seed) if holdout is not None else (counts, counts)
-    flattered = "" if holdout is not None else "found on the same data, which flatters it; see --holdout"
-
-    def fixed(graph: Any) -> Any:
-        return make_target(BayesianMRF(graph, model="agreement"), table, prior_scale, None, rest)
-
-    def groups() -> tuple[Any, str]:
-        graph = graphs.from_edges(ends, list(table.columns)) if ends is not None else graphs.complete(n_nodes)
-        method = "exact" if is_cheap(graph) else "stripped-beta"
-        est = GroupedMRF(graph, method=method, fields=True, random_state=seed, progress=progress)
-        est.fit(table, sample_weight=learn)
-        target, _ = make_target(est, table, prior_scale, None, rest)
-        return target, f"its groups were {flattered}" if flattered else ""
-
-    def structure() -> tuple[Any, str]:
-        if ends is not None:
-            return fixed(ends)
-        method = "exact" if n_nodes <= _EXACT_NODES else "one-edge"
-        est = SpikeSlabMRF(method=method, random_state=seed, progress=progress).fit(table, sample_weight=learn)
-        return fixed(est.graph_)[0], f"its edges were {flattered}" if flattered else ""
-
-    made: dict[str, Callable[[], tuple[Any, str]]] = {
-        "groups": groups,
-        "structure": structure,
-        "complete": lambda: fixed("complete"),
-        "independent": lambda: fixed([]),
-    }
-    return [Job(name, made[name]) for name in names]
-
-
-def _split(counts: np.ndarray, share: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Observations to learn from, and the others, as counts of rows."""
-    import numpy as np
-
-    n = int(counts.sum())
-    size = round(share * n)
-    if not 0 < size < n:
-        raise OptionError(f"--holdout: a share of {share:g} of {n} observations leaves nothing on one side; give one "
-                          "nearer to 0.5")  # fmt: skip
-    learn = np.random.default_rng(seed).multivariate_hypergeometric(counts, size)
-    return learn, counts - learn
 
 
 def _run(
