@@ -328,7 +328,7 @@ def discrepancy(theta, moments):
 def test_draws_are_those_of_the_posterior(rng, name):
     target = oracle.TINY[name](rng)
     moments = posterior_moments(target, rng)
-    options = {"n_draws": 60, "n_warmup": 400, "thin": 5, "n_chains": 40, "n_sweeps": 10}
+    options = {"n_draws": 60, "n_warmup": 1000, "thin": 4, "n_chains": 40, "n_sweeps": 10}
     draws = posterior_draws(target, rng, **options, stiffness=0.3)
     assert discrepancy(draws.theta, moments) < SCORE
     mean, sd = moments
