@@ -196,7 +196,7 @@ def test_checkpoint_of_the_estimator_continues(grid_data, tmp_path):
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"method": "magic"}, OptionError, "'magic' came, one of 'tree', 'exact'"),
+        ({"method": "magic"}, OptionError, "'magic' came, one of 'auto', 'tree', 'exact'"),
         ({"alpha": 0}, OptionError, "alpha: 0 came"),
         ({"alpha": -2.0}, OptionError, "alpha: -2.0 came"),
         ({"base": (1.0, 0.0)}, OptionError, "b of Beta"),

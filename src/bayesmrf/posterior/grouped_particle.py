@@ -18,6 +18,7 @@ from .cluster_flips import flip_clusters
 from .dirichlet_process import GROUPED_DIMS, Grouping, compact, draw_alpha, group_totals, initial_grouping
 from .group_values import add_half_particle, group_counts, log_mean_weight, move_fields, move_values, resample
 from .local_refresh import refresh
+from .pair_moves import scan_pairs
 from .particle_scans import RefreshData, scan_coordinates, scan_groups
 from .particles import Crowd, Particles, RefreshGraph, fill_hubs, pack, refresh_graph, start_particles, unpack
 from .split_merge import NONE, SPLIT, apply, propose, shifts
@@ -74,6 +75,7 @@ class GroupedParticle:
       one-edge likelihood; the edge's two ends are drawn anew in every particle, under the new value, before the next
       edge. All edges at once from one set of moments would not do: posteriors of neighbouring edges are correlated,
       and parallel draws amplify that;
+    * every edge together with one near it (`pair_moves`), where each alone would be held by the other;
     * values of groups with one edge in the same way, one by one;
     * values of larger groups, and node fields, with the particles as an importance sample (`group_values`);
     * splits and merges of groups (`split_merge`), decided with the same importance sample. The noise of their log
@@ -107,6 +109,8 @@ class GroupedParticle:
         With an engine that answers ``sample``, where fresh exact particles are wanted.
     n_jumps : int
         Splits and merges tried in a step.
+    n_pairs : int
+        Joint reassignments of an edge and one near it in a step, for each edge.
     """
 
     model: Agreement
@@ -117,6 +121,7 @@ class GroupedParticle:
     n_particles: int = 1024
     sampler: Likelihood | None = None
     n_jumps: int = 10
+    n_pairs: int = 2
 
     name = "grouped_particle"
     dims = GROUPED_DIMS | {"likelihood_noise": (), "acceptance_values": (), "n_splits": (), "n_merges": ()}
@@ -166,6 +171,10 @@ class GroupedParticle:
             values, sizes, k = scan_groups(
                 rng, graph, crowd, data, order, groups, values, sizes, k, state.alpha, nu, between
             )
+        pairs = np.concatenate([rng.permutation(r) for _ in range(self.n_pairs)])
+        for order in self._turns(pairs):
+            self._renew(rng, crowd)
+            values, sizes, k = scan_pairs(rng, graph, crowd, data, order, groups, values, sizes, k, state.alpha)
         groups, values, _ = compact(Grouping(groups, values[:k], state.alpha))
         mean_nu = state.nu + (nu - state.nu) * (1 + state.n_scans) ** -_FORGET
 

@@ -13,8 +13,8 @@ from .grouped_exact import reassign
 from .local_refresh import edge_moment, move_to
 from .one_coordinate import OneCoordinate, draw, sigmoid
 
-_MATERIAL = 0.5  # posterior standard deviations of a coordinate, as far as they lie between particles
-_N_FLIPS = 4
+MATERIAL = 0.5  # posterior standard deviations of a coordinate, as far as they lie between particles
+N_FLIPS = 4  # clusters tried after a move that is larger
 
 
 class RefreshData(NamedTuple):
@@ -39,8 +39,8 @@ def _move(rng, graph, crowd, i, value, nu, between, near, stamps, n):
     after = value if i < r else 2 * value
     q = sigmoid(before + nu)
     move_to(graph, crowd, i, value)
-    if abs(after - before) * sqrt(n * q * (1 - q) * between) > _MATERIAL:
-        for _ in range(_N_FLIPS):
+    if abs(after - before) * sqrt(n * q * (1 - q) * between) > MATERIAL:
+        for _ in range(N_FLIPS):
             flip_near(rng, graph, crowd, i, near, stamps)
             stamps += 1
     return stamps

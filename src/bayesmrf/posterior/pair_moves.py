@@ -1,0 +1,143 @@
+r"""Joint reassignment of two edges that are close to each other.
+
+Where two clusters of strongly bound nodes are joined by two edges, the data know the sum of the two parameters and
+little else: one edge at a time cannot leave a wrong pair of groups, as each move alone would cost tens of nats. The
+two statistics have four states, whose probabilities P in the current model give the likelihood of both parameters
+exactly,
+
+.. math:: \log L(\theta_i + \delta, \theta_j + \epsilon) - \log L = S_i \delta + S_j \epsilon
+          - n \log \sum_{a, b \in \{0, 1\}} P_{ab} e^{a \delta + b \epsilon}.
+
+Both groups are drawn together, by Gibbs sampling over the groups there are and two new ones (Neal 2000, algorithm 8,
+for a block of two): a group that has no other edge is one of the new ones, the others have values from the base
+distribution.
+"""
+
+from __future__ import annotations
+
+from math import exp, log
+
+import numpy as np
+
+from ..compiled import leaf, strict_leaf
+from .cluster_flips import flip_near
+from .dirichlet_process import logit_beta_variate, open_group
+from .local_refresh import edge_moment, move_to
+from .particle_scans import MATERIAL, N_FLIPS
+
+_DROP = 40.0  # what is e^-40 as probable as the best is never drawn
+
+
+@leaf
+def _count_agreements(x_u, x_v, y_u, y_v):
+    """Particles in which the ends of both edges agree, of the first, and of the second."""
+    both, first, second = np.int32(0), np.int32(0), np.int32(0)
+    for lane in range(len(x_u) >> 6 << 6):
+        a, b = np.int32(x_u[lane] == x_v[lane]), np.int32(y_u[lane] == y_v[lane])
+        both += a & b
+        first += a
+        second += b
+    return both, first, second
+
+
+@strict_leaf
+def near_edge(rng, graph, i):
+    """Another edge at an end of edge i, or at a neighbour of an end; -1 where the walk comes back."""
+    node = graph.edges[i, int(rng.random() < 0.5)]
+    if rng.random() < 0.5:
+        first = graph.starts[node]
+        node = graph.neighbours[first + int(rng.random() * (graph.starts[node + 1] - first))]
+    first = graph.starts[node]
+    j = graph.edge_of[first + int(rng.random() * (graph.starts[node + 1] - first))]
+    return j if j != i else -1
+
+
+@strict_leaf
+def scan_pairs(rng, graph, crowd, data, order, groups, values, sizes, k, alpha):
+    """Reassign each edge in ``order`` together with one near it. Returns (values, sizes, k)."""
+    s, n, m, theta = data.successes, data.n, len(crowd.tanh_u), crowd.theta
+    near, stamps = np.full(len(crowd.x), -1), 0
+    for i in order:
+        j = near_edge(rng, graph, i)
+        if j < 0:
+            continue
+        x, edges = crowd.x, graph.edges
+        both, first, second = _count_agreements(x[edges[i, 0]], x[edges[i, 1]], x[edges[j, 0]], x[edges[j, 1]])
+        p11, p10, p01 = both + 0.25, first - both + 0.25, second - both + 0.25
+        p00 = m + 1 - p11 - p10 - p01
+        old_i, old_j = groups[i], groups[j]
+        sizes[old_i] -= 1
+        sizes[old_j] -= 1
+        offered, weight, label = np.empty(k + 2), np.empty(k + 2), np.full(k + 2, -1)
+        n_offered = 0
+        for c in range(k):
+            if sizes[c] > 0:
+                offered[n_offered], weight[n_offered], label[n_offered] = values[c], sizes[c], c
+                n_offered += 1
+        for slot in range(2):
+            c = old_i if slot == 0 else old_j
+            alone = sizes[c] == 0 and (slot == 0 or old_i != old_j)
+            offered[n_offered + slot] = values[c] if alone else logit_beta_variate(rng, data.a, data.b)
+            weight[n_offered + slot] = 0.5 * alpha
+        g, h = _draw_pair(rng, offered, weight, n_offered, alpha, theta[i], theta[j], s[i], s[j], n, p11, p10, p01, p00)
+        values, sizes, k, label[g] = _join(i, g, offered, label, groups, values, sizes, k)
+        values, sizes, k, label[h] = _join(j, h, offered, label, groups, values, sizes, k)
+        if offered[g] == theta[i] and offered[h] == theta[j]:
+            continue
+        change_i, change_j = offered[g] - theta[i], offered[h] - theta[j]
+        mean = (p11 + p10) / (m + 1) * change_i + (p11 + p01) / (m + 1) * change_j
+        square = (p11 * (change_i + change_j) ** 2 + p10 * change_i**2 + p01 * change_j**2) / (m + 1)
+        for e, value in ((i, offered[g]), (j, offered[h])):
+            edge_moment(graph, crowd, e)
+            move_to(graph, crowd, e, value)
+        if n * (square - mean * mean) > MATERIAL**2:
+            for turn in range(N_FLIPS):
+                flip_near(rng, graph, crowd, i if turn % 2 else j, near, stamps)
+                stamps += 1
+    return values, sizes, k
+
+
+@strict_leaf
+def _draw_pair(rng, offered, weight, n_old, alpha, theta_i, theta_j, s_i, s_j, n, p11, p10, p01, p00):
+    size = n_old + 2
+    table, top = np.empty((size, size)), -np.inf
+    share = 1 / (p00 + p10 + p01 + p11)
+    constant, slope, gains = np.empty(size), np.empty(size), np.empty(size)
+    for h in range(size):
+        up = exp(offered[h] - theta_j)
+        constant[h], slope[h] = share * (p00 + p01 * up), share * (p10 + p11 * up)
+        gains[h] = s_j * (offered[h] - theta_j)
+    for g in range(size):
+        up, gain = exp(offered[g] - theta_i), s_i * (offered[g] - theta_i) + log(weight[g])
+        for h in range(size):
+            if h < n_old:
+                prior = weight[h] + (1.0 if h == g else 0.0)
+            elif g < n_old:
+                prior = weight[h]
+            else:
+                prior = 1.0 if h == g else alpha
+            table[g, h] = gain + gains[h] + log(prior) - n * log(constant[h] + slope[h] * up)
+            top = max(top, table[g, h])
+    total = 0.0
+    for g in range(size):
+        for h in range(size):
+            table[g, h] = exp(table[g, h] - top) if table[g, h] > top - _DROP else 0.0
+            total += table[g, h]
+    u = rng.random() * total
+    for g in range(size):
+        for h in range(size):
+            u -= table[g, h]
+            if u < 0:
+                return g, h
+    return size - 1, size - 1
+
+
+@strict_leaf
+def _join(i, g, offered, label, groups, values, sizes, k):
+    """Put edge i into the group offered as g, which is opened where it is new."""
+    c = label[g]
+    if c < 0:
+        values, sizes, c, k = open_group(offered[g], values, sizes, k)
+    groups[i] = c
+    sizes[c] += 1
+    return values, sizes, k, c
