@@ -137,7 +137,8 @@ def laplace(
         top = mode.density(mode.theta)[0]
         found = []
         for i in track(np.flatnonzero(below), "overlapping modes", progress=progress):
-            step = np.sqrt(2 * np.log(2) / curvature[i])
+            # A little beyond the point at which a normal density has dropped to a half.
+            step = 1.05 * np.sqrt(2 * np.log(2) / max(values[i], curvature[i] / 10))
             found.append(trapezoid(mode.density, mode.theta, vectors[:, i], step, top))
         width = np.array([t.right - t.left for t in found])
         parts["trapezoids"] = float(np.log(width).sum() - len(width) / 2 * np.log(2 * np.pi / n))

@@ -4,7 +4,7 @@ r"""Modes that overlap, and modes that are equivalent (Chen and Welling 2012, se
 the normal law says too much, or nothing. There the integral of the density along v, relative to the mode, is that of a
 trapezoid, t_r - t_l, between the points on either side where the density is half of that at the mode. They are sought
 by doubling the step until the density has dropped so far, or fewer than 90 % of the states count, and between the last
-two steps by Brent's method, which needs half the densities of a bisection.
+two steps by Brent's method on the square of the distance, which needs a third of the densities of a bisection.
 Along a normal density the trapezoid is 2 sqrt(2 log 2) standard deviations wide instead of sqrt(2 pi): an error of
 -0.0625 in the log.
 
@@ -66,23 +66,23 @@ def trapezoid(
     height = density(mode)[0] if top is None else top
     ends, by_states = [], False
     for side in (-1, 1):
-        few: dict[float, bool] = {}
+        seen = {0.0: (-float(_HALF), False)}
 
-        def left(t: float, side: int = side, few: dict[float, bool] = few) -> float:
-            """Positive as long as the density is above a half and enough states count."""
-            if t == 0:
-                return -_HALF
-            value, share = density(mode + side * t * direction)
-            by_density, by_share = value - height - _HALF, np.log(share / SHARE)
-            few[t] = bool(by_share < by_density)
-            return float(np.clip(np.nan_to_num(min(by_density, by_share), nan=-_FAR), -_FAR, _FAR))
+        def left(square: float, side: int = side, seen: dict[float, tuple[float, bool]] = seen) -> float:
+            """Positive as long as the density is above a half and enough states count; linear for a normal density."""
+            if square not in seen:
+                value, share = density(mode + side * np.sqrt(square) * direction)
+                by_density, by_share = value - height - _HALF, np.log(share / SHARE)
+                least = np.clip(np.nan_to_num(min(by_density, by_share), nan=-_FAR), -_FAR, _FAR)
+                seen[square] = float(least), bool(by_share < by_density)
+            return seen[square][0]
 
-        near, far = 0.0, step
+        near, far = 0.0, step**2
         while left(far) > 0:
-            near, far = far, 2 * far
-        end = brentq(left, near, far, xtol=np.finfo(float).tiny, rtol=_PRECISION)
-        ends.append(side * end)
-        by_states |= few[min(few, key=lambda t: abs(t - end))]
+            near, far = far, 4 * far
+        end = brentq(left, near, far, xtol=np.finfo(float).tiny, rtol=2 * _PRECISION)
+        ends.append(side * float(np.sqrt(end)))
+        by_states |= seen[min(seen, key=lambda square: abs(square - end))][1]
     return Trapezoid(ends[0], ends[1], by_states)
 
 
