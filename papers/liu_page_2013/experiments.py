@@ -36,6 +36,8 @@ METHODS = (
     "stripped-beta",
     "mle-fields",
     "stripped-beta-fields",
+    "particle",
+    "particle-fields",
 )
 
 ACCEPTANCE = ("acceptance_groups", "acceptance_values")  # of auxiliary-variable
@@ -242,7 +244,7 @@ class Senate:
 
     axis = "session"
     measures = ("n_train", "lpl_train", "lpl_test", "ll_train", "ll_test", "n_groups", "seconds")
-    methods = ("mle", "stripped-beta", "mle-fields", "stripped-beta-fields")
+    methods = ("mle", "stripped-beta", "particle", "mle-fields", "stripped-beta-fields", "particle-fields")
 
     def describe(self) -> dict[str, Any]:
         """Plain values."""
@@ -304,9 +306,12 @@ _SMALL = Simulation(
         "exact": {"n_draws": 100},
         "auxiliary-variable": {"n_draws": 500, "n_proposals": 5, "sigma_q": 0.001, "n_walk": 100, "n_sweeps": 50},
         "stripped-beta": {"n_draws": 100},
+        "particle": {"n_draws": 100},
     },
 )
-_LARGE = Simulation(partial(graphs.grid, 30, 30), 10, {"stripped-beta": {"n_draws": 100}}, n_sweeps=5000)
+_LARGE = Simulation(
+    partial(graphs.grid, 30, 30), 10, {"stripped-beta": {"n_draws": 100}, "particle": {"n_draws": 100}}, n_sweeps=5000
+)
 _FEW_STEPS = {"n_draws": 20, "n_proposals": 5, "sigma_q": 0.001, "n_walk": 20, "n_sweeps": 20}
 _FEW_POINTS = (100, 400, 1000)
 
@@ -328,7 +333,7 @@ QUICK: dict[str, Simulation | Senate] = {
     "large-grid": replace(
         _LARGE,
         make_graph=partial(graphs.grid, 16, 16),
-        bayes={"stripped-beta": {"n_draws": 50}},
+        bayes={"stripped-beta": {"n_draws": 50}, "particle": {"n_draws": 50}},
         points=_FEW_POINTS,
         replicates=3,
         n_sweeps=2000,

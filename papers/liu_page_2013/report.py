@@ -98,7 +98,7 @@ def senate_table(rows: pd.DataFrame, published: Mapping[str, Any]) -> Table:
             sources.insert(1, ("", ", paper", pd.DataFrame(published[str(session)]).T, SENATE_PUBLISHED))
         for suffix, whose, given, forms in sources:
             values = given.reindex(columns=list(forms))
-            names = [m + suffix for m in ("mle", "stripped-beta") if m + suffix in values.index]
+            names = [m + suffix for m in ("mle", "stripped-beta", "particle") if m + suffix in values.index]
             for name in names:
                 cells = [_format(form, values[measure].get(name, math.nan)) for measure, form in forms.items()]
                 table.add_row(str(session), name + whose, *cells)
