@@ -27,7 +27,7 @@ def main(n_draws: int = 1000, n_samples: int = 500) -> None:
 
     est = GroupedMRF(graph, n_draws=n_draws, n_warmup=n_draws // 5, random_state=rng).fit(states)
     oracle = MaximumLikelihoodMRF(graph, groups=groups).fit(states)
-    estimates = {"MLE": est.mle_, "stripped-beta": est.agreement_, "MLE, groups given": oracle.agreement_}
+    estimates = {"MLE": est.mle_, est.method_: est.agreement_, "MLE, groups given": oracle.agreement_}
 
     print("mean absolute error of the agreement")
     for name, value in estimates.items():

@@ -2,8 +2,8 @@
 
     BAYESMRF_DATA=folder python examples/senate.py [DRAWS]
 
-The folder holds senate109_votes.csv.gz. 279 edges are learnt by neighbourhood selection; the graph is too wide for
-exact answers, so the sampler is stripped-beta and the score the log pseudo-likelihood of a vote.
+The folder holds senate109_votes.csv.gz. 279 edges are learnt by neighbourhood selection; exact answers would be slow on
+such a graph, so the sampler is particle. The score is the log pseudo-likelihood of a vote.
 """
 
 import sys
