@@ -24,7 +24,8 @@ from bayesmrf import GroupedMRF, datasets
 table = datasets.coronary()
 X, count = table[list("ABCDEF")], table["count"]
 def fit():
-    GroupedMRF(method="stripped-beta", fields=True, n_draws=100, n_chains=2, progress=False, random_state=0).fit(X, sample_weight=count)
+    options = {"fields": True, "n_draws": 100, "n_chains": 2, "progress": False, "random_state": 0}
+    GroupedMRF("complete", "stripped-beta", **options).fit(X, sample_weight=count)
 fit()
 """
 PROGRAMS = {

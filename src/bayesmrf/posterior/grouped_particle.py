@@ -127,8 +127,9 @@ class GroupedParticle:
     dims = GROUPED_DIMS | {"likelihood_noise": (), "acceptance_values": (), "n_splits": (), "n_merges": ()}
 
     def __post_init__(self) -> None:
-        if not self.n_particles >= 1:
-            raise OptionError(f"n_particles: {self.n_particles!r} came, a whole number >= 1 is wanted")
+        for name, least in (("n_particles", 1), ("n_jumps", 0), ("n_pairs", 1)):
+            if not getattr(self, name) >= least:
+                raise OptionError(f"{name}: {getattr(self, name)!r} came, a whole number >= {least} is wanted")
         if self.sampler is not None:
             self.sampler.require(self.name, {SAMPLE})
 
