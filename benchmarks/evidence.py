@@ -71,8 +71,9 @@ def steps(target: RBMTarget, log_z: str, rng: np.random.Generator) -> None:
 
 
 def laplace(rng: np.random.Generator) -> None:
+    target = target_of(100, 9, rng)
     for log_z in ("ais", "exact"):
-        steps(target_of(100, 9, rng), log_z, rng)
+        steps(target, log_z, rng)
 
 
 def large(rng: np.random.Generator) -> None:
