@@ -18,8 +18,9 @@ from bayesmrf.posterior.group_values import group_counts, move_values
 from bayesmrf.posterior.grouped_particle import GroupedParticle, default_particles
 from bayesmrf.posterior.local_refresh import edge_moment, move_to, refresh
 from bayesmrf.posterior.particles import fill_hubs, pack, refresh_graph, start_particles, unpack
-from bayesmrf.priors import DirichletProcess
+from bayesmrf.priors import Beta, DirichletProcess
 from tests import oracle
+from tests.test_calibration import N_RANKS, p_values, prior_draw
 from tests.test_partition_posterior import LIMIT, LOOP, TREE, loop_posterior, tied_data, tree_posterior, worst
 
 ENGINE = Elimination()
@@ -318,3 +319,24 @@ def test_scans_compiled_equal_python(rng):
         found.append((nu, values[groups], crowd.x.copy()))
     np.testing.assert_allclose(found[0][0], found[1][0], rtol=1e-4, atol=1e-6)
     np.testing.assert_array_equal(found[0][2], found[1][2])
+
+
+def loop_ranks(assumed, n_simulations, rng):
+    """Ranks of an edge's value and of the number of groups on a loop of six edges, truth from the prior."""
+    model, prior, thin, out = Agreement(graphs.cycle(6)), DirichletProcess(1.0), 10, []
+    for _ in range(n_simulations):
+        groups, theta, _ = prior_draw(model, prior, rng)
+        s_bar = model.statistics(ENGINE.sample(model, theta, ENGINE.prepare(model), 8, rng))
+        kernel = GroupedParticle(model, s_bar, 8, assumed, np.zeros(6), n_jumps=3)
+        options = {"n_draws": N_RANKS - 1, "n_warmup": 2 * thin, "thin": thin, "n_chains": 1, "n_jobs": 1}
+        draws = run.sample(kernel, random_state=rng, progress=False, **options).values
+        drawn = draws["theta"][0, :, 0], draws["n_groups"][0] + rng.random(N_RANKS - 1)
+        truth = theta[0], groups.max() + 1 + rng.random()
+        out.append([np.sum(d < t) for d, t in zip(drawn, truth, strict=True)])
+    return np.array(out)
+
+
+@pytest.mark.calibration
+def test_ranks_on_a_loop_are_uniform(rng):
+    assert min(p_values(loop_ranks(DirichletProcess(1.0), 500, rng), True)) > 1e-6
+    assert min(p_values(loop_ranks(DirichletProcess(1.0, Beta(6.0, 1.0)), 200, rng), True)) < 1e-6
