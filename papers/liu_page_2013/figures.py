@@ -16,8 +16,8 @@ from .experiments import METHODS, Settings, Simulation
 from .findings import EXPECTED
 
 COLOURS = dict(zip(METHODS, ["#666666", "#000000", "#0072b2", "#009e73", "#d55e00", "#0072b2"], strict=False))
-COLOURS["particle"] = "#cc79a7"
 MARKERS = dict(zip(METHODS, "so^vD^", strict=False))
+COLOURS["particle"], MARKERS["particle"] = "#cc79a7", "P"
 
 
 def draw(settings: Settings, rows: pd.DataFrame, folder: Path) -> list[Path]:
