@@ -94,7 +94,7 @@ def chosen(records: list[Record]) -> Figure | None:
         if mine.empty:
             continue
         numbers = mine.groupby("n")["chosen"].agg(["mean", "std", "size"])
-        label = f"{method}, {numbers['size'].min()} to {numbers['size'].max()} machines"
+        label = f"{method} (machines: {', '.join(map(str, sorted(set(numbers['size']))))})"
         axes.errorbar(numbers.index * shift, numbers["mean"], numbers["std"].fillna(0), fmt="o-", ms=4, capsize=3,
                       color=COLOURS[method], label=label)  # fmt: skip
     axes.axhline(TRUE_UNITS, color="#999999", lw=0.8)
