@@ -97,8 +97,8 @@ def test_results_do_not_depend_on_the_processes(seed, tmp_path):
 
 
 def test_what_an_experiment_has_not_is_refused(tmp_path, capsys):
-    assert command(tmp_path, 0, "hidden-units", "--methods", "ais") == 2
-    assert "--methods: 'ais' came; hidden-units has laplace" in capsys.readouterr().err
+    assert command(tmp_path, 0, "hidden-units", "--methods", "bic") == 2
+    assert "--methods: 'bic' came; hidden-units has laplace" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
 
 
