@@ -187,7 +187,7 @@ def bethe_log_likelihoods(target: Target, thetas: np.ndarray, progress: bool = F
 
     blocks = [thetas[i : i + _BLOCK] for i in range(0, len(thetas), _BLOCK)]
     # The threads' time is in compiled code, which needs no lock.
-    answers = Parallel(n_jobs=min(cpu_count(), len(blocks)), prefer="threads", return_as="generator")(
+    answers = Parallel(n_jobs=min(cpu_count(), len(blocks)), require="sharedmem", return_as="generator")(
         delayed(look)(block) for block in blocks
     )
     found = [a for part in track(answers, "log likelihoods", len(blocks), progress) for a in part]
