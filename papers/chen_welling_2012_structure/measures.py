@@ -42,7 +42,7 @@ def of_curves(records: list[Record]) -> pd.DataFrame:
             about |= _rivals(one, table[same & (table["p0"] == PATH)])
         found.append(about)
     found += [_accuracy(records, replicate, n, method) for replicate, n, method in _pairs(records)]
-    found += _momentum(records)
+    found += _momentum(records) + _long(records)
     return pd.DataFrame(found)
 
 
@@ -135,6 +135,26 @@ def _accuracy(records: list[Record], replicate: int, n: int, method: str) -> dic
     about = {"replicate": replicate, "n": n, "method": f"{method} against exact"}
     about |= {"inclusion_away": away.mean(), "inclusion_worst": away.max()}
     return about | {"mean_away": shift.mean(), "sd_ratio": (often["sd"] / often["exact_sd"]).median()}
+
+
+def _long(records: list[Record]) -> list[dict[str, Any]]:
+    """Of the long chain: effective draws of inclusions in doubt, and the largest distance from exact in its errors.
+
+    Exact has many times as many draws, so that the standard error is that of the long chain alone.
+    """
+    found = []
+    for record in (r for r in records if "n_effective" in r):
+        replicate, n, method, _ = record["cell"]
+        exact = next((r for r in records if r["cell"] == [replicate, n, "exact", LEARNT]), None)
+        about = {"replicate": replicate, "n": n, "method": method, "seconds": record["seconds"]}
+        effective, p = np.array(record["n_effective"]), np.array(record["inclusion"])
+        about |= {"n_effective": float(np.median(effective)), "n_effective_least": float(effective.min())}
+        if exact is not None:
+            doubt = (p > 0.05) & (p < 0.95)
+            q = np.array(exact["inclusion"])[doubt]
+            about["worst_z"] = float(np.max(np.abs(p[doubt] - q) / np.sqrt(q * (1 - q) / effective)))
+        found.append(about)
+    return found
 
 
 def _momentum(records: list[Record]) -> list[dict[str, Any]]:

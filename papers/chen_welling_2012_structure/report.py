@@ -19,7 +19,7 @@ COLUMNS = {
     "over densities": ("peak", "peak_ratio", "sparse_loss", "dense_loss", "share_above", "best_f1", "sparse_strength",
                        "dense_strength"),
     "against exact, and mixing": ("inclusion_away", "inclusion_worst", "mean_away", "sd_ratio",
-                                  "autocorrelation_time"),
+                                  "autocorrelation_time", "n_effective", "n_effective_least", "worst_z"),
 }  # fmt: skip
 
 
