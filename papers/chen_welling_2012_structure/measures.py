@@ -151,8 +151,8 @@ def _long(records: list[Record]) -> list[dict[str, Any]]:
         about |= {"n_effective": float(np.median(effective)), "n_effective_least": float(effective.min())}
         if exact is not None:
             doubt = (p > 0.05) & (p < 0.95)
-            q = np.array(exact["inclusion"])[doubt]
-            about["worst_z"] = float(np.max(np.abs(p[doubt] - q) / np.sqrt(q * (1 - q) / effective)))
+            error = np.sqrt(p[doubt] * (1 - p[doubt]) / effective)
+            about["worst_z"] = float(np.max(np.abs(p - np.array(exact["inclusion"]))[doubt] / error))
         found.append(about)
     return found
 
