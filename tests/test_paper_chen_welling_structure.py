@@ -270,3 +270,14 @@ def test_a_curve_without_an_edge_is_nowhere():
     assert np.isnan(measures.at(nothing, nothing, measures.GRID)).all()
     one = measures.at(np.array([0.1]), np.array([-2.0]), np.array([0.05, 0.1, 0.2]))
     np.testing.assert_array_equal(np.isnan(one), [True, False, True])
+
+
+def test_a_truth_without_edges_has_no_recall(rng):
+    truth = data.block(6, rng)
+    none = truth._replace(theta=np.where(np.arange(len(truth.theta)) < truth.model.n_edges, 0.0, truth.theta))
+    found = curves._recovery(none, np.ones(none.model.n_edges))
+    assert math.isnan(found["recall"])
+    assert math.isnan(found["f1"])
+    assert found["false"] == none.model.n_edges
+    there = curves._recovery(truth, truth.theta[: truth.model.n_edges])
+    assert truth.there.sum() == 0 or there["recall"] == there["f1"] == 1

@@ -198,8 +198,9 @@ def _recovery(truth: data.Truth | None, weights: np.ndarray) -> dict[str, Any]:
     ratio = np.abs(weights[both] / true[both])
     return {
         "precision": precision,
-        "recall": both.sum() / there.sum(),
-        "f1": 2 * both.sum() / (found.sum() + there.sum()),
+        # A small graph may have no edge: there is nothing to recall.
+        "recall": both.sum() / there.sum() if there.any() else np.nan,
+        "f1": 2 * both.sum() / (found.sum() + there.sum()) if there.any() else np.nan,
         "false": int((found & ~there).sum()),
         "missed": int((~found & there).sum()),
         "strength": float(np.median(ratio)) if len(ratio) else np.nan,
@@ -284,4 +285,7 @@ def rows(records: list[Record]) -> pd.DataFrame:
             plain = {k: v for k, v in row.items() if k not in ("weights", "images")}
             about = {"replicate": replicate, "n": n, "method": plain.pop("model"), "p0": setting}
             found.append(about | plain | {"best": record.get("best"), "seconds": record["seconds"]})
-    return pd.DataFrame(found)
+    table = pd.DataFrame(found)
+    shares = table.columns.intersection(["precision", "recall", "f1", "strength"])
+    table[shares] = table[shares].astype(float)  # None, as JSON has it, becomes NaN
+    return table

@@ -28,7 +28,8 @@ def of_curves(records: list[Record]) -> pd.DataFrame:
     """
     table = curves.rows(records)
     found: list[dict[str, Any]] = []
-    truth = {(r["cell"][0], r["cell"][1]): r.get("true_density", NO_TRUTH) for r in records if "rows" in r}
+    # Nothing is relative to the density of a true graph that has no edge.
+    truth = {tuple(r["cell"][:2]): r.get("true_density", NO_TRUTH) or np.nan for r in records if "rows" in r}
     for (replicate, n, method), mine in table.groupby(["replicate", "n", "method"], sort=False) if len(table) else ():
         same = (table["replicate"] == replicate) & (table["n"] == n)
         about = {"replicate": replicate, "n": n, "method": method, "seconds": mine["seconds"].mean()}
@@ -72,6 +73,8 @@ def _curve(mine: pd.DataFrame, target: float) -> dict[str, Any]:
         out["best_f1"] = mine.loc[mine["p0"] != LEARNT, "f1"].max()
         ratio = mine[(mine["p0"] != LEARNT) & (mine["density"] > 0)]
         for name, where in (("sparse_strength", SPARSE * target), ("dense_strength", DENSE)):
+            if not len(ratio) or np.isnan(where):
+                continue
             near = ratio.iloc[(np.log(ratio["density"]) - np.log(where)).abs().argmin()]
             out[name] = near["strength"]
     return out
