@@ -42,7 +42,8 @@ def X(rng):
     """30 observations of four nodes, the second like the first."""
     table = rng.integers(0, 2, (30, 4))
     table[:20, 1] = table[:20, 0]
-    table[0], table[1] = 0, 1
+    # Every pair of neighbours has been seen in all four states, so that no estimate lies at infinity.
+    table[0], table[1], table[28], table[29] = 0, 1, [0, 1, 0, 1], [1, 0, 1, 0]
     return table
 
 

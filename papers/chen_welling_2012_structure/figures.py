@@ -80,6 +80,8 @@ def histograms(records: list[Record]) -> Figure | None:
     # Edges that exist in 30 to 100 % of the draws, spread over them.
     order = np.argsort(exact["inclusion"])
     order = order[np.array(exact["inclusion"])[order] > 0.3]
+    if not len(order):
+        return None
     shown = order[np.linspace(0, len(order) - 1, 4).astype(int)]
     figure = Figure(figsize=(10, 2.6), layout="constrained")
     for axes, e in zip(figure.subplots(1, 4), shown, strict=True):

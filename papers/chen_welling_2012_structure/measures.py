@@ -170,10 +170,13 @@ def _momentum(records: list[Record]) -> list[dict[str, Any]]:
         times = np.array(record["time"])[always]
         about["autocorrelation_time"] = float(np.median(times)) if len(times) else np.nan
         other = mixing.get(next(m for m in curves.MIXING if m != method))
-        if other is not None and always.any():
-            sd = np.array(other["sd"])[always]
-            shift = np.abs(np.array(record["mean"]) - np.array(other["mean"]))[always]
-            about["mean_away"] = float(np.median(shift / sd))
-            about["sd_ratio"] = float(np.median(np.array(record["sd"])[always] / sd))
+        if other is not None:
+            # Of a weight that the other run never had, it knows no sd.
+            both = always & (np.array(other["sd"]) > 0)
+            if both.any():
+                sd = np.array(other["sd"])[both]
+                shift = np.abs(np.array(record["mean"]) - np.array(other["mean"]))[both]
+                about["mean_away"] = float(np.median(shift / sd))
+                about["sd_ratio"] = float(np.median(np.array(record["sd"])[both] / sd))
         found.append(about)
     return found
