@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from papers.cells import command, parser, positive
+from papers.shown import draw
 from papers.store import Record
 
-from . import figures, report
+from . import report
 from .common import Settings
 from .experiments import FULL, QUICK
+from .figures import FIGURES
 from .hidden_units import HiddenUnits
 from .words import Words
 
@@ -37,7 +39,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     def show(records: list[Record], path: Path, name: str) -> Sequence[Path]:
         tables = report.show(args.experiment, records, path)
-        return [*tables, *figures.draw(args.experiment, records, args.out / "figures", name)]
+        return [*tables, *draw(FIGURES[args.experiment], records, args.out / "figures", name)]
 
     return command(plan, Settings(args.experiment, args.seed, args.quick), args, show)
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import partial
-from pathlib import Path
 
-import matplotlib as mpl
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -39,21 +37,7 @@ POINT = ("laplace0", "laplace", "map", "bic", TRUTH)
 DRAWN = (LAPLACE, "harmonic-1", "harmonic-4", "bridge-geometric", "bridge-optimal", f"bridge-geometric{MORE}",
          f"bridge-optimal{MORE}", "dic", TRUTH)  # fmt: skip
 NEAR = (TRUTH, "laplace", "laplace0", "harmonic-1", "harmonic-4")  # are always in the frame
-STYLE = {"font.size": 8, "axes.spines.top": False, "axes.spines.right": False}
 _SHOWN = 6  # parameters in figure 5
-
-
-def draw(experiment: str, records: list[Record], folder: Path, name: str) -> list[Path]:
-    """Write the figures of an experiment and return their paths."""
-    folder.mkdir(parents=True, exist_ok=True)
-    paths = []
-    with mpl.rc_context(STYLE):
-        for suffix, make in FIGURES[experiment].items() if records else ():
-            figure = make(records)
-            if figure is not None:
-                paths.append(folder / f"{name}{suffix}.png")
-                figure.savefig(paths[-1], dpi=110)
-    return paths
 
 
 def example(records: list[Record]) -> Figure | None:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pandas as pd
 from rich.console import Console
-from rich.table import Table
 
+from papers.shown import table
 from papers.store import Record
 
 from . import hidden_units, measures, words
@@ -25,7 +25,7 @@ def show(experiment: str, records: list[Record], path: Path) -> list[Path]:
         return []
     found = MEASURES[experiment](records)
     for title, frame in tables(experiment, records, found).items():
-        console.print(_table(title, frame))
+        console.print(table(title, frame))
     for verdict in verdicts(experiment, records):
         console.print(str(verdict), soft_wrap=True, markup=False)
     every = hidden_units.rows(records) if experiment == "hidden-units" else words.rows(records)
@@ -55,18 +55,3 @@ def tables(experiment: str, records: list[Record], found: pd.DataFrame) -> dict[
     numbers = found.drop(columns="replicate").groupby(["curve", "method"], sort=False).mean()
     out[f"{experiment}: measures, means over subsets"] = numbers.reset_index()
     return out
-
-
-def _table(title: str, frame: pd.DataFrame) -> Table:
-    table = Table(title=title)
-    for name in frame.columns:
-        table.add_column(str(name), justify="left" if frame[name].dtype == object else "right")
-    for row in frame.itertuples(index=False):
-        table.add_row(*(_format(v) for v in row))
-    return table
-
-
-def _format(value: object) -> str:
-    if isinstance(value, float):
-        return "" if pd.isna(value) else f"{value:,.1f}" if abs(value) >= 1000 else f"{value:.3g}"
-    return str(value)

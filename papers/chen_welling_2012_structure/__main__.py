@@ -9,12 +9,14 @@ from dataclasses import replace
 from pathlib import Path
 
 from papers.cells import command, parser, positive
+from papers.shown import draw
 from papers.store import Record
 
-from . import figures, report
+from . import report
 from .common import Settings
 from .curves import Curves
 from .experiments import FULL, QUICK
+from .figures import FIGURES
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -30,7 +32,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     def show(records: list[Record], path: Path, name: str) -> Sequence[Path]:
         tables = report.show(args.experiment, records, path)
-        return [*tables, *figures.draw(args.experiment, records, args.out / "figures", name)]
+        return [*tables, *draw(FIGURES[args.experiment], records, args.out / "figures", name)]
 
     return command(replace(plan, **given), Settings(args.experiment, args.seed, args.quick), args, show)
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 
-import matplotlib as mpl
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -29,20 +27,6 @@ COLOURS = {
     "momentum 0": "#d55e00",
     curves.LONG: "#e69f00",
 }
-STYLE = {"font.size": 8, "axes.spines.top": False, "axes.spines.right": False}
-
-
-def draw(experiment: str, records: list[Record], folder: Path, name: str) -> list[Path]:
-    """Write the figures of an experiment and return their paths."""
-    folder.mkdir(parents=True, exist_ok=True)
-    paths = []
-    with mpl.rc_context(STYLE):
-        for suffix, make in FIGURES[experiment].items() if records else ():
-            figure = make(records)
-            if figure is not None:
-                paths.append(folder / f"{name}{suffix}.png")
-                figure.savefig(paths[-1], dpi=110)
-    return paths
 
 
 def momentum(records: list[Record]) -> Figure | None:

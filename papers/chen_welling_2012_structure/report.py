@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pandas as pd
 from rich.console import Console
-from rich.table import Table
 
+from papers.shown import table
 from papers.store import Record
 
 from . import calibration, curves
@@ -32,7 +32,7 @@ def show(experiment: str, records: list[Record], path: Path) -> list[Path]:
         console.print("There are no records yet.")
         return []
     for title, frame in tables(experiment, records).items():
-        console.print(_table(title, frame))
+        console.print(table(title, frame))
     for verdict in verdicts(experiment, records):
         console.print(str(verdict), soft_wrap=True, markup=False)
     written = []
@@ -63,18 +63,3 @@ def tables(experiment: str, records: list[Record]) -> dict[str, pd.DataFrame]:
             part = groups[there].mean().dropna(how="all", subset=[c for c in there if c != "seconds"])
             out[f"{experiment}: {title}, means over data sets"] = part.join(groups.size().rename("sets")).reset_index()
     return out
-
-
-def _table(title: str, frame: pd.DataFrame) -> Table:
-    table = Table(title=title)
-    for name in frame.columns:
-        table.add_column(str(name), justify="left" if frame[name].dtype == object else "right")
-    for row in frame.itertuples(index=False):
-        table.add_row(*(_format(v) for v in row))
-    return table
-
-
-def _format(value: object) -> str:
-    if isinstance(value, float):
-        return "" if pd.isna(value) else f"{value:.3g}"
-    return str(value)

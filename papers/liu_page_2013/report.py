@@ -102,8 +102,8 @@ def senate_table(rows: pd.DataFrame, published: Mapping[str, Any]) -> Table:
             for name in names:
                 cells = [_format(form, values[measure].get(name, math.nan)) for measure, form in forms.items()]
                 table.add_row(str(session), name + whose, *cells)
-            if len(names) == 2:
-                gain = values.loc[names].diff().iloc[1]
+            if {f"mle{suffix}", f"stripped-beta{suffix}"} <= set(names):
+                gain = values.loc[f"stripped-beta{suffix}"] - values.loc[f"mle{suffix}"]
                 cells = [_format("{:+.2f}", gain[measure]) for measure in LIKELIHOODS]
                 table.add_row("", f"gain{suffix}{whose}", *cells, "", "", style="bold", end_section=True)
     return table

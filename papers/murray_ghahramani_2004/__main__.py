@@ -7,11 +7,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from papers.cells import command, parser
+from papers.shown import draw
 from papers.store import Record
 
-from . import figures, report
+from . import report
 from .common import Settings
 from .experiments import FULL, QUICK
+from .figures import FIGURES
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -22,7 +24,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     def show(records: list[Record], path: Path, name: str) -> Sequence[Path]:
         report.show(args.experiment, records)
-        return figures.draw(args.experiment, records, args.out / "figures", name)
+        return draw(FIGURES[args.experiment], records, args.out / "figures", name)
 
     plan = (QUICK if args.quick else FULL)[args.experiment]
     return command(plan, Settings(args.experiment, args.seed, args.quick), args, show)

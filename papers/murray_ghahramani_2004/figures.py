@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 import matplotlib as mpl
 import numpy as np
@@ -24,20 +23,6 @@ LOOKS = {
     "loopy-walk": ("#999999", "-"),
     "exchange": ("#0072b2", "-"),
 }
-STYLE = {"font.size": 8, "axes.spines.top": False, "axes.spines.right": False}
-
-
-def draw(experiment: str, records: list[Record], folder: Path, name: str) -> list[Path]:
-    """Write the figures of an experiment and return their paths."""
-    folder.mkdir(parents=True, exist_ok=True)
-    paths = []
-    with mpl.rc_context(STYLE):
-        for suffix, make in FIGURES[experiment].items() if records else ():
-            figure = make(records)
-            if figure is not None:
-                paths.append(folder / f"{name}{suffix}.png")
-                figure.savefig(paths[-1], dpi=110)
-    return paths
 
 
 def parameters(records: list[Record]) -> Figure:

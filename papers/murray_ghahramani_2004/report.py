@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 from rich.console import Console
-from rich.table import Table
 
+from papers.shown import table
 from papers.store import Record
 
 from . import coronary
@@ -29,7 +29,7 @@ def show(experiment: str, records: list[Record]) -> None:
         console.print("There are no records yet.")
         return
     for title, frame in tables(experiment, records).items():
-        console.print(_table(title, frame))
+        console.print(table(title, _flat(frame)))
     for line in notes(experiment, records):
         console.print(line, soft_wrap=True, markup=False)
     for verdict in verdicts(experiment, records):
@@ -66,17 +66,5 @@ def notes(experiment: str, records: list[Record]) -> list[str]:
     return list(lines.values())
 
 
-def _table(title: str, frame: pd.DataFrame) -> Table:
-    table = Table(title=title)
-    flat = frame.reset_index(names=None if isinstance(frame.index, pd.MultiIndex) else frame.index.name or "method")
-    for name in flat.columns:
-        table.add_column(str(name), justify="left" if flat[name].dtype == object else "right")
-    for row in flat.itertuples(index=False):
-        table.add_row(*(_format(v) for v in row))
-    return table
-
-
-def _format(value: object) -> str:
-    if isinstance(value, float):
-        return "" if pd.isna(value) else f"{value:.3g}"
-    return str(value)
+def _flat(frame: pd.DataFrame) -> pd.DataFrame:
+    return frame.reset_index(names=None if isinstance(frame.index, pd.MultiIndex) else frame.index.name or "method")

@@ -63,6 +63,10 @@ Weight = Annotated[str | None, typer.Option(metavar="COLUMN", help="Column that 
 Drop = Annotated[
     list[str] | None, typer.Option(metavar="COLUMN", help="Column to leave out; may be given several times.")
 ]
+Binarize = Annotated[
+    str | None,
+    typer.Option(metavar='">=4"', help='Which levels mean yes: ">=4", ">2", "<=1", "<3" or "==5", in quotes.'),
+]
 Seed = Annotated[int | None, typer.Option(min=0, help="Same seed, same draws.")]
 Jobs = Annotated[int | None, typer.Option(help="Chains at work at a time; as many as cores if not given.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what --out holds.")]

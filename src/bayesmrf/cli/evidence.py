@@ -13,7 +13,7 @@ import typer
 
 from ..errors import OptionError, StoreError
 from . import common
-from .common import Drop, Overwrite, Quiet, Seed, Weight
+from .common import Binarize, Drop, Overwrite, Quiet, Seed, Weight
 from .evidence_models import Job, fields, machines
 from .evidence_shown import named, show_evidence
 from .evidence_store import EvidenceStore, request_of
@@ -69,10 +69,7 @@ def evidence(
             "that of the others.",
         ),
     ] = None,
-    binarize: Annotated[
-        str | None,
-        typer.Option(metavar='">=4"', help='Which levels mean yes: ">=4", ">2", "<=1", "<3" or "==5", in quotes.'),
-    ] = None,
+    binarize: Binarize = None,
     chains: Annotated[
         int | None, typer.Option(help="Chains of annealing and of draws. [dim]\\[default: the method's][/dim]")
     ] = None,

@@ -10,7 +10,7 @@ import typer
 
 from ..errors import OptionError
 from . import common
-from .common import Chains, Draws, Drop, Jobs, Overwrite, Quiet, Seed, Thin, Warmup, Weight
+from .common import Binarize, Chains, Draws, Drop, Jobs, Overwrite, Quiet, Seed, Thin, Warmup, Weight
 
 
 class Method(StrEnum):
@@ -53,10 +53,7 @@ def structure(
         str, typer.Option(metavar="SHAPE,RATE", help="Gamma prior of the precision of the weights that exist.")
     ] = "5,5",
     bias_scale: Annotated[float, typer.Option(help="Standard deviation of the normal prior of a bias.")] = 10.0,
-    binarize: Annotated[
-        str | None,
-        typer.Option(metavar='">=4"', help='Which levels mean yes: ">=4", ">2", "<=1", "<3" or "==5", in quotes.'),
-    ] = None,
+    binarize: Binarize = None,
     particles: Annotated[
         int | None, typer.Option(help="Persistent chains behind each moment. [dim]\\[default: the method's][/dim]")
     ] = None,

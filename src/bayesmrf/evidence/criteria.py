@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..errors import OptionError
 from .laplace import evaluate
-from .mode import Mode, find_mode
+from .mode import Mode, own_mode
 from .target import Evidence, Target
 
 
@@ -38,11 +37,7 @@ def map_score(
     Evidence
         ``standard_error`` is that of log Z. The terms are ``data``, ``log_z`` and ``log_prior``.
     """
-    if mode is None:
-        mode = find_mode(target, rng, n_steps=n_steps, n_states=n_states, log_z=log_z, progress=progress)
-    elif not mode.penalised:
-        raise OptionError("mode: a mode of the likelihood came, one of the posterior is wanted; find it with "
-                          "find_mode(target, rng)")  # fmt: skip
+    mode = own_mode(mode, target, rng, n_steps=n_steps, n_states=n_states, log_z=log_z, progress=progress)
     return _score("map", target, mode, {}, rng, log_z, n_chains, temperatures)
 
 
@@ -74,13 +69,9 @@ def bic(
     Evidence
         ``standard_error`` is that of log Z. The terms are ``data``, ``log_z``, ``log_prior`` and ``dimension``.
     """
-    if mode is None:
-        mode = find_mode(
-            target, rng, n_steps=n_steps, n_states=n_states, penalised=False, log_z=log_z, progress=progress
-        )
-    elif mode.penalised:
-        raise OptionError("mode: a mode of the posterior came, one of the likelihood is wanted; find it with "
-                          "find_mode(target, rng, penalised=False)")  # fmt: skip
+    mode = own_mode(
+        mode, target, rng, penalised=False, n_steps=n_steps, n_states=n_states, log_z=log_z, progress=progress
+    )
     dimension = {"dimension": -target.n_features / 2 * np.log(target.n_samples)}
     return _score("bic", target, mode, dimension, rng, log_z, n_chains, temperatures)
 

@@ -25,9 +25,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import eigh
 
-from ..errors import OptionError
 from ..progress import track
-from .mode import Mode, exact_log_z, find_mode, is_exact
+from .mode import Mode, exact_log_z, is_exact, own_mode
 from .overlap import groups_of_units, log_equivalent_modes, trapezoid
 from .sampled import BATCHES, Hessian, SampledPosterior
 from .target import Evidence, Target
@@ -84,11 +83,7 @@ def laplace(
         ``effective_states``. ``arrays`` has ``theta``, ``eigenvalues``,
         ``trapezoids`` (eigenvalue, left and right end of each) and ``groups`` of units.
     """
-    if mode is None:
-        mode = find_mode(target, rng, n_steps=n_steps, n_states=n_states, log_z=log_z, progress=progress)
-    elif not mode.penalised:
-        raise OptionError("mode: a mode of the likelihood came, one of the posterior is wanted; find it with "
-                          "find_mode(target, rng)")  # fmt: skip
+    mode = own_mode(mode, target, rng, n_steps=n_steps, n_states=n_states, log_z=log_z, progress=progress)
     point = evaluate(target, mode.theta, rng, log_z, n_chains, temperatures)
     n, f = target.n_samples, target.n_features
     parts = {**point.parts, "dimension": -f / 2 * np.log(n), "constant": f / 2 * np.log(2 * np.pi)}

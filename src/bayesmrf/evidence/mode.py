@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy.optimize import OptimizeResult, minimize
@@ -220,3 +221,17 @@ def _climb(
         return inside, False
     # A line search that fails at the rounding of the objective is as far as it goes.
     return found.x, bool(found.success or np.abs(found.jac).max() < _FLAT)
+
+
+def own_mode(
+    mode: Mode | None, target: Target, rng: np.random.Generator, penalised: bool = True, **options: Any
+) -> Mode:
+    """The mode that a method was given, if it is of the right kind, or that of `find_mode` with ``options``."""
+    if mode is None:
+        return find_mode(target, rng, penalised=penalised, **options)
+    if mode.penalised != penalised:
+        kinds = ("likelihood", "posterior")
+        extra = "" if penalised else ", penalised=False"
+        raise OptionError(f"mode: a mode of the {kinds[mode.penalised]} came, one of the {kinds[penalised]} is wanted; "
+                          f"find it with find_mode(target, rng{extra})")  # fmt: skip
+    return mode
