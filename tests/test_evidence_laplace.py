@@ -15,10 +15,12 @@ from scipy.special import betaln
 from bayesmrf import graphs
 from bayesmrf.errors import OptionError, TooWideError
 from bayesmrf.evidence import laplace as laplace_file
+from bayesmrf.evidence import mode as mode_file
 from bayesmrf.evidence.criteria import bic, map_score
 from bayesmrf.evidence.laplace import laplace
 from bayesmrf.evidence.mode import Mode, _climb, find_mode
 from bayesmrf.evidence.overlap import groups_of_units, log_equivalent_modes, trapezoid
+from bayesmrf.evidence.rbm_target import RBMTarget
 from bayesmrf.evidence.sampled import BATCHES, SHARE, SampledPosterior
 from bayesmrf.models.agreement import Agreement
 from bayesmrf.models.boltzmann import Boltzmann
@@ -148,6 +150,49 @@ def test_a_climb_is_stopped_where_too_few_states_count(rng):
     mode = find_mode(target, rng, n_steps=1, n_states=200, log_z="ais", max_rounds=1)
     assert "has not converged after 1 sets of 200 states: give more n_steps or n_states" in mode.status
     assert mode.status in laplace(target, rng, mode=mode).status
+
+
+def symmetric(rng, d=4, k=2, n=100):
+    """As many ones as zeros in every column, and columns that agree: all parameters 0 are a saddle.
+
+    Biases are best at 0 where no weight is, and a unit without weights and bias is on in half of the states.
+    """
+    x = rows(n, d, rng)
+    return target_of(RestrictedBoltzmann(d, k), np.concatenate([x, 1 - x]))
+
+
+@pytest.mark.parametrize("penalised", [True, False])
+@pytest.mark.parametrize("log_z", ["exact", "ais"])
+def test_a_saddle_is_left(log_z, penalised, rng, monkeypatch):
+    target = symmetric(rng)
+    saddle = np.zeros(target.n_features)
+    monkeypatch.setattr(RBMTarget, "climb", lambda *_: saddle)
+    # States at the saddle are as symmetric as the data: else their noise would push.
+    every = (np.arange(16)[:, None] >> np.arange(4) & 1).astype(np.int8)
+    sample = RBMTarget.sample
+    monkeypatch.setattr(RBMTarget, "sample", lambda target, theta, n, rng: (
+        sample(target, theta, n, rng) if theta.any() else np.resize(every, (n, 4))
+    ))  # fmt: skip
+
+    def found():
+        return find_mode(target, rng, n_states=1600, penalised=penalised, log_z=log_z)
+
+    mode = found()
+    free = abs(mode.theta) < np.inf if penalised else abs(mode.theta) < np.log(2 * target.n_samples - 1)
+    assert "converged" not in mode.status
+    assert np.linalg.eigvalsh(mode.curvature[np.ix_(free, free)])[0] > (0 if penalised else -1e-3)
+    rise = target.log_likelihood(mode.theta)[0] - target.log_likelihood(saddle)[0]
+    assert rise + (target.log_prior(mode.theta) - target.log_prior(saddle)) * penalised > 1
+    monkeypatch.setattr(mode_file, "_SADDLES", 0)
+    mode = found()
+    np.testing.assert_array_equal(mode.theta, saddle)
+    assert "has not converged after 0 steps away from saddles" in mode.status
+    assert np.linalg.eigvalsh(mode.curvature)[0] < -1
+    # control: without the step it stays, and says nothing
+    monkeypatch.setattr(mode_file, "_beside", lambda *_: None)
+    mode = found()
+    np.testing.assert_array_equal(mode.theta, saddle)
+    assert mode.status == ""
 
 
 REGULAR = {  # models without hidden nodes: sizes of the parameters, prior

@@ -8,16 +8,21 @@ r"""The mode of a posterior and its curvature there: steps 1 to 3 of algorithm 1
 
 Where Z(lambda) can be summed, the log posterior itself and its second derivative are at hand, the limit of many states:
 nothing has to be drawn, stopped or repeated.
+
+With hidden units the slope also vanishes at saddles: of a unit without weights the data say in which direction it
+should grow, but nothing pushes it. Where the least eigenvalue of the second derivative is negative, the climb goes on
+from the highest of some points along its eigenvector, on both sides.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy.linalg import eigh
 from scipy.optimize import OptimizeResult, minimize
 from threadpoolctl import threadpool_limits
 
@@ -36,6 +41,8 @@ _MOST_STATES = 2**20  # but no more
 _BISECTIONS = 20
 _FLAT = 0.05  # slope, in nats for a unit of a parameter
 _LBFGS = {"maxiter": 5000, "maxfun": 10_000, "maxcor": 20, "ftol": 1e-11, "gtol": 1e-3}
+_SADDLES = 20  # left on one climb
+_STRIDES = 2.0 ** np.arange(3, -13, -1)  # away from a saddle, in units of a parameter
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,8 +84,16 @@ class Mode:
         covariance = self.target.covariance(self.theta)
         return self.target.n_samples * covariance + fixed_curvature(self.target, self.theta, self.penalised)
 
+    def slope(self, theta: np.ndarray) -> tuple[float, np.ndarray, float]:
+        """Log posterior up to a constant, its gradient, and the share of states that count: 1 where it is exact."""
+        if self.states is not None:
+            return self.states.slope(theta)
+        value, gradient = self.target.log_likelihood(theta)
+        value += log_prior(self.target, theta, self.penalised)
+        return value, gradient + self.target.prior.gradient(theta) if self.penalised else gradient, 1.0
+
     def density(self, theta: np.ndarray) -> tuple[float, float]:
-        """Log posterior up to a constant, and the share of states that count: 1 where it is exact."""
+        """The same without the gradient."""
         if self.states is not None:
             return self.states.density(theta)
         log_likelihood = self.target.positive(theta) - self.target.n_samples * exact_log_z(self.target, theta)
@@ -135,18 +150,20 @@ def find_mode(
     exact = is_exact(target, log_z)
     limit = np.inf if penalised else bound(target.n_samples)
     theta = np.clip(target.climb(rng, n_steps, penalised), -limit, limit)
+    mode = Mode(target, theta, penalised, None, 0, "")
     with threadpool_limits(limits=1, user_api="blas"):  # threads wait for each other in products of this size
         if exact:
-            theta, converged = _climb(lambda x: (*_exact_slope(target, x, penalised), 1.0), theta, limit)
-            status = _status(theta, limit, "" if converged else f"{_LBFGS['maxiter']} steps of L-BFGS")
-            return Mode(target, theta, penalised, None, 0, status)
-        for n_rounds in track(range(1, max_rounds + 1), "fine-tuning the mode", progress=progress):  # noqa: B007
-            states = SampledPosterior.draw(target, theta, n_states, rng, penalised)
-            theta, converged = _climb(states.slope, theta, limit)
-            if converged:
-                break
-        status = _status(theta, limit, "" if converged else f"{max_rounds} sets of {n_states} states")
-    return Mode(target, theta, penalised, states, n_rounds, status)
+            mode, work = _ascend(mode, limit)
+            work = f"{_LBFGS['maxiter']} steps of L-BFGS" if work is None else work
+        else:
+            for n_rounds in track(range(1, max_rounds + 1), "fine-tuning the mode", progress=progress):
+                states = SampledPosterior.draw(target, mode.theta, n_states, rng, penalised)
+                mode, work = _ascend(replace(mode, states=states, n_rounds=n_rounds), limit)
+                if work is not None:
+                    break
+            work = f"{max_rounds} sets of {n_states} states" if work is None else work
+    status = _status(mode.theta, limit, work)
+    return replace(mode, status=status) if status else mode  # as it is it knows its curvature
 
 
 def is_exact(target: Target, log_z: str) -> bool:
@@ -171,12 +188,6 @@ def exact_log_z(target: Target, theta: np.ndarray) -> float:
     return found.log_z
 
 
-def _exact_slope(target: Target, theta: np.ndarray, penalised: bool) -> tuple[float, np.ndarray]:
-    value, gradient = target.log_likelihood(theta)
-    value += log_prior(target, theta, penalised)
-    return value, gradient + target.prior.gradient(theta) if penalised else gradient
-
-
 def _status(theta: np.ndarray, limit: float, work: str) -> str:
     """What is to be said after this ``work`` without convergence."""
     found = [f"the climb to the mode has not converged after {work}: give more n_steps or n_states"] if work else []
@@ -184,6 +195,54 @@ def _status(theta: np.ndarray, limit: float, work: str) -> str:
         found.append(f"the maximum of the likelihood lies at infinity: {n_bounded} of {len(theta)} parameters were "
                      f"bounded at +-{limit:.3g}")  # fmt: skip
     return "; ".join(found)
+
+
+def _ascend(mode: Mode, limit: float) -> tuple[Mode, str | None]:
+    """Climb from ``mode`` within +-limit, past saddles.
+
+    Returns
+    -------
+    mode : Mode
+    work : str or None
+        Empty at a maximum, what was tried in vain at a saddle, None where the climb has not converged.
+    """
+    n_saddles = 0
+    while True:
+        theta, converged = _climb(mode.slope, mode.theta, limit)
+        mode = replace(mode, theta=theta)
+        higher = _beside(mode, limit) if converged else None
+        if higher is None:
+            return mode, "" if converged else None
+        if n_saddles == _SADDLES:
+            return mode, f"{n_saddles} steps away from saddles"
+        n_saddles += 1
+        mode = replace(mode, theta=higher)
+
+
+def _beside(mode: Mode, limit: float) -> np.ndarray | None:
+    """The highest point along the eigenvector of the least eigenvalue, where that is negative and enough states count.
+
+    None at a maximum: no eigenvalue is negative, or none of the points is higher beyond rounding.
+    """
+    if not mode.target.has_hidden:
+        return None
+    free = np.flatnonzero(np.abs(mode.theta) < limit)
+    curvature = mode.curvature[np.ix_(free, free)]
+    try:
+        np.linalg.cholesky(curvature)  # a hundredth of the work of eigenvalues
+        return None
+    except np.linalg.LinAlgError:
+        direction = np.zeros(len(mode.theta))
+        direction[free] = eigh(curvature, subset_by_index=[0, 0])[1][:, 0]
+    top = mode.density(mode.theta)[0]
+    top += _LBFGS["ftol"] * abs(top)
+    found = None
+    for stride in np.concatenate([_STRIDES, -_STRIDES]):
+        theta = np.clip(mode.theta + stride * direction, -limit, limit)
+        value, share = mode.density(theta)
+        if value > top and share >= SHARE:
+            top, found = value, theta
+    return found
 
 
 def _climb(

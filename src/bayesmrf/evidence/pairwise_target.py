@@ -64,6 +64,11 @@ class PairwiseTarget(Target):
         return max(1, ENTRIES // (self.model.n_features * 2**self.n_hidden))
 
     @property
+    def has_hidden(self) -> bool:
+        """Whether there are hidden nodes."""
+        return self.n_hidden > 0
+
+    @property
     def units(self) -> np.ndarray:
         """``exchangeable``."""
         return self.exchangeable

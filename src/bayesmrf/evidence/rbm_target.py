@@ -39,6 +39,11 @@ class RBMTarget(Target):
         return self.model.joint
 
     @property
+    def has_hidden(self) -> bool:
+        """Always."""
+        return True
+
+    @property
     def units(self) -> np.ndarray:
         """Weights and bias of each hidden unit, (n_hidden, n_visible + 1)."""
         k, d = self.model.n_hidden, self.model.n_visible

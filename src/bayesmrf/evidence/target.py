@@ -137,6 +137,11 @@ class Target(ABC):
 
     @property
     @abstractmethod
+    def has_hidden(self) -> bool:
+        """Whether anything is summed out: without it the log likelihood is concave."""
+
+    @property
+    @abstractmethod
     def units(self) -> np.ndarray:
         """Parameters of each hidden unit (n_hidden, ...), in an order that all share.
 
