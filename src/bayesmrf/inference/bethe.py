@@ -10,7 +10,7 @@ import numpy as np
 from ..base import MOMENTS, Inference, Kind, Model
 from ..compiled import leaf
 from ..errors import OptionError
-from ..models.categorical import Categorical, compiled_form
+from ..models.categorical import Categorical, compiled_form, refuse_tables
 from ..models.pairwise import PairwiseModel
 from .categorical_bethe import categorical_beliefs, categorical_propagate
 from .iterative import Iterative
@@ -92,6 +92,7 @@ class Bethe(Iterative):
         p = compiled_form(model, theta)
         propagate, beliefs = _propagate, _beliefs
         if isinstance(p, Categorical):
+            refuse_tables(self.name, p)
             propagate, beliefs = categorical_propagate, categorical_beliefs
         damping = 0.0 if model.graph.is_forest else self.damping
         message, n_iterations, change = propagate(plan, p, damping, self.max_iterations, self.tolerance)

@@ -1,6 +1,7 @@
 """The passes of variable elimination over nodes with m states, compiled.
 
 The binary passes of `bayesmrf.inference.elimination_passes` with m in the place of 2; there it pays to know that m = 2.
+``coupling`` is a number for each edge, which rewards agreement, or a symmetric table: two compilations of one code.
 """
 
 from __future__ import annotations
@@ -120,6 +121,29 @@ def _sum_out(weight, table, space, start, stop):
 
 
 @leaf
+def _gain(coupling, e, y, digit):
+    if coupling.ndim == 1:
+        return coupling[e] if digit == y else 0.0
+    return coupling[e, y, digit]
+
+
+@leaf
+def _add_pair(pair, e, y, joint, part):
+    """Add the probabilities ``joint`` to the marginal of an edge: one end is y, the other the digit above ``part``."""
+    if pair.ndim == 1:
+        agree = 0.0
+        for s in range(y * part, (y + 1) * part):
+            agree += joint[s]
+        pair[e] += agree
+    else:
+        for digit in range(pair.shape[1]):
+            both = 0.0
+            for s in range(digit * part, (digit + 1) * part):
+                both += joint[s]
+            pair[e, y, digit] += both
+
+
+@leaf
 def _forward(plan, coupling, field, message, conditional):
     """Fill ``message`` (each table less its first entry) and, where it is not empty, ``conditional``; return log Z.
 
@@ -143,12 +167,13 @@ def _forward(plan, coupling, field, message, conditional):
             for b in range(k):
                 e = plan.bag_edges[start + b]
                 for digit in range(1, m):
-                    gain = coupling[e] if e >= 0 and digit == y else 0.0
+                    gain = _gain(coupling, e, y, digit) if e >= 0 else 0.0
                     for s in range(part):
                         row[digit * part + s] = row[s] + gain
-                if e >= 0 and y == 0:
+                gain = _gain(coupling, e, y, 0) if e >= 0 else 0.0
+                if gain != 0:
                     for s in range(part):
-                        row[s] += coupling[e]
+                        row[s] += gain
                 part *= m
         for j in plan.children[plan.child_starts[i] : plan.child_starts[i + 1]]:
             child = message[plan.tables[j] : plan.tables[j + 1]]
@@ -181,7 +206,7 @@ def categorical_log_z(plan, coupling, field):
 
 @leaf
 def categorical_moments(plan, coupling, field):
-    """Log Z without the offset, P(x_u = x_v) of each edge and P(x_v = k) of each node."""
+    """Log Z without the offset, P(x_u = x_v) of each edge (or the law of both ends) and P(x_v = k) of each node."""
     n = len(plan.order)
     m = plan.n_states
     message = np.empty(plan.tables[-1])
@@ -189,7 +214,7 @@ def categorical_moments(plan, coupling, field):
     log_z = _forward(plan, coupling, field, message, conditional)
     # The messages have done their duty; their place takes the marginals of the bags.
     marginal = message
-    pair = np.zeros(len(coupling))
+    pair = np.zeros_like(coupling)
     node = np.empty((n, m))
     space = np.empty(m**plan.width)
     low = np.empty(m ** ((plan.width + 1) // 2), np.int64)
@@ -220,10 +245,7 @@ def categorical_moments(plan, coupling, field):
                 part_size //= m
                 e = plan.bag_edges[start + b]
                 if e >= 0:
-                    agree = 0.0
-                    for s in range(y * part_size, (y + 1) * part_size):
-                        agree += joint[s]
-                    pair[e] += agree
+                    _add_pair(pair, e, y, joint, part_size)
                 for digit in range(1, m):
                     for s in range(part_size):
                         joint[s] += joint[digit * part_size + s]

@@ -89,7 +89,7 @@ def _log_weights(p: Pairwise | Categorical) -> np.ndarray:
     """Unnormalised log probability of state number s, in which digit i of s, to base m, is the state of node i."""
     log_weight = np.array([p.offset])
     for i in range(len(p.field)):
-        coupling = np.zeros(i)
+        coupling = np.zeros((i, *p.coupling.shape[1:]))
         for n in range(p.starts[i], p.starts[i + 1]):
             if p.neighbours[n] < i:
                 coupling[p.neighbours[n]] = p.coupling[p.edge_of[n]]
@@ -105,21 +105,23 @@ def _log_weights(p: Pairwise | Categorical) -> np.ndarray:
 
 def _local(field: np.ndarray, coupling: np.ndarray, k: int) -> np.ndarray:
     """What a node in state k adds to the log weight of each state of those before it."""
-    local = field[k : k + 1]
+    local, digits = field[k : k + 1], np.arange(len(field))
     for c in coupling:
-        local = np.concatenate([local + c * (digit == k) for digit in range(len(field))])
+        gain = c[k] if coupling.ndim > 1 else c * (digits == k)
+        local = (gain[:, None] + local).ravel()
     return local
 
 
 def _marginals(p: Categorical, probability: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """P(x_u = x_v) of each edge and P(x_i = k) of each node."""
+    """P(x_u = x_v) of each edge (the law of both ends, where edges have tables) and P(x_i = k) of each node."""
     n, m = p.field.shape
-    node, pair = np.empty((n, m)), np.empty(len(p.edges))
+    node, pair = np.empty((n, m)), np.empty(p.coupling.shape)
     for i in range(n):
         node[i] = probability.reshape(-1, m, m**i).sum(axis=(0, 2))
     for e, (u, v) in enumerate(np.sort(p.edges, axis=1).tolist()):
         both = probability.reshape(-1, m, m ** (v - u - 1), m, m**u)
-        pair[e] = sum(both[:, k, :, k].sum() for k in range(m))
+        joint = both.sum(axis=(0, 2, 4))
+        pair[e] = joint if pair.ndim > 1 else np.trace(joint)
     return pair, node
 
 

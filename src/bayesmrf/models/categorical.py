@@ -8,6 +8,7 @@ import numpy as np
 
 from ..errors import OptionError
 from ..graphs import Graph
+from ..states import MOST_STATES
 from .pairwise import Pairwise
 
 # The engines that take such models.
@@ -22,11 +23,14 @@ MANY_STATES = (
     "gibbs",
     "swendsen-wang",
 )
+# Those of them that take a table for each edge.
+TABLES = ("enumeration", "elimination", "persistent", "brief", "from-exact", "gibbs")
 
 
 class Categorical(NamedTuple):
     """log p~(x) = offset + sum_e coupling_e [x_u = x_v] + sum_i field_{i, x_i}, x in {0, ..., m - 1}.
 
+    Or, with a table for each edge in the place of a coupling, sum_e coupling_{e, x_u, x_v}; the tables are symmetric.
     ``starts``, ``neighbours`` and ``edge_of`` are the compressed rows of the graph (see `bayesmrf.graphs.Adjacency`).
     """
 
@@ -34,7 +38,7 @@ class Categorical(NamedTuple):
     starts: np.ndarray  # (n_nodes + 1,) int64
     neighbours: np.ndarray  # (2 n_edges,) int32
     edge_of: np.ndarray  # (2 n_edges,) int32
-    coupling: np.ndarray  # (n_edges,) float64
+    coupling: np.ndarray  # (n_edges,) float64, or (n_edges, m, m)
     field: np.ndarray  # (n_nodes, m) float64
     offset: float
 
@@ -42,8 +46,9 @@ class Categorical(NamedTuple):
 class CategoricalModel(Protocol):
     """A model with ``n_states`` states a node: `bayesmrf.base.Model`, but for the compiled form.
 
-    ``statistics(states)`` are of data in {0, ..., m - 1}; ``moments(agree, node)`` turns P(x_u = x_v) of each edge and
-    P(x_i = k), (n_nodes, m), into the moments of the model's own statistics.
+    ``statistics(states)`` are of data in {0, ..., m - 1}; ``moments(pair, node)`` turns P(x_u = x_v) of each edge and
+    P(x_i = k), (n_nodes, m), into the moments of the model's own statistics. Where edges have tables, ``pair`` is
+    P(x_u = k, x_v = l), (n_edges, m, m), in which engines may take the ends in either order.
     """
 
     @property
@@ -85,6 +90,19 @@ def refuse_categorical(engine: str, model: Any) -> None:
                           f"wanted; engines that take many states: {', '.join(MANY_STATES)}")  # fmt: skip
 
 
+def refuse_tables(engine: str, form: Categorical | Pairwise) -> None:
+    """Refuse models whose edges have tables on behalf of an engine of those that reward agreement.
+
+    Raises
+    ------
+    OptionError
+        Naming the engines that take them.
+    """
+    if form.coupling.ndim > 1:
+        raise OptionError(f"engine {engine!r}: a model with a table for each edge came, one that rewards agreement is "
+                          f"wanted; engines that take tables: {', '.join(TABLES)}")  # fmt: skip
+
+
 def categorical(graph: Graph, coupling: np.ndarray, field: np.ndarray, offset: float = 0.0) -> Categorical:
     """Collect a graph's arrays and parameters."""
     a = graph.adjacency
@@ -99,8 +117,35 @@ def categorical(graph: Graph, coupling: np.ndarray, field: np.ndarray, offset: f
     )
 
 
+def check_n_states(n_states: Any) -> None:
+    """Refuse what is no number of states of a node."""
+    if not isinstance(n_states, int | np.integer) or not 2 <= n_states <= MOST_STATES:
+        raise OptionError(f"n_states: {n_states!r} came, a whole number from 2 to {MOST_STATES} is wanted")
+
+
+def field_names(graph: Graph, n_states: int) -> list[str]:
+    """``u=1`` to ``u=m-1`` for each node."""
+    return [f"{u}={k}" for u in graph.names for k in range(1, n_states)]
+
+
+def field_table(fields: np.ndarray, n_nodes: int, n_states: int) -> np.ndarray:
+    """Fields of all states, (n_nodes, m), from those of states 1 to m - 1 in a row; zeros where there are none."""
+    table = np.zeros((n_nodes, n_states))
+    if len(fields):
+        table[:, 1:] = fields.reshape(n_nodes, n_states - 1)
+    return table
+
+
+def node_statistics(states: np.ndarray, n_states: int, weights: np.ndarray | None = None) -> np.ndarray:
+    """Share of (weighted) ``states`` in which each node is in each state, (n_nodes, m)."""
+    w = np.ones(len(states)) if weights is None else np.asarray(weights, dtype=np.float64)
+    return np.stack([w @ (states == k) for k in range(n_states)], axis=1) / w.sum()
+
+
 def log_potential(model: Categorical, states: np.ndarray) -> np.ndarray:
     """Unnormalised log probability of each row of ``states`` (n_samples, n_nodes) in {0, ..., m - 1}."""
     u, v = model.edges.T
     own = model.field[np.arange(len(model.field)), states].sum(axis=1)
+    if model.coupling.ndim > 1:
+        return model.offset + model.coupling[np.arange(len(u)), states[:, u], states[:, v]].sum(axis=1) + own
     return model.offset + (states[:, u] == states[:, v]) @ model.coupling + own

@@ -9,7 +9,15 @@ import numpy as np
 
 from ..errors import OptionError
 from ..graphs import Graph
-from .categorical import MANY_STATES, Categorical, categorical
+from .categorical import (
+    MANY_STATES,
+    Categorical,
+    categorical,
+    check_n_states,
+    field_names,
+    field_table,
+    node_statistics,
+)
 from .pairwise import edge_statistics
 
 
@@ -28,17 +36,18 @@ class Potts:
     graph : Graph
     n_states : int
         Number m of states of each node.
+    fields : bool
+        Whether nodes have fields h_{ik}. Without, the model is symmetric under renaming the states.
     """
 
     graph: Graph
     n_states: int
+    fields: bool = True
 
     name = "potts"
-    fields = True
 
     def __post_init__(self) -> None:
-        if not isinstance(self.n_states, int | np.integer) or not 2 <= self.n_states <= 127:
-            raise OptionError(f"n_states: {self.n_states!r} came, a whole number from 2 to 127 is wanted")
+        check_n_states(self.n_states)
 
     @property
     def n_edges(self) -> int:
@@ -48,12 +57,12 @@ class Potts:
     @property
     def n_features(self) -> int:
         """Length of theta."""
-        return self.graph.n_edges + self.graph.n_nodes * (self.n_states - 1)
+        return self.graph.n_edges + (self.graph.n_nodes * (self.n_states - 1) if self.fields else 0)
 
     @property
     def feature_names(self) -> list[str]:
         """``u-v`` for an edge, ``u=1`` to ``u=m-1`` for a node."""
-        return self.graph.edge_names + [f"{u}={k}" for u in self.graph.names for k in range(1, self.n_states)]
+        return self.graph.edge_names + (field_names(self.graph, self.n_states) if self.fields else [])
 
     @property
     def feature_low(self) -> np.ndarray:
@@ -63,19 +72,16 @@ class Potts:
     def statistics(self, states: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
         """Mean statistics of ``states`` (n_samples, n_nodes) in {0, ..., m - 1}, rows weighted by ``weights``."""
         agree, _ = edge_statistics(self.graph, states, weights)
-        w = np.ones(len(states)) if weights is None else np.asarray(weights, dtype=np.float64)
-        node = np.stack([w @ (states == k) for k in range(self.n_states)], axis=1) / w.sum()
-        return self.moments(agree, node)
+        return self.moments(agree, node_statistics(states, self.n_states, weights))
 
     def categorical(self, theta: np.ndarray) -> Categorical:
         """Compiled form."""
-        field = np.zeros((self.graph.n_nodes, self.n_states))
-        field[:, 1:] = theta[self.n_edges :].reshape(self.graph.n_nodes, self.n_states - 1)
+        field = field_table(theta[self.n_edges :], self.graph.n_nodes, self.n_states)
         return categorical(self.graph, theta[: self.n_edges], field)
 
     def moments(self, pair: np.ndarray, node: np.ndarray) -> np.ndarray:
         """Moments of the statistics from P(x_u = x_v) of each edge and P(x_i = k), (n_nodes, m)."""
-        return np.concatenate([pair, node[:, 1:].ravel()])
+        return np.concatenate([pair, node[:, 1:].ravel()]) if self.fields else pair
 
     def pairwise(self, theta: np.ndarray) -> NoReturn:
         """Refuse, on behalf of all that works on binary models only."""

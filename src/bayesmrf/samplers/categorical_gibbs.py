@@ -21,6 +21,26 @@ C2, C3, C4, C5, C6 = np.array([1 / 2, 1 / 6, 1 / 24, 1 / 120, 1 / 720], np.float
 
 
 @leaf
+def _add_neighbour(coupling, e, other, h):
+    """Add to the log weights ``h`` (m, n_lanes) what the edge says, whose other end is in the states ``other``."""
+    m, n_lanes = h.shape
+    n_lanes = n_lanes >> 6 << 6
+    if coupling.ndim == 1:
+        w = float32(coupling[e])
+        for k in range(m):
+            row, state = h[k], np.int8(k)
+            for lane in range(n_lanes):
+                row[lane] += w if other[lane] == state else float32(0)
+    else:
+        for k in range(m):
+            row = h[k]
+            for y in range(m):
+                w, state = float32(coupling[e, k, y]), np.int8(y)
+                for lane in range(n_lanes):
+                    row[lane] += w if other[lane] == state else float32(0)
+
+
+@leaf
 def categorical_sweep(model, states, lanes, n_sweeps):
     """Carry blocks of lanes, (n_blocks, n_nodes, n_lanes) in {0, ..., m - 1}, through systematic scans."""
     n_blocks, n_nodes, n_lanes = states.shape
@@ -42,13 +62,7 @@ def categorical_sweep(model, states, lanes, n_sweeps):
                     for lane in range(n_lanes):
                         row[lane] = field
                 for a in range(model.starts[i], model.starts[i + 1]):
-                    w = float32(model.coupling[model.edge_of[a]])
-                    other = x[model.neighbours[a]]
-                    for k in range(m):
-                        row = h[k]
-                        state = np.int8(k)
-                        for lane in range(n_lanes):
-                            row[lane] += w if other[lane] == state else float32(0)
+                    _add_neighbour(model.coupling, model.edge_of[a], x[model.neighbours[a]], h)
                 for lane in range(n_lanes):
                     top[lane] = h[0, lane]
                 for k in range(1, m):
@@ -82,20 +96,31 @@ def categorical_sweep(model, states, lanes, n_sweeps):
 
 
 @leaf
-def categorical_counts(edges, states, n_chains, agree, node):
-    """Over the first ``n_chains`` lanes: counts of [x_u = x_v] into ``agree``, and of [x_i = k] into ``node``."""
+def _count_pair(pair, e, u, v, n_counted):
+    if pair.ndim == 1:
+        same = 0
+        for lane in range(n_counted):
+            same += u[lane] == v[lane]
+        pair[e] += same
+    else:
+        for lane in range(n_counted):
+            pair[e, u[lane], v[lane]] += 1
+
+
+@leaf
+def categorical_counts(edges, states, n_chains, pair, node):
+    """Over the first ``n_chains`` lanes: counts of [x_i = k] into ``node``, and of [x_u = x_v] into ``pair``.
+
+    Where ``pair`` is (n_edges, m, m): of [x_u = k, x_v = l].
+    """
     n_blocks, n_nodes, n_lanes = states.shape
-    agree[:] = 0
+    pair[:] = 0
     node[:] = 0
     for b in range(n_blocks):
         x = states[b]
         n_counted = min(n_lanes, n_chains - b * n_lanes)
         for e in range(len(edges)):
-            u, v = x[edges[e, 0]], x[edges[e, 1]]
-            same = 0
-            for lane in range(n_counted):
-                same += u[lane] == v[lane]
-            agree[e] += same
+            _count_pair(pair, e, x[edges[e, 0]], x[edges[e, 1]], n_counted)
         for i in range(n_nodes):
             row = x[i]
             for k in range(node.shape[1]):

@@ -169,13 +169,14 @@ def counts(model: Pairwise | Categorical, chains: Chains, n_chains: int) -> tupl
     Returns
     -------
     agree : (n_edges,) int64
-        Number of chains in which the two ends of an edge agree.
+        Number of chains in which the two ends of an edge agree; of a model with tables (n_edges, m, m), in which they
+        are in each two states.
     ones : (n_nodes,) int64
         Number of chains in which a node is +1; of a categorical model (n_nodes, m), in which it is in each state.
     """
     _check_room(chains, n_chains)
     _check_nodes(model, chains)
-    agree = np.empty(len(model.edges), dtype=np.int64)
+    agree = np.empty(model.coupling.shape, dtype=np.int64)
     if isinstance(model, Categorical):
         node = np.empty(model.field.shape, dtype=np.int64)
         categorical_counts(model.edges, chains.states, n_chains, agree, node)

@@ -27,7 +27,7 @@ import numpy as np
 from ..base import MOMENTS, SAMPLE, Inference, Kind, Model
 from ..compiled import strict_leaf
 from ..errors import OptionError
-from ..models.categorical import Categorical, compiled_form, states_of
+from ..models.categorical import Categorical, compiled_form, refuse_tables, states_of
 from ..models.pairwise import Pairwise
 from ..rng import next_uint32
 from .gibbs import LANES, Chains, check_positive, start, to_states
@@ -84,6 +84,7 @@ def sweep(model: Pairwise | Categorical, chains: Chains, n_sweeps: int, n_chains
     check_finite(model)
     visit = _sweep
     if isinstance(model, Categorical):
+        refuse_tables("swendsen-wang", model)
         visit = _categorical_sweep
         if (model.coupling < 0).any():
             e = int(np.flatnonzero(model.coupling < 0)[0])

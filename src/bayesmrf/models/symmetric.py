@@ -1,0 +1,127 @@
+"""Nodes with m states, and a symmetric table of log potentials for each edge."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NoReturn
+
+import numpy as np
+
+from ..errors import OptionError
+from ..graphs import Graph
+from .categorical import TABLES, Categorical, categorical, check_n_states, field_names, field_table, node_statistics
+
+
+@dataclass(frozen=True, eq=False)
+class Symmetric:
+    r"""Field over states {0, ..., m - 1} whose edges have more than one parameter.
+
+    .. math:: p(x \mid \theta) \propto
+              \exp\Big(\sum_{c = (u,v)} W_c(x_u, x_v) + \sum_i \sum_{k=1}^{m-1} h_{ik} [x_i = k]\Big), \qquad
+              W_c(k, l) = W_c(l, k).
+
+    The free entries of W_c are its *potential*, one natural parameter for each unordered pair of states {k, l}: its
+    feature is [{x_u, x_v} = {k, l}], which is 0 or 1. An edge has just one of its features at a time, or none: that is
+    its *category*, from 1 to the number of parameters p, or 0.
+
+    What is fixed at 0, as log Z could not tell it apart:
+
+    * without fields, W(0, 0), since a constant added to W changes nothing: p = m (m + 1) / 2 - 1;
+    * with fields, all W(0, l), since f(k) + f(l) added to W(k, l) is a field of both ends: p = m (m - 1) / 2.
+
+    Without fields, tables of their own for all edges of an even cycle are not told apart either: f(k) + f(l) added to
+    every other table of the cycle, and taken from the rest, leaves the law as it was. Tables shared by groups of edges
+    hardly ever have such a direction; a proper prior settles it.
+
+    theta holds the potentials edge by edge, each in the order (0, 1), (0, 2), ..., (1, 1), (1, 2), ... of its pairs,
+    then h_{i1}, ..., h_{i,m-1} of each node.
+
+    Parameters
+    ----------
+    graph : Graph
+    n_states : int
+        Number m of states of each node.
+    fields : bool
+        Whether nodes have fields.
+    """
+
+    graph: Graph
+    n_states: int
+    fields: bool = False
+
+    name = "symmetric"
+
+    def __post_init__(self) -> None:
+        check_n_states(self.n_states)
+
+    @cached_property
+    def pairs(self) -> list[tuple[int, int]]:
+        """Unordered pairs of states that have a parameter."""
+        m = self.n_states
+        first = 1 if self.fields else 0
+        return [(k, j) for k in range(first, m) for j in range(k, m) if (k, j) != (0, 0)]
+
+    @cached_property
+    def category(self) -> np.ndarray:
+        """Category of each pair of states, (m, m): 1 + its place in a potential, or 0."""
+        out = np.zeros((self.n_states, self.n_states), np.int64)
+        for j, (k, other) in enumerate(self.pairs):
+            out[k, other] = out[other, k] = 1 + j
+        return out
+
+    @property
+    def n_edges(self) -> int:
+        """Number of edges, each of which has ``n_parameters`` features."""
+        return self.graph.n_edges
+
+    @property
+    def n_parameters(self) -> int:
+        """Number p of parameters of an edge."""
+        return len(self.pairs)
+
+    @property
+    def n_features(self) -> int:
+        """Length of theta."""
+        fields = self.graph.n_nodes * (self.n_states - 1) if self.fields else 0
+        return self.n_edges * self.n_parameters + fields
+
+    @property
+    def feature_names(self) -> list[str]:
+        """``u-v=k,l`` for an edge and pair of states, ``u=1`` to ``u=m-1`` for a node."""
+        edges = [f"{name}={k},{other}" for name in self.graph.edge_names for k, other in self.pairs]
+        return edges + (field_names(self.graph, self.n_states) if self.fields else [])
+
+    @property
+    def feature_low(self) -> np.ndarray:
+        """Smaller of the two values of each feature; the larger is 1."""
+        return np.zeros(self.n_features)
+
+    def statistics(self, states: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
+        """Mean statistics of ``states`` (n_samples, n_nodes) in {0, ..., m - 1}, rows weighted by ``weights``."""
+        w = np.ones(len(states)) if weights is None else np.asarray(weights, dtype=np.float64)
+        columns, p = np.ascontiguousarray(states.T), self.n_parameters
+        edge = np.empty((self.n_edges, p))
+        for e, (u, v) in enumerate(self.graph.edges):
+            edge[e] = np.bincount(self.category[columns[u], columns[v]], w, minlength=p + 1)[1:] / w.sum()
+        return self._features(edge, node_statistics(states, self.n_states, weights))
+
+    def categorical(self, theta: np.ndarray) -> Categorical:
+        """Compiled form, with a table for each edge."""
+        n = self.n_edges * self.n_parameters
+        potential = theta[:n].reshape(self.n_edges, self.n_parameters)
+        own = np.concatenate([np.zeros((self.n_edges, 1)), potential], axis=1)
+        return categorical(self.graph, own[:, self.category], field_table(theta[n:], self.graph.n_nodes, self.n_states))
+
+    def moments(self, pair: np.ndarray, node: np.ndarray) -> np.ndarray:
+        """Moments of the statistics from P(x_u = k, x_v = l), (n_edges, m, m), and P(x_i = k), (n_nodes, m)."""
+        each = np.eye(self.n_parameters + 1)[self.category].reshape(-1, self.n_parameters + 1)
+        return self._features(pair.reshape(self.n_edges, self.n_states**2) @ each[:, 1:], node)
+
+    def _features(self, edge: np.ndarray, node: np.ndarray) -> np.ndarray:
+        return np.concatenate([edge.ravel(), node[:, 1:].ravel()]) if self.fields else edge.ravel()
+
+    def pairwise(self, theta: np.ndarray) -> NoReturn:
+        """Refuse, on behalf of all that works on binary models only."""
+        raise OptionError(f"model 'symmetric': nodes have {self.n_states} states, and this is for binary models; "
+                          f"engines that take tables: {', '.join(TABLES)}")  # fmt: skip
