@@ -13,6 +13,7 @@ from bayesmrf.models.agreement import Agreement
 from papers.liu_page_2013.__main__ import main, run
 from papers.liu_page_2013.experiments import FULL, QUICK, Cell, Settings, Simulation
 from papers.liu_page_2013.findings import EXPECTED, evaluate, verdicts
+from papers.liu_page_2013.report import senate_table
 from papers.liu_page_2013.store import Store, read
 
 STORED = Path(__file__).parents[1] / "papers" / "liu_page_2013" / "results"
@@ -188,6 +189,48 @@ def test_stored_results_are_as_expected(experiment):
     found = [evaluate(finding | {"of": finding["to"], "to": finding["of"]}, rows).holds for finding in pairs]
     changed = [holds is not finding.get("holds", True) for holds, finding in zip(found, pairs, strict=True)]
     assert sum(changed) > 0.6 * len(pairs)
+
+
+def test_every_method_of_the_senate_has_its_gain():
+    """The gains are computed by hand: over the mean of both replicates, from the MLE of the same session and kind."""
+    nan = np.nan
+    likelihoods = ["lpl_train", "lpl_test", "ll_train", "ll_test"]
+    rows = pd.DataFrame(
+        [
+            (0, 1, "stripped-beta", -101.25, -201.0, -300.0, -405.0, 3.0),
+            (0, 1, "mle", -100.0, -200.0, -300.0, -400.0, nan),
+            (1, 1, "mle", -102.0, -204.0, -306.0, -408.0, nan),
+            (0, 1, "particle", -90.0, -210.0, -303.5, nan, 4.0),
+            (0, 1, "exact", -101.0, -202.0, -303.0, -404.0, 2.0),
+            (0, 1, "particle-fields", -9.0, -18.0, -33.0, -44.0, 4.0),  # no MLE with fields
+            (0, 2, "mle-fields", -10.0, -20.0, -30.0, -40.0, nan),
+            (0, 2, "particle-fields", -9.0, -18.5, -33.0, -1044.0, 4.0),
+            (0, 2, "stripped-beta", -1.0, -2.0, -3.0, -4.0, 3.0),  # no MLE without
+        ],
+        columns=["replicate", "session", "method", *likelihoods, "n_groups"],
+    ).assign(seconds=1.0)
+    published = {
+        "1": {
+            "mle": {"lpl_train": -50.0, "lpl_test": -60.0},
+            "stripped-beta": {"lpl_train": -53.0, "lpl_test": -55.5},
+        }
+    }
+    lines = list(zip(*(column.cells for column in senate_table(rows, published).columns), strict=True))
+    assert [line[1] for line in lines] == [
+        *["mle", "exact", "stripped-beta", "particle"],
+        *["gain of exact", "gain of stripped-beta", "gain of particle"],
+        *["mle, paper", "stripped-beta, paper", "gain of stripped-beta, paper"],
+        "particle-fields",
+        *["stripped-beta", "mle-fields", "particle-fields", "gain of particle-fields"],
+    ]
+    assert {line[1]: line[2:] for line in lines if line[1].startswith("gain")} == {
+        "gain of exact": ("+0.00", "+0.00", "+0.00", "+0.00", "", ""),
+        "gain of stripped-beta": ("-0.25", "+1.00", "+3.00", "-1.00", "", ""),
+        "gain of particle": ("+11.00", "-8.00", "-0.50", "", "", ""),
+        "gain of stripped-beta, paper": ("-3.00", "+4.50", "", "", "", ""),
+        "gain of particle-fields": ("+1.00", "+1.50", "-3.00", "-1004.00", "", ""),
+    }
+    assert lines[0] == ("1", "mle", "-101.00", "-202.00", "-303.00", "-404.00", "", "1 s")
 
 
 @pytest.mark.parametrize(("n_sweeps", "passes"), [(400, True), (2, False)])

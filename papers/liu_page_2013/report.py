@@ -93,19 +93,21 @@ def senate_table(rows: pd.DataFrame, published: Mapping[str, Any]) -> Table:
         table.add_column(name, justify="right")
     for session, part in rows.groupby("session"):
         ours = part.drop(columns=["session", "replicate"]).groupby("method").mean()
-        sources = [("", "", ours, SENATE), ("-fields", "", ours, SENATE)]
+        sources = [("mle", "", ours, SENATE), ("mle-fields", "", ours, SENATE)]
         if str(session) in published:
-            sources.insert(1, ("", ", paper", pd.DataFrame(published[str(session)]).T, SENATE_PUBLISHED))
-        for suffix, whose, given, forms in sources:
+            sources.insert(1, ("mle", ", paper", pd.DataFrame(published[str(session)]).T, SENATE_PUBLISHED))
+        for base, whose, given, forms in sources:
             values = given.reindex(columns=list(forms))
-            names = [m + suffix for m in ("mle", "stripped-beta", "particle") if m + suffix in values.index]
+            names = [m for m in METHODS if m in values.index and m.endswith("-fields") == base.endswith("-fields")]
             for name in names:
                 cells = [_format(form, values[measure].get(name, math.nan)) for measure, form in forms.items()]
                 table.add_row(str(session), name + whose, *cells)
-            if {f"mle{suffix}", f"stripped-beta{suffix}"} <= set(names):
-                gain = values.loc[f"stripped-beta{suffix}"] - values.loc[f"mle{suffix}"]
-                cells = [_format("{:+.2f}", gain[measure]) for measure in LIKELIHOODS]
-                table.add_row("", f"gain{suffix}{whose}", *cells, "", "", style="bold", end_section=True)
+            for name in names if base in names else ():
+                if name != base:
+                    gain = values.loc[name] - values.loc[base]
+                    cells = [_format("{:+.2f}", gain[measure]) for measure in LIKELIHOODS]
+                    table.add_row("", f"gain of {name}{whose}", *cells, "", "", style="bold")
+            table.add_section()
     return table
 
 
