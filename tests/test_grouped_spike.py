@@ -1,14 +1,34 @@
-"""Groups and structure at once, against the exact posterior over all structures and partitions of a few edges."""
+"""Groups and structure at once, against the exact posterior over all structures and partitions of a few edges.
+
+Scores are as in `tests.test_partition_posterior`: means over independent chains against the exact probability of every
+pair (structure, partition) that is not rare, of every edge, and posterior means of agreements and of p0. With C chains
+a score is Student's t with C - 1 degrees of freedom.
+"""
 
 import numpy as np
+import pytest
+from scipy import stats
 from scipy.integrate import quad
 
-from bayesmrf import graphs
+from bayesmrf import graphs, run
+from bayesmrf.inference.elimination import Elimination
+from bayesmrf.likelihood import Likelihood
+from bayesmrf.models.agreement import Agreement
+from bayesmrf.posterior import group_prior, grouped_exact
+from bayesmrf.posterior.grouped_exact import GroupedExact
+from bayesmrf.priors import Beta, DirichletProcess, Gamma
 from tests import grouped_spike_oracle as oracle
 from tests.oracle import all_states
+from tests.test_calibration import N_RANKS
 from tests.test_partition_posterior import loop_posterior
 
-PAIRS = graphs.complete(4).edges
+ENGINE = Elimination()
+COMPLETE = graphs.complete(4)
+PAIRS = COMPLETE.edges
+TRUTH = np.array([1.2, 0, -0.5, 1.2, 0, -0.5])
+N, ALPHA, DENSITY, BASE = 20, 0.8, Beta(2.0, 6.0), Beta(1.5, 0.8)
+N_CHAINS = 32
+LENGTH = {"n_draws": 100, "n_warmup": 20, "n_chains": N_CHAINS, "progress": False}
 
 
 def counts(edges, theta, n, rng):
@@ -62,3 +82,157 @@ def test_oracle_is_as_good_as_it_says(rng):
     np.testing.assert_allclose(np.exp(coarse.log_marginal - fine.log_marginal), 1, atol=5e-3)
     assert np.abs(coarse.probability - fine.probability).sum() < 1e-3
     np.testing.assert_allclose(coarse.agreement, fine.agreement, atol=1e-4)
+
+
+@pytest.fixture(scope="module")
+def problem():
+    """Agreements of all six pairs in N states, and the posterior of all 877 structures with their partitions."""
+    s = counts(PAIRS, TRUTH, N, np.random.default_rng())
+    exact = oracle.posterior(4, PAIRS, s, N, ALPHA, (DENSITY.a, DENSITY.b), (BASE.a, BASE.b))
+    return s / N, exact
+
+
+def exact_kernel(s_bar, n, prior, graph=COMPLETE):
+    return GroupedExact(Likelihood(Agreement(graph), s_bar, n, ENGINE), prior, np.zeros(graph.n_edges))
+
+
+def scores(draws, exact):
+    """Score of every functional that is not all but certain."""
+    index, r = exact.row(draws["groups"]), exact.labels.shape[1]
+    common = np.flatnonzero(exact.probability > 0.02)
+    columns = [(index == i).mean(axis=1) - exact.probability[i] for i in common]
+    in_doubt = (exact.included > 0.02) & (exact.included < 0.98)
+    columns += list(((draws["groups"] >= 0).mean(axis=1) - exact.included)[:, in_doubt].T)
+    agreement = 1 / (1 + np.exp(-draws["theta"][:, :, :r]))
+    columns += list((agreement.mean(axis=1) - exact.agreement).T)
+    columns.append(draws["density"].mean(axis=1) - exact.density)
+    c = np.array(columns)
+    return c.mean(axis=1) / (c.std(axis=1, ddof=1) / np.sqrt(c.shape[1]) + 1e-9)
+
+
+def limit(n_scores, n_chains=N_CHAINS):
+    """False alarms 1e-6 over all scores."""
+    return stats.t.isf(0.5e-6 / n_scores, n_chains - 1)
+
+
+def passes(draws, exact):
+    found = scores(draws, exact)
+    return np.abs(found).max() < limit(len(found), len(draws["groups"]))
+
+
+PRIOR = DirichletProcess(ALPHA, BASE, DENSITY)
+
+
+def test_exact(problem, rng):
+    s_bar, exact = problem
+    draws = run.sample(exact_kernel(s_bar, N, PRIOR), random_state=rng, **LENGTH).values
+    there = draws["groups"] >= 0
+    assert ((draws["theta"] == 0) == ~there).all()
+    assert (draws["n_groups"] == draws["groups"].max(axis=2) + 1).all()
+    assert passes(draws, exact)
+
+
+def test_exact_with_a_fixed_density(rng):
+    edges = PAIRS[[0, 1, 2, 4, 5]]
+    s = counts(edges, TRUTH[[0, 1, 2, 4, 5]], N, rng)
+    exact = oracle.posterior(4, edges, s, N, ALPHA, 0.3)
+    kernel = exact_kernel(s / N, N, DirichletProcess(ALPHA, density=0.3), graphs.Graph(4, edges))
+    draws = run.sample(kernel, random_state=rng, **LENGTH).values
+    assert (draws["density"] == 0.3).all()
+    assert passes(draws, exact)
+    assert not passes(draws, oracle.posterior(4, edges, s, N, ALPHA, 0.4))
+
+
+def of_all_candidates(prior, n_others):
+    """The restaurant's weights as if edges that are absent sat in it."""
+    return np.log1p(-prior.density) - np.log(prior.density) + np.log(prior.alpha + len(PAIRS) - 1)
+
+
+def of_the_mirrored_prior(rng, prior, groups):
+    """p0 under Beta(b, a)."""
+    return float(rng.beta(prior.density.b + (groups >= 0).sum(), prior.density.a + (groups < 0).sum()))
+
+
+@pytest.mark.parametrize("broken", ["restaurant", "density"])
+def test_exact_broken_is_caught(broken, problem, rng, monkeypatch):
+    s_bar, exact = problem
+    if broken == "restaurant":
+        monkeypatch.setattr(group_prior, "log_odds_absent", of_all_candidates)
+        monkeypatch.setattr(grouped_exact, "reassign", group_prior.reassign.py_func)
+    else:
+        monkeypatch.setattr(grouped_exact, "draw_density", of_the_mirrored_prior)
+    draws = run.sample(exact_kernel(s_bar, N, PRIOR), random_state=rng, n_jobs=1, **LENGTH).values
+    assert not passes(draws, exact)
+
+
+def prior_posterior(n_edges, alpha, density):
+    """The prior itself in the form of a posterior."""
+    labels = oracle.structures(n_edges)
+    p = np.exp(oracle.log_prior(labels, alpha, density))
+    included = np.full(n_edges, density[0] / sum(density))
+    means = np.full(n_edges, 0.5)
+    return oracle.Posterior(labels, p, np.zeros(len(p)), means, included, density[0] / sum(density))
+
+
+def test_without_data_the_prior_is_recovered(rng):
+    kernel = exact_kernel(np.full(4, 0.5), 0, DirichletProcess(ALPHA, density=DENSITY), graphs.cycle(4))
+    draws = run.sample(kernel, random_state=rng, **LENGTH).values
+    assert passes(draws, prior_posterior(4, ALPHA, (DENSITY.a, DENSITY.b)))
+    assert not passes(draws, prior_posterior(4, ALPHA, (DENSITY.a + 1, DENSITY.b - 2)))
+
+
+def prior_draw(n_edges, prior, rng):
+    """Labels, natural parameters, p0 and alpha from the prior."""
+    density = rng.beta(prior.density.a, prior.density.b)
+    alpha = rng.gamma(prior.alpha.shape) / prior.alpha.rate
+    sizes, labels = [], np.full(n_edges, -1)
+    for i in np.flatnonzero(rng.random(n_edges) < density):
+        weights = np.array([*sizes, alpha])
+        labels[i] = rng.choice(len(weights), p=weights / weights.sum())
+        if labels[i] == len(sizes):
+            sizes.append(0)
+        sizes[labels[i]] += 1
+    values = rng.beta(prior.base.a, prior.base.b, size=len(sizes))
+    return labels, np.append(np.log(values) - np.log1p(-values), 0.0)[labels], density, alpha
+
+
+def ranks(prior, assumed, n_simulations, rng, n=20, thin=8):
+    """Ranks of the first edge's theta, the number of edges and of groups, p0 and alpha; ties at random."""
+    graph, out = graphs.cycle(3), []
+    model = Agreement(graph)
+    for _ in range(n_simulations):
+        labels, theta, density, alpha = prior_draw(model.n_edges, prior, rng)
+        s_bar = model.statistics(ENGINE.sample(model, theta, ENGINE.prepare(model), n, rng))
+        draws = run.sample(
+            exact_kernel(s_bar, n, assumed, graph),
+            n_draws=N_RANKS - 1,
+            n_warmup=2 * thin,
+            thin=thin,
+            n_chains=1,
+            random_state=rng,
+            n_jobs=1,
+            progress=False,
+        ).values
+        truth = [theta[0], (labels >= 0).sum(), labels.max() + 1, density, alpha]
+        edges = (draws["groups"][0] >= 0).sum(axis=1)
+        drawn = [draws["theta"][0, :, 0], edges, draws["n_groups"][0], draws["density"][0], draws["alpha"][0]]
+        ties = rng.random((len(truth), N_RANKS))
+        out.append([((d < t) | ((d == t) & (u[1:] < u[0]))).sum() for d, t, u in zip(drawn, truth, ties, strict=True)])
+    return np.array(out)
+
+
+def p_values(found):
+    return [stats.chisquare(np.bincount(c, minlength=N_RANKS)).pvalue for c in found.T]
+
+
+SBC_PRIOR = DirichletProcess(Gamma(3.0, 2.0), Beta(), Beta(4.0, 3.0))
+
+
+@pytest.mark.parametrize("n_simulations", [100, pytest.param(1000, marks=[pytest.mark.calibration])])
+def test_ranks_are_uniform(n_simulations, rng):
+    assert min(p_values(ranks(SBC_PRIOR, SBC_PRIOR, n_simulations, rng))) > 2e-7
+
+
+def test_ranks_under_a_wrong_prior_of_the_density_are_not(rng):
+    wrong = DirichletProcess(SBC_PRIOR.alpha, SBC_PRIOR.base, Beta(1.0, 12.0))
+    assert min(p_values(ranks(SBC_PRIOR, wrong, 100, rng))) < 2e-7
