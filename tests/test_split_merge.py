@@ -38,7 +38,7 @@ class Jumps:
         return Grouping(np.zeros(r, np.int32), np.zeros(1), self.alpha)
 
     def step(self, rng, state):
-        groups, values, alpha = state
+        groups, values, alpha, _ = state
         groups = groups.copy()
         for _ in range(N_TRIES):
             tried = propose(rng, groups, values, self.successes, self.nu, self.n, alpha, *self.base)

@@ -44,25 +44,48 @@ class Gamma:
 class DirichletProcess:
     """Prior of the edge parameters: theta_c ~ G, G ~ DP(alpha, base) (Liu and Page 2013, eq. 3).
 
+    With a ``density`` p0, an edge is absent (theta_c = 0) with probability 1 - p0, and the process is that of the edges
+    that exist.
+
     Parameters
     ----------
     alpha : float or Gamma
         Concentration; fixed, or with a Gamma prior of its own.
-    base : Beta
-        Base distribution G0 of an agreement in (0, 1).
+    base : Beta or Normal
+        Base distribution G0 of an agreement in (0, 1), or (Normal) of a node field.
+    density : Beta, float or None
+        Prior of p0, or its fixed value in (0, 1); None where every edge exists.
     """
 
     alpha: float | Gamma = 1.0
-    base: Beta = Beta()
+    base: Any = Beta()
+    density: Beta | float | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.alpha, Gamma):
             _positive("alpha", self.alpha)
+        if self.density is not None:
+            _check_density(self.density)
 
     @property
     def alpha_start(self) -> float:
         """The fixed concentration, or its prior mean."""
         return self.alpha.shape / self.alpha.rate if isinstance(self.alpha, Gamma) else float(self.alpha)
+
+    @property
+    def density_start(self) -> float:
+        """The fixed p0, or its prior mean; 1 where every edge exists."""
+        if self.density is None:
+            return 1.0
+        p = self.density
+        return p.a / (p.a + p.b) if isinstance(p, Beta) else float(p)
+
+
+def _check_density(density: Any) -> None:
+    if not isinstance(density, Beta):
+        _positive("density", density)
+        if not density < 1:
+            raise OptionError(f"density: {density!r} came; a Beta prior, or a number in (0, 1), is wanted")
 
 
 class Prior(Protocol):
@@ -110,6 +133,22 @@ class Normal:
     def draw(self, n_draws: int, n_features: int, rng: np.random.Generator) -> np.ndarray:
         """Independent draws, (n_draws, n_features)."""
         return self.scale * rng.standard_normal((n_draws, n_features))
+
+
+@dataclass(frozen=True, eq=False)
+class MultivariateNormal:
+    """Normal law of p parameters together, with mean 0 and a ``covariance`` (p, p)."""
+
+    covariance: np.ndarray
+
+    def __post_init__(self) -> None:
+        c = np.asarray(self.covariance, dtype=np.float64)
+        square = c.ndim == 2 and c.shape[0] == c.shape[1] > 0 and np.isfinite(c).all()
+        if not (square and np.allclose(c, c.T) and np.linalg.eigvalsh(c).min() > 0):
+            raise OptionError(
+                "covariance of MultivariateNormal: a symmetric matrix whose eigenvalues are > 0 is wanted"
+            )
+        object.__setattr__(self, "covariance", c)
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,10 +226,7 @@ class SpikeSlab:
     bias_scale: float = 10.0
 
     def __post_init__(self) -> None:
-        if not isinstance(self.density, Beta):
-            _positive("density", self.density)
-            if not self.density < 1:
-                raise OptionError(f"density: {self.density!r} came; a Beta prior, or a number in (0, 1), is wanted")
+        _check_density(self.density)
         _positive("bias_scale", self.bias_scale)
 
 

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
-POSTERIOR = ("theta", "agreement", "groups", "n_groups", "included", "density", "slab_scale", "alpha")
-LABELS = ("groups",)
+POSTERIOR = ("theta", "agreement", "groups", "n_groups", "field_groups", "included", "density", "slab_scale", "alpha")
+LABELS = ("groups", "field_groups")
 IN_DOUBT = (0.1, 0.9)  # inclusion of the edges whose coming and going is judged
 BLOCK = 4096  # edges looked at together
 _STUCK = 1e6  # an R-hat beyond it is a division by zero, or by rounding: no chain moved
@@ -47,9 +47,10 @@ def to_datatree(
     mean statistics, and ``constant_data`` the edges. In the model of Liu and Page (2013) ``agreement`` is added to
     ``theta``: :math:`a_c = 1 / (1 + e^{-\theta_c})` for each edge.
 
-    An ``alpha`` that never changes was given, not drawn, and is a number in ``constant_data``.
+    An ``alpha`` or ``density`` that never changes was given, not drawn, and is a number in ``constant_data``.
     The labels in ``groups`` are a coordinate of ``posterior``, not a variable: which number a group has means nothing,
-    so that no mean or R-hat of it belongs in a summary.
+    so that no mean or R-hat of it belongs in a summary. Where grouped edges may be absent, those that are have the
+    label 0, and ``included`` says it too.
 
     Parameters
     ----------
@@ -87,9 +88,13 @@ def to_datatree(
     if isinstance(model, Agreement) and "theta" in values and "agreement" not in values:
         theta = draws.values["theta"]
         values["agreement"] = (("chain", "draw", "edge"), expit(theta[..., : model.n_edges]))
-    given = {}
-    if "alpha" in draws.values and np.ptp(draws.values["alpha"]) == 0:
-        given["alpha"] = ((), values.pop("alpha")[1][0, 0])
+    if "groups" in values and "density" in values:
+        values["included"] = (values["groups"][0], draws.values["groups"] >= 0)
+        values["groups"] = (values["groups"][0], draws.values["groups"] + 1)
+    given: dict[str, Any] = {}
+    for name in ("alpha", "density"):
+        if name in draws.values and np.ptp(draws.values[name]) == 0:
+            given[name] = ((), values.pop(name)[1][0, 0])
     # ArviZ takes quantiles of every variable, which numpy has not for booleans.
     posterior = {n: (values[n][0], _countable(values[n][1])) for n in POSTERIOR if n in values}
     arrays: dict[str, Any] = {"edges": (("edge", "end"), np.asarray(model.graph.edges)), **given}
@@ -235,7 +240,7 @@ def diagnostics(tree: xr.DataTree, n_worst: int = 5) -> pd.DataFrame:
     posterior = tree["posterior"].to_dataset()
     series = {name: posterior[name] for name in ("n_groups", "alpha", "density", "slab_scale") if name in posterior}
     name, dim = ("agreement", "edge") if "groups" in posterior.coords else ("theta", "feature")
-    if name == "theta" and "included" in posterior:
+    if "included" in posterior:
         name, dim = "included", "edge"
         series["n_edges"] = posterior[name].sum(dim)
         share = posterior[name].mean(("chain", "draw")).values

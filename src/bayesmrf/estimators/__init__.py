@@ -2,7 +2,8 @@
 
 from .bayesian import BayesianMRF
 from .evidence import compare_evidence, log_evidence
-from .grouped import METHODS, GroupedMRF
+from .grouped import GroupedMRF
+from .grouped_methods import METHODS
 from .label_field import LabelFieldMRF
 from .maximum_likelihood import MaximumLikelihoodMRF
 from .rbm import RBM

@@ -39,13 +39,20 @@ class PairwiseMRF(DensityMixin, BaseEstimator):
         raise NotImplementedError
 
     def _read(
-        self, X: Any, sample_weight: Any, progress: bool = False, missing: bool = False, n_states: Any = None
+        self,
+        X: Any,
+        sample_weight: Any,
+        progress: bool = False,
+        missing: bool = False,
+        n_states: Any = None,
+        graph: Any = None,
+        option: str = "graph",
     ) -> States:
         states = check_states(X, sample_weight, missing=missing, n_states=n_states)
         self.n_features_in_ = len(states.names)
         if hasattr(X, "columns") and all(isinstance(c, str) for c in X.columns):
             self.feature_names_in_ = np.array(states.names, dtype=object)
-        self.graph_ = read_graph(self.graph, states, progress)
+        self.graph_ = read_graph(self.graph if graph is None else graph, states, progress, option)
         self.edges_ = self.graph_.edges
         self._names, self._coding = states.names, states.coding
         return states

@@ -10,26 +10,20 @@ from scipy.special import expit
 from sklearn.utils.validation import check_is_fitted
 
 from .. import partitions, results, run
-from ..base import Kernel
+from ..base import Engine
 from ..errors import ApproximatePosteriorWarning, OptionError
 from ..inference.auto import choose
-from ..inference.elimination import Elimination, cost
+from ..inference.elimination import Elimination
 from ..learning.maximum_likelihood import bound, maximum_likelihood
-from ..learning.persistent import PersistentMLE
-from ..likelihood import Likelihood
+from ..learning.sparse_path import sparse_start
 from ..models.agreement import Agreement
-from ..posterior.grouped_auxiliary_variable import GroupedAuxiliaryVariable
-from ..posterior.grouped_exact import GroupedExact
-from ..posterior.grouped_particle import GroupedParticle, default_particles
-from ..posterior.grouped_stripped_beta import GroupedStrippedBeta
-from ..posterior.grouped_tree import GroupedTree
-from ..priors import Beta, DirichletProcess, Gamma
-from ..samplers.gibbs import Gibbs, check_positive
-from .base import PairwiseMRF, check_choice, data_hash, sample_posterior
+from ..priors import Beta, Gamma
+from ..states import States
+from .base import PairwiseMRF, data_hash, sample_posterior
+from .grouped_methods import build_kernel, check_options, choose_method, kind, n_particles, priors
 
-METHODS = ("auto", "tree", "exact", "particle", "auxiliary-variable", "stripped-beta")
-_RECORDED = ["alpha", "base", "fields", "inner", "n_sweeps", "n_proposals", "n_walk", "sigma_q", "restart"]
-_EXACT_WORK = 2.0**28  # edges times bytes of tables: a scan of method "exact" then takes some tenth of a second
+_RECORDED = ["alpha", "base", "fields", "spike", "density", "inner", "n_sweeps", "n_proposals", "n_walk", "sigma_q"]
+_RECORDED += ["restart"]
 _NOISE = 0.3  # nats that particles may put into the log likelihood of an edge
 
 
@@ -43,6 +37,13 @@ class GroupedMRF(PairwiseMRF):
     ----------
     graph : edges, DataFrame, networkx graph, `Graph`, "complete" or "learn:K"
         Pairs of column names or numbers. "learn:K" learns K edges by L1-penalised neighbourhood selection.
+    candidate : "all", or as ``graph``, or None
+        With ``spike=True``, the edges that may exist; None for those of ``graph``.
+    spike : bool
+        Whether edges may be absent: each exists with probability p0, and only those that do share values. Methods exact
+        and particle.
+    density : (a, b), `priors.Beta` or float
+        Beta prior of p0, or its fixed value.
     method : {"auto", "tree", "exact", "particle", "auxiliary-variable", "stripped-beta"}
         * auto: tree on forests without fields, exact where elimination is cheap, else particle; ``method_`` says which.
         * tree: exact, for forests without fields.
@@ -55,9 +56,10 @@ class GroupedMRF(PairwiseMRF):
         Concentration of the Dirichlet process, fixed or with a Gamma prior.
     base : (a, b)
         Base distribution Beta(a, b) of an agreement.
-    fields : bool
-        Whether nodes have a field h_u of their own, N(0, 10^2): sampled, or (stripped-beta) at its tied maximum
-        likelihood estimate. Data in which yes is not as frequent as no need them.
+    fields : {False, True, "grouped"}
+        Whether nodes have a field h_u, N(0, 10^2): of their own, sampled or (stripped-beta) at its tied maximum
+        likelihood estimate; or shared by groups of nodes, by a Dirichlet process with the same prior of its own alpha
+        (methods exact and particle). Data in which yes is not as frequent as no need fields.
     n_particles : int or None
         States of x in memory of method particle; None for ten for each observation, 1,024 at least, within 1 GiB a
         chain.
@@ -88,13 +90,20 @@ class GroupedMRF(PairwiseMRF):
     theta_ : (n_features,) array
         Natural parameters used by `score` and `sample`: logit of ``agreement_``, and posterior mean fields.
     groups_ : (n_edges,) int array
-        The partition that minimises the posterior expected variation of information.
+        The partition that minimises the posterior expected variation of information. With a spike, that of the edges
+        with inclusion above 0.5, and -1 for the others.
     n_groups_ : pandas.Series
         Posterior probability of each number of groups.
+    inclusion_ : (n_nodes, n_nodes) array
+        With a spike, the probability that an edge exists; symmetric, 0 where there is no candidate.
+    density_ : float
+        With a spike, the posterior mean of p0.
+    field_groups_ : (n_nodes,) int array
+        With ``fields="grouped"``, the partition of the nodes that minimises the expected variation of information.
     method_ : str
         The method that was run.
     mle_ : (n_edges,) array
-        Grouping-blind maximum likelihood agreements.
+        Grouping-blind maximum likelihood agreements; without a spike.
     posterior_ : xarray.DataTree
         Draws in ArviZ's form.
     edges_ : (n_edges, 2) int array
@@ -107,7 +116,10 @@ class GroupedMRF(PairwiseMRF):
         method: str = "auto",
         alpha: Any = 1.0,
         base: Any = (1.0, 1.0),
-        fields: bool = False,
+        fields: bool | str = False,
+        candidate: Any = None,
+        spike: bool = False,
+        density: Any = (5.0, 5.0),
         n_particles: int | None = None,
         n_draws: int = 1000,
         n_warmup: int = 200,
@@ -130,6 +142,9 @@ class GroupedMRF(PairwiseMRF):
         self.alpha = alpha
         self.base = base
         self.fields = fields
+        self.candidate = candidate
+        self.spike = spike
+        self.density = density
         self.n_particles = n_particles
         self.n_draws = n_draws
         self.n_warmup = n_warmup
@@ -167,28 +182,30 @@ class GroupedMRF(PairwiseMRF):
         DataError, GraphError, OptionError, StoreError
             One sentence each: what came, what is wanted, the remedy.
         """
-        prior = self._prior()
-        self._check_method()
-        states = self._read(X, sample_weight, self.progress)
+        check_options(self)
+        priors(self)  # refuse their constants before any work
+        states = self._read(X, sample_weight, self.progress, **self._which_edges())
         model = self._model()
         if model.n_edges == 0:
             raise OptionError("graph: it has no edges, so there is nothing to group; give at least one edge")
-        self.method_ = self._choose_method(model)
+        self.method_ = choose_method(self, model)
         s_bar, n = model.statistics(states.values, states.weights), states.n_samples
-        fingerprint = self._fingerprint(s_bar, n)
+        fingerprint = self._fingerprint(model, s_bar, n)
         seeds = run.seed_sequence(self.random_state, self.checkpoint, self.overwrite)
         rng = np.random.default_rng(seeds.spawn(1)[0])
         engine = Elimination() if self.method_ == "exact" else choose(self.graph_)
-        mle = maximum_likelihood(model, s_bar, n, engine, rng)
-        kernel = self._kernel(model, s_bar, n, prior, mle.theta, engine)
+        start, constant, told = self._start(model, states, s_bar, engine, rng)
+        kernel = build_kernel(self.method_, self, model, s_bar, n, start, engine)
         draws = sample_posterior(self, kernel, fingerprint, seeds)
-        self.mle_ = expit(mle.theta[: model.n_edges])
+        for name, asked in (("density", self.spike), ("field_groups", self.fields == "grouped")):
+            if not asked:
+                draws.values.pop(name, None)
         self.posterior_ = results.to_datatree(
             draws,
             model,
-            attrs=fingerprint | {"kind": self._kind(model), "engine": _engine_name(kernel), "mle_method": mle.method},
+            attrs=fingerprint | {"kind": kind(self.method_, self, model), "engine": _engine_name(kernel)} | told,
             observed={"statistics": s_bar, "n_samples": n},
-            constant={"mle": mle.theta},
+            constant=constant,
         )
         self._summarise(model)
         if self.method_ == "particle":
@@ -219,6 +236,29 @@ class GroupedMRF(PairwiseMRF):
         values = np.asarray(self.posterior_["posterior"].dataset[name])
         return values.reshape(-1, *values.shape[2:])
 
+    def _which_edges(self) -> dict[str, Any]:
+        if self.candidate is None:
+            return {}
+        everything = isinstance(self.candidate, str) and self.candidate == "all"
+        return {"graph": "complete" if everything else self.candidate, "option": "candidate"}
+
+    def _start(
+        self, model: Agreement, states: States, s_bar: np.ndarray, engine: Engine, rng: np.random.Generator
+    ) -> tuple[np.ndarray, dict[str, np.ndarray], dict[str, Any]]:
+        """Where the chain starts, at the maximum likelihood or (spike) at a sparse estimate, and what is told of it."""
+        r = model.n_edges
+        if not self.spike:
+            mle = maximum_likelihood(model, s_bar, states.n_samples, engine, rng)
+            self.mle_ = expit(mle.theta[:r])
+            return mle.theta, {"mle": mle.theta}, {"mle_method": mle.method}
+        start, found = np.zeros(model.n_features), sparse_start(model.graph, states)
+        if found is not None:
+            start[:r] = found[:r] / 2  # over {0, 1}, a weight is twice the logit of the agreement
+        if model.fields:
+            limit = 1 - 1 / states.n_samples
+            start[r:] = np.arctanh(np.clip(s_bar[r:], -limit, limit))
+        return start, {}, {}
+
     def _summarise(self, model: Agreement) -> None:
         import pandas as pd
 
@@ -227,31 +267,22 @@ class GroupedMRF(PairwiseMRF):
         limit = bound(1e12)
         logit = np.clip(np.log(self.agreement_) - np.log1p(-self.agreement_), -limit, limit)
         self.theta_ = np.concatenate([logit, self._stacked("theta")[:, r:].mean(axis=0)])
-        self.groups_ = partitions.point_partition(self._stacked("groups"))
+        groups = self._stacked("groups")
+        if self.spike:
+            share, (u, v) = self._stacked("included").mean(axis=0), self.edges_.T
+            self.inclusion_ = np.zeros((self.graph_.n_nodes, self.graph_.n_nodes))
+            self.inclusion_[u, v] = self.inclusion_[v, u] = share
+            posterior, constant = self.posterior_["posterior"], self.posterior_["constant_data"]
+            self.density_ = float((posterior if "density" in posterior else constant)["density"].mean())
+            self.groups_ = np.full(r, -1)
+            if (share > 0.5).any():
+                self.groups_[share > 0.5] = partitions.point_partition(groups[:, share > 0.5])
+        else:
+            self.groups_ = partitions.point_partition(groups)
+        if self.fields == "grouped":
+            self.field_groups_ = partitions.point_partition(self._stacked("field_groups"))
         number, count = np.unique(self._stacked("n_groups"), return_counts=True)
         self.n_groups_ = pd.Series(count / count.sum(), index=pd.Index(number, name="n_groups"), name="probability")
-
-    def _prior(self) -> DirichletProcess:
-        alpha = Gamma(*self.alpha) if isinstance(self.alpha, tuple | list) else self.alpha
-        base = self.base if isinstance(self.base, Beta) else Beta(*self.base)
-        return DirichletProcess(alpha, base)
-
-    def _check_method(self) -> None:
-        check_choice("method", self.method, METHODS)
-        if self.inner not in ("gibbs", "exact"):
-            raise OptionError(f"inner: {self.inner!r} came, 'gibbs' or 'exact' is wanted")
-        if self.method == "tree" and self.fields:
-            raise OptionError("fields: method 'tree' has no conjugate form for node fields; use method='exact'")
-        if self.n_particles is not None:
-            check_positive("n_particles", self.n_particles)
-
-    def _choose_method(self, model: Agreement) -> str:
-        if self.method != "auto":
-            return self.method
-        if model.graph.is_forest and not model.fields:
-            return "tree"
-        most = _EXACT_WORK / model.n_features
-        return "exact" if cost(model.graph, most)[1] <= most else "particle"
 
     @staticmethod
     def _warn_of_noise(noise: float, n_particles: int) -> None:
@@ -264,50 +295,17 @@ class GroupedMRF(PairwiseMRF):
                 stacklevel=3,
             )
 
-    def _kernel(self, model, s_bar, n, prior, mle, engine) -> Kernel:
-        if self.method_ == "tree":
-            return GroupedTree(model.graph, np.rint(n * s_bar), n, prior)
-        if self.method_ == "exact":
-            return GroupedExact(Likelihood(model, s_bar, n, engine), prior, mle)
-        if self.method_ == "particle":
-            n_particles = self.n_particles or default_particles(n, model.graph.n_nodes)
-            return GroupedParticle(model, s_bar, n, prior, mle, n_particles)
-        persistent = PersistentMLE(model, s_bar, bound(n))
-        if self.method_ == "stripped-beta":
-            return GroupedStrippedBeta(mle, persistent, n, prior)
-        particles = Elimination() if self.inner == "exact" else Gibbs(n_sweeps=self.n_sweeps)
-        return GroupedAuxiliaryVariable(
-            Likelihood(model, s_bar, n, particles),
-            prior,
-            mle,
-            persistent,
-            n_proposals=self.n_proposals,
-            sigma_q=self.sigma_q,
-            n_walk=self.n_walk,
-            restart=self.restart,
-        )
-
-    def _kind(self, model: Agreement) -> str:
-        """Whether the chain's stationary law is the posterior, in words."""
-        if self.method_ in ("tree", "exact"):
-            return "exact"
-        if self.method_ == "stripped-beta":
-            exact = model.graph.is_forest and not model.fields
-            return "exact (a forest)" if exact else "approximate (stripped Beta likelihood)"
-        if self.method_ == "particle":
-            return "approximate (moments from particles)"
-        if self.inner == "gibbs":
-            return f"approximate (particles from {self.n_sweeps} Gibbs sweeps)"
-        return "approximate (values restart at the tied estimate)" if self.restart else "exact"
-
-    def _fingerprint(self, s_bar: np.ndarray, n: float) -> dict[str, Any]:
+    def _fingerprint(self, model: Agreement, s_bar: np.ndarray, n: float) -> dict[str, Any]:
         """Plain values that name the data and the options the draws depend on."""
         options = {k: v for k, v in self.get_params(deep=False).items() if k in _RECORDED}
-        alpha, base = options["alpha"], options["base"]
+        alpha, base, density = options["alpha"], options["base"], options["density"]
         options["alpha"] = [alpha.shape, alpha.rate] if isinstance(alpha, Gamma) else np.asarray(alpha).tolist()
         options["base"] = [base.a, base.b] if isinstance(base, Beta) else list(base)
+        options["density"] = [density.a, density.b] if isinstance(density, Beta) else np.asarray(density).tolist()
+        if not self.spike:
+            del options["density"]
         if self.method_ == "particle":
-            options["n_particles"] = self.n_particles or default_particles(n, self.graph_.n_nodes)
+            options["n_particles"] = n_particles(self, model, n)
         return {"model": "agreement", "data_hash": data_hash(self.graph_, s_bar, n), **options, "method": self.method_}
 
 

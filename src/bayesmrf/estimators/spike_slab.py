@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from ..graphs import Graph
 from ..inference.auto import is_cheap
 from ..inference.chains import Persistent
 from ..inference.elimination import Elimination
+from ..learning.sparse_path import sparse_start
 from ..likelihood import Hidden, Likelihood
 from ..models.boltzmann import Boltzmann
 from ..models.clamped import Clamped
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
 METHODS = ("one-edge", "exact", "langevin")
 _OPTIONS = ("n_particles", "n_sweeps", "epsilon", "alpha", "width", "n_iterations")
 _PARTICLES = 256, 4096  # of one-edge
-_ROWS = 5000  # at most, behind the starting point
 _COMPONENTS = 100  # draws in a predictive mixture, as in the paper
 _SWEEPS = 500  # Gibbs sweeps behind each state of `sample` where no exact sampler reaches
 
@@ -166,7 +166,7 @@ class SpikeSlabMRF(DensityMixin, BaseEstimator):
         data = Likelihood(model, s_bar, n, Persistent(), hidden)  # only for what is hidden
         fingerprint = {"data_hash": data_hash(graph, s_bar, n, rows), "model": "boltzmann", "prior": asdict(prior)}
         fingerprint |= {k: getattr(self, k) for k in ("method", *_OPTIONS)}
-        kernel = self._kernel(model, s_bar, n, prior, _start(model, states))
+        kernel = self._kernel(model, s_bar, n, prior, sparse_start(graph, states))
         draws = sample_posterior(self, kernel if hidden is None else DrawHiddenEntries(kernel, data), fingerprint)
         kind = "exact" if self.method == "exact" else "approximate (moments from persistent chains)"
         attrs = fingerprint | {"kind": kind}
@@ -373,30 +373,6 @@ class SpikeSlabMRF(DensityMixin, BaseEstimator):
         there = theta[:r] != 0
         graph = Graph(self._candidates.n_nodes, self._candidates.edges[there], self._candidates.names)
         return Boltzmann(graph), np.concatenate([theta[:r][there], theta[r:]])
-
-
-def _start(model: Boltzmann, states: States) -> np.ndarray | None:
-    """The L1-penalised pseudo-likelihood estimate at a penalty that only strong edges pass; None for no edges.
-
-    A strong edge may take long to be born where few persistent chains know of its neighbourhood; a weak one does not.
-    """
-    from ..learning.sparse_path import pseudo_likelihood_path  # scikit-learn's folds take a while to import
-
-    d = model.graph.n_nodes
-    whole = np.flatnonzero((states.values >= 0).all(axis=1))
-    if len(whole) < 2:
-        return None
-    rows = whole[np.unique(np.linspace(0, len(whole) - 1, _ROWS).astype(int))]
-    weights = None if states.weights is None else states.weights[rows]
-    if weights is not None and weights.sum() == 0:
-        return None
-    few = replace(states, values=states.values[rows], weights=weights)
-    penalty = 0.5 * np.sqrt(np.log(d + 1) / few.n_samples)
-    theta = pseudo_likelihood_path(few, penalty=np.array([penalty])).theta[0]
-    pairs = np.zeros((d, d))
-    pairs[np.triu_indices(d, 1)] = theta[: d * (d - 1) // 2]
-    u, v = np.sort(model.graph.edges, axis=1).T
-    return np.concatenate([pairs[u, v], theta[d * (d - 1) // 2 :]])
 
 
 def _pair(name: str, value: Any) -> tuple[float, float]:

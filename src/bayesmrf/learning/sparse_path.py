@@ -17,16 +17,18 @@ restarted as O'Donoghue and Candes 2015), for all nodes at once, each penalty fr
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import expit, log_expit
 
 from ..errors import DataError, OptionError
+from ..graphs import Graph
 from ..states import States
 
 _TOLERANCE = 1e-6  # largest entry of a proximal step, over its length; gradients are means over observations
 _MAX_STEPS = 20_000
+_ROWS = 5000  # at most, behind a starting point
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,6 +161,34 @@ def _path(states, symmetric, combine, n_path, ratio, penalty) -> SparsePath:
         w, bias = _solve(x, centred, share, w, bias, varies, strength, symmetric, length)
         theta[k] = np.concatenate([combine(w), bias - _offsets(w, means, combine, d)])
     return SparsePath(np.asarray(penalty, dtype=np.float64), theta, d)
+
+
+def sparse_start(graph: Graph, states: States) -> np.ndarray | None:
+    """The L1-penalised pseudo-likelihood estimate at a penalty that only strong edges pass; None where no data tell.
+
+    Where samplers of edges start: a strong edge may take long to be born where few persistent chains know of its
+    neighbourhood; a weak one does not. Rows with missing values are left out.
+
+    Returns
+    -------
+    (n_edges + n_nodes,) array
+        Weights over {0, 1} of the edges of the graph, 0 for most, and biases.
+    """
+    d = graph.n_nodes
+    whole = np.flatnonzero((states.values >= 0).all(axis=1))
+    if len(whole) < 2:
+        return None
+    rows = whole[np.unique(np.linspace(0, len(whole) - 1, _ROWS).astype(int))]
+    weights = None if states.weights is None else states.weights[rows]
+    if weights is not None and weights.sum() == 0:
+        return None
+    few = replace(states, values=states.values[rows], weights=weights)
+    penalty = 0.5 * np.sqrt(np.log(d + 1) / few.n_samples)
+    theta = pseudo_likelihood_path(few, penalty=np.array([penalty])).theta[0]
+    pairs = np.zeros((d, d))
+    pairs[np.triu_indices(d, 1)] = theta[: d * (d - 1) // 2]
+    u, v = np.sort(graph.edges, axis=1).T
+    return np.concatenate([pairs[u, v], theta[d * (d - 1) // 2 :]])
 
 
 def _offsets(w, means, combine, d) -> np.ndarray:

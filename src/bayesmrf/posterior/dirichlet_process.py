@@ -15,13 +15,20 @@ from ..compiled import strict_leaf
 from ..priors import DirichletProcess, Gamma
 from .one_coordinate import log_beta, log_likelihood, saturated
 
+ABSENT = -1  # label of an edge that does not exist
+
 
 class Grouping(NamedTuple):
-    """Groups and their values."""
+    """Groups and their values; the share p0 of edges that exist."""
 
-    groups: np.ndarray  # (n_edges,) int32, labels 0..k-1
+    groups: np.ndarray  # (n_edges,) int32, labels 0..k-1, or ABSENT
     values: np.ndarray  # (k,) natural parameter of each group
     alpha: float
+    density: float = 1.0
+
+    def spread(self) -> np.ndarray:
+        """The value of each edge; 0 where it is absent."""
+        return np.append(self.values, 0.0)[self.groups]
 
 
 class GroupedInfo(NamedTuple):
@@ -37,24 +44,30 @@ GROUPED_DIMS: dict[str, tuple[str, ...]] = {"theta": ("feature",), "groups": ("e
 
 
 def initial_grouping(agreement: np.ndarray, prior: DirichletProcess, rng: np.random.Generator) -> Grouping:
-    """k-means on the maximum likelihood agreements with K = max(1, floor(alpha ln r)) (Algorithms 1 and 2)."""
+    """k-means on the maximum likelihood agreements with K = max(1, floor(alpha ln r)) (Algorithms 1 and 2).
+
+    Where edges may be absent, those with an agreement of 1/2 are.
+    """
     from sklearn.cluster import KMeans
 
-    alpha = prior.alpha_start
-    if not len(agreement):
-        return Grouping(np.zeros(0, np.int32), np.zeros(0), alpha)
+    alpha, density = prior.alpha_start, prior.density_start
     agreement = np.round(agreement, 9)  # equal but for rounding is equal
-    distinct = len(np.unique(agreement))
-    k = min(max(1, int(alpha * np.log(len(agreement)))), distinct)
-    fit = KMeans(k, n_init=1, random_state=int(rng.integers(2**31))).fit(agreement[:, None])
+    there = np.ones(len(agreement), bool) if prior.density is None else agreement != 0.5
+    groups, found = np.full(len(agreement), ABSENT, np.int32), agreement[there]
+    if not len(found):
+        return Grouping(groups, np.zeros(0), alpha, density)
+    distinct = len(np.unique(found))
+    k = min(max(1, int(alpha * np.log(len(found)))), distinct)
+    fit = KMeans(k, n_init=1, random_state=int(rng.integers(2**31))).fit(found[:, None])
     centres = np.clip(fit.cluster_centers_[:, 0], 1e-6, 1 - 1e-6)  # an edge that always agrees has its centre at 1
-    return compact(Grouping(fit.labels_.astype(np.int32), np.log(centres) - np.log1p(-centres), alpha))
+    groups[there] = fit.labels_
+    return compact(Grouping(groups, np.log(centres) - np.log1p(-centres), alpha, density))
 
 
 def compact(grouping: Grouping) -> Grouping:
     """Relabel groups 0..k-1 in order of first appearance, dropping empty ones."""
     groups, values = _compact(grouping.groups, grouping.values)
-    return Grouping(groups, values, grouping.alpha)
+    return grouping._replace(groups=groups, values=values)
 
 
 @strict_leaf
@@ -64,6 +77,9 @@ def _compact(groups, values):
     k = 0
     for i in range(len(groups)):
         c = groups[i]
+        if c < 0:
+            out[i] = ABSENT
+            continue
         if new[c] < 0:
             new[c] = k
             k += 1
@@ -77,8 +93,10 @@ def _compact(groups, values):
 
 def draw_alpha(rng: np.random.Generator, alpha: float, prior: DirichletProcess, n_groups: int, n_edges: int) -> float:
     """Redraw the concentration under its Gamma prior, by an auxiliary Beta variable (Escobar and West 1995)."""
-    if not isinstance(prior.alpha, Gamma) or n_edges == 0:
+    if not isinstance(prior.alpha, Gamma):
         return alpha
+    if n_edges == 0:
+        return float(rng.gamma(prior.alpha.shape) / prior.alpha.rate)
     rate = prior.alpha.rate - np.log(rng.beta(alpha + 1, n_edges))
     odds = (prior.alpha.shape + n_groups - 1) / (n_edges * rate)
     shape = prior.alpha.shape + n_groups - (rng.random() * (1 + odds) >= odds)
@@ -104,8 +122,9 @@ def group_totals(groups, successes, k):
     """Edges and successes of each group."""
     sizes, totals = np.zeros(k), np.zeros(k)
     for i in range(len(groups)):
-        sizes[groups[i]] += 1
-        totals[groups[i]] += successes[i]
+        if groups[i] >= 0:
+            sizes[groups[i]] += 1
+            totals[groups[i]] += successes[i]
     return sizes, totals
 
 

@@ -45,6 +45,18 @@ def group_counts(edges, members, label, k, x):
     return out
 
 
+@leaf
+def node_counts(label, k, x):
+    """Nodes of each group that are up, in each particle: (k, n_particles) float32."""
+    m = x.shape[1] >> 6 << 6
+    out = np.zeros((k, m), np.float32)
+    for u in range(len(label)):
+        state, row = x[u], out[label[u]]
+        for lane in range(m):
+            row[lane] += np.float32(state[lane] > 0)
+    return out
+
+
 @strict_leaf
 def log_mean_weight(log_weights):
     """Log of the mean of exp(log_weights), with the spread of the weights."""
@@ -106,12 +118,12 @@ def resample(rng, log_weights, x, counts):
 
 
 @strict_leaf
-def _log_prior(value, a, b):
-    return a * log_sigmoid(value) + b * log_sigmoid(-value)
+def _log_prior(value, prior):
+    return prior.a * log_sigmoid(value) + prior.b * log_sigmoid(-value) - 0.5 * prior.kappa * value * value
 
 
 @strict_leaf
-def move_values(rng, counts, sizes, successes, values, n, a, b, x):
+def move_values(rng, counts, sizes, successes, values, n, prior, x):
     r"""Redraw the value of every group with more than one edge, in random order; particles follow, values change in
     place.
 
@@ -146,8 +158,9 @@ def move_values(rng, counts, sizes, successes, values, n, a, b, x):
         value, delta, curvature = values[g], 0.0, 1.0
         for _ in range(8):
             here = value + delta
-            slope = sharper * (successes[g] - n * (mean + variance * delta)) + a * sigmoid(-here) - b * sigmoid(here)
-            curvature = sharper * n * variance + (a + b) * sigmoid(here) * sigmoid(-here)
+            slope = sharper * (successes[g] - n * (mean + variance * delta)) - prior.kappa * here
+            slope += prior.a * sigmoid(-here) - prior.b * sigmoid(here)
+            curvature = sharper * n * variance + prior.kappa + (prior.a + prior.b) * sigmoid(here) * sigmoid(-here)
             delta = min(max(delta + slope / curvature, -reach), reach)
         scale = 1 / sqrt(curvature)
         new = delta + scale * rng.standard_normal()
@@ -156,7 +169,7 @@ def move_values(rng, counts, sizes, successes, values, n, a, b, x):
             trial[p] = log_weights[p] + new * row[p]
         change = add_half_particle(log_mean_weight(trial), row, sizes[g], new).value - now.value
         ratio = sharper * (new * successes[g] - n * change)
-        ratio += _log_prior(value + new, a, b) - _log_prior(value, a, b)
+        ratio += _log_prior(value + new, prior) - _log_prior(value, prior)
         ratio += 0.5 * (((new - delta) / scale) ** 2 - (delta / scale) ** 2)
         if log1p(-rng.random()) < ratio:
             values[g] = value + new

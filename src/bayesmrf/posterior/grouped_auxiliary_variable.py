@@ -130,7 +130,7 @@ class GroupedAuxiliaryVariable:
     def step(self, rng: np.random.Generator, state: AuxiliaryState) -> tuple[AuxiliaryState, AuxiliaryInfo]:
         """Reassign every edge M times by proposal, then draw the values, then alpha."""
         grouping, z, accepted = self._reassign(rng, state)
-        groups, values, _ = grouping
+        groups, values, *_ = grouping
         start, reference, tied = np.concatenate([values, state.fields]), self.mle, state.tied
         k, r = len(values), len(groups)
         if tied is not None:

@@ -3,39 +3,34 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from math import log, sqrt
 from typing import NamedTuple
 
 import numpy as np
 
 from ..base import LOG_Z, MOMENTS
-from ..compiled import strict_leaf
 from ..likelihood import Likelihood
-from ..models.agreement import Agreement
-from ..priors import FIELD_SCALE, DirichletProcess
+from ..priors import DirichletProcess
 from .dirichlet_process import (
     GROUPED_DIMS,
     Grouping,
-    choose,
     compact,
     draw_alpha,
     group_totals,
     initial_grouping,
-    open_group,
-    relative_likelihoods,
 )
-from .one_coordinate import OneCoordinate, draw, log_beta, log_integral, log_sigmoid
+from .group_prior import Block, draw_density, group_prior, reassign, start_fields, value_of
+from .one_coordinate import OneCoordinate, draw, log_sigmoid
 
 _TINY = 1e-300
 
 
 class ExactState(NamedTuple):
-    """Groups, their values and alpha; the node fields; and what the engine said at this theta."""
+    """Groups of edges and of node fields; and what the engine said at this theta."""
 
-    groups: np.ndarray
-    values: np.ndarray
-    alpha: float
-    fields: np.ndarray
+    edges: Grouping
+    fields: Grouping
     moments: np.ndarray
     log_z: float
 
@@ -47,6 +42,8 @@ class ExactInfo(NamedTuple):
     groups: np.ndarray
     n_groups: int
     alpha: float
+    density: float
+    field_groups: np.ndarray
     log_likelihood: float
     n_solves: int
 
@@ -56,9 +53,11 @@ class GroupedExact:
     """Gibbs sampling of groups whose every move leaves the exact posterior invariant.
 
     * An edge's group: eq. (4) with the exact one-edge likelihood (`bayesmrf.posterior.one_coordinate`), which needs one
-      moment of the current model; the integral over G0 by quadrature; a new value from its exact conditional law.
-    * The value of a group with one edge, and each node field: an exact draw from its conditional law, one moment each.
+      moment of the current model; the integral over G0 by quadrature; a new value from its exact conditional law. Where
+      edges may be absent, that is one group more (`bayesmrf.posterior.group_prior`).
+    * The value of a group with one edge: an exact draw from its conditional law, one moment.
     * The value of a larger group: slice sampling (Neal 2003) on the natural scale.
+    * Node fields in the same way, grouped or each in a group of its own.
 
     Parameters
     ----------
@@ -67,30 +66,40 @@ class GroupedExact:
     prior : DirichletProcess
     start : (n_features,) array
         Maximum likelihood estimate from which the chain starts.
+    field_prior : DirichletProcess, optional
+        Of node fields that are grouped; None for a field of its own for each node.
     """
 
     likelihood: Likelihood
     prior: DirichletProcess
     start: np.ndarray
+    field_prior: DirichletProcess | None = None
 
     name = "grouped_exact"
     needs = frozenset({LOG_Z, MOMENTS})
-    dims = GROUPED_DIMS | {"log_likelihood": (), "n_solves": ()}
+    dims = GROUPED_DIMS | {"density": (), "field_groups": ("node",), "log_likelihood": (), "n_solves": ()}
 
     def __post_init__(self) -> None:
         self.likelihood.require(self.name, self.needs)
 
     @property
-    def _model(self) -> Agreement:
-        return self.likelihood.model  # type: ignore[return-value]
+    def _n_edges(self) -> int:
+        return self.likelihood.model.graph.n_edges
+
+    @cached_property
+    def _blocks(self) -> tuple[Block, Block]:
+        lik, r = self.likelihood, self._n_edges
+        low = lik.model.feature_low
+        counts = np.rint(lik.n_samples * (lik.s_bar - low) / (1 - low))
+        return Block.edges(counts[:r], self.prior), Block.fields(r, counts[r:], low[r:], self.field_prior)
 
     def init(self, rng: np.random.Generator) -> ExactState:
         """Start from k-means on the maximum likelihood estimate."""
-        r = self._model.n_edges
-        g = initial_grouping(1 / (1 + np.exp(-self.start[:r])), self.prior, rng)
-        fields = self.start[r:].copy()
-        moments, log_z = self._solve(np.concatenate([g.values[g.groups], fields]))
-        return ExactState(g.groups, g.values, g.alpha, fields, moments, log_z)
+        r = self._n_edges
+        edges = initial_grouping(1 / (1 + np.exp(-self.start[:r])), self.prior, rng)
+        fields = start_fields(self._blocks[1], self.start[r:], rng)
+        theta = np.concatenate([edges.spread(), fields.spread() * self._blocks[1].unit])
+        return ExactState(edges, fields, *self._solve(theta))
 
     def _solve(self, theta: np.ndarray) -> tuple[np.ndarray, float]:
         found = self.likelihood.inference(theta, MOMENTS)
@@ -99,81 +108,96 @@ class GroupedExact:
         return found.moments, found.log_z
 
     def step(self, rng: np.random.Generator, state: ExactState) -> tuple[ExactState, ExactInfo]:
-        """One scan: groups of all edges, values of all groups, fields of all nodes, alpha."""
-        lik, n = self.likelihood, self.likelihood.n_samples
-        r = self._model.n_edges
-        a, b = self.prior.base.a, self.prior.base.b
-        s = np.rint(n * lik.s_bar[:r])
-        groups, values = state.groups.copy(), state.values.copy()
+        """One scan: groups of all edges, values of all groups, the same for fields, alpha and p0."""
+        walk = _Walk(self, state)
+        grouped = [walk.scan(rng, *both) for both in zip(self._blocks, state[:2], strict=True)]
+        edges, fields = grouped
+        info = ExactInfo(
+            walk.theta,
+            edges.groups,
+            len(edges.values),
+            edges.alpha,
+            edges.density,
+            fields.groups,
+            self.likelihood.log_likelihood(walk.theta, walk.log_z),
+            walk.n_solves,
+        )
+        return ExactState(edges, fields, walk.moments, walk.log_z), info
+
+
+class _Walk:
+    """Theta on its way through one step, and what the engine says there."""
+
+    def __init__(self, kernel: GroupedExact, state: ExactState):
+        self.likelihood, self._solve = kernel.likelihood, kernel._solve
+        blocks = kernel._blocks
+        self.theta = np.concatenate([b.unit * g.spread() for b, g in zip(blocks, state[:2], strict=True)])
+        self.moments, self.log_z, self.n_solves = state.moments, state.log_z, 0
+
+    def _move(self, features: np.ndarray | int, theta: float) -> None:
+        self.theta[features] = theta
+        self.moments, self.log_z = self._solve(self.theta)
+        self.n_solves += 1
+
+    def _nu(self, block: Block, i: int) -> float:
+        """Logit of the probability of the larger value of feature i, were its parameter 0."""
+        q = 1 - block.unit * (1 - self.moments[block.first + i])
+        return log(max(q, _TINY)) - log(max(1 - q, 1e-16)) - self.theta[block.first + i] / block.unit
+
+    def scan(self, rng: np.random.Generator, block: Block, state: Grouping) -> Grouping:
+        n = self.likelihood.n_samples
+        groups, values, s = state.groups.copy(), state.values.copy(), block.successes
         sizes, _ = group_totals(groups, s, len(values))
         k = len(values)
-        theta = np.concatenate([values[groups], state.fields])
-        moments, log_z, n_solves = state.moments, state.log_z, 0
-
-        for i in range(r):
-            nu = _logit(moments[i]) - theta[i]
-            values, sizes, k = reassign(rng, i, s[i], n, nu, groups, values, sizes, k, state.alpha, a, b)
-            new = values[groups[i]]
-            if new != theta[i]:
-                theta[i] = new
-                moments, log_z = self._solve(theta)
-                n_solves += 1
-
-        grouping = compact(Grouping(groups, values[:k], state.alpha))
-        groups, values = grouping.groups, grouping.values
+        prior = group_prior(block.prior, state, block.unit)
+        if block.grouped:
+            for i in range(len(groups)):
+                nu = self._nu(block, i)
+                values, sizes, k = reassign(rng, i, s[i], n, nu, groups, values, sizes, k, prior)
+                theta = block.unit * value_of(groups, values, i)
+                if theta != self.theta[block.first + i]:
+                    self._move(block.first + i, theta)
+            groups, values, *_ = compact(Grouping(groups, values[:k], 0.0))
         sizes, totals = group_totals(groups, s, len(values))
         for c in range(len(values)):
             members = np.flatnonzero(groups == c)
             if len(members) == 1:
                 i = members[0]
-                p = OneCoordinate(s[i], n, _logit(moments[i]) - theta[i], a, b, 0.0)
-                theta[i] = values[c] = draw(rng, p) - p.nu
+                p = OneCoordinate(s[i], n, self._nu(block, i), prior.a, prior.b, prior.kappa)
+                values[c] = draw(rng, p) - p.nu
             else:
                 width = _slice_width(totals[c], sizes[c] * n)
-                values[c], evaluations = self._slice(rng, theta, members, width, log_z)
-                theta[members] = values[c]
-                n_solves += evaluations
-            moments, log_z = self._solve(theta)
-            n_solves += 1
+                values[c] = self._slice(rng, block, members, width, prior)
+            self._move(block.first + members, block.unit * values[c])
+        if not block.grouped:
+            return state._replace(values=values)
+        k, n_there = len(values), int((groups >= 0).sum())
+        alpha = draw_alpha(rng, state.alpha, block.prior, k, n_there)
+        return Grouping(groups, values, alpha, draw_density(rng, block.prior, groups))
 
-        for u in range(r, len(theta)):
-            # t = 2 h + nu is the logit of P(x_u = 1); h ~ N(0, FIELD_SCALE^2) has precision 1 / (2 FIELD_SCALE)^2 in t.
-            nu = _logit((1 + moments[u]) / 2) - 2 * theta[u]
-            p = OneCoordinate(np.rint(n * (1 + lik.s_bar[u]) / 2), n, nu, 0.0, 0.0, (2 * FIELD_SCALE) ** -2)
-            theta[u] = (draw(rng, p) - nu) / 2
-            moments, log_z = self._solve(theta)
-            n_solves += 1
-
-        alpha = draw_alpha(rng, state.alpha, self.prior, len(values), r)
-        new_state = ExactState(groups, values, alpha, theta[r:], moments, log_z)
-        return new_state, ExactInfo(theta, groups, len(values), alpha, lik.log_likelihood(theta, log_z), n_solves)
-
-    def _slice(self, rng: np.random.Generator, theta: np.ndarray, members: np.ndarray, width: float, log_z: float):
+    def _slice(self, rng: np.random.Generator, block: Block, members: np.ndarray, width: float, prior) -> float:
         """Slice sampling with stepping out (Neal 2003, figures 3 and 5) of the value shared by ``members``."""
         lik = self.likelihood
-        trial = theta.copy()
+        trial, shared = self.theta.copy(), block.first + members
 
         def log_target(value: float, log_z: float | None = None) -> float:
-            trial[members] = value
-            prior = self.prior.base.a * log_sigmoid(value) + self.prior.base.b * log_sigmoid(-value)
-            return prior + lik.log_likelihood(trial, lik.log_z(trial) if log_z is None else log_z)
+            trial[shared] = block.unit * value
+            log_prior = prior.a * log_sigmoid(value) + prior.b * log_sigmoid(-value) - 0.5 * prior.kappa * value**2
+            self.n_solves += log_z is None
+            return log_prior + lik.log_likelihood(trial, lik.log_z(trial) if log_z is None else log_z)
 
-        evaluations = 0
-        here = float(theta[members[0]])
-        height = log_target(here, log_z) + log(1 - rng.random())
+        here = float(self.theta[shared[0]] / block.unit)
+        height = log_target(here, self.log_z) + log(1 - rng.random())
         low = here - width * rng.random()
         high = low + width
         while log_target(low) > height:
             low -= width
-            evaluations += 1
         while log_target(high) > height:
             high += width
-            evaluations += 1
         while True:
             value = low + (high - low) * rng.random()
-            evaluations += 1
             if log_target(value) >= height:
-                return value, evaluations + 2
+                return value
             if value < here:
                 low = value
             else:
@@ -184,23 +208,3 @@ def _slice_width(successes: float, trials: float) -> float:
     """About four posterior standard deviations of a group's value, from its counts alone (never from its value)."""
     p = (successes + 0.5) / (trials + 1)
     return 4 / sqrt((trials + 1) * p * (1 - p))
-
-
-def _logit(p: float) -> float:
-    return log(max(p, _TINY)) - log(max(1 - p, 1e-16))
-
-
-@strict_leaf
-def reassign(rng, i, s, n, nu, groups, values, sizes, k, alpha, a, b):
-    """Redraw the group of edge i given all else, eq. (4); return (values, sizes, k), grown where needed."""
-    sizes[groups[i]] -= 1
-    p = OneCoordinate(s, n, nu, a, b, 0.0)
-    weights, new = relative_likelihoods(values, k, nu, s, n, log(alpha) + log_integral(p) - log_beta(a, b))
-    for c in range(k):
-        weights[c] *= sizes[c]
-    chosen = choose(rng, weights, k, new)
-    if chosen == k:
-        values, sizes, chosen, k = open_group(draw(rng, p) - nu, values, sizes, k)
-    groups[i] = chosen
-    sizes[chosen] += 1
-    return values, sizes, k

@@ -13,10 +13,19 @@ from ..base import SAMPLE
 from ..errors import OptionError
 from ..likelihood import Likelihood
 from ..models.agreement import Agreement
-from ..priors import FIELD_SCALE, DirichletProcess
+from ..priors import DirichletProcess
 from .cluster_flips import flip_clusters
 from .dirichlet_process import GROUPED_DIMS, Grouping, compact, draw_alpha, group_totals, initial_grouping
-from .group_values import add_half_particle, group_counts, log_mean_weight, move_fields, move_values, resample
+from .group_prior import Block, draw_density, group_prior, start_fields
+from .group_values import (
+    add_half_particle,
+    group_counts,
+    log_mean_weight,
+    move_fields,
+    move_values,
+    node_counts,
+    resample,
+)
 from .local_refresh import refresh
 from .pair_moves import scan_pairs
 from .particle_scans import RefreshData, scan_coordinates, scan_groups
@@ -30,12 +39,10 @@ _FORGET = 0.7  # the mean of nu over the scans gives the t-th a weight of t^-0.7
 
 
 class ParticleState(NamedTuple):
-    """Groups, values, alpha and fields; the particles; the mean of nu over the scans so far, and their number."""
+    """Groups of edges and of fields; the particles; the mean of nu over the scans so far, and their number."""
 
-    groups: np.ndarray
-    values: np.ndarray
-    alpha: float
-    fields: np.ndarray
+    edges: Grouping
+    fields: Grouping
     particles: Particles
     nu: np.ndarray
     n_scans: int
@@ -48,6 +55,8 @@ class ParticleInfo(NamedTuple):
     groups: np.ndarray
     n_groups: int
     alpha: float
+    density: float
+    field_groups: np.ndarray
     likelihood_noise: float
     acceptance_values: float
     n_splits: int
@@ -77,7 +86,8 @@ class GroupedParticle:
       and parallel draws amplify that;
     * every edge together with one near it (`pair_moves`), where each alone would be held by the other;
     * values of groups with one edge in the same way, one by one;
-    * values of larger groups, and node fields, with the particles as an importance sample (`group_values`);
+    * values of larger groups, and node fields, with the particles as an importance sample (`group_values`); fields that
+      are grouped are scanned as edges are;
     * splits and merges of groups (`split_merge`), decided with the same importance sample. The noise of their log
       ratio has a known variance, half of which is taken off (the penalty method, Ceperley and Dewing 1999);
     * alpha.
@@ -111,6 +121,8 @@ class GroupedParticle:
         Splits and merges tried in a step.
     n_pairs : int
         Joint reassignments of an edge and one near it in a step, for each edge.
+    field_prior : DirichletProcess, optional
+        Of node fields that are grouped; None for a field of its own for each node.
     """
 
     model: Agreement
@@ -122,9 +134,14 @@ class GroupedParticle:
     sampler: Likelihood | None = None
     n_jumps: int = 10
     n_pairs: int = 2
+    field_prior: DirichletProcess | None = None
 
     name = "grouped_particle"
-    dims = GROUPED_DIMS | {"likelihood_noise": (), "acceptance_values": (), "n_splits": (), "n_merges": ()}
+    dims = (
+        GROUPED_DIMS
+        | {"density": (), "field_groups": ("node",)}
+        | {"likelihood_noise": (), "acceptance_values": (), "n_splits": (), "n_merges": ()}
+    )
 
     def __post_init__(self) -> None:
         for name, least in (("n_particles", 1), ("n_jumps", 0), ("n_pairs", 1)):
@@ -138,75 +155,120 @@ class GroupedParticle:
         return refresh_graph(self.model.graph)
 
     @cached_property
-    def _data(self) -> RefreshData:
-        n, r, base = float(self.n_samples), self.model.n_edges, self.prior.base
-        successes = np.concatenate([n * self.s_bar[:r], n * (1 + self.s_bar[r:]) / 2])
-        return RefreshData(np.rint(successes), n, base.a, base.b, (2 * FIELD_SCALE) ** -2)
+    def _blocks(self) -> tuple[Block, Block]:
+        n, r, low = float(self.n_samples), self.model.n_edges, self.model.feature_low
+        counts = np.rint(n * (self.s_bar - low) / (1 - low))
+        return Block.edges(counts[:r], self.prior), Block.fields(r, counts[r:], low[r:], self.field_prior)
+
+    def _data(self, *state: Grouping) -> RefreshData:
+        successes = np.concatenate([b.successes for b in self._blocks])
+        priors = [group_prior(b.prior, g, b.unit) for b, g in zip(self._blocks, state, strict=True)]
+        return RefreshData(successes, float(self.n_samples), *priors)
+
+    def _theta(self, *state: Grouping) -> np.ndarray:
+        return np.concatenate([b.unit * g.spread() for b, g in zip(self._blocks, state, strict=True)])
 
     def init(self, rng: np.random.Generator) -> ParticleState:
         """Start from k-means on the maximum likelihood estimate, with particles refreshed there."""
         r = self.model.n_edges
-        g = initial_grouping(1 / (1 + np.exp(-self.start[:r])), self.prior, rng)
-        fields = self.start[r:].copy()
+        edges = initial_grouping(1 / (1 + np.exp(-self.start[:r])), self.prior, rng)
+        fields = start_fields(self._blocks[1], self.start[r:], rng)
         particles = start_particles(self.n_particles, self.model.graph.n_nodes, rng)
         if self.sampler is None:
-            crowd = unpack(particles, self._graph, np.concatenate([g.values[g.groups], fields]))
+            crowd = unpack(particles, self._graph, self._theta(edges, fields))
             for _ in range(_START):
                 refresh(self._graph, crowd, rng.permutation(self.model.n_features))
                 flip_clusters(rng, self._graph, crowd, _FLIPS)
             particles = pack(crowd)
-        return ParticleState(g.groups, g.values, g.alpha, fields, particles, np.zeros(r), 0)
+        return ParticleState(edges, fields, particles, np.zeros(r), 0)
 
     def step(self, rng: np.random.Generator, state: ParticleState) -> tuple[ParticleState, ParticleInfo]:
-        """One scan of the edges, values and fields, splits and merges, alpha."""
-        graph, data, r = self._graph, self._data, self.model.n_edges
-        groups, values = state.groups.copy(), state.values.copy()
-        crowd = unpack(state.particles, graph, np.concatenate([values[groups], state.fields]))
-        m = crowd.x.shape[1]
-        sizes, _ = group_totals(groups, data.successes, len(values))
-        k, nu, between = len(values), np.empty(r), np.empty(r)
+        """One scan of the edges, values and fields, splits and merges, alpha and p0."""
+        graph, r = self._graph, self.model.n_edges
+        data = self._data(state.edges, state.fields)
+        crowd = unpack(state.particles, graph, self._theta(state.edges, state.fields))
         if self.sampler is None:
             flip_clusters(rng, graph, crowd, _FLIPS)
-        for order in self._turns(rng.permutation(r)):
-            self._renew(rng, crowd)
-            values, sizes, k = scan_groups(
-                rng, graph, crowd, data, order, groups, values, sizes, k, state.alpha, nu, between
-            )
-        pairs = np.concatenate([rng.permutation(r) for _ in range(self.n_pairs)])
-        for order in self._turns(pairs):
-            self._renew(rng, crowd)
-            values, sizes, k = scan_pairs(rng, graph, crowd, data, order, groups, values, sizes, k, state.alpha)
-        groups, values, _ = compact(Grouping(groups, values[:k], state.alpha))
+        edges, nu, between = self._scan(rng, crowd, data, self._blocks[0], state.edges)
         mean_nu = state.nu + (nu - state.nu) * (1 + state.n_scans) ** -_FORGET
-
-        alone = np.bincount(groups)[groups] == 1
-        for order in self._turns(np.flatnonzero(alone)):
-            self._renew(rng, crowd)
-            scan_coordinates(rng, graph, crowd, data, order)
-        values[groups[alone]] = crowd.theta[:r][alone]
-        sizes, totals = group_totals(groups, data.successes, len(values))
-        self._renew(rng, crowd)
-        counts = group_counts(graph.edges, np.arange(r), groups, len(values), crowd.x)
-        base = self.prior.base
-        accepted = move_values(rng, counts, sizes, totals, values, data.n, base.a, base.b, crowd.x)
-        crowd.theta[:r] = values[groups]
-        fill_hubs(graph, crowd)
-
-        if self.model.fields:
-            self._move_fields(rng, crowd)
+        edges, accepted = self._move_values(rng, crowd, data, self._blocks[0], edges)
+        fields = state.fields
+        if self.model.fields and self._blocks[1].grouped:
+            fields, _, _ = self._scan(rng, crowd, data, self._blocks[1], fields)
+            fields, _ = self._move_values(rng, crowd, data, self._blocks[1], fields)
+        elif self.model.fields:
+            self._move_fields(rng, crowd, data)
+            fields = fields._replace(values=crowd.theta[r:] / self._blocks[1].unit)
         n_jumped = {-1: 0, 1: 0}
+        groups, values = edges.groups, edges.values
         for _ in range(self.n_jumps):
-            groups, values, kind = self._jump(rng, crowd, groups, values, mean_nu, state.alpha)
+            groups, values, kind = self._jump(rng, crowd, data, groups, values, mean_nu)
             if kind != NONE:
                 n_jumped[kind] += 1
-        groups, values, _ = compact(Grouping(groups, values, state.alpha))
-        k = len(values)
-        alpha = draw_alpha(rng, state.alpha, self.prior, k, r)
-        noise = float(np.sqrt(data.n / m * np.median(between)))
-        new = ParticleState(groups, values, alpha, crowd.theta[r:].copy(), pack(crowd), mean_nu, state.n_scans + 1)
-        return new, ParticleInfo(
-            crowd.theta, groups, k, alpha, noise, float(accepted), n_jumped[SPLIT], n_jumped[-SPLIT]
+        edges = self._draw_constants(rng, self._blocks[0], compact(edges._replace(groups=groups, values=values)))
+        if self._blocks[1].grouped:
+            fields = self._draw_constants(rng, self._blocks[1], fields)
+        noise = float(np.sqrt(data.n / crowd.x.shape[1] * np.median(between)))
+        info = ParticleInfo(
+            crowd.theta,
+            edges.groups,
+            len(edges.values),
+            edges.alpha,
+            edges.density,
+            fields.groups,
+            noise,
+            accepted,
+            n_jumped[SPLIT],
+            n_jumped[-SPLIT],
         )
+        return ParticleState(edges, fields, pack(crowd), mean_nu, state.n_scans + 1), info
+
+    def _scan(
+        self, rng: np.random.Generator, crowd: Crowd, data: RefreshData, block: Block, state: Grouping
+    ) -> tuple[Grouping, np.ndarray, np.ndarray]:
+        """Reassign all features of a block, then (edges) pairs of them."""
+        graph, size = self._graph, len(state.groups)
+        groups, values = state.groups.copy(), state.values.copy()
+        sizes, _ = group_totals(groups, block.successes, len(values))
+        k, nu, between = len(values), np.empty(size), np.empty(size)
+        for order in self._turns(block.first + rng.permutation(size)):
+            self._renew(rng, crowd)
+            values, sizes, k = scan_groups(rng, graph, crowd, data, order, groups, values, sizes, k, nu, between)
+        if block.first == 0:
+            for order in self._turns(np.concatenate([rng.permutation(size) for _ in range(self.n_pairs)])):
+                self._renew(rng, crowd)
+                values, sizes, k = scan_pairs(rng, graph, crowd, data, order, groups, values, sizes, k)
+        return compact(state._replace(groups=groups, values=values[:k])), nu, between
+
+    def _move_values(
+        self, rng: np.random.Generator, crowd: Crowd, data: RefreshData, block: Block, state: Grouping
+    ) -> tuple[Grouping, float]:
+        """Values of groups with one feature one by one, then those of larger groups."""
+        graph, groups, values = self._graph, state.groups, state.values
+        mine = slice(block.first, block.first + len(groups))
+        sizes, totals = group_totals(groups, block.successes, len(values))
+        alone = np.flatnonzero(np.append(sizes, 0.0)[groups] == 1)
+        for order in self._turns(block.first + alone):
+            self._renew(rng, crowd)
+            scan_coordinates(rng, graph, crowd, data, order)
+        values[groups[alone]] = crowd.theta[mine][alone] / block.unit
+        self._renew(rng, crowd)
+        if block.first == 0:
+            counts = group_counts(graph.edges, np.flatnonzero(groups >= 0), groups, len(values), crowd.x)
+            prior = data.edges
+        else:
+            counts, prior = node_counts(groups, len(values), crowd.x), data.fields
+        accepted = move_values(rng, counts, sizes, totals, values, data.n, prior, crowd.x)
+        crowd.theta[mine] = block.unit * state.spread()
+        fill_hubs(graph, crowd)
+        return state, float(accepted)
+
+    @staticmethod
+    def _draw_constants(rng: np.random.Generator, block: Block, state: Grouping) -> Grouping:
+        """Alpha and p0."""
+        n_there = int((state.groups >= 0).sum())
+        alpha = draw_alpha(rng, state.alpha, block.prior, len(state.values), n_there)
+        return state._replace(alpha=alpha, density=draw_density(rng, block.prior, state.groups))
 
     def _turns(self, order: np.ndarray) -> Any:
         """All coordinates in one scan; one at a time, where each has fresh particles."""
@@ -220,12 +282,12 @@ class GroupedParticle:
             crowd.x[...] = 2 * states.T - 1
             fill_hubs(self._graph, crowd)
 
-    def _move_fields(self, rng: np.random.Generator, crowd: Crowd) -> None:
+    def _move_fields(self, rng: np.random.Generator, crowd: Crowd, data: RefreshData) -> None:
         """All fields; where there are so many that the particles would be worn out, the last ones by local refresh."""
-        data, r = self._data, self.model.n_edges
+        r = self.model.n_edges
         self._renew(rng, crowd)
         order, none = rng.permutation(len(crowd.x)), np.empty((0, 1), np.float32)
-        done = move_fields(rng, order, crowd.theta[r:], data.successes[r:], data.n, data.kappa, crowd.x, none)
+        done = move_fields(rng, order, crowd.theta[r:], data.successes[r:], data.n, data.fields.kappa, crowd.x, none)
         fill_hubs(self._graph, crowd)
         for rest in self._turns(r + order[done:]):
             self._renew(rng, crowd)
@@ -235,14 +297,14 @@ class GroupedParticle:
         self,
         rng: np.random.Generator,
         crowd: Crowd,
+        data: RefreshData,
         groups: np.ndarray,
         values: np.ndarray,
         nu: np.ndarray,
-        alpha: float,
     ) -> tuple[np.ndarray, np.ndarray, int]:
         """Try a split or a merge; particles follow."""
-        s, n, a, b, _ = self._data
-        tried = propose(rng, groups, values, s, nu, n, alpha, a, b)
+        s, n, prior = self._blocks[0].successes, data.n, data.edges
+        tried = propose(rng, groups, values, s, nu, n, prior.alpha, prior.a, prior.b)
         if tried.kind == NONE:
             return groups, values, NONE
         self._renew(rng, crowd)
@@ -259,6 +321,6 @@ class GroupedParticle:
             return groups, values, NONE
         resample(rng, log_weights, crowd.x, counts)
         groups, values = apply(tried, groups, values)
-        crowd.theta[: len(groups)] = values[groups]
+        crowd.theta[: len(groups)] = np.append(values, 0.0)[groups]
         fill_hubs(self._graph, crowd)
         return groups, values, tried.kind

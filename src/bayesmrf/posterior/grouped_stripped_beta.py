@@ -88,10 +88,10 @@ class GroupedStrippedBeta:
         agreement = self._agreement
         grouping = initial_grouping(agreement, self.prior, rng)
         if self._closed_form:
-            return StrippedBetaState(*grouping, None)
+            return StrippedBetaState(*grouping[:3], None)
         # Chains begin at random states, which are of the law at theta = 0: a start anywhere else would mislead them.
         tied = self.persistent.fit(self.persistent.start(rng), self.n_pcd_start, grouping.groups)
-        return StrippedBetaState(*grouping, tied)
+        return StrippedBetaState(*grouping[:3], tied)
 
     def step(self, rng: np.random.Generator, state: StrippedBetaState) -> tuple[StrippedBetaState, GroupedInfo]:
         """Reassign all edges, fit the tied model, redraw all values, then alpha (Algorithm 2)."""
@@ -101,7 +101,7 @@ class GroupedStrippedBeta:
         groups, values = conjugate_scan(
             rng, state.groups.copy(), state.values, order, s, n, state.alpha, base.a, base.b
         )
-        groups, values, _ = compact(Grouping(groups, values, state.alpha))
+        groups, values, *_ = compact(Grouping(groups, values, state.alpha))
         k, r = len(values), len(groups)
         if state.tied is None:
             tied = None

@@ -10,21 +10,23 @@ exactly,
 
 Both groups are drawn together, by Gibbs sampling over the groups there are and two new ones (Neal 2000, algorithm 8,
 for a block of two): a group that has no other edge is one of the new ones, the others have values from the base
-distribution.
+distribution. Where edges may be absent, that is offered too, so that one edge can take the place of another.
 """
 
 from __future__ import annotations
 
-from math import exp, log
+from math import exp, log, log1p
 
 import numpy as np
 
 from ..compiled import leaf, strict_leaf
 from .cluster_flips import flip_near
-from .dirichlet_process import logit_beta_variate, open_group
+from .dirichlet_process import ABSENT, logit_beta_variate, open_group
+from .group_prior import log_odds_absent
 from .local_refresh import edge_moment, move_to
 from .particle_scans import MATERIAL, N_FLIPS
 
+_NEW = -2  # label of a group offered that is to be opened
 _DROP = 40.0  # what is e^-40 as probable as the best is never drawn
 
 
@@ -53,9 +55,9 @@ def near_edge(rng, graph, i):
 
 
 @strict_leaf
-def scan_pairs(rng, graph, crowd, data, order, groups, values, sizes, k, alpha):
+def scan_pairs(rng, graph, crowd, data, order, groups, values, sizes, k):
     """Reassign each edge in ``order`` together with one near it. Returns (values, sizes, k)."""
-    s, n, m, theta = data.successes, data.n, len(crowd.tanh_u), crowd.theta
+    s, n, m, theta, prior = data.successes, data.n, len(crowd.tanh_u), crowd.theta, data.edges
     near, stamps = np.full(len(crowd.x), -1), 0
     for i in order:
         j = near_edge(rng, graph, i)
@@ -66,9 +68,10 @@ def scan_pairs(rng, graph, crowd, data, order, groups, values, sizes, k, alpha):
         p11, p10, p01 = both + 0.25, first - both + 0.25, second - both + 0.25
         p00 = m + 1 - p11 - p10 - p01
         old_i, old_j = groups[i], groups[j]
-        sizes[old_i] -= 1
-        sizes[old_j] -= 1
-        offered, weight, label = np.empty(k + 2), np.empty(k + 2), np.full(k + 2, -1)
+        for old in (old_i, old_j):
+            if old >= 0:
+                sizes[old] -= 1
+        offered, weight, label = np.empty(k + 3), np.empty(k + 3), np.full(k + 3, _NEW)
         n_offered = 0
         for c in range(k):
             if sizes[c] > 0:
@@ -76,10 +79,11 @@ def scan_pairs(rng, graph, crowd, data, order, groups, values, sizes, k, alpha):
                 n_offered += 1
         for slot in range(2):
             c = old_i if slot == 0 else old_j
-            alone = sizes[c] == 0 and (slot == 0 or old_i != old_j)
-            offered[n_offered + slot] = values[c] if alone else logit_beta_variate(rng, data.a, data.b)
-            weight[n_offered + slot] = 0.5 * alpha
-        g, h = _draw_pair(rng, offered, weight, n_offered, alpha, theta[i], theta[j], s[i], s[j], n, p11, p10, p01, p00)
+            alone = c >= 0 and sizes[c] == 0 and (slot == 0 or old_i != old_j)
+            offered[n_offered + slot] = values[c] if alone else logit_beta_variate(rng, prior.a, prior.b)
+            weight[n_offered + slot] = 0.5 * prior.alpha
+        offered[n_offered + 2], weight[n_offered + 2], label[n_offered + 2] = 0.0, 1.0, ABSENT
+        g, h = _draw_pair(rng, offered, weight, n_offered, prior, theta[i], theta[j], s[i], s[j], n, p11, p10, p01, p00)
         values, sizes, k, label[g] = _join(i, g, offered, label, groups, values, sizes, k)
         values, sizes, k, label[h] = _join(j, h, offered, label, groups, values, sizes, k)
         if offered[g] == theta[i] and offered[h] == theta[j]:
@@ -98,25 +102,38 @@ def scan_pairs(rng, graph, crowd, data, order, groups, values, sizes, k, alpha):
 
 
 @strict_leaf
-def _draw_pair(rng, offered, weight, n_old, alpha, theta_i, theta_j, s_i, s_j, n, p11, p10, p01, p00):
-    size = n_old + 2
+def log_pair_prior(g, h, weight, n_old, prior, n_others):
+    """Log prior of two edges, the first in the group offered as g, the second as h, up to a constant.
+
+    Offered are ``n_old`` groups of other edges, two new ones, and (as the last) to be absent.
+    """
+    if g == n_old + 2 and h == n_old + 2:
+        return 2 * log_odds_absent(prior, n_others) + log1p(1 / (prior.alpha + n_others))
+    if g == n_old + 2 or h == n_old + 2:
+        return log_odds_absent(prior, n_others + 1) + log(weight[h if g == n_old + 2 else g])
+    if h < n_old:
+        return log(weight[g]) + log(weight[h] + (1.0 if h == g else 0.0))
+    if g < n_old:
+        return log(weight[g]) + log(weight[h])
+    return log(weight[g]) + (0.0 if h == g else log(prior.alpha))
+
+
+@strict_leaf
+def _draw_pair(rng, offered, weight, n_old, prior, theta_i, theta_j, s_i, s_j, n, p11, p10, p01, p00):
+    size = n_old + 3 if prior.density < 1 else n_old + 2
     table, top = np.empty((size, size)), -np.inf
     share = 1 / (p00 + p10 + p01 + p11)
     constant, slope, gains = np.empty(size), np.empty(size), np.empty(size)
+    n_others = weight[:n_old].sum()
     for h in range(size):
         up = exp(offered[h] - theta_j)
         constant[h], slope[h] = share * (p00 + p01 * up), share * (p10 + p11 * up)
         gains[h] = s_j * (offered[h] - theta_j)
     for g in range(size):
-        up, gain = exp(offered[g] - theta_i), s_i * (offered[g] - theta_i) + log(weight[g])
+        up, gain = exp(offered[g] - theta_i), s_i * (offered[g] - theta_i)
         for h in range(size):
-            if h < n_old:
-                prior = weight[h] + (1.0 if h == g else 0.0)
-            elif g < n_old:
-                prior = weight[h]
-            else:
-                prior = 1.0 if h == g else alpha
-            table[g, h] = gain + gains[h] + log(prior) - n * log(constant[h] + slope[h] * up)
+            table[g, h] = gain + gains[h] - n * log(constant[h] + slope[h] * up)
+            table[g, h] += log_pair_prior(g, h, weight, n_old, prior, n_others)
             top = max(top, table[g, h])
     total = 0.0
     for g in range(size):
@@ -129,15 +146,16 @@ def _draw_pair(rng, offered, weight, n_old, alpha, theta_i, theta_j, s_i, s_j, n
             u -= table[g, h]
             if u < 0:
                 return g, h
-    return size - 1, size - 1
+    return n_old + 1, n_old + 1
 
 
 @strict_leaf
 def _join(i, g, offered, label, groups, values, sizes, k):
     """Put edge i into the group offered as g, which is opened where it is new."""
     c = label[g]
-    if c < 0:
+    if c == _NEW:
         values, sizes, c, k = open_group(offered[g], values, sizes, k)
     groups[i] = c
-    sizes[c] += 1
+    if c != ABSENT:
+        sizes[c] += 1
     return values, sizes, k, c

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..compiled import strict_leaf
 from .cluster_flips import flip_near
-from .grouped_exact import reassign
+from .group_prior import GroupPrior, reassign, value_of
 from .local_refresh import edge_moment, move_to
 from .one_coordinate import OneCoordinate, draw, sigmoid
 
@@ -18,13 +18,12 @@ N_FLIPS = 4  # clusters tried after a move that is larger
 
 
 class RefreshData(NamedTuple):
-    """What the data and the prior say of edges and fields."""
+    """What the data and the priors say of edges and fields."""
 
     successes: np.ndarray  # (n_features,): samples in which the ends agree, and in which the node is 1
     n: float
-    a: float
-    b: float
-    kappa: float  # precision of the logit of a node whose field has its prior
+    edges: GroupPrior
+    fields: GroupPrior
 
 
 @strict_leaf
@@ -47,17 +46,21 @@ def _move(rng, graph, crowd, i, value, nu, between, near, stamps, n):
 
 
 @strict_leaf
-def scan_groups(rng, graph, crowd, data, order, groups, values, sizes, k, alpha, nu, between):
+def scan_groups(rng, graph, crowd, data, order, groups, values, sizes, k, nu, between):
     """Local refresh: reassign the edges in ``order`` one by one, each from the particles as they are then.
 
-    What was found of each edge goes to ``nu`` and ``between`` (see `edge_moment`). Returns (values, sizes, k).
+    ``order`` may name node fields instead (from n_edges on), with the groups and values v = 2 h of the nodes. What was
+    found of each edge goes to ``nu`` and ``between`` (see `edge_moment`). Returns (values, sizes, k).
     """
-    near, stamps = np.full(len(crowd.x), -1), 0
-    for i in order:
-        nu[i], between[i] = edge_moment(graph, crowd, i)
-        s, n = data.successes[i], data.n
-        values, sizes, k = reassign(rng, i, s, n, nu[i], groups, values, sizes, k, alpha, data.a, data.b)
-        stamps = _move(rng, graph, crowd, i, values[groups[i]], nu[i], between[i], near, stamps, data.n)
+    r, stamps = len(graph.edges), 0
+    near = np.full(len(crowd.x), -1)
+    for feature in order:
+        i, prior, unit = (feature, data.edges, 1.0) if feature < r else (feature - r, data.fields, 0.5)
+        nu[i], between[i] = edge_moment(graph, crowd, feature)
+        s = data.successes[feature]
+        values, sizes, k = reassign(rng, i, s, data.n, nu[i], groups, values, sizes, k, prior)
+        value = unit * value_of(groups, values, i)
+        stamps = _move(rng, graph, crowd, feature, value, nu[i], between[i], near, stamps, data.n)
     return values, sizes, k
 
 
@@ -70,9 +73,7 @@ def scan_coordinates(rng, graph, crowd, data, order):
     r, stamps = len(graph.edges), 0
     near = np.full(len(crowd.x), -1)
     for i in order:
+        prior, unit = (data.edges, 1.0) if i < r else (data.fields, 0.5)
         nu, between = edge_moment(graph, crowd, i)
-        if i < r:
-            value = draw(rng, OneCoordinate(data.successes[i], data.n, nu, data.a, data.b, 0.0)) - nu
-        else:
-            value = 0.5 * (draw(rng, OneCoordinate(data.successes[i], data.n, nu, 0.0, 0.0, data.kappa)) - nu)
-        stamps = _move(rng, graph, crowd, i, value, nu, between, near, stamps, data.n)
+        value = draw(rng, OneCoordinate(data.successes[i], data.n, nu, prior.a, prior.b, prior.kappa)) - nu
+        stamps = _move(rng, graph, crowd, i, unit * value, nu, between, near, stamps, data.n)

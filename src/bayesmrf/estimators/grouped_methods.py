@@ -1,0 +1,121 @@
+"""The samplers behind `GroupedMRF`: which one fits the problem, how it is built, and whether it is exact."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..base import Engine, Kernel
+from ..errors import OptionError
+from ..inference.elimination import Elimination, cost
+from ..learning.maximum_likelihood import bound
+from ..learning.persistent import PersistentMLE
+from ..likelihood import Likelihood
+from ..models.agreement import Agreement
+from ..posterior.grouped_auxiliary_variable import GroupedAuxiliaryVariable
+from ..posterior.grouped_exact import GroupedExact
+from ..posterior.grouped_particle import GroupedParticle, default_particles
+from ..posterior.grouped_stripped_beta import GroupedStrippedBeta
+from ..posterior.grouped_tree import GroupedTree
+from ..priors import FIELD_SCALE, Beta, DirichletProcess, Gamma, Normal
+from ..samplers.gibbs import Gibbs, check_positive
+from .base import check_choice
+
+METHODS = ("auto", "tree", "exact", "particle", "auxiliary-variable", "stripped-beta")
+FIELDS = (False, True, "grouped")
+_EXACT_WORK = 2.0**28  # edges times bytes of tables: a scan of method "exact" then takes some tenth of a second
+
+
+def check_options(options: Any) -> None:
+    """Refuse what does not go together in the options of a `GroupedMRF`.
+
+    Raises
+    ------
+    OptionError
+    """
+    method = options.method
+    check_choice("method", method, METHODS)
+    check_choice("fields", options.fields, FIELDS)
+    if options.inner not in ("gibbs", "exact"):
+        raise OptionError(f"inner: {options.inner!r} came, 'gibbs' or 'exact' is wanted")
+    if method == "tree" and options.fields:
+        raise OptionError("fields: method 'tree' has no conjugate form for node fields; use method='exact'")
+    if method in ("tree", "auxiliary-variable", "stripped-beta"):
+        for name, given in (("spike", bool(options.spike)), ("fields", options.fields == "grouped")):
+            if given:
+                raise OptionError(f"{name}: {getattr(options, name)!r} came, which method {method!r} does not know; "
+                                  "use method='exact' or 'particle'")  # fmt: skip
+    if options.candidate is not None and not options.spike:
+        raise OptionError(f"candidate: {options.candidate!r} came without spike=True; edges that all exist are given "
+                          "as graph")  # fmt: skip
+    if options.n_particles is not None:
+        check_positive("n_particles", options.n_particles)
+
+
+def priors(options: Any) -> tuple[DirichletProcess, DirichletProcess | None]:
+    """Of edges, and of node fields where they are grouped."""
+    alpha = Gamma(*options.alpha) if isinstance(options.alpha, tuple | list) else options.alpha
+    base = options.base if isinstance(options.base, Beta) else Beta(*options.base)
+    density = None
+    if options.spike:
+        density = options.density if isinstance(options.density, Beta | float | int) else Beta(*options.density)
+    fields = DirichletProcess(alpha, Normal(FIELD_SCALE)) if options.fields == "grouped" else None
+    return DirichletProcess(alpha, base, density), fields
+
+
+def choose_method(options: Any, model: Agreement) -> str:
+    """What "auto" stands for."""
+    if options.method != "auto":
+        return options.method
+    if model.graph.is_forest and not model.fields and not options.spike:
+        return "tree"
+    most = _EXACT_WORK / model.n_features
+    return "exact" if cost(model.graph, most)[1] <= most else "particle"
+
+
+def n_particles(options: Any, model: Agreement, n: float) -> int:
+    """The option, or its default."""
+    return options.n_particles or default_particles(n, model.graph.n_nodes)
+
+
+def build_kernel(
+    method: str, options: Any, model: Agreement, s_bar: np.ndarray, n: float, start: np.ndarray, engine: Engine
+) -> Kernel:
+    """The sampler; ``start`` is the maximum likelihood estimate, or with a spike a sparse one."""
+    prior, field_prior = priors(options)
+    if method == "tree":
+        return GroupedTree(model.graph, np.rint(n * s_bar), n, prior)
+    if method == "exact":
+        return GroupedExact(Likelihood(model, s_bar, n, engine), prior, start, field_prior)
+    if method == "particle":
+        m = n_particles(options, model, n)
+        return GroupedParticle(model, s_bar, n, prior, start, m, field_prior=field_prior)
+    persistent = PersistentMLE(model, s_bar, bound(n))
+    if method == "stripped-beta":
+        return GroupedStrippedBeta(start, persistent, n, prior)
+    particles = Elimination() if options.inner == "exact" else Gibbs(n_sweeps=options.n_sweeps)
+    return GroupedAuxiliaryVariable(
+        Likelihood(model, s_bar, n, particles),
+        prior,
+        start,
+        persistent,
+        n_proposals=options.n_proposals,
+        sigma_q=options.sigma_q,
+        n_walk=options.n_walk,
+        restart=options.restart,
+    )
+
+
+def kind(method: str, options: Any, model: Agreement) -> str:
+    """Whether the chain's stationary law is the posterior, in words."""
+    if method in ("tree", "exact"):
+        return "exact"
+    if method == "stripped-beta":
+        exact = model.graph.is_forest and not model.fields
+        return "exact (a forest)" if exact else "approximate (stripped Beta likelihood)"
+    if method == "particle":
+        return "approximate (moments from particles)"
+    if options.inner == "gibbs":
+        return f"approximate (particles from {options.n_sweeps} Gibbs sweeps)"
+    return "approximate (values restart at the tied estimate)" if options.restart else "exact"
