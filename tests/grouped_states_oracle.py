@@ -1,0 +1,109 @@
+"""The posterior over all partitions of a few edges of nodes with many states, written from the definitions.
+
+Z is a sum over all states, by the number of states in which each set of edges agrees (or is in each category).
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.special import gammaln, logsumexp, roots_legendre
+
+from bayesmrf import partitions
+from tests.potts_oracle import all_states
+from tests.symmetric_oracle import pairs
+
+
+def log_crp(labels, alpha):
+    sizes = np.bincount(labels)
+    r = len(labels)
+    return len(sizes) * np.log(alpha) + gammaln(sizes).sum() - (gammaln(alpha + r) - gammaln(alpha))
+
+
+class Exact(NamedTuple):
+    """Probabilities of the partitions, their standard errors, and means of theta (or of the agreements)."""
+
+    p: np.ndarray
+    error: np.ndarray
+    means: np.ndarray
+    is_natural: bool
+
+
+def potts_posterior(graph, m, successes, n, alpha, a=1.0, b=1.0, points=40):
+    """Partition probabilities and mean agreements without fields, by quadrature over the groups' agreements."""
+    states, (u, v) = all_states(graph.n_nodes, m), graph.edges.T
+    patterns, number = np.unique(states[:, u] == states[:, v], axis=0, return_counts=True)
+    x, w = roots_legendre(points)
+    x, w = (x + 1) / 2, w / 2
+    found, means = [], []
+    for labels in partitions.set_partitions(graph.n_edges):
+        k, sizes = labels.max() + 1, np.bincount(labels)
+        s = np.bincount(labels, successes)
+        axes = np.meshgrid(*[np.arange(points)] * k, indexing="ij")
+        log_f = sum((np.log(w) + (a - 1) * np.log(x) + (b - 1) * np.log1p(-x))[i] for i in axes)
+        log_f = log_f + sum(s[c] * np.log(x)[i] + (sizes[c] * n - s[c]) * np.log1p(-x)[i] for c, i in enumerate(axes))
+        z = 0.0
+        for pattern, count in zip(patterns, number, strict=True):
+            agree = np.bincount(labels, pattern, minlength=k)
+            z = z + count * np.prod(
+                [x[i] ** agree[c] * (1 - x[i]) ** (sizes[c] - agree[c]) for c, i in enumerate(axes)], axis=0
+            )
+        log_f = log_f - n * np.log(z)
+        top = log_f.max()
+        f = np.exp(log_f - top)
+        log_prior = log_crp(labels, alpha) + k * (gammaln(a + b) - gammaln(a) - gammaln(b))
+        found.append(log_prior + top + np.log(f.sum()))
+        means.append(np.array([(f * x[i]).sum() / f.sum() for i in axes])[labels])
+    p = np.exp(np.array(found) - logsumexp(found))
+    return Exact(p, np.zeros(len(p)), p @ np.array(means), False)
+
+
+def symmetric_posterior(model, s_bar, n, alpha, covariance, field_scale, rng, n_draws=6_000):
+    """The same of potentials and fields, by importance sampling from a t at the mode of each partition."""
+    graph, m = model.graph, model.n_states
+    r, p = graph.n_edges, len(pairs(m, model.fields))
+    states, d_fields = all_states(graph.n_nodes, m), len(s_bar) - r * p
+    columns = []
+    for u, v in graph.edges:
+        low, high = np.minimum(states[:, u], states[:, v]), np.maximum(states[:, u], states[:, v])
+        columns += [(low == k) & (high == j) for k, j in pairs(m, model.fields)]
+    if d_fields:
+        columns += [states[:, i] == k for i in range(graph.n_nodes) for k in range(1, m)]
+    s, number = np.unique(np.array(columns, dtype=float).T, axis=0, return_counts=True)
+    precision = np.linalg.inv(covariance)
+    log_found, theta, share = [], [], []
+    for labels in partitions.set_partitions(r):
+        k = labels.max() + 1
+        spread = np.zeros((len(s_bar), k * p + d_fields))
+        for i in range(r):
+            spread[i * p : i * p + p, labels[i] * p : labels[i] * p + p] = np.eye(p)
+        spread[r * p :, k * p :] = np.eye(d_fields)
+        weight = np.zeros((k * p + d_fields,) * 2)
+        for c in range(k):
+            weight[c * p : c * p + p, c * p : c * p + p] = precision
+        weight[k * p :, k * p :] = np.eye(d_fields) / field_scale**2
+        tied = s @ spread
+        constant = 0.5 * (np.linalg.slogdet(weight)[1] - len(weight) * np.log(2 * np.pi)) + log_crp(labels, alpha)
+
+        def log_density(y, tied=tied, spread=spread, weight=weight, constant=constant):
+            log_z = logsumexp(y @ tied.T, b=number, axis=-1)
+            return n * (y @ (spread.T @ s_bar) - log_z) - 0.5 * np.einsum("...i,ij,...j", y, weight, y) + constant
+
+        start = np.zeros(len(weight))
+        mode = minimize(lambda y, f=log_density: -f(y), start, method="BFGS", options={"gtol": 1e-5}).x
+        q = np.exp(mode @ tied.T - logsumexp(mode @ tied.T, b=number)) * number
+        mean = q @ tied
+        curvature = n * ((tied.T * q) @ tied - np.outer(mean, mean)) + weight
+        lower, df = np.linalg.cholesky(curvature), 8.0
+        z = rng.standard_normal((n_draws, len(mode))) / np.sqrt(rng.chisquare(df, (n_draws, 1)) / df)
+        y = mode + np.linalg.solve(lower.T, z.T).T
+        log_t = gammaln((df + len(mode)) / 2) - gammaln(df / 2) - 0.5 * len(mode) * np.log(df * np.pi)
+        log_t += np.log(lower.diagonal()).sum() - 0.5 * (df + len(mode)) * np.log1p((z**2).sum(axis=1) / df)
+        log_w = log_density(y) - log_t
+        top = log_w.max()
+        w = np.exp(log_w - top)
+        log_found.append(top + np.log(w.mean()))
+        share.append(w.std() / w.mean() / np.sqrt(n_draws))
+        theta.append((w @ y / w.sum()) @ spread.T)
+    p_found = np.exp(np.array(log_found) - logsumexp(log_found))
+    return Exact(p_found, p_found * np.array(share), p_found @ np.array(theta), True)

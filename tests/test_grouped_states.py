@@ -1,0 +1,147 @@
+"""Groups where nodes have many states, against the exact posterior over all partitions of a few edges.
+
+Scores as in `tests.test_partition_posterior`: (mean over independent chains - exact) / its standard error.
+"""
+
+import numpy as np
+import pytest
+from scipy.special import expit
+
+from bayesmrf import graphs, partitions, run
+from bayesmrf.base import Inference
+from bayesmrf.errors import OptionError
+from bayesmrf.inference.elimination import Elimination
+from bayesmrf.likelihood import Likelihood
+from bayesmrf.models.potts import Potts
+from bayesmrf.models.symmetric import Symmetric
+from bayesmrf.posterior.grouped_exact import GroupedExact
+from bayesmrf.posterior.grouped_symmetric import GroupedSymmetric
+from bayesmrf.posterior.potential_groups import base_precision
+from bayesmrf.priors import FIELD_SCALE, Beta, DirichletProcess, MultivariateNormal, Normal
+from tests.grouped_states_oracle import potts_posterior, symmetric_posterior
+from tests.test_partition_posterior import LIMIT, LOOP
+
+ENGINE = Elimination()
+TRIANGLE = graphs.cycle(3)
+
+
+def drawn(model, theta, n, rng):
+    """Statistics of n exact states."""
+    return model.statistics(ENGINE.sample(model, theta, ENGINE.prepare(model), n, rng))
+
+
+def score(kernel, exact, rng, n_chains=40, n_draws=80, n_warmup=20):
+    """The largest score over the partitions that are not rare, and over the means of the parameters."""
+    draws = run.sample(
+        kernel, n_draws=n_draws, n_warmup=n_warmup, n_chains=n_chains, random_state=rng, progress=False
+    ).values
+    code = {tuple(labels): i for i, labels in enumerate(partitions.set_partitions(draws["groups"].shape[2]))}
+    index = np.array([[code[tuple(g)] for g in chain] for chain in draws["groups"]])
+    z = []
+    for i in np.flatnonzero(exact.p > 0.02):
+        share = (index == i).mean(axis=1)
+        z.append((share.mean() - exact.p[i]) / np.hypot(share.std(ddof=1) / np.sqrt(n_chains), exact.error[i]))
+    edge = draws["theta"] if exact.is_natural else expit(draws["theta"])
+    mean = edge.mean(axis=1)
+    z += list((mean.mean(axis=0) - exact.means) / (mean.std(axis=0, ddof=1) / np.sqrt(n_chains)))
+    return np.abs(z).max()
+
+
+def potts_problem(graph, rng, n=30):
+    model = Potts(graph, 3, fields=False)
+    return model, drawn(model, np.where(np.arange(graph.n_edges) % 2 == 0, 1.6, -0.6), n, rng), n
+
+
+@pytest.mark.parametrize("graph", [TRIANGLE, LOOP], ids=["triangle", "loop"])
+def test_partitions_of_potts_edges(graph, rng):
+    model, s_bar, n = potts_problem(graph, rng)
+    exact = potts_posterior(graph, 3, np.rint(n * s_bar), n, 0.8, 2.0, 1.0)
+    kernel = GroupedExact(
+        Likelihood(model, s_bar, n, ENGINE), DirichletProcess(0.8, Beta(2.0, 1.0)), np.zeros(graph.n_edges)
+    )
+    assert score(kernel, exact, rng) < LIMIT
+
+
+class AsTwoStates(Elimination):
+    """Moments as if agreement had an even chance without the edge, as it has between two states."""
+
+    def infer(self, model, theta, plan, want="moments", state=None):
+        found = super().infer(model, theta, plan, want, state)
+        moments = None if found.moments is None else 1 / (1 + np.exp(-theta))
+        return Inference(log_z=found.log_z, moments=moments)
+
+
+def test_taking_them_for_two_states_is_caught(rng):
+    model, s_bar, n = potts_problem(TRIANGLE, rng)
+    exact = potts_posterior(TRIANGLE, 3, np.rint(n * s_bar), n, 1.0)
+    kernel = GroupedExact(Likelihood(model, s_bar, n, AsTwoStates()), DirichletProcess(1.0), np.zeros(3))
+    assert score(kernel, exact, rng) > LIMIT
+
+
+CASES = [(TRIANGLE, 2, False), (TRIANGLE, 3, False), (TRIANGLE, 3, True), (graphs.path(3), 3, False)]
+COVARIANCE = np.diag([1.0, 0.5, 0.8, 1.2, 0.6])
+
+
+def symmetric_problem(graph, m, fields, rng, n=40):
+    model = Symmetric(graph, m, fields)
+    p = model.n_parameters
+    potentials = rng.normal(size=(2, p))[np.arange(graph.n_edges) % 2]
+    theta = np.concatenate([potentials.ravel(), rng.normal(0, 0.5, model.n_features - graph.n_edges * p)])
+    covariance = COVARIANCE[:p, :p] + 0.2
+    return model, drawn(model, theta, n, rng), n, covariance
+
+
+def symmetric_kernel(model, s_bar, n, covariance, alpha=0.8, engine=ENGINE):
+    prior = DirichletProcess(alpha, MultivariateNormal(covariance))
+    return GroupedSymmetric(Likelihood(model, s_bar, n, engine), prior, np.zeros(model.n_features))
+
+
+@pytest.mark.parametrize(("graph", "m", "fields"), CASES)
+def test_partitions_of_potentials(graph, m, fields, rng):
+    model, s_bar, n, covariance = symmetric_problem(graph, m, fields, rng)
+    exact = symmetric_posterior(model, s_bar, n, 0.8, covariance, FIELD_SCALE, rng)
+    assert score(symmetric_kernel(model, s_bar, n, covariance), exact, rng) < LIMIT
+
+
+class Alone(Elimination):
+    """Moments of each edge as if there were no others: nu = 0 but for the number of pairs of states in a category."""
+
+    def infer(self, model, theta, plan, want="moments", state=None):
+        found = super().infer(model, theta, plan, want, state)
+        number = np.bincount(model.category.ravel())
+        weight = number[1:] * np.exp(theta.reshape(model.n_edges, -1))
+        q = weight / (number[0] + weight.sum(axis=1, keepdims=True))
+        return Inference(log_z=found.log_z, moments=q.ravel())
+
+
+def test_taking_potentials_for_those_of_lone_edges_is_caught(rng):
+    model, _, n, covariance = symmetric_problem(TRIANGLE, 3, False, rng)
+    theta = np.tile([-1.5, -1.5, 0.0, -1.5, 0.0], 3)
+    s_bar = drawn(model, theta, n, rng)
+    exact = symmetric_posterior(model, s_bar, n, 0.8, covariance, FIELD_SCALE, rng)
+    assert score(symmetric_kernel(model, s_bar, n, covariance), exact, rng) < LIMIT
+    assert score(symmetric_kernel(model, s_bar, n, covariance, engine=Alone()), exact, rng) > LIMIT
+
+
+def test_a_wrong_base_of_potentials_is_caught(rng):
+    model, s_bar, n, covariance = symmetric_problem(graphs.path(3), 3, False, rng)
+    exact = symmetric_posterior(model, s_bar, n, 0.8, covariance, FIELD_SCALE, rng)
+    assert score(symmetric_kernel(model, s_bar, n, 30 * covariance), exact, rng) > LIMIT
+
+
+def test_bases_that_do_not_fit_are_refused():
+    model = Symmetric(TRIANGLE, 3)
+    for base, message in [
+        (Beta(), "a normal law of 5 parameters"),
+        (Normal(np.ones(3)), "base: 3 scales came, one for all or one for each of 5"),
+        (MultivariateNormal(np.eye(2)), r"a covariance of shape \(2, 2\) came, \(5, 5\) is wanted"),
+    ]:
+        with pytest.raises(OptionError, match=message):
+            base_precision(base, model.n_parameters)
+    for covariance in (np.eye(3)[:2], -np.eye(2), [[1.0, 2.0], [0.0, 1.0]], [[np.nan]]):
+        with pytest.raises(OptionError, match="covariance of MultivariateNormal: a symmetric matrix"):
+            MultivariateNormal(covariance)
+    precision, constant = base_precision(Normal([1.0, 2.0]), 2)
+    same = base_precision(MultivariateNormal(np.diag([1.0, 4.0])), 2)
+    np.testing.assert_allclose(precision, same[0])
+    assert constant == pytest.approx(same[1]) == pytest.approx(-np.log(2) - np.log(2 * np.pi))
