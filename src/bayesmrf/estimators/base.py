@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import graphs, metrics, run
 from ..base import LOG_Z, Engine, Kernel
-from ..errors import OptionError
+from ..errors import GraphError, OptionError
 from ..graphs import Graph
 from ..inference.auto import choose
 from ..likelihood import Likelihood
@@ -144,7 +144,10 @@ def sample_posterior(estimator: Any, kernel: Kernel, fingerprint: dict[str, Any]
 def read_graph(graph: Any, states: States, progress: bool, option: str = "graph") -> Graph:
     """The graph that an option stands for: edges, "complete", or "learn:K"."""
     if not isinstance(graph, str):
-        return graphs.from_edges(graph, states.names)
+        try:
+            return graphs.from_edges(graph, states.names)
+        except GraphError as e:
+            raise GraphError(str(e).replace("graph:", f"{option}:", 1)) from None
     if graph == "complete":
         return graphs.complete(len(states.names), states.names)
     kind, _, number = graph.partition(":")

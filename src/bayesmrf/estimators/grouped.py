@@ -187,7 +187,8 @@ class GroupedMRF(PairwiseMRF):
         states = self._read(X, sample_weight, self.progress, **self._which_edges())
         model = self._model()
         if model.n_edges == 0:
-            raise OptionError("graph: it has no edges, so there is nothing to group; give at least one edge")
+            option = "graph" if self.candidate is None else "candidate"
+            raise OptionError(f"{option}: it has no edges, so there is nothing to group; give at least one edge")
         self.method_ = choose_method(self, model)
         s_bar, n = model.statistics(states.values, states.weights), states.n_samples
         fingerprint = self._fingerprint(model, s_bar, n)

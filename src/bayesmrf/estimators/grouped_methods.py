@@ -42,13 +42,14 @@ def check_options(options: Any) -> None:
     if method == "tree" and options.fields:
         raise OptionError("fields: method 'tree' has no conjugate form for node fields; use method='exact'")
     if method in ("tree", "auxiliary-variable", "stripped-beta"):
-        for name, given in (("spike", bool(options.spike)), ("fields", options.fields == "grouped")):
+        for name, given, what in (
+            ("spike", options.spike, "absent edges"),
+            ("fields", options.fields == "grouped", "groups of node fields"),
+        ):
             if given:
-                raise OptionError(f"{name}: {getattr(options, name)!r} came, which method {method!r} does not know; "
-                                  "use method='exact' or 'particle'")  # fmt: skip
+                raise OptionError(f"{name}: method {method!r} knows no {what}; use method='exact' or 'particle'")
     if options.candidate is not None and not options.spike:
-        raise OptionError(f"candidate: {options.candidate!r} came without spike=True; edges that all exist are given "
-                          "as graph")  # fmt: skip
+        raise OptionError("candidate: edges that may be absent need spike=True; edges that all exist are given as graph")
     if options.n_particles is not None:
         check_positive("n_particles", options.n_particles)
 
@@ -57,11 +58,19 @@ def priors(options: Any) -> tuple[DirichletProcess, DirichletProcess | None]:
     """Of edges, and of node fields where they are grouped."""
     alpha = Gamma(*options.alpha) if isinstance(options.alpha, tuple | list) else options.alpha
     base = options.base if isinstance(options.base, Beta) else Beta(*options.base)
-    density = None
-    if options.spike:
-        density = options.density if isinstance(options.density, Beta | float | int) else Beta(*options.density)
     fields = DirichletProcess(alpha, Normal(FIELD_SCALE)) if options.fields == "grouped" else None
-    return DirichletProcess(alpha, base, density), fields
+    return DirichletProcess(alpha, base, _density(options.density) if options.spike else None), fields
+
+
+def _density(given: Any) -> Beta | float:
+    if given is not None and not isinstance(given, tuple | list):
+        return given
+    if given is None or len(given) != 2:
+        raise OptionError(f"density: {given!r} came; two numbers (a, b) of a Beta prior, or one in (0, 1), are wanted")
+    try:
+        return Beta(*given)
+    except OptionError as e:
+        raise OptionError(str(e).replace("base:", "density:")) from None
 
 
 def choose_method(options: Any, model: Agreement) -> str:
