@@ -49,7 +49,7 @@ def check_options(options: Any) -> None:
             if given:
                 raise OptionError(f"{name}: method {method!r} knows no {what}; use method='exact' or 'particle'")
     if options.candidate is not None and not options.spike:
-        raise OptionError("candidate: edges that may be absent need spike=True; edges that all exist are given as graph")
+        raise OptionError("candidate: edges that may be absent need spike=True; edges that all exist go into graph")
     if options.n_particles is not None:
         check_positive("n_particles", options.n_particles)
 
