@@ -382,7 +382,8 @@ def test_machines_with_a_hidden_unit(name, rng):
 def test_conjugate_tree(rng):
     """Edges of a tree agree independently: B(a + S, b + N - S) / B(a, b) each, and 1/2 for the root of each row."""
     model, prior = Agreement(graphs.path(5)), LogisticBeta(2.0, 3.0)
-    target = drawn(model, rng.uniform(-1, 1.5, 4), 400, rng, prior)
+    # Edges that agree: the wrong prior's error, twice its share in the odds of each, is about the sum of these.
+    target = drawn(model, rng.uniform(0.5, 1.5, 4), 400, rng, prior)
     u, v = model.graph.edges.T
     agree = target.weights @ (target.states[:, u] == target.states[:, v])
     truth = (betaln(2 + agree, 3 + 400 - agree) - betaln(2, 3)).sum() - 400 * np.log(2)
