@@ -55,6 +55,16 @@ class Potts:
         return self.graph.n_edges
 
     @property
+    def n_parameters(self) -> int:
+        """Number of parameters of an edge."""
+        return 1
+
+    @property
+    def category(self) -> np.ndarray:
+        """1 for the pairs of states that agree, else 0, (m, m)."""
+        return np.eye(self.n_states, dtype=np.int64)
+
+    @property
     def n_features(self) -> int:
         """Length of theta."""
         return self.graph.n_edges + (self.graph.n_nodes * (self.n_states - 1) if self.fields else 0)

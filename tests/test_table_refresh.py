@@ -1,0 +1,116 @@
+"""Particles of many states: probabilities of an edge's categories, and redraws that leave their law."""
+
+import numpy as np
+import pytest
+
+from bayesmrf import graphs
+from bayesmrf.inference.elimination import Elimination
+from bayesmrf.models.potts import Potts
+from bayesmrf.models.symmetric import Symmetric
+from bayesmrf.posterior.table_refresh import (
+    edge_categories,
+    redraw_ends,
+    redraw_node,
+    refresh,
+    start_particles,
+    state_share,
+    table_graph,
+    unpack,
+    weigh_node,
+)
+
+ENGINE = Elimination()
+M = 8192
+CASES = [
+    Potts(graphs.cycle(4), 3, fields=False),
+    Potts(graphs.grid(2, 3), 4),
+    Symmetric(graphs.cycle(3), 2),
+    Symmetric(graphs.grid(2, 3), 3, True),
+]
+by_case = pytest.mark.parametrize("model", CASES, ids=lambda m: f"{m.name}-{m.n_states}")
+
+
+def exact_crowd(model, theta, rng, n_particles=M):
+    """Particles drawn exactly, with the graph's rows."""
+    rows, r = table_graph(model), model.n_edges
+    form = model.categorical(theta)
+    crowd = unpack(
+        start_particles(n_particles, model.graph.n_nodes, model.n_states, rng),
+        theta[: r * model.n_parameters].reshape(r, -1),
+        form.field,
+    )
+    crowd.x[...] = ENGINE.sample(model, theta, ENGINE.prepare(model), n_particles, rng).T
+    return rows, crowd
+
+
+def moments(model, theta):
+    return ENGINE.infer(model, theta, ENGINE.prepare(model)).moments
+
+
+def worst(model, crowd, theta):
+    """Largest score of the particles' moments against exact ones; they are independent of each other."""
+    q = moments(model, theta)
+    return np.abs((model.statistics(crowd.x.T) - q) / np.sqrt(q * (1 - q) / crowd.x.shape[1])).max()
+
+
+def problem(model, rng):
+    theta = rng.normal(0, 0.6, model.n_features)
+    return theta, *exact_crowd(model, theta, rng)
+
+
+@by_case
+def test_categories_are_the_moments(model, rng):
+    theta, rows, crowd = problem(model, rng)
+    p = model.n_parameters
+    q = moments(model, theta)[: model.n_edges * p].reshape(-1, p)
+    scores = {}
+    for name in ("right", "wrong"):
+        for i in range(model.n_edges):
+            if name == "wrong":
+                crowd.potentials[i] += 0.5
+            found, between = edge_categories(rows, crowd, i)
+            assert found.sum() == pytest.approx(1)
+            assert 0 <= between < 1
+            # A particle says less than a count does: the binomial error is a bound.
+            score = np.abs(found[1:] - q[i]) / np.sqrt(max(between, 1e-3) * q[i] * (1 - q[i]) / M)
+            scores[name] = max(scores.get(name, 0), score.max())
+    assert scores["right"] < 6.5 < scores["wrong"]
+
+
+@by_case
+def test_redraws_leave_the_law_and_follow_theta(model, rng):
+    theta, rows, crowd = problem(model, rng)
+    for _ in range(3):
+        refresh(rows, crowd, rng.permutation(model.n_edges))
+        for i in range(model.graph.n_nodes):
+            weigh_node(rows, crowd, i)
+            redraw_node(crowd, i)
+    assert worst(model, crowd, theta) < 6
+    new = theta + np.where(np.arange(model.n_features) < model.n_edges * model.n_parameters, 0.4, 0.0)
+    assert worst(model, crowd, new) > 6
+    crowd.potentials[...] += 0.4
+    for _ in range(30):
+        refresh(rows, crowd, rng.permutation(model.n_edges))
+    assert worst(model, crowd, new) < 6
+
+
+def test_both_ends_are_redrawn_together(rng):
+    """One edge, both ends at 0: one redraw brings the joint law, which two single draws would not."""
+    model, theta = Symmetric(graphs.path(2), 3), np.array([-2.0, 1.0, 2.0, -1.0, 0.5])
+    rows, crowd = exact_crowd(model, theta, rng)
+    crowd.x[...] = 0
+    assert worst(model, crowd, theta) > 6
+    edge_categories(rows, crowd, 0)
+    redraw_ends(rows, crowd, 0)
+    assert worst(model, crowd, theta) < 6
+
+
+def test_shares_of_a_nodes_states(rng):
+    model = Potts(graphs.grid(2, 3), 4)
+    theta, rows, crowd = problem(model, rng)
+    q = moments(model, theta)[model.n_edges :].reshape(-1, 3)
+    for i in range(6):
+        weigh_node(rows, crowd, i)
+        found = np.array([state_share(crowd, k) for k in range(4)])
+        assert found.sum() == pytest.approx(1, abs=1e-3)
+        assert (np.abs(found[1:] - q[i]) < 6 * np.sqrt(q[i] * (1 - q[i]) / M) + 1e-3).all()
