@@ -84,8 +84,8 @@ def _flip_cluster(graph, crowd, members, label, c, energy, flip):
             _add_states(bias, crowd.x[i], energy)
         for k in range(graph.starts[i], graph.starts[i + 1]):
             j = graph.neighbours[k]
-            if label[j] != c:
-                w = np.float32(0.5 * crowd.theta[graph.edge_of[k]])
+            w = np.float32(0.5 * crowd.theta[graph.edge_of[k]])
+            if label[j] != c and w != 0:
                 _add_products(w, crowd.x[i], crowd.x[j], energy)
     tanh_of(energy, crowd.tanh_u)
     uniforms(crowd.lanes, 0, energy)

@@ -53,7 +53,7 @@ def _local_field(graph, crowd, i, without, first, h):
         h[lane] = bias
     for k in range(graph.starts[i], graph.starts[i + 1]):
         e = graph.edge_of[k]
-        if e != without:
+        if e != without and crowd.theta[e] != 0:
             w, x = float32(0.5 * crowd.theta[e]), crowd.x[graph.neighbours[k], first : first + n_lanes]
             for lane in range(n_lanes):
                 h[lane] += w * float32(x[lane])

@@ -9,12 +9,14 @@ import numpy as np
 
 from ..compiled import strict_leaf
 from .cluster_flips import flip_near
+from .dirichlet_process import ABSENT
 from .group_prior import GroupPrior, reassign, value_of
 from .local_refresh import edge_moment, move_to
 from .one_coordinate import OneCoordinate, draw, sigmoid
 
 MATERIAL = 0.5  # posterior standard deviations of a coordinate, as far as they lie between particles
 N_FLIPS = 4  # clusters tried after a move that is larger
+_REDRAWN = 2.0  # times that the ends of edges which stay absent are redrawn in a scan, on average for each node
 
 
 class RefreshData(NamedTuple):
@@ -54,11 +56,15 @@ def scan_groups(rng, graph, crowd, data, order, groups, values, sizes, k, nu, be
     """
     r, stamps = len(graph.edges), 0
     near = np.full(len(crowd.x), -1)
+    redrawn = 0.5 * _REDRAWN * len(crowd.x) / max(r, 1)
     for feature in order:
         i, prior, unit = (feature, data.edges, 1.0) if feature < r else (feature - r, data.fields, 0.5)
         nu[i], between[i] = edge_moment(graph, crowd, feature)
-        s = data.successes[feature]
+        s, was = data.successes[feature], groups[i]
         values, sizes, k = reassign(rng, i, s, data.n, nu[i], groups, values, sizes, k, prior)
+        # Candidates are many more than edges: particles need not follow each that was and stays absent.
+        if was == ABSENT and groups[i] == ABSENT and rng.random() > redrawn:
+            continue
         value = unit * value_of(groups, values, i)
         stamps = _move(rng, graph, crowd, feature, value, nu[i], between[i], near, stamps, data.n)
     return values, sizes, k

@@ -119,8 +119,9 @@ def fill_hubs(graph, crowd):
             h[:] = bias_of(crowd, i, r)
             for k in range(graph.starts[i], graph.starts[i + 1]):
                 w, x = float32(0.5 * crowd.theta[graph.edge_of[k]]), crowd.x[graph.neighbours[k]]
-                for lane in range(len(h)):
-                    h[lane] += w * float32(x[lane])
+                if w != 0:
+                    for lane in range(len(h)):
+                        h[lane] += w * float32(x[lane])
 
 
 @leaf
@@ -128,7 +129,7 @@ def tell_hubs(graph, crowd, i, old, without):
     """Local fields of the hubs beside node i, whose states were ``old``, but for that across edge ``without``."""
     for k in range(graph.starts[i], graph.starts[i + 1]):
         hub, e = graph.hub_of[graph.neighbours[k]], graph.edge_of[k]
-        if hub >= 0 and e != without:
+        if hub >= 0 and e != without and crowd.theta[e] != 0:
             w, h, x = float32(0.5 * crowd.theta[e]), crowd.hubs[hub], crowd.x[i]
             for lane in range(len(h)):
                 h[lane] += w * float32(x[lane] - old[lane])
