@@ -15,29 +15,31 @@ couplings contradict each other.)
 
 from __future__ import annotations
 
-from math import exp
+from math import exp, tanh
 
 import numpy as np
 
 from ..compiled import leaf, strict_leaf
 from .local_refresh import tanh_of, uniforms
+from .particle_keys import TILE, add_agreements, add_states, look_up, random_bits, threshold
 from .particles import Crowd, RefreshGraph, bias_of, fill_hubs, tell_hubs
 
 UP, DOWN = np.int8(1), np.int8(-1)
 _MOST = 100  # nodes of a cluster that grows from an edge
+_BITS = 8  # of a key
 _LOOSE = 0.5  # of 0.4, 0.5, 1 and 1.5 the quickest on a frustrated 30 x 30 grid
 
 
 @leaf
-def _add_products(w, x_u, x_v, energy):
+def _add_products(h, x, energy):
     for lane in range(len(energy) >> 6 << 6):
-        energy[lane] += w * np.float32(x_u[lane] * x_v[lane])
+        energy[lane] += h[lane] * np.float32(x[lane])
 
 
 @leaf
-def _add_states(h, x, energy):
+def _add_looked_up(key, table, energy):
     for lane in range(len(energy) >> 6 << 6):
-        energy[lane] += h * np.float32(x[lane])
+        energy[lane] += table[key[lane]]
 
 
 @leaf
@@ -73,25 +75,85 @@ def random_clusters(rng, edges, theta, n_nodes):
     return parent
 
 
+@leaf
+def _flips_below(bits, below, flip):
+    for lane in range(len(flip) >> 6 << 6):
+        flip[lane] = DOWN if bits[lane] < below[lane] else UP
+
+
 @strict_leaf
-def _flip_cluster(graph, crowd, members, label, c, energy, flip):
-    """Gibbs flip of the nodes ``members``, those with label c, in every particle."""
-    r = len(graph.edges)
-    energy[:] = 0
+def _energies(w, n):
+    """Energy of every key of ``n`` bits: coupling w[k] where bit k is set, else -w[k]."""
+    out = np.empty(1 << n, np.float32)
+    out[0] = -w[:n].sum()
+    for bit in range(n):
+        for key in range(1 << bit):
+            out[key + (1 << bit)] = out[key] + 2 * w[bit]
+    return out
+
+
+@strict_leaf
+def _gather(crowd, w, n, energy, begun):
+    """Add what the keys say to the energies; ``begun`` is False for the first ones."""
+    if begun:
+        _add_looked_up(crowd.key, _energies(w, n), energy)
+    else:
+        look_up(crowd.key, _energies(w, n), energy)
+    crowd.key[:] = 0
+
+
+@strict_leaf
+def _flip_cluster(graph, crowd, members, label, c, energy, flip, kept):
+    """Gibbs flip of the nodes ``members``, those with label c, in every particle.
+
+    ``kept`` says that the local fields of hubs are up to date: then a hub costs its edges inside the cluster only.
+    """
+    r, m = len(graph.edges), len(flip)
+    w, n, begun, x = np.empty(_BITS), 0, False, crowd.x
+    crowd.key[:] = 0
     for i in members:
-        bias = bias_of(crowd, i, r)
-        if bias != 0:
-            _add_states(bias, crowd.x[i], energy)
+        hub = graph.hub_of[i] if kept else -1
+        if hub >= 0:
+            if not begun:
+                energy[:] = 0
+            _add_products(crowd.hubs[hub], x[i], energy)
+            begun = True
+        else:
+            w[n] = bias_of(crowd, i, r)
+            if w[n] != 0:
+                add_states(x[i], 1 << n, crowd.key)
+                n += 1
+                if n == _BITS:
+                    _gather(crowd, w, n, energy, begun)
+                    n, begun = 0, True
         for k in range(graph.starts[i], graph.starts[i + 1]):
-            j = graph.neighbours[k]
-            w = np.float32(0.5 * crowd.theta[graph.edge_of[k]])
-            if label[j] != c and w != 0:
-                _add_products(w, crowd.x[i], crowd.x[j], energy)
-    tanh_of(energy, crowd.tanh_u)
-    uniforms(crowd.lanes, 0, energy)
-    _draw_flips(energy, crowd.tanh_u, flip)
+            j, theta = graph.neighbours[k], crowd.theta[graph.edge_of[k]]
+            if theta != 0 and (label[j] == c) == (hub >= 0):
+                add_agreements(x[i], x[j], 1 << n, crowd.key)
+                w[n] = -0.5 * theta if hub >= 0 else 0.5 * theta
+                n += 1
+                if n == _BITS:
+                    _gather(crowd, w, n, energy, begun)
+                    n, begun = 0, True
+    if not begun:
+        below = np.empty(1 << n, np.uint32)
+        found = _energies(w, n)
+        for key in range(1 << n):
+            below[key] = threshold(0.5 - 0.5 * tanh(found[key]))
+        room, bits = np.empty(min(m, TILE), np.uint32), np.empty(min(m, TILE), np.uint32)
+        for first in range(0, m, TILE):
+            last = min(m, first + TILE)
+            random_bits(crowd.lanes, first, bits[: last - first])
+            look_up(crowd.key[first:last], below, room[: last - first])
+            _flips_below(bits[: last - first], room[: last - first], flip[first:last])
+    else:
+        if n > 0:
+            _gather(crowd, w, n, energy, True)
+        tanh_of(energy, crowd.tanh_u)
+        uniforms(crowd.lanes, 0, energy)
+        _draw_flips(energy, crowd.tanh_u, flip)
     for i in members:
-        _flip(flip, crowd.x[i])
+        _flip(flip, x[i])
 
 
 @strict_leaf
@@ -108,7 +170,7 @@ def flip_clusters(rng, graph: RefreshGraph, crowd: Crowd, n_times: int):
             while last < n_nodes and label[order[last]] == c:
                 last += 1
             if last - first > 1:
-                _flip_cluster(graph, crowd, order[first:last], label, c, energy, flip)
+                _flip_cluster(graph, crowd, order[first:last], label, c, energy, flip, False)
             first = last
     fill_hubs(graph, crowd)
 
@@ -137,7 +199,7 @@ def flip_near(rng, graph: RefreshGraph, crowd: Crowd, feature: int, label: np.nd
                 members[size] = j
                 size += 1
     flip = np.empty(m, np.int8)
-    _flip_cluster(graph, crowd, members[:size], label, c, np.empty(m, np.float32), flip)
+    _flip_cluster(graph, crowd, members[:size], label, c, np.empty(m, np.float32), flip, True)
     if graph.n_hubs > 0:
         for i in members[:size]:
             crowd.old_u[:] = crowd.x[i] * flip

@@ -10,6 +10,9 @@ a and b be the local fields of u and v in a particle without the edge. Given all
 The first, averaged over the particles, is a better estimate of q_i = P(x_u = x_v) than a count of agreements. Both
 redraw the two ends jointly, under a new tau, before the next edge is looked at. A node field h is an edge to one more
 node that is always +1: w = h and b = infinity.
+
+Where both ends together have few other neighbours, all of this is done once for each of their joint states, with the
+particles counted by state (`particle_keys`); elsewhere once for each particle.
 """
 
 from __future__ import annotations
@@ -17,14 +20,15 @@ from __future__ import annotations
 from math import log, tanh
 
 import numpy as np
-from numba import float32, int8
+from numba import float32, float64, int8, uint64
 
 from ..compiled import leaf, strict_leaf
 from ..lanes import symmetric_uniform, tanh_ratio
 from ..rng import next_uint32
+from .particle_keys import TILE, add_states, count_keys, look_up, random_bits, threshold
 from .particles import bias_of, tell_end, tell_hubs
 
-_TILE = 1024  # particles looked at together: their local fields stay in the first cache
+_MOST_BITS = 7  # neighbours of both ends in a key; one more bit is that of a redrawn end
 _TAU = 1 - 1e-6  # couplings beyond are taken for this one (an agreement of 1 - 5e-7) while particles are looked at
 _SMALL = 1e-30
 ONE = np.float32(1)
@@ -92,10 +96,9 @@ def _sums(tanh_u, tanh_v, tau):
 @leaf
 def uniforms(lanes, first, out):
     """Draws in (-1, 1) for the particles from ``first`` on."""
-    for word in range(len(out) >> 6):
-        generators, draws = lanes[(first >> 6) + word], out[64 * word : 64 * word + 64]
-        for lane in range(lanes.shape[2] >> 6 << 6):
-            draws[lane] = symmetric_uniform(next_uint32(generators, lane))
+    start = uint64(first)  # an index that may be negative would not be vectorised
+    for lane in range(len(out) >> 6 << 6):
+        out[lane] = symmetric_uniform(next_uint32(lanes, start + uint64(lane)))
 
 
 @leaf
@@ -122,10 +125,10 @@ def _draw_second(x, sign, out):
 def _look(graph, crowd, u, v, without, tau):
     """Sums over the particles of A = (1 + t) / (1 + tau t), B = (1 - t) / (1 + tau t) and A B; v < 0 is +1 always."""
     m = len(crowd.tanh_u)
-    room = np.empty(min(m, _TILE), np.float32)
+    room = np.empty(min(m, TILE), np.float32)
     total_a, total_b, total_ab = 0.0, 0.0, 0.0
-    for first in range(0, m, _TILE):
-        n_lanes = min(_TILE, m - first) >> 6 << 6
+    for first in range(0, m, TILE):
+        n_lanes = min(TILE, m - first) >> 6 << 6
         h, last = room[:n_lanes], first + n_lanes
         _local_field(graph, crowd, u, without, first, h)
         tanh_of(h, crowd.tanh_u[first:last])
@@ -143,17 +146,11 @@ def _look(graph, crowd, u, v, without, tau):
 
 @leaf
 def _redraw_ends(crowd, u, v, tau):
-    """Both ends of the edge looked at, in every particle; the states before are kept in ``old_u`` and ``old_v``.
-
-    A field's end (v < 0) is +1 always: the node itself is the sign.
-    """
+    """Both ends of the edge looked at, in every particle. A field's end (v < 0) is +1: the node itself is the sign."""
     m = len(crowd.tanh_u)
-    crowd.old_u[:] = crowd.x[u]
-    room, signs = np.empty(min(m, _TILE), np.float32), np.empty(min(m, _TILE), np.float32)
-    if v >= 0:
-        crowd.old_v[:] = crowd.x[v]
-    for first in range(0, m, _TILE):
-        n_lanes = min(_TILE, m - first) >> 6 << 6
+    room, signs = np.empty(min(m, TILE), np.float32), np.empty(min(m, TILE), np.float32)
+    for first in range(0, m, TILE):
+        n_lanes = min(TILE, m - first) >> 6 << 6
         draws, sign, last = room[:n_lanes], signs[:n_lanes], first + n_lanes
         tanh_u, tanh_v, x_u = crowd.tanh_u[first:last], crowd.tanh_v[first:last], crowd.x[u, first:last]
         uniforms(crowd.lanes, first, draws)
@@ -168,6 +165,98 @@ def _redraw_ends(crowd, u, v, tau):
 
 
 @strict_leaf
+def _key_end(graph, crowd, i, without, bits, end):
+    """Add the neighbours of node i to the keys, after ``bits`` others; False where there are too many.
+
+    The hyperbolic tangent of the local field less that of edge ``without`` goes to ``crowd.ends[end]``.
+    """
+    r, first = len(graph.edges), bits
+    if graph.hub_of[i] >= 0:
+        return False
+    w = np.empty(_MOST_BITS)
+    for k in range(graph.starts[i], graph.starts[i + 1]):
+        e = graph.edge_of[k]
+        if e != without and crowd.theta[e] != 0:
+            if bits == _MOST_BITS:
+                return False
+            w[bits - first] = 0.5 * crowd.theta[e]
+            if bits == 0:
+                crowd.key[:] = 0
+            add_states(crowd.x[graph.neighbours[k]], 1 << bits, crowd.key)
+            bits += 1
+    n = bits - first
+    bias = bias_of(crowd, i, r) if without >= 0 else 0.0
+    for key in range(1 << n):
+        h = float64(bias)
+        for bit in range(n):
+            h += w[bit] if key >> bit & 1 else -w[bit]
+        crowd.ends[end, key] = tanh(h)
+    crowd.n_bits[end] = n
+    return True
+
+
+@strict_leaf
+def _key_ends(graph, crowd, u, v, without):
+    """Keys of the particles for an edge, or for a field where v < 0; False where neighbours are too many."""
+    if not _key_end(graph, crowd, u, without, 0, 0):
+        return False
+    crowd.n_bits[1], crowd.ends[1, 0] = 0, 1.0
+    if v >= 0 and not _key_end(graph, crowd, v, without, crowd.n_bits[0], 1):
+        return False
+    if crowd.n_bits[0] + crowd.n_bits[1] == 0:
+        crowd.key[:] = 0
+    return True
+
+
+@strict_leaf
+def _look_at_keys(crowd, tau):
+    """As `_look`, once for each key."""
+    n, n_u = crowd.n_bits[0] + crowd.n_bits[1], crowd.n_bits[0]
+    counts = count_keys(crowd.key, 1 << n)
+    total_a, total_b, total_ab = 0.0, 0.0, 0.0
+    for key in range(1 << n):
+        t = crowd.ends[0, key & ((1 << n_u) - 1)] * crowd.ends[1, key >> n_u]
+        scale = 1 / (1 + tau * t)
+        agree, differ = (1 + t) * scale, (1 - t) * scale
+        total_a += counts[key] * agree
+        total_b += counts[key] * differ
+        total_ab += counts[key] * agree * differ
+    return total_a, total_b, total_ab
+
+
+@leaf
+def _set_states(bits, below, x):
+    for lane in range(len(x) >> 6 << 6):
+        x[lane] = UP if bits[lane] < below[lane] else DOWN
+
+
+@strict_leaf
+def _redraw_by_keys(crowd, u, v, tau):
+    """As `_redraw_ends`, with one draw for the joint state of both ends."""
+    m, n, n_u = len(crowd.key), crowd.n_bits[0] + crowd.n_bits[1], crowd.n_bits[0]
+    size = 1 << n
+    first, second = np.empty(size, np.uint32), np.empty(2 * size, np.uint32)
+    for key in range(size):
+        a, b = crowd.ends[0, key & ((1 << n_u) - 1)], crowd.ends[1, key >> n_u]
+        scale = 0.25 / (1 + tau * a * b)
+        both, neither = (1 + tau) * (1 + a) * (1 + b) * scale, (1 + tau) * (1 - a) * (1 - b) * scale
+        u_only = (1 - tau) * (1 + a) * (1 - b) * scale
+        first[key] = threshold(both + u_only)
+        second[key], second[key + size] = threshold(1 - neither), threshold(both)
+    bits, below = np.empty(min(m, TILE), np.uint32), np.empty(min(m, TILE), np.uint32)
+    for start in range(0, m, TILE):
+        stop = min(m, start + TILE)
+        key, draws, under = crowd.key[start:stop], bits[: stop - start], below[: stop - start]
+        random_bits(crowd.lanes, start, draws)
+        look_up(key, first, under)
+        _set_states(draws, under, crowd.x[u, start:stop])
+        if v >= 0:
+            add_states(crowd.x[u, start:stop], size, key)
+            look_up(key, second, under)
+            _set_states(draws, under, crowd.x[v, start:stop])
+
+
+@strict_leaf
 def edge_moment(graph, crowd, i):
     """nu_i = logit q_i - theta_i, and the share of the variance of [x_u = x_v] that lies between particles.
 
@@ -177,23 +266,43 @@ def edge_moment(graph, crowd, i):
     """
     r, m, theta = len(graph.edges), len(crowd.tanh_u), crowd.theta[i]
     tau = _tau(crowd, i, r)
+    u, v, without = i - r, -1, -1
     if i < r:
-        a, b, ab = _look(graph, crowd, graph.edges[i, 0], graph.edges[i, 1], i, tau)
+        u, v, without = graph.edges[i, 0], graph.edges[i, 1], i
     else:
-        a, b, ab = _look(graph, crowd, i - r, -1, -1, tau)
         theta *= 2
+    if _key_ends(graph, crowd, u, v, without):
+        a, b, ab = _look_at_keys(crowd, tau)
+    else:
+        crowd.n_bits[0] = -1
+        a, b, ab = _look(graph, crowd, u, v, without, tau)
     agree, differ = (1.0 + tau) * a + 1.0, (1.0 - tau) * b + 1.0
     return log(agree / differ) - theta, max(0.0, 1 - m * ab / max(a * b, _SMALL))
 
 
 @strict_leaf
+def _redraw(graph, crowd, u, v, tau):
+    if graph.n_hubs > 0:
+        crowd.old_u[:] = crowd.x[u]
+        if v >= 0:
+            crowd.old_v[:] = crowd.x[v]
+    if crowd.n_bits[0] >= 0:
+        _redraw_by_keys(crowd, u, v, tau)
+    else:
+        _redraw_ends(crowd, u, v, tau)
+
+
+@strict_leaf
 def move_to(graph, crowd, i, value):
-    """Set theta_i, and redraw the ends of edge i (or the node of a field) under it; `edge_moment` comes first."""
+    """Set theta_i, and redraw the ends of edge i (or the node of a field) under it; `edge_moment` comes first.
+
+    The states before are kept in ``old_u`` and ``old_v`` for hubs to hear of.
+    """
     r, was = len(graph.edges), crowd.theta[i]
     crowd.theta[i] = value
     if i < r:
         u, v = graph.edges[i, 0], graph.edges[i, 1]
-        _redraw_ends(crowd, u, v, _tau(crowd, i, r))
+        _redraw(graph, crowd, u, v, _tau(crowd, i, r))
         if graph.n_hubs > 0:
             tell_hubs(graph, crowd, u, crowd.old_u, i)
             tell_hubs(graph, crowd, v, crowd.old_v, i)
@@ -201,7 +310,7 @@ def move_to(graph, crowd, i, value):
             tell_end(graph, crowd, v, u, 0.5 * value, 0.5 * was, crowd.old_u)
     else:
         u = i - r
-        _redraw_ends(crowd, u, -1, _tau(crowd, i, r))
+        _redraw(graph, crowd, u, -1, _tau(crowd, i, r))
         if graph.n_hubs > 0:
             tell_hubs(graph, crowd, u, crowd.old_u, -1)
             if graph.hub_of[u] >= 0:

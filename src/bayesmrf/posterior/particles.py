@@ -41,13 +41,16 @@ class Crowd(NamedTuple):
     """Particles unpacked, and the theta they are at."""
 
     x: np.ndarray  # (n_nodes, n_particles) int8 in {-1, +1}
-    lanes: np.ndarray
+    lanes: np.ndarray  # (4, n_particles) uint32
     theta: np.ndarray  # (n_features,)
     hubs: np.ndarray  # (n_hubs, n_particles) float32, local fields
     tanh_u: np.ndarray  # (n_particles,) float32, of the edge looked at last
     tanh_v: np.ndarray
     old_u: np.ndarray  # (n_particles,) int8, of the ends redrawn last
     old_v: np.ndarray
+    key: np.ndarray  # (n_particles,) uint8, states of the neighbours of both ends (see `particle_keys`)
+    ends: np.ndarray  # (2, 128) tanh of the local field of either end, by the bits of the key that are its own
+    n_bits: np.ndarray  # (2,) how many those are; -1 where there are too many for a key
 
 
 def refresh_graph(graph: Graph, hub: int = HUB) -> RefreshGraph:
@@ -71,8 +74,10 @@ def unpack(particles: Particles, graph: RefreshGraph, theta: np.ndarray) -> Crow
     m = 64 * n_words
     x = np.empty((n_nodes, m), np.int8)
     _unpack(particles.words, x)
+    lanes = np.ascontiguousarray(particles.lanes.transpose(1, 0, 2)).reshape(4, m)
     room = (np.empty((graph.n_hubs, m), np.float32), np.empty(m, np.float32), np.empty(m, np.float32))
-    crowd = Crowd(x, particles.lanes.copy(), theta.copy(), *room, np.empty(m, np.int8), np.empty(m, np.int8))
+    old, key = np.empty((2, m), np.int8), np.empty(m, np.uint8)
+    crowd = Crowd(x, lanes, theta.copy(), *room, *old, key, np.empty((2, 128)), np.empty(2, np.int64))
     fill_hubs(graph, crowd)
     return crowd
 
@@ -81,7 +86,8 @@ def pack(crowd: Crowd) -> Particles:
     """Particles as they are kept between steps."""
     words = np.empty((len(crowd.x), crowd.x.shape[1] // 64), np.uint64)
     _pack(crowd.x, words)
-    return Particles(words, crowd.lanes)
+    lanes = crowd.lanes.reshape(4, -1, 64).transpose(1, 0, 2)
+    return Particles(words, lanes.copy())
 
 
 @leaf
@@ -139,7 +145,7 @@ def tell_hubs(graph, crowd, i, old, without):
 def tell_end(graph, crowd, i, j, new, was, old):
     """The local field of node i, if a hub, of the edge to j, whose coupling was ``was`` and its states ``old``."""
     hub = graph.hub_of[i]
-    if hub >= 0:
+    if hub >= 0 and (new != 0 or was != 0):
         h, x, w, w_old = crowd.hubs[hub], crowd.x[j], float32(new), float32(was)
         for lane in range(len(h)):
             h[lane] += w * float32(x[lane]) - w_old * float32(old[lane])
