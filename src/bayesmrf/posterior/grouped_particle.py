@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from math import log
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,20 +16,13 @@ from ..priors import DirichletProcess
 from .cluster_flips import flip_clusters
 from .dirichlet_process import GROUPED_DIMS, Grouping, compact, draw_alpha, group_totals, initial_grouping
 from .group_prior import Block, draw_density, group_prior, start_fields
-from .group_values import (
-    add_half_particle,
-    group_counts,
-    log_mean_weight,
-    move_fields,
-    move_values,
-    node_counts,
-    resample,
-)
+from .group_values import group_counts, move_fields, move_values, node_counts
 from .local_refresh import refresh
 from .pair_moves import scan_pairs
+from .particle_jumps import accept_jump
 from .particle_scans import RefreshData, scan_coordinates, scan_groups
 from .particles import Crowd, Particles, RefreshGraph, fill_hubs, pack, refresh_graph, start_particles, unpack
-from .split_merge import NONE, SPLIT, apply, propose, shifts
+from .split_merge import NONE, SPLIT, apply, propose
 
 _LEAST, _MOST_BYTES = 1024, 2**30
 _START = 20  # scans of the particles before the first step
@@ -308,18 +300,8 @@ class GroupedParticle:
         if tried.kind == NONE:
             return groups, values, NONE
         self._renew(rng, crowd)
-        counts = group_counts(self._graph.edges, tried.members, tried.part, 2, crowd.x)
-        change = np.array(shifts(tried))
-        log_weights = (change @ counts).astype(np.float64)
-        found = log_mean_weight(log_weights)
-        sizes, totals = group_totals(tried.part[tried.members], s[tried.members], 2)
-        for row, size, delta in zip(counts, sizes, change, strict=True):
-            found = add_half_particle(found, row, size, delta)
-        ratio = change @ totals - n * found.value
-        penalty = 0.5 * n * (n + 1) * found.spread / crowd.x.shape[1]
-        if not log(1 - rng.random()) < ratio + tried.log_ratio - penalty:
+        if not accept_jump(rng, tried, self._graph.edges, s, n, crowd.x):
             return groups, values, NONE
-        resample(rng, log_weights, crowd.x, counts)
         groups, values = apply(tried, groups, values)
         crowd.theta[: len(groups)] = np.append(values, 0.0)[groups]
         fill_hubs(self._graph, crowd)
