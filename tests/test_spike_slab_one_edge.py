@@ -102,6 +102,47 @@ def test_block_model(rng):
     assert max(scores(SpikeSlab(0.9))) > 14
 
 
+def camps(n, d, stray, rng):
+    """Votes of two camps that decide at random; each node strays from its camp now and then, and once at least."""
+    votes = rng.random((n, 2))[:, np.arange(d) % 2] < 0.5
+    model, strays = Boltzmann(graphs.complete(d)), rng.random((n, d)) < stray
+    strays[np.arange(d), np.arange(d)] = True
+    return model, model.statistics((votes ^ strays).astype(np.int8))
+
+
+def test_camps_that_turn_over_together(rng):
+    """As `test_block_model`, where nodes are bound to each other."""
+    model, s_bar = camps(100, 10, 0.1, rng)
+    exact = exact_draws(model, s_bar, SpikeSlab(), rng, 800)
+
+    def score(prior):
+        chains = [
+            draw(SpikeSlabOneEdge(model, s_bar, 100, prior, exact_start(exact, c), 256), rng, 350, 20, 1)
+            for c in range(8)
+        ]
+        return agreement({"included": np.concatenate([v["included"] for v in chains])}, exact)
+
+    assert score(SpikeSlab()) < 14
+    assert score(SpikeSlab(0.1)) > 14
+
+
+def test_steps_are_as_short_as_the_stiffest_direction_wants(rng):
+    """Two camps of fifty: with steps of 0.2 the slab grows and grows; with those that the kernel finds it does not."""
+    model, s_bar = camps(150, 100, 0.03, rng)
+    within = (model.graph.edges.sum(axis=1) % 2 == 0) * 0.2
+    start = np.concatenate([within, -0.5 * np.bincount(model.graph.edges.ravel(), np.repeat(within, 2))])
+    kernel = SpikeSlabOneEdge(model, s_bar, 150, start=start)
+
+    def slab(**held):
+        state = kernel.init(rng)._replace(**held)
+        for _ in range(60):
+            state, info = kernel.step(rng, state)
+        return info.slab_scale
+
+    assert slab() < 2.5
+    assert slab(stiffness=0.0, age=10**9) > 2.5
+
+
 def test_the_same_seed_and_a_resumed_run_give_the_same_draws(rng, tmp_path):
     model, s_bar = problem(graphs.complete(4), rng)
     kernel = SpikeSlabOneEdge(model, s_bar, N, n_particles=200)
@@ -137,5 +178,12 @@ def test_bad_input(rng):
     ]:
         with pytest.raises(OptionError, match=match):
             SpikeSlabOneEdge(model, s_bar, N, **option)
+
+    def diverge():
+        kernel = SpikeSlabOneEdge(model, s_bar, N, epsilon=50.0)
+        state = kernel.init(rng)._replace(stiffness=0.0, age=10**9)  # else the step would be cut
+        for _ in range(20):
+            state, _ = kernel.step(rng, state)
+
     with pytest.raises(DivergenceError, match="give a smaller epsilon"):
-        run.sample(SpikeSlabOneEdge(model, s_bar, N, epsilon=50.0), n_draws=20, n_chains=1, progress=False)
+        diverge()

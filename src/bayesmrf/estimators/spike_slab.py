@@ -67,8 +67,8 @@ class SpikeSlabMRF(DensityMixin, BaseEstimator):
         Persistent chains, and Gibbs sweeps of Algorithm 1 between the uses of their moments. None takes 100 chains for
         Algorithm 1, and for "one-edge" as many as there are observations, within 256 and 4,096.
     epsilon, alpha, width : float or None
-        Step of Langevin, in posterior standard deviations; share of the momentum kept; half width of the jumps of
-        Algorithm 1, in standard deviations of a weight.
+        Step of Langevin, in posterior standard deviations ("one-edge" makes it shorter where it must); share of the
+        momentum kept; half width of the jumps of Algorithm 1, in standard deviations of a weight.
     n_iterations : int or None
         Iterations in a step: 1,000 of Algorithm 1, 20 of "one-edge".
     n_draws, n_warmup, n_chains, thin, random_state, n_jobs, progress, checkpoint, overwrite

@@ -9,7 +9,10 @@ where Z at any weight follows from the law of the pair's two states at one. Many
   balance then holds in spite of the error (the penalty method, Ceperley and Dewing 1999).
 * When an edge jumps each chain is weighted by the ratio of the two laws, which the states of the pair give, and the
   chains are resampled. So the next candidate finds chains at the new weights.
-* Between jumps all weights and biases move together by Langevin dynamics, in the coordinates of the lines.
+* Between jumps all weights and biases move together by Langevin dynamics, in the coordinates of the lines, with steps
+  as short as the stiffest direction wants: where many nodes turn over together, such as parties in a parliament, that
+  is much shorter than a weight alone would allow.
+* Whole clusters of nodes are flipped in the chains now and then, or else the chains stay in the modes they began in.
 """
 
 from __future__ import annotations
@@ -37,6 +40,8 @@ from .edge_chains import (
     sweep,
     unpack,
 )
+from .edge_flips import flip_clusters
+from .edge_stiffness import settle, stiffness
 from .edges import (
     EDGE_DIMS,
     EdgePrior,
@@ -53,10 +58,13 @@ from .edges import (
 )
 
 _DIVERGED = 1e3  # a hundred standard deviations of the default prior of a bias
+_FLIP = 4  # iterations between flips of clusters
 
 
 class OneEdgeState(NamedTuple):
-    """Position and momentum, p0 and the slab's precision, the candidate whose turn is next, and the particles."""
+    """Position and momentum, p0 and the slab's precision, the candidate whose turn is next, and the particles; how
+    stiff the posterior is (averaged so far), in what direction, and the number of steps made.
+    """
 
     theta: np.ndarray
     momentum: np.ndarray
@@ -64,6 +72,9 @@ class OneEdgeState(NamedTuple):
     precision: float
     turn: int
     chains: EdgeChains
+    stiffness: float
+    direction: np.ndarray
+    age: int
 
 
 class OneEdgeInfo(NamedTuple):
@@ -84,7 +95,8 @@ class OneEdgeProblem(NamedTuple):
     n: float
     sums: np.ndarray  # (n_features,) of the data
     centre: np.ndarray  # (n_nodes,)
-    step: np.ndarray  # (n_features,) epsilon over the square root of the curvature
+    scale: np.ndarray  # (n_features,) one over the square root of the curvature
+    step: np.ndarray  # (n_features,) epsilon times that
     alpha: float
 
 
@@ -108,7 +120,8 @@ class SpikeSlabOneEdge:
         Persistent chains, rounded up to a multiple of 128. Half as many to twice as many as there are observations mix
         fastest: with fewer the penalty stops strong edges, with more a sweep costs more.
     epsilon, alpha : float
-        Step size in posterior standard deviations, and share of the momentum kept.
+        Step size in posterior standard deviations, at most, and share of the momentum kept. A step is no longer than
+        one standard deviation in the stiffest direction (see `edge_stiffness`).
     n_iterations : int
         Iterations that make one step.
 
@@ -145,9 +158,10 @@ class SpikeSlabOneEdge:
         weights = theta[:r]
         density, precision = draw_hyper(rng, prior, np.count_nonzero(weights), r, float(weights @ weights))
         chains = start_chains(self._n_chains, self.model.graph.n_nodes, rng)
-        return OneEdgeState(theta, rng.standard_normal(len(theta)), density, precision, 0, chains)
+        momentum, direction = rng.standard_normal((2, len(theta)))
+        return OneEdgeState(theta, momentum, density, precision, 0, chains, 1.0, direction, 0)
 
-    def _problem(self) -> OneEdgeProblem:
+    def _problem(self, stiffness: float) -> OneEdgeProblem:
         n, r, (u, v) = self.n_samples, self.model.n_edges, self.model.graph.edges.T
         prior = edge_prior(self.prior)
         sums = n * self.s_bar
@@ -163,7 +177,8 @@ class SpikeSlabOneEdge:
         )
         slab = prior.shape / prior.rate + prior.bias_precision * (c_u**2 + c_v**2)
         curvature = np.concatenate([n * (square - mean**2) + slab, n * centre * (1 - centre) + prior.bias_precision])
-        return OneEdgeProblem(prior, n, sums, centre, self.epsilon / np.sqrt(curvature), self.alpha)
+        scale, epsilon = 1 / np.sqrt(curvature), self.epsilon / max(1.0, self.epsilon * sqrt(stiffness))
+        return OneEdgeProblem(prior, n, sums, centre, scale, epsilon * scale, self.alpha)
 
     def step(self, rng: np.random.Generator, state: OneEdgeState) -> tuple[OneEdgeState, OneEdgeInfo]:
         """``n_iterations`` iterations."""
@@ -171,15 +186,23 @@ class SpikeSlabOneEdge:
         theta, momentum = state.theta.copy(), state.momentum.copy()
         rows = start_rows(self.model.graph, theta[:r] != 0)
         blocks = unpack(state.chains, self._n_chains)
+        direction, now = state.direction.copy(), state.stiffness
+        problem = self._problem(now)
+        if state.age == 0:
+            now = settle(rng, blocks, rows, theta, problem.centre, problem.scale, self.n_samples, direction)
+            problem = self._problem(now)
         density, precision, turn, n_jumps = _iterate(
-            rng, self._problem(), rows, blocks, theta, momentum, state.turn, self.n_iterations
+            rng, problem, rows, blocks, theta, momentum, state.turn, self.n_iterations
         )
         if not (np.abs(theta) <= _DIVERGED).all():
             raise DivergenceError(
                 f"epsilon: a weight left +-{_DIVERGED:g} with epsilon = {self.epsilon:g}; give a smaller epsilon"
             )
         included = rows.place >= 0
-        new = OneEdgeState(theta, momentum, density, precision, turn, EdgeChains(blocks.words, blocks.lanes))
+        found = stiffness(blocks, rows, problem.centre, problem.scale, self.n_samples, direction)
+        now += 2 / (state.age + 3) * (found - now)  # the later the more, and settled in the end
+        chains = EdgeChains(blocks.words, blocks.lanes)
+        new = OneEdgeState(theta, momentum, density, precision, turn, chains, now, direction, state.age + 1)
         return new, OneEdgeInfo(theta, included, int(included.sum()), density, precision**-0.5, n_jumps)
 
 
@@ -189,8 +212,10 @@ def _iterate(rng, problem, rows, blocks, theta, momentum, turn, n_iterations):
     n_jumps, density, precision, squares = 0, 0.0, 0.0, 0.0
     for k in range(rows.n_present[0]):
         squares += theta[rows.present[k]] ** 2
-    for _ in range(n_iterations):
+    for k in range(n_iterations):
         density, precision = draw_hyper(rng, problem.prior, rows.n_present[0], r, squares)
+        if k % _FLIP == 0:
+            flip_clusters(rng, blocks, rows, theta)
         sweep(blocks, rows, theta)
         log_slab = log_slab_odds(density, precision)
         for _ in range(min(n_nodes, r)):

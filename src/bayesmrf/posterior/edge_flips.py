@@ -1,0 +1,71 @@
+r"""Flips of whole clusters of nodes in the chains of `edge_chains`.
+
+The move of `cluster_flips`, for states in {0, 1} and graphs whose edges come and go: clusters are bound by chance, by
+the weights alone, and each is turned over in each chain by Gibbs sampling, which leaves the law invariant. With
+
+.. math:: F_u = b_u + \tfrac12 \sum_{v \in C} \theta_{uv} + \sum_{v \notin C} \theta_{uv} x_v, \qquad
+          E = \sum_{u \in C} (x_u - \tfrac12) F_u,
+
+the log odds of the states as they are against those turned over are 2 E.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import float32, int8
+
+from ..compiled import leaf
+from ..lanes import symmetric_uniform, tanh_ratio
+from ..rng import next_uint32
+from .cluster_flips import random_clusters
+
+_HALF = np.float32(0.5)
+
+
+@leaf
+def flip_clusters(rng, blocks, rows, theta):
+    """Gibbs flips of all clusters of more than one node. Words are not made anew."""
+    n_blocks, n_nodes, _ = blocks.states.shape
+    there = rows.present[: rows.n_present[0]]
+    label = random_clusters(rng, rows.edges[there], theta[there], n_nodes)
+    order = np.argsort(label, kind="mergesort")
+    first = 0
+    while first < n_nodes:
+        c, last = label[order[first]], first + 1
+        while last < n_nodes and label[order[last]] == c:
+            last += 1
+        if last - first > 1:
+            for b in range(n_blocks):
+                _flip(blocks.states[b], blocks.lanes[b], rows, theta, order[first:last], label, c)
+        first = last
+
+
+@leaf
+def _flip(x, generators, rows, theta, members, label, c):
+    """Gibbs flip of the nodes ``members``, those with label c, in a block of chains."""
+    n_lanes = x.shape[1] >> 6 << 6
+    r = len(rows.edges)
+    energy, field = np.zeros(n_lanes, np.float32), np.empty(n_lanes, np.float32)
+    for i in members:
+        bias = theta[r + i]
+        stop = rows.starts[i] + rows.degree[i]
+        for k in range(rows.starts[i], stop):
+            if label[rows.neighbours[k]] == c:
+                bias += 0.5 * theta[rows.edge_of[k]]
+        for lane in range(n_lanes):
+            field[lane] = float32(bias)
+        for k in range(rows.starts[i], stop):
+            j = rows.neighbours[k]
+            if label[j] != c:
+                w = float32(theta[rows.edge_of[k]])
+                for lane in range(n_lanes):
+                    field[lane] += w * float32(x[j, lane])
+        for lane in range(n_lanes):
+            energy[lane] += (float32(x[i, lane]) - _HALF) * field[lane]
+    turn = np.empty(n_lanes, np.int8)
+    for lane in range(n_lanes):
+        p, q = tanh_ratio(energy[lane])
+        turn[lane] = int8(symmetric_uniform(next_uint32(generators, lane)) * q >= p)
+    for i in members:
+        for lane in range(n_lanes):
+            x[i, lane] ^= turn[lane]

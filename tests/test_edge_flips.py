@@ -1,0 +1,99 @@
+"""Cluster flips of the chains behind edges that come and go, and how long a Langevin step they allow.
+
+Chains are independent given theta, so that tolerances are those of independent draws; false alarms 1e-6.
+"""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from bayesmrf import graphs
+from bayesmrf.posterior import edge_chains
+from bayesmrf.posterior.edge_flips import flip_clusters
+from bayesmrf.posterior.edge_stiffness import stiffness
+from tests.test_gibbs import FALSE_ALARM, law_p_value
+
+N_CHAINS = 12_800
+
+
+def chains_at(states):
+    """Chains at given states, (n_chains, n_nodes), a multiple of 128."""
+    n_chains, d = states.shape
+    blocks = edge_chains.unpack(edge_chains.start_chains(n_chains, d, np.random.default_rng()), n_chains)
+    blocks.states[:] = states.T.reshape(d, -1, edge_chains.LANES).transpose(1, 0, 2)
+    return blocks
+
+
+def states_of(blocks):
+    return blocks.states.transpose(0, 2, 1).reshape(-1, blocks.states.shape[1]).astype(int)
+
+
+def law(graph, theta):
+    """All states in binary order and their probabilities."""
+    states = np.array(list(itertools.product((0, 1), repeat=graph.n_nodes)))
+    energy = [sum(w * x[u] * x[v] for w, (u, v) in zip(theta, graph.edges, strict=False)) for x in states]
+    p = np.exp(np.array(energy) + states @ theta[graph.n_edges :])
+    return states, p / p.sum()
+
+
+def test_flips_leave_the_law_as_it_is(rng):
+    """Exact draws, weights of both signs, some edges absent; biases that are not those of the draws must show."""
+    graph = graphs.Graph(6, graphs.complete(6).edges[rng.permutation(15)])
+    theta = np.concatenate([rng.normal(0, 2, 15) * (rng.random(15) < 0.7), rng.normal(0, 1, 6)])
+    states, p = law(graph, theta)
+
+    def p_value(at):
+        blocks = chains_at(states[rng.choice(len(states), N_CHAINS, p=p)])
+        rows = edge_chains.start_rows(graph, theta[:15] != 0)
+        for _ in range(60):
+            flip_clusters(rng, blocks, rows, at)
+        return law_p_value(states_of(blocks), p)
+
+    assert p_value(theta) > FALSE_ALARM
+    assert p_value(np.concatenate([theta[:15], theta[15:] + 1.0])) < FALSE_ALARM
+
+
+def test_flips_carry_chains_between_modes(rng):
+    """Two camps of four that oppose each other, all started on one side: sweeps alone leave them there."""
+    graph = graphs.complete(8)
+    u, v = graph.edges.T
+    weights = np.where((u < 4) == (v < 4), 7.0, -1.5)
+    biases = -0.5 * np.bincount(graph.edges.ravel(), np.repeat(weights, 2))  # as likely turned over
+    theta = np.concatenate([weights, biases])
+
+    def p_value(flips):
+        blocks = chains_at(np.tile(np.arange(8) < 4, (N_CHAINS, 1)).astype(np.int8))
+        rows = edge_chains.start_rows(graph, weights != 0)
+        for _ in range(60):
+            if flips:
+                flip_clusters(rng, blocks, rows, theta)
+            edge_chains.sweep(blocks, rows, theta)
+        return law_p_value(states_of(blocks), law(graph, theta)[1])
+
+    assert p_value(True) > FALSE_ALARM
+    assert p_value(False) < FALSE_ALARM
+
+
+def test_stiffness_is_the_largest_eigenvalue(rng):
+    """Of the scaled covariance of the chains' statistics, by NumPy; not that of the states alone."""
+    graph, n, n_chains = graphs.complete(7), 40.0, 256
+    camp = rng.random((n_chains, 1)) < 0.5
+    states = ((rng.random((n_chains, 7)) < 0.9) ^ camp).astype(np.int8)
+    included, centre, scale = rng.random(21) < 0.7, rng.random(7), rng.uniform(0.1, 0.5, 28)
+    z = states - centre
+    u, v = graph.edges.T
+    features = np.concatenate([z[:, u] * z[:, v], z], axis=1)[:, np.concatenate([included, np.ones(7, bool)])]
+    used = scale[np.concatenate([included, np.ones(7, bool)])]
+
+    def largest(columns):
+        c = np.cov(features[:, columns].T, bias=True) * np.outer(used[columns], used[columns])
+        return n * np.linalg.eigvalsh(c)[-1]
+
+    blocks, rows, direction = chains_at(states), edge_chains.start_rows(graph, included), rng.standard_normal(28)
+    for _ in range(200):
+        found = stiffness(blocks, rows, centre, scale, n, direction)
+    every = np.arange(len(used))
+    assert found == pytest.approx(largest(every), rel=1e-4)
+    assert found != pytest.approx(largest(every[-7:]), rel=1e-2)
+    assert not direction[:21][~included].any()
