@@ -6,8 +6,9 @@ import argparse
 import shutil
 import sys
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
@@ -82,15 +83,19 @@ def shorter(options: Mapping[str, Mapping[str, Any]], factor: int) -> dict[str, 
     return {m: {k: -(-v // factor) if k in counts else v for k, v in o.items()} for m, o in options.items()}
 
 
-def run(plan: Experiment, settings: CellSettings, cells: Sequence[Cell], store: Store, jobs: int, folder: Path) -> None:
-    """Run the cells in ``jobs`` processes of one thread each; records are written as they come."""
+def each(call: Callable[[Any], Any], cells: Sequence[Any], jobs: int, name: str) -> Iterable[Any]:
+    """What ``call`` gives for each cell, as it comes, from ``jobs`` processes of one thread each."""
     with parallel_config("loky", inner_max_num_threads=1):
-        records = Parallel(jobs, batch_size=1, return_as="generator_unordered")(
-            delayed(run_cell)(plan, settings, cell, folder) for cell in cells
-        )
-        for record, checkpoint in track(records, settings.experiment, total=len(cells)):
-            store.append(record)
-            forget(checkpoint)
+        found = Parallel(jobs, batch_size=1, return_as="generator_unordered")(delayed(call)(cell) for cell in cells)
+        yield from track(found, name, total=len(cells))
+
+
+def run(plan: Experiment, settings: CellSettings, cells: Sequence[Cell], store: Store, jobs: int, folder: Path) -> None:
+    """Run the cells in ``jobs`` processes; records are written as they come."""
+    call = partial(run_cell, plan, settings, folder=folder)
+    for record, checkpoint in each(call, cells, jobs, settings.experiment):
+        store.append(record)
+        forget(checkpoint)
 
 
 def command(

@@ -16,16 +16,16 @@ Record = dict[str, Any]
 DIGITS = 4  # significant; Monte Carlo errors are larger
 
 
-class Store:
-    """Records on disk.
+class Lines:
+    """A file that begins with a head, which tells runs apart, and grows by whole lines.
 
-    The first line holds the settings. A line that has no end (the process was killed while it was written) is cut off.
+    A line that has no end (the process was killed while it was written) is cut off.
 
     Parameters
     ----------
     path : path
-    settings : mapping
-        Plain values. A file with others is refused.
+    head : str
+        A file with another one is refused.
 
     Raises
     ------
@@ -33,9 +33,8 @@ class Store:
         If the file is of a run with other settings.
     """
 
-    def __init__(self, path: Path, settings: Mapping[str, Any]) -> None:
+    def __init__(self, path: Path, head: str) -> None:
         self.path = path
-        head = json.dumps({"settings": settings}, sort_keys=True) + "\n"
         path.parent.mkdir(parents=True, exist_ok=True)
         text = path.read_text() if path.exists() else ""
         if head.startswith(text):  # there is none, or it was killed while the head was written
@@ -45,14 +44,24 @@ class Store:
         elif not text.endswith("\n"):
             os.truncate(path, len(text[: text.rindex("\n") + 1].encode()))
 
-    def append(self, record: Mapping[str, Any]) -> None:
-        """Write one line, in one call of the operating system."""
-        line = json.dumps(plain(record)) + "\n"
+    def write(self, line: str) -> None:
+        """Add one line, in one call of the operating system."""
         file = os.open(self.path, os.O_WRONLY | os.O_APPEND)
         try:
-            os.write(file, line.encode())
+            os.write(file, f"{line}\n".encode())
         finally:
             os.close(file)
+
+
+class Store(Lines):
+    """Records on disk, behind a line with the settings: plain values."""
+
+    def __init__(self, path: Path, settings: Mapping[str, Any]) -> None:
+        super().__init__(path, json.dumps({"settings": settings}, sort_keys=True) + "\n")
+
+    def append(self, record: Mapping[str, Any]) -> None:
+        """Write one record."""
+        self.write(json.dumps(plain(record)))
 
     def records(self) -> list[Record]:
         """All records, in the order of their cells."""

@@ -1,19 +1,20 @@
-"""``python -m papers.liu_page_2013 tree|small-grid|large-grid|senate``."""
+"""``python -m papers.liu_page_2013 tree|small-grid|large-grid|senate|structure|structure-senate``."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
-from joblib import Parallel, cpu_count, delayed, parallel_config
+from joblib import cpu_count
 
 from bayesmrf.errors import BayesMRFError
-from bayesmrf.progress import track
+from papers.cells import each, positive
 
 from . import figures, report
-from .experiments import FULL, METHODS, Cell, Settings, run_cell
+from .experiments import FULL, Cell, Settings, run_cell
 from .store import Store
 
 
@@ -53,13 +54,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def run(cells: Sequence[Cell], settings: Settings, store: Store, jobs: int) -> None:
-    """Run the cells in ``jobs`` processes of one thread each; rows are written as they come."""
-    with parallel_config("loky", inner_max_num_threads=1):
-        rows = Parallel(jobs, batch_size=1, return_as="generator_unordered")(
-            delayed(run_cell)(settings, c) for c in cells
-        )
-        for row in track(rows, settings.experiment, total=len(cells)):
-            store.append(row)
+    """Run the cells in ``jobs`` processes; rows are written as they come."""
+    for row in each(partial(run_cell, settings), cells, jobs, settings.experiment):
+        store.append(row)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -72,16 +69,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--out", type=Path, default=Path("runs/liu_page_2013"), help="folder (default %(default)s); "
                         "a run goes on from the rows it finds there")  # fmt: skip
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--jobs", type=_positive, default=cpu_count(), help="processes (default: one a core)")
-    parser.add_argument("--methods", nargs="+", choices=METHODS, help="only these")
+    parser.add_argument("--jobs", type=positive, default=cpu_count(), help="processes (default: one a core)")
+    parser.add_argument("--methods", nargs="+", metavar="METHOD", help="only these")
     parser.add_argument("--points", nargs="+", type=int, help="only these numbers of training samples, or this session")
     return parser
-
-
-def _positive(text: str) -> int:
-    if not text.isdecimal() or int(text) == 0:
-        raise argparse.ArgumentTypeError(f"{text!r} came; a whole number >= 1 is wanted")
-    return int(text)
 
 
 if __name__ == "__main__":
