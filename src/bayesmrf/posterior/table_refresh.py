@@ -18,9 +18,9 @@ import numpy as np
 from numba import float32, int32
 
 from ..compiled import leaf, strict_leaf
-from ..rng import lane_generators
+from ..lanes import symmetric_uniform
+from ..rng import lane_generators, next_uint32
 from ..samplers.categorical_gibbs import C2, C3, C4, C5, C6, FAR, HALF, INVERSE_LOG_2, LOG_2, ONE
-from .local_refresh import uniforms
 
 _TILE = 1024  # particles looked at together
 
@@ -170,6 +170,15 @@ def edge_categories(graph, crowd, i):
 
 
 @leaf
+def _uniforms(lanes, first, out):
+    """Draws in (-1, 1) for the particles from ``first`` on."""
+    for word in range(len(out) >> 6):
+        generators, draws = lanes[(first >> 6) + word], out[64 * word : 64 * word + 64]
+        for lane in range(lanes.shape[2] >> 6 << 6):
+            draws[lane] = symmetric_uniform(next_uint32(generators, lane))
+
+
+@leaf
 def _choose(draws, weights, out):
     """Draw a state with probability proportional to ``weights`` (m, n_lanes), which are cumulated."""
     m, size = len(weights), len(draws) >> 6 << 6
@@ -206,7 +215,7 @@ def redraw_ends(graph, crowd, i):
                     row[lane] += w * b[lane]
             for lane in range(size):
                 row[lane] *= a[lane]
-        uniforms(crowd.lanes, first, draws[:size])
+        _uniforms(crowd.lanes, first, draws[:size])
         _choose(draws[:size], room[:, :size], x_u)
         for y in range(m):
             row, b = room[y, :size], crowd.at_v[y, first:last]
@@ -217,7 +226,7 @@ def redraw_ends(graph, crowd, i):
                     row[lane] += w if x_u[lane] == state else float32(0)
             for lane in range(size):
                 row[lane] *= b[lane]
-        uniforms(crowd.lanes, first, draws[:size])
+        _uniforms(crowd.lanes, first, draws[:size])
         _choose(draws[:size], room[:, :size], crowd.x[v, first:last])
 
 
@@ -247,7 +256,7 @@ def redraw_node(crowd, i):
     draws = np.empty(min(n_particles, _TILE), np.float32)
     for first in range(0, n_particles, _TILE):
         last = min(first + _TILE, n_particles)
-        uniforms(crowd.lanes, first, draws[: last - first])
+        _uniforms(crowd.lanes, first, draws[: last - first])
         _choose(draws[: last - first], crowd.at_u[:, first:last], crowd.x[i, first:last])
 
 
