@@ -26,6 +26,8 @@ from bayesmrf.models.agreement import Agreement
 from bayesmrf.samplers import gibbs
 from bayesmrf.states import check_states
 
+from . import structure
+
 # The place in this list is part of a cell's seed: new names go to the end.
 METHODS = (
     "mle",
@@ -65,7 +67,7 @@ class Settings:
         return np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=place))
 
     @property
-    def plan(self) -> Simulation | Senate:
+    def plan(self) -> Plan:
         """What is run under these settings."""
         return (QUICK if self.quick else FULL)[self.experiment]
 
@@ -315,8 +317,10 @@ _LARGE = Simulation(
 _FEW_STEPS = {"n_draws": 20, "n_proposals": 5, "sigma_q": 0.001, "n_walk": 20, "n_sweeps": 20}
 _FEW_POINTS = (100, 400, 1000)
 
-FULL: dict[str, Simulation | Senate] = {"tree": _TREE, "small-grid": _SMALL, "large-grid": _LARGE, "senate": Senate()}
-QUICK: dict[str, Simulation | Senate] = {
+Plan = Simulation | Senate | structure.Blocks | structure.SenateStructure
+FULL: dict[str, Plan] = {"tree": _TREE, "small-grid": _SMALL, "large-grid": _LARGE, "senate": Senate()}
+FULL |= structure.FULL
+QUICK: dict[str, Plan] = {
     "tree": replace(
         _TREE,
         make_graph=partial(graphs.binary_tree, 9),
@@ -339,4 +343,5 @@ QUICK: dict[str, Simulation | Senate] = {
         n_sweeps=2000,
     ),
     "senate": Senate(n_draws=200),
+    **structure.QUICK,
 }

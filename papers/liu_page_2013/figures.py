@@ -12,12 +12,17 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from .experiments import METHODS, Settings, Simulation
+from .experiments import METHODS, Senate, Settings, Simulation
 from .findings import EXPECTED
+from .structure import METHODS as STRUCTURE_METHODS
+from .structure import Blocks
 
 COLOURS = dict(zip(METHODS, ["#666666", "#000000", "#0072b2", "#009e73", "#d55e00", "#0072b2"], strict=False))
 MARKERS = dict(zip(METHODS, "so^vD^", strict=False))
 COLOURS["particle"], MARKERS["particle"] = "#cc79a7", "P"
+COLOURS |= dict(zip(STRUCTURE_METHODS, ["#009e73", "#cc79a7", "#d55e00", "#e69f00", "#0072b2", "#000000", "#888888"],
+                    strict=True))  # fmt: skip
+MARKERS |= dict(zip(STRUCTURE_METHODS, "^PvDosx", strict=True))
 
 
 def draw(settings: Settings, rows: pd.DataFrame, folder: Path) -> list[Path]:
@@ -30,8 +35,12 @@ def draw(settings: Settings, rows: pd.DataFrame, folder: Path) -> list[Path]:
     with mpl.rc_context({"font.size": 8, "axes.spines.top": False, "axes.spines.right": False, "lines.markersize": 4}):
         if isinstance(settings.plan, Simulation):
             figures = {name: measures(settings.plan, rows), f"{name}-groups": groups(settings.plan, rows, published)}
-        else:
+        elif isinstance(settings.plan, Senate):
             figures = {name: gains(rows, published)}
+        elif isinstance(settings.plan, Blocks):
+            figures = {name: blocks(rows)}
+        else:
+            figures = {name: votes(rows)}
         paths = []
         for stem, figure in figures.items():
             paths.append(folder / f"{stem}.png")
@@ -109,8 +118,46 @@ def gains(rows: pd.DataFrame, published: Mapping[str, Any]) -> Figure:
     return figure
 
 
+def blocks(rows: pd.DataFrame) -> Figure:
+    """Structure, groups, values and prediction against the number of training samples, with standard errors."""
+    figure = Figure(figsize=(11.5, 3.1), layout="constrained")
+    panels = {
+        "f1": ("F1 of edges", "(a) edges"),
+        "vi": ("VI to the truth (nats)", "(b) groups, no edge being one"),
+        "error": ("mean absolute error", "(c) agreement of all pairs"),
+        "lpl_test": ("log pseudo-likelihood, less the truth's", "(d) test data"),
+    }
+    for axes, (measure, (label, title)) in zip(figure.subplots(1, 4), panels.items(), strict=True):
+        _lines(axes, rows, measure)
+        axes.set(ylabel=label, title=title, xscale="log")
+        points = sorted(rows["n"].unique())
+        axes.set_xticks(points, map(str, points))
+        axes.minorticks_off()
+    figure.axes[-1].set_yscale("symlog", linthresh=10)
+    figure.axes[-1].legend(frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
+    return figure
+
+
+def votes(rows: pd.DataFrame) -> Figure:
+    """Log pseudo-likelihood of the other session's votes, and what edges and groups it takes."""
+    figure = Figure(figsize=(9.5, 3.4), layout="constrained")
+    panels = {"lpl_test": "log pseudo-likelihood of test votes", "n_edges": "edges", "n_groups": "groups"}
+    for axes, (measure, label) in zip(figure.subplots(1, 3, sharey=True), panels.items(), strict=True):
+        for session, part in rows.groupby("session"):
+            means = part.groupby("method")[measure].mean()
+            present = [m for m in STRUCTURE_METHODS if m in means.index]
+            axes.plot(means[present], present, "os"[session - 1], label=f"trained on session {session}")
+        axes.set(xlabel=label)
+        axes.grid(axis="y", lw=0.4)
+    figure.axes[0].invert_yaxis()
+    for axes in figure.axes[1:]:
+        axes.set_xscale("log")
+    figure.axes[0].legend(frameon=False)
+    return figure
+
+
 def _lines(axes: Axes, rows: pd.DataFrame, measure: str) -> None:
-    for method in METHODS:
+    for method in (*METHODS, *STRUCTURE_METHODS):
         table = rows[(rows["method"] == method) & rows[measure].notna()].groupby("n")[measure].agg(["mean", "sem"])
         if len(table):
             look, sem = f"-{MARKERS[method]}", table["sem"].fillna(0)

@@ -10,8 +10,11 @@ import pandas as pd
 from rich.console import Console
 from rich.table import Table
 
-from .experiments import METHODS, Settings, Simulation
+from papers.shown import table as frame_table
+
+from .experiments import METHODS, Senate, Settings, Simulation
 from .findings import EXPECTED, means, verdicts
+from .structure import METHODS as STRUCTURE_METHODS
 
 # Measure: heading, and format of a number.
 SIMULATION = {
@@ -44,8 +47,10 @@ def show(settings: Settings, rows: pd.DataFrame) -> None:
                 f"The mean log potential of the test data moved by {', '.join(f'{v:+.1f}' for v in z)} standard errors "
                 f"in the second half of their {settings.plan.n_sweeps} sweeps (one number a replicate).\n"
             )
-    else:
+    elif isinstance(settings.plan, Senate):
         console.print(senate_table(rows, published))
+    else:
+        console.print(frame_table("Means over replicates", structure_means(rows)))
     for verdict in verdicts(settings.experiment, rows):
         console.print(str(verdict), soft_wrap=True)
 
@@ -109,6 +114,15 @@ def senate_table(rows: pd.DataFrame, published: Mapping[str, Any]) -> Table:
                     table.add_row("", f"gain of {name}{whose}", *cells, "", "", style="bold")
             table.add_section()
     return table
+
+
+def structure_means(rows: pd.DataFrame) -> pd.DataFrame:
+    """A row for each point and method: every measure, averaged over replicates."""
+    axis = str(rows.columns[1])
+    grouped = rows.drop(columns="replicate").groupby([axis, "method"], sort=False)
+    found = grouped.mean().assign(replicates=grouped.size()).reset_index()
+    place = found["method"].map(STRUCTURE_METHODS.index)
+    return found.assign(place=place).sort_values([axis, "place"], ignore_index=True).drop(columns="place")
 
 
 def _format(form: str, value: float) -> str:

@@ -1,0 +1,297 @@
+"""Groups and structure at once: which edges exist and which share a value, against methods that know one of the two.
+
+Block models whose edges have one of three values, where the truth is known, and the votes of the Senate, where a model
+trained on one session predicts the other. Not in the paper, whose graphs are given.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from scipy.special import expit, logit
+
+from bayesmrf import Graph, GroupedMRF, SpikeSlabMRF, datasets, graphs, metrics
+from bayesmrf.base import Model
+from bayesmrf.inference.elimination import Elimination
+from bayesmrf.learning.sparse_path import cross_validated, pseudo_likelihood_path
+from bayesmrf.models.agreement import Agreement
+from bayesmrf.models.boltzmann import Boltzmann
+from bayesmrf.states import States, check_states
+
+if TYPE_CHECKING:
+    from .experiments import Cell, Settings
+
+# The place in this list is part of a cell's seed: new names go to the end.
+METHODS = (
+    "spike-exact",
+    "spike-particle",
+    "stripped-beta-learnt",
+    "particle-learnt",
+    "spike-slab",
+    "l1-cv",
+    "l1-size",
+)
+N_BLOCKS, WITHIN, ACROSS = 3, 0.8, 0.1  # of the block models, and their probabilities of an edge
+N_FOLDS = 5
+ONCE: dict[str, Any] = {"n_chains": 1, "n_jobs": 1, "progress": False}
+
+
+class Estimate(NamedTuple):
+    """What a method says of every pair of nodes, in lexicographic order, and the one model it predicts with."""
+
+    included: np.ndarray  # (m,) bool
+    groups: np.ndarray  # (m,) labels, -1 where there is no edge
+    agreement: np.ndarray  # (m,) posterior mean; of L1 the estimate
+    n_groups: float
+    model: Model
+    theta: np.ndarray
+
+
+def estimate(
+    method: str, states: np.ndarray, n_edges: int, options: Mapping[str, Any], rng: np.random.Generator
+) -> Estimate:
+    """Fit a method.
+
+    Parameters
+    ----------
+    method : str
+        "spike-*" find edges and groups at once; "*-learnt" groups on the graph with ``n_edges`` edges that
+        neighbourhood selection learns; "spike-slab" edges with weights of their own; "l1-*" L1-penalised
+        pseudo-likelihood, at the penalty that cross-validation prefers or with the number of edges nearest to
+        ``n_edges``.
+    states : (n_samples, n_nodes) array in {0, 1}
+    n_edges : int
+        What methods that need to be told are told.
+    options : mapping
+        Of the estimator.
+    rng : Generator
+    """
+    n_nodes = states.shape[1]
+    if method.startswith("l1-"):
+        return _l1(method, check_states(states), n_edges, rng)
+    options = ONCE | dict(options) | {"random_state": rng}
+    if method == "spike-slab":
+        return _of_spike_slab(SpikeSlabMRF(**options).fit(states), n_nodes)
+    kind = method.removesuffix("-learnt").removeprefix("spike-")
+    if method.startswith("spike-"):
+        options |= {"candidate": "all", "spike": True}
+    else:
+        options["graph"] = f"learn:{n_edges}"
+    return _of_groups(GroupedMRF(method=kind, **options).fit(states), n_nodes)
+
+
+def _of_groups(fitted: GroupedMRF, n_nodes: int) -> Estimate:
+    place = _places(fitted.edges_, n_nodes)
+    groups, agreement = np.full(n_nodes * (n_nodes - 1) // 2, -1), np.full(n_nodes * (n_nodes - 1) // 2, 0.5)
+    groups[place], agreement[place] = fitted.groups_, fitted.agreement_
+    number = float(fitted.posterior_["posterior"]["n_groups"].mean())
+    return Estimate(groups >= 0, groups, agreement, number, Agreement(fitted.graph_), fitted.theta_)
+
+
+def _of_spike_slab(fitted: SpikeSlabMRF, n_nodes: int) -> Estimate:
+    theta = np.asarray(fitted.posterior_["posterior"]["theta"])
+    theta = theta.reshape(-1, theta.shape[2])
+    u, v = np.triu_indices(n_nodes, 1)
+    m = len(u)
+    # Over {0, 1}, a weight is twice the logit of the agreement.
+    agreement = expit(theta[:, :m] / 2).mean(axis=0)
+    return _apart(fitted.inclusion_[u, v] > 0.5, agreement, theta.mean(axis=0), n_nodes)
+
+
+def _l1(method: str, states: States, n_edges: int, rng: np.random.Generator) -> Estimate:
+    n_nodes = states.values.shape[1]
+    m = n_nodes * (n_nodes - 1) // 2
+    if method == "l1-cv":
+        theta, _ = cross_validated(states, pseudo_likelihood_path, N_FOLDS, int(rng.integers(2**31)))
+    else:
+        theta = pseudo_likelihood_path(states).at_density(n_edges / m)
+    return _apart(theta[:m] != 0, expit(theta[:m] / 2), theta, n_nodes)
+
+
+def _apart(included: np.ndarray, agreement: np.ndarray, theta: np.ndarray, n_nodes: int) -> Estimate:
+    """Every edge in a group of its own."""
+    groups = np.where(included, np.arange(len(included)), -1)
+    return Estimate(included, groups, agreement, float(included.sum()), Boltzmann(graphs.complete(n_nodes)), theta)
+
+
+def _places(edges: np.ndarray, n_nodes: int) -> np.ndarray:
+    """Numbers of edges among all pairs."""
+    number = np.zeros((n_nodes, n_nodes), int)
+    u, v = np.triu_indices(n_nodes, 1)
+    number[u, v] = number[v, u] = np.arange(len(u))
+    return number[edges[:, 0], edges[:, 1]]
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """Three blocks of nodes; edges within are likely, and each has one of three values.
+
+    Parameters
+    ----------
+    n_nodes : int
+    agreements : tuple of float
+        The values; each edge has any of them with the same probability.
+    options : mapping
+        Of the estimators, for each method that has some.
+    points : tuple of int
+        Numbers of training samples.
+    replicates, n_test : int
+    """
+
+    n_nodes: int = 12
+    agreements: tuple[float, ...] = (0.75, 0.6, 0.35)
+    options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    points: tuple[int, ...] = (100, 300, 1000)
+    replicates: int = 20
+    n_test: int = 1000
+
+    axis = "n"
+    measures = ("f1", "vi", "error", "lpl_test", "n_edges", "n_groups", "seconds")
+    methods = METHODS
+
+    def describe(self) -> dict[str, Any]:
+        """Plain values; there may be more points and replicates."""
+        names = ("n_nodes", "agreements", "n_test", "options")
+        return {name: getattr(self, name) for name in names} | {"agreements": list(self.agreements)}
+
+    def run(self, settings: Settings, cell: Cell) -> dict[str, float]:
+        """Fit and measure one cell; likelihoods are relative to the truth's."""
+        truth = _truth(settings, cell.replicate)
+        states = truth.draw(cell.point, settings.generator(cell.replicate, 1, cell.point))
+        rng = settings.generator(cell.replicate, 2, cell.point, METHODS.index(cell.method))
+        options = self.options.get(cell.method, {})
+        _warm_up(settings, cell.method)
+        began = time.process_time()
+        found = estimate(cell.method, states, int(truth.there.sum()), options, rng)
+        seconds = time.process_time() - began
+        hits = int((found.included & truth.there).sum())
+        lpl = metrics.log_pseudo_likelihood(found.model, found.theta, truth.test)
+        return {
+            "f1": 2 * hits / max(1, int(found.included.sum() + truth.there.sum())),
+            "vi": metrics.variation_of_information(found.groups, truth.groups),
+            "error": metrics.mean_absolute_error(found.agreement, truth.agreement),
+            "lpl_test": lpl - metrics.log_pseudo_likelihood(truth.model, truth.theta, truth.test),
+            "n_edges": int(found.included.sum()),
+            "n_groups": found.n_groups,
+            "seconds": seconds,
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Truth:
+    """A block model: labels of all pairs of nodes (-1: no edge), their agreements, and test samples."""
+
+    model: Agreement
+    groups: np.ndarray
+    agreement: np.ndarray
+    test: np.ndarray
+
+    @property
+    def there(self) -> np.ndarray:
+        """Which pairs are edges."""
+        return self.groups >= 0
+
+    @property
+    def theta(self) -> np.ndarray:
+        """Natural parameters of all pairs."""
+        return logit(self.agreement)
+
+    def draw(self, n: int, rng: np.random.Generator) -> np.ndarray:
+        """Exact samples, by elimination on the edges there are."""
+        return _samples(self.model.graph, self.groups, self.agreement, n, rng)
+
+
+def _samples(graph: Graph, groups: np.ndarray, agreement: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
+    there = groups >= 0
+    model, engine = Agreement(Graph(graph.n_nodes, graph.edges[there])), Elimination()
+    return engine.sample(model, logit(agreement[there]), engine.prepare(model), n, rng)
+
+
+@lru_cache(maxsize=1)
+def _truth(settings: Settings, replicate: int) -> Truth:
+    plan, rng = settings.plan, settings.generator(replicate, 0)
+    assert isinstance(plan, Blocks)
+    graph = graphs.complete(plan.n_nodes)
+    u, v = graph.edges.T * N_BLOCKS // plan.n_nodes
+    there = rng.random(graph.n_edges) < np.where(u == v, WITHIN, ACROSS)
+    groups = np.where(there, rng.integers(len(plan.agreements), size=graph.n_edges), -1)
+    agreement = np.append(plan.agreements, 0.5)[groups]
+    return Truth(Agreement(graph), groups, agreement, _samples(graph, groups, agreement, plan.n_test, rng))
+
+
+@cache
+def _warm_up(settings: Settings, method: str) -> None:
+    """Fit once in this process before the first fit that is timed, so that compiled code is loaded."""
+    plan, rng = settings.plan, np.random.default_rng(0)
+    assert isinstance(plan, Blocks)
+    options = dict(plan.options.get(method, {}))
+    options |= {name: 2 for name in ("n_draws", "n_warmup") if name in options}
+    estimate(method, rng.integers(0, 2, (50, 6)), 4, options, rng)
+
+
+@dataclass(frozen=True)
+class SenateStructure:
+    """Votes of the 109th Congress: all 4,851 pairs of senators are candidates.
+
+    Parameters
+    ----------
+    n_edges : int
+        Of the learnt graphs, as in experiment senate.
+    options : mapping
+        Of the estimators, for each method that has some.
+    """
+
+    n_edges: int = 279
+    options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    points: tuple[int, ...] = (1, 2)
+    replicates: int = 1
+
+    axis = "session"
+    measures = ("lpl_train", "lpl_test", "n_edges", "n_groups", "seconds")
+    methods = METHODS[1:]
+
+    def describe(self) -> dict[str, Any]:
+        """Plain values."""
+        return {"n_edges": self.n_edges, "options": {m: dict(o) for m, o in self.options.items()}}
+
+    def run(self, settings: Settings, cell: Cell) -> dict[str, float]:
+        """Fit on one session and measure on both."""
+        train, test = (check_states(datasets.senate109(s)).values for s in (cell.point, 3 - cell.point))
+        rng = settings.generator(cell.replicate, 2, cell.point, METHODS.index(cell.method))
+        began = time.process_time()
+        found = estimate(cell.method, train, self.n_edges, self.options.get(cell.method, {}), rng)
+        seconds = time.process_time() - began
+        return {
+            "lpl_train": metrics.log_pseudo_likelihood(found.model, found.theta, train),
+            "lpl_test": metrics.log_pseudo_likelihood(found.model, found.theta, test),
+            "n_edges": int(found.included.sum()),
+            "n_groups": found.n_groups,
+            "seconds": seconds,
+        }
+
+
+_LONG = {"n_draws": 1000, "n_warmup": 200}
+_FEW = {"n_draws": 40, "n_warmup": 20}
+_CHAINS = METHODS[:5]
+_VOTES: dict[str, dict[str, Any]] = {
+    "spike-particle": {"n_draws": 400, "n_warmup": 200},
+    "stripped-beta-learnt": {"n_draws": 3000, "n_warmup": 0},
+    "particle-learnt": {"n_draws": 400, "n_warmup": 100},
+    "spike-slab": {"method": "one-edge", "n_draws": 300, "n_warmup": 100},
+}
+
+
+def _with(options: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    return {m: dict(options) | ({"method": "exact"} if m == "spike-slab" else {}) for m in _CHAINS}
+
+
+FULL = {"structure": Blocks(options=_with(_LONG)), "structure-senate": SenateStructure(options=_VOTES)}
+QUICK = {
+    "structure": Blocks(n_nodes=9, options=_with(_FEW), points=(100, 1000), replicates=3),
+    "structure-senate": SenateStructure(options={m: o | {"n_draws": 5, "n_warmup": 5} for m, o in _VOTES.items()}),
+}
