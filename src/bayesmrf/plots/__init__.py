@@ -8,17 +8,11 @@ be told apart by the colour-blind, and nothing is told by colour alone.
 from __future__ import annotations
 
 from .evidence import plot_evidence
-from .groups import (
-    plot_agreement,
-    plot_co_clustering,
-    plot_credible_ball,
-    plot_estimates,
-    plot_groups,
-    plot_n_groups,
-)
+from .groups import plot_agreement, plot_estimates, plot_groups, plot_n_groups
 from .inclusion import plot_inclusion
 from .network import plot_network
 from .parameters import plot_marginals, plot_parameters, plot_strength
+from .partition import plot_co_clustering, plot_credible_ball
 from .trace import plot_trace
 
 __all__ = [

@@ -7,20 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import partitions
-from .style import COLOURS, GREY, INK, MOST_NAMED, PALE, axes, group_colours, grouped, whole_numbers
+from .style import COLOURS, GREY, INK, MOST_NAMED, PALE, axes, group_colours, grouped, no_edges, whole_numbers
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_MOST_CO_CLUSTERED = 300
 _MOST_LISTED = 40  # groups that have a row with examples
 _LONGEST = 50  # letters of the examples
-_BOUNDS = {
-    "most distant": "most distant (horizontal)",
-    "fewest groups": "fewest groups (upper)",
-    "most groups": "most groups (lower)",
-}
 
 
 def plot_n_groups(tree: Any, ax: Axes | None = None) -> Axes:
@@ -58,6 +51,8 @@ def plot_groups(tree: Any, ax: Axes | None = None) -> Axes:
         Where to draw.
     """
     summary = grouped(tree)
+    if not len(summary.shown):
+        return no_edges(ax)
     table = summary.group_table
     shown = table.loc[table["size"].nlargest(_MOST_LISTED).index].sort_index()
     colour, place = group_colours(len(table))[shown.index - 1], np.arange(len(shown))
@@ -82,53 +77,11 @@ def plot_groups(tree: Any, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def plot_credible_ball(tree: Any, ax: Axes | None = None) -> Axes:
-    """How far groupings may differ within the 95 % credible ball: the point partition, and the bounds below it.
-
-    Edges stand side by side in the order of the point partition, coloured by the group they have in each of the four
-    partitions. A group of a bound has the colour of the group of the point partition with which it shares most edges,
-    each colour once; those left over are grey.
-
-    Parameters
-    ----------
-    tree : xarray.DataTree or Summary
-        ``GroupedMRF.posterior_``, or what `bayesmrf.results.load` reads.
-    ax : Axes, optional
-        Where to draw.
-    """
-    from matplotlib.colors import to_rgba
-
-    summary = grouped(tree)
-    ball, table, center = summary.ball, summary.ball_table, summary.groups
-    order = np.lexsort((-summary.edge_table["agreement"], center))
-    hues = group_colours(len(summary.group_table))
-    strips, lone = np.empty((4, len(order), 4)), False
-    for row, groups in zip(strips, (center, ball.horizontal[0], ball.upper[0], ball.lower[0]), strict=True):
-        match, spare = _matched(groups, center)
-        greys = [to_rgba(str(level)) for level in (0.8, 0.55, 0.7)]  # neighbours among the left over differ
-        own = np.array([hues[m] if m >= 0 else greys[n % 3] for m, n in zip(match, spare, strict=True)])
-        row[:] = own[groups[order]]
-        lone |= bool((match < 0).any())
-    ax = axes(ax, (7.2, 2.5))
-    for y, strip in enumerate(strips):
-        ax.imshow(strip[None], extent=(0, len(order), y + 0.4, y - 0.4), aspect="auto", interpolation="nearest")
-    cuts = np.flatnonzero(np.diff(center[order])) + 1
-    ax.vlines(cuts, -0.4, 3.4, colors="white", linewidth=0.8)
-    said = [f"{_BOUNDS.get(name, name)}\n{r.groups} groups" + (f", {r.distance:.2f} nats" if name in _BOUNDS else "")
-            for name, r in zip(table.index, table.itertuples(index=False), strict=True)]  # fmt: skip
-    ax.set_yticks(range(4), said, fontsize=8)
-    ax.set(xlim=(0, len(order)), ylim=(3.5, -0.5), xticks=[])
-    ax.set_xlabel(f"{len(order):,} edges, by group" + ("; grey: groups without a counterpart" if lone else ""))
-    ax.tick_params(length=0)
-    ax.spines[:].set_visible(False)
-    ax.set_title(f"{100 * ball.share:.0f} % of the draws are within {ball.radius:.2f} nats", fontsize=9, color=INK)
-    return ax
-
-
 def plot_agreement(tree: Any, ax: Axes | None = None) -> Axes:
     """Agreement of each edge with its 90 % interval, by group, beside the grouping-blind maximum likelihood estimate.
 
-    Up to 60 edges have a row each with their name; more are drawn side by side without.
+    Where edges may be absent, those with an inclusion above 0.5 are shown, as they are where they exist, without that
+    estimate. Up to 60 edges have a row each with their name; more are drawn side by side without.
 
     Parameters
     ----------
@@ -138,11 +91,13 @@ def plot_agreement(tree: Any, ax: Axes | None = None) -> Axes:
         Where to draw.
     """
     summary = grouped(tree)
-    table = summary.edge_table.sort_values(["group", "agreement"], ascending=[True, False], kind="stable")
+    if not len(summary.shown):
+        return no_edges(ax)
+    table, blind_too = summary.by_group, not summary.spike
     colour = group_colours(len(summary.group_table))[table["group"] - 1]
     place, named = np.arange(len(table)), len(table) <= MOST_NAMED
     ax = axes(ax, (7.2, max(2.0, 0.9 + 0.19 * len(table))) if named else (7.2, 3.6))
-    value, mle = table["agreement"].to_numpy(), table["mle"].to_numpy()
+    value = table["agreement"].to_numpy()
     low, high = table["low"].to_numpy(), table["high"].to_numpy()
     blind: dict[str, Any] = {
         "s": 16 if named else 6,
@@ -168,7 +123,8 @@ def plot_agreement(tree: Any, ax: Axes | None = None) -> Axes:
     if named:
         ax.axvline(0.5, color=PALE, linewidth=1, zorder=1)
         ax.hlines(place, low, high, **lines)
-        ax.scatter(mle, place, **blind)
+        if blind_too:
+            ax.scatter(table["mle"], place, **blind)
         ax.scatter(value, place, **mean)
         ax.set_yticks(
             place,
@@ -182,7 +138,8 @@ def plot_agreement(tree: Any, ax: Axes | None = None) -> Axes:
     else:
         ax.axhline(0.5, color=PALE, linewidth=1, zorder=1)
         ax.vlines(place, low, high, **lines)
-        ax.scatter(place, mle, rasterized=len(table) > 2000, **blind)
+        if blind_too:
+            ax.scatter(place, table["mle"], rasterized=len(table) > 2000, **blind)
         ax.scatter(place, value, rasterized=len(table) > 2000, **mean)
         ax.set_xlim(-0.01 * len(table), 1.01 * len(table))
         ax.set(xlabel=f"{len(table):,} edges, by group", ylabel="agreement (0.5: the edge says nothing)")
@@ -198,48 +155,9 @@ def plot_agreement(tree: Any, ax: Axes | None = None) -> Axes:
         fontsize=8,
         borderaxespad=0.2,
     )
-    for handle in legend.legend_handles[1:]:
+    for handle in legend.legend_handles[-1:]:
         if handle is not None:
             handle.set(color=INK, sizes=[20])
-    return ax
-
-
-def plot_co_clustering(tree: Any, ax: Axes | None = None) -> Axes:
-    """Posterior probability that two edges share a group, edges in the order of the point partition.
-
-    Of more than 300 edges an evenly spaced choice is shown.
-
-    Parameters
-    ----------
-    tree : xarray.DataTree or Summary
-        ``GroupedMRF.posterior_``, or what `bayesmrf.results.load` reads.
-    ax : Axes, optional
-        Where to draw.
-    """
-    summary = grouped(tree)
-    table = summary.edge_table.sort_values(["group", "agreement"], ascending=[True, False], kind="stable")
-    order = table.index.to_numpy()
-    if len(order) > _MOST_CO_CLUSTERED:
-        order = order[np.linspace(0, len(order) - 1, _MOST_CO_CLUSTERED).round().astype(int)]
-    together = partitions.co_clustering(summary.stacked("groups"), order)
-    ax = axes(ax, (5.4, 4.5))
-    image = ax.imshow(together, cmap="Blues", vmin=0, vmax=1, interpolation="nearest")
-    group = summary.groups[order] + 1
-    starts = np.flatnonzero(np.diff(group, prepend=0))
-    for cut in starts[1:] - 0.5:
-        ax.axhline(cut, color=INK, linewidth=0.5, alpha=0.5)
-        ax.axvline(cut, color=INK, linewidth=0.5, alpha=0.5)
-    middle, wide = (starts + np.append(starts[1:], len(group)) - 1) / 2, np.diff(starts, append=len(group))
-    ticks = wide >= 0.04 * len(group)
-    for axis in (ax.xaxis, ax.yaxis):
-        axis.set_ticks(middle[ticks], [str(g) for g in group[starts][ticks]])
-    few = f" ({len(group)} of {summary.n_edges:,})" if len(group) < summary.n_edges else ""
-    ax.set(xlabel=f"edges{few}, by group", ylabel="edges, by group")
-    ax.tick_params(length=0)
-    bar = ax.figure.colorbar(image, ax=ax, shrink=0.85, pad=0.02)
-    bar.set_label("probability of sharing a group", fontsize=9, color=INK)
-    bar.ax.tick_params(labelsize=8, colors=GREY)
-    bar.outline.set_visible(False)
     return ax
 
 
@@ -296,19 +214,3 @@ def _name_groups(ax: Axes, group: np.ndarray, colours: np.ndarray, down: bool) -
                     transform=ax.get_xaxis_transform())  # fmt: skip
         if start:
             (ax.axhline if down else ax.axvline)(start - 0.5, color=PALE, linewidth=0.6, zorder=0)
-
-
-def _matched(groups: np.ndarray, center: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The group of ``center`` that each group goes with, -1 for none, so that together they share most.
-
-    Beside it a number among those that go with none.
-    """
-    from scipy.optimize import linear_sum_assignment
-    from scipy.sparse import coo_array
-
-    both = coo_array((np.ones(len(groups)), (groups, center))).toarray()
-    match = np.full(len(both), -1)
-    rows, columns = linear_sum_assignment(both, maximize=True)
-    shared = both[rows, columns] > 0
-    match[rows[shared]] = columns[shared]
-    return match, np.cumsum(match < 0)

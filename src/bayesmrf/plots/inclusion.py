@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .style import GREY, INK, MOST_NAMED, PALE, axes, structure
+from ..summary import GroupedSummary
+from .style import GREY, INK, MOST_NAMED, PALE, axes, with_inclusion
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,17 +21,17 @@ def plot_inclusion(tree: Any, ax: Axes | None = None) -> Axes:
     """Probability of each edge, as a heat map whose nodes are ordered by clustering.
 
     The order is that of average linkage at distance one less inclusion, so that nodes that share edges stand together.
-    A minus stands on likely edges (inclusion above 0.5) with a negative mean weight; cells without a candidate are
-    hatched. Up to 60 nodes are named.
+    A minus stands on likely edges (inclusion above 0.5) with a negative mean weight, or, in groups, an agreement below
+    0.5; cells without a candidate are hatched. Up to 60 nodes are named.
 
     Parameters
     ----------
     tree : xarray.DataTree or Summary
-        ``SpikeSlabMRF.posterior_``, or what `bayesmrf.results.load` reads.
+        ``posterior_`` of `SpikeSlabMRF`, or of `GroupedMRF` with a spike, or what `bayesmrf.results.load` reads.
     ax : Axes, optional
         Where to draw.
     """
-    summary = structure(tree)
+    summary = with_inclusion(tree)
     d, (u, v) = len(summary.names), summary.ends.T
     values = np.full((d, d), np.nan)
     values[u, v] = values[v, u] = summary.inclusion
@@ -50,14 +51,14 @@ def plot_inclusion(tree: Any, ax: Axes | None = None) -> Axes:
     else:
         ax.set(xticks=[], yticks=[])
     said = [] if d <= MOST_NAMED else [f"{d:,} nodes, ordered by clustering"]
-    likely = summary.likely
-    negative = likely.index[likely["weight"] < 0].to_numpy()
+    grouped, likely = isinstance(summary, GroupedSummary), summary.likely
+    negative = likely.index[likely["agreement"] < 0.5 if grouped else likely["weight"] < 0].to_numpy()
     if d <= _MOST_SIGNED and len(negative):
         place = np.argsort(order)
         for i, j in summary.ends[negative]:
             for x, y in ((place[i], place[j]), (place[j], place[i])):
                 ax.text(x, y, "−", ha="center", va="center_baseline", color="white", fontsize=8, fontweight="bold")
-        said.append("−: negative weight")
+        said.append("−: the ends tend to differ" if grouped else "−: negative weight")
     if len(u) < d * (d - 1) // 2:
         said.append("hatched: no candidate")
     ax.set_xlabel("; ".join(said))

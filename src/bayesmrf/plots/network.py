@@ -20,6 +20,7 @@ _MOST_WIDE = 500  # edges of groups that may be wide, and edges that are in colo
 _MOST_INK = 150  # pictures: total length of the edges that are in colour
 _MOST_PLACED = 3000  # nodes that get a place for the sake of grey edges
 _LEFT_OF_MANY = 1000  # edges that are drawn where nodes are more
+_INCLUSION = (("inclusion 1", 0.9), ("inclusion 0.5", 0.2))  # alpha of edges that may be absent
 
 
 class _Look(NamedTuple):
@@ -35,8 +36,8 @@ class _Look(NamedTuple):
 def plot_network(tree: Any, ax: Axes | None = None) -> Axes:
     """The graph: edges coloured by group, or by sign where there are no groups, wide where strong, dashed below zero.
 
-    Where edges come and go, those with an inclusion above 0.5 are drawn, as strong as they are on average where they
-    exist, the paler the less probable.
+    Where edges come and go, in groups or not, those with an inclusion above 0.5 are drawn, as strong as they are on
+    average where they exist, the paler the less probable.
 
     Width grows with the size of the parameter: abs(logit agreement) of groups. Groups are dashed where the ends tend to
     differ, parameters where they are negative, and edges whose 90 % interval holds zero are pale. Nodes are laid out by
@@ -119,7 +120,8 @@ def _look(summary: GroupedSummary | ParameterSummary | StructureSummary) -> _Loo
 
 
 def _by_group(summary: GroupedSummary) -> _Look:
-    groups, a = summary.group_table, summary.edge_table["agreement"].clip(1e-6, 1 - 1e-6).to_numpy()
+    groups, table = summary.group_table, summary.likely
+    a = table["agreement"].clip(1e-6, 1 - 1e-6).to_numpy()
     colours, strength = group_colours(len(groups)), np.abs(np.log(a / (1 - a)))
     width = 0.5 + (3.5 if len(a) <= _MOST_WIDE else 1.0) * strength / max(strength.max(), 1.0)
     shown = list(groups.index[: MOST_IN_LEGEND if len(groups) > MOST_IN_LEGEND + 1 else None])
@@ -134,8 +136,11 @@ def _by_group(summary: GroupedSummary) -> _Look:
     ]
     if len(shown) < len(groups):
         handles.append(_line(f"and {len(groups) - len(shown)} more groups", "none"))
-    own = colours[summary.groups].copy()
+    own = colours[summary.groups[summary.shown]].copy()
     own[:, 3] = 0.85
+    if summary.spike:
+        own[:, 3] = _paler(table["inclusion"].to_numpy())
+        handles += _doubt(*_INCLUSION) if len(a) else []
     return _Look(own, width, a < 0.5, np.argsort(strength), handles)
 
 
@@ -148,8 +153,12 @@ def _by_sign(summary: ParameterSummary) -> _Look:
 
 def _by_inclusion(summary: StructureSummary) -> _Look:
     table = summary.likely
-    alpha = 0.2 + 0.7 * (2 * table["inclusion"].to_numpy() - 1)
-    return _signed(table["weight"].to_numpy(), alpha, "weight", ("inclusion 1", 0.9), ("inclusion 0.5", 0.2))
+    return _signed(table["weight"].to_numpy(), _paler(table["inclusion"].to_numpy()), "weight", *_INCLUSION)
+
+
+def _paler(inclusion: np.ndarray) -> np.ndarray:
+    """The alpha of likely edges."""
+    return 0.2 + 0.7 * (2 * inclusion - 1)
 
 
 def _signed(
@@ -166,9 +175,16 @@ def _signed(
     handles = [
         _line(f"{noun} +{mark:g}", positive, _width(mark, top)),
         _line(f"{noun} −{mark:g}", negative, _width(mark, top), True),
-        *(_line(label, (*to_rgba(GREY)[:3], a), 1.5) for label, a in (sure, doubtful)),
+        *_doubt(sure, doubtful),
     ]
     return _Look(own, _width(size, top), value < 0, np.lexsort((size, alpha)), handles if len(value) else [])
+
+
+def _doubt(*said: tuple[str, float]) -> list[Any]:
+    """Lines in the legend that say what some of the alphas mean."""
+    from matplotlib.colors import to_rgba
+
+    return [_line(label, (*to_rgba(GREY)[:3], a), 1.5) for label, a in said]
 
 
 def _width(size: Any, top: float) -> Any:

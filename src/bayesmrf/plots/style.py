@@ -36,12 +36,12 @@ def parameters(tree: Any) -> ParameterSummary:
     return found
 
 
-def structure(tree: Any) -> StructureSummary:
+def with_inclusion(tree: Any) -> GroupedSummary | StructureSummary:
     """The summary of a posterior over which edges exist."""
     found = summarise(tree)
-    if not isinstance(found, StructureSummary):
-        raise OptionError("tree: in this posterior all edges exist; give one of SpikeSlabMRF, or use "
-                          f"{_picture_of(found)}")  # fmt: skip
+    if isinstance(found, ParameterSummary) or not found.spike:
+        raise OptionError("tree: in this posterior all edges exist; give one of SpikeSlabMRF, or of GroupedMRF with "
+                          f"spike=True, or use {_picture_of(found)}")  # fmt: skip
     return found
 
 
@@ -63,6 +63,14 @@ def axes(ax: Axes | None, size: tuple[float, float]) -> Axes:
     ax.tick_params(colors=GREY, labelsize=8)
     ax.xaxis.label.set(size=9, color=INK)
     ax.yaxis.label.set(size=9, color=INK)
+    return ax
+
+
+def no_edges(ax: Axes | None) -> Axes:
+    """Axes that say that no edge is likely."""
+    ax = axes(ax, (4.6, 1.2))
+    ax.text(0.5, 0.5, "no edge has an inclusion above 0.5", fontsize=9, color=GREY, ha="center", va="center")
+    ax.axis("off")
     return ax
 
 

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
 
 from .. import plots
 from ..summary import GroupedSummary
 from ..summary import rows as by_row
 from .page import Section, paragraph, picture, table
 from .shared import convergence, run_again, what_was_run
+from .structure import CITE as CITE_SPIKE
+from .structure import inclusion
 
 MOST_EDGES = 500  # rows of the table of edges
 MOST_GROUPS = 100  # rows of the table of groups
+_LIKELY = "edges with an inclusion above 0.5"
 _MOST_SIZES = 12  # groups of a bound whose size is told
 _NETWORK = "Edges coloured by group; wide: strong; dashed: the ends tend to differ (agreement below 0.5)."
+_NETWORK_SPIKE = f"{_NETWORK[:-1]}; pale: less probable. Shown are edges with an inclusion above 0.5."
 _CITE = (
     "J. Liu and D. Page, Bayesian Estimation of Latently-grouped Parameters in Undirected Graphical Models, Advances "
     "in Neural Information Processing Systems 26 (2013)"
@@ -22,22 +29,24 @@ _CITE = (
 
 def sections(summary: GroupedSummary) -> list[Section]:
     """What the page says about one run."""
-    named = [
-        ("What was run", what_was_run(summary, str(summary.attrs.get("method", "unknown")))),
-        ("Number of groups", _number_of_groups(summary)),
-        ("Groups", _groups(summary)),
-        ("How sure is the partition?", _ball(summary)),
-        ("Network", picture(lambda: plots.plot_network(summary), _NETWORK)),
-        ("Edges", _edges(summary)),
+    s, there = summary, len(summary.shown)
+    judged, cite, network = "the number of groups and the edges that mixed worst", _CITE, _NETWORK
+    if s.spike:
+        judged = "the numbers of groups and of edges, the density, and the edges in doubt that mixed worst"
+        cite, network = f"{_CITE}; edges that may be absent: {CITE_SPIKE}", _NETWORK_SPIKE
+    parts = [
+        (True, "What was run", lambda: what_was_run(s, str(s.attrs.get("method", "unknown")))),
+        (s.spike, "Which edges exist", lambda: inclusion(s)),
+        (True, "Number of groups", lambda: _number_of_groups(s)),
+        (there > 0, "Groups", lambda: _groups(s)),
+        (there > 1 or not s.spike, "How sure is the partition?", lambda: _ball(s)),
+        (there > 0, "Network", lambda: picture(lambda: plots.plot_network(s), network)),
+        (True, "Edges", lambda: _edges(s)),
+        (len(s.field_table) > 0, "Node fields", lambda: _fields(s)),
+        (True, "Have the chains converged?", lambda: convergence(s, judged, "Number of groups")),
+        (True, "Run it again, cite it", lambda: run_again(s, cite)),
     ]
-    if len(summary.field_table):
-        named.append(("Node fields", _fields(summary)))
-    shown = "the number of groups and the edges that mixed worst"
-    return [
-        *named,
-        ("Have the chains converged?", convergence(summary, shown, "Number of groups")),
-        ("Run it again, cite it", run_again(summary, _CITE)),
-    ]
+    return [(title, say()) for wanted, title, say in parts if wanted]
 
 
 def _number_of_groups(s: GroupedSummary) -> str:
@@ -54,8 +63,9 @@ def _groups(s: GroupedSummary) -> str:
     ]
     text = (
         "An edge's agreement is its pull on its two ends, all else being equal: 0.5 says nothing, more makes them "
-        "alike, less makes them differ. Shown is the one partition of the edges that is closest to all draws (it "
-        "minimises the posterior expected variation of information). A group's agreement is the mean over its edges."
+        f"alike, less makes them differ. Shown is the one partition of the {_LIKELY if s.spike else 'edges'} that is "
+        "closest to all draws (it minimises the posterior expected variation of information). A group's agreement is "
+        f"the mean over its edges{' that exist' if s.spike else ''}."
     )
     if len(listed) < len(s.group_table):
         text += f" The {MOST_GROUPS} largest of {len(s.group_table):,} groups are listed."
@@ -92,6 +102,39 @@ def _sizes(sizes: Sequence[int]) -> str:
 
 
 def _edges(s: GroupedSummary) -> str:
+    text = "Agreement of each edge with its 90 % interval; grouping draws the estimates of a group together."
+    if s.spike:
+        text = f"{text[:-1]}. Shown are edges with an inclusion above 0.5, and their agreement where they exist."
+    shown = picture(lambda: plots.plot_agreement(s), text) if len(s.shown) else paragraph(f"There are no {_LIKELY}.")
+    note, header, rows = _candidates(s) if s.spike else _all_edges(s)
+    listed = table(header, rows, sortable=True)
+    return f"{shown}{note}<details open><summary>Values, with the 90 % interval (from, to)</summary>{listed}</details>"
+
+
+def _candidates(s: GroupedSummary) -> tuple[str, list[str], list[Any]]:
+    """Edges that may be absent: the likely by group, then the others by falling inclusion."""
+    edges, note = s.edge_table, ""
+    if len(edges) > MOST_EDGES:
+        edges = edges.loc[edges["inclusion"].sort_values(ascending=False, kind="stable").index[:MOST_EDGES]]
+        note = paragraph(
+            f"The {MOST_EDGES} most probable edges are listed; {s.n_edges - MOST_EDGES:,} others are left out, and are "
+            "in the result itself."
+        )
+    likely = s.by_group[s.by_group.index.isin(edges.index)]
+    others = edges[edges["group"] == 0].sort_values("inclusion", ascending=False, kind="stable")
+    rows = [
+        (
+            *(e.first, e.second, f"{e.inclusion:.3f}", e.group or "–"),
+            *(f"{v:.3f}" if e.inclusion else "–" for v in (e.agreement, e.low, e.high)),
+        )
+        for part in (likely, others)
+        for e in by_row(part)
+    ]
+    return note, ["one end", "other end", "inclusion", "group", "agreement", "from", "to"], rows
+
+
+def _all_edges(s: GroupedSummary) -> tuple[str, list[str], list[Any]]:
+    """Edges that all exist, by group."""
     edges, note = s.edge_table, ""
     if len(edges) > MOST_EDGES:
         weakness = -(edges["agreement"] - 0.5).abs()
@@ -105,18 +148,19 @@ def _edges(s: GroupedSummary) -> str:
         (e.first, e.second, e.group, f"{e.agreement:.3f}", f"{e.low:.3f}", f"{e.high:.3f}", f"{e.mle:.3f}")
         for e in edges.itertuples(index=False)
     ]
-    header = ["one end", "other end", "group", "agreement", "from", "to", "maximum likelihood"]
-    shown = picture(
-        lambda: plots.plot_agreement(s),
-        "Agreement of each edge with its 90 % interval; grouping draws the estimates of a group together.",
-    )
-    listed = table(header, rows, sortable=True)
-    return f"{shown}{note}<details open><summary>Values, with the 90 % interval (from, to)</summary>{listed}</details>"
+    return note, ["one end", "other end", "group", "agreement", "from", "to", "maximum likelihood"], rows
 
 
 def _fields(s: GroupedSummary) -> str:
-    rows = [(f.node, f"{f.field:.3f}", f"{f.low:.3f} to {f.high:.3f}") for f in s.field_table.itertuples(index=False)]
+    header, found = ["node", "field h", "90 % interval"], s.field_table
+    rows = [(f.node, f"{f.field:.3f}", f"{f.low:.3f} to {f.high:.3f}") for f in by_row(found)]
     text = "A node's field h multiplies its state in {-1, +1}: above 0 it tends to yes, below 0 to no, all else equal."
     fixed = s.attrs.get("method") == "stripped-beta"
     text += " This method keeps fields at their tied maximum likelihood estimate in every step." if fixed else ""
-    return paragraph(text) + table(["node", "field h", "90 % interval"], rows, sortable=True)
+    if not s.fields_grouped:
+        return paragraph(text) + table(header, rows, sortable=True)
+    text += " Nodes of one group share theirs; shown is the partition of the nodes closest to all draws."
+    order = np.lexsort((-found["field"], found["group"]))
+    rows = [(rows[i][0], found["group"][i], *rows[i][1:]) for i in order]
+    said = paragraph(f"Number of groups: {s.field_groups_sentence}.")
+    return said + paragraph(text) + table(["node", "group", *header[1:]], rows, sortable=True)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from .. import plots
-from ..summary import StructureSummary, rows
+from ..summary import InclusionSummary, StructureSummary, rows
 from .page import Section, paragraph, picture, table
 from .shared import convergence, missing, run_again, what_was_run
 
 MOST_EDGES = 500  # rows of the table of edges
-_CITE = (
+CITE = (
     "Y. Chen and M. Welling, Bayesian Structure Learning for Markov Random Fields with a Spike and Slab Prior, "
     "Uncertainty in Artificial Intelligence (2012)"
 )
@@ -19,7 +19,7 @@ def sections(summary: StructureSummary) -> list[Section]:
     shown = "the density, the slab scale, the number of edges, and the edges in doubt that mixed worst"
     named = [
         ("What was run", what_was_run(summary, summary.method_sentence)),
-        ("Which edges exist", _inclusion(summary)),
+        ("Which edges exist", inclusion(summary, "the slab scale the spread of the weights of those")),
         ("Network", _network(summary)),
         ("Edges", _edges(summary)),
     ]
@@ -28,15 +28,16 @@ def sections(summary: StructureSummary) -> list[Section]:
     return [
         *named,
         ("Have the chains converged?", convergence(summary, shown, "Number of edges")),
-        ("Run it again, cite it", run_again(summary, _CITE)),
+        ("Run it again, cite it", run_again(summary, CITE)),
     ]
 
 
-def _inclusion(s: StructureSummary) -> str:
+def inclusion(s: InclusionSummary, also: str = "") -> str:
+    """How many edges there are, how dense they lie, and which; ``also`` explains what else is told."""
     text = (
         "The inclusion of an edge is the probability that it exists, given the data: near 1 the data ask for it, near "
-        "0 they do without it, in between they leave it open. The density is the share of the candidates that exist, "
-        "the slab scale the spread of the weights of those."
+        "0 they do without it, in between they leave it open. The density is the share of the candidates that exist"
+        f"{', ' if also else ''}{also}."
     )
     shown = picture(
         lambda: plots.plot_inclusion(s), "Inclusion of each edge; nodes that share edges stand next to each other."

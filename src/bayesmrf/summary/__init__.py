@@ -6,12 +6,14 @@ from typing import Any
 
 from .base import INTERVAL, Summary, count, rows
 from .grouped import GroupedSummary
+from .inclusion import InclusionSummary
 from .parameters import ParameterSummary, compare
 from .structure import StructureSummary
 
 __all__ = [
     "INTERVAL",
     "GroupedSummary",
+    "InclusionSummary",
     "ParameterSummary",
     "StructureSummary",
     "Summary",

@@ -10,15 +10,19 @@ import numpy as np
 from scipy.special import expit
 
 from .. import partitions
-from .base import INTERVAL, Summary, intervals, plain
+from .base import INTERVAL, count, intervals, plain
+from .inclusion import InclusionSummary, given_inclusion, prior_of_density
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
 @dataclass(frozen=True, eq=False)
-class GroupedSummary(Summary):
+class GroupedSummary(InclusionSummary):
     """Tables and sentences about the posterior of a grouped model.
+
+    Where edges may be absent, groups are those of the edges with an inclusion above 0.5, and agreements those of the
+    draws in which an edge exists.
 
     Parameters
     ----------
@@ -27,53 +31,77 @@ class GroupedSummary(Summary):
     """
 
     @cached_property
+    def shown(self) -> np.ndarray:
+        """Numbers of the edges that have a group: those with an inclusion above 0.5."""
+        return np.flatnonzero(self.inclusion > 0.5)
+
+    @cached_property
+    def label_draws(self) -> np.ndarray:
+        """Labels (n_draws, n_shown) of these edges; absent in a draw is a label too."""
+        return self.stacked("groups")[:, self.shown]
+
+    @cached_property
     def groups(self) -> np.ndarray:
-        """The point partition, labels 0..k-1 by falling agreement."""
-        found = partitions.point_partition(self.stacked("groups"))
-        mean = self.stacked("agreement").mean(axis=0)
-        level = np.bincount(found, weights=mean) / np.bincount(found)
-        rank = np.empty(len(level), dtype=np.int64)
-        rank[np.argsort(-level, kind="stable")] = np.arange(len(level))
-        return rank[found]
+        """The point partition, labels 0..k-1 by falling agreement; -1 for edges that are not shown."""
+        found = np.full(self.n_edges, -1)
+        if len(self.shown):
+            found[self.shown] = ranked(partitions.point_partition(self.label_draws), self._agreement[0][self.shown])
+        return found
+
+    @cached_property
+    def _agreement(self) -> np.ndarray:
+        """Mean of each edge's agreement, and ends of its 90 % interval."""
+        draws = self.stacked("agreement")
+        if self.spike:
+            return given_inclusion(draws, self.stacked("included"))
+        return np.vstack([draws.mean(axis=0), intervals(draws)])
 
     @cached_property
     def edge_table(self) -> pd.DataFrame:
-        """Each edge: its ends, group (from 1), posterior mean agreement with 90 % interval, and its MLE."""
+        """Each edge: its ends, group (from 1, 0 for none), posterior mean agreement with 90 % interval, and its MLE.
+
+        Where edges may be absent, an inclusion takes the place of the MLE; NaN stands for the agreement of an edge that
+        never existed.
+        """
         import pandas as pd
 
-        draws = self.stacked("agreement")
-        low, high = intervals(draws)
         first, second = (np.array(self.names, dtype=object)[self.ends[:, i]] for i in (0, 1))
-        return pd.DataFrame(
-            {
-                "first": first,
-                "second": second,
-                "group": self.groups + 1,
-                "agreement": draws.mean(axis=0),
-                "low": low,
-                "high": high,
-                "mle": expit(self["constant_data"]["mle"].values[: self.n_edges]),
-            }
-        )
+        mean, low, high = self._agreement
+        table = {"first": first, "second": second, "group": self.groups + 1}
+        table |= {"agreement": mean, "low": low, "high": high}
+        if self.spike:
+            return pd.DataFrame(table | {"inclusion": self.inclusion})
+        return pd.DataFrame(table | {"mle": expit(self["constant_data"]["mle"].values[: self.n_edges])})
+
+    @property
+    def by_group(self) -> pd.DataFrame:
+        """The edges that are shown, by group and falling agreement."""
+        return self.likely.sort_values(["group", "agreement"], ascending=[True, False], kind="stable")
 
     @cached_property
     def group_table(self) -> pd.DataFrame:
         """Each group of the point partition, by falling agreement: number of edges, agreement with 90 % interval.
 
-        A group's agreement in one draw is the mean over its edges.
+        A group's agreement in one draw is the mean over its edges, over those that exist in it.
         """
         import pandas as pd
 
-        draws, sizes = self.stacked("agreement"), np.bincount(self.groups)
-        level = np.array([draws[:, self.groups == k].mean(axis=1) for k in range(len(sizes))])
-        low, high = np.quantile(level, INTERVAL, axis=1)
-        index = pd.RangeIndex(1, len(sizes) + 1, name="group")
-        return pd.DataFrame({"size": sizes, "agreement": level.mean(axis=1), "low": low, "high": high}, index=index)
+        draws, sizes = self.stacked("agreement"), np.bincount(self.groups[self.shown])
+        there = self.stacked("included") != 0 if self.spike else np.ones((1, self.n_edges), dtype=bool)
+        found = np.empty((len(sizes), 3))
+        for k in range(len(sizes)):
+            own, exists = draws[:, self.groups == k], there[:, self.groups == k]
+            level = np.where(exists, own, 0).sum(axis=1) / np.maximum(exists.sum(axis=1), 1)
+            level = level[np.broadcast_to(exists.any(axis=1), level.shape)]
+            found[k] = level.mean(), *np.quantile(level, INTERVAL)
+        table = pd.DataFrame(found, columns=["agreement", "low", "high"], index=pd.RangeIndex(1, len(sizes) + 1))
+        table.insert(0, "size", sizes)
+        return table.rename_axis("group")
 
     @cached_property
     def ball(self) -> partitions.CredibleBall:
-        """The 95 % credible ball around the point partition."""
-        return partitions.credible_ball(self.stacked("groups"), self.groups)
+        """The 95 % credible ball around the point partition of the edges that are shown."""
+        return partitions.credible_ball(self.label_draws, self.groups[self.shown])
 
     @cached_property
     def ball_table(self) -> pd.DataFrame:
@@ -100,11 +128,12 @@ class GroupedSummary(Summary):
         """How far the draws lie from the point partition."""
         fewest, most = self.ball_table["groups"][["fewest groups", "most groups"]]
         number = f"{fewest} to {most}" if fewest < most else f"{fewest}"
-        mean = partitions.expected_vi(self.groups, self.stacked("groups"))
+        mean = partitions.expected_vi(self.groups[self.shown], self.label_draws)
+        absent = "; edges that are absent in a draw count as one group of it" if self.spike else ""
         return (
             f"{100 * self.ball.share:.0f} % of the draws are within {self.ball.radius:.2f} nats of this partition, in "
-            f"variation of information (0: the same; {np.log(self.n_edges):.2f}: the farthest there are), {mean:.2f} "
-            f"on average; those have {number} {'group' if most == 1 else 'groups'}"
+            f"variation of information (0: the same; {np.log(len(self.shown)):.2f}: the farthest there are), "
+            f"{mean:.2f} on average; those have {number} {'group' if most == 1 else 'groups'}{absent}"
         )
 
     def examples(self, group: int, most: int = 3) -> list[str]:
@@ -115,15 +144,33 @@ class GroupedSummary(Summary):
         named = [f"{a} – {b}" for a, b in table[["first", "second"]].iloc[order[:most]].itertuples(index=False)]
         return [*named, f"{len(table) - most} more"] if len(table) > most else named
 
+    @property
+    def fields_grouped(self) -> bool:
+        """Whether nodes share fields."""
+        return "field_groups" in self["posterior"].coords
+
     @cached_property
     def field_table(self) -> pd.DataFrame:
-        """Each node's field h with 90 % interval; empty for a model without fields."""
+        """Each node's field h with 90 % interval, and its group (from 1, by falling field) where nodes share fields.
+
+        Empty for a model without fields.
+        """
         import pandas as pd
 
         draws = self.stacked("theta")[:, self.n_edges :]
         low, high = intervals(draws)
-        names = self.names if draws.shape[1] else []
-        return pd.DataFrame({"node": names, "field": draws.mean(axis=0), "low": low, "high": high})
+        names, mean = self.names if draws.shape[1] else [], draws.mean(axis=0)
+        table = {"node": names, "field": mean, "low": low, "high": high}
+        if self.fields_grouped:
+            table["group"] = ranked(partitions.point_partition(self.stacked("field_groups")), mean) + 1
+        return pd.DataFrame(table)
+
+    @property
+    def field_groups_sentence(self) -> str:
+        """Number of groups of node fields, and of those of their point partition."""
+        labels = np.sort(self.stacked("field_groups"), axis=1)
+        shown = count(int(self.field_table["group"].max()), "group")
+        return f"{_of_groups((np.diff(labels, axis=1) != 0).sum(axis=1) + 1)}; {shown} in the partition shown"
 
     @cached_property
     def n_groups(self) -> pd.Series:
@@ -136,13 +183,7 @@ class GroupedSummary(Summary):
     @property
     def n_groups_sentence(self) -> str:
         """Mean, mode and 90 % interval of the number of groups."""
-        draws = self.stacked("n_groups")
-        low, high = np.quantile(draws, INTERVAL, method="inverted_cdf")
-        p = self.n_groups
-        return (
-            f"{draws.mean():.2f} on average; most probable {p.idxmax()} (probability {p.max():.2f}); "
-            f"90 % interval {low:g} to {high:g}"
-        )
+        return _of_groups(self.stacked("n_groups"))
 
     @property
     def kind_sentence(self) -> str:
@@ -156,9 +197,12 @@ class GroupedSummary(Summary):
 
     @property
     def data_sentence(self) -> str:
-        """Size of data and graph, and whether nodes have fields."""
-        fields = "with" if self.attrs.get("fields") in (True, 1) else "without"
-        return f"{self.size_sentence}, {fields} node fields"
+        """Size of data and graph, whether edges may be absent, and whether nodes have fields."""
+        n = count(round(self["observed_data"].attrs["n_samples"]), "observation")
+        edges = count(self.n_edges, "candidate edge" if self.spike else "edge")
+        own = "with" if self.attrs.get("fields") in (True, 1) else "without"
+        fields = "node fields in groups" if self.fields_grouped else f"{own} node fields"
+        return f"{n} of {count(len(self.names), 'node')}, {edges}, {fields}"
 
     @property
     def options(self) -> dict[str, str]:
@@ -167,5 +211,25 @@ class GroupedSummary(Summary):
         chosen = {"alpha": "concentration alpha", "base": "base distribution Beta(a, b)"}
         if a.get("method") == "auxiliary-variable":
             chosen |= {k: k for k in ("inner", "n_sweeps", "n_proposals", "n_walk", "sigma_q", "restart")}
-        found = {label: a[k] for k, label in chosen.items() if k in a}
-        return {label: ", ".join(map(str, plain(v))) for label, v in found.items()}
+        found = {label: ", ".join(map(str, plain(a[k]))) for k, label in chosen.items() if k in a}
+        if self.spike and "density" in a:
+            found["prior of the density"] = prior_of_density(plain(a["density"]))
+        return found
+
+
+def ranked(groups: np.ndarray, level: np.ndarray) -> np.ndarray:
+    """The same groups with labels 0..k-1 by falling mean ``level`` of their members."""
+    mean = np.bincount(groups, weights=level) / np.bincount(groups)
+    rank = np.empty(len(mean), dtype=np.int64)
+    rank[np.argsort(-mean, kind="stable")] = np.arange(len(mean))
+    return rank[groups]
+
+
+def _of_groups(draws: np.ndarray) -> str:
+    """Mean, mode and 90 % interval of draws of a number of groups."""
+    low, high = np.quantile(draws, INTERVAL, method="inverted_cdf")
+    number, times = np.unique(draws, return_counts=True)
+    return (
+        f"{draws.mean():.2f} on average; most probable {number[times.argmax()]} (probability "
+        f"{times.max() / len(draws):.2f}); 90 % interval {low:g} to {high:g}"
+    )

@@ -1,0 +1,105 @@
+"""What is said of edges that may be absent, whether those that exist share values or not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..results import IN_DOUBT
+from .base import INTERVAL, Summary
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_BLOCK = 512  # columns sorted together
+
+
+@dataclass(frozen=True, eq=False)
+class InclusionSummary(Summary):
+    """Which edges exist. Where all of them do, their inclusion is 1.
+
+    Parameters
+    ----------
+    tree : xarray.DataTree
+    """
+
+    @property
+    def spike(self) -> bool:
+        """Whether edges may be absent."""
+        return "included" in self["posterior"]
+
+    @cached_property
+    def inclusion(self) -> np.ndarray:
+        """Probability of each candidate edge: (n_edges,)."""
+        return self.stacked("included").mean(axis=0) if self.spike else np.ones(self.n_edges)
+
+    @cached_property
+    def edge_table(self) -> pd.DataFrame:
+        """Each candidate, in their order."""
+        raise NotImplementedError
+
+    @property
+    def likely(self) -> pd.DataFrame:
+        """The edges with an inclusion above 0.5, in the order of the candidates."""
+        return self.edge_table[self.inclusion > 0.5]
+
+    @property
+    def drawn(self) -> np.ndarray:
+        """Ends (n, 2) of the edges with an inclusion above 0.5."""
+        return self.ends[self.inclusion > 0.5]
+
+    @property
+    def n_in_doubt(self) -> int:
+        """Number of edges with an inclusion from 0.1 to 0.9."""
+        return int(((self.inclusion >= IN_DOUBT[0]) & (self.inclusion <= IN_DOUBT[1])).sum())
+
+    @property
+    def n_edges_sentence(self) -> str:
+        """Mean and 90 % interval of the number of edges, how many are likely, and how many in doubt."""
+        draws = self.stacked("included").sum(axis=1)
+        low, high = np.quantile(draws, INTERVAL, method="inverted_cdf")
+        return (
+            f"{draws.mean():.1f} on average, 90 % interval {low:,g} to {high:,g}, of {self.n_edges:,} candidates; "
+            f"inclusion is above 0.5 for {len(self.drawn):,}, and in doubt (0.1 to 0.9) for {self.n_in_doubt:,}"
+        )
+
+    @property
+    def density_sentence(self) -> str:
+        """Mean and 90 % interval of p0, the probability that a candidate exists."""
+        given = self["constant_data"].get("density")
+        return f"Density {mean_and_interval(self.stacked('density') if given is None else np.ravel(given))}"
+
+
+def prior_of_density(given: Any) -> str:
+    """A Beta prior, by its two numbers, or a fixed value, in words."""
+    return f"Beta({given[0]:g}, {given[1]:g})" if np.size(given) == 2 else f"{float(np.squeeze(given)):g}, fixed"
+
+
+def given_inclusion(draws: np.ndarray, included: np.ndarray) -> Any:
+    """Mean and ends of the central 90 % interval of each column over the draws that include it; NaN where none does."""
+    found = np.full((3, draws.shape[1]), np.nan)
+    for i in range(0, draws.shape[1], _BLOCK):
+        here = included[:, i : i + _BLOCK] != 0
+        n = here.sum(axis=0)
+        seen = np.flatnonzero(n)
+        ordered = np.sort(np.where(here, draws[:, i : i + _BLOCK], np.inf)[:, seen], axis=0)
+        last = n[seen] - 1
+        rank = np.arange(len(ordered))[:, None]
+        found[0, i + seen] = np.where(rank <= last, ordered, 0.0).sum(axis=0) / n[seen]
+        for k, q in enumerate(INTERVAL, start=1):
+            below = np.floor(q * last).astype(int)
+            above, column = np.minimum(below + 1, last), np.arange(len(seen))
+            low, high = ordered[below, column], ordered[above, column]
+            found[k, i + seen] = low + (q * last - below) * (high - low)
+    return found
+
+
+def mean_and_interval(draws: np.ndarray) -> str:
+    """Mean and central 90 % interval, in words; what never varies was given."""
+    if np.ptp(draws) == 0:
+        return f"{draws[0]:.3f} (fixed)"
+    low, high = np.quantile(draws, INTERVAL)
+    return f"{draws.mean():.3f} (90 % interval {low:.3f} to {high:.3f})"
