@@ -272,10 +272,10 @@ def test_rise_to_the_mode(rng):
     target = machine(rng, n=400)
     mode = find_mode(target, rng, n_steps=STEPS)
     root = np.linalg.inv(np.linalg.cholesky(mode.curvature)).T
-    theta = mode.theta + 0.3 * root @ rng.choice([-1.0, 1.0], target.n_features)
+    theta = mode.theta + root @ rng.choice([-1.0, 1.0], target.n_features)
     gradient = target.log_likelihood(theta)[1] + target.prior.gradient(theta)
     truth = gradient @ root @ root.T @ gradient / 2
-    states = SampledPosterior.draw(target, theta, 100_000, rng)
+    states = SampledPosterior.draw(target, theta, 200_000, rng)
     found = laplace_file._rise(states, theta, root, rng)
     assert abs(found.value - truth) < LIMIT * found.error
     assert found.error < 0.2 * truth
