@@ -23,6 +23,7 @@ _FLAGS = {
     "alpha": "--alpha",
     "base": "--base",
     "bias_scale": "--bias-scale",
+    "candidate": "--candidate",
     "candidates": "--candidates",
     "checkpoint": "--out",
     "density": "--density",
@@ -49,6 +50,7 @@ _FLAGS = {
     "random_state": "--seed",
     "sample_weight": "--weight",
     "slab": "--slab",
+    "spike": "--spike",
     "step_size": "--step-size",
     "temperatures": "--temperatures",
     "width": "--width",
@@ -132,14 +134,15 @@ def numbers(flag: str, text: str, counts: tuple[int, ...], wanted: str) -> tuple
 
 
 def edges_of(graph: str, names: Sequence[str], console: Console, flag: str = "--graph") -> Any:
-    """The argument --graph, or --candidates, which are never learnt, in the form the estimators take."""
+    """The argument --graph, or --candidate(s), which are never learnt, in the form the estimators take."""
     from ..tables import read_edges
 
-    learns = flag == "--graph"
-    if graph == "complete" or (learns and re.fullmatch(r"learn:\d+", graph)):
+    learns, everything = flag == "--graph", "all" if flag == "--candidate" else "complete"
+    if graph == everything or (learns and re.fullmatch(r"learn:\d+", graph)):
         return graph
     if graph.startswith("learn:") or not Path(graph).exists():
-        forms = "a file, nor complete, nor learn:K with a whole number K" if learns else "a file nor complete"
+        forms = f"a file{',' if learns else ''} nor {everything}"
+        forms += ", nor learn:K with a whole number K" if learns else ""
         raise OptionError(f"{flag}: {graph!r} is neither {forms}; give one of these")
     edges, header = read_edges(Path(graph), names, flag)
     if header is not None:

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from ..errors import OptionError
 from . import common
 from .common import Chains, Draws, Drop, Jobs, Overwrite, Quiet, Seed, Thin, Warmup, Weight
 
@@ -40,11 +41,38 @@ def groups(
             "May be compressed (.csv.gz).",
         ),
     ],
-    graph: Annotated[str, typer.Option(metavar="EDGES.csv|complete|learn:K", help=common.GRAPH_HELP)],
+    graph: Annotated[
+        str | None,
+        typer.Option(metavar="EDGES.csv|complete|learn:K", help=f"{common.GRAPH_HELP} Required without --spike."),
+    ] = None,
     fields: Annotated[
         bool,
         typer.Option("--fields", help="Give each node a field of its own: wanted where yes and no differ in number."),
     ] = False,
+    field_groups: Annotated[
+        bool,
+        typer.Option("--field-groups", help="Give nodes fields that groups of them share, found as those of edges."),
+    ] = False,
+    spike: Annotated[
+        bool,
+        typer.Option(
+            "--spike", help="Let edges be absent: find which exist, of all pairs or of --candidate, and their groups."
+        ),
+    ] = False,
+    candidate: Annotated[
+        str | None,
+        typer.Option(
+            metavar="all|EDGES.csv", help="With --spike, edges that may exist. [dim]\\[default: all, or --graph][/dim]"
+        ),
+    ] = None,
+    density: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A,B|P0",
+            help="With --spike, Beta prior of the share of candidates that exist, or its fixed value. "
+            "[dim]\\[default: 5,5][/dim]",
+        ),
+    ] = None,
     method: Annotated[
         Method,
         typer.Option(help="tree needs a forest, exact a narrow graph; particle and stripped-beta (rough) take any."),
@@ -70,7 +98,7 @@ def groups(
     overwrite: Overwrite = False,
     quiet: Quiet = False,
 ) -> None:
-    """Find the groups of edges that share a parameter.
+    """Find the groups of edges that share a parameter; with --spike, which edges exist as well.
 
     A run that was stopped, even killed, continues when the same command is given again.
     """
@@ -83,20 +111,28 @@ def groups(
         "alpha": common.numbers("--alpha", alpha, (1, 2), "a number, or SHAPE,RATE, is wanted, such as 1.0 or 2,4"),
         "base": common.numbers("--base", base, (2,), "two numbers A,B are wanted, such as 1,1"),
     }
+    _check_edges(graph, candidate, density, spike)
+    p0 = common.numbers("--density", density or "5,5", (1, 2), "a number, or A,B, is wanted, such as 0.2 or 5,5")
     common.announce(out, overwrite, console)
     table, weights = read_votes(votes, weight, drop or ())
-    edges = common.edges_of(graph, [str(c) for c in table.columns], console)
+    names = [str(c) for c in table.columns]
+    if graph is not None:
+        edges = {"graph": common.edges_of(graph, names, console)}
+    else:
+        edges = {"candidate": common.edges_of(candidate or "all", names, console, "--candidate")}
 
     from ..estimators import GroupedMRF
     from ..summary import GroupedSummary
     from .show import show
 
     estimator = GroupedMRF(
-        graph=edges,
+        **edges,
         method=method.value,
         alpha=prior["alpha"] if len(prior["alpha"]) == 2 else prior["alpha"][0],
         base=prior["base"],
-        fields=fields,
+        fields="grouped" if field_groups else fields,
+        spike=spike,
+        density=p0 if len(p0) == 2 else p0[0],
         **sizes,
         inner=inner.value,
         random_state=seed,
@@ -105,7 +141,22 @@ def groups(
         checkpoint=out,
         overwrite=overwrite,
     )
-    tree = common.sample(estimator, table, weights, votes, out, instead="--method stripped-beta")
-    common.finish(tree, out, votes, context.obj, graph=graph)
+    instead = "particle" if spike or field_groups else "stripped-beta"
+    tree = common.sample(estimator, table, weights, votes, out, instead=f"--method {instead}")
+    asked = {"candidates" if spike else "graph": graph or candidate or "all"}
+    common.finish(tree, out, votes, context.obj, **asked)
     show(GroupedSummary(tree), console)
     common.point_to_report(out, console)
+
+
+def _check_edges(graph: str | None, candidate: str | None, density: str | None, spike: bool) -> None:
+    """Refuse options about edges that do not go together."""
+    if graph is None and candidate is None and not spike:
+        raise OptionError(
+            "--graph: nothing came; give EDGES.csv, complete or learn:K, or --spike to find which edges exist"
+        )
+    if graph is not None and candidate is not None:
+        raise OptionError("--candidate: it came beside --graph; give one of them")
+    for flag, given in (("--candidate", candidate), ("--density", density)):
+        if given is not None and not spike:
+            raise OptionError(f"{flag}: it came without --spike, which lets edges be absent; give it too")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from ..summary import GroupedSummary, ParameterSummary, StructureSummary, Summary, compare, count, rows
@@ -46,24 +46,44 @@ def show_comparison(summaries: Mapping[str, ParameterSummary], console: Console)
 
 
 def _show_groups(summary: GroupedSummary, console: Console) -> None:
-    from rich.table import Table
-
     console.print(f"\n{summary.data_sentence}")
     console.print(f"Method: {summary.attrs['method']}. Its draws are {summary.kind_sentence}.")
     console.print(f"{summary.draws_sentence}; {summary.attrs['run_time']:.1f} s.")
+    if summary.spike:
+        console.print(f"Number of edges: {summary.n_edges_sentence}.\n{summary.density_sentence}.")
     console.print(f"Number of groups: {summary.n_groups_sentence}\n")
-    table = Table(title="Groups (the partition closest to all draws)", title_justify="left")
-    table.add_column("group", justify="right")
-    table.add_column("edges", justify="right")
-    table.add_column("agreement", justify="right")
+    if len(summary.shown):
+        if summary.spike:
+            _show_edges(summary.strongest, ("inclusion", "group", "agreement"), console)
+            console.print("Inclusion: probability of the edge. Agreement: where the edge exists.\n")
+        title = f"Groups (the partition closest to all draws{', of these edges' if summary.spike else ''})"
+        _show_table(title, "edges", summary.group_table, summary.examples, console)
+        console.print(f"{summary.ball_sentence}.")
+        console.print("Agreement: 0.5 where an edge says nothing, more where its ends tend to be alike, less where "
+                      "unlike.")  # fmt: skip
+    else:
+        console.print("No edge has an inclusion above 0.5.")
+    if summary.fields_grouped:
+        console.print(f"\nNumber of groups of node fields: {summary.field_groups_sentence}\n")
+        title = "Groups of node fields (the partition closest to all draws)"
+        _show_table(title, "nodes", summary.field_group_table, summary.field_examples, console)
+        console.print("Field: above 0 a node tends to yes, below 0 to no, all else equal.")
+
+
+def _show_table(
+    title: str, noun: str, found: pd.DataFrame, examples: Callable[[int], list[str]], console: Console
+) -> None:
+    """Groups of edges or of nodes: size, value with 90 % interval, members."""
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left")
+    for name in ("group", noun, found.columns[1]):
+        table.add_column(name, justify="right")
     table.add_column("90 % interval", justify="right", no_wrap=True)
     table.add_column("for example")
-    for g, row in zip(summary.group_table.index, summary.group_table.itertuples(index=False), strict=True):
-        low_high = f"{row.low:.3f} to {row.high:.3f}"
-        table.add_row(f"{g}", f"{row.size}", f"{row.agreement:.3f}", low_high, "; ".join(summary.examples(g)))
+    for g, (size, value, low, high) in zip(found.index, rows(found), strict=True):
+        table.add_row(f"{g}", f"{size}", f"{value:.3f}", f"{low:.3f} to {high:.3f}", "; ".join(examples(g)))
     console.print(table)
-    console.print(f"{summary.ball_sentence}.")
-    console.print("Agreement: 0.5 where an edge says nothing, more where its ends tend to be alike, less where unlike.")
 
 
 def _show_structure(summary: StructureSummary, console: Console) -> None:
@@ -75,28 +95,33 @@ def _show_structure(summary: StructureSummary, console: Console) -> None:
     console.print(f"{summary.density_sentence}.\n")
     found = summary.strongest
     if len(found):
-        _show_edges(found, console)
+        _show_edges(found, ("inclusion", "weight"), console)
+        console.print(
+            "Inclusion: probability of the edge. Weight: mean log odds ratio of its ends, coded 0 and 1, given all "
+            "other nodes, where the edge exists."
+        )
     else:
         console.print("No edge has an inclusion above 0.5.")
     _show_missing(summary, console)
 
 
-def _show_edges(found: pd.DataFrame, console: Console) -> None:
+def _show_edges(found: pd.DataFrame, columns: tuple[str, ...], console: Console) -> None:
+    """The first of the edges, with some of their columns and a 90 % interval of the last of these."""
     from rich.table import Table
 
     table = Table(title="Inclusion above 0.5, strongest first", title_justify="left")
     table.add_column("edge")
-    for name in ("inclusion", "weight", "90 % interval"):
+    for name in (*columns, "90 % interval"):
         table.add_column(name, justify="right", no_wrap=True)
     most = _MOST_EDGES + (len(found) == _MOST_EDGES + 1)  # "1 more" takes as much room as the row
     for e in rows(found.iloc[:most]):
         low_high = f"{e.low:.3f} to {e.high:.3f}"
-        table.add_row(f"{e.first} – {e.second}", f"{e.inclusion:.3f}", f"{e.weight:.3f}", low_high)
+        values = (getattr(e, name) for name in columns)
+        said = [f"{v:.3f}" if isinstance(v, float) else f"{v}" for v in values]
+        table.add_row(f"{e.first} – {e.second}", *said, low_high)
     console.print(table)
     if len(found) > most:
         console.print(f"Not listed: {len(found) - most:,} weaker edges with an inclusion above 0.5.")
-    console.print("Inclusion: probability of the edge. Weight: mean log odds ratio of its ends, coded 0 and 1, given "
-                  "all other nodes, where the edge exists.")  # fmt: skip
 
 
 def _show_parameters(summary: ParameterSummary, console: Console) -> None:

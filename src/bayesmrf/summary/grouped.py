@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import expit
 
 from .. import partitions
-from .base import INTERVAL, count, intervals, plain
+from .base import INTERVAL, count, intervals, plain, rows
 from .inclusion import InclusionSummary, given_inclusion, prior_of_density
 
 if TYPE_CHECKING:
@@ -74,6 +76,11 @@ class GroupedSummary(InclusionSummary):
         return pd.DataFrame(table | {"mle": expit(self["constant_data"]["mle"].values[: self.n_edges])})
 
     @property
+    def strongest(self) -> pd.DataFrame:
+        """The edges that are shown, by falling distance of their agreement from 0.5."""
+        return self.likely.sort_values("agreement", key=lambda a: -(a - 0.5).abs(), kind="stable")
+
+    @property
     def by_group(self) -> pd.DataFrame:
         """The edges that are shown, by group and falling agreement."""
         return self.likely.sort_values(["group", "agreement"], ascending=[True, False], kind="stable")
@@ -84,19 +91,8 @@ class GroupedSummary(InclusionSummary):
 
         A group's agreement in one draw is the mean over its edges, over those that exist in it.
         """
-        import pandas as pd
-
-        draws, sizes = self.stacked("agreement"), np.bincount(self.groups[self.shown])
         there = self.stacked("included") != 0 if self.spike else np.ones((1, self.n_edges), dtype=bool)
-        found = np.empty((len(sizes), 3))
-        for k in range(len(sizes)):
-            own, exists = draws[:, self.groups == k], there[:, self.groups == k]
-            level = np.where(exists, own, 0).sum(axis=1) / np.maximum(exists.sum(axis=1), 1)
-            level = level[np.broadcast_to(exists.any(axis=1), level.shape)]
-            found[k] = level.mean(), *np.quantile(level, INTERVAL)
-        table = pd.DataFrame(found, columns=["agreement", "low", "high"], index=pd.RangeIndex(1, len(sizes) + 1))
-        table.insert(0, "size", sizes)
-        return table.rename_axis("group")
+        return _levels("agreement", self.stacked("agreement"), self.groups, there)
 
     @cached_property
     def ball(self) -> partitions.CredibleBall:
@@ -129,7 +125,7 @@ class GroupedSummary(InclusionSummary):
         fewest, most = self.ball_table["groups"][["fewest groups", "most groups"]]
         number = f"{fewest} to {most}" if fewest < most else f"{fewest}"
         mean = partitions.expected_vi(self.groups[self.shown], self.label_draws)
-        absent = "; edges that are absent in a draw count as one group of it" if self.spike else ""
+        absent = ", the absent edges of a draw counted as one" if self.spike else ""
         return (
             f"{100 * self.ball.share:.0f} % of the draws are within {self.ball.radius:.2f} nats of this partition, in "
             f"variation of information (0: the same; {np.log(len(self.shown)):.2f}: the farthest there are), "
@@ -139,10 +135,8 @@ class GroupedSummary(InclusionSummary):
     def examples(self, group: int, most: int = 3) -> list[str]:
         """Names of the edges of a group (from 1), those closest to its agreement first, and how many more there are."""
         table = self.edge_table[self.edge_table["group"] == group]
-        most += len(table) == most + 1  # "1 more" takes as much room as its name
         order = (table["agreement"] - self.group_table["agreement"][group]).abs().argsort(kind="stable")
-        named = [f"{a} – {b}" for a, b in table[["first", "second"]].iloc[order[:most]].itertuples(index=False)]
-        return [*named, f"{len(table) - most} more"] if len(table) > most else named
+        return _first((f"{a} – {b}" for a, b in rows(table[["first", "second"]].iloc[order])), len(table), most)
 
     @property
     def fields_grouped(self) -> bool:
@@ -164,6 +158,19 @@ class GroupedSummary(InclusionSummary):
         if self.fields_grouped:
             table["group"] = ranked(partitions.point_partition(self.stacked("field_groups")), mean) + 1
         return pd.DataFrame(table)
+
+    @cached_property
+    def field_group_table(self) -> pd.DataFrame:
+        """Each group of nodes that share a field, by falling field: number of nodes, field with 90 % interval."""
+        draws = self.stacked("theta")[:, self.n_edges :]
+        return _levels(
+            "field", draws, self.field_table["group"].to_numpy() - 1, np.ones((1, len(self.names)), dtype=bool)
+        )
+
+    def field_examples(self, group: int, most: int = 6) -> list[str]:
+        """Names of the nodes of a group (from 1), and how many more there are."""
+        table = self.field_table[self.field_table["group"] == group]
+        return _first(table["node"], len(table), most)
 
     @property
     def field_groups_sentence(self) -> str:
@@ -223,6 +230,29 @@ def ranked(groups: np.ndarray, level: np.ndarray) -> np.ndarray:
     rank = np.empty(len(mean), dtype=np.int64)
     rank[np.argsort(-mean, kind="stable")] = np.arange(len(mean))
     return rank[groups]
+
+
+def _levels(name: str, draws: np.ndarray, groups: np.ndarray, there: np.ndarray) -> pd.DataFrame:
+    """Each group: size, mean and 90 % interval of the mean of ``draws`` over its members that are ``there``."""
+    import pandas as pd
+
+    sizes = np.bincount(groups[groups >= 0])
+    found = np.empty((len(sizes), 3))
+    for k in range(len(sizes)):
+        own, exists = draws[:, groups == k], there[:, groups == k]
+        level = np.where(exists, own, 0).sum(axis=1) / np.maximum(exists.sum(axis=1), 1)
+        level = level[np.broadcast_to(exists.any(axis=1), level.shape)]
+        found[k] = level.mean(), *np.quantile(level, INTERVAL)
+    table = pd.DataFrame(found, columns=[name, "low", "high"], index=pd.RangeIndex(1, len(sizes) + 1, name="group"))
+    table.insert(0, "size", sizes)
+    return table
+
+
+def _first(names: Iterable[str], number: int, most: int) -> list[str]:
+    """The first of a number of names, and how many more there are."""
+    most += number == most + 1  # "1 more" takes as much room as its name
+    named = list(islice(names, most))
+    return [*named, f"{number - most} more"] if number > most else named
 
 
 def _of_groups(draws: np.ndarray) -> str:
