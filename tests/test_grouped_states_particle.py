@@ -1,0 +1,104 @@
+"""Groups from particles where nodes have many states: how far they may be from the exact posterior of few edges."""
+
+import numpy as np
+import pytest
+from scipy.special import expit
+
+from bayesmrf import graphs, partitions, run
+from bayesmrf.errors import OptionError
+from bayesmrf.models.potts import Potts
+from bayesmrf.models.symmetric import Symmetric
+from bayesmrf.posterior.grouped_potts_particle import GroupedPottsParticle
+from bayesmrf.posterior.grouped_symmetric_particle import GroupedSymmetricParticle
+from bayesmrf.posterior.potential_groups import PotentialGrouping
+from bayesmrf.posterior.potential_values import move_potentials
+from bayesmrf.posterior.table_refresh import table_graph
+from bayesmrf.priors import FIELD_SCALE, Beta, DirichletProcess, MultivariateNormal
+from tests.grouped_states_oracle import potts_posterior, symmetric_posterior
+from tests.test_grouped_states import ENGINE, TRIANGLE, potts_problem, symmetric_problem
+from tests.test_partition_posterior import LIMIT, LOOP
+
+N_CHAINS = 16
+
+
+def excess(kernel, exact, rng, bias, n_draws=120, number_bias=0.06):
+    """The largest score of the number of groups and the means, beyond the bias that is allowed."""
+    draws = run.sample(kernel, n_draws=n_draws, n_warmup=20, n_chains=N_CHAINS, random_state=rng, progress=False).values
+    sizes = np.array([labels.max() + 1 for labels in partitions.set_partitions(draws["groups"].shape[2])])
+    values = draws["theta"] if exact.is_natural else expit(draws["theta"])
+    columns = [(draws["n_groups"].mean(axis=1), exact.p @ sizes, number_bias)]
+    columns += [(c, m, bias) for c, m in zip(values.mean(axis=1).T, exact.means, strict=True)]
+    return max((abs(c.mean() - m) - b) / (c.std(ddof=1) / np.sqrt(N_CHAINS)) for c, m, b in columns)
+
+
+@pytest.mark.parametrize("graph", [TRIANGLE, LOOP], ids=["triangle", "loop"])
+def test_potts_bias_is_small(graph, rng):
+    """The mean number of groups within 0.06 of the exact one, mean agreements within 0.01."""
+    model, s_bar, n = potts_problem(graph, rng)
+    exact = potts_posterior(graph, 3, np.rint(n * s_bar), n, 1.0, 2.0, 1.0)
+    start = np.zeros(graph.n_edges)
+
+    def kernel(alpha):
+        return GroupedPottsParticle(model, s_bar, n, DirichletProcess(alpha, Beta(2.0, 1.0)), start, n_jumps=3)
+
+    assert excess(kernel(1.0), exact, rng, 0.01) < LIMIT
+    assert excess(kernel(30.0), exact, rng, 0.01) > LIMIT
+
+
+@pytest.mark.parametrize(("graph", "m", "fields"), [(TRIANGLE, 2, False), (graphs.path(3), 3, True)])
+def test_potentials_bias_is_small(graph, m, fields, rng):
+    """The mean number of groups within 0.06 of the exact one, mean parameters within 0.04."""
+    model, s_bar, n, covariance = symmetric_problem(graph, m, fields, rng)
+    exact = symmetric_posterior(model, s_bar, n, 1.0, covariance, FIELD_SCALE, rng)
+    start = np.zeros(model.n_features)
+
+    def kernel(alpha):
+        prior = DirichletProcess(alpha, MultivariateNormal(covariance))
+        return GroupedSymmetricParticle(model, s_bar, n, prior, start, n_particles=2048)
+
+    assert excess(kernel(1.0), exact, rng, 0.04) < LIMIT
+    assert excess(kernel(30.0), exact, rng, 0.04) > LIMIT
+
+
+def test_values_of_a_group_have_the_posteriors_spread(rng):
+    """Two edges of a path in one group, exact particles: the draws against the posterior on a grid."""
+    model, n, m = Symmetric(graphs.path(3), 2), 100.0, 512
+    counts, precision = np.array([[30.0, 40.0], [45.0, 30.0]]), np.linalg.inv(np.array([[1.0, 0.3], [0.3, 0.5]]))
+    rows, plan = table_graph(model), ENGINE.prepare(model)
+    grouping = PotentialGrouping(np.zeros(2, np.int32), np.array([[0.0, 0.0]]), 1.0)
+    draws = []
+    for step in range(1600):
+        theta = np.tile(grouping.values[0], 2)
+        x = np.ascontiguousarray(ENGINE.sample(model, theta, plan, m, rng).T)
+        move_potentials(rng, rows, x, grouping, counts, n, precision)
+        if step % 4 == 3:
+            draws.append(grouping.values[0].copy())
+    axis = np.linspace(-2.5, 3.5, 241)
+    w = np.stack(np.meshgrid(axis, axis, indexing="ij"), axis=-1)
+    # The transfer matrix of a path: log Z of x_0, x_1, x_2.
+    e1, e2 = np.exp(w[..., 0]), np.exp(w[..., 1])
+    log_z = np.log((1 + e1) ** 2 + (e1 + e2) ** 2)
+    log_p = w @ counts.sum(axis=0) - n * log_z - 0.5 * np.einsum("...i,ij,...j", w, precision, w)
+    p = np.exp(log_p - log_p.max())
+    p /= p.sum()
+    mean = np.einsum("xy,xyi->i", p, w)
+    sd = np.sqrt(np.einsum("xy,xyi->i", p, (w - mean) ** 2))
+    found = np.array(draws)
+    assert (np.abs(found.mean(axis=0) - mean) / (sd / np.sqrt(len(found))) < 7).all()
+    ratio = np.log(found.std(axis=0) / sd)
+    assert (np.abs(ratio) < 7 / np.sqrt(2 * len(found))).all()
+    assert (np.abs(ratio + np.log(1.4)) > 7 / np.sqrt(2 * len(found))).all()
+
+
+def test_what_is_asked_of_the_particles():
+    prior = DirichletProcess(1.0, MultivariateNormal(np.eye(2)))
+    for kernel, name in [
+        (lambda: GroupedPottsParticle(Potts(TRIANGLE, 3), np.zeros(9), 1, prior, np.zeros(9), 0), "n_particles: 0"),
+        (lambda: GroupedPottsParticle(Potts(TRIANGLE, 3), np.zeros(9), 1, prior, np.zeros(9), 64, -1), "n_jumps: -1"),
+        (
+            lambda: GroupedSymmetricParticle(Symmetric(TRIANGLE, 2), np.zeros(6), 1, prior, np.zeros(6), 0),
+            "n_particles",
+        ),
+    ]:
+        with pytest.raises(OptionError, match=name):
+            kernel()
