@@ -25,7 +25,7 @@ from .particle_keys import TILE, add_agreements, add_states, look_up, random_bit
 from .particles import Crowd, RefreshGraph, bias_of, fill_hubs, tell_hubs
 
 UP, DOWN = np.int8(1), np.int8(-1)
-_MOST = 100  # nodes of a cluster that grows from an edge
+_MOST, _MOST_EDGES = 100, 400  # nodes of a cluster that grows from an edge, and edges at those it grows by
 _BITS = 8  # of a key
 _LOOSE = 0.5  # of 0.4, 0.5, 1 and 1.5 the quickest on a frustrated 30 x 30 grid
 
@@ -177,7 +177,7 @@ def flip_clusters(rng, graph: RefreshGraph, crowd: Crowd, n_times: int):
 
 @strict_leaf
 def flip_near(rng, graph: RefreshGraph, crowd: Crowd, feature: int, label: np.ndarray, c: int):
-    """Gibbs flip of a cluster, up to a hundred nodes, grown from a node, or by other bonds from an end of an edge.
+    """Gibbs flip of a cluster, of bounded size, grown from a node, or by other bonds from an end of an edge.
 
     ``label`` (n_nodes,) is room to work in, in which nothing is c yet.
     """
@@ -186,12 +186,13 @@ def flip_near(rng, graph: RefreshGraph, crowd: Crowd, feature: int, label: np.nd
     r = len(graph.edges)
     members[0] = graph.edges[feature, int(rng.random() < 0.5)] if feature < r else feature - r
     label[members[0]] = c
-    done, size = 0, 1
-    while done < size and size < _MOST:
+    done, size, n_edges = 0, 1, 0
+    while done < size and size < _MOST and n_edges < _MOST_EDGES:
         i = members[done]
         done += 1
         for k in range(graph.starts[i], graph.starts[i + 1]):
             j, bond = graph.neighbours[k], graph.edge_of[k]
+            n_edges += crowd.theta[bond] != 0
             if bond == feature or label[j] == c or size == _MOST:
                 continue
             if rng.random() >= exp(-scale * abs(crowd.theta[bond])):

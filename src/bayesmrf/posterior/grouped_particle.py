@@ -167,9 +167,10 @@ class GroupedParticle:
         fields = start_fields(self._blocks[1], self.start[r:], rng)
         particles = start_particles(self.n_particles, self.model.graph.n_nodes, rng)
         if self.sampler is None:
-            crowd = unpack(particles, self._graph, self._theta(edges, fields))
+            theta = self._theta(edges, fields)
+            crowd = unpack(particles, self._graph, theta)
             for _ in range(_START):
-                refresh(self._graph, crowd, rng.permutation(self.model.n_features))
+                refresh(self._graph, crowd, rng.permutation(np.flatnonzero(theta)))
                 flip_clusters(rng, self._graph, crowd, _FLIPS)
             particles = pack(crowd)
         return ParticleState(edges, fields, particles, np.zeros(r), 0)
