@@ -11,11 +11,17 @@ exactly,
 Both groups are drawn together, by Gibbs sampling over the groups there are and two new ones (Neal 2000, algorithm 8,
 for a block of two): a group that has no other edge is one of the new ones, the others have values from the base
 distribution. Where edges may be absent, that is offered too, so that one edge can take the place of another.
+
+Most edges near each other hardly know of each other, and one at a time does as well. The odds ratio P_11 P_00 /
+(P_10 P_01) is the same at all values of the two parameters; at those where the model agrees with the data in both
+statistics, it tells their correlation (`screened_correlation`), which is that of the two parameters in the posterior.
+Pairs where it is small are left out. As the choice does not depend on the two parameters, the posterior stays
+invariant.
 """
 
 from __future__ import annotations
 
-from math import exp, log, log1p
+from math import exp, log, log1p, sqrt
 
 import numpy as np
 
@@ -26,7 +32,10 @@ from .group_prior import log_odds_absent
 from .local_refresh import edge_moment, move_to
 from .particle_scans import MATERIAL, N_FLIPS
 
+_CORRELATED = 0.3  # pairs with less correlation are left to moves of one edge
+_N_LOOKED_AT = 1024  # particles that tell it
 _NEW = -2  # label of a group offered that is to be opened
+_SMALL = 1e-9
 _DROP = 40.0  # what is e^-40 as probable as the best is never drawn
 
 
@@ -55,6 +64,27 @@ def near_edge(rng, graph, i):
 
 
 @strict_leaf
+def screened_correlation(p11, p10, p01, p00, p, q):
+    """Correlation of two events of probabilities p and q with the odds ratio of p11, p10, p01 and p00 (Plackett)."""
+    excess = p11 * p00 / (p10 * p01) - 1
+    if abs(excess) < _SMALL:
+        return 0.0
+    c = 1 + (p + q) * excess
+    both = 2 * (excess + 1) * p * q / (c + sqrt(max(0.0, c * c - 4 * excess * (excess + 1) * p * q)))
+    return (both - p * q) / sqrt(p * (1 - p) * q * (1 - q))
+
+
+@strict_leaf
+def _agreements(graph, x, i, j, m):
+    """Shares of the first ``m`` particles in which edges i and j both agree, i alone, j alone, and neither."""
+    edges = graph.edges
+    u, v, y, z = edges[i, 0], edges[i, 1], edges[j, 0], edges[j, 1]
+    both, first, second = _count_agreements(x[u, :m], x[v, :m], x[y, :m], x[z, :m])
+    p11, p10, p01 = both + 0.25, first - both + 0.25, second - both + 0.25
+    return p11, p10, p01, m + 1 - p11 - p10 - p01
+
+
+@strict_leaf
 def scan_pairs(rng, graph, crowd, data, order, groups, values, sizes, k):
     """Reassign each edge in ``order`` together with one near it. Returns (values, sizes, k)."""
     s, n, m, theta, prior = data.successes, data.n, len(crowd.tanh_u), crowd.theta, data.edges
@@ -63,10 +93,12 @@ def scan_pairs(rng, graph, crowd, data, order, groups, values, sizes, k):
         j = near_edge(rng, graph, i)
         if j < 0:
             continue
-        x, edges = crowd.x, graph.edges
-        both, first, second = _count_agreements(x[edges[i, 0]], x[edges[i, 1]], x[edges[j, 0]], x[edges[j, 1]])
-        p11, p10, p01 = both + 0.25, first - both + 0.25, second - both + 0.25
-        p00 = m + 1 - p11 - p10 - p01
+        p, q = (s[i] + 0.5) / (n + 1), (s[j] + 0.5) / (n + 1)
+        p11, p10, p01, p00 = _agreements(graph, crowd.x, i, j, min(m, _N_LOOKED_AT))
+        if abs(screened_correlation(p11, p10, p01, p00, p, q)) < _CORRELATED:
+            continue
+        if m > _N_LOOKED_AT:
+            p11, p10, p01, p00 = _agreements(graph, crowd.x, i, j, m)
         old_i, old_j = groups[i], groups[j]
         for old in (old_i, old_j):
             if old >= 0:

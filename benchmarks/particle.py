@@ -1,0 +1,208 @@
+"""Speed of groups from particles (`GroupedMRF(method="particle")`): how a scan grows with the graph, and a large fit.
+
+Run ``python benchmarks/particle.py scaling|hubs|parts|fit [--side N] [--steps N] [--picture FILE]``. ``scaling`` makes
+a few steps of the kernel on square grids from 10^3 to 10^6 edges, with 1,024 particles on each, and draws a picture.
+``hubs`` does the same on scale-free graphs whose largest nodes have about 1,000 neighbours. ``parts`` says where the
+time of a step goes with ten particles an observation, ``fit`` runs one chain from data to summaries. Chains begin near
+the truth, as they do at a maximum likelihood estimate. BLAS is held to one thread.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import time
+import warnings
+from collections import defaultdict
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import numpy as np
+from scipy.special import logit
+from threadpoolctl import threadpool_limits
+from timing import Seconds, clock, duration, machine, median, table
+
+from bayesmrf import GroupedMRF, graphs
+from bayesmrf.graphs import Graph
+from bayesmrf.models.agreement import Agreement
+from bayesmrf.posterior import grouped_particle
+from bayesmrf.posterior.grouped_particle import GroupedParticle, default_particles
+from bayesmrf.posterior.particles import HUB
+from bayesmrf.priors import DirichletProcess
+from bayesmrf.samplers import gibbs
+
+SIDES = (23, 41, 71, 127, 224, 400, 707)  # from 1,012 to 998,284 edges
+N_GROUPS, N_SWEEPS, N_PARTICLES = 10, 15, 1024
+PARTS = {
+    "clusters": ("flip_clusters",),
+    "edges": ("scan_groups",),
+    "pairs": ("scan_pairs",),
+    "values": ("scan_coordinates", "group_counts", "move_values"),
+    "splits, merges": ("propose", "apply", "log_mean_weight", "add_half_particle", "resample"),
+    "packing": ("unpack", "pack", "fill_hubs"),
+}
+
+
+def scale_free(n_nodes: int, rng: np.random.Generator, largest: float = 1000, mean: float = 4) -> Graph:
+    """Chung and Lu's random graph: expected degrees fall as a power of the rank, from ``largest``; their mean given."""
+    rank, low, high = np.arange(1, n_nodes + 1), 0.0, 3.0
+    for _ in range(60):
+        power = (low + high) / 2
+        weight = largest * rank**-power
+        low, high = (power, high) if weight.mean() > mean else (low, power)
+    ends = rng.choice(n_nodes, (int(weight.sum() / 2), 2), p=weight / weight.sum())
+    return Graph(n_nodes, np.unique(np.sort(ends[ends[:, 0] != ends[:, 1]], axis=1), axis=0))
+
+
+def simulated(graph: Graph, n: int, rng: np.random.Generator, low: float, high: float) -> tuple[np.ndarray, np.ndarray]:
+    """States, and the theta behind them: ten groups, agreements from Unif(low, high)."""
+    model = Agreement(graph)
+    theta = logit(rng.uniform(low, high, N_GROUPS)[rng.integers(N_GROUPS, size=graph.n_edges)])
+    chains = gibbs.start(n, graph.n_nodes, rng)
+    gibbs.sweep(model.pairwise(theta), chains, N_SWEEPS)
+    return gibbs.to_states(chains, n), theta
+
+
+def kernel_of(
+    graph: Graph, n: int, m: int, rng: np.random.Generator, low: float = 0.0, high: float = 1.0
+) -> GroupedParticle:
+    """The kernel on simulated data, to be started near the truth."""
+    states, theta = simulated(graph, n, rng, low, high)
+    model = Agreement(graph)
+    start = theta + 0.1 * rng.standard_normal(len(theta))
+    return GroupedParticle(model, model.statistics(states), n, DirichletProcess(1.0), start, m)
+
+
+def steps(kernel: GroupedParticle, n_steps: int, rng: np.random.Generator) -> tuple[Seconds, dict[str, float]]:
+    """Median time of a step, the first two left out, and the processor time of its parts."""
+    spent: dict[str, float] = defaultdict(float)
+
+    def timed(part: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*args: Any, **kwargs: Any) -> Any:
+            begin = time.process_time()
+            try:
+                return function(*args, **kwargs)
+            finally:
+                spent[part] += time.process_time() - begin
+
+        return call
+
+    state = kernel.init(rng)
+    for _ in range(2):
+        state, _ = kernel.step(rng, state)
+
+    def one() -> None:
+        nonlocal state
+        state, _ = kernel.step(rng, state)
+
+    patches = [
+        mock.patch.object(grouped_particle, name, timed(part, getattr(grouped_particle, name)))
+        for part, names in PARTS.items()
+        for name in names
+    ]
+    for patch in patches:
+        patch.start()
+    try:
+        found = [clock(one) for _ in range(n_steps)]
+    finally:
+        for patch in patches:
+            patch.stop()
+    return median(found), {part: spent[part] / n_steps for part in PARTS}
+
+
+def peak() -> str:
+    return f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20:.2f}"
+
+
+def scaling(n_steps: int, picture: Path | None, sides: tuple[int, ...] = SIDES) -> None:
+    rows, found = [("edges", "step, wall", "step, CPU", "CPU, us an edge", "peak GiB")], []
+    for side in sides:
+        rng = np.random.default_rng(side)
+        kernel = kernel_of(graphs.grid(side, side), 100, N_PARTICLES, rng)
+        spent, _ = steps(kernel, n_steps, rng)
+        edges = kernel.model.n_edges
+        found.append((edges, spent.cpu))
+        rows.append((f"{edges:,}", duration(spent.wall), duration(spent.cpu), f"{spent.cpu / edges * 1e6:.1f}", peak()))
+        print("  ".join(rows[-1]), flush=True)
+    slope = np.polyfit(*np.log(np.array(found)).T, 1)[0]
+    print(f"\n{table(*rows)}\nTime grows as edges^{slope:.3f}.")
+    if picture:
+        draw(np.array(found), picture)
+
+
+def draw(found: np.ndarray, path: Path) -> None:
+    """Processor time of a step against edges, beside a straight line through the mean cost of an edge."""
+    from matplotlib.figure import Figure
+
+    edges, seconds = found.T
+    figure = Figure(figsize=(6, 4), layout="constrained")
+    axes = figure.add_subplot()
+    axes.loglog(edges, np.exp(np.mean(np.log(seconds / edges))) * edges, color="0.7", label="linear")
+    axes.loglog(edges, seconds, "o-", color="C0", label=f"one step, {N_PARTICLES:,} particles")
+    axes.set_xlabel("edges of a square grid")
+    axes.set_ylabel("processor time, seconds")
+    axes.legend(frameon=False)
+    axes.spines[["top", "right"]].set_visible(False)
+    figure.savefig(path, dpi=120)
+
+
+def hubs(n_steps: int) -> None:
+    rows = [("graph", "nodes", "edges", "largest degree", "step, CPU", "CPU, us an edge")]
+    graphs_of = {
+        "scale-free": lambda rng: scale_free(20_000, rng),
+        "the same without hubs": lambda rng: scale_free(20_000, rng, largest=HUB),
+        "grid": lambda rng: graphs.grid(141, 141),
+    }
+    for name, make in graphs_of.items():
+        rng = np.random.default_rng(0)
+        graph = make(rng)
+        spent, _ = steps(kernel_of(graph, 100, N_PARTICLES, rng, 0.4, 0.6), n_steps, rng)
+        degree = np.diff(graph.adjacency.starts).max()
+        each = f"{spent.cpu / graph.n_edges * 1e6:.1f}"
+        rows.append((name, f"{graph.n_nodes:,}", f"{graph.n_edges:,}", f"{degree:,}", duration(spent.cpu), each))
+    print(table(*rows))
+
+
+def parts(n_steps: int, side: int, n: int = 1000) -> None:
+    rng = np.random.default_rng(0)
+    m = default_particles(n, side * side)
+    whole, found = steps(kernel_of(graphs.grid(side, side), n, m, rng), n_steps, rng)
+    rows = [("part", "CPU"), *((part, duration(t)) for part, t in found.items()), ("all", duration(whole.cpu))]
+    print(f"{side} x {side} grid, {m:,} particles, wall {duration(whole.wall)}, peak {peak()} GiB\n{table(*rows)}")
+
+
+def fit(n_steps: int, side: int, n: int = 1000) -> None:
+    rng = np.random.default_rng(0)
+    graph = graphs.grid(side, side)
+    states, theta = simulated(graph, n, rng, 0.0, 1.0)
+    estimator = GroupedMRF(graph, "particle", n_draws=n_steps, n_warmup=0, n_chains=1, random_state=0, progress=False)
+    spent = clock(lambda: estimator.fit(states))
+    error = np.abs(estimator.agreement_ - 1 / (1 + np.exp(-theta))).mean()
+    number = (estimator.n_groups_.index * estimator.n_groups_).sum()
+    print(
+        f"{side} x {side} grid, {graph.n_edges:,} edges, n = {n}, {n_steps} steps: wall {duration(spent.wall)} "
+        f"(the chain {duration(estimator.posterior_.attrs['run_time'])}), CPU {duration(spent.cpu)}, "
+        f"peak {peak()} GiB, mean error {error:.4f}, {number:.1f} groups"
+    )
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("what", choices=("scaling", "hubs", "parts", "fit"))
+    parser.add_argument("--side", type=int, default=300)
+    parser.add_argument("--steps", type=int)
+    parser.add_argument("--picture", type=Path)
+    args = parser.parse_args()
+    print(machine())
+    with threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if args.what == "scaling":
+            scaling(args.steps or 3, args.picture)
+        elif args.what == "hubs":
+            hubs(args.steps or 3)
+        elif args.what == "parts":
+            parts(args.steps or 3, args.side)
+        else:
+            fit(args.steps or 100, args.side)
