@@ -40,6 +40,7 @@ METHODS = (
     "stripped-beta-fields",
     "particle",
     "particle-fields",
+    "particle-grouped-fields",
 )
 
 ACCEPTANCE = ("acceptance_groups", "acceptance_values")  # of auxiliary-variable
@@ -234,8 +235,9 @@ class Senate:
     The paper's graph is read off a figure of Banerjee et al. (2008); here one with as many edges is learnt on the
     training session. Such graphs turn out to be narrow, so that the exact log likelihood can stand beside the paper's
     log pseudo-likelihood.
-    Methods ending in "-fields" are ours: each senator has a field too. Their chains start far from where they settle,
-    as all fields have to move together, so that the first ``n_warmup_fields`` steps are dropped.
+    Methods ending in "-fields" are ours: each senator has a field too, or ("-grouped-fields") groups of senators share
+    one. Their chains start far from where they settle, as all fields have to move together, so that the first
+    ``n_warmup_fields`` steps are dropped.
     """
 
     n_draws: int = 3000
@@ -246,7 +248,15 @@ class Senate:
 
     axis = "session"
     measures = ("n_train", "lpl_train", "lpl_test", "ll_train", "ll_test", "n_groups", "seconds")
-    methods = ("mle", "stripped-beta", "particle", "mle-fields", "stripped-beta-fields", "particle-fields")
+    methods = (
+        "mle",
+        "stripped-beta",
+        "particle",
+        "mle-fields",
+        "stripped-beta-fields",
+        "particle-fields",
+        "particle-grouped-fields",
+    )
 
     def describe(self) -> dict[str, Any]:
         """Plain values."""
@@ -257,7 +267,7 @@ class Senate:
         votes = datasets.senate109(cell.point)
         train, test = check_states(votes), check_states(datasets.senate109(3 - cell.point))
         graph = _senate_graph(cell.point, self.n_edges)
-        method = cell.method.removesuffix("-fields")
+        method = cell.method.removesuffix("-fields").removesuffix("-grouped")
         rng = settings.generator(cell.replicate, 2, cell.point, METHODS.index(cell.method))
         model = Agreement(graph, fields=cell.method.endswith("-fields"))
         if method == "mle":
@@ -267,7 +277,7 @@ class Senate:
                 graph,
                 method=method,
                 alpha=1.0,
-                fields=model.fields,
+                fields="grouped" if "-grouped" in cell.method else model.fields,
                 n_draws=self.n_draws,
                 n_warmup=self.n_warmup_fields if model.fields else 0,
                 n_chains=1,
