@@ -22,7 +22,7 @@ import numpy as np
 from ..compiled import leaf, strict_leaf
 from .local_refresh import tanh_of, uniforms
 from .particle_keys import TILE, add_agreements, add_states, look_up, random_bits, threshold
-from .particles import Crowd, RefreshGraph, bias_of, fill_hubs, tell_hubs
+from .particles import HUB, Crowd, RefreshGraph, bias_of, fill_hubs, tell_hubs
 
 UP, DOWN = np.int8(1), np.int8(-1)
 _MOST, _MOST_EDGES = 100, 400  # nodes of a cluster that grows from an edge, and edges at those it grows by
@@ -178,6 +178,8 @@ def flip_clusters(rng, graph: RefreshGraph, crowd: Crowd, n_times: int):
 @strict_leaf
 def flip_near(rng, graph: RefreshGraph, crowd: Crowd, feature: int, label: np.ndarray, c: int):
     """Gibbs flip of a cluster, of bounded size, grown from a node, or by other bonds from an end of an edge.
+
+    Nothing is done where its nodes have more edges than a hub has: those cost much, and one of many hardly binds.
 
     ``label`` (n_nodes,) is room to work in, in which nothing is c yet.
     """
