@@ -8,23 +8,38 @@ from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.run import Draws
 
 
-def posterior_tree(rng, graph=None, *, n_chains=2, n_draws=50, n_groups=3, fields=False, complete=True, **attrs):
-    """Draws in which edge c is mostly in group c mod n_groups."""
+def posterior_tree(
+    rng, graph=None, *, n_chains=2, n_draws=50, n_groups=3, fields=False, complete=True, inclusion=None, **attrs
+):
+    """Draws in which edge c is mostly in group c mod n_groups, and exists with probability inclusion[c].
+
+    With fields="grouped", node i is mostly in group i mod 2.
+    """
     graph = graphs.grid(3, 3) if graph is None else graph
     model = Agreement(graph, fields)
     shape = (n_chains, n_draws, graph.n_edges)
     groups = np.where(rng.random(shape) < 0.95, np.arange(graph.n_edges) % n_groups, n_groups)
     level = np.linspace(2, -1, n_groups + 1)[groups] + 0.1 * rng.standard_normal(shape)
     field = 0.1 * rng.standard_normal((n_chains, n_draws, graph.n_nodes if fields else 0))
+    extra, constant = {}, {"mle": rng.standard_normal(model.n_features)}
+    if inclusion is not None:
+        absent = rng.random(shape) >= np.asarray(inclusion)
+        level[absent], groups[absent], constant = 0.0, -1, {}
+        extra["density"] = rng.beta(5, 5, shape[:2])
+        attrs |= {"spike": True, "density": [5.0, 5.0]}
+    if fields == "grouped":
+        extra["field_groups"] = np.where(rng.random(field.shape) < 0.95, np.arange(graph.n_nodes) % 2, 2)
+        field += np.array([0.8, -0.3, 0.2])[extra["field_groups"]]
     values = {
         "theta": np.concatenate([level, field], axis=2),
         "groups": groups,
-        "n_groups": np.array([[len(set(g)) for g in chain] for chain in groups]),
+        "n_groups": np.array([[len(set(g) - {-1}) for g in chain] for chain in groups]),
         "alpha": np.ones((n_chains, n_draws)),
     }
     dims = {"theta": ("feature",), "groups": ("edge",), "n_groups": (), "alpha": ()}
+    dims |= {"density": (), "field_groups": ("node",)}
     seed = {"entropy": 7, "spawn_key": [], "spawned": 0}
-    draws = Draws(values, dims, "made up", 10, 1, tuple(range(n_chains)), complete, 1.5, seed)
+    draws = Draws(values | extra, dims, "made up", 10, 1, tuple(range(n_chains)), complete, 1.5, seed)
     about = {
         "method": "stripped-beta",
         "kind": "approximate (stripped Beta likelihood)",
@@ -36,7 +51,7 @@ def posterior_tree(rng, graph=None, *, n_chains=2, n_draws=50, n_groups=3, field
         model,
         attrs=about | {"base": [1.0, 1.0], "data_hash": "abc"} | attrs,
         observed={"statistics": np.zeros(model.n_features), "n_samples": 100.0},
-        constant={"mle": rng.standard_normal(model.n_features)},
+        constant=constant,
     )
 
 

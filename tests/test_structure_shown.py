@@ -240,7 +240,10 @@ def test_trace_is_the_number_of_edges(rng):
 
 @pytest.mark.parametrize("tree", [parameter_tree, posterior_tree])
 def test_heat_map_refuses_other_posteriors(tree, rng):
-    with pytest.raises(OptionError, match=r"all edges exist; give one of SpikeSlabMRF, or of GroupedMRF with spike=True, or use plot_(par|agr)"):
+    with pytest.raises(
+        OptionError,
+        match=r"all edges exist; give one of SpikeSlabMRF, or of GroupedMRF with spike=True, or use plot_(par|agr)",
+    ):
         plots.plot_inclusion(tree(rng))
 
 

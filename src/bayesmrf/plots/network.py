@@ -123,7 +123,7 @@ def _by_group(summary: GroupedSummary) -> _Look:
     groups, table = summary.group_table, summary.likely
     a = table["agreement"].clip(1e-6, 1 - 1e-6).to_numpy()
     colours, strength = group_colours(len(groups)), np.abs(np.log(a / (1 - a)))
-    width = 0.5 + (3.5 if len(a) <= _MOST_WIDE else 1.0) * strength / max(strength.max(), 1.0)
+    width = 0.5 + (3.5 if len(a) <= _MOST_WIDE else 1.0) * strength / strength.max(initial=1.0)
     shown = list(groups.index[: MOST_IN_LEGEND if len(groups) > MOST_IN_LEGEND + 1 else None])
     handles = [
         _line(
