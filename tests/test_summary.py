@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 import xarray as xr
 
-from bayesmrf import BayesianMRF
+from bayesmrf import BayesianMRF, GroupedMRF, results
 from bayesmrf.models.ising import Ising
-from bayesmrf.partitions import credible_ball, expected_vi, variation_of_information
+from bayesmrf.partitions import canonical, credible_ball, expected_vi, variation_of_information
 from bayesmrf.summary import GroupedSummary, ParameterSummary, compare, summarise
 
 from .posterior_tree import parameter_tree, posterior_tree
@@ -47,6 +47,35 @@ def test_ball_is_that_of_the_partition_shown(rng):
     assert [sum(sizes) for sizes in table["sizes"]] == [s.n_edges] * 4
     assert f"{100 * ball.share:.0f} % of the draws are within {ball.radius:.2f} nats" in s.ball_sentence
     assert f"{expected_vi(s.groups, draws):.2f} on average; those have " in s.ball_sentence
+
+
+def test_the_stored_point_partition_is_that_of_the_same_draws(rng, tmp_path):
+    tree = posterior_tree(rng, n_draws=100)
+    half = tree.isel(draw=slice(50))
+    found = [GroupedSummary(t).groups.tolist() for t in (tree, half)]
+    stored = np.arange(len(found[0])) % 2  # not what would be found
+    results.add_partition(tree, "groups", stored)
+    results.save(tree, tmp_path / "x.zarr")
+    for t in (tree, results.load(tmp_path / "x.zarr")):
+        assert (
+            canonical(GroupedSummary(t).groups).tolist() == canonical(stored).tolist() != canonical(found[0]).tolist()
+        )
+        assert GroupedSummary(t.isel(draw=slice(50))).groups.tolist() == found[1]
+
+
+@pytest.mark.parametrize("options", [{}, {"fields": "grouped"}, {"spike": True}])
+def test_a_point_partition_is_found_once(options, rng, monkeypatch):
+    x = rng.integers(0, 2, (40, 1)) ^ (rng.random((40, 4)) < 0.2)
+    est = GroupedMRF("complete", n_draws=50, n_warmup=5, n_chains=2, progress=False, **options).fit(x)
+
+    def refuse(*_):
+        raise AssertionError
+
+    monkeypatch.setattr("bayesmrf.partitions.point_partition", refuse)
+    s = GroupedSummary(est.posterior_)
+    np.testing.assert_array_equal(canonical(s.groups), canonical(est.groups_))
+    if "fields" in options:
+        np.testing.assert_array_equal(canonical(s.field_table["group"]), canonical(est.field_groups_))
 
 
 def test_strength_is_that_of_the_estimator(rng):

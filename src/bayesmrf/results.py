@@ -135,6 +135,26 @@ def add_missing(tree: xr.DataTree, missing: pd.DataFrame) -> None:
     )
 
 
+def add_partition(tree: xr.DataTree, labels: str, partition: np.ndarray) -> None:
+    """Put the point partition of all draws of ``labels`` beside what is constant, in place.
+
+    Parameters
+    ----------
+    tree : xarray.DataTree
+        From `to_datatree`.
+    labels : {"groups", "field_groups"}
+        The partition is ``groups_point`` or ``field_groups_point``; its attribute ``n_draws`` says of how many draws it
+        is, so that it is not taken for that of some of them.
+    partition : (n_edges,) or (n_nodes,) int array
+        -1 for what is in no group.
+    """
+    import xarray as xr
+
+    draws = tree["posterior"][labels]
+    about = {"n_draws": draws.sizes["chain"] * draws.sizes["draw"]}
+    tree["constant_data"][f"{labels}_point"] = xr.Variable(draws.dims[2:], np.asarray(partition), about)
+
+
 def save(tree: xr.DataTree, path: str | PathLike[str], overwrite: bool = False) -> None:
     """Write results to a zarr folder.
 

@@ -280,8 +280,10 @@ class GroupedMRF(PairwiseMRF):
                 self.groups_[share > 0.5] = partitions.point_partition(groups[:, share > 0.5])
         else:
             self.groups_ = partitions.point_partition(groups)
+        results.add_partition(self.posterior_, "groups", self.groups_)
         if self.fields == "grouped":
             self.field_groups_ = partitions.point_partition(self._stacked("field_groups"))
+            results.add_partition(self.posterior_, "field_groups", self.field_groups_)
         number, count = np.unique(self._stacked("n_groups"), return_counts=True)
         self.n_groups_ = pd.Series(count / count.sum(), index=pd.Index(number, name="n_groups"), name="probability")
 

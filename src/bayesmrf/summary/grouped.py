@@ -47,8 +47,15 @@ class GroupedSummary(InclusionSummary):
         """The point partition, labels 0..k-1 by falling agreement; -1 for edges that are not shown."""
         found = np.full(self.n_edges, -1)
         if len(self.shown):
-            found[self.shown] = ranked(partitions.point_partition(self.label_draws), self._agreement[0][self.shown])
+            found[self.shown] = ranked(self._point("groups", self.shown), self._agreement[0][self.shown])
         return found
+
+    def _point(self, labels: str, members: np.ndarray) -> np.ndarray:
+        """The point partition of some members: the one that was stored, if it is of the same draws."""
+        draws, stored = self.stacked(labels), self["constant_data"].get(f"{labels}_point")
+        if stored is not None and stored.attrs["n_draws"] == len(draws):
+            return stored.values[members]
+        return partitions.point_partition(draws[:, members])
 
     @cached_property
     def _agreement(self) -> np.ndarray:
@@ -156,7 +163,7 @@ class GroupedSummary(InclusionSummary):
         names, mean = self.names if draws.shape[1] else [], draws.mean(axis=0)
         table = {"node": names, "field": mean, "low": low, "high": high}
         if self.fields_grouped:
-            table["group"] = ranked(partitions.point_partition(self.stacked("field_groups")), mean) + 1
+            table["group"] = ranked(self._point("field_groups", np.arange(len(mean))), mean) + 1
         return pd.DataFrame(table)
 
     @cached_property
