@@ -30,7 +30,7 @@ def drawn(model, theta, n, rng):
     return model.statistics(ENGINE.sample(model, theta, ENGINE.prepare(model), n, rng))
 
 
-def score(kernel, exact, rng, n_chains=40, n_draws=80, n_warmup=20):
+def score(kernel, exact, rng, n_chains=40, n_draws=80, n_warmup=40):
     """The largest score over the partitions that are not rare, and over the means of the parameters."""
     draws = run.sample(
         kernel, n_draws=n_draws, n_warmup=n_warmup, n_chains=n_chains, random_state=rng, progress=False
@@ -87,8 +87,10 @@ def symmetric_problem(graph, m, fields, rng, n=40):
     p = model.n_parameters
     potentials = rng.normal(size=(2, p))[np.arange(graph.n_edges) % 2]
     theta = np.concatenate([potentials.ravel(), rng.normal(0, 0.5, model.n_features - graph.n_edges * p)])
-    covariance = COVARIANCE[:p, :p] + 0.2
-    return model, drawn(model, theta, n, rng), n, covariance
+    while True:  # all states occur at each node: the field of one that does not has a tail as wide as its prior
+        states = ENGINE.sample(model, theta, ENGINE.prepare(model), n, rng)
+        if all((states == k).sum(axis=0).min() >= 4 for k in range(m)):
+            return model, model.statistics(states), n, COVARIANCE[:p, :p] + 0.2
 
 
 def symmetric_kernel(model, s_bar, n, covariance, alpha=0.8, engine=ENGINE):

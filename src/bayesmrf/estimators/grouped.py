@@ -17,10 +17,13 @@ from ..inference.elimination import Elimination
 from ..learning.maximum_likelihood import bound, maximum_likelihood
 from ..learning.sparse_path import sparse_start
 from ..models.agreement import Agreement
+from ..models.categorical import states_of
+from ..models.symmetric import Symmetric
 from ..priors import Beta, Gamma
 from ..states import States
 from .base import PairwiseMRF, data_hash, sample_posterior
 from .grouped_methods import build_kernel, check_options, choose_method, kind, n_particles, priors
+from .grouped_states import agreement_of, states_model, states_start
 
 _RECORDED = ["alpha", "base", "fields", "spike", "density", "inner", "n_sweeps", "n_proposals", "n_walk", "sigma_q"]
 _RECORDED += ["restart"]
@@ -56,6 +59,19 @@ class GroupedMRF(PairwiseMRF):
         Concentration of the Dirichlet process, fixed or with a Gamma prior.
     base : (a, b)
         Base distribution Beta(a, b) of an agreement.
+    model : {"agreement", "potts", "symmetric"}
+        * agreement: two states, as above.
+        * potts: ``n_states`` states, the same factor for each edge.
+        * symmetric: ``n_states`` states, and a symmetric table of log potentials for each edge, which edges share
+          whole; its free entries are N(0, ``prior_scale``^2). See `bayesmrf.models.symmetric.Symmetric`.
+
+        The latter two with the methods exact and particle, and without a spike or grouped fields.
+    n_states : int or "auto"
+        Of models with many states, whose data are 0, ..., n_states - 1; "auto" takes the levels that occur, in their
+        order.
+    prior_scale : float, or array
+        Of the model symmetric: standard deviation of the free entries of a table (one, or one for each), or their
+        covariance matrix.
     fields : {False, True, "grouped"}
         Whether nodes have a field h_u, N(0, 10^2): of their own, sampled or (stripped-beta) at its tied maximum
         likelihood estimate; or shared by groups of nodes, by a Dirichlet process with the same prior of its own alpha
@@ -89,6 +105,9 @@ class GroupedMRF(PairwiseMRF):
         Posterior mean of each edge's agreement.
     theta_ : (n_features,) array
         Natural parameters used by `score` and `sample`: logit of ``agreement_``, and posterior mean fields.
+    potential_ : (n_edges, n_states, n_states) array
+        Of the model symmetric, the posterior mean of each edge's table; its ``agreement_`` is that of the table's
+        reward of agreement (`bayesmrf.models.symmetric.Symmetric.agreement`).
     groups_ : (n_edges,) int array
         The partition that minimises the posterior expected variation of information. With a spike, that of the edges
         with inclusion above 0.5, and -1 for the others.
@@ -116,6 +135,9 @@ class GroupedMRF(PairwiseMRF):
         method: str = "auto",
         alpha: Any = 1.0,
         base: Any = (1.0, 1.0),
+        model: str = "agreement",
+        n_states: int | str = "auto",
+        prior_scale: Any = 1.0,
         fields: bool | str = False,
         candidate: Any = None,
         spike: bool = False,
@@ -141,6 +163,9 @@ class GroupedMRF(PairwiseMRF):
         self.method = method
         self.alpha = alpha
         self.base = base
+        self.model = model
+        self.n_states = n_states
+        self.prior_scale = prior_scale
         self.fields = fields
         self.candidate = candidate
         self.spike = spike
@@ -162,7 +187,9 @@ class GroupedMRF(PairwiseMRF):
         self.checkpoint = checkpoint
         self.overwrite = overwrite
 
-    def _model(self) -> Agreement:
+    def _model(self) -> Any:
+        if self.model != "agreement":
+            return states_model(self, self.graph_, len(self._coding))
         return Agreement(self.graph_, bool(self.fields))
 
     def fit(self, X: Any, y: None = None, sample_weight: Any = None) -> GroupedMRF:
@@ -184,7 +211,8 @@ class GroupedMRF(PairwiseMRF):
         """
         check_options(self)
         priors(self)  # refuse their constants before any work
-        states = self._read(X, sample_weight, self.progress, **self._which_edges())
+        n_states = None if self.model == "agreement" else self.n_states
+        states = self._read(X, sample_weight, self.progress, n_states=n_states, **self._which_edges())
         model = self._model()
         if model.n_edges == 0:
             option = "graph" if self.candidate is None else "candidate"
@@ -194,13 +222,15 @@ class GroupedMRF(PairwiseMRF):
         fingerprint = self._fingerprint(model, s_bar, n)
         seeds = run.seed_sequence(self.random_state, self.checkpoint, self.overwrite)
         rng = np.random.default_rng(seeds.spawn(1)[0])
-        engine = Elimination() if self.method_ == "exact" else choose(self.graph_)
+        engine = Elimination() if self.method_ == "exact" else choose(self.graph_, n_states=states_of(model))
         start, constant, told = self._start(model, states, s_bar, engine, rng)
         kernel = build_kernel(self.method_, self, model, s_bar, n, start, engine)
         draws = sample_posterior(self, kernel, fingerprint, seeds)
         for name, asked in (("density", self.spike), ("field_groups", self.fields == "grouped")):
             if not asked:
                 draws.values.pop(name, None)
+        draws.values["agreement"] = agreement_of(model, draws.values["theta"])
+        draws.dims["agreement"] = ("edge",)
         self.posterior_ = results.to_datatree(
             draws,
             model,
@@ -244,10 +274,14 @@ class GroupedMRF(PairwiseMRF):
         return {"graph": "complete" if everything else self.candidate, "option": "candidate"}
 
     def _start(
-        self, model: Agreement, states: States, s_bar: np.ndarray, engine: Engine, rng: np.random.Generator
+        self, model: Any, states: States, s_bar: np.ndarray, engine: Engine, rng: np.random.Generator
     ) -> tuple[np.ndarray, dict[str, np.ndarray], dict[str, Any]]:
         """Where the chain starts, at the maximum likelihood or (spike) at a sparse estimate, and what is told of it."""
         r = model.n_edges
+        if self.model != "agreement":
+            start, how = states_start(self, model, s_bar, states.n_samples, engine, rng)
+            self.mle_ = agreement_of(model, start)
+            return start, {"mle": start}, {"mle_method": how}
         if not self.spike:
             mle = maximum_likelihood(model, s_bar, states.n_samples, engine, rng)
             self.mle_ = expit(mle.theta[:r])
@@ -260,14 +294,18 @@ class GroupedMRF(PairwiseMRF):
             start[r:] = np.arctanh(np.clip(s_bar[r:], -limit, limit))
         return start, {}, {}
 
-    def _summarise(self, model: Agreement) -> None:
+    def _summarise(self, model: Any) -> None:
         import pandas as pd
 
         r = model.n_edges
         self.agreement_ = self._stacked("agreement").mean(axis=0)
         limit = bound(1e12)
         logit = np.clip(np.log(self.agreement_) - np.log1p(-self.agreement_), -limit, limit)
-        self.theta_ = np.concatenate([logit, self._stacked("theta")[:, r:].mean(axis=0)])
+        if isinstance(model, Symmetric):
+            self.theta_ = self._stacked("theta").mean(axis=0)
+            self.potential_ = model.table(self.theta_)
+        else:
+            self.theta_ = np.concatenate([logit, self._stacked("theta")[:, r:].mean(axis=0)])
         groups = self._stacked("groups")
         if self.spike:
             share, (u, v) = self._stacked("included").mean(axis=0), self.edges_.T
@@ -298,7 +336,7 @@ class GroupedMRF(PairwiseMRF):
                 stacklevel=3,
             )
 
-    def _fingerprint(self, model: Agreement, s_bar: np.ndarray, n: float) -> dict[str, Any]:
+    def _fingerprint(self, model: Any, s_bar: np.ndarray, n: float) -> dict[str, Any]:
         """Plain values that name the data and the options the draws depend on."""
         options = {k: v for k, v in self.get_params(deep=False).items() if k in _RECORDED}
         alpha, base, density = options["alpha"], options["base"], options["density"]
@@ -309,7 +347,12 @@ class GroupedMRF(PairwiseMRF):
             del options["density"]
         if self.method_ == "particle":
             options["n_particles"] = n_particles(self, model, n)
-        return {"model": "agreement", "data_hash": data_hash(self.graph_, s_bar, n), **options, "method": self.method_}
+        if self.model != "agreement":
+            options |= {"n_states": model.n_states, "levels": [str(level) for level in self._coding]}
+        if self.model == "symmetric":
+            del options["base"]
+            options["prior_scale"] = np.asarray(self.prior_scale).tolist()
+        return {"model": self.model, "data_hash": data_hash(self.graph_, s_bar, n), **options, "method": self.method_}
 
 
 def _engine_name(kernel: Any) -> str:

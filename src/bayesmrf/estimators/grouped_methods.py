@@ -12,7 +12,7 @@ from ..inference.elimination import Elimination, cost
 from ..learning.maximum_likelihood import bound
 from ..learning.persistent import PersistentMLE
 from ..likelihood import Likelihood
-from ..models.agreement import Agreement
+from ..models.categorical import states_of
 from ..posterior.grouped_auxiliary_variable import GroupedAuxiliaryVariable
 from ..posterior.grouped_exact import GroupedExact
 from ..posterior.grouped_particle import GroupedParticle, default_particles
@@ -21,6 +21,7 @@ from ..posterior.grouped_tree import GroupedTree
 from ..priors import FIELD_SCALE, Beta, DirichletProcess, Gamma, Normal
 from ..samplers.gibbs import Gibbs, check_positive
 from .base import check_choice
+from .grouped_states import check_states_options, states_kernel
 
 METHODS = ("auto", "tree", "exact", "particle", "auxiliary-variable", "stripped-beta")
 FIELDS = (False, True, "grouped")
@@ -36,6 +37,7 @@ def check_options(options: Any) -> None:
     """
     method = options.method
     check_choice("method", method, METHODS)
+    check_states_options(options)
     check_choice("fields", options.fields, FIELDS)
     if options.inner not in ("gibbs", "exact"):
         raise OptionError(f"inner: {options.inner!r} came, 'gibbs' or 'exact' is wanted")
@@ -73,26 +75,29 @@ def _density(given: Any) -> Beta | float:
         raise OptionError(str(e).replace("base:", "density:")) from None
 
 
-def choose_method(options: Any, model: Agreement) -> str:
+def choose_method(options: Any, model: Any) -> str:
     """What "auto" stands for."""
     if options.method != "auto":
         return options.method
-    if model.graph.is_forest and not model.fields and not options.spike:
+    if options.model == "agreement" and model.graph.is_forest and not model.fields and not options.spike:
         return "tree"
     most = _EXACT_WORK / model.n_features
-    return "exact" if cost(model.graph, most)[1] <= most else "particle"
+    return "exact" if cost(model.graph, most, states_of(model))[1] <= most else "particle"
 
 
-def n_particles(options: Any, model: Agreement, n: float) -> int:
+def n_particles(options: Any, model: Any, n: float) -> int:
     """The option, or its default."""
     return options.n_particles or default_particles(n, model.graph.n_nodes)
 
 
 def build_kernel(
-    method: str, options: Any, model: Agreement, s_bar: np.ndarray, n: float, start: np.ndarray, engine: Engine
+    method: str, options: Any, model: Any, s_bar: np.ndarray, n: float, start: np.ndarray, engine: Engine
 ) -> Kernel:
     """The sampler; ``start`` is the maximum likelihood estimate, or with a spike a sparse one."""
     prior, field_prior = priors(options)
+    if options.model != "agreement":
+        m = n_particles(options, model, n)
+        return states_kernel(method, options, model, s_bar, n, prior, start, engine, m)
     if method == "tree":
         return GroupedTree(model.graph, np.rint(n * s_bar), n, prior)
     if method == "exact":
@@ -116,7 +121,7 @@ def build_kernel(
     )
 
 
-def kind(method: str, options: Any, model: Agreement) -> str:
+def kind(method: str, options: Any, model: Any) -> str:
     """Whether the chain's stationary law is the posterior, in words."""
     if method in ("tree", "exact"):
         return "exact"

@@ -13,8 +13,11 @@ from ..base import LOG_Z, MOMENTS, Engine
 from ..errors import BoundaryWarning
 from ..likelihood import Likelihood
 from ..models.agreement import Agreement
+from ..models.potts import Potts
+from .many_states import persistent_ascent
 from .persistent import PersistentMLE
 
+_LOOSE = 3.0  # fields compensate for couplings: their box is so much wider
 N_STEPS = 1000  # iterations of persistent contrastive divergence from a cold start
 
 
@@ -42,7 +45,7 @@ def bound(n_samples: float) -> float:
 
 @threadpool_limits.wrap(limits=1, user_api="blas")  # matrices are small: threads cost more than they give
 def maximum_likelihood(
-    model: Agreement,
+    model: Agreement | Potts,
     s_bar: np.ndarray,
     n_samples: float,
     engine: Engine,
@@ -56,7 +59,7 @@ def maximum_likelihood(
 
     Parameters
     ----------
-    model : Agreement
+    model : Agreement or Potts
     s_bar : (n_features,) array
         Mean statistics.
     n_samples : float
@@ -64,7 +67,8 @@ def maximum_likelihood(
     rng : Generator
         Used by persistent chains only.
     groups : (n_edges,) int array, optional
-        Edges with the same label share a parameter (the oracle of Liu and Page 2013, when the labels are true).
+        Edges with the same label share a parameter (the oracle of Liu and Page 2013, when the labels are true); not
+        with persistent chains of a Potts model.
 
     Warns
     -----
@@ -76,10 +80,14 @@ def maximum_likelihood(
     if model.graph.is_forest and not model.fields:
         agree = s_bar if groups is None else np.clip(_group_mean(s_bar, groups), 0, 1)
         with np.errstate(divide="ignore"):
-            theta = np.clip(np.log(agree) - np.log1p(-agree), -limit, limit)
+            theta = np.log(agree) - np.log1p(-agree) + np.log(model.n_states - 1)
+        theta = np.clip(theta, -limit, limit)
         method = "closed form"
     elif {LOG_Z, MOMENTS} <= set(engine.answers):
         theta, method = _exact(Likelihood(model, s_bar, n_samples, engine), limit, groups), "exact"
+    elif isinstance(model, Potts):
+        box = np.repeat([limit, _LOOSE * limit], [r, model.n_features - r])
+        theta, method = persistent_ascent(model, s_bar, n_samples, rng, np.zeros(len(box)), box), "persistent"
     else:
         chains = PersistentMLE(model, s_bar, limit, n_jobs=getattr(engine, "n_jobs", 1))
         theta, method = chains.fit(chains.start(rng), N_STEPS, groups).theta, "persistent"

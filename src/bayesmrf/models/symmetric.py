@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import NoReturn
 
 import numpy as np
+from scipy.special import expit
 
 from ..errors import OptionError
 from ..graphs import Graph
@@ -106,12 +107,26 @@ class Symmetric:
             edge[e] = np.bincount(self.category[columns[u], columns[v]], w, minlength=p + 1)[1:] / w.sum()
         return self._features(edge, node_statistics(states, self.n_states, weights))
 
+    def table(self, theta: np.ndarray) -> np.ndarray:
+        """W of each edge, (..., n_edges, m, m)."""
+        r, p = self.n_edges, self.n_parameters
+        potential = theta[..., : r * p].reshape(*theta.shape[:-1], r, p)
+        return np.concatenate([np.zeros((*potential.shape[:-1], 1)), potential], axis=-1)[..., self.category]
+
+    def agreement(self, theta: np.ndarray) -> np.ndarray:
+        r"""How far a table rewards agreement, (..., n_edges), from 0 to 1; 0.5 says nothing.
+
+        It is 1 / (1 + exp(-j)) with j the mean of W over pairs of states that agree less that over pairs that differ.
+        What log Z cannot tell apart, f(k) + f(l), has no part in it, and for W(k, l) = J [k = l] it is that of J.
+        """
+        w, m = self.table(theta), self.n_states
+        agree = np.trace(w, axis1=-2, axis2=-1)
+        return expit(agree / m - (w.sum(axis=(-2, -1)) - agree) / (m * (m - 1)))
+
     def categorical(self, theta: np.ndarray) -> Categorical:
         """Compiled form, with a table for each edge."""
-        n = self.n_edges * self.n_parameters
-        potential = theta[:n].reshape(self.n_edges, self.n_parameters)
-        own = np.concatenate([np.zeros((self.n_edges, 1)), potential], axis=1)
-        return categorical(self.graph, own[:, self.category], field_table(theta[n:], self.graph.n_nodes, self.n_states))
+        fields = theta[self.n_edges * self.n_parameters :]
+        return categorical(self.graph, self.table(theta), field_table(fields, self.graph.n_nodes, self.n_states))
 
     def moments(self, pair: np.ndarray, node: np.ndarray) -> np.ndarray:
         """Moments of the statistics from P(x_u = k, x_v = l), (n_edges, m, m), and P(x_i = k), (n_nodes, m)."""

@@ -1,0 +1,155 @@
+"""`GroupedMRF` where nodes have many states, and the estimates from which it starts."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import expit
+
+from bayesmrf import GroupedMRF, graphs, results
+from bayesmrf.errors import OptionError
+from bayesmrf.graphs import Graph
+from bayesmrf.inference.elimination import Elimination
+from bayesmrf.learning.many_states import persistent_ascent, potential_mode
+from bayesmrf.learning.maximum_likelihood import maximum_likelihood
+from bayesmrf.models.potts import Potts
+from bayesmrf.models.symmetric import Symmetric
+from bayesmrf.samplers.gibbs import Gibbs
+from tests.test_grouped_states import ENGINE, drawn
+
+GRID = graphs.grid(2, 3)
+SHORT = {"n_draws": 30, "n_warmup": 10, "n_chains": 2, "progress": False}
+EDGES = [(f"n{u}", f"n{v}") for u, v in GRID.edges]
+
+
+def table(model, theta, n, rng):
+    states = ENGINE.sample(model, theta, ENGINE.prepare(model), n, rng)
+    return pd.DataFrame(np.array(["low", "mid", "top"], object)[states], columns=[f"n{i}" for i in range(6)])
+
+
+def problem(name, fields, rng, n=400):
+    model = (Potts if name == "potts" else Symmetric)(GRID, 3, fields)
+    edge = rng.normal(size=(2, model.n_parameters))[np.arange(GRID.n_edges) % 2].ravel()
+    theta = np.append(edge, rng.normal(0, 0.4, model.n_features - len(edge)))
+    return model, theta, table(model, theta, n, rng)
+
+
+@pytest.mark.parametrize("method", ["exact", "particle"])
+@pytest.mark.parametrize("fields", [False, True])
+@pytest.mark.parametrize("name", ["potts", "symmetric"])
+def test_fit(name, fields, method, rng):
+    model, theta, X = problem(name, fields, rng)
+    levels = pd.CategoricalDtype(["low", "mid", "top"], ordered=True)
+    est = GroupedMRF(EDGES, method, model=name, fields=fields, random_state=1, **SHORT).fit(X.astype(levels))
+    posterior, attrs = est.posterior_["posterior"], est.posterior_.attrs
+    named = Graph(6, GRID.edges, tuple(X.columns))
+    assert list(posterior["feature"].values) == type(model)(named, 3, fields).feature_names
+    assert posterior["theta"].shape == (2, 30, model.n_features)
+    assert posterior["groups"].shape == posterior["agreement"].shape == (2, 30, GRID.n_edges)
+    assert est.agreement_.shape == est.mle_.shape == est.groups_.shape == (GRID.n_edges,)
+    assert est.theta_.shape == (model.n_features,)
+    # Each row is likelier than under independent uniform states.
+    assert est.score(X.astype(levels)) > -6 * np.log(3)
+    assert set(est.sample(20, 1).ravel()) <= {"low", "mid", "top"}
+    assert (attrs["model"], attrs["method"], attrs["n_states"]) == (name, method, 3)
+    assert attrs["kind"] == ("exact" if method == "exact" else "approximate (moments from particles)")
+    truth = expit(theta[: GRID.n_edges]) if name == "potts" else model.agreement(theta)
+    assert np.abs(est.agreement_ - truth).mean() < 0.15
+    if name == "symmetric":
+        assert est.potential_.shape == (GRID.n_edges, 3, 3)
+        np.testing.assert_allclose(est.potential_, model.table(est.theta_))
+    again = GroupedMRF(EDGES, method, model=name, fields=fields, random_state=1, **SHORT).fit(X.astype(levels))
+    np.testing.assert_array_equal(again.posterior_["posterior"]["theta"], posterior["theta"])
+
+
+def test_auto_takes_what_reaches(rng):
+    _, _, X = problem("potts", False, rng)
+    assert GroupedMRF(EDGES, model="potts", n_states=3, **SHORT).fit(X).method_ == "exact"
+    path = [(f"n{i}", f"n{i + 1}") for i in range(5)]  # a forest has no conjugate form here
+    assert GroupedMRF(path, model="potts", **SHORT).fit(X).method_ == "exact"
+    wide = pd.DataFrame(rng.integers(0, 4, (60, 24)))
+    est = GroupedMRF("complete", model="potts", n_particles=64, n_draws=2, n_warmup=0, n_chains=1, progress=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert est.fit(wide).method_ == "particle"
+
+
+def test_checkpoint_goes_on(rng, tmp_path):
+    _, _, X = problem("symmetric", True, rng)
+    for method in ("exact", "particle"):
+        run = {"model": "symmetric", "fields": True, "method": method, "random_state": 3, **SHORT}
+        whole = GroupedMRF(EDGES, **run).fit(X).posterior_["posterior"]["theta"]
+        path = tmp_path / method
+        GroupedMRF(EDGES, **(run | {"n_draws": 12}), checkpoint=path).fit(X)
+        est = GroupedMRF(EDGES, **run, checkpoint=path).fit(X)
+        np.testing.assert_array_equal(est.posterior_["posterior"]["theta"], whole)
+        results.finish(est.posterior_, path)
+        assert results.load(path)["posterior"]["theta"].shape == whole.shape
+
+
+def test_base_of_tables(rng):
+    _, _, X = problem("symmetric", True, rng, n=30)
+    tight = GroupedMRF(EDGES, model="symmetric", fields=True, prior_scale=0.01, **SHORT).fit(X)
+    assert np.abs(tight.potential_).max() < 0.05
+    matrix = GroupedMRF(EDGES, model="symmetric", fields=True, prior_scale=1e-4 * np.eye(3), **SHORT).fit(X)
+    assert np.abs(matrix.potential_).max() < 0.05
+    each = GroupedMRF(EDGES, model="symmetric", fields=True, prior_scale=(0.01, 2.0, 2.0), **SHORT).fit(X)
+    assert np.abs(each.potential_[:, 1, 1]).max() < 0.05 < np.abs(each.potential_).max()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"model": "ising"}, "model: 'ising' came, one of 'agreement', 'potts', 'symmetric' is wanted"),
+        ({"model": "potts", "method": "tree"}, "method: 'tree' came, one of 'auto', 'exact', 'particle'"),
+        ({"model": "potts", "spike": True}, "spike: edges that may be absent need model='agreement', and 'potts' came"),
+        ({"model": "symmetric", "fields": "grouped"}, "fields: fields in groups need model='agreement'"),
+        ({"model": "symmetric", "prior_scale": -1.0}, "prior_scale: scale of Normal"),
+        ({"model": "symmetric", "prior_scale": [[1.0, 0.0]]}, "prior_scale: covariance of MultivariateNormal"),
+        ({"model": "symmetric", "prior_scale": np.ones(4)}, "base: 4 scales came, one for all or one for each of 5"),
+        ({"model": "potts", "graph": "learn:4"}, "needs yes/no data"),
+    ],
+)
+def test_what_does_not_fit_is_refused(options, message, rng):
+    X = pd.DataFrame(rng.integers(0, 3, (20, 6)))
+    with pytest.raises(OptionError, match=message):
+        GroupedMRF(**({"graph": "complete"} | options), **SHORT).fit(X)
+
+
+def test_agreement_of_a_table(rng):
+    model = Symmetric(GRID, 3)
+    f, j, w = rng.normal(size=3), rng.normal(size=GRID.n_edges), rng.normal()
+    tables = j[:, None, None] * np.eye(3) + f[:, None] + f + w
+    tables -= tables[:, :1, :1]
+    theta = np.array([[t[k, y] for k, y in model.pairs] for t in tables]).ravel()
+    np.testing.assert_allclose(model.agreement(theta), expit(j))
+    np.testing.assert_allclose(model.table(theta), tables, atol=1e-14)
+
+
+def test_estimates_of_both_ways_agree(rng):
+    """The top of the likelihood, and of the posterior, by elimination and by persistent chains."""
+    potts, n = Potts(GRID, 3), 500
+    s_bar = drawn(potts, rng.normal(0, 0.5, potts.n_features), n, rng)
+    exact = maximum_likelihood(potts, s_bar, n, ENGINE, rng)
+    np.testing.assert_allclose(ENGINE.infer(potts, exact.theta, ENGINE.prepare(potts)).moments, s_bar, atol=1e-5)
+    chains = maximum_likelihood(potts, s_bar, n, Gibbs(), rng)
+    assert (exact.method, chains.method) == ("exact", "persistent")
+    assert np.abs(exact.theta - chains.theta).max() < 0.15
+    symmetric, base = Symmetric(GRID, 3, True), np.diag([1.0, 2.0, 0.5])
+    s_bar = drawn(symmetric, rng.normal(0, 0.5, symmetric.n_features), n, rng)
+    mode = potential_mode(symmetric, s_bar, n, ENGINE, rng, base)
+    held = np.concatenate([(mode[:21].reshape(7, 3) @ base).ravel(), 0.01 * mode[21:]])
+    moments = ENGINE.infer(symmetric, mode, ENGINE.prepare(symmetric)).moments
+    np.testing.assert_allclose(n * (s_bar - moments), held, atol=1e-3)
+    assert np.abs(potential_mode(symmetric, s_bar, n, Gibbs(), rng, base) - mode).max() < 0.15
+    box = np.full(symmetric.n_features, 0.2)
+    assert np.abs(persistent_ascent(symmetric, s_bar, n, rng, 0 * box, box)).max() < 0.2 + 1e-9
+
+
+def test_closed_form_on_a_forest(rng):
+    model, n = Potts(graphs.path(4), 3, fields=False), 200
+    s_bar = drawn(model, np.array([1.0, -0.5, 0.3]), n, rng)
+    found = maximum_likelihood(model, s_bar, n, Elimination(), rng)
+    assert found.method == "closed form"
+    np.testing.assert_allclose(ENGINE.infer(model, found.theta, ENGINE.prepare(model)).moments, s_bar, atol=1e-12)
