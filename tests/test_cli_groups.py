@@ -1,0 +1,168 @@
+"""``bayesmrf groups`` where edges may be absent or nodes share fields: runs, reports, resumption, bad input."""
+
+import re
+import signal
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bayesmrf import GroupedMRF, load
+from bayesmrf.summary import GroupedSummary
+
+from .commands import one_sentence, stopped_by
+from .test_report import Page
+
+SMALL = ["--draws", "40", "--warmup", "10", "--chains", "2"]
+QUICK = {"n_draws": 40, "n_warmup": 10, "n_chains": 2, "progress": False, "random_state": 3}
+
+
+@pytest.fixture
+def linked(votes):
+    """The same votes, Bob with Ann in nine of ten."""
+    votes["Bob"] = votes["Ann"] ^ (np.arange(60) % 10 == 9)
+    votes.to_csv("votes.csv", index=False)
+    return votes
+
+
+def same(path, direct):
+    found = load(path)["posterior"]
+    assert set(found.variables) == set(direct.posterior_["posterior"].variables)
+    for name in ("theta", "groups", "n_groups"):
+        np.testing.assert_array_equal(found[name], direct.posterior_["posterior"][name])
+
+
+def cells(out):
+    return [[c.strip() for c in line.strip("│").split("│")] for line in out.splitlines() if line.startswith("│")]
+
+
+def test_one_run_then_its_report(bayesmrf, linked, folder):
+    code, out, err = bayesmrf("groups", "votes.csv", "--candidate", "all", "--spike", "--seed", 3, *SMALL)
+    assert (code, err) == (0, "")
+    tree = load("votes.zarr")
+    s, text = GroupedSummary(tree), " ".join(out.split())
+    for wanted in ("60 observations of 5 nodes, 10 candidate edges, without node fields", "Method: exact.",
+                   s.n_edges_sentence, s.density_sentence, s.n_groups_sentence, s.verdict[1],
+                   "bayesmrf report votes.zarr"):  # fmt: skip
+        assert wanted in text
+    edges = [
+        [
+            f"{e.first} – {e.second}",
+            f"{e.inclusion:.3f}",
+            f"{e.group}",
+            f"{e.agreement:.3f}",
+            f"{e.low:.3f} to {e.high:.3f}",
+        ]
+        for e in s.strongest.itertuples()
+    ]
+    assert edges[0][0] == "Ann – Bob"
+    assert cells(out)[: len(edges)] == edges
+    groups = [
+        [f"{g}", f"{r.size}", f"{r.agreement:.3f}"]
+        for g, r in zip(s.group_table.index, s.group_table.itertuples(index=False), strict=True)
+    ]
+    assert [row[:3] for row in cells(out)[len(edges) :]] == groups
+    same("votes.zarr", GroupedMRF(candidate="all", spike=True, **QUICK).fit(linked))
+    assert bayesmrf("report", "votes.zarr")[0] == 0
+    page = Page((folder / "report.html").read_text())
+    assert "Which edges exist" in page.text
+    assert "all" in page.text[page.text.index("Candidate edges") :][:2]
+    assert len(page.table("one end")) == 11
+
+
+def test_candidates_of_a_file_a_density_and_fields_in_groups(bayesmrf, linked, folder):
+    pairs = [("Ann", "Bob"), ("Bob", "Cid"), ("Cid", "Dot")]
+    pd.DataFrame(pairs).to_csv("edges.csv", index=False, header=False)
+    run = ["groups", "votes.csv", "--spike", "--density", "0.3", "--field-groups", "--seed", 3, *SMALL]
+    code, out, err = bayesmrf(*run, "--candidate", "edges.csv", "--out", "a.zarr")
+    assert (code, err) == (0, "")
+    s, text = GroupedSummary(load("a.zarr")), " ".join(out.split())
+    assert "3 candidate edges, node fields in groups" in text
+    assert "Density 0.300 (fixed)." in text
+    assert f"Number of groups of node fields: {s.field_groups_sentence}" in text
+    table = s.field_group_table
+    shown = [
+        [f"{g}", f"{r.size}", f"{r.field:.3f}"] for g, r in zip(table.index, table.itertuples(index=False), strict=True)
+    ]
+    assert [row[:3] for row in cells(out)[-len(table) :]] == shown
+    given = {"spike": True, "density": 0.3, "fields": "grouped"}
+    same("a.zarr", GroupedMRF(candidate=pairs, **given, **QUICK).fit(linked))
+    assert bayesmrf(*run, "--graph", "edges.csv", "--out", "b.zarr", "-q") == (0, "", "")
+    same("b.zarr", GroupedMRF(graph=pairs, **given, **QUICK).fit(linked))
+    assert bayesmrf(*run, "--out", "c.zarr", "-q") == (0, "", "")
+    assert load("c.zarr")["posterior"].sizes["edge"] == 10  # all pairs
+
+
+def test_no_likely_edge_is_said(bayesmrf, votes):
+    code, out, _ = bayesmrf("groups", "votes.csv", "--spike", "--density", "0.001", *SMALL)
+    assert code == 0
+    assert "No edge has an inclusion above 0.5." in out
+    assert cells(out) == []
+
+
+RUN = ["groups", "votes.csv", "--spike", "--field-groups", "--draws", "100", "--warmup", "10", "--chains", "2", "--out"]
+
+
+def test_run_that_was_stopped_continues_with_the_same_draws(bayesmrf, linked, folder):
+    code, _, _ = stopped_by(signal.SIGKILL, [*RUN, "v.zarr"], "v.zarr", folder)
+    assert code == -signal.SIGKILL
+    one_sentence(bayesmrf(*RUN, "v.zarr", "--density", "2,2"), "--out: v.zarr belongs to another run: .*density")
+    code, out, err = bayesmrf(*RUN, "v.zarr")
+    assert (code, err) == (0, "")
+    assert int(re.search(r"continuing, its chains have at least (\d+) of 100", out)[1]) > 5
+    resumed = load("v.zarr")
+    assert bayesmrf(*RUN, "w.zarr", "--seed", resumed.attrs["seed"])[0] == 0
+    for name in ("theta", "included", "field_groups", "density"):
+        np.testing.assert_array_equal(resumed["posterior"][name], load("w.zarr")["posterior"][name])
+
+
+BAD = {
+    "nothing": ([], "--graph: nothing came; give EDGES.csv, complete or learn:K, or --spike to find which edges exist"),
+    "both": (["--spike", "--graph", "complete", "--candidate", "all"], "--candidate: it came beside --graph; give one"),
+    "candidate alone": (["--candidate", "all"], "--candidate: it came without --spike, .*; give it too"),
+    "density alone": (
+        ["--graph", "complete", "--density", "5,5"],
+        "--density: it came without --spike, .*; give it too",
+    ),
+    "candidate": (["--spike", "--candidate", "complete"], "--candidate: 'complete' is neither a file nor all"),
+    "learn": (["--spike", "--candidate", "learn:3"], "--candidate: 'learn:3' is neither a file nor all"),
+    "unknown node": (
+        ["--spike", "--candidate", "edges.csv"],
+        "--candidate: 'Zoe' in line 2 of edges.csv is not a column",
+    ),
+    "density": (["--spike", "--density", "x"], "--density: 'x' came, a number, or A,B, is wanted, such as 0.2 or 5,5"),
+    "density three": (["--spike", "--density", "1,2,3"], "--density: '1,2,3' came, a number, or A,B, is wanted"),
+    "density too large": (["--spike", "--density", "1.5"], "--density: 1.5 came; a Beta prior, or a number in "),
+    "density zero": (["--spike", "--density", "0"], "--density: 0.0 came"),
+    "density negative": (["--spike", "--density", "5,-1"], "--density: b of Beta.*: -1.0 came"),
+    "tree": (
+        ["--spike", "--method", "tree"],
+        "--spike: method 'tree' knows no absent edges; use --method exact or 'part",
+    ),
+    "stripped-beta": (
+        ["--spike", "--method", "stripped-beta"],
+        "--spike: method 'stripped-beta' knows no absent edges",
+    ),
+    "auxiliary": (
+        ["--spike", "--method", "auxiliary-variable"],
+        "--spike: method 'auxiliary-variable' knows no absent",
+    ),
+    "fields": (
+        ["--graph", "complete", "--field-groups", "--method", "stripped-beta"],
+        "--fields: method 'stripped-beta' knows no groups of node fields",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_options(case, bayesmrf, votes, folder):
+    (folder / "edges.csv").write_text("Ann,Bob\nBob,Zoe\n")
+    options, message = BAD[case]
+    one_sentence(bayesmrf("groups", "votes.csv", *options, "--warmup", 5), f"^error: {message}")
+
+
+def test_too_wide_for_exact(bayesmrf, rng, folder):
+    table = pd.DataFrame(np.vstack([np.zeros(45, int), np.ones(45, int), rng.integers(0, 2, (30, 45))])).add_prefix("n")
+    table.to_csv("wide.csv", index=False)
+    given = bayesmrf("groups", "wide.csv", "--spike", "--method", "exact")
+    one_sentence(given, "width at least 44", "use --method particle")
