@@ -59,7 +59,12 @@ def expected_failures(estimator):
 
 @pytest.mark.filterwarnings("ignore::bayesmrf.errors.BayesMRFWarning")
 @parametrize_with_checks(
-    [GroupedSigns(**QUICK | {"n_draws": 5}), MaximumLikelihoodSigns()], expected_failed_checks=expected_failures
+    [
+        GroupedSigns(**QUICK | {"n_draws": 5}),
+        GroupedSigns(**QUICK | {"n_draws": 5, "candidate": "all", "spike": True, "fields": "grouped"}),
+        MaximumLikelihoodSigns(),
+    ],
+    expected_failed_checks=expected_failures,
 )
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
