@@ -169,6 +169,18 @@ def test_candidates_and_constant_columns(rng):
     assert (values["theta"][..., 7] < 0).mean() > 0.9
 
 
+def test_a_thousand_nodes(rng):
+    """State and draw are of the order of the candidates, and of chains times nodes."""
+    model = Boltzmann(graphs.complete(1000))
+    s_bar = np.repeat([0.25, 0.5], [model.n_edges, 1000])
+    kernel = SpikeSlabOneEdge(model, s_bar, 100, n_particles=128, n_iterations=2)
+    state, info = kernel.step(rng, kernel.init(rng))
+    assert np.isfinite(info.theta).all()
+    assert info.n_edges == info.included.sum() == (info.theta[:499_500] != 0).sum()
+    arrays = [x for x in (*state, *state.chains, *info) if isinstance(x, np.ndarray)]
+    assert sum(x.nbytes for x in arrays) < 8 * 5 * model.n_features + 128 * 1000
+
+
 def test_bad_input(rng):
     model, s_bar = problem(graphs.complete(3), rng)
     for option, match in [

@@ -72,7 +72,7 @@ class SpikeSlabMRF(DensityMixin, BaseEstimator):
     n_iterations : int or None
         Iterations in a step: 1,000 of Algorithm 1, 20 of "one-edge".
     n_draws, n_warmup, n_chains, thin, random_state, n_jobs, progress, checkpoint, overwrite
-        As in `GroupedMRF`.
+        As in `GroupedMRF`. A draw takes 9 bytes for each candidate, 4.5 MB at 1,000 nodes: keep few of many there.
 
     Attributes
     ----------
