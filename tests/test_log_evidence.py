@@ -117,6 +117,38 @@ def test_found_groups_and_whether_the_data_are_the_same(X, rng):
         make_target(GroupedMRF(graph=EDGES), X)
 
 
+def test_edges_that_do_not_exist_are_left_out_and_fields_tied_by_their_groups(X, rng):
+    est = GroupedMRF(spike=True, fields="grouped", method="exact", n_draws=60, n_warmup=10, n_chains=2, progress=False)
+    est.fit(X)
+    est.groups_, est.field_groups_ = np.array([1, -1, 0, 1, -1, -1]), np.array([0, 1, 0, 1])  # whatever was found
+    target, note = make_target(est, X)
+    assert "edges and groups were found on the same data" in note
+    assert target.n_features == 4
+    kept = est.edges_[est.groups_ >= 0]
+    np.testing.assert_array_equal(target.model.graph.edges, kept)
+    values = rng.normal(size=4)
+    full = values[[0, 1, 0, 2, 3, 2, 3]]
+    assert target.log_likelihood(values)[0] == pytest.approx(likelihood(target.model, X, full))
+    est.groups_ = np.full(6, -1)
+    alone = make_target(est, X)[0]
+    assert alone.n_features == 2
+    found = log_evidence(est, X, "laplace", progress=False)
+    assert found.log_evidence < 0
+    est.fit(np.vstack([X, X]))
+    assert make_target(est, X)[1] == ""
+    est.set_params(fields=False).fit(X)
+    est.groups_ = np.full(6, -1)
+    with pytest.raises(OptionError, match="neither edges with an inclusion above 0.5 nor node fields"):
+        make_target(est, X)
+
+
+def test_groups_of_many_states_are_refused(rng):
+    est = GroupedMRF(model="potts", graph=EDGES, n_draws=5, n_warmup=2, n_chains=1, method="exact", progress=False)
+    est.fit(rng.integers(0, 3, (40, 4)))
+    with pytest.raises(OptionError, match="model: a GroupedMRF of model 'potts' came; the evidence is that of yes/no"):
+        make_target(est, rng.integers(0, 2, (40, 4)))
+
+
 def test_learnt_graph_is_said(X):
     _, note = make_target(BayesianMRF(graph="learn:2"), X)
     assert "graph was found on the same data, which flatters the model" in note

@@ -16,6 +16,7 @@ from ..evidence.methods import METHODS, SCORES, evaluate
 from ..evidence.pairwise_target import PairwiseTarget
 from ..evidence.rbm_target import RBMTarget
 from ..evidence.target import Evidence, Target
+from ..models.agreement import Agreement
 from ..models.boltzmann import Boltzmann
 from ..models.pairwise import PairwiseModel
 from ..models.rbm import RestrictedBoltzmann
@@ -53,7 +54,8 @@ def log_evidence(
     model : RBM, BayesianMRF, GroupedMRF, MaximumLikelihoodMRF, "independent" or Target
         * `RBM`: by its ``n_hidden``.
         * `BayesianMRF`: a fixed graph, with model "boltzmann", "ising" or "agreement".
-        * `GroupedMRF`, fitted: edges tied by ``groups_``.
+        * `GroupedMRF`, fitted: edges tied by ``groups_``, without those in none (where edges may be absent), and grouped
+          node fields by ``field_groups_``.
         * `MaximumLikelihoodMRF`: edges tied by its ``groups``, if it has some; each free otherwise.
         * "independent": no edges at all, a bias for each node over {0, 1}, as an `RBM` without hidden units.
     X : (n_samples, n_nodes) array or DataFrame
@@ -168,12 +170,20 @@ def _grouped(model: GroupedMRF, X: Any, sample_weight: Any, prior: Any) -> tuple
     if not hasattr(model, "groups_"):
         raise OptionError("model: a GroupedMRF came that is not fitted, so that it has no groups; fit it first, or "
                           "give groups to MaximumLikelihoodMRF(groups=...)")  # fmt: skip
+    if model.model != "agreement":
+        raise OptionError(f"model: a GroupedMRF of model {model.model!r} came; the evidence is that of yes/no nodes: "
+                          "take model 'agreement'")  # fmt: skip
     states = check_states(X, sample_weight, model._names)
-    field = model._model()
-    target = _field(field, states, prior or Normal(), model.groups_)
+    field, there, what = model._model(), model.groups_ >= 0, "edges and groups" if model.spike else "groups"
     s_bar = field.statistics(states.values, states.weights)
     seen = model.posterior_.attrs["data_hash"] == data_hash(model.graph_, s_bar, states.n_samples)
-    return target, _SAME_DATA.format("groups were") if seen else _learnt(model.graph)
+    if not there.all():
+        field = Agreement(graphs.Graph(model.graph_.n_nodes, model.edges_[there], model.graph_.names), field.fields)
+    if not field.n_features:
+        raise OptionError("model: it has neither edges with an inclusion above 0.5 nor node fields, and so no parameters "
+                          "to average over; fit it with fields=True")  # fmt: skip
+    target = _field(field, states, prior or Normal(), model.groups_[there], getattr(model, "field_groups_", None))
+    return target, _SAME_DATA.format(f"{what} were") if seen else _learnt(model.graph)
 
 
 def _tied(model: MaximumLikelihoodMRF, X: Any, sample_weight: Any, prior: Any) -> tuple[Target, str]:
@@ -187,13 +197,16 @@ def _learnt(graph: Any) -> str:
     return _SAME_DATA.format("graph was") if isinstance(graph, str) and graph.startswith("learn") else ""
 
 
-def _field(model: PairwiseModel, states: States, prior: Any, groups: Any = None) -> PairwiseTarget:
-    """A field without hidden nodes, its edges tied where there are groups."""
+def _field(
+    model: PairwiseModel, states: States, prior: Any, groups: Any = None, field_groups: Any = None
+) -> PairwiseTarget:
+    """A field without hidden nodes, its edges tied where there are groups, and its node fields too."""
     tie = None
     if groups is not None:
-        label = canonical(np.asarray(groups))
+        label = canonical(np.asarray(groups)) if len(groups) else np.zeros(0, dtype=np.int64)
         n = label.max(initial=-1) + 1
-        tie = np.concatenate([label, n + np.arange(model.n_features - model.n_edges)]).astype(np.int64)
+        own = np.arange(model.n_features - model.n_edges) if field_groups is None else canonical(field_groups)
+        tie = np.concatenate([label, n + own]).astype(np.int64)
     target = PairwiseTarget(model, *_counted(states), _proper(prior), tie=tie)
     wanted = np.size(getattr(prior, "scale", 1))
     if wanted not in (1, target.n_features):
