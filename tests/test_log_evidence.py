@@ -137,8 +137,10 @@ def test_edges_that_do_not_exist_are_left_out_and_fields_tied_by_their_groups(X,
     est.fit(np.vstack([X, X]))
     assert make_target(est, X)[1] == ""
     est.set_params(fields=False).fit(X)
+    est.groups_ = np.zeros(6, dtype=int)
+    assert make_target(est, X)[0].n_features == 1
     est.groups_ = np.full(6, -1)
-    with pytest.raises(OptionError, match="neither edges with an inclusion above 0.5 nor node fields"):
+    with pytest.raises(OptionError, match=r"neither edges with an inclusion above 0\.5 nor node fields"):
         make_target(est, X)
 
 

@@ -54,8 +54,8 @@ def log_evidence(
     model : RBM, BayesianMRF, GroupedMRF, MaximumLikelihoodMRF, "independent" or Target
         * `RBM`: by its ``n_hidden``.
         * `BayesianMRF`: a fixed graph, with model "boltzmann", "ising" or "agreement".
-        * `GroupedMRF`, fitted: edges tied by ``groups_``, without those in none (where edges may be absent), and grouped
-          node fields by ``field_groups_``.
+        * `GroupedMRF`, fitted: edges tied by ``groups_``, without those in none (where edges may be absent), and node
+          fields by ``field_groups_`` where they are grouped.
         * `MaximumLikelihoodMRF`: edges tied by its ``groups``, if it has some; each free otherwise.
         * "independent": no edges at all, a bias for each node over {0, 1}, as an `RBM` without hidden units.
     X : (n_samples, n_nodes) array or DataFrame
@@ -180,9 +180,10 @@ def _grouped(model: GroupedMRF, X: Any, sample_weight: Any, prior: Any) -> tuple
     if not there.all():
         field = Agreement(graphs.Graph(model.graph_.n_nodes, model.edges_[there], model.graph_.names), field.fields)
     if not field.n_features:
-        raise OptionError("model: it has neither edges with an inclusion above 0.5 nor node fields, and so no parameters "
-                          "to average over; fit it with fields=True")  # fmt: skip
-    target = _field(field, states, prior or Normal(), model.groups_[there], getattr(model, "field_groups_", None))
+        raise OptionError("model: it has neither edges with an inclusion above 0.5 nor node fields, and so no "
+                          "parameters to average over; fit it with fields=True")  # fmt: skip
+    shared = model.field_groups_ if model.fields == "grouped" else None
+    target = _field(field, states, prior or Normal(), model.groups_[there], shared)
     return target, _SAME_DATA.format(f"{what} were") if seen else _learnt(model.graph)
 
 
