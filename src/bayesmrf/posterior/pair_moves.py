@@ -76,7 +76,7 @@ def screened_correlation(p11, p10, p01, p00, p, q):
 
 @strict_leaf
 def _agreements(graph, x, i, j, m):
-    """Shares of the first ``m`` particles in which edges i and j both agree, i alone, j alone, and neither."""
+    """Of ``m`` particles and one more, how many have edges i and j both agree, i alone, j alone, and neither."""
     edges = graph.edges
     u, v, y, z = edges[i, 0], edges[i, 1], edges[j, 0], edges[j, 1]
     both, first, second = _count_agreements(x[u, :m], x[v, :m], x[y, :m], x[z, :m])
@@ -134,29 +134,33 @@ def scan_pairs(rng, graph, crowd, data, order, groups, values, sizes, k):
 
 
 @strict_leaf
-def log_pair_prior(g, h, weight, n_old, prior, n_others):
-    """Log prior of two edges, the first in the group offered as g, the second as h, up to a constant.
+def pair_prior(weight, n_old, prior):
+    """Log prior of two edges in the groups offered, (k, k), up to a constant.
 
-    Offered are ``n_old`` groups of other edges, two new ones, and (as the last) to be absent.
+    Offered are ``n_old`` groups of other edges, two new ones, and (as the last, where edges may be) to be absent.
     """
-    if g == n_old + 2 and h == n_old + 2:
-        return 2 * log_odds_absent(prior, n_others) + log1p(1 / (prior.alpha + n_others))
-    if g == n_old + 2 or h == n_old + 2:
-        return log_odds_absent(prior, n_others + 1) + log(weight[h if g == n_old + 2 else g])
-    if h < n_old:
-        return log(weight[g]) + log(weight[h] + (1.0 if h == g else 0.0))
-    if g < n_old:
-        return log(weight[g]) + log(weight[h])
-    return log(weight[g]) + (0.0 if h == g else log(prior.alpha))
+    size, absent, n_others = n_old + 3 if prior.density < 1 else n_old + 2, n_old + 2, weight[:n_old].sum()
+    one = np.log(weight[:size])
+    if size > absent:
+        one[absent] = log_odds_absent(prior, n_others + 1)
+    table = np.empty((size, size))
+    for g in range(size):
+        table[g] = one[g] + one
+    for g in range(n_old):
+        table[g, g] = one[g] + log(weight[g] + 1)
+    for g in range(n_old, absent):
+        for h in range(n_old, absent):
+            table[g, h] = one[g] if h == g else one[g] + log(prior.alpha)
+    if size > absent:
+        table[absent, absent] = 2 * log_odds_absent(prior, n_others) + log1p(1 / (prior.alpha + n_others))
+    return table
 
 
 @strict_leaf
 def _draw_pair(rng, offered, weight, n_old, prior, theta_i, theta_j, s_i, s_j, n, p11, p10, p01, p00):
-    size = n_old + 3 if prior.density < 1 else n_old + 2
-    table, top = np.empty((size, size)), -np.inf
-    share = 1 / (p00 + p10 + p01 + p11)
+    table, top = pair_prior(weight, n_old, prior), -np.inf
+    size, share = len(table), 1 / (p00 + p10 + p01 + p11)
     constant, slope, gains = np.empty(size), np.empty(size), np.empty(size)
-    n_others = weight[:n_old].sum()
     for h in range(size):
         up = exp(offered[h] - theta_j)
         constant[h], slope[h] = share * (p00 + p01 * up), share * (p10 + p11 * up)
@@ -164,8 +168,7 @@ def _draw_pair(rng, offered, weight, n_old, prior, theta_i, theta_j, s_i, s_j, n
     for g in range(size):
         up, gain = exp(offered[g] - theta_i), s_i * (offered[g] - theta_i)
         for h in range(size):
-            table[g, h] = gain + gains[h] - n * log(constant[h] + slope[h] * up)
-            table[g, h] += log_pair_prior(g, h, weight, n_old, prior, n_others)
+            table[g, h] += gain + gains[h] - n * log(constant[h] + slope[h] * up)
             top = max(top, table[g, h])
     total = 0.0
     for g in range(size):
