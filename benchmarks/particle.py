@@ -40,7 +40,7 @@ PARTS = {
     "edges": ("scan_groups",),
     "pairs": ("scan_pairs",),
     "values": ("scan_coordinates", "group_counts", "move_values"),
-    "splits, merges": ("propose", "apply", "log_mean_weight", "add_half_particle", "resample"),
+    "splits, merges": ("propose", "accept_jump", "apply"),
     "packing": ("unpack", "pack", "fill_hubs"),
 }
 
