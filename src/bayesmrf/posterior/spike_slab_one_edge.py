@@ -12,7 +12,7 @@ where Z at any weight follows from the law of the pair's two states at one. Many
 * Between jumps all weights and biases move together by Langevin dynamics, in the coordinates of the lines, with steps
   as short as the stiffest direction wants: where many nodes turn over together, such as parties in a parliament, that
   is much shorter than a weight alone would allow.
-* Whole clusters of nodes are flipped in the chains now and then, or else the chains stay in the modes they began in.
+* Whole clusters of nodes are flipped in the chains, or else the chains stay in the modes they began in.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ from .edges import (
 )
 
 _DIVERGED = 1e3  # a hundred standard deviations of the default prior of a bias
-_FLIP = 4  # iterations between flips of clusters
+_LEAST = 0.5  # chains in a state of a pair in which there is none
 
 
 class OneEdgeState(NamedTuple):
@@ -212,10 +212,9 @@ def _iterate(rng, problem, rows, blocks, theta, momentum, turn, n_iterations):
     n_jumps, density, precision, squares = 0, 0.0, 0.0, 0.0
     for k in range(rows.n_present[0]):
         squares += theta[rows.present[k]] ** 2
-    for k in range(n_iterations):
+    for _ in range(n_iterations):
         density, precision = draw_hyper(rng, problem.prior, rows.n_present[0], r, squares)
-        if k % _FLIP == 0:
-            flip_clusters(rng, blocks, rows, theta)
+        flip_clusters(rng, blocks, rows, theta)
         sweep(blocks, rows, theta)
         log_slab = log_slab_odds(density, precision)
         for _ in range(min(n_nodes, r)):
@@ -233,11 +232,11 @@ def _iterate(rng, problem, rows, blocks, theta, momentum, turn, n_iterations):
 def _jump(rng, problem, rows, blocks, theta, e, log_slab, precision):
     """Propose the birth or death of edge e; say whether it happened."""
     r, half = len(rows.edges), blocks.words.shape[1] // 2
-    line = _line(problem, rows, blocks.words[:, :half], theta, e, precision, 0.25)
+    line = _line(problem, rows, blocks.words[:, :half], theta, e, precision)
     mode, scale = line_mode(line)
     a = theta[e]
     new = draw_t(rng, mode, scale) if a == 0 else a
-    line = _line(problem, rows, blocks.words[:, half:], theta, e, precision, 0.0)
+    line = _line(problem, rows, blocks.words[:, half:], theta, e, precision)
     ratio = log_slab + line_log_density(line, new) - line_log_density(line, 0.0) - log_t(new, mode, scale)
     if a != 0:
         ratio = -ratio
@@ -260,15 +259,20 @@ def _jump(rng, problem, rows, blocks, theta, e, log_slab, precision):
 
 
 @leaf
-def _line(problem, rows, words, theta, e, precision, more):
-    """The line of edge e as some of the chains see it, with ``more`` of a chain added to each state of the pair."""
+def _line(problem, rows, words, theta, e, precision):
+    """The line of edge e as some of the chains see it.
+
+    A state of the pair in which there is no chain is given half a one: it has a probability, which counts at a large
+    weight. Taken for nothing it lets large weights be born, and the slab grows with them.
+    """
     i, j = rows.edges[e, 0], rows.edges[e, 1]
     r, n_chains = len(rows.edges), 64 * words.shape[1]
     both, ones_i, ones_j = count_both(words, i, j), count_both(words, i, i), count_both(words, j, j)
-    total = n_chains + 4 * more
+    c11, c10, c01 = max(both, _LEAST), max(ones_i - both, _LEAST), max(ones_j - both, _LEAST)
+    c00 = max(n_chains - ones_i - ones_j + both, _LEAST)
+    total = c11 + c10 + c01 + c00
     return edge_line(
-        (both + more) / total, (ones_i - both + more) / total, (ones_j - both + more) / total,
-        (n_chains - ones_i - ones_j + both + more) / total, problem.centre[i], problem.centre[j],
+        c11 / total, c10 / total, c01 / total, c00 / total, problem.centre[i], problem.centre[j],
         theta[e], theta[r + i], theta[r + j], problem.sums[e], problem.sums[r + i], problem.sums[r + j],
         problem.n, precision, problem.prior.bias_precision,
     )  # fmt: skip
