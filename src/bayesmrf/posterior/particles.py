@@ -131,14 +131,26 @@ def fill_hubs(graph, crowd):
 
 
 @leaf
+def _change(x, old, out):
+    for lane in range(len(out) >> 6 << 6):
+        out[lane] = float32(int8(x[lane] - old[lane]))
+
+
+@leaf
+def _add(w, change, h):
+    for lane in range(len(h) >> 6 << 6):
+        h[lane] += w * change[lane]
+
+
+@leaf
 def tell_hubs(graph, crowd, i, old, without):
     """Local fields of the hubs beside node i, whose states were ``old``, but for that across edge ``without``."""
+    change = np.empty(len(old), np.float32)
+    _change(crowd.x[i], old, change)
     for k in range(graph.starts[i], graph.starts[i + 1]):
         hub, e = graph.hub_of[graph.neighbours[k]], graph.edge_of[k]
         if hub >= 0 and e != without and crowd.theta[e] != 0:
-            w, h, x = float32(0.5 * crowd.theta[e]), crowd.hubs[hub], crowd.x[i]
-            for lane in range(len(h)):
-                h[lane] += w * float32(x[lane] - old[lane])
+            _add(float32(0.5 * crowd.theta[e]), change, crowd.hubs[hub])
 
 
 @leaf
