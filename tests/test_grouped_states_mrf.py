@@ -16,6 +16,8 @@ from bayesmrf.learning.maximum_likelihood import maximum_likelihood
 from bayesmrf.models.potts import Potts
 from bayesmrf.models.symmetric import Symmetric
 from bayesmrf.samplers.gibbs import Gibbs
+from bayesmrf.summary import GroupedSummary
+from tests.commands import one_sentence
 from tests.test_grouped_states import ENGINE, drawn
 
 GRID = graphs.grid(2, 3)
@@ -153,3 +155,44 @@ def test_closed_form_on_a_forest(rng):
     found = maximum_likelihood(model, s_bar, n, Elimination(), rng)
     assert found.method == "closed form"
     np.testing.assert_allclose(ENGINE.infer(model, found.theta, ENGINE.prepare(model)).moments, s_bar, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["potts", "symmetric"])
+def test_command_and_page(name, rng, bayesmrf, folder):
+    _, _, X = problem(name, True, rng)
+    X.to_csv("answers.csv", index=False)
+    pd.DataFrame(EDGES).to_csv("edges.csv", index=False, header=False)
+    short = ["--draws", 30, "--warmup", 10, "--chains", 2, "--seed", 1]
+    given = ["groups", "answers.csv", "--graph", "edges.csv", "--model", name, "--fields", *short]
+    code, out, err = bayesmrf(*given)
+    assert (code, err) == (0, "")
+    said = " ".join(out.split())
+    assert "400 observations of 6 nodes with 3 states, 7 edges, with node fields" in said
+    assert ("Log potentials of the groups" in said) == (name == "symmetric")
+    assert ("mid, top" in said) == (name == "symmetric")
+    assert bayesmrf("report", "answers.zarr")[0] == 0
+    page = (folder / "answers.html").read_text()
+    assert ("against all pairs with low, whose is 0" in page) == (name == "symmetric")
+    assert "n0=1" in page
+    assert "is its log odds against low" in page
+
+
+def test_summary_of_tables(rng):
+    _, _, X = problem("symmetric", False, rng)
+    est = GroupedMRF(EDGES, model="symmetric", **SHORT).fit(X)
+    summary = GroupedSummary(est.posterior_)
+    groups = np.zeros(GRID.n_edges, int)
+    groups[3] = 1
+    found = summary.potential_table(groups).set_index(["group", "one", "other"])
+    assert len(found) == 10
+    assert found.loc[(2, "mid", "top"), "potential"] == pytest.approx(est.potential_[3, 1, 2])
+    assert found.loc[(1, "low", "top"), "potential"] == pytest.approx(est.potential_[groups == 0, 0, 2].mean())
+    assert (found["low"] <= found["potential"]).all()
+    np.testing.assert_allclose(summary.edge_table["mle"], est.mle_)
+    assert len(summary.field_table) == 0
+    assert summary.reference_sentence.endswith("against the pair low, low, whose is 0.")
+
+
+def test_scale_without_tables_is_refused(bayesmrf, votes):
+    given = bayesmrf("groups", "votes.csv", "--graph", "complete", "--prior-scale", 2)
+    one_sentence(given, "--prior-scale: it came without --model symmetric")

@@ -24,6 +24,14 @@ class Method(StrEnum):
     stripped_beta = "stripped-beta"
 
 
+class Model(StrEnum):
+    """What edges have."""
+
+    agreement = "agreement"
+    potts = "potts"
+    symmetric = "symmetric"
+
+
 class Inner(StrEnum):
     """How auxiliary-variable draws its particles."""
 
@@ -37,13 +45,26 @@ def groups(
         Path,
         typer.Argument(
             metavar="VOTES.csv",
-            help="Observations: one row each, one column a node, named in the first line; 0/1, -1/+1 or True/False. "
-            "May be compressed (.csv.gz).",
+            help="Observations: one row each, one column a node, named in the first line; 0/1, -1/+1 or True/False, or "
+            "any levels with --model potts or symmetric. May be compressed (.csv.gz).",
         ),
     ],
     graph: Annotated[
         str | None,
         typer.Option(metavar="EDGES.csv|complete|learn:K", help=f"{common.GRAPH_HELP} Required without --spike."),
+    ] = None,
+    model: Annotated[
+        Model,
+        typer.Option(
+            help="agreement: yes/no answers; potts: many levels, one parameter an edge; symmetric: many levels, a whole "
+            "table an edge."
+        ),
+    ] = Model.agreement,
+    prior_scale: Annotated[
+        float | None,
+        typer.Option(
+            help="With --model symmetric, prior standard deviation of the log potentials. [dim]\\[default: 1.0][/dim]"
+        ),
     ] = None,
     fields: Annotated[
         bool,
@@ -112,6 +133,8 @@ def groups(
         "base": common.numbers("--base", base, (2,), "two numbers A,B are wanted, such as 1,1"),
     }
     _check_edges(graph, candidate, density, spike)
+    if prior_scale is not None and model is not Model.symmetric:
+        raise OptionError("--prior-scale: it came without --model symmetric, whose tables it is about")
     p0 = common.numbers("--density", density or "5,5", (1, 2), "a number, or A,B, is wanted, such as 0.2 or 5,5")
     common.announce(out, overwrite, console)
     table, weights = read_votes(votes, weight, drop or ())
@@ -128,6 +151,8 @@ def groups(
     estimator = GroupedMRF(
         **edges,
         method=method.value,
+        model=model.value,
+        prior_scale=1.0 if prior_scale is None else prior_scale,
         alpha=prior["alpha"] if len(prior["alpha"]) == 2 else prior["alpha"][0],
         base=prior["base"],
         fields="grouped" if field_groups else fields,
@@ -141,7 +166,7 @@ def groups(
         checkpoint=out,
         overwrite=overwrite,
     )
-    instead = "particle" if spike or field_groups else "stripped-beta"
+    instead = "particle" if spike or field_groups or model is not Model.agreement else "stripped-beta"
     tree = common.sample(estimator, table, weights, votes, out, instead=f"--method {instead}")
     asked = {"candidates" if spike else "graph": graph or candidate or "all"}
     common.finish(tree, out, votes, context.obj, **asked)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from ..summary import GroupedSummary, ParameterSummary, StructureSummary, Summary, compare, count, rows
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 _MOST_EDGES, _MOST_NODES = 20, 10  # parameters listed
+_MOST_GROUPS = 6  # groups whose tables are listed
 _MOST_MISSING = 5
 
 
@@ -61,6 +63,8 @@ def _show_groups(summary: GroupedSummary, console: Console) -> None:
         console.print(f"{summary.ball_sentence}.")
         console.print("Agreement: 0.5 where an edge says nothing, more where its ends tend to be alike, less where "
                       "unlike.")  # fmt: skip
+        if summary.tabled is not None:
+            _show_potentials(summary, console)
     else:
         console.print("No edge has an inclusion above 0.5.")
     if summary.fields_grouped:
@@ -68,6 +72,25 @@ def _show_groups(summary: GroupedSummary, console: Console) -> None:
         title = "Groups of node fields (the partition closest to all draws)"
         _show_table(title, "nodes", summary.field_group_table, summary.field_examples, console)
         console.print("Field: above 0 a node tends to yes, below 0 to no, all else equal.")
+
+
+def _show_potentials(summary: GroupedSummary, console: Console) -> None:
+    """The table of each group, as far as they are few."""
+    from rich.table import Table
+
+    found = summary.potential_table(summary.groups)
+    shown = Table(title="Log potentials of the groups", title_justify="left")
+    for name in ("group", "states", "log potential", "90 % interval"):
+        shown.add_column(name, justify="left" if name == "states" else "right", no_wrap=True)
+    for group, part in islice(found.groupby("group"), _MOST_GROUPS):
+        for p in rows(part):
+            shown.add_row(f"{group}", f"{p.one}, {p.other}", f"{p.potential:.3f}", f"{p.low:.3f} to {p.high:.3f}")
+        shown.add_section()
+    console.print(shown)
+    console.print(summary.reference_sentence)
+    rest = int(found["group"].max()) - _MOST_GROUPS
+    if rest > 0:
+        console.print(f"Not listed: {count(rest, 'group')} more.")
 
 
 def _show_table(

@@ -39,6 +39,7 @@ def sections(summary: GroupedSummary) -> list[Section]:
         (s.spike, "Which edges exist", lambda: inclusion(s)),
         (True, "Number of groups", lambda: _number_of_groups(s)),
         (there > 0, "Groups", lambda: _groups(s)),
+        (s.tabled is not None, "Tables of the groups", lambda: _potentials(s)),
         (there > 1 or not s.spike, "How sure is the partition?", lambda: _ball(s)),
         (there > 0, "Network", lambda: picture(lambda: plots.plot_network(s), network)),
         (True, "Edges", lambda: _edges(s)),
@@ -67,9 +68,27 @@ def _groups(s: GroupedSummary) -> str:
         "closest to all draws (it minimises the posterior expected variation of information). A group's agreement is "
         f"the mean over its edges{' that exist' if s.spike else ''}."
     )
+    if s.tabled is not None:
+        text += (
+            " That of a table is the mean of its log potentials over equal states less that over unequal ones, brought "
+            "to (0, 1)."
+        )
     if len(listed) < len(s.group_table):
         text += f" The {MOST_GROUPS} largest of {len(s.group_table):,} groups are listed."
     return paragraph(text) + table(["group", "edges", "agreement", "90 % interval", "for example"], rows)
+
+
+def _potentials(s: GroupedSummary) -> str:
+    """The table of each group: a pair of states a row."""
+    found = s.potential_table(s.groups)
+    listed = found[found["group"] <= MOST_GROUPS]
+    rows = [
+        (p.group, f"{p.one}, {p.other}", f"{p.potential:.3f}", f"{p.low:.3f} to {p.high:.3f}") for p in by_row(listed)
+    ]
+    text = f"Edges of a group share a whole table. {s.reference_sentence}"
+    if len(listed) < len(found):
+        text += f" The first {MOST_GROUPS} groups are listed."
+    return paragraph(text) + table(["group", "states", "log potential", "90 % interval"], rows)
 
 
 def _ball(s: GroupedSummary) -> str:
@@ -155,6 +174,8 @@ def _fields(s: GroupedSummary) -> str:
     header, found = ["node", "field h", "90 % interval"], s.field_table
     rows = [(f.node, f"{f.field:.3f}", f"{f.low:.3f} to {f.high:.3f}") for f in by_row(found)]
     text = "A node's field h multiplies its state in {-1, +1}: above 0 it tends to yes, below 0 to no, all else equal."
+    if s.levels:
+        text = f"A node's field h of a state (numbered from 0) is its log odds against {s.levels[0]}, all else equal."
     fixed = s.attrs.get("method") == "stripped-beta"
     text += " This method keeps fields at their tied maximum likelihood estimate in every step." if fixed else ""
     if not s.fields_grouped:

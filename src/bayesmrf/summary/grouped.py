@@ -9,18 +9,18 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import expit
 
 from .. import partitions
 from .base import INTERVAL, count, intervals, plain, rows
 from .inclusion import InclusionSummary, given_inclusion, prior_of_density
+from .potentials import PotentialSummary
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
 @dataclass(frozen=True, eq=False)
-class GroupedSummary(InclusionSummary):
+class GroupedSummary(InclusionSummary, PotentialSummary):
     """Tables and sentences about the posterior of a grouped model.
 
     Where edges may be absent, groups are those of the edges with an inclusion above 0.5, and agreements those of the
@@ -80,7 +80,7 @@ class GroupedSummary(InclusionSummary):
         table |= {"agreement": mean, "low": low, "high": high}
         if self.spike:
             return pd.DataFrame(table | {"inclusion": self.inclusion})
-        return pd.DataFrame(table | {"mle": expit(self["constant_data"]["mle"].values[: self.n_edges])})
+        return pd.DataFrame(table | {"mle": self.agreement_at(self["constant_data"]["mle"].values)})
 
     @property
     def strongest(self) -> pd.DataFrame:
@@ -154,13 +154,14 @@ class GroupedSummary(InclusionSummary):
     def field_table(self) -> pd.DataFrame:
         """Each node's field h with 90 % interval, and its group (from 1, by falling field) where nodes share fields.
 
-        Empty for a model without fields.
+        Of nodes with many states, that of each state but the first. Empty for a model without fields.
         """
         import pandas as pd
 
-        draws = self.stacked("theta")[:, self.n_edges :]
+        first = self.n_edge_features
+        draws = self.stacked("theta")[:, first:]
         low, high = intervals(draws)
-        names, mean = self.names if draws.shape[1] else [], draws.mean(axis=0)
+        names, mean = self["posterior"]["feature"].values[first:], draws.mean(axis=0)
         table = {"node": names, "field": mean, "low": low, "high": high}
         if self.fields_grouped:
             table["group"] = ranked(self._point("field_groups", np.arange(len(mean))), mean) + 1
@@ -213,16 +214,18 @@ class GroupedSummary(InclusionSummary):
     def data_sentence(self) -> str:
         """Size of data and graph, whether edges may be absent, and whether nodes have fields."""
         n = count(round(self["observed_data"].attrs["n_samples"]), "observation")
+        states = f" with {len(self.levels)} states" if self.levels else ""
         edges = count(self.n_edges, "candidate edge" if self.spike else "edge")
         own = "with" if self.attrs.get("fields") in (True, 1) else "without"
         fields = "node fields in groups" if self.fields_grouped else f"{own} node fields"
-        return f"{n} of {count(len(self.names), 'node')}, {edges}, {fields}"
+        return f"{n} of {count(len(self.names), 'node')}{states}, {edges}, {fields}"
 
     @property
     def options(self) -> dict[str, str]:
         """Options that matter for the method of the run."""
         a = self.attrs
         chosen = {"alpha": "concentration alpha", "base": "base distribution Beta(a, b)"}
+        chosen |= {"prior_scale": "scale (or covariance) of the normal base of a table"}
         if a.get("method") == "auxiliary-variable":
             chosen |= {k: k for k in ("inner", "n_sweeps", "n_proposals", "n_walk", "sigma_q", "restart")}
         found = {label: ", ".join(map(str, plain(a[k]))) for k, label in chosen.items() if k in a}

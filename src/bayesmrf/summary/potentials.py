@@ -1,0 +1,68 @@
+"""What is said of groups of edges where nodes have more than two states."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.special import expit
+
+from ..graphs import Graph
+from ..models.symmetric import Symmetric
+from .base import Summary, intervals, plain
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class PotentialSummary(Summary):
+    """Levels of the states, tables of log potentials of groups of edges, and the agreements of an estimate."""
+
+    @property
+    def levels(self) -> list[str]:
+        """What the states of a node are called, where there are more than two."""
+        return [str(level) for level in plain(self.attrs.get("levels", []))]
+
+    @cached_property
+    def tabled(self) -> Symmetric | None:
+        """The model whose edges share whole tables; None where they share one parameter."""
+        if self.attrs.get("model") != "symmetric":
+            return None
+        graph = Graph(len(self.names), self.ends, tuple(self.names))
+        return Symmetric(graph, int(self.attrs["n_states"]), self.attrs.get("fields") in (True, 1))
+
+    @property
+    def n_edge_features(self) -> int:
+        """Number of parameters of edges, which come first in theta."""
+        return self.n_edges * (1 if self.tabled is None else self.tabled.n_parameters)
+
+    def agreement_at(self, theta: np.ndarray) -> np.ndarray:
+        """Agreements of the edges at a theta."""
+        return expit(theta[: self.n_edges]) if self.tabled is None else self.tabled.agreement(theta)
+
+    def potential_table(self, groups: np.ndarray) -> pd.DataFrame:
+        """Each group and unordered pair of levels: log potential with 90 % interval, the mean over the group's edges.
+
+        Entries that are 0 by definition are left out; ``groups`` are labels of the edges from 0.
+        """
+        import pandas as pd
+
+        model = self.tabled
+        assert model is not None
+        draws = self.stacked("theta")[:, : self.n_edge_features].reshape(-1, self.n_edges, model.n_parameters)
+        found = []
+        for g in range(groups.max() + 1):
+            own = draws[:, groups == g].mean(axis=1)
+            low, high = intervals(own)
+            for j, (k, other) in enumerate(model.pairs):
+                found.append((g + 1, self.levels[k], self.levels[other], own[:, j].mean(), low[j], high[j]))
+        return pd.DataFrame(found, columns=["group", "one", "other", "potential", "low", "high"])
+
+    @property
+    def reference_sentence(self) -> str:
+        """What log potentials are relative to."""
+        assert self.tabled is not None
+        first = self.levels[0]
+        pairs = f"all pairs with {first}" if self.tabled.fields else f"the pair {first}, {first}"
+        return f"A pair's log potential is its pull, all else being equal, against {pairs}, whose is 0."
