@@ -40,7 +40,8 @@ class GroupedSummary(InclusionSummary, PotentialSummary):
     @cached_property
     def label_draws(self) -> np.ndarray:
         """Labels (n_draws, n_shown) of these edges; absent in a draw is a label too."""
-        return self.stacked("groups")[:, self.shown]
+        draws = self.stacked("groups")
+        return draws[:, self.shown] if self.spike else draws
 
     @cached_property
     def groups(self) -> np.ndarray:
@@ -98,7 +99,7 @@ class GroupedSummary(InclusionSummary, PotentialSummary):
 
         A group's agreement in one draw is the mean over its edges, over those that exist in it.
         """
-        there = self.stacked("included") != 0 if self.spike else np.ones((1, self.n_edges), dtype=bool)
+        there = self.stacked("included") != 0 if self.spike else None
         return _levels("agreement", self.stacked("agreement"), self.groups, there)
 
     @cached_property
@@ -171,9 +172,7 @@ class GroupedSummary(InclusionSummary, PotentialSummary):
     def field_group_table(self) -> pd.DataFrame:
         """Each group of nodes that share a field, by falling field: number of nodes, field with 90 % interval."""
         draws = self.stacked("theta")[:, self.n_edges :]
-        return _levels(
-            "field", draws, self.field_table["group"].to_numpy() - 1, np.ones((1, len(self.names)), dtype=bool)
-        )
+        return _levels("field", draws, self.field_table["group"].to_numpy() - 1)
 
     def field_examples(self, group: int, most: int = 6) -> list[str]:
         """Names of the nodes of a group (from 1), and how many more there are."""
@@ -242,16 +241,20 @@ def ranked(groups: np.ndarray, level: np.ndarray) -> np.ndarray:
     return rank[groups]
 
 
-def _levels(name: str, draws: np.ndarray, groups: np.ndarray, there: np.ndarray) -> pd.DataFrame:
-    """Each group: size, mean and 90 % interval of the mean of ``draws`` over its members that are ``there``."""
+def _levels(name: str, draws: np.ndarray, groups: np.ndarray, there: np.ndarray | None = None) -> pd.DataFrame:
+    """Each group: size, mean and 90 % interval of the mean of ``draws`` over its members, or those that are ``there``."""
     import pandas as pd
 
     sizes = np.bincount(groups[groups >= 0])
     found = np.empty((len(sizes), 3))
     for k in range(len(sizes)):
-        own, exists = draws[:, groups == k], there[:, groups == k]
-        level = np.where(exists, own, 0).sum(axis=1) / np.maximum(exists.sum(axis=1), 1)
-        level = level[np.broadcast_to(exists.any(axis=1), level.shape)]
+        own = draws[:, groups == k]
+        if there is None:
+            level = own.mean(axis=1)
+        else:
+            exists = there[:, groups == k]
+            some = exists.any(axis=1)
+            level = np.where(exists, own, 0).sum(axis=1)[some] / exists.sum(axis=1)[some]
         found[k] = level.mean(), *np.quantile(level, INTERVAL)
     table = pd.DataFrame(found, columns=[name, "low", "high"], index=pd.RangeIndex(1, len(sizes) + 1, name="group"))
     table.insert(0, "size", sizes)
