@@ -56,7 +56,7 @@ def groups(
     model: Annotated[
         Model,
         typer.Option(
-            help="agreement: yes/no answers; potts: many levels, one parameter an edge; symmetric: many levels, a whole "
+            help="agreement: yes/no answers; potts: many levels, a parameter an edge; symmetric: many levels, a whole "
             "table an edge."
         ),
     ] = Model.agreement,
