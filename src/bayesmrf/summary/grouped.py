@@ -242,7 +242,7 @@ def ranked(groups: np.ndarray, level: np.ndarray) -> np.ndarray:
 
 
 def _levels(name: str, draws: np.ndarray, groups: np.ndarray, there: np.ndarray | None = None) -> pd.DataFrame:
-    """Each group: size, mean and 90 % interval of the mean of ``draws`` over its members, or those that are ``there``."""
+    """Each group: size, mean and 90 % interval of the mean of ``draws`` over its members that are ``there``."""
     import pandas as pd
 
     sizes = np.bincount(groups[groups >= 0])
