@@ -10,7 +10,7 @@ import pytest
 from bayesmrf import graphs, run
 from bayesmrf.errors import DivergenceError, OptionError
 from bayesmrf.models.boltzmann import Boltzmann
-from bayesmrf.posterior import edges
+from bayesmrf.posterior import edge_chains, edges
 from bayesmrf.posterior import spike_slab_one_edge as one_edge
 from bayesmrf.posterior.spike_slab_one_edge import SpikeSlabOneEdge
 from bayesmrf.priors import Beta, Gamma, SpikeSlab
@@ -82,6 +82,24 @@ def test_the_penalty_keeps_detailed_balance(rng):
     assert not control or found > 0.05 + 6 * error
 
 
+def test_a_state_without_chains_has_a_probability(rng):
+    """A pair of which the first is never 1 alone: half a chain is, and where one chain is there is one."""
+    model, s_bar = problem(graphs.complete(2), rng)
+    kernel = SpikeSlabOneEdge(model, s_bar, N, n_particles=128)
+    rows = edge_chains.start_rows(model.graph, np.zeros(1, bool))
+    blocks = edge_chains.unpack(kernel.init(rng).chains, 128)
+
+    def shares(first, second):
+        blocks.states[0] = [first, second]
+        edge_chains.pack(blocks)
+        line = one_edge._line(kernel._problem(1.0), rows, blocks.words, np.zeros(3), 0, 1.0)
+        return np.array(line[:4])
+
+    second = np.repeat([1, 0], 64)
+    np.testing.assert_allclose(shares(np.repeat([1, 0], [10, 118]), second), np.array([10, 0.5, 54, 64]) / 128.5)
+    np.testing.assert_allclose(shares(np.repeat([1, 0, 1], [10, 117, 1]), second), np.array([10, 1, 54, 63]) / 128)
+
+
 def test_block_model(rng):
     """Each inclusion within 0.03, and their mean within 0.02, but for Monte Carlo error; t with 7 degrees of freedom
     passes 14 in 2e-6 of runs."""
@@ -127,8 +145,8 @@ def test_camps_that_turn_over_together(rng):
 
 
 def test_steps_are_as_short_as_the_stiffest_direction_wants(rng):
-    """Two camps of fifty: with steps of 0.2 the slab grows and grows; with those that the kernel finds it does not."""
-    model, s_bar = camps(150, 100, 0.03, rng)
+    """Two camps of 75: with steps of 0.2 the slab grows and grows; with those that the kernel finds it does not."""
+    model, s_bar = camps(150, 150, 0.02, rng)
     within = (model.graph.edges.sum(axis=1) % 2 == 0) * 0.2
     start = np.concatenate([within, -0.5 * np.bincount(model.graph.edges.ravel(), np.repeat(within, 2))])
     kernel = SpikeSlabOneEdge(model, s_bar, 150, start=start)
@@ -139,8 +157,8 @@ def test_steps_are_as_short_as_the_stiffest_direction_wants(rng):
             state, info = kernel.step(rng, state)
         return info.slab_scale
 
-    assert slab() < 2.5
-    assert slab(stiffness=0.0, age=10**9) > 2.5
+    assert slab() < 2
+    assert slab(stiffness=0.0, age=10**9) > 2
 
 
 def test_the_same_seed_and_a_resumed_run_give_the_same_draws(rng, tmp_path):
