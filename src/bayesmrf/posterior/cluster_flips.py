@@ -22,11 +22,12 @@ import numpy as np
 from ..compiled import leaf, strict_leaf
 from .local_refresh import tanh_of, uniforms
 from .particle_keys import TILE, add_agreements, add_states, look_up, random_bits, threshold
-from .particles import HUB, Crowd, RefreshGraph, bias_of, fill_hubs, tell_hubs
+from .particles import Crowd, RefreshGraph, bias_of, fill_hubs, tell_hubs
 
 UP, DOWN = np.int8(1), np.int8(-1)
 _MOST, _MOST_EDGES = 100, 400  # nodes of a cluster that grows from an edge, and edges at those it grows by
 _BITS = 8  # of a key
+_CROWDED = 16  # edges at a node beyond which clusters near an edge are left alone
 _LOOSE = 0.5  # of 0.4, 0.5, 1 and 1.5 the quickest on a frustrated 30 x 30 grid
 
 
@@ -179,7 +180,8 @@ def flip_clusters(rng, graph: RefreshGraph, crowd: Crowd, n_times: int):
 def flip_near(rng, graph: RefreshGraph, crowd: Crowd, feature: int, label: np.ndarray, c: int):
     """Gibbs flip of a cluster, of bounded size, grown from a node, or by other bonds from an end of an edge.
 
-    Nothing is done where its nodes have more edges than a hub has: those cost much, and one of many hardly binds.
+    Nothing is done where it is the node alone, which has just been redrawn, and where its nodes have many edges: those
+    cost much, and one of many hardly binds.
 
     ``label`` (n_nodes,) is room to work in, in which nothing is c yet.
     """
@@ -201,6 +203,8 @@ def flip_near(rng, graph: RefreshGraph, crowd: Crowd, feature: int, label: np.nd
                 label[j] = c
                 members[size] = j
                 size += 1
+    if size == 1 or n_edges > _CROWDED * done:
+        return
     flip = np.empty(m, np.int8)
     _flip_cluster(graph, crowd, members[:size], label, c, np.empty(m, np.float32), flip, True)
     if graph.n_hubs > 0:
