@@ -200,7 +200,7 @@ def run_example(name, arguments, monkeypatch, tmp_path):
     runpy.run_path(str(ROOT / "examples" / name), run_name="__main__")
 
 
-EXAMPLES = {"coronary.py": ["30"], "grid.py": ["30"], "restart.py": ["1", "3"]}
+EXAMPLES = {"coronary.py": ["30"], "grid.py": ["30"], "many_states.py": ["1", "5", "2"], "restart.py": ["1", "3"]}
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
