@@ -145,20 +145,23 @@ def test_camps_that_turn_over_together(rng):
 
 
 def test_steps_are_as_short_as_the_stiffest_direction_wants(rng):
-    """Two camps of 75: with steps of 0.2 the slab grows and grows; with those that the kernel finds it does not."""
+    """Two camps of 75: with steps of 0.5 the slab grows and grows; with those that the kernel finds it does not."""
     model, s_bar = camps(150, 150, 0.02, rng)
     within = (model.graph.edges.sum(axis=1) % 2 == 0) * 0.2
     start = np.concatenate([within, -0.5 * np.bincount(model.graph.edges.ravel(), np.repeat(within, 2))])
-    kernel = SpikeSlabOneEdge(model, s_bar, 150, start=start)
+    kernel = SpikeSlabOneEdge(model, s_bar, 150, start=start, epsilon=0.5)
 
     def slab(**held):
         state = kernel.init(rng)._replace(**held)
-        for _ in range(60):
-            state, info = kernel.step(rng, state)
+        for _ in range(40):
+            try:
+                state, info = kernel.step(rng, state)
+            except DivergenceError:
+                return np.inf
         return info.slab_scale
 
-    assert slab() < 2
-    assert slab(stiffness=0.0, age=10**9) > 2
+    assert slab() < 2.5
+    assert slab(stiffness=0.0, age=10**9) > 2.5
 
 
 def test_the_same_seed_and_a_resumed_run_give_the_same_draws(rng, tmp_path):
