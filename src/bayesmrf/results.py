@@ -150,7 +150,7 @@ def add_partition(tree: xr.DataTree, labels: str, partition: np.ndarray) -> None
     """
     import xarray as xr
 
-    draws = tree["posterior"][labels]
+    draws: Any = tree["posterior"][labels]
     about = {"n_draws": draws.sizes["chain"] * draws.sizes["draw"]}
     tree["constant_data"][f"{labels}_point"] = xr.Variable(draws.dims[2:], np.asarray(partition), about)
 
