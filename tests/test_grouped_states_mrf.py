@@ -171,7 +171,7 @@ def test_command_and_page(name, rng, bayesmrf, folder):
     assert ("Log potentials of the groups" in said) == (name == "symmetric")
     assert ("mid, top" in said) == (name == "symmetric")
     assert bayesmrf("report", "answers.zarr")[0] == 0
-    page = (folder / "answers.html").read_text()
+    page = (folder / "report.html").read_text()
     assert ("against all pairs with low, whose is 0" in page) == (name == "symmetric")
     assert "n0=1" in page
     assert "is its log odds against low" in page
