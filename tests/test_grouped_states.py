@@ -5,7 +5,8 @@ Scores as in `tests.test_partition_posterior`: (mean over independent chains - e
 
 import numpy as np
 import pytest
-from scipy.special import expit
+from scipy.optimize import minimize
+from scipy.special import expit, logsumexp
 
 from bayesmrf import graphs, partitions, run
 from bayesmrf.base import Inference
@@ -147,3 +148,33 @@ def test_bases_that_do_not_fit_are_refused():
     same = base_precision(MultivariateNormal(np.diag([1.0, 4.0])), 2)
     np.testing.assert_allclose(precision, same[0])
     assert constant == pytest.approx(same[1]) == pytest.approx(-np.log(2) - np.log(2 * np.pi))
+
+
+def test_fields_of_a_potts_model(rng):
+    """One edge: means of its parameter and the four fields, by importance sampling from a t at the mode."""
+    model, n = Potts(graphs.path(2), 3), 60
+    states = np.array([(k, j) for k in range(3) for j in range(3)])
+    s = np.stack([states[:, 0] == states[:, 1], *[states[:, i] == k for i in (0, 1) for k in (1, 2)]], axis=1)
+    counts = rng.multinomial(n - 18, rng.dirichlet(np.full(9, 3.0))) + 2
+    s_bar = counts @ s / n
+
+    def log_density(t):
+        log_prior = -np.logaddexp(0, t[..., 0]) - np.logaddexp(0, -t[..., 0])
+        log_prior = log_prior - 0.5 * (t[..., 1:] ** 2).sum(axis=-1) / FIELD_SCALE**2
+        return n * (t @ s_bar - logsumexp(t @ s.T.astype(float), axis=-1)) + log_prior
+
+    mode = minimize(lambda t: -log_density(t), np.zeros(5), method="BFGS").x
+    q = np.exp(s @ mode - logsumexp(s @ mode))
+    lower = np.linalg.cholesky(n * ((s.T * q) @ s - np.outer(q @ s, q @ s)) + np.eye(5) / FIELD_SCALE**2)
+    z = rng.standard_normal((60_000, 5)) / np.sqrt(rng.chisquare(6, (60_000, 1)) / 6)
+    draws = mode + np.linalg.solve(lower.T, z.T).T
+    w = np.exp(log_density(draws) - log_density(mode) + 5.5 * np.log1p((z**2).sum(axis=1) / 6))
+    w /= w.sum()
+    means = w @ draws
+    error = np.sqrt((w**2) @ (draws - means) ** 2)
+    kernel = GroupedExact(Likelihood(model, s_bar, n, ENGINE), DirichletProcess(1.0), np.zeros(5))
+    found = run.sample(kernel, n_draws=150, n_warmup=40, n_chains=40, random_state=rng, progress=False).values["theta"]
+    by_chain = found.mean(axis=1)
+    se = np.hypot(by_chain.std(axis=0, ddof=1) / np.sqrt(40), error)
+    assert np.abs((by_chain.mean(axis=0) - means) / se).max() < LIMIT
+    assert np.abs((by_chain.mean(axis=0) - means - 0.5) / se).min() > LIMIT  # the precision of the comparison
