@@ -45,7 +45,7 @@ PARTS = {
 }
 
 
-def scale_free(n_nodes: int, rng: np.random.Generator, largest: float = 1000, mean: float = 4) -> Graph:
+def scale_free(n_nodes: int, rng: np.random.Generator, largest: float, mean: float = 4) -> Graph:
     """Chung and Lu's random graph: expected degrees fall as a power of the rank, from ``largest``; their mean given."""
     rank, low, high = np.arange(1, n_nodes + 1), 0.0, 3.0
     for _ in range(60):
@@ -153,7 +153,7 @@ def draw(found: np.ndarray, path: Path) -> None:
 def hubs(n_steps: int) -> None:
     rows = [("graph", "nodes", "edges", "largest degree", "step, CPU", "CPU, us an edge")]
     graphs_of = {
-        "scale-free": lambda rng: scale_free(20_000, rng),
+        "scale-free": lambda rng: scale_free(20_000, rng, largest=1200),
         "the same without hubs": lambda rng: scale_free(20_000, rng, largest=HUB),
         "grid": lambda rng: graphs.grid(141, 141),
     }

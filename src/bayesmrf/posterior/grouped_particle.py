@@ -15,8 +15,9 @@ from ..models.agreement import Agreement
 from ..priors import DirichletProcess
 from .cluster_flips import flip_clusters
 from .dirichlet_process import GROUPED_DIMS, Grouping, compact, draw_alpha, group_totals, initial_grouping
+from .field_moves import scan_fields
 from .group_prior import Block, draw_density, group_prior, start_fields
-from .group_values import group_counts, move_fields, move_values, node_counts
+from .group_values import group_counts, move_values, node_counts
 from .local_refresh import refresh
 from .pair_moves import scan_pairs
 from .particle_jumps import accept_jump
@@ -25,8 +26,8 @@ from .particles import Crowd, Particles, RefreshGraph, fill_hubs, pack, refresh_
 from .split_merge import NONE, SPLIT, apply, propose
 
 _LEAST, _MOST_BYTES = 1024, 2**30
-_START = 20  # scans of the particles before the first step
-_FLIPS = 16  # ways to bind nodes into clusters in a step
+_START, _START_FLIPS = 20, 16  # scans of the particles before the first step, ways to bind nodes in each
+_FLIPS = 8  # ways to bind nodes into clusters in a step
 _FORGET = 0.7  # the mean of nu over the scans gives the t-th a weight of t^-0.7
 
 
@@ -171,27 +172,20 @@ class GroupedParticle:
             crowd = unpack(particles, self._graph, theta)
             for _ in range(_START):
                 refresh(self._graph, crowd, rng.permutation(np.flatnonzero(theta)))
-                flip_clusters(rng, self._graph, crowd, _FLIPS)
+                flip_clusters(rng, self._graph, crowd, _START_FLIPS)
             particles = pack(crowd)
         return ParticleState(edges, fields, particles, np.zeros(r), 0)
 
     def step(self, rng: np.random.Generator, state: ParticleState) -> tuple[ParticleState, ParticleInfo]:
         """One scan of the edges, values and fields, splits and merges, alpha and p0."""
-        graph, r = self._graph, self.model.n_edges
-        data = self._data(state.edges, state.fields)
+        graph, data = self._graph, self._data(state.edges, state.fields)
         crowd = unpack(state.particles, graph, self._theta(state.edges, state.fields))
         if self.sampler is None:
             flip_clusters(rng, graph, crowd, _FLIPS)
-        edges, nu, between = self._scan(rng, crowd, data, self._blocks[0], state.edges)
+        edges, nu, between = self._scan(rng, crowd, data, state.edges)
         mean_nu = state.nu + (nu - state.nu) * (1 + state.n_scans) ** -_FORGET
-        edges, accepted = self._move_values(rng, crowd, data, self._blocks[0], edges)
-        fields = state.fields
-        if self.model.fields and self._blocks[1].grouped:
-            fields, _, _ = self._scan(rng, crowd, data, self._blocks[1], fields)
-            fields, _ = self._move_values(rng, crowd, data, self._blocks[1], fields)
-        elif self.model.fields:
-            self._move_fields(rng, crowd, data)
-            fields = fields._replace(values=crowd.theta[r:] / self._blocks[1].unit)
+        edges, accepted = self._move_values(rng, crowd, data, edges)
+        fields = self._move_fields(rng, crowd, data, state.fields) if self.model.fields else state.fields
         n_jumped = {-1: 0, 1: 0}
         groups, values = edges.groups, edges.values
         for _ in range(self.n_jumps):
@@ -217,44 +211,69 @@ class GroupedParticle:
         return ParticleState(edges, fields, pack(crowd), mean_nu, state.n_scans + 1), info
 
     def _scan(
-        self, rng: np.random.Generator, crowd: Crowd, data: RefreshData, block: Block, state: Grouping
+        self, rng: np.random.Generator, crowd: Crowd, data: RefreshData, state: Grouping
     ) -> tuple[Grouping, np.ndarray, np.ndarray]:
-        """Reassign all features of a block, then (edges) pairs of them."""
-        graph, size = self._graph, len(state.groups)
+        """Reassign all edges, then pairs of them."""
+        graph, r = self._graph, len(state.groups)
         groups, values = state.groups.copy(), state.values.copy()
-        sizes, _ = group_totals(groups, block.successes, len(values))
-        k, nu, between = len(values), np.empty(size), np.empty(size)
-        for order in self._turns(block.first + rng.permutation(size)):
+        sizes, _ = group_totals(groups, self._blocks[0].successes, len(values))
+        k, nu, between = len(values), np.empty(r), np.empty(r)
+        for order in self._turns(rng.permutation(r)):
             self._renew(rng, crowd)
             values, sizes, k = scan_groups(rng, graph, crowd, data, order, groups, values, sizes, k, nu, between)
-        if block.first == 0:
-            for order in self._turns(np.concatenate([rng.permutation(size) for _ in range(self.n_pairs)])):
-                self._renew(rng, crowd)
-                values, sizes, k = scan_pairs(rng, graph, crowd, data, order, groups, values, sizes, k)
+        for order in self._turns(np.concatenate([rng.permutation(r) for _ in range(self.n_pairs)])):
+            self._renew(rng, crowd)
+            values, sizes, k = scan_pairs(rng, graph, crowd, data, order, groups, values, sizes, k)
         return compact(state._replace(groups=groups, values=values[:k])), nu, between
 
     def _move_values(
-        self, rng: np.random.Generator, crowd: Crowd, data: RefreshData, block: Block, state: Grouping
+        self, rng: np.random.Generator, crowd: Crowd, data: RefreshData, state: Grouping
     ) -> tuple[Grouping, float]:
-        """Values of groups with one feature one by one, then those of larger groups."""
+        """Values of groups with one edge one by one, then those of larger groups."""
         graph, groups, values = self._graph, state.groups, state.values
-        mine = slice(block.first, block.first + len(groups))
-        sizes, totals = group_totals(groups, block.successes, len(values))
+        sizes, totals = group_totals(groups, self._blocks[0].successes, len(values))
         alone = np.flatnonzero(np.append(sizes, 0.0)[groups] == 1)
-        for order in self._turns(block.first + alone):
+        for order in self._turns(alone):
             self._renew(rng, crowd)
             scan_coordinates(rng, graph, crowd, data, order)
-        values[groups[alone]] = crowd.theta[mine][alone] / block.unit
+        values[groups[alone]] = crowd.theta[alone]
         self._renew(rng, crowd)
-        if block.first == 0:
-            counts = group_counts(graph.edges, np.flatnonzero(groups >= 0), groups, len(values), crowd.x)
-            prior = data.edges
-        else:
-            counts, prior = node_counts(groups, len(values), crowd.x), data.fields
-        accepted = move_values(rng, counts, sizes, totals, values, data.n, prior, crowd.x)
-        crowd.theta[mine] = block.unit * state.spread()
+        counts = group_counts(graph.edges, np.flatnonzero(groups >= 0), groups, len(values), crowd.x)
+        accepted = move_values(rng, counts, sizes, totals, values, data.n, data.edges, crowd.x)
+        crowd.theta[: len(groups)] = state.spread()
         fill_hubs(graph, crowd)
         return state, float(accepted)
+
+    def _move_fields(self, rng: np.random.Generator, crowd: Crowd, data: RefreshData, state: Grouping) -> Grouping:
+        """Groups of the nodes, where their fields are grouped, and values of all."""
+        block = self._blocks[1]
+        groups, values, theta = state.groups.copy(), state.values.copy(), crowd.theta[block.first :]
+        sizes, totals = group_totals(groups, block.successes, len(values))
+        k, common = len(values), (block.successes, data.n, data.fields)
+        for regroup in (True, False) if block.grouped else (False,):
+            alone = np.flatnonzero(sizes[groups] == 1) if block.grouped and not regroup else np.arange(len(groups))
+            self._renew(rng, crowd)
+            order = rng.permutation(alone)
+            done, values, sizes, k = scan_fields(rng, order, theta, *common, groups, values, sizes, k, regroup, crowd.x)
+            fill_hubs(self._graph, crowd)
+            # So many that the particles would be worn out: the last ones by local refresh.
+            for rest in self._turns(block.first + order[done:]):
+                self._renew(rng, crowd)
+                if regroup:
+                    room = np.empty((2, len(groups)))
+                    values, sizes, k = scan_groups(rng, self._graph, crowd, data, rest, groups, values, sizes, k, *room)
+                else:
+                    scan_coordinates(rng, self._graph, crowd, data, rest)
+                    values[groups[rest - block.first]] = crowd.theta[rest] / block.unit
+        state = compact(state._replace(groups=groups, values=values[:k]))
+        if block.grouped:
+            sizes, totals = group_totals(state.groups, block.successes, len(state.values))
+            self._renew(rng, crowd)
+            counts = node_counts(state.groups, len(state.values), crowd.x)
+            move_values(rng, counts, sizes, totals, state.values, data.n, data.fields, crowd.x)
+            crowd.theta[block.first :] = block.unit * state.spread()
+            fill_hubs(self._graph, crowd)
+        return state
 
     @staticmethod
     def _draw_constants(rng: np.random.Generator, block: Block, state: Grouping) -> Grouping:
@@ -274,17 +293,6 @@ class GroupedParticle:
             states = engine.sample(self.sampler.model, crowd.theta, self.sampler.plan, m, rng)
             crowd.x[...] = 2 * states.T - 1
             fill_hubs(self._graph, crowd)
-
-    def _move_fields(self, rng: np.random.Generator, crowd: Crowd, data: RefreshData) -> None:
-        """All fields; where there are so many that the particles would be worn out, the last ones by local refresh."""
-        r = self.model.n_edges
-        self._renew(rng, crowd)
-        order, none = rng.permutation(len(crowd.x)), np.empty((0, 1), np.float32)
-        done = move_fields(rng, order, crowd.theta[r:], data.successes[r:], data.n, data.fields.kappa, crowd.x, none)
-        fill_hubs(self._graph, crowd)
-        for rest in self._turns(r + order[done:]):
-            self._renew(rng, crowd)
-            scan_coordinates(rng, self._graph, crowd, data, rest)
 
     def _jump(
         self,
