@@ -8,6 +8,7 @@ from bayesmrf.posterior.cluster_flips import flip_near
 from bayesmrf.posterior.local_refresh import edge_moment, move_to, refresh
 from bayesmrf.posterior.pair_moves import screened_correlation
 from bayesmrf.posterior.particle_keys import add_agreements, add_states, count_keys, look_up, random_bits, threshold
+from bayesmrf.posterior.particle_scans import scan_order
 from bayesmrf.posterior.particles import fill_hubs, pack, refresh_graph, start_particles, unpack
 from tests.test_grouped_particle import M, exact_crowd, moment_score
 
@@ -132,3 +133,14 @@ def test_correlation_of_two_edges_is_told_at_other_values_of_theirs(rng):
 
     assert told(there) == pytest.approx(expected, abs=1e-9)
     assert told(there + np.r_[0, 0, 1, 0, 0]) != pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize("size", [0, 1, 64, 65, 1000])
+def test_scans_visit_all_and_neighbours_soon(size, rng):
+    order = scan_order(rng, size)
+    np.testing.assert_array_equal(np.sort(order), np.arange(size))
+    jumps = np.sum(np.diff(order // 64) != 0)
+    assert jumps == max(0, -(-size // 64) - 1)
+    if size == 1000:
+        assert (np.diff(order[order < 64]) != 1).any()
+        assert any((np.diff(scan_order(rng, size)[::64] // 64) != 1).any() for _ in range(3))

@@ -8,7 +8,7 @@ label ``ABSENT`` and no size.
 
 from __future__ import annotations
 
-from math import log, log1p, pi
+from math import exp, log, log1p, pi
 from typing import NamedTuple
 
 import numpy as np
@@ -93,20 +93,26 @@ def reassign(rng, i, s, n, nu, groups, values, sizes, k, prior):
     if groups[i] >= 0:
         sizes[groups[i]] -= 1
     p = OneCoordinate(s, n, nu, prior.a, prior.b, prior.kappa)
-    weights, n_others = np.full(k + 2, -np.inf), 0.0
+    weights, n_others = np.full(k + 1, -np.inf), 0.0
     for c in range(k):
         if sizes[c] > 0:
             n_others += sizes[c]
             weights[c] = log(sizes[c]) + log_likelihood(values[c] + nu, s, n)
     weights[k] = log_odds_absent(prior, n_others) + log_likelihood(nu, s, n)
-    weights[k + 1] = log(prior.alpha) + log_integral(p) + prior.log_constant
-    weights = np.exp(weights - weights.max())
-    chosen = choose(rng, weights, k + 1, weights[k + 1])
-    if chosen == k:
-        groups[i] = ABSENT
-        return values, sizes, k
-    if chosen > k:
+    # A new group weighs alpha at most, as the likelihood is relative to its largest: its integral is seldom needed.
+    most = log(prior.alpha)
+    top = max(weights.max(), most)
+    weights = np.exp(weights - top)
+    total, u, new = weights.sum(), rng.random(), False
+    if u * (total + exp(most - top)) >= total:
+        new = u * (total + exp(most + log_integral(p) + prior.log_constant - top)) >= total
+    if new:
         values, sizes, chosen, k = open_group(draw(rng, p) - nu, values, sizes, k)
+    else:
+        chosen = choose(rng, weights, k, weights[k])
+        if chosen == k:
+            groups[i] = ABSENT
+            return values, sizes, k
     groups[i] = chosen
     sizes[chosen] += 1
     return values, sizes, k

@@ -21,7 +21,7 @@ from .group_values import group_counts, move_values, node_counts
 from .local_refresh import refresh
 from .pair_moves import scan_pairs
 from .particle_jumps import accept_jump
-from .particle_scans import RefreshData, scan_coordinates, scan_groups
+from .particle_scans import RefreshData, scan_coordinates, scan_groups, scan_order
 from .particles import Crowd, Particles, RefreshGraph, fill_hubs, pack, refresh_graph, start_particles, unpack
 from .split_merge import NONE, SPLIT, apply, propose
 
@@ -218,10 +218,10 @@ class GroupedParticle:
         groups, values = state.groups.copy(), state.values.copy()
         sizes, _ = group_totals(groups, self._blocks[0].successes, len(values))
         k, nu, between = len(values), np.empty(r), np.empty(r)
-        for order in self._turns(rng.permutation(r)):
+        for order in self._turns(scan_order(rng, r)):
             self._renew(rng, crowd)
             values, sizes, k = scan_groups(rng, graph, crowd, data, order, groups, values, sizes, k, nu, between)
-        for order in self._turns(np.concatenate([rng.permutation(r) for _ in range(self.n_pairs)])):
+        for order in self._turns(np.concatenate([scan_order(rng, r) for _ in range(self.n_pairs)])):
             self._renew(rng, crowd)
             values, sizes, k = scan_pairs(rng, graph, crowd, data, order, groups, values, sizes, k)
         return compact(state._replace(groups=groups, values=values[:k])), nu, between
