@@ -75,9 +75,19 @@ def unpack(particles: Particles, graph: RefreshGraph, theta: np.ndarray) -> Crow
     x = np.empty((n_nodes, m), np.int8)
     _unpack(particles.words, x)
     lanes = np.ascontiguousarray(particles.lanes.transpose(1, 0, 2)).reshape(4, m)
-    room = (np.empty((graph.n_hubs, m), np.float32), np.empty(m, np.float32), np.empty(m, np.float32))
-    old, key = np.empty((2, m), np.int8), np.empty(m, np.uint8)
-    crowd = Crowd(x, lanes, theta.copy(), *room, *old, key, np.empty((2, 128)), np.empty(2, np.int64))
+    crowd = Crowd(
+        x,
+        lanes,
+        theta.copy(),
+        hubs=np.empty((graph.n_hubs, m), np.float32),
+        tanh_u=np.empty(m, np.float32),
+        tanh_v=np.empty(m, np.float32),
+        old_u=np.empty(m, np.int8),
+        old_v=np.empty(m, np.int8),
+        key=np.empty(m, np.uint8),
+        ends=np.empty((2, 128)),
+        n_bits=np.empty(2, np.int64),
+    )
     fill_hubs(graph, crowd)
     return crowd
 
