@@ -275,14 +275,14 @@ class SenateStructure:
         }
 
 
-_LONG = {"n_draws": 1000, "n_warmup": 200}
+_LONG = {"n_draws": 400, "n_warmup": 100}
 _FEW = {"n_draws": 40, "n_warmup": 20}
 _CHAINS = METHODS[:5]
 _VOTES: dict[str, dict[str, Any]] = {
-    "spike-particle": {"n_draws": 400, "n_warmup": 200},
+    "spike-particle": {"n_draws": 150, "n_warmup": 100},
     "stripped-beta-learnt": {"n_draws": 3000, "n_warmup": 0},
     "particle-learnt": {"n_draws": 400, "n_warmup": 100},
-    "spike-slab": {"method": "one-edge", "n_draws": 300, "n_warmup": 100},
+    "spike-slab": {"method": "one-edge", "n_draws": 150, "n_warmup": 100},
 }
 
 
