@@ -1,4 +1,4 @@
-r"""Values shared by many edges, and node fields, drawn with particles of x as an importance sample.
+r"""Values shared by many edges, or by many nodes, drawn with particles of x as an importance sample.
 
 When the values of groups move by delta, Z changes by the mean over the particles of a weight (Liu and Page 2013, eq.
 1, has no other knowledge of Z),
@@ -19,11 +19,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ..compiled import leaf, strict_leaf
-from .one_coordinate import OneCoordinate, draw, log_sigmoid, sigmoid
+from .one_coordinate import log_sigmoid, sigmoid
 
 _REACH = 1.0  # largest standard deviation of the log weights of one move
-_TURNS = 4  # resamplings in one scan of the fields
-_LEAST = 0.5  # share of effective particles below which they are resampled at once
+LEAST = 0.5  # share of effective particles below which they are resampled at once
 
 
 class LogMean(NamedTuple):
@@ -141,7 +140,7 @@ def move_values(rng, counts, sizes, successes, values, n, prior, x):
             continue
         row = counts[g]
         now = log_mean_weight(log_weights)
-        if now.spread > 1 / _LEAST - 1:
+        if now.spread > 1 / LEAST - 1:
             resample(rng, log_weights, x, counts)
             now = log_mean_weight(log_weights)
         mean, square, at_end = 0.0, 0.0, 0.0
@@ -177,35 +176,3 @@ def move_values(rng, counts, sizes, successes, values, n, prior, x):
             n_accepted += 1
     resample(rng, log_weights, x, counts)
     return n_accepted / max(1, n_tried)
-
-
-@strict_leaf
-def move_fields(rng, order, fields, ones, n, kappa, x, counts):
-    """Exact draws of node fields in ``order``, each with the particles weighted by the draws before.
-
-    It ends when the particles were resampled ``_TURNS`` times; returns how many fields were drawn, and counts follow.
-    """
-    m = x.shape[1]
-    weights, turns = np.ones(m), 0
-    for done, u in enumerate(order):
-        row, total, square, up = x[u], 0.0, 0.0, 0.0
-        for p in range(m):
-            total += weights[p]
-            square += weights[p] * weights[p]
-            up += weights[p] * (row[p] > 0)
-        if total * total < _LEAST * m * square:
-            resample(rng, np.log(weights), x, counts)
-            weights[:] = 1.0
-            turns += 1
-            if turns == _TURNS:
-                return done
-            total, up = float(m), float((row > 0).sum())
-        # Half a particle more of both kinds: none of one kind is no proof that there are none.
-        nu = log((up / total * m + 0.5) / ((1 - up / total) * m + 0.5)) - 2 * fields[u]
-        value = 0.5 * (draw(rng, OneCoordinate(ones[u], n, nu, 0.0, 0.0, kappa)) - nu)
-        raised, lowered = exp(value - fields[u]), exp(fields[u] - value)
-        for p in range(m):
-            weights[p] *= raised if row[p] > 0 else lowered
-        fields[u] = value
-    resample(rng, np.log(weights), x, counts)
-    return len(order)
