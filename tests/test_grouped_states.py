@@ -83,10 +83,10 @@ CASES = [(TRIANGLE, 2, False), (TRIANGLE, 3, False), (TRIANGLE, 3, True), (graph
 COVARIANCE = np.diag([1.0, 0.5, 0.8, 1.2, 0.6])
 
 
-def symmetric_problem(graph, m, fields, rng, n=40):
+def symmetric_problem(graph, m, fields, rng, n=40, n_groups=2):
     model = Symmetric(graph, m, fields)
     p = model.n_parameters
-    potentials = rng.normal(size=(2, p))[np.arange(graph.n_edges) % 2]
+    potentials = rng.normal(size=(n_groups, p))[np.arange(graph.n_edges) % n_groups]
     theta = np.concatenate([potentials.ravel(), rng.normal(0, 0.5, model.n_features - graph.n_edges * p)])
     while True:  # all states occur at each node: the field of one that does not has a tail as wide as its prior
         states = ENGINE.sample(model, theta, ENGINE.prepare(model), n, rng)
