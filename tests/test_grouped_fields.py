@@ -1,0 +1,117 @@
+"""Node fields grouped by a Dirichlet process of their own, against quadrature over both partitions of two nodes."""
+
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.special import expit, logsumexp
+
+from bayesmrf import graphs, run
+from bayesmrf.inference.elimination import Elimination
+from bayesmrf.likelihood import Likelihood
+from bayesmrf.models.agreement import Agreement
+from bayesmrf.posterior.field_moves import scan_fields
+from bayesmrf.posterior.group_prior import GroupPrior
+from bayesmrf.posterior.grouped_exact import GroupedExact
+from bayesmrf.posterior.grouped_particle import GroupedParticle
+from bayesmrf.posterior.particle_scans import RefreshData, scan_coordinates
+from bayesmrf.posterior.particles import refresh_graph, start_particles, unpack
+from bayesmrf.priors import FIELD_SCALE, DirichletProcess, Normal
+
+ENGINE = Elimination()
+PAIR = Agreement(graphs.Graph(2, np.array([[0, 1]])), True)
+N = 30
+N_CHAINS = 48
+LIMIT = stats.t.isf(1e-8, N_CHAINS - 1)
+PRIOR = GroupPrior(1.0, 1.0, 1.0, 1.0, 0.0, 0.0)
+FIELDS = GroupPrior(1.0, 1.0, 0.0, 0.0, (2 * FIELD_SCALE) ** -2, 0.0)
+
+
+def data(rng):
+    """Statistics of N states of a model whose two fields are not far apart."""
+    theta = np.array([0.8, 0.3, 0.1])
+    return PAIR.statistics(ENGINE.sample(PAIR, theta, ENGINE.prepare(PAIR), N, rng))
+
+
+def oracle(s_bar, alpha):
+    """P(both nodes share a field) and the posterior mean of theta, by sums over a grid."""
+    edge, field = np.linspace(-9, 12, 106), np.linspace(-5, 5, 161)
+    log_p, means = [], []
+    for shared in (True, False):
+        h, g = (field, field) if shared else (x.ravel() for x in np.meshgrid(field, field, indexing="ij"))
+        theta = np.stack(np.broadcast_arrays(edge[:, None], h, g))
+        states = np.array([[1, 1, 1], [0, 1, -1], [0, -1, 1], [1, -1, -1]])  # agreement, x_u, x_v
+        log_z = logsumexp(np.tensordot(states, theta, 1), axis=0)
+        f = N * (np.tensordot(s_bar, theta, 1) - log_z)
+        f += np.log(expit(edge) * expit(-edge))[:, None]  # a uniform agreement
+        step = field[1] - field[0]
+        for x in (h,) if shared else (h, g):
+            f += stats.norm.logpdf(x, scale=FIELD_SCALE) + np.log(step)
+        f += 0.0 if shared else np.log(alpha)
+        top = f.max()
+        w = np.exp(f - top)
+        log_p.append(top + np.log(w.sum()))
+        means.append((w * theta).sum(axis=(1, 2)) / w.sum())
+    p = np.exp(np.array(log_p) - logsumexp(log_p))
+    return p[0], p @ np.array(means)
+
+
+def score(kernel, p, means, rng, n_draws=80):
+    """Largest distance from the oracle, in standard errors between chains."""
+    options = {"n_warmup": 20, "n_chains": N_CHAINS, "random_state": rng, "progress": False}
+    found = run.sample(kernel, n_draws=n_draws, **options).values
+    together = found["field_groups"][..., 0] == found["field_groups"][..., 1]
+    columns = [together.mean(axis=1) - p, *(found["theta"].mean(axis=1) - means).T]
+    return max(abs(c.mean()) / (c.std(ddof=1) / np.sqrt(N_CHAINS)) for c in columns)
+
+
+def kernel_of(method, s_bar, alpha=1.0):
+    fields = DirichletProcess(alpha, Normal(FIELD_SCALE))
+    likelihood = Likelihood(PAIR, s_bar, N, ENGINE)
+    if method == "exact":
+        return GroupedExact(likelihood, DirichletProcess(), np.zeros(3), fields)
+    fed = likelihood if method == "fed" else None
+    return GroupedParticle(PAIR, s_bar, N, DirichletProcess(), np.zeros(3), 2048, fed, field_prior=fields)
+
+
+@pytest.mark.parametrize("method", ["exact", "fed"])
+def test_groups_of_fields_have_the_posterior(method, rng):
+    s_bar = data(rng)
+    # The noise of 2,048 particles is n / m of a variance: far below what these chains can see.
+    assert score(kernel_of(method, s_bar), *oracle(s_bar, 1.0), rng) < LIMIT
+
+
+@pytest.mark.parametrize("method", ["exact", "fed"])
+def test_a_wrong_concentration_is_caught(method, rng):
+    s_bar = data(rng)
+    assert score(kernel_of(method, s_bar, 30.0), *oracle(s_bar, 1.0), rng) > LIMIT
+
+
+def pulled(scan, rng):
+    """Score of the mean states of particles after the fields of bound nodes were moved, against exact moments."""
+    model = Agreement(graphs.complete(8), True)
+    theta = np.concatenate([np.full(model.n_edges, 0.6), np.zeros(8)])
+    plan, m, n = ENGINE.prepare(model), 4096, 400.0
+    graph = refresh_graph(model.graph)
+    crowd = unpack(start_particles(m, 8, rng), graph, theta)
+    crowd.x[...] = 2 * ENGINE.sample(model, theta, plan, m, rng).T - 1
+    data = RefreshData(np.full(model.n_features, 0.9 * n), n, PRIOR, FIELDS)
+    scan(rng, graph, crowd, data)
+    exact = ENGINE.infer(model, crowd.theta, plan).moments[model.n_edges :]
+    return np.abs((crowd.x.mean(axis=1) - exact) / np.sqrt((1 - exact**2) / m)).max()
+
+
+def weighted(rng, graph, crowd, data):
+    ones = data.successes[-8:]
+    groups, values = np.arange(8, dtype=np.int32), np.zeros(8)
+    sizes, theta = np.ones(8), crowd.theta[-8:]
+    scan_fields(rng, np.arange(8), theta, ones, data.n, data.fields, groups, values, sizes, 8, False, crowd.x)
+
+
+def redrawn(rng, graph, crowd, data):
+    scan_coordinates(rng, graph, crowd, data, len(graph.edges) + np.arange(8))
+
+
+def test_weighted_particles_follow_fields_that_pull_at_all_nodes(rng):
+    """Of six runs each: scores of weighted particles are near those of independent states, of redrawn ones far."""
+    assert np.mean([pulled(weighted, rng) for _ in range(6)]) < 6
+    assert np.mean([pulled(redrawn, rng) for _ in range(6)]) > 12
