@@ -32,7 +32,7 @@ from .group_prior import log_odds_absent
 from .local_refresh import edge_moment, move_to
 from .particle_scans import MATERIAL, N_FLIPS
 
-_CORRELATED = 0.4  # pairs with less correlation are left to moves of one edge
+_CORRELATED = 0.3  # pairs with less correlation are left to moves of one edge
 _N_LOOKED_AT = 1024  # particles that tell it
 _NEW = -2  # label of a group offered that is to be opened
 _SMALL = 1e-9
