@@ -149,9 +149,8 @@ def votes(rows: pd.DataFrame) -> Figure:
             axes.plot(means[present], present, "os"[session - 1], label=f"trained on session {session}")
         axes.set(xlabel=label)
         axes.grid(axis="y", lw=0.4)
+        axes.locator_params(axis="x", nbins=4)
     figure.axes[0].invert_yaxis()
-    for axes in figure.axes[1:]:
-        axes.set_xscale("log")
     figure.axes[0].legend(frameon=False)
     return figure
 
