@@ -253,7 +253,8 @@ def test_close_to_exact_on_a_grid(grid_states, fields, rng):
 def test_too_few_particles_are_warned_of(grid_states, rng):
     graph, _, X = grid_states
     options = QUICK | {"n_draws": 5, "method": "particle", "random_state": int(rng.integers(2**31))}
-    with pytest.warns(ApproximatePosteriorWarning, match=r"n_particles: 128 put a noise of .* nats .* or more"):
+    said = r"n_particles: 128 for 400 observations put a noise of .* nats .* or more"
+    with pytest.warns(ApproximatePosteriorWarning, match=said):
         GroupedMRF(graph, n_particles=128, **options).fit(X)
     with warnings.catch_warnings():
         warnings.simplefilter("error", ApproximatePosteriorWarning)

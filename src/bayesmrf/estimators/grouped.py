@@ -240,7 +240,7 @@ class GroupedMRF(PairwiseMRF):
         )
         self._summarise(model)
         if self.method_ == "particle":
-            self._warn_of_noise(draws.values["likelihood_noise"].mean(), fingerprint["n_particles"])
+            self._warn_of_noise(draws.values["likelihood_noise"].mean(), fingerprint["n_particles"], n)
         return self
 
     def co_clustering(self, edges: Any) -> np.ndarray:
@@ -326,15 +326,18 @@ class GroupedMRF(PairwiseMRF):
         self.n_groups_ = pd.Series(count / count.sum(), index=pd.Index(number, name="n_groups"), name="probability")
 
     @staticmethod
-    def _warn_of_noise(noise: float, n_particles: int) -> None:
-        if noise > _NOISE:
-            enough = int(n_particles * (noise / _NOISE) ** 2) + 1
-            warnings.warn(
-                f"n_particles: {n_particles} put a noise of {noise:.2f} nats into the log likelihood of an edge "
-                f"(median over the edges), and at most {_NOISE} is wanted; give {enough} or more",
-                ApproximatePosteriorWarning,
-                stacklevel=3,
-            )
+    def _warn_of_noise(noise: float, n_particles: int, n_samples: float) -> None:
+        """Few noisy edges mislead all; with fewer particles than observations, those that look quiet are wrong too."""
+        if noise <= _NOISE and n_particles >= n_samples:
+            return
+        enough = int(max(n_particles * (noise / _NOISE) ** 2, n_samples)) + 1
+        warnings.warn(
+            f"n_particles: {n_particles} for {n_samples:g} observations put a noise of {noise:.2f} nats into the log "
+            f"likelihood of an edge (exceeded by 5 % of the edges), and at most {_NOISE}, from no fewer particles than "
+            f"observations, is wanted; give {enough} or more",
+            ApproximatePosteriorWarning,
+            stacklevel=3,
+        )
 
     def _fingerprint(self, model: Any, s_bar: np.ndarray, n: float) -> dict[str, Any]:
         """Plain values that name the data and the options the draws depend on."""

@@ -94,8 +94,8 @@ class GroupedParticle:
 
     .. math:: \sqrt{\frac{n}{m} \cdot \frac{\mathrm{Var}_p\, q_p}{q (1 - q)}},
 
-    with q_p what one of the m particles says. Its median over the edges is reported as ``likelihood_noise``; it is
-    sqrt(n / m) at most.
+    with q_p what one of the m particles says. Its 95 % quantile over the edges, as few noisy ones are enough
+    to mislead all, is reported as ``likelihood_noise``; it is sqrt(n / m) at most.
 
     Parameters
     ----------
@@ -195,7 +195,7 @@ class GroupedParticle:
         edges = self._draw_constants(rng, self._blocks[0], compact(edges._replace(groups=groups, values=values)))
         if self._blocks[1].grouped:
             fields = self._draw_constants(rng, self._blocks[1], fields)
-        noise = float(np.sqrt(data.n / crowd.x.shape[1] * np.median(between)))
+        noise = float(np.sqrt(data.n / crowd.x.shape[1] * np.quantile(between, 0.95)))
         info = ParticleInfo(
             crowd.theta,
             edges.groups,

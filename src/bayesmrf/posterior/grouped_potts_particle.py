@@ -137,7 +137,7 @@ class GroupedPottsParticle:
         alpha = draw_alpha(rng, edges.alpha, self.prior, len(edges.values), int((groups >= 0).sum()))
         edges = edges._replace(alpha=alpha, density=draw_density(rng, self.prior, groups))
         fields = crowd.field[:, 1:].ravel() if self.model.fields else np.empty(0)
-        noise = float(np.sqrt(self.n_samples / crowd.x.shape[1] * np.median(between)))
+        noise = float(np.sqrt(self.n_samples / crowd.x.shape[1] * np.quantile(between, 0.95)))
         theta, k = np.concatenate([edges.spread(), fields]), len(edges.values)
         info = PottsParticleInfo(theta, groups, k, alpha, edges.density, noise, accepted, n_splits, n_merges)
         particles = TableParticles(crowd.x, crowd.lanes)

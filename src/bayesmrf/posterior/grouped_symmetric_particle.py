@@ -128,7 +128,7 @@ class GroupedSymmetricParticle:
         edges = edges._replace(alpha=draw_alpha(rng, edges.alpha, self.prior, k, self.model.n_edges))
         fields = crowd.field[:, 1:].ravel() if self.model.fields else np.empty(0)
         theta = np.concatenate([crowd.potentials.ravel(), fields])
-        noise = float(np.sqrt(n / crowd.x.shape[1] * np.median(between)))
+        noise = float(np.sqrt(n / crowd.x.shape[1] * np.quantile(between, 0.95)))
         info = SymmetricParticleInfo(theta, edges.groups, k, edges.alpha, noise, accepted)
         return SymmetricParticleState(edges, crowd.field, TableParticles(crowd.x, crowd.lanes)), info
 
