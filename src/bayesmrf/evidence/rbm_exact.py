@@ -10,6 +10,7 @@ Their states are taken a block at a time, with a running maximum, so that memory
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -52,7 +53,7 @@ def rbm_log_likelihoods(
         _log_likelihoods(*parts[0])
         return values, gradients
     with ThreadPoolExecutor(n_threads - 1) as pool:
-        futures = [pool.submit(_log_likelihoods, *part) for part in parts[1:]]
+        futures = [pool.submit(partial(_log_likelihoods, *part)) for part in parts[1:]]
         _log_likelihoods(*parts[0])
         for future in futures:
             future.result()

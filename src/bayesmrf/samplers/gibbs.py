@@ -15,7 +15,7 @@ import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from itertools import pairwise
 from operator import index
 from typing import NamedTuple
@@ -157,7 +157,7 @@ def sweep(model: Pairwise | Categorical, chains: Chains, n_sweeps: int, n_jobs: 
         return
     bounds = np.linspace(0, len(chains.states), n_jobs + 1).astype(int)
     parts = [(chains.states[a:b], chains.lanes[a:b]) for a, b in pairwise(bounds)]
-    futures = [_pool(n_jobs - 1).submit(visit, model, *part, n_sweeps) for part in parts[1:]]
+    futures = [_pool(n_jobs - 1).submit(partial(visit, model, *part, n_sweeps)) for part in parts[1:]]
     visit(model, *parts[0], n_sweeps)
     for future in futures:
         future.result()
