@@ -9,10 +9,12 @@ from bayesmrf import graphs, run
 from bayesmrf.inference.elimination import Elimination
 from bayesmrf.likelihood import Likelihood
 from bayesmrf.models.agreement import Agreement
+from bayesmrf.posterior import grouped_particle
 from bayesmrf.posterior.field_moves import scan_fields
 from bayesmrf.posterior.group_prior import GroupPrior
 from bayesmrf.posterior.grouped_exact import GroupedExact
 from bayesmrf.posterior.grouped_particle import GroupedParticle
+from bayesmrf.posterior.one_coordinate import OneCoordinate, draw
 from bayesmrf.posterior.particle_scans import RefreshData, scan_coordinates
 from bayesmrf.posterior.particles import refresh_graph, start_particles, unpack
 from bayesmrf.priors import FIELD_SCALE, DirichletProcess, Normal
@@ -115,3 +117,20 @@ def test_weighted_particles_follow_fields_that_pull_at_all_nodes(rng):
     """Of six runs each: scores of weighted particles are near those of independent states, of redrawn ones far."""
     assert np.mean([pulled(weighted, rng) for _ in range(6)]) < 6
     assert np.mean([pulled(redrawn, rng) for _ in range(6)]) > 12
+
+
+def spread_of_a_lone_node(rng):
+    """Spread of the field of a node without edges over long chains, relative to that of its exact law."""
+    model = Agreement(graphs.Graph(3, np.array([[0, 1]])), True)
+    kernel = GroupedParticle(model, np.array([0.7, 0.2, 0.1, 0.3]), 100, DirichletProcess(), np.zeros(4), 1024)
+    found = run.sample(kernel, n_draws=400, n_warmup=50, n_chains=8, random_state=rng, progress=False)
+    law = OneCoordinate(65.0, 100.0, 0.0, FIELDS.a, FIELDS.b, FIELDS.kappa)
+    exact = np.array([0.5 * draw(rng, law) for _ in range(4000)])
+    return np.sqrt(((found.values["theta"][..., 3] - exact.mean()) ** 2).mean()) / exact.std()
+
+
+def test_nodes_without_edges_are_redrawn_too(rng, monkeypatch):
+    """Else resampling alone moves their particles, which become copies of each other, and the field drifts away."""
+    assert spread_of_a_lone_node(rng) < 1.3
+    monkeypatch.setattr(grouped_particle, "refresh", lambda *args: None)
+    assert spread_of_a_lone_node(rng) > 1.3

@@ -182,6 +182,8 @@ class GroupedParticle:
         crowd = unpack(state.particles, graph, self._theta(state.edges, state.fields))
         if self.sampler is None:
             flip_clusters(rng, graph, crowd, _FLIPS)
+            # Nodes one by one: those without edges are redrawn by nothing else.
+            refresh(graph, crowd, np.arange(self.model.n_edges, self.model.n_features))
         edges, nu, between = self._scan(rng, crowd, data, state.edges)
         mean_nu = state.nu + (nu - state.nu) * (1 + state.n_scans) ** -_FORGET
         edges, accepted = self._move_values(rng, crowd, data, edges)
