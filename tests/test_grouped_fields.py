@@ -9,7 +9,8 @@ from bayesmrf import graphs, run
 from bayesmrf.inference.elimination import Elimination
 from bayesmrf.likelihood import Likelihood
 from bayesmrf.models.agreement import Agreement
-from bayesmrf.posterior import grouped_particle
+from bayesmrf.models.potts import Potts
+from bayesmrf.posterior import grouped_particle, table_fields, table_refresh
 from bayesmrf.posterior.field_moves import scan_fields
 from bayesmrf.posterior.group_prior import GroupPrior
 from bayesmrf.posterior.grouped_exact import GroupedExact
@@ -134,3 +135,33 @@ def test_nodes_without_edges_are_redrawn_too(rng, monkeypatch):
     assert spread_of_a_lone_node(rng) < 1.3
     monkeypatch.setattr(grouped_particle, "refresh", lambda *args: None)
     assert spread_of_a_lone_node(rng) > 1.3
+
+
+def pulled_states(scan, rng):
+    """As `pulled`, of nodes with three states that are bound to each other: shares of the states."""
+    model = Potts(graphs.complete(6), 3)
+    theta = np.concatenate([np.full(model.n_edges, 0.7), np.zeros(12)])
+    plan, m, n = ENGINE.prepare(model), 4096, 400.0
+    start = table_refresh.start_particles(m, 6, 3, rng)
+    crowd = table_refresh.unpack(start, theta[: model.n_edges, None], np.zeros((6, 3)))
+    crowd.x[...] = ENGINE.sample(model, theta, plan, m, rng).T
+    counts = np.tile([0.6 * n, 0.2 * n], (6, 1))
+    scan(rng, table_refresh.table_graph(model), crowd, counts, n)
+    theta[model.n_edges :] = crowd.field[:, 1:].ravel()
+    exact = ENGINE.infer(model, theta, plan).moments[model.n_edges :].reshape(6, 2)
+    seen = np.stack([(crowd.x == k).mean(axis=1) for k in (1, 2)], axis=1)
+    return np.abs((seen - exact) / np.sqrt(exact * (1 - exact) / m)).max()
+
+
+def weighted_states(rng, graph, crowd, counts, n):
+    table_fields.draw_fields(rng, graph, crowd, np.arange(6), counts, n)
+
+
+def redrawn_states(rng, graph, crowd, counts, n):
+    for i in range(6):
+        table_fields._draw_field(rng, graph, crowd, i, counts, n)
+
+
+def test_weighted_particles_follow_fields_of_many_states(rng):
+    assert np.mean([pulled_states(weighted_states, rng) for _ in range(6)]) < 8
+    assert np.mean([pulled_states(redrawn_states, rng) for _ in range(6)]) > 12

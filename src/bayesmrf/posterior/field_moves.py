@@ -16,7 +16,7 @@ from .group_prior import reassign, value_of
 from .group_values import LEAST, resample
 from .one_coordinate import OneCoordinate, draw
 
-_TURNS = 4  # resamplings in one scan of the fields
+TURNS = 4  # resamplings in one scan of the fields
 
 
 @strict_leaf
@@ -24,7 +24,7 @@ def scan_fields(rng, order, fields, ones, n, prior, groups, values, sizes, k, re
     """Redraw the groups (``regroup``) or the values of the nodes in ``order``, each with the weights of those before.
 
     Values v = 2 h are redrawn exactly, of nodes that share theirs with no other. It ends when the particles were
-    resampled ``_TURNS`` times. Returns (number of nodes done, values, sizes, k); ``fields`` and ``x`` change in place.
+    resampled ``TURNS`` times. Returns (number of nodes done, values, sizes, k); ``fields`` and ``x`` change in place.
     """
     m, none = x.shape[1], np.empty((0, 1), np.float32)
     weights, turns = np.ones(m), 0
@@ -38,7 +38,7 @@ def scan_fields(rng, order, fields, ones, n, prior, groups, values, sizes, k, re
             resample(rng, np.log(weights), x, none)
             weights[:] = 1.0
             turns += 1
-            if turns == _TURNS:
+            if turns == TURNS:
                 return done, values, sizes, k
             total, up = float(m), float((row > 0).sum())
         # Half a particle more of both kinds: none of one kind is no proof that there are none.
