@@ -64,7 +64,8 @@ class Problem:
     def plain(self, state, rng, alpha):
         """The plain chain from a state of the compiled one."""
         edges, s, n = self.model.graph.edges, np.rint(self.n * self.s_bar), self.n
-        start = state.groups.copy(), expit(state.values)
+        grouping = state.edges if self.method == "exact" else state
+        start = grouping.groups.copy(), expit(grouping.values)
         if self.method == "tree":
             return plain.tree(rng, *start, s, n, alpha)
         if self.method == "exact":

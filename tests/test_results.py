@@ -155,17 +155,31 @@ def test_arviz_summary_has_no_complaints(tree):
     assert not any(name.startswith("groups") for name in table.index)
 
 
-def test_diagnostics_find_the_edge_that_does_not_mix(rng, tree):
+def every_edge_exists(draws):
+    """The tree of draws without inclusions, in which agreements are judged."""
+    del draws.values["included"]
+    return tree_of(draws)
+
+
+def test_diagnostics_find_the_edge_that_does_not_mix(rng, draws):
+    tree = every_edge_exists(draws)
     table = results.diagnostics(tree, n_worst=2)
     assert list(table.index[:2]) == ["n_groups", "alpha"]
     assert len(table) == 4
     # Independent draws: R-hat - 1 is about 1 / (chains x draws), and 1.1 is out of reach.
     assert (table["r_hat"] < 1.1).all()
     np.testing.assert_allclose(table.loc["alpha", "mean"], float(tree["posterior"]["alpha"].mean()))
-    stuck = tree_of(sample(Noise(MODEL, stuck=True), random_state=int(rng.integers(2**32)), **OPTIONS))
+    stuck = every_edge_exists(sample(Noise(MODEL, stuck=True), random_state=int(rng.integers(2**32)), **OPTIONS))
     table = results.diagnostics(stuck, n_worst=2)
     assert table.index[2] == "agreement[ann-bé]"
     assert table["r_hat"].iloc[2] > 1.5
+
+
+def test_diagnostics_of_edges_that_may_be_absent(tree):
+    """Their number and the inclusions in doubt take the place of agreements."""
+    table = results.diagnostics(tree, n_worst=2)
+    assert list(table.index[:3]) == ["n_groups", "alpha", "n_edges"]
+    assert all(name.startswith("included[") for name in table.index[3:])
 
 
 def test_diagnostics_of_what_never_varies_or_is_short(rng):
