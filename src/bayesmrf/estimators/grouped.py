@@ -246,6 +246,8 @@ class GroupedMRF(PairwiseMRF):
     def co_clustering(self, edges: Any) -> np.ndarray:
         """Posterior probability that each two of the edges asked for share a group.
 
+        With a spike, edges that are both absent share the group of those.
+
         Parameters
         ----------
         edges : sequence of int or str
