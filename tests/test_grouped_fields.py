@@ -23,7 +23,7 @@ from bayesmrf.priors import FIELD_SCALE, DirichletProcess, Normal
 ENGINE = Elimination()
 PAIR = Agreement(graphs.Graph(2, np.array([[0, 1]])), True)
 N = 30
-N_CHAINS = 48
+N_CHAINS = 32
 LIMIT = stats.t.isf(1e-8, N_CHAINS - 1)
 PRIOR = GroupPrior(1.0, 1.0, 1.0, 1.0, 0.0, 0.0)
 FIELDS = GroupPrior(1.0, 1.0, 0.0, 0.0, (2 * FIELD_SCALE) ** -2, 0.0)
@@ -58,7 +58,7 @@ def oracle(s_bar, alpha):
     return p[0], p @ np.array(means)
 
 
-def score(kernel, p, means, rng, n_draws=80):
+def score(kernel, p, means, rng, n_draws=60):
     """Largest distance from the oracle, in standard errors between chains."""
     options = {"n_warmup": 20, "n_chains": N_CHAINS, "random_state": rng, "progress": False}
     found = run.sample(kernel, n_draws=n_draws, **options).values
@@ -124,7 +124,7 @@ def spread_of_a_lone_node(rng):
     """Spread of the field of a node without edges over long chains, relative to that of its exact law."""
     model = Agreement(graphs.Graph(3, np.array([[0, 1]])), True)
     kernel = GroupedParticle(model, np.array([0.7, 0.2, 0.1, 0.3]), 100, DirichletProcess(), np.zeros(4), 1024)
-    found = run.sample(kernel, n_draws=400, n_warmup=50, n_chains=8, random_state=rng, progress=False)
+    found = run.sample(kernel, n_draws=300, n_warmup=20, n_chains=4, random_state=rng, progress=False)
     law = OneCoordinate(65.0, 100.0, 0.0, FIELDS.a, FIELDS.b, FIELDS.kappa)
     exact = np.array([0.5 * draw(rng, law) for _ in range(4000)])
     return np.sqrt(((found.values["theta"][..., 3] - exact.mean()) ** 2).mean()) / exact.std()
