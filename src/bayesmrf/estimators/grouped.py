@@ -27,7 +27,7 @@ from .grouped_states import agreement_of, states_model, states_start
 
 _RECORDED = ["alpha", "base", "fields", "spike", "density", "inner", "n_sweeps", "n_proposals", "n_walk", "sigma_q"]
 _RECORDED += ["restart"]
-_NOISE = 0.3  # nats that particles may put into the log likelihood of an edge
+_NOISE = 0.32  # nats that particles may put into the log likelihood of an edge: ten an observation never put more
 
 
 class GroupedMRF(PairwiseMRF):
