@@ -261,6 +261,17 @@ def test_too_few_particles_are_warned_of(grid_states, rng):
         GroupedMRF(graph, **options).fit(X)
 
 
+def test_fewer_particles_than_observations_are_warned_of_where_edges_look_quiet(rng):
+    X = rng.integers(0, 2, size=(400, 4))
+    options = QUICK | {"n_draws": 5, "method": "particle", "random_state": int(rng.integers(2**31))}
+    said = r"n_particles: 320 .* put a noise of 0\.[012].* give 401 or more"
+    with pytest.warns(ApproximatePosteriorWarning, match=said):
+        GroupedMRF("complete", n_particles=320, **options).fit(X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ApproximatePosteriorWarning)
+        GroupedMRF("complete", n_particles=448, **options).fit(X)
+
+
 def test_noise_is_that_of_repeated_estimates(rng):
     """The spread of nu over fresh sets of particles, in posterior standard deviations of the edge."""
     graph, n, m = graphs.grid(3, 3), 200, 256

@@ -158,21 +158,26 @@ def _flip_cluster(graph, crowd, members, label, c, energy, flip, kept):
 
 
 @strict_leaf
+def by_cluster(label):
+    """Nodes in the order of their clusters, and where each cluster begins in it (and the last ends)."""
+    order = np.argsort(label, kind="mergesort")
+    sorted_label = label[order]
+    inner = np.flatnonzero(sorted_label[1:] != sorted_label[:-1]) + 1
+    return order, np.concatenate((np.zeros(1, np.int64), inner, np.full(1, len(label))))
+
+
+@strict_leaf
 def flip_clusters(rng, graph: RefreshGraph, crowd: Crowd, n_times: int):
     """Gibbs flips of all clusters of more than one node, for ``n_times`` ways to bind them."""
-    m, n_nodes = len(crowd.tanh_u), len(crowd.x)
+    m = len(crowd.tanh_u)
     energy, flip = np.empty(m, np.float32), np.empty(m, np.int8)
     for _ in range(n_times):
-        label = random_clusters(rng, graph.edges, crowd.theta, n_nodes)
-        order = np.argsort(label, kind="mergesort")
-        first = 0
-        while first < n_nodes:
-            c, last = label[order[first]], first + 1
-            while last < n_nodes and label[order[last]] == c:
-                last += 1
+        label = random_clusters(rng, graph.edges, crowd.theta, len(crowd.x))
+        order, starts = by_cluster(label)
+        for j in range(len(starts) - 1):
+            first, last = starts[j], starts[j + 1]
             if last - first > 1:
-                _flip_cluster(graph, crowd, order[first:last], label, c, energy, flip, False)
-            first = last
+                _flip_cluster(graph, crowd, order[first:last], label, label[order[first]], energy, flip, False)
     fill_hubs(graph, crowd)
 
 

@@ -17,7 +17,7 @@ from numba import float32, int8
 from ..compiled import leaf
 from ..lanes import symmetric_uniform, tanh_ratio
 from ..rng import next_uint32
-from .cluster_flips import random_clusters
+from .cluster_flips import by_cluster, random_clusters
 
 _HALF = np.float32(0.5)
 
@@ -28,16 +28,12 @@ def flip_clusters(rng, blocks, rows, theta):
     n_blocks, n_nodes, _ = blocks.states.shape
     there = rows.present[: rows.n_present[0]]
     label = random_clusters(rng, rows.edges[there], theta[there], n_nodes)
-    order = np.argsort(label, kind="mergesort")
-    first = 0
-    while first < n_nodes:
-        c, last = label[order[first]], first + 1
-        while last < n_nodes and label[order[last]] == c:
-            last += 1
+    order, starts = by_cluster(label)
+    for j in range(len(starts) - 1):
+        first, last = starts[j], starts[j + 1]
         if last - first > 1:
             for b in range(n_blocks):
-                _flip(blocks.states[b], blocks.lanes[b], rows, theta, order[first:last], label, c)
-        first = last
+                _flip(blocks.states[b], blocks.lanes[b], rows, theta, order[first:last], label, label[order[first]])
 
 
 @leaf

@@ -106,13 +106,12 @@ def reassign(rng, i, s, n, nu, groups, values, sizes, k, prior):
     total, u, new = weights.sum(), rng.random(), False
     if u * (total + exp(most - top)) >= total:
         new = u * (total + exp(most + log_integral(p) + prior.log_constant - top)) >= total
-    if new:
+    chosen = k + 1 if new else choose(rng, weights, k, weights[k])
+    if chosen == k and prior.density < 1:
+        groups[i] = ABSENT
+        return values, sizes, k
+    if chosen >= k:
         values, sizes, chosen, k = open_group(draw(rng, p) - nu, values, sizes, k)
-    else:
-        chosen = choose(rng, weights, k, weights[k])
-        if chosen == k:
-            groups[i] = ABSENT
-            return values, sizes, k
     groups[i] = chosen
     sizes[chosen] += 1
     return values, sizes, k

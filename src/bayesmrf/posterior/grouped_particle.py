@@ -250,7 +250,7 @@ class GroupedParticle:
         """Groups of the nodes, where their fields are grouped, and values of all."""
         block = self._blocks[1]
         groups, values, theta = state.groups.copy(), state.values.copy(), crowd.theta[block.first :]
-        sizes, totals = group_totals(groups, block.successes, len(values))
+        sizes, _ = group_totals(groups, block.successes, len(values))
         k, common = len(values), (block.successes, data.n, data.fields)
         for regroup in (True, False) if block.grouped else (False,):
             alone = np.flatnonzero(sizes[groups] == 1) if block.grouped and not regroup else np.arange(len(groups))

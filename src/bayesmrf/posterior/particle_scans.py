@@ -17,8 +17,6 @@ from .one_coordinate import OneCoordinate, draw, sigmoid
 MATERIAL = 0.5  # posterior standard deviations of a coordinate, as far as they lie between particles
 N_FLIPS = 2  # clusters tried after a move that is larger
 _REDRAWN = 2.0  # times that the ends of edges which stay absent are redrawn in a scan, on average for each node
-
-
 _RUN = 64  # coordinates next to each other in memory that are visited one soon after the other
 
 
