@@ -19,6 +19,7 @@ from bayesmrf.posterior.one_coordinate import OneCoordinate, draw
 from bayesmrf.posterior.particle_scans import RefreshData, scan_coordinates
 from bayesmrf.posterior.particles import refresh_graph, start_particles, unpack
 from bayesmrf.priors import FIELD_SCALE, DirichletProcess, Normal
+from tests.scores import share_error
 
 ENGINE = Elimination()
 PAIR = Agreement(graphs.Graph(2, np.array([[0, 1]])), True)
@@ -63,8 +64,9 @@ def score(kernel, p, means, rng, n_draws=60):
     options = {"n_warmup": 20, "n_chains": N_CHAINS, "random_state": rng, "progress": False}
     found = run.sample(kernel, n_draws=n_draws, **options).values
     together = found["field_groups"][..., 0] == found["field_groups"][..., 1]
-    columns = [together.mean(axis=1) - p, *(found["theta"].mean(axis=1) - means).T]
-    return max(abs(c.mean()) / (c.std(ddof=1) / np.sqrt(N_CHAINS)) for c in columns)
+    share, theta = together.mean(axis=1), found["theta"].mean(axis=1)
+    z = (theta.mean(axis=0) - means) / (theta.std(axis=0, ddof=1) / np.sqrt(N_CHAINS))
+    return max(abs(share.mean() - p) / share_error(share, p, n_draws), np.abs(z).max())
 
 
 def kernel_of(method, s_bar, alpha=1.0):

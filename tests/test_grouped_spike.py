@@ -21,6 +21,7 @@ from bayesmrf.posterior.grouped_particle import GroupedParticle
 from bayesmrf.priors import Beta, DirichletProcess, Gamma
 from tests import grouped_spike_oracle as oracle
 from tests.oracle import all_states
+from tests.scores import share_error
 from tests.test_calibration import N_RANKS
 from tests.test_partition_posterior import loop_posterior
 
@@ -102,14 +103,18 @@ def scores(draws, exact):
     """Score of every functional that is not all but certain."""
     index, r = exact.row(draws["groups"]), exact.labels.shape[1]
     common = np.flatnonzero(exact.probability > 0.02)
-    columns = [(index == i).mean(axis=1) - exact.probability[i] for i in common]
     in_doubt = (exact.included > 0.02) & (exact.included < 0.98)
-    columns += list(((draws["groups"] >= 0).mean(axis=1) - exact.included)[:, in_doubt].T)
+    shares = [(index == i).mean(axis=1) for i in common] + list((draws["groups"] >= 0).mean(axis=1)[:, in_doubt].T)
+    p = np.concatenate([exact.probability[common], exact.included[in_doubt]])
+    shares = np.array(shares).T
+    z = (shares.mean(axis=0) - p) / share_error(shares, p, index.shape[1])
     agreement = expit(draws["theta"][:, :, :r])
-    columns += list((agreement.mean(axis=1) - exact.agreement).T)
+    columns = list((agreement.mean(axis=1) - exact.agreement).T)
     columns.append(draws["density"].mean(axis=1) - exact.density)
     c = np.array(columns)
-    return c.mean(axis=1) / (c.std(axis=1, ddof=1) / np.sqrt(c.shape[1]) + 1e-9)
+    return np.concatenate(
+        [z, c.mean(axis=1) / (c.std(axis=1, ddof=1) / np.sqrt(c.shape[1]) + 1e-9)]
+    )  # a density may be fixed
 
 
 def limit(n_scores, n_chains=N_CHAINS):

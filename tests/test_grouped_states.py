@@ -20,6 +20,7 @@ from bayesmrf.posterior.grouped_symmetric import GroupedSymmetric
 from bayesmrf.posterior.potential_groups import base_precision
 from bayesmrf.priors import FIELD_SCALE, Beta, DirichletProcess, MultivariateNormal, Normal
 from tests.grouped_states_oracle import potts_posterior, symmetric_posterior
+from tests.scores import share_error
 from tests.test_partition_posterior import LIMIT, LOOP
 
 ENGINE = Elimination()
@@ -41,7 +42,7 @@ def score(kernel, exact, rng, n_chains=40, n_draws=80, n_warmup=40):
     z = []
     for i in np.flatnonzero(exact.p > 0.02):
         share = (index == i).mean(axis=1)
-        z.append((share.mean() - exact.p[i]) / np.hypot(share.std(ddof=1) / np.sqrt(n_chains), exact.error[i]))
+        z.append((share.mean() - exact.p[i]) / np.hypot(share_error(share, exact.p[i], n_draws), exact.error[i]))
     edge = draws["theta"] if exact.is_natural else expit(draws["theta"])
     mean = edge.mean(axis=1)
     z += list((mean.mean(axis=0) - exact.means) / (mean.std(axis=0, ddof=1) / np.sqrt(n_chains)))

@@ -22,6 +22,7 @@ from bayesmrf.posterior.grouped_exact import GroupedExact
 from bayesmrf.posterior.grouped_stripped_beta import GroupedStrippedBeta
 from bayesmrf.posterior.grouped_tree import GroupedTree
 from bayesmrf.priors import Beta, DirichletProcess
+from tests.scores import share_error
 
 LIMIT = 7.0
 
@@ -78,11 +79,11 @@ def worst(kernel, p, means, rng, n_chains=128, n_draws=150, n_warmup=30):
     code = {tuple(labels): i for i, labels in enumerate(partitions.set_partitions(r))}
     index = np.array([[code[tuple(g)] for g in chain] for chain in draws["groups"]])
     common = [i for i in range(len(p)) if p[i] > 0.02]
-    columns = [(index == i).mean(axis=1) - p[i] for i in common]
-    columns.append(np.isin(index, common).mean(axis=1) - p[common].sum())
+    events = [(index == i, p[i]) for i in common] + [(np.isin(index, common), min(p[common].sum(), 1.0))]
+    shares = [(event.mean(axis=1), q) for event, q in events]
+    z = [(share.mean() - q) / share_error(share, q, n_draws) for share, q in shares]
     agreement = 1 / (1 + np.exp(-draws["theta"][:, :, :r]))
-    columns += list((agreement.mean(axis=1) - means).T)
-    z = [c.mean() / (c.std(ddof=1) / np.sqrt(n_chains) + 1e-12) for c in columns]
+    z += [c.mean() / (c.std(ddof=1) / np.sqrt(n_chains)) for c in (agreement.mean(axis=1) - means).T]
     return np.abs(z).max()
 
 
