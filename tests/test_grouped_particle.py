@@ -13,11 +13,12 @@ from bayesmrf.inference.elimination import Elimination
 from bayesmrf.likelihood import Likelihood
 from bayesmrf.models.agreement import Agreement
 from bayesmrf.posterior import particle_scans
-from bayesmrf.posterior.cluster_flips import flip_clusters, flip_near
+from bayesmrf.posterior.cluster_flips import flip_near
 from bayesmrf.posterior.group_prior import GroupPrior
 from bayesmrf.posterior.group_values import group_counts, move_values
 from bayesmrf.posterior.grouped_particle import GroupedParticle, default_particles
 from bayesmrf.posterior.local_refresh import edge_moment, move_to, refresh
+from bayesmrf.posterior.particle_threads import flip_clusters
 from bayesmrf.posterior.particles import fill_hubs, pack, refresh_graph, start_particles, unpack
 from bayesmrf.priors import Beta, DirichletProcess
 from tests import oracle
@@ -152,8 +153,8 @@ def test_cluster_flips_leave_the_law(graph, fields, hub, rng):
     theta[r:] *= 0.1
     model, rows, crowd = exact_crowd(graph, theta, M, rng, fields, hub)
     flip_clusters(rng, rows, crowd, 20)
-    for c in range(20):
-        flip_near(rng, rows, crowd, int(rng.integers(r)), np.full(graph.n_nodes, -1), c)
+    for _ in range(20):
+        flip_near(rng, rows, crowd, int(rng.integers(r)))
     assert moment_score(model, crowd, theta) < 6
     kept = crowd.hubs.copy()
     fill_hubs(rows, crowd)

@@ -81,9 +81,9 @@ def test_redraws_leave_the_law_and_follow_theta(graph, rng):
     r = graph.n_edges
     theta = 0.7 * rng.normal(size=r)
     model, rows, crowd = exact_crowd(graph, theta, M, rng)
-    for c in range(30):
+    for _ in range(30):
         refresh(rows, crowd, rng.permutation(r))
-        flip_near(rng, rows, crowd, int(rng.integers(r)), np.full(7, -1), c)
+        flip_near(rng, rows, crowd, int(rng.integers(r)))
     assert moment_score(model, crowd, theta) < 6
     for i in rng.permutation(r):
         edge_moment(rows, crowd, i)

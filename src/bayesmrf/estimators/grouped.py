@@ -91,7 +91,8 @@ class GroupedMRF(PairwiseMRF):
         `bayesmrf.posterior.grouped_auxiliary_variable`.
     random_state : int, Generator, RandomState or None
     n_jobs : int or None
-        Chains at work at one time; None for as many as there are cores. Draws do not depend on it.
+        Chains at work at one time; None for as many as there are cores. Where there are more workers than chains,
+        "particle" shares the particles of a chain among them. Draws do not depend on it.
     progress : bool
         Whether to show bars (never shown when not on a terminal).
     checkpoint : path or None

@@ -19,6 +19,7 @@ from ..posterior.grouped_particle import GroupedParticle, default_particles
 from ..posterior.grouped_stripped_beta import GroupedStrippedBeta
 from ..posterior.grouped_tree import GroupedTree
 from ..priors import FIELD_SCALE, Beta, DirichletProcess, Gamma, Normal
+from ..run import threads_of_a_chain
 from ..samplers.gibbs import Gibbs, check_positive
 from .base import check_choice
 from .grouped_states import check_states_options, states_kernel
@@ -104,7 +105,8 @@ def build_kernel(
         return GroupedExact(Likelihood(model, s_bar, n, engine), prior, start, field_prior)
     if method == "particle":
         m = n_particles(options, model, n)
-        return GroupedParticle(model, s_bar, n, prior, start, m, field_prior=field_prior)
+        n_threads = threads_of_a_chain(options.n_jobs, options.n_chains)
+        return GroupedParticle(model, s_bar, n, prior, start, m, field_prior=field_prior, n_threads=n_threads)
     persistent = PersistentMLE(model, s_bar, bound(n))
     if method == "stripped-beta":
         return GroupedStrippedBeta(start, persistent, n, prior)

@@ -20,9 +20,10 @@ from math import exp, tanh
 import numpy as np
 
 from ..compiled import leaf, strict_leaf
+from .crew import FLIP, begin, finish
 from .local_refresh import tanh_of, uniforms
-from .particle_keys import TILE, add_agreements, add_states, look_up, random_bits, threshold
-from .particles import Crowd, RefreshGraph, bias_of, fill_hubs, tell_hubs
+from .particle_keys import add_agreements, add_states, look_up, random_bits, threshold
+from .particles import TILE, Crowd, RefreshGraph, bias_of, tell_hubs
 
 UP, DOWN = np.int8(1), np.int8(-1)
 _MOST, _MOST_EDGES = 100, 400  # nodes of a cluster that grows from an edge, and edges at those it grows by
@@ -94,67 +95,67 @@ def _energies(w, n):
 
 
 @strict_leaf
-def _gather(crowd, w, n, energy, begun):
+def _gather(key, w, n, energy, begun):
     """Add what the keys say to the energies; ``begun`` is False for the first ones."""
     if begun:
-        _add_looked_up(crowd.key, _energies(w, n), energy)
+        _add_looked_up(key, _energies(w, n), energy)
     else:
-        look_up(crowd.key, _energies(w, n), energy)
-    crowd.key[:] = 0
+        look_up(key, _energies(w, n), energy)
+    key[:] = 0
 
 
 @strict_leaf
 def _flip_cluster(graph, crowd, members, label, c, energy, flip, kept):
-    """Gibbs flip of the nodes ``members``, those with label c, in every particle.
+    """Gibbs flip of the nodes ``members``, those with label c, in the thread's own particles.
 
     ``kept`` says that the local fields of hubs are up to date: then a hub costs its edges inside the cluster only.
     """
-    r, m = len(graph.edges), len(flip)
-    w, n, begun, x = np.empty(_BITS), 0, False, crowd.x
-    crowd.key[:] = 0
+    r, first, last = len(graph.edges), crowd.first, crowd.last
+    w, n, begun, key = np.empty(_BITS), 0, False, crowd.key[first:last]
+    key[:] = 0
     for i in members:
-        hub = graph.hub_of[i] if kept else -1
+        x, hub = crowd.x[i, first:last], graph.hub_of[i] if kept else -1
         if hub >= 0:
             if not begun:
                 energy[:] = 0
-            _add_products(crowd.hubs[hub], x[i], energy)
+            _add_products(crowd.hubs[hub, first:last], x, energy)
             begun = True
         else:
             w[n] = bias_of(crowd, i, r)
             if w[n] != 0:
-                add_states(x[i], 1 << n, crowd.key)
+                add_states(x, 1 << n, key)
                 n += 1
                 if n == _BITS:
-                    _gather(crowd, w, n, energy, begun)
+                    _gather(key, w, n, energy, begun)
                     n, begun = 0, True
         for k in range(graph.starts[i], graph.starts[i + 1]):
             j, theta = graph.neighbours[k], crowd.theta[graph.edge_of[k]]
             if theta != 0 and (label[j] == c) == (hub >= 0):
-                add_agreements(x[i], x[j], 1 << n, crowd.key)
+                add_agreements(x, crowd.x[j, first:last], 1 << n, key)
                 w[n] = -0.5 * theta if hub >= 0 else 0.5 * theta
                 n += 1
                 if n == _BITS:
-                    _gather(crowd, w, n, energy, begun)
+                    _gather(key, w, n, energy, begun)
                     n, begun = 0, True
     if not begun:
         below = np.empty(1 << n, np.uint32)
         found = _energies(w, n)
-        for key in range(1 << n):
-            below[key] = threshold(0.5 - 0.5 * tanh(found[key]))
-        room, bits = np.empty(min(m, TILE), np.uint32), np.empty(min(m, TILE), np.uint32)
-        for first in range(0, m, TILE):
-            last = min(m, first + TILE)
-            random_bits(crowd.lanes, first, bits[: last - first])
-            look_up(crowd.key[first:last], below, room[: last - first])
-            _flips_below(bits[: last - first], room[: last - first], flip[first:last])
+        for state in range(1 << n):
+            below[state] = threshold(0.5 - 0.5 * tanh(found[state]))
+        room, bits = np.empty(TILE, np.uint32), np.empty(TILE, np.uint32)
+        for start in range(0, last - first, TILE):
+            stop = min(last - first, start + TILE)
+            random_bits(crowd.lanes, first + start, bits[: stop - start])
+            look_up(key[start:stop], below, room[: stop - start])
+            _flips_below(bits[: stop - start], room[: stop - start], flip[start:stop])
     else:
         if n > 0:
-            _gather(crowd, w, n, energy, True)
-        tanh_of(energy, crowd.tanh_u)
-        uniforms(crowd.lanes, 0, energy)
-        _draw_flips(energy, crowd.tanh_u, flip)
+            _gather(key, w, n, energy, True)
+        tanh_of(energy, crowd.tanh_u[first:last])
+        uniforms(crowd.lanes, first, energy)
+        _draw_flips(energy, crowd.tanh_u[first:last], flip)
     for i in members:
-        _flip(flip, x[i])
+        _flip(flip, crowd.x[i, first:last])
 
 
 @strict_leaf
@@ -167,42 +168,53 @@ def by_cluster(label):
 
 
 @strict_leaf
-def flip_clusters(rng, graph: RefreshGraph, crowd: Crowd, n_times: int):
-    """Gibbs flips of all clusters of more than one node, for ``n_times`` ways to bind them."""
-    m = len(crowd.tanh_u)
-    energy, flip = np.empty(m, np.float32), np.empty(m, np.int8)
-    for _ in range(n_times):
-        label = random_clusters(rng, graph.edges, crowd.theta, len(crowd.x))
-        order, starts = by_cluster(label)
-        for j in range(len(starts) - 1):
-            first, last = starts[j], starts[j + 1]
-            if last - first > 1:
-                _flip_cluster(graph, crowd, order[first:last], label, label[order[first]], energy, flip, False)
-    fill_hubs(graph, crowd)
+def flip_all(graph: RefreshGraph, crowd: Crowd, label: np.ndarray, order: np.ndarray, starts: np.ndarray):
+    """Gibbs flips of all clusters of more than one node (`by_cluster`), in the thread's own particles.
+
+    Local fields of hubs are not kept up.
+    """
+    n_lanes = crowd.last - crowd.first
+    energy, flip = np.empty(n_lanes, np.float32), np.empty(n_lanes, np.int8)
+    for j in range(len(starts) - 1):
+        first, last = starts[j], starts[j + 1]
+        if last - first > 1:
+            _flip_cluster(graph, crowd, order[first:last], label, label[order[first]], energy, flip, False)
 
 
 @strict_leaf
-def flip_near(rng, graph: RefreshGraph, crowd: Crowd, feature: int, label: np.ndarray, c: int):
+def flip_grown(graph: RefreshGraph, crowd: Crowd, c: int):
+    """Flip the cluster that `flip_near` has grown, in the thread's own particles."""
+    first, last, crew = crowd.first, crowd.last, crowd.crew
+    energy, flip, members = np.empty(last - first, np.float32), np.empty(last - first, np.int8), crew.cluster
+    _flip_cluster(graph, crowd, members[: crew.size[0]], crew.label, c, energy, flip, True)
+    if graph.n_hubs > 0:
+        for i in members[: crew.size[0]]:
+            crowd.old_u[first:last] = crowd.x[i, first:last] * flip
+            tell_hubs(graph, crowd, i, crowd.old_u, -1)
+
+
+@strict_leaf
+def flip_near(rng, graph: RefreshGraph, crowd: Crowd, feature: int):
     """Gibbs flip of a cluster, of bounded size, grown from a node, or by other bonds from an end of an edge.
 
     Nothing is done where it is the node alone, which has just been redrawn, and where its nodes have many edges: those
     cost much, and one of many hardly binds.
-
-    ``label`` (n_nodes,) is room to work in, in which nothing is c yet.
     """
-    m, scale = len(crowd.tanh_u), _LOOSE * rng.random()
-    members = np.empty(_MOST, np.int64)
-    r = len(graph.edges)
-    members[0] = graph.edges[feature, int(rng.random() < 0.5)] if feature < r else feature - r
-    label[members[0]] = c
+    r, scale, crew = len(graph.edges), _LOOSE * rng.random(), crowd.crew
+    members, label = crew.cluster, crew.label
+    most = min(_MOST, len(members))
+    start = graph.edges[feature, int(rng.random() < 0.5)] if feature < r else feature - r
+    crew.n_grown[0] += 1
+    c = crew.n_grown[0]
+    members[0], label[start] = start, c
     done, size, n_edges = 0, 1, 0
-    while done < size and size < _MOST and n_edges < _MOST_EDGES:
+    while done < size and size < most and n_edges < _MOST_EDGES:
         i = members[done]
         done += 1
         for k in range(graph.starts[i], graph.starts[i + 1]):
             j, bond = graph.neighbours[k], graph.edge_of[k]
             n_edges += crowd.theta[bond] != 0
-            if bond == feature or label[j] == c or size == _MOST:
+            if bond == feature or label[j] == c or size == most:
                 continue
             if rng.random() >= exp(-scale * abs(crowd.theta[bond])):
                 label[j] = c
@@ -210,9 +222,7 @@ def flip_near(rng, graph: RefreshGraph, crowd: Crowd, feature: int, label: np.nd
                 size += 1
     if size == 1 or n_edges > _CROWDED * done:
         return
-    flip = np.empty(m, np.int8)
-    _flip_cluster(graph, crowd, members[:size], label, c, np.empty(m, np.float32), flip, True)
-    if graph.n_hubs > 0:
-        for i in members[:size]:
-            crowd.old_u[:] = crowd.x[i] * flip
-            tell_hubs(graph, crowd, i, crowd.old_u, -1)
+    crew.size[0] = size
+    begin(crew, FLIP, c)
+    flip_grown(graph, crowd, c)
+    finish(crew)

@@ -13,7 +13,6 @@ from ..errors import OptionError
 from ..likelihood import Likelihood
 from ..models.agreement import Agreement
 from ..priors import DirichletProcess
-from .cluster_flips import flip_clusters
 from .dirichlet_process import GROUPED_DIMS, Grouping, compact, draw_alpha, group_totals, initial_grouping
 from .field_moves import scan_fields
 from .group_prior import Block, draw_density, group_prior, start_fields
@@ -22,6 +21,7 @@ from .local_refresh import refresh
 from .pair_moves import scan_pairs
 from .particle_jumps import accept_jump
 from .particle_scans import RefreshData, scan_coordinates, scan_groups, scan_order
+from .particle_threads import each_share, flip_clusters, led
 from .particles import Crowd, Particles, RefreshGraph, fill_hubs, pack, refresh_graph, start_particles, unpack
 from .split_merge import NONE, SPLIT, apply, propose
 
@@ -116,6 +116,8 @@ class GroupedParticle:
         Joint reassignments of an edge and one near it in a step, for each edge.
     field_prior : DirichletProcess, optional
         Of node fields that are grouped; None for a field of its own for each node.
+    n_threads : int
+        Threads that share the particles, as far as each has 4,096. Draws do not depend on it.
     """
 
     model: Agreement
@@ -128,6 +130,7 @@ class GroupedParticle:
     n_jumps: int = 10
     n_pairs: int = 2
     field_prior: DirichletProcess | None = None
+    n_threads: int = 1
 
     name = "grouped_particle"
     dims = (
@@ -137,7 +140,7 @@ class GroupedParticle:
     )
 
     def __post_init__(self) -> None:
-        for name, least in (("n_particles", 1), ("n_jumps", 0), ("n_pairs", 1)):
+        for name, least in (("n_particles", 1), ("n_jumps", 0), ("n_pairs", 1), ("n_threads", 1)):
             if not getattr(self, name) >= least:
                 raise OptionError(f"{name}: {getattr(self, name)!r} came, a whole number >= {least} is wanted")
         if self.sampler is not None:
@@ -171,8 +174,9 @@ class GroupedParticle:
             theta = self._theta(edges, fields)
             crowd = unpack(particles, self._graph, theta)
             for _ in range(_START):
-                refresh(self._graph, crowd, rng.permutation(np.flatnonzero(theta)))
-                flip_clusters(rng, self._graph, crowd, _START_FLIPS)
+                order = rng.permutation(np.flatnonzero(theta))
+                each_share(refresh, self._graph, crowd, self.n_threads, order)
+                flip_clusters(rng, self._graph, crowd, _START_FLIPS, self.n_threads)
             particles = pack(crowd)
         return ParticleState(edges, fields, particles, np.zeros(r), 0)
 
@@ -181,7 +185,7 @@ class GroupedParticle:
         graph, data = self._graph, self._data(state.edges, state.fields)
         crowd = unpack(state.particles, graph, self._theta(state.edges, state.fields))
         if self.sampler is None:
-            flip_clusters(rng, graph, crowd, _FLIPS)
+            flip_clusters(rng, graph, crowd, _FLIPS, self.n_threads)
             # Nodes one by one: those without edges are redrawn by nothing else.
             refresh(graph, crowd, np.arange(self.model.n_edges, self.model.n_features))
         edges, nu, between = self._scan(rng, crowd, data, state.edges)
@@ -220,12 +224,14 @@ class GroupedParticle:
         groups, values = state.groups.copy(), state.values.copy()
         sizes, _ = group_totals(groups, self._blocks[0].successes, len(values))
         k, nu, between = len(values), np.empty(r), np.empty(r)
-        for order in self._turns(scan_order(rng, r)):
-            self._renew(rng, crowd)
-            values, sizes, k = scan_groups(rng, graph, crowd, data, order, groups, values, sizes, k, nu, between)
-        for order in self._turns(np.concatenate([scan_order(rng, r) for _ in range(self.n_pairs)])):
-            self._renew(rng, crowd)
-            values, sizes, k = scan_pairs(rng, graph, crowd, data, order, groups, values, sizes, k)
+        with led(graph, crowd, self.n_threads) as led_crowd:
+            common = rng, graph, led_crowd, data
+            for order in self._turns(scan_order(rng, r)):
+                self._renew(rng, crowd)
+                values, sizes, k = scan_groups(*common, order, groups, values, sizes, k, nu, between)
+            for order in self._turns(np.concatenate([scan_order(rng, r) for _ in range(self.n_pairs)])):
+                self._renew(rng, crowd)
+                values, sizes, k = scan_pairs(*common, order, groups, values, sizes, k)
         return compact(state._replace(groups=groups, values=values[:k])), nu, between
 
     def _move_values(
@@ -235,9 +241,10 @@ class GroupedParticle:
         graph, groups, values = self._graph, state.groups, state.values
         sizes, totals = group_totals(groups, self._blocks[0].successes, len(values))
         alone = np.flatnonzero(np.append(sizes, 0.0)[groups] == 1)
-        for order in self._turns(alone):
-            self._renew(rng, crowd)
-            scan_coordinates(rng, graph, crowd, data, order)
+        with led(graph, crowd, self.n_threads) as led_crowd:
+            for order in self._turns(alone):
+                self._renew(rng, crowd)
+                scan_coordinates(rng, graph, led_crowd, data, order)
         values[groups[alone]] = crowd.theta[alone]
         self._renew(rng, crowd)
         counts = group_counts(graph.edges, np.flatnonzero(groups >= 0), groups, len(values), crowd.x)

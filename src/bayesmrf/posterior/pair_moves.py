@@ -88,7 +88,6 @@ def _agreements(graph, x, i, j, m):
 def scan_pairs(rng, graph, crowd, data, order, groups, values, sizes, k):
     """Reassign each edge in ``order`` together with one near it. Returns (values, sizes, k)."""
     s, n, m, theta, prior = data.successes, data.n, len(crowd.tanh_u), crowd.theta, data.edges
-    near, stamps = np.full(len(crowd.x), -1), 0
     for i in order:
         j = near_edge(rng, graph, i)
         if j < 0:
@@ -128,8 +127,7 @@ def scan_pairs(rng, graph, crowd, data, order, groups, values, sizes, k):
             move_to(graph, crowd, e, value)
         if n * (square - mean * mean) > MATERIAL**2:
             for turn in range(N_FLIPS):
-                flip_near(rng, graph, crowd, i if turn % 2 else j, near, stamps)
-                stamps += 1
+                flip_near(rng, graph, crowd, i if turn % 2 else j)
     return values, sizes, k
 
 

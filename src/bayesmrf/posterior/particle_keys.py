@@ -13,7 +13,6 @@ from numba import uint8, uint32, uint64
 from ..compiled import leaf, strict_leaf
 from ..rng import next_uint32
 
-TILE = 1024  # particles worked on together: what they need stays in the first cache
 _CERTAIN = 2.0**32 - 1
 _WAYS = 8  # counts kept side by side: neighbours in memory often have the same key
 

@@ -40,8 +40,8 @@ class RefreshData(NamedTuple):
 
 
 @strict_leaf
-def _move(rng, graph, crowd, i, value, nu, between, near, stamps, n):
-    """Move theta_i, and the particles after it; returns the number of clusters tried so far in this scan.
+def _move(rng, graph, crowd, i, value, nu, between, n):
+    """Move theta_i, and the particles after it.
 
     A redraw of the two ends is enough where their surroundings hardly know of the edge. A move that would weight the
     particles unevenly turns over whole clusters beside the edge: the next edges must not find the old signs there.
@@ -53,9 +53,7 @@ def _move(rng, graph, crowd, i, value, nu, between, near, stamps, n):
     move_to(graph, crowd, i, value)
     if abs(after - before) * sqrt(n * q * (1 - q) * between) > MATERIAL:
         for _ in range(N_FLIPS):
-            flip_near(rng, graph, crowd, i, near, stamps)
-            stamps += 1
-    return stamps
+            flip_near(rng, graph, crowd, i)
 
 
 @strict_leaf
@@ -65,8 +63,7 @@ def scan_groups(rng, graph, crowd, data, order, groups, values, sizes, k, nu, be
     ``order`` may name node fields instead (from n_edges on), with the groups and values v = 2 h of the nodes. What was
     found of each edge goes to ``nu`` and ``between`` (see `edge_moment`). Returns (values, sizes, k).
     """
-    r, stamps = len(graph.edges), 0
-    near = np.full(len(crowd.x), -1)
+    r = len(graph.edges)
     redrawn = 0.5 * _REDRAWN * len(crowd.x) / max(r, 1)
     for feature in order:
         i, prior, unit = (feature, data.edges, 1.0) if feature < r else (feature - r, data.fields, 0.5)
@@ -77,7 +74,7 @@ def scan_groups(rng, graph, crowd, data, order, groups, values, sizes, k, nu, be
         if was == ABSENT and groups[i] == ABSENT and rng.random() > redrawn:
             continue
         value = unit * value_of(groups, values, i)
-        stamps = _move(rng, graph, crowd, feature, value, nu[i], between[i], near, stamps, data.n)
+        _move(rng, graph, crowd, feature, value, nu[i], between[i], data.n)
     return values, sizes, k
 
 
@@ -87,10 +84,9 @@ def scan_coordinates(rng, graph, crowd, data, order):
 
     A field has t = 2 h + nu, the logit of P(x_u = 1).
     """
-    r, stamps = len(graph.edges), 0
-    near = np.full(len(crowd.x), -1)
+    r = len(graph.edges)
     for i in order:
         prior, unit = (data.edges, 1.0) if i < r else (data.fields, 0.5)
         nu, between = edge_moment(graph, crowd, i)
         value = draw(rng, OneCoordinate(data.successes[i], data.n, nu, prior.a, prior.b, prior.kappa)) - nu
-        stamps = _move(rng, graph, crowd, i, unit * value, nu, between, near, stamps, data.n)
+        _move(rng, graph, crowd, i, unit * value, nu, between, data.n)

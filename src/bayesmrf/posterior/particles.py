@@ -15,7 +15,10 @@ from numba import float32, int8, uint64
 from ..compiled import leaf
 from ..graphs import Graph
 from ..rng import lane_generators
+from .crew import Crew, start_crew
 
+TILE = 1024  # particles worked on together: what they need stays in the first cache
+_LEAST_TILES = 4  # a thread with less would mostly wait
 HUB = 32  # neighbours beyond which a node's local field is kept
 
 
@@ -38,7 +41,7 @@ class RefreshGraph(NamedTuple):
 
 
 class Crowd(NamedTuple):
-    """Particles unpacked, and the theta they are at."""
+    """Particles unpacked, and the theta they are at; those from ``first`` to ``last`` are a thread's own."""
 
     x: np.ndarray  # (n_nodes, n_particles) int8 in {-1, +1}
     lanes: np.ndarray  # (4, n_particles) uint32
@@ -51,6 +54,10 @@ class Crowd(NamedTuple):
     key: np.ndarray  # (n_particles,) uint8, states of the neighbours of both ends (see `particle_keys`)
     ends: np.ndarray  # (2, 128) tanh of the local field of either end, by the bits of the key that are its own
     n_bits: np.ndarray  # (2,) how many those are; -1 where there are too many for a key
+    first: int  # a multiple of TILE
+    last: int
+    rank: int  # of the thread
+    crew: Crew
 
 
 def refresh_graph(graph: Graph, hub: int = HUB) -> RefreshGraph:
@@ -87,9 +94,32 @@ def unpack(particles: Particles, graph: RefreshGraph, theta: np.ndarray) -> Crow
         key=np.empty(m, np.uint8),
         ends=np.empty((2, 128)),
         n_bits=np.empty(2, np.int64),
+        first=0,
+        last=m,
+        rank=0,
+        crew=start_crew(1, -(-m // TILE), n_nodes),
     )
     fill_hubs(graph, crowd)
     return crowd
+
+
+def shares(crowd: Crowd, n_threads: int, together: bool) -> list[Crowd]:
+    """The particles of each thread, in whole tiles, four at least; all in one crew, or each on its own."""
+    n_tiles = len(crowd.crew.sums)
+    n_threads = min(n_threads, max(1, n_tiles // _LEAST_TILES))
+    ends = np.minimum(TILE * (n_tiles * np.arange(n_threads + 1) // n_threads), crowd.last)
+    crew = start_crew(n_threads, n_tiles, len(crowd.x))
+    return [
+        crowd._replace(
+            first=int(ends[k]),
+            last=int(ends[k + 1]),
+            rank=k if together else 0,
+            ends=np.empty_like(crowd.ends),
+            n_bits=np.empty_like(crowd.n_bits),
+            crew=crew if together else start_crew(1, n_tiles, len(crowd.x)),
+        )
+        for k in range(n_threads)
+    ]
 
 
 def pack(crowd: Crowd) -> Particles:
@@ -155,19 +185,21 @@ def _add(w, change, h):
 @leaf
 def tell_hubs(graph, crowd, i, old, without):
     """Local fields of the hubs beside node i, whose states were ``old``, but for that across edge ``without``."""
-    change = np.empty(len(old), np.float32)
-    _change(crowd.x[i], old, change)
+    first, last = crowd.first, crowd.last
+    change = np.empty(last - first, np.float32)
+    _change(crowd.x[i, first:last], old[first:last], change)
     for k in range(graph.starts[i], graph.starts[i + 1]):
         hub, e = graph.hub_of[graph.neighbours[k]], graph.edge_of[k]
         if hub >= 0 and e != without and crowd.theta[e] != 0:
-            _add(float32(0.5 * crowd.theta[e]), change, crowd.hubs[hub])
+            _add(float32(0.5 * crowd.theta[e]), change, crowd.hubs[hub, first:last])
 
 
 @leaf
 def tell_end(graph, crowd, i, j, new, was, old):
     """The local field of node i, if a hub, of the edge to j, whose coupling was ``was`` and its states ``old``."""
-    hub = graph.hub_of[i]
+    hub, first, last = graph.hub_of[i], crowd.first, crowd.last
     if hub >= 0 and (new != 0 or was != 0):
-        h, x, w, w_old = crowd.hubs[hub], crowd.x[j], float32(new), float32(was)
+        h, x, before = crowd.hubs[hub, first:last], crowd.x[j, first:last], old[first:last]
+        w, w_old = float32(new), float32(was)
         for lane in range(len(h)):
-            h[lane] += w * float32(x[lane]) - w_old * float32(old[lane])
+            h[lane] += w * float32(x[lane]) - w_old * float32(before[lane])
