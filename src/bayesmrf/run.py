@@ -209,7 +209,7 @@ def sample(
     earlier = max((store.record["run_time"] for store in stores if store), default=0.0)
     began = time.time() - earlier
     todo = [chain for chain in range(board.n_chains) if starts[chain].steps < plan.n_steps]
-    # Chains are the one level of parallelism: BLAS threads beside them only get in their way.
+    # Chains, or the particles of one, are shared among threads: those of BLAS beside them only get in their way.
     one_thread = threadpool_limits(1, user_api="blas")
     with one_thread, _interruptible(board), chain_bars(board, todo, plan.n_warmup, plan.n_steps, plan.thin, progress):
         outcomes = Parallel(n_jobs=_n_jobs(n_jobs, board.n_chains), prefer="threads", batch_size=1)(

@@ -55,9 +55,12 @@ def led(graph: RefreshGraph, crowd: Crowd, n_threads: int) -> Iterator[Crowd]:
 
 def each_share(function: Callable[..., Any], graph: RefreshGraph, crowd: Crowd, n_threads: int, *args: Any) -> None:
     """Call ``function(graph, share, *args)`` for every thread's share of the particles, without orders."""
-    parts = shares(crowd, n_threads, together=False)
-    with ThreadPoolExecutor(len(parts)) as threads:
-        list(threads.map(lambda part: function(graph, part, *args), parts))
+    first, *others = shares(crowd, n_threads, together=False)
+    with ThreadPoolExecutor(max(1, len(others))) as threads:
+        begun = [threads.submit(function, graph, share, *args) for share in others]
+        function(graph, first, *args)
+        for call in begun:
+            call.result()
 
 
 def flip_clusters(

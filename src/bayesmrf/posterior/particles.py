@@ -107,6 +107,8 @@ def shares(crowd: Crowd, n_threads: int, together: bool) -> list[Crowd]:
     """The particles of each thread, in whole tiles, four at least; all in one crew, or each on its own."""
     n_tiles = len(crowd.crew.sums)
     n_threads = min(n_threads, max(1, n_tiles // _LEAST_TILES))
+    if n_threads == 1:
+        return [crowd]
     ends = np.minimum(TILE * (n_tiles * np.arange(n_threads + 1) // n_threads), crowd.last)
     crew = start_crew(n_threads, n_tiles, len(crowd.x))
     return [
