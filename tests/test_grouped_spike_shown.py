@@ -123,6 +123,8 @@ def test_groups_of_node_fields(rng):
     assert s.field_examples(1) == ["0", "2", "4", "6", "8"]
     assert s.field_examples(1, 3) == ["0", "2", "4", "2 more"]
     number = [len(set(g)) for g in tree["posterior"]["field_groups"].values.reshape(-1, 9)]
+    assert s.diagnostics.loc["n_field_groups", "mean"] == pytest.approx(np.mean(number))
+    assert "n_field_groups" not in GroupedSummary(posterior_tree(rng, fields=True)).diagnostics.index
     assert s.field_groups_sentence.startswith(f"{np.mean(number):.2f} on average; most probable ")
     assert s.field_groups_sentence.endswith("; 2 groups in the partition shown")
     assert "group" not in GroupedSummary(posterior_tree(rng, fields=True)).field_table
