@@ -244,9 +244,10 @@ def load(path: str | PathLike[str]) -> xr.DataTree:
 def diagnostics(tree: xr.DataTree, n_worst: int = 5) -> pd.DataFrame:
     """Rank-normalised R-hat and bulk effective sample size (Vehtari et al. 2021) of what should have mixed.
 
-    Rows are ``n_groups``, ``alpha``, ``density``, ``slab_scale``, ``n_field_groups``, ``n_edges``, and the ``n_worst`` edges whose
-    agreement has the largest split R-hat (Gelman et al. 2013, eq. 11.4), which is found for all edges at once. Where
-    edges come and go, those in doubt (inclusion from 0.1 to 0.9) take their place; elsewhere the parameters.
+    Rows are ``n_groups``, ``alpha``, ``density``, ``slab_scale``, ``n_field_groups``, ``n_edges``, and the ``n_worst``
+    edges whose agreement has the largest split R-hat (Gelman et al. 2013, eq. 11.4), which is found for all edges at
+    once. Where edges come and go, those in doubt (inclusion from 0.1 to 0.9) take their place; elsewhere the
+    parameters.
     What never varies has neither (NaN); what varies between the chains alone has an infinite R-hat.
 
     Returns

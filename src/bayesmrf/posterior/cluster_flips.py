@@ -20,6 +20,7 @@ from math import exp, tanh
 import numpy as np
 
 from ..compiled import leaf, strict_leaf
+from ..samplers.clusters import bind
 from .crew import FLIP, begin, finish
 from .local_refresh import tanh_of, uniforms
 from .particle_keys import add_agreements, add_states, look_up, random_bits, threshold
@@ -57,23 +58,14 @@ def _flip(flip, x):
 
 
 @strict_leaf
-def _root(parent, i):
-    while parent[i] != i:
-        parent[i] = parent[parent[i]]
-        i = parent[i]
-    return i
-
-
-@strict_leaf
 def random_clusters(rng, edges, theta, n_nodes):
     """Label of each node: the least node of its cluster."""
     parent, scale = np.arange(n_nodes), _LOOSE * rng.random()
     for e in range(len(edges)):
         if rng.random() >= exp(-scale * abs(theta[e])):
-            u, v = _root(parent, edges[e, 0]), _root(parent, edges[e, 1])
-            parent[max(u, v)] = min(u, v)
+            bind(parent, edges[e, 0], edges[e, 1])
     for i in range(n_nodes):
-        parent[i] = _root(parent, i)
+        parent[i] = parent[parent[i]]
     return parent
 
 

@@ -30,6 +30,7 @@ from ..errors import OptionError
 from ..models.categorical import Categorical, compiled_form, refuse_tables, states_of
 from ..models.pairwise import Pairwise
 from ..rng import next_uint32
+from .clusters import bind
 from .gibbs import LANES, Chains, check_positive, start, to_states
 
 
@@ -144,14 +145,6 @@ def _uniform(generators, lane):
 
 
 @strict_leaf
-def _root(parent, i):
-    while parent[i] != i:
-        parent[i] = parent[parent[i]]
-        i = parent[i]
-    return i
-
-
-@strict_leaf
 def _sweep(edges, coupling, field, states, lanes, n_chains, n_sweeps):
     n_nodes, n_lanes = len(field), states.shape[2]
     bond = -np.expm1(-2 * np.abs(coupling))
@@ -168,9 +161,7 @@ def _sweep(edges, coupling, field, states, lanes, n_chains, n_sweeps):
             for e in range(len(edges)):
                 u, v = edges[e, 0], edges[e, 1]
                 if coupling[e] * (x[u] * x[v]) > 0 and _uniform(generators, lane) < bond[e]:
-                    a, b = _root(parent, u), _root(parent, v)
-                    # The smaller number becomes the root, so that one pass upwards makes all trees flat.
-                    parent[max(a, b)] = min(a, b)
+                    bind(parent, u, v)
             for i in range(n_nodes):
                 parent[i] = parent[parent[i]]
                 pull[parent[i]] += field[i] * x[i]
@@ -202,9 +193,7 @@ def _categorical_sweep(edges, coupling, field, states, lanes, n_chains, n_sweeps
             for e in range(len(edges)):
                 u, v = edges[e, 0], edges[e, 1]
                 if x[u] == x[v] and _uniform(generators, lane) < bond[e]:
-                    a, b = _root(parent, u), _root(parent, v)
-                    # The smaller number becomes the root, so that one pass upwards makes all trees flat.
-                    parent[max(a, b)] = min(a, b)
+                    bind(parent, u, v)
             for i in range(n_nodes):
                 parent[i] = parent[parent[i]]
                 for k in range(m):

@@ -1,0 +1,24 @@
+"""Clusters of bound nodes as trees of parents, whose root is the least node."""
+
+from __future__ import annotations
+
+from ..compiled import strict_leaf
+
+
+@strict_leaf
+def root(parent, i):
+    """Root of node i; paths are halved on the way."""
+    while parent[i] != i:
+        parent[i] = parent[parent[i]]
+        i = parent[i]
+    return i
+
+
+@strict_leaf
+def bind(parent, u, v):
+    """Make one cluster of those of u and v.
+
+    As no parent has a larger number, one pass upwards makes all trees flat.
+    """
+    a, b = root(parent, u), root(parent, v)
+    parent[max(a, b)] = min(a, b)
