@@ -13,7 +13,7 @@ from bayesmrf.graphs import Graph
 from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.models.ising import Ising
 from bayesmrf.models.pairwise import pairwise
-from bayesmrf.samplers import gibbs, swendsen_wang
+from bayesmrf.samplers import clusters, gibbs, swendsen_wang
 from bayesmrf.samplers.gibbs import Chains, counts, start, to_states
 from bayesmrf.samplers.swendsen_wang import SwendsenWang, sweep
 from tests.oracle import all_states, state_numbers
