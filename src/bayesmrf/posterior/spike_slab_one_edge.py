@@ -56,9 +56,10 @@ from .edges import (
     log_t,
     start_theta,
 )
+from .pair_cells import conditional_cells, counted_cells
 
 _DIVERGED = 1e3  # a hundred standard deviations of the default prior of a bias
-_LEAST = 0.5  # chains in a state of a pair in which there is none
+_RARE = 8.0  # chains expected in a state, below which they are not counted
 
 
 class OneEdgeState(NamedTuple):
@@ -98,6 +99,7 @@ class OneEdgeProblem(NamedTuple):
     scale: np.ndarray  # (n_features,) one over the square root of the curvature
     step: np.ndarray  # (n_features,) epsilon times that
     alpha: float
+    rare: np.ndarray  # (n_edges,) bool, whether the pair has a state that the data are hardly ever in
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,7 +180,10 @@ class SpikeSlabOneEdge:
         slab = prior.shape / prior.rate + prior.bias_precision * (c_u**2 + c_v**2)
         curvature = np.concatenate([n * (square - mean**2) + slab, n * centre * (1 - centre) + prior.bias_precision])
         scale, epsilon = 1 / np.sqrt(curvature), self.epsilon / max(1.0, self.epsilon * sqrt(stiffness))
-        return OneEdgeProblem(prior, n, sums, centre, scale, epsilon * scale, self.alpha)
+        # The data say which pairs these are, and not the chains: so what is found of them has no bias.
+        least = np.min([both, c_u - both, c_v - both, 1 - c_u - c_v + both], axis=0)
+        rare = least * (self._n_chains / 2) < _RARE
+        return OneEdgeProblem(prior, n, sums, centre, scale, epsilon * scale, self.alpha, rare)
 
     def step(self, rng: np.random.Generator, state: OneEdgeState) -> tuple[OneEdgeState, OneEdgeInfo]:
         """``n_iterations`` iterations."""
@@ -232,22 +237,26 @@ def _iterate(rng, problem, rows, blocks, theta, momentum, turn, n_iterations):
 def _jump(rng, problem, rows, blocks, theta, e, log_slab, precision):
     """Propose the birth or death of edge e; say whether it happened."""
     r, half = len(rows.edges), blocks.words.shape[1] // 2
-    line = _line(problem, rows, blocks.words[:, :half], theta, e, precision)
+    i, j, square = rows.edges[e, 0], rows.edges[e, 1], np.empty((4, 4))
+    line = _line(problem, rows, counted_cells(blocks.words[:, :half], i, j, square), theta, e, precision)
     mode, scale = line_mode(line)
     a = theta[e]
     new = draw_t(rng, mode, scale) if a == 0 else a
-    line = _line(problem, rows, blocks.words[:, half:], theta, e, precision)
+    if problem.rare[e]:
+        cells = conditional_cells(blocks, rows, theta, e, 64 * half, square)
+    else:
+        cells = counted_cells(blocks.words[:, half:], i, j, square)
+    line = _line(problem, rows, cells, theta, e, precision)
     ratio = log_slab + line_log_density(line, new) - line_log_density(line, 0.0) - log_t(new, mode, scale)
     if a != 0:
         ratio = -ratio
     change = new if a == 0 else -a
-    if not log1p(-rng.random()) < ratio - _penalty(line, change, problem.n, 64 * half):
+    if not log1p(-rng.random()) < ratio - _penalty(line, square, change, problem.n, 64 * half):
         return False
     if a == 0:
         add_edge(rows, e)
     else:
         remove_edge(rows, e)
-    i, j = rows.edges[e, 0], rows.edges[e, 1]
     theta[e] = a + change if a == 0 else 0.0
     theta[r + i] -= change * problem.centre[j]
     theta[r + j] -= change * problem.centre[i]
@@ -259,36 +268,30 @@ def _jump(rng, problem, rows, blocks, theta, e, log_slab, precision):
 
 
 @leaf
-def _line(problem, rows, words, theta, e, precision):
-    """The line of edge e as some of the chains see it.
-
-    A state of the pair in which there is no chain is given half a one: it has a probability, which counts at a large
-    weight. Taken for nothing it lets large weights be born, and the slab grows with them.
-    """
-    i, j = rows.edges[e, 0], rows.edges[e, 1]
-    r, n_chains = len(rows.edges), 64 * words.shape[1]
-    both, ones_i, ones_j = count_both(words, i, j), count_both(words, i, i), count_both(words, j, j)
-    c11, c10, c01 = max(both, _LEAST), max(ones_i - both, _LEAST), max(ones_j - both, _LEAST)
-    c00 = max(n_chains - ones_i - ones_j + both, _LEAST)
-    total = c11 + c10 + c01 + c00
+def _line(problem, rows, cells, theta, e, precision):
+    """The line of edge e, whose pair has the states 11, 10, 01, 00 with probabilities ``cells``."""
+    i, j, r = rows.edges[e, 0], rows.edges[e, 1], len(rows.edges)
     return edge_line(
-        c11 / total, c10 / total, c01 / total, c00 / total, problem.centre[i], problem.centre[j],
+        cells[0], cells[1], cells[2], cells[3], problem.centre[i], problem.centre[j],
         theta[e], theta[r + i], theta[r + j], problem.sums[e], problem.sums[r + i], problem.sums[r + j],
         problem.n, precision, problem.prior.bias_precision,
     )  # fmt: skip
 
 
 @leaf
-def _penalty(line, delta, n, n_chains):
+def _penalty(line, square, delta, n, n_chains):
     r"""Half the variance of the estimated log ratio, and its bias.
 
     The estimate is :math:`-N \log \hat m` with m the mean of w = exp(delta g) over the chains; with v = Var w / m^2 its
-    variance is N^2 v / n, and its bias N v / 2n.
+    variance is N^2 v / n, and its bias N v / 2n. ``square`` has the mean products of a chain's probabilities of the
+    states.
     """
-    w11, w10, w01, w00 = exp(delta * line.g11), exp(delta * line.g10), exp(delta * line.g01), exp(delta * line.g00)
-    mean = line.p11 * w11 + line.p10 * w10 + line.p01 * w01 + line.p00 * w00
-    square = line.p11 * w11 * w11 + line.p10 * w10 * w10 + line.p01 * w01 * w01 + line.p00 * w00 * w00
-    v = max(square / (mean * mean) - 1, 0.0)
+    w = exp(delta * line.g11), exp(delta * line.g10), exp(delta * line.g01), exp(delta * line.g00)
+    mean, found = line.p11 * w[0] + line.p10 * w[1] + line.p01 * w[2] + line.p00 * w[3], 0.0
+    for k in range(4):
+        for m in range(4):
+            found += square[k, m] * w[k] * w[m]
+    v = max(found / (mean * mean) - 1, 0.0)
     return 0.5 * n * (n + 1) * v / n_chains
 
 

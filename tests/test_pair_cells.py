@@ -1,0 +1,111 @@
+"""Probabilities of the states of a pair: counted, and from what each chain says given the rest of it."""
+
+import numpy as np
+import pytest
+from scipy.special import expit
+
+from bayesmrf import graphs
+from bayesmrf.inference.elimination import Elimination
+from bayesmrf.models.boltzmann import Boltzmann
+from bayesmrf.posterior import edge_chains
+from bayesmrf.posterior.pair_cells import conditional_cells, counted_cells
+from bayesmrf.posterior.spike_slab_one_edge import SpikeSlabOneEdge
+from tests.oracle import all_states
+
+ENGINE = Elimination()
+N_CHAINS = 8192
+STATES = [(1, 1), (1, 0), (0, 1), (0, 0)]
+
+
+def problem(rng, n_chains=N_CHAINS):
+    """A graph of which one edge is absent, and chains drawn exactly."""
+    model = Boltzmann(graphs.complete(4))
+    theta = np.concatenate([1.5 * rng.normal(size=6), rng.normal(size=4) - 1])
+    theta[5] = 0
+    states = ENGINE.sample(model, theta, ENGINE.prepare(model), n_chains, rng)
+    rows = edge_chains.start_rows(model.graph, theta[:6] != 0)
+    blocks = edge_chains.unpack(edge_chains.start_chains(n_chains, 4, rng), n_chains)
+    blocks.states[...] = states.reshape(-1, edge_chains.LANES, 4).transpose(0, 2, 1)
+    edge_chains.pack(blocks)
+    return model, theta, states, rows, blocks
+
+
+def own_cells(theta, states, edges, e):
+    """(n_chains, 4): the law of the pair given the rest of each chain."""
+    (i, j), w = edges[e], np.zeros((4, 4))
+    for (u, v), value in zip(edges, theta, strict=False):
+        w[u, v] = w[v, u] = value
+    w[i, j] = w[j, i] = 0
+    h = states @ w + theta[6:]
+    log_p = np.stack([a * h[:, i] + b * h[:, j] + a * b * theta[e] for a, b in STATES], axis=1)
+    p = np.exp(log_p - log_p.max(axis=1, keepdims=True))
+    return p / p.sum(axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("e", [0, 3, 5])
+def test_what_each_chain_says(e, rng):
+    _, theta, states, rows, blocks = problem(rng, 384)
+    for first in (0, 64, 192):
+        square = np.empty((4, 4))
+        cells = conditional_cells(blocks, rows, theta, e, first, square)
+        own = own_cells(theta, states[first:], rows.edges, e)
+        np.testing.assert_allclose(cells, own.mean(axis=0), atol=2e-5)
+        np.testing.assert_allclose(square, own.T @ own / len(own), atol=2e-5)
+    i, j = rows.edges[e]
+    counts = np.array([((states[:, i] == a) & (states[:, j] == b)).sum() for a, b in STATES])
+    counts = np.maximum(counts, 0.5)
+    cells = counted_cells(blocks.words, i, j, square)
+    np.testing.assert_allclose(cells, counts / counts.sum())
+    np.testing.assert_allclose(square, np.diag(cells))
+
+
+@pytest.mark.parametrize("e", [1, 5])
+def test_both_are_the_models_probabilities(e, rng):
+    """And the asked chains spread less: an error of theirs is what their products say."""
+    model, theta, _, rows, blocks = problem(rng)
+    x = all_states(4)
+    p = np.exp([model.statistics(s[None]) @ theta for s in x])
+    p /= p.sum()
+    i, j = rows.edges[e]
+    exact = np.array([p[(x[:, i] == a) & (x[:, j] == b)].sum() for a, b in STATES])
+    wrong = np.array([p[(x[:, i] == a) & (x[:, j] == b)].sum() for b, a in reversed(STATES)])
+    errors = []
+    for cells, square in both(blocks, rows, theta, e):
+        error = np.sqrt((np.diag(square) - np.square(cells)) / N_CHAINS)
+        assert np.abs((cells - exact) / np.maximum(error, 1 / N_CHAINS)).max() < 6.5
+        assert np.abs((cells - wrong) / np.maximum(error, 1 / N_CHAINS)).max() > 6.5
+        errors.append(error)
+    assert (errors[0] < errors[1] + 1e-6).all()
+
+
+def both(blocks, rows, theta, e):
+    for of, given in (
+        (conditional_cells, (blocks, rows, theta, e, 0)),
+        (counted_cells, (blocks.words, *rows.edges[e])),
+    ):
+        square = np.empty((4, 4))
+        yield np.array(of(*given, square)), square
+
+
+def test_the_data_say_which_pairs_are_rare():
+    """30 observations: a state in one of them is rare among 128 chains that decide, one in five is not."""
+    model = Boltzmann(graphs.complete(2))
+    for n_10, rare in ((1, True), (5, False)):
+        states = np.repeat([(1, 1), (1, 0), (0, 1), (0, 0)], [10, n_10, 8, 12 - n_10], axis=0)
+        kernel = SpikeSlabOneEdge(model, model.statistics(states), 30.0, n_particles=256)
+        assert kernel._problem(1.0).rare.tolist() == [rare]
+
+
+def test_where_no_chain_is(rng):
+    """A state that the data and the chains are never in has the probability that the chains give it, not 0 or 1/2."""
+    theta = np.array([0.0, -3.0, 1.0])
+    model = Boltzmann(graphs.path(2))
+    rows = edge_chains.start_rows(model.graph, np.zeros(1, bool))
+    blocks = edge_chains.unpack(edge_chains.start_chains(128, 2, rng), 128)
+    blocks.states[0, 0], blocks.states[0, 1] = 0, 1
+    edge_chains.pack(blocks)
+    p, q = expit(theta[1:])
+    square = np.empty((4, 4))
+    cells = conditional_cells(blocks, rows, theta, 0, 0, square)
+    np.testing.assert_allclose(cells, [p * q, p * (1 - q), (1 - p) * q, (1 - p) * (1 - q)], rtol=1e-4)
+    np.testing.assert_allclose(counted_cells(blocks.words, 0, 1, square), np.array([0.5, 0.5, 128, 0.5]) / 129.5)
