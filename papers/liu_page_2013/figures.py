@@ -20,9 +20,9 @@ from .structure import Blocks
 COLOURS = dict(zip(METHODS, ["#666666", "#000000", "#0072b2", "#009e73", "#d55e00", "#0072b2"], strict=False))
 MARKERS = dict(zip(METHODS, "so^vD^", strict=False))
 COLOURS["particle"], MARKERS["particle"] = "#cc79a7", "P"
-COLOURS |= dict(zip(STRUCTURE_METHODS, ["#009e73", "#cc79a7", "#d55e00", "#e69f00", "#0072b2", "#000000", "#888888"],
-                    strict=True))  # fmt: skip
-MARKERS |= dict(zip(STRUCTURE_METHODS, "^PvDosx", strict=True))
+COLOURS |= dict(zip(STRUCTURE_METHODS, ["#009e73", "#cc79a7", "#d55e00", "#e69f00", "#0072b2", "#000000", "#888888",
+                                        "#cc79a7"], strict=True))  # fmt: skip
+MARKERS |= dict(zip(STRUCTURE_METHODS, "^PvDosx*", strict=True))
 
 
 def draw(settings: Settings, rows: pd.DataFrame, folder: Path) -> list[Path]:

@@ -26,6 +26,7 @@ from .grouped_states import check_states_options, states_kernel
 
 METHODS = ("auto", "tree", "exact", "particle", "auxiliary-variable", "stripped-beta")
 FIELDS = (False, True, "grouped")
+_PAIRS_WITH_SPIKE = 4  # for each edge in a step
 _EXACT_WORK = 2.0**28  # edges times bytes of tables: a scan of method "exact" then takes some tenth of a second
 
 
@@ -106,7 +107,11 @@ def build_kernel(
     if method == "particle":
         m = n_particles(options, model, n)
         n_threads = threads_of_a_chain(options.n_jobs, options.n_chains)
-        return GroupedParticle(model, s_bar, n, prior, start, m, field_prior=field_prior, n_threads=n_threads)
+        # Where edges may be absent, what mixes slowly is which of two takes the other's place.
+        options_of_spike = {"n_pairs": _PAIRS_WITH_SPIKE} if options.spike else {}
+        return GroupedParticle(
+            model, s_bar, n, prior, start, m, field_prior=field_prior, n_threads=n_threads, **options_of_spike
+        )
     persistent = PersistentMLE(model, s_bar, bound(n))
     if method == "stripped-beta":
         return GroupedStrippedBeta(start, persistent, n, prior)

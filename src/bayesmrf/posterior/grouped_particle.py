@@ -18,7 +18,7 @@ from .field_moves import scan_fields
 from .group_prior import Block, draw_density, group_prior, start_fields
 from .group_values import group_counts, move_values, node_counts
 from .local_refresh import refresh
-from .pair_moves import scan_pairs
+from .pair_moves import rivals, scan_pairs
 from .particle_jumps import accept_jump
 from .particle_scans import RefreshData, scan_coordinates, scan_groups, scan_order
 from .particle_threads import each_share, flip_clusters, led
@@ -148,7 +148,10 @@ class GroupedParticle:
 
     @cached_property
     def _graph(self) -> RefreshGraph:
-        return refresh_graph(self.model.graph)
+        low = self.model.feature_low[: self.model.n_edges]
+        agreement = (self.s_bar[: len(low)] - low) / (1 - low)
+        absent = self.prior.density is not None
+        return refresh_graph(self.model.graph, rivals=rivals(self.model.graph, agreement) if absent else None)
 
     @cached_property
     def _blocks(self) -> tuple[Block, Block]:

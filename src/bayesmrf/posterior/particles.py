@@ -38,6 +38,7 @@ class RefreshGraph(NamedTuple):
     edge_of: np.ndarray  # (2 n_edges,) int32
     hub_of: np.ndarray  # (n_nodes,) int32, number of the hub, or -1
     n_hubs: int
+    rivals: np.ndarray  # (n_edges, k) int32, for each edge others that may take its place; -1 for none
 
 
 class Crowd(NamedTuple):
@@ -60,12 +61,13 @@ class Crowd(NamedTuple):
     crew: Crew
 
 
-def refresh_graph(graph: Graph, hub: int = HUB) -> RefreshGraph:
-    """Rows of a graph; nodes with more than ``hub`` neighbours are hubs."""
+def refresh_graph(graph: Graph, hub: int = HUB, rivals: np.ndarray | None = None) -> RefreshGraph:
+    """Rows of a graph; nodes with more than ``hub`` neighbours are hubs. ``rivals``: see `pair_moves.rivals`."""
     a = graph.adjacency
     is_hub = np.diff(a.starts) > hub
     hub_of = np.where(is_hub, np.cumsum(is_hub) - 1, -1).astype(np.int32)
-    return RefreshGraph(graph.edges, a.starts, a.neighbours, a.edge_of, hub_of, int(is_hub.sum()))
+    rivals = np.empty((graph.n_edges, 0), np.int32) if rivals is None else rivals
+    return RefreshGraph(graph.edges, a.starts, a.neighbours, a.edge_of, hub_of, int(is_hub.sum()), rivals)
 
 
 def start_particles(n_particles: int, n_nodes: int, rng: np.random.Generator) -> Particles:

@@ -1,0 +1,81 @@
+"""Edges that may take each other's place, and whether they do."""
+
+import numpy as np
+import pytest
+from scipy.special import logit
+
+from bayesmrf import graphs
+from bayesmrf.inference.elimination import Elimination
+from bayesmrf.models.agreement import Agreement
+from bayesmrf.posterior.group_prior import GroupPrior
+from bayesmrf.posterior.pair_moves import rivals, scan_pairs
+from bayesmrf.posterior.particle_scans import RefreshData
+from bayesmrf.posterior.particles import fill_hubs, refresh_graph, start_particles, unpack
+
+ENGINE = Elimination()
+WHEEL = graphs.Graph(7, np.array([(0, i) for i in range(1, 7)] + [(i, i % 6 + 1) for i in range(1, 7)]))
+
+
+def by_hand(graph, agreement):
+    """Sets of rivals, by the definition."""
+    number = {frozenset(e): k for k, e in enumerate(graph.edges.tolist())}
+    alike = {e: abs(2 * agreement[k] - 1) for e, k in number.items()}
+
+    def like(i):
+        ends = {j: frozenset((i, j)) for j in range(graph.n_nodes)}
+        return sorted((j for j, e in ends.items() if e in number), key=lambda j: -alike[ends[j]])
+
+    out = []
+    for u, v in graph.edges.tolist():
+        ends = [(u, w) for w in like(v)[:4]] + [(v, w) for w in like(u)[:4]]
+        out.append({number[frozenset(e)] for e in ends if frozenset(e) in number})
+    return out
+
+
+@pytest.mark.parametrize("graph", [graphs.complete(7), WHEEL, graphs.grid(3, 3)], ids=["complete", "wheel", "grid"])
+def test_rivals_are_the_edges_to_nodes_alike(graph, rng):
+    agreement = rng.random(graph.n_edges)
+    found = rivals(graph, agreement)
+    assert found.shape == (graph.n_edges, 8)
+    for row, wanted in zip(found.tolist(), by_hand(graph, agreement), strict=True):
+        assert set(row) - {-1} == wanted
+    assert not any(i in row for i, row in enumerate(found.tolist()))
+
+
+def test_graphs_without_edges_have_none():
+    assert rivals(graphs.Graph(3, np.empty((0, 2), int)), np.empty(0)).shape == (0, 8)
+
+
+def test_a_rival_takes_the_place_of_an_edge(rng):
+    """Among 40 nodes 1 and 2 are all but the same, and node 0 is as near to either: pairs of edges at random, in one
+    pass over them, hardly ever let its edge go from one to the other."""
+    n, d, m = 300, 40, 1024
+    x = rng.integers(0, 2, (n, d))
+    x[:, 2] = x[:, 0] = x[:, 1]
+    x[:4, 2] = 1 - x[:4, 1]
+    x[2:34, 0] = 1 - x[2:34, 1]  # from 1 in samples 2 to 33, from 2 in 0, 1 and 4 to 33
+    graph = graphs.complete(d)
+    first, second, bound = (graph.edges.tolist().index(e) for e in ([0, 1], [0, 2], [1, 2]))
+    model, prior = Agreement(graph), GroupPrior(1.0, 0.1, 1.0, 1.0, 0.0, 0.0)
+    s_bar = model.statistics(x)
+    data = RefreshData(np.rint(n * s_bar), float(n), prior, prior)
+    values = logit(s_bar[[first, bound]])
+    start = np.full(graph.n_edges, -1, np.int32)
+    start[[first, bound]] = 0, 1
+    theta = np.append(values, 0.0)[start]
+    path = Agreement(graphs.path(3))
+    plan = ENGINE.prepare(path)
+
+    def moved(rows, n_times=2000):
+        found = 0
+        for _ in range(n_times):
+            crowd = unpack(start_particles(m, d, rng), rows, theta)
+            crowd.x[:3] = 2 * ENGINE.sample(path, values, plan, m, rng).T - 1
+            fill_hubs(rows, crowd)
+            groups = start.copy()
+            scan_pairs(rng, rows, crowd, data, np.arange(graph.n_edges), groups, values.copy(), np.ones(2), 2)
+            found += groups[first] < 0 <= groups[second]
+        return found
+
+    found = moved(refresh_graph(graph, rivals=rivals(graph, s_bar)))
+    assert found > 20 + 2 * moved(refresh_graph(graph))
