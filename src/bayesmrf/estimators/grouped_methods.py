@@ -108,9 +108,9 @@ def build_kernel(
         m = n_particles(options, model, n)
         n_threads = threads_of_a_chain(options.n_jobs, options.n_chains)
         # Where edges may be absent, what mixes slowly is which of two takes the other's place.
-        options_of_spike = {"n_pairs": _PAIRS_WITH_SPIKE} if options.spike else {}
+        n_pairs = _PAIRS_WITH_SPIKE if options.spike else GroupedParticle.n_pairs
         return GroupedParticle(
-            model, s_bar, n, prior, start, m, field_prior=field_prior, n_threads=n_threads, **options_of_spike
+            model, s_bar, n, prior, start, m, n_pairs=n_pairs, field_prior=field_prior, n_threads=n_threads
         )
     persistent = PersistentMLE(model, s_bar, bound(n))
     if method == "stripped-beta":

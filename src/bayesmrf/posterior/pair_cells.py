@@ -58,7 +58,7 @@ def conditional_cells(blocks, rows, theta, e, first, square):
     room = np.empty((2, n_lanes), np.float32)
     tilt = float32(np.exp(theta[e])) - _ONE
     square[:] = 0
-    m11 = m10 = m01 = m00 = 0.0
+    m11 = m10 = m01 = m00 = np.float64(0)
     for b in range(first // n_lanes, len(blocks.states)):
         _probability(blocks, rows, theta, b, i, e, room[0])
         _probability(blocks, rows, theta, b, j, e, room[1])
