@@ -195,7 +195,7 @@ def test_compiled_sweeps_are_their_python_forms(rng, monkeypatch):
     for module in (categorical_gibbs, swendsen_wang):
         monkeypatch.setattr(module, "next_uint32", module.next_uint32.py_func)
     monkeypatch.setattr(categorical_gibbs, "symmetric_uniform", categorical_gibbs.symmetric_uniform.py_func)
-    for name in ("_uniform", "_root", "_draw"):
+    for name in ("_uniform", "bind", "_draw"):
         monkeypatch.setattr(swendsen_wang, name, getattr(swendsen_wang, name).py_func)
     compiled = categorical_gibbs.categorical_sweep
     with np.errstate(over="ignore"):
