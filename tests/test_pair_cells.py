@@ -107,4 +107,7 @@ def test_where_no_chain_is(rng):
     square = np.empty((4, 4))
     cells = conditional_cells(blocks, rows, theta, 0, 0, square)
     np.testing.assert_allclose(cells, [p * q, p * (1 - q), (1 - p) * q, (1 - p) * (1 - q)], rtol=1e-4)
+    theta[0] = 500.0  # an edge as strong as can be: no chain doubts it, and nothing is infinite
+    cells = conditional_cells(blocks, edge_chains.start_rows(model.graph, np.ones(1, bool)), theta, 0, 0, square)
+    np.testing.assert_allclose(cells, [1, 0, 0, 0], atol=1e-6)
     np.testing.assert_allclose(counted_cells(blocks.words, 0, 1, square), np.array([0.5, 0.5, 128, 0.5]) / 129.5)

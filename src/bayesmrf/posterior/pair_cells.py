@@ -15,6 +15,7 @@ from ..lanes import tanh_ratio
 from .edge_chains import count_both
 
 _HALF, _ONE = np.float32(0.5), np.float32(1)
+_MOST = 60.0  # a weight beyond is taken for this one: its exponential would be infinite
 _LEAST = 0.5  # chains in a state in which there is none, where states are counted
 
 
@@ -56,7 +57,7 @@ def conditional_cells(blocks, rows, theta, e, first, square):
     """The same for chains from ``first`` (a multiple of 64) on, from the law of the pair given the rest of each."""
     i, j, n_lanes = rows.edges[e, 0], rows.edges[e, 1], blocks.states.shape[2]
     room = np.empty((2, n_lanes), np.float32)
-    tilt = float32(np.exp(theta[e])) - _ONE
+    tilt = float32(np.exp(min(theta[e], _MOST))) - _ONE
     square[:] = 0
     m11 = m10 = m01 = m00 = np.float64(0)
     for b in range(first // n_lanes, len(blocks.states)):
