@@ -129,6 +129,11 @@ def test_agreement_of_a_table(rng):
     np.testing.assert_allclose(model.table(theta), tables, atol=1e-14)
 
 
+def fit(model, theta, s_bar, n):
+    """Log likelihood."""
+    return n * (theta @ s_bar - ENGINE.infer(model, theta, ENGINE.prepare(model)).log_z)
+
+
 def test_estimates_of_both_ways_agree(rng):
     """The top of the likelihood, and of the posterior, by elimination and by persistent chains."""
     potts, n = Potts(GRID, 3), 500
@@ -137,14 +142,19 @@ def test_estimates_of_both_ways_agree(rng):
     np.testing.assert_allclose(ENGINE.infer(potts, exact.theta, ENGINE.prepare(potts)).moments, s_bar, atol=1e-5)
     chains = maximum_likelihood(potts, s_bar, n, Gibbs(), rng)
     assert (exact.method, chains.method) == ("exact", "persistent")
-    assert np.abs(exact.theta - chains.theta).max() < 0.15
+    # In nats: a state that is rare leaves directions in which the likelihood is flat.
+    assert fit(potts, exact.theta, s_bar, n) - fit(potts, chains.theta, s_bar, n) < 0.5
+    assert fit(potts, exact.theta, s_bar, n) - fit(potts, 1.3 * exact.theta, s_bar, n) > 0.5
     symmetric, base = Symmetric(GRID, 3, True), np.diag([1.0, 2.0, 0.5])
     s_bar = drawn(symmetric, rng.normal(0, 0.5, symmetric.n_features), n, rng)
     mode = potential_mode(symmetric, s_bar, n, ENGINE, rng, base)
     held = np.concatenate([(mode[:21].reshape(7, 3) @ base).ravel(), 0.01 * mode[21:]])
     moments = ENGINE.infer(symmetric, mode, ENGINE.prepare(symmetric)).moments
     np.testing.assert_allclose(n * (s_bar - moments), held, atol=1e-3)
-    assert np.abs(potential_mode(symmetric, s_bar, n, Gibbs(), rng, base) - mode).max() < 0.15
+    found = potential_mode(symmetric, s_bar, n, Gibbs(), rng, base)
+    change = found - mode
+    prior = held @ change  # the posterior is flat where the likelihood is, as the prior is wide
+    assert fit(symmetric, mode, s_bar, n) - fit(symmetric, found, s_bar, n) + prior < 0.5
     box = np.full(symmetric.n_features, 0.2)
     assert np.abs(persistent_ascent(symmetric, s_bar, n, rng, 0 * box, box)).max() < 0.2 + 1e-9
 
