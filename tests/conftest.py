@@ -1,32 +1,74 @@
-"""Fixtures: a fresh seed in every run (printed, and settable), and the folder of real data."""
+"""Fixtures: generators from one seed, which is printed, and the folder of real data.
+
+The seed is the same in every run, so that whoever runs the tests for the first time sees what everyone sees.
+``pytest --fresh-seed`` draws another one, ``BAYESMRF_TEST_SEED=... pytest`` sets it.
+"""
 
 import os
+import random
 import secrets
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import settings
 
 from bayesmrf import cli
 
-SEED = int(os.environ.get("BAYESMRF_TEST_SEED") or secrets.randbits(32))
+DEFAULT_SEED = 1
+
+
+def choose_seed(fresh, environment):
+    """The seed of this run; the environment comes first, as it carries the seed to the workers of a run."""
+    given = environment.get("BAYESMRF_TEST_SEED")
+    if given:
+        return int(given)
+    return secrets.randbits(32) if fresh else DEFAULT_SEED
+
+
+def pytest_addoption(parser):
+    parser.addoption("--fresh-seed", action="store_true", help="draw a new seed for all tests and print it")
 
 
 def pytest_configure(config):
-    # Workers of one run share the seed; it is printed so that a failure can be repeated.
-    os.environ["BAYESMRF_TEST_SEED"] = str(SEED)
+    fresh = config.getoption("fresh_seed")
+    config.seed = choose_seed(fresh, os.environ)
+    os.environ["BAYESMRF_TEST_SEED"] = str(config.seed)
+    settings.register_profile("bayesmrf", derandomize=not fresh)
+    settings.load_profile("bayesmrf")
 
 
 def pytest_report_header(config):
-    return f"BAYESMRF_TEST_SEED={SEED}"
+    return f"BAYESMRF_TEST_SEED={config.seed}"
+
+
+def generator(request):
+    """A generator for one test or one module, from the seed of the run."""
+    return np.random.default_rng([request.config.seed, *map(ord, request.node.nodeid)])
+
+
+def repeat_entropy(monkeypatch, text):
+    """Let generators without a seed start from ``text``."""
+    monkeypatch.setattr(np.random.bit_generator, "randbits", random.Random(text).getrandbits)
 
 
 @pytest.fixture
 def rng(request):
-    """A generator that differs between tests and between runs."""
-    name = [ord(c) for c in request.node.nodeid]
-    return np.random.default_rng([SEED, *name])
+    """A generator that differs between tests."""
+    return generator(request)
+
+
+@pytest.fixture(scope="module")
+def module_rng(request):
+    """A generator for the fixtures of a module."""
+    return generator(request)
+
+
+@pytest.fixture(autouse=True)
+def entropy(request, monkeypatch):
+    """Entropy of the generators to which nobody gave a seed, in pages, examples and the code under test, too."""
+    repeat_entropy(monkeypatch, f"{request.config.seed} {request.node.nodeid}")
 
 
 @pytest.fixture(scope="session")

@@ -79,3 +79,14 @@ def test_importing_the_package_is_light():
     code = f"import sys, bayesmrf; print([m for m in {heavy} if m in sys.modules])"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("path", sorted(Path(__file__).parent.glob("*.py")), ids=lambda p: p.name)
+def test_tests_draw_from_the_seed_of_the_run(path):
+    """A generator without a seed in a fixture of a module would escape the seed that is printed."""
+    unseeded = [
+        node.lineno
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call) and ast.unparse(node).endswith(("default_rng()", "SeedSequence()"))
+    ]
+    assert path.name == "test_seed.py" or not unseeded

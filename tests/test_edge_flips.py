@@ -17,10 +17,10 @@ from tests.test_gibbs import FALSE_ALARM, law_p_value
 N_CHAINS = 12_800
 
 
-def chains_at(states):
+def chains_at(states, rng):
     """Chains at given states, (n_chains, n_nodes), a multiple of 128."""
     n_chains, d = states.shape
-    blocks = edge_chains.unpack(edge_chains.start_chains(n_chains, d, np.random.default_rng()), n_chains)
+    blocks = edge_chains.unpack(edge_chains.start_chains(n_chains, d, rng), n_chains)
     blocks.states[:] = states.T.reshape(d, -1, edge_chains.LANES).transpose(1, 0, 2)
     return blocks
 
@@ -44,7 +44,7 @@ def test_flips_leave_the_law_as_it_is(rng):
     states, p = law(graph, theta)
 
     def p_value(at):
-        blocks = chains_at(states[rng.choice(len(states), N_CHAINS, p=p)])
+        blocks = chains_at(states[rng.choice(len(states), N_CHAINS, p=p)], rng)
         rows = edge_chains.start_rows(graph, theta[:15] != 0)
         for _ in range(60):
             flip_clusters(rng, blocks, rows, at)
@@ -63,7 +63,7 @@ def test_flips_carry_chains_between_modes(rng):
     theta = np.concatenate([weights, biases])
 
     def p_value(flips):
-        blocks = chains_at(np.tile(np.arange(8) < 4, (N_CHAINS, 1)).astype(np.int8))
+        blocks = chains_at(np.tile(np.arange(8) < 4, (N_CHAINS, 1)).astype(np.int8), rng)
         rows = edge_chains.start_rows(graph, weights != 0)
         for _ in range(60):
             if flips:
@@ -90,7 +90,7 @@ def test_stiffness_is_the_largest_eigenvalue(rng):
         c = np.cov(features[:, columns].T, bias=True) * np.outer(used[columns], used[columns])
         return n * np.linalg.eigvalsh(c)[-1]
 
-    blocks, rows, direction = chains_at(states), edge_chains.start_rows(graph, included), rng.standard_normal(28)
+    blocks, rows, direction = chains_at(states, rng), edge_chains.start_rows(graph, included), rng.standard_normal(28)
     for _ in range(200):
         found = stiffness(blocks, rows, centre, scale, n, direction)
     every = np.arange(len(used))

@@ -409,8 +409,8 @@ def test_bridge_finds_the_evidence_of_a_forest(rng, forest, variant):
     assert abs(moved.log_evidence - forest.log_evidence) > SCORE * moved.standard_error
 
 
-def test_dic_of_a_forest(forest):
-    found = dic(forest.target, np.random.default_rng(), draws=describe(forest.target, forest.theta))
+def test_dic_of_a_forest(rng, forest):
+    found = dic(forest.target, rng, draws=describe(forest.target, forest.theta))
     a, b, n = forest.a, forest.b, forest.n
     mean = digamma(a) - digamma(b)
     log_likelihood = ((a - 1) * digamma(a) + (b - 1) * digamma(b) - n * digamma(a + b)).sum() - n * np.log(2)

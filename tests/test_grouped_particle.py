@@ -221,8 +221,8 @@ def test_a_run_that_was_stopped_goes_on(rng, tmp_path):
 
 
 @pytest.fixture(scope="module")
-def grid_states():
-    graph, rng = graphs.grid(4, 4), np.random.default_rng()
+def grid_states(module_rng):
+    graph, rng = graphs.grid(4, 4), module_rng
     theta = np.array([1.2, -0.6])[rng.integers(2, size=24)]
     model = Agreement(graph)
     return graph, theta, ENGINE.sample(model, theta, ENGINE.prepare(model), 400, rng)

@@ -88,9 +88,9 @@ def test_oracle_is_as_good_as_it_says(rng):
 
 
 @pytest.fixture(scope="module")
-def problem():
+def problem(module_rng):
     """Agreements of all six pairs in N states, and the posterior of all 877 structures with their partitions."""
-    s = counts(PAIRS, TRUTH, N, np.random.default_rng())
+    s = counts(PAIRS, TRUTH, N, module_rng)
     exact = oracle.posterior(4, PAIRS, s, N, ALPHA, (DENSITY.a, DENSITY.b), (BASE.a, BASE.b))
     return s / N, exact
 

@@ -189,7 +189,7 @@ def test_evidence_of_independent_nodes_with_beta_priors(X):
     assert found.prior == "logistic Beta(2, 3)"
 
 
-def test_evidence_is_that_of_the_model_and_the_data():
+def test_evidence_is_that_of_the_model_and_the_data(rng):
     """Two units and a hidden one, against quadrature: within six errors, and not that of other data.
 
     In 46 runs the difference was at most 2.1 errors; the other data are 40 errors away.
@@ -197,9 +197,7 @@ def test_evidence_is_that_of_the_model_and_the_data():
     first, est = np.arange(60)[:, None] < 30, RBM(n_hidden=1)
     near = np.hstack([first, first ^ (np.arange(60)[:, None] % 15 == 0)])
     other = np.hstack([first, np.arange(60)[:, None] % 2 == 0])
-    truth, wrong = (
-        evidence_oracle.log_evidence(make_target(est, X)[0], np.random.default_rng()) for X in (near, other)
-    )
+    truth, wrong = (evidence_oracle.log_evidence(make_target(est, X)[0], rng) for X in (near, other))
     found = log_evidence(est, near, "ais", progress=False, temperatures=100)
     assert abs(found.log_evidence - truth) < 6 * found.standard_error
     assert abs(found.log_evidence - wrong) > 6 * found.standard_error

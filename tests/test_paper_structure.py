@@ -18,15 +18,14 @@ PAIRS = list(combinations(range(6), 2))
 
 
 @pytest.fixture(scope="module")
-def squares():
+def squares(module_rng):
     """Six nodes in two triangles, each with an agreement of its own: 3,000 states, and labels of all pairs."""
-    rng = np.random.default_rng()
     states = np.array(np.unravel_index(np.arange(64), (2,) * 6)).T
     groups = np.array([0 if v < 3 else 1 if u >= 3 else -1 for u, v in PAIRS])
     theta = np.array([1.0, -0.8, 0.0])[groups]
     agrees = np.array([states[:, u] == states[:, v] for u, v in PAIRS], float).T
     p = np.exp(agrees @ theta)
-    return states[rng.choice(64, size=3000, p=p / p.sum())], groups, expit(theta)
+    return states[module_rng.choice(64, size=3000, p=p / p.sum())], groups, expit(theta)
 
 
 OPTIONS = {"n_draws": 60, "n_warmup": 30}

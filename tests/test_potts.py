@@ -344,13 +344,12 @@ def test_engines_of_binary_models_refuse(engine):
         engine.prepare(Potts(graphs.path(2), 3))
 
 
-def test_the_engines_named_are_those_that_take_many_states():
+def test_the_engines_named_are_those_that_take_many_states(rng):
     taken = [*EXACT, MeanField(), Bethe(), Persistent(64), Brief(np.zeros((3, 2), int)), Gibbs(1), SwendsenWang(1)]
     taken.append(FromExact(Elimination(), 8))
     assert {e.name for e in taken} == set(MANY_STATES)
     assert set(engines_that_answer(())) - {"tree", "cftp", "pseudo-likelihood"} <= set(MANY_STATES)
     model = Potts(graphs.path(2), 3)
-    rng = np.random.default_rng()
     for engine in taken:
         plan, state = engine.prepare(model), engine.start(model, rng)
         for question in engine.answers - {"sample"}:
