@@ -1,7 +1,12 @@
 """Errors and warnings.
 
-Every message says, in one sentence, which argument is wrong, what came, what is wanted, and the remedy.
+Every message says in one sentence which argument is wrong, what it must be, what was given, and the remedy.
 """
+
+from __future__ import annotations
+
+import reprlib
+from typing import Any
 
 
 class BayesMRFError(ValueError):
@@ -21,7 +26,32 @@ class TooWideError(GraphError):
 
 
 class OptionError(BayesMRFError):
-    """An option, or a combination of options, is not legal."""
+    """An option, or a combination of options, is not legal.
+
+    Parameters
+    ----------
+    message : str
+        The whole sentence, where the error is not about the value of one option.
+    option : str, optional
+        Name of the argument. The sentence is then "<option> must be <expected>, got <got>; <remedy>.".
+    got : object
+        Its value.
+    expected : str
+        What it must be, such as "a finite number > 0".
+    remedy : str
+        What to do, where ``expected`` does not say it all.
+    """
+
+    def __init__(
+        self, message: str = "", *, option: str | None = None, got: Any = None, expected: str = "", remedy: str = ""
+    ) -> None:
+        self.option, self.got, self.expected, self.remedy = option, shown(got), expected, remedy
+        super().__init__(message if option is None else self.sentence(option))
+
+    def sentence(self, name: str) -> str:
+        """The message with the option called ``name``, as on the command line."""
+        remedy = f"; {self.remedy}" if self.remedy else ""
+        return f"{name} must be {self.expected}, got {self.got}{remedy}."
 
 
 class StoreError(BayesMRFError):
@@ -50,3 +80,28 @@ class ConstantColumnWarning(BayesMRFWarning):
 
 class ConvergenceWarning(BayesMRFWarning):
     """An iterative method stopped before it reached its tolerance."""
+
+
+_REPR = reprlib.Repr()
+_REPR.maxstring = _REPR.maxother = 60
+_MOST_DIGITS = 40
+
+
+def shown(value: Any) -> str:
+    """Return a short text of any value, for messages."""
+    if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > 3 * _MOST_DIGITS:
+        return f"an integer of about {value.bit_length() * 3 // 10 + 1} digits"  # Python refuses to print huge ones
+    shape = getattr(value, "shape", ())
+    if isinstance(shape, tuple) and shape:
+        return f"{_article(type(value).__name__)} of shape {shape}"
+    if isinstance(value, type):
+        return f"the class {value.__name__}"
+    try:
+        text = _REPR.repr(value.item() if type(value).__module__ == "numpy" else value)
+    except Exception:  # a foreign object may refuse to describe itself
+        text = "<"
+    return _article(type(value).__name__) if text.startswith("<") else text
+
+
+def _article(name: str) -> str:
+    return f"{'an' if name[:1].lower() in 'aeiou' else 'a'} {name}"

@@ -19,9 +19,10 @@ from joblib import Parallel, cpu_count, delayed, effective_n_jobs
 from joblib.parallel import get_active_backend
 from threadpoolctl import threadpool_limits
 
+from . import options
 from .base import Kernel
 from .checkpoint import CHECKPOINT, ChainStore, Position, is_ours, open_checkpoint, read_record, what
-from .errors import BayesMRFWarning, OptionError
+from .errors import BayesMRFWarning
 from .progress import chain_bars
 from .rng import as_seed_sequence, generator_from_array, generator_to_array, spawn_generators
 
@@ -178,16 +179,19 @@ def sample(
     KeyboardInterrupt
         If interrupted before the first draw.
     """
-    for name, value, least in [
-        ("n_draws", n_draws, 1),
-        ("n_warmup", n_warmup, 0),
-        ("n_chains", n_chains, 1),
-        ("thin", thin, 1),
-    ]:
-        if not isinstance(value, int | np.integer) or value < least:
-            raise OptionError(f"{name}: {value!r} came, a whole number >= {least} is wanted")
-    if n_jobs == 0:
-        raise OptionError("n_jobs: 0 came, a number of workers, -1 for all cores or None is wanted")
+    options.check(
+        {
+            "n_draws": n_draws,
+            "n_warmup": n_warmup,
+            "n_chains": n_chains,
+            "thin": thin,
+            "random_state": random_state,
+            "n_jobs": n_jobs,
+            "progress": progress,
+            "checkpoint": checkpoint,
+            "overwrite": overwrite,
+        }
+    )
     plan = Plan(int(n_draws), int(n_warmup), int(thin))
     board = _Board(plan, int(n_chains))
     seed = None if random_state is None and checkpoint is not None else _describe(as_seed_sequence(random_state))

@@ -11,7 +11,7 @@ import typer
 
 from .. import __version__
 from ..errors import BayesMRFError
-from .common import Stopped, new_console, say, spoken_warnings
+from .common import Stopped, new_console, say, say_error, spoken_warnings
 from .evidence import evidence
 from .groups import groups
 from .posterior import posterior
@@ -84,7 +84,7 @@ def run(arguments: Sequence[str]) -> int:
         say("error", f"{e.format_message().rstrip('.')}; see {where} --help")
         return USER_ERROR
     except BayesMRFError as e:
-        say("error", str(e))
+        say_error(e)
         return USER_ERROR
     except Stopped as e:
         say("interrupted", str(e))

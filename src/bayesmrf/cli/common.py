@@ -56,6 +56,10 @@ _FLAGS = {
     "width": "--width",
 }
 
+# Sentences call an argument by its name at their start ("epsilon must be") and where they give a value ("fields=True").
+_NAMES = "|".join(_FLAGS)
+_NAMED = re.compile(rf"^({_NAMES})(?= must )|(?<![\w-])({_NAMES})(?=[:=])")
+
 # Options of every command that samples.
 Draws = Annotated[int, typer.Option(help="Draws of each chain.")]
 Warmup = Annotated[int, typer.Option(help="Steps of each chain before its first draw.")]
@@ -199,17 +203,25 @@ def new_console(quiet: bool = False) -> Console:
 
 
 def say(kind: str, message: str) -> None:
-    """One line on standard error, arguments called by their names here."""
+    """Write one line to standard error, with arguments called by their flags."""
     message = " ".join(message.split())
-    for name, flag in _FLAGS.items():
-        message = re.sub(rf"(?<![\w-]){name}(?=[:=])", flag, message)
     message = re.sub(
-        r"(set |or )?overwrite=True", lambda m: (m[1] or "").replace("set", "give") + "--overwrite", message
+        r"\b(set |or )?overwrite=True", lambda m: (m[1] or "").replace("set", "give") + "--overwrite", message
     )
+    message = _NAMED.sub(lambda m: _FLAGS[m[1] or m[2]], message)
     message = re.sub(r"^(shape|rate) of Gamma", r"--alpha: \g<0>", message)
     message = re.sub(r"\bof X\b", "of the data", message)
+    message = re.sub(r"(--[\w-]+)=True\b", r"\1", message)
     message = re.sub(r"(--[\w-]+)='?([\w-]+)'?", r"\1 \2", message)
     typer.echo(f"{kind}: {message}", err=True)
+
+
+def say_error(error: Exception) -> None:
+    """Write what is wrong, in one line."""
+    if isinstance(error, OptionError) and error.option is not None:
+        say("error", error.sentence(_FLAGS.get(error.option, error.option)))
+    else:
+        say("error", str(error))
 
 
 @contextmanager

@@ -1,0 +1,72 @@
+"""Errors about one option, and the table of options."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bayesmrf.cli.common import say, say_error
+from bayesmrf.errors import OptionError, shown
+from bayesmrf.options import OPTIONS, check
+
+
+def test_the_sentence_of_an_error_is_made_of_its_parts():
+    error = OptionError(option="epsilon", got=np.nan, expected="a finite number > 0", remedy="take 0.1")
+    assert str(error) == "epsilon must be a finite number > 0, got nan; take 0.1."
+    assert error.sentence("--epsilon").startswith("--epsilon must be")
+    assert str(OptionError(option="thin", got=0, expected="an integer >= 1")) == "thin must be an integer >= 1, got 0."
+    assert str(OptionError("a sentence")) == "a sentence"
+    again = pickle.loads(pickle.dumps(error))
+    assert (str(again), again.option, again.got) == (str(error), "epsilon", "nan")
+
+
+class Rude:
+    def __repr__(self):
+        raise RuntimeError
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (np.float64(1.5), "1.5"),
+        (True, "True"),
+        (10**20, "100000000000000000000"),
+        (10**5000, "an integer of about 4984 digits"),
+        (np.zeros((2, 3)), "an ndarray of shape (2, 3)"),
+        (pd.DataFrame({"a": [1]}), "a DataFrame of shape (1, 1)"),
+        (object(), "an object"),
+        (Rude(), "a Rude"),
+        (int, "the class int"),
+    ],
+    ids=lambda v: v if isinstance(v, str) else "",
+)
+def test_any_value_is_shown_in_few_words(value, text):
+    assert shown(value) == text
+
+
+def test_the_command_line_calls_options_by_their_flags(capsys):
+    say_error(OptionError(option="n_draws", got=0, expected="an integer >= 1", remedy="or set thin=2, fields=True"))
+    say("error", "epsilon must be a number > 0, got -1")
+    say("warning", "n_particles: 3 are few, and the graph must be wider; set overwrite=True")
+    assert capsys.readouterr().err == (
+        "error: --draws must be an integer >= 1, got 0; or set thin=2, --fields.\n"
+        "error: --epsilon must be a number > 0, got -1\n"
+        "warning: --particles: 3 are few, and the graph must be wider; give --overwrite\n"
+    )
+
+
+FOREIGN = [float("nan"), float("inf"), "x", -1, 1.5, [], {}, object(), np.zeros(2), pd.DataFrame(), 1j, 10**400]
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_each_row_allows_its_ends_and_refuses_foreign_values(name):
+    rule = OPTIONS[name]
+    for value in rule.good:
+        check({name: value})
+    refused = [value for value in FOREIGN if not rule.allows(value)]
+    assert len(refused) > 3
+    for value in refused:
+        with pytest.raises(OptionError, match="must be") as e:
+            rule.check("it", value)
+        assert "\n" not in str(e.value)
