@@ -12,7 +12,20 @@ SOURCE = ROOT / "src" / "bayesmrf"
 
 # Layers from the ground up; a module may import its own layer and those below.
 LAYERS = [
-    {"errors", "options", "compiled", "base", "rng", "lanes", "graphs", "priors", "states", "progress", "partitions"},
+    {
+        "errors",
+        "options",
+        "compiled",
+        "base",
+        "rng",
+        "lanes",
+        "names",
+        "graphs",
+        "priors",
+        "states",
+        "progress",
+        "partitions",
+    },
     {"models"},
     {"samplers", "inference"},
     {"likelihood", "datasets"},

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import BayesMRFWarning, DataError, OptionError, StoreError, TooWideError
+from ..names import file_stem, shown
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -83,13 +84,16 @@ GRAPH_HELP = (
 )
 
 
+_LONGEST = 3000  # letters of a message
+
+
 class Stopped(Exception):
     """Ctrl-C, and what was kept."""
 
 
 def stem_of(path: Path) -> str:
-    """Name of a table without its endings."""
-    return path.name.split(".csv")[0] or "run"
+    """Name of a table without its endings, fit to begin the name of a result."""
+    return file_stem(path.name.split(".csv")[0])
 
 
 def check_sizes(draws: int, warmup: int, chains: int, thin: int) -> dict[str, Any]:
@@ -196,10 +200,15 @@ def point_to_report(out: Path, console: Console) -> None:
 
 
 def new_console(quiet: bool = False) -> Console:
-    """Where results are printed."""
+    """Where results are printed; whatever is printed there, no name can steer the terminal."""
     from rich.console import Console
+    from rich.text import Text
 
-    return Console(markup=False, highlight=False, emoji=False, quiet=quiet)
+    class SafeConsole(Console):
+        def render_str(self, text: str, **options: Any) -> Text:
+            return super().render_str(shown(text, None, keep="\n"), **options)
+
+    return SafeConsole(markup=False, highlight=False, emoji=False, quiet=quiet)
 
 
 def say(kind: str, message: str) -> None:
@@ -213,7 +222,7 @@ def say(kind: str, message: str) -> None:
     message = re.sub(r"\bof X\b", "of the data", message)
     message = re.sub(r"(--[\w-]+)=True\b", r"\1", message)
     message = re.sub(r"(--[\w-]+)='?([\w-]+)'?", r"\1 \2", message)
-    typer.echo(f"{kind}: {message}", err=True)
+    typer.echo(f"{kind}: {shown(message, _LONGEST)}", err=True)
 
 
 def say_error(error: Exception) -> None:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import OptionError
-from .style import COLOURS, GREY, PALE, axes, whole_numbers
+from ..names import shown
+from .style import COLOURS, GREY, PALE, as_text, axes, whole_numbers
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -69,7 +70,7 @@ def plot_evidence(evidences: Mapping[str, Mapping[Any, Evidence]], ax: Axes | No
         whole_numbers(ax.xaxis)
         ax.set_xlabel("hidden units")
     else:
-        ax.set_xticks(range(len(models)), [str(m) for m in models])
+        ax.set_xticks(range(len(models)), [shown(m) for m in models], parse_math=False)
         ax.set_xlim(-0.6, len(models) - 0.4)
         ax.grid(axis="x", color=PALE, linewidth=0.5)
     if floors and floors[0] < cut:
@@ -78,7 +79,7 @@ def plot_evidence(evidences: Mapping[str, Mapping[Any, Evidence]], ax: Axes | No
         ax.set_ylim(cut - margin, top + margin)
     ax.set_ylabel("log evidence (nats)")
     ax.yaxis.set_major_formatter("{x:,.0f}" if np.ptp(ax.get_ylim()) > 8 else "{x:,.1f}")
-    ax.legend(
+    legend = ax.legend(
         loc="lower left",
         bbox_to_anchor=(0, 1.0),
         ncols=4,
@@ -87,4 +88,5 @@ def plot_evidence(evidences: Mapping[str, Mapping[Any, Evidence]], ax: Axes | No
         borderaxespad=0.2,
         labelcolor=GREY,
     )
+    as_text(legend)
     return ax

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .style import COLOURS, GREY, INK, MOST_NAMED, PALE, axes, group_colours, grouped, no_edges, whole_numbers
+from ..names import shown
+from .style import COLOURS, GREY, INK, MOST_NAMED, PALE, as_text, axes, group_colours, grouped, no_edges, whole_numbers
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -54,25 +55,25 @@ def plot_groups(tree: Any, ax: Axes | None = None) -> Axes:
     if not len(summary.shown):
         return no_edges(ax)
     table = summary.group_table
-    shown = table.loc[table["size"].nlargest(_MOST_LISTED).index].sort_index()
-    colour, place = group_colours(len(table))[shown.index - 1], np.arange(len(shown))
-    ax = axes(ax, (8.6, 1.2 + 0.24 * len(shown)))
+    listed = table.loc[table["size"].nlargest(_MOST_LISTED).index].sort_index()
+    colour, place = group_colours(len(table))[listed.index - 1], np.arange(len(listed))
+    ax = axes(ax, (8.6, 1.2 + 0.24 * len(listed)))
     ax.axvline(0.5, color=PALE, linewidth=1, zorder=1)
     lines: dict[str, Any] = {"colors": colour, "linewidth": 3, "alpha": 0.6, "zorder": 2}
-    ax.hlines(place, shown["low"], shown["high"], **lines)
-    ax.scatter(shown["agreement"], place, s=26, color=colour, zorder=3)
-    ax.set_yticks(place, [f"group {g}" for g in shown.index], fontsize=8)
-    ax.set_ylim(len(shown) - 0.4, -0.6)
+    ax.hlines(place, listed["low"], listed["high"], **lines)
+    ax.scatter(listed["agreement"], place, s=26, color=colour, zorder=3)
+    ax.set_yticks(place, [f"group {g}" for g in listed.index], fontsize=8)
+    ax.set_ylim(len(listed) - 0.4, -0.6)
     ax.tick_params(axis="y", length=0)
     for x, head, align in ((1.13, "edges", "right"), (1.17, "for example", "left")):
         ax.text(x, 1.0, head, fontsize=8, color=GREY, ha=align, va="bottom", transform=ax.transAxes)
-    for y, g in enumerate(shown.index):
+    for y, g in enumerate(listed.index):
         tried = ["; ".join(summary.examples(g, most)) for most in (3, 2, 1)]
         named = next((t for t in tried if len(t) <= _LONGEST), f"{tried[-1][: _LONGEST - 1]}…")
         across = ax.get_yaxis_transform()
-        ax.text(1.13, y, f"{shown['size'][g]:,}", fontsize=8, color=INK, ha="right", va="center", transform=across)
+        ax.text(1.13, y, f"{listed['size'][g]:,}", fontsize=8, color=INK, ha="right", va="center", transform=across)
         ax.text(1.17, y, named, fontsize=8, color=INK, va="center", parse_math=False, transform=across)
-    few = "" if len(shown) == len(table) else f"; the {len(shown)} largest of {len(table):,} groups"
+    few = "" if len(listed) == len(table) else f"; the {len(listed)} largest of {len(table):,} groups"
     ax.set_xlabel(f"agreement, 90 % interval (0.5: an edge says nothing){few}")
     return ax
 
@@ -128,7 +129,10 @@ def plot_agreement(tree: Any, ax: Axes | None = None) -> Axes:
         ax.scatter(value, place, **mean)
         ax.set_yticks(
             place,
-            [f"{a} – {b}" for a, b in zip(table["first"], table["second"], strict=True)],
+            [
+                f"{shown(a, _LONGEST // 2)} – {shown(b, _LONGEST // 2)}"
+                for a, b in zip(table["first"], table["second"], strict=True)
+            ],
             fontsize=8,
             parse_math=False,
         )
@@ -196,7 +200,7 @@ def plot_estimates(truth: Any, estimates: Mapping[str, Any], groups: Any, ax: Ax
     low, high = ax.get_ylim()
     ax.set_ylim(low, high + 0.12 * (high - low))
     ax.set(xlabel=f"{len(order)} edges, by true group", ylabel="estimated minus true agreement")
-    ax.legend(loc="lower left", bbox_to_anchor=(0, 1.0), ncols=5, frameon=False, fontsize=8, borderaxespad=0.2)
+    as_text(ax.legend(loc="lower left", bbox_to_anchor=(0, 1.0), ncols=5, frameon=False, fontsize=8, borderaxespad=0.2))
     return ax
 
 

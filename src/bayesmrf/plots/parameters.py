@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import OptionError
+from ..names import shown
 from ..summary import ParameterSummary
-from .style import COLOURS, GREY, INK, MOST_NAMED, PALE, axes, parameters
+from .style import COLOURS, GREY, INK, MOST_NAMED, PALE, as_text, axes, parameters
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 _MOST_PANELS = 42
 _COLUMNS = 7
+_LONGEST = 50  # letters of a label
 _GRID = 256  # points of a density
 _WIDEST = 1.5  # how far a panel may reach beyond the first posterior's own range, in such ranges
 _STYLES: tuple[Any, ...] = ("-", (0, (5, 1.6)), (0, (1, 1.2)), (0, (6, 1.5, 1, 1.5)), (0, (3, 1.2, 1, 1.2, 1, 1.2)))
@@ -52,7 +54,7 @@ def plot_parameters(tree: Any, ax: Axes | None = None) -> Axes:
         ax.axvline(0, color=GREY, linewidth=1, zorder=1)
         ax.hlines(place, low, high, zorder=3, **lines)
         ax.scatter(mean, place, **style)
-        ax.set_yticks(place, table["label"], fontsize=8, parse_math=False)
+        ax.set_yticks(place, [shown(n, _LONGEST) for n in table["label"]], fontsize=8, parse_math=False)
         ax.set_ylim(n - 0.4, -0.6)
         ax.set_xlabel(label)
         ax.tick_params(axis="y", length=0)
@@ -81,16 +83,16 @@ def plot_strength(tree: Any, ax: Axes | None = None) -> Axes:
         Where to draw.
     """
     table = parameters(tree).strength_table
-    shown = table.iloc[:MOST_NAMED]
-    ax = axes(ax, (7.2, max(1.6, 0.9 + 0.19 * len(shown))))
-    place = np.arange(len(shown))
-    ax.hlines(place, shown["low"], shown["high"], colors=COLOURS[2], linewidth=2, alpha=0.6)
-    ax.scatter(shown["strength"], place, s=20, color=COLOURS[2], zorder=3)
-    ax.set_yticks(place, shown["node"], fontsize=8, parse_math=False)
-    ax.set_ylim(len(shown) - 0.4, -0.6)
+    strongest = table.iloc[:MOST_NAMED]
+    ax = axes(ax, (7.2, max(1.6, 0.9 + 0.19 * len(strongest))))
+    place = np.arange(len(strongest))
+    ax.hlines(place, strongest["low"], strongest["high"], colors=COLOURS[2], linewidth=2, alpha=0.6)
+    ax.scatter(strongest["strength"], place, s=20, color=COLOURS[2], zorder=3)
+    ax.set_yticks(place, [shown(n, _LONGEST) for n in strongest["node"]], fontsize=8, parse_math=False)
+    ax.set_ylim(len(strongest) - 0.4, -0.6)
     ax.set_xlim(left=0)
     ax.tick_params(axis="y", length=0)
-    few = f" ({len(shown)} strongest of {len(table):,} nodes)" if len(shown) < len(table) else ""
+    few = f" ({len(strongest)} strongest of {len(table):,} nodes)" if len(strongest) < len(table) else ""
     ax.set_xlabel(f"strength: posterior mean and 90 % interval{few}")
     return ax
 
@@ -202,7 +204,7 @@ def _marginal(summaries: Mapping[str, ParameterSummary], feature: str, ax: Axes)
     ax.locator_params(axis="x", nbins=3)
     ax.tick_params(axis="x", labelsize=7)
     label = next(iter(summaries.values())).table["label"][feature]
-    ax.set_title(label if len(label) <= 24 else label[:23] + "…", fontsize=8, color=INK, pad=3, parse_math=False)
+    ax.set_title(shown(label, 24), fontsize=8, color=INK, pad=3, parse_math=False)
 
 
 def _density(draws: np.ndarray, at: np.ndarray) -> np.ndarray:
@@ -219,14 +221,14 @@ def _density(draws: np.ndarray, at: np.ndarray) -> np.ndarray:
     return gaussian_filter1d(counts, width / step, mode="constant")[pad : pad + len(at)]
 
 
-def _finish(panels: list[Axes], names: list[str], shown: int, n: int) -> None:
+def _finish(panels: list[Axes], names: list[str], n_drawn: int, n: int) -> None:
     """What stands once on the whole figure."""
     figure = panels[0].get_figure(root=True)
     assert figure is not None
-    few = f" ({shown} strongest of {n:,})" if shown < n else ""
+    few = f" ({n_drawn} strongest of {n:,})" if n_drawn < n else ""
     figure.supxlabel(f"value of the parameter{few}; height: posterior density", fontsize=9, color=INK)
     if len(names) > 1:
-        figure.legend(
+        legend = figure.legend(
             *panels[0].get_legend_handles_labels(),
             loc="outside upper left",
             ncols=min(len(names), 4),
@@ -234,3 +236,4 @@ def _finish(panels: list[Axes], names: list[str], shown: int, n: int) -> None:
             fontsize=9,
             handlelength=3.2,
         )
+        as_text(legend)

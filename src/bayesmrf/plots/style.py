@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import OptionError
+from ..names import shown
 from ..summary import GroupedSummary, ParameterSummary, StructureSummary, summarise
 
 if TYPE_CHECKING:
@@ -82,6 +83,12 @@ def group_colours(n_groups: int) -> np.ndarray:
     if n_groups <= len(COLOURS):
         return to_rgba_array(COLOURS[:n_groups])
     return colormaps["viridis"](np.linspace(0.92, 0.0, n_groups))
+
+
+def as_text(legend: Any) -> None:
+    """Show the labels of a legend as they are: no mathematics between dollar signs, nothing that cannot be seen."""
+    for label in legend.get_texts():
+        label.set(parse_math=False, text=shown(label.get_text()))
 
 
 def whole_numbers(axis: Any) -> None:

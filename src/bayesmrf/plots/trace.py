@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..names import shown
 from ..summary import ParameterSummary, StructureSummary, summarise
 from .style import MOST_IN_LEGEND, axes, group_colours, whole_numbers
 
@@ -54,7 +55,7 @@ def plot_trace(tree: Any, ax: Axes | None = None, feature: str | None = None) ->
         whole_numbers(ax.yaxis)
     ax.set_xlim(0, max(1, draw[-1]))
     ax.set_xlabel("draw")
-    ax.set_ylabel(label, parse_math=False)
+    ax.set_ylabel(shown(label), parse_math=False)
     if len(chains) <= MOST_IN_LEGEND:
         ax.legend(loc="lower left", bbox_to_anchor=(0, 1.0), ncols=4, frameon=False, fontsize=8, borderaxespad=0.2)
     return ax

@@ -7,13 +7,14 @@ import os
 import re
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from html import escape
+from html import escape as escape_html
 from io import BytesIO
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import StoreError
+from ..names import shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -62,6 +63,11 @@ def write_page(out: Path, title: str, lead: str, body: Iterable[Section]) -> Pat
     except OSError as e:
         raise StoreError(f"out: {out} cannot be written ({e}); give another path") from e
     return out
+
+
+def escape(text: str) -> str:
+    """Text for HTML: no markup, and nothing that cannot be seen."""
+    return escape_html(shown(text, None))
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[Any]], sortable: bool = False) -> str:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from html import escape
 
 import numpy as np
 
 from .. import plots
+from ..names import LONGEST, shown
 from ..summary import Summary, rows
-from .page import paragraph, picture, table
+from .page import escape, paragraph, picture, table
 
 MOST_MISSING = 100  # rows of the table of missing values
 _MOST_JUDGED = 7  # rows of the table of convergence
@@ -44,17 +44,17 @@ def missing(s: Summary) -> str:
     return f"{paragraph(text)}<details open><summary>Probabilities</summary>{listed}</details>"
 
 
-def convergence(s: Summary, shown: str, traced: str) -> str:
+def convergence(s: Summary, which: str, traced: str) -> str:
     """Verdict, numbers, and the trace of one quantity."""
     grade, sentence = s.verdict
     judged = s.diagnostics.iloc[:_MOST_JUDGED]
     cells = [
-        (name, f"{d.mean:.3f}", f"{d.sd:.3f}", _number(d.r_hat, ".3f"), _number(d.ess_bulk, ",.0f"))
+        (shown(name, 2 * LONGEST), f"{d.mean:.3f}", f"{d.sd:.3f}", _number(d.r_hat, ".3f"), _number(d.ess_bulk, ",.0f"))
         for name, d in zip(judged.index, rows(judged), strict=True)
     ]
     text = (
         "R-hat compares the chains with each other (1.00: they agree); the effective sample size is the number of "
-        f"independent draws worth as much as these. Shown are {shown}."
+        f"independent draws worth as much as these. Shown are {which}."
     )
     trace = picture(lambda: plots.plot_trace(s), f"{traced} along each chain: they should wander over the same range.")
     numbers = table(["quantity", "mean", "sd", "R-hat", "effective sample size"], cells)

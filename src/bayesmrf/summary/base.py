@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from .. import results
+from ..names import LONGEST, shown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,8 +49,8 @@ class Summary:
 
     @cached_property
     def names(self) -> list[str]:
-        """Names of the nodes."""
-        return [str(n) for n in self["constant_data"]["node"].values]
+        """Names of the nodes, as they are shown."""
+        return [shown(n) for n in self["constant_data"]["node"].values]
 
     @cached_property
     def ends(self) -> np.ndarray:
@@ -122,7 +123,7 @@ class Summary:
         if table["r_hat"].isna().all():
             return "fair", f"One chain cannot show whether it has forgotten its start: run several; {worst}."
         r_hat = float(table["r_hat"].max())
-        worst = f"the largest R-hat is {r_hat:.3f} ({table['r_hat'].idxmax()}), {worst}"
+        worst = f"the largest R-hat is {r_hat:.3f} ({shown(table['r_hat'].idxmax(), 2 * LONGEST)}), {worst}"
         if r_hat <= _GOOD_R_HAT and ess >= _DRAWS_PER_CHAIN * n_chains:
             return "good", f"The chains agree: {worst}."
         if r_hat <= _FAIR_R_HAT:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .. import partitions
+from ..names import shown
 from .base import INTERVAL, count, intervals, plain, rows
 from .inclusion import InclusionSummary, given_inclusion, prior_of_density
 from .potentials import PotentialSummary
@@ -162,7 +163,7 @@ class GroupedSummary(InclusionSummary, PotentialSummary):
         first = self.n_edge_features
         draws = self.stacked("theta")[:, first:]
         low, high = intervals(draws)
-        names, mean = self["posterior"]["feature"].values[first:], draws.mean(axis=0)
+        names, mean = [shown(f) for f in self["posterior"]["feature"].values[first:]], draws.mean(axis=0)
         table = {"node": names, "field": mean, "low": low, "high": high}
         if self.fields_grouped:
             table["group"] = ranked(self._point("field_groups", np.arange(len(mean))), mean) + 1

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from ..names import shown
 from .base import Summary, intervals, plain
 
 if TYPE_CHECKING:
@@ -100,7 +101,8 @@ class ParameterSummary(Summary):
     def n_weights(self) -> int:
         """Parameters that belong to an edge each: all edges', or none in a model whose edges share parameters."""
         own = [str(f) for f in self["posterior"]["feature"].values[: self.n_edges]]
-        return self.n_edges if own == [f"{a}-{b}" for a, b in self.edge_labels] else 0
+        names = self["constant_data"]["node"].values
+        return self.n_edges if own == [f"{names[u]}-{names[v]}" for u, v in self.ends] else 0
 
     @cached_property
     def table(self) -> pd.DataFrame:
@@ -112,7 +114,8 @@ class ParameterSummary(Summary):
         draws, features = self.stacked("theta"), [str(f) for f in self["posterior"]["feature"].values]
         low, high = intervals(draws)
         is_edge = np.arange(len(features)) < self.n_weights
-        labels = [f"{a} – {b}" for a, b in self.edge_labels[: self.n_weights]] + features[self.n_weights :]
+        labels = [f"{a} – {b}" for a, b in self.edge_labels[: self.n_weights]]
+        labels += [shown(f) for f in features[self.n_weights :]]
         return pd.DataFrame(
             {
                 "label": labels,

@@ -10,6 +10,7 @@ from scipy.special import expit
 
 from ..graphs import Graph
 from ..models.symmetric import Symmetric
+from ..names import shown
 from .base import Summary, intervals, plain
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ class PotentialSummary(Summary):
     @property
     def levels(self) -> list[str]:
         """What the states of a node are called, where there are more than two."""
-        return [str(level) for level in plain(self.attrs.get("levels", []))]
+        return [shown(level) for level in plain(self.attrs.get("levels", []))]
 
     @cached_property
     def tabled(self) -> Symmetric | None:

@@ -1,0 +1,42 @@
+"""Names and texts from strangers' files, made safe to show: on the terminal, in pages, in pictures, as file names."""
+
+from __future__ import annotations
+
+import unicodedata
+
+LONGEST = 60  # letters of a name that are shown
+_JOINERS = "\u200c\u200d"  # belong to the spelling of Persian, Hindi and emoji
+
+
+def shown(text: object, most: int | None = LONGEST, keep: str = "") -> str:
+    r"""Make every character of a name visible, and cut long names in their middle.
+
+    Control characters (ANSI escapes, line ends), marks that turn the direction of writing, lone surrogates and whatever
+    else cannot be seen are written as Python escapes, such as ``\x1b``. Letters of all scripts stay as they are.
+
+    Parameters
+    ----------
+    text : object
+        A name, or any other text.
+    most : int or None
+        Length from which it is cut; None never cuts.
+    keep : str
+        Characters that stay although they cannot be seen, such as line ends of one's own.
+    """
+    whole = str(text)
+    if most is not None and len(whole) > most:
+        tail = most // 3
+        whole = f"{whole[: most - tail - 1]}…{whole[-tail:]}"
+    if whole.isascii() and whole.isprintable():
+        return whole
+    return "".join(c if _is_seen(c) or c in keep else c.encode("unicode_escape").decode() for c in whole)
+
+
+def file_stem(name: str, most: int = 100) -> str:
+    """Make a name usable as the stem of a file's name: visible characters, no separators, not too long in bytes."""
+    safe = "".join(c if _is_seen(c) and c not in '/\\:*?"<>|' else "_" for c in name)
+    return safe.encode()[:most].decode(errors="ignore").strip(". ") or "run"
+
+
+def _is_seen(character: str) -> bool:
+    return character.isprintable() or character in _JOINERS or unicodedata.category(character) == "Zs"
