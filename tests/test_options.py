@@ -33,7 +33,7 @@ class Rude:
         (True, "True"),
         (10**20, "100000000000000000000"),
         (10**5000, "an integer of about 4984 digits"),
-        (np.zeros((2, 3)), "an ndarray of shape (2, 3)"),
+        (np.zeros((2, 3)), "an array of shape (2, 3)"),
         (pd.DataFrame({"a": [1]}), "a DataFrame of shape (1, 1)"),
         (object(), "an object"),
         (Rude(), "a Rude"),

@@ -93,7 +93,7 @@ def shown(value: Any) -> str:
         return f"an integer of about {value.bit_length() * 3 // 10 + 1} digits"  # Python refuses to print huge ones
     shape = getattr(value, "shape", ())
     if isinstance(shape, tuple) and shape:
-        return f"{_article(type(value).__name__)} of shape {shape}"
+        return f"{_article(type(value).__name__.replace('ndarray', 'array'))} of shape {shape}"
     if isinstance(value, type):
         return f"the class {value.__name__}"
     try:
