@@ -80,7 +80,7 @@ def test_hidden_units(bayesmrf, linked, folder):
         assert row[1] == f"{e.log_evidence:,.2f}{error} {mark}".strip()
         assert row[2].startswith(f"{direct['map'][k].log_evidence:,.2f}")
         assert shown[k + 1][2] == f"{e.log_evidence / 60:.4f} {mark}".strip()
-    assert "60 observations; prior of the parameters: normal, scale 1" in text
+    assert "60 observations; prior of the parameters: normal, scale 1, on weights and biases over {0, 1}" in text
     probability = compare_evidence(laplace)["probability"][best]
     units = "1 hidden unit" if best == 1 else "2 hidden units"
     assert f"By laplace the data ask for {units} (probability {probability:.3f})" in text
@@ -99,11 +99,11 @@ def test_models_without_hidden_units(bayesmrf, linked):
     groups = GroupedMRF("complete", fields=True, random_state=2, progress=False).fit(linked)
     structure = SpikeSlabMRF(method="exact", random_state=2, progress=False).fit(linked)
     models = {"groups": groups} | {
-        name: BayesianMRF(graph, model="agreement")
+        name: BayesianMRF(graph)
         for name, graph in (("structure", structure.graph_), ("complete", "complete"), ("independent", []))
     }
     for name, model in models.items():
-        direct = log_evidence(model, linked, prior_scale=1.0, random_state=2, progress=False)
+        direct = log_evidence(model, linked, prior_scale=1.0, coding="boltzmann", random_state=2, progress=False)
         assert cells("votes-models")[name, "laplace"]["log_evidence"] == direct.log_evidence
         assert cells("votes-models")[name, "laplace"]["n_features"] == direct.n_features
     assert [r[0] for r in rows(out)] == ["groups", "structure", "complete", "independent"] * 2
@@ -140,7 +140,31 @@ def test_options_reach_the_methods(bayesmrf, votes, folder, quick):
              "--prior-scale", 0.5, "--out", "x"]  # fmt: skip
     assert bayesmrf("evidence", "answers.csv.gz", *given) == (0, "", "")
     assert quick == [(17, 3), (29, 3)]
-    assert {c["prior"] for c in cells("x").values()} == {"normal, scale 0.5"}
+    assert {c["prior"] for c in cells("x").values()} == {"normal, scale 0.5, on weights and biases over {0, 1}"}
+
+
+def test_ladder_reaches_ais(bayesmrf, votes, monkeypatch):
+    seen = []
+
+    def ais(target, rng, *, ladder="cubic"):
+        seen.append(ladder)
+        return Evidence(-100.0, 0.1, "ais", target.n_samples, target.n_features)
+
+    monkeypatch.setitem(METHODS, "ais", Method(ais, {}))
+    for i, given in enumerate(([], ["--ladder", "linear"], ["--ladder", "2.5"])):
+        asked = ["--hidden", "1", "--method", "ais", "--out", f"x{i}", *given]
+        assert bayesmrf("evidence", "votes.csv", *asked)[0] == 0
+    assert seen == ["cubic", "linear", 2.5]
+
+
+def test_models_with_and_without_hidden_units_have_one_prior(bayesmrf, votes, quick):
+    """The hint after --hidden 0 leads to the model without edges: its prior is that of the machines."""
+    one_sentence(bayesmrf("evidence", "votes.csv", "--hidden", "0:2"), "--compare independent, which has the same")
+    bayesmrf("evidence", "votes.csv", "--hidden", 1, "--method", "bic", "--out", "a")
+    asked = ["--compare", "complete,independent", "--method", "bic", "--out", "b"]
+    assert bayesmrf("evidence", "votes.csv", *asked)[0] == 0
+    priors = {c["prior"] for folder in "ab" for c in cells(folder).values()}
+    assert priors == {"normal, scale 1, on weights and biases over {0, 1}"}
 
 
 def test_verdict_within_errors_and_at_the_end_of_the_range(bayesmrf, votes, quick):
@@ -254,6 +278,12 @@ BAD = {
     "share": (["--compare", "groups", "--holdout", "1.5"], "--holdout: 1.5 came, a share between 0 and 1"),
     "small share": (["--compare", "groups", "--holdout", "0.001"], "--holdout: a share of 0.001 of 60 observations"),
     "chains": (["--hidden", "1", "--chains", "0"], "--chains: 0 came, a whole number of at least 1"),
+    "ladder of laplace": (
+        ["--hidden", "1", "--ladder", "linear"],
+        "--ladder applies to --method ais, got --ladder lin",
+    ),
+    "ladder": (["--hidden", "1", "--method", "ais", "--ladder", "steep"], "--ladder must be cubic, linear or a power"),
+    "power": (["--hidden", "1", "--method", "ais", "--ladder", "0"], "--ladder must be cubic, linear or a power"),
     "draws of laplace": (["--hidden", "1", "--draws", "9"], "--draws: 9 came, which laplace do.* not take"),
     "unknown node": (["--compare", "structure", "--edges", "edges.csv"], "--edges: 'Zoe' in line 2 of edges.csv"),
     "no file": (["--compare", "structure", "--edges", "no.csv"], "--edges: 'no.csv' is neither a file nor complete"),

@@ -24,7 +24,7 @@ from bayesmrf import (
     plots,
 )
 from bayesmrf.errors import DataError, OptionError, TooWideError
-from bayesmrf.estimators.evidence import hash_of, make_target
+from bayesmrf.estimators.evidence_targets import hash_of, make_target, prior_name
 from bayesmrf.evidence import methods
 from bayesmrf.evidence.methods import METHODS, evaluate, known_options
 from bayesmrf.evidence.target import Target
@@ -33,6 +33,7 @@ from bayesmrf.priors import LogisticBeta
 
 from . import evidence_oracle
 
+ZERO_ONE = "weights and biases over {0, 1}"
 EDGES = [(0, 1), (1, 2), (2, 3), (0, 3)]
 GROUPED = {"graph": EDGES, "method": "exact", "n_draws": 20, "n_warmup": 5, "n_chains": 1, "progress": False}
 
@@ -186,7 +187,7 @@ def test_evidence_of_independent_nodes_with_beta_priors(X):
     ones = X.sum(axis=0)
     assert found.log_evidence == pytest.approx((betaln(2 + ones, 3 + 30 - ones) - betaln(2, 3)).sum())
     assert (found.method, found.n_samples, found.n_features) == ("conjugate", 30, 4)
-    assert found.prior == "logistic Beta(2, 3)"
+    assert found.prior == "logistic Beta(2, 3), on weights and biases over {0, 1}"
 
 
 def test_evidence_is_that_of_the_model_and_the_data(rng):
@@ -201,7 +202,7 @@ def test_evidence_is_that_of_the_model_and_the_data(rng):
     found = log_evidence(est, near, "ais", progress=False, temperatures=100)
     assert abs(found.log_evidence - truth) < 6 * found.standard_error
     assert abs(found.log_evidence - wrong) > 6 * found.standard_error
-    assert (found.method, found.prior, found.n_features) == ("ais", "normal, scale 1", 5)
+    assert (found.method, found.prior, found.n_features) == ("ais", f"normal, scale 1, on {ZERO_ONE}", 5)
 
 
 SHORT = {"n_draws": 50, "temperatures": 50, "n_steps": 500, "n_states": 2000, "n_warmup": 50}
@@ -261,7 +262,8 @@ def test_target_brings_its_data(X):
     found = log_evidence(target, method="conjugate")
     assert found.log_evidence == log_evidence("independent", X, "conjugate", prior=LogisticBeta()).log_evidence
     assert found.data_hash == hash_of(target)
-    for given in ({"X": X}, {"prior_scale": 1.0}, {"prior": Normal()}, {"sample_weight": np.ones(30)}):
+    for given in ({"X": X}, {"prior_scale": 1.0}, {"prior": Normal()}, {"sample_weight": np.ones(30)},
+                  {"coding": "ising"}):  # fmt: skip
         with pytest.raises(OptionError, match=f"{next(iter(given))}: it came beside a Target"):
             log_evidence(target, **given)
 
@@ -318,6 +320,97 @@ def test_other_data_and_other_priors_are_known(X):
         compare_evidence([one, log_evidence("independent", X[:-1], **conjugate)])
     with pytest.raises(OptionError, match="another prior"):
         compare_evidence([one, log_evidence("independent", X, prior_scale=2.0, **conjugate)])
+
+
+# ---- codings of the prior
+
+CODINGS = ("boltzmann", "ising", "agreement")
+
+
+@pytest.mark.parametrize("coding", CODINGS)
+def test_one_model_has_one_evidence_in_one_coding(coding, X, rng):
+    """Nodes without edges in closed form, a triangle by Laplace; the prior on other parameters gives other values."""
+    options = {"method": "conjugate", "progress": False}
+    named = {"independent": "independent"} | {m: BayesianMRF([], model=m) for m in CODINGS}
+    found = {name: log_evidence(m, X, coding=coding, **options) for name, m in named.items()}
+    truth = evidence_oracle.log_evidence(make_target("independent", X, coding=coding)[0], rng)
+    for e in found.values():
+        assert e.log_evidence == pytest.approx(truth, abs=evidence_oracle.PRECISION)
+        assert e.log_evidence == pytest.approx(found["independent"].log_evidence, abs=1e-9)
+    np.testing.assert_allclose(compare_evidence(found)["probability"], 0.25)
+    full = {m: log_evidence(BayesianMRF("complete", model=m), X[:, :3], coding=coding, random_state=1, progress=False)
+            for m in CODINGS}  # fmt: skip
+    np.testing.assert_allclose([e.log_evidence for e in full.values()], full["ising"].log_evidence, atol=1e-3)
+    compare_evidence(full)
+    # control: each model in its own coding has a prior of its own
+    own = {m: log_evidence(BayesianMRF("complete", model=m), X[:, :3], random_state=1, progress=False)
+           for m in CODINGS}  # fmt: skip
+    assert np.ptp([e.log_evidence for e in own.values()]) > 0.5
+    assert own[coding].log_evidence == pytest.approx(full[coding].log_evidence, abs=1e-6)
+    assert len({e.prior for e in own.values()}) == 3
+
+
+def test_tied_edges_in_another_coding(X, rng):
+    """The likelihoods are the same set: W = 4 J, and fields that make up for the difference."""
+    est = MaximumLikelihoodMRF(graph=EDGES, groups=[0, 1, 0, 0], fields=True)
+    ising, boltzmann = (make_target(est, X, coding=c)[0] for c in ("ising", "boltzmann"))
+    theta = rng.normal(size=6)
+    weights = 4 * theta[:2]
+    biases = 2 * (theta[2:] - np.bincount(np.ravel(EDGES), np.repeat(weights[[0, 1, 0, 0]] / 4, 2)))
+    assert boltzmann.log_likelihood(np.concatenate([weights, biases]))[0] == pytest.approx(
+        ising.log_likelihood(theta)[0]
+    )
+    assert boltzmann.log_likelihood(theta)[0] != pytest.approx(ising.log_likelihood(theta)[0])
+
+
+def test_priors_on_other_parameters_are_not_compared(X):
+    """The reproduction: one model, 0.995 to 0.005."""
+    one = log_evidence("independent", X, "conjugate", progress=False)
+    other = log_evidence(BayesianMRF([], model="agreement"), X, progress=False)
+    assert one.prior == f"normal, scale 1, on {ZERO_ONE}"
+    assert other.prior == "normal, scale 1, on log odds of agreement and fields over {-1, +1}"
+    with pytest.raises(OptionError, match=r"another prior .*give the same prior_scale and coding to all of them"):
+        compare_evidence([one, other])
+    for e in (one, other):
+        assert e.prior in str(e)
+
+
+def test_scales_of_edges_and_nodes_are_told_apart(X):
+    def name(*scales, **options):
+        return make_name(BayesianMRF(EDGES, prior_scale=scales[0], bias_scale=scales[1], **options), X)
+
+    assert name(1.0, 1.0) == f"normal, scale 1, on {ZERO_ONE}"
+    assert name(1.0, 10.0) == f"normal, scale 1 of edges and 10 of nodes, on {ZERO_ONE}"
+    assert name(10.0, 1.0) != name(1.0, 10.0)
+    many = [make_name("independent", X, prior=Normal(s)) for s in ([1, 2, 3, 4.0], [1, 3, 2, 4.0], [2.0] * 4)]
+    assert len(set(many)) == 3
+    assert "scales from 1 to 4" in many[0]
+    assert many[2] == f"normal, scale 2, on {ZERO_ONE}"
+
+
+def make_name(model, X, **options):
+    return prior_name(make_target(model, X, **options)[0])
+
+
+def test_codings_that_a_model_cannot_have(X):
+    with pytest.raises(
+        OptionError, match=r"coding must be 'boltzmann' for an RBM, whose units are in \{0, 1\}, got 'isi"
+    ):
+        log_evidence(RBM(n_hidden=1), X, coding="ising")
+    free = MaximumLikelihoodMRF(graph=EDGES)
+    with pytest.raises(OptionError, match="coding must be 'agreement' for a model without a free field for each node"):
+        log_evidence(free, X, coding="boltzmann")
+    assert make_target(free, X, coding="ising")[0].model.name == "ising"
+    with pytest.raises(OptionError, match="coding: 'potts' came, one of None, 'boltzmann'"):
+        log_evidence("independent", X, coding="potts")
+
+
+def test_weights_of_any_size_are_hashed(X):
+    """Fractional weights were rounded, so that other data had the same checksum."""
+    target = make_target("independent", X)[0]
+    more = replace(target, weights=target.weights + 0.3)
+    assert hash_of(more) != hash_of(target)
+    assert hash_of(replace(more, weights=target.weights.copy())) == hash_of(target)
 
 
 # ---- the picture

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from scipy.special import betaln, expit
@@ -95,6 +95,7 @@ class Prior(Protocol):
     def gradient(self, theta: np.ndarray) -> np.ndarray: ...  # noqa: D102
 
 
+@runtime_checkable
 class ProperPrior(Prior, Protocol):
     """A prior that evidence can be taken under: its constant is known, and it can be drawn from."""
 

@@ -14,7 +14,7 @@ import typer
 from ..errors import OptionError, StoreError
 from . import common
 from .common import Binarize, Drop, Overwrite, Quiet, Seed, Weight
-from .evidence_models import Job, fields, machines
+from .evidence_models import CODING, Job, fields, machines
 from .evidence_shown import named, show_evidence
 from .evidence_store import EvidenceStore, request_of
 
@@ -56,7 +56,7 @@ def evidence(
         ),
     ] = "laplace",
     prior_scale: Annotated[
-        float, typer.Option(help="Standard deviation of the normal prior of every parameter.")
+        float, typer.Option(help="Standard deviation of the normal prior of every weight and bias over {0, 1}.")
     ] = 1.0,
     edges: Annotated[
         Path | None, typer.Option(metavar="EDGES.csv", help="Edges of structure and of groups, in the place of learnt.")
@@ -75,6 +75,14 @@ def evidence(
     ] = None,
     temperatures: Annotated[
         int | None, typer.Option(help="Temperatures of annealing. [dim]\\[default: the method's][/dim]")
+    ] = None,
+    ladder: Annotated[
+        str | None,
+        typer.Option(
+            metavar="cubic|linear|POWER",
+            help="Spacing of the temperatures of ais: equal steps to a power, 3 (cubic) or 1 (linear), say. "
+            "[dim]\\[default: cubic][/dim]",
+        ),
     ] = None,
     draws: Annotated[
         int | None, typer.Option(help="Draws of the posterior by each chain. [dim]\\[default: the method's][/dim]")
@@ -107,8 +115,10 @@ def evidence(
     table, weights = read_votes(answers, weight, drop or ())
     table = to_binary(answers, table, binarize)
     given = {"n_chains": chains, "temperatures": temperatures, "n_draws": draws}
-    options = {k: v for k, v in given.items() if v is not None}
+    options: dict[str, Any] = {k: v for k, v in given.items() if v is not None}
     _check_options(options, methods)
+    if ladder is not None:
+        options["ladder"] = _ladder(ladder, methods)
 
     from ..estimators.base import check_scale
 
@@ -116,7 +126,13 @@ def evidence(
     ends = None
     if edges is not None:
         ends = common.edges_of(str(edges), [str(c) for c in table.columns], console, "--edges")
-    asked = {"prior_scale": prior_scale, "edges": ends, "holdout": holdout, "options": sorted(options.items())}
+    asked = {
+        "prior_scale": prior_scale,
+        "coding": CODING,
+        "edges": ends,
+        "holdout": holdout,
+        "options": sorted(options.items()),
+    }
     picture = out / "evidence.png"
     if plot and picture.exists() and not overwrite and _MARK.encode() not in picture.read_bytes()[:1000]:
         raise StoreError(f"--out: {picture} is there and not of this package; give another path")
@@ -181,7 +197,7 @@ def _models(hidden: str | None, compare: str | None, edges: Path | None, holdout
         raise OptionError(f"--hidden: {hidden!r} came, numbers of hidden units are wanted, such as 1:9 or 1,2,5")
     if min(numbers) < 1:
         raise OptionError(f"--hidden: {min(numbers)} came, whole numbers of at least 1 are wanted; for a model without "
-                          "hidden units, --compare independent")  # fmt: skip
+                          "hidden units, --compare independent, which has the same prior of the biases")  # fmt: skip
     return numbers
 
 
@@ -194,6 +210,21 @@ def _check_options(options: dict[str, Any], methods: Sequence[str]) -> None:
             raise OptionError(f"{name}: {value} came, a whole number of at least 1 is wanted")
         if not any(name in known_options(m) for m in methods):
             raise OptionError(f"{name}: {value} came, which {', '.join(methods)} do not take; leave it out")
+
+
+def _ladder(text: str, methods: Sequence[str]) -> str | float:
+    """The ladder of ais, by name or as a power."""
+    from ..evidence.annealed import LADDERS, power_of
+
+    if "ais" not in methods:
+        raise OptionError(f"--ladder applies to --method ais, got --ladder {text} with {', '.join(methods)}; "
+                          "remove it")  # fmt: skip
+    try:
+        found = text if text in LADDERS else float(text)
+        power_of(found)
+    except (ValueError, OptionError):
+        raise OptionError(f"--ladder must be cubic, linear or a power from 0 to 10, got {text!r}") from None
+    return found
 
 
 def _check_table(table: Any, weights: Any) -> None:

@@ -10,6 +10,7 @@ from ..errors import OptionError
 if TYPE_CHECKING:
     import numpy as np
 
+CODING = "boltzmann"  # of all models here: hidden units are in {0, 1}, and priors must be on the same parameters
 _EXACT_NODES = 15  # up to which the exact sampler of edges takes seconds
 
 
@@ -41,7 +42,7 @@ def fields(
     seed: int,
     progress: bool,
 ) -> list[Job]:
-    """Models in one coding, the agreement of edges with fields, that their priors mean the same."""
+    """Models of edges and a bias for each node, in the coding of the machines, that all priors are the same."""
     import numpy as np
 
     from ..estimators import BayesianMRF, GroupedMRF, SpikeSlabMRF
@@ -53,13 +54,13 @@ def fields(
     flattered = "" if holdout is not None else "found on the same data, which flatters it; see --holdout"
 
     def fixed(graph: Any) -> Any:
-        return make_target(BayesianMRF(graph, model="agreement"), table, prior_scale, None, rest)
+        return make_target(BayesianMRF(graph, model=CODING), table, prior_scale, None, rest)
 
     def groups() -> tuple[Any, str]:
         graph = "complete" if ends is None else ends
         est = GroupedMRF(graph, fields=True, random_state=seed, progress=progress)
         est.fit(table, sample_weight=learn)
-        target, _ = make_target(est, table, prior_scale, None, rest)
+        target, _ = make_target(est, table, prior_scale, None, rest, CODING)
         return target, f"its groups were {flattered}" if flattered else ""
 
     def structure() -> tuple[Any, str]:

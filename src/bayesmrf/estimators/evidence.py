@@ -2,37 +2,20 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import clone
 
-from .. import graphs
 from ..errors import OptionError
 from ..evidence.methods import METHODS, SCORES, evaluate
-from ..evidence.pairwise_target import PairwiseTarget
-from ..evidence.rbm_target import RBMTarget
 from ..evidence.target import Evidence, Target
-from ..models.agreement import Agreement
-from ..models.boltzmann import Boltzmann
-from ..models.pairwise import PairwiseModel
-from ..models.rbm import RestrictedBoltzmann
-from ..partitions import canonical
-from ..priors import LogisticBeta, Normal, Prior, ProperPrior
-from ..states import States, check_states
-from .base import check_choice, check_scale, data_hash
-from .bayesian import BayesianMRF
-from .grouped import GroupedMRF
-from .maximum_likelihood import MaximumLikelihoodMRF
-from .rbm import RBM
+from .base import check_choice
+from .evidence_targets import hash_of, make_target, prior_name
 
 if TYPE_CHECKING:
     import pandas as pd
-
-_SAME_DATA = "the {} found on the same data, which flatters the model: take the evidence of data it has not seen"
 
 
 def log_evidence(
@@ -42,6 +25,7 @@ def log_evidence(
     *,
     prior_scale: float | None = None,
     prior: Any = None,
+    coding: str | None = None,
     sample_weight: Any = None,
     random_state: Any = None,
     progress: bool = True,
@@ -75,6 +59,11 @@ def log_evidence(
         own; elsewhere 1.
     prior : Prior, optional
         `priors.Normal` or `priors.LogisticBeta` in the place of that.
+    coding : {"boltzmann", "ising", "agreement"}, optional
+        Which parameters the prior is on: weights and biases over {0, 1}, couplings and fields over {-1, +1}, or log
+        odds of agreement with fields over {-1, +1}. The likelihoods of one graph are the same set in all three, and
+        the same prior is another one on each: only evidences of one coding can be compared. By default that of the
+        model: "boltzmann" for an `RBM` and "independent", ``model`` of a `BayesianMRF`, "agreement" for the others.
     sample_weight : (n_samples,) array, optional
         Counts of rows.
     random_state : int, Generator, RandomState or None
@@ -95,7 +84,7 @@ def log_evidence(
         Where a method needs an exact Z that is out of reach.
     """
     check_choice("method", method, METHODS)
-    target, note = make_target(model, X, prior_scale, prior, sample_weight)
+    target, note = make_target(model, X, prior_scale, prior, sample_weight, coding)
     found = next(evaluate(target, [method], random_state, progress, **options))
     return label(found, target, note)
 
@@ -103,147 +92,7 @@ def log_evidence(
 def label(found: Evidence, target: Target, note: str) -> Evidence:
     """With what was compared, and what is to be said of the model."""
     status = "; ".join(s for s in (found.status, note) if s)
-    return replace(found, status=status, data_hash=hash_of(target), prior=_name(target.prior))
-
-
-def make_target(
-    model: Any, X: Any, prior_scale: float | None = None, prior: Any = None, sample_weight: Any = None
-) -> tuple[Target, str]:
-    """What a model and data are to the methods, and what a reader of the result must know."""
-    if prior_scale is not None:
-        check_scale("prior_scale", prior_scale)
-        if prior is not None:
-            raise OptionError(f"prior_scale: {prior_scale!r} came beside a prior; give one of the two")
-    if isinstance(model, Target):
-        more = {"X": X, "prior_scale": prior_scale, "prior": prior, "sample_weight": sample_weight}
-        given = next((name for name, value in more.items() if value is not None), None)
-        if given is not None:
-            raise OptionError(f"{given}: it came beside a Target, which has data and prior of its own; leave it out")
-        return model, ""
-    if prior is None and prior_scale is not None:
-        prior = Normal(float(prior_scale))
-    if isinstance(model, RBM):
-        return _machine(model, check_states(X, sample_weight), prior), ""
-    if isinstance(model, str) and model == "independent":
-        states = check_states(X, sample_weight)
-        field = Boltzmann(graphs.Graph(len(states.names), np.zeros((0, 2), dtype=int), states.names))
-        return _field(field, states, prior or Normal()), ""
-    if isinstance(model, BayesianMRF):
-        return _fixed(model, X, sample_weight, prior)
-    if isinstance(model, GroupedMRF):
-        return _grouped(model, X, sample_weight, prior)
-    if isinstance(model, MaximumLikelihoodMRF):
-        return _tied(model, X, sample_weight, prior)
-    name = repr(model) if isinstance(model, str) else type(model).__name__
-    raise OptionError(f"model: {name} came, whose evidence cannot be taken; give an RBM, a BayesianMRF (with "
-                      "graph=est.graph_ of an estimator of edges), a fitted GroupedMRF or 'independent'")  # fmt: skip
-
-
-def _machine(model: RBM, states: States, prior: Any) -> RBMTarget:
-    n_hidden = model.n_hidden
-    if not isinstance(n_hidden, int | np.integer) or n_hidden < 1:
-        raise OptionError(f"n_hidden: {n_hidden!r} came, a whole number of at least 1 is wanted; a model without "
-                          "hidden units is log_evidence('independent', X)")  # fmt: skip
-    if prior is None:
-        if model.prior_scale is not None:
-            check_scale("prior_scale", model.prior_scale)
-        prior = Normal(1.0 if model.prior_scale is None else model.prior_scale)
-    if np.ndim(getattr(prior, "scale", 0)):
-        raise OptionError("prior: scales of each parameter came; one for all parameters of an RBM is wanted")
-    machine = RestrictedBoltzmann(len(states.names), int(n_hidden))
-    return RBMTarget(machine, *_counted(states), _proper(prior))
-
-
-def _fixed(model: BayesianMRF, X: Any, sample_weight: Any, prior: Any) -> tuple[Target, str]:
-    if model.model == "potts":
-        raise OptionError("model: a Potts model came; the evidence is that of yes/no nodes: take model 'boltzmann', "
-                          "'ising' or 'agreement'")  # fmt: skip
-    check_choice("model", model.model, ("boltzmann", "ising", "agreement"))
-    reader = clone(model)
-    states = reader._read(X, sample_weight)
-    field = reader._model()
-    prior = reader._prior(field) if prior is None else prior
-    return _field(field, states, prior), _learnt(model.graph)
-
-
-def _grouped(model: GroupedMRF, X: Any, sample_weight: Any, prior: Any) -> tuple[Target, str]:
-    if not hasattr(model, "groups_"):
-        raise OptionError("model: a GroupedMRF came that is not fitted, so that it has no groups; fit it first, or "
-                          "give groups to MaximumLikelihoodMRF(groups=...)")  # fmt: skip
-    if model.model != "agreement":
-        raise OptionError(f"model: a GroupedMRF of model {model.model!r} came; the evidence is that of yes/no nodes: "
-                          "take model 'agreement'")  # fmt: skip
-    states = check_states(X, sample_weight, model._names)
-    field, there, what = model._model(), model.groups_ >= 0, "edges and groups" if model.spike else "groups"
-    s_bar = field.statistics(states.values, states.weights)
-    seen = model.posterior_.attrs["data_hash"] == data_hash(model.graph_, s_bar, states.n_samples)
-    if not there.all():
-        field = Agreement(graphs.Graph(model.graph_.n_nodes, model.edges_[there], model.graph_.names), field.fields)
-    if not field.n_features:
-        raise OptionError("model: it has neither edges with an inclusion above 0.5 nor node fields, and so no "
-                          "parameters to average over; fit it with fields=True")  # fmt: skip
-    shared = model.field_groups_ if model.fields == "grouped" else None
-    target = _field(field, states, prior or Normal(), model.groups_[there], shared)
-    return target, _SAME_DATA.format(f"{what} were") if seen else _learnt(model.graph)
-
-
-def _tied(model: MaximumLikelihoodMRF, X: Any, sample_weight: Any, prior: Any) -> tuple[Target, str]:
-    reader = clone(model)
-    states = reader._read(X, sample_weight)
-    field = reader._model()
-    return _field(field, states, prior or Normal(), reader._groups(field)), _learnt(model.graph)
-
-
-def _learnt(graph: Any) -> str:
-    return _SAME_DATA.format("graph was") if isinstance(graph, str) and graph.startswith("learn") else ""
-
-
-def _field(
-    model: PairwiseModel, states: States, prior: Any, groups: Any = None, field_groups: Any = None
-) -> PairwiseTarget:
-    """A field without hidden nodes, its edges tied where there are groups, and its node fields too."""
-    tie = None
-    if groups is not None:
-        label = canonical(np.asarray(groups)) if len(groups) else np.zeros(0, dtype=np.int64)
-        n = label.max(initial=-1) + 1
-        own = np.arange(model.n_features - model.n_edges) if field_groups is None else canonical(field_groups)
-        tie = np.concatenate([label, n + own]).astype(np.int64)
-    target = PairwiseTarget(model, *_counted(states), _proper(prior), tie=tie)
-    wanted = np.size(getattr(prior, "scale", 1))
-    if wanted not in (1, target.n_features):
-        raise OptionError(f"prior: {wanted} scales came, one or {target.n_features} are wanted, one for each parameter")
-    return target
-
-
-def _counted(states: States) -> tuple[np.ndarray, np.ndarray]:
-    """Distinct rows in lexicographic order, and how often each was seen."""
-    rows, place = np.unique(states.values, axis=0, return_inverse=True)
-    counts = np.bincount(place.ravel(), states.weights, len(rows))
-    return rows[counts > 0], counts[counts > 0].astype(np.float64)
-
-
-def _proper(prior: Prior) -> ProperPrior:
-    if not hasattr(prior, "log_constant"):
-        raise OptionError(f"prior: {type(prior).__name__} came, whose evidence is not known how to take; give "
-                          "priors.Normal or priors.LogisticBeta")  # fmt: skip
-    return prior  # type: ignore[return-value]
-
-
-def _name(prior: ProperPrior) -> str:
-    """The prior in words, equal for equal priors."""
-    if isinstance(prior, Normal):
-        scales = np.unique(prior.scale)
-        return f"normal, scale{'s' * (len(scales) > 1)} {', '.join(f'{s:g}' for s in scales)}"
-    return f"logistic Beta({prior.a:g}, {prior.b:g})" if isinstance(prior, LogisticBeta) else repr(prior)
-
-
-def hash_of(target: Target) -> str:
-    """Checksum of the observations, in whatever order they came."""
-    order = np.lexsort(target.states.T[::-1])
-    digest = hashlib.sha256(repr(target.states.shape).encode())
-    digest.update(np.ascontiguousarray(target.states[order], dtype=np.int8).tobytes())
-    digest.update(np.rint(target.weights[order]).astype(np.int64).tobytes())
-    return digest.hexdigest()
+    return replace(found, status=status, data_hash=hash_of(target), prior=prior_name(target))
 
 
 def compare_evidence(evidences: Mapping[Any, Evidence] | Sequence[Evidence]) -> pd.DataFrame:
@@ -277,7 +126,7 @@ def compare_evidence(evidences: Mapping[Any, Evidence] | Sequence[Evidence]) -> 
                               f"{first_name!r} ({first.n_samples:g}); take all of them on the same data")  # fmt: skip
         if e.prior != first.prior:
             raise OptionError(f"evidences: {name!r} has another prior ({e.prior}) than {first_name!r} "
-                              f"({first.prior}); give the same prior_scale to all of them")  # fmt: skip
+                              f"({first.prior}); give the same prior_scale and coding to all of them")  # fmt: skip
     methods = {e.method: None for e in named.values()}
     score = next((m for m in methods if m in SCORES), None)
     if score is not None and len(methods) > 1:

@@ -14,7 +14,6 @@ error to speak of.
 
 from __future__ import annotations
 
-import networkx as nx
 import numpy as np
 from scipy.special import betaln, expit, log_expit, logsumexp
 
@@ -84,7 +83,7 @@ def _independent(target: PairwiseTarget) -> tuple[float, np.ndarray, int]:
         raise _refusal("its nodes have fields besides edges")
     if form.c:
         raise _refusal("an edge says more than whether its ends agree")
-    if not nx.is_forest(nx.Graph(graph.edges.tolist())):
+    if not graph.is_forest:
         raise _refusal("its edges close a loop")
     u, v = graph.edges.T
     return 2 * form.b, x[:, u] == x[:, v], graph.n_nodes - graph.n_edges

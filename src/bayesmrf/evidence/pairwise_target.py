@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.special import logsumexp
+from scipy.special import logsumexp, softmax
 
 from ..base import LOG_Z, MOMENTS, Engine, Inference
 from ..errors import OptionError, TooWideError
@@ -144,6 +144,30 @@ class PairwiseTarget(Target):
         flat = centred.reshape(-1, self.n_features)
         return (flat * (p * weights[:, None]).reshape(-1, 1)).T @ flat
 
+    @cached_property
+    def _table(self) -> np.ndarray:
+        """Features of each observed row and each joint state of the hidden nodes."""
+        return self._features(self.states)
+
+    @cached_property
+    def _sums(self) -> np.ndarray:
+        """Sums of the features over the observations, where no node is hidden: the same for any theta."""
+        blocks = np.array_split(np.arange(len(self.states)), -(-len(self.states) // self.rows_at_once))
+        return sum((self.weights[b] @ self._features(self.states[b])[:, 0] for b in blocks), np.zeros(self.n_features))
+
+    def positive(self, theta: np.ndarray) -> float:
+        """Sum of log Z(x_n, theta), which is linear in theta without hidden nodes."""
+        if self.n_hidden == 0:
+            return float(self._sums @ theta)
+        return float(self.weights @ logsumexp(self._table @ theta, axis=1))
+
+    def statistics(self, theta: np.ndarray) -> np.ndarray:
+        """Sum of E[s | x_n]."""
+        if self.n_hidden == 0:
+            return self._sums
+        share = softmax(self._table @ theta, axis=1) * self.weights[:, None]
+        return share.reshape(-1) @ self._table.reshape(-1, self.n_features)
+
     def exact(self, theta: np.ndarray, want: str = MOMENTS) -> Inference:
         """By elimination."""
         self.require_exact("exact log Z")
@@ -162,7 +186,7 @@ class PairwiseTarget(Target):
         if self.model.graph.n_nodes > SUMMED:
             if self.n_hidden:
                 return super().log_likelihoods(thetas)
-            sums, n = self.statistics(np.zeros(self.n_features)), self.n_samples  # the same for any theta
+            sums, n = self._sums, self.n_samples
             found = [self.exact(theta) for theta in thetas]
             log_z, moments = np.array([f.log_z for f in found]), np.array([f.moments for f in found])
             return thetas @ sums - n * log_z, sums - n * moments
@@ -216,7 +240,7 @@ class PairwiseTarget(Target):
         if self._is_exact:
             n_steps = min(n_steps, _EXACT_STEPS)  # there is no noise to average out
         plan, state = self._plan, engine.start(self.model, rng)
-        s = self._features(self.states).mean(axis=1)
+        s = self._table.mean(axis=1)
         mean = self.weights @ s / n
         spread = self.weights @ (s - mean) ** 2 / n
         theta = 0.01 * rng.standard_normal(self.n_features)  # equal hidden nodes would stay equal

@@ -82,7 +82,7 @@ class RBMTarget(Target):
     def log_likelihoods(self, thetas: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """All in one compiled call."""
         self.require_exact("exact log Z")
-        return rbm_log_likelihoods(self.model, thetas, self.states, self.weights)
+        return rbm_log_likelihoods(self.model, thetas, self.values, self.weights)
 
     def covariance(self, theta: np.ndarray) -> np.ndarray:
         """Over all states x of the smaller side: sum of p(x) (Cov[s | x] + m m'), less mean mean', m = E[s | x]."""
@@ -129,7 +129,7 @@ class RBMTarget(Target):
 
     def climb(self, rng: np.random.Generator, n_steps: int, penalised: bool = True) -> np.ndarray:
         """Persistent contrastive divergence with steps that fall as 1 / t (Chen and Welling 2012, section 4)."""
-        rows = np.repeat(self.states, self.weights.astype(int), axis=0)
+        rows = self.rows
         # The curvature of a normal prior is the same everywhere; of others it is that at 0.
         penalty = float(self.prior.curvature(np.zeros(1))[0]) / self.n_samples if penalised else 0.0
         learner = PersistentRBM(self.model, n_chains=100, batch_size=100, penalty=penalty)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -115,12 +116,17 @@ class Target(ABC):
         Raises
         ------
         DataError
-            If a weight is no whole number.
+            If a weight is not an integer.
         """
         if (self.weights != np.rint(self.weights)).any():
-            raise DataError("sample_weight: weights that are no whole numbers came, and chains start from each "
-                            "observation; give counts, or a method without chains, such as 'ais'")  # fmt: skip
+            raise DataError("sample_weight must contain integers, as chains start from each observation; give counts, "
+                            "or take a method without chains, such as 'ais'")  # fmt: skip
         return np.repeat(self.states, self.weights.astype(np.int64), axis=0)
+
+    @cached_property
+    def values(self) -> np.ndarray:
+        """``states`` as floats, for products of matrices."""
+        return self.states.astype(np.float64)
 
     @property
     @abstractmethod
@@ -200,7 +206,7 @@ class Target(ABC):
 
     def positive(self, theta: np.ndarray) -> float:
         """Sum over observations of log Z(x_n, theta)."""
-        return float(self.weights @ self.log_weights(theta, self.states))
+        return float(self.weights @ self.log_weights(theta, self.values))
 
     def expected_sum(self, theta: np.ndarray, states: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Weighted sum over rows of E[s(x, z) | x]."""
@@ -208,7 +214,7 @@ class Target(ABC):
 
     def statistics(self, theta: np.ndarray) -> np.ndarray:
         """Sum over observations of E[s(x_n, z) | x_n]."""
-        return self.expected_sum(theta, self.states, self.weights)
+        return self.expected_sum(theta, self.values, self.weights)
 
     def log_likelihood(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
         """Exact log p(X | theta) and its gradient."""

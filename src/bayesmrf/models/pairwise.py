@@ -90,6 +90,7 @@ class PairwiseModel:
     graph: Graph
     fields: bool = True
 
+    name: ClassVar[str]
     form: ClassVar[FeatureForm]
     n_states: ClassVar[int] = 2
 

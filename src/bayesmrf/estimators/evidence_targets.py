@@ -1,0 +1,229 @@
+"""What estimators and data are to the methods of evidence: targets, and the names of what is compared."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from .. import graphs
+from ..errors import OptionError
+from ..evidence.pairwise_target import PairwiseTarget
+from ..evidence.rbm_target import RBMTarget
+from ..evidence.target import Target
+from ..models.agreement import Agreement
+from ..models.boltzmann import Boltzmann
+from ..models.ising import Ising
+from ..models.pairwise import PairwiseModel
+from ..models.rbm import RestrictedBoltzmann
+from ..partitions import canonical
+from ..priors import LogisticBeta, Normal, Prior, ProperPrior
+from ..states import States, check_states
+from .base import check_choice, check_scale, data_hash
+from .bayesian import BayesianMRF
+from .grouped import GroupedMRF
+from .maximum_likelihood import MaximumLikelihoodMRF
+from .rbm import RBM
+
+# Codings of edges and nodes, and what a prior on their parameters is a prior of.
+CODINGS: dict[str, tuple[type[PairwiseModel], str]] = {
+    "boltzmann": (Boltzmann, "weights and biases over {0, 1}"),
+    "ising": (Ising, "couplings and fields over {-1, +1}"),
+    "agreement": (Agreement, "log odds of agreement and fields over {-1, +1}"),
+}
+_SAME_DATA = "the {} found on the same data, which flatters the model: take the evidence of data it has not seen"
+
+
+def make_target(
+    model: Any,
+    X: Any,
+    prior_scale: float | None = None,
+    prior: Any = None,
+    sample_weight: Any = None,
+    coding: str | None = None,
+) -> tuple[Target, str]:
+    """What a model and data are to the methods, and what a reader of the result must know."""
+    check_choice("coding", coding, [None, *CODINGS])
+    if prior_scale is not None:
+        check_scale("prior_scale", prior_scale)
+        if prior is not None:
+            raise OptionError(f"prior_scale: {prior_scale!r} came beside a prior; give one of the two")
+    if isinstance(model, Target):
+        more = {"X": X, "prior_scale": prior_scale, "prior": prior, "sample_weight": sample_weight,
+                "coding": coding}  # fmt: skip
+        given = next((name for name, value in more.items() if value is not None), None)
+        if given is not None:
+            raise OptionError(f"{given}: it came beside a Target, which has data and prior of its own; leave it out")
+        return model, ""
+    if prior is None and prior_scale is not None:
+        prior = Normal(float(prior_scale))
+    if isinstance(model, RBM):
+        if coding not in (None, "boltzmann"):
+            raise OptionError(f"coding must be 'boltzmann' for an RBM, whose units are in {{0, 1}}, got {coding!r}; "
+                              "give coding='boltzmann' to the models that it is compared with")  # fmt: skip
+        return _machine(model, check_states(X, sample_weight), prior), ""
+    if isinstance(model, str) and model == "independent":
+        states = check_states(X, sample_weight)
+        field = Boltzmann(graphs.Graph(len(states.names), np.zeros((0, 2), dtype=int), states.names))
+        return _field(field, states, prior or Normal(), coding), ""
+    if isinstance(model, BayesianMRF):
+        return _fixed(model, X, sample_weight, prior, coding)
+    if isinstance(model, GroupedMRF):
+        return _grouped(model, X, sample_weight, prior, coding)
+    if isinstance(model, MaximumLikelihoodMRF):
+        return _tied(model, X, sample_weight, prior, coding)
+    name = repr(model) if isinstance(model, str) else type(model).__name__
+    raise OptionError(f"model: {name} came, whose evidence cannot be taken; give an RBM, a BayesianMRF (with "
+                      "graph=est.graph_ of an estimator of edges), a fitted GroupedMRF or 'independent'")  # fmt: skip
+
+
+def _machine(model: RBM, states: States, prior: Any) -> RBMTarget:
+    n_hidden = model.n_hidden
+    if not isinstance(n_hidden, int | np.integer) or n_hidden < 1:
+        raise OptionError(f"n_hidden: {n_hidden!r} came, a whole number of at least 1 is wanted; a model without "
+                          "hidden units is log_evidence('independent', X)")  # fmt: skip
+    if prior is None:
+        if model.prior_scale is not None:
+            check_scale("prior_scale", model.prior_scale)
+        prior = Normal(1.0 if model.prior_scale is None else model.prior_scale)
+    if isinstance(prior, Normal) and np.ndim(prior.scale):
+        raise OptionError("prior: scales of each parameter came; one for all parameters of an RBM is wanted")
+    machine = RestrictedBoltzmann(len(states.names), int(n_hidden))
+    return RBMTarget(machine, *_counted(states), _proper(prior))
+
+
+def _fixed(model: BayesianMRF, X: Any, sample_weight: Any, prior: Any, coding: str | None) -> tuple[Target, str]:
+    if model.model == "potts":
+        raise OptionError("model: a Potts model came; the evidence is that of yes/no nodes: take model 'boltzmann', "
+                          "'ising' or 'agreement'")  # fmt: skip
+    check_choice("model", model.model, ("boltzmann", "ising", "agreement"))
+    reader = clone(model)
+    states = reader._read(X, sample_weight)
+    field = reader._model()
+    prior = reader._prior(field) if prior is None else prior
+    return _field(field, states, prior, coding), _learnt(model.graph)
+
+
+def _grouped(model: GroupedMRF, X: Any, sample_weight: Any, prior: Any, coding: str | None) -> tuple[Target, str]:
+    if not hasattr(model, "groups_"):
+        raise OptionError("model: a GroupedMRF came that is not fitted, so that it has no groups; fit it first, or "
+                          "give groups to MaximumLikelihoodMRF(groups=...)")  # fmt: skip
+    if model.model != "agreement":
+        raise OptionError(f"model: a GroupedMRF of model {model.model!r} came; the evidence is that of yes/no nodes: "
+                          "take model 'agreement'")  # fmt: skip
+    states = check_states(X, sample_weight, model._names)
+    field, there, what = model._model(), model.groups_ >= 0, "edges and groups" if model.spike else "groups"
+    s_bar = field.statistics(states.values, states.weights)
+    seen = model.posterior_.attrs["data_hash"] == data_hash(model.graph_, s_bar, states.n_samples)
+    if not there.all():
+        field = Agreement(graphs.Graph(model.graph_.n_nodes, model.edges_[there], model.graph_.names), field.fields)
+    if not field.n_features:
+        raise OptionError("model: it has neither edges with an inclusion above 0.5 nor node fields, and so no "
+                          "parameters to average over; fit it with fields=True")  # fmt: skip
+    shared = model.field_groups_ if model.fields == "grouped" else None
+    target = _field(field, states, prior or Normal(), coding, model.groups_[there], shared)
+    return target, _SAME_DATA.format(f"{what} were") if seen else _learnt(model.graph)
+
+
+def _tied(
+    model: MaximumLikelihoodMRF, X: Any, sample_weight: Any, prior: Any, coding: str | None
+) -> tuple[Target, str]:
+    reader = clone(model)
+    states = reader._read(X, sample_weight)
+    field = reader._model()
+    return _field(field, states, prior or Normal(), coding, reader._groups(field)), _learnt(model.graph)
+
+
+def _learnt(graph: Any) -> str:
+    return _SAME_DATA.format("graph was") if isinstance(graph, str) and graph.startswith("learn") else ""
+
+
+def _field(
+    model: PairwiseModel,
+    states: States,
+    prior: Any,
+    coding: str | None,
+    groups: Any = None,
+    field_groups: Any = None,
+) -> PairwiseTarget:
+    """A field without hidden nodes, its edges tied where there are groups, and its node fields too."""
+    model = _in_coding(model, coding, free=model.fields and field_groups is None)
+    tie = None
+    if groups is not None:
+        label = canonical(np.asarray(groups)) if len(groups) else np.zeros(0, dtype=np.int64)
+        n = label.max(initial=-1) + 1
+        own = np.arange(model.n_features - model.n_edges) if field_groups is None else canonical(field_groups)
+        tie = np.concatenate([label, n + own]).astype(np.int64)
+    target = PairwiseTarget(model, *_counted(states), _proper(prior), tie=tie)
+    wanted = np.size(prior.scale) if isinstance(prior, Normal) else 1
+    if wanted not in (1, target.n_features):
+        raise OptionError(f"prior: {wanted} scales came, one or {target.n_features} are wanted, one for each parameter")
+    return target
+
+
+def _in_coding(model: PairwiseModel, coding: str | None, free: bool) -> PairwiseModel:
+    """The same likelihoods with the parameters of another coding; ``free``: each node has a field of its own.
+
+    A weight over {0, 1} is a coupling and a field at both ends, which free fields take up.
+    """
+    if coding in (None, model.name):
+        return model
+    if not free and "boltzmann" in (coding, model.name):
+        raise OptionError(f"coding must be {model.name!r} for a model without a free field for each node, got "
+                          f"{coding!r}: a weight over {{0, 1}} is a coupling and two fields")  # fmt: skip
+    assert coding is not None
+    return CODINGS[coding][0](model.graph, fields=model.fields)
+
+
+def _counted(states: States) -> tuple[np.ndarray, np.ndarray]:
+    """Distinct rows in lexicographic order, and how often each was seen."""
+    rows, place = np.unique(states.values, axis=0, return_inverse=True)
+    counts = np.bincount(place.ravel(), states.weights, len(rows))
+    return rows[counts > 0], counts[counts > 0].astype(np.float64)
+
+
+def _proper(prior: Prior) -> ProperPrior:
+    if not isinstance(prior, ProperPrior):
+        raise OptionError(f"prior: {type(prior).__name__} came, whose evidence is not known how to take; give "
+                          "priors.Normal or priors.LogisticBeta")  # fmt: skip
+    return prior
+
+
+def prior_name(target: Target) -> str:
+    """The prior in words, and the coding that it is on; equal for equal priors alone."""
+    prior, name = target.prior, target.joint.name
+    if isinstance(prior, Normal):
+        density = f"normal, {_scales(np.broadcast_to(prior.scale, target.n_features), _n_edges(target))}"
+    else:
+        density = f"logistic Beta({prior.a:g}, {prior.b:g})" if isinstance(prior, LogisticBeta) else repr(prior)
+    return f"{density}, on {CODINGS[name][1] if name in CODINGS else f'parameters of {name}'}"
+
+
+def _n_edges(target: Target) -> int:
+    """Parameters of edges, which come first."""
+    number = target.natural(np.arange(target.n_features))[: target.joint.n_edges]
+    return int(number.max(initial=-1)) + 1
+
+
+def _scales(scale: np.ndarray, n_edges: int) -> str:
+    """Standard deviations of edges and nodes in words."""
+    first, *more = (np.unique(part) for part in np.split(scale, [n_edges]) if len(part))
+    if len(first) == 1 and (not more or np.array_equal(first, more[0])):
+        return f"scale {first[0]:.10g}"
+    if more and len(first) == len(more[0]) == 1:
+        return f"scale {first[0]:.10g} of edges and {more[0][0]:.10g} of nodes"
+    digest = hashlib.sha256(np.ascontiguousarray(scale, dtype=np.float64).tobytes()).hexdigest()[:8]
+    return f"scales from {scale.min():g} to {scale.max():g} ({digest})"
+
+
+def hash_of(target: Target) -> str:
+    """Checksum of the observations, in whatever order they came."""
+    order = np.lexsort(target.states.T[::-1])
+    digest = hashlib.sha256(repr(target.states.shape).encode())
+    digest.update(np.ascontiguousarray(target.states[order], dtype=np.int8).tobytes())
+    weights = target.weights[order]
+    whole = (weights == np.rint(weights)).all()
+    digest.update((weights.astype(np.int64) if whole else weights).tobytes())
+    return digest.hexdigest()
