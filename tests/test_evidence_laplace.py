@@ -13,7 +13,7 @@ import pytest
 from scipy.special import betaln
 
 from bayesmrf import graphs
-from bayesmrf.errors import OptionError, TooWideError
+from bayesmrf.errors import DataError, OptionError, TooWideError
 from bayesmrf.evidence import laplace as laplace_file
 from bayesmrf.evidence import mode as mode_file
 from bayesmrf.evidence.criteria import bic, map_score
@@ -453,6 +453,19 @@ def test_a_maximum_at_infinity_is_bounded_and_told(rng):
     assert "the maximum of the likelihood lies at infinity" in found.status
     assert f"of 3 parameters were bounded at +-{np.log(99):.3g}" in found.status
     assert abs(found.arrays["theta"]).max() == pytest.approx(np.log(99))
+
+
+@pytest.mark.parametrize("name", ["rbm 2x1", "hidden node"])
+def test_chains_refuse_fractions_of_observations(name, rng):
+    """A machine's climb truncated them: 1.9 observations were one."""
+    target = TINY[name](rng)
+    half = replace(target, weights=target.weights + 0.5)
+    with pytest.raises(DataError, match="sample_weight must contain integers, as chains start from each observation"):
+        half.brief(1)
+    if name == "rbm 2x1":
+        with pytest.raises(DataError, match="sample_weight must contain integers"):
+            laplace(half, rng, n_steps=STEPS)
+    assert np.isfinite(laplace(target, rng, n_steps=STEPS).log_evidence)
 
 
 def test_bad_input(rng):

@@ -61,8 +61,10 @@ def make_target(
         prior = Normal(float(prior_scale))
     if isinstance(model, RBM):
         if coding not in (None, "boltzmann"):
-            raise OptionError(f"coding must be 'boltzmann' for an RBM, whose units are in {{0, 1}}, got {coding!r}; "
-                              "give coding='boltzmann' to the models that it is compared with")  # fmt: skip
+            raise OptionError(
+                option="coding", got=coding, expected="'boltzmann' for an RBM, whose units are in {0, 1}",
+                remedy="give coding='boltzmann' to the models that it is compared with",
+            )  # fmt: skip
         return _machine(model, check_states(X, sample_weight), prior), ""
     if isinstance(model, str) and model == "independent":
         states = check_states(X, sample_weight)
@@ -171,8 +173,10 @@ def _in_coding(model: PairwiseModel, coding: str | None, free: bool) -> Pairwise
     if coding in (None, model.name):
         return model
     if not free and "boltzmann" in (coding, model.name):
-        raise OptionError(f"coding must be {model.name!r} for a model without a free field for each node, got "
-                          f"{coding!r}: a weight over {{0, 1}} is a coupling and two fields")  # fmt: skip
+        raise OptionError(
+            option="coding", got=coding, expected=f"{model.name!r} for a model without a free field for each node",
+            remedy="a weight over {0, 1} is a coupling and two fields",
+        )  # fmt: skip
     assert coding is not None
     return CODINGS[coding][0](model.graph, fields=model.fields)
 

@@ -140,8 +140,10 @@ def power_of(ladder: str | float) -> float:
     """The power that equal steps are raised to."""
     power = LADDERS.get(ladder, ladder) if isinstance(ladder, str) else ladder
     if isinstance(power, bool) or not isinstance(power, int | float | np.number) or not 0 < power <= _STEEPEST:
-        raise OptionError(f"ladder must be 'cubic', 'linear' or a power from 0 to {_STEEPEST:g}, got {ladder!r}; "
-                          "'cubic' has small steps where the likelihood varies most")  # fmt: skip
+        raise OptionError(
+            option="ladder", got=ladder, expected=f"'cubic', 'linear' or a power from 0 to {_STEEPEST:g}",
+            remedy="'cubic' has small steps where the likelihood varies most",
+        )  # fmt: skip
     return float(power)
 
 
