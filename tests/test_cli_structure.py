@@ -15,6 +15,7 @@ from bayesmrf.estimators.spike_slab import METHODS
 from bayesmrf.posterior.spike_slab import SpikeSlabLangevin
 from bayesmrf.posterior.spike_slab_exact import SpikeSlabExact
 from bayesmrf.posterior.spike_slab_one_edge import SpikeSlabOneEdge
+from bayesmrf.priors import Cauchy, read_slab
 from bayesmrf.summary import StructureSummary
 from bayesmrf.tables import to_binary
 
@@ -79,8 +80,15 @@ def test_defaults_are_those_of_the_estimator():
     here = {name: p.default for name, p in inspect.signature(structure).parameters.items()}
     assert here["method"].value == there["method"].default
     assert here["bias_scale"] == there["bias_scale"].default
-    for name in ("density", "slab"):
-        assert tuple(map(float, here[name].split(","))) == there[name].default
+    assert tuple(map(float, here["density"].split(","))) == there["density"].default
+    assert repr(read_slab(here["slab"])) == repr(read_slab(there["slab"].default))
+
+
+def test_a_cauchy_slab(bayesmrf, votes, folder):
+    out = bayesmrf("structure", "votes.csv", "--method", "exact", "--slab", "cauchy:1.5", "--seed", 3, *SMALL)[1]
+    assert "slab Cauchy(0, 1.5)" in " ".join(out.split())
+    assert "slab scale 1.500 (fixed)" in " ".join(out.split())
+    same("votes.zarr", SpikeSlabMRF(slab=Cauchy(1.5), random_state=3, **QUICK).fit(votes))
 
 
 KERNELS = {"langevin": SpikeSlabLangevin, "one-edge": SpikeSlabOneEdge, "exact": SpikeSlabExact}
@@ -246,8 +254,9 @@ BAD = {
     "density too large": (["--density", "1.5"], "--density: 1.5 came; a Beta prior, or a number in "),
     "density zero": (["--density", "0"], "--density: 0.0 came"),
     "density negative": (["--density", "5,-1"], "--density: b of Beta.*: -1.0 came"),
-    "slab": (["--slab", "3"], "--slab: '3' came, two numbers SHAPE,RATE are wanted"),
-    "slab negative": (["--slab", "3,-1"], "--slab: rate of Gamma.*: -1.0 came"),
+    "slab": (["--slab", "3"], '--slab must be "cauchy:SCALE", .*, got \'3\'; an example is "cauchy:2.5"'),
+    "slab negative": (["--slab", "3,-1"], "--slab must be .*, got '3,-1'"),
+    "slab infinite": (["--slab", "cauchy:inf"], "--slab must be .*, got 'cauchy:inf'"),
     "bias scale": (["--bias-scale", "-1"], "--bias-scale: -1.0 came"),
     "not of exact": (["--method", "exact", "--epsilon", "0.1"], "--epsilon: 0.1 came, which method 'exact' does not"),
     "not of one-edge": (

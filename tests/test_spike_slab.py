@@ -18,7 +18,7 @@ from bayesmrf.posterior import edge_chains, spike_slab
 from bayesmrf.posterior.edges import edge_prior
 from bayesmrf.posterior.spike_slab import SpikeSlabLangevin
 from bayesmrf.posterior.spike_slab_exact import SpikeSlabExact
-from bayesmrf.priors import Beta, Gamma, SpikeSlab
+from bayesmrf.priors import Beta, Cauchy, Gamma, SpikeSlab
 from tests import oracle as states_oracle
 from tests import spike_slab_oracle as oracle
 
@@ -230,6 +230,21 @@ def test_every_structure_of_three_nodes(rng):
 
     assert score(PRIOR) < LIMIT
     assert score(WRONG_PROPOSAL) > LIMIT
+
+
+def test_every_structure_under_a_cauchy_slab(rng):
+    model, s_bar = problem(graphs.complete(3), rng)
+    prior = SpikeSlab(0.4, Cauchy(0.5), 2.0)
+    exact = oracle.posterior(model.graph, s_bar, N, prior, rng)
+
+    def score(prior):
+        kernel = SpikeSlabLangevin(model, s_bar, N, prior, epsilon=0.05, width=0.3, n_iterations=500)
+        values = draw(kernel, rng, 100)
+        values["density"][:], values["slab_scale"][:] = 0.4, 0.5  # the wrong one shows by itself
+        return oracle.worst_score(values, *exact)
+
+    assert score(prior) < LIMIT
+    assert score(SpikeSlab(4 / 7, Cauchy(0.5), 2.0)) > LIMIT
 
 
 def block_model(rng, n):

@@ -17,7 +17,7 @@ from bayesmrf.likelihood import Likelihood
 from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.posterior import edges, spike_slab_exact
 from bayesmrf.posterior.spike_slab_exact import SpikeSlabExact
-from bayesmrf.priors import Beta, Gamma, SpikeSlab
+from bayesmrf.priors import CAUCHY_TAPER, Beta, Cauchy, Gamma, Normal, SpikeSlab
 from tests import spike_slab_oracle as oracle
 
 LIMIT = 9.0
@@ -81,6 +81,57 @@ def test_every_structure(name, rng):
     assert score(SpikeSlabExact(lik, PRIOR, n_scans=10), rng, exact) < LIMIT
 
 
+@pytest.mark.parametrize(
+    ("slab", "wrong"), [(Cauchy(1.5), Normal(1.5)), (Normal(1.5), Normal(3.0))], ids=["Cauchy", "Normal"]
+)
+def test_every_structure_under_a_fixed_slab(slab, wrong, rng):
+    lik = problem(graphs.complete(3), rng)
+    prior = SpikeSlab(PRIOR.density, slab, PRIOR.bias_scale)
+    exact = oracle.posterior(lik.model.graph, lik.s_bar, N, prior, rng)
+    values = draw(SpikeSlabExact(lik, prior, n_scans=10), rng)
+    assert oracle.worst_score(values, *exact) < LIMIT
+    assert np.ptp(values["slab_scale"]) == 0
+    other = SpikeSlab(PRIOR.density, wrong, PRIOR.bias_scale)
+    values = draw(SpikeSlabExact(lik, other, n_scans=20), rng, 200)
+    values["slab_scale"][:] = slab.scale  # the wrong one shows by itself
+    assert oracle.worst_score(values, *exact) > LIMIT
+
+
+def test_a_cauchy_slab_without_data(rng):
+    """Shares of weights beyond 1, 5 and 50 scales, and the number of edges."""
+    model = Boltzmann(graphs.complete(3))
+    prior = SpikeSlab(0.6, Cauchy(2.0), 1.5)
+    lik = Likelihood(model, np.full(6, 0.3), 0, ENGINE)
+    values = draw(SpikeSlabExact(lik, prior, n_scans=20), rng, n_draws=300)
+    weights, limits = np.abs(values["theta"][..., :3]), np.array([2.0, 10.0, 100.0])
+    chains = (weights[..., None] > limits).mean(axis=(1, 2))
+    chains = np.column_stack([chains, values["n_edges"].mean(axis=1)])
+
+    def worst(taper):
+        def density(a):
+            return stats.cauchy.pdf(a, scale=2.0) * np.exp(-((a / taper) ** 2) / 2)
+
+        tails = [2 * quad(density, x, np.inf, limit=200)[0] for x in (0.0, *limits)]
+        exact = np.array([0.6 * tail / tails[0] for tail in tails[1:]] + [1.8])
+        sd = np.maximum(chains.std(axis=0, ddof=1), 1e-3) / np.sqrt(N_CHAINS)
+        return (np.abs(chains.mean(axis=0) - exact) / sd).max()
+
+    assert worst(CAUCHY_TAPER) < LIMIT
+    assert worst(10.0) > LIMIT
+
+
+def test_a_pair_that_is_never_both(rng):
+    """Its weight has no lower end but that of the prior: the chain stays finite, and comes back."""
+    states = (rng.random((300, 4)) < 0.1).astype(np.int8)
+    states[states[:, 0] == 1, 1] = 0
+    model = Boltzmann(graphs.complete(4))
+    lik = Likelihood(model, model.statistics(states), 300, ENGINE)
+    values = draw(SpikeSlabExact(lik, SpikeSlab(0.5, Cauchy(2.5)), n_scans=20), rng, 200)
+    assert np.isfinite(values["theta"]).all()
+    assert np.isfinite(values["log_likelihood"]).all()
+    assert 0 < np.mean(values["theta"][..., 0] < -20) < 0.5
+
+
 def test_fixed_density_and_default_prior(rng):
     lik = problem(graphs.complete(3), rng)
     fixed = SpikeSlab(0.2, Gamma(5.0, 5.0), 10.0)
@@ -108,9 +159,9 @@ class AtZero(Enumeration):
 @pytest.mark.parametrize(
     "wrong",
     [
-        SpikeSlab(Beta(3.0, 2.0), PRIOR.precision, PRIOR.bias_scale),
+        SpikeSlab(Beta(3.0, 2.0), PRIOR.slab, PRIOR.bias_scale),
         SpikeSlab(PRIOR.density, Gamma(3.0, 1.0), PRIOR.bias_scale),
-        SpikeSlab(PRIOR.density, PRIOR.precision, 0.7),
+        SpikeSlab(PRIOR.density, PRIOR.slab, 0.7),
     ],
     ids=["density", "precision", "biases"],
 )
@@ -257,6 +308,58 @@ def test_visits_of_one_edge_follow_its_law(rng):
     assert worst(log_slab + 0.3) > 6.5
 
 
+@pytest.mark.parametrize("scale", [0.3, 3.0])
+def test_visits_of_one_edge_under_a_cauchy_slab(scale, rng):
+    """As above; the precision that is drawn before each visit makes the slab Cauchy."""
+    prior = edges.edge_prior(SpikeSlab(0.5, Cauchy(scale)))
+    log_slab = edges.log_slab_odds(prior, 0.2, prior.precision)
+    cells = 0.4, 0.2, 0.1, 0.3, 0.5, 0.4, 0.7, -0.3, 0.2, 9.0, 14.0, 11.0, 25.0
+
+    def log_density(a, slab):
+        return edges.line_log_density(edges.edge_line(*cells, slab, 0.05), a)
+
+    def moment(k):
+        return quad(
+            lambda a: a**k * np.exp(log_slab + log_density(a, CAUCHY_TAPER**-2)) / (1 + (a / scale) ** 2), -15, 15
+        )[0]
+
+    with_edge = np.array([moment(k) for k in range(3)])
+    exact = with_edge / (with_edge[0] + np.exp(log_density(0.0, 0.0)))
+
+    def worst(wrong):
+        a, sums = np.zeros(100), np.zeros((3, 100))
+        for _ in range(250):
+            slab = [edges.draw_slab_precision(rng, prior, wrong * prior.precision, x) for x in a]
+            a = np.array(
+                [
+                    edges.visit_edge(rng, edges.edge_line(*cells, q, 0.05), x, log_slab)
+                    for x, q in zip(a, slab, strict=True)
+                ]
+            )
+            sums += [a != 0, a, a**2]
+        means = sums / 250
+        return np.abs((means.mean(axis=1) - exact) / (means.std(axis=1, ddof=1) / np.sqrt(100))).max()
+
+    assert worst(1.0) < 7
+    assert worst(scale**4 / 0.81) > 7  # the scale 0.9 / scale
+
+
+@pytest.mark.parametrize("slab", [Gamma(3.0, 2.0), Normal(0.7), Cauchy(0.7), Cauchy(2.5)], ids=str)
+def test_what_kernels_know_of_a_slab(slab):
+    """Its slope is that of its log density, and its density relative to its top that of its factors."""
+    prior = edges.edge_prior(SpikeSlab(0.5, slab))
+    precision = prior.precision or 0.9
+
+    def log_density(a):
+        normal, rest = edges.slab_factors(prior, precision, a)
+        return edges.log_slab_odds(prior, 0.5, precision) - 0.5 * normal * a * a + rest
+
+    assert quad(lambda a: 2 * np.exp(log_density(a)), 0, np.inf, limit=200)[0] == pytest.approx(1, abs=1e-6)
+    for a in (-30.0, -0.4, 1e-3, 2.0):
+        slope = (log_density(a * 1.0001) - log_density(a * 0.9999)) / (0.0002 * a)
+        assert -edges.slab_slope(prior, precision, a) * a == pytest.approx(slope, rel=1e-4)
+
+
 def test_hyper_parameters_are_conjugate(rng):
     prior = edges.edge_prior(SpikeSlab(Beta(2.0, 3.0), Gamma(4.0, 0.5)))
     draws = np.array([edges.draw_hyper(rng, prior, 4, 9, 2.5) for _ in range(20_000)])
@@ -277,6 +380,10 @@ def test_bad_input(rng):
         SpikeSlabExact(lik, start=np.zeros(2)).init(rng)
     with pytest.raises(OptionError, match="density"):
         SpikeSlab(density=1.0)
+    with pytest.raises(OptionError, match=r"slab must be Gamma.*, got 2\.5"):
+        SpikeSlab(slab=2.5)
+    with pytest.raises(OptionError, match="slab must have one scale for all edges"):
+        SpikeSlab(slab=Cauchy(np.ones(3)))
     with pytest.raises(OptionError, match="bias_scale"):
         SpikeSlab(bias_scale=0.0)
 
@@ -292,7 +399,7 @@ def ranks(prior, assumed, n_simulations, rng):
     out = []
     for _ in range(n_simulations):
         density = rng.beta(prior.density.a, prior.density.b)
-        scale = (rng.gamma(prior.precision.shape) / prior.precision.rate) ** -0.5
+        scale = (rng.gamma(prior.slab.shape) / prior.slab.rate) ** -0.5
         weights = (rng.random(6) < density) * scale * rng.standard_normal(6)
         theta = np.concatenate([weights, prior.bias_scale * rng.standard_normal(4)])
         states = ENGINE.sample(model, theta, None, N, rng)

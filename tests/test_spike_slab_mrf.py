@@ -10,7 +10,7 @@ from bayesmrf.errors import ConstantColumnWarning, DataError, OptionError
 from bayesmrf.inference.elimination import Elimination
 from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.models.ising import Ising
-from bayesmrf.priors import Beta, Gamma
+from bayesmrf.priors import Beta, Cauchy, Gamma, Normal, read_slab
 from tests import oracle
 
 QUICK = {"n_draws": 30, "n_warmup": 10, "n_chains": 2, "progress": False, "random_state": 0}
@@ -130,6 +130,20 @@ def test_candidates_and_fixed_density(data):
     assert SpikeSlabMRF(graph, "exact", **QUICK).fit(frame).feature_names_out_ == ["a-b", "a", "b", "c"]
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_the_slab_by_its_name(method, data):
+    by_name = SpikeSlabMRF(method=method, slab="cauchy:1.5", **QUICK).fit(data)
+    by_record = SpikeSlabMRF(method=method, slab=Cauchy(1.5), **QUICK).fit(data)
+    np.testing.assert_array_equal(by_name.theta_, by_record.theta_)
+    assert by_name.slab_scale_ == pytest.approx(1.5)
+    assert by_name.posterior_.attrs["prior"] == by_record.posterior_.attrs["prior"]
+    normal = SpikeSlabMRF(method=method, slab="normal:1.5", **QUICK).fit(data)
+    assert normal.posterior_.attrs["prior"] != by_name.posterior_.attrs["prior"]
+    assert (normal.theta_ != by_name.theta_).any()
+    assert repr(read_slab("normal")) == repr(Normal(1.0))
+    assert read_slab("5,4") == Gamma(5.0, 4.0)
+
+
 def test_weights_are_counts(data):
     rows, counts = np.unique(data, axis=0, return_counts=True)
     a = SpikeSlabMRF(method="exact", **QUICK).fit(rows, sample_weight=counts)
@@ -167,7 +181,11 @@ def test_a_constant_column_is_allowed(data):
         ({"density": 1.5}, "density: 1.5 came"),
         ({"density": (5, -1)}, r"density: b of Beta\(a, b\): -1 came"),
         ({"density": (1, 2, 3)}, r"density: \(1, 2, 3\) came; two numbers are wanted"),
-        ({"slab": 3.0}, "slab: 3.0 came; two numbers are wanted"),
+        ({"slab": 3.0}, 'slab must be "cauchy:SCALE", .*, got 3.0; an example is "cauchy:2.5"'),
+        ({"slab": (1, 2, 3)}, r"slab must be .*, got \(1, 2, 3\)"),
+        ({"slab": (5, -1)}, r"slab must be .*, got \(5, -1\)"),
+        ({"slab": "cauchy:x"}, "slab must be .*, got 'cauchy:x'"),
+        ({"slab": "student:3"}, "slab must be .*, got 'student:3'"),
         ({"method": "exact", "epsilon": 0.1}, "epsilon: 0.1 came, which method 'exact' does not know"),
         ({"method": "one-edge", "width": 0.1}, "width: 0.1 came, which method 'one-edge' does not know"),
         ({"candidates": "all"}, "candidates: 'all' came"),

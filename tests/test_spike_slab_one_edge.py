@@ -13,11 +13,12 @@ from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.posterior import edges
 from bayesmrf.posterior import spike_slab_one_edge as one_edge
 from bayesmrf.posterior.spike_slab_one_edge import SpikeSlabOneEdge
-from bayesmrf.priors import Beta, Gamma, SpikeSlab
+from bayesmrf.priors import Beta, Cauchy, Gamma, Normal, SpikeSlab
 from tests import spike_slab_oracle as oracle
 from tests.test_spike_slab import LIMIT, N_CHAINS, N, agreement, block_model, draw, exact_draws, exact_start, problem
 
 PRIOR = SpikeSlab(Beta(2.0, 3.0), Gamma(3.0, 2.0), 2.0)
+CAUCHY = SpikeSlab(Beta(2.0, 3.0), Cauchy(1.5), 2.0)
 
 
 def test_every_structure_of_three_nodes(rng):
@@ -29,7 +30,21 @@ def test_every_structure_of_three_nodes(rng):
         return oracle.worst_score(draw(kernel, rng, 150, 20), *exact)
 
     assert score(PRIOR) < LIMIT
-    assert score(SpikeSlab(Beta(3.0, 2.0), PRIOR.precision, PRIOR.bias_scale)) > LIMIT
+    assert score(SpikeSlab(Beta(3.0, 2.0), PRIOR.slab, PRIOR.bias_scale)) > LIMIT
+
+
+def test_every_structure_under_a_cauchy_slab(rng):
+    model, s_bar = problem(graphs.complete(3), rng)
+    exact = oracle.posterior(model.graph, s_bar, N, CAUCHY, rng)
+
+    def score(prior):
+        kernel = SpikeSlabOneEdge(model, s_bar, N, prior, epsilon=0.1, n_iterations=10)
+        values = draw(kernel, rng, 150, 20)
+        values["slab_scale"][:] = CAUCHY.slab.scale  # the wrong one shows by itself
+        return oracle.worst_score(values, *exact)
+
+    assert score(CAUCHY) < LIMIT
+    assert score(SpikeSlab(CAUCHY.density, Normal(1.5), 2.0)) > LIMIT
 
 
 def test_without_data_the_prior_comes_back(rng):
@@ -148,7 +163,7 @@ def test_steps_are_as_short_as_the_stiffest_direction_wants(rng):
 
 def test_the_same_seed_and_a_resumed_run_give_the_same_draws(rng, tmp_path):
     model, s_bar = problem(graphs.complete(4), rng)
-    kernel = SpikeSlabOneEdge(model, s_bar, N, n_particles=200)
+    kernel = SpikeSlabOneEdge(model, s_bar, N, CAUCHY, n_particles=200)
     options = {"n_chains": 2, "random_state": int(rng.integers(2**32)), "progress": False}
     whole = run.sample(kernel, n_draws=8, **options).values
     run.sample(kernel, n_draws=3, checkpoint=tmp_path / "run", **options)

@@ -87,12 +87,13 @@ def test_sentences_and_options(rng):
         "scale of the biases": "10",
         "particles": "64",
     }
-    fixed = {"density": 0.2, "precision": {"shape": 1.0, "rate": 2.0}, "bias_scale": 3.0}
+    fixed = {"density": 0.2, "slab": {"family": "Cauchy", "scale": 2.5}, "bias_scale": 3.0}
     tree = structure_tree(rng, prior=fixed, n_particles=None, binarize=">=4")
     tree["posterior"]["density"][...] = 0.2
     s = StructureSummary(tree)
     assert s.density_sentence.startswith("Density 0.200 (fixed), slab scale ")
     assert s.options["prior of the density"] == "0.2, fixed"
+    assert s.options["slab"] == "Cauchy(0, 2.5)"
     assert "particles" not in s.options
     assert s.data_sentence.endswith("; yes is an answer >=4")
 

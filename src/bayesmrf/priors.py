@@ -210,25 +210,60 @@ class SpikeSlab:
     r"""Prior of a Boltzmann machine whose edges may be absent (Chen and Welling 2012, eq. 3).
 
     .. math:: \theta_a = Y_a A_a, \quad Y_a \sim \mathrm{Bern}(p_0), \quad p_0 \sim \mathrm{Beta}(a, b), \quad
-              A_a \sim N(0, \sigma_0^2), \quad \sigma_0^{-2} \sim \Gamma(c, d), \quad b_i \sim N(0, \sigma_b^2)
+              b_i \sim N(0, \sigma_b^2)
+
+    The weight A of an edge that exists (the slab) is normal, with :math:`A_a \sim N(0, \sigma_0^2)`, or Cauchy.
 
     Parameters
     ----------
     density : Beta or float
         Prior of p_0, or its fixed value in (0, 1).
-    precision : Gamma
-        Prior of the slab's precision, the inverse of sigma_0^2.
+    slab : Gamma, Normal or Cauchy
+        Gamma: the weights are normal, and this is the prior of their precision :math:`\sigma_0^{-2}`, as in the paper.
+        Normal: the weights are normal with a fixed standard deviation. Cauchy: the weights are Cauchy with a fixed
+        scale s; the density is proportional to :math:`e^{-a^2 / 2 \tau^2} / (1 + a^2 / s^2)` with tau = 50
+        (`CAUCHY_TAPER`), which differs from the Cauchy density only at weights far beyond what data can tell apart.
     bias_scale : float
         sigma_b.
     """
 
     density: Beta | float = Beta(5.0, 5.0)
-    precision: Gamma = Gamma(5.0, 5.0)
+    slab: Gamma | Normal | Cauchy = Gamma(5.0, 5.0)
     bias_scale: float = 10.0
 
     def __post_init__(self) -> None:
         _check_density(self.density)
+        if not isinstance(self.slab, Gamma | Normal | Cauchy):
+            raise OptionError(f"slab must be Gamma(shape, rate), Normal(scale) or Cauchy(scale), got {self.slab!r}")
+        if not isinstance(self.slab, Gamma) and np.ndim(self.slab.scale) > 0:
+            raise OptionError(f"slab must have one scale for all edges, got {self.slab!r}")
         _positive("bias_scale", self.bias_scale)
 
 
+def read_slab(value: Any) -> Gamma | Normal | Cauchy:
+    """Read a slab from a prior, from (shape, rate) of a Gamma prior, or from text: "cauchy:2.5", "normal:1", "5,5".
+
+    Raises
+    ------
+    OptionError
+    """
+    if isinstance(value, Gamma | Normal | Cauchy):
+        return value
+    family, numbers = (_SLABS.get(value.partition(":")[0]), value) if isinstance(value, str) else (None, value)
+    try:
+        if family is not None:
+            return family(float(value.partition(":")[2])) if ":" in value else family()
+        shape, rate = map(float, numbers.split(",") if isinstance(numbers, str) else numbers)
+        return Gamma(shape, rate)
+    except (TypeError, ValueError):
+        raise OptionError(
+            option="slab",
+            got=value,
+            expected='"cauchy:SCALE", "normal:SCALE", or SHAPE and RATE > 0 of a Gamma prior of the precision',
+            remedy='an example is "cauchy:2.5"',
+        ) from None
+
+
+_SLABS: dict[str, type[Normal | Cauchy]] = {"cauchy": Cauchy, "normal": Normal}
+CAUCHY_TAPER = 50.0  # beyond some tens, weights give the same probabilities but overflow exp(weight)
 FIELD_SCALE = 10.0  # standard deviation of the normal prior of a node field h_u

@@ -50,7 +50,12 @@ def structure(
         typer.Option(metavar="A,B|P0", help="Beta prior of the share of candidates that exist, or its fixed value."),
     ] = "5,5",
     slab: Annotated[
-        str, typer.Option(metavar="SHAPE,RATE", help="Gamma prior of the precision of the weights that exist.")
+        str,
+        typer.Option(
+            metavar="cauchy:SCALE|normal:SCALE|SHAPE,RATE",
+            help="Prior of the weights of edges that exist: Cauchy or normal with a fixed scale, or normal with a "
+            "Gamma prior of the precision.",
+        ),
     ] = "5,5",
     bias_scale: Annotated[float, typer.Option(help="Standard deviation of the normal prior of a bias.")] = 10.0,
     binarize: Binarize = None,
@@ -94,18 +99,15 @@ def structure(
 
     A run that was stopped, even killed, continues when the same command is given again.
     """
-    from ..priors import Beta, Gamma
+    from ..priors import Beta, read_slab
     from ..tables import read_votes, to_binary
 
     out = out or Path(f"{common.stem_of(answers)}.zarr")
     console = common.new_console(quiet)
     sizes = common.check_sizes(draws, warmup, chains, thin)
     p0 = common.numbers("--density", density, (1, 2), "a number, or A,B, is wanted, such as 0.2 or 5,5")
-    precision = common.numbers("--slab", slab, (2,), "two numbers SHAPE,RATE are wanted, such as 5,5")
-    prior = {
-        "density": _prior("--density", Beta, p0) if len(p0) == 2 else p0[0],
-        "slab": _prior("--slab", Gamma, precision),
-    }
+    prior: dict[str, Any] = {"density": _prior("--density", Beta, p0) if len(p0) == 2 else p0[0]}
+    prior["slab"] = read_slab(slab)
     common.announce(out, overwrite, console)
     table, weights = read_votes(answers, weight, drop or ())
     table = to_binary(answers, table, binarize)

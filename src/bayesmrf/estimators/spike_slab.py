@@ -25,7 +25,7 @@ from ..posterior.hidden_entries import DrawHiddenEntries
 from ..posterior.spike_slab import SpikeSlabLangevin
 from ..posterior.spike_slab_exact import SpikeSlabExact
 from ..posterior.spike_slab_one_edge import SpikeSlabOneEdge
-from ..priors import Beta, Gamma, SpikeSlab
+from ..priors import Beta, SpikeSlab, read_slab
 from ..rng import as_seed_sequence
 from ..samplers.gibbs import Gibbs
 from ..states import States, check_states, decode
@@ -45,7 +45,7 @@ _SWEEPS = 500  # Gibbs sweeps behind each state of `sample` where no exact sampl
 class SpikeSlabMRF(DensityMixin, BaseEstimator):
     r"""Posterior over edges, weights and biases of a Boltzmann machine (Chen and Welling 2012).
 
-    Each candidate edge is absent with probability 1 - p0 (the spike), and has a weight N(0, sigma0^2) otherwise (the
+    Each candidate edge is absent with probability 1 - p0 (the spike), and has a normal or Cauchy weight otherwise (the
     slab); see `bayesmrf.priors.SpikeSlab`.
 
     Parameters
@@ -59,8 +59,9 @@ class SpikeSlabMRF(DensityMixin, BaseEstimator):
         hundreds of times more slowly (see benchmarks).
     density : (a, b), Beta or float
         Beta prior of p0, or its fixed value.
-    slab : (shape, rate) or Gamma
-        Gamma prior of the slab's precision 1 / sigma0^2.
+    slab : str, (shape, rate), Cauchy, Normal or Gamma
+        Prior of the weight of an edge that exists: "cauchy:2.5" or "normal:1" with its scale, or normal with a Gamma
+        prior of the precision 1 / sigma0^2, as in the paper.
     bias_scale : float
         Standard deviation of the normal prior of a bias.
     n_particles, n_sweeps : int or None
@@ -83,7 +84,7 @@ class SpikeSlabMRF(DensityMixin, BaseEstimator):
     theta_ : (n_features,) array
         Posterior mean of each candidate's weight given that the edge exists (0 where it never did), and of each bias.
     density_, slab_scale_ : float
-        Posterior means of p0 and sigma0.
+        Posterior means of p0 and of the slab's scale (sigma0, or the given one).
     missing_ : DataFrame
         Each missing value of X: its row and node, and the posterior probability that it is 1 (True).
     posterior_ : xarray.DataTree
@@ -164,7 +165,9 @@ class SpikeSlabMRF(DensityMixin, BaseEstimator):
         else:
             s_bar, rows = hidden.model.seen_statistics(), hidden.model.states
         data = Likelihood(model, s_bar, n, Persistent(), hidden)  # only for what is hidden
-        fingerprint = {"data_hash": data_hash(graph, s_bar, n, rows), "model": "boltzmann", "prior": asdict(prior)}
+        slab = {"family": type(prior.slab).__name__} | asdict(prior.slab)
+        fingerprint: dict[str, Any] = {"data_hash": data_hash(graph, s_bar, n, rows), "model": "boltzmann"}
+        fingerprint |= {"prior": asdict(prior) | {"slab": slab}}
         fingerprint |= {k: getattr(self, k) for k in ("method", *_OPTIONS)}
         kernel = self._kernel(model, s_bar, n, prior, sparse_start(graph, states))
         draws = sample_posterior(self, kernel if hidden is None else DrawHiddenEntries(kernel, data), fingerprint)
@@ -188,13 +191,13 @@ class SpikeSlabMRF(DensityMixin, BaseEstimator):
         return Hidden(clamped, Elimination() if is_cheap(clamped.graph) else Persistent(n_chains=1))
 
     def _prior(self) -> SpikeSlab:
-        density, slab = self.density, self.slab
+        density = self.density
         if isinstance(density, Sequence):
             try:
                 density = Beta(*_pair("density", density))
             except OptionError as e:
                 raise OptionError(str(e).replace("base:", "density:")) from None
-        return SpikeSlab(density, slab if isinstance(slab, Gamma) else Gamma(*_pair("slab", slab)), self.bias_scale)
+        return SpikeSlab(density, read_slab(self.slab), self.bias_scale)
 
     def _kernel(
         self, model: Boltzmann, s_bar: np.ndarray, n: float, prior: SpikeSlab, start: np.ndarray | None

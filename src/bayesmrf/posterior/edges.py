@@ -20,27 +20,33 @@ from math import exp, lgamma, log, log1p, pi, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.special import erfcx
 
 from ..compiled import strict_leaf
 from ..errors import OptionError
 from ..models.boltzmann import Boltzmann
-from ..priors import Beta, SpikeSlab
+from ..priors import CAUCHY_TAPER, Beta, Cauchy, Gamma, SpikeSlab
 
 EDGE_DIMS = {"theta": ("feature",), "included": ("edge",), "n_edges": (), "density": (), "slab_scale": ()}
 
 _DF = 5.0  # degrees of freedom of proposals: tails heavier than those of any line
 _LOG_T = lgamma((_DF + 1) / 2) - lgamma(_DF / 2) - 0.5 * log(_DF * pi)
+_TAPER = CAUCHY_TAPER**-2  # precision of the normal factor of a Cauchy slab
 _FAR, _NEAR, _MAX_NEWTON = 3.0, 1e-3, 100  # Newton steps: the longest, and the last one, in standard deviations
 
 
 class EdgePrior(NamedTuple):
-    """Constants of `bayesmrf.priors.SpikeSlab` for compiled code; ``fixed`` is p0, or 0 where it has a Beta prior."""
+    """Constants of `bayesmrf.priors.SpikeSlab` for compiled code."""
 
     a: float
     b: float
-    fixed: float
+    fixed: float  # p0, or 0 where it has a Beta prior
     shape: float
     rate: float
+    precision: float  # of the slab, scale^-2, or 0 where it has a Gamma prior
+    cauchy: bool
+    log_top: float  # log density of a Cauchy slab at 0
+    curvature: float  # of minus the log density of the slab at 0, at the prior mean of the precision
     bias_precision: float
 
 
@@ -66,11 +72,19 @@ class EdgeLine(NamedTuple):
 
 def edge_prior(prior: SpikeSlab) -> EdgePrior:
     """Constants of a prior."""
-    density = prior.density
+    density, slab = prior.density, prior.slab
     a, b, fixed = (density.a, density.b, 0.0) if isinstance(density, Beta) else (1.0, 1.0, float(density))
+    if isinstance(slab, Gamma):
+        return EdgePrior(
+            a=float(a), b=float(b), fixed=fixed, shape=float(slab.shape), rate=float(slab.rate), precision=0.0,
+            cauchy=False, log_top=0.0, curvature=slab.shape / slab.rate, bias_precision=prior.bias_scale**-2.0,
+        )  # fmt: skip
+    cauchy, scale = isinstance(slab, Cauchy), float(slab.scale)
     return EdgePrior(
-        float(a), float(b), fixed, float(prior.precision.shape), float(prior.precision.rate), prior.bias_scale**-2.0
-    )
+        a=float(a), b=float(b), fixed=fixed, shape=1.0, rate=1.0, precision=scale**-2, cauchy=cauchy,
+        log_top=-log(pi * scale * erfcx(scale * sqrt(_TAPER / 2))) if cauchy else 0.0,
+        curvature=2 * scale**-2 + _TAPER if cauchy else scale**-2, bias_precision=prior.bias_scale**-2.0,
+    )  # fmt: skip
 
 
 def check_dynamics(kernel: Any, positive: Iterable[str], **least: int) -> None:
@@ -106,17 +120,46 @@ def start_theta(model: Boltzmann, s_bar: np.ndarray, n_samples: float, start: np
 
 @strict_leaf
 def draw_hyper(rng, prior, n_included, n_candidates, sum_of_squares):
-    """Draw p0 and the slab's precision given the edges (Chen and Welling 2012, eq. 14)."""
-    density = prior.fixed
+    """Draw p0 and the slab's precision given the edges (Chen and Welling 2012, eq. 14), where they are not fixed."""
+    density, precision = prior.fixed, prior.precision
     if density == 0:
         density = rng.beta(prior.a + n_included, prior.b + n_candidates - n_included)
-    return density, rng.standard_gamma(prior.shape + 0.5 * n_included) / (prior.rate + 0.5 * sum_of_squares)
+    if precision == 0:
+        precision = rng.standard_gamma(prior.shape + 0.5 * n_included) / (prior.rate + 0.5 * sum_of_squares)
+    return density, precision
 
 
 @strict_leaf
-def log_slab_odds(density, precision):
+def log_slab_odds(prior, density, precision):
     """Log of p0 / (1 - p0) times the slab's density at its top."""
-    return log(density) - log1p(-density) + 0.5 * log(precision / (2 * pi))
+    return log(density) - log1p(-density) + (prior.log_top if prior.cauchy else 0.5 * log(precision / (2 * pi)))
+
+
+@strict_leaf
+def draw_slab_precision(rng, prior, precision, a):
+    r"""Precision of a normal density that stands for the slab on the line of an edge with weight a, 0 if it is absent.
+
+    A Cauchy slab of precision q has the density of its top times the mean of :math:`e^{-\lambda a^2 / 2}` over
+    exponential :math:`\lambda` of mean 2 q. So given :math:`\lambda` the slab is normal, and the line concave. Given a,
+    :math:`\lambda` depends on nothing else: it is drawn before each visit, and need not be kept.
+    """
+    if not prior.cauchy:
+        return precision
+    return _TAPER + 2 * precision * rng.standard_exponential() / (1 + precision * a * a)
+
+
+@strict_leaf
+def slab_slope(prior, precision, a):
+    """Minus the slope of the slab's log density at a, over a."""
+    return _TAPER + 2 * precision / (1 + precision * a * a) if prior.cauchy else precision
+
+
+@strict_leaf
+def slab_factors(prior, precision, a):
+    """The slab's density over that at its top, as a normal factor and the rest: precision, and log of the rest at a."""
+    if prior.cauchy:
+        return _TAPER, -log1p(precision * a * a)
+    return precision, 0.0
 
 
 @strict_leaf

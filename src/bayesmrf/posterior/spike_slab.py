@@ -8,7 +8,7 @@ variance in eq. (12) is multiplied by N too.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import exp, expm1, log, pi, sqrt
+from math import exp, expm1, log, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -18,7 +18,17 @@ from ..errors import DivergenceError
 from ..models.boltzmann import Boltzmann
 from ..priors import SpikeSlab
 from .edge_chains import EdgeChains, add_edge, count_both, remove_edge, start_chains, start_rows, sweep, unpack
-from .edges import EDGE_DIMS, EdgePrior, check_dynamics, draw_hyper, edge_prior, start_theta
+from .edges import (
+    EDGE_DIMS,
+    EdgePrior,
+    check_dynamics,
+    draw_hyper,
+    edge_prior,
+    log_slab_odds,
+    slab_factors,
+    slab_slope,
+    start_theta,
+)
 
 _DIVERGED = 1e3  # a hundred standard deviations of the default prior of a bias
 _SURE = 40.0  # a hazard at which a candidate is picked for certain: exp(-40) is below rounding
@@ -136,7 +146,7 @@ class SpikeSlabLangevin:
         weights = theta[:r]
         density, precision = draw_hyper(rng, prior, np.count_nonzero(weights), r, float(weights @ weights))
         curvature = self.n_samples * self._variance + prior.bias_precision
-        curvature[:r] += prior.shape / prior.rate - prior.bias_precision
+        curvature[:r] += prior.curvature - prior.bias_precision
         chains = start_chains(self.n_particles, self.model.graph.n_nodes, rng)
         momentum = rng.standard_normal(len(theta))
         return SpikeSlabState(theta, momentum, density, precision, curvature, 0, chains)
@@ -151,7 +161,7 @@ class SpikeSlabLangevin:
         r, graph, prior = self.model.n_edges, self.model.graph, edge_prior(self.prior)
         sums = self.n_samples * self.s_bar
         # The slab's own precision bounds the width where the data say next to nothing.
-        width = self.width / np.sqrt(np.maximum(self.n_samples * self._variance[:r], prior.shape / prior.rate))
+        width = self.width / np.sqrt(np.maximum(self.n_samples * self._variance[:r], prior.curvature))
         u, v = graph.edges.T
         rarer = np.where(sums[r + u] <= sums[r + v], u, v)
         starts = np.concatenate([[0], np.cumsum(np.bincount(rarer, minlength=graph.n_nodes))])
@@ -176,7 +186,7 @@ class SpikeSlabLangevin:
         curvature = state.curvature
         if state.age < self.n_adapt:
             now = self.n_samples * _particle_variance(rows.edges, blocks.words, blocks.ones, blocks.n_chains)
-            now[:r] += precision
+            now[:r] += jumps.prior.curvature if jumps.prior.cauchy else precision
             now[r:] += jumps.prior.bias_precision
             curvature = curvature + (now - curvature) / (state.age + 2)
         chains = EdgeChains(blocks.words, blocks.lanes)
@@ -196,7 +206,7 @@ def _iterate(rng, jumps, rows, blocks, theta, momentum, n_iterations):
         density, precision = draw_hyper(rng, jumps.prior, rows.n_present[0], r, squares)
         for _ in range(jumps.n_sweeps):
             sweep(blocks, rows, theta)
-        slab = density / (1 - density) * sqrt(precision / (2 * pi))
+        slab = exp(log_slab_odds(jumps.prior, density, precision))
         n_old = rows.n_present[0]
         _births(rng, jumps, rows, blocks, theta, slab, precision)
         squares = furthest = 0.0
@@ -204,23 +214,18 @@ def _iterate(rng, jumps, rows, blocks, theta, momentum, n_iterations):
         for k in range(rows.n_present[0] - 1, -1, -1):
             e = rows.present[k]
             f = count_both(blocks.words, rows.edges[e, 0], rows.edges[e, 1]) / n_chains
-            kick = 0.5 * jumps.step[e] * (jumps.sums[e] - n * f - precision * theta[e])
+            slope = slab_slope(jumps.prior, precision, theta[e])
+            kick = 0.5 * jumps.step[e] * (jumps.sums[e] - n * f - slope * theta[e])
             p = momentum[e]
             if k < n_old:
                 p += kick  # the second half of the step before, at the particles of this one
                 a = theta[e]
                 if abs(a) < jumps.width[e]:
                     variance = f * (1 - f) * n_chains / (n_chains - 1)
-                    log_ratio = log(slab) + jump_log_ratio(
-                        a,
-                        jumps.sums[e] - n * (f - a * variance),
-                        precision,
-                        variance,
-                        n,
-                        n_chains,
-                        jumps.width[e],
-                        -1.0,
-                    )
+                    normal, rest = slab_factors(jumps.prior, precision, a)
+                    log_ratio = log(slab) + rest + jump_log_ratio(
+                        a, jumps.sums[e] - n * (f - a * variance), normal, variance, n, n_chains, jumps.width[e], -1.0
+                    )  # fmt: skip
                     if log(1 - rng.random()) < -log_ratio:
                         theta[e] = 0.0
                         remove_edge(rows, e)
@@ -267,9 +272,11 @@ def _births(rng, jumps, rows, blocks, theta, slab, precision):
                 continue
             f = count_both(blocks.words, rows.edges[e, 0], rows.edges[e, 1]) / n_chains
             variance = f * (1 - f) * n_chains / (n_chains - 1)
-            pull, tau = jumps.sums[e] - n * f, precision + n * variance
-            a = draw_jump(rng, pull, tau, jumps.width[e])
-            ratio = slab * exp(jump_log_ratio(a, pull, precision, variance, n, n_chains, jumps.width[e], 1.0))
+            pull = jumps.sums[e] - n * f
+            normal, _ = slab_factors(jumps.prior, precision, 0.0)
+            a = draw_jump(rng, pull, normal + n * variance, jumps.width[e])
+            _, rest = slab_factors(jumps.prior, precision, a)
+            ratio = slab * exp(rest + jump_log_ratio(a, pull, normal, variance, n, n_chains, jumps.width[e], 1.0))
             if rng.random() * -expm1(-hazard) < ratio:
                 theta[e] = a
                 add_edge(rows, e)

@@ -18,6 +18,7 @@ from .edges import (
     EDGE_DIMS,
     bias_line,
     draw_hyper,
+    draw_slab_precision,
     edge_line,
     edge_prior,
     log_slab_odds,
@@ -154,10 +155,11 @@ class SpikeSlabExact:
 def _visit(rng, prior, n, s, c_i, c_j, theta, e, i, j, p11, p10, p01, p00, density, precision):
     """Visit edge e, whose biases are theta[i] and theta[j]; change theta in place, and say whether it changed."""
     a = theta[e]
+    slab = draw_slab_precision(rng, prior, precision, a)
     line = edge_line(
-        p11, p10, p01, p00, c_i, c_j, a, theta[i], theta[j], s, n * c_i, n * c_j, n, precision, prior.bias_precision
+        p11, p10, p01, p00, c_i, c_j, a, theta[i], theta[j], s, n * c_i, n * c_j, n, slab, prior.bias_precision
     )
-    new = visit_edge(rng, line, a, log_slab_odds(density, precision))
+    new = visit_edge(rng, line, a, log_slab_odds(prior, density, precision))
     theta[e] = new
     theta[i] -= (new - a) * c_j
     theta[j] -= (new - a) * c_i

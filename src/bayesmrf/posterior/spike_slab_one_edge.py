@@ -47,6 +47,7 @@ from .edges import (
     EdgePrior,
     check_dynamics,
     draw_hyper,
+    draw_slab_precision,
     draw_t,
     edge_line,
     edge_prior,
@@ -54,6 +55,7 @@ from .edges import (
     line_mode,
     log_slab_odds,
     log_t,
+    slab_slope,
     start_theta,
 )
 from .pair_cells import conditional_cells, counted_cells
@@ -177,7 +179,7 @@ class SpikeSlabOneEdge:
             + (c_v - both) * (c_u * (1 - c_v)) ** 2
             + (1 - c_u - c_v + both) * (c_u * c_v) ** 2
         )
-        slab = prior.shape / prior.rate + prior.bias_precision * (c_u**2 + c_v**2)
+        slab = prior.curvature + prior.bias_precision * (c_u**2 + c_v**2)
         curvature = np.concatenate([n * (square - mean**2) + slab, n * centre * (1 - centre) + prior.bias_precision])
         scale, epsilon = 1 / np.sqrt(curvature), self.epsilon / max(1.0, self.epsilon * sqrt(stiffness))
         # The data say which pairs these are, and not the chains: so what is found of them has no bias.
@@ -221,7 +223,7 @@ def _iterate(rng, problem, rows, blocks, theta, momentum, turn, n_iterations):
         density, precision = draw_hyper(rng, problem.prior, rows.n_present[0], r, squares)
         flip_clusters(rng, blocks, rows, theta)
         sweep(blocks, rows, theta)
-        log_slab = log_slab_odds(density, precision)
+        log_slab = log_slab_odds(problem.prior, density, precision)
         for _ in range(min(n_nodes, r)):
             if _jump(rng, problem, rows, blocks, theta, turn, log_slab, precision):
                 momentum[turn] = rng.standard_normal()
@@ -238,15 +240,16 @@ def _jump(rng, problem, rows, blocks, theta, e, log_slab, precision):
     """Propose the birth or death of edge e; say whether it happened."""
     r, half = len(rows.edges), blocks.words.shape[1] // 2
     i, j, square = rows.edges[e, 0], rows.edges[e, 1], np.empty((4, 4))
-    line = _line(problem, rows, counted_cells(blocks.words[:, :half], i, j, square), theta, e, precision)
-    mode, scale = line_mode(line)
     a = theta[e]
+    slab = draw_slab_precision(rng, problem.prior, precision, a)
+    line = _line(problem, rows, counted_cells(blocks.words[:, :half], i, j, square), theta, e, slab)
+    mode, scale = line_mode(line)
     new = draw_t(rng, mode, scale) if a == 0 else a
     if problem.rare[e]:
         cells = conditional_cells(blocks, rows, theta, e, 64 * half, square)
     else:
         cells = counted_cells(blocks.words[:, half:], i, j, square)
-    line = _line(problem, rows, cells, theta, e, precision)
+    line = _line(problem, rows, cells, theta, e, slab)
     ratio = log_slab + line_log_density(line, new) - line_log_density(line, 0.0) - log_t(new, mode, scale)
     if a != 0:
         ratio = -ratio
@@ -314,7 +317,8 @@ def _langevin(rng, problem, rows, blocks, theta, momentum, precision):
             problem.sums[e] - c_j * problem.sums[r + i] - c_i * problem.sums[r + j]
             - n * (count_both(blocks.words, i, j) - c_j * blocks.ones[i] - c_i * blocks.ones[j]) / n_chains
         )  # fmt: skip
-        prior = bias_precision * (c_j * theta[r + i] + c_i * theta[r + j]) - precision * theta[e]
+        prior = bias_precision * (c_j * theta[r + i] + c_i * theta[r + j])
+        prior -= slab_slope(problem.prior, precision, theta[e]) * theta[e]
         kick = 0.5 * problem.step[e] * (excess + prior)
         momentum[e] = problem.alpha * (momentum[e] + kick) + fresh * rng.standard_normal() + kick
         change = problem.step[e] * momentum[e]

@@ -70,7 +70,7 @@ class StructureSummary(InclusionSummary):
 
     @property
     def density_sentence(self) -> str:
-        """Mean and 90 % interval of p0 and of sigma0."""
+        """Mean and 90 % interval of p0 and of the slab's scale."""
         return f"{super().density_sentence}, slab scale {mean_and_interval(self.stacked('slab_scale'))}"
 
     @property
@@ -101,10 +101,13 @@ class StructureSummary(InclusionSummary):
         prior, a = json.loads(self.attrs.get("prior", "{}")), self.attrs
         found = {}
         if prior:
-            density, slab = prior["density"], prior["precision"]
+            density, slab = prior["density"], prior["slab"]
             p0 = tuple(density.values()) if isinstance(density, dict) else density
             found["prior of the density"] = prior_of_density(p0)
-            found["prior of the slab's precision"] = f"Gamma({slab['shape']:g}, {slab['rate']:g})"
+            if slab["family"] == "Gamma":
+                found["prior of the slab's precision"] = f"Gamma({slab['shape']:g}, {slab['rate']:g})"
+            else:
+                found["slab"] = f"{slab['family']}(0, {slab['scale']:g})"
             found["scale of the biases"] = f"{prior['bias_scale']:g}"
         given = {label: a[k] for k, label in _LABELS.items() if a.get(k, "null") != "null"}
         return found | {label: f"{v:g}" for label, v in given.items()}
