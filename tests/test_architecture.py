@@ -1,6 +1,7 @@
 """The rules of docs/architecture.md that a machine can check."""
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -85,6 +86,19 @@ def test_kernels_know_no_engine(path):
 @pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(SOURCE)))
 def test_no_file_is_too_long(path):
     assert len(path.read_text().splitlines()) <= 500
+
+
+def test_tuples_passed_to_compiled_code_have_names_of_their_own():
+    """numba takes two NamedTuples of one name for each other."""
+    known = {}
+    for path in FILES:
+        text = path.read_text()
+        if re.search("^from .*compiled import", text, re.M):
+            for node in ast.walk(ast.parse(text)):
+                if isinstance(node, ast.ClassDef) and "NamedTuple" in [ast.unparse(b) for b in node.bases]:
+                    assert node.name not in known, f"{path} and {known[node.name]} define a NamedTuple {node.name}"
+                    known[node.name] = path
+    assert len(known) > 20
 
 
 def test_importing_the_package_is_light():

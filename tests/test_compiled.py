@@ -1,48 +1,91 @@
-"""Compiled code on disk, where several processes write it at the same time."""
+"""Compiled code on disk: in files that several processes write, found again, and never that of something else."""
 
 import importlib
+import importlib.util
+import os
+import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 from numba import njit
+from numba.core import caching
 
-from bayesmrf.compiled import strict_leaf
+import bayesmrf
+from bayesmrf import compiled
+from bayesmrf.compiled import leaf, strict_leaf
+from bayesmrf.errors import BayesMRFWarning
+
+TOTAL = "def total(x):\n    s = 0.0\n    for v in x:\n        s += v\n    return s\n"
+POINT = "from typing import NamedTuple\n\nclass Point(NamedTuple):\n    x: float\n    y: float\n"
 
 
 @pytest.fixture
-def total(tmp_path, monkeypatch):
-    """A function in a file of its own; each call of the fixture compiles as another process would."""
-    (tmp_path / "sums_of_rows.py").write_text(
-        "def total(x):\n    s = 0.0\n    for v in x:\n        s += v\n    return s\n"
-    )
+def write(tmp_path, monkeypatch):
+    """Write a module, and import it as a new process would."""
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.delitem(sys.modules, "sums_of_rows", raising=False)
-    return importlib.import_module("sums_of_rows").total
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)  # files of one second and one size are not told apart
+
+    def give(name, text):
+        (tmp_path / f"{name}.py").write_text(text)
+        importlib.invalidate_caches()
+        for known in [m for m in sys.modules if m.startswith("made_here")]:
+            monkeypatch.delitem(sys.modules, known)
+        return importlib.import_module(name)
+
+    return give
 
 
-def both(compiler, total):
+@pytest.fixture
+def total(write):
+    """A function in a file of its own; each time it is compiled as another process would."""
+    return write("made_here_total", TOTAL).total
+
+
+def hits(function):
+    return sum(function.stats.cache_hits.values())
+
+
+def files(function):
+    return sorted(p.name for p in Path(function.stats.cache_path).glob("*.nb*"))
+
+
+def numba_alone(total):
     """Two processes compile for floats and for integers; the first is slow to write. What a third finds for both."""
-    first, second, third = (compiler(total) for _ in range(3))
-    files = first._cache._cache_file, second._cache._cache_file
-    write = files[0]._save_data
+    first, second, third = (njit(cache=True)(total) for _ in range(3))
+    one, two = first._cache._cache_file, second._cache._cache_file
+    write = one._save_data
 
     def late(name, data):
-        files[1]._load_index = dict  # it was read before there was one
+        two._load_index = dict  # it was read before there was one
         second(np.arange(4))
         write(name, data)
 
-    files[0]._save_data = late
+    one._save_data = late
     first(np.arange(4.0))
     return [third(np.arange(4, dtype=kind)) for kind in (float, np.int64)]
 
 
-def test_signatures_compiled_at_the_same_time_are_kept_apart(total):
-    assert both(strict_leaf, total) == [6, 6]
+def test_signatures_compiled_at_the_same_time_are_kept_apart(total, monkeypatch):
+    first, second, third = (strict_leaf(total) for _ in range(3))
+    replace = compiled.os.replace
+
+    def late(*paths):
+        monkeypatch.undo()
+        second(np.arange(4))
+        second(np.arange(4.0))  # what the first is writing
+        replace(*paths)
+
+    monkeypatch.setattr(compiled.os, "replace", late)
+    first(np.arange(4.0))
+    assert [third(np.arange(4, dtype=kind)) for kind in (float, np.int64)] == [6, 6]
+    assert hits(third) == 2
+    assert len(files(third)) == 2
 
 
 def test_control_numba_alone_takes_one_for_the_other(total):
-    assert both(njit(cache=True), total) != [6, 6]
+    assert numba_alone(total) != [6, 6]
 
 
 def test_code_is_found_again(total):
@@ -51,5 +94,214 @@ def test_code_is_found_again(total):
     first(np.arange(4))
     assert second(np.arange(4)) == 6
     assert second(np.arange(4.0)) == 6
-    assert sum(second.stats.cache_hits.values()) == 2
+    assert hits(second) == 2
     assert not second.stats.cache_misses
+
+
+def test_tuples_of_one_name_in_two_modules_are_told_apart(write):
+    """Compiled for one module's Point, then for the other's, whose code is another one."""
+    source = (
+        "from numba.extending import overload\nfrom bayesmrf.compiled import leaf\n"
+        "import made_here_a, made_here_b\n\ndef sign(p): ...\n\n@overload(sign)\ndef _sign(p):\n"
+        "    if p.instance_class is made_here_a.Point:\n        return lambda p: -p.x\n    return lambda p: p.x\n\n"
+        "@leaf\ndef value(p):\n    return sign(p)\n"
+    )
+
+    found = []
+    for name in "abab":
+        write("made_here_a", POINT)
+        write("made_here_b", POINT)
+        module = write("made_here_value", source)
+        found.append((module.value(sys.modules[f"made_here_{name}"].Point(2.0, 3.0)), hits(module.value)))
+    assert found == [(-2.0, 0), (2.0, 0), (-2.0, 1), (2.0, 1)]
+    assert len(files(module.value)) == 2
+
+
+LEAF = "from bayesmrf.compiled import leaf"
+CALLER = "from bayesmrf.compiled import leaf\n{}\n\n@leaf\ndef outer(x):\n    return 10 * {}(x)\n"
+CALLEE = "from bayesmrf.compiled import leaf\nFACTOR = {}\n\n@leaf\ndef inner(x):\n    return FACTOR * x\n"
+
+
+@pytest.mark.parametrize(
+    ("way", "call"),
+    [("from made_here_inner import inner", "inner"), ("import made_here_inner", "made_here_inner.inner")],
+)
+def test_a_change_of_what_is_called_is_noticed(way, call, write):
+    """Of a constant in another file, one call further on."""
+    found = []
+    for factor in (2.0, 2.0, 3.0):
+        write("made_here_inner", CALLEE.format(factor))
+        outer = write("made_here_outer", CALLER.format(way, call)).outer
+        found.append((outer(1.0), hits(outer)))
+        assert len([f for f in files(outer) if "outer" in f]) == 1  # the old one is gone
+    assert found == [(20.0, 0), (20.0, 1), (30.0, 0)]
+
+
+def test_control_numba_alone_does_not_notice(write):
+    numba = "from numba import njit"
+    source = [s.replace(LEAF, numba).replace("@leaf", "@njit(cache=True)") for s in (CALLEE, CALLER)]
+    found = []
+    for factor in (2.0, 3.0):
+        write("made_here_inner", source[0].format(factor))
+        found.append(
+            write("made_here_outer", source[1].format("from made_here_inner import inner", "inner")).outer(1.0)
+        )
+    assert found == [20.0, 20.0]
+
+
+CHANGES = {
+    "a constant that was imported": ("FACTOR = 2.0", "FACTOR = 5.0"),
+    "an array": ("np.array([1.0])", "np.array([4.0])"),
+    "a default": ("y=1.0", "y=3.0"),
+    "a number in the code": ("7 *", "8 *"),
+    "an operator": ("x + y", "x - y"),
+    "what a name stands for": ("from math import exp as f", "from math import log as f"),
+    "a function of an overload": ("lambda x: 3 * x", "lambda x: 4 * x"),
+}
+MADE = (
+    "import numpy as np\nfrom math import exp as f\nfrom numba.extending import overload\n"
+    "from bayesmrf.compiled import strict_leaf as leaf\n\n\nFACTOR = 2.0\nARRAY = np.array([1.0])\n\n"
+    "def stub(x): ...\n\n@overload(stub)\ndef _stub(x):\n    return lambda x: 3 * x\n\n"
+    "@leaf\ndef inner(x, y=1.0):\n    return 7 * (x + y) + FACTOR + ARRAY[0] + f(x) + stub(x)\n"
+)
+OUTER = f"{LEAF}\nfrom made_here_inner import inner\n\n@leaf\ndef outer(x):\n    return inner(x)\n"
+
+
+def test_every_change_is_noticed_and_comments_are_none(write):
+    def digest(text):
+        write("made_here_inner", text)
+        return compiled.digest_of(write("made_here_outer", OUTER).outer)
+
+    changed = {name: digest(MADE.replace(*change)) for name, change in CHANGES.items()}
+    assert len({digest(MADE), *changed.values()}) == 1 + len(CHANGES)
+    plain = (
+        MADE.replace("def stub(x): ...", "").partition("@overload")[0] + "@leaf\ndef inner(x):\n    return FACTOR * x\n"
+    )
+    assert digest(plain) == digest(plain.replace("@leaf", "# a comment\n\n@leaf"))
+    assert digest(plain) != digest(plain.replace("strict_leaf as", "leaf as"))
+
+
+def test_code_of_leaves_that_are_gone_does_not_pile_up(write):
+    first = write("made_here_leaves", "from bayesmrf.compiled import leaf\n\n@leaf\ndef old(x):\n    return x\n").old
+    first(1.0)
+    assert len(files(first)) == 1
+    second = write("made_here_leaves", "from bayesmrf.compiled import leaf\n\n@leaf\ndef new(x):\n    return x\n").new
+    second(1.0)
+    assert [f.split(".")[1] for f in files(second)] == ["new"]
+
+
+@pytest.mark.parametrize("damage", [lambda b: b[:-9], lambda b: b"", lambda b: b[:200] + b"\0\0\0" + b[203:]])
+def test_a_damaged_file_is_as_good_as_none(damage, total):
+    first, second, third = (leaf(total) for _ in range(3))
+    first(np.arange(4.0))
+    (path,) = Path(first.stats.cache_path).glob("*.nbc")
+    path.write_bytes(damage(path.read_bytes()))
+    assert second(np.arange(4.0)) == third(np.arange(4.0)) == 6
+    assert (hits(second), hits(third)) == (0, 1)
+
+
+def test_a_full_disk_keeps_nothing_and_stops_nothing(total, monkeypatch):
+    def full(*paths):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(compiled.os, "replace", full)
+    function = leaf(total)
+    assert function(np.arange(4.0)) == 6
+    assert files(function) == []
+
+
+def test_flush_removes_the_files(total):
+    function = leaf(total)
+    function(np.arange(4.0))
+    assert len(files(function)) == 1
+    function._cache.flush()
+    assert files(function) == []
+
+
+# ---- another numba
+
+
+def another(monkeypatch):
+    """The module as it is imported where numba has changed."""
+    spec = importlib.util.spec_from_file_location("bayesmrf._compiled_again", compiled.__file__)
+    module = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, spec.name, module)
+    spec.loader.exec_module(module)
+    return module
+
+
+def renamed(monkeypatch):
+    monkeypatch.delattr(caching, "CompileResultCacheImpl")
+
+
+def moved(monkeypatch):
+    monkeypatch.setitem(sys.modules, "numba.core.caching", None)
+    monkeypatch.delattr("numba.core.caching")
+
+
+def other_arguments(monkeypatch):
+    monkeypatch.setattr(caching.CompileResultCacheImpl, "rebuild", lambda self, payload: None)
+
+
+def other_protocol(monkeypatch):
+    monkeypatch.setattr(caching._Cache, "__abstractmethods__", frozenset({"load", "save"}))
+
+
+@pytest.mark.parametrize("change", [renamed, moved, other_arguments, other_protocol], ids=lambda f: f.__name__)
+def test_where_numba_has_changed_its_own_files_are_used(change, total, monkeypatch):
+    with monkeypatch.context() as patch:
+        change(patch)
+        module = another(monkeypatch)
+    assert not module._OWN_FILES
+    function = module.leaf(total)
+    assert isinstance(function._cache, caching.FunctionCache)
+    assert function(np.arange(4.0)) == 6
+    assert compiled._OWN_FILES  # and with this one, ours
+
+
+def test_where_compilation_is_switched_off_functions_stay_as_they_are():
+    code = "from bayesmrf.compiled import leaf; f = lambda x: x; print(leaf(f) is f)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment(NUMBA_DISABLE_JIT="1"), capture_output=True, text=True
+    )
+    assert done.stdout == "True\n", done.stderr
+
+
+# ---- nowhere to write
+
+
+def environment(**more):
+    return os.environ | {"PYTHONPATH": str(Path(bayesmrf.__file__).parents[1])} | more
+
+
+@pytest.mark.parametrize("own", [True, False])
+def test_where_nothing_can_be_written_code_is_compiled_every_time(own, total, monkeypatch):
+    def refused(self):
+        raise OSError(30, "Read-only file system")
+
+    monkeypatch.setattr(caching._CacheLocator, "ensure_cache_path", refused)
+    monkeypatch.setattr(compiled, "_OWN_FILES", own)
+    compiled._warn_of_no_folder.cache_clear()
+
+    def call():
+        function = leaf(total)
+        return function(np.arange(4.0)), function.stats.cache_path
+
+    with pytest.warns(BayesMRFWarning, match="Set NUMBA_CACHE_DIR to a folder that can be written"):
+        assert call() == (6, None)
+    assert call() == (6, None)  # said once
+
+
+def test_import_where_nothing_can_be_written():
+    code = (
+        "import numpy as np, warnings; from numba.core import caching\n"
+        "def refused(self): raise OSError(30, 'Read-only file system')\n"
+        "caching._CacheLocator.ensure_cache_path = refused\n"
+        "import bayesmrf, bayesmrf.cli\n"
+        "for name in bayesmrf.__all__: getattr(bayesmrf, name)\n"
+        "from bayesmrf.samplers.clusters import bind\n"
+        "parent = np.arange(3); bind(parent, 1, 2); print(parent)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], env=environment(), capture_output=True, text=True)
+    assert done.stdout == "[0 1 1]\n", done.stderr
+    assert "compiled code cannot be kept" in done.stderr

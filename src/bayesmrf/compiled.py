@@ -1,43 +1,269 @@
-"""How every compiled leaf is compiled.
+"""How every compiled leaf is compiled, and how its machine code is kept on disk.
 
 A *leaf* is a plain function over arrays and NamedTuples of arrays; everything above it is ordinary Python.
+
+numba's own cache does not notice when a function that a leaf calls changes in another file, numbers its files by an
+index that two processes may write at the same time, and fails where no folder can be written. Here each signature of
+a leaf has a file of its own, which begins with a digest of all that its code was made from.
 """
 
 from __future__ import annotations
 
+import inspect
+import os
+import pickle
+import re
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import cache, cached_property
 from hashlib import sha256
+from pathlib import Path
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
+from uuid import uuid4
 
-from numba import njit
-from numba.core.caching import FunctionCache, IndexDataCacheFile
+import numba
+import numpy as np
+from numba import njit, types
+from numba.core.dispatcher import Dispatcher
+
+from .errors import BayesMRFWarning
+
+try:
+    from numba.core import caching
+    from numba.core.serialize import dumps
+except ImportError:  # another version of numba, whose own cache is used
+    caching = None  # type: ignore[assignment]
 
 
-class _OwnFiles(IndexDataCacheFile):
-    """The compiled code of a function on disk, each signature in a file whose name no other one can have.
+class Files:
+    """The machine code of a leaf on disk, as numba's dispatchers ask for it."""
 
-    Numba numbers these files by an index that it reads first and writes later: where two processes compiled different
-    signatures at the same time, both wrote to one file, and the code of one was run as that of the other.
+    def __init__(self, leaf: Any) -> None:
+        self._leaf = leaf
+        self._enabled = True
+
+    def enable(self) -> None:
+        """Read and write files from now on."""
+        self._enabled = True
+
+    def disable(self) -> None:
+        """Neither read nor write files from now on."""
+        self._enabled = False
+
+    def flush(self) -> None:
+        """Remove the files of all signatures."""
+        for path in self._siblings():
+            path.unlink(missing_ok=True)
+
+    @property
+    def cache_path(self) -> str | None:
+        """The folder, None where there is none that can be written."""
+        return self._impl.locator.get_cache_path() if self._impl else None
+
+    @cached_property
+    def _impl(self) -> Any:
+        """How numba turns code into plain objects and back, and where it would keep it; None if nowhere."""
+        try:
+            return caching.CompileResultCacheImpl(self._leaf.py_func)
+        except RuntimeError:
+            _warn_of_no_folder()
+        return None
+
+    @property
+    def _prefix(self) -> str:
+        function = self._leaf.py_func
+        name = function.__qualname__.replace("<", "").replace(">", "")
+        return f"{Path(inspect.getfile(function)).stem}.{name}.{sys.implementation.cache_tag}."
+
+    def _siblings(self) -> list[Path]:
+        return [*Path(self.cache_path).glob(f"{self._prefix}*")] if self.cache_path else []
+
+    def _path(self, signature: Any, codegen: Any) -> Path:
+        # Two NamedTuples of one name have the same repr: their modules tell them apart.
+        key = repr((signature, sorted(_classes(signature)), codegen.magic_tuple()))
+        return Path(self.cache_path or "", f"{self._prefix}{_digest(key.encode()).hex()[:20]}.nbc")
+
+    def _head(self, code: bytes) -> bytes:
+        return digest_of(self._leaf) + _digest(code)
+
+    def load_overload(self, signature: Any, target_context: Any) -> Any:
+        """The code compiled for a signature; None if there is none, or if it was made from something else."""
+        target_context.refresh()
+        if not (self._enabled and self._impl):
+            return None
+        try:
+            content = self._path(signature, target_context.codegen()).read_bytes()
+        except OSError:
+            return None
+        head, code = content[:_HEAD], content[_HEAD:]
+        return self._impl.rebuild(target_context, pickle.loads(code)) if head == self._head(code) else None
+
+    def save_overload(self, signature: Any, data: Any) -> None:
+        """Keep the code compiled for a signature, if the disk takes it."""
+        if not (self._enabled and self._impl and self._impl.check_cachable(data)):
+            return
+        code = dumps(self._impl.reduce(data))
+        path, head = self._path(signature, data.codegen), self._head(code)
+        written = path.with_name(f"{path.name}.{uuid4().hex}")
+        try:
+            self._remove_old(path.parent, head[: _HEAD // 2])
+            written.write_bytes(head + code)
+            os.replace(written, path)
+        except OSError:  # a full disk, say: the code that was compiled runs all the same
+            with suppress(OSError):
+                written.unlink(missing_ok=True)
+
+    def _remove_old(self, folder: Path, made_from: bytes) -> None:
+        """Remove other versions of this leaf, and leaves that its file does not define any more."""
+        for path in self._siblings():
+            with path.open("rb") as file:
+                if file.read(len(made_from)) != made_from:
+                    path.unlink(missing_ok=True)
+        source = Path(inspect.getfile(self._leaf.py_func))
+        defined = set(re.findall(r"^\s*def (\w+)", source.read_text(encoding="utf-8"), flags=re.M))
+        for path in folder.glob(f"{source.stem}.*.{sys.implementation.cache_tag}.*.nbc"):
+            if path.name[len(source.stem) + 1 :].split(".")[0] not in defined:
+                path.unlink(missing_ok=True)
+
+
+_HEAD = 2 * sha256().digest_size
+
+
+@cache
+def _warn_of_no_folder() -> None:
+    """Warn once that every process compiles anew."""
+    warnings.warn(
+        "compiled code cannot be kept, as neither the installation nor the home folder can be written: each process "
+        "compiles it again, which takes up to a minute. Set NUMBA_CACHE_DIR to a folder that can be written.",
+        BayesMRFWarning,
+        stacklevel=2,
+    )
+
+
+def _digest(content: bytes) -> bytes:
+    return sha256(content).digest()
+
+
+def _classes(part: Any) -> Iterator[str]:
+    """Full names of the Python classes in a numba type or a tuple of them."""
+    if isinstance(part, types.Type):
+        yield from _classes(part.key)
+    elif isinstance(part, tuple):
+        for p in part:
+            yield from _classes(p)
+    elif isinstance(part, type):
+        yield f"{part.__module__}.{part.__qualname__}"
+
+
+def digest_of(leaf: Any) -> bytes:
+    """Digest of all that the machine code of a leaf is made from.
+
+    Its Python code and that of all leaves it calls, in whatever file, with their constants and options, and the
+    version of numba; but no comments, and nothing that does not change the code.
     """
+    waiting, seen, parts = [leaf], [leaf], [numba.__version__]
+    while waiting:
+        function = waiting.pop()
+        if isinstance(function, Dispatcher):
+            parts.append(repr(sorted(function.targetoptions.items(), key=str)))
+            function = function.py_func
+            used = [*_values(function)]
+        else:  # the stub of an overload, say: its file, and all leaves that the file knows
+            parts.append(_digest(Path(inspect.getfile(function)).read_bytes()).hex())
+            used = [v for v in function.__globals__.values() if isinstance(v, Dispatcher)]
+        parts.append(repr((function.__module__, function.__qualname__, function.__defaults__)))
+        parts.append(_code_text(function.__code__))
+        for value in used:
+            called = value if isinstance(value, Dispatcher) else inspect.unwrap(value) if callable(value) else None
+            if not isinstance(called, Dispatcher | FunctionType):
+                parts.append(_constant_text(value))
+            elif all(called is not s for s in seen):
+                seen.append(called)
+                waiting.append(called)
+    return _digest("\n".join(parts).encode())
 
-    def save(self, key: Any, data: Any) -> None:
-        """Write the code, then the index: what this names is there."""
-        name = self._index_name.removesuffix("nbi") + sha256(repr(key).encode()).hexdigest()[:16] + ".nbc"
-        self._save_data(name, data)
-        self._save_index(self._load_index() | {key: name})
+
+def _code_text(code: CodeType) -> str:
+    """Python code, without the place it stands at."""
+    constants = [_code_text(c) if isinstance(c, CodeType) else repr(c) for c in code.co_consts]
+    return repr((code.co_code, constants, code.co_names, code.co_varnames, code.co_freevars, code.co_argcount))
+
+
+def _names(code: CodeType) -> Iterator[str]:
+    """Global names and attributes in Python code."""
+    yield from code.co_names
+    for c in code.co_consts:
+        if isinstance(c, CodeType):
+            yield from _names(c)
+
+
+def _values(function: FunctionType) -> Iterator[Any]:
+    """What a function finds under the global names in its code, and in its closure."""
+    names = [*dict.fromkeys(_names(function.__code__))]
+    found = [function.__globals__[n] for n in names if n in function.__globals__]
+    found += [cell.cell_contents for cell in function.__closure__ or ()]
+    for value in found:
+        if isinstance(value, ModuleType):
+            yield from (v for n in names if isinstance(v := vars(value).get(n), Dispatcher))
+        elif isinstance(value, tuple):
+            yield from value
+        yield value
+
+
+def _constant_text(value: Any) -> str:
+    """A constant that is frozen into compiled code."""
+    if isinstance(value, np.ndarray):
+        return f"{value.dtype} {value.shape} {_digest(value.tobytes()).hex()}"
+    if isinstance(value, type):
+        return f"{value.__module__}.{value.__qualname__} {vars(value).get('_fields')}"
+    if isinstance(value, ModuleType):
+        return value.__name__
+    return repr(value).partition(" at 0x")[0]
+
+
+def _is_known() -> bool:
+    """Whether numba keeps code through the parts, and with the arguments, that `Files` has and uses."""
+    try:
+        protocol, impl = caching._Cache, caching.CompileResultCacheImpl
+        compiled: Any = njit(_is_known)
+        calls = protocol.load_overload, protocol.save_overload, impl, impl.reduce, impl.rebuild, impl.check_cachable
+        return (
+            {n for n in vars(Files) if not n.startswith("_")} == protocol.__abstractmethods__
+            and [len(inspect.signature(c).parameters) for c in calls] == [3, 3, 1, 2, 3, 2]
+            and isinstance(compiled._cache, caching.NullCache)
+        )
+    except (AttributeError, TypeError, ValueError):
+        return False
+
+
+_OWN_FILES = _is_known()
 
 
 def _compiled(**options: Any) -> Any:
     """A decorator of leaves."""
-    compiler = njit(cache=True, nogil=True, error_model="numpy", **options)
+    compiler = njit(nogil=True, error_model="numpy", **options)
 
     def decorate(function: Any) -> Any:
         found = compiler(function)
-        cache = getattr(found, "_cache", None)  # there is none where compilation is switched off
-        if isinstance(cache, FunctionCache):
-            cache._cache_file.__class__ = _OwnFiles
+        if isinstance(found, Dispatcher):  # it is the function itself where compilation is switched off
+            _keep(found)
         return found
 
     return decorate
+
+
+def _keep(leaf: Any) -> None:
+    """Keep what is compiled for a leaf on disk."""
+    if _OWN_FILES:
+        leaf._cache = Files(leaf)
+        return
+    try:
+        leaf.enable_caching()
+    except RuntimeError:
+        _warn_of_no_folder()
 
 
 # error_model="numpy" drops the ZeroDivisionError branch, without which the lane loops do not vectorise.
