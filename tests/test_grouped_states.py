@@ -87,9 +87,9 @@ COVARIANCE = np.diag([1.0, 0.5, 0.8, 1.2, 0.6])
 def symmetric_problem(graph, m, fields, rng, n=40, n_groups=2):
     model = Symmetric(graph, m, fields)
     p = model.n_parameters
-    potentials = rng.normal(size=(n_groups, p))[np.arange(graph.n_edges) % n_groups]
-    theta = np.concatenate([potentials.ravel(), rng.normal(0, 0.5, model.n_features - graph.n_edges * p)])
     while True:  # all states occur at each node: the field of one that does not has a tail as wide as its prior
+        potentials = rng.normal(size=(n_groups, p))[np.arange(graph.n_edges) % n_groups]
+        theta = np.concatenate([potentials.ravel(), rng.normal(0, 0.5, model.n_features - graph.n_edges * p)])
         states = ENGINE.sample(model, theta, ENGINE.prepare(model), n, rng)
         if all((states == k).sum(axis=0).min() >= 4 for k in range(m)):
             return model, model.statistics(states), n, COVARIANCE[:p, :p] + 0.2
