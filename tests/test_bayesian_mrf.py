@@ -55,11 +55,11 @@ def test_illegal_pairs(kernel, engine, data):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"kernel": "magic"}, "kernel: 'magic' came, one of 'metropolis'"),
-        ({"engine": "magic"}, "engine: 'magic' came, one of 'exact'"),
-        ({"model": "magic"}, "model: 'magic' came, one of 'boltzmann'"),
-        ({"prior_scale": 0}, "prior_scale: 0 came"),
-        ({"bias_scale": -1.0}, "bias_scale: -1.0 came"),
+        ({"kernel": "magic"}, "kernel must be .*, got 'magic'"),
+        ({"engine": "magic"}, "engine must be .*, got 'magic'"),
+        ({"model": "magic"}, "model must be .*, got 'magic'"),
+        ({"prior_scale": 0}, "prior_scale must be .*, got 0"),
+        ({"bias_scale": -1.0}, "bias_scale must be .*, got -1.0"),
     ],
 )
 def test_bad_options(options, message, data):
@@ -122,7 +122,7 @@ def test_summaries(data):
     assert est.statistic(lambda t: t[:3], name="first").dims == ("chain", "draw", "first_dim_0")
     with pytest.raises(OptionError, match="of: 'edges' came"):
         est.statistic(len, of="edges")
-    with pytest.raises(OptionError, match="probability: 2 came"):
+    with pytest.raises(OptionError, match=r"probability must be .*, got 2"):
         est.interval_(2)
 
 

@@ -215,16 +215,16 @@ def test_few_effective_chains_are_told(rng):
 
 def test_bad_input(rng):
     target = TINY["rbm 2x1"](rng)
-    with pytest.raises(OptionError, match="n_chains: 1 chain came, at least 2"):
+    with pytest.raises(OptionError, match=r"n_chains must be an integer from 2 .*, got 1;"):
         ais(target, rng, n_chains=1)
-    with pytest.raises(OptionError, match="temperatures: 0 came"):
+    with pytest.raises(OptionError, match=r"temperatures must be .*, got 0"):
         ais(target, rng, temperatures=0)
-    with pytest.raises(OptionError, match="does not rise from 0 to 1"):
+    with pytest.raises(OptionError, match="rise from 0 to 1, got"):
         ais(target, rng, temperatures=np.array([0, 0.5]))
-    with pytest.raises(OptionError, match="n_leapfrog: 0 came"):
+    with pytest.raises(OptionError, match=r"n_leapfrog must be .*, got 0"):
         ais(target, rng, n_leapfrog=0)
     for ladder in ("quartic", 0, -1.0, 11, np.nan, True, None):
-        with pytest.raises(OptionError, match="ladder must be 'cubic', 'linear' or a power from 0 to 10, got"):
+        with pytest.raises(OptionError, match=r"ladder must be 'cubic', 'linear' or a power from 0 to 10, got"):
             ais(target, rng, ladder=ladder)
     wide = target_of(RestrictedBoltzmann(16, 15), rows(30, 16, rng))
     with pytest.raises(TooWideError, match=r"'ais' needs the exact Z .* 2\^15 = 32768 terms.*take 'laplace'"):

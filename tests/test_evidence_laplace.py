@@ -471,16 +471,16 @@ def test_chains_refuse_fractions_of_observations(name, rng):
 def test_bad_input(rng):
     target = machine(rng)
     for option, message in [
-        ({"log_z": "bethe"}, "log_z: 'bethe' came; 'auto', 'exact' or 'ais' is wanted"),
-        ({"n_steps": 0}, "n_steps: 0 came, a whole number of at least 1 is wanted"),
-        ({"n_states": 2.5}, "n_states: 2.5 came, a whole number of at least 1 is wanted"),
+        ({"log_z": "bethe"}, "log_z must be .*, got 'bethe'"),
+        ({"n_steps": 0}, "n_steps must be .*, got 0"),
+        ({"n_states": 2.5}, "n_states must be .*, got 2.5"),
     ]:
         for method in (laplace, map_score, bic, find_mode):
             with pytest.raises(OptionError, match=message):
                 method(target, rng, **option)
-    with pytest.raises(OptionError, match="max_rounds: 0 came"):
+    with pytest.raises(OptionError, match=r"max_rounds must be .*, got 0"):
         find_mode(target, rng, max_rounds=0)
-    with pytest.raises(OptionError, match="n_chains: 1 chain came"):
+    with pytest.raises(OptionError, match=r"n_chains must be .*, got 1"):
         laplace(target, rng, n_steps=STEPS, n_states=500, log_z="ais", n_chains=1)
     top = find_mode(target, rng, n_steps=STEPS, penalised=False)
     for method in (laplace, map_score):

@@ -451,15 +451,15 @@ def test_status_of_chains_that_differ(rng, forest):
 def test_bad_options(rng, forest):
     target = forest.target
     for match, call in {
-        "variant: 2 came": lambda: harmonic(target, rng, variant=2),
-        "variant: 'best' came": lambda: bridge(target, rng, variant="best"),
+        "variant must be .*, got 2": lambda: harmonic(target, rng, variant=2),
+        "variant must be .*, got 'best'": lambda: bridge(target, rng, variant="best"),
         "n_prior": lambda: bridge(target, rng, n_prior=0),
-        "stiffness: 4.0 came": lambda: posterior_draws(target, rng, stiffness=4.0),
+        "stiffness must be .*, got 4.0": lambda: posterior_draws(target, rng, stiffness=4.0),
         "n_chains": lambda: posterior_draws(target, rng, n_chains=0),
         "n_draws": lambda: posterior_draws(target, rng, n_draws=0),
         "n_sweeps": lambda: posterior_draws(target, rng, n_sweeps=0),
     }.items():
         with pytest.raises(OptionError, match=match):
             call()
-    with pytest.raises(DataError, match="whole numbers"):
+    with pytest.raises(DataError, match="must contain integers"):
         posterior_draws(replace(target, weights=target.weights + 0.5), rng)

@@ -156,7 +156,7 @@ def test_what_is_refused(rng):
         ):
             FromExact(sampler)
     for n in (0, -2, 1.5):
-        with pytest.raises(OptionError, match=f"n_samples: {n} came"):
+        with pytest.raises(OptionError, match=f"n_samples must be .*, got {n}"):
             FromExact(Elimination(), n)
     model, engine = Boltzmann(GRAPH), FromExact(Elimination())
     plan, state = engine.prepare(model), engine.start(model, rng)

@@ -337,21 +337,21 @@ def test_a_wrong_number_of_chains_is_refused(rng, n_chains):
 
 @pytest.mark.parametrize("option", ["n_chains", "n_sweeps", "n_jobs"])
 def test_wrong_options_are_refused(option):
-    with pytest.raises(OptionError, match=f"{option}: 0 came"):
+    with pytest.raises(OptionError, match=f"{option} must be .*, got 0"):
         Persistent(**{option: 0})
-    with pytest.raises(OptionError, match=f"{option}: 0 came"):
+    with pytest.raises(OptionError, match=f"{option} must be .*, got 0"):
         Brief(np.zeros((2, 3)), **{option: 0})
     if option != "n_chains":
-        with pytest.raises(OptionError, match=f"{option}: -1 came"):
+        with pytest.raises(OptionError, match=f"{option} must be .*, got -1"):
             Gibbs(**{option: -1})
 
 
 def test_wrong_calls_are_refused(rng):
     model = random_field(rng)
     chains = start(64, 6, rng)
-    with pytest.raises(OptionError, match="n_sweeps: 0 came"):
+    with pytest.raises(OptionError, match=r"n_sweeps must be .*, got 0"):
         sweep(model, chains, 0)
-    with pytest.raises(OptionError, match="n_jobs: 0 came"):
+    with pytest.raises(OptionError, match=r"n_jobs must be .*, got 0"):
         sweep(model, chains, 1, 0)
     for too_many in (lambda: counts(model, chains, 65), lambda: to_states(chains, 65)):
         with pytest.raises(OptionError, match="65 came, but these chains are 64"):
@@ -380,7 +380,7 @@ def test_engines_refuse_what_they_do_not_answer(rng):
     theta = np.zeros(1)
     with pytest.raises(OptionError, match=r"'moments' was asked.*'persistent'"):
         Gibbs().infer(model, theta, None)
-    with pytest.raises(OptionError, match="n_samples: 0 came"):
+    with pytest.raises(OptionError, match=r"n_samples must be .*, got 0"):
         Gibbs().sample(model, theta, None, 0, rng)
     for engine in (Persistent(), Brief(np.zeros((1, 2)))):
         plan, state = engine.prepare(model), engine.start(model, rng)

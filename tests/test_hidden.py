@@ -301,7 +301,7 @@ def test_weights_count_rows_with_missing_values(table):
             r"X: 32 value\(s\) are missing, which the pseudo-likelihood cannot",
         ),
         ({"engine": "pseudo-likelihood"}, DataError, "which the pseudo-likelihood cannot take"),
-        ({"hidden_engine": "magic"}, OptionError, "hidden_engine: 'magic' came, one of None, 'exact'"),
+        ({"hidden_engine": "magic"}, OptionError, "hidden_engine must be .*, got 'magic'"),
         (
             {"hidden_engine": "persistent"},
             OptionError,

@@ -175,8 +175,8 @@ def test_bad_data(X, y, error, message):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"kernel": "magic"}, "kernel: 'magic' came"),
-        ({"engine": "magic"}, "engine: 'magic' came"),
+        ({"kernel": "magic"}, "kernel must be .*, got 'magic'"),
+        ({"engine": "magic"}, "engine must be .*, got 'magic'"),
         ({"kernel": "exchange", "engine": "bethe"}, "'exchange' needs sample, which 'bethe' does not answer"),
         ({"kernel": "langevin", "engine": "swendsen-wang"}, "'langevin' needs moments"),
     ],

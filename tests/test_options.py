@@ -1,14 +1,16 @@
 """Errors about one option, and the table of options."""
 
 import pickle
+from inspect import signature
 
 import numpy as np
 import pandas as pd
 import pytest
 
+import bayesmrf
 from bayesmrf.cli.common import say, say_error
-from bayesmrf.errors import OptionError, shown
-from bayesmrf.options import OPTIONS, check
+from bayesmrf.errors import OptionError, in_words
+from bayesmrf.options import OPTIONS, check, check_params, row
 
 
 def test_the_sentence_of_an_error_is_made_of_its_parts():
@@ -42,7 +44,7 @@ class Rude:
     ids=lambda v: v if isinstance(v, str) else "",
 )
 def test_any_value_is_shown_in_few_words(value, text):
-    assert shown(value) == text
+    assert in_words(value) == text
 
 
 def test_the_command_line_calls_options_by_their_flags(capsys):
@@ -70,3 +72,24 @@ def test_each_row_allows_its_ends_and_refuses_foreign_values(name):
         with pytest.raises(OptionError, match="must be") as e:
             rule.check("it", value)
         assert "\n" not in str(e.value)
+
+
+def test_choices_are_those_of_the_registries():
+    from bayesmrf.estimators.bayesian import HIDDEN_ENGINES, MODELS
+
+    assert set(OPTIONS["BayesianMRF.model"].good) == set(MODELS)
+    assert set(OPTIONS["BayesianMRF.hidden_engine"].good) == {None, *HIDDEN_ENGINES}
+
+
+# Edges, and labels of edges, are checked where they are read.
+READ = {"graph", "candidate", "candidates", "groups"}
+
+
+@pytest.mark.parametrize(
+    "name", ["BayesianMRF", "GroupedMRF", "LabelFieldMRF", "MaximumLikelihoodMRF", "SpikeSlabMRF", "RBM"]
+)
+def test_each_parameter_of_an_estimator_has_a_row(name):
+    estimator = getattr(bayesmrf, name)
+    lacking = [p for p in signature(estimator).parameters if row(p, name) is None]
+    assert set(lacking) <= READ
+    check_params(estimator())

@@ -295,7 +295,7 @@ def test_set_partitions_are_all_and_distinct():
         listed = [tuple(p) for p in set_partitions(n)]
         assert len(listed) == len(set(listed)) == bell
         assert all(tuple(canonical(p)) == p for p in listed)
-    with pytest.raises(OptionError, match="11 came"):
+    with pytest.raises(OptionError, match="got 11"):
         set_partitions(11)
 
 

@@ -316,12 +316,12 @@ def test_prior_makes_it_climb_the_posterior(rng):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"n_hidden": 0}, "n_hidden: 0 came, a whole number of at least 1"),
-        ({"n_steps": 0}, "n_steps: 0 came"),
-        ({"batch_size": 0}, "batch_size: 0 came"),
-        ({"n_chains": 1.5}, "n_chains: 1.5 came"),
-        ({"prior_scale": 0}, "prior_scale: 0 came, a finite number > 0"),
-        ({"learning_rate": 0}, "learning_rate: 0 came, a number > 0"),
+        ({"n_hidden": 0}, "n_hidden must be .*, got 0"),
+        ({"n_steps": 0}, "n_steps must be .*, got 0"),
+        ({"batch_size": 0}, "batch_size must be .*, got 0"),
+        ({"n_chains": 1.5}, "n_chains must be .*, got 1.5"),
+        ({"prior_scale": 0}, "prior_scale must be .*, got 0"),
+        ({"learning_rate": 0}, "learning_rate must be .*, got 0"),
     ],
 )
 def test_bad_options(options, message):
@@ -342,7 +342,7 @@ def test_bad_input(rng):
         model.exact(np.zeros(model.n_features))
     with pytest.raises(OptionError, match=r"theta: shape \(3,\) came, \(805,\) is wanted"):
         model.split(np.zeros(3))
-    with pytest.raises(OptionError, match="n_visible: 0 came"):
+    with pytest.raises(OptionError, match=r"n_visible must be .*, got 0"):
         RestrictedBoltzmann(0, 2)
     with pytest.raises(DataError, match=r"shape \(2, 3\) came, \(n_samples, 30\)"):
         model.free_energy(np.zeros(model.n_features), np.zeros((2, 3)))

@@ -90,7 +90,7 @@ def test_names_are_kept(rng):
 
 def test_wrong_options(rng):
     states = check_states(chain(rng, 50, 4))
-    with pytest.raises(OptionError, match="rule: 'or' came"):
+    with pytest.raises(OptionError, match=r"rule must be .*, got 'or'"):
         learn_graph(states, 2, rule="or")
     for wrong in (-1, 2.5, "3", True):
         with pytest.raises(OptionError, match="n_edges"):

@@ -177,10 +177,10 @@ def test_a_constant_column_is_allowed(data):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"method": "magic"}, "method: 'magic' came, one of 'one-edge'"),
-        ({"density": 1.5}, "density: 1.5 came"),
-        ({"density": (5, -1)}, r"density: b of Beta\(a, b\): -1 came"),
-        ({"density": (1, 2, 3)}, r"density: \(1, 2, 3\) came; two numbers are wanted"),
+        ({"method": "magic"}, "method must be .*, got 'magic'"),
+        ({"density": 1.5}, "density must be .*, got 1.5"),
+        ({"density": (5, -1)}, r"density must be .*, got \(5, -1\)"),
+        ({"density": (1, 2, 3)}, r"density must be .*, got \(1, 2, 3\)"),
         ({"slab": 3.0}, 'slab must be "cauchy:SCALE", .*, got 3.0; an example is "cauchy:2.5"'),
         ({"slab": (1, 2, 3)}, r"slab must be .*, got \(1, 2, 3\)"),
         ({"slab": (5, -1)}, r"slab must be .*, got \(5, -1\)"),
@@ -189,7 +189,7 @@ def test_a_constant_column_is_allowed(data):
         ({"method": "exact", "epsilon": 0.1}, "epsilon: 0.1 came, which method 'exact' does not know"),
         ({"method": "one-edge", "width": 0.1}, "width: 0.1 came, which method 'one-edge' does not know"),
         ({"candidates": "all"}, "candidates: 'all' came"),
-        ({"bias_scale": -1}, "bias_scale: -1 came"),
+        ({"bias_scale": -1}, "bias_scale must be .*, got -1"),
     ],
 )
 def test_bad_options(options, message, data):
@@ -208,7 +208,7 @@ def test_bad_data(data):
     for group, message in (([9], "group: 9 is not a node"), ([1, 1], "2 nodes came"), (["x"], "group: 'x' is not")):
         with pytest.raises(OptionError, match=message):
             est.predict_conditional(data, group)
-    with pytest.raises(OptionError, match="average: 'median' came"):
+    with pytest.raises(OptionError, match=r"average must be .*, got 'median'"):
         est.score(data, average="median")
-    with pytest.raises(OptionError, match="probability: 1 came"):
+    with pytest.raises(OptionError, match=r"probability must be .*, got 1"):
         est.edge_table(1)

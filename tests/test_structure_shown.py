@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from bayesmrf import graphs, plots, report, results, write_report
 from bayesmrf.errors import OptionError
-from bayesmrf.estimators.spike_slab import METHODS
+from bayesmrf.options import OPTIONS
 from bayesmrf.summary import StructureSummary, structure, summarise
 
 from .posterior_tree import parameter_tree, posterior_tree, structure_tree
@@ -99,15 +99,15 @@ def test_sentences_and_options(rng):
 
 
 def test_every_method_has_its_words(rng):
-    assert set(structure.METHODS) == set(METHODS)
+    assert set(structure.METHODS) == set(OPTIONS["SpikeSlabMRF.method"].good)
     kinds = {}
-    for method in METHODS:
+    for method in OPTIONS["SpikeSlabMRF.method"].good:
         kind = "exact" if method == "exact" else "approximate (moments from persistent chains)"
         s = StructureSummary(structure_tree(rng, method=method, kind=kind))
         assert s.method_sentence.startswith(f"{method}: ")
         assert s.kind_sentence.startswith(f"{kind}: ")
         kinds[method] = s.kind_sentence
-    assert len(set(kinds.values())) == len(METHODS)
+    assert len(set(kinds.values())) == len(OPTIONS["SpikeSlabMRF.method"].good)
     assert "the longer the run" in kinds["exact"]
     assert "accepted or rejected" in kinds["langevin"]
 

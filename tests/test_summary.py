@@ -141,10 +141,11 @@ def test_options_and_prior(rng):
 
 def test_every_kernel_and_kind_of_the_estimator_is_known(rng):
     """A new model, kernel or engine is given its words here."""
-    from bayesmrf.estimators.bayesian import KERNELS, MODELS
+    from bayesmrf.estimators.bayesian import MODELS
+    from bayesmrf.options import OPTIONS
     from bayesmrf.summary.parameters import _TERMS, KERNEL_OPTIONS
 
-    assert set(KERNELS) == set(KERNEL_OPTIONS)
+    assert set(OPTIONS["BayesianMRF.kernel"].good) == set(KERNEL_OPTIONS)
     assert set(MODELS) <= set(_TERMS)
 
 

@@ -201,17 +201,17 @@ def test_chains_beyond_those_wanted_stay(rng):
 def test_wrong_calls_are_refused(rng):
     model, chains = random_field(rng, 6, 9, 0.4), start(64, 6, rng)
     for n in (0, -1, 2.5):
-        with pytest.raises(OptionError, match=f"n_sweeps: {n} came"):
+        with pytest.raises(OptionError, match=f"n_sweeps must be .*, got {n}"):
             SwendsenWang(n_sweeps=n)
-        with pytest.raises(OptionError, match=f"n_sweeps: {n} came"):
+        with pytest.raises(OptionError, match=f"n_sweeps must be .*, got {n}"):
             sweep(model, chains, n)
-        with pytest.raises(OptionError, match=f"n_chains: {n} came"):
+        with pytest.raises(OptionError, match=f"n_chains must be .*, got {n}"):
             sweep(model, chains, 1, n)
     with pytest.raises(OptionError, match="65 came, but these chains are 64"):
         sweep(model, chains, 1, 65)
     with pytest.raises(OptionError, match="5 nodes, the model has 6"):
         sweep(model, start(64, 5, rng), 1)
-    with pytest.raises(OptionError, match="n_samples: 0 came"):
+    with pytest.raises(OptionError, match=r"n_samples must be .*, got 0"):
         SwendsenWang().sample(Ising(random_graph(rng, 3, 2)), np.zeros(5), None, 0, rng)
 
 

@@ -177,5 +177,5 @@ def test_what_does_not_take_tables_says_so(rng):
             question(model, theta, engine.prepare(model), *more)
     with pytest.raises(OptionError, match="model 'symmetric': nodes have 3 states"):
         model.pairwise(theta)
-    with pytest.raises(OptionError, match=r"n_states: 1 came"):
+    with pytest.raises(OptionError, match=r"n_states must be .*, got 1"):
         Symmetric(graphs.path(2), 1)

@@ -45,7 +45,7 @@ class OptionError(BayesMRFError):
     def __init__(
         self, message: str = "", *, option: str | None = None, got: Any = None, expected: str = "", remedy: str = ""
     ) -> None:
-        self.option, self.got, self.expected, self.remedy = option, shown(got), expected, remedy
+        self.option, self.got, self.expected, self.remedy = option, in_words(got), expected, remedy
         super().__init__(message if option is None else self.sentence(option))
 
     def sentence(self, name: str) -> str:
@@ -87,7 +87,7 @@ _REPR.maxstring = _REPR.maxother = 60
 _MOST_DIGITS = 40
 
 
-def shown(value: Any) -> str:
+def in_words(value: Any) -> str:
     """Return a short text of any value, for messages."""
     if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > 3 * _MOST_DIGITS:
         return f"an integer of about {value.bit_length() * 3 // 10 + 1} digits"  # Python refuses to print huge ones

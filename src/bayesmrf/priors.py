@@ -9,11 +9,7 @@ import numpy as np
 from scipy.special import betaln, expit
 
 from .errors import OptionError
-
-
-def _positive(name: str, value: Any) -> None:
-    if not (isinstance(value, int | float | np.number) and np.isfinite(value) and value > 0):
-        raise OptionError(f"{name}: {value!r} came, a finite number > 0 is wanted")
+from .options import check_fields
 
 
 @dataclass(frozen=True)
@@ -24,8 +20,7 @@ class Beta:
     b: float = 1.0
 
     def __post_init__(self) -> None:
-        _positive("base: a of Beta(a, b)", self.a)
-        _positive("base: b of Beta(a, b)", self.b)
+        check_fields(self)
 
 
 @dataclass(frozen=True)
@@ -36,8 +31,7 @@ class Gamma:
     rate: float = 1.0
 
     def __post_init__(self) -> None:
-        _positive("shape of Gamma(shape, rate)", self.shape)
-        _positive("rate of Gamma(shape, rate)", self.rate)
+        check_fields(self)
 
 
 @dataclass(frozen=True)
@@ -62,10 +56,7 @@ class DirichletProcess:
     density: Beta | float | None = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.alpha, Gamma):
-            _positive("alpha", self.alpha)
-        if self.density is not None:
-            _check_density(self.density)
+        check_fields(self)
 
     @property
     def alpha_start(self) -> float:
@@ -81,13 +72,7 @@ class DirichletProcess:
         return p.a / (p.a + p.b) if isinstance(p, Beta) else float(p)
 
 
-def _check_density(density: Any) -> None:
-    if not isinstance(density, Beta):
-        _positive("density", density)
-        if not density < 1:
-            raise OptionError(f"density: {density!r} came; a Beta prior, or a number in (0, 1), is wanted")
-
-
+@runtime_checkable
 class Prior(Protocol):
     """Independent prior of the natural parameters: log density (up to a constant) and slope of each."""
 
@@ -111,8 +96,7 @@ class Normal:
     scale: Any = 1.0
 
     def __post_init__(self) -> None:
-        for value in np.atleast_1d(self.scale):
-            _positive("scale of Normal(scale)", value)
+        check_fields(self)
 
     def log_density(self, theta: np.ndarray) -> np.ndarray:
         """-theta^2 / (2 scale^2)."""
@@ -143,13 +127,8 @@ class MultivariateNormal:
     covariance: np.ndarray
 
     def __post_init__(self) -> None:
-        c = np.asarray(self.covariance, dtype=np.float64)
-        square = c.ndim == 2 and c.shape[0] == c.shape[1] > 0 and np.isfinite(c).all()
-        if not (square and np.allclose(c, c.T) and np.linalg.eigvalsh(c).min() > 0):
-            raise OptionError(
-                "covariance of MultivariateNormal: a symmetric matrix whose eigenvalues are > 0 is wanted"
-            )
-        object.__setattr__(self, "covariance", c)
+        check_fields(self)
+        object.__setattr__(self, "covariance", np.asarray(self.covariance, dtype=np.float64))
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,8 +139,7 @@ class LogisticBeta:
     b: float = 1.0
 
     def __post_init__(self) -> None:
-        _positive("a of LogisticBeta(a, b)", self.a)
-        _positive("b of LogisticBeta(a, b)", self.b)
+        check_fields(self)
 
     def log_density(self, theta: np.ndarray) -> np.ndarray:
         """-a log(1 + exp(-theta)) - b log(1 + exp(theta)): the Jacobian is in it."""
@@ -193,8 +171,7 @@ class Cauchy:
     scale: Any = 2.5
 
     def __post_init__(self) -> None:
-        for value in np.atleast_1d(self.scale):
-            _positive("scale of Cauchy(scale)", value)
+        check_fields(self)
 
     def log_density(self, theta: np.ndarray) -> np.ndarray:
         """-log(1 + (theta / scale)^2)."""
@@ -232,12 +209,7 @@ class SpikeSlab:
     bias_scale: float = 10.0
 
     def __post_init__(self) -> None:
-        _check_density(self.density)
-        if not isinstance(self.slab, Gamma | Normal | Cauchy):
-            raise OptionError(f"slab must be Gamma(shape, rate), Normal(scale) or Cauchy(scale), got {self.slab!r}")
-        if not isinstance(self.slab, Gamma) and np.ndim(self.slab.scale) > 0:
-            raise OptionError(f"slab must have one scale for all edges, got {self.slab!r}")
-        _positive("bias_scale", self.bias_scale)
+        check_fields(self)
 
 
 def read_slab(value: Any) -> Gamma | Normal | Cauchy:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from .errors import ConstantColumnWarning, DataError
+from .errors import ConstantColumnWarning, DataError, in_words
 
 CODINGS = {"01": (0, 1), "pm1": (-1, 1), "bool": (False, True)}
 MOST_STATES = 127  # of a node, kept in eight bits with a sign
@@ -243,7 +243,7 @@ def _levels(
         raise DataError(f"X: {len(levels)} level(s) are there ({_listed(levels)}); from 2 to {MOST_STATES} finite ones "
                         "are wanted, or give n_states and whole numbers from 0 on")  # fmt: skip
     if not isinstance(n_states, int | np.integer) or not 2 <= n_states <= MOST_STATES:
-        raise DataError(f"n_states: {n_states!r} came, 'auto' or a whole number from 2 to {MOST_STATES} is wanted")
+        raise DataError(f"n_states must be 'auto' or an integer from 2 to {MOST_STATES}, got {in_words(n_states)}.")
     if finite and len(levels) == n_states:
         return levels
     if whole and len(found) and found[0] >= 0 and found[-1] < n_states:

@@ -15,6 +15,7 @@ import typer
 
 from ..errors import BayesMRFWarning, DataError, OptionError, StoreError, TooWideError
 from ..names import file_stem, shown
+from ..options import check
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -96,12 +97,10 @@ def stem_of(path: Path) -> str:
     return file_stem(path.name.split(".csv")[0])
 
 
-def check_sizes(draws: int, warmup: int, chains: int, thin: int) -> dict[str, Any]:
-    """Sizes of a run as the estimators' arguments."""
-    for flag, value, least in (("draws", draws, 1), ("warmup", warmup, 0), ("chains", chains, 1), ("thin", thin, 1)):
-        if value < least:
-            raise OptionError(f"--{flag}: {value} came, a whole number >= {least} is wanted")
-    return {"n_draws": draws, "n_warmup": warmup, "n_chains": chains, "thin": thin}
+def checked(owner: str, **options: Any) -> dict[str, Any]:
+    """Return the options of an estimator, named ``owner``, after a check of each; nothing is read or written before."""
+    check(options, owner)
+    return options
 
 
 def announce(out: Path, overwrite: bool, console: Console) -> None:
@@ -130,15 +129,15 @@ def check_writable(out: Path) -> None:
         raise StoreError(f"--out: {out} cannot be written, as {above} does not allow it; give another path")
 
 
-def numbers(flag: str, text: str, counts: tuple[int, ...], wanted: str) -> tuple[float, ...]:
-    """Numbers separated by commas."""
+def numbers(flag: str, text: str, counts: tuple[int, ...], expected: str) -> float | tuple[float, ...]:
+    """Return numbers separated by commas; one alone where one is allowed."""
     try:
         values = tuple(float(part) for part in text.split(","))
     except ValueError:
         values = ()
     if len(values) not in counts:
-        raise OptionError(f"{flag}: {text!r} came, {wanted}")
-    return values
+        raise OptionError(option=flag, got=text, expected=expected)
+    return values[0] if len(values) == 1 else values
 
 
 def edges_of(graph: str, names: Sequence[str], console: Console, flag: str = "--graph") -> Any:
@@ -218,7 +217,6 @@ def say(kind: str, message: str) -> None:
         r"\b(set |or )?overwrite=True", lambda m: (m[1] or "").replace("set", "give") + "--overwrite", message
     )
     message = _NAMED.sub(lambda m: _FLAGS[m[1] or m[2]], message)
-    message = re.sub(r"^(shape|rate) of Gamma", r"--alpha: \g<0>", message)
     message = re.sub(r"\bof X\b", "of the data", message)
     message = re.sub(r"(--[\w-]+)=True\b", r"\1", message)
     message = re.sub(r"(--[\w-]+)='?([\w-]+)'?", r"\1 \2", message)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import OptionError, StoreError
+from ..options import check
 from . import common
 from .common import Binarize, Drop, Overwrite, Quiet, Seed, Weight
 from .evidence_models import CODING, Job, fields, machines
@@ -120,9 +121,7 @@ def evidence(
     if ladder is not None:
         options["ladder"] = _ladder(ladder, methods)
 
-    from ..estimators.base import check_scale
-
-    check_scale("prior_scale", prior_scale)
+    check({"prior_scale": prior_scale})
     ends = None
     if edges is not None:
         ends = common.edges_of(str(edges), [str(c) for c in table.columns], console, "--edges")
@@ -205,9 +204,8 @@ def _check_options(options: dict[str, Any], methods: Sequence[str]) -> None:
     """Refuse options that no method takes, under the names they have here."""
     from ..evidence.methods import known_options
 
+    check(options, "evidence")
     for name, value in options.items():
-        if value < 1:
-            raise OptionError(f"{name}: {value} came, a whole number of at least 1 is wanted")
         if not any(name in known_options(m) for m in methods):
             raise OptionError(f"{name}: {value} came, which {', '.join(methods)} do not take; leave it out")
 

@@ -127,15 +127,21 @@ def groups(
 
     out = out or Path(f"{common.stem_of(votes)}.zarr")
     console = common.new_console(quiet)
-    sizes = common.check_sizes(draws, warmup, chains, thin)
-    prior = {
-        "alpha": common.numbers("--alpha", alpha, (1, 2), "a number, or SHAPE,RATE, is wanted, such as 1.0 or 2,4"),
-        "base": common.numbers("--base", base, (2,), "two numbers A,B are wanted, such as 1,1"),
-    }
+    options = common.checked(
+        "GroupedMRF",
+        n_draws=draws,
+        n_warmup=warmup,
+        n_chains=chains,
+        thin=thin,
+        n_jobs=jobs,
+        alpha=common.numbers("--alpha", alpha, (1, 2), "a number, or SHAPE,RATE, such as 1.0 or 2,4"),
+        base=common.numbers("--base", base, (2,), "two numbers A,B, such as 1,1"),
+        density=common.numbers("--density", density or "5,5", (1, 2), "a number, or A,B, such as 0.2 or 5,5"),
+        prior_scale=1.0 if prior_scale is None else prior_scale,
+    )
     _check_edges(graph, candidate, density, spike)
     if prior_scale is not None and model is not Model.symmetric:
         raise OptionError("--prior-scale: it came without --model symmetric, whose tables it is about")
-    p0 = common.numbers("--density", density or "5,5", (1, 2), "a number, or A,B, is wanted, such as 0.2 or 5,5")
     common.announce(out, overwrite, console)
     table, weights = read_votes(votes, weight, drop or ())
     names = [str(c) for c in table.columns]
@@ -152,16 +158,11 @@ def groups(
         **edges,
         method=method.value,
         model=model.value,
-        prior_scale=1.0 if prior_scale is None else prior_scale,
-        alpha=prior["alpha"] if len(prior["alpha"]) == 2 else prior["alpha"][0],
-        base=prior["base"],
         fields="grouped" if field_groups else fields,
         spike=spike,
-        density=p0 if len(p0) == 2 else p0[0],
-        **sizes,
+        **options,
         inner=inner.value,
         random_state=seed,
-        n_jobs=jobs,
         progress=not quiet,
         checkpoint=out,
         overwrite=overwrite,

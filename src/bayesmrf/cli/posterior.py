@@ -148,7 +148,22 @@ def posterior(
     from ..tables import read_votes
 
     console = common.new_console(quiet)
-    sizes = common.check_sizes(draws, warmup, chains, thin)
+    options = common.checked(
+        "BayesianMRF",
+        model=model,
+        hidden_engine=hidden_engine,
+        prior_scale=prior_scale,
+        bias_scale=bias_scale,
+        n_draws=draws,
+        n_warmup=warmup,
+        n_chains=chains,
+        thin=thin,
+        n_jobs=jobs,
+    )
+    if kernel is not None:
+        common.checked("BayesianMRF", kernel=kernel)
+    if engine is not None:
+        common.checked("BayesianMRF", engine=engine)
     if compare is not None and (kernel or engine):
         raise OptionError("--compare: it names kernels and engines itself; leave out --kernel and --engine")
     stem = common.stem_of(table)
@@ -161,7 +176,7 @@ def posterior(
         out = out or Path(f"{stem}-compare")
     given: dict[str, Any] = {"step_size": step_size, "epsilon": epsilon, "alpha": alpha, "precondition": precondition}
     given |= {"adjusted": adjusted, "corrected": corrected, "n_sweeps": sweeps, "n_particles": particles}
-    given = {name: value for name, value in given.items() if value not in (None, False)}
+    given = common.checked("BayesianMRF", **{k: v for k, v in given.items() if v is not None and v is not False})
     data, weights = read_votes(table, weight, drop or ())
     with common.about_file(table):
         edges = _graph(graph, data, weights, console, not quiet)
@@ -177,16 +192,11 @@ def posterior(
     def estimator(choice: Choice, path: Path) -> BayesianMRF:
         return BayesianMRF(
             graph=edges,
-            model=model,
             kernel=choice.kernel,
             engine=str(choice.engine),
-            hidden_engine=hidden_engine,
-            prior_scale=prior_scale,
-            bias_scale=bias_scale,
             **_options(choice, given),
-            **sizes,
+            **options,
             random_state=seed,
-            n_jobs=jobs,
             progress=not quiet,
             checkpoint=path,
             overwrite=overwrite,

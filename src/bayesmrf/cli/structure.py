@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from ..errors import OptionError
 from . import common
 from .common import Binarize, Chains, Draws, Drop, Jobs, Overwrite, Quiet, Seed, Thin, Warmup, Weight
 
@@ -99,15 +98,27 @@ def structure(
 
     A run that was stopped, even killed, continues when the same command is given again.
     """
-    from ..priors import Beta, read_slab
     from ..tables import read_votes, to_binary
 
     out = out or Path(f"{common.stem_of(answers)}.zarr")
     console = common.new_console(quiet)
-    sizes = common.check_sizes(draws, warmup, chains, thin)
-    p0 = common.numbers("--density", density, (1, 2), "a number, or A,B, is wanted, such as 0.2 or 5,5")
-    prior: dict[str, Any] = {"density": _prior("--density", Beta, p0) if len(p0) == 2 else p0[0]}
-    prior["slab"] = read_slab(slab)
+    options = common.checked(
+        "SpikeSlabMRF",
+        density=common.numbers("--density", density, (1, 2), "a number, or A,B, such as 0.2 or 5,5"),
+        slab=slab,
+        bias_scale=bias_scale,
+        n_particles=particles,
+        n_sweeps=sweeps,
+        epsilon=epsilon,
+        alpha=alpha,
+        width=width,
+        n_iterations=iterations,
+        n_draws=draws,
+        n_warmup=warmup,
+        n_chains=chains,
+        thin=thin,
+        n_jobs=jobs,
+    )
     common.announce(out, overwrite, console)
     table, weights = read_votes(answers, weight, drop or ())
     table = to_binary(answers, table, binarize)
@@ -120,17 +131,8 @@ def structure(
     estimator = SpikeSlabMRF(
         candidates=edges,
         method=method.value,
-        **prior,
-        bias_scale=bias_scale,
-        n_particles=particles,
-        n_sweeps=sweeps,
-        epsilon=epsilon,
-        alpha=alpha,
-        width=width,
-        n_iterations=iterations,
-        **sizes,
+        **options,
         random_state=seed,
-        n_jobs=jobs,
         progress=not quiet,
         checkpoint=out,
         overwrite=overwrite,
@@ -140,11 +142,3 @@ def structure(
     common.finish(tree, out, answers, context.obj, **asked)
     show(StructureSummary(tree), console)
     common.point_to_report(out, console)
-
-
-def _prior(flag: str, family: Any, numbers: tuple[float, ...]) -> Any:
-    """A prior, its errors under the name of the option."""
-    try:
-        return family(*numbers)
-    except OptionError as e:
-        raise OptionError(f"{flag}: {str(e).removeprefix('base: ')}") from None

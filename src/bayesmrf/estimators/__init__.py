@@ -3,14 +3,12 @@
 from .bayesian import BayesianMRF
 from .evidence import compare_evidence, log_evidence
 from .grouped import GroupedMRF
-from .grouped_methods import METHODS
 from .label_field import LabelFieldMRF
 from .maximum_likelihood import MaximumLikelihoodMRF
 from .rbm import RBM
 from .spike_slab import SpikeSlabMRF
 
 __all__ = [
-    "METHODS",
     "RBM",
     "BayesianMRF",
     "GroupedMRF",

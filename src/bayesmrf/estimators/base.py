@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from ..graphs import Graph
 from ..inference.auto import choose
 from ..likelihood import Likelihood
 from ..models.categorical import refuse_categorical
+from ..options import check
 from ..rng import as_seed_sequence
 from ..samplers.gibbs import Gibbs
 from ..states import States, check_states, decode
@@ -97,30 +97,16 @@ class PairwiseMRF(DensityMixin, BaseEstimator):
             None draws from the estimator's own ``random_state``.
         """
         check_is_fitted(self)
-        if not isinstance(n_samples, int | np.integer) or n_samples < 1:
-            raise OptionError(f"n_samples: {n_samples!r} came, a whole number >= 1 is wanted")
+        check({"n_samples": n_samples, "random_state": random_state}, "draw")
         rng = np.random.default_rng(as_seed_sequence(self.random_state if random_state is None else random_state))
         engine = self._exact_engine() or Gibbs(n_sweeps=_SWEEPS)
         model = self._model()
         return decode(engine.sample(model, self.theta_, engine.prepare(model), int(n_samples), rng), self._coding)
 
 
-def check_choice(option: str, value: Any, legal: Collection[Any]) -> None:
-    """Refuse a value that is not among the legal ones, naming them."""
-    if value not in legal:
-        raise OptionError(f"{option}: {value!r} came, one of {', '.join(map(repr, legal))} is wanted")
-
-
-def check_scale(option: str, value: Any) -> None:
-    """Refuse what is no standard deviation."""
-    if not (isinstance(value, int | float | np.number) and np.isfinite(value) and value > 0):
-        raise OptionError(f"{option}: {value!r} came, a finite number > 0 is wanted")
-
-
 def central(probability: float) -> tuple[float, float]:
     """Levels of the ends of the central interval."""
-    if not 0 < probability < 1:
-        raise OptionError(f"probability: {probability!r} came, a number between 0 and 1 is wanted")
+    check({"probability": probability})
     return (1 - probability) / 2, (1 + probability) / 2
 
 

@@ -26,6 +26,7 @@ from ..models.categorical import states_of
 from ..models.clamped_categorical import clamp
 from ..models.ising import Ising
 from ..models.potts import Potts
+from ..options import check_params
 from ..posterior.auxiliary_variable import AuxiliaryVariable
 from ..posterior.exchange import Exchange
 from ..posterior.langevin import Langevin
@@ -36,7 +37,7 @@ from ..samplers.cftp import CouplingFromThePast
 from ..samplers.gibbs import Gibbs
 from ..samplers.swendsen_wang import SwendsenWang
 from ..states import States
-from .base import check_choice, check_scale, data_hash, missing_table, sample_posterior
+from .base import data_hash, missing_table, sample_posterior
 from .parameter_posterior import ParameterPosterior
 
 MODELS: dict[str, Callable[..., Any]] = {
@@ -45,22 +46,6 @@ MODELS: dict[str, Callable[..., Any]] = {
     "agreement": lambda graph: Agreement(graph, fields=True),
     "potts": Potts,
 }
-KERNELS = ("metropolis", "langevin", "exchange", "auxiliary-variable", "pseudo-posterior")
-ENGINES = [
-    "exact",
-    "enumeration",
-    "elimination",
-    "mean-field",
-    "tree",
-    "bethe",
-    "brief",
-    "persistent",
-    "from-exact",
-    "gibbs",
-    "swendsen-wang",
-    "cftp",
-    "pseudo-likelihood",
-]
 HIDDEN_ENGINES: dict[str, Callable[[], Engine]] = {
     "exact": Elimination,
     "mean-field": MeanField,
@@ -213,9 +198,7 @@ class BayesianMRF(ParameterPosterior):
 
         Values of X that are missing (NaN) are hidden variables: the posterior is that of theta given what was seen.
         """
-        legal = {"model": MODELS, "kernel": KERNELS, "engine": ENGINES, "hidden_engine": [None, *HIDDEN_ENGINES]}
-        for option, values in legal.items():
-            check_choice(option, getattr(self, option), values)
+        check_params(self)
         states = self._read(
             X, sample_weight, self.progress, missing=True, n_states=self.n_states if self.model == "potts" else None
         )
@@ -269,8 +252,6 @@ class BayesianMRF(ParameterPosterior):
         if self.prior is not None:
             return self.prior
         bias = self.prior_scale if self.bias_scale is None else self.bias_scale
-        for name, value in (("prior_scale", self.prior_scale), ("bias_scale", bias)):
-            check_scale(name, value)
         return Normal(np.repeat([self.prior_scale, bias], [model.n_edges, model.n_features - model.n_edges]))
 
     def _engine(self, states: States) -> Engine:

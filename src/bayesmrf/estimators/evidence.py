@@ -11,7 +11,7 @@ import numpy as np
 from ..errors import OptionError
 from ..evidence.methods import METHODS, SCORES, evaluate
 from ..evidence.target import Evidence, Target
-from .base import check_choice
+from ..options import check, choice
 from .evidence_targets import hash_of, make_target, prior_name
 
 if TYPE_CHECKING:
@@ -83,7 +83,8 @@ def log_evidence(
     TooWideError
         Where a method needs an exact Z that is out of reach.
     """
-    check_choice("method", method, METHODS)
+    choice(*METHODS).check("method", method)
+    check({"random_state": random_state, "progress": progress})
     target, note = make_target(model, X, prior_scale, prior, sample_weight, coding)
     found = next(evaluate(target, [method], random_state, progress, **options))
     return label(found, target, note)

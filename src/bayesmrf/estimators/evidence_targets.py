@@ -18,10 +18,11 @@ from ..models.boltzmann import Boltzmann
 from ..models.ising import Ising
 from ..models.pairwise import PairwiseModel
 from ..models.rbm import RestrictedBoltzmann
+from ..options import check, check_params, choice
 from ..partitions import canonical
 from ..priors import LogisticBeta, Normal, Prior, ProperPrior
 from ..states import States, check_states
-from .base import check_choice, check_scale, data_hash
+from .base import data_hash
 from .bayesian import BayesianMRF
 from .grouped import GroupedMRF
 from .maximum_likelihood import MaximumLikelihoodMRF
@@ -45,11 +46,10 @@ def make_target(
     coding: str | None = None,
 ) -> tuple[Target, str]:
     """What a model and data are to the methods, and what a reader of the result must know."""
-    check_choice("coding", coding, [None, *CODINGS])
-    if prior_scale is not None:
-        check_scale("prior_scale", prior_scale)
-        if prior is not None:
-            raise OptionError(f"prior_scale: {prior_scale!r} came beside a prior; give one of the two")
+    choice(None, *CODINGS).check("coding", coding)
+    check({"prior_scale": prior_scale, "prior": prior}, "evidence")
+    if prior_scale is not None and prior is not None:
+        raise OptionError(f"prior_scale: {prior_scale!r} came beside a prior; give one of the two")
     if isinstance(model, Target):
         more = {"X": X, "prior_scale": prior_scale, "prior": prior, "sample_weight": sample_weight,
                 "coding": coding}  # fmt: skip
@@ -77,22 +77,17 @@ def make_target(
     if isinstance(model, MaximumLikelihoodMRF):
         return _tied(model, X, sample_weight, prior, coding)
     name = repr(model) if isinstance(model, str) else type(model).__name__
-    raise OptionError(f"model: {name} came, whose evidence cannot be taken; give an RBM, a BayesianMRF (with "
-                      "graph=est.graph_ of an estimator of edges), a fitted GroupedMRF or 'independent'")  # fmt: skip
+    raise OptionError(f"model must be an RBM, a BayesianMRF (with graph=est.graph_ of an estimator of edges), a fitted "
+                      f"GroupedMRF, a MaximumLikelihoodMRF or 'independent', got {name}")  # fmt: skip
 
 
 def _machine(model: RBM, states: States, prior: Any) -> RBMTarget:
-    n_hidden = model.n_hidden
-    if not isinstance(n_hidden, int | np.integer) or n_hidden < 1:
-        raise OptionError(f"n_hidden: {n_hidden!r} came, a whole number of at least 1 is wanted; a model without "
-                          "hidden units is log_evidence('independent', X)")  # fmt: skip
+    check_params(model)
     if prior is None:
-        if model.prior_scale is not None:
-            check_scale("prior_scale", model.prior_scale)
         prior = Normal(1.0 if model.prior_scale is None else model.prior_scale)
     if isinstance(prior, Normal) and np.ndim(prior.scale):
         raise OptionError("prior: scales of each parameter came; one for all parameters of an RBM is wanted")
-    machine = RestrictedBoltzmann(len(states.names), int(n_hidden))
+    machine = RestrictedBoltzmann(len(states.names), int(model.n_hidden))
     return RBMTarget(machine, *_counted(states), _proper(prior))
 
 
@@ -100,7 +95,7 @@ def _fixed(model: BayesianMRF, X: Any, sample_weight: Any, prior: Any, coding: s
     if model.model == "potts":
         raise OptionError("model: a Potts model came; the evidence is that of yes/no nodes: take model 'boltzmann', "
                           "'ising' or 'agreement'")  # fmt: skip
-    check_choice("model", model.model, ("boltzmann", "ising", "agreement"))
+    check_params(model)
     reader = clone(model)
     states = reader._read(X, sample_weight)
     field = reader._model()

@@ -13,6 +13,7 @@ from ..learning.maximum_likelihood import bound
 from ..learning.persistent import PersistentMLE
 from ..likelihood import Likelihood
 from ..models.categorical import states_of
+from ..options import check_params
 from ..posterior.grouped_auxiliary_variable import GroupedAuxiliaryVariable
 from ..posterior.grouped_exact import GroupedExact
 from ..posterior.grouped_particle import GroupedParticle, default_particles
@@ -20,12 +21,9 @@ from ..posterior.grouped_stripped_beta import GroupedStrippedBeta
 from ..posterior.grouped_tree import GroupedTree
 from ..priors import FIELD_SCALE, Beta, DirichletProcess, Gamma, Normal
 from ..run import threads_of_a_chain
-from ..samplers.gibbs import Gibbs, check_positive
-from .base import check_choice
+from ..samplers.gibbs import Gibbs
 from .grouped_states import check_states_options, states_kernel
 
-METHODS = ("auto", "tree", "exact", "particle", "auxiliary-variable", "stripped-beta")
-FIELDS = (False, True, "grouped")
 _PAIRS_WITH_SPIKE = 4  # for each edge in a step
 _EXACT_WORK = 2.0**28  # edges times bytes of tables: a scan of method "exact" then takes some tenth of a second
 
@@ -37,12 +35,9 @@ def check_options(options: Any) -> None:
     ------
     OptionError
     """
-    method = options.method
-    check_choice("method", method, METHODS)
+    check_params(options)
     check_states_options(options)
-    check_choice("fields", options.fields, FIELDS)
-    if options.inner not in ("gibbs", "exact"):
-        raise OptionError(f"inner: {options.inner!r} came, 'gibbs' or 'exact' is wanted")
+    method = options.method
     if method == "tree" and options.fields:
         raise OptionError("fields: method 'tree' has no conjugate form for node fields; use method='exact'")
     if method in ("tree", "auxiliary-variable", "stripped-beta"):
@@ -54,8 +49,6 @@ def check_options(options: Any) -> None:
                 raise OptionError(f"{name}: method {method!r} knows no {what}; use method='exact' or 'particle'")
     if options.candidate is not None and not options.spike:
         raise OptionError("candidate: edges that may be absent need spike=True; edges that all exist go into graph")
-    if options.n_particles is not None:
-        check_positive("n_particles", options.n_particles)
 
 
 def priors(options: Any) -> tuple[DirichletProcess, DirichletProcess | None]:
@@ -63,18 +56,8 @@ def priors(options: Any) -> tuple[DirichletProcess, DirichletProcess | None]:
     alpha = Gamma(*options.alpha) if isinstance(options.alpha, tuple | list) else options.alpha
     base = options.base if isinstance(options.base, Beta) else Beta(*options.base)
     fields = DirichletProcess(alpha, Normal(FIELD_SCALE)) if options.fields == "grouped" else None
-    return DirichletProcess(alpha, base, _density(options.density) if options.spike else None), fields
-
-
-def _density(given: Any) -> Beta | float:
-    if given is not None and not isinstance(given, tuple | list):
-        return given
-    if given is None or len(given) != 2:
-        raise OptionError(f"density: {given!r} came; two numbers (a, b) of a Beta prior, or one in (0, 1), are wanted")
-    try:
-        return Beta(*given)
-    except OptionError as e:
-        raise OptionError(str(e).replace("base:", "density:")) from None
+    density = Beta(*options.density) if isinstance(options.density, tuple | list) else options.density
+    return DirichletProcess(alpha, base, density if options.spike else None), fields
 
 
 def choose_method(options: Any, model: Any) -> str:

@@ -14,15 +14,13 @@ from ..learning.maximum_likelihood import maximum_likelihood
 from ..likelihood import Likelihood
 from ..models.potts import Potts
 from ..models.symmetric import Symmetric
+from ..options import choice
 from ..posterior.grouped_exact import GroupedExact
 from ..posterior.grouped_potts_particle import GroupedPottsParticle
 from ..posterior.grouped_symmetric import GroupedSymmetric
 from ..posterior.grouped_symmetric_particle import GroupedSymmetricParticle
 from ..posterior.potential_groups import base_precision
 from ..priors import DirichletProcess, MultivariateNormal, Normal
-from .base import check_choice
-
-MODELS = ("agreement", "potts", "symmetric")
 
 
 def check_states_options(options: Any) -> None:
@@ -32,28 +30,23 @@ def check_states_options(options: Any) -> None:
     ------
     OptionError
     """
-    check_choice("model", options.model, MODELS)
     if options.model == "agreement":
         return
-    check_choice("method", options.method, ("auto", "exact", "particle"))
+    choice("auto", "exact", "particle").check("method", options.method)
     for name, given, what in (
         ("spike", options.spike, "edges that may be absent"),
         ("fields", options.fields == "grouped", "fields in groups"),
     ):
         if given:
             raise OptionError(f"{name}: {what} need model='agreement', and {options.model!r} came")
-    potential_base(options)
 
 
 def potential_base(options: Any) -> Normal | MultivariateNormal:
     """Normal law of a potential."""
     given = options.prior_scale
-    try:
-        if np.ndim(given) == 2:
-            return MultivariateNormal(given)
-        return Normal(given if np.ndim(given) == 0 else np.asarray(given))
-    except OptionError as e:
-        raise OptionError(f"prior_scale: {e}") from None
+    if np.ndim(given) == 2:
+        return MultivariateNormal(given)
+    return Normal(given if np.ndim(given) == 0 else np.asarray(given))
 
 
 def states_model(options: Any, graph: Any, n_states: int) -> Potts | Symmetric:

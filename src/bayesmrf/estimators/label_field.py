@@ -20,18 +20,17 @@ from ..inference.tree import Tree
 from ..likelihood import Hidden, Likelihood
 from ..models.clamped import Clamped
 from ..models.label_field import LabelField
+from ..options import check_params
 from ..posterior.exchange import Exchange
 from ..posterior.langevin import Langevin
 from ..posterior.metropolis import Metropolis
 from ..priors import Normal
 from ..samplers.swendsen_wang import SwendsenWang
-from .base import central, check_choice, hidden_probabilities, sample_posterior
+from .base import central, hidden_probabilities, sample_posterior
 
 if TYPE_CHECKING:
     import pandas as pd
 
-KERNELS = ("exchange", "langevin", "metropolis")
-ENGINES = ("swendsen-wang", "brief", "persistent", "exact", "mean-field", "tree", "bethe")
 _RECORDED = ("kernel", "engine", "prior_scale", "step_size", "epsilon", "n_sweeps", "n_particles")
 
 
@@ -127,8 +126,7 @@ class LabelFieldMRF(BaseEstimator):
         DataError
             If points are not finite numbers, or not two classes were seen.
         """
-        check_choice("kernel", self.kernel, KERNELS)
-        check_choice("engine", self.engine, ENGINES)
+        check_params(self)
         points, names, labels = self._read(X, y)
         field = LabelField(points, names)
         likelihood = self._likelihood(field, labels)

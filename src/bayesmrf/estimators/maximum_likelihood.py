@@ -11,6 +11,7 @@ from ..errors import OptionError
 from ..inference.auto import choose
 from ..learning.maximum_likelihood import maximum_likelihood
 from ..models.agreement import Agreement
+from ..options import check_params
 from ..rng import as_seed_sequence
 from .base import PairwiseMRF
 
@@ -59,6 +60,7 @@ class MaximumLikelihoodMRF(PairwiseMRF):
 
     def fit(self, X: Any, y: None = None, sample_weight: Any = None) -> MaximumLikelihoodMRF:
         """Fit to states; see `GroupedMRF.fit` for the arguments."""
+        check_params(self)
         states = self._read(X, sample_weight)
         model = self._model()
         groups = self._groups(model)

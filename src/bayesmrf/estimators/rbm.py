@@ -10,15 +10,14 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted
 
 from ..base import LOG_Z
-from ..errors import ConstantColumnWarning, OptionError
+from ..errors import ConstantColumnWarning
 from ..inference import annealed
 from ..learning.rbm_persistent import PersistentRBM, RBMState
 from ..models.rbm import RestrictedBoltzmann
+from ..options import check, check_params
 from ..rng import as_seed_sequence
 from ..samplers import rbm_gibbs
-from ..samplers.gibbs import check_positive
 from ..states import States, check_states, decode
-from .base import check_scale
 
 _EXACT_UNITS = 16  # on the smaller side, up to which log Z is summed: a fraction of a second
 
@@ -96,8 +95,7 @@ class RBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         sample_weight : (n_samples,) array, optional
             Counts of rows.
         """
-        n_steps = check_positive("n_steps", self.n_steps)
-        states = self._start(X, sample_weight)
+        states, n_steps = self._start(X, sample_weight), self.n_steps
         self._climb(states.rows, self.learning_rate * (1 - np.arange(n_steps) / n_steps))
         return self
 
@@ -140,7 +138,7 @@ class RBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """
         states = self._read(X).values
         rng = np.random.default_rng(as_seed_sequence(self.random_state if random_state is None else random_state))
-        n_sweeps = check_positive("n_sweeps", n_sweeps)
+        check({"n_sweeps": n_sweeps, "random_state": random_state})
         drawn = rbm_gibbs.sweep(self.model_.split(self.theta_), states, n_sweeps, rbm_gibbs.generators(rng))
         return decode(drawn, self._coding)
 
@@ -169,11 +167,7 @@ class RBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     def _start(self, X: Any, sample_weight: Any = None) -> States:
         """Check X and the options, and start afresh."""
-        if not self.learning_rate > 0:
-            raise OptionError(f"learning_rate: {self.learning_rate!r} came, a number > 0 is wanted")
-        check_positive("n_hidden", self.n_hidden)
-        if self.prior_scale is not None:
-            check_scale("prior_scale", self.prior_scale)
+        check_params(self)
         states = check_states(X, sample_weight)
         self.n_features_in_ = len(states.names)
         if hasattr(X, "columns") and all(isinstance(c, str) for c in X.columns):

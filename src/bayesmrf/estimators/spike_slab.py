@@ -21,6 +21,7 @@ from ..learning.sparse_path import sparse_start
 from ..likelihood import Hidden, Likelihood
 from ..models.boltzmann import Boltzmann
 from ..models.clamped import Clamped
+from ..options import check, check_params
 from ..posterior.hidden_entries import DrawHiddenEntries
 from ..posterior.spike_slab import SpikeSlabLangevin
 from ..posterior.spike_slab_exact import SpikeSlabExact
@@ -29,13 +30,12 @@ from ..priors import Beta, SpikeSlab, read_slab
 from ..rng import as_seed_sequence
 from ..samplers.gibbs import Gibbs
 from ..states import States, check_states, decode
-from .base import central, check_choice, data_hash, missing_table, read_graph, sample_posterior
+from .base import central, data_hash, missing_table, read_graph, sample_posterior
 
 if TYPE_CHECKING:
     import networkx as nx
     import pandas as pd
 
-METHODS = ("one-edge", "exact", "langevin")
 _OPTIONS = ("n_particles", "n_sweeps", "epsilon", "alpha", "width", "n_iterations")
 _PARTICLES = 256, 4096  # of one-edge
 _COMPONENTS = 100  # draws in a predictive mixture, as in the paper
@@ -149,7 +149,7 @@ class SpikeSlabMRF(DensityMixin, BaseEstimator):
         sample_weight : (n_samples,) array, optional
             How many times each row was seen.
         """
-        check_choice("method", self.method, METHODS)
+        check_params(self)
         states = check_states(X, sample_weight, missing=True)
         self.n_features_in_ = len(states.names)
         if self.n_features_in_ < 2:
@@ -193,10 +193,7 @@ class SpikeSlabMRF(DensityMixin, BaseEstimator):
     def _prior(self) -> SpikeSlab:
         density = self.density
         if isinstance(density, Sequence):
-            try:
-                density = Beta(*_pair("density", density))
-            except OptionError as e:
-                raise OptionError(str(e).replace("base:", "density:")) from None
+            density = Beta(*density)
         return SpikeSlab(density, read_slab(self.slab), self.bias_scale)
 
     def _kernel(
@@ -282,14 +279,13 @@ class SpikeSlabMRF(DensityMixin, BaseEstimator):
 
     def _components(self, average: str) -> np.ndarray:
         """Parameters of the mixture that predicts."""
+        check({"average": average})
         if average == "bayes":
             draws = self._draws()
             return draws[np.unique(np.linspace(0, len(draws) - 1, _COMPONENTS).astype(int))]
-        if average == "mean":
-            r = self._candidates.n_edges
-            u, v = self._candidates.edges.T
-            return np.concatenate([np.where(self.inclusion_[u, v] > 0.5, self.theta_[:r], 0.0), self.theta_[r:]])[None]
-        raise OptionError(f"average: {average!r} came, 'bayes' or 'mean' is wanted")
+        r = self._candidates.n_edges
+        u, v = self._candidates.edges.T
+        return np.concatenate([np.where(self.inclusion_[u, v] > 0.5, self.theta_[:r], 0.0), self.theta_[r:]])[None]
 
     def predict_conditional(self, X: Any, group: Sequence[Any], average: str = "bayes") -> np.ndarray:
         """Probability of each joint state of a group of nodes, given the other nodes of each row.
@@ -357,8 +353,7 @@ class SpikeSlabMRF(DensityMixin, BaseEstimator):
         Exact where elimination is cheap on a draw's edges, else by Gibbs sweeps.
         """
         check_is_fitted(self)
-        if not isinstance(n_samples, int | np.integer) or n_samples < 1:
-            raise OptionError(f"n_samples: {n_samples!r} came, a whole number >= 1 is wanted")
+        check({"n_samples": n_samples, "random_state": random_state}, "draw")
         rng = np.random.default_rng(as_seed_sequence(self.random_state if random_state is None else random_state))
         thetas = self._components(average)
         states = np.empty((n_samples, len(self._names)), dtype=np.int8)
@@ -376,11 +371,3 @@ class SpikeSlabMRF(DensityMixin, BaseEstimator):
         there = theta[:r] != 0
         graph = Graph(self._candidates.n_nodes, self._candidates.edges[there], self._candidates.names)
         return Boltzmann(graph), np.concatenate([theta[:r][there], theta[r:]])
-
-
-def _pair(name: str, value: Any) -> tuple[float, float]:
-    try:
-        a, b = value
-    except (TypeError, ValueError):
-        raise OptionError(f"{name}: {value!r} came; two numbers are wanted") from None
-    return a, b

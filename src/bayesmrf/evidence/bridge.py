@@ -16,8 +16,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import log_expit, logsumexp
 
-from ..errors import OptionError
-from ..samplers.gibbs import check_positive
+from ..options import check, choice
 from .harmonic import FEW, Estimate, mean_ess, mean_of
 from .posterior_draws import PosteriorDraws, bethe_log_likelihoods, posterior_draws
 from .target import Evidence, Target
@@ -59,10 +58,8 @@ def bridge(
     OptionError
         For another variant, or ``n_prior`` below 1.
     """
-    if variant not in VARIANTS:
-        raise OptionError(f"variant: {variant!r} came, 'geometric' or 'optimal' is wanted")
-    if n_prior is not None:
-        check_positive("n_prior", n_prior)
+    choice(*VARIANTS).check("variant", variant)
+    check({"n_prior": n_prior})
     if draws is None:
         draws = posterior_draws(target, rng, progress=progress)
     n = draws.log_likelihood.size if n_prior is None else int(n_prior)

@@ -15,9 +15,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..errors import OptionError
+from ..options import integer
 from ..progress import track
-from ..samplers.gibbs import check_positive
 from .laplace import evaluate
 from .mode import find_mode
 from .target import Evidence, Target
@@ -63,9 +62,7 @@ def cross_validate(
         If weights are no whole numbers.
     """
     n = len(target.rows)
-    if not 2 <= check_positive("n_folds", n_folds) <= n:
-        raise OptionError(f"n_folds: {n_folds} came, a whole number from 2 to the number of observations, {n}, is "
-                          "wanted")  # fmt: skip
+    integer(2, n, "a fold has at least one observation").check("n_folds", n_folds)
     scores, errors, statuses = np.empty(n_folds), [], []
     sizes = [len(part) for part in np.array_split(np.arange(n), n_folds)]
     counts = target.weights.astype(np.int64)

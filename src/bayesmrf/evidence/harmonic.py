@@ -70,7 +70,7 @@ def harmonic(
         For another variant.
     """
     if variant not in (1, 4):
-        raise OptionError(f"variant: {variant!r} came, 1 or 4 is wanted")
+        raise OptionError(option="variant", got=variant, expected="1 or 4")
     if draws is None:
         draws = posterior_draws(target, rng, progress=progress)
     found = harmonic_mean(draws.log_likelihood) if variant == 1 else mixture_mean(draws.log_likelihood)

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import OptionError
+from ..errors import OptionError, in_words
+from ..options import check
 from ..rng import as_seed_sequence
 from .annealed import ais
 from .bridge import bridge
@@ -72,11 +73,12 @@ def evaluate(
     OptionError
         For options that none of the methods knows.
     """
+    check(options, "evidence")
     seeds, made = as_seed_sequence(random_state), dict[str, Any]()
     unknown = next((name for name in options if not any(name in known_options(m) for m in methods)), None)
     if unknown is not None:
         known = ", ".join(sorted(set().union(*map(known_options, methods)))) or "none"
-        raise OptionError(f"{unknown}: {options[unknown]!r} came, which method {methods[0]!r} does not take; its "
+        raise OptionError(f"{unknown}={in_words(options[unknown])} is not an option of method {methods[0]!r}; its "
                           f"options are: {known}")  # fmt: skip
 
     def call(name: str, function: Callable[..., Any], **more: Any) -> Any:

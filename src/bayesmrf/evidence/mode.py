@@ -29,8 +29,8 @@ from threadpoolctl import threadpool_limits
 from ..base import LOG_Z
 from ..errors import OptionError, TooWideError
 from ..learning.maximum_likelihood import bound
+from ..options import check
 from ..progress import track
-from ..samplers.gibbs import check_positive
 from .sampled import BATCHES, SHARE, Hessian, SampledPosterior, fixed_curvature, log_prior
 from .target import Target
 
@@ -140,13 +140,12 @@ def find_mode(
     TooWideError
         For ``log_z="exact"`` where Z cannot be summed.
     """
-    check_positive("n_steps", n_steps)
-    check_positive("max_rounds", max_rounds)
+    check({"n_steps": n_steps, "max_rounds": max_rounds, "n_states": n_states}, "evidence")
     if n_states is None:
         n_states = max(
             _STATES, _STATES_EACH * target.n_features, min(_STATES_ROW * int(target.n_samples), _MOST_STATES)
         )
-    n_states = max(check_positive("n_states", n_states), BATCHES)
+    n_states = max(n_states, BATCHES)
     exact = is_exact(target, log_z)
     limit = np.inf if penalised else bound(target.n_samples)
     theta = np.clip(target.climb(rng, n_steps, penalised), -limit, limit)
@@ -168,8 +167,7 @@ def find_mode(
 
 def is_exact(target: Target, log_z: str) -> bool:
     """Whether the option ``log_z`` means the exact sum for this target."""
-    if log_z not in ("auto", "exact", "ais"):
-        raise OptionError(f"log_z: {log_z!r} came; 'auto', 'exact' or 'ais' is wanted")
+    check({"log_z": log_z})
     if log_z == "ais":
         return False
     try:

@@ -16,11 +16,11 @@ from scipy.sparse.linalg import eigsh
 
 from .. import run
 from ..base import LOG_Z
-from ..errors import OptionError, TooWideError
+from ..errors import TooWideError
 from ..inference.bethe import Bethe
+from ..options import check
 from ..posterior.langevin import Differentiable, Langevin
 from ..progress import track
-from ..samplers.gibbs import check_positive
 from .target import Target
 
 THRESHOLD = 1.1  # of the scale reduction, as in the paper
@@ -122,10 +122,8 @@ def posterior_draws(
     DataError
         Where observations have weights that are no whole numbers.
     """
-    if not 0 < stiffness < 4:
-        raise OptionError(f"stiffness: {stiffness!r} came, a number in (0, 4) is wanted; 0.2 is careful")
-    for name, value in (("n_draws", n_draws), ("n_warmup", n_warmup), ("thin", thin), ("n_chains", n_chains)):
-        check_positive(name, value)  # before the pilot chain, not after it
+    sizes = {"n_draws": n_draws, "n_warmup": n_warmup, "thin": thin, "n_chains": n_chains, "n_sweeps": n_sweeps}
+    check({"stiffness": stiffness, **sizes}, "evidence")  # before the pilot chain, not after it
     brief = target.brief(n_sweeps)
     points = target.climb(rng, _CLIMB)[None]
     for _ in range(_STAGES):

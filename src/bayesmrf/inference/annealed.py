@@ -27,8 +27,9 @@ from ..errors import DataError, OptionError
 from ..models.categorical import refuse_categorical
 from ..models.pairwise import Pairwise
 from ..models.rbm import RBMWeights, RestrictedBoltzmann
+from ..options import check, check_fields, integer
 from ..rng import generator_from_array, generator_to_array, spawn_generators
-from ..samplers.gibbs import check_positive, start, sweep
+from ..samplers.gibbs import start, sweep
 from ..samplers.rbm_gibbs import draw_units, generators
 
 _MARGIN = 0.01  # margins of the independent units are kept this far from 0 and 1
@@ -149,8 +150,7 @@ class AnnealedImportanceSampling:
     kind = Kind.RANDOM
 
     def __post_init__(self) -> None:
-        check_chains("n_chains", self.n_chains)
-        ladder_of(self.temperatures)
+        check_fields(self)
 
     def prepare(self, model: Model) -> None:
         """Nothing depends on the graph alone; models with many states are refused."""
@@ -254,19 +254,15 @@ def _path(model: Any, theta: np.ndarray, margins: np.ndarray | None) -> _RBMPath
 
 def ladder_of(temperatures: int | np.ndarray) -> np.ndarray:
     """Equal steps from 0 to 1, or a given ladder, checked."""
+    check({"temperatures": temperatures})
     if np.ndim(temperatures) == 0:
-        return np.linspace(0, 1, check_positive("temperatures", temperatures) + 1)  # type: ignore[arg-type]
-    ladder = np.asarray(temperatures, dtype=np.float64)
-    if ladder.ndim != 1 or len(ladder) < 2 or ladder[0] != 0 or ladder[-1] != 1 or not (np.diff(ladder) > 0).all():
-        raise OptionError("temperatures: a ladder came that does not rise from 0 to 1; give such numbers, or how many "
-                          "equal steps there are to be")  # fmt: skip
-    return ladder
+        return np.linspace(0, 1, int(temperatures) + 1)
+    return np.asarray(temperatures, dtype=np.float64)
 
 
 def check_chains(option: str, n: int) -> None:
     """Refuse fewer than 2."""
-    if check_positive(option, n) < 2:
-        raise OptionError(f"{option}: {n} chain came, at least 2 are wanted, whose spread tells the error")
+    integer(2, 10**7, "their spread gives the standard error").check(option, n)
 
 
 def estimate(log_weights: np.ndarray, sign: int = 1, remedy: str = _REMEDY) -> Annealed:

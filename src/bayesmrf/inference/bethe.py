@@ -9,7 +9,6 @@ import numpy as np
 
 from ..base import MOMENTS, Inference, Kind, Model
 from ..compiled import leaf
-from ..errors import OptionError
 from ..models.categorical import Categorical, compiled_form, refuse_tables
 from ..models.pairwise import PairwiseModel
 from .categorical_bethe import categorical_beliefs, categorical_propagate
@@ -69,11 +68,6 @@ class Bethe(Iterative):
     name = "bethe"
     kind = Kind.APPROXIMATE
     remedy = "raise damping (0.5, 0.9) or max_iterations"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not 0 <= self.damping < 1:
-            raise OptionError(f"damping: {self.damping!r} came, a number in [0, 1) is wanted")
 
     def prepare(self, model: Model) -> BeliefPlan:
         """Order the nodes, and pair the two directions of each edge."""

@@ -15,9 +15,10 @@ import numpy as np
 from ..base import MOMENTS, SAMPLE, Engine, Inference, Kind, Model
 from ..errors import OptionError
 from ..models.categorical import Categorical, compiled_form, states_of
+from ..options import check_fields
 from ..rng import generator_from_array, generator_to_array, spawn_generators
 from ..samplers import swendsen_wang
-from ..samplers.gibbs import Chains, check_positive, counts, from_states, start, sweep
+from ..samplers.gibbs import Chains, counts, from_states, start, sweep
 
 Memory = TypeVar("Memory", Chains, np.ndarray)
 
@@ -50,9 +51,7 @@ class Persistent:
     is_chain = True  # whose law at a fixed theta is left as it is
 
     def __post_init__(self) -> None:
-        for option in ("n_chains", "n_sweeps", "n_jobs"):
-            check_positive(option, getattr(self, option))
-        _check_moves(self.moves)
+        check_fields(self)
 
     def prepare(self, model: Model) -> None:
         """Nothing depends on the graph alone."""
@@ -103,11 +102,7 @@ class Brief:
     restarts = True  # at the plan, in which `Likelihood` fills hidden entries
 
     def __post_init__(self) -> None:
-        for option in ("n_sweeps", "n_jobs"):
-            check_positive(option, getattr(self, option))
-        _check_moves(self.moves)
-        if self.n_chains is not None:
-            check_positive("n_chains", self.n_chains)
+        check_fields(self)
 
     def prepare(self, model: Model) -> np.ndarray:
         """The data as the chains hold them, (n_blocks, n_nodes, 64)."""
@@ -158,7 +153,7 @@ class FromExact:
     kind = Kind.RANDOM
 
     def __post_init__(self) -> None:
-        check_positive("n_samples", self.n_samples)
+        check_fields(self)
         if getattr(self.sampler, "kind", None) is not Kind.EXACT or SAMPLE not in self.sampler.answers:
             name = getattr(self.sampler, "name", self.sampler)
             raise OptionError(f"sampler: {name!r} came, which is no engine that draws exact samples; give an "
@@ -186,11 +181,6 @@ class FromExact:
     ) -> np.ndarray:
         """Refuse: this engine answers "moments" only."""
         raise _no_samples(self.name)
-
-
-def _check_moves(moves: str) -> None:
-    if moves not in ("gibbs", "swendsen-wang"):
-        raise OptionError(f"moves: {moves!r} came, 'gibbs' or 'swendsen-wang' is wanted")
 
 
 def _moments(engine: Persistent | Brief, model: Model, theta: np.ndarray, chains: Chains, n_chains: int) -> Inference:

@@ -9,10 +9,11 @@ import numpy as np
 
 from ..base import LOG_Z, MOMENTS, SAMPLE, Inference, Kind, Model
 from ..compiled import leaf
-from ..errors import OptionError, TooWideError
+from ..errors import TooWideError
 from ..graphs import EliminationOrder, Graph, min_fill
 from ..models.categorical import Categorical, compiled_form, states_of
 from ..models.pairwise import PairwiseModel
+from ..options import check_fields
 from .categorical_elimination import (
     CategoricalPlan,
     bytes_of_tables,
@@ -96,8 +97,7 @@ class Elimination:
     kind = Kind.EXACT
 
     def __post_init__(self) -> None:
-        if not self.max_bytes > 0:
-            raise OptionError(f"max_bytes: {self.max_bytes} came; a positive number of bytes is wanted")
+        check_fields(self)
 
     def prepare(self, model: Model) -> EliminationPlan | CategoricalPlan:
         """Find the order and lay out the tables.

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from ..base import LOG_Z, MOMENTS, SAMPLE, Inference, Kind, Model
-from ..errors import OptionError, TooWideError
+from ..errors import TooWideError
 from ..models.categorical import Categorical, compiled_form
 from ..models.pairwise import Pairwise
+from ..options import check_fields
 
 
 @dataclass(frozen=True)
@@ -36,8 +37,7 @@ class Enumeration:
     kind = Kind.EXACT
 
     def __post_init__(self) -> None:
-        if not self.max_nodes >= 1:
-            raise OptionError(f"max_nodes: {self.max_nodes} came; a number of nodes >= 1 is wanted")
+        check_fields(self)
 
     def prepare(self, model: Model) -> None:
         """Check the number of nodes; there is nothing to plan.

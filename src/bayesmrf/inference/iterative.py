@@ -9,7 +9,7 @@ import numpy as np
 
 from ..base import LOG_Z, MOMENTS, Inference, Model
 from ..errors import OptionError
-from ..samplers.gibbs import check_positive
+from ..options import check_fields
 
 
 @dataclass(frozen=True)
@@ -35,9 +35,7 @@ class Iterative:
     answers: ClassVar[frozenset[str]] = frozenset({LOG_Z, MOMENTS})
 
     def __post_init__(self) -> None:
-        check_positive("max_iterations", self.max_iterations)
-        if not 0 < self.tolerance < np.inf:
-            raise OptionError(f"tolerance: {self.tolerance!r} came, a positive number is wanted")
+        check_fields(self)
 
     def start(self, model: Model, rng: np.random.Generator) -> None:
         """No memory between calls."""

@@ -21,7 +21,7 @@ from ..compiled import leaf
 from ..errors import OptionError
 from ..likelihood import NO_MEMORY, Evaluation, Memory
 from ..models.rbm import RestrictedBoltzmann
-from ..samplers.gibbs import check_positive
+from ..options import check_fields
 from ..samplers.rbm_gibbs import draw_units, generators, mean_units
 
 
@@ -43,7 +43,7 @@ class BriefRBM:
     n_sweeps: int = 1
 
     def __post_init__(self) -> None:
-        check_positive("n_sweeps", self.n_sweeps)
+        check_fields(self)
 
     @cached_property
     def _rows(self) -> np.ndarray:

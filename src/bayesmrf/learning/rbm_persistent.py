@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_limits
 from ..compiled import leaf
 from ..errors import DivergenceError
 from ..models.rbm import RestrictedBoltzmann
-from ..samplers.gibbs import check_positive
+from ..options import check_fields
 from ..samplers.rbm_gibbs import draw_units, generators, mean_units
 
 _DIVERGED = 1e6
@@ -53,8 +53,7 @@ class PersistentRBM:
     penalty: float = 0.0
 
     def __post_init__(self) -> None:
-        for option in ("n_chains", "batch_size"):
-            check_positive(option, getattr(self, option))
+        check_fields(self)
 
     def start(self, states: np.ndarray, rng: np.random.Generator) -> RBMState:
         """Small random weights, visible biases that fit the margins of ``states``, chains at random."""

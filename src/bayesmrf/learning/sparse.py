@@ -8,8 +8,9 @@ import numpy as np
 from joblib import Parallel, delayed
 from sklearn.linear_model import LogisticRegression
 
-from ..errors import GraphError, OptionError
+from ..errors import GraphError
 from ..graphs import Graph
+from ..options import choice, integer
 from ..progress import track
 from ..states import States
 
@@ -59,10 +60,8 @@ def learn_graph(
     GraphError
         If the columns that vary, or the data, do not allow as many edges.
     """
-    if rule not in ("max", "min"):
-        raise OptionError(f"rule: {rule!r} came; 'max' (either regression) or 'min' (both) is wanted")
-    if isinstance(n_edges, bool) or not isinstance(n_edges, int | np.integer) or n_edges < 0:
-        raise OptionError(f"n_edges: {n_edges!r} came; a whole number >= 0 is wanted, the edges of the graph to learn")
+    choice("max", "min").check("rule", rule)
+    integer(0, remedy="it is the number of edges to learn").check("n_edges", n_edges)
     values, weights = states.values, states.weights
     if weights is not None:
         values, weights = values[weights > 0], weights[weights > 0]

@@ -24,6 +24,7 @@ from scipy.special import expit, log_expit
 
 from ..errors import DataError, OptionError
 from ..graphs import Graph
+from ..options import choice, integer, number
 from ..states import States
 
 _TOLERANCE = 1e-6  # largest entry of a proximal step, over its length; gradients are means over observations
@@ -55,8 +56,7 @@ class SparsePath:
 
     def at_density(self, density: float) -> np.ndarray:
         """Estimate whose density is nearest; the sparser one of two that are as near."""
-        if not 0 <= density <= 1:
-            raise OptionError(f"density: {density!r} came, a share of the pairs in [0, 1] is wanted")
+        number(0, 1, ends="[]").check("density", density)
         return self.theta[int(np.argmin(np.abs(self.density - density)))]
 
 
@@ -75,8 +75,7 @@ def wainwright(
     penalty : array, optional
         The penalties themselves, falling, in place of the two.
     """
-    if rule not in ("max", "min"):
-        raise OptionError(f"rule: {rule!r} came; 'max' (the larger of the two weights) or 'min' is wanted")
+    choice("max", "min").check("rule", rule)
 
     def combine(w: np.ndarray) -> np.ndarray:
         larger = np.abs(w) >= np.abs(w.T)
@@ -107,8 +106,7 @@ def cross_validated(
         Folds, drawn at random.
     """
     x, weights = states.values, np.ones(len(states.values)) if states.weights is None else states.weights
-    if not 2 <= n_folds <= len(x):
-        raise OptionError(f"n_folds: {n_folds!r} came, a number from 2 to the number of rows, {len(x)}, is wanted")
+    integer(2, len(x)).check("n_folds", n_folds)
     whole = fit(states, **options)
     fold = np.random.default_rng(random_state).permutation(np.arange(len(x)) % n_folds)
     score = np.zeros(len(whole.penalty))

@@ -8,7 +8,6 @@ import numpy as np
 
 from ..errors import OptionError
 from ..graphs import Graph
-from ..states import MOST_STATES
 from .pairwise import Pairwise
 
 # The engines that take such models.
@@ -115,12 +114,6 @@ def categorical(graph: Graph, coupling: np.ndarray, field: np.ndarray, offset: f
         np.ascontiguousarray(field, dtype=np.float64),
         float(offset),
     )
-
-
-def check_n_states(n_states: Any) -> None:
-    """Refuse what is no number of states of a node."""
-    if not isinstance(n_states, int | np.integer) or not 2 <= n_states <= MOST_STATES:
-        raise OptionError(f"n_states: {n_states!r} came, a whole number from 2 to {MOST_STATES} is wanted")
 
 
 def field_names(graph: Graph, n_states: int) -> list[str]:

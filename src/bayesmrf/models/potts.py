@@ -9,11 +9,11 @@ import numpy as np
 
 from ..errors import OptionError
 from ..graphs import Graph
+from ..options import check_fields
 from .categorical import (
     MANY_STATES,
     Categorical,
     categorical,
-    check_n_states,
     field_names,
     field_table,
     node_statistics,
@@ -47,7 +47,7 @@ class Potts:
     name = "potts"
 
     def __post_init__(self) -> None:
-        check_n_states(self.n_states)
+        check_fields(self)
 
     @property
     def n_edges(self) -> int:

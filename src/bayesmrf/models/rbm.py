@@ -19,6 +19,7 @@ from scipy.special import expit
 from ..base import LOG_Z, MOMENTS, Inference
 from ..errors import DataError, OptionError, TooWideError
 from ..graphs import Graph
+from ..options import check_fields
 from .boltzmann import Boltzmann
 
 _ROWS = 2**13  # states of the smaller side that are in memory at once
@@ -47,10 +48,7 @@ class RestrictedBoltzmann:
     name = "rbm"
 
     def __post_init__(self) -> None:
-        for option in ("n_visible", "n_hidden"):
-            value = getattr(self, option)
-            if not isinstance(value, int | np.integer) or value < 1:
-                raise OptionError(f"{option}: {value!r} came, a whole number of at least 1 is wanted")
+        check_fields(self)
 
     @property
     def n_features(self) -> int:

@@ -11,7 +11,8 @@ from scipy.special import expit
 
 from ..errors import OptionError
 from ..graphs import Graph
-from .categorical import TABLES, Categorical, categorical, check_n_states, field_names, field_table, node_statistics
+from ..options import check_fields
+from .categorical import TABLES, Categorical, categorical, field_names, field_table, node_statistics
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +55,7 @@ class Symmetric:
     name = "symmetric"
 
     def __post_init__(self) -> None:
-        check_n_states(self.n_states)
+        check_fields(self)
 
     @cached_property
     def pairs(self) -> list[tuple[int, int]]:

@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import DataError, OptionError
+from ..errors import DataError
+from ..options import check
 from .distance import canonical, distances, joined
 from .point import point_partition
 
@@ -43,8 +44,7 @@ def credible_ball(draws: Any, center: Any = None, level: float = 0.95) -> Credib
     level : float
         Share of the draws that the ball holds at least, above 0 and at most 1.
     """
-    if not 0 < level <= 1:
-        raise OptionError(f"level: {level} came; a share above 0 and at most 1 is wanted, such as 0.95")
+    check({"level": level})
     labels = canonical(joined(draws))
     middle = point_partition(labels) if center is None else canonical(center)
     if middle.ndim != 1:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.special import digamma, gammaln
 
-from ..errors import OptionError
+from ..options import POSITIVE, integer
 from .distance import canonical
 
 MOST_SET_PARTITION_ITEMS = 10  # 115,975 partitions
@@ -32,8 +32,7 @@ def expected_n_groups(n_items: int, alpha: float) -> float:
 
 def set_partitions(n_items: int) -> Iterator[np.ndarray]:
     """All groupings of at most 10 items, each once, in canonical labels (restricted growth strings)."""
-    if not 1 <= n_items <= MOST_SET_PARTITION_ITEMS:
-        raise OptionError(f"n_items: {n_items} came; a number from 1 to {MOST_SET_PARTITION_ITEMS} is wanted")
+    integer(1, MOST_SET_PARTITION_ITEMS).check("n_items", n_items)
     return _grow(n_items)
 
 
@@ -47,6 +46,5 @@ def _grow(n_items: int) -> Iterator[np.ndarray]:
 
 
 def _check_alpha(alpha: float) -> float:
-    if not (np.isfinite(alpha) and alpha > 0):
-        raise OptionError(f"alpha: {alpha} came; a positive concentration is wanted")
+    POSITIVE.check("alpha", alpha)
     return float(alpha)

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..base import SAMPLE
 from ..likelihood import Likelihood, Memory
+from ..options import check_fields
 from ..priors import Prior
 
 
@@ -58,6 +59,7 @@ class AuxiliaryVariable:
     dims = {"theta": ("feature",), "acceptance": ()}  # noqa: RUF012
 
     def __post_init__(self) -> None:
+        check_fields(self)
         self.likelihood.require(self.name, {SAMPLE})
 
     def init(self, rng: np.random.Generator) -> AuxiliaryVariableState:

@@ -15,9 +15,8 @@ The map from (a, biases) to (a, biases at a = 0) has Jacobian 1, and the log den
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from math import exp, lgamma, log, log1p, pi, sqrt
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import erfcx
@@ -85,23 +84,6 @@ def edge_prior(prior: SpikeSlab) -> EdgePrior:
         log_top=-log(pi * scale * erfcx(scale * sqrt(_TAPER / 2))) if cauchy else 0.0,
         curvature=2 * scale**-2 + _TAPER if cauchy else scale**-2, bias_precision=prior.bias_scale**-2.0,
     )  # fmt: skip
-
-
-def check_dynamics(kernel: Any, positive: Iterable[str], **least: int) -> None:
-    """Check the options of a kernel with Langevin steps: ``positive`` ones, alpha, and whole numbers with their least.
-
-    Raises
-    ------
-    OptionError
-    """
-    for name in positive:
-        if not getattr(kernel, name) > 0:
-            raise OptionError(f"{name}: {getattr(kernel, name)!r} came, a number > 0 is wanted")
-    if not 0 <= kernel.alpha < 1:
-        raise OptionError(f"alpha: {kernel.alpha!r} came, a number in [0, 1) is wanted")
-    for name, smallest in least.items():
-        if not getattr(kernel, name) >= smallest:
-            raise OptionError(f"{name}: {getattr(kernel, name)!r} came, a whole number >= {smallest} is wanted")
 
 
 def start_theta(model: Boltzmann, s_bar: np.ndarray, n_samples: float, start: np.ndarray | None) -> np.ndarray:

@@ -16,6 +16,7 @@ from ..base import SAMPLE
 from ..learning.persistent import PCDState, PersistentMLE
 from ..likelihood import Likelihood
 from ..models.agreement import Agreement
+from ..options import check_fields
 from ..priors import FIELD_SCALE, DirichletProcess
 from .dirichlet_process import (
     GROUPED_DIMS,
@@ -109,6 +110,7 @@ class GroupedAuxiliaryVariable:
     dims = GROUPED_DIMS | {"acceptance_groups": (), "acceptance_values": ()}
 
     def __post_init__(self) -> None:
+        check_fields(self)
         self.likelihood.require(self.name, self.needs)
 
     @property

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..base import SAMPLE
-from ..errors import OptionError
 from ..likelihood import Likelihood
 from ..models.agreement import Agreement
+from ..options import check_fields
 from ..priors import DirichletProcess
 from .dirichlet_process import GROUPED_DIMS, Grouping, compact, draw_alpha, group_totals, initial_grouping
 from .field_moves import scan_fields
@@ -140,9 +140,7 @@ class GroupedParticle:
     )
 
     def __post_init__(self) -> None:
-        for name, least in (("n_particles", 1), ("n_jumps", 0), ("n_pairs", 1), ("n_threads", 1)):
-            if not getattr(self, name) >= least:
-                raise OptionError(f"{name}: {getattr(self, name)!r} came, a whole number >= {least} is wanted")
+        check_fields(self)
         if self.sampler is not None:
             self.sampler.require(self.name, {SAMPLE})
 

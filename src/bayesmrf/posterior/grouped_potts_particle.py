@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..compiled import strict_leaf
-from ..errors import OptionError
 from ..models.potts import Potts
+from ..options import check_fields
 from ..priors import DirichletProcess
 from .dirichlet_process import GROUPED_DIMS, Grouping, compact, draw_alpha, group_totals, initial_grouping
 from .group_prior import draw_density, group_prior, reassign, value_of
@@ -100,9 +100,7 @@ class GroupedPottsParticle:
     )
 
     def __post_init__(self) -> None:
-        for name, least in (("n_particles", 1), ("n_jumps", 0)):
-            if not getattr(self, name) >= least:
-                raise OptionError(f"{name}: {getattr(self, name)!r} came, a whole number >= {least} is wanted")
+        check_fields(self)
 
     @cached_property
     def _graph(self) -> TableGraph:

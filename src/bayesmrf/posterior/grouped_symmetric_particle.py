@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..compiled import strict_leaf
-from ..errors import OptionError
 from ..models.symmetric import Symmetric
+from ..options import check_fields
 from ..priors import DirichletProcess
 from .dirichlet_process import GROUPED_DIMS, draw_alpha
 from .one_potential import OnePotential, reassign_potential
@@ -86,8 +86,7 @@ class GroupedSymmetricParticle:
     dims = GROUPED_DIMS | {"likelihood_noise": (), "acceptance_values": ()}
 
     def __post_init__(self) -> None:
-        if not self.n_particles >= 1:
-            raise OptionError(f"n_particles: {self.n_particles!r} came, a whole number >= 1 is wanted")
+        check_fields(self)
 
     @cached_property
     def _graph(self) -> TableGraph:

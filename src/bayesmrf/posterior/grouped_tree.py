@@ -7,8 +7,9 @@ from functools import cached_property
 
 import numpy as np
 
-from ..errors import GraphError, OptionError
+from ..errors import GraphError
 from ..graphs import Graph
+from ..options import check_fields
 from ..priors import DirichletProcess
 from .dirichlet_process import (
     GROUPED_DIMS,
@@ -58,8 +59,7 @@ class GroupedTree:
             raise GraphError(
                 "method: 'tree' is exact on forests only and this graph has a cycle; use 'exact' or 'stripped-beta'"
             )
-        if self.n_samples <= 0:
-            raise OptionError(f"n_samples: {self.n_samples} came, a number > 0 is wanted")
+        check_fields(self)
 
     @cached_property
     def _order(self) -> np.ndarray:

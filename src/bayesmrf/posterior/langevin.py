@@ -9,8 +9,9 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from ..base import LOG_Z, MOMENTS
-from ..errors import DivergenceError, OptionError
+from ..errors import DivergenceError
 from ..likelihood import Evaluation, Memory
+from ..options import check_fields
 from ..priors import Prior
 
 _DIVERGED = 1e100  # well before squares overflow
@@ -84,11 +85,8 @@ class Langevin:
     dims = {"theta": ("feature",), "accepted": ()}  # noqa: RUF012
 
     def __post_init__(self) -> None:
+        check_fields(self)
         self.likelihood.require(self.name, {MOMENTS, LOG_Z} if self.adjusted else {MOMENTS})
-        if not self.epsilon > 0:
-            raise OptionError(f"epsilon: {self.epsilon!r} came, a number > 0 is wanted")
-        if not 0 <= self.alpha < 1:
-            raise OptionError(f"alpha: {self.alpha!r} came, a number in [0, 1) is wanted")
 
     def init(self, rng: np.random.Generator) -> LangevinState:
         """Start at ``start`` with a fresh momentum."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..base import LOG_Z, MOMENTS
 from ..likelihood import Likelihood, Memory
+from ..options import check_fields
 from ..priors import Prior
 
 
@@ -60,6 +61,7 @@ class Metropolis:
     dims = {"theta": ("feature",), "acceptance": (), "n_solves": ()}  # noqa: RUF012
 
     def __post_init__(self) -> None:
+        check_fields(self)
         lik = self.likelihood
         if LOG_Z not in lik.engine.answers and lik.is_linear:
             lik.require(self.name, {MOMENTS})

@@ -16,12 +16,12 @@ import numpy as np
 from ..compiled import leaf
 from ..errors import DivergenceError
 from ..models.boltzmann import Boltzmann
+from ..options import check_fields
 from ..priors import SpikeSlab
 from .edge_chains import EdgeChains, add_edge, count_both, remove_edge, start_chains, start_rows, sweep, unpack
 from .edges import (
     EDGE_DIMS,
     EdgePrior,
-    check_dynamics,
     draw_hyper,
     edge_prior,
     log_slab_odds,
@@ -137,7 +137,7 @@ class SpikeSlabLangevin:
     dims = EDGE_DIMS
 
     def __post_init__(self) -> None:
-        check_dynamics(self, ("epsilon", "width"), n_particles=2, n_sweeps=1, n_iterations=1, n_adapt=0)
+        check_fields(self)
 
     def init(self, rng: np.random.Generator) -> SpikeSlabState:
         """Start at ``start``, with particles at random."""

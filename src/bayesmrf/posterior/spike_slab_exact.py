@@ -13,6 +13,7 @@ from ..compiled import leaf, strict_leaf
 from ..errors import OptionError
 from ..likelihood import Likelihood
 from ..models.boltzmann import Boltzmann
+from ..options import check_fields
 from ..priors import SpikeSlab
 from .edges import (
     EDGE_DIMS,
@@ -78,6 +79,7 @@ class SpikeSlabExact:
     dims = EDGE_DIMS | {"log_likelihood": ()}
 
     def __post_init__(self) -> None:
+        check_fields(self)
         self.likelihood.require(self.name, self.needs)
         if not self.likelihood.is_exact:
             raise OptionError(

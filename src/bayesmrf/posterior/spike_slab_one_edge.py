@@ -26,6 +26,7 @@ import numpy as np
 from ..compiled import leaf
 from ..errors import DivergenceError
 from ..models.boltzmann import Boltzmann
+from ..options import check_fields
 from ..priors import SpikeSlab
 from .edge_chains import (
     LANES,
@@ -45,7 +46,6 @@ from .edge_stiffness import settle, stiffness
 from .edges import (
     EDGE_DIMS,
     EdgePrior,
-    check_dynamics,
     draw_hyper,
     draw_slab_precision,
     draw_t,
@@ -149,7 +149,7 @@ class SpikeSlabOneEdge:
     dims = EDGE_DIMS | {"n_jumps": ()}
 
     def __post_init__(self) -> None:
-        check_dynamics(self, ("epsilon",), n_particles=1, n_iterations=1)
+        check_fields(self)
 
     @property
     def _n_chains(self) -> int:

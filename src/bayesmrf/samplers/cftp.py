@@ -37,6 +37,7 @@ from ..compiled import strict_leaf
 from ..errors import OptionError
 from ..models.categorical import refuse_categorical
 from ..models.pairwise import Pairwise
+from ..options import check_fields
 from ..rng import lane_generators, next_uint32
 from .gibbs import LANES, check_positive
 from .swendsen_wang import check_finite
@@ -112,7 +113,7 @@ class CouplingFromThePast:
     kind = Kind.EXACT
 
     def __post_init__(self) -> None:
-        check_positive("max_sweeps", self.max_sweeps)
+        check_fields(self)
 
     def prepare(self, model: Model) -> None:
         """Refuse categorical models; nothing depends on the graph alone."""

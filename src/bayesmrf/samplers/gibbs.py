@@ -17,8 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache, partial
 from itertools import pairwise
-from operator import index
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import float32, uint64
@@ -29,6 +28,7 @@ from ..errors import DataError, OptionError
 from ..lanes import popcount, symmetric_uniform, tanh_ratio
 from ..models.categorical import Categorical, compiled_form, states_of
 from ..models.pairwise import Pairwise
+from ..options import COUNT, check_fields
 from ..rng import lane_generators, next_uint32
 from .categorical_gibbs import categorical_counts, categorical_sweep
 
@@ -42,15 +42,10 @@ class Chains(NamedTuple):
     lanes: np.ndarray  # (n_blocks, 4, 64) uint32, one xoshiro128++ generator for each chain
 
 
-def check_positive(name: str, value: int) -> int:
-    """Return ``value`` if it is a whole number >= 1, else raise OptionError."""
-    try:
-        number = index(value)
-    except TypeError:
-        number = 0
-    if number < 1:
-        raise OptionError(f"{name}: {value!r} came, a whole number of at least 1 is wanted")
-    return number
+def check_positive(name: str, value: Any) -> int:
+    """Return ``value`` if it is an integer >= 1, else raise OptionError."""
+    COUNT.check(name, value)
+    return int(value)
 
 
 def start(
@@ -209,8 +204,7 @@ class Gibbs:
     kind = Kind.APPROXIMATE
 
     def __post_init__(self) -> None:
-        check_positive("n_sweeps", self.n_sweeps)
-        check_positive("n_jobs", self.n_jobs)
+        check_fields(self)
 
     def prepare(self, model: Model) -> None:
         """Nothing depends on the graph alone."""

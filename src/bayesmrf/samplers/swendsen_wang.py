@@ -29,6 +29,7 @@ from ..compiled import strict_leaf
 from ..errors import OptionError
 from ..models.categorical import Categorical, compiled_form, refuse_tables, states_of
 from ..models.pairwise import Pairwise
+from ..options import check_fields
 from ..rng import next_uint32
 from .clusters import bind
 from .gibbs import LANES, Chains, check_positive, start, to_states
@@ -115,7 +116,7 @@ class SwendsenWang:
     kind = Kind.APPROXIMATE
 
     def __post_init__(self) -> None:
-        check_positive("n_sweeps", self.n_sweeps)
+        check_fields(self)
 
     def prepare(self, model: Model) -> None:
         """Nothing depends on the graph alone."""
