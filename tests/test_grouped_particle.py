@@ -13,12 +13,11 @@ from bayesmrf.inference.elimination import Elimination
 from bayesmrf.likelihood import Likelihood
 from bayesmrf.models.agreement import Agreement
 from bayesmrf.posterior import particle_scans
-from bayesmrf.posterior.cluster_flips import flip_near
+from bayesmrf.posterior.cluster_flips import flip_clusters, flip_near
 from bayesmrf.posterior.group_prior import GroupPrior
 from bayesmrf.posterior.group_values import group_counts, move_values
 from bayesmrf.posterior.grouped_particle import GroupedParticle, default_particles
 from bayesmrf.posterior.local_refresh import edge_moment, move_to, refresh
-from bayesmrf.posterior.particle_threads import flip_clusters
 from bayesmrf.posterior.particles import fill_hubs, pack, refresh_graph, start_particles, unpack
 from bayesmrf.priors import Beta, DirichletProcess
 from tests import oracle

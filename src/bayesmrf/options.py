@@ -386,7 +386,6 @@ OPTIONS: dict[str, Rule] = {
     "n_steps": integer(1, 10**8),
     "n_samples": number(0, 1e15, good=(1,)),  # observations of a kernel
     # Engines
-    "n_threads": integer(1, 2**10),
     "PersistentMLE.n_jobs": integer(1, 2**10),
     "PersistentMLE.n_chains": STATES,
     "PersistentMLE.bound": POSITIVE,

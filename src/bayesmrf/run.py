@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from joblib import Parallel, cpu_count, delayed, effective_n_jobs
+from joblib import Parallel, cpu_count, delayed
 from joblib.parallel import get_active_backend
 from threadpoolctl import threadpool_limits
 
@@ -262,11 +262,6 @@ def _n_jobs(n_jobs: int | None, n_chains: int) -> int:
     if n_jobs is None:
         _, n_jobs = get_active_backend()
     return min(n_chains, cpu_count()) if n_jobs is None else n_jobs
-
-
-def threads_of_a_chain(n_jobs: int | None, n_chains: int) -> int:
-    """Workers left for each chain, for kernels that can use several: of ``n_jobs``, or as many as there are cores."""
-    return max(1, effective_n_jobs(n_jobs or -1) // n_chains)
 
 
 def _describe(seeds: np.random.SeedSequence) -> dict[str, Any]:

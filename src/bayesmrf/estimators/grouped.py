@@ -91,8 +91,7 @@ class GroupedMRF(PairwiseMRF):
         `bayesmrf.posterior.grouped_auxiliary_variable`.
     random_state : int, Generator, RandomState or None
     n_jobs : int or None
-        Chains at work at one time; None for as many as there are cores. Where there are more workers than chains,
-        "particle" shares the particles of a chain among them. Draws do not depend on it.
+        Number of chains run in parallel; None for one on each core. Draws do not depend on it.
     progress : bool
         Whether to show bars (never shown when not on a terminal).
     checkpoint : path or None

@@ -20,7 +20,6 @@ from ..posterior.grouped_particle import GroupedParticle, default_particles
 from ..posterior.grouped_stripped_beta import GroupedStrippedBeta
 from ..posterior.grouped_tree import GroupedTree
 from ..priors import FIELD_SCALE, Beta, DirichletProcess, Gamma, Normal
-from ..run import threads_of_a_chain
 from ..samplers.gibbs import Gibbs
 from .grouped_states import check_states_options, states_kernel
 
@@ -89,12 +88,9 @@ def build_kernel(
         return GroupedExact(Likelihood(model, s_bar, n, engine), prior, start, field_prior)
     if method == "particle":
         m = n_particles(options, model, n)
-        n_threads = threads_of_a_chain(options.n_jobs, options.n_chains)
         # Where edges may be absent, what mixes slowly is which of two takes the other's place.
         n_pairs = _PAIRS_WITH_SPIKE if options.spike else GroupedParticle.n_pairs
-        return GroupedParticle(
-            model, s_bar, n, prior, start, m, n_pairs=n_pairs, field_prior=field_prior, n_threads=n_threads
-        )
+        return GroupedParticle(model, s_bar, n, prior, start, m, n_pairs=n_pairs, field_prior=field_prior)
     persistent = PersistentMLE(model, s_bar, bound(n))
     if method == "stripped-beta":
         return GroupedStrippedBeta(start, persistent, n, prior)

@@ -21,10 +21,9 @@ import numpy as np
 
 from ..compiled import leaf, strict_leaf
 from ..samplers.clusters import bind
-from .crew import FLIP, begin, finish
 from .local_refresh import tanh_of, uniforms
 from .particle_keys import add_agreements, add_states, look_up, random_bits, threshold
-from .particles import TILE, Crowd, RefreshGraph, bias_of, tell_hubs
+from .particles import TILE, Crowd, RefreshGraph, bias_of, fill_hubs, tell_hubs
 
 UP, DOWN = np.int8(1), np.int8(-1)
 _MOST, _MOST_EDGES = 100, 400  # nodes of a cluster that grows from an edge, and edges at those it grows by
@@ -98,19 +97,19 @@ def _gather(key, w, n, energy, begun):
 
 @strict_leaf
 def _flip_cluster(graph, crowd, members, label, c, energy, flip, kept):
-    """Gibbs flip of the nodes ``members``, those with label c, in the thread's own particles.
+    """Gibbs flip of the nodes ``members``, those with label c.
 
     ``kept`` says that the local fields of hubs are up to date: then a hub costs its edges inside the cluster only.
     """
-    r, first, last = len(graph.edges), crowd.first, crowd.last
-    w, n, begun, key = np.empty(_BITS), 0, False, crowd.key[first:last]
+    r, key = len(graph.edges), crowd.key
+    w, n, begun = np.empty(_BITS), 0, False
     key[:] = 0
     for i in members:
-        x, hub = crowd.x[i, first:last], graph.hub_of[i] if kept else -1
+        x, hub = crowd.x[i], graph.hub_of[i] if kept else -1
         if hub >= 0:
             if not begun:
                 energy[:] = 0
-            _add_products(crowd.hubs[hub, first:last], x, energy)
+            _add_products(crowd.hubs[hub], x, energy)
             begun = True
         else:
             w[n] = bias_of(crowd, i, r)
@@ -123,7 +122,7 @@ def _flip_cluster(graph, crowd, members, label, c, energy, flip, kept):
         for k in range(graph.starts[i], graph.starts[i + 1]):
             j, theta = graph.neighbours[k], crowd.theta[graph.edge_of[k]]
             if theta != 0 and (label[j] == c) == (hub >= 0):
-                add_agreements(x, crowd.x[j, first:last], 1 << n, key)
+                add_agreements(x, crowd.x[j], 1 << n, key)
                 w[n] = -0.5 * theta if hub >= 0 else 0.5 * theta
                 n += 1
                 if n == _BITS:
@@ -135,19 +134,19 @@ def _flip_cluster(graph, crowd, members, label, c, energy, flip, kept):
         for state in range(1 << n):
             below[state] = threshold(0.5 - 0.5 * tanh(found[state]))
         room, bits = np.empty(TILE, np.uint32), np.empty(TILE, np.uint32)
-        for start in range(0, last - first, TILE):
-            stop = min(last - first, start + TILE)
-            random_bits(crowd.lanes, first + start, bits[: stop - start])
+        for start in range(0, len(key), TILE):
+            stop = min(len(key), start + TILE)
+            random_bits(crowd.lanes, start, bits[: stop - start])
             look_up(key[start:stop], below, room[: stop - start])
             _flips_below(bits[: stop - start], room[: stop - start], flip[start:stop])
     else:
         if n > 0:
             _gather(key, w, n, energy, True)
-        tanh_of(energy, crowd.tanh_u[first:last])
-        uniforms(crowd.lanes, first, energy)
-        _draw_flips(energy, crowd.tanh_u[first:last], flip)
+        tanh_of(energy, crowd.tanh_u)
+        uniforms(crowd.lanes, 0, energy)
+        _draw_flips(energy, crowd.tanh_u, flip)
     for i in members:
-        _flip(flip, crowd.x[i, first:last])
+        _flip(flip, crowd.x[i])
 
 
 @strict_leaf
@@ -160,13 +159,9 @@ def by_cluster(label):
 
 
 @strict_leaf
-def flip_all(graph: RefreshGraph, crowd: Crowd, label: np.ndarray, order: np.ndarray, starts: np.ndarray):
-    """Gibbs flips of all clusters of more than one node (`by_cluster`), in the thread's own particles.
-
-    Local fields of hubs are not kept up.
-    """
-    n_lanes = crowd.last - crowd.first
-    energy, flip = np.empty(n_lanes, np.float32), np.empty(n_lanes, np.int8)
+def _flip_all(graph: RefreshGraph, crowd: Crowd, label: np.ndarray, order: np.ndarray, starts: np.ndarray):
+    """Gibbs flips of all clusters of more than one node (`by_cluster`); local fields of hubs are not kept up."""
+    energy, flip = np.empty(len(crowd.key), np.float32), np.empty(len(crowd.key), np.int8)
     for j in range(len(starts) - 1):
         first, last = starts[j], starts[j + 1]
         if last - first > 1:
@@ -174,14 +169,13 @@ def flip_all(graph: RefreshGraph, crowd: Crowd, label: np.ndarray, order: np.nda
 
 
 @strict_leaf
-def flip_grown(graph: RefreshGraph, crowd: Crowd, c: int):
-    """Flip the cluster that `flip_near` has grown, in the thread's own particles."""
-    first, last, crew = crowd.first, crowd.last, crowd.crew
-    energy, flip, members = np.empty(last - first, np.float32), np.empty(last - first, np.int8), crew.cluster
-    _flip_cluster(graph, crowd, members[: crew.size[0]], crew.label, c, energy, flip, True)
+def _flip_grown(graph: RefreshGraph, crowd: Crowd, members: np.ndarray, c: int):
+    """Flip the cluster c that `flip_near` has grown."""
+    energy, flip = np.empty(len(crowd.key), np.float32), np.empty(len(crowd.key), np.int8)
+    _flip_cluster(graph, crowd, members, crowd.label, c, energy, flip, True)
     if graph.n_hubs > 0:
-        for i in members[: crew.size[0]]:
-            crowd.old_u[first:last] = crowd.x[i, first:last] * flip
+        for i in members:
+            crowd.old_u[:] = crowd.x[i] * flip
             tell_hubs(graph, crowd, i, crowd.old_u, -1)
 
 
@@ -192,12 +186,12 @@ def flip_near(rng, graph: RefreshGraph, crowd: Crowd, feature: int):
     Nothing is done where it is the node alone, which has just been redrawn, and where its nodes have many edges: those
     cost much, and one of many hardly binds.
     """
-    r, scale, crew = len(graph.edges), _LOOSE * rng.random(), crowd.crew
-    members, label = crew.cluster, crew.label
+    r, scale = len(graph.edges), _LOOSE * rng.random()
+    members, label = crowd.cluster, crowd.label
     most = min(_MOST, len(members))
     start = graph.edges[feature, int(rng.random() < 0.5)] if feature < r else feature - r
-    crew.n_grown[0] += 1
-    c = crew.n_grown[0]
+    crowd.n_grown[0] += 1
+    c = crowd.n_grown[0]
     members[0], label[start] = start, c
     done, size, n_edges = 0, 1, 0
     while done < size and size < most and n_edges < _MOST_EDGES:
@@ -214,7 +208,12 @@ def flip_near(rng, graph: RefreshGraph, crowd: Crowd, feature: int):
                 size += 1
     if size == 1 or n_edges > _CROWDED * done:
         return
-    crew.size[0] = size
-    begin(crew, FLIP, c)
-    flip_grown(graph, crowd, c)
-    finish(crew)
+    _flip_grown(graph, crowd, members[:size], c)
+
+
+def flip_clusters(rng: np.random.Generator, graph: RefreshGraph, crowd: Crowd, n_times: int) -> None:
+    """Gibbs flips of all clusters of more than one node, for ``n_times`` ways to bind them."""
+    for _ in range(n_times):
+        label = random_clusters(rng, graph.edges, crowd.theta, len(crowd.x))
+        _flip_all(graph, crowd, label, *by_cluster(label))
+    fill_hubs(graph, crowd)

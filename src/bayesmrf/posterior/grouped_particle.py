@@ -13,6 +13,7 @@ from ..likelihood import Likelihood
 from ..models.agreement import Agreement
 from ..options import check_fields
 from ..priors import DirichletProcess
+from .cluster_flips import flip_clusters
 from .dirichlet_process import GROUPED_DIMS, Grouping, compact, draw_alpha, group_totals, initial_grouping
 from .field_moves import scan_fields
 from .group_prior import Block, draw_density, group_prior, start_fields
@@ -21,7 +22,6 @@ from .local_refresh import refresh
 from .pair_moves import rivals, scan_pairs
 from .particle_jumps import accept_jump
 from .particle_scans import RefreshData, scan_coordinates, scan_groups, scan_order
-from .particle_threads import each_share, flip_clusters, led
 from .particles import Crowd, Particles, RefreshGraph, fill_hubs, pack, refresh_graph, start_particles, unpack
 from .split_merge import NONE, SPLIT, apply, propose
 
@@ -116,8 +116,6 @@ class GroupedParticle:
         Joint reassignments of an edge and one near it in a step, for each edge.
     field_prior : DirichletProcess, optional
         Of node fields that are grouped; None for a field of its own for each node.
-    n_threads : int
-        Threads that share the particles, as far as each has 4,096. Draws do not depend on it.
     """
 
     model: Agreement
@@ -130,7 +128,6 @@ class GroupedParticle:
     n_jumps: int = 10
     n_pairs: int = 2
     field_prior: DirichletProcess | None = None
-    n_threads: int = 1
 
     name = "grouped_particle"
     dims = (
@@ -176,8 +173,8 @@ class GroupedParticle:
             crowd = unpack(particles, self._graph, theta)
             for _ in range(_START):
                 order = rng.permutation(np.flatnonzero(theta))
-                each_share(refresh, self._graph, crowd, self.n_threads, order)
-                flip_clusters(rng, self._graph, crowd, _START_FLIPS, self.n_threads)
+                refresh(self._graph, crowd, order)
+                flip_clusters(rng, self._graph, crowd, _START_FLIPS)
             particles = pack(crowd)
         return ParticleState(edges, fields, particles, np.zeros(r), 0)
 
@@ -186,7 +183,7 @@ class GroupedParticle:
         graph, data = self._graph, self._data(state.edges, state.fields)
         crowd = unpack(state.particles, graph, self._theta(state.edges, state.fields))
         if self.sampler is None:
-            flip_clusters(rng, graph, crowd, _FLIPS, self.n_threads)
+            flip_clusters(rng, graph, crowd, _FLIPS)
             # Nodes one by one: those without edges are redrawn by nothing else.
             refresh(graph, crowd, np.arange(self.model.n_edges, self.model.n_features))
         edges, nu, between = self._scan(rng, crowd, data, state.edges)
@@ -225,14 +222,13 @@ class GroupedParticle:
         groups, values = state.groups.copy(), state.values.copy()
         sizes, _ = group_totals(groups, self._blocks[0].successes, len(values))
         k, nu, between = len(values), np.empty(r), np.empty(r)
-        with led(graph, crowd, self.n_threads) as led_crowd:
-            common = rng, graph, led_crowd, data
-            for order in self._turns(scan_order(rng, r)):
-                self._renew(rng, crowd)
-                values, sizes, k = scan_groups(*common, order, groups, values, sizes, k, nu, between)
-            for order in self._turns(np.concatenate([scan_order(rng, r) for _ in range(self.n_pairs)])):
-                self._renew(rng, crowd)
-                values, sizes, k = scan_pairs(*common, order, groups, values, sizes, k)
+        common = rng, graph, crowd, data
+        for order in self._turns(scan_order(rng, r)):
+            self._renew(rng, crowd)
+            values, sizes, k = scan_groups(*common, order, groups, values, sizes, k, nu, between)
+        for order in self._turns(np.concatenate([scan_order(rng, r) for _ in range(self.n_pairs)])):
+            self._renew(rng, crowd)
+            values, sizes, k = scan_pairs(*common, order, groups, values, sizes, k)
         return compact(state._replace(groups=groups, values=values[:k])), nu, between
 
     def _move_values(
@@ -242,10 +238,9 @@ class GroupedParticle:
         graph, groups, values = self._graph, state.groups, state.values
         sizes, totals = group_totals(groups, self._blocks[0].successes, len(values))
         alone = np.flatnonzero(np.append(sizes, 0.0)[groups] == 1)
-        with led(graph, crowd, self.n_threads) as led_crowd:
-            for order in self._turns(alone):
-                self._renew(rng, crowd)
-                scan_coordinates(rng, graph, led_crowd, data, order)
+        for order in self._turns(alone):
+            self._renew(rng, crowd)
+            scan_coordinates(rng, graph, crowd, data, order)
         values[groups[alone]] = crowd.theta[alone]
         self._renew(rng, crowd)
         counts = group_counts(graph.edges, np.flatnonzero(groups >= 0), groups, len(values), crowd.x)

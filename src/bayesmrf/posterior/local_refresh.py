@@ -12,8 +12,7 @@ redraw the two ends jointly, under a new tau, before the next edge is looked at.
 node that is always +1: w = h and b = infinity.
 
 Where both ends together have few other neighbours, all of this is done once for each of their joint states, with the
-particles counted by state (`refresh_by_keys`); elsewhere once for each particle. Several threads may share the
-particles: sums are over tiles of them, in the same order for any number of threads.
+particles counted by state (`refresh_by_keys`); elsewhere once for each particle.
 """
 
 from __future__ import annotations
@@ -26,7 +25,6 @@ from numba import float32, int8, uint64
 from ..compiled import leaf, strict_leaf
 from ..lanes import symmetric_uniform, tanh_ratio
 from ..rng import next_uint32
-from .crew import LOOK, REDRAW, begin, finish
 from .particles import TILE, bias_of, tell_end, tell_hubs
 from .refresh_by_keys import DOWN, UP, key_ends, look_at_keys, redraw_by_keys, sum_keys
 
@@ -125,8 +123,8 @@ def _draw_second(x, sign, out):
 def _look_at_particles(graph, crowd, u, v, without, tau):
     """Sums over each tile of A = (1 + t) / (1 + tau t), B = (1 - t) / (1 + tau t) and A B; v < 0 is +1 always."""
     room = np.empty(TILE, np.float32)
-    for first in range(crowd.first, crowd.last, TILE):
-        n_lanes = min(TILE, crowd.last - first) >> 6 << 6
+    for first in range(0, len(crowd.key), TILE):
+        n_lanes = min(TILE, len(crowd.key) - first) >> 6 << 6
         h, last = room[:n_lanes], first + n_lanes
         _local_field(graph, crowd, u, without, first, h)
         tanh_of(h, crowd.tanh_u[first:last])
@@ -135,19 +133,16 @@ def _look_at_particles(graph, crowd, u, v, without, tau):
             tanh_of(h, crowd.tanh_v[first:last])
         else:
             crowd.tanh_v[first:last] = ONE
-        sums = crowd.crew.sums[first // TILE]
+        sums = crowd.sums[first // TILE]
         sums[0], sums[1], sums[2] = _sums(crowd.tanh_u[first:last], crowd.tanh_v[first:last], tau)
 
 
 @leaf
 def _redraw_ends(crowd, u, v, tau):
-    """Both ends of the edge looked at, in the thread's own particles.
-
-    A field's end (v < 0) is +1: the node itself is the sign.
-    """
+    """Both ends of the edge looked at. A field's end (v < 0) is +1: the node itself is the sign."""
     room, signs = np.empty(TILE, np.float32), np.empty(TILE, np.float32)
-    for first in range(crowd.first, crowd.last, TILE):
-        n_lanes = min(TILE, crowd.last - first) >> 6 << 6
+    for first in range(0, len(crowd.key), TILE):
+        n_lanes = min(TILE, len(crowd.key) - first) >> 6 << 6
         draws, sign, last = room[:n_lanes], signs[:n_lanes], first + n_lanes
         tanh_u, tanh_v, x_u = crowd.tanh_u[first:last], crowd.tanh_v[first:last], crowd.x[u, first:last]
         uniforms(crowd.lanes, first, draws)
@@ -169,8 +164,8 @@ def _ends(graph, i):
 
 
 @strict_leaf
-def look(graph, crowd, i):
-    """What the thread's own particles say of edge or field i."""
+def _look(graph, crowd, i):
+    """What the particles say of edge or field i."""
     u, v, without = _ends(graph, i)
     if key_ends(graph, crowd, u, v, without):
         look_at_keys(crowd)
@@ -187,9 +182,7 @@ def edge_moment(graph, crowd, i):
     added to both: where 1 - q is below 1 / m there may be none with x_u != x_v, which is no proof that there never
     is.
     """
-    begin(crowd.crew, LOOK, i)
-    look(graph, crowd, i)
-    finish(crowd.crew)
+    _look(graph, crowd, i)
     r, m, theta = len(graph.edges), len(crowd.tanh_u), crowd.theta[i]
     tau = _tau(crowd, i, r)
     if i >= r:
@@ -198,7 +191,7 @@ def edge_moment(graph, crowd, i):
         a, b, ab = sum_keys(crowd, tau)
     else:
         a, b, ab = 0.0, 0.0, 0.0
-        for sums in crowd.crew.sums:
+        for sums in crowd.sums:
             a += sums[0]
             b += sums[1]
             ab += sums[2]
@@ -207,17 +200,16 @@ def edge_moment(graph, crowd, i):
 
 
 @strict_leaf
-def redraw(graph, crowd, i, was):
-    """Redraw the ends of edge i (or the node of a field) in the thread's own particles; theta_i ``was`` another.
+def _redraw(graph, crowd, i, was):
+    """Redraw the ends of edge i (or the node of a field); theta_i ``was`` another.
 
     The states before are kept in ``old_u`` and ``old_v`` for hubs to hear of.
     """
     u, v, _ = _ends(graph, i)
-    first, last = crowd.first, crowd.last
     if graph.n_hubs > 0:
-        crowd.old_u[first:last] = crowd.x[u, first:last]
+        crowd.old_u[:] = crowd.x[u]
         if v >= 0:
-            crowd.old_v[first:last] = crowd.x[v, first:last]
+            crowd.old_v[:] = crowd.x[v]
     tau = _tau(crowd, i, len(graph.edges))
     if crowd.n_bits[0] >= 0:
         redraw_by_keys(crowd, u, v, tau)
@@ -231,7 +223,7 @@ def redraw(graph, crowd, i, was):
             tell_end(graph, crowd, u, v, 0.5 * value, 0.5 * was, crowd.old_v)
             tell_end(graph, crowd, v, u, 0.5 * value, 0.5 * was, crowd.old_u)
         elif graph.hub_of[u] >= 0:
-            crowd.hubs[graph.hub_of[u], first:last] += float32(crowd.theta[i] - was)
+            crowd.hubs[graph.hub_of[u]] += float32(crowd.theta[i] - was)
 
 
 @strict_leaf
@@ -239,15 +231,12 @@ def move_to(graph, crowd, i, value):
     """Set theta_i, and redraw the ends of edge i (or the node of a field) under it; `edge_moment` comes first."""
     was = crowd.theta[i]
     crowd.theta[i] = value
-    crowd.crew.value[0] = was
-    begin(crowd.crew, REDRAW, i)
-    redraw(graph, crowd, i, was)
-    finish(crowd.crew)
+    _redraw(graph, crowd, i, was)
 
 
 @strict_leaf
 def refresh(graph, crowd, order):
-    """Redraw the ends of the edges (and nodes, by features) in ``order``, in the thread's own particles."""
+    """Redraw the ends of the edges (and nodes, by features) in ``order``."""
     for i in order:
-        look(graph, crowd, i)
-        redraw(graph, crowd, i, crowd.theta[i])
+        _look(graph, crowd, i)
+        _redraw(graph, crowd, i, crowd.theta[i])

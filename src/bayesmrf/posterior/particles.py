@@ -15,10 +15,9 @@ from numba import float32, int8, uint64
 from ..compiled import leaf
 from ..graphs import Graph
 from ..rng import lane_generators
-from .crew import Crew, start_crew
 
 TILE = 1024  # particles worked on together: what they need stays in the first cache
-_LEAST_TILES = 4  # a thread with less would mostly wait
+_MOST_KEYS = 128
 HUB = 32  # neighbours beyond which a node's local field is kept
 
 
@@ -42,7 +41,7 @@ class RefreshGraph(NamedTuple):
 
 
 class Crowd(NamedTuple):
-    """Particles unpacked, and the theta they are at; those from ``first`` to ``last`` are a thread's own."""
+    """Particles unpacked, the theta they are at, and room to work in."""
 
     x: np.ndarray  # (n_nodes, n_particles) int8 in {-1, +1}
     lanes: np.ndarray  # (4, n_particles) uint32
@@ -55,10 +54,11 @@ class Crowd(NamedTuple):
     key: np.ndarray  # (n_particles,) uint8, states of the neighbours of both ends (see `particle_keys`)
     ends: np.ndarray  # (2, 128) tanh of the local field of either end, by the bits of the key that are its own
     n_bits: np.ndarray  # (2,) how many those are; -1 where there are too many for a key
-    first: int  # a multiple of TILE
-    last: int
-    rank: int  # of the thread
-    crew: Crew
+    counts: np.ndarray  # (128,) int32, particles by key
+    sums: np.ndarray  # (n_tiles, 3), over the particles of a tile
+    cluster: np.ndarray  # (n_nodes,) int64, nodes to be flipped
+    label: np.ndarray  # (n_nodes,) int64, number of the last cluster that each node was in
+    n_grown: np.ndarray  # (1,) int64, number of the last cluster
 
 
 def refresh_graph(graph: Graph, hub: int = HUB, rivals: np.ndarray | None = None) -> RefreshGraph:
@@ -94,36 +94,16 @@ def unpack(particles: Particles, graph: RefreshGraph, theta: np.ndarray) -> Crow
         old_u=np.empty(m, np.int8),
         old_v=np.empty(m, np.int8),
         key=np.empty(m, np.uint8),
-        ends=np.empty((2, 128)),
+        ends=np.empty((2, _MOST_KEYS)),
         n_bits=np.empty(2, np.int64),
-        first=0,
-        last=m,
-        rank=0,
-        crew=start_crew(1, -(-m // TILE), n_nodes),
+        counts=np.empty(_MOST_KEYS, np.int32),
+        sums=np.empty((-(-m // TILE), 3)),
+        cluster=np.empty(n_nodes, np.int64),
+        label=np.zeros(n_nodes, np.int64),
+        n_grown=np.zeros(1, np.int64),
     )
     fill_hubs(graph, crowd)
     return crowd
-
-
-def shares(crowd: Crowd, n_threads: int, together: bool) -> list[Crowd]:
-    """The particles of each thread, in whole tiles, four at least; all in one crew, or each on its own."""
-    n_tiles = len(crowd.crew.sums)
-    n_threads = min(n_threads, max(1, n_tiles // _LEAST_TILES))
-    if n_threads == 1:
-        return [crowd]
-    ends = np.minimum(TILE * (n_tiles * np.arange(n_threads + 1) // n_threads), crowd.last)
-    crew = start_crew(n_threads, n_tiles, len(crowd.x))
-    return [
-        crowd._replace(
-            first=int(ends[k]),
-            last=int(ends[k + 1]),
-            rank=k if together else 0,
-            ends=np.empty_like(crowd.ends),
-            n_bits=np.empty_like(crowd.n_bits),
-            crew=crew if together else start_crew(1, n_tiles, len(crowd.x)),
-        )
-        for k in range(n_threads)
-    ]
 
 
 def pack(crowd: Crowd) -> Particles:
@@ -189,21 +169,20 @@ def _add(w, change, h):
 @leaf
 def tell_hubs(graph, crowd, i, old, without):
     """Local fields of the hubs beside node i, whose states were ``old``, but for that across edge ``without``."""
-    first, last = crowd.first, crowd.last
-    change = np.empty(last - first, np.float32)
-    _change(crowd.x[i, first:last], old[first:last], change)
+    change = np.empty(len(old), np.float32)
+    _change(crowd.x[i], old, change)
     for k in range(graph.starts[i], graph.starts[i + 1]):
         hub, e = graph.hub_of[graph.neighbours[k]], graph.edge_of[k]
         if hub >= 0 and e != without and crowd.theta[e] != 0:
-            _add(float32(0.5 * crowd.theta[e]), change, crowd.hubs[hub, first:last])
+            _add(float32(0.5 * crowd.theta[e]), change, crowd.hubs[hub])
 
 
 @leaf
 def tell_end(graph, crowd, i, j, new, was, old):
     """The local field of node i, if a hub, of the edge to j, whose coupling was ``was`` and its states ``old``."""
-    hub, first, last = graph.hub_of[i], crowd.first, crowd.last
+    hub = graph.hub_of[i]
     if hub >= 0 and (new != 0 or was != 0):
-        h, x, before = crowd.hubs[hub, first:last], crowd.x[j, first:last], old[first:last]
+        h, x = crowd.hubs[hub], crowd.x[j]
         w, w_old = float32(new), float32(was)
         for lane in range(len(h)):
-            h[lane] += w * float32(x[lane]) - w_old * float32(before[lane])
+            h[lane] += w * float32(x[lane]) - w_old * float32(old[lane])

@@ -28,7 +28,7 @@ def _key_end(graph, crowd, i, without, bits, end):
     r, first = len(graph.edges), bits
     if graph.hub_of[i] >= 0:
         return False
-    w, key = np.empty(_MOST_BITS), crowd.key[crowd.first : crowd.last]
+    w, key = np.empty(_MOST_BITS), crowd.key
     for k in range(graph.starts[i], graph.starts[i + 1]):
         e = graph.edge_of[k]
         if e != without and crowd.theta[e] != 0:
@@ -37,7 +37,7 @@ def _key_end(graph, crowd, i, without, bits, end):
             w[bits - first] = 0.5 * crowd.theta[e]
             if bits == 0:
                 key[:] = 0
-            add_states(crowd.x[graph.neighbours[k], crowd.first : crowd.last], 1 << bits, key)
+            add_states(crowd.x[graph.neighbours[k]], 1 << bits, key)
             bits += 1
     n = bits - first
     bias = bias_of(crowd, i, r) if without >= 0 else 0.0
@@ -59,29 +59,27 @@ def key_ends(graph, crowd, u, v, without):
     if v >= 0 and not _key_end(graph, crowd, v, without, crowd.n_bits[0], 1):
         return False
     if crowd.n_bits[0] + crowd.n_bits[1] == 0:
-        crowd.key[crowd.first : crowd.last] = 0
+        crowd.key[:] = 0
     return True
 
 
 @strict_leaf
 def look_at_keys(crowd):
-    """Count the thread's own particles by key, for `sum_keys`."""
+    """Count the particles by key, for `sum_keys`."""
     n_keys = 1 << (crowd.n_bits[0] + crowd.n_bits[1])
-    crowd.crew.counts[crowd.rank, :n_keys] = count_keys(crowd.key[crowd.first : crowd.last], n_keys)
+    crowd.counts[:n_keys] = count_keys(crowd.key, n_keys)
 
 
 @strict_leaf
 def sum_keys(crowd, tau):
     """Sums over all particles of A = (1 + t) / (1 + tau t), B = (1 - t) / (1 + tau t) and A B, from their keys."""
-    n, n_u, counts = crowd.n_bits[0] + crowd.n_bits[1], crowd.n_bits[0], crowd.crew.counts
+    n, n_u = crowd.n_bits[0] + crowd.n_bits[1], crowd.n_bits[0]
     total_a, total_b, total_ab = 0.0, 0.0, 0.0
     for key in range(1 << n):
         t = crowd.ends[0, key & ((1 << n_u) - 1)] * crowd.ends[1, key >> n_u]
         scale = 1 / (1 + tau * t)
         agree, differ = (1 + t) * scale, (1 - t) * scale
-        count = counts[0, key]
-        for rank in range(1, len(counts)):
-            count += counts[rank, key]
+        count = crowd.counts[key]
         total_a += count * agree
         total_b += count * differ
         total_ab += count * agree * differ
@@ -96,7 +94,7 @@ def _set_states(bits, below, x):
 
 @strict_leaf
 def redraw_by_keys(crowd, u, v, tau):
-    """Both ends of an edge in the thread's own particles: one draw for their joint state."""
+    """Both ends of an edge: one draw for their joint state."""
     n, n_u = crowd.n_bits[0] + crowd.n_bits[1], crowd.n_bits[0]
     size = 1 << n
     first, second = np.empty(size, np.uint32), np.empty(2 * size, np.uint32)
@@ -108,8 +106,8 @@ def redraw_by_keys(crowd, u, v, tau):
         first[key] = threshold(both + u_only)
         second[key], second[key + size] = threshold(1 - neither), threshold(both)
     bits, below = np.empty(TILE, np.uint32), np.empty(TILE, np.uint32)
-    for start in range(crowd.first, crowd.last, TILE):
-        stop = min(crowd.last, start + TILE)
+    for start in range(0, len(crowd.key), TILE):
+        stop = min(len(crowd.key), start + TILE)
         key, draws, under = crowd.key[start:stop], bits[: stop - start], below[: stop - start]
         random_bits(crowd.lanes, start, draws)
         look_up(key, first, under)
