@@ -33,7 +33,7 @@ LAYERS = [
     {"learning", "metrics"},
     {"posterior"},
     {"checkpoint", "run"},
-    {"results", "evidence"},
+    {"rank_diagnostics", "convergence", "results", "evidence"},
     {"estimators"},
     {"plots", "summary", "tables"},
     {"report"},

@@ -176,10 +176,14 @@ def test_diagnostics_find_the_edge_that_does_not_mix(rng, draws):
 
 
 def test_diagnostics_of_edges_that_may_be_absent(tree):
-    """Their number and the inclusions in doubt take the place of agreements."""
+    """Their number, the inclusions in doubt, agreements of the edges that exist, and fields."""
     table = results.diagnostics(tree, n_worst=2)
     assert list(table.index[:3]) == ["n_groups", "alpha", "n_edges"]
-    assert all(name.startswith("included[") for name in table.index[3:])
+    assert len(table) == 5
+    table = results.diagnostics(tree, n_worst=None)
+    edges, nodes = tree["posterior"]["edge"].values, tree["constant_data"]["node"].values
+    names = [f"{what}[{e}]" for what in ("included", "agreement") for e in edges]
+    assert set(table.index[3:]) == {*names, *(f"theta[{node}]" for node in nodes)}
 
 
 def test_diagnostics_of_what_never_varies_or_is_short(rng):

@@ -1,4 +1,4 @@
-"""Draws as an `xarray.DataTree` in ArviZ's form, on disk and back, and whether the chains have mixed."""
+"""Draws as an `xarray.DataTree` in ArviZ's form, on disk and back."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from scipy.special import expit
 
 from .base import Model
 from .checkpoint import CHECKPOINT, clear, damaged, digest_of, is_ours, progress_of, publish, read_record, what
+from .convergence import diagnostics
 from .errors import StoreError
 from .models.agreement import Agreement
 from .models.label_field import LabelField
@@ -26,11 +27,10 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
+__all__ = ["add_missing", "add_partition", "diagnostics", "finish", "load", "save", "to_datatree"]
+
 POSTERIOR = ("theta", "agreement", "groups", "n_groups", "field_groups", "included", "density", "slab_scale", "alpha")
 LABELS = ("groups", "field_groups")
-IN_DOUBT = (0.1, 0.9)  # inclusion of the edges whose coming and going is judged
-BLOCK = 4096  # edges looked at together
-_STUCK = 1e6  # an R-hat beyond it is a division by zero, or by rounding: no chain moved
 
 
 def to_datatree(
@@ -239,64 +239,6 @@ def load(path: str | PathLike[str]) -> xr.DataTree:
         raise damaged(path / wrong[0], "the contents are not those that were written")
     tree.attrs = {k: v for k, v in attrs.items() if k != "bayesmrf"}
     return tree
-
-
-def diagnostics(tree: xr.DataTree, n_worst: int = 5) -> pd.DataFrame:
-    """Rank-normalised R-hat and bulk effective sample size (Vehtari et al. 2021) of what should have mixed.
-
-    Rows are ``n_groups``, ``alpha``, ``density``, ``slab_scale``, ``n_field_groups``, ``n_edges``, and the ``n_worst``
-    edges whose agreement has the largest split R-hat (Gelman et al. 2013, eq. 11.4), which is found for all edges at
-    once. Where edges come and go, those in doubt (inclusion from 0.1 to 0.9) take their place; elsewhere the
-    parameters.
-    What never varies has neither (NaN); what varies between the chains alone has an infinite R-hat.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns mean, sd, r_hat, ess_bulk.
-    """
-    import pandas as pd
-    from arviz_stats import ess, rhat
-
-    posterior = tree["posterior"].to_dataset()
-    series = {name: posterior[name] for name in ("n_groups", "alpha", "density", "slab_scale") if name in posterior}
-    if "field_groups" in posterior:
-        series["n_field_groups"] = posterior["field_groups"].max("node") + 1
-    name, dim = ("agreement", "edge") if "groups" in posterior.coords else ("theta", "feature")
-    if "included" in posterior:
-        name, dim = "included", "edge"
-        series["n_edges"] = posterior[name].sum(dim)
-        share = posterior[name].mean(("chain", "draw")).values
-        posterior = posterior.isel({dim: (share >= IN_DOUBT[0]) & (share <= IN_DOUBT[1])})
-    if name in posterior:
-        values = posterior[name].reset_coords(drop=True)
-        worst = np.argsort(-np.nan_to_num(_split_r_hat(values.values), nan=0.0), kind="stable")[:n_worst]
-        series |= {f"{name}[{posterior[dim].values[i]}]": values.isel({dim: i}) for i in worst}
-    rows = {}
-    for name, x in series.items():
-        mixes = float(x.max()) > float(x.min()) and x.sizes["draw"] >= 4
-        # Two values, each in half of the draws, lie equally far from the median: ArviZ then divides 0 by 0 on the way.
-        with np.errstate(invalid="ignore", divide="ignore"):
-            r_hat = float(rhat(x)) if mixes and x.sizes["chain"] > 1 else np.nan
-            r_hat = np.inf if r_hat > _STUCK else r_hat
-        n_effective = float(ess(x)) if mixes else np.nan
-        rows[name] = {"mean": float(x.mean()), "sd": float(x.std()), "r_hat": r_hat, "ess_bulk": n_effective}
-    return pd.DataFrame.from_dict(rows, orient="index", columns=["mean", "sd", "r_hat", "ess_bulk"])
-
-
-def _split_r_hat(x: np.ndarray) -> np.ndarray:
-    """Split R-hat of each column of ``x`` (n_chains, n_draws, n_edges), a block of edges at a time."""
-    n = x.shape[1] // 2
-    out = np.full(x.shape[2], np.nan)
-    if n < 2:
-        return out
-    for i in range(0, x.shape[2], BLOCK):
-        halves = np.concatenate([x[:, :n, i : i + BLOCK], x[:, -n:, i : i + BLOCK]])
-        within, between = halves.var(axis=1, ddof=1).mean(axis=0), halves.mean(axis=1).var(axis=0, ddof=1)
-        varies = within > 0
-        out[i : i + BLOCK][varies] = np.sqrt((n - 1) / n + between[varies] / within[varies])
-        out[i : i + BLOCK][~varies & (between > 0)] = np.inf
-    return out
 
 
 def _write(tree: xr.DataTree, path: Path, clear_first: bool) -> None:

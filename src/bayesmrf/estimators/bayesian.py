@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import results, run
+from .. import convergence, results, run
 from ..base import Engine, Kernel, Kind
 from ..errors import DataError, OptionError
 from ..inference.auto import is_cheap
@@ -221,6 +221,7 @@ class BayesianMRF(ParameterPosterior):
         self.missing_ = missing_table(likelihood, draws.values["theta"], states, self.random_state)
         if hidden is not None:
             results.add_missing(self.posterior_, self.missing_)
+        convergence.warn_unless_converged(self.posterior_)
         return self
 
     def _hidden(self, model: Any, states: States) -> Hidden | None:

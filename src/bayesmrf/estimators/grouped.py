@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import expit
 from sklearn.utils.validation import check_is_fitted
 
-from .. import partitions, results, run
+from .. import convergence, partitions, results, run
 from ..base import Engine
 from ..errors import ApproximatePosteriorWarning, OptionError
 from ..inference.auto import choose
@@ -239,6 +239,7 @@ class GroupedMRF(PairwiseMRF):
             constant=constant,
         )
         self._summarise(model)
+        convergence.warn_unless_converged(self.posterior_)
         if self.method_ == "particle":
             self._warn_of_noise(draws.values["likelihood_noise"].mean(), fingerprint["n_particles"], n)
         return self

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from .. import results, run
+from .. import convergence, results, run
 from ..base import Engine, Kernel
 from ..errors import DataError
 from ..inference.bethe import Bethe
@@ -145,6 +145,7 @@ class LabelFieldMRF(BaseEstimator):
         self._predict(likelihood, draws, labels)
         if likelihood.hidden is not None:
             results.add_missing(self.posterior_, self._hidden_table(labels))
+        convergence.warn_unless_converged(self.posterior_)
         return self
 
     def _read(self, X: Any, y: Any) -> tuple[np.ndarray, tuple[str, ...], np.ndarray]:

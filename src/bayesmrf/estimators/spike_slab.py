@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.utils.validation import check_is_fitted
 
-from .. import metrics, results, run
+from .. import convergence, metrics, results, run
 from ..base import Engine, Kernel
 from ..errors import DataError, OptionError
 from ..graphs import Graph
@@ -180,6 +180,7 @@ class SpikeSlabMRF(DensityMixin, BaseEstimator):
         self.missing_ = missing_table(data, draws.values["theta"], states, self.random_state)
         if hidden is not None:
             results.add_missing(self.posterior_, self.missing_)
+        convergence.warn_unless_converged(self.posterior_)
         return self
 
     def _hidden(self, model: Boltzmann, states: States) -> Hidden | None:

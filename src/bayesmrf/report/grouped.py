@@ -30,9 +30,9 @@ _CITE = (
 def sections(summary: GroupedSummary) -> list[Section]:
     """What the page says about one run."""
     s, there = summary, len(summary.shown)
-    judged, cite, network = "the number of groups and the edges that mixed worst", _CITE, _NETWORK
+    judged, cite, network = "the number of groups, and the edges and fields that mixed worst", _CITE, _NETWORK
     if s.spike:
-        judged = "the numbers of groups and of edges, the density, and the edges in doubt that mixed worst"
+        judged = "the numbers of groups and of edges, the density, and the edges and fields that mixed worst"
         cite, network = f"{_CITE}; edges that may be absent: {CITE_SPIKE}", _NETWORK_SPIKE
     parts = [
         (True, "What was run", lambda: what_was_run(s, str(s.attrs.get("method", "unknown")))),

@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import plots
 from ..names import LONGEST, shown
-from ..summary import Summary, rows
+from ..summary import Summary, count, rows
 from .page import escape, paragraph, picture, table
 
 MOST_MISSING = 100  # rows of the table of missing values
@@ -49,15 +49,16 @@ def convergence(s: Summary, which: str, traced: str) -> str:
     grade, sentence = s.verdict
     judged = s.diagnostics.iloc[:_MOST_JUDGED]
     cells = [
-        (shown(name, 2 * LONGEST), f"{d.mean:.3f}", f"{d.sd:.3f}", _number(d.r_hat, ".3f"), _number(d.ess_bulk, ",.0f"))
+        (shown(name, 2 * LONGEST), f"{d.mean:.3f}", f"{d.sd:.3f}", _number(d.r_hat, ".3f"), f"{d.ess_bulk:,.0f}", f"{d.ess_tail:,.0f}")
         for name, d in zip(judged.index, rows(judged), strict=True)
     ]
     text = (
-        "R-hat compares the chains with each other (1.00: they agree); the effective sample size is the number of "
-        f"independent draws worth as much as these. Shown are {which}."
+        "R-hat compares the chains with each other (1.00: they agree). The effective sample size (ESS) is the number "
+        "of independent draws worth as much as these: bulk for means, tail for the ends of intervals. "
+        f"{count(len(s.diagnostics), 'quantity', 'quantities')} were judged; shown are {which}."
     )
     trace = picture(lambda: plots.plot_trace(s), f"{traced} along each chain: they should wander over the same range.")
-    numbers = table(["quantity", "mean", "sd", "R-hat", "effective sample size"], cells)
+    numbers = table(["quantity", "mean", "sd", "R-hat", "bulk ESS", "tail ESS"], cells)
     return paragraph(sentence, f"verdict {grade}") + paragraph(text) + numbers + trace
 
 

@@ -16,7 +16,7 @@ CITE = (
 
 def sections(summary: StructureSummary) -> list[Section]:
     """What the page says about one run."""
-    shown = "the density, the slab scale, the number of edges, and the edges in doubt that mixed worst"
+    shown = "the density, the slab scale, the number of edges, and the edges and biases that mixed worst"
     named = [
         ("What was run", what_was_run(summary, summary.method_sentence)),
         ("Which edges exist", inclusion(summary, "the slab scale the spread of the weights of those")),

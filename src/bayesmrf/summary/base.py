@@ -7,11 +7,11 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import results
+from .. import convergence
 from ..names import LONGEST, shown
 
 if TYPE_CHECKING:
@@ -20,9 +20,6 @@ if TYPE_CHECKING:
 
 INTERVAL = (0.05, 0.95)  # ends of the 90 % interval
 _BLOCK = 512  # columns whose quantiles are taken together
-
-# Vehtari et al. (2021): R-hat at most 1.01 and 100 effective draws for each chain.
-_GOOD_R_HAT, _FAIR_R_HAT, _DRAWS_PER_CHAIN = 1.01, 1.05, 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +33,6 @@ class Summary:
     """
 
     tree: xr.DataTree
-    n_judged: ClassVar[int] = 5  # edges or parameters whose convergence is looked at closely
 
     def __getitem__(self, group: str) -> Any:
         """A group of the tree: "posterior", "constant_data", ..."""
@@ -109,26 +105,13 @@ class Summary:
 
     @cached_property
     def diagnostics(self) -> pd.DataFrame:
-        """R-hat and effective sample size of what varies."""
-        return results.diagnostics(self.tree, self.n_judged).dropna(how="all", subset=["r_hat", "ess_bulk"])
+        """R-hat and effective sample sizes of every scalar that varies; the worst edges and parameters first."""
+        return convergence.diagnostics(self.tree, None).dropna(subset=["ess_bulk"])
 
     @cached_property
-    def verdict(self) -> tuple[str, str]:
-        """Whether the chains can be trusted: "good", "fair" or "bad", and a sentence that says why."""
-        table, n_chains = self.diagnostics, self["posterior"].sizes["chain"]
-        if table.empty:
-            return "fair", "Nothing varied in these draws, or they are too few to judge: make more draws."
-        ess = float(table["ess_bulk"].min())
-        worst = f"the smallest effective sample size is {ess:,.0f} of {self.n_draws:,} draws"
-        if table["r_hat"].isna().all():
-            return "fair", f"One chain cannot show whether it has forgotten its start: run several; {worst}."
-        r_hat = float(table["r_hat"].max())
-        worst = f"the largest R-hat is {r_hat:.3f} ({shown(table['r_hat'].idxmax(), 2 * LONGEST)}), {worst}"
-        if r_hat <= _GOOD_R_HAT and ess >= _DRAWS_PER_CHAIN * n_chains:
-            return "good", f"The chains agree: {worst}."
-        if r_hat <= _FAIR_R_HAT:
-            return "fair", f"The chains nearly agree, means can be used, tails call for more draws: {worst}."
-        return "bad", f"The chains do not agree yet, do not rely on these numbers, make more draws: {worst}."
+    def verdict(self) -> convergence.Verdict:
+        """Whether the draws can be relied on: "good", "fair" or "bad", and a sentence that says why."""
+        return convergence.verdict(self.tree, self.diagnostics)
 
     @property
     def kind(self) -> str:
@@ -167,9 +150,9 @@ class Summary:
         raise NotImplementedError
 
 
-def count(number: int, noun: str) -> str:
+def count(number: int, noun: str, many: str = "") -> str:
     """A number and its noun."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+    return f"{number:,} {noun if number == 1 else many or noun + 's'}"
 
 
 def rows(frame: pd.DataFrame) -> Iterable[Any]:

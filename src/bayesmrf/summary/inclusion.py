@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..results import IN_DOUBT
+from ..convergence import IN_DOUBT
 from .base import INTERVAL, Summary
 
 if TYPE_CHECKING:

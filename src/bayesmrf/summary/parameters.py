@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -89,8 +89,6 @@ class ParameterSummary(Summary):
     tree : xarray.DataTree
         From `BayesianMRF.posterior_` or `bayesmrf.results.load`.
     """
-
-    n_judged: ClassVar[int] = 24
 
     @property
     def terms(self) -> Terms:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -47,8 +47,6 @@ class StructureSummary(InclusionSummary):
     tree : xarray.DataTree
         From `SpikeSlabMRF.posterior_` or `bayesmrf.results.load`.
     """
-
-    n_judged: ClassVar[int] = 24
 
     @cached_property
     def edge_table(self) -> pd.DataFrame:

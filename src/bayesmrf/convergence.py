@@ -1,0 +1,258 @@
+"""Whether the chains of a run have converged: one verdict, for `fit`, summaries, the command line and reports."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from .errors import ConvergenceWarning
+from .names import LONGEST, shown
+from .rank_diagnostics import RankDiagnostics, rank_diagnostics
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+
+IN_DOUBT = (0.1, 0.9)  # inclusion of the edges whose coming and going is judged
+SCALARS = ("n_groups", "alpha", "density", "slab_scale")
+
+# Vehtari et al. (2021): R-hat at most 1.01, and 100 effective draws a chain. Means need fewer: with 25 a chain and four
+# chains, their error is a tenth of a posterior standard deviation.
+GOOD_R_HAT, FAIR_R_HAT = 1.01, 1.05
+GOOD_ESS, FAIR_ESS = 100, 25
+_RARELY = 0.01  # acceptance that gets a sentence of its own
+_FEWEST = 10  # draws in which a parameter that never changes is no chance
+_MOST_TIMES = 20  # "... times as many draws", at most
+# Kernels whose step is an option.
+_STEPPED = ("metropolis", "exchange", "auxiliary-variable", "langevin")
+
+
+class Verdict(NamedTuple):
+    """Whether draws can be relied on.
+
+    Attributes
+    ----------
+    grade : {"good", "fair", "bad"}
+        good: for means and intervals; fair: for means, or it cannot be told; bad: not at all.
+    sentence : str
+        Why, and what to do.
+    """
+
+    grade: str
+    sentence: str
+
+
+class _Series(NamedTuple):
+    """Scalars of one kind: names (n,), draws (n_chains, n_draws, n), and whether they vary continuously."""
+
+    names: list[str]
+    draws: np.ndarray
+    is_continuous: bool = True
+
+
+def diagnostics(tree: xr.DataTree, n_worst: int | None = 5) -> pd.DataFrame:
+    """R-hat and effective sample sizes (Vehtari et al. 2021) of every scalar that is reported.
+
+    Judged are ``n_groups``, ``alpha``, ``density``, ``slab_scale``, ``n_field_groups`` and ``n_edges``; all agreements
+    (the parameters of edges that have one each) and all other parameters, node fields and tables of potentials among
+    them. Where edges may be absent, judged are the inclusion of each edge that is in doubt (from 0.1 to 0.9 in a
+    chain), and the parameter of each edge that exists in a tenth of the draws or more: over these draws, as many of
+    each chain as the chain with the fewest has.
+
+    Parameters
+    ----------
+    tree : xarray.DataTree
+        From `bayesmrf.results.to_datatree`.
+    n_worst : int or None
+        Rows for edges and parameters, worst first; None for all. The scalars that come first are always there.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns mean, sd, r_hat (the larger of the rank-normalised split R-hat and that of the folded draws), ess_bulk,
+        ess_tail. What never varies has none of the latter (NaN); what varies between the chains alone has an infinite
+        R-hat.
+    """
+    import pandas as pd
+
+    scalars, others = _judged(tree)
+    table = _table(others)
+    wanted = GOOD_ESS * tree["posterior"].sizes["chain"]
+    order = np.argsort(-_shortfall(table, GOOD_R_HAT, wanted, ["ess_bulk", "ess_tail"]), kind="stable")
+    return pd.concat([_table(scalars), table.iloc[order[:n_worst]]])
+
+
+def verdict(tree: xr.DataTree, table: pd.DataFrame | None = None) -> Verdict:
+    """Judge whether the chains have converged.
+
+    Parameters
+    ----------
+    tree : xarray.DataTree
+        From `bayesmrf.results.to_datatree`.
+    table : DataFrame, optional
+        `diagnostics` of all rows, where it is known already.
+    """
+    sizes = tree["posterior"].sizes
+    n_chains, n_draws = sizes["chain"], sizes["chain"] * sizes["draw"]
+    if sizes["draw"] < 4:
+        return Verdict("fair", "Too few draws to judge convergence: run more draws.")
+    if stuck := _stuck(tree):
+        return Verdict("bad", stuck)
+    table = (diagnostics(tree, None) if table is None else table).dropna(subset=["ess_bulk"])
+    if table.empty:
+        return Verdict("fair", "Nothing varied in these draws: run more draws.")
+    bulk, tail = float(table["ess_bulk"].min()), float(table["ess_tail"].min())
+    r_hat = float(table["r_hat"].max()) if n_chains > 1 else 1.0
+    wanted, enough, rarely = GOOD_ESS * n_chains, FAIR_ESS * n_chains, _rarely(tree)
+    if r_hat > FAIR_R_HAT or bulk < enough:
+        worst = table.iloc[int(_shortfall(table, FAIR_R_HAT, enough, ["ess_bulk"]).argmax())]
+        how = f"R-hat {worst['r_hat']:.2f}" if n_chains > 1 else "a single chain"
+        how += f", bulk ESS {worst['ess_bulk']:,.0f} and tail ESS {worst['ess_tail']:,.0f} of {n_draws:,} draws"
+        times = min(_MOST_TIMES, int(np.ceil(wanted / worst[["ess_bulk", "ess_tail"]].min())))
+        return Verdict("bad", f"Not converged: {_name(worst.name)} has {how}; {_remedy(tree, times)}.{rarely}")
+    if n_chains == 1:
+        return Verdict("fair", "One chain cannot show convergence: run several. The smallest bulk ESS is "
+                       f"{bulk:,.0f} ({_name(table['ess_bulk'].idxmin())}), the smallest tail ESS {tail:,.0f}, of {n_draws:,} "
+                       f"draws.{rarely}")  # fmt: skip
+    largest = f"R-hat {r_hat:.3f}"
+    if r_hat <= GOOD_R_HAT and min(bulk, tail) >= wanted:
+        return Verdict("good", f"Converged: largest {largest} ({_name(table['r_hat'].idxmax())}), smallest bulk ESS "
+                       f"{bulk:,.0f} and tail ESS {tail:,.0f} of {n_draws:,} draws.{rarely}")  # fmt: skip
+    short = [f"{name} {n:,.0f}, want {wanted:,}" for name, n in (("tail ESS", tail), ("bulk ESS", bulk)) if n < wanted]
+    short.append(f"{largest}, want {GOOD_R_HAT}")
+    return Verdict("fair", f"Converged for means ({largest}, {_name(table['r_hat'].idxmax())}); for interval ends run more "
+                   f"draws ({short[0]}).{rarely}")  # fmt: skip
+
+
+def warn_unless_converged(tree: xr.DataTree) -> None:
+    """Warn, as `fit` does, of chains whose draws cannot be relied on."""
+    found = verdict(tree)
+    if found.grade == "bad":
+        warnings.warn(found.sentence, ConvergenceWarning, stacklevel=3)
+
+
+def _judged(tree: xr.DataTree) -> tuple[list[_Series], list[_Series]]:
+    """Scalars that are always shown, and all others."""
+    posterior: Any = tree["posterior"].to_dataset()
+    scalars = [_Series([name], posterior[name].values[..., None], False) for name in SCALARS if name in posterior]
+    if "field_groups" in posterior:
+        number = posterior["field_groups"].values.max(axis=2, keepdims=True) + 1
+        scalars.append(_Series(["n_field_groups"], number, False))
+    included = posterior["included"].values != 0 if "included" in posterior else np.empty((0, 0, 0), dtype=bool)
+    others = []
+    if included.size:
+        scalars.append(_Series(["n_edges"], included.sum(axis=2, keepdims=True), False))
+        share = included.mean(axis=1)
+        doubt = np.flatnonzero((share.max(axis=0) >= IN_DOUBT[0]) & (share.min(axis=0) <= IN_DOUBT[1]))
+        names = [f"included[{e}]" for e in posterior["edge"].values[doubt]]
+        others.append(_Series(names, included[:, :, doubt], False))
+    seen: set[str] = set()
+    names_of = {"theta": "feature"}
+    if "groups" in posterior.coords and "agreement" in posterior:
+        names_of = {"agreement": "edge", "theta": "feature"}
+    for name, dim in names_of.items():
+        if name not in posterior:
+            continue
+        labels = [str(label) for label in posterior[dim].values]
+        own = [i for i, label in enumerate(labels) if label not in seen]  # theta is the logit of the agreement there
+        values, kept = posterior[name].values, [f"{name}[{labels[i]}]" for i in own]
+        r = sum(i < included.shape[2] for i in own)
+        if r:
+            others += _given_inclusion(kept[:r], values[:, :, own[:r]], included)
+        if len(own) > r:
+            others.append(_Series(kept[r:], values[:, :, own[r:]]))
+        seen |= set(labels)
+    return scalars, [s for s in others if s.names]
+
+
+def _given_inclusion(names: list[str], values: np.ndarray, included: np.ndarray) -> Iterable[_Series]:
+    """Parameters of edges over the draws in which they exist; edges with nearly equally many draws come together."""
+    counts = included.sum(axis=1)
+    fewest = counts.min(axis=0)
+    judged = np.flatnonzero((included.mean(axis=(0, 1)) >= IN_DOUBT[0]) & (fewest >= 4))
+    # Lengths in steps of 3 %, so that many edges go through `rank_diagnostics` at once.
+    steps = np.unique(np.floor(4 * 1.03 ** np.arange(500)).astype(int))
+    length = steps[np.searchsorted(steps, fewest[judged], side="right") - 1]
+    length[fewest[judged] == included.shape[1]] = included.shape[1]
+    for n in np.unique(length):
+        edges = judged[length == n]
+        draws = np.empty((len(values), n, len(edges)))
+        for i, e in enumerate(edges):
+            for c in range(len(values)):
+                draws[c, :, i] = values[c, np.flatnonzero(included[c, :, e])[:n], e]
+        yield _Series([names[e] for e in edges], draws)
+
+
+def _table(series: list[_Series]) -> pd.DataFrame:
+    import pandas as pd
+
+    columns = ["mean", "sd", *RankDiagnostics._fields]
+    parts = [
+        np.column_stack([s.draws.mean(axis=(0, 1)), s.draws.std(axis=(0, 1)), *rank_diagnostics(s.draws)])
+        for s in series
+    ]
+    names = [name for s in series for name in s.names]
+    return pd.DataFrame(np.concatenate([np.empty((0, len(columns))), *parts]), index=names, columns=columns)
+
+
+def _shortfall(table: pd.DataFrame, r_hat: float, ess: float, columns: list[str]) -> np.ndarray:
+    """How many times each row falls short of an R-hat and of effective sample sizes; -1 for what never varies."""
+    found = np.fmax((table["r_hat"].to_numpy() - 1) / (r_hat - 1), ess / table[columns].to_numpy().min(axis=1))
+    return np.nan_to_num(found, nan=-1)
+
+
+def _stuck(tree: xr.DataTree) -> str:
+    """A sentence about chains that never moved, or in which a parameter never did; empty where there are none."""
+    chains, acceptance = tree["posterior"].to_dataset()["chain"].values, _acceptance(tree)
+    what, how = "", "acceptance 0"
+    still: np.ndarray = np.zeros(len(chains), dtype=bool) if acceptance is None else np.asarray(acceptance == 0)
+    series = [s for s in _judged(tree)[1] if s.is_continuous and s.draws.shape[1] >= _FEWEST]
+    if series and not still.any():
+        # Corrected draws are linear maps of others, with rounding errors.
+        parts = [np.ptp(s.draws, axis=1) <= 1e-10 * np.abs(s.draws).max(axis=1) for s in series]
+        constant = np.concatenate(parts, axis=1)
+        # What never varies in any chain was given, or estimated once; unless it is everything.
+        frozen = constant if constant.all() else constant & ~constant.all(axis=0)
+        still, how = frozen.any(axis=1), "its draws are all equal"
+        if not constant.all(axis=1)[still].all():
+            names = [name for s in series for name in s.names]
+            what = f"{_name(names[int(frozen.any(axis=0).argmax())])} in "
+    if not still.any():
+        return ""
+    number = [str(c) for c in chains[still]]
+    which = f"chain {number[0]}" if len(number) == 1 else f"chains {', '.join(number[:-1])} and {number[-1]}"
+    return f"Not converged: {what}{which} never moved ({how}); {_remedy(tree, 1)}."
+
+
+def _name(label: object) -> str:
+    """A parameter's name from a stranger's table, safe to show."""
+    return shown(label, 2 * LONGEST)
+
+
+def _acceptance(tree: xr.DataTree) -> np.ndarray | None:
+    """Share of the proposals that each chain accepted, where the sampler makes proposals."""
+    stats = tree["sample_stats"].to_dataset()
+    for name in ("acceptance", "accepted"):
+        if name in stats:
+            return stats[name].values.reshape(stats.sizes["chain"], -1).astype(float).mean(axis=1)
+    return None
+
+
+def _rarely(tree: xr.DataTree) -> str:
+    """A sentence about proposals that are hardly ever accepted."""
+    acceptance = _acceptance(tree)
+    if acceptance is None or not acceptance.min() < _RARELY:
+        return ""
+    return f" Only {acceptance.min():.1%} of the proposals of a chain are accepted: use a shorter step."
+
+
+def _remedy(tree: xr.DataTree, times: int) -> str:
+    """What to change."""
+    acceptance, kernel = _acceptance(tree), str(tree.attrs.get("kernel", ""))
+    if acceptance is not None and acceptance.min() < _RARELY:
+        return "use a shorter step, a longer warm-up or another method"
+    draws = f"about {times} times as many draws" if times > 1 else "more draws"
+    return f"use {draws}, a longer warm-up or {'another step' if kernel in _STEPPED else 'another method'}"
