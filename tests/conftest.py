@@ -109,3 +109,9 @@ def votes(folder, rng):
     table.iloc[0], table.iloc[1] = 0, 1  # no column is constant
     table.to_csv("votes.csv", index=False)
     return table
+
+
+def is_silent(result):
+    """Whether a command ended well and said nothing, but that its few draws have not converged."""
+    code, out, err = result
+    return (code, out) == (0, "") and (not err or (err.startswith("warning: Not converged: ") and err.count("\n") == 1))

@@ -114,16 +114,16 @@ def verdict(tree: xr.DataTree, table: pd.DataFrame | None = None) -> Verdict:
         times = min(_MOST_TIMES, int(np.ceil(wanted / worst[["ess_bulk", "ess_tail"]].min())))
         return Verdict("bad", f"Not converged: {_name(worst.name)} has {how}; {_remedy(tree, times)}.{rarely}")
     if n_chains == 1:
-        return Verdict("fair", "One chain cannot show convergence: run several. The smallest bulk ESS is "
-                       f"{bulk:,.0f} ({_name(table['ess_bulk'].idxmin())}), the smallest tail ESS {tail:,.0f}, of {n_draws:,} "
-                       f"draws.{rarely}")  # fmt: skip
-    largest = f"R-hat {r_hat:.3f}"
+        where = _name(table["ess_bulk"].idxmin())
+        return Verdict("fair", f"One chain cannot show convergence: run several. Smallest bulk ESS {bulk:,.0f} "
+                       f"({where}) and tail ESS {tail:,.0f} of {n_draws:,} draws.{rarely}")  # fmt: skip
+    largest, where = f"R-hat {r_hat:.3f}", _name(table["r_hat"].idxmax())
     if r_hat <= GOOD_R_HAT and min(bulk, tail) >= wanted:
-        return Verdict("good", f"Converged: largest {largest} ({_name(table['r_hat'].idxmax())}), smallest bulk ESS "
+        return Verdict("good", f"Converged: largest {largest} ({where}), smallest bulk ESS "
                        f"{bulk:,.0f} and tail ESS {tail:,.0f} of {n_draws:,} draws.{rarely}")  # fmt: skip
     short = [f"{name} {n:,.0f}, want {wanted:,}" for name, n in (("tail ESS", tail), ("bulk ESS", bulk)) if n < wanted]
     short.append(f"{largest}, want {GOOD_R_HAT}")
-    return Verdict("fair", f"Converged for means ({largest}, {_name(table['r_hat'].idxmax())}); for interval ends run more "
+    return Verdict("fair", f"Converged for means ({largest}, {where}); for interval ends run more "
                    f"draws ({short[0]}).{rarely}")  # fmt: skip
 
 
@@ -208,16 +208,16 @@ def _stuck(tree: xr.DataTree) -> str:
     """A sentence about chains that never moved, or in which a parameter never did; empty where there are none."""
     chains, acceptance = tree["posterior"].to_dataset()["chain"].values, _acceptance(tree)
     what, how = "", "acceptance 0"
-    still: np.ndarray = np.zeros(len(chains), dtype=bool) if acceptance is None else np.asarray(acceptance == 0)
+    still: Any = np.zeros(len(chains), dtype=bool) if acceptance is None else np.asarray(acceptance == 0)
     series = [s for s in _judged(tree)[1] if s.is_continuous and s.draws.shape[1] >= _FEWEST]
     if series and not still.any():
         # Corrected draws are linear maps of others, with rounding errors.
         parts = [np.ptp(s.draws, axis=1) <= 1e-10 * np.abs(s.draws).max(axis=1) for s in series]
         constant = np.concatenate(parts, axis=1)
         # What never varies in any chain was given, or estimated once; unless it is everything.
-        frozen = constant if constant.all() else constant & ~constant.all(axis=0)
-        still, how = frozen.any(axis=1), "its draws are all equal"
-        if not constant.all(axis=1)[still].all():
+        frozen: np.ndarray = constant if constant.all() else constant & ~constant.all(axis=0)
+        still, how = frozen.sum(axis=1) > 0, "its draws are all equal"
+        if not constant[still].all():
             names = [name for s in series for name in s.names]
             what = f"{_name(names[int(frozen.any(axis=0).argmax())])} in "
     if not still.any():

@@ -79,7 +79,7 @@ class ConstantColumnWarning(BayesMRFWarning):
 
 
 class ConvergenceWarning(BayesMRFWarning):
-    """An iterative method stopped before it reached its tolerance."""
+    """An iterative method stopped before it reached its tolerance, or the chains of a run have not converged."""
 
 
 _REPR = reprlib.Repr()

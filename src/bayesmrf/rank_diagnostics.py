@@ -69,7 +69,8 @@ def _of_block(x: np.ndarray, scores: np.ndarray) -> RankDiagnostics:
     order = np.argsort(flat, axis=1)
     ordered = np.take_along_axis(flat, order, axis=1)
     z = _put(order, _mean_scores(ordered, scores)).reshape(shape)
-    median = _quantile(ordered, 0.5)
+    middle = flat.shape[1] // 2
+    median = ordered[:, middle - 1 : middle + 1].mean(axis=1, keepdims=True)
     fold = np.abs(ordered - median)  # falls, then rises: a stable sort merges the two runs
     refold = np.argsort(fold, axis=1, kind="stable")
     folded_scores = _mean_scores(np.take_along_axis(fold, refold, axis=1), scores)

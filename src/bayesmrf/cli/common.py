@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..errors import BayesMRFWarning, DataError, OptionError, StoreError, TooWideError
+from ..errors import BayesMRFWarning, ConvergenceWarning, DataError, OptionError, StoreError, TooWideError
 from ..names import file_stem, shown
 from ..options import check
 
@@ -170,7 +170,9 @@ def about_file(source: Path) -> Iterator[None]:
 def sample(estimator: Any, table: Any, weights: Any, source: Path, out: Path, instead: str) -> Any:
     """Fit, and return the tree of a run that is complete; ``instead`` is the way out where a graph is too wide."""
     try:
-        with about_file(source):
+        with about_file(source), warnings.catch_warnings():
+            if estimator.progress:  # else nothing is printed, and neither is the verdict, which says the same
+                warnings.filterwarnings("ignore", "Not converged", ConvergenceWarning)
             estimator.fit(table, sample_weight=weights)
     except TooWideError as e:
         raise TooWideError(f"{str(e).split(';')[0]}; use {instead}, or a graph with fewer edges") from None

@@ -25,7 +25,7 @@ def show(summary: GroupedSummary | ParameterSummary | StructureSummary, console:
         _show_structure(summary, console)
     else:
         _show_parameters(summary, console)
-    console.print(f"\n{summary.verdict[1]}")
+    console.print(f"\n{summary.verdict.sentence}")
 
 
 def show_comparison(summaries: Mapping[str, ParameterSummary], console: Console) -> None:
@@ -45,6 +45,8 @@ def show_comparison(summaries: Mapping[str, ParameterSummary], console: Console)
     console.print("sd ratio: median over the parameters. ESS/s and R-hat: of the parameter that mixed worst.\n")
     for name, s in summaries.items():
         console.print(f"{name}: {s.method_sentence}; {s.attrs['run_time']:,.1f} s; {s.kind_sentence}.")
+        if s.verdict.grade == "bad":
+            console.print(f"  {s.verdict.sentence}")
 
 
 def _show_groups(summary: GroupedSummary, console: Console) -> None:

@@ -49,7 +49,14 @@ def convergence(s: Summary, which: str, traced: str) -> str:
     grade, sentence = s.verdict
     judged = s.diagnostics.iloc[:_MOST_JUDGED]
     cells = [
-        (shown(name, 2 * LONGEST), f"{d.mean:.3f}", f"{d.sd:.3f}", _number(d.r_hat, ".3f"), f"{d.ess_bulk:,.0f}", f"{d.ess_tail:,.0f}")
+        (
+            shown(name, 2 * LONGEST),
+            f"{d.mean:.3f}",
+            f"{d.sd:.3f}",
+            _number(d.r_hat, ".3f"),
+            f"{d.ess_bulk:,.0f}",
+            f"{d.ess_tail:,.0f}",
+        )
         for name, d in zip(judged.index, rows(judged), strict=True)
     ]
     text = (

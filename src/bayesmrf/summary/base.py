@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import convergence
-from ..names import LONGEST, shown
+from ..names import shown
 
 if TYPE_CHECKING:
     import pandas as pd
