@@ -135,7 +135,9 @@ def test_constant_column_is_a_warning_of_one_line(bayesmrf, votes):
     votes.assign(Cid=1).to_csv("votes.csv", index=False)
     code, _, err = bayesmrf("groups", "votes.csv", "--graph", "learn:3", "-q", *SMALL)
     assert code == 0
-    assert re.fullmatch(r"warning: 1 column\(s\) of the data never vary: 'Cid'; .*\n(warning: Not converged: .*\n)?", err)
+    assert re.fullmatch(
+        r"warning: 1 column\(s\) of the data never vary: 'Cid'; .*\n(warning: Not converged: .*\n)?", err
+    )
 
 
 def spoil(row, column, value):

@@ -114,7 +114,7 @@ def test_defaults_that_depend_on_the_choice():
     assert _options(_choice("exchange+gibbs"), {}) == {"n_sweeps": 50}
     assert _options(_choice("exchange+gibbs"), {"n_sweeps": 3}) == {"n_sweeps": 3}
     given = {"precondition": True, "n_particles": 9, "step_size": 0.3}
-    assert _options(_choice("brief"), given) == {"precondition": True, "n_particles": 9, "epsilon": 0.5}
+    assert _options(_choice("brief"), given) == {"precondition": True, "n_particles": 9}
     assert _options(_choice("langevin"), given | {"epsilon": 0.2})["epsilon"] == 0.2
     assert _options(_choice("exact"), given) == {"step_size": 0.3}
 
@@ -125,7 +125,8 @@ def test_comparison(bayesmrf, votes, folder):
     assert (code, err) == (0, "")
     trees = {name: load(f"c/{name}.zarr") for name in ("exact", "bethe", "brief")}
     assert [t.attrs["method"] for t in trees.values()] == ["metropolis", "metropolis", "langevin"]
-    assert trees["brief"].attrs["epsilon"] == 0.5
+    assert trees["brief"].attrs["epsilon"] == "null"  # chosen by the curvature at the mode
+    assert trees["brief"]["sample_stats"]["step_size"].values.min() > 0
     table = compare(trees)
     for name, row in table.iterrows():
         line = next(part for part in out.splitlines() if part.startswith(f"│ {name}"))
@@ -228,7 +229,7 @@ BAD = {
     "prior scale": (["--prior-scale", "0"], "--prior-scale must be .*, got 0.0"),
     "epsilon": (["--kernel", "langevin", "--epsilon", "-1"], "--epsilon must be .*, got -1.0"),
     "alpha": (["--kernel", "langevin", "--alpha", "1"], "--alpha must be .*, got 1.0"),
-    "diverges": (["--kernel", "langevin", "--epsilon", "1e60"], "--epsilon: theta left .*give a smaller epsilon"),
+    "diverges": (["--kernel", "langevin", "--adjusted", "--epsilon", "1e60"], "--epsilon: .*give a smaller epsilon"),
     "adjusted": (["--kernel", "langevin", "--engine", "brief", "--adjusted"], "--engine: 'langevin' needs log_z"),
     "no use": (["--epsilon", "0.1"], "--epsilon: it means nothing to metropolis with exact; leave it out"),
     "no sweeps": (["--sweeps", "3"], "--sweeps: it means nothing to metropolis with exact"),

@@ -102,6 +102,7 @@ class Artificial:
         options = dict(self.options[method])
         seeds = settings.seeds(replicate, n_edges, round(100 * scale), 1 + self.methods.index(method))
         options |= {"graph": system.graph, "prior_scale": scale, "bias_scale": 1.0, "n_chains": self.n_chains}
+        options["start"] = "zero"
         found = fit(system.states, options, seeds, checkpoint=checkpoint)
         theta = found.theta
         half = theta.shape[1] // 2

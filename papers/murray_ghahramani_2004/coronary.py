@@ -16,10 +16,10 @@ from papers.store import Record
 from .common import Settings, fit, histogram, split_r_hat, summary
 
 OPTIONS: dict[str, dict[str, Any]] = {
-    "exact": {"kernel": "metropolis", "engine": "exact"},
-    "mean-field": {"kernel": "metropolis", "engine": "mean-field"},
-    "tree": {"kernel": "metropolis", "engine": "tree"},
-    "loopy": {"kernel": "metropolis", "engine": "bethe"},
+    "exact": {"kernel": "metropolis", "engine": "exact", "step_size": 0.1},
+    "mean-field": {"kernel": "metropolis", "engine": "mean-field", "step_size": 0.1},
+    "tree": {"kernel": "metropolis", "engine": "tree", "step_size": 0.1},
+    "loopy": {"kernel": "metropolis", "engine": "bethe", "step_size": 0.1},
     "brief": {"kernel": "langevin", "engine": "brief", "epsilon": 0.01},
 }
 N_BINS = 80
@@ -62,7 +62,7 @@ class Coronary:
         n_draws, n_warmup = self.n_iterations, self.n_warmup
         if method == "tree":
             n_draws, n_warmup = self.n_tree, self.n_tree_warmup
-        options = OPTIONS[method] | {"n_draws": n_draws, "n_warmup": n_warmup, "n_chains": 1}
+        options = OPTIONS[method] | {"n_draws": n_draws, "n_warmup": n_warmup, "n_chains": 1, "start": "zero"}
         seeds = settings.seeds(replicate, self.methods.index(method))
         found = fit(table[list("ABCDEF")], options, seeds, table["count"], checkpoint)
         theta = found.theta[0]

@@ -95,11 +95,11 @@ def posterior(
         float | None, typer.Option(help="The same of a node. [dim]\\[default: --prior-scale][/dim]")
     ] = None,
     step_size: Annotated[
-        float | None, typer.Option(help="Size of random walk steps. [dim]\\[default: 0.1][/dim]")
+        float | None, typer.Option(help="Size of random walk steps. [dim]\\[default: adapted during warm-up][/dim]")
     ] = None,
     epsilon: Annotated[
         float | None,
-        typer.Option(help="Step of langevin. [dim]\\[default: 0.01, or 0.5 with --precondition][/dim]"),
+        typer.Option(help="Step of langevin. [dim]\\[default: adapted with --adjusted, else short enough][/dim]"),
     ] = None,
     alpha: Annotated[
         float | None, typer.Option(help="Share of langevin's momentum that is kept. [dim]\\[default: 0][/dim]")
@@ -284,8 +284,6 @@ def _check_used(given: dict[str, Any], choices: Sequence[Choice]) -> None:
 def _options(choice: Choice, given: dict[str, Any]) -> dict[str, Any]:
     """The options given that matter to this choice, and defaults that depend on it."""
     found = {name: value for name, value in given.items() if name in _used(choice)}
-    if "precondition" in found:
-        found.setdefault("epsilon", 0.5)
     if choice.engine in _LONG_RUNS:
         found.setdefault("n_sweeps", 50)
     return found

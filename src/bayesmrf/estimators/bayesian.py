@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
+from warnings import warn
 
 import numpy as np
 
 from .. import convergence, results, run
 from ..base import Engine, Kernel, Kind
-from ..errors import DataError, OptionError
+from ..errors import ApproximatePosteriorWarning, DataError, OptionError
 from ..inference.auto import is_cheap
 from ..inference.bethe import Bethe
 from ..inference.chains import Brief, FromExact, Persistent
@@ -27,6 +28,7 @@ from ..models.clamped_categorical import clamp
 from ..models.ising import Ising
 from ..models.potts import Potts
 from ..options import check_params
+from ..posterior.adaptation import WALK_FIRST
 from ..posterior.auxiliary_variable import AuxiliaryVariable
 from ..posterior.exchange import Exchange
 from ..posterior.langevin import Langevin
@@ -39,6 +41,7 @@ from ..samplers.swendsen_wang import SwendsenWang
 from ..states import States
 from .base import data_hash, missing_table, sample_posterior
 from .parameter_posterior import ParameterPosterior
+from .starts import Start, find_start, uncorrected_epsilon
 
 MODELS: dict[str, Callable[..., Any]] = {
     "boltzmann": Boltzmann,
@@ -65,9 +68,11 @@ _RECORDED = [
     "precondition",
     "adjusted",
     "corrected",
+    "start",
     "n_sweeps",
     "n_particles",
 ]
+_WIDER = 2.0  # spread of the chains' starts, in posterior standard deviations
 
 
 class BayesianMRF(ParameterPosterior):
@@ -99,17 +104,27 @@ class BayesianMRF(ParameterPosterior):
     hidden_engine : {"exact", "mean-field", "tree", "bethe", "persistent", "cftp"} or None
         What is said of the model clamped to the data, where values are missing. None takes the exact answer where it
         is cheap and persistent chains elsewhere, and these always beside brief chains, which start from their states.
-    step_size : float
-        Standard deviation of the random walks; 0.1 in the paper.
-    epsilon, alpha : float
-        Step of Langevin, and the share of its momentum that is kept.
+    step_size : float or None
+        Standard deviation of the proposals of the random walks (metropolis, exchange, auxiliary-variable); 0.1 in the
+        paper. None (default) takes multiples of each parameter's standard deviation given the others, at the mode, and
+        adapts the multiple during warm-up to an acceptance of 0.44; that of auxiliary-variable stays 2.4.
+    epsilon : float or None
+        Step of Langevin. None (default) adapts it during warm-up to an acceptance of 0.574 (more with momentum) where
+        steps are accepted or rejected, and in pseudo-posterior always; elsewhere it is so short that, for the curvature
+        at the mode, no variance is more than 5 % too large.
+    alpha : float
+        Share of Langevin's momentum that is kept, in [0, 1).
     precondition : bool
-        Scale the steps of Langevin by the standard deviation each parameter would have alone; take epsilon near 0.5
-        then.
+        Scale the steps of Langevin by each parameter's standard deviation given the others, at the mode.
     adjusted : bool
         Accept or reject the steps of Langevin; the engine must answer log Z.
     corrected : bool
         Bring the pseudo-posterior to the location and scale of the true posterior at the mode (Bouranis et al. 2017).
+    start : {"mode", "zero"}
+        Where chains start: around the mode of the posterior (where exact inference is cheap, else of the
+        pseudo-posterior), two posterior standard deviations wide so that R-hat can tell whether they have converged; or
+        at theta = 0, as in the paper. The chains of auxiliary-variable start around the mode, one standard deviation
+        wide, as farther from their reference nothing is accepted.
     n_sweeps : int
         Sweeps of brief and persistent chains in a step (1 is usual) and of gibbs and swendsen-wang samples (50, say).
     n_particles : int or None
@@ -144,12 +159,13 @@ class BayesianMRF(ParameterPosterior):
         kernel: str = "metropolis",
         engine: str = "exact",
         hidden_engine: str | None = None,
-        step_size: float = 0.1,
-        epsilon: float = 0.01,
+        step_size: float | None = None,
+        epsilon: float | None = None,
         alpha: float = 0.0,
         precondition: bool = False,
         adjusted: bool = False,
         corrected: bool = False,
+        start: str = "mode",
         n_sweeps: int = 1,
         n_particles: int | None = None,
         n_draws: int = 1000,
@@ -177,6 +193,7 @@ class BayesianMRF(ParameterPosterior):
         self.precondition = precondition
         self.adjusted = adjusted
         self.corrected = corrected
+        self.start = start
         self.n_sweeps = n_sweeps
         self.n_particles = n_particles
         self.n_draws = n_draws
@@ -207,12 +224,16 @@ class BayesianMRF(ParameterPosterior):
         s_bar = model.statistics(states.values, states.weights) if hidden is None else hidden.model.seen_statistics()
         engine, prior = self._engine(states), self._prior(model)
         likelihood = Likelihood(model, s_bar, n, engine, hidden)
-        kernel = self._kernel(likelihood, prior)
+        truth = Likelihood(model, s_bar, n, Elimination()) if self._is_pseudo and self.corrected else None
+        kernel = self._kernel(likelihood, prior, find_start(likelihood, prior, states))
         fingerprint = self._fingerprint(s_bar, n, prior, hidden)
         draws = sample_posterior(self, kernel, fingerprint)
-        if self._is_pseudo and self.corrected:
-            draws = _corrected(draws, likelihood, Likelihood(model, s_bar, n, Elimination()), prior)
-        attrs = fingerprint | {"kind": self._kind(engine, hidden), "engine": engine.name, "method": self.kernel}
+        is_corrected = False
+        if truth is not None and _all_moved(draws):
+            is_corrected = True
+            draws = _corrected(draws, likelihood, truth, prior)
+        kind = self._kind(engine, hidden, is_corrected)
+        attrs = fingerprint | {"kind": kind, "engine": engine.name, "method": self.kernel}
         self.posterior_ = results.to_datatree(
             draws, model, attrs=attrs, observed={"statistics": s_bar, "n_samples": n}, constant={}
         )
@@ -279,36 +300,38 @@ class BayesianMRF(ParameterPosterior):
         }
         return simple[self.engine]()
 
-    def _kernel(self, likelihood: Likelihood, prior: Prior) -> Kernel:
-        start = np.zeros(likelihood.model.n_features)
-        if self.kernel == "metropolis":
-            return Metropolis(likelihood, prior, start, self.step_size)
-        if self.kernel == "exchange":
-            return Exchange(likelihood, prior, start, self.step_size)
+    def _kernel(self, likelihood: Likelihood, prior: Prior, at: Start) -> Kernel:
+        """The kernel, with chains that start around the mode and steps that fit the curvature there."""
+        zero = self.start == "zero"
+        theta, spread = (0 * at.theta, None) if zero else (at.theta, at.spread(_WIDER))
+        if self.kernel in ("langevin", "pseudo-posterior"):
+            return self._langevin(likelihood, prior, at, theta, spread)
+        step, scale, n_adapt = self.step_size, None, 0
+        if step is None:
+            step, scale, n_adapt = WALK_FIRST, at.scale, self.n_warmup
         if self.kernel == "auxiliary-variable":
-            # The reference must lie where the posterior is, or hardly a proposal is accepted.
-            known = Likelihood(
-                likelihood.model, likelihood.s_bar, likelihood.n_samples, self._exact_engine() or Elimination()
-            )
-            reference = posterior_mode(known, prior, start).theta
-            return AuxiliaryVariable(likelihood, prior, reference, self.step_size)
-        pseudo = self._is_pseudo
-        low, s_bar = likelihood.low, likelihood.s_bar
-        scale = None
-        if self.precondition or pseudo:
-            # Curvature of the log posterior along one coordinate: N Var[s], at the data's own mean (half an observation
-            # added to either side, as some never vary), and the prior's.
-            n, span = likelihood.n_samples, 1 - low
-            share = (n * (s_bar - low) / span + 0.5) / (n + 1)
-            slope = (prior.gradient(start + 1e-4) - prior.gradient(start - 1e-4)) / 2e-4
-            scale = 1 / np.sqrt(n * span**2 * share * (1 - share) - np.minimum(slope, -1e-6))
-        epsilon = 0.4 if pseudo else self.epsilon
-        return Langevin(likelihood, prior, start, epsilon, self.alpha, scale, self.adjusted or pseudo)
+            # The reference must lie where the posterior is, and chains near it, or hardly a proposal is accepted.
+            return AuxiliaryVariable(likelihood, prior, at.theta, step, scale, None if zero else at.spread(1.0))
+        kernel = Metropolis if self.kernel == "metropolis" else Exchange
+        return kernel(likelihood, prior, theta, step, scale, spread, n_adapt)
 
-    def _kind(self, engine: Engine, hidden: Hidden | None) -> str:
+    def _langevin(
+        self, likelihood: Likelihood, prior: Prior, at: Start, theta: np.ndarray, spread: np.ndarray | None
+    ) -> Langevin:
+        pseudo = self._is_pseudo
+        adjusted, given = self.adjusted or pseudo, None if pseudo else self.epsilon
+        scale = at.scale if self.precondition or pseudo else None
+        epsilon, n_adapt = given, 0
+        if not adjusted:
+            epsilon = uncorrected_epsilon(given, at.stiffness(scale))
+        elif epsilon is None:
+            epsilon, n_adapt = uncorrected_epsilon(None, at.stiffness(scale)), self.n_warmup
+        return Langevin(likelihood, prior, theta, epsilon, self.alpha, scale, adjusted, spread, n_adapt)
+
+    def _kind(self, engine: Engine, hidden: Hidden | None, is_corrected: bool) -> str:
         """Whether the chain's stationary law is the posterior, in words."""
         if self._is_pseudo:
-            return "approximate (pseudo-likelihood" + (", corrected at the mode)" if self.corrected else ")")
+            return "approximate (pseudo-likelihood" + (", corrected at the mode)" if is_corrected else ")")
         if self.kernel == "langevin" and not self.adjusted:
             return f"approximate (uncorrected Langevin, moments from {engine.name}: {engine.kind.value})"
         if engine.kind is not Kind.EXACT:
@@ -327,6 +350,20 @@ class BayesianMRF(ParameterPosterior):
             "prior_scale": scale,
             **options,
         }
+
+
+def _all_moved(draws: run.Draws) -> bool:
+    """Whether every chain moved; warn where one did not, as what it drew is no sample that could be corrected."""
+    stuck = [c for c, theta in zip(draws.chains, draws.values["theta"], strict=True) if (theta == theta[0]).all()]
+    if stuck and draws.n_draws > 1:
+        warn(
+            f"corrected=True was ignored: chain(s) {', '.join(map(str, stuck))} of {draws.n_chains} never moved, and "
+            "their draws are no sample of the pseudo-posterior; raise n_warmup and n_draws",
+            ApproximatePosteriorWarning,
+            stacklevel=3,
+        )
+        return False
+    return True
 
 
 def _corrected(draws: run.Draws, pseudo: Likelihood, likelihood: Likelihood, prior: Prior) -> run.Draws:

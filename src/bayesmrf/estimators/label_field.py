@@ -21,17 +21,20 @@ from ..likelihood import Hidden, Likelihood
 from ..models.clamped import Clamped
 from ..models.label_field import LabelField
 from ..options import check_params
+from ..posterior.adaptation import WALK_FIRST
 from ..posterior.exchange import Exchange
 from ..posterior.langevin import Langevin
 from ..posterior.metropolis import Metropolis
 from ..priors import Normal
 from ..samplers.swendsen_wang import SwendsenWang
 from .base import central, hidden_probabilities, sample_posterior
+from .starts import uncorrected_epsilon
 
 if TYPE_CHECKING:
     import pandas as pd
 
 _RECORDED = ("kernel", "engine", "prior_scale", "step_size", "epsilon", "n_sweeps", "n_particles")
+_N_SCALES, _N_STATES = 16, 100  # draws from the prior at which curvatures are looked at, and states at each
 
 
 class LabelFieldMRF(BaseEstimator):
@@ -51,10 +54,11 @@ class LabelFieldMRF(BaseEstimator):
     engine : {"swendsen-wang", "brief", "persistent", "exact", "mean-field", "tree", "bethe"}
         What is said of Z, or how states are drawn. Exchange takes "swendsen-wang" or "exact"; chains of langevin are
         moved by cluster sweeps. "exact" is for some twenty points at most.
-    step_size : float
-        Standard deviation of the random walks on log sigma.
-    epsilon : float
-        Step of Langevin.
+    step_size : float or None
+        Standard deviation of the random walks on log sigma; None (default) adapts it during warm-up to an acceptance of
+        0.44.
+    epsilon : float or None
+        Step of Langevin; None (default) takes one that is short enough for the curvatures seen under the prior.
     n_sweeps : int
         Cluster sweeps of each chain in each step.
     n_particles : int
@@ -80,8 +84,8 @@ class LabelFieldMRF(BaseEstimator):
         prior_scale: float = 1.0,
         kernel: str = "exchange",
         engine: str = "swendsen-wang",
-        step_size: float = 0.5,
-        epsilon: float = 0.1,
+        step_size: float | None = None,
+        epsilon: float | None = None,
         n_sweeps: int = 20,
         n_particles: int = 16,
         n_draws: int = 1000,
@@ -130,7 +134,7 @@ class LabelFieldMRF(BaseEstimator):
         points, names, labels = self._read(X, y)
         field = LabelField(points, names)
         likelihood = self._likelihood(field, labels)
-        kernel = self._kernel(likelihood, np.zeros(field.n_features))
+        kernel = self._kernel(likelihood, field)
         digest = hashlib.sha256(np.ascontiguousarray(points).tobytes() + labels.tobytes()).hexdigest()
         fingerprint = {"data_hash": digest, "model": field.name} | {k: getattr(self, k) for k in _RECORDED}
         draws = sample_posterior(self, kernel, fingerprint)
@@ -190,13 +194,32 @@ class LabelFieldMRF(BaseEstimator):
         hidden = Hidden(Clamped(field.base, labels[None]), positive)
         return Likelihood(field.base, np.zeros(field.base.n_features), 1, engine, hidden, field)
 
-    def _kernel(self, likelihood: Likelihood, start: np.ndarray) -> Kernel:
-        prior = Normal(self.prior_scale)
-        if self.kernel == "exchange":
-            return Exchange(likelihood, prior, start, self.step_size)
-        if self.kernel == "metropolis":
-            return Metropolis(likelihood, prior, start, self.step_size)
-        return Langevin(likelihood, prior, start, self.epsilon)
+    def _kernel(self, likelihood: Likelihood, field: LabelField) -> Kernel:
+        """The kernel; chains start at draws from the prior, as the posterior may have several modes."""
+        prior, start = Normal(self.prior_scale), np.zeros(field.n_features)
+        spread = np.full(field.n_features, float(self.prior_scale))
+        if self.kernel == "langevin":
+            epsilon = uncorrected_epsilon(self.epsilon, self._stiffness(field))
+            return Langevin(likelihood, prior, start, epsilon, spread=spread)
+        kernel = Exchange if self.kernel == "exchange" else Metropolis
+        if self.step_size is None:
+            return kernel(likelihood, prior, start, WALK_FIRST, spread, spread, self.n_warmup)
+        return kernel(likelihood, prior, start, self.step_size, spread=spread)
+
+    def _stiffness(self, field: LabelField) -> float:
+        """Largest curvature of the log posterior at 0 and at draws from the prior, as cluster samples see it.
+
+        With J = dW / dlog sigma it is that of J Cov[s] J^T, without the share that hidden labels take from it, and of
+        the prior.
+        """
+        rng, engine, k = np.random.default_rng(0), SwendsenWang(n_sweeps=self.n_sweeps), field.n_features
+        (u, v), largest = field.graph.edges.T, 0.0
+        for theta in np.vstack([np.zeros(k), self.prior_scale * rng.standard_normal((_N_SCALES, k))]):
+            states = engine.sample(field.base, field.natural(theta), None, _N_STATES, rng)
+            slopes = np.array([field.pull_back(theta, row) for row in (states[:, u] == states[:, v]).astype(float)])
+            slopes -= slopes.mean(axis=0)
+            largest = max(largest, float(np.linalg.norm(slopes, 2)) ** 2 / (_N_STATES - 1))
+        return largest + self.prior_scale**-2
 
     def _predict(self, likelihood: Likelihood, draws: run.Draws, labels: np.ndarray) -> None:
         """Fill ``label_distributions_`` and ``transduction_``."""

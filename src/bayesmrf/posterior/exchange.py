@@ -11,26 +11,29 @@ from ..base import SAMPLE
 from ..likelihood import Likelihood, Memory
 from ..options import check_fields
 from ..priors import Prior
+from .adaptation import WALK_TARGET, StepSize, adapt, dispersed
 
 
 class ExchangeState(NamedTuple):
-    """theta, and what the sampler of hidden entries remembers."""
+    """theta, what the sampler of hidden entries remembers, and the step size."""
 
     theta: np.ndarray
     memory: Memory
+    step: StepSize
 
 
 class ExchangeInfo(NamedTuple):
-    """Draw, and the share of accepted proposals."""
+    """Draw, the share of accepted proposals, and the step size of the sweep."""
 
     theta: np.ndarray
     acceptance: float
+    step_size: float
 
 
 @dataclass(frozen=True, eq=False)
 class Exchange:
-    r"""A sweep proposes theta_j + N(0, step_size^2) for every coordinate in turn, each with a fresh data set Y ~ p(.
-    | theta').
+    r"""A sweep proposes theta_j + step_size scale_j N(0, 1) for every coordinate in turn, each with a fresh data set
+    Y ~ p(. | theta').
 
     Offering the data to theta and Y to theta' cancels every normaliser from the acceptance ratio,
 
@@ -45,30 +48,35 @@ class Exchange:
         With an engine that answers ``sample``.
     prior : Prior
     start : (n_features,) array
-    step_size : float
+    step_size, scale, spread, n_adapt
+        As in `bayesmrf.posterior.metropolis.Metropolis`.
     """
 
     likelihood: Likelihood
     prior: Prior
     start: np.ndarray
     step_size: float = 0.1
+    scale: np.ndarray | None = None
+    spread: np.ndarray | None = None
+    n_adapt: int = 0
 
     name = "exchange"
-    dims = {"theta": ("feature",), "acceptance": ()}  # noqa: RUF012
+    dims = {"theta": ("feature",), "acceptance": (), "step_size": ()}  # noqa: RUF012
 
     def __post_init__(self) -> None:
         check_fields(self)
         self.likelihood.require(self.name, {SAMPLE})
 
     def init(self, rng: np.random.Generator) -> ExchangeState:
-        """Start at ``start``."""
-        return ExchangeState(self.start.astype(np.float64), self.likelihood.start(rng))
+        """Start at ``start``, or around it."""
+        theta = dispersed(self.start, self.spread, rng)
+        return ExchangeState(theta, self.likelihood.start(rng), StepSize(self.step_size))
 
     def step(self, rng: np.random.Generator, state: ExchangeState) -> tuple[ExchangeState, ExchangeInfo]:
         """One sweep."""
-        lik, theta = self.likelihood, state.theta
+        lik, theta, size = self.likelihood, state.theta, state.step.size
         data, memory = lik.complete(theta, rng, state.memory)
-        deltas = self.step_size * rng.standard_normal(len(theta))
+        deltas = size * (1.0 if self.scale is None else self.scale) * rng.standard_normal(len(theta))
         prior = self.prior.log_density(theta + deltas) - self.prior.log_density(theta)
         accepted = 0
         for j, delta in enumerate(deltas):
@@ -78,4 +86,6 @@ class Exchange:
             if np.log1p(-rng.random()) < prior[j] + lik.gain(theta, new, data - y):
                 theta = new
                 accepted += 1
-        return ExchangeState(theta, memory), ExchangeInfo(theta, accepted / len(theta))
+        share = accepted / len(theta)
+        step = adapt(state.step, share, target=WALK_TARGET, first=self.step_size, n_adapt=self.n_adapt)
+        return ExchangeState(theta, memory, step), ExchangeInfo(theta, share, size)

@@ -20,8 +20,21 @@ class Mode(NamedTuple):
     curvature: np.ndarray
 
 
-def posterior_mode(likelihood: Likelihood, prior: Prior, start: np.ndarray) -> Mode:
-    """Maximise the log posterior by L-BFGS-B, then difference its gradient.
+def own_scale(likelihood: Likelihood, prior: Prior) -> np.ndarray:
+    """Standard deviation that each parameter would have alone, at the data's own mean.
+
+    The curvature of the log posterior along one coordinate is N Var[s], here with half an observation added to either
+    side, as some features never vary, and the prior's at 0.
+    """
+    low, n = likelihood.low, likelihood.n_samples
+    span, step = 1 - low, np.full(len(low), 1e-4)
+    share = (n * (likelihood.s_bar - low) / span + 0.5) / (n + 1)
+    slope = (prior.gradient(step) - prior.gradient(-step)) / 2e-4
+    return 1 / np.sqrt(n * span**2 * share * (1 - share) - np.minimum(slope, -1e-6))
+
+
+def find_mode(likelihood: Likelihood, prior: Prior, start: np.ndarray) -> np.ndarray:
+    """Maximise the log posterior by L-BFGS-B, in units of `own_scale`.
 
     Parameters
     ----------
@@ -31,17 +44,30 @@ def posterior_mode(likelihood: Likelihood, prior: Prior, start: np.ndarray) -> M
     start : (n_features,) array
     """
     likelihood.require("posterior_mode", {LOG_Z, MOMENTS})
+    scale = own_scale(likelihood, prior)
 
-    def negative(theta: np.ndarray) -> tuple[float, np.ndarray]:
-        found = likelihood.evaluate(theta, MOMENTS)
+    def negative(z: np.ndarray) -> tuple[float, np.ndarray]:
+        found = likelihood.evaluate(scale * z, MOMENTS)
         assert found.log_likelihood is not None
         assert found.score is not None
-        value = found.log_likelihood + prior.log_density(theta).sum()
-        return -float(value), -(found.score + prior.gradient(theta))
+        value = found.log_likelihood + prior.log_density(scale * z).sum()
+        return -float(value), -scale * (found.score + prior.gradient(scale * z))
 
-    theta = minimize(negative, start, jac=True, method="L-BFGS-B", options={"ftol": 1e-15, "gtol": 1e-8}).x
-    steps = 1e-4 * np.eye(len(theta))
-    hessian = np.array([(negative(theta + e)[1] - negative(theta - e)[1]) / 2e-4 for e in steps])
+    options = {"ftol": 1e-15, "gtol": 1e-6, "maxiter": 1000, "maxcor": 30}
+    return scale * minimize(negative, start / scale, jac=True, method="L-BFGS-B", options=options).x
+
+
+def curvature_along(likelihood: Likelihood, prior: Prior, theta: np.ndarray, direction: np.ndarray) -> np.ndarray:
+    """Minus the Hessian of the log posterior times ``direction``, by central differences of the gradient."""
+    step = 1e-4 * direction / np.abs(direction).max()
+    above, below = (likelihood.score(t) + prior.gradient(t) for t in (theta + step, theta - step))
+    return (below - above) / (2e-4 / np.abs(direction).max())
+
+
+def posterior_mode(likelihood: Likelihood, prior: Prior, start: np.ndarray) -> Mode:
+    """Where the posterior is highest, and its curvature there; see `find_mode` for the arguments."""
+    theta = find_mode(likelihood, prior, start)
+    hessian = np.array([curvature_along(likelihood, prior, theta, e) for e in np.eye(len(theta))])
     return Mode(theta, (hessian + hessian.T) / 2)
 
 

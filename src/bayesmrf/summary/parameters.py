@@ -31,6 +31,7 @@ ENGINE_OPTIONS = {
     "swendsen-wang": ("n_sweeps",),
 }
 
+_STEPS = ("step_size", "epsilon")
 _LABELS = {
     "step_size": "step size",
     "epsilon": "step epsilon",
@@ -191,9 +192,19 @@ class ParameterSummary(Summary):
         """Options that matter for kernel and engine of the run."""
         a = self.attrs
         used = (*KERNEL_OPTIONS.get(str(a.get("method")), ()), *ENGINE_OPTIONS.get(str(a.get("engine")), ()))
-        found = {_LABELS[k]: plain(a[k])[0] for k in used if k in a}
+        found = {_LABELS[k]: self._step(k) if k in _STEPS else plain(a[k])[0] for k in used if k in a}
         shown = {label: "yes" if v is True else v for label, v in found.items() if v not in (None, False)}
         return {"prior": self.prior_sentence, **{label: f"{v}" for label, v in shown.items()}}
+
+    def _step(self, option: str) -> Any:
+        """A step as given, and what the chains took in its place: one adapted during warm-up, say."""
+        given, stats = plain(self.attrs[option])[0], self["sample_stats"]
+        if "step_size" not in stats:  # results of older versions
+            return given
+        used = float(stats["step_size"].mean())
+        if given is None:
+            return f"automatic ({used:.3g})"
+        return given if np.isclose(used, float(given)) else f"{used:.3g} (in place of {given:g})"
 
 
 def compare(trees: Mapping[str, Any]) -> pd.DataFrame:

@@ -1,0 +1,172 @@
+"""Where chains of theta start and how long their steps are: a mode of the posterior, and the curvature there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+from warnings import warn
+
+import numpy as np
+from scipy.sparse.linalg import LinearOperator, eigsh
+
+from ..base import MOMENTS
+from ..errors import ApproximatePosteriorWarning
+from ..inference.auto import is_cheap
+from ..inference.elimination import Elimination
+from ..inference.pseudo_likelihood import PseudoLikelihood
+from ..likelihood import Likelihood
+from ..models.categorical import is_categorical, node_statistics, states_of
+from ..posterior.langevin import is_stable, stable_epsilon
+from ..posterior.pseudo_posterior import curvature_along, find_mode, own_scale
+from ..priors import Prior
+from ..states import States
+
+_DENSE = 200  # parameters up to which the whole curvature is looked at
+_FLATTEST = 0.01  # curvature that counts at least: a standard deviation of 10
+_ROWS = 512  # of the data, from which curvatures are estimated where no engine answers
+
+
+@dataclass(frozen=True, eq=False)
+class Start:
+    """A mode (or the best cheap estimate), and minus the Hessian of the log posterior there.
+
+    Parameters
+    ----------
+    theta : (n_features,) array
+    curvature : (n_features, n_features) array or LinearOperator
+        A product with a vector is all that is known where there are many parameters.
+    own : (n_features,) array
+        Standard deviation of each parameter alone, as the data's margins give it.
+    """
+
+    theta: np.ndarray
+    curvature: Any
+    own: np.ndarray
+
+    @property
+    def is_dense(self) -> bool:
+        """Whether the curvature is a matrix."""
+        return isinstance(self.curvature, np.ndarray)
+
+    @cached_property
+    def scale(self) -> np.ndarray:
+        """Standard deviation of each parameter given the others."""
+        found = 1 / np.sqrt(np.maximum(self.curvature.diagonal(), _FLATTEST)) if self.is_dense else self.own
+        return _rounded(found)
+
+    def spread(self, factor: float) -> np.ndarray:
+        """Root of the covariance, times ``factor``; with many parameters of its diagonal given the others."""
+        if not self.is_dense:
+            return factor * self.scale
+        values, vectors = np.linalg.eigh(self.curvature)
+        return factor * vectors / np.sqrt(np.maximum(values, _FLATTEST))
+
+    def stiffness(self, scale: np.ndarray | None) -> float:
+        """Largest eigenvalue of the curvature where theta is measured in units of ``scale``."""
+        n = len(self.theta)
+        c = np.ones(n) if scale is None else scale
+        if self.is_dense:
+            return float(np.linalg.eigvalsh(c[:, None] * self.curvature * c)[-1])
+        scaled = LinearOperator((n, n), matvec=lambda v: c * (self.curvature @ (c * v.ravel())), dtype=np.float64)
+        first = np.random.default_rng(0).standard_normal(n)
+        return float(eigsh(scaled, k=1, which="LA", v0=first, tol=1e-2, return_eigenvectors=False)[0])
+
+
+def find_start(likelihood: Likelihood, prior: Prior, states: States) -> Start:
+    """The mode of the posterior where exact inference is cheap, else that of the pseudo-posterior.
+
+    Where entries are missing, and the likelihood does not sum over them exactly, each is filled in by a draw from the
+    others of its column: that is enough for a start. Potts models on wide graphs, for which there is no
+    pseudo-likelihood here, start at their margins.
+
+    Parameters
+    ----------
+    likelihood : Likelihood
+        As the chains see it.
+    prior : Prior
+    states : States
+        The data.
+    """
+    model, n = likelihood.model, likelihood.n_samples
+    table = _filled(states)
+    known = likelihood
+    if not isinstance(likelihood.engine, PseudoLikelihood):
+        exact = is_cheap(model.graph, states_of(model))
+        if is_categorical(model) and not exact:
+            return _at_margins(likelihood, prior, table, states.weights)
+        engine = Elimination() if exact else PseudoLikelihood(table, states.weights)
+        known = Likelihood(model, model.statistics(table, states.weights), n, engine)
+    theta = find_mode(known, prior, np.zeros(model.n_features))
+    if likelihood.hidden is not None and likelihood.is_exact and MOMENTS in likelihood.engine.answers:
+        known = likelihood
+        theta = find_mode(known, prior, theta)
+
+    def along(direction: np.ndarray) -> np.ndarray:
+        return curvature_along(known, prior, theta, direction.ravel())
+
+    p = len(theta)
+    if p > _DENSE:
+        return Start(theta, LinearOperator((p, p), matvec=along, dtype=np.float64), own_scale(likelihood, prior))
+    hessian = np.array([along(e) for e in np.eye(p)])
+    return Start(theta, (hessian + hessian.T) / 2, own_scale(likelihood, prior))
+
+
+def uncorrected_epsilon(given: float | None, stiffness: float) -> float:
+    """Step of Langevin dynamics without an accept step: as given, or short enough for the curvature ``stiffness``.
+
+    Warns
+    -----
+    ApproximatePosteriorWarning
+        If the step given is unstable (see `bayesmrf.posterior.langevin.is_stable`), and replaced.
+    """
+    safe = float(f"{stable_epsilon(stiffness):.3g}")
+    if given is None or is_stable(given, stiffness):
+        return safe if given is None else given
+    warn(
+        f"epsilon = {given:g} is unstable: Langevin dynamics without an accept step need epsilon < "
+        f"{2 / stiffness**0.5:.3g} for the curvature of this posterior, and run away beyond it; epsilon = {safe:g} is "
+        "used instead",
+        ApproximatePosteriorWarning,
+        stacklevel=5,
+    )
+    return safe
+
+
+def _filled(states: States) -> np.ndarray:
+    """The table, each missing entry filled in by a draw from what was seen of its column: the same in every run."""
+    table, rng = states.values.copy(), np.random.default_rng(0)
+    for column in table.T:
+        gone = column < 0
+        if gone.any():
+            weights = np.ones(len(column)) if states.weights is None else states.weights
+            seen = weights * ~gone
+            column[gone] = rng.choice(column, gone.sum(), p=seen / seen.sum())
+    return table
+
+
+def _at_margins(likelihood: Likelihood, prior: Prior, table: np.ndarray, weights: np.ndarray | None) -> Start:
+    """No couplings, and fields that give the margins; the curvature N Cov[s] of (some of) the data, and the prior's."""
+    model: Any = likelihood.model
+    n, theta = likelihood.n_samples, np.zeros(model.n_features)
+    margins = n * node_statistics(table, model.n_states, weights) + 0.5
+    if model.fields:
+        theta[model.n_edges :] = np.log(margins[:, 1:] / margins[:, :1]).ravel()
+    some = np.unique(np.linspace(0, len(table) - 1, _ROWS).astype(int))
+    w = np.ones(len(some)) if weights is None else weights[some]
+    features = np.array([model.statistics(table[[i]]) for i in some])
+    features -= w @ features / w.sum()
+    slope = np.maximum(prior.gradient(theta - 1e-4) - prior.gradient(theta + 1e-4), 0) / 2e-4
+
+    def along(direction: np.ndarray) -> np.ndarray:
+        v = direction.ravel()
+        return n / w.sum() * (features.T @ (w * (features @ v))) + slope * v
+
+    p = len(theta)
+    return Start(theta, LinearOperator((p, p), matvec=along, dtype=np.float64), own_scale(likelihood, prior))
+
+
+def _rounded(values: np.ndarray) -> np.ndarray:
+    """Three significant digits, so that no last bit of an optimiser is part of a run that is continued elsewhere."""
+    unit = 10.0 ** (np.floor(np.log10(values)) - 2)
+    return np.round(values / unit) * unit

@@ -1,0 +1,83 @@
+r"""Step sizes that are adapted during warm-up, by dual averaging (Hoffman and Gelman 2014, section 3.2).
+
+After step t, with acceptance :math:`a_t` and the target :math:`\delta`,
+
+.. math:: \bar H_t &= \Big(1 - \frac{1}{t + t_0}\Big) \bar H_{t-1} + \frac{1}{t + t_0} (\delta - a_t), \\
+          \log \epsilon_{t+1} &= \mu - \frac{\sqrt t}{\gamma} \bar H_t, \qquad
+          \log \bar\epsilon_{t+1} = t^{-\kappa} \log \epsilon_{t+1} + (1 - t^{-\kappa}) \log \bar\epsilon_t,
+
+with gamma = 0.05, t_0 = 10 and kappa = 0.75, as in the paper. Here mu is the log of the first step size, which comes
+from the curvature of the posterior, and not of ten times it. After the last step of warm-up the size is the average
+:math:`\bar\epsilon`, and stays: the chain is a Markov chain with a fixed kernel from there on.
+"""
+
+from __future__ import annotations
+
+from math import exp, log, sqrt
+from typing import NamedTuple
+
+import numpy as np
+
+_GAMMA, _T0, _KAPPA = 0.05, 10, 0.75
+_FARTHEST = 10.0  # of the log of a step size from that of the first
+WALK_TARGET = 0.44  # of a random walk in one coordinate (Gelman, Roberts and Gilks 1996)
+WALK_FIRST = 2.4  # its step there, in conditional standard deviations of a normal posterior (the same)
+
+
+class StepSize(NamedTuple):
+    """A step size and the memory of its adaptation, which are part of a kernel's State."""
+
+    size: float
+    n_updates: int = 0
+    log_average: float = 0.0
+    error: float = 0.0
+
+
+def adapt(step: StepSize, acceptance: float, *, target: float, first: float, n_adapt: int) -> StepSize:
+    """Update the step size after one step.
+
+    Parameters
+    ----------
+    step : StepSize
+    acceptance : float
+        Probability (or share) of acceptance in this step.
+    target : float
+        The acceptance that is wanted.
+    first : float
+        The first step size.
+    n_adapt : int
+        Number of steps that adapt; after them ``step`` comes back as it is.
+    """
+    if step.n_updates >= n_adapt:
+        return step
+    t = step.n_updates + 1
+    error = step.error + (target - acceptance - step.error) / (t + _T0)
+    away = min(max(-sqrt(t) / _GAMMA * error, -_FARTHEST), _FARTHEST)
+    weight = t**-_KAPPA
+    log_average = weight * (log(first) + away) + (1 - weight) * step.log_average
+    return StepSize(exp(log_average if t == n_adapt else log(first) + away), t, log_average, error)
+
+
+def langevin_target(alpha: float) -> float:
+    """Acceptance that is best for adjusted Langevin dynamics: 0.574 without momentum (Roberts and Rosenthal 1998).
+
+    With momentum a rejection turns the chain back. So that as many rejections fall into the time in which momentum is
+    forgotten, 1 / (1 - alpha) steps, they must be rarer by 1 - alpha.
+    """
+    return 1 - (1 - 0.574) * (1 - alpha)
+
+
+def dispersed(start: np.ndarray, spread: np.ndarray | None, rng: np.random.Generator) -> np.ndarray:
+    """Draw where a chain starts: N(start, spread spread^T).
+
+    Parameters
+    ----------
+    start : (n_features,) array
+    spread : (n_features,) or (n_features, n_features) array or None
+        Standard deviations, or a root of the covariance; None starts at ``start`` itself.
+    """
+    theta = start.astype(np.float64)
+    if spread is None:
+        return theta
+    noise = rng.standard_normal(len(theta))
+    return theta + (spread @ noise if spread.ndim == 2 else spread * noise)

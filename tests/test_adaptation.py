@@ -1,0 +1,348 @@
+"""Steps that adapt during warm-up, chains that start around the mode, and Langevin steps that are stable."""
+
+import os
+import signal
+import warnings
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from bayesmrf import graphs, run
+from bayesmrf.errors import ApproximatePosteriorWarning
+from bayesmrf.estimators import BayesianMRF, LabelFieldMRF
+from bayesmrf.estimators.bayesian import _all_moved
+from bayesmrf.estimators.starts import find_start
+from bayesmrf.inference.bethe import Bethe
+from bayesmrf.inference.elimination import Elimination
+from bayesmrf.inference.enumeration import Enumeration
+from bayesmrf.inference.pseudo_likelihood import PseudoLikelihood
+from bayesmrf.likelihood import Evaluation, Hidden, Likelihood
+from bayesmrf.models.boltzmann import Boltzmann
+from bayesmrf.models.clamped import Clamped
+from bayesmrf.models.potts import Potts
+from bayesmrf.posterior.adaptation import StepSize, adapt, dispersed, langevin_target
+from bayesmrf.posterior.exchange import Exchange
+from bayesmrf.posterior.langevin import Langevin, is_stable, stable_epsilon
+from bayesmrf.posterior.metropolis import Metropolis
+from bayesmrf.posterior.pseudo_posterior import posterior_mode
+from bayesmrf.priors import Normal
+from bayesmrf.results import diagnostics
+from bayesmrf.states import check_states
+from tests import oracle
+from tests.test_posterior_kernels import LIMIT, MODELS, grid_posterior, problem, worst
+
+QUIET = {"progress": False, "n_jobs": 1, "random_state": 0}
+
+
+# Dual averaging
+
+
+def test_dual_averaging_finds_the_step_with_the_target_acceptance(rng):
+    """Acceptance of a random walk on N(0, 1) is (2 / pi) arctan(2 / step); a start 100 times too long or too short.
+
+    The average over the last steps has a standard error below 0.02 in acceptance; 7 of them are allowed.
+    """
+    for first in (0.024, 240.0):
+        step, x = StepSize(first), 0.0
+        for _ in range(3000):
+            new = x + step.size * rng.standard_normal()
+            probability = min(1.0, float(np.exp((x**2 - new**2) / 2)))
+            x = new if rng.random() < probability else x
+            step = adapt(step, probability, target=0.44, first=first, n_adapt=3000)
+        assert abs(2 / np.pi * np.arctan(2 / step.size) - 0.44) < 0.14
+        assert adapt(step, 1.0, target=0.44, first=first, n_adapt=3000) == step  # fixed from here on
+        assert adapt(StepSize(first), 1.0, target=0.44, first=first, n_adapt=0) == StepSize(first)
+        # control: the first step is far off
+        assert abs(2 / np.pi * np.arctan(2 / first) - 0.44) > 0.4
+
+
+def test_steps_stay_finite_where_everything_or_nothing_is_accepted():
+    for acceptance in (0.0, 1.0):
+        step = StepSize(0.1)
+        for _ in range(500):
+            step = adapt(step, acceptance, target=0.5, first=0.1, n_adapt=500)
+        assert 0 < step.size < np.inf
+
+
+def adapting(name, lik, prior, start, first, n_adapt, spread=None):
+    options = {"spread": spread, "n_adapt": n_adapt}
+    if name == "metropolis":
+        return Metropolis(lik(Elimination()), prior, start, first, **options)
+    if name == "metropolis, by log z":
+        return Metropolis(lik(Bethe()), prior, start, first, **options)  # exact on a path
+    if name == "exchange":
+        return Exchange(lik(Elimination()), prior, start, first, **options)
+    alpha = 0.7 if "momentum" in name else 0.0
+    return Langevin(lik(Elimination()), prior, start, first, alpha, adjusted=True, **options)
+
+
+ADAPTING = ["metropolis", "metropolis, by log z", "exchange", "adjusted Langevin", "adjusted Langevin with momentum"]
+
+
+@pytest.mark.parametrize("name", ADAPTING)
+def test_kernels_reach_their_target_and_then_keep_the_step(name, rng):
+    """From a step 50 times too short; means of 8 chains of 200 draws, whose standard error is below 0.03."""
+    model = MODELS["boltzmann"]
+    _, lik = problem(model, rng)
+    options = {"n_draws": 200, "n_warmup": 150, "n_chains": 8, "random_state": rng, "progress": False}
+    target = langevin_target(0.7 if "momentum" in name else 0.0) if "Langevin" in name else 0.44
+    means = {}
+    for n_adapt in (150, 0):
+        draws = run.sample(adapting(name, lik, Normal(1.0), np.zeros(3), 0.02, n_adapt), **options).values
+        means[n_adapt] = draws["acceptance" if "acceptance" in draws else "accepted"].mean()
+        assert (draws["step_size"] == draws["step_size"][:, :1]).all()
+        assert (len(np.unique(draws["step_size"])) == 1) == (n_adapt == 0)
+    assert abs(means[150] - target) < 0.2
+    assert means[150] < means[0] - 0.05
+    assert means[0] > 0.95  # control: without adaptation nearly all is accepted
+
+
+@pytest.mark.parametrize("name", ADAPTING)
+def test_the_posterior_is_stationary_after_adaptation(name, rng):
+    model = MODELS["ising"]
+    s_bar, lik = problem(model, rng)
+    prior = Normal(1.0)
+    exact = grid_posterior(model, s_bar, prior)
+    kernel = adapting(name, lik, prior, exact[:3], 0.2, 60, spread=np.full(3, 0.5))
+    assert worst(kernel, exact, rng, n_chains=64, n_draws=80, n_warmup=80) < LIMIT
+
+
+@pytest.mark.parametrize("name", ["metropolis", "exchange", "adjusted Langevin"])
+def test_a_run_stopped_during_warm_up_continues_with_the_same_draws(name, rng, tmp_path):
+    _, lik = problem(MODELS["ising"], rng)
+    kernel = adapting(name, lik, Normal(1.0), np.zeros(3), 0.02, 30, spread=np.full(3, 2.0))
+
+    def step(self, rng, state):
+        if state.step.n_updates == 11:
+            os.kill(os.getpid(), signal.SIGINT)
+        return type(kernel).step(self, rng, state)
+
+    fields = {f: getattr(kernel, f) for f in type(kernel).__dataclass_fields__}
+    stopping = type("Stopping", (type(kernel),), {"step": step})(**fields)
+    options = {"n_draws": 20, "n_warmup": 30, "n_chains": 1, "n_jobs": 1, "progress": False}
+    options["random_state"] = int(rng.integers(2**32))
+    whole = run.sample(kernel, **options).values
+    with pytest.raises(KeyboardInterrupt):
+        run.sample(stopping, checkpoint=tmp_path / "run", **options)
+    again = run.sample(kernel, checkpoint=tmp_path / "run", **options).values
+    for key, values in whole.items():
+        np.testing.assert_array_equal(again[key], values)
+
+
+# Where chains start
+
+
+def test_starts_have_the_spread_that_was_asked(rng):
+    root = np.array([[2.0, 0.0], [1.0, 0.5]])
+    theta = np.array([dispersed(np.array([1.0, -1.0]), root, rng) for _ in range(4000)])
+    np.testing.assert_allclose(np.cov(theta.T), root @ root.T, atol=0.8)
+    np.testing.assert_array_equal(dispersed(np.ones(2), None, rng), np.ones(2))
+
+
+def test_start_is_the_mode_and_the_curvature_there(rng):
+    model = Boltzmann(graphs.complete(4))
+    X = (rng.random((200, 4)) < [0.5, 0.3, 0.02, 0.5]).astype(int)
+    X[:, 3] = 1  # never varies
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        states = check_states(X)
+    likelihood = Likelihood(model, model.statistics(X), 200, Bethe())
+    start = find_start(likelihood, Normal(1.5), states)
+    s, log_z = oracle_moments(model, start.theta)
+    np.testing.assert_allclose(200 * (model.statistics(X) - s), start.theta / 1.5**2, atol=1e-3)
+    curvature = 200 * log_z + np.eye(10) / 1.5**2
+    np.testing.assert_allclose(start.curvature, curvature, atol=1e-3)
+    np.testing.assert_allclose(start.scale, 1 / np.sqrt(np.diag(curvature)), rtol=0.006)
+    root = start.spread(2.0)
+    np.testing.assert_allclose(root @ root.T, 4 * np.linalg.inv(curvature), atol=1e-5)
+    scaled = start.scale[:, None] * curvature * start.scale
+    assert start.stiffness(start.scale) == pytest.approx(np.linalg.eigvalsh(scaled)[-1], rel=1e-4)
+
+
+def oracle_moments(model, theta):
+    """Mean and covariance of the statistics by enumeration."""
+    s = np.array([model.statistics(x[None]) for x in oracle.all_states(model.graph.n_nodes)])
+    p = np.exp(s @ theta - np.logaddexp.reduce(s @ theta))
+    centred = s - p @ s
+    return p @ s, (centred * p[:, None]).T @ centred
+
+
+def test_starts_of_wide_graphs_and_of_tables_with_gaps(rng):
+    X = (rng.random((60, 26)) < 0.4).astype(int)
+    model = Boltzmann(graphs.complete(26))  # 351 parameters, and too wide to be exact
+    likelihood = Likelihood(model, model.statistics(X), 60, Bethe())
+    start = find_start(likelihood, Normal(0.5), check_states(X))
+    pseudo = Likelihood(model, model.statistics(X), 60, PseudoLikelihood(X))
+    gradient = pseudo.score(start.theta) - start.theta / 0.25
+    assert np.abs(gradient * start.scale).max() < 1e-2
+    assert start.spread(2.0).shape == (351,)
+    size = 1e-4 * rng.standard_normal(351)
+    slope = (pseudo.score(start.theta - size) - pseudo.score(start.theta + size)) / 2 + size / 0.25
+    assert slope @ slope / (slope @ size) <= start.stiffness(None) * 1.05  # a Rayleigh quotient is below the largest
+
+    levels = rng.integers(0, 3, size=(60, 26))
+    potts = Potts(graphs.complete(26), 3)
+    likelihood = Likelihood(potts, potts.statistics(levels), 60, Bethe())
+    start = find_start(likelihood, Normal(1.0), check_states(levels, n_states=3))
+    assert (start.theta[: potts.n_edges] == 0).all()
+    shares = np.array([[(column == k).sum() + 0.5 for k in range(3)] for column in levels.T])
+    np.testing.assert_allclose(start.theta[potts.n_edges :], np.log(shares[:, 1:] / shares[:, :1]).ravel())
+    assert start.stiffness(None) > 1
+
+    gaps = np.where(rng.random((40, 4)) < 0.2, np.nan, rng.integers(0, 2, (40, 4)))
+    states, small = check_states(gaps, missing=True), Boltzmann(graphs.cycle(4))
+    hidden = Hidden(Clamped(small, states.values), Elimination())
+    seen = hidden.model.seen_statistics()
+    start = find_start(Likelihood(small, seen, 40, Elimination(), hidden), Normal(1.0), states)
+    exact = Likelihood(small, seen, 40, Enumeration(), hidden)
+    np.testing.assert_allclose(exact.score(start.theta), start.theta, atol=1e-3)
+    rough = find_start(Likelihood(small, seen, 40, Bethe(), hidden), Normal(1.0), states)  # gaps filled in
+    assert np.abs(exact.score(rough.theta) - rough.theta).max() > 1e-3
+    assert np.abs((rough.theta - start.theta) / start.scale).max() < 6
+
+
+# Chains that did not move
+
+
+def table(kind):
+    if kind == "95 % yes":
+        return (np.random.default_rng(0).random((300, 8)) < 0.95).astype(int)
+    if kind == "10 % yes":
+        return (np.random.default_rng(0).random((300, 6)) < 0.1).astype(int)
+    one = np.zeros((1000, 1), dtype=int)
+    one[17] = 1
+    return one
+
+
+FROZEN = [
+    ("95 % yes", {"kernel": "pseudo-posterior"}),
+    ("95 % yes", {"kernel": "pseudo-posterior", "corrected": True}),
+    ("10 % yes", {"kernel": "langevin", "adjusted": True, "precondition": True, "epsilon": 0.5}),
+    ("one yes", {"kernel": "pseudo-posterior"}),
+    ("one yes", {"kernel": "langevin", "adjusted": True}),
+]
+
+
+@pytest.mark.parametrize(("kind", "options"), FROZEN)
+def test_chains_move_and_find_the_posterior(kind, options):
+    """They froze at theta = 0. Compared with the mode, in posterior standard deviations (skew moves means by 0.5)."""
+    X = table(kind)
+    est = BayesianMRF(n_draws=400, n_warmup=300, **QUIET, **options).fit(X)
+    stats = est.posterior_["sample_stats"]
+    assert (stats["accepted"].mean("draw") > 0.2).all()
+    assert (stats["step_size"] == stats["step_size"][:, :1]).all()
+    model, prior = Boltzmann(graphs.complete(X.shape[1])), Normal(1.0)
+    kind = est.posterior_.attrs["kind"]
+    pseudo = "pseudo" in kind and "corrected" not in kind
+    engine = PseudoLikelihood(X) if pseudo else Elimination()
+    likelihood = Likelihood(model, model.statistics(X), len(X), engine)
+    mode = posterior_mode(likelihood, prior, np.zeros(model.n_features))
+    sd = np.sqrt(np.diag(np.linalg.inv(mode.curvature)))
+    assert np.abs((est.theta_ - mode.theta) / sd).max() < 1.5
+    assert mode.theta @ mode.curvature @ mode.theta > 25  # control: the frozen answer, 0, is 5 sds away
+    spread = est.posterior_["posterior"]["theta"].std(("chain", "draw")).values
+    assert (np.abs(np.log(spread / sd)) < np.log(2)).all()
+
+
+def test_default_steps_fit_the_posterior_of_any_data():
+    """A hundred times the observations, or hardly any: proposals are accepted as often."""
+    X = np.random.default_rng(1).integers(0, 2, (40, 3))
+    for weight in (1, 10_000):
+        for kernel in ("metropolis", "exchange") if weight == 1 else ("metropolis",):
+            est = BayesianMRF(kernel=kernel, n_draws=300, n_warmup=200, **QUIET)
+            est.fit(X, sample_weight=np.full(40, weight))
+            assert est.posterior_["sample_stats"]["acceptance"].mean() == pytest.approx(0.44, abs=0.08)
+            assert diagnostics(est.posterior_)["r_hat"].max() < 1.2
+
+
+def test_correction_is_refused_where_a_chain_never_moved():
+    theta = np.random.default_rng(0).standard_normal((3, 20, 2))
+    draws = SimpleNamespace(chains=(0, 1, 3), n_chains=3, n_draws=20, values={"theta": theta})
+    assert _all_moved(draws)
+    theta[2] = theta[2, :1]
+    with pytest.warns(ApproximatePosteriorWarning, match=r"corrected=True was ignored: chain\(s\) 3 of 3 never moved"):
+        assert not _all_moved(draws)
+
+
+# Langevin without an accept step
+
+
+class Quadratic:
+    """A likelihood whose gradient is minus theta times a curvature."""
+
+    def __init__(self, curvature):
+        self.curvature = curvature
+
+    def require(self, kernel, needs):
+        pass
+
+    def start(self, rng):
+        return None
+
+    def evaluate(self, theta, want, memory):
+        return Evaluation(None, -self.curvature * theta, None, memory)
+
+
+class Flat:
+    """A prior that says nothing."""
+
+    def log_density(self, theta):
+        return 0 * theta
+
+    def gradient(self, theta):
+        return 0 * theta
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.8])
+def test_variance_of_langevin_without_an_accept_step(alpha, rng):
+    """1 / (lambda (1 - epsilon^2 lambda / 4)), for any alpha; 4,000 independent coordinates after 400 steps."""
+    n, stiffness = 4000, 9.0
+    for epsilon in (stable_epsilon(stiffness), 0.6):
+        assert is_stable(epsilon, stiffness)
+        kernel = Langevin(Quadratic(stiffness), Flat(), np.zeros(n), epsilon, alpha)
+        state = kernel.init(rng)
+        for _ in range(400):
+            state, _info = kernel.step(rng, state)
+        expected = 1 / (stiffness * (1 - epsilon**2 * stiffness / 4))
+        score = (np.mean(state.theta**2) / expected - 1) / np.sqrt(2 / n)
+        assert abs(score) < 6
+        assert abs(np.mean(state.theta**2) * stiffness - 1) > 6 * np.sqrt(2 / n) or epsilon < 0.6  # control
+    assert not is_stable(0.68, stiffness)
+    kernel = Langevin(Quadratic(stiffness), Flat(), np.zeros(n), 0.68, alpha)
+    state = kernel.init(rng)
+    for _ in range(400):
+        state, _info = kernel.step(rng, state)
+    assert np.abs(state.theta).max() > 1e6
+
+
+@pytest.mark.parametrize("options", [{"engine": "exact"}, {"engine": "brief", "n_particles": 64}])
+def test_a_step_that_would_diverge_is_shortened(options):
+    """Each state of three nodes a million times: 0 is right, and means of -179 came."""
+    X = np.array([[a, b, c] for a in (0, 1) for b in (0, 1) for c in (0, 1)])
+    est, near = BayesianMRF(kernel="langevin", epsilon=0.01, n_draws=300, **QUIET, **options), 0.02
+    if options["engine"] == "brief":
+        near = 0.2  # noise of 64 chains for 8 million observations
+    with pytest.warns(ApproximatePosteriorWarning, match=r"epsilon = 0.01 is unstable: .* need epsilon < 0.000968"):
+        est.fit(X, sample_weight=np.full(8, 10**6))
+    assert np.abs(est.theta_).max() < near  # a posterior sd is 0.0014
+    assert est.posterior_["sample_stats"]["step_size"].values.max() == pytest.approx(0.000217, rel=0.01)
+    # A stable step is kept, and without one a stable one is chosen; there is nothing to warn of.
+    for given in (0.0005, None):
+        est = BayesianMRF(kernel="langevin", epsilon=given, n_draws=300, **QUIET, **options)
+        est.fit(X, sample_weight=np.full(8, 10**6))
+        assert np.abs(est.theta_).max() < near
+        used = est.posterior_["sample_stats"]["step_size"].values[0, 0]
+        assert used == (given or pytest.approx(0.000217, rel=0.01))
+
+
+def test_label_fields_have_stable_steps_too():
+    points = np.random.default_rng(0).standard_normal((12, 2))
+    y = np.where(points[:, 0] > 0, 1, 0)
+    options = {"kernel": "langevin", "engine": "brief", "n_draws": 20, "n_warmup": 5, "n_chains": 2, **QUIET}
+    with pytest.warns(ApproximatePosteriorWarning, match="epsilon = 30 is unstable"):
+        LabelFieldMRF(epsilon=30.0, **options).fit(points, y)
+    est = LabelFieldMRF(**options).fit(points, y)
+    assert 0.01 < est.posterior_["sample_stats"]["step_size"].values[0, 0] < 1
+    walk = LabelFieldMRF(kernel="metropolis", engine="exact", n_draws=200, n_warmup=200, **QUIET).fit(points, y)
+    assert walk.posterior_["sample_stats"]["acceptance"].mean() == pytest.approx(0.44, abs=0.15)
