@@ -10,7 +10,7 @@ from scipy import stats
 from scipy.integrate import quad
 
 from bayesmrf import graphs, run
-from bayesmrf.errors import DivergenceError, OptionError
+from bayesmrf.errors import ApproximatePosteriorWarning, DivergenceError, OptionError
 from bayesmrf.inference.enumeration import Enumeration
 from bayesmrf.likelihood import Likelihood
 from bayesmrf.models.boltzmann import Boltzmann
@@ -338,6 +338,17 @@ def test_a_thousand_nodes(rng):
     _, info = kernel.step(rng, kernel.init(rng))
     assert info.theta.shape == (499_500 + 1000,)
     assert info.n_edges == info.included.sum()
+
+
+def test_steps_too_long_for_the_particles_are_warned_of(rng):
+    """Standard deviations sqrt(1 + 0.1^2 N 19 / 400) times too wide."""
+    model, s_bar = Boltzmann(graphs.complete(3)), np.repeat([0.25, 0.5], 3)
+    with pytest.warns(
+        ApproximatePosteriorWarning, match=r"epsilon=0\.1 is too long .* 6\.2 times too wide; .* <= 0\.0"
+    ):
+        SpikeSlabLangevin(model, s_bar, 8e4, epsilon=0.1)
+    SpikeSlabLangevin(model, s_bar, 8e4)  # no warning, which would be an error
+    SpikeSlabLangevin(model, s_bar, 100, epsilon=0.1)
 
 
 def test_bad_input(rng):

@@ -86,6 +86,16 @@ def edge_prior(prior: SpikeSlab) -> EdgePrior:
     )  # fmt: skip
 
 
+def noise_share(n_samples: float, n_chains: int, alpha: float) -> float:
+    r"""What the noise of moments from chains adds to a posterior variance, over :math:`\epsilon^2` and that variance.
+
+    Where the posterior has the curvature :math:`N S^2`, the mean of n chains adds a noise of variance
+    :math:`N^2 S^2 / n` to its slope. With steps of epsilon standard deviations the variance grows by the factor
+    :math:`1 + \epsilon^2 N (1 + \alpha) / 4 n (1 - \alpha)`, if the noise of a step does not depend on that before.
+    """
+    return n_samples * (1 + alpha) / (4 * n_chains * (1 - alpha))
+
+
 def start_theta(model: Boltzmann, s_bar: np.ndarray, n_samples: float, start: np.ndarray | None) -> np.ndarray:
     """``start``, checked; or no edges, and the biases that fit each node alone (half an observation added)."""
     if start is None:

@@ -7,6 +7,7 @@ variance in eq. (12) is multiplied by N too.
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from math import exp, expm1, log, sqrt
 from typing import NamedTuple
@@ -14,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..compiled import leaf
-from ..errors import DivergenceError
+from ..errors import ApproximatePosteriorWarning, DivergenceError
 from ..models.boltzmann import Boltzmann
 from ..options import check_fields
 from ..priors import SpikeSlab
@@ -25,12 +26,14 @@ from .edges import (
     draw_hyper,
     edge_prior,
     log_slab_odds,
+    noise_share,
     slab_factors,
     slab_slope,
     start_theta,
 )
 
 _DIVERGED = 1e3  # a hundred standard deviations of the default prior of a bias
+_NOISE = 0.1  # share of a posterior variance that the noise of moments may add without a warning
 _SURE = 40.0  # a hazard at which a candidate is picked for certain: exp(-40) is below rounding
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
 
@@ -138,6 +141,16 @@ class SpikeSlabLangevin:
 
     def __post_init__(self) -> None:
         check_fields(self)
+        noise = self.epsilon**2 * noise_share(self.n_samples, self.n_particles, self.alpha)
+        if noise > _NOISE and self.epsilon < 2:  # longer steps diverge, which is an error
+            longest = self.epsilon * sqrt(_NOISE / noise)
+            warnings.warn(
+                f"epsilon={self.epsilon:g} is too long for {self.n_particles:,} particles and {self.n_samples:,g} "
+                f"observations: the noise of the moments makes posterior standard deviations {sqrt(1 + noise):.2g} "
+                f"times too wide; use epsilon <= {longest:.1g}, or more particles",
+                ApproximatePosteriorWarning,
+                stacklevel=2,
+            )
 
     def init(self, rng: np.random.Generator) -> SpikeSlabState:
         """Start at ``start``, with particles at random."""

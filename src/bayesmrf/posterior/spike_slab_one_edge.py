@@ -55,12 +55,14 @@ from .edges import (
     line_mode,
     log_slab_odds,
     log_t,
+    noise_share,
     slab_slope,
     start_theta,
 )
 from .pair_cells import conditional_cells, counted_cells
 
 _DIVERGED = 1e3  # a hundred standard deviations of the default prior of a bias
+_NOISE = 0.1  # most that the noise of moments may add to a posterior variance, as a share of it
 _RARE = 8.0  # chains expected in a state, below which they are not counted
 
 
@@ -125,7 +127,8 @@ class SpikeSlabOneEdge:
         fastest: with fewer the penalty stops strong edges, with more a sweep costs more.
     epsilon, alpha : float
         Step size in posterior standard deviations, at most, and share of the momentum kept. A step is no longer than
-        one standard deviation in the stiffest direction (see `edge_stiffness`).
+        one standard deviation in the stiffest direction (see `edge_stiffness`), and where observations are many more
+        than particles so short that the noise of moments widens a posterior by 5 % at most (see `edges.noise_share`).
     n_iterations : int
         Iterations that make one step.
 
@@ -181,7 +184,9 @@ class SpikeSlabOneEdge:
         )
         slab = prior.curvature + prior.bias_precision * (c_u**2 + c_v**2)
         curvature = np.concatenate([n * (square - mean**2) + slab, n * centre * (1 - centre) + prior.bias_precision])
-        scale, epsilon = 1 / np.sqrt(curvature), self.epsilon / max(1.0, self.epsilon * sqrt(stiffness))
+        noise = noise_share(n, self._n_chains, self.alpha)
+        epsilon = min(self.epsilon, sqrt(_NOISE / noise)) if noise > 0 else self.epsilon
+        scale, epsilon = 1 / np.sqrt(curvature), epsilon / max(1.0, epsilon * sqrt(stiffness))
         # The data say which pairs these are, and not the chains: so what is found of them has no bias.
         least = np.min([both, c_u - both, c_v - both, 1 - c_u - c_v + both], axis=0)
         rare = least * (self._n_chains / 2) < _RARE

@@ -1,0 +1,190 @@
+"""Which prior of edges to take by default: 28 priors on data from known networks, and on two real data sets.
+
+Run ``python benchmarks/edge_priors.py [--jobs N] [simulated] [real] [table]``; seeds are fixed. ``simulated`` (5
+minutes on one core) fits networks of 8, 12 and 16 nodes by the exact sampler and writes ``edge_priors.csv`` next to this
+file: for each network, number of observations and prior
+
+* ``loss``: Kullback-Leibler divergence of the posterior predictive from the truth, in nats per observation: how much
+  lower the expected log score of a new observation is than under the truth. It is summed over all states.
+* ``false``, ``missed``: edges with inclusion above 0.5 that are absent from the truth, as a share of the absent ones;
+  edges of the truth with inclusion of at most 0.5, as a share of them.
+* ``share``: share of the candidates whose inclusion is above 0.5.
+* ``covers``, ``width``: coverage and mean width of the central 90 % intervals of the weights, given that the edge
+  exists, of edges whose inclusion is above 0.5.
+
+``real`` (5 minutes) writes ``edge_priors_real.csv``: edges with inclusion above 0.5, and the mean log score of the half
+of the rows that was held out, for the symptoms of ADHD and of stress after an earthquake (in the folder that
+BAYESMRF_DATA names). ``table`` prints the tables of docs/edge_priors.md from both files.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from bayesmrf import graphs, run
+from bayesmrf.inference.elimination import Elimination
+from bayesmrf.likelihood import Likelihood
+from bayesmrf.models.boltzmann import Boltzmann
+from bayesmrf.posterior.spike_slab_exact import SpikeSlabExact
+from bayesmrf.priors import Beta, SpikeSlab, read_slab
+
+SIMULATED, FROM_DATA = (Path(__file__).with_name(f"edge_priors{end}.csv") for end in ("", "_real"))
+SEED = 12
+SLABS = ("5,5", "normal:0.5", "normal:1", "normal:2", "cauchy:0.5", "cauchy:1", "cauchy:2.5")
+DENSITIES = ("Beta(5, 5)", "Beta(1, 1)", "Beta(1, nodes)", "0.5")
+# Share of the pairs with an edge (a degree where > 1), the smallest and largest |weight|, and the share of weights < 0.
+NETWORKS = {
+    "empty": (0.0, 0.0, 0.0, 0.5),
+    "sparse, weak": (2.0, 0.3, 0.9, 0.5),
+    "sparse, strong": (2.0, 1.0, 3.0, 0.5),
+    "dense, weak": (1.0, 0.1, 0.5, 0.0),
+    "dense, strong": (0.6, 0.5, 1.5, 0.5),
+}
+OBSERVATIONS = (100, 500, 5000)
+SIZES = {8: (3, OBSERVATIONS), 12: (2, OBSERVATIONS), 16: (1, (500,))}  # nodes: data sets, observations
+REAL = {"adhd": (["group"], 1), "wenchuan": ([], 4)}  # columns left out, and the least level that is yes
+
+
+def prior_of(slab: str, density: str, n_nodes: int) -> SpikeSlab:
+    """A prior by its names."""
+    p0 = {"Beta(5, 5)": Beta(5, 5), "Beta(1, 1)": Beta(1, 1), "Beta(1, nodes)": Beta(1, n_nodes), "0.5": 0.5}[density]
+    return SpikeSlab(p0, read_slab(slab))
+
+
+def states_of(n_nodes: int) -> np.ndarray:
+    """All states, (2^n_nodes, n_nodes)."""
+    return (np.arange(1 << n_nodes)[:, None] >> np.arange(n_nodes) & 1).astype(np.float32)
+
+
+def features_of(states: np.ndarray, edges: np.ndarray) -> np.ndarray:
+    """Statistics of each state."""
+    return np.concatenate([states[:, edges[:, 0]] * states[:, edges[:, 1]], states], axis=1)
+
+
+def network(name: str, n_nodes: int, rng: np.random.Generator) -> np.ndarray:
+    """Weights of all pairs, and biases that make yes and no about as frequent."""
+    share, low, high, negative = NETWORKS[name]
+    u, v = graphs.complete(n_nodes).edges.T
+    there = rng.random(len(u)) < (share if share <= 1 else share / (n_nodes - 1))
+    weights = there * rng.uniform(low, high, len(u)) * np.where(rng.random(len(u)) < negative, -1, 1)
+    half = np.bincount(u, weights, n_nodes) + np.bincount(v, weights, n_nodes)
+    return np.concatenate([weights, rng.normal(0, 0.5, n_nodes) - half / 2])
+
+
+def draws_of(states: np.ndarray, prior: SpikeSlab, n_draws: int = 150) -> tuple[np.ndarray, np.ndarray]:
+    """Draws of theta, five scans apart, and log Z of each."""
+    model = Boltzmann(graphs.complete(states.shape[1]))
+    s_bar = model.statistics(states.astype(np.int8))
+    kernel = SpikeSlabExact(Likelihood(model, s_bar, len(states), Elimination()), prior, n_scans=5)
+    values = run.sample(
+        kernel, n_draws=n_draws, n_warmup=30, n_chains=1, random_state=SEED, n_jobs=1, progress=False
+    ).values
+    theta = values["theta"][0]
+    return theta, theta @ s_bar - values["log_likelihood"][0] / len(states)
+
+
+def log_predictive(features: np.ndarray, theta: np.ndarray, log_z: np.ndarray) -> np.ndarray:
+    """Log probability of each row under the mixture of every other draw."""
+    log_p = features @ theta[::2].T.astype(np.float32) - log_z[::2].astype(np.float32)
+    top = log_p.max(axis=1)
+    return top + np.log(np.exp(log_p - top[:, None]).mean(axis=1))
+
+
+def simulated(n_nodes: int, name: str, k: int) -> list[dict[str, object]]:
+    """One record for each number of observations and prior, of data set k."""
+    features = features_of(states_of(n_nodes), graphs.complete(n_nodes).edges)
+    rng = np.random.default_rng([SEED, n_nodes, list(NETWORKS).index(name), k])
+    truth, records = network(name, n_nodes, rng), []
+    log_p = features @ truth
+    p = np.exp(log_p - log_p.max())
+    p /= p.sum()
+    rows = rng.choice(len(p), size=max(OBSERVATIONS), p=p)
+    for n in SIZES[n_nodes][1]:
+        for slab, density in product(SLABS, DENSITIES):
+            theta, log_z = draws_of(features[rows[:n], -n_nodes:], prior_of(slab, density, n_nodes))
+            loss = p @ (np.log(np.maximum(p, 1e-300)) - log_predictive(features, theta, log_z))
+            about = {"network": name, "n": n, "nodes": n_nodes, "slab": slab, "density": density}
+            records.append(about | {"loss": loss} | edges_found(theta, truth, n_nodes))
+    return records
+
+
+def edges_found(theta: np.ndarray, truth: np.ndarray, n_nodes: int) -> dict[str, object]:
+    """Counts over the candidates."""
+    r = len(truth) - n_nodes
+    weights, true = theta[:, :r], truth[:r]
+    found = (weights != 0).mean(axis=0) > 0.5
+    covers, width = 0, 0.0
+    for e in np.flatnonzero(found):
+        low, high = np.quantile(weights[weights[:, e] != 0, e], [0.05, 0.95])
+        covers += low <= true[e] <= high
+        width += high - low
+    counts = {"n_false": (found & (true == 0)).sum(), "n_absent": (true == 0).sum()}
+    counts |= {"n_missed": (~found & (true != 0)).sum(), "n_true": (true != 0).sum()}
+    return counts | {"n_found": found.sum(), "n_pairs": r, "n_covers": covers, "sum_width": width}
+
+
+def summarised(records: pd.DataFrame) -> pd.DataFrame:
+    """Means over sizes and data sets, each size with one weight."""
+    keys = ["network", "n", "slab", "density"]
+    loss = records.groupby([*keys, "nodes"], sort=False)["loss"].mean().groupby(keys, sort=False).mean()
+    sums = records.groupby(keys, sort=False)[[c for c in records if c.startswith(("n_", "sum_"))]].sum()
+    with np.errstate(invalid="ignore"):
+        shares = {
+            "loss": loss,
+            "false": sums["n_false"] / sums["n_absent"],
+            "missed": sums["n_missed"] / sums["n_true"],
+            "share": sums["n_found"] / sums["n_pairs"],
+            "covers": sums["n_covers"] / sums["n_found"],
+            "width": sums["sum_width"] / sums["n_found"],
+        }
+    return pd.DataFrame(shares).reset_index()
+
+
+def real(name: str, slab: str) -> list[dict[str, object]]:
+    """One record for each prior of the density."""
+    drop, least = REAL[name]
+    table = pd.read_csv(Path(os.environ["BAYESMRF_DATA"]) / f"{name}.csv").drop(columns=drop)
+    states = (table.to_numpy() >= least).astype(np.float32)
+    states = states[np.random.default_rng(SEED).permutation(len(states))]
+    edges, half, records = graphs.complete(states.shape[1]).edges, len(states) // 2, []
+    for density in DENSITIES:
+        prior = prior_of(slab, density, states.shape[1])
+        theta, _ = draws_of(states, prior)
+        found = ((theta[:, : len(edges)] != 0).mean(axis=0) > 0.5).sum()
+        score = log_predictive(features_of(states[half:], edges), *draws_of(states[:half], prior)).mean()
+        about = {"data": name, "slab": slab, "density": density}
+        records.append(about | {"edges": found, "candidates": len(edges), "score": score})
+    return records
+
+
+def records_of(part: Callable[..., list[dict[str, object]]], tasks: list[tuple[Any, ...]], jobs: int) -> pd.DataFrame:
+    """The records of all tasks, in their order."""
+    with ProcessPoolExecutor(jobs) as pool:
+        return pd.DataFrame([r for found in pool.map(part, *zip(*tasks, strict=True)) for r in found])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("parts", nargs="*", choices=["simulated", "real", "table", []], default=[])
+    parser.add_argument("--jobs", type=int, default=1)
+    given = parser.parse_args()
+    parts = given.parts or ["simulated", "real", "table"]
+    if "simulated" in parts:
+        tasks = [(n_nodes, name, k) for n_nodes in SIZES for name in NETWORKS for k in range(SIZES[n_nodes][0])]
+        summarised(records_of(simulated, tasks, given.jobs)).to_csv(SIMULATED, index=False, float_format="%.4g")
+    if "real" in parts:
+        tasks = list(product(REAL, SLABS))
+        records_of(real, tasks, given.jobs).to_csv(FROM_DATA, index=False, float_format="%.5g")
+
+
+if __name__ == "__main__":
+    main()
