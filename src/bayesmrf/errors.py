@@ -70,6 +70,10 @@ class ApproximatePosteriorWarning(BayesMRFWarning):
     """A sampler's stationary law is further from the posterior than it should be."""
 
 
+class PriorWarning(BayesMRFWarning):
+    """The prior, and not the data, decides what the posterior says."""
+
+
 class BoundaryWarning(BayesMRFWarning):
     """A maximum likelihood estimate lies at infinity and was bounded."""
 
