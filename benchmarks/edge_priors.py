@@ -1,8 +1,8 @@
 """Which prior of edges to take by default: 28 priors on data from known networks, and on two real data sets.
 
 Run ``python benchmarks/edge_priors.py [--jobs N] [simulated] [real] [table]``; seeds are fixed. ``simulated`` (5
-minutes on one core) fits networks of 8, 12 and 16 nodes by the exact sampler and writes ``edge_priors.csv`` next to this
-file: for each network, number of observations and prior
+minutes on one core) fits networks of 8, 12 and 16 nodes by the exact sampler and writes ``edge_priors.csv`` next to
+this file: for each network, number of observations and prior
 
 * ``loss``: Kullback-Leibler divergence of the posterior predictive from the truth, in nats per observation: how much
   lower the expected log score of a new observation is than under the truth. It is summed over all states.

@@ -12,7 +12,7 @@ from ..errors import PriorWarning
 from ..models.boltzmann import Boltzmann
 
 _ALL = 0.95  # share of the candidates that counts as all of them
-_FAVOURED = log(3)  # log Bayes factor from which the data favour an edge
+_SUPPORTED = log(3)  # log Bayes factor from which the data support an edge
 _FALSE_ALARM = 1e-6  # of finding dependence where there is none
 
 
@@ -57,22 +57,22 @@ def strongest_pair(model: Boltzmann, s_bar: np.ndarray, n: float) -> tuple[str, 
 
 
 def warn_of_prior(
-    weights: np.ndarray, slab_scale: np.ndarray, cauchy: bool, model: Boltzmann, s_bar: np.ndarray, n: float
+    weights: np.ndarray, slab_scale: np.ndarray, cauchy: bool, model: Boltzmann, s_bar: np.ndarray | None, n: float
 ) -> None:
-    """Warn where (nearly) all edges are in without the data favouring them, or none although some are clearly there."""
+    """Warn where (nearly) all edges are in without support by the data, or none although some are clearly there."""
     found = int(((weights != 0).mean(axis=0) > 0.5).sum())
     r = weights.shape[1]
     if found >= _ALL * r:
-        favoured = int((log_bayes_factors(weights, slab_scale, cauchy) > _FAVOURED).sum())
-        if favoured <= r / 2:
+        supported = int((log_bayes_factors(weights, slab_scale, cauchy) > _SUPPORTED).sum())
+        if supported <= r / 2:
             warnings.warn(
-                f"{found} of {r} candidate edges have an inclusion above 0.5, but the data favor only {favoured} of "
-                "them (Bayes factor > 3): the prior puts the others in. Use a density that the data cannot drive to 1, "
-                'such as density=0.5, and a slab of fixed scale, such as slab="cauchy:1".',
+                f"{found} of {r} candidate edges have an inclusion above 0.5, but the data by themselves support only "
+                f"{supported} of them (Bayes factor > 3): the prior puts the others in. Use a fixed "
+                'density, such as density=0.5, and a slab of fixed scale, such as slab="cauchy:1".',
                 PriorWarning,
                 stacklevel=3,
             )
-    elif found == 0:
+    elif found == 0 and s_bar is not None:
         pair, correlation, p_value = strongest_pair(model, s_bar, n)
         if p_value < _FALSE_ALARM:
             warnings.warn(

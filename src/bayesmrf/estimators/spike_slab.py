@@ -26,11 +26,12 @@ from ..posterior.hidden_entries import DrawHiddenEntries
 from ..posterior.spike_slab import SpikeSlabLangevin
 from ..posterior.spike_slab_exact import SpikeSlabExact
 from ..posterior.spike_slab_one_edge import SpikeSlabOneEdge
-from ..priors import Beta, SpikeSlab, read_slab
+from ..priors import Beta, Cauchy, SpikeSlab, read_slab
 from ..rng import as_seed_sequence
 from ..samplers.gibbs import Gibbs
 from ..states import States, check_states, decode
 from .base import central, data_hash, missing_table, read_graph, sample_posterior
+from .edge_prior import warn_of_prior
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -177,6 +178,14 @@ class SpikeSlabMRF(DensityMixin, BaseEstimator):
             draws, model, attrs=attrs, observed={"statistics": s_bar, "n_samples": n}, constant={}
         )
         self._summarise(model, draws)
+        warn_of_prior(
+            self._draws()[:, : model.n_edges],
+            draws.values["slab_scale"].ravel(),
+            isinstance(prior.slab, Cauchy),
+            model,
+            s_bar if hidden is None else None,
+            n,
+        )
         self.missing_ = missing_table(data, draws.values["theta"], states, self.random_state)
         if hidden is not None:
             results.add_missing(self.posterior_, self.missing_)

@@ -1,0 +1,87 @@
+"""Warnings about a prior that puts all edges in, or keeps all of them out, in the place of the data."""
+
+import numpy as np
+import pytest
+
+from bayesmrf import SpikeSlabMRF, graphs
+from bayesmrf.errors import PriorWarning
+from bayesmrf.estimators.edge_prior import log_bayes_factors
+from bayesmrf.inference.enumeration import Enumeration
+from bayesmrf.likelihood import Likelihood
+from bayesmrf.models.boltzmann import Boltzmann
+from bayesmrf.posterior.spike_slab_exact import SpikeSlabExact
+from bayesmrf.priors import Cauchy, Normal, SpikeSlab
+from tests import spike_slab_oracle as oracle
+from tests.test_spike_slab_exact import draw
+
+EXACT = {"method": "exact", "n_draws": 300, "n_warmup": 100, "n_chains": 2, "progress": False, "random_state": 0}
+PRIORS = {
+    "learnt": {"density": (1, 1), "slab": (5, 5)},
+    "Cauchy": {"density": 0.5, "slab": "cauchy:1"},
+    "nearly all": {"density": 0.99, "slab": "cauchy:1"},
+    "hardly any": {"density": 1e-9, "slab": "cauchy:1"},
+}
+
+
+def complete(weights, n_nodes, n, rng):
+    """Data from a complete graph, yes about as frequent as no."""
+    model = Boltzmann(graphs.complete(n_nodes))
+    u, v = model.graph.edges.T
+    half = np.bincount(u, weights, n_nodes) + np.bincount(v, weights, n_nodes)
+    return Enumeration().sample(model, np.concatenate([weights, -half / 2]), None, n, rng)
+
+
+@pytest.mark.parametrize("prior", PRIORS)
+def test_a_complete_graph_of_strong_edges_is_not_warned_of(prior, rng):
+    """All weights are 12 standard deviations from 0 or more; a warning would be an error."""
+    X = complete(1.5 * rng.choice([-1, 1], 10), 5, 3000, rng)
+    assert (SpikeSlabMRF(**EXACT, **PRIORS[prior]).fit(X).inclusion_.sum(axis=0) > 3.9).all()
+
+
+def test_independent_nodes_without_edges_are_not_warned_of(rng):
+    X = rng.integers(0, 2, (300, 8))
+    assert SpikeSlabMRF(**EXACT, **PRIORS["hardly any"]).fit(X).inclusion_.max() < 0.5
+
+
+def test_edges_that_the_prior_puts_in(rng):
+    X = rng.integers(0, 2, (300, 8))
+    with pytest.warns(PriorWarning, match=r"^28 of 28 candidate edges .* the data by themselves support only [0-6] of"):
+        SpikeSlabMRF(**EXACT, **PRIORS["nearly all"]).fit(X)
+
+
+def test_a_questionnaire(rng):
+    """Ten items, all pairs weakly bound: a slab that is learnt shrinks to 0.7, and puts in what no pair supports."""
+    X = complete(np.full(45, 0.35), 10, 300, rng)
+    with pytest.warns(PriorWarning, match="of 45 candidate edges"):
+        SpikeSlabMRF(**EXACT, **PRIORS["learnt"]).fit(X)
+    fixed = SpikeSlabMRF(**EXACT, **PRIORS["Cauchy"]).fit(X)
+    assert (fixed.inclusion_[np.triu_indices(10, 1)] > 0.5).sum() < 40
+
+
+def test_edges_that_the_prior_keeps_out(rng):
+    """One pair with a correlation of 0.4 in 300 rows."""
+    X = rng.integers(0, 2, (300, 5))
+    X[:, 0], X[:, 1] = np.arange(300) < 150, (np.arange(300) % 150 < 105) == (np.arange(300) < 150)
+    with pytest.warns(PriorWarning, match=r"^No candidate edge .* the ends of 0-1 have a correlation of 0\.40 \(p = "):
+        SpikeSlabMRF(**EXACT, density=1e-20, slab="cauchy:1").fit(X)
+    X = X.astype(float)
+    X[0, 3] = np.nan  # where values are missing the correlations are not known
+    SpikeSlabMRF(**EXACT | {"n_draws": 50}, density=1e-20, slab="cauchy:1").fit(X)
+
+
+@pytest.mark.parametrize("slab", [Normal(1.5), Cauchy(1.0)], ids=str)
+def test_bayes_factors(slab, rng):
+    """Against brute force at even odds; the draws are made at other odds, of which a Bayes factor does not depend."""
+    model = Boltzmann(graphs.complete(2))
+    s_bar = np.array([34, 55, 50]) / 100
+    exact = oracle.posterior(model.graph, s_bar, 100, SpikeSlab(0.5, slab), rng)[0][0]
+    wanted = np.log(exact / (1 - exact))
+    kernel = SpikeSlabExact(Likelihood(model, s_bar, 100, Enumeration()), SpikeSlab(0.9, slab), n_scans=3)
+    values = draw(kernel, rng, 300)
+    found = log_bayes_factors(
+        values["theta"][..., :1].reshape(-1, 1), values["slab_scale"].ravel(), isinstance(slab, Cauchy)
+    )
+    assert found[0] == pytest.approx(wanted, abs=0.3)
+    other = log_bayes_factors(values["theta"][..., :1].reshape(-1, 1), values["slab_scale"].ravel() * 2, False)
+    assert abs(other[0] - wanted) > 0.3
+    assert np.isnan(log_bayes_factors(np.zeros((5, 1)), np.ones(5), False)[0])
