@@ -152,7 +152,8 @@ def spoil(row, column, value):
 BAD_VOTES = {
     "not binary": (
         spoil(3, 1, 7),
-        r"votes\.csv: 1 value.* not binary.* 7 in row 4 below the first line, column 'Bob'; code",
+        r"votes\.csv: 7 \(1 cell\) lie outside the levels 0 and 1, the first in row 4 below the first line, column "
+        r"'Bob'; if they stand for missing values give --missing-code 7, if",
     ),
     "mixed": (spoil(3, 1, -1), r"votes\.csv: the codings 0/1 and -1/\+1 are mixed .*use one coding"),
     "missing": (
@@ -172,13 +173,19 @@ BAD_VOTES = {
     ),
     "ragged": (
         lambda t: Path("votes.csv").write_text(t.to_csv(index=False) + "1,0,1,0,1,0\n"),
-        r"votes\.csv: cannot be read .*line 62, saw 6",
+        r"votes\.csv: row 61 below the first line has 6 entries, but the first line names 5",
     ),
-    "all too long": (lambda t: Path("votes.csv").write_text("a,b\n1,0,1\n0,1,1\n"), "more entries than the first line"),
+    "all too long": (
+        lambda t: Path("votes.csv").write_text("a,b\n1,0,1\n0,1,1\n"),
+        r"row 1 below the first line has 3 entries, but the first line names 2 columns",
+    ),
     "empty": (lambda t: Path("votes.csv").write_text(""), r"votes\.csv: the file is empty; a header line"),
     "one column": (lambda t: t[["Ann"]].to_csv("votes.csv", index=False), r"votes\.csv: 1 column.* at least two nodes"),
     "no such file": (lambda t: shutil.move("votes.csv", "v"), r"votes\.csv: this file does not exist; give the path"),
-    "not text": (lambda t: Path("votes.csv").write_bytes(b"\xff\xfe\x00,\x81"), r"votes\.csv: cannot be read as comma"),
+    "not text": (
+        lambda t: Path("votes.csv").write_bytes(b"\xff\xfe\x00,\x81"),
+        r"votes\.csv: line 1 is not UTF-16 text",
+    ),
 }
 
 

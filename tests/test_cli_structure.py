@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from bayesmrf import SpikeSlabMRF, load
+from bayesmrf.answers import to_binary
 from bayesmrf.cli.structure import Method, structure
 from bayesmrf.options import OPTIONS
 from bayesmrf.posterior.spike_slab import SpikeSlabLangevin
@@ -17,7 +18,6 @@ from bayesmrf.posterior.spike_slab_exact import SpikeSlabExact
 from bayesmrf.posterior.spike_slab_one_edge import SpikeSlabOneEdge
 from bayesmrf.priors import Cauchy, read_slab
 from bayesmrf.summary import StructureSummary
-from bayesmrf.tables import to_binary
 from tests.conftest import is_silent
 
 from .commands import one_sentence, stopped_by
@@ -171,7 +171,9 @@ def test_yes_no_data_need_no_rule(folder, votes):
 def test_levels_are_asked_for_and_then_used(bayesmrf, levels, folder):
     levels.dropna().to_csv("answers.csv", index=False)
     given = bayesmrf("structure", "answers.csv", *SMALL)
-    one_sentence(given, r"answers\.csv: the levels 1, 2, 3, 4, 5 came \(column 'a' is the first", r'--binarize ">=4"')
+    one_sentence(
+        given, r"answers\.csv: the table has the levels 1, 2, 3, 4, 5 \(column 'a' is the first", r'--binarize ">=4"'
+    )
     assert not (folder / "answers.zarr").exists()
     code, out, err = bayesmrf("structure", "answers.csv", "--binarize", ">=4", "--seed", 2, *SMALL)
     assert (code, err) == (0, "")
@@ -198,7 +200,8 @@ def test_missing_values(bayesmrf, levels, folder):
 
 def test_real_answers(bayesmrf, data_folder, folder):
     one_sentence(
-        bayesmrf("structure", data_folder / "wenchuan.csv"), "the levels 1, 2, 3, 4, 5 came .column 'intrusion'"
+        bayesmrf("structure", data_folder / "wenchuan.csv"),
+        "the table has the levels 1, 2, 3, 4, 5 .column 'intrusion'",
     )
     small = ["--draws", 10, "--warmup", 5, "--chains", 1]
     code, out, err = bayesmrf("structure", data_folder / "wenchuan.csv", "--binarize", ">=4", *small)
@@ -214,8 +217,14 @@ LEVELS = {
     "unknown sign": (["--binarize", "=>4"], "--binarize: '=>4' came"),
     "two rules": (["--binarize", ">=4,<2"], "--binarize: '>=4,<2' came"),
     "all on one side": (["--binarize", ">=9"], r"--binarize: '>=9' came, which puts all levels \(1, 2, 3, 4, 5\) on"),
-    "two levels": (["--drop", "a", "--drop", "b", "--drop", "c", "--drop", "d"], r"the levels 1, 2 came .*\">=2\""),
-    "no numbers": (["--binarize", ">=4"], "answers.csv: --binarize compares numbers, and column 'e' holds others such"),
+    "two levels": (
+        ["--drop", "a", "--drop", "b", "--drop", "c", "--drop", "d"],
+        r"the table has the levels 1, 2 .*\">=2\"",
+    ),
+    "no numbers": (
+        ["--binarize", ">=4"],
+        "answers.csv: column 'e' holds text such as 'often'; recode it as numbers, or leave it out with --drop e",
+    ),
 }
 
 

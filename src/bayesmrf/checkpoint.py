@@ -27,6 +27,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from .errors import StoreError
+from .files import check_path
 
 FORMAT = 1
 CHECKPOINT, RESULTS = "checkpoint", "results"
@@ -161,6 +162,7 @@ def is_ours(path: Path) -> bool:
     StoreError
         If there is something that this package did not write.
     """
+    check_path(path)
     if not path.exists() and not path.is_symlink():
         return False
     if not path.is_dir():

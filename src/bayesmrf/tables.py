@@ -2,27 +2,35 @@
 
 from __future__ import annotations
 
-import operator
+import csv
 import re
-import warnings
-import zlib
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .answers import NO_CODES, check_answers, without_codes
 from .errors import DataError, GraphError, OptionError
+from .files import call, read_text
+from .names import shown
 
 if TYPE_CHECKING:
     import pandas as pd
 
 _VALUES = {"0", "1", "-1", "0.0", "1.0", "-1.0", "true", "false"}
-_COMPARISONS = {">=": operator.ge, ">": operator.gt, "<=": operator.le, "<": operator.lt, "==": operator.eq}
+_MISSING = ["", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null"]  # not "None", which may be an answer
+_SEPARATORS = ",;\t|"
+_LOOKED_AT = 100_000  # letters in which the separator is looked for
+_LONGEST_CELL = 10_000_000  # letters
 
 
 def read_votes(
-    path: Path, weight: str | None = None, drop: Sequence[str] = ()
+    path: Path, weight: str | None = None, drop: Sequence[str] = (), missing_codes: Sequence[str] = ()
 ) -> tuple[pd.DataFrame, pd.Series | None]:
     """Read observations, one a row, from a CSV file whose first line names the columns.
+
+    Columns are separated by commas, semicolons, tabs or bars; with the latter three, numbers may have decimal commas.
 
     Parameters
     ----------
@@ -32,43 +40,60 @@ def read_votes(
         Column that counts how many times each row was seen.
     drop : sequence of str
         Columns to leave out.
+    missing_codes : sequence of str
+        Values that stand for missing ones. "none" says that there are no such codes and that every value is an answer.
 
     Returns
     -------
     table : DataFrame
-        Columns are the nodes; values are not checked here.
+        Columns are the nodes; codings are not checked here.
     weights : Series or None
 
     Raises
     ------
     DataError
-        If the file cannot be read, is not a table, or has no header line.
+        If the file cannot be read, is not a table, or has no header line; for columns that look like identifiers, are
+        on another scale than the others, or hold values apart from the levels that no ``missing_codes`` name.
     OptionError
-        If ``weight`` or ``drop`` names a column that is not there.
+        If ``weight`` or ``drop`` names a column that is not there, or a missing code is nowhere in the table.
     """
-    header = [str(c) for c in _read(path, header=None, nrows=1, dtype=str, keep_default_na=False).iloc[0]]
-    twice = next((c for i, c in enumerate(header) if c and c in header[:i]), None)
-    if twice is not None and all(c.strip().lower() in _VALUES for c in header):
-        raise DataError(f"{path}: the first line holds values, not names; put a header line with the columns' names")
+    text = read_text(path)
+    separator = _separator(text)
+    header = [c.strip() for c in next((line for line in _lines(path, text, separator) if line), [])]
+    if not header:
+        raise DataError(f"{call(path)}: the file is empty; a header line and a row for each observation are wanted")
+    twice = next((c for c, n in Counter(header).items() if c and n > 1), None)
+    if twice is not None and all(c.lower() in _VALUES for c in header):
+        raise DataError(f"{call(path)}: the first line holds values, not names; put a header line with the columns' "
+                        "names")  # fmt: skip
     if twice is not None:
-        raise DataError(f"{path}: column name {twice!r} occurs twice in the first line; give each column its own name")
-    table = _read(path, index_col=False)
-    names = [str(c) for c in table.columns]
+        raise DataError(f"{call(path)}: column name {shown(twice)!r} occurs twice in the first line; give each column "
+                        "its own name")  # fmt: skip
+    for i, line in enumerate(line for line in _lines(path, text, separator) if line):
+        if len(line) != len(header):  # pandas would take what is not there for missing values
+            raise DataError(f"{call(path)}: row {i} below the first line has {len(line)} entries, but the first line "
+                            f"names {len(header)} columns; repair the file")  # fmt: skip
+    names = [c or f"Unnamed: {i}" for i, c in enumerate(header)]
+    table = _parsed(path, text, separator, names)
     for option, wanted in (("--drop", drop), ("--weight", [weight] if weight is not None else [])):
         unknown = next((c for c in wanted if c not in names), None)
         if unknown is not None:
-            raise OptionError(f"{option}: there is no column {unknown!r} in {path}; its columns are {_some(names)}")
+            raise OptionError(f"{option}: there is no column {unknown!r} in {call(path)}; its columns are "
+                              f"{_some(names)}")  # fmt: skip
     if weight is not None and weight in drop:
         raise OptionError(f"--weight: column {weight!r} is also named by --drop; leave it out there")
     weights = None if weight is None else table[weight]
     table = table.drop(columns=[*drop, *([weight] if weight is not None else [])])
-    unnamed = next((str(c) for c in table.columns if re.fullmatch(r"Unnamed: \d+", str(c))), None)
+    unnamed = next((c for c in table.columns if re.fullmatch(r"Unnamed: \d+", c)), None)
     if unnamed is not None:
-        raise DataError(f"{path}: a column has no name in the first line; if it holds row labels leave it out with "
-                        f"--drop {unnamed!r}, else name it")  # fmt: skip
+        raise DataError(f"{call(path)}: a column has no name in the first line; if it holds row labels leave it out "
+                        f"with --drop {unnamed!r}, else name it")  # fmt: skip
     if table.shape[1] < 2:
-        raise DataError(f"{path}: {table.shape[1]} column(s) are left; at least two nodes are wanted, in columns "
+        raise DataError(f"{call(path)}: {table.shape[1]} column(s) are left; at least two nodes are wanted, in columns "
                         "separated by commas")  # fmt: skip
+    table = without_codes(path, table, [c for c in missing_codes if c.strip().lower() != NO_CODES])
+    if not any(c.strip().lower() == NO_CODES for c in missing_codes):
+        check_answers(path, table)
     return table, weights
 
 
@@ -99,16 +124,22 @@ def read_edges(path: Path, names: Sequence[str], option: str = "--graph") -> tup
         If the file cannot be read, or is not two columns of nodes (the message names the line).
     """
     try:
-        table = _read(path, header=None, dtype=str, keep_default_na=False, skip_blank_lines=False)
+        text = read_text(path)
+        given = list(_lines(path, text, _separator(text)))
     except DataError as e:
         raise GraphError(f"{option}: {e}") from None
-    if table.shape[1] != 2:
-        raise GraphError(f"{option}: {path} has {table.shape[1]} column(s); two are wanted, the ends of each edge")
-    lines = [(i, a.strip(), b.strip()) for i, (a, b) in enumerate(table.itertuples(index=False, name=None), start=1)]
-    lines = [(i, a, b) for i, a, b in lines if a or b]
+    width = max(map(len, given), default=0)
+    if width == 0:
+        raise GraphError(f"{option}: {call(path)}: the file is empty; write two nodes a line, separated by a comma")
+    if width != 2:
+        raise GraphError(f"{option}: {call(path)} has {width} column(s); two are wanted, the ends of each edge")
+    padded = ((i, [*(s.strip() for s in line), "", ""]) for i, line in enumerate(given, start=1))
+    lines = [(i, ends[0], ends[1]) for i, ends in padded if ends[0] or ends[1]]
     half = next((i for i, a, b in lines if not (a and b)), None)
     if half is not None:
-        raise GraphError(f"{option}: line {half} of {path} has one end only; write two nodes, separated by a comma")
+        raise GraphError(
+            f"{option}: line {half} of {call(path)} has one end only; write two nodes, separated by a comma"
+        )
     known, seen = set(names), set[frozenset[str]]()
 
     def is_node(s: str) -> bool:
@@ -118,98 +149,79 @@ def read_edges(path: Path, names: Sequence[str], option: str = "--graph") -> tup
     if lines and not any(map(is_node, lines[0][1:])) and (len(lines) == 1 or any(map(is_node, lines[1][1:]))):
         header = ",".join(lines.pop(0)[1:])
     if not lines:
-        raise GraphError(f"{option}: {path} holds no edges; write two nodes a line, or give complete"
+        raise GraphError(f"{option}: {call(path)} holds no edges; write two nodes a line, or give complete"
                          f"{' or learn:K' if option == '--graph' else ''}")  # fmt: skip
     for i, a, b in lines:
         if a == b:
-            raise GraphError(f"{option}: line {i} of {path} joins {a!r} to itself; remove self-loops")
+            raise GraphError(f"{option}: line {i} of {call(path)} joins {a!r} to itself; remove self-loops")
         if frozenset((a, b)) in seen:
-            raise GraphError(f"{option}: line {i} of {path} ({a!r}, {b!r}) is a duplicate; list each pair once")
+            raise GraphError(f"{option}: line {i} of {call(path)} ({a!r}, {b!r}) is a duplicate; list each pair once")
         seen.add(frozenset((a, b)))
     if all(_is_number(s) for _, *ends in lines for s in ends) and not any(map(_is_number, names)):
         wrong = next(((i, s) for i, *ends in lines for s in ends if not 0 <= int(s) < len(names)), None)
         if wrong is not None:
-            raise GraphError(f"{option}: node number {wrong[1]} in line {wrong[0]} of {path} is out of range; the "
-                             f"{len(names)} columns of the data are numbered from 0 to {len(names) - 1}")  # fmt: skip
+            raise GraphError(f"{option}: node number {wrong[1]} in line {wrong[0]} of {call(path)} is out of range; "
+                             f"the {len(names)} columns are numbered from 0 to {len(names) - 1}")  # fmt: skip
         return [(int(a), int(b)) for _, a, b in lines], header
     missing = [(i, s) for i, *ends in lines for s in ends if s not in known]
     if missing:
         line, name = missing[0]
         count = len({s for _, s in missing})
-        raise GraphError(f"{option}: {name!r} in line {line} of {path} is not a column of the data ({count} such "
+        raise GraphError(f"{option}: {name!r} in line {line} of {call(path)} is not a column of the data ({count} such "
                          f"name(s) in all); the columns are {_some(list(names))}")  # fmt: skip
     return [(a, b) for _, a, b in lines], header
 
 
-def to_binary(path: Path, table: pd.DataFrame, rule: str | None) -> pd.DataFrame:
-    """Make yes/no of ordered levels.
+def _separator(text: str) -> str:
+    """What stands between columns: what gives the first lines equally many entries, and most."""
+    lines = text[:_LOOKED_AT].split("\n")[:20]
 
-    Parameters
-    ----------
-    path : Path
-        Where the table is from, for the messages.
-    table : DataFrame
-        From `read_votes`.
-    rule : str or None
-        Which levels mean yes: ``>=4``, ``>2``, ``<=1``, ``<3`` or ``==5``. Without it a table of more than two levels
-        is refused. What is missing stays so.
+    def suits(separator: str) -> tuple[bool, int]:
+        try:
+            sizes = [len(line) for line in csv.reader(lines, delimiter=separator) if line]
+        except csv.Error:
+            sizes = []
+        return len(set(sizes)) == 1 and sizes[0] > 1, sizes[0] if sizes else 0
 
-    Raises
-    ------
-    OptionError
-        If the rule cannot be read, or does not tell any two levels apart.
-    DataError
-        If there are levels that no rule was given for, or texts that cannot be compared.
-    """
-    import numpy as np
-
-    numbers = table.select_dtypes(["number", "bool"])
-    levels = np.unique(numbers.to_numpy(dtype=float))
-    levels = levels[~np.isnan(levels)]
-    listed = ", ".join(f"{v:g}" for v in levels[:7]) + (f", ... ({len(levels)} in all)" if len(levels) > 7 else "")
-    if rule is None:
-        many = ~(numbers.isna() | numbers.isin([-1, 0, 1])).all()
-        if many.any():
-            example = levels[min((len(levels) + 1) // 2, len(levels) - 1)]
-            raise DataError(f"{path}: the levels {listed} came (column {str(many.idxmax())!r} is the first with others "
-                            "than yes and no); say which of them mean yes, such as --binarize \">="
-                            f'{example:g}", or leave columns out with --drop')  # fmt: skip
-        return table
-    found = re.fullmatch(r"\s*(>=|<=|==|>|<)\s*([+-]?(\d+\.?\d*|\.\d+))\s*", rule)
-    if found is None:
-        raise OptionError(f'--binarize: {rule!r} came; a comparison with a number is wanted, such as ">=4", ">2", '
-                          '"<=1" or "==5"')  # fmt: skip
-    text = next((c for c in table.columns if c not in numbers), None)
-    if text is not None:
-        value = table[text].dropna().iloc[0] if table[text].notna().any() else ""
-        raise DataError(f"{path}: --binarize compares numbers, and column {str(text)!r} holds others such as "
-                        f"{value!r}; recode it, or leave it out with --drop")  # fmt: skip
-    compare, than = _COMPARISONS[found[1]], float(found[2])
-    if len(set(compare(levels, than))) < 2:
-        raise OptionError(f"--binarize: {rule!r} came, which puts all levels ({listed}) on one side; give a rule that "
-                          "tells them apart")  # fmt: skip
-    yes = compare(numbers.astype(float), than)
-    return yes.astype(float).where(numbers.notna()) if numbers.isna().any(axis=None) else yes.astype(np.int8)
+    return max(_SEPARATORS, key=suits)
 
 
-def _read(path: Path, **options: Any) -> pd.DataFrame:
-    """A CSV file, or one sentence why not."""
+def _lines(path: Path, text: str, separator: str) -> Iterator[list[str]]:
+    """The entries of each line."""
+    csv.field_size_limit(_LONGEST_CELL)
+    try:
+        yield from csv.reader(StringIO(text, newline=""), delimiter=separator, strict=True)
+    except csv.Error as e:
+        raise DataError(f"{call(path)}: cannot be read as comma-separated values ({e}); repair the file") from None
+
+
+def _parsed(path: Path, text: str, separator: str, names: list[str]) -> pd.DataFrame:
+    """The table, its numbers with points, or, not between commas, with decimal commas."""
     import pandas as pd
 
-    if not path.is_file():
-        there = "is a folder" if path.is_dir() else "does not exist"
-        raise DataError(f"{path}: this file {there}; give the path of a CSV file")
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", pd.errors.ParserWarning)  # rows longer than the header would be cut
-            return pd.read_csv(path, **options)
-    except pd.errors.EmptyDataError:
-        raise DataError(f"{path}: the file is empty; a header line and a row for each observation are wanted") from None
-    except pd.errors.ParserWarning:
-        raise DataError(f"{path}: rows have more entries than the first line; name each column there") from None
-    except (pd.errors.ParserError, UnicodeDecodeError, EOFError, zlib.error, OSError, ValueError) as e:
-        reason = " ".join(str(e).split()) or type(e).__name__
-        raise DataError(f"{path}: cannot be read as comma-separated values ({reason}); mend the file") from None
+    def parsed(decimal: str) -> pd.DataFrame:
+        try:
+            return pd.read_csv(
+                StringIO(text),
+                sep=separator,
+                header=0,
+                names=names,
+                index_col=False,
+                decimal=decimal,
+                low_memory=False,
+                keep_default_na=False,
+                na_values=_MISSING,
+            )
+        except (pd.errors.ParserError, ValueError, OverflowError) as e:
+            raise DataError(f"{call(path)}: cannot be read as comma-separated values "
+                            f"({shown(' '.join(str(e).split()), 200)}); repair the file") from None  # fmt: skip
+
+    table = parsed(".")
+    if separator == ",":
+        return table
+    texts = (table[c].dropna().astype(str) for c in table.select_dtypes(["object", "string"]))
+    commas = any(t.str.fullmatch(r"\s*[+-]?\d+,\d+\s*").any() for t in texts)
+    return parsed(",") if commas else table
 
 
 def _is_number(s: str) -> bool:

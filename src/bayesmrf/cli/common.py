@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import BayesMRFWarning, ConvergenceWarning, DataError, OptionError, StoreError, TooWideError
+from ..files import check_path, kind_of
 from ..names import file_stem, shown
 from ..options import check
 
@@ -71,6 +72,14 @@ Weight = Annotated[str | None, typer.Option(metavar="COLUMN", help="Column that 
 Drop = Annotated[
     list[str] | None, typer.Option(metavar="COLUMN", help="Column to leave out; may be given several times.")
 ]
+MissingCode = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="CODE",
+        help="Value that stands for a missing one, such as -9; may be given several times; none: every value is an "
+        "answer, however far from the others.",
+    ),
+]
 Binarize = Annotated[
     str | None,
     typer.Option(metavar='">=4"', help='Which levels mean yes: ">=4", ">2", "<=1", "<3" or "==5", in quotes.'),
@@ -124,6 +133,7 @@ def announce(out: Path, overwrite: bool, console: Console) -> None:
 
 def check_writable(out: Path) -> None:
     """Refuse a place that does not allow writing."""
+    check_path(out, "--out: ")
     above = next(p for p in (out.absolute(), *out.absolute().parents) if p.exists())
     if not (above.is_dir() and os.access(above, os.W_OK | os.X_OK)):
         raise StoreError(f"--out: {out} cannot be written, as {above} does not allow it; give another path")
@@ -147,7 +157,7 @@ def edges_of(graph: str, names: Sequence[str], console: Console, flag: str = "--
     learns, everything = flag == "--graph", "all" if flag == "--candidate" else "complete"
     if graph == everything or (learns and re.fullmatch(r"learn:\d+", graph)):
         return graph
-    if graph.startswith("learn:") or not Path(graph).exists():
+    if graph.startswith("learn:") or kind_of(Path(graph)) == "nothing":
         forms = f"a file{',' if learns else ''} nor {everything}"
         forms += ", nor learn:K with a whole number K" if learns else ""
         raise OptionError(f"{flag}: {graph!r} is neither {forms}; give one of these")

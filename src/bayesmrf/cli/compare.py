@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from .. import plots, results
 from ..checkpoint import RESULTS, is_ours, what
 from ..errors import StoreError
+from ..files import check_path
 from ..summary import ParameterSummary
 from . import common
 from .show import show_comparison
@@ -71,6 +72,7 @@ def run_all(
 
 def _check_folder(out: Path, picture: Path, overwrite: bool) -> None:
     """Refuse a folder that must not or cannot be written to."""
+    check_path(out, "--out: ")
     if out.exists() and not out.is_dir():
         raise StoreError(f"--out: {out} is a file, a folder is wanted; give another path")
     if (out / "zarr.json").exists():

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import OptionError, StoreError
+from ..files import check_path
 from ..options import check
 from . import common
-from .common import Binarize, Drop, Overwrite, Quiet, Seed, Weight
+from .common import Binarize, Drop, MissingCode, Overwrite, Quiet, Seed, Weight
 from .evidence_models import CODING, Job, fields, machines
 from .evidence_shown import named, show_evidence
 from .evidence_store import EvidenceStore, request_of
@@ -90,6 +91,7 @@ def evidence(
     ] = None,
     weight: Weight = None,
     drop: Drop = None,
+    missing_code: MissingCode = None,
     seed: Seed = None,
     plot: Annotated[bool, typer.Option("--plot", help="Draw evidence.png in --out.")] = False,
     out: Annotated[
@@ -107,13 +109,14 @@ def evidence(
     Results are kept as they come: a run that was stopped goes on when the same command is given again, and more models
     or methods can be asked for later.
     """
-    from ..tables import read_votes, to_binary
+    from ..answers import to_binary
+    from ..tables import read_votes
 
     out = out or Path(f"{common.stem_of(answers)}-{'models' if compare else 'evidence'}")
     console = common.new_console(quiet)
     methods = _methods(method)
     names = _models(hidden, compare, edges, holdout)
-    table, weights = read_votes(answers, weight, drop or ())
+    table, weights = read_votes(answers, weight, drop or (), missing_code or ())
     table = to_binary(answers, table, binarize)
     given = {"n_chains": chains, "temperatures": temperatures, "n_draws": draws}
     options: dict[str, Any] = {k: v for k, v in given.items() if v is not None}
@@ -132,6 +135,7 @@ def evidence(
         "holdout": holdout,
         "options": sorted(options.items()),
     }
+    check_path(out, "--out: ")
     picture = out / "evidence.png"
     if plot and picture.exists() and not overwrite and _MARK.encode() not in picture.read_bytes()[:1000]:
         raise StoreError(f"--out: {picture} is there and not of this package; give another path")

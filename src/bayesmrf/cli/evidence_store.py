@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import StoreError
+from ..files import check_path
 from .common import check_writable
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ class EvidenceStore:
     """
 
     def __init__(self, folder: Path, request: str, seed: int | None, fresh: int, overwrite: bool):
+        check_path(folder, "--out: ")
         if folder.exists() and not folder.is_dir():
             raise StoreError(f"--out: {folder} is a file, a folder is wanted; give another path")
         check_writable(folder)

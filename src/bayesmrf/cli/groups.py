@@ -10,7 +10,7 @@ import typer
 
 from ..errors import OptionError
 from . import common
-from .common import Chains, Draws, Drop, Jobs, Overwrite, Quiet, Seed, Thin, Warmup, Weight
+from .common import Chains, Draws, Drop, Jobs, MissingCode, Overwrite, Quiet, Seed, Thin, Warmup, Weight
 
 
 class Method(StrEnum):
@@ -110,6 +110,7 @@ def groups(
     inner: Annotated[Inner, typer.Option(help="Particles of auxiliary-variable.")] = Inner.gibbs,
     weight: Weight = None,
     drop: Drop = None,
+    missing_code: MissingCode = None,
     seed: Seed = None,
     jobs: Jobs = None,
     out: Annotated[
@@ -143,7 +144,7 @@ def groups(
     if prior_scale is not None and model is not Model.symmetric:
         raise OptionError("--prior-scale: it came without --model symmetric, whose tables it is about")
     common.announce(out, overwrite, console)
-    table, weights = read_votes(votes, weight, drop or ())
+    table, weights = read_votes(votes, weight, drop or (), missing_code or ())
     names = [str(c) for c in table.columns]
     if graph is not None:
         edges = {"graph": common.edges_of(graph, names, console)}

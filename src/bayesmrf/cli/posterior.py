@@ -11,7 +11,7 @@ import typer
 
 from ..errors import ConstantColumnWarning, OptionError
 from . import common
-from .common import Chains, Draws, Drop, Jobs, Overwrite, Quiet, Seed, Thin, Warmup, Weight
+from .common import Chains, Draws, Drop, Jobs, MissingCode, Overwrite, Quiet, Seed, Thin, Warmup, Weight
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -129,6 +129,7 @@ def posterior(
     thin: Thin = 1,
     weight: Weight = None,
     drop: Drop = None,
+    missing_code: MissingCode = None,
     seed: Seed = None,
     jobs: Jobs = None,
     out: Annotated[
@@ -177,7 +178,7 @@ def posterior(
     given: dict[str, Any] = {"step_size": step_size, "epsilon": epsilon, "alpha": alpha, "precondition": precondition}
     given |= {"adjusted": adjusted, "corrected": corrected, "n_sweeps": sweeps, "n_particles": particles}
     given = common.checked("BayesianMRF", **{k: v for k, v in given.items() if v is not None and v is not False})
-    data, weights = read_votes(table, weight, drop or ())
+    data, weights = read_votes(table, weight, drop or (), missing_code or ())
     with common.about_file(table):
         edges = _graph(graph, data, weights, console, not quiet)
     levels = _levels(data) if model == "potts" else None

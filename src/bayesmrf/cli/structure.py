@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from . import common
-from .common import Binarize, Chains, Draws, Drop, Jobs, Overwrite, Quiet, Seed, Thin, Warmup, Weight
+from .common import Binarize, Chains, Draws, Drop, Jobs, MissingCode, Overwrite, Quiet, Seed, Thin, Warmup, Weight
 
 
 class Method(StrEnum):
@@ -85,6 +85,7 @@ def structure(
     thin: Thin = 1,
     weight: Weight = None,
     drop: Drop = None,
+    missing_code: MissingCode = None,
     seed: Seed = None,
     jobs: Jobs = None,
     out: Annotated[
@@ -98,7 +99,8 @@ def structure(
 
     A run that was stopped, even killed, continues when the same command is given again.
     """
-    from ..tables import read_votes, to_binary
+    from ..answers import to_binary
+    from ..tables import read_votes
 
     out = out or Path(f"{common.stem_of(answers)}.zarr")
     console = common.new_console(quiet)
@@ -120,7 +122,7 @@ def structure(
         n_jobs=jobs,
     )
     common.announce(out, overwrite, console)
-    table, weights = read_votes(answers, weight, drop or ())
+    table, weights = read_votes(answers, weight, drop or (), missing_code or ())
     table = to_binary(answers, table, binarize)
     edges = common.edges_of(candidates, [str(c) for c in table.columns], console, "--candidates")
 

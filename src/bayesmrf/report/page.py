@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import StoreError
+from ..files import check_path
 from ..names import shown
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ Section = tuple[str, str]
 def check_out(out: str | PathLike[str], overwrite: bool, replace_own: bool = False) -> Path:
     """Refuse a file that must not or cannot be written; ``replace_own`` allows to replace a page of this package."""
     out = Path(out)
+    check_path(out, "out: ")
     if out.is_dir():
         raise StoreError(f"out: {out} is a folder, a file is wanted; give a path such as {out / 'report.html'}")
     if out.exists() and not overwrite:

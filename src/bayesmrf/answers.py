@@ -1,0 +1,135 @@
+"""Which values of a table that was read are answers, and which of these mean yes."""
+
+from __future__ import annotations
+
+import operator
+import re
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .errors import DataError, OptionError
+from .files import call
+from .levels import find_foreign
+from .names import shown
+from .summary.base import count
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+NO_CODES = "none"  # of --missing-code: every value is an answer
+_COMPARISONS = {">=": operator.ge, ">": operator.gt, "<=": operator.le, "<": operator.lt, "==": operator.eq}
+_COUNTS = re.compile(r"(?i)^(counts?|n|freq(uency)?|weights?|wt|times)$")
+_MOST_NAMED = 5
+
+
+def without_codes(path: Path, table: pd.DataFrame, codes: Sequence[str]) -> pd.DataFrame:
+    """The table with codes of missing values blank."""
+    import pandas as pd
+
+    table = table.copy()
+    for code in codes:
+        number, there = pd.to_numeric(code, errors="coerce"), False
+        for name, column in table.items():
+            if pd.api.types.is_bool_dtype(column):
+                continue
+            is_number = pd.api.types.is_numeric_dtype(column)
+            is_code = column == number if is_number else column.astype(str).str.strip() == code.strip()
+            if is_code.any():
+                there = True
+                rest = column.mask(is_code)
+                found = pd.to_numeric(rest, errors="coerce")
+                table[name] = found if (found.notna() == rest.notna()).all() else rest
+        if not there:
+            raise OptionError(option="--missing-code", got=code, expected=f"a value that is in {call(path)}")
+    return table
+
+
+def check_answers(path: Path, table: pd.DataFrame) -> None:
+    """Refuse identifiers, columns on another scale, and codes outside the levels."""
+    import numpy as np
+
+    seen = [c.dropna().to_numpy() for _, c in table.items()]
+    found = find_foreign([c.astype(str) if c.dtype == object else c for c in seen], list(table.columns))
+    if found.ids or found.scales:
+        names = [table.columns[i] for i in (*found.ids, *found.scales)]
+        what = "looks like an identifier"
+        if not found.ids:
+            what = f"is on another scale than the others, whose levels are {found.span}"
+        drop = " ".join(f"--drop {_quoted(n)}" for n in names[:_MOST_NAMED])
+        more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+        weight = next((n for n in names if _COUNTS.search(n)), None)
+        hint = f", or give --weight {_quoted(weight)} if it says how often a row was seen" if weight else ""
+        raise DataError(f"{call(path)}: column {shown(names[0])!r} {what}; leave out what is no answer with {drop}"
+                        f"{more}{hint}")  # fmt: skip
+    if found.codes:
+        codes = sorted(found.codes, key=lambda c: -found.codes[c])[:_MOST_NAMED]
+        listed = ", ".join(f"{c:g} ({count(found.codes[c], 'cell')})" for c in codes)
+        row, column = np.argwhere(table.isin(codes).to_numpy())[0]
+        named = " ".join(f"--missing-code {c:g}" for c in codes)
+        raise DataError(f"{call(path)}: {listed} lie outside the levels {found.span}, the first in row {row + 1} below "
+                        f"the first line, column {shown(table.columns[column])!r}; if they stand for missing values "
+                        f"give {named}, if they are answers --missing-code {NO_CODES}")  # fmt: skip
+
+
+def to_binary(path: Path, table: pd.DataFrame, rule: str | None) -> pd.DataFrame:
+    """Make yes/no of ordered levels.
+
+    Parameters
+    ----------
+    path : Path
+        Where the table is from, for the messages.
+    table : DataFrame
+        From `read_votes`.
+    rule : str or None
+        Which levels mean yes: ``>=4``, ``>2``, ``<=1``, ``<3`` or ``==5``. Without it a table of more than two levels
+        is refused. What is missing stays so.
+
+    Raises
+    ------
+    OptionError
+        If the rule cannot be read, or does not tell any two levels apart.
+    DataError
+        If there are levels that no rule was given for, or texts that cannot be compared.
+    """
+    import numpy as np
+
+    numbers = table.select_dtypes(["number", "bool"])
+    for name in table.columns.difference(numbers.columns, sort=False):
+        text = next((v for v in table[name].dropna() if isinstance(v, str) and not _is_value(v)), None)
+        if text is not None:
+            raise DataError(f"{call(path)}: column {shown(name)!r} holds text such as {shown(text)!r}; recode it as "
+                            f"numbers, or leave it out with --drop {_quoted(name)}")  # fmt: skip
+    levels = np.unique(numbers.to_numpy(dtype=float))
+    levels = levels[~np.isnan(levels)]
+    listed = ", ".join(f"{v:g}" for v in levels[:7]) + (f", ... ({len(levels)} in all)" if len(levels) > 7 else "")
+    if rule is None:
+        many = ~(numbers.isna() | numbers.isin([-1, 0, 1])).all()
+        if many.any():
+            first = str(many.idxmax())
+            own = np.unique(numbers[first].dropna())
+            example = own[min((len(own) + 1) // 2, len(own) - 1)]
+            only = "" if 2 * many.sum() > len(many) else f", or leave it out with --drop {_quoted(first)}"
+            raise DataError(f"{call(path)}: the table has the levels {listed} (column {shown(first)!r} is the first "
+                            "with others than yes and no); say which of them mean yes, such as --binarize "
+                            f'">={example:g}"{only}')  # fmt: skip
+        return table
+    found = re.fullmatch(r"\s*(>=|<=|==|>|<)\s*([+-]?(\d+\.?\d*|\.\d+))\s*", rule)
+    if found is None:
+        raise OptionError(f'--binarize: {rule!r} came; a comparison with a number is wanted, such as ">=4", ">2", '
+                          '"<=1" or "==5"')  # fmt: skip
+    compare, than = _COMPARISONS[found[1]], float(found[2])
+    if len(set(compare(levels, than))) < 2:
+        raise OptionError(f"--binarize: {rule!r} came, which puts all levels ({listed}) on one side; give a rule that "
+                          "tells them apart")  # fmt: skip
+    yes = compare(numbers.astype(float), than)
+    return yes.astype(float).where(numbers.notna()) if numbers.isna().any(axis=None) else yes.astype(np.int8)
+
+
+def _is_value(text: str) -> bool:
+    return re.fullmatch(r"(?i)\s*([+-]?(\d+\.?\d*|\.\d+)|true|false)\s*", text) is not None
+
+
+def _quoted(name: str) -> str:
+    return shlex.quote(shown(name))

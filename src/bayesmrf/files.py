@@ -1,0 +1,137 @@
+"""The text of a stranger's file: plain or compressed, in any encoding that its first bytes tell; else one sentence."""
+
+from __future__ import annotations
+
+import bz2
+import codecs
+import gzip
+import lzma
+import stat
+import zipfile
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from .errors import DataError, StoreError
+from .names import shown
+
+_MOST = 2**30  # bytes of text: a small archive can hold far more than the memory
+_OPENED: dict[bytes, Callable[[Any], Any]] = {
+    b"\x1f\x8b": lambda f: gzip.GzipFile(fileobj=f),
+    b"BZh": bz2.BZ2File,
+    b"\xfd7zXZ\0": lzma.LZMAFile,
+}
+_REFUSED = {
+    b"\x28\xb5\x2f\xfd": "a Zstandard archive",
+    b"7z\xbc\xaf\x27\x1c": "a 7z archive",
+    b"Rar!": "a RAR archive",
+    b"PAR1": "a Parquet file",
+    b"\x89HDF": "an HDF5 file",
+    b"\x93NUMPY": "a NumPy file",
+    b"\xd0\xcf\x11\xe0": "an Excel workbook",
+    b"$FL": "an SPSS file",
+    b"<stata_dta>": "a Stata file",
+    b"RDX": "an R file",
+    b"%PDF": "a PDF file",
+    b"\x80": "a pickle or another binary file",
+}
+_ENCODINGS = {
+    codecs.BOM_UTF8: "utf-8-sig",
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+_DAMAGED = (EOFError, OSError, RuntimeError, NotImplementedError, zipfile.BadZipFile, zlib.error, lzma.LZMAError)
+
+
+def call(path: Path) -> str:
+    """What a file is called in messages."""
+    return shown(path, 200)
+
+
+def kind_of(path: Path) -> str:
+    """What is at a path: "file", "folder", "nothing", or, in words, why it cannot be told."""
+    try:
+        mode = path.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        return "nothing"
+    except (OSError, ValueError) as e:  # a name too long, a loop of links, no permission; a NUL in the name
+        return (e.strerror if isinstance(e, OSError) and e.strerror else "not a legal path").lower()
+    return "file" if stat.S_ISREG(mode) else "folder" if stat.S_ISDIR(mode) else "not a regular file"
+
+
+def check_path(path: Path, prefix: str = "") -> None:
+    """Refuse a path that no file can have, or that is neither a file nor a folder."""
+    kind = kind_of(path)
+    if kind not in ("file", "folder", "nothing"):
+        raise StoreError(f"{prefix}{call(path)}: {kind}; give another path")
+
+
+def read_text(path: Path) -> str:
+    """Read the text of a file, unpacked where it is compressed as .gz, .bz2, .xz or .zip.
+
+    Raises
+    ------
+    DataError
+        If there is no such file, or it is damaged, too large, or no text.
+    """
+    kind = kind_of(path)
+    if kind != "file":
+        reason = {"nothing": "this file does not exist", "folder": "this file is a folder"}.get(kind, kind)
+        raise DataError(f"{call(path)}: {reason}; give the path of a CSV file")
+    try:
+        with path.open("rb") as file:
+            data = _unpacked(path, file)
+    except _DAMAGED as e:
+        reason = (e.strerror if isinstance(e, OSError) and e.strerror else str(e)) or "it is cut short"
+        raise DataError(f"{call(path)}: this file cannot be read ({shown(reason, 200)}); check or repair it") from None
+    if len(data) > _MOST:
+        raise DataError(f"{call(path)}: this file holds more than {_MOST / 2**30:g} GiB of text; give a smaller table")
+    _refuse(path, data)
+    return _decoded(path, data)
+
+
+def _unpacked(path: Path, file: Any) -> bytes:
+    """The bytes of a file, or of the one file that an archive holds; one more than allowed where they are too many."""
+    head = file.read(8)
+    file.seek(0)
+    if head.startswith(b"PK\x03\x04"):
+        with zipfile.ZipFile(file) as archive:
+            names = [
+                i.filename for i in archive.infolist() if not i.is_dir() and not i.filename.startswith("__MACOSX/")
+            ]
+            if "[Content_Types].xml" in names:
+                raise DataError(f"{call(path)}: this is an Excel workbook; save the sheet as CSV")
+            if len(names) != 1:
+                raise DataError(f"{call(path)}: this archive holds {len(names)} files; give one with a single table")
+            with archive.open(names[0]) as member:
+                return member.read(_MOST + 1)
+    opened = next((f for start, f in _OPENED.items() if head.startswith(start)), None)
+    data: bytes = (file if opened is None else opened(file)).read(_MOST + 1)
+    return data
+
+
+def _refuse(path: Path, data: bytes) -> None:
+    """Refuse what is known not to be text, by its first bytes."""
+    what = "a tar archive" if data[257:262] == b"ustar" else None
+    what = what or next((name for start, name in _REFUSED.items() if data.startswith(start)), None)
+    if what is not None:
+        raise DataError(f"{call(path)}: this is {what}, which is not supported; give a text file with "
+                        "comma-separated values")  # fmt: skip
+
+
+def _decoded(path: Path, data: bytes) -> str:
+    encoding = next((name for start, name in _ENCODINGS.items() if data.startswith(start)), "utf-8")
+    try:
+        text = data.decode(encoding)
+    except UnicodeDecodeError as e:
+        line = data[: e.start].count(b"\n") + 1
+        raise DataError(f"{call(path)}: line {line} is not {encoding.removesuffix('-sig').upper()} text (byte "
+                        f"0x{data[e.start]:02x}); save the file as UTF-8") from None  # fmt: skip
+    nul = text.find("\0")
+    if nul >= 0:
+        raise DataError(f"{call(path)}: line {text.count(chr(10), 0, nul) + 1} holds a NUL character, so this is not "
+                        "a text file in UTF-8; save it as such")  # fmt: skip
+    return text.replace("\r\n", "\n").replace("\r", "\n")

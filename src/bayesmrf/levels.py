@@ -1,0 +1,138 @@
+"""Which values of a table are answers: identifiers, other scales and codes of missing values are told from them.
+
+Tables of answers have few levels, and the same ones in most columns. What does not fit was never an answer: a number
+that counts the rows, an age next to items from 1 to 5, or -9 and 99 for "no answer".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+_MANY_ROWS = 20  # fewer rows may differ by chance
+_DISTINCT = 0.9  # share of an identifier's values that differ
+_MANY_VALUES = 100  # fewer may leave out a level by chance
+_RARE = 0.05  # share of the values beyond a single empty level, from which it is a level that nobody chose
+_FEW_LEVELS = 12  # of a scale of answers; longer ones have gaps
+_ID_NAME = re.compile(
+    r"(?i)(^|[\W_])(ids?|uuid|guid|index|idx|row|rows|nr|case|caseid|record|serial|key|subject|subj|participant|pid|"
+    r"respondent|person|code)([\W_]|$)|[a-z]ID$|(?-i:[a-z]Id$)|^unnamed: 0$"
+)
+
+
+@dataclass(frozen=True)
+class Foreign:
+    """What does not look like answers.
+
+    Attributes
+    ----------
+    ids : list of int
+        Columns that number or name the rows.
+    scales : list of int
+        Columns whose values lie outside the levels of the others, or are many more.
+    codes : dict of float to int
+        Values apart from the levels, and how often they occur.
+    levels : tuple of float
+        The levels: a run of evenly spaced values that holds most answers.
+    """
+
+    ids: list[int] = field(default_factory=list)
+    scales: list[int] = field(default_factory=list)
+    codes: dict[float, int] = field(default_factory=dict)
+    levels: tuple[float, ...] = ()
+
+    @property
+    def span(self) -> str:
+        """The ends of the levels, in words."""
+        if len(self.levels) > 2:
+            return f"{self.levels[0]:g} to {self.levels[-1]:g}"
+        return " and ".join(f"{v:g}" for v in self.levels)
+
+
+def find_foreign(columns: Sequence[np.ndarray], names: Sequence[str]) -> Foreign:
+    """Find identifiers, columns on another scale, and codes outside the levels.
+
+    Parameters
+    ----------
+    columns : sequence of arrays
+        The values of each column that are not missing: numbers or texts.
+    names : sequence of str
+        Their names.
+
+    Notes
+    -----
+    An identifier has at least 20 values, nearly all of them different, and either numbers the rows, or is named like
+    one, or stands among columns with few levels. The levels of the other columns that hold integers are pooled, and cut
+    where more than one level in succession is empty, or a single one before the last 5 % of at least 100 values. The
+    piece with most values is the scale; the other pieces are codes, unless they hold most values of a column, which is
+    then on another scale. On scales of more than 12 levels, codes are as far from the scale as it is wide, or below
+    zero where it is not.
+    """
+    counted = [np.unique(c, return_counts=True) for c in columns]
+    distinct = np.array([len(levels) for levels, _ in counted])
+    ids = [i for i in range(len(columns)) if _is_id(i, counted, distinct, names[i])]
+    whole = [i for i, (v, _) in enumerate(counted) if i not in ids and len(v) and _is_whole(v)]
+    if not whole:
+        return Foreign(ids)
+    most = 3 * float(np.median(distinct[whole])) + 10
+    scales = [i for i in whole if distinct[i] > most]
+    whole = [i for i in whole if i not in scales]
+    levels, place = np.unique(np.concatenate([counted[i][0] for i in whole]), return_inverse=True)
+    counts = np.bincount(place, weights=np.concatenate([counted[i][1] for i in whole])).astype(np.int64)
+    on_scale = _scale(levels.astype(float), counts)
+    outside = levels[~on_scale]
+    for i in whole:
+        apart = np.isin(counted[i][0], outside)
+        if counted[i][1][apart].sum() > len(columns[i]) / 2:
+            scales.append(i)
+    codes = dict.fromkeys(outside.tolist(), 0)
+    for i in set(whole) - set(scales):
+        for value, n in zip(*counted[i], strict=True):
+            if value in codes:
+                codes[value] += int(n)
+    codes = {float(v): n for v, n in codes.items() if n}
+    return Foreign(ids, sorted(scales), codes, tuple(levels[on_scale].tolist()))
+
+
+def _is_whole(values: np.ndarray) -> bool:
+    if values.dtype.kind in "biu":
+        return True
+    return values.dtype.kind == "f" and bool(np.isfinite(values).all() and (values == np.round(values)).all())
+
+
+def _is_id(i: int, counted: Sequence[tuple[np.ndarray, np.ndarray]], distinct: np.ndarray, name: str) -> bool:
+    """Whether column ``i`` numbers or names the rows."""
+    levels, counts = counted[i]
+    n, text = counts.sum(), levels.dtype.kind in "US"
+    if len(levels) < _MANY_ROWS or not (text or _is_whole(levels)):
+        return False
+    usual = np.median(np.delete(distinct, i)) if len(distinct) > 1 else np.inf
+    if len(levels) < _DISTINCT * n:  # people seen several times have the same number
+        return bool(_ID_NAME.search(name)) and len(levels) > 3 * usual
+    consecutive = not text and float(levels[-1]) - float(levels[0]) < 1.5 * len(levels)
+    return consecutive or bool(_ID_NAME.search(name)) or usual < 0.5 * n
+
+
+def _scale(levels: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """Which of the sorted levels belong to the scale."""
+    if len(levels) < 3:
+        return np.ones(len(levels), dtype=bool)
+    gaps = np.diff(levels)
+    sizes, place = np.unique(gaps, return_inverse=True)
+    step = sizes[np.argmax(np.bincount(place, weights=np.minimum(counts[1:], counts[:-1])))]
+    below = np.cumsum(counts)[:-1]
+    rare = np.minimum(below, counts.sum() - below) < _RARE * counts.sum()
+    cut = (gaps > 2 * step) | ((gaps > step) & rare & (counts.sum() >= _MANY_VALUES))
+    piece = np.concatenate([[0], np.cumsum(cut)])
+    held = np.bincount(piece, weights=counts)
+    if held.max() <= counts.sum() / 2:  # no scale of answers
+        return np.ones(len(levels), dtype=bool)
+    inside = piece == np.argmax(held)
+    low, high = levels[inside][[0, -1]]
+    if inside.sum() > _FEW_LEVELS:
+        width = high - low
+        inside = (levels >= low - width) & (levels <= high + width) & ((levels >= 0) | (low < 0))
+    return inside

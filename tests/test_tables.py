@@ -1,0 +1,290 @@
+"""Files from strangers: what can be read is read rightly, everything else is refused in one sentence."""
+
+import bz2
+import gzip
+import io
+import lzma
+import os
+import tarfile
+import zipfile
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bayesmrf.errors import DataError, GraphError, OptionError
+from bayesmrf.levels import find_foreign
+from bayesmrf.tables import read_edges, read_votes
+
+from .commands import one_sentence
+
+TEXT = "a,b,c\n1,0,1\n0,1,1\n1,1,0\n"
+TABLE = pd.DataFrame({"a": [1, 0, 1], "b": [0, 1, 1], "c": [1, 1, 0]})
+
+
+def zipped(**files):
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        for name, data in files.items():
+            archive.writestr(name, data)
+    return out.getvalue()
+
+
+def tarred():
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as archive:
+        info = tarfile.TarInfo("votes.csv")
+        info.size = len(TEXT)
+        archive.addfile(info, io.BytesIO(TEXT.encode()))
+    return out.getvalue()
+
+
+READ = {
+    "plain": TEXT.encode(),
+    "gzip": gzip.compress(TEXT.encode()),
+    "bzip2": bz2.compress(TEXT.encode()),
+    "xz": lzma.compress(TEXT.encode()),
+    "zip": zipped(**{"votes.csv": TEXT, "__MACOSX/._votes.csv": "x"}),
+    "mark": TEXT.encode("utf-8-sig"),
+    "utf-16": TEXT.encode("utf-16"),
+    "utf-32": TEXT.encode("utf-32"),
+    "windows": TEXT.replace("\n", "\r\n").encode(),
+    "old mac": TEXT.replace("\n", "\r").encode(),
+    "semicolons": TEXT.replace(",", ";").encode(),
+    "tabs": TEXT.replace(",", "\t").encode(),
+    "bars": TEXT.replace(",", "|").encode(),
+    "decimal commas": TEXT.replace(",", ";").replace("0", "0,0").encode(),
+    "blank lines": TEXT.replace("\n", "\n\n").encode(),
+    "no last line end": TEXT.encode()[:-1],
+    "spaces in names": TEXT.replace("b", " b ").encode(),
+    "quotes": b'"a","b","c"\n"1","0","1"\n"0","1","1"\n"1","1","0"\n',
+}
+
+
+@pytest.mark.parametrize("case", READ)
+def test_what_is_read(case, tmp_path):
+    (tmp_path / "votes.csv").write_bytes(READ[case])
+    table, weights = read_votes(tmp_path / "votes.csv")
+    pd.testing.assert_frame_equal(table.astype(float), TABLE.astype(float))
+    assert weights is None
+
+
+def test_names_may_hold_what_separates_elsewhere(tmp_path):
+    (tmp_path / "a.csv").write_text('"Q1, yes";"Q2; no"\n1;0\n0;1\n')
+    assert list(read_votes(tmp_path / "a.csv")[0]) == ["Q1, yes", "Q2; no"]
+    (tmp_path / "b.csv").write_text("one;two,three\n1,0\n")
+    assert list(read_votes(tmp_path / "b.csv")[0]) == ["one;two", "three"]
+
+
+REFUSED = {
+    "zstd": (b"\x28\xb5\x2f\xfd" + bytes(30), "this is a Zstandard archive, which is not supported"),
+    "tar": (tarred(), "this is a tar archive"),
+    "packed tar": (gzip.compress(tarred()), "this is a tar archive"),
+    "two files": (zipped(a="1", b="2"), r"this archive holds 2 files; give one with a single table"),
+    "no files": (zipped(), "cannot be read|NUL"),
+    "cut zip": (zipped(a=TEXT)[:40], r"cannot be read \(.*zip.*\)"),
+    "broken zip": (zipped(a=TEXT).replace(b"1,0,1", b"1,1,1"), "cannot be read .*CRC"),
+    "workbook": (zipped(**{"[Content_Types].xml": "", "xl/workbook.xml": ""}), "this is an Excel workbook; save the"),
+    "cut gzip": (gzip.compress(os.urandom(500))[:-20], "cannot be read .*ended"),
+    "broken gzip": (b"\x1f\x8b" + bytes(30), "cannot be read"),
+    "cut xz": (lzma.compress(os.urandom(500))[:-20], "cannot be read .*ended"),
+    "broken bzip2": (b"BZh9" + bytes(30), "cannot be read"),
+    "parquet": (b"PAR1" + bytes(30), "this is a Parquet file"),
+    "pickle": (b"\x80\x04\x95" + bytes(30), "binary file"),
+    "picture": (b"\x89PNG\r\n\x1a\n" + bytes(30), "line 1 is not UTF-8 text"),
+    "latin-1": ("a,b\n1,é\n".encode("latin-1"), r"line 2 is not UTF-8 text \(byte 0xe9\); save the file as UTF-8"),
+    "nul": (b"a,b\n1,0\n1,\x000\n", "line 3 holds a NUL character"),
+    "utf-16 without a mark": (TEXT.encode("utf-16-le"), "line 1 holds a NUL character"),
+    "empty": (b"", "the file is empty; a header line"),
+    "blank": (b"\n\n\n", "the file is empty"),
+    "only spaces": (b"  \n", r"1 column\(s\) are left|no name"),
+    "one column": (b"a b c\n1 0 1\n", r"1 column\(s\) are left"),
+    "short line": (b"a,b,c\n1,0,1\n1,0\n", "row 2 below the first line has 2 entries, but the first line names 3"),
+    "long line": (b"a,b,c\n1,0,1,\n", "row 1 below the first line has 4 entries"),
+    "open quote": (b'a,b\n1,"0\n1,0\n', "cannot be read as comma-separated values .*repair the file"),
+    "stray quote": (b'a,b\n1,"0"x\n', "cannot be read as comma-separated values"),
+    "huge entry": (b"a,b\n1," + b"0" * 200, "cannot be read as comma-separated values .*field larger"),
+    "same names": (b"a,b, a\n1,0,1\n", "column name 'a' occurs twice"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_is_refused(case, tmp_path, monkeypatch):
+    data, message = REFUSED[case]
+    monkeypatch.setattr("bayesmrf.tables._LONGEST_CELL", 100)
+    path = tmp_path / "votes.csv"
+    path.write_bytes(data)
+    with pytest.raises(DataError, match=message) as e:
+        read_votes(path)
+    assert str(e.value).startswith(f"{path}: ")
+    assert len(str(e.value)) < 600
+    if not case.endswith(("line", "names", "column")):
+        with pytest.raises(GraphError, match=r"--graph: .*votes\.csv"):
+            read_edges(path, ["a", "b"])
+
+
+def test_an_archive_of_more_than_the_memory_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr("bayesmrf.files._MOST", 1000)
+    for packed in (gzip.compress(bytes(10**6)), zipped(a=bytes(10**6)), b"1" * 2000):
+        (tmp_path / "bomb.csv").write_bytes(packed)
+        with pytest.raises(DataError, match=r"bomb\.csv: this file holds more than .* GiB of text"):
+            read_votes(tmp_path / "bomb.csv")
+
+
+PATHS = {
+    "missing": ("none.csv", "does not exist"),
+    "folder": (".", "this file is a folder"),
+    "under a file": ("votes.csv/x", "does not exist"),
+    "too long": ("x" * 300, "file name too long"),
+    "far too long": ("/".join(["x" * 200] * 50), "file name too long"),
+    "loop": ("loop", "too many levels of symbolic links"),
+    "pipe": ("pipe", "not a regular file"),
+    "device": ("/dev/null", "not a regular file"),
+    "escape": ("\x1b[2J.csv", r"\\x1b\[2J\.csv: this file does not exist"),
+}
+
+
+@pytest.mark.parametrize("case", PATHS)
+def test_paths_that_lead_nowhere(case, bayesmrf, votes, folder):
+    path, message = PATHS[case]
+    (folder / "loop").symlink_to("loop")
+    os.mkfifo(folder / "pipe")
+    for given in (
+        ["groups", path, "--graph", "complete", "--out", "o"],
+        ["posterior", path, "--out", "o"],
+        ["structure", path, "--out", "o"],
+        ["evidence", path, "--hidden", "1", "--out", "o"],
+    ):
+        one_sentence(bayesmrf(*given), message)
+    for given in (
+        ["groups", "votes.csv", "--graph", path],
+        ["posterior", "votes.csv", "--graph", path],
+        ["structure", "votes.csv", "--candidates", path],
+        ["evidence", "votes.csv", "--compare", "structure", "--edges", path],
+    ):
+        one_sentence(bayesmrf(*given), "--(graph|candidates|edges): ")
+    assert len(list(folder.iterdir())) == 3
+
+
+def test_results_that_no_file_can_hold(bayesmrf, votes):
+    for out in ("x" * 300, "/".join(["x" * 200] * 50)):
+        given = ["--out", out]
+        one_sentence(bayesmrf("groups", "votes.csv", "--graph", "complete", *given), "--out: x+…x+: file name too long")
+        one_sentence(bayesmrf("posterior", "votes.csv", *given), "file name too long")
+        one_sentence(bayesmrf("posterior", "votes.csv", "--compare", "bethe,tree", *given), "file name too long")
+        one_sentence(bayesmrf("structure", "votes.csv", *given), "file name too long")
+        one_sentence(bayesmrf("evidence", "votes.csv", "--hidden", "1", *given), "file name too long")
+        one_sentence(bayesmrf("report", "x.zarr", *given), "")
+
+
+def test_lines_of_edges(tmp_path):
+    names = ["a", "b", "c"]
+    for text in ("a;b\nb;c\n", "a\tb\nb\tc", "a,b\r\nb,c\r\n", "\ufeffa, b\n\nb ,c\n"):
+        (tmp_path / "e.csv").write_text(text)
+        assert read_edges(tmp_path / "e.csv", names) == ([("a", "b"), ("b", "c")], None)
+
+
+# ---- which values are answers
+
+
+def items(rng, n=60, levels=(1, 2, 3, 4, 5)):
+    return pd.DataFrame(rng.choice(levels, (n, 4)), columns=list("abcd"))
+
+
+def foreign(table):
+    seen = [table[c].dropna().to_numpy() for c in table]
+    return find_foreign([c.astype(str) if c.dtype == object else c for c in seen], [str(c) for c in table])
+
+
+def test_answers_are_left_alone(rng):
+    for levels in ((0, 1), (-1, 1), (-1, 0, 1), (-2, -1, 0, 1, 2), (1, 2, 4, 5), (0, 10, 20, 30), (0, 0.5, 1)):
+        found = foreign(items(rng, levels=levels))
+        assert (found.ids, found.scales, found.codes) == ([], [], {})
+    wide = pd.DataFrame(rng.integers(0, 101, (40, 4)))
+    assert not foreign(wide).codes
+    assert not foreign(pd.DataFrame(rng.integers(300, 2000, (60, 3)))).ids
+    assert not foreign(pd.DataFrame(rng.geometric(0.3, (200, 4)))).codes
+    assert not foreign(items(rng, 10).assign(id=range(10))).ids  # ten rows may differ by chance
+
+
+@pytest.mark.parametrize(
+    ("levels", "codes"),
+    [
+        ((1, 2, 3, 4, 5), (-9,)),
+        ((1, 2, 3, 4, 5), (-9, 99, 999)),
+        ((1, 2, 3, 4, 5), (8, 9)),
+        ((0, 1), (9,)),
+        ((0, 1), (-9, -8, -7)),
+        ((-1, 1), (9, 99)),
+        ((0, 10, 20), (98, 99)),
+        (tuple(range(101)), (-99, 999)),
+    ],
+)
+def test_codes_lie_apart_from_the_levels(levels, codes, rng):
+    table = items(rng, 600, levels).astype(float)
+    for i, code in enumerate(codes):
+        table.iloc[7 * i : 7 * i + 3, 1] = code
+    found = foreign(table)
+    assert found.codes == {float(c): 3 for c in codes}
+    assert (found.ids, found.scales) == ([], [])
+    assert set(found.levels) <= set(levels)
+
+
+def test_identifiers_and_other_scales(rng):
+    table = items(rng)
+    n = len(table)
+    for name, values in {
+        "nr": np.arange(n),
+        "x": 1000 + rng.permutation(n),
+        "zip": rng.choice(10**5, n, replace=False),
+        "who": np.array([f"P{i}" for i in range(n)], dtype=object),
+        "subject_id": np.repeat(np.arange(n // 2), 2),
+    }.items():
+        found = foreign(table.assign(**{name: values}))
+        assert found.ids == [4], name
+        assert not found.codes
+    for values in (rng.integers(18, 80, n), 100 + 10 * rng.integers(0, 3, n), np.arange(n) % 40):
+        assert foreign(table.assign(age=values)).scales == [4]
+
+
+def test_the_command_line_names_what_is_no_answer(bayesmrf, folder, rng):
+    table = items(rng)
+    table.assign(id=range(1, 61), **{"my age": rng.integers(18, 80, 60)}).to_csv("t.csv", index=False)
+    for command in (
+        ["structure", "t.csv"],
+        ["structure", "t.csv", "--binarize", ">=4"],
+        ["groups", "t.csv", "--graph", "complete", "--model", "potts"],
+        ["posterior", "t.csv", "--model", "potts"],
+        ["evidence", "t.csv", "--hidden", "1", "--binarize", ">=4"],
+    ):
+        given = bayesmrf(*command)
+        one_sentence(given, "t.csv: column 'id' looks like an identifier; .*with --drop id --drop 'my age'")
+        assert ">=" not in given[2]
+    table.mask(table == 3, -9).to_csv("t.csv", index=False)
+    given = bayesmrf("structure", "t.csv", "--binarize", ">=4")
+    one_sentence(given, r"t.csv: -9 \(\d+ cells\) lie outside the levels 1 to 5, the first in row \d+ below")
+    assert "give --missing-code -9, if they are answers --missing-code none" in given[2]
+    counts = pd.DataFrame({"a": [0, 1] * 10, "b": [0, 0, 1, 1] * 5, "count": rng.choice(500, 20, replace=False)})
+    counts.to_csv("t.csv", index=False)
+    one_sentence(bayesmrf("structure", "t.csv"), "--drop count, or give --weight count if it says how often a row")
+
+
+def test_missing_codes(tmp_path, rng):
+    table = items(rng, 200).astype(object)
+    table.iloc[:5, 0], table.iloc[5:9, 2], table.iloc[3, 3] = -9, 99, "refused"
+    table.to_csv(tmp_path / "t.csv", index=False)
+    with pytest.raises(DataError, match="-9"):
+        read_votes(tmp_path / "t.csv")
+    found, _ = read_votes(tmp_path / "t.csv", missing_codes=["-9", "99", "refused"])
+    wanted = table.where(~table.isin([-9, 99, "refused"])).astype(float)
+    pd.testing.assert_frame_equal(found.astype(float), wanted)
+    kept, _ = read_votes(tmp_path / "t.csv", missing_codes=["none", "refused"])
+    assert (kept["a"] == -9).sum() == 5
+    with pytest.raises(OptionError, match=r"--missing-code must be a value that is in .*t\.csv, got '8'"):
+        read_votes(tmp_path / "t.csv", missing_codes=["8"])
+
+
+def test_none_is_a_word_and_no_missing_value(tmp_path):
+    (tmp_path / "t.csv").write_text("a,b\nNone,some\nsome,None\nNA,some\n")
+    assert read_votes(tmp_path / "t.csv")[0]["a"].tolist()[:2] == ["None", "some"]
+    assert read_votes(tmp_path / "t.csv")[0]["a"].isna().sum() == 1
