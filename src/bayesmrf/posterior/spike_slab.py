@@ -34,6 +34,8 @@ from .edges import (
 
 _DIVERGED = 1e3  # a hundred standard deviations of the default prior of a bias
 _NOISE = 0.1  # share of a posterior variance that the noise of moments may add without a warning
+_DEPTH = 45.0  # nats below its top at which an exponential no longer counts
+_MOST_LOG = 700.0  # whose exponential is finite
 _SURE = 40.0  # a hazard at which a candidate is picked for certain: exp(-40) is below rounding
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
 
@@ -289,7 +291,8 @@ def _births(rng, jumps, rows, blocks, theta, slab, precision):
             normal, _ = slab_factors(jumps.prior, precision, 0.0)
             a = draw_jump(rng, pull, normal + n * variance, jumps.width[e])
             _, rest = slab_factors(jumps.prior, precision, a)
-            ratio = slab * exp(rest + jump_log_ratio(a, pull, normal, variance, n, n_chains, jumps.width[e], 1.0))
+            log_ratio = rest + jump_log_ratio(a, pull, normal, variance, n, n_chains, jumps.width[e], 1.0)
+            ratio = slab * exp(min(log_ratio, _MOST_LOG))
             if rng.random() * -expm1(-hazard) < ratio:
                 theta[e] = a
                 add_edge(rows, e)
@@ -306,29 +309,43 @@ def jump_log_ratio(a, pull, precision, variance, n, n_chains, width, sign):
     and the correction of the estimate's bias, (1 + N^2 a^2 S^2 / 2n)^(-1) on the ratio of a birth and of a death alike.
     """
     correction = log(1 + (n * a) ** 2 * variance / (2 * n_chains))
-    return log(jump_integral(pull, precision + n * variance, width)) - sign * correction
+    return log_jump_integral(pull, precision + n * variance, width) - sign * correction
 
 
 @leaf
-def jump_integral(pull, tau, width):
-    """Integral of exp(a pull - a^2 tau / 2) over -width..width, by Gauss and Legendre on short pieces."""
-    pieces = 1 + int(0.5 * width * (abs(pull) + tau * width))
-    half, total = width / pieces, 0.0
+def _jump_range(pull, tau, width):
+    """Top of a pull - a^2 tau / 2 on -width..width, and middle and half length of where it is within 45 of the top.
+
+    Beyond, its exponential is below rounding: pieces and proposals there would cost time without end where the jumps
+    are wide.
+    """
+    best = min(max(pull, -tau * width), tau * width) / tau
+    slope = abs(pull - tau * best)
+    reach = 2 * _DEPTH / (slope + sqrt(slope**2 + 2 * _DEPTH * tau))
+    low, high = max(-width, best - reach), min(width, best + reach)
+    return best * (pull - 0.5 * best * tau), 0.5 * (low + high), 0.5 * (high - low)
+
+
+@leaf
+def log_jump_integral(pull, tau, width):
+    """Log of the integral of exp(a pull - a^2 tau / 2) over -width..width, by Gauss and Legendre on short pieces."""
+    top, centre, half = _jump_range(pull, tau, width)
+    pieces = 1 + int(0.5 * half * (abs(pull - tau * centre) + tau * half))
+    half, total = half / pieces, 0.0
     for k in range(pieces):
-        middle = (2 * k + 1 - pieces) * half
+        middle = centre + (2 * k + 1 - pieces) * half
         for q in range(8):
             a = middle + half * _NODES[q]
-            total += _WEIGHTS[q] * exp(a * (pull - 0.5 * a * tau))
-    return half * total
+            total += _WEIGHTS[q] * exp(a * (pull - 0.5 * a * tau) - top)
+    return top + log(half * total)
 
 
 @leaf
 def draw_jump(rng, pull, tau, width):
     """A normal of precision tau and mean pull / tau, truncated to -width..width, by rejection."""
-    best = min(max(pull, -tau * width), tau * width) / tau
-    top = best * (pull - 0.5 * best * tau)
+    top, centre, half = _jump_range(pull, tau, width)
     while True:
-        a = width * (2 * rng.random() - 1)
+        a = centre + half * (2 * rng.random() - 1)
         if log(1 - rng.random()) <= a * (pull - 0.5 * a * tau) - top:
             return a
 
