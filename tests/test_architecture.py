@@ -15,6 +15,7 @@ SOURCE = ROOT / "src" / "bayesmrf"
 LAYERS = [
     {
         "errors",
+        "memory",
         "options",
         "compiled",
         "base",

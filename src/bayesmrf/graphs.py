@@ -12,6 +12,7 @@ import numpy as np
 
 from .compiled import leaf
 from .errors import GraphError
+from .memory import check_pairs
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +132,14 @@ def grid(n_rows: int, n_columns: int) -> Graph:
 
 
 def complete(n_nodes: int, names: Sequence[str] = ()) -> Graph:
-    """All pairs, in lexicographic order."""
+    """All pairs, in lexicographic order.
+
+    Raises
+    ------
+    GraphError
+        If they are more than 20 million.
+    """
+    check_pairs(n_nodes)
     return Graph(n_nodes, np.stack(np.triu_indices(n_nodes, 1), axis=1), tuple(names))
 
 

@@ -6,9 +6,10 @@ import math
 import os
 from collections.abc import Mapping
 
-from .errors import OptionError
+from .errors import GraphError, OptionError
 
 _GIB = 2**30
+_MOST_EDGES = 20_000_000  # some GiB with their names: all pairs of 6,000 nodes
 
 
 def machine_bytes() -> float:
@@ -30,16 +31,24 @@ def check_draws(dims: Mapping[str, tuple[str, ...]], sizes: Mapping[str, int], n
         Sizes of dimensions; 1 where they are not known.
     n_draws, n_chains : int
     """
-    # Parameters are doubles; of edges and nodes there may be a byte each.
-    each = sum(
-        math.prod(sizes.get(d, 1) for d in names) * (8 if names in ((), ("feature",)) else 1) for names in dims.values()
-    )
+    # Parameters are doubles; all else has a byte at least.
+    each = sum(math.prod(sizes.get(d, 1) for d in names) * (8 if "feature" in names else 1) for names in dims.values())
     room = machine_bytes()
     most = int(room // (each * n_chains))
     if n_draws > most:
         raise OptionError(
             option="n_draws",
             got=n_draws,
-            expected=f"at most {most:,} with {n_chains} chains in the {room / _GIB:.1f} GiB of memory here",
-            remedy=f"these draws need at least {n_draws * n_chains * each / _GIB:,.0f} GiB; thin=10 keeps each tenth step",
+            expected=f"at most {most:,} for {n_chains} chains in {room / _GIB:.1f} GiB, the memory of this machine",
+            remedy=f"these take {n_draws * n_chains * each / _GIB:,.0f} GiB or more; keep fewer, with a larger thin",
+        )
+
+
+def check_pairs(n_nodes: int) -> None:
+    """Raise GraphError where all pairs of nodes are more edges than fit into memory."""
+    n_edges = n_nodes * (n_nodes - 1) // 2
+    if n_edges > _MOST_EDGES:
+        raise GraphError(
+            f"graph must have at most {_MOST_EDGES:,} edges, got {n_edges:,}, all pairs of {n_nodes:,} nodes; give a "
+            "list of edges, or fewer columns."
         )

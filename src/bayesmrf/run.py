@@ -23,6 +23,7 @@ from . import options
 from .base import Kernel
 from .checkpoint import CHECKPOINT, ChainStore, Position, is_ours, open_checkpoint, read_record, what
 from .errors import BayesMRFWarning
+from .memory import check_draws
 from .progress import chain_bars
 from .rng import as_seed_sequence, generator_from_array, generator_to_array, spawn_generators
 
@@ -192,6 +193,7 @@ def sample(
             "overwrite": overwrite,
         }
     )
+    check_draws(kernel.dims, {}, n_draws, n_chains)
     plan = Plan(int(n_draws), int(n_warmup), int(thin))
     board = _Board(plan, int(n_chains))
     seed = None if random_state is None and checkpoint is not None else _describe(as_seed_sequence(random_state))

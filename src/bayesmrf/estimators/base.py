@@ -15,6 +15,7 @@ from ..errors import GraphError, OptionError
 from ..graphs import Graph
 from ..inference.auto import choose
 from ..likelihood import Likelihood
+from ..memory import check_draws
 from ..models.categorical import refuse_categorical
 from ..options import check
 from ..rng import as_seed_sequence
@@ -110,8 +111,12 @@ def central(probability: float) -> tuple[float, float]:
     return (1 - probability) / 2, (1 + probability) / 2
 
 
-def sample_posterior(estimator: Any, kernel: Kernel, fingerprint: dict[str, Any], seeds: Any = None) -> run.Draws:
+def sample_posterior(
+    estimator: Any, model: Any, kernel: Kernel, fingerprint: dict[str, Any], seeds: Any = None
+) -> run.Draws:
     """Run a kernel by the options that all estimators of posteriors have; ``seeds`` in the place of random_state."""
+    sizes = {"feature": model.n_features, "edge": model.graph.n_edges, "node": model.graph.n_nodes}
+    check_draws(kernel.dims, sizes, estimator.n_draws, estimator.n_chains)
     return run.sample(
         kernel,
         n_draws=estimator.n_draws,
@@ -129,13 +134,13 @@ def sample_posterior(estimator: Any, kernel: Kernel, fingerprint: dict[str, Any]
 
 def read_graph(graph: Any, states: States, progress: bool, option: str = "graph") -> Graph:
     """The graph that an option stands for: edges, "complete", or "learn:K"."""
-    if not isinstance(graph, str):
-        try:
+    try:
+        if not isinstance(graph, str):
             return graphs.from_edges(graph, states.names)
-        except GraphError as e:
-            raise GraphError(str(e).replace("graph:", f"{option}:", 1)) from None
-    if graph == "complete":
-        return graphs.complete(len(states.names), states.names)
+        if graph == "complete":
+            return graphs.complete(len(states.names), states.names)
+    except GraphError as e:
+        raise GraphError(str(e).replace("graph", option, 1)) from None
     kind, _, number = graph.partition(":")
     if kind == "learn" and number.isdigit():
         if states.n_states > 2:

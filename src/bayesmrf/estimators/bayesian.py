@@ -227,7 +227,7 @@ class BayesianMRF(ParameterPosterior):
         truth = Likelihood(model, s_bar, n, Elimination()) if self._is_pseudo and self.corrected else None
         kernel = self._kernel(likelihood, prior, find_start(likelihood, prior, states))
         fingerprint = self._fingerprint(s_bar, n, prior, hidden)
-        draws = sample_posterior(self, kernel, fingerprint)
+        draws = sample_posterior(self, model, kernel, fingerprint)
         is_corrected = False
         if truth is not None and _all_moved(draws):
             is_corrected = True

@@ -225,7 +225,7 @@ class GroupedMRF(PairwiseMRF):
         engine = Elimination() if self.method_ == "exact" else choose(self.graph_, n_states=states_of(model))
         start, constant, told = self._start(model, states, s_bar, engine, rng)
         kernel = build_kernel(self.method_, self, model, s_bar, n, start, engine)
-        draws = sample_posterior(self, kernel, fingerprint, seeds)
+        draws = sample_posterior(self, model, kernel, fingerprint, seeds)
         for name, asked in (("density", self.spike), ("field_groups", self.fields == "grouped")):
             if not asked:
                 draws.values.pop(name, None)

@@ -137,7 +137,7 @@ class LabelFieldMRF(BaseEstimator):
         kernel = self._kernel(likelihood, field)
         digest = hashlib.sha256(np.ascontiguousarray(points).tobytes() + labels.tobytes()).hexdigest()
         fingerprint = {"data_hash": digest, "model": field.name} | {k: getattr(self, k) for k in _RECORDED}
-        draws = sample_posterior(self, kernel, fingerprint)
+        draws = sample_posterior(self, field, kernel, fingerprint)
         engine = likelihood.engine
         exact = likelihood.is_exact and self.kernel != "langevin"
         attrs = fingerprint | {

@@ -171,7 +171,9 @@ class SpikeSlabMRF(DensityMixin, BaseEstimator):
         fingerprint |= {"prior": asdict(prior) | {"slab": slab}}
         fingerprint |= {k: getattr(self, k) for k in ("method", *_OPTIONS)}
         kernel = self._kernel(model, s_bar, n, prior, sparse_start(graph, states))
-        draws = sample_posterior(self, kernel if hidden is None else DrawHiddenEntries(kernel, data), fingerprint)
+        draws = sample_posterior(
+            self, model, kernel if hidden is None else DrawHiddenEntries(kernel, data), fingerprint
+        )
         kind = "exact" if self.method == "exact" else "approximate (moments from persistent chains)"
         attrs = fingerprint | {"kind": kind}
         self.posterior_ = results.to_datatree(

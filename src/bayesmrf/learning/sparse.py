@@ -10,6 +10,7 @@ from sklearn.linear_model import LogisticRegression
 
 from ..errors import GraphError
 from ..graphs import Graph
+from ..memory import check_pairs
 from ..options import choice, integer
 from ..progress import track
 from ..states import States
@@ -67,6 +68,7 @@ def learn_graph(
         values, weights = values[weights > 0], weights[weights > 0]
     n_nodes = values.shape[1]
     varies = np.flatnonzero((values != values[0]).any(axis=0))
+    check_pairs(len(varies))
     first, second = np.triu_indices(len(varies), 1)
     if n_edges > len(first):
         raise GraphError(f"n_edges: {n_edges} edges came, but the {len(varies)} column(s) that vary have {len(first)} "
