@@ -26,6 +26,7 @@ LAYERS = [
         "levels",
         "graphs",
         "priors",
+        "sample_weight",
         "states",
         "progress",
         "partitions",

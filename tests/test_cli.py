@@ -250,7 +250,9 @@ def test_bad_options(case, bayesmrf, votes):
 def test_weights_that_are_no_counts(bayesmrf, votes):
     votes.assign(n=1.5).to_csv("votes.csv", index=False)
     given = bayesmrf("groups", "votes.csv", "--graph", "complete", "--weight", "n")
-    one_sentence(given, "--weight: 1.5 in row 1 below the first line is not a count; whole numbers")
+    one_sentence(
+        given, "--weight must contain integers >= 0, .*, got 1.5 in row 1 below the first line and others in 59 more"
+    )
 
 
 def test_graph_too_wide_for_exact(bayesmrf, rng, folder):

@@ -193,12 +193,12 @@ def test_weights_count_rows():
 @pytest.mark.parametrize(
     ("weights", "message"),
     [
-        ([1, 2, 3], r"sample_weight: shape \(3,\) came, \(4,\) is wanted"),
-        ([1, -2, 3, 4], r"sample_weight: -2\.0 in row 1 is not a count"),
-        ([1, 2, 0.5, 4], r"sample_weight: 0\.5 in row 2 is not a count"),
-        ([1, 2, 3, np.nan], r"sample_weight: nan in row 3 is not a count"),
-        ([0, 0, 0, 0], r"sample_weight: all weights are zero"),
-        (["a", "b", "c", "d"], r"sample_weight: numbers are wanted"),
+        ([1, 2, 3], r"sample_weight must have shape \(4,\), one number for each row of X, got shape \(3,\)"),
+        ([1, -2, 3, 4], r"sample_weight must contain integers >= 0, how often each row was seen, got -2 in row 1$"),
+        ([1, 2, 0.5, 4], r"sample_weight must contain integers >= 0, .*, got 0\.5 in row 2$"),
+        ([1, 2, 3, np.nan], r"sample_weight must contain integers >= 0, .*, got nan in row 3$"),
+        ([0, 0, 0, 0], r"sample_weight must be above zero in at least one row"),
+        (["a", "b", "c", "d"], r"sample_weight must contain numbers, one for each row of X, got"),
     ],
 )
 def test_weights_that_cannot_be_used(weights, message):
@@ -390,3 +390,154 @@ def three(value, dtype=float):
 def test_tables_and_levels_that_do_not_go_together(X, option, message):
     with pytest.raises(DataError, match=message):
         check_states(X, **option)
+
+
+# What strangers give
+
+
+@pytest.mark.parametrize("dtype", [int, float, bool])
+def test_masked_values_are_missing(dtype):
+    X = np.ma.masked_array((TABLE == 1).astype(dtype), GONE)
+    for given in (X, np.ma.masked_array(X.data, GONE, fill_value=1)):
+        states = check_states(given, missing=True)
+        np.testing.assert_array_equal(states.values, WITH_GAPS)
+        assert states.coding == ("bool" if dtype is bool else "01")
+        with pytest.raises(DataError, match=r"3 value\(s\) are missing \(NaN\) in 3 column\(s\), the first in row 0"):
+            check_states(given)
+    np.testing.assert_array_equal(check_states(np.ma.masked_array(TABLE)).values, TABLE)
+    levels = np.ma.masked_array(THREE, GONE)
+    found = check_states(levels, missing=True, n_states=3).values
+    np.testing.assert_array_equal(found, np.where(GONE, -1, THREE))
+    texts = np.ma.masked_array(np.array(["a", "b", "c"])[THREE], GONE)
+    np.testing.assert_array_equal(check_states(texts, missing=True, n_states=3).values, np.where(GONE, -1, THREE))
+    hidden = np.ma.masked_array(np.where(GONE, 99, TABLE), GONE)  # what a mask hides is not looked at
+    np.testing.assert_array_equal(check_states(hidden, missing=True).values, WITH_GAPS)
+
+
+@pytest.mark.filterwarnings("ignore:the matrix subclass")
+def test_tables_of_many_makers_are_alike():
+    gaps = pd.DataFrame(TABLE).mask(GONE)
+    for X in (
+        TABLE.view(np.matrix),
+        tuple(map(tuple, TABLE)),
+        pd.DataFrame(TABLE).astype(pd.SparseDtype(int, 0)),
+        pd.DataFrame(TABLE).astype({0: bool, 1: "Int8", 2: float}),
+        pd.DataFrame(TABLE).astype(object),
+        pd.DataFrame(TABLE, columns=pd.MultiIndex.from_product([["q"], [1, 2, 3]])),
+    ):
+        np.testing.assert_array_equal(check_states(X).values, TABLE)
+    xr = pytest.importorskip("xarray")
+    np.testing.assert_array_equal(check_states(xr.DataArray(TABLE)).values, TABLE)
+    for X in (gaps.astype("Int64"), gaps.astype("boolean"), gaps.astype(pd.SparseDtype(float)), gaps.astype(object)):
+        np.testing.assert_array_equal(check_states(X, missing=True).values, WITH_GAPS)
+    pytest.importorskip("pyarrow")
+    for dtype in ("int64[pyarrow]", "bool[pyarrow]", "double[pyarrow]"):
+        np.testing.assert_array_equal(check_states(gaps.astype(dtype), missing=True).values, WITH_GAPS)
+
+
+@pytest.mark.parametrize("word", ["NA", "", " n/a ", "null", "?", "None"])
+def test_words_for_missing_values_are_no_numbers(word):
+    X = with_value(word, dtype=object)
+    with pytest.raises(DataError, match=r"X: '.*' in row 2, column '1' is not a number; replace .* by NaN"):
+        check_states(X, missing=True)
+
+
+def test_names_must_differ():
+    for names in (["a", "b", "a"], [1, "1", 2]):
+        with pytest.raises(DataError, match=r"X: column name '[a1]' occurs twice; give each column its own name"):
+            check_states(pd.DataFrame(TABLE, columns=names))
+    assert check_states(pd.DataFrame(TABLE, columns=["", 0, 1.5])).names == ("", "0", "1.5")
+
+
+def test_codes_and_identifiers_are_named(rng):
+    X = frame(rng.integers(0, 2, (60, 3)))
+    spoilt = X.mask(np.arange(180).reshape(60, 3) == 7, -9)
+    with pytest.raises(
+        DataError, match=r"first is -9 in row 2, column 'works'; replace -9 by NaN, .* levels are 0 and 1"
+    ):
+        check_states(spoilt)
+    with pytest.raises(DataError, match=r"leave out what is no answer: 'id' \(the first looks like an identifier\)"):
+        check_states(X.assign(id=range(60)))
+    with pytest.raises(
+        DataError, match=r"'years' \(the first looks like on another scale than the others \(0 and 1\)\)"
+    ):
+        check_states(X.assign(years=rng.integers(18, 80, 60)))
+    with pytest.raises(DataError, match=r"codings 0/1 and -1/\+1 are mixed .* replace -1 by NaN if it stands for"):
+        check_states(X.mask(np.arange(180).reshape(60, 3) == 7, -1))
+    Y = frame(rng.integers(1, 6, (60, 3)))
+    with pytest.raises(DataError, match=r"X: leave out what is no answer: 'id' .*, or give n_states=6\d if all values"):
+        check_states(Y.assign(id=range(60)), n_states="auto")
+    with pytest.raises(
+        DataError, match=r"X: replace 99 by NaN, as for missing values; the levels are 1 to 5, or give n"
+    ):
+        check_states(Y.mask(Y == 3, 99).mask(rng.random((60, 3)) < 0.3, 3), n_states="auto")
+    assert check_states(Y.replace(3, 99), n_states=5).coding == (1, 2, 4, 5, 99)  # said to be answers
+    texts = frame(np.array(["no", "yes"])[rng.integers(0, 2, (60, 3))])
+    with pytest.raises(DataError, match=r"'who' \(the first looks like an identifier\)"):
+        check_states(texts.assign(who=[f"P{i}" for i in range(60)]), n_states="auto")
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        (np.ma.masked_array([1, 2, 3, 4], [0, 1, 0, 0]), "got nan in row 1"),
+        (pd.array([1, 2, None, 4], dtype="Int64"), "got nan in row 2"),
+        ([1, 2, None, 4], "got nan in row 2"),
+        (["1", "2", "3", "4"], "contain numbers"),
+        ([1, 2, 3, "4"], "contain numbers"),
+        ([1, 2, 3, 4j], "contain numbers"),
+        ([1.5, 2, 3.5, 4], "got 1.5 in row 0 and others in 1 more"),
+        ([1, 2, 3, np.inf], "got inf in row 3"),
+        ([[1], [2], [3], [4]], r"got shape \(4, 1\)"),
+        ([1, 2, 3, 1e15], r"sum to at most 1,000,000,000,000, got a sum of 1,000,000,000,000,006; divide"),
+        ({"a": 1}, "contain numbers"),
+    ],
+)
+def test_weights_of_every_kind_that_are_no_counts(weights, message):
+    with pytest.raises(DataError, match=f"^sample_weight must .*{message}"):
+        check_states(TABLE, sample_weight=weights)
+
+
+def test_weights_of_every_kind_that_are_counts():
+    for given in (
+        [1, 2, 3, 4],
+        (1.0, 2.0, 3.0, 4.0),
+        pd.Series([1, 2, 3, 4], index=list("abcd")),
+        pd.array([1, 2, 3, 4], dtype="Int64"),
+        np.ma.masked_array([1, 2, 3, 4]),
+        np.array([1, 2, 3, 4], dtype=object),
+    ):
+        np.testing.assert_array_equal(check_states(TABLE, sample_weight=given).weights, [1, 2, 3, 4])
+
+
+def test_weights_with_labels_must_have_those_of_the_table():
+    X = pd.DataFrame(TABLE, index=list("abcd"))
+    right = pd.Series([1, 2, 3, 4], index=list("abcd"))
+    np.testing.assert_array_equal(check_states(X, sample_weight=right).weights, [1, 2, 3, 4])
+    np.testing.assert_array_equal(check_states(X, sample_weight=right.to_numpy()).weights, [1, 2, 3, 4])
+    for wrong in (right[::-1], right.reset_index(drop=True)):
+        with pytest.raises(
+            DataError, match=r"sample_weight must have the index of X, in the same order, got another one"
+        ):
+            check_states(X, sample_weight=wrong)
+    np.testing.assert_array_equal(check_states(X, sample_weight=right[::-1].reindex(X.index)).weights, [1, 2, 3, 4])
+
+
+def test_large_weights_are_not_listed():
+    states = check_states(TABLE, sample_weight=[10**11, 1, 1, 3 * 10**11])
+    assert states.n_samples == 4 * 10**11 + 2
+    with pytest.raises(
+        DataError, match=r"sample_weight must sum to at most 16,666,666 here, .*, got a sum of 400,000,"
+    ):
+        states.rows  # noqa: B018
+    np.testing.assert_array_equal(states.spread(4), TABLE[[0, 3, 3, 3]])
+
+
+def test_observations_are_evenly_spread():
+    weights = [3, 0, 1, 4]
+    for states in (check_states(TABLE, sample_weight=weights), check_states(np.repeat(TABLE, weights, axis=0))):
+        np.testing.assert_array_equal(states.spread(8), states.rows)
+        np.testing.assert_array_equal(states.spread(4), states.rows[1::2])
+        np.testing.assert_array_equal(states.spread(16), np.repeat(states.rows, 2, axis=0))
+    assert states.row_numbers.tolist() == list(range(8))
+    assert check_states(TABLE, sample_weight=weights).row_numbers.tolist() == [0, 0, 0, 2, 3, 3, 3, 3]

@@ -11,9 +11,14 @@ import numpy as np
 from scipy.sparse import issparse
 
 from .errors import ConstantColumnWarning, DataError, in_words
+from .levels import find_foreign
+from .names import shown
+from .sample_weight import check_weights, row_numbers, unmasked
 
+_CODED = "0/1, -1/+1 or booleans"
 CODINGS = {"01": (0, 1), "pm1": (-1, 1), "bool": (False, True)}
 MOST_STATES = 127  # of a node, kept in eight bits with a sign
+_WORDS_FOR_MISSING = {"", ".", "?", "na", "n/a", "nan", "null", "none", "missing", "<na>", "#n/a"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,9 +47,35 @@ class States:
         return float(len(self.values)) if self.weights is None else float(self.weights.sum())
 
     @property
+    def row_numbers(self) -> np.ndarray:
+        """The row of `values` behind each observation.
+
+        Raises
+        ------
+        DataError
+            If the weights stand for too many observations to list them.
+        """
+        if self.weights is None:
+            return np.arange(len(self.values))
+        return row_numbers(self.weights, self.values.shape[1])
+
+    @property
     def rows(self) -> np.ndarray:
-        """The observations, each standing there as often as it was seen."""
-        return self.values if self.weights is None else np.repeat(self.values, self.weights.astype(int), axis=0)
+        """The observations, each standing there as often as it was seen.
+
+        Raises
+        ------
+        DataError
+            If the weights stand for too many observations to list them.
+        """
+        return self.values if self.weights is None else self.values[self.row_numbers]
+
+    def spread(self, n: int) -> np.ndarray:
+        """Return ``n`` of the observations, evenly spread over all of them, without listing them all."""
+        at = (np.arange(n) + 0.5) * (self.n_samples / n)
+        if self.weights is None:
+            return self.values[at.astype(np.int64)]
+        return self.values[np.searchsorted(np.cumsum(self.weights), at, side="right")]
 
     @property
     def n_states(self) -> int:
@@ -73,11 +104,13 @@ def check_states(
         Coded {0, 1}, {-1, +1} or boolean, one coding for the whole table; or, of nodes with many states, whole numbers
         0, ..., n_states - 1, or any levels that have an order: numbers, texts, or pandas' categories.
     sample_weight : array (n_samples,), optional
-        Counts of rows, not negative.
+        Counts of rows: integers >= 0. A Series must have the index of a DataFrame ``X``: rows are never matched by
+        labels, and another order would go unnoticed.
     names : tuple of str, optional
         The node names that are wanted (of the data fitted before); a DataFrame's columns are brought to their order.
     missing : bool
-        Whether values may be missing (NaN, None, pandas' NA); they become -1, and all else is judged by the rest.
+        Whether values may be missing (NaN, None, pandas' NA, masked); they become -1, and all else is judged by the
+        rest.
     n_states : int or "auto", optional
         Number m of states of each node. Whole numbers 0, ..., m - 1 stand for themselves; otherwise there must be m
         levels in the table, which become 0, ..., m - 1 in their order. "auto" takes the levels that are there.
@@ -87,8 +120,9 @@ def check_states(
     Raises
     ------
     DataError
-        For missing, wrong or mixed values (how many and where), no rows, or wrong weights; for a column in which
-        everything is missing, unless it is later data.
+        For missing, wrong or mixed values (how many and where), no rows, names that occur twice, or wrong weights; for
+        a column in which everything is missing, unless it is later data; with ``n_states="auto"``, for columns that
+        look like identifiers or are on another scale than the others, and for values apart from the levels.
 
     Warns
     -----
@@ -108,7 +142,7 @@ def check_states(
         raise DataError("X: a sparse matrix came; sparse input is not supported, give X.toarray()")
     if is_frame and n_states is not None and levels is None:
         levels = _categories(X, n_states)
-    values = X.to_numpy() if is_frame else np.asarray(X)
+    values = X.to_numpy() if is_frame else unmasked(X) if isinstance(X, np.ma.MaskedArray) else np.asarray(X)
     if values.ndim != 2:
         raise DataError(f"X: a table (n_samples, n_nodes) is wanted, got an array of shape {values.shape}; "
                         "reshape your data so that rows are observations and columns are nodes")  # fmt: skip
@@ -124,6 +158,9 @@ def check_states(
     if np.iscomplexobj(values):
         raise DataError("X: Complex data not supported; code the states as 0/1, -1/+1 or booleans")
     labels = found or names or tuple(str(i) for i in range(values.shape[1]))
+    if len(set(labels)) < len(labels):
+        twice = next(name for i, name in enumerate(labels) if name in labels[:i])
+        raise DataError(f"X: column name {shown(twice)!r} occurs twice; give each column its own name")
     coding: str | tuple[Any, ...]
     if n_states is None and levels is None:
         numbers, is_bool = _to_numbers(values, labels)
@@ -134,7 +171,7 @@ def check_states(
         gone = _missing(table, labels, missing)
         coding = _levels(table, gone, labels, is_bool, n_states) if levels is None else tuple(levels)
         values = _to_codes(table, gone, labels, coding)
-    weights = _check_weights(sample_weight, len(values))
+    weights = check_weights(sample_weight, X, len(values))
     if gone is not None:
         values[gone] = -1
     if names is None:
@@ -155,9 +192,7 @@ def _missing(table: np.ndarray, labels: tuple[str, ...], allowed: bool) -> np.nd
     return gone
 
 
-def _to_numbers(
-    values: np.ndarray, labels: tuple[str, ...], wanted: str = "0/1, -1/+1 or booleans"
-) -> tuple[np.ndarray, bool]:
+def _to_numbers(values: np.ndarray, labels: tuple[str, ...], wanted: str = _CODED) -> tuple[np.ndarray, bool]:
     """Whole numbers as they came (a large table is never copied to floats), else floats; and whether all were truths.
 
     What is missing becomes NaN.
@@ -178,8 +213,12 @@ def _to_numbers(
         return values.astype(np.float64), is_bool
     except (TypeError, ValueError):
         row, column = next((i, j) for (i, j), v in np.ndenumerate(values) if not _is_number(v))
-        raise DataError(f"X: {values[row, column]!r} in row {row}, column {labels[column]!r} is not a number; "
-                        f"code the states as {wanted}") from None  # fmt: skip
+        value = values[row, column]
+        remedy = f"code the states as {wanted}"
+        if isinstance(value, str) and value.strip().lower() in _WORDS_FOR_MISSING:
+            remedy = f"replace {value!r} by NaN"
+        raise DataError(f"X: {in_words(value)} in row {row}, column {shown(labels[column])!r} is not a number; "
+                        f"{remedy}") from None  # fmt: skip
 
 
 def _to_binary(numbers: np.ndarray, labels: tuple[str, ...], is_bool: bool) -> tuple[np.ndarray, str]:
@@ -192,15 +231,17 @@ def _to_binary(numbers: np.ndarray, labels: tuple[str, ...], is_bool: bool) -> t
     wrong = ~(zeros | ones | minus | (numbers != numbers))
     if wrong.any():
         value = numbers[tuple(np.argwhere(wrong)[0])]
+        remedy = _remedy(numbers, np.isnan(numbers) if numbers.dtype.kind == "f" else None, labels)
         raise DataError(f"X: {int(wrong.sum())} value(s) are not binary, the first is {value:g} in "
-                        f"{_place(wrong, labels)}; code the states as 0/1, -1/+1 or booleans")  # fmt: skip
+                        f"{_place(wrong, labels)}; {remedy or f'code the states as {_CODED}'}")  # fmt: skip
     if not minus.any():
         return ones.astype(np.int8), "01"
     if not zeros.any():
         return ones.astype(np.int8), "pm1"
+    rare = 0 if zeros.sum() < minus.sum() else -1
     raise DataError(f"X: the codings 0/1 and -1/+1 are mixed ({int(zeros.sum())} zeros, the first in "
-                    f"{_place(zeros, labels)}, beside {int(minus.sum())} values -1); use "
-                    "one coding, and recode zeros that mean 'missing'")  # fmt: skip
+                    f"{_place(zeros, labels)}, beside {int(minus.sum())} values -1); use one "
+                    f"coding, and replace {rare} by NaN if it stands for missing values")  # fmt: skip
 
 
 def _categories(X: Any, n_states: int | str) -> tuple[Any, ...] | None:
@@ -238,6 +279,9 @@ def _levels(
     whole = not is_text and finite and bool((found == np.round(found)).all())
     levels = tuple(bool(v) for v in found) if is_bool else tuple((found.astype(np.int64) if whole else found).tolist())
     if n_states == "auto":
+        remedy = "" if is_bool else _remedy(table, gone, labels)
+        if remedy:
+            raise DataError(f"X: {remedy}, or give n_states={len(levels)} if all values are answers")
         if finite and 2 <= len(levels) <= MOST_STATES:
             return levels
         raise DataError(f"X: {len(levels)} level(s) are there ({_listed(levels)}); from 2 to {MOST_STATES} finite ones "
@@ -317,18 +361,15 @@ def _is_number(v: Any) -> bool:
     return True
 
 
-def _check_weights(sample_weight: Any, n: int) -> np.ndarray | None:
-    if sample_weight is None:
-        return None
-    try:
-        w = np.asarray(sample_weight, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise DataError("sample_weight: numbers are wanted, one for each row of X") from None
-    if w.shape != (n,):
-        raise DataError(f"sample_weight: shape {w.shape} came, ({n},) is wanted, one weight for each row of X")
-    bad = np.flatnonzero(~(np.isfinite(w) & (w >= 0) & (w == np.round(w))))
-    if bad.size:
-        raise DataError(f"sample_weight: {w[bad[0]]} in row {bad[0]} is not a count; whole numbers >= 0 are wanted")
-    if w.sum() == 0:
-        raise DataError("sample_weight: all weights are zero; at least one observation is wanted")
-    return w
+def _remedy(table: np.ndarray, gone: np.ndarray | None, labels: tuple[str, ...]) -> str:
+    """What to do with columns and values that do not look like answers; "" where all do."""
+    seen = [c if gone is None else c[~gone[:, i]] for i, c in enumerate(table.T)]
+    found = find_foreign(seen, labels)
+    if found.ids or found.scales:
+        columns = np.array([*found.ids, *found.scales])
+        kind = "an identifier" if found.ids else f"on another scale than the others ({found.span})"
+        return f"leave out what is no answer: {_some(columns, labels)} (the first looks like {kind})"
+    if found.codes:
+        codes = " and ".join(f"{c:g}" for c in found.codes)
+        return f"replace {codes} by NaN, as for missing values; the levels are {found.span}"
+    return ""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import BayesMRFWarning, ConvergenceWarning, DataError, OptionError, StoreError, TooWideError
-from ..files import check_path, kind_of
+from ..files import call, check_path, kind_of
 from ..names import file_stem, shown
 from ..options import check
 
@@ -174,7 +174,8 @@ def about_file(source: Path) -> Iterator[None]:
         yield
     except DataError as e:
         message = re.sub(r"\brow (\d+)", lambda m: f"row {int(m[1]) + 1} below the first line", str(e))
-        raise DataError(re.sub(r"^X(?=:)", str(source), message)) from None
+        message = re.sub(r"\breplace (-?\d+) by NaN", r"give --missing-code \1", message)
+        raise DataError(re.sub(r"^X(?=:)", lambda _: call(source), message)) from None
 
 
 def sample(estimator: Any, table: Any, weights: Any, source: Path, out: Path, instead: str) -> Any:

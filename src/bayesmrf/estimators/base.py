@@ -185,9 +185,7 @@ def missing_table(likelihood: Likelihood, theta: np.ndarray, states: States, ran
     probability = hidden_probabilities(likelihood, theta, random_state)
     # A row that was seen several times stands there several times.
     row, node = likelihood.hidden.model.cells.T
-    if states.weights is not None:
-        row = np.repeat(np.arange(len(states.values)), states.weights.astype(int))[row]
-    keys = {"row": row, "node": np.array(states.names, dtype=object)[node]}
+    keys = {"row": states.row_numbers[row], "node": np.array(states.names, dtype=object)[node]}
     if probability.ndim == 2:
         m = probability.shape[1]
         keys = {name: np.repeat(values, m) for name, values in keys.items()}

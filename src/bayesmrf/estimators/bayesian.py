@@ -280,7 +280,10 @@ class BayesianMRF(ParameterPosterior):
         if self._is_pseudo:
             return PseudoLikelihood(states.values, states.weights)
         if self.engine == "brief":
-            rows = np.maximum(states.rows, 0)  # what is missing is filled in at each start
+            if self.n_particles is not None and (states.values >= 0).all():
+                rows = states.spread(self.n_particles)
+            else:
+                rows = np.maximum(states.rows, 0)  # what is missing is filled in at each start
             return Brief(rows, n_chains=self.n_particles, n_sweeps=self.n_sweeps)
         simple: dict[str, Callable[[], Engine]] = {
             "exact": Elimination,

@@ -22,6 +22,7 @@ from ..inference.annealed import Annealed
 from ..models.pairwise import PairwiseModel
 from ..posterior.langevin import Differentiable
 from ..priors import ProperPrior
+from ..sample_weight import row_numbers
 
 ENTRIES = 2**22  # of an array of features
 
@@ -116,12 +117,12 @@ class Target(ABC):
         Raises
         ------
         DataError
-            If a weight is not an integer.
+            If a weight is not an integer, or there are too many observations to list them.
         """
         if (self.weights != np.rint(self.weights)).any():
             raise DataError("sample_weight must contain integers, as chains start from each observation; give counts, "
                             "or take a method without chains, such as 'ais'")  # fmt: skip
-        return np.repeat(self.states, self.weights.astype(np.int64), axis=0)
+        return self.states[row_numbers(self.weights, self.states.shape[1])]
 
     @cached_property
     def values(self) -> np.ndarray:

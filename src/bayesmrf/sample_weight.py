@@ -1,0 +1,81 @@
+"""How often each row was seen: the one place that decides what a weight may be."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+from .errors import DataError, in_words
+
+MOST_ENTRIES = 5 * 10**7  # of a table in which each observation has a row of its own
+MOST_SAMPLES = 10**12  # observations in all: more are a mistake, and no table has them
+
+
+def check_weights(sample_weight: Any, X: Any, n: int) -> np.ndarray | None:
+    """Read the counts of the ``n`` rows of ``X``: integers >= 0 in floating point; None where each was seen once.
+
+    Raises
+    ------
+    DataError
+        If they are no integers >= 0, none is above zero, they are not one for each row, or their sum is beyond 10^12;
+        if they are a Series whose index is not that of the DataFrame ``X``: whether rows correspond cannot be known.
+    """
+    if sample_weight is None:
+        return None
+    pandas = sys.modules.get("pandas")  # without it nobody gives a Series
+    labelled = pandas is not None and isinstance(X, pandas.DataFrame) and isinstance(sample_weight, pandas.Series)
+    if labelled and len(sample_weight) == n and not sample_weight.index.equals(X.index):
+        raise DataError("sample_weight must have the index of X, in the same order, got another one; give "
+                        "sample_weight.reindex(X.index), or sample_weight.to_numpy() if rows correspond")  # fmt: skip
+    given = unmasked(sample_weight) if isinstance(sample_weight, np.ma.MaskedArray) else np.asarray(sample_weight)
+    if given.dtype.kind == "O":
+        from pandas import isna
+
+        given = np.where(isna(given), np.nan, given)
+    is_text = given.dtype.kind == "O" and any(isinstance(v, str | bytes) for v in given.flat)
+    try:
+        w = given.astype(np.float64) if given.dtype.kind in "biufO" and not is_text else None
+    except (TypeError, ValueError):
+        w = None
+    if w is None:
+        raise DataError(f"sample_weight must contain numbers, one for each row of X, got {in_words(sample_weight)}")
+    if w.shape != (n,):
+        raise DataError(f"sample_weight must have shape ({n},), one number for each row of X, got shape {w.shape}")
+    bad = np.flatnonzero(~(np.isfinite(w) & (w >= 0) & (w == np.round(w))))
+    if bad.size:
+        more = f" and others in {bad.size - 1:,} more" if bad.size > 1 else ""
+        raise DataError("sample_weight must contain integers >= 0, how often each row was seen, got "
+                        f"{w[bad[0]]:g} in row {bad[0]}{more}")  # fmt: skip
+    if w.sum() == 0:
+        raise DataError("sample_weight must be above zero in at least one row, got zeros only")
+    if w.sum() > MOST_SAMPLES:
+        raise DataError(f"sample_weight must sum to at most {MOST_SAMPLES:,}, got a sum of {w.sum():,.0f}; divide the "
+                        "weights by a common factor")  # fmt: skip
+    return w
+
+
+def row_numbers(weights: np.ndarray, n_columns: int) -> np.ndarray:
+    """Return the number of the row behind each observation, each as often as it was seen.
+
+    Raises
+    ------
+    DataError
+        If the observations are too many for a table with a row for each.
+    """
+    most = MOST_ENTRIES // n_columns
+    if weights.sum() > most:
+        raise DataError(f"sample_weight must sum to at most {most:,} here, where each observation needs a row of its "
+                        "own (for its missing values, or for a chain that starts there), got a sum of "
+                        f"{weights.sum():,.0f}; give smaller weights, or take another method")  # fmt: skip
+    return np.repeat(np.arange(len(weights)), weights.astype(np.int64))
+
+
+def unmasked(X: Any) -> np.ndarray:
+    """Return the values of a masked array, missing (NaN, None) where they are masked."""
+    if not np.ma.getmaskarray(X).any():
+        return np.asarray(X.data)
+    values = np.array(X.data, dtype=np.float64 if X.dtype.kind in "iuf" else object)
+    values[np.ma.getmaskarray(X)] = None  # NaN among floats
+    return values
