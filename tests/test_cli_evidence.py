@@ -280,10 +280,13 @@ BAD = {
     "chains": (["--hidden", "1", "--chains", "0"], "--chains must be .*, got 0"),
     "ladder of laplace": (
         ["--hidden", "1", "--ladder", "linear"],
-        "--ladder applies to --method ais, got --ladder lin",
+        "--ladder: .* came, which laplace do.* not take",
     ),
-    "ladder": (["--hidden", "1", "--method", "ais", "--ladder", "steep"], "--ladder must be cubic, linear or a power"),
-    "power": (["--hidden", "1", "--method", "ais", "--ladder", "0"], "--ladder must be cubic, linear or a power"),
+    "ladder": (
+        ["--hidden", "1", "--method", "ais", "--ladder", "steep"],
+        "--ladder must be 'cubic', 'lin",
+    ),
+    "power": (["--hidden", "1", "--method", "ais", "--ladder", "0"], "--ladder must be 'cubic', 'lin"),
     "draws of laplace": (["--hidden", "1", "--draws", "9"], "--draws: 9 came, which laplace do.* not take"),
     "unknown node": (["--compare", "structure", "--edges", "edges.csv"], "--edges: 'Zoe' in line 2 of edges.csv"),
     "no file": (["--compare", "structure", "--edges", "no.csv"], "--edges: 'no.csv' is neither a file nor complete"),

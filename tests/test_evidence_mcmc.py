@@ -1,6 +1,7 @@
 """Evidence from posterior draws: Langevin draws, their checks, harmonic means, bridges, DIC."""
 
 import itertools
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -11,14 +12,17 @@ from scipy.special import betaln, digamma, expit, logit, logsumexp
 from scipy.stats import chi2, norm
 
 from bayesmrf import graphs
-from bayesmrf.errors import DataError, OptionError
+from bayesmrf.errors import DataError, OptionError, TooWideError
+from bayesmrf.evidence import brief_draws as brief_module
 from bayesmrf.evidence import posterior_draws as module
 from bayesmrf.evidence.bridge import bridge, bridge_ratio
 from bayesmrf.evidence.dic import dic
 from bayesmrf.evidence.harmonic import harmonic, harmonic_mean, mean_ess, mixture_mean
-from bayesmrf.evidence.posterior_draws import bethe_log_likelihoods, describe, posterior_draws, scale_reduction
+from bayesmrf.evidence.methods import evaluate
+from bayesmrf.evidence.posterior_draws import describe, log_likelihoods, posterior_draws, scale_reduction
 from bayesmrf.learning.rbm_brief import BriefRBM
 from bayesmrf.models.agreement import Agreement
+from bayesmrf.models.ising import Ising
 from bayesmrf.models.rbm import RestrictedBoltzmann
 from bayesmrf.priors import LogisticBeta, Normal
 
@@ -280,15 +284,15 @@ def test_bethe_likelihood_is_exact_on_trees_alone(rng):
     for name in ("rbm 3x1", "two edges", "hidden node"):
         target = oracle.TINY[name](rng)
         thetas = 2 * rng.standard_normal((50, target.n_features))
-        found, n_astray = bethe_log_likelihoods(target, thetas)
+        found, n_astray = log_likelihoods(target, thetas, is_exact=False)
         assert n_astray == 0
         assert found == pytest.approx(oracle.log_likelihoods(target, thetas), abs=1e-4)
     target = oracle.target_of(RestrictedBoltzmann(4, 3), oracle.rows(30, 4, rng))
     thetas = 2 * rng.standard_normal((50, target.n_features))
-    found, _ = bethe_log_likelihoods(target, thetas)
+    found, _ = log_likelihoods(target, thetas, is_exact=False)
     errors = found - oracle.log_likelihoods(target, thetas)
     assert abs(errors).max() > 0.1
-    draws = describe(target, thetas.reshape(2, 25, -1))
+    draws = describe(target, thetas.reshape(2, 25, -1), dynamics="brief")
     assert draws.bethe_bias == pytest.approx(errors.mean(), abs=1e-6)
     assert draws.log_likelihood.ravel() == pytest.approx(found)
 
@@ -312,16 +316,85 @@ def posterior_moments(target, rng, n=200_000):
 BIAS = 0.1  # of means and of log sds, in sds: steps without an accept step, chains of 10 sweeps
 
 
-def discrepancy(theta, moments):
-    """How far means and spreads of chains are from the posterior's, beyond `BIAS`, in standard errors."""
+def discrepancy(theta, moments, bias=BIAS):
+    """How far means and spreads of chains are from the posterior's, beyond ``bias``, in standard errors."""
     mean, sd = moments
     u = (theta - mean) / sd
     worst = 0.0
     for values in (u, (u**2 - 1) / 2):
         chains = values.mean(axis=1)
         error = chains.std(axis=0, ddof=1) / len(chains) ** 0.5
-        worst = max(worst, ((abs(chains.mean(axis=0)) - BIAS) / error).max())
+        worst = max(worst, ((abs(chains.mean(axis=0)) - bias) / error).max())
     return worst
+
+
+@pytest.mark.parametrize("name", ["rbm 2x1", "pair", "tied", "triangle"])
+def test_exact_draws_are_those_of_the_posterior(rng, name):
+    """To within the importance sample's 1 %, where brief Langevin is let off with ten times that."""
+    target = oracle.TINY[name](rng)
+    moments = posterior_moments(target, rng)
+    draws = posterior_draws(target, rng, n_draws=100, n_warmup=100, n_chains=40)
+    assert draws.is_exact
+    assert draws.log_likelihood.ravel() == pytest.approx(oracle.log_likelihoods(target, draws.theta.reshape(4000, -1)))
+    assert discrepancy(draws.theta, moments, 0.03) < SCORE
+    assert 0.7 < draws.acceptance < 0.97
+    mean, sd = moments
+    assert discrepancy(draws.theta, (mean + 0.3 * sd, sd), 0.03) > SCORE
+    assert discrepancy(draws.theta, (mean, 1.3 * sd), 0.03) > SCORE
+
+
+def frustrated(rng):
+    """Three nodes with a negative coupling of each pair: belief propagation is far off."""
+    model = Ising(graphs.complete(3), fields=False)
+    states = oracle.target_of(model, oracle.rows(2, 3, rng)).sample(np.full(3, -0.8), 60, rng)
+    return oracle.target_of(model, states)
+
+
+@pytest.mark.parametrize("method", ["bridge-optimal", "bridge-geometric"])
+def test_enumerable_models_take_the_exact_normaliser(rng, method):
+    """The reproduction: -122.36 +- 0.06 where -121.92 is right, without a word; with it, belief propagation says so."""
+    target = frustrated(rng)
+    right = oracle.log_evidence(target, rng)
+    options = {"n_draws": 400, "n_warmup": 200, "n_prior": 20_000}
+    found = next(evaluate(target, [method], rng, **options))
+    assert "belief" not in found.status
+    assert abs(found.log_evidence - right) < SCORE * found.standard_error + oracle.PRECISION
+    assert found.standard_error < 0.5
+    exact = posterior_draws(target, rng, n_draws=400, n_warmup=200)
+    brief = describe(target, exact.theta, dynamics="brief")
+    wrong = bridge(target, rng, draws=brief, variant=method[7:], n_prior=20_000)
+    assert re.search(
+        r"belief propagation, which shifts log likelihoods.* by [+-]\d+\.\d\d nats on average", wrong.status
+    )
+    assert abs(brief.bethe_bias) > 0.3
+    assert abs(wrong.log_evidence - right) > 0.5 * abs(brief.bethe_bias)
+    assert wrong.parts["is_exact_likelihood"] == 0
+
+
+def test_bias_of_belief_propagation_is_told_where_nothing_is_exact(rng):
+    """Against the sum over 2^15 states that a machine refuses for its methods."""
+    target = oracle.target_of(RestrictedBoltzmann(16, 15), oracle.rows(40, 16, rng))
+    # Equal weights, and biases against them: a magnet near the point at which it is magnetised.
+    middle = target.model.join(np.full((15, 16), 0.2), np.full(16, -1.5), np.full(15, -1.6))
+    theta = middle + 0.05 * rng.standard_normal((2, 3, target.n_features))
+    draws = describe(target, theta, rng)
+    assert not draws.is_exact
+    flat = theta.reshape(6, -1)[[0, 1, 3, 5]]
+    right = np.mean([draws.log_likelihood.ravel()[i] - target.model.log_likelihood(t, target.states, target.weights)[0]
+                     for i, t in zip((0, 1, 3, 5), flat, strict=True)])  # fmt: skip
+    assert 0 < draws.bethe_bias_error < 0.5 < draws.bethe_bias
+    assert abs(draws.bethe_bias - right) < SCORE * draws.bethe_bias_error
+    assert abs(draws.bethe_bias + right) > SCORE * draws.bethe_bias_error  # control: the other sign
+    assert f"shifts log likelihoods, and so the estimate, by {draws.bethe_bias:+.2f} ± " in draws.status
+
+
+@pytest.mark.parametrize(("stiffness", "unstable"), [(0.2, False), (3.9, True)])
+def test_unstable_steps_are_told(rng, stiffness, unstable):
+    """Near the limit of 4 the variance is tens of times too large, or the dynamics diverge."""
+    target = oracle.TINY["pair"](rng)
+    options = {"dynamics": "brief", "n_draws": 20, "n_warmup": 100, "thin": 2, "n_chains": 8}
+    draws = posterior_draws(target, rng, **options, stiffness=stiffness)
+    assert ("Langevin steps are too long for the curvature at" in draws.status) == unstable
 
 
 @pytest.mark.parametrize("name", ["rbm 2x1", "pair", "tied", "hidden node"])
@@ -329,7 +402,7 @@ def test_draws_are_those_of_the_posterior(rng, name):
     target = oracle.TINY[name](rng)
     moments = posterior_moments(target, rng)
     options = {"n_draws": 60, "n_warmup": 1000, "thin": 4, "n_chains": 40, "n_sweeps": 10}
-    draws = posterior_draws(target, rng, **options, stiffness=0.3)
+    draws = posterior_draws(target, rng, dynamics="brief", **options, stiffness=0.3)
     assert discrepancy(draws.theta, moments) < SCORE
     mean, sd = moments
     assert discrepancy(draws.theta, (mean, 2 * sd)) > SCORE  # as of a quarter of the data
@@ -337,7 +410,7 @@ def test_draws_are_those_of_the_posterior(rng, name):
 
 @pytest.mark.parametrize("name", ["rbm 3x1", "pair", "tied", "hidden node"])
 def test_steps_fit_the_stiffest_direction(rng, monkeypatch, name):
-    monkeypatch.setattr(module, "_STATES", 100_000)  # covariances to about 1 %
+    monkeypatch.setattr(brief_module, "_STATES", 100_000)  # covariances to about 1 %
     target = oracle.TINY[name](rng)
     theta = rng.standard_normal(target.n_features)
     s = oracle.features(target).reshape(-1, target.n_features)
@@ -351,7 +424,7 @@ def test_steps_fit_the_stiffest_direction(rng, monkeypatch, name):
     def differs(found, right):
         return max(abs(np.log(f / r)).max() for f, r in zip(found, right, strict=True)) > 0.03
 
-    found = module._metric(target, theta[None], 0.3, rng)
+    found = brief_module._metric(target, theta[None], 0.3, rng)
     right = target.n_samples * covariance + np.diag(target.prior.curvature(theta))
     assert not differs(found, step(right))
     assert differs(found, step(1.2 * right))
@@ -360,7 +433,9 @@ def test_steps_fit_the_stiffest_direction(rng, monkeypatch, name):
 
 def test_draws_of_a_tiny_machine_give_its_evidence(rng):
     target = oracle.TINY["rbm 2x1"](rng)
-    draws = posterior_draws(target, rng, n_draws=150, n_warmup=1000, thin=20, n_sweeps=10, stiffness=0.5)
+    draws = posterior_draws(
+        target, rng, dynamics="brief", n_draws=150, n_warmup=1000, thin=20, n_sweeps=10, stiffness=0.5
+    )
     assert draws.parts["bethe_bias"] == pytest.approx(0, abs=1e-5)
     found = bridge(target, rng, draws=draws, n_prior=5000)
     right = oracle.log_evidence(target, rng)
@@ -431,8 +506,25 @@ def test_harmonic_mean_of_a_forest_says_how_few_draws_it_rests_on(rng):
         assert "effective draws" in found.status
         assert np.isnan(found.standard_error)
     fourth = harmonic(many.target, rng, draws=describe(many.target, many.theta), variant=4)
-    assert fourth.status == ""
+    assert "effective draws" not in fourth.status
     assert fourth.log_evidence > many.log_evidence
+
+
+@pytest.mark.parametrize("variant", [1, 4])
+def test_harmonic_means_say_that_the_prior_is_not_reached(rng, variant):
+    """Their estimates are too high by -log of the prior's mass that was reached, or more; not so with little data."""
+    many = Forest(rng, n=300)
+    found = harmonic(many.target, rng, draws=describe(many.target, many.theta), variant=variant)
+    least = -np.log(found.parts["prior_reached"])
+    assert f"the estimate is too high, by {least:.1f} nats or more" in found.status
+    assert np.isnan(found.standard_error)
+    assert 0.5 < least < found.log_evidence - many.log_evidence + 1
+    few = Forest(rng, n=2, n_draws=100)
+    near = harmonic(few.target, rng, draws=describe(few.target, few.theta), variant=variant)
+    assert near.status == ""
+    assert near.parts["prior_reached"] > 0.9
+    if variant == 1:
+        assert abs(near.log_evidence - few.log_evidence) < SCORE * near.standard_error
 
 
 # What the user is told.
@@ -462,4 +554,9 @@ def test_bad_options(rng, forest):
         with pytest.raises(OptionError, match=match):
             call()
     with pytest.raises(DataError, match="must contain integers"):
-        posterior_draws(replace(target, weights=target.weights + 0.5), rng)
+        posterior_draws(replace(target, weights=target.weights + 0.5), rng, dynamics="brief")
+    with pytest.raises(OptionError, match="dynamics must be one of 'auto', 'exact', 'brief', got 'hmc'"):
+        posterior_draws(target, rng, dynamics="hmc")
+    wide = oracle.target_of(RestrictedBoltzmann(16, 15), oracle.rows(5, 16, rng))
+    with pytest.raises(TooWideError, match=r"dynamics='exact'.* needs the exact Z"):
+        posterior_draws(wide, rng, dynamics="exact")

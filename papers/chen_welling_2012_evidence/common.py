@@ -59,7 +59,7 @@ def by_draws(target: RBMTarget, rng: np.random.Generator, options: Options) -> I
     """Everything from the same draws; ``more`` is how many times more the starred bridges take from the prior."""
     left = dict(options)
     more = left.pop("more", 1)
-    draws = posterior_draws(target, rng, **left)
+    draws = posterior_draws(target, rng, dynamics="brief", **left)  # and belief propagation, as in the paper
     yield "harmonic-1", harmonic(target, rng, variant=1, draws=draws)
     yield "harmonic-4", harmonic(target, rng, variant=4, draws=draws)
     for times in sorted({1, more}):

@@ -37,6 +37,7 @@ _FLAGS = {
     "hidden_engine": "--hidden-engine",
     "inner": "--inner",
     "kernel": "--kernel",
+    "ladder": "--ladder",
     "method": "--method",
     "model": "--model",
     "n_chains": "--chains",

@@ -118,11 +118,9 @@ def evidence(
     names = _models(hidden, compare, edges, holdout)
     table, weights = read_votes(answers, weight, drop or (), missing_code or ())
     table = to_binary(answers, table, binarize)
-    given = {"n_chains": chains, "temperatures": temperatures, "n_draws": draws}
+    given = {"n_chains": chains, "temperatures": temperatures, "ladder": _ladder(ladder), "n_draws": draws}
     options: dict[str, Any] = {k: v for k, v in given.items() if v is not None}
     _check_options(options, methods)
-    if ladder is not None:
-        options["ladder"] = _ladder(ladder, methods)
 
     check({"prior_scale": prior_scale})
     ends = None
@@ -204,6 +202,14 @@ def _models(hidden: str | None, compare: str | None, edges: Path | None, holdout
     return numbers
 
 
+def _ladder(text: str | None) -> str | float | None:
+    """A power where the text is one, else a name."""
+    try:
+        return None if text is None else float(text)
+    except ValueError:
+        return text
+
+
 def _check_options(options: dict[str, Any], methods: Sequence[str]) -> None:
     """Refuse options that no method takes, under the names they have here."""
     from ..evidence.methods import known_options
@@ -212,21 +218,6 @@ def _check_options(options: dict[str, Any], methods: Sequence[str]) -> None:
     for name, value in options.items():
         if not any(name in known_options(m) for m in methods):
             raise OptionError(f"{name}: {value} came, which {', '.join(methods)} do not take; leave it out")
-
-
-def _ladder(text: str, methods: Sequence[str]) -> str | float:
-    """The ladder of ais, by name or as a power."""
-    from ..evidence.annealed import LADDERS, power_of
-
-    if "ais" not in methods:
-        raise OptionError(f"--ladder applies to --method ais, got --ladder {text} with {', '.join(methods)}; "
-                          "remove it")  # fmt: skip
-    try:
-        found = text if text in LADDERS else float(text)
-        power_of(found)
-    except (ValueError, OptionError):
-        raise OptionError(f"--ladder must be cubic, linear or a power from 0 to 10, got {text!r}") from None
-    return found
 
 
 def _check_table(table: Any, weights: Any) -> None:

@@ -21,28 +21,19 @@ from typing import NamedTuple
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from ..errors import OptionError
 from ..inference.annealed import check_chains, estimate, ladder_of
+from ..options import check
 from ..progress import track
 from ..samplers.gibbs import check_positive
+from .hamiltonian import Swarm, move, slope, swarm_at
 from .target import Evidence, Target
 
 _ACCEPTED = 0.9
 _REMEDY = "give more temperatures"
 LADDERS = {"cubic": 3.0, "linear": 1.0}  # powers of equal steps
-_STEEPEST = 10.0  # beyond, the first steps vanish
 _PILOTS, _PILOT_STEPS = 32, 200  # chains, and temperatures, of the run that adapts
 _ADAPTATION = 0.3  # change of log step size for a unit of acceptance
 _MEMORY = 10  # temperatures that the masses are averaged over
-_JITTER = 0.2  # steps are drawn within this share of their size: no orbit then closes after every trajectory
-
-
-class Swarm(NamedTuple):
-    """Chains in parameter space."""
-
-    theta: np.ndarray  # (n_chains, n_features)
-    log_likelihood: np.ndarray  # (n_chains,)
-    gradient: np.ndarray  # (n_chains, n_features), of the log likelihood
 
 
 class Steps(NamedTuple):
@@ -108,13 +99,15 @@ def ais(
     target.require_exact("ais")
     check_chains("n_chains", n_chains)
     check_positive("n_leapfrog", n_leapfrog)
-    path = ladder_of(temperatures) ** power_of(ladder) if np.ndim(temperatures) == 0 else ladder_of(temperatures)
+    check({"ladder": ladder})
+    path = ladder_of(temperatures) ** _power(ladder) if np.ndim(temperatures) == 0 else ladder_of(temperatures)
     steps = _adapt(target, rng, n_leapfrog, progress)
     swarm, log_weights, accepted = _start(target, n_chains, rng), np.zeros(n_chains), []
     for low, high in track(list(consecutive(path)), "ais", progress=progress):
         log_weights += (high - low) * swarm.log_likelihood
         if high < 1:
-            swarm, acceptance = _hamiltonian(target, swarm, high, *steps.at(high), n_leapfrog, rng)
+            size, mass = steps.at(high)
+            swarm, acceptance = move(target, swarm, size, mass**-0.5, n_leapfrog, rng, high)
             accepted.append(acceptance.mean())
     found = estimate(log_weights, remedy=_REMEDY)
     return Evidence(
@@ -136,60 +129,14 @@ def ais(
     )
 
 
-def power_of(ladder: str | float) -> float:
+def _power(ladder: str | float) -> float:
     """The power that equal steps are raised to."""
-    power = LADDERS.get(ladder, ladder) if isinstance(ladder, str) else ladder
-    if isinstance(power, bool) or not isinstance(power, int | float | np.number) or not 0 < power <= _STEEPEST:
-        raise OptionError(
-            option="ladder", got=ladder, expected=f"'cubic', 'linear' or a power from 0 to {_STEEPEST:g}",
-            remedy="'cubic' has small steps where the likelihood varies most",
-        )  # fmt: skip
-    return float(power)
+    return LADDERS[ladder] if isinstance(ladder, str) else float(ladder)
 
 
 def _start(target: Target, n_chains: int, rng: np.random.Generator) -> Swarm:
     """Draws from the prior."""
-    theta = target.prior.draw(n_chains, target.n_features, rng)
-    return Swarm(theta, *target.log_likelihoods(theta))
-
-
-def _slope(target: Target, swarm: Swarm, temperature: float) -> np.ndarray:
-    return temperature * swarm.gradient + target.prior.gradient(swarm.theta)
-
-
-def _hamiltonian(
-    target: Target,
-    swarm: Swarm,
-    temperature: float,
-    size: float,
-    mass: np.ndarray,
-    n_leapfrog: int,
-    rng: np.random.Generator,
-) -> tuple[Swarm, np.ndarray]:
-    """One step of Hamiltonian Monte Carlo for each chain, and the probability that it was accepted."""
-
-    def energy(at: Swarm, momentum: np.ndarray) -> np.ndarray:
-        log_density = temperature * at.log_likelihood + target.prior.log_density(at.theta).sum(axis=1)
-        return 0.5 * (momentum**2 / mass).sum(axis=1) - log_density
-
-    n_chains = len(swarm.theta)
-    step = size * rng.uniform(1 - _JITTER, 1 + _JITTER, (n_chains, 1))
-    momentum = rng.standard_normal(swarm.theta.shape) * np.sqrt(mass)
-    before, new = energy(swarm, momentum), swarm
-    slope = _slope(target, swarm, temperature)
-    for _ in range(n_leapfrog):
-        momentum = momentum + 0.5 * step * slope
-        theta = new.theta + step * momentum / mass
-        new = Swarm(theta, *target.log_likelihoods(theta))
-        slope = _slope(target, new, temperature)
-        momentum += 0.5 * step * slope
-    change = energy(new, momentum) - before
-    acceptance = np.exp(-np.maximum(np.where(np.isfinite(change), change, np.inf), 0.0))
-    taken = rng.random(n_chains) < acceptance
-    theta, gradient = (
-        np.where(taken[:, None], a, b) for a, b in ((new.theta, swarm.theta), (new.gradient, swarm.gradient))
-    )
-    return Swarm(theta, np.where(taken, new.log_likelihood, swarm.log_likelihood), gradient), acceptance
+    return swarm_at(target, target.prior.draw(n_chains, target.n_features, rng))
 
 
 def _adapt(target: Target, rng: np.random.Generator, n_leapfrog: int, progress: bool) -> Steps:
@@ -201,11 +148,11 @@ def _adapt(target: Target, rng: np.random.Generator, n_leapfrog: int, progress: 
     # More temperatures near the prior, where the curvature changes by the largest factors.
     temperatures = np.linspace(0, 1, _PILOT_STEPS + 1) ** 2
     swarm = _start(target, _PILOTS, rng)
-    mass = (_slope(target, swarm, 0.0) ** 2).mean(axis=0)
+    mass = (slope(target, swarm, 0.0) ** 2).mean(axis=0)
     log_size, sizes, masses = np.log(0.5), [], []
     for b in track(temperatures, "ais: step sizes", progress=progress):
-        mass = mass + ((_slope(target, swarm, b) ** 2).mean(axis=0) - mass) / _MEMORY
-        swarm, acceptance = _hamiltonian(target, swarm, b, np.exp(log_size), mass, n_leapfrog, rng)
+        mass = mass + ((slope(target, swarm, b) ** 2).mean(axis=0) - mass) / _MEMORY
+        swarm, acceptance = move(target, swarm, np.exp(log_size), mass**-0.5, n_leapfrog, rng, b)
         log_size = log_size + _ADAPTATION * (acceptance.mean() - _ACCEPTED)
         sizes.append(log_size)
         masses.append(np.log(mass))

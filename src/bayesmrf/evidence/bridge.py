@@ -18,7 +18,7 @@ from scipy.special import log_expit, logsumexp
 
 from ..options import check, choice
 from .harmonic import FEW, Estimate, mean_ess, mean_of
-from .posterior_draws import PosteriorDraws, bethe_log_likelihoods, posterior_draws
+from .posterior_draws import PosteriorDraws, log_likelihoods, posterior_draws
 from .target import Evidence, Target
 
 VARIANTS = ("geometric", "optimal")
@@ -63,7 +63,8 @@ def bridge(
     if draws is None:
         draws = posterior_draws(target, rng, progress=progress)
     n = draws.log_likelihood.size if n_prior is None else int(n_prior)
-    prior, n_astray = bethe_log_likelihoods(target, target.prior.draw(n, target.n_features, rng), progress)
+    thetas = target.prior.draw(n, target.n_features, rng)
+    prior, n_astray = log_likelihoods(target, thetas, draws.is_exact, progress)
     found, n_posterior = bridge_ratio(draws.log_likelihood, prior, variant)
     remarks = [draws.status] if draws.status else []
     if n_astray:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .posterior_draws import PosteriorDraws, bethe_log_likelihoods, posterior_draws
+from .posterior_draws import PosteriorDraws, log_likelihoods, posterior_draws
 from .target import Evidence, Target
 
 
@@ -43,7 +43,7 @@ def dic(
     points = means.mean(axis=0)[None]
     if m > 1:
         points = np.vstack([points, (means.sum(axis=0) - means) / (m - 1)])  # without each chain in turn
-    at_mean, n_astray = bethe_log_likelihoods(target, points)
+    at_mean, n_astray = log_likelihoods(target, points, draws.is_exact)
     by_chain = draws.log_likelihood.mean(axis=1)
     score = 2 * by_chain.mean() - at_mean[0]
     error = np.nan

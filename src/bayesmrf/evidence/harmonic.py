@@ -23,10 +23,12 @@ from scipy.optimize import brentq
 from scipy.special import logsumexp
 
 from ..errors import OptionError
-from .posterior_draws import PosteriorDraws, posterior_draws
+from .posterior_draws import PosteriorDraws, log_likelihoods, posterior_draws
 from .target import Evidence, Target
 
 DELTA = 0.01  # share of the prior in the mixture
+_PRIOR_DRAWS = 1000
+_REACHED = 0.8  # share of the prior, of likelihoods that the draws reach, below which an estimate is too high
 FEW = 10.0  # effective draws below which an estimate is ruled by a handful of them
 
 
@@ -61,8 +63,11 @@ def harmonic(
     Returns
     -------
     Evidence
-        ``parts`` are those of the draws, and ``n_effective``. With fewer than ten effective draws the status
-        says so, and the standard error is NaN.
+        ``parts`` are those of the draws, ``n_effective``, and ``prior_reached``: the share of the prior in which the
+        likelihood is as high as at the draw with the lowest one, or higher. The rest of the prior belongs to the
+        identity behind the harmonic mean and is not visited, so that the estimate is too high by about
+        -log(``prior_reached``), or more: the status says so, and the standard error is NaN, as with fewer than ten
+        effective draws.
 
     Raises
     ------
@@ -74,19 +79,24 @@ def harmonic(
     if draws is None:
         draws = posterior_draws(target, rng, progress=progress)
     found = harmonic_mean(draws.log_likelihood) if variant == 1 else mixture_mean(draws.log_likelihood)
-    status, few = draws.status, not found.n_effective >= FEW
+    remarks, few = [draws.status] if draws.status else [], not found.n_effective >= FEW
     if few:
-        remark = (f"the harmonic mean rests on {found.n_effective:.1f} effective draws, too few to trust it or to know "
-                  "its error; take 'laplace'")  # fmt: skip
-        status = f"{status}; {remark}" if status else remark
+        remarks.append(f"the harmonic mean rests on {found.n_effective:.1f} effective draws, too few to trust it or to "
+                       "know its error; take 'laplace'")  # fmt: skip
+    thetas = target.prior.draw(_PRIOR_DRAWS, target.n_features, rng)
+    prior, _ = log_likelihoods(target, thetas, draws.is_exact, progress)
+    reached = (1 + np.count_nonzero(prior >= draws.log_likelihood.min())) / (1 + _PRIOR_DRAWS)
+    if reached < _REACHED:
+        remarks.append(f"the estimate is too high, by {-np.log(reached):.1f} nats or more: the draws reach no "
+                       f"likelihood as low as in {1 - reached:.0%} of the prior; take 'laplace'")  # fmt: skip
     return Evidence(
         found.value,
-        np.nan if few else found.standard_error,
+        np.nan if few or reached < _REACHED else found.standard_error,
         f"harmonic-{variant}",
         target.n_samples,
         target.n_features,
-        {**draws.parts, "n_effective": found.n_effective},
-        status,
+        {**draws.parts, "n_effective": found.n_effective, "prior_reached": reached},
+        "; ".join(remarks),
         arrays={"theta": draws.theta, "log_likelihood": draws.log_likelihood},
     )
 

@@ -20,19 +20,27 @@ the noise of the states:
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import eigh
 
+from ..priors import Normal
 from ..progress import track
-from .mode import Mode, exact_log_z, is_exact, own_mode
+from .mode import Mode, climb_exactly, exact_log_z, is_exact, own_mode
+from .normality import normality
 from .overlap import groups_of_units, log_equivalent_modes, trapezoid
 from .sampled import BATCHES, Hessian, SampledPosterior
 from .target import Evidence, Target
 
 _SLACK = 1e-6  # eigenvalues count as below the prior's curvature beyond rounding
 _SHOWN = 5
+SCALES = {"at_half_prior_scale": 0.5, "at_double_prior_scale": 2.0}
+_OFF = 0.25  # nats by which the approximation may be off without a word
+_SURE = 5.0  # standard errors: a false alarm in 3e-7 of cases
+_FEW = 100.0  # effective draws, below which the posterior is far from normal
+_EACH = 10  # observations for each parameter, below which an error of nats is to be expected
 
 
 def laplace(
@@ -41,6 +49,8 @@ def laplace(
     *,
     mode: Mode | None = None,
     corrected: bool = True,
+    scales: bool = False,
+    n_checks: int = 2000,
     log_z: str = "auto",
     n_steps: int = 20_000,
     n_states: int | None = None,
@@ -58,6 +68,12 @@ def laplace(
         From `find_mode`; found here when absent.
     corrected : bool
         False is the plain approximation, Laplace0 in the paper: no trapezoids, and one mode is counted.
+    scales : bool
+        Take the evidence at half and at twice the scale of a normal prior too, where Z can be summed: it depends on the
+        prior, and so may the model that is best by it.
+    n_checks : int
+        Draws of the importance sampling that tells how far the posterior is from normal, where Z can be summed; 0
+        leaves it out.
     log_z : {"auto", "exact", "ais"}
         How Z(lambda) is found, and the mode (see `find_mode`): by the exact sum, by annealed importance sampling and
         states, or by the first where it is feasible.
@@ -79,8 +95,12 @@ def laplace(
         others), ``first_order`` (the rise to the true mode) and ``equivalent_modes``. Numbers about the work are
         ``n_trapezoids``, ``n_trapezoids_by_states`` (which ended where too few states counted), ``n_negative``
         (eigenvalues), ``least_eigenvalue``, ``n_groups`` (of equivalent units),
-        ``is_exact_log_z``, ``log_z_error``, and where there are states ``n_rounds``, ``n_states`` and
-        ``effective_states``. ``arrays`` has ``theta``, ``eigenvalues``,
+        ``is_exact_log_z``, ``log_z_error``, where there are states ``n_rounds``, ``n_states`` and
+        ``effective_states``, and where there are none ``importance_sampling``, the log evidence by importance sampling
+        around the mode, ``importance_error`` and ``importance_draws`` (effective ones), and with ``scales``
+        ``at_half_prior_scale`` and ``at_double_prior_scale``. The status says where importance sampling gives another
+        value (by 0.25 nats and by five standard errors), where fewer than 100 of its draws count, and where it cannot
+        be done and there are fewer than ten observations for each parameter. ``arrays`` has ``theta``, ``eigenvalues``,
         ``trapezoids`` (eigenvalue, left and right end of each) and ``groups`` of units.
     """
     mode = own_mode(mode, target, rng, n_steps=n_steps, n_states=n_states, log_z=log_z, progress=progress)
@@ -145,7 +165,51 @@ def laplace(
         numbers["n_groups"] = float(len(np.unique(arrays["groups"])))
 
     error = float(np.sqrt((n * point.error) ** 2 + spread.error**2 + rise.error**2))
-    return Evidence(float(sum(parts.values())), error, method, n, f, parts | numbers, _join(statuses), arrays=arrays)
+    value = float(sum(parts.values()))
+    if mode.states is None and is_exact(target, log_z):
+        if n_checks:
+            found_by_draws, remark = _check(target, mode.theta, vectors / np.sqrt(standing), value, n_checks, rng)
+            numbers |= found_by_draws
+            statuses.append(remark)
+        if scales and isinstance(target.prior, Normal):
+            numbers |= _by_scale(target, mode, target.prior, rng)
+    elif n < _EACH * f or numbers.get("n_trapezoids"):
+        statuses.append(f"the posterior is hardly normal with {n:,.0f} observations for {f:,} parameters: the error of "
+                        "Laplace's approximation may be nats, and is not known where Z cannot be summed")  # fmt: skip
+    return Evidence(value, error, method, n, f, parts | numbers, _join(statuses), arrays=arrays)
+
+
+def _check(
+    target: Target, theta: np.ndarray, root: np.ndarray, value: float, n_checks: int, rng: np.random.Generator
+) -> tuple[dict[str, float], str]:
+    """The log evidence by importance sampling around the mode, and what it says of ``value``."""
+    found = normality(target, theta, root, rng, n_checks)
+    numbers = {
+        "importance_sampling": found.log_integral,
+        "importance_error": found.standard_error,
+        "importance_draws": found.n_effective,
+    }
+    about = f"{target.n_samples:,.0f} observations for {target.n_features:,} parameters"
+    gap = found.log_integral - value
+    if found.n_effective < _FEW:
+        return numbers, (f"the posterior is far from normal ({about}): {found.n_effective:.0f} of {n_checks:,} draws "
+                         "from the Gaussian count, and Laplace's approximation may be off by nats; compare with "
+                         "'ais'")  # fmt: skip
+    if abs(gap) > max(_OFF, _SURE * found.standard_error):
+        side = "low" if gap > 0 else "high"
+        return numbers, (f"Laplace's approximation is {abs(gap):.2f} nats too {side} ({about}): importance sampling "
+                         f"around the mode gives {found.log_integral:,.2f} ± {found.standard_error:.2f}; compare with "
+                         "'ais'")  # fmt: skip
+    return numbers, ""
+
+
+def _by_scale(target: Target, mode: Mode, prior: Normal, rng: np.random.Generator) -> dict[str, float]:
+    """The log evidence at other scales of the prior, by modes that are reached from ``mode``."""
+    found = {}
+    for name, factor in SCALES.items():
+        other = replace(target, prior=Normal(np.multiply(prior.scale, factor)))
+        found[name] = laplace(other, rng, mode=climb_exactly(other, mode.theta), n_checks=0).log_evidence
+    return found
 
 
 class Point(NamedTuple):

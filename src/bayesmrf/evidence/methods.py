@@ -33,7 +33,7 @@ class Method(NamedTuple):
 
 
 METHODS = {
-    "laplace": Method(laplace, {"corrected": True}, "mode"),
+    "laplace": Method(laplace, {"corrected": True, "scales": True}, "mode"),
     "laplace0": Method(laplace, {"corrected": False}, "mode"),
     "map": Method(map_score, {}, "mode"),
     "bic": Method(bic, {}),

@@ -165,6 +165,14 @@ def find_mode(
     return replace(mode, status=status) if status else mode  # as it is it knows its curvature
 
 
+def climb_exactly(target: Target, theta: np.ndarray) -> Mode:
+    """The mode of the exact log posterior that is reached from ``theta``."""
+    with threadpool_limits(limits=1, user_api="blas"):
+        mode, work = _ascend(Mode(target, theta, True, None, 0, ""), np.inf)
+    status = _status(mode.theta, np.inf, f"{_LBFGS['maxiter']} steps of L-BFGS" if work is None else work)
+    return replace(mode, status=status) if status else mode
+
+
 def is_exact(target: Target, log_z: str) -> bool:
     """Whether the option ``log_z`` means the exact sum for this target."""
     check({"log_z": log_z})

@@ -1,34 +1,32 @@
-r"""Draws from the posterior by brief Langevin dynamics, with Bethe's approximation of their likelihoods.
+r"""Draws from the posterior and their likelihoods, for the estimators of evidence that start from them.
 
-This is what Chen and Welling (2012, section 3.2) put in the place of exact draws and likelihoods, which estimators of
-the evidence from posterior draws ask for: `bayesmrf.evidence.harmonic`, `bayesmrf.evidence.bridge`,
-`bayesmrf.evidence.dic`. Three errors come with it: gradients that brief chains bias towards the data (Murray and
-Ghahramani 2004), steps without an accept step, and Z by belief propagation.
+Where Z can be summed both are exact (`bayesmrf.evidence.exact_draws`). Elsewhere they are what Chen and Welling (2012,
+section 3.2) put in their place: brief Langevin dynamics (`bayesmrf.evidence.brief_draws`), and likelihoods with Bethe's
+approximation of Z by belief propagation. It is used by `bayesmrf.evidence.harmonic`, `bayesmrf.evidence.bridge` and
+`bayesmrf.evidence.dic`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from joblib import Parallel, cpu_count, delayed
-from scipy.sparse.linalg import eigsh
 
-from .. import run
 from ..base import LOG_Z
 from ..errors import TooWideError
 from ..inference.bethe import Bethe
 from ..options import check
-from ..posterior.langevin import Differentiable, Langevin
 from ..progress import track
+from . import brief_draws, exact_draws
 from .target import Target
 
 THRESHOLD = 1.1  # of the scale reduction, as in the paper
-_STAGES = 5  # of the pilot chain
-_POINTS = 5  # of the pilot chain, whose curvature each stage looks at
 _CLIMB = 2000  # steps to the neighbourhood of a mode
-_STATES = 1000  # from which a curvature is estimated
 _CHECKED = 100  # draws at which Bethe's likelihood is compared with the exact one
+_ANNEALED = 4  # draws at which it is compared with annealed importance sampling, where there is no exact one
+_SMALL = 0.05  # nats of bias that nobody needs to know of
 _BLOCK = 16  # draws whose likelihoods one thread takes at a time
 
 
@@ -40,37 +38,50 @@ class PosteriorDraws:
     ----------
     theta : (n_chains, n_draws, n_features) array
     log_likelihood : (n_chains, n_draws) array
-        With Bethe's log Z.
+    is_exact : bool
+        Whether log Z is exact; else by belief propagation.
     scale_reduction : float
         See `scale_reduction`; NaN for one chain, or fewer draws than parameters.
     epsilon : float
         Step size, in units of the metric.
+    acceptance : float
+        Of steps; 1 without an accept step.
     n_astray : int
         Draws at which belief propagation did not converge.
-    bethe_bias : float
-        Mean error of ``log_likelihood`` over some of the draws; NaN where the exact Z is not feasible.
+    bethe_bias, bethe_bias_error : float
+        Mean error of ``log_likelihood`` over some of the draws, and its standard error; 0 where it is exact, NaN where
+        it is not known.
     status : str
         Empty when all is well.
     """
 
     theta: np.ndarray = field(repr=False)
     log_likelihood: np.ndarray = field(repr=False)
+    is_exact: bool
     scale_reduction: float
     epsilon: float
+    acceptance: float
     n_astray: int
     bethe_bias: float
+    bethe_bias_error: float
     status: str
 
     @property
     def parts(self) -> dict[str, float]:
         """Numbers for `Evidence.parts`."""
         n_chains, n_draws = self.log_likelihood.shape
-        return {
+        parts = {
             "n_chains": n_chains,
             "n_draws": n_draws,
             "epsilon": self.epsilon,
             "scale_reduction": self.scale_reduction,
+            "is_exact_likelihood": float(self.is_exact),
+        }
+        if self.is_exact:
+            return parts | {"acceptance": self.acceptance}
+        return parts | {
             "bethe_bias": self.bethe_bias,
+            "bethe_bias_error": self.bethe_bias_error,
             "bethe_not_converged": self.n_astray / self.log_likelihood.size,
         }
 
@@ -79,9 +90,10 @@ def posterior_draws(
     target: Target,
     rng: np.random.Generator,
     *,
+    dynamics: str = "auto",
     n_draws: int = 1000,
-    n_warmup: int = 10_000,
-    thin: int = 50,
+    n_warmup: int | None = None,
+    thin: int | None = None,
     n_chains: int = 10,
     n_sweeps: int = 1,
     stiffness: float = 0.2,
@@ -89,89 +101,96 @@ def posterior_draws(
 ) -> PosteriorDraws:
     r"""Draw from the posterior.
 
-    The chains start at one point, where a pilot chain of ``n_warmup`` steps has come from a mode: exchanging hidden
-    units gives other modes, and chains in different ones would never agree. So the scale reduction tells nothing of
-    modes that no chain has visited.
-
-    The metric M is one over the diagonal of the posterior's curvature :math:`H = N \mathrm{Cov}_\theta[s] + \Lambda`
-    (without the hidden units' share, which would make it smaller), and the step size follows from
-    :math:`\epsilon^2 \lambda_{\max}(M^{1/2} H M^{1/2})` = ``stiffness``: dynamics without an accept step make the
-    variance of a normal law too large by the factor :math:`1 / (1 - \epsilon^2 \lambda / 4)` in a direction of scaled
-    curvature lambda, here by 5 % in the stiffest. Curvatures far from the mode may be ten times as large as there, so
-    the pilot chain goes in five stages, each with the mean metric and the largest lambda along the one before.
+    The chains start at one point near a mode: exchanging hidden units gives other modes, and chains in different ones
+    would never agree. So the scale reduction tells nothing of modes that no chain has visited.
 
     Parameters
     ----------
     target : Target
     rng : numpy.random.Generator
+    dynamics : {"auto", "exact", "brief"}
+        "exact" is Hamiltonian Monte Carlo with exact likelihoods; "brief" is the paper's brief Langevin dynamics, with
+        likelihoods by belief propagation; "auto" takes the first where Z can be summed.
     n_draws, n_warmup, thin, n_chains : int
-        As in `bayesmrf.run.sample`; steps are Langevin steps.
+        As in `bayesmrf.run.sample`. By default 500 trajectories of warm-up and each one kept ("exact"), or 10,000
+        Langevin steps and every 50th kept ("brief").
     n_sweeps : int
-        Gibbs sweeps from the data for each gradient; more cost more, and have less bias. With one, as in the paper,
-        nothing keeps the model's mass away from states that no sweep reaches. On 100 documents of 100 words and 9
-        hidden units the mean log likelihood of the draws was about -1,950 with one sweep and -1,475 with ten, where
-        exact dynamics have it.
+        Of "brief": Gibbs sweeps from the data for each gradient; more cost more, and have less bias. With one, as in
+        the paper, nothing keeps the model's mass away from states that no sweep reaches. On 100 documents of 100 words
+        and 9 hidden units the mean log likelihood of the draws was about -1,950 with one sweep and -1,475 with ten,
+        where exact dynamics have it.
     stiffness : float
-        In (0, 4), beyond which the dynamics are unstable.
+        Of "brief": in (0, 4), beyond which the dynamics are unstable.
     progress : bool
 
     Raises
     ------
     OptionError
         For numbers out of their range.
+    TooWideError
+        For ``dynamics="exact"`` where Z cannot be summed.
     DataError
-        Where observations have weights that are no whole numbers.
+        Where observations have weights that are not integers, and chains start from them.
     """
-    sizes = {"n_draws": n_draws, "n_warmup": n_warmup, "thin": thin, "n_chains": n_chains, "n_sweeps": n_sweeps}
-    check({"stiffness": stiffness, **sizes}, "evidence")  # before the pilot chain, not after it
-    brief = target.brief(n_sweeps)
-    points = target.climb(rng, _CLIMB)[None]
-    for _ in range(_STAGES):
-        scale, epsilon = _metric(target, points, stiffness, rng)
-        pilot = _kernel(target, brief, points[-1], scale, epsilon)
-        stride = max(1, n_warmup // (_STAGES * _POINTS))
-        walk = run.sample(pilot, n_draws=_POINTS, thin=stride, n_chains=1, random_state=rng, progress=progress)
-        if not walk.complete:
-            raise KeyboardInterrupt("the run was stopped before the first draw")
-        points = walk.values["theta"][0]
-    scale, epsilon = _metric(target, points, stiffness, rng)
-    draws = run.sample(
-        _kernel(target, brief, points[-1], scale, epsilon),
-        n_draws=n_draws, n_warmup=n_warmup, thin=thin, n_chains=n_chains, random_state=rng, progress=progress,
-    )  # fmt: skip
-    theta = draws.values["theta"]
-    return describe(target, theta, epsilon, progress)
-
-
-def describe(target: Target, theta: np.ndarray, epsilon: float = np.nan, progress: bool = False) -> PosteriorDraws:
-    """Likelihoods and checks of draws (n_chains, n_draws, n_features), wherever they come from."""
-    flat = theta.reshape(-1, theta.shape[-1])
-    log_likelihood, n_astray = bethe_log_likelihoods(target, flat, progress)
-    reduction = scale_reduction(theta)
-    remarks = []
-    if reduction > THRESHOLD:
-        remarks.append(f"the chains differ: their multivariate scale reduction is {reduction:.3g}, more than "
-                       f"{THRESHOLD}; raise n_draws, thin or n_warmup")  # fmt: skip
-    elif np.isnan(reduction):
-        remarks.append("whether the chains have mixed is not known: the multivariate scale reduction needs two of "
-                       "them, and more draws than parameters; raise n_chains or n_draws")  # fmt: skip
-    if n_astray:
-        remarks.append(f"belief propagation did not converge at {n_astray} of {len(flat)} draws, where log Z is that "
-                       "of its last sweep")  # fmt: skip
-    some = np.linspace(0, len(flat) - 1, min(_CHECKED, len(flat))).astype(int)
-    return PosteriorDraws(
-        theta,
-        log_likelihood.reshape(theta.shape[:2]),
-        reduction,
-        float(epsilon),
-        n_astray,
-        _bias(target, flat[some], log_likelihood[some]),
-        "; ".join(remarks),
+    is_exact = _is_exact(target, dynamics)
+    sizes: dict[str, Any] = {"n_draws": n_draws, "n_warmup": n_warmup, "thin": thin, "n_chains": n_chains}
+    check({"stiffness": stiffness, "n_sweeps": n_sweeps, **sizes}, "evidence")  # before any work, not after it
+    own = exact_draws if is_exact else brief_draws
+    if n_warmup is None:
+        sizes["n_warmup"] = own.N_WARMUP
+    if thin is None:
+        sizes["thin"] = own.THIN
+    start = target.climb(rng, _CLIMB)
+    if is_exact:
+        exact = exact_draws.exact_draws(target, rng, start, **sizes, progress=progress)
+        remarks = _mixing(reduction := scale_reduction(exact.theta))
+        return PosteriorDraws(exact.theta, exact.log_likelihood, True, reduction, exact.epsilon, exact.acceptance,
+                              0, 0.0, 0.0, "; ".join(remarks))  # fmt: skip
+    brief = brief_draws.brief_draws(
+        target, rng, start, n_sweeps=n_sweeps, stiffness=stiffness, **sizes, progress=progress
+    )
+    return describe(
+        target, brief.theta, rng, dynamics="brief", epsilon=brief.epsilon, status=brief.status, progress=progress
     )
 
 
-def bethe_log_likelihoods(target: Target, thetas: np.ndarray, progress: bool = False) -> tuple[np.ndarray, int]:
-    """Log p(X | theta) of each row of ``thetas`` with Bethe's log Z, and at how many it has not converged."""
+def describe(
+    target: Target,
+    theta: np.ndarray,
+    rng: np.random.Generator | None = None,
+    *,
+    dynamics: str = "auto",
+    epsilon: float = np.nan,
+    status: str = "",
+    progress: bool = False,
+) -> PosteriorDraws:
+    """Likelihoods and checks of draws (n_chains, n_draws, n_features), wherever they come from."""
+    flat, is_exact = theta.reshape(-1, theta.shape[-1]), _is_exact(target, dynamics)
+    log_likelihood, n_astray = log_likelihoods(target, flat, is_exact, progress)
+    reduction = scale_reduction(theta)
+    remarks = [*([status] if status else []), *_mixing(reduction)]
+    if n_astray:
+        remarks.append(f"belief propagation did not converge at {n_astray} of {len(flat)} draws, where log Z is that "
+                       "of its last sweep")  # fmt: skip
+    bias, error = 0.0, 0.0
+    if not is_exact:
+        bias, error = _bethe_bias(target, flat, log_likelihood, np.random.default_rng(rng))
+        remarks += _biased(bias, error)
+    return PosteriorDraws(theta, log_likelihood.reshape(theta.shape[:2]), is_exact, reduction, float(epsilon), 1.0,
+                          n_astray, bias, error, "; ".join(remarks))  # fmt: skip
+
+
+def log_likelihoods(
+    target: Target, thetas: np.ndarray, is_exact: bool, progress: bool = False
+) -> tuple[np.ndarray, int]:
+    """Log p(X | theta) of each row of ``thetas``, and at how many belief propagation has not converged.
+
+    Where the likelihood is not to be exact, log Z is Bethe's.
+    """
+    blocks = [thetas[i : i + _BLOCK] for i in range(0, len(thetas), _BLOCK)]
+    if is_exact:
+        values = [target.log_likelihoods(b)[0] for b in track(blocks, "log likelihoods", len(blocks), progress)]
+        return np.concatenate(values), 0
     engine = Bethe()
     plan = engine.prepare(target.joint)
 
@@ -183,7 +202,6 @@ def bethe_log_likelihoods(target: Target, thetas: np.ndarray, progress: bool = F
             answers.append((target.positive(theta) - target.n_samples * found.log_z, bool(found.status)))
         return answers
 
-    blocks = [thetas[i : i + _BLOCK] for i in range(0, len(thetas), _BLOCK)]
     # The threads' time is in compiled code, which needs no lock.
     answers = Parallel(n_jobs=min(cpu_count(), len(blocks)), require="sharedmem", return_as="generator")(
         delayed(look)(block) for block in blocks
@@ -220,47 +238,55 @@ def scale_reduction(draws: np.ndarray) -> float:
     return float((n - 1) / n + (m + 1) / m * largest)
 
 
-def _kernel(target: Target, brief: Differentiable, start: np.ndarray, scale: np.ndarray, epsilon: float) -> Langevin:
-    return Langevin(brief, target.prior, start, epsilon=epsilon, scale=scale)
-
-
-def _metric(target: Target, points: np.ndarray, stiffness: float, rng: np.random.Generator) -> tuple[np.ndarray, float]:
-    """Square root of the metric, and the step size."""
-    curvatures = [_curvature(target, theta, rng) for theta in points]
-    scale = 1 / np.sqrt(np.mean([np.diag(c) for c in curvatures], axis=0))
-    stiffest = max(_largest_eigenvalue(c * scale * scale[:, None], rng) for c in curvatures)
-    return scale, float(np.sqrt(stiffness / stiffest))
-
-
-def _largest_eigenvalue(matrix: np.ndarray, rng: np.random.Generator) -> float:
-    if len(matrix) == 1:
-        return float(matrix[0, 0])
-    start = rng.standard_normal(len(matrix))
-    return float(eigsh(matrix, k=1, which="LA", v0=start, tol=1e-3, return_eigenvectors=False)[0])
-
-
-def _curvature(target: Target, theta: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """N Cov_theta[s] plus the prior's curvature, from samples of the model."""
-    states = target.sample(theta, _STATES, rng)
-    square, mean = np.zeros((target.n_features, target.n_features)), np.zeros(target.n_features)
-    for part in np.array_split(states, -(-_STATES // target.rows_at_once)):
-        given = target.expected(theta, part)
-        square += target.conditional_covariance(theta, part, np.ones(len(part))) + given.T @ given
-        mean += given.sum(axis=0)
-    found = target.n_samples * (square / _STATES - np.outer(mean, mean) / _STATES**2)
-    found[np.diag_indices_from(found)] += target.prior.curvature(theta)
-    return found
-
-
-def _bias(target: Target, thetas: np.ndarray, log_likelihood: np.ndarray) -> float:
-    """Mean error of log likelihoods, NaN where the exact ones are not feasible."""
+def _is_exact(target: Target, dynamics: str) -> bool:
+    """Whether the option ``dynamics`` means the exact likelihood for this target."""
+    check({"dynamics": dynamics})
+    if dynamics == "brief":
+        return False
     try:
-        target.require_exact("bethe")
+        target.require_exact("dynamics='exact'")
     except TooWideError:
-        return np.nan
-    errors = []
-    for theta, value in zip(thetas, log_likelihood, strict=True):
-        log_z = target.exact(theta, LOG_Z).log_z
-        assert log_z is not None
-        errors.append(value - (target.positive(theta) - target.n_samples * log_z))
-    return float(np.mean(errors))
+        if dynamics == "exact":
+            raise
+        return False
+    return True
+
+
+def _mixing(reduction: float) -> list[str]:
+    if reduction > THRESHOLD:
+        return [f"the chains differ: their multivariate scale reduction is {reduction:.3g}, more than {THRESHOLD}; "
+                "raise n_draws, thin or n_warmup"]  # fmt: skip
+    if np.isnan(reduction):
+        return ["whether the chains have mixed is not known: the multivariate scale reduction needs two of them, and "
+                "more draws than parameters; raise n_chains or n_draws"]  # fmt: skip
+    return []
+
+
+def _bethe_bias(
+    target: Target, thetas: np.ndarray, log_likelihood: np.ndarray, rng: np.random.Generator
+) -> tuple[float, float]:
+    """Mean error of Bethe's log likelihoods and its standard error: exact, or by annealed importance sampling."""
+    feasible = _is_exact(target, "auto")
+    some = np.linspace(0, len(thetas) - 1, min(_CHECKED if feasible else _ANNEALED, len(thetas))).astype(int)
+    if feasible:
+        return float(np.mean(log_likelihood[some] - target.log_likelihoods(thetas[some])[0])), 0.0
+    found = [target.anneal(thetas[i], rng, 100, 1000) for i in some]
+    if any(f.status for f in found):
+        return np.nan, np.nan
+    n = target.n_samples
+    truth = np.array([target.positive(thetas[i]) - n * f.log_z for i, f in zip(some, found, strict=True)])
+    error = n * np.sqrt(sum(f.standard_error**2 for f in found)) / len(some)
+    return float(np.mean(log_likelihood[some] - truth)), float(error)
+
+
+def _biased(bias: float, error: float) -> list[str]:
+    """What belief propagation does to the log likelihoods, and so to the log evidence."""
+    if np.isnan(bias):
+        return ["log Z is by belief propagation, whose bias is not known: too few chains of annealed importance "
+                "sampling count; take 'laplace'"]  # fmt: skip
+    if abs(bias) + 2 * error < _SMALL:
+        return []
+    shown = f"{bias:+.2f}" + (f" ± {error:.2f}" if error else "")
+    remedy = "take 'laplace'" if error else "take dynamics='exact'"
+    return [f"log Z is by belief propagation, which shifts log likelihoods, and so the estimate, by {shown} nats on "
+            f"average; {remedy}"]  # fmt: skip

@@ -196,3 +196,16 @@ def _expected_sum(target: Target, theta: np.ndarray, states: np.ndarray, weights
     for part in _blocks(target, len(states)):
         found += target.expected_sum(theta, states[part], weights[part])
     return found
+
+
+def curvature_of_states(target: Target, theta: np.ndarray, n_states: int, rng: np.random.Generator) -> np.ndarray:
+    """N Cov_theta[s] plus the prior's curvature, from ``n_states`` samples of the model: positive definite."""
+    states = target.sample(theta, n_states, rng)
+    square, mean = np.zeros((target.n_features, target.n_features)), np.zeros(target.n_features)
+    for part in np.array_split(states, -(-n_states // target.rows_at_once)):
+        given = target.expected(theta, part)
+        square += target.conditional_covariance(theta, part, np.ones(len(part))) + given.T @ given
+        mean += given.sum(axis=0)
+    found = target.n_samples * (square / n_states - np.outer(mean, mean) / n_states**2)
+    found[np.diag_indices_from(found)] += target.prior.curvature(theta)
+    return found

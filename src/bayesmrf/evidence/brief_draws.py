@@ -1,0 +1,108 @@
+r"""Draws from the posterior by brief Langevin dynamics, where Z is out of reach (Chen and Welling 2012, section 3.2).
+
+Two errors come with it: gradients that brief chains bias towards the data (Murray and Ghahramani 2004), and steps
+without an accept step.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.sparse.linalg import eigsh
+
+from .. import run
+from ..posterior.langevin import Differentiable, Langevin
+from .sampled import curvature_of_states
+from .target import Target
+
+N_WARMUP, THIN = 10_000, 50  # by default
+_STAGES = 5  # of the pilot chain
+_POINTS = 5  # of the pilot chain, whose curvature each stage looks at
+_STATES = 1000  # from which a curvature is estimated
+_TOO_STIFF = 1.0  # eps^2 lambda, at which the variance is a third too large; beyond 4 the dynamics diverge
+
+
+class BriefDraws(NamedTuple):
+    """Draws (n_chains, n_draws, n_features), the step size, and what is wrong with the steps."""
+
+    theta: np.ndarray
+    epsilon: float
+    status: str
+
+
+def brief_draws(
+    target: Target,
+    rng: np.random.Generator,
+    start: np.ndarray,
+    *,
+    n_draws: int,
+    n_warmup: int,
+    thin: int,
+    n_chains: int,
+    n_sweeps: int,
+    stiffness: float,
+    progress: bool = False,
+) -> BriefDraws:
+    r"""Draw from the posterior by chains that start where a pilot chain of ``n_warmup`` steps ended.
+
+    The metric M is one over the diagonal of the posterior's curvature :math:`H = N \mathrm{Cov}_\theta[s] + \Lambda`
+    (without the hidden units' share, which would make it smaller), and the step size follows from
+    :math:`\epsilon^2 \lambda_{\max}(M^{1/2} H M^{1/2})` = ``stiffness``: dynamics without an accept step make the
+    variance of a normal law too large by the factor :math:`1 / (1 - \epsilon^2 \lambda / 4)` in a direction of scaled
+    curvature lambda, here by 5 % in the stiffest. Curvatures far from the mode may be ten times as large as there, so
+    the pilot chain goes in five stages, each with the mean metric and the largest lambda along the one before.
+
+    The curvature at the last draws is looked at too: where steps are too long for it, the status says so.
+    """
+    brief, points = target.brief(n_sweeps), start[None]
+    for _ in range(_STAGES):
+        scale, epsilon = _metric(target, points, stiffness, rng)
+        pilot = _kernel(target, brief, points[-1], scale, epsilon)
+        stride = max(1, n_warmup // (_STAGES * _POINTS))
+        walk = run.sample(pilot, n_draws=_POINTS, thin=stride, n_chains=1, random_state=rng, progress=progress)
+        if not walk.complete:
+            raise KeyboardInterrupt("the run was stopped before the first draw")
+        points = walk.values["theta"][0]
+    scale, epsilon = _metric(target, points, stiffness, rng)
+    kernel = _kernel(target, brief, points[-1], scale, epsilon)
+    theta = run.sample(
+        kernel, n_draws=n_draws, n_warmup=n_warmup, thin=thin, n_chains=n_chains, random_state=rng, progress=progress
+    ).values["theta"]
+    return BriefDraws(theta, epsilon, _stability(target, theta[:, -1], scale, epsilon, rng))
+
+
+def _stability(target: Target, points: np.ndarray, scale: np.ndarray, epsilon: float, rng: np.random.Generator) -> str:
+    """A sentence where steps are too long for the curvature at some draws."""
+    reached = np.array([epsilon**2 * _stiffest(target, theta, scale, rng) for theta in points])
+    worst, n_bad = reached.max(), int((reached > _TOO_STIFF).sum())
+    if not n_bad:
+        return ""
+    effect = f"the variance there is {1 / (1 - worst / 4):.2g} times too large" if worst < 4 else "they diverge there"
+    return (f"Langevin steps are too long for the curvature at {n_bad} of {len(points)} draws: {effect}; "
+            "give a smaller stiffness")  # fmt: skip
+
+
+def _kernel(target: Target, brief: Differentiable, start: np.ndarray, scale: np.ndarray, epsilon: float) -> Langevin:
+    return Langevin(brief, target.prior, start, epsilon=epsilon, scale=scale)
+
+
+def _metric(target: Target, points: np.ndarray, stiffness: float, rng: np.random.Generator) -> tuple[np.ndarray, float]:
+    """Square root of the metric, and the step size."""
+    curvatures = [curvature_of_states(target, theta, _STATES, rng) for theta in points]
+    scale = 1 / np.sqrt(np.mean([np.diag(c) for c in curvatures], axis=0))
+    stiffest = max(_largest_eigenvalue(c * scale * scale[:, None], rng) for c in curvatures)
+    return scale, float(np.sqrt(stiffness / stiffest))
+
+
+def _stiffest(target: Target, theta: np.ndarray, scale: np.ndarray, rng: np.random.Generator) -> float:
+    """The largest curvature at ``theta`` in units of the metric."""
+    curvature = curvature_of_states(target, theta, _STATES, rng)
+    return _largest_eigenvalue(curvature * scale * scale[:, None], rng)
+
+
+def _largest_eigenvalue(matrix: np.ndarray, rng: np.random.Generator) -> float:
+    if len(matrix) == 1:
+        return float(matrix[0, 0])
+    start = rng.standard_normal(len(matrix))
+    return float(eigsh(matrix, k=1, which="LA", v0=start, tol=1e-3, return_eigenvectors=False)[0])
