@@ -5,6 +5,7 @@ z-scores over errors from ten batches follow Student's law of nine degrees of fr
 than 1e-6 of runs.
 """
 
+import re
 from dataclasses import replace
 from math import factorial
 
@@ -19,6 +20,7 @@ from bayesmrf.evidence import mode as mode_file
 from bayesmrf.evidence.criteria import bic, map_score
 from bayesmrf.evidence.laplace import laplace
 from bayesmrf.evidence.mode import Mode, _climb, find_mode
+from bayesmrf.evidence.normality import normality
 from bayesmrf.evidence.overlap import groups_of_units, log_equivalent_modes, trapezoid
 from bayesmrf.evidence.rbm_target import RBMTarget
 from bayesmrf.evidence.sampled import BATCHES, SHARE, SampledPosterior
@@ -27,7 +29,7 @@ from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.models.ising import Ising
 from bayesmrf.models.rbm import RestrictedBoltzmann
 from bayesmrf.priors import LogisticBeta, Normal
-from tests.evidence_oracle import TINY, log_evidence, rows, target_of
+from tests.evidence_oracle import PRECISION, TINY, log_evidence, rows, target_of
 
 LIMIT = 13.0
 STEPS = 300  # of persistent chains, before the exact climb
@@ -492,3 +494,92 @@ def test_bad_input(rng):
     with pytest.raises(TooWideError, match="2\\^20"):
         find_mode(wide, rng, log_z="exact")
     assert find_mode(wide, rng, n_steps=STEPS, n_states=500, max_rounds=1).states is not None
+
+
+# ---- how far the approximation is off
+
+
+def test_importance_sampling_around_the_mode_is_quadrature(rng):
+    """To within its error; a Gaussian of another place and half the width gives the same with more of it."""
+    for name in ("triangle", "pair", "tied"):
+        target = TINY[name](rng)
+        truth = log_evidence(target, rng)
+        mode = find_mode(target, rng, n_steps=STEPS)
+        root = np.linalg.inv(np.linalg.cholesky(mode.curvature)).T
+        for theta, wide in ((mode.theta, 1.0), (mode.theta + 0.3 * root[:, 0], 0.8)):
+            found = normality(target, theta, wide * root, rng, 20_000)
+            assert abs(found.log_integral - truth) < 6 * found.standard_error + PRECISION
+            assert found.standard_error < 0.02
+        more = replace(target, weights=target.weights + (np.arange(len(target.weights)) == 0))
+        assert abs(normality(more, mode.theta, root, rng, 20_000).log_integral - truth) > 0.1
+
+
+@pytest.mark.parametrize("copies", [False, True])
+def test_parts_of_the_space_that_stand_for_equivalent_modes(copies, rng):
+    """K! times the part of one mode is the whole, however near the others are: the prior integrates to 1."""
+    target = machine(rng, 2, 3)
+    nothing = replace(target, weights=0.0 * target.weights)  # no data: the posterior is the prior
+    theta = np.zeros(target.n_features) if copies else rng.normal(0, 0.3, target.n_features)
+    found = normality(nothing, theta, 1.2 * np.eye(target.n_features), rng, 20_000)
+    assert abs(found.log_integral) < 6 * found.standard_error
+    assert found.standard_error < 0.2
+    # control: without the parts every draw would count, and K! of them
+    alone = replace(nothing, model=RestrictedBoltzmann(2, 1))
+    single = normality(alone, theta[:5], 1.2 * np.eye(5), rng, 20_000)
+    assert abs(single.log_integral) < 6 * single.standard_error
+    assert abs(found.log_integral + np.log(6)) > 6 * found.standard_error
+
+
+def test_few_observations_are_told(rng):
+    """The status says by how much, where that is more than 0.25 nats; a false alarm needs five standard errors."""
+    model = Boltzmann(graphs.complete(8))
+    weights = rng.normal(0, 0.7, model.n_features)
+    few = laplace(drawn(model, weights, 12, rng, Normal(2.0)), rng, n_steps=STEPS)
+    said = re.search(r"approximation is (\d+\.\d\d) nats too low \(12 observations for 36 parameters\)", few.status)
+    if said:
+        gap = few.parts["importance_sampling"] - few.log_evidence
+        assert float(said[1]) == pytest.approx(gap, abs=0.01)
+        assert gap > 0.25
+    else:
+        assert "far from normal (12 observations for 36 parameters)" in few.status
+        assert few.parts["importance_draws"] < 100
+    many = laplace(drawn(model, weights, 4000, rng, Normal(2.0)), rng, n_steps=STEPS)
+    assert many.status == ""
+    assert abs(many.parts["importance_sampling"] - many.log_evidence) < 0.25
+    unchecked = laplace(drawn(model, weights, 12, rng, Normal(2.0)), rng, n_steps=STEPS, n_checks=0)
+    assert unchecked.status == ""
+    assert "importance_sampling" not in unchecked.parts
+
+
+@pytest.mark.parametrize("value", [-0.1, 0.1])
+def test_no_alarm_where_the_approximation_is_right(value, rng):
+    """A hundred checks of a normal posterior, each off by a tenth of a nat at most, say nothing."""
+    target = target_of(Boltzmann(graphs.complete(4)), rows(40, 4, rng), Normal(1.0))
+    nothing = replace(target, weights=0.0 * target.weights)
+    for _ in range(100):
+        _, remark = laplace_file._check(nothing, np.zeros(10), np.eye(10), value, 500, rng)
+        assert remark == ""
+    _, remark = laplace_file._check(nothing, np.zeros(10), np.eye(10), 10 * value, 500, rng)
+    assert f"nats too {'high' if value > 0 else 'low'}" in remark
+
+
+def test_wide_models_say_that_the_error_is_not_known(rng):
+    target = machine(rng, 16, 15, 60)
+    theta = 0.1 * rng.standard_normal(target.n_features)
+    states = SampledPosterior.draw(target, theta, 3000, rng)
+    found = laplace(target, rng, mode=Mode(target, theta, True, states, 1, ""), n_chains=10, temperatures=20)
+    assert "hardly normal with 60 observations for 271 parameters" in found.status
+    regular = drawn(Boltzmann(graphs.path(2)), [0.5, -0.3, 0.2], 100, rng)
+    assert laplace(regular, rng, n_steps=STEPS, n_states=5000, log_z="ais", temperatures=200).status == ""
+
+
+def test_evidence_at_other_scales_of_the_prior(rng):
+    """From the mode at one scale, as from nothing; the scale is that of the prior of all parameters."""
+    target = drawn(Boltzmann(graphs.complete(3)), rng.uniform(-1, 1, 6), 80, rng, Normal([1.0] * 3 + [2.0] * 3))
+    found = laplace(target, rng, n_steps=STEPS, scales=True)
+    for name, factor in (("at_half_prior_scale", 0.5), ("at_double_prior_scale", 2.0)):
+        other = replace(target, prior=Normal(np.multiply(factor, target.prior.scale)))
+        assert found.parts[name] == pytest.approx(laplace(other, rng, n_steps=STEPS).log_evidence, abs=1e-3)
+        assert abs(found.parts[name] - found.log_evidence) > 0.05
+    beta = laplace(replace(target, prior=LogisticBeta(1.0, 1.0)), rng, n_steps=STEPS, scales=True)
+    assert "at_half_prior_scale" not in beta.parts

@@ -399,7 +399,7 @@ def test_codings_that_a_model_cannot_have(X):
     with pytest.raises(OptionError, match=r"coding must be 'agreement' for a model without a free field for each node"):
         log_evidence(free, X, coding="boltzmann")
     assert make_target(free, X, coding="ising")[0].model.name == "ising"
-    with pytest.raises(OptionError, match="coding: 'potts' came, one of None, 'boltzmann'"):
+    with pytest.raises(OptionError, match="coding must be one of None, 'boltzmann'"):
         log_evidence("independent", X, coding="potts")
 
 
