@@ -36,7 +36,7 @@ LAYERS = [
     {"likelihood", "datasets"},
     {"learning", "metrics"},
     {"posterior"},
-    {"checkpoint", "run"},
+    {"identity", "checkpoint", "run"},
     {"rank_diagnostics", "convergence", "results", "evidence"},
     {"estimators"},
     {"plots", "summary", "answers", "tables"},

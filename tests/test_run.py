@@ -49,8 +49,7 @@ class Walk:
     name = "walk"
     dims = {"x": (), "n_groups": (), "groups": ("edge",), "odd": ()}  # noqa: RUF012
 
-    def __init__(self, sleep: float = 0.0) -> None:
-        self.sleep = sleep
+    sleep = 0.0
 
     def init(self, rng):
         return State(rng.normal(size=3), np.asfortranarray(rng.normal(size=(9, 8))), None, 0, np.float32(1), "start")
@@ -76,14 +75,34 @@ class Walk:
 class Fails(Walk):
     name = "fails"
 
-    def __init__(self, at: int, error: BaseException) -> None:
-        super().__init__()
-        self.at, self.error = at, error
+
+class Drift(Walk):
+    name = "drift"
+
+    def __init__(self, data, alpha):
+        self.data, self.alpha = data, alpha
+
+
+def like(kernel, **changes):
+    """A kernel of the same name as another class, so that a checkpoint takes the one for the other."""
+    names = {"__module__": kernel.__module__, "__qualname__": kernel.__qualname__}
+    return type(kernel.__name__, (kernel,), names | changes)()
+
+
+def slow(seconds):
+    """The walk, with a pause in each step."""
+    return like(Walk, sleep=seconds)
+
+
+def fails(at, error):
+    """A walk that fails in one step."""
 
     def step(self, rng, state):
-        if state.steps == self.at:
-            raise self.error
-        return super().step(rng, state)
+        if state.steps == at:
+            raise error
+        return Walk.step(self, rng, state)
+
+    return like(Fails, step=step)
 
 
 OPTIONS = {"n_draws": 40, "n_warmup": 7, "thin": 3, "n_chains": 3, "progress": False}
@@ -167,7 +186,7 @@ def test_an_error_in_a_step_keeps_the_draws(rng, tmp_path, eager):
     whole = sample(Walk(), random_state=seed, **OPTIONS)
     with pytest.raises(FloatingPointError, match="theta is not finite") as caught:
         sample(
-            Fails(67, FloatingPointError("theta is not finite")),
+            fails(67, FloatingPointError("theta is not finite")),
             random_state=seed,
             checkpoint=tmp_path / "run",
             n_jobs=3,
@@ -180,7 +199,7 @@ def test_an_error_in_a_step_keeps_the_draws(rng, tmp_path, eager):
     for name, v in draws.values.items():
         assert np.array_equal(v, whole.values[name][list(draws.chains), : draws.n_draws])
     # With the cause mended (the kernel has the same name) the run goes on to the same end.
-    assert equal(whole, sample(Fails(-1, ValueError()), checkpoint=tmp_path / "run", **OPTIONS))
+    assert equal(whole, sample(Fails(), checkpoint=tmp_path / "run", **OPTIONS))
 
 
 # Interruption
@@ -192,7 +211,7 @@ def test_ctrl_c_in_a_thread_returns_the_draws(rng):
     timer = threading.Timer(0.3, signal.raise_signal, [signal.SIGINT])
     timer.start()
     with pytest.warns(BayesMRFWarning, match=r"was stopped: \d+ of 100000"):
-        draws = sample(Walk(1e-3), random_state=seed, **{**OPTIONS, "n_draws": 100_000, "n_jobs": 3})
+        draws = sample(slow(1e-3), random_state=seed, **{**OPTIONS, "n_draws": 100_000, "n_jobs": 3})
     assert not draws.complete
     assert draws.n_chains == 3
     n = min(40, draws.n_draws)
@@ -219,7 +238,7 @@ def test_interrupted_one_after_the_other_keeps_whole_chains(rng):
     assert draws.chains == (0,)
     assert np.array_equal(draws.values["x"][0], whole.values["x"][0])
     with pytest.raises(KeyboardInterrupt, match="before the first draw"):
-        sample(Fails(3, KeyboardInterrupt()), n_jobs=1, **OPTIONS)
+        sample(fails(3, KeyboardInterrupt()), n_jobs=1, **OPTIONS)
 
 
 # Killing
@@ -228,10 +247,10 @@ CHILD = """
 import sys
 from bayesmrf import checkpoint
 from bayesmrf.run import sample
-from tests.test_run import Walk
+from tests.test_run import slow
 pause = float(sys.argv[3])
 checkpoint.pause = lambda run_time, cost: pause
-draws = sample(Walk(5e-4), n_draws=300, n_warmup=50, thin=2, n_chains=3, progress=False, checkpoint=sys.argv[1],
+draws = sample(slow(5e-4), n_draws=300, n_warmup=50, thin=2, n_chains=3, progress=False, checkpoint=sys.argv[1],
                random_state=int(sys.argv[2]), n_jobs=3)
 print("draws", draws.n_draws, draws.complete)
 """
@@ -283,12 +302,12 @@ def test_without_its_generator_a_resumed_run_differs(rng, tmp_path, monkeypatch)
         return position and position._replace(generator=np.array(position.generator) ^ np.uint64(2))
 
     monkeypatch.setattr(checkpoint.ChainStore, "load", forgetful)
-    resumed = sample(Fails(-1, ValueError()), checkpoint=folder, **OPTIONS)
+    resumed = sample(Fails(), checkpoint=folder, **OPTIONS)
     whole = sample(Walk(), random_state=seed, **OPTIONS)
     assert not equal(resumed, whole)
     assert np.array_equal(resumed.values["x"][0, :6], whole.values["x"][0, :6])  # 25 steps leave (25 - 7) // 3 draws
     monkeypatch.undo()
-    assert equal(whole, sample(Fails(-1, ValueError()), checkpoint=tmp_path / "copy", **OPTIONS))
+    assert equal(whole, sample(Fails(), checkpoint=tmp_path / "copy", **OPTIONS))
 
 
 def test_sigint_to_a_process_returns_draws_and_the_run_goes_on(rng, tmp_path):
@@ -317,7 +336,7 @@ def stopped(folder, rng):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(checkpoint, "pause", lambda run_time, cost: 0.0)
         with pytest.raises(ValueError, match="stop"):
-            sample(Fails(25, ValueError("stop")), random_state=seed, checkpoint=folder, n_jobs=1, **OPTIONS)
+            sample(fails(25, ValueError("stop")), random_state=seed, checkpoint=folder, n_jobs=1, **OPTIONS)
     return seed
 
 
@@ -325,18 +344,17 @@ def test_a_finished_checkpoint_is_not_sampled_again_but_extended(rng, tmp_path):
     seed, folder = seed_of(rng), tmp_path / "run"
     first = sample(Walk(), random_state=seed, checkpoint=folder, **OPTIONS)
 
-    class Lazy(Walk):
-        def step(self, rng, state):
-            raise AssertionError("sampled")
+    def step(self, rng, state):
+        raise AssertionError("sampled")
 
-    again = sample(Lazy(), checkpoint=folder, **OPTIONS)
+    again = sample(like(Walk, step=step), checkpoint=folder, **OPTIONS)
     assert equal(first, again)
     assert again.complete
     assert again.run_time == pytest.approx(first.run_time, abs=0.5)
     assert again.seed == first.seed
     longer = {**OPTIONS, "n_draws": 55}
     assert equal(sample(Walk(), random_state=seed, **longer), sample(Walk(), checkpoint=folder, **longer))
-    with pytest.raises(StoreError, match="n_draws is 40 now and was 55 there"):
+    with pytest.raises(StoreError, match="n_draws is 40, was 55 in the stored run"):
         sample(Walk(), checkpoint=folder, **OPTIONS)
 
 
@@ -355,31 +373,54 @@ def test_the_store_is_plain_zarr(rng, tmp_path):
 @pytest.mark.parametrize(
     ("change", "named"),
     [
-        ({"n_chains": 2}, "n_chains is 2 now and was 3"),
+        ({"n_chains": 2}, "n_chains is 2, was 3 in the stored run"),
         ({"n_warmup": 8}, "n_warmup is 8"),
         ({"thin": 2}, "thin is 2"),
         ({"n_draws": 39}, "n_draws is 39"),
         ({"random_state": 77}, "seed is"),
-        ({"fingerprint": {"data": "b", "alpha": 1.0}}, r"fingerprint\['data'\] is 'b' now and was 'a'"),
-        ({"fingerprint": {"data": "a"}}, r"fingerprint\['alpha'\] is 'absent' now and was 1.0"),
-        ({"fingerprint": {"data": "b", "alpha": 1.0}, "thin": 2}, r"fingerprint\['data'\]"),
+        ({"kernel": Drift(1, 2.0)}, r"alpha is 2\.0, was 1\.0 in the stored run"),
+        ({"kernel": Drift(2, 1.0), "thin": 2}, "data is 2, was 1 in the stored run"),
+        ({"kernel": Walk()}, "kernel is 'walk', was 'drift'"),
     ],
 )
 def test_a_checkpoint_of_another_run_is_refused(tmp_path, change, named):
-    options = {
-        **OPTIONS,
-        "checkpoint": tmp_path / "run",
-        "random_state": 76,
-        "fingerprint": {"data": "a", "alpha": 1.0},
-    }
-    sample(Walk(), **options)
+    options = {"kernel": Drift(1, 1.0), **OPTIONS, "checkpoint": tmp_path / "run", "random_state": 76}
+    sample(**options)
     before = contents(tmp_path / "run")
     with pytest.raises(StoreError, match=named) as caught:
-        sample(Walk(), **{**options, **change})
+        sample(**{**options, **change})
     assert "another path" in str(caught.value)
     assert "overwrite=True" in str(caught.value)
     assert contents(tmp_path / "run") == before
-    assert sample(Walk(), **{**options, **change, "overwrite": True}).complete
+    assert sample(**{**options, **change, "overwrite": True}).complete
+
+
+@pytest.mark.parametrize("other", ["chain", "run"])
+def test_a_folder_of_another_chain_or_run_is_refused(rng, tmp_path, other):
+    """Each commit says whose it is."""
+    run, chains = tmp_path / "run", tmp_path / "run" / "checkpoint"
+    stopped(run, rng)
+    sample(Fails(), checkpoint=run, **OPTIONS)
+    if other == "run":
+        stopped(tmp_path / "other", rng)
+        shutil.rmtree(chains / "chain_0")
+        shutil.copytree(tmp_path / "other" / "checkpoint" / "chain_0", chains / "chain_0")
+    else:
+        (chains / "chain_0").rename(chains / "x")
+        (chains / "chain_1").rename(chains / "chain_0")
+        (chains / "x").rename(chains / "chain_1")
+    with pytest.raises(StoreError, match="chain_0 is damaged: its commits are of another chain or run"):
+        sample(Fails(), checkpoint=run, **OPTIONS)
+
+
+def test_going_on_is_said_after_the_identity_was_checked(rng, tmp_path, caplog):
+    stopped(tmp_path / "run", rng)
+    with caplog.at_level("INFO", "bayesmrf"), pytest.raises(StoreError, match="belongs to another run"):
+        sample(Walk(), checkpoint=tmp_path / "run", **OPTIONS)
+    assert not caplog.records
+    with caplog.at_level("INFO", "bayesmrf"):
+        sample(Fails(), checkpoint=tmp_path / "run", **OPTIONS)
+    assert "continuing, its chains have at least 0 of 40 draws" in caplog.text
 
 
 def contents(folder):
@@ -412,7 +453,7 @@ def test_damage_is_an_error_or_does_no_harm(rng, tmp_path, damage):
         else:
             (copy / name).write_bytes(new[damage])
         try:
-            assert equal(whole, sample(Fails(-1, ValueError()), checkpoint=copy, **OPTIONS)), name
+            assert equal(whole, sample(Fails(), checkpoint=copy, **OPTIONS)), name
             outcomes["same"] += 1
         except StoreError as e:
             assert str(copy) in str(e)  # noqa: PT017
@@ -427,7 +468,7 @@ def test_a_damaged_checkpoint_can_be_overwritten(rng, tmp_path):
     record = tmp_path / "run" / "checkpoint" / "chain_0" / "zarr.json"
     record.write_bytes(record.read_bytes()[:-40])
     with pytest.raises(StoreError, match=r"chain_0/zarr\.json is damaged"):
-        sample(Fails(-1, ValueError()), checkpoint=tmp_path / "run", **OPTIONS)
+        sample(Fails(), checkpoint=tmp_path / "run", **OPTIONS)
     assert sample(Walk(), checkpoint=tmp_path / "run", overwrite=True, **OPTIONS).complete
 
 
@@ -498,7 +539,7 @@ def test_progress_is_silent_without_a_terminal(capfd, monkeypatch):
 def test_progress_shows_each_chain(capfd, monkeypatch):
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "150")
-    sample(Walk(2e-3), **{**OPTIONS, "progress": True})
+    sample(slow(2e-3), **{**OPTIONS, "progress": True})
     assert list(track(range(3), "papers")) == [0, 1, 2]
     out, err = capfd.readouterr()
     assert out == ""

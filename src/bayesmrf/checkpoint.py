@@ -28,8 +28,10 @@ import numpy as np
 
 from .errors import StoreError
 from .files import check_path
+from .identity import checksum, difference
 
-FORMAT = 1
+FORMAT = 2
+READABLE = (1, FORMAT)  # formats of results; a checkpoint of an older one cannot be continued
 CHECKPOINT, RESULTS = "checkpoint", "results"
 CHUNK = 2**26  # bytes of an array in one file, about
 GROUP = {"zarr_format": 3, "node_type": "group"}
@@ -50,10 +52,14 @@ class ChainStore:
     ----------
     folder : Path
         The chain's own folder; chains never write into another's.
+    chain : int
+        Its number, and
+    run : str
+        the checksum of its run, which are part of each commit: a folder of another chain is refused.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, chain: int, run: str) -> None:
+        self.folder, self.whose = folder, {"run": run, "chain": chain}
         self.record: dict[str, Any] = {"steps": 0, "draws": [], "slot": 1, "run_time": 0.0}
         self.due = 0.0
 
@@ -61,7 +67,10 @@ class ChainStore:
         """Read the last commit; None before the first."""
         if not (self.folder / "zarr.json").exists():
             return None
-        self.record = read_record(self.folder)["commit"]
+        record = read_record(self.folder)["commit"]
+        if {name: record[name] for name in self.whose} != self.whose:
+            raise damaged(self.folder, "its commits are of another chain or run; it was copied or renamed")
+        self.record = record
         arrays = _read_arrays(self.folder / f"state_{self.record['slot']}", self.record["digest"])
         state = _unflatten(self.record["state"], arrays)
         return Position(self.record["steps"], state, arrays["generator"])
@@ -82,7 +91,7 @@ class ChainStore:
             if any(len(a) for a in draws.values()):
                 digests.append(_write_arrays(self.folder / f"draws_{len(digests)}", draws))
             digest = _write_arrays(self.folder / f"state_{slot}", arrays)
-            record = {
+            record = self.whose | {
                 "steps": steps,
                 "draws": digests,
                 "slot": slot,
@@ -113,8 +122,9 @@ def open_checkpoint(
     path : Path
         Folder, made if it is not there.
     settings : dict
-        Plain JSON values that make the run what it is, in the order in which they are compared. A seed of None stands
-        for the one in the store; ``n_draws`` may be larger than in the store.
+        Plain JSON values that make the run what it is, in the order in which they are compared; ``identity`` is that of
+        its kernel (`bayesmrf.identity.record_of`). A seed of None stands for the one in the store; ``n_draws`` may be
+        larger than in the store.
     fresh_seed : dict
         Stands for a seed of None where nothing is stored.
     overwrite : bool
@@ -140,6 +150,7 @@ def open_checkpoint(
         stored = read_record(path)["bayesmrf"]["settings"]
         settings["seed"] = settings["seed"] or stored["seed"]
         _compare(path, settings, stored)
+        settings = stored | {"n_draws": settings["n_draws"]}
     else:
         settings["seed"] = settings["seed"] or fresh_seed
     try:
@@ -151,7 +162,8 @@ def open_checkpoint(
         write_record(path / CHECKPOINT, {})
     except OSError as e:
         raise StoreError(f"checkpoint: {path} cannot be written ({e}); give a folder that can be made") from e
-    return settings, [ChainStore(path / CHECKPOINT / f"chain_{i}") for i in range(settings["n_chains"])]
+    run = checksum({name: value for name, value in settings.items() if name != "n_draws"})
+    return settings, [ChainStore(path / CHECKPOINT / f"chain_{i}", i, run) for i in range(settings["n_chains"])]
 
 
 def is_ours(path: Path) -> bool:
@@ -182,10 +194,12 @@ def is_ours(path: Path) -> bool:
 def what(path: Path) -> str:
     """What a store of ours holds: `CHECKPOINT` or `RESULTS`."""
     marker = read_record(path)["bayesmrf"]
-    if marker["format"] != FORMAT:
-        raise StoreError(
-            f"{path} has store format {marker['format']}, {FORMAT} is wanted; use the version that wrote it"
-        )
+    if marker["format"] not in READABLE:
+        raise StoreError(f"{path} has store format {marker['format']}, which this version cannot read; use the version "
+                         "that wrote it")  # fmt: skip
+    if marker["holds"] == CHECKPOINT and marker["format"] != FORMAT:
+        raise StoreError(f"{path} holds an unfinished run of an older version, which this one cannot continue; finish "
+                         "it with that version, give another path, or set overwrite=True")  # fmt: skip
     return marker["holds"]
 
 
@@ -222,7 +236,7 @@ def clear(path: Path, keep: set[str] | frozenset[str] = frozenset()) -> None:
 
 def write_record(folder: Path, attributes: Mapping[str, Any]) -> None:
     """Replace the attributes of a zarr group in one move, with their checksum."""
-    body = {**attributes, "checksum": _checksum(attributes)}
+    body = {**attributes, "checksum": checksum(attributes)}
     partial = folder / "zarr.json.partial"
     with partial.open("w") as f:
         json.dump({**GROUP, "attributes": body}, f)
@@ -242,10 +256,10 @@ def read_record(folder: Path) -> dict[str, Any]:
     """
     try:
         attributes = json.loads((folder / "zarr.json").read_bytes())["attributes"]
-        checksum = attributes.pop("checksum")
+        written = attributes.pop("checksum")
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as e:
         raise damaged(folder / "zarr.json", f"it cannot be read ({type(e).__name__})") from e
-    if checksum != _checksum(attributes):
+    if written != checksum(attributes):
         raise damaged(folder / "zarr.json", "its checksum is wrong")
     return attributes
 
@@ -268,25 +282,18 @@ def digest_of(arrays: Mapping[str, np.ndarray]) -> str:
     return h.hexdigest()
 
 
-def _checksum(attributes: Mapping[str, Any]) -> str:
-    return hashlib.blake2b(json.dumps(attributes, sort_keys=True).encode(), digest_size=16).hexdigest()
-
-
 def _compare(path: Path, settings: dict[str, Any], stored: dict[str, Any]) -> None:
     """Refuse a checkpoint of another run, naming the first setting that differs."""
 
     def flat(s: dict[str, Any]) -> dict[str, Any]:
-        options = {f"fingerprint[{k!r}]": v for k, v in s["fingerprint"].items()}
-        return {"version": s["version"], "kernel": s["kernel"], **options, **{k: s[k] for k in s if k != "fingerprint"}}
+        rest = {name: s[name] for name in ("n_chains", "n_warmup", "thin", "seed", "n_draws")}
+        return {"version": s["version"], "kernel": s["kernel"], **s["identity"], **rest}
 
-    now, then = flat(settings), flat(stored)
-    for key in dict.fromkeys([*now, *then]):
-        a, b = now.get(key, "absent"), then.get(key, "absent")
-        if key == "n_draws" and a >= b:
-            continue
-        if json.dumps(a, sort_keys=True) != json.dumps(b, sort_keys=True):
-            raise StoreError(f"checkpoint: {path} belongs to another run: {key} is {a!r} now and was {b!r} there; "
-                             "give another path, the settings of that run, or overwrite=True")  # fmt: skip
+    more = max(settings["n_draws"], stored["n_draws"])  # a run may become longer
+    found = difference(flat(settings), flat(stored | {"n_draws": more}))
+    if found:
+        raise StoreError(f"checkpoint: {path} belongs to another run: {found}; give another path, the settings of that "
+                         "run, or overwrite=True")  # fmt: skip
 
 
 def _write_arrays(folder: Path, arrays: Mapping[str, np.ndarray]) -> str:

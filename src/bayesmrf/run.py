@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import signal
 import threading
 import time
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -23,9 +24,12 @@ from . import options
 from .base import Kernel
 from .checkpoint import CHECKPOINT, ChainStore, Position, is_ours, open_checkpoint, read_record, what
 from .errors import BayesMRFWarning
+from .identity import record_of
 from .memory import check_draws
 from .progress import chain_bars
 from .rng import as_seed_sequence, generator_from_array, generator_to_array, spawn_generators
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,7 +140,6 @@ def sample(
     progress: bool = True,
     checkpoint: str | PathLike[str] | None = None,
     overwrite: bool = False,
-    fingerprint: Mapping[str, Any] | None = None,
 ) -> Draws:
     """Run the chains of ``kernel`` and keep every ``thin``-th of the states after ``n_warmup`` steps.
 
@@ -157,11 +160,10 @@ def sample(
     progress : bool
         False shows no bars. They are never shown when standard error is not a terminal.
     checkpoint : path, optional
-        Folder (zarr) in which the run is kept as it goes, and from which it continues with the very same draws.
+        Folder (zarr) in which the run is kept as it goes, and from which it continues with the very same draws: those
+        of the same kernel, with all it holds (see `bayesmrf.identity`).
     overwrite : bool
         Start anew where ``checkpoint`` holds another run.
-    fingerprint : mapping, optional
-        Plain JSON values that name the data and the options, so that a checkpoint is continued with the same ones only.
 
     Returns
     -------
@@ -202,7 +204,7 @@ def sample(
         settings = {
             "version": version("bayesmrf"),
             "kernel": kernel.name,
-            "fingerprint": dict(fingerprint or {}),
+            "identity": record_of(kernel),
             "n_chains": board.n_chains,
             **plan._asdict(),
             "seed": seed,
@@ -212,6 +214,10 @@ def sample(
     assert seed is not None
     generators = _spawn(seed, board.n_chains)
     starts = [_start(board, chain, generators[chain], stores[chain]) for chain in range(board.n_chains)]
+    if any(start.steps for start in starts):
+        least = plan.kept(min(start.steps for start in starts))
+        _log.info("%s holds a run that was stopped: continuing, its chains have at least %d of %d draws", checkpoint,
+                  least, plan.n_draws)  # fmt: skip
     earlier = max((store.record["run_time"] for store in stores if store), default=0.0)
     began = time.time() - earlier
     todo = [chain for chain in range(board.n_chains) if starts[chain].steps < plan.n_steps]
@@ -254,7 +260,11 @@ def seed_sequence(
     """
     path = None if checkpoint is None or overwrite or random_state is not None else Path(checkpoint)
     if path is None or not is_ours(path) or what(path) != CHECKPOINT:
-        return as_seed_sequence(random_state)
+        seeds = as_seed_sequence(random_state)
+        # A copy: children that a run takes of a SeedSequence are not counted in the caller's, so that it can go on.
+        return np.random.SeedSequence(
+            seeds.entropy, spawn_key=seeds.spawn_key, n_children_spawned=seeds.n_children_spawned
+        )
     seed = read_record(path)["bayesmrf"]["settings"]["seed"]
     return np.random.SeedSequence(seed["entropy"], spawn_key=tuple(seed["spawn_key"]))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import shlex
@@ -113,23 +114,32 @@ def checked(owner: str, **options: Any) -> dict[str, Any]:
     return options
 
 
-def announce(out: Path, overwrite: bool, console: Console) -> None:
-    """Refuse early what would be refused after all the work, and say whether a run continues."""
-    from ..checkpoint import CHECKPOINT, is_ours, progress_of, what
-    from ..run import Plan
+def check_out(out: Path, overwrite: bool) -> None:
+    """Refuse early what would be refused after all the work."""
+    from ..checkpoint import CHECKPOINT, is_ours, what
 
     try:
-        there = is_ours(out)
+        finished = is_ours(out) and not overwrite and what(out) != CHECKPOINT
     except StoreError as e:
         raise StoreError(f"--out: {e}") from None
-    if there and not overwrite:
-        if what(out) != CHECKPOINT:
-            raise StoreError(f"--out: {out} holds a finished result; give another path, or --overwrite to replace it")
-        steps, s = progress_of(out)
-        draw = Plan(s["n_draws"], s["n_warmup"], s["thin"]).kept(steps)
-        done = f"its chains have at least {draw} of {s['n_draws']} draws"
-        console.print(f"{out} holds a run that was stopped: continuing, {done}", soft_wrap=True)
+    if finished:
+        raise StoreError(f"--out: {out} holds a finished result; give another path, or --overwrite to replace it")
     check_writable(out)
+
+
+@contextmanager
+def shown_log(console: Console) -> Iterator[None]:
+    """Print what the library logs, such as that a run continues."""
+    log, handler = logging.getLogger("bayesmrf"), logging.Handler(logging.INFO)
+    handler.emit = lambda record: console.print(record.getMessage(), soft_wrap=True)  # type: ignore[method-assign]
+    level = log.level
+    log.addHandler(handler)
+    log.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        log.removeHandler(handler)
+        log.setLevel(level)
 
 
 def check_writable(out: Path) -> None:
@@ -179,10 +189,10 @@ def about_file(source: Path) -> Iterator[None]:
         raise DataError(re.sub(r"^X(?=:)", lambda _: call(source), message)) from None
 
 
-def sample(estimator: Any, table: Any, weights: Any, source: Path, out: Path, instead: str) -> Any:
+def sample(estimator: Any, table: Any, weights: Any, source: Path, out: Path, console: Console, instead: str) -> Any:
     """Fit, and return the tree of a run that is complete; ``instead`` is the way out where a graph is too wide."""
     try:
-        with about_file(source), warnings.catch_warnings():
+        with about_file(source), shown_log(console), warnings.catch_warnings():
             if estimator.progress:  # else nothing is printed, and neither is the verdict, which says the same
                 warnings.filterwarnings("ignore", "Not converged", ConvergenceWarning)
             estimator.fit(table, sample_weight=weights)

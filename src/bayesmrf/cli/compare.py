@@ -51,14 +51,14 @@ def run_all(
     for job in jobs:  # all that can be refused is refused before the first run
         found = None if overwrite else _finished(job.path, requests[job.name])
         if found is None:
-            common.announce(job.path, overwrite, console)
+            common.check_out(job.path, overwrite)
         else:
             console.print(f"{job.name}: {job.path} is finished already")
         trees[job.name] = found
     for job in jobs:
         if trees[job.name] is None:
             console.print(f"{job.name}: {job.estimator.kernel} with {job.estimator.engine} ...")
-            tree = common.sample(job.estimator, data, weights, source, job.path, instead="another engine")
+            tree = common.sample(job.estimator, data, weights, source, job.path, console, instead="another engine")
             write(tree, job.path, request=requests[job.name])
             trees[job.name] = tree
     summaries = {name: ParameterSummary(tree) for name, tree in trees.items()}

@@ -143,7 +143,7 @@ def groups(
     _check_edges(graph, candidate, density, spike)
     if prior_scale is not None and model is not Model.symmetric:
         raise OptionError("--prior-scale: it came without --model symmetric, whose tables it is about")
-    common.announce(out, overwrite, console)
+    common.check_out(out, overwrite)
     table, weights = read_votes(votes, weight, drop or (), missing_code or ())
     names = [str(c) for c in table.columns]
     if graph is not None:
@@ -169,7 +169,7 @@ def groups(
         overwrite=overwrite,
     )
     instead = "particle" if spike or field_groups or model is not Model.agreement else "stripped-beta"
-    tree = common.sample(estimator, table, weights, votes, out, instead=f"--method {instead}")
+    tree = common.sample(estimator, table, weights, votes, out, console, instead=f"--method {instead}")
     asked = {"candidates" if spike else "graph": graph or candidate or "all"}
     common.finish(tree, out, votes, context.obj, **asked)
     show(GroupedSummary(tree), console)

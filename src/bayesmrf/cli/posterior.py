@@ -171,7 +171,7 @@ def posterior(
     if compare is None:
         choices = [Choice("", kernel or "metropolis", engine)]
         out = out or Path(f"{stem}.zarr")
-        common.announce(out, overwrite, console)
+        common.check_out(out, overwrite)
     else:
         choices = [_choice(name.strip()) for name in compare.split(",")]
         out = out or Path(f"{stem}-compare")
@@ -210,7 +210,7 @@ def posterior(
         jobs_to_do = [Job(c.name, path := out / f"{c.name}.zarr", estimator(c, path)) for c in choices]
         run_all(jobs_to_do, data, weights, table, out, overwrite, console, write)
         return
-    tree = common.sample(estimator(choices[0], out), data, weights, table, out, instead="--engine bethe")
+    tree = common.sample(estimator(choices[0], out), data, weights, table, out, console, instead="--engine bethe")
     write(tree, out)
     show(ParameterSummary(tree), console)
     common.point_to_report(out, console)

@@ -121,7 +121,7 @@ def structure(
         thin=thin,
         n_jobs=jobs,
     )
-    common.announce(out, overwrite, console)
+    common.check_out(out, overwrite)
     table, weights = read_votes(answers, weight, drop or (), missing_code or ())
     table = to_binary(answers, table, binarize)
     edges = common.edges_of(candidates, [str(c) for c in table.columns], console, "--candidates")
@@ -139,7 +139,7 @@ def structure(
         checkpoint=out,
         overwrite=overwrite,
     )
-    tree = common.sample(estimator, table, weights, answers, out, instead="--method one-edge")
+    tree = common.sample(estimator, table, weights, answers, out, console, instead="--method one-edge")
     asked = {"candidates": candidates} | ({"binarize": binarize.strip()} if binarize else {})
     common.finish(tree, out, answers, context.obj, **asked)
     show(StructureSummary(tree), console)

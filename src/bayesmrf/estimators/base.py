@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 _PREDICTED = 1000  # draws over which the probabilities of missing values are averaged
 _SWEEPS = 500  # Gibbs sweeps behind each state of `sample` where no exact sampler reaches
+# Parameters of estimators that are data or objects, or that say how to run rather than what.
+_NOT_SHOWN = {"graph", "candidate", "candidates", "prior", "n_draws", "n_warmup", "n_chains", "thin", "random_state"}
+_NOT_SHOWN |= {"n_jobs", "progress", "checkpoint", "overwrite"}
 
 
 class PairwiseMRF(DensityMixin, BaseEstimator):
@@ -111,10 +114,18 @@ def central(probability: float) -> tuple[float, float]:
     return (1 - probability) / 2, (1 + probability) / 2
 
 
-def sample_posterior(
-    estimator: Any, model: Any, kernel: Kernel, fingerprint: dict[str, Any], seeds: Any = None
-) -> run.Draws:
-    """Run a kernel by the options that all estimators of posteriors have; ``seeds`` in the place of random_state."""
+def options_shown(estimator: Any) -> dict[str, Any]:
+    """Collect the options that summaries and reports may show, as attributes of ``posterior_``."""
+    return {name: v for name, v in estimator.get_params(deep=False).items() if name not in _NOT_SHOWN}
+
+
+def run_seed(estimator: Any) -> np.random.SeedSequence:
+    """Take the seed of an estimator's run: its random_state or, for None, that of the checkpoint if there is one."""
+    return run.seed_sequence(estimator.random_state, estimator.checkpoint, estimator.overwrite)
+
+
+def sample_posterior(estimator: Any, model: Any, kernel: Kernel, seeds: np.random.SeedSequence) -> run.Draws:
+    """Run a kernel from a seed (see `run_seed`) by the options that all estimators of posteriors have."""
     sizes = {"feature": model.n_features, "edge": model.graph.n_edges, "node": model.graph.n_nodes}
     check_draws(kernel.dims, sizes, estimator.n_draws, estimator.n_chains)
     return run.sample(
@@ -123,12 +134,11 @@ def sample_posterior(
         n_warmup=estimator.n_warmup,
         n_chains=estimator.n_chains,
         thin=estimator.thin,
-        random_state=estimator.random_state if seeds is None else seeds,
+        random_state=seeds,
         n_jobs=estimator.n_jobs,
         progress=estimator.progress,
         checkpoint=estimator.checkpoint,
         overwrite=estimator.overwrite,
-        fingerprint=fingerprint,
     )
 
 
@@ -169,20 +179,25 @@ def data_hash(graph: Graph, s_bar: np.ndarray, n: float, rows: np.ndarray | None
     return digest.hexdigest()
 
 
-def hidden_probabilities(likelihood: Likelihood, theta: np.ndarray, random_state: Any) -> np.ndarray:
-    """`Likelihood.hidden_probabilities` over evenly spaced draws of theta (n_chains, n_draws, n_features)."""
+def hidden_probabilities(likelihood: Likelihood, theta: np.ndarray, seeds: np.random.SeedSequence) -> np.ndarray:
+    """`Likelihood.hidden_probabilities` over evenly spaced draws of theta (n_chains, n_draws, n_features).
+
+    ``seeds`` is the seed of the run, whose chains have children of it: a run that was resumed gives the same.
+    """
     theta = theta.reshape(-1, theta.shape[2])
     some = np.unique(np.linspace(0, len(theta) - 1, _PREDICTED).astype(int))
-    return likelihood.hidden_probabilities(theta[some], np.random.default_rng(as_seed_sequence(random_state)))
+    return likelihood.hidden_probabilities(theta[some], np.random.default_rng(seeds))
 
 
-def missing_table(likelihood: Likelihood, theta: np.ndarray, states: States, random_state: Any) -> pd.DataFrame:
+def missing_table(
+    likelihood: Likelihood, theta: np.ndarray, states: States, seeds: np.random.SeedSequence
+) -> pd.DataFrame:
     """Each missing value: row, node, and probability of 1 (of each state, if many), averaged over draws of theta."""
     import pandas as pd
 
     if likelihood.hidden is None:
         return pd.DataFrame({"row": [], "node": [], "probability": []})
-    probability = hidden_probabilities(likelihood, theta, random_state)
+    probability = hidden_probabilities(likelihood, theta, seeds)
     # A row that was seen several times stands there several times.
     row, node = likelihood.hidden.model.cells.T
     keys = {"row": states.row_numbers[row], "node": np.array(states.names, dtype=object)[node]}

@@ -39,7 +39,7 @@ from ..samplers.cftp import CouplingFromThePast
 from ..samplers.gibbs import Gibbs
 from ..samplers.swendsen_wang import SwendsenWang
 from ..states import States
-from .base import data_hash, missing_table, sample_posterior
+from .base import data_hash, missing_table, options_shown, run_seed, sample_posterior
 from .parameter_posterior import ParameterPosterior
 from .starts import Start, find_start, uncorrected_epsilon
 
@@ -57,21 +57,6 @@ HIDDEN_ENGINES: dict[str, Callable[[], Engine]] = {
     "persistent": lambda: Persistent(n_chains=64),
     "cftp": CouplingFromThePast,
 }
-_RECORDED = [
-    "model",
-    "kernel",
-    "engine",
-    "hidden_engine",
-    "step_size",
-    "epsilon",
-    "alpha",
-    "precondition",
-    "adjusted",
-    "corrected",
-    "start",
-    "n_sweeps",
-    "n_particles",
-]
 _WIDER = 2.0  # spread of the chains' starts, in posterior standard deviations
 
 
@@ -226,20 +211,26 @@ class BayesianMRF(ParameterPosterior):
         likelihood = Likelihood(model, s_bar, n, engine, hidden)
         truth = Likelihood(model, s_bar, n, Elimination()) if self._is_pseudo and self.corrected else None
         kernel = self._kernel(likelihood, prior, find_start(likelihood, prior, states))
-        fingerprint = self._fingerprint(s_bar, n, prior, hidden)
-        draws = sample_posterior(self, model, kernel, fingerprint)
+        seeds = run_seed(self)
+        draws = sample_posterior(self, model, kernel, seeds)
         is_corrected = False
         if truth is not None and _all_moved(draws):
             is_corrected = True
             draws = _corrected(draws, likelihood, truth, prior)
-        kind = self._kind(engine, hidden, is_corrected)
-        attrs = fingerprint | {"kind": kind, "engine": engine.name, "method": self.kernel}
+        attrs = options_shown(self) | {
+            "data_hash": data_hash(self.graph_, s_bar, n, None if hidden is None else hidden.model.states),
+            "prior": type(prior).__name__,
+            "prior_scale": np.atleast_1d(getattr(prior, "scale", np.nan)).tolist(),
+            "kind": self._kind(engine, hidden, is_corrected),
+            "engine": engine.name,
+            "method": self.kernel,
+        }
         self.posterior_ = results.to_datatree(
             draws, model, attrs=attrs, observed={"statistics": s_bar, "n_samples": n}, constant={}
         )
         self.theta_ = draws.values["theta"].mean(axis=(0, 1))
         self.feature_names_out_ = model.feature_names
-        self.missing_ = missing_table(likelihood, draws.values["theta"], states, self.random_state)
+        self.missing_ = missing_table(likelihood, draws.values["theta"], states, seeds)
         if hidden is not None:
             results.add_missing(self.posterior_, self.missing_)
         convergence.warn_unless_converged(self.posterior_)
@@ -343,16 +334,6 @@ class BayesianMRF(ParameterPosterior):
         if hidden is not None and hidden.engine.kind is not Kind.EXACT and self.kernel in ("metropolis", "langevin"):
             return f"approximate (missing values by {hidden.engine.name}: {hidden.engine.kind.value})"
         return "exact"
-
-    def _fingerprint(self, s_bar: np.ndarray, n: float, prior: Prior, hidden: Hidden | None) -> dict[str, Any]:
-        scale = np.atleast_1d(getattr(prior, "scale", np.nan)).tolist()
-        options = {k: getattr(self, k) for k in _RECORDED}
-        return {
-            "data_hash": data_hash(self.graph_, s_bar, n, None if hidden is None else hidden.model.states),
-            "prior": type(prior).__name__,
-            "prior_scale": scale,
-            **options,
-        }
 
 
 def _all_moved(draws: run.Draws) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import expit
 from sklearn.utils.validation import check_is_fitted
 
-from .. import convergence, partitions, results, run
+from .. import convergence, partitions, results
 from ..base import Engine
 from ..errors import ApproximatePosteriorWarning, OptionError
 from ..inference.auto import choose
@@ -21,12 +21,10 @@ from ..models.categorical import states_of
 from ..models.symmetric import Symmetric
 from ..priors import Beta, Gamma
 from ..states import States
-from .base import PairwiseMRF, data_hash, sample_posterior
+from .base import PairwiseMRF, data_hash, options_shown, run_seed, sample_posterior
 from .grouped_methods import build_kernel, check_options, choose_method, kind, n_particles, priors
 from .grouped_states import agreement_of, states_model, states_start
 
-_RECORDED = ["alpha", "base", "fields", "spike", "density", "inner", "n_sweeps", "n_proposals", "n_walk", "sigma_q"]
-_RECORDED += ["restart"]
 _NOISE = 0.32  # nats that particles may put into the log likelihood of an edge: ten an observation never put more
 
 
@@ -219,29 +217,29 @@ class GroupedMRF(PairwiseMRF):
             raise OptionError(f"{option}: it has no edges, so there is nothing to group; give at least one edge")
         self.method_ = choose_method(self, model)
         s_bar, n = model.statistics(states.values, states.weights), states.n_samples
-        fingerprint = self._fingerprint(model, s_bar, n)
-        seeds = run.seed_sequence(self.random_state, self.checkpoint, self.overwrite)
+        seeds = run_seed(self)
         rng = np.random.default_rng(seeds.spawn(1)[0])
         engine = Elimination() if self.method_ == "exact" else choose(self.graph_, n_states=states_of(model))
         start, constant, told = self._start(model, states, s_bar, engine, rng)
         kernel = build_kernel(self.method_, self, model, s_bar, n, start, engine)
-        draws = sample_posterior(self, model, kernel, fingerprint, seeds)
+        draws = sample_posterior(self, model, kernel, seeds)
         for name, asked in (("density", self.spike), ("field_groups", self.fields == "grouped")):
             if not asked:
                 draws.values.pop(name, None)
         draws.values["agreement"] = agreement_of(model, draws.values["theta"])
         draws.dims["agreement"] = ("edge",)
+        attrs = self._attributes(model, s_bar, n)
         self.posterior_ = results.to_datatree(
             draws,
             model,
-            attrs=fingerprint | {"kind": kind(self.method_, self, model), "engine": _engine_name(kernel)} | told,
+            attrs=attrs | {"kind": kind(self.method_, self, model), "engine": _engine_name(kernel)} | told,
             observed={"statistics": s_bar, "n_samples": n},
             constant=constant,
         )
         self._summarise(model)
         convergence.warn_unless_converged(self.posterior_)
         if self.method_ == "particle":
-            self._warn_of_noise(draws.values["likelihood_noise"].mean(), fingerprint["n_particles"], n)
+            self._warn_of_noise(draws.values["likelihood_noise"].mean(), attrs["n_particles"], n)
         return self
 
     def co_clustering(self, edges: Any) -> np.ndarray:
@@ -342,23 +340,25 @@ class GroupedMRF(PairwiseMRF):
             stacklevel=3,
         )
 
-    def _fingerprint(self, model: Any, s_bar: np.ndarray, n: float) -> dict[str, Any]:
-        """Plain values that name the data and the options the draws depend on."""
-        options = {k: v for k, v in self.get_params(deep=False).items() if k in _RECORDED}
-        alpha, base, density = options["alpha"], options["base"], options["density"]
-        options["alpha"] = [alpha.shape, alpha.rate] if isinstance(alpha, Gamma) else np.asarray(alpha).tolist()
-        options["base"] = [base.a, base.b] if isinstance(base, Beta) else list(base)
-        options["density"] = [density.a, density.b] if isinstance(density, Beta) else np.asarray(density).tolist()
-        if not self.spike:
-            del options["density"]
-        if self.method_ == "particle":
-            options["n_particles"] = n_particles(self, model, n)
-        if self.model != "agreement":
-            options |= {"n_states": model.n_states, "levels": [str(level) for level in self._coding]}
+    def _attributes(self, model: Any, s_bar: np.ndarray, n: float) -> dict[str, Any]:
+        """Collect what summaries and reports say of the data and of the options."""
+        shown, (prior, _) = options_shown(self), priors(self)
+        shown["alpha"] = [prior.alpha.shape, prior.alpha.rate] if isinstance(prior.alpha, Gamma) else prior.alpha
+        for name in ("n_states", "prior_scale", "density"):
+            del shown[name]
+        if self.spike:
+            p0 = prior.density
+            shown["density"] = [p0.a, p0.b] if isinstance(p0, Beta) else p0
         if self.model == "symmetric":
-            del options["base"]
-            options["prior_scale"] = np.asarray(self.prior_scale).tolist()
-        return {"model": self.model, "data_hash": data_hash(self.graph_, s_bar, n), **options, "method": self.method_}
+            shown["prior_scale"] = np.asarray(self.prior_scale).tolist()
+            del shown["base"]
+        else:
+            shown["base"] = [prior.base.a, prior.base.b]
+        if self.method_ == "particle":
+            shown["n_particles"] = n_particles(self, model, n)
+        if self.model != "agreement":
+            shown |= {"n_states": model.n_states, "levels": [str(level) for level in self._coding]}
+        return shown | {"data_hash": data_hash(self.graph_, s_bar, n), "method": self.method_}
 
 
 def _engine_name(kernel: Any) -> str:

@@ -27,13 +27,12 @@ from ..posterior.langevin import Langevin
 from ..posterior.metropolis import Metropolis
 from ..priors import Normal
 from ..samplers.swendsen_wang import SwendsenWang
-from .base import central, hidden_probabilities, sample_posterior
+from .base import central, hidden_probabilities, options_shown, run_seed, sample_posterior
 from .starts import uncorrected_epsilon
 
 if TYPE_CHECKING:
     import pandas as pd
 
-_RECORDED = ("kernel", "engine", "prior_scale", "step_size", "epsilon", "n_sweeps", "n_particles")
 _N_SCALES, _N_STATES = 16, 100  # draws from the prior at which curvatures are looked at, and states at each
 
 
@@ -135,18 +134,19 @@ class LabelFieldMRF(BaseEstimator):
         field = LabelField(points, names)
         likelihood = self._likelihood(field, labels)
         kernel = self._kernel(likelihood, field)
-        digest = hashlib.sha256(np.ascontiguousarray(points).tobytes() + labels.tobytes()).hexdigest()
-        fingerprint = {"data_hash": digest, "model": field.name} | {k: getattr(self, k) for k in _RECORDED}
-        draws = sample_posterior(self, field, kernel, fingerprint)
+        seeds = run_seed(self)
+        draws = sample_posterior(self, field, kernel, seeds)
         engine = likelihood.engine
         exact = likelihood.is_exact and self.kernel != "langevin"
-        attrs = fingerprint | {
+        attrs = options_shown(self) | {
+            "data_hash": hashlib.sha256(np.ascontiguousarray(points).tobytes() + labels.tobytes()).hexdigest(),
+            "model": field.name,
             "kind": "exact" if exact else f"approximate ({engine.name}: {engine.kind.value})",
             "method": self.kernel,
         }
         self.posterior_ = results.to_datatree(draws, field, attrs=attrs, observed={"n_samples": 1})
         self.theta_ = draws.values["theta"].mean(axis=(0, 1))
-        self._predict(likelihood, draws, labels)
+        self._predict(likelihood, draws, labels, seeds)
         if likelihood.hidden is not None:
             results.add_missing(self.posterior_, self._hidden_table(labels))
         convergence.warn_unless_converged(self.posterior_)
@@ -221,11 +221,13 @@ class LabelFieldMRF(BaseEstimator):
             largest = max(largest, float(np.linalg.norm(slopes, 2)) ** 2 / (_N_STATES - 1))
         return largest + self.prior_scale**-2
 
-    def _predict(self, likelihood: Likelihood, draws: run.Draws, labels: np.ndarray) -> None:
+    def _predict(
+        self, likelihood: Likelihood, draws: run.Draws, labels: np.ndarray, seeds: np.random.SeedSequence
+    ) -> None:
         """Fill ``label_distributions_`` and ``transduction_``."""
         one = (labels == 1).astype(np.float64)
         if likelihood.hidden is not None:
-            one[labels < 0] = hidden_probabilities(likelihood, draws.values["theta"], self.random_state)
+            one[labels < 0] = hidden_probabilities(likelihood, draws.values["theta"], seeds)
         self.label_distributions_ = np.stack([1 - one, one], axis=1)
         self.transduction_ = self.classes_[(one > 0.5).astype(int)]
 

@@ -30,7 +30,7 @@ from ..priors import Beta, Cauchy, SpikeSlab, read_slab
 from ..rng import as_seed_sequence
 from ..samplers.gibbs import Gibbs
 from ..states import States, check_states, decode
-from .base import central, data_hash, missing_table, read_graph, sample_posterior
+from .base import central, data_hash, missing_table, read_graph, run_seed, sample_posterior
 from .edge_prior import warn_of_prior
 
 if TYPE_CHECKING:
@@ -166,16 +166,17 @@ class SpikeSlabMRF(DensityMixin, BaseEstimator):
         else:
             s_bar, rows = hidden.model.seen_statistics(), hidden.model.states
         data = Likelihood(model, s_bar, n, Persistent(), hidden)  # only for what is hidden
-        slab = {"family": type(prior.slab).__name__} | asdict(prior.slab)
-        fingerprint: dict[str, Any] = {"data_hash": data_hash(graph, s_bar, n, rows), "model": "boltzmann"}
-        fingerprint |= {"prior": asdict(prior) | {"slab": slab}}
-        fingerprint |= {k: getattr(self, k) for k in ("method", *_OPTIONS)}
         kernel = self._kernel(model, s_bar, n, prior, sparse_start(graph, states))
-        draws = sample_posterior(
-            self, model, kernel if hidden is None else DrawHiddenEntries(kernel, data), fingerprint
-        )
+        seeds = run_seed(self)
+        draws = sample_posterior(self, model, kernel if hidden is None else DrawHiddenEntries(kernel, data), seeds)
         kind = "exact" if self.method == "exact" else "approximate (moments from persistent chains)"
-        attrs = fingerprint | {"kind": kind}
+        attrs = {
+            "data_hash": data_hash(graph, s_bar, n, rows),
+            "model": "boltzmann",
+            "prior": asdict(prior) | {"slab": {"family": type(prior.slab).__name__} | asdict(prior.slab)},
+            "kind": kind,
+        }
+        attrs |= {name: getattr(self, name) for name in ("method", *_OPTIONS)}
         self.posterior_ = results.to_datatree(
             draws, model, attrs=attrs, observed={"statistics": s_bar, "n_samples": n}, constant={}
         )
@@ -188,7 +189,7 @@ class SpikeSlabMRF(DensityMixin, BaseEstimator):
             s_bar if hidden is None else None,
             n,
         )
-        self.missing_ = missing_table(data, draws.values["theta"], states, self.random_state)
+        self.missing_ = missing_table(data, draws.values["theta"], states, seeds)
         if hidden is not None:
             results.add_missing(self.posterior_, self.missing_)
         convergence.warn_unless_converged(self.posterior_)

@@ -1,0 +1,177 @@
+"""The identity of a run: the fields of its kernel, and of all that they hold, as flat readable values.
+
+A run on disk is continued only with the same kernel, model, engine, prior and data. What they are is read off the
+kernel itself, so that no caller can forget an option:
+
+* a dataclass or NamedTuple is its class and its fields;
+* another object of this package is its class and the arguments it was built from (what it derives from them, such as
+  the plan of an engine, follows);
+* an object of another package is its class and everything it holds;
+* an array is its type, its shape and its values, or their checksum;
+* a number, a text, None, and lists of these, are themselves.
+
+Two things are left out on purpose. `NOT_PART` names options on which draws do not depend. A field in `ESTIMATED` comes
+out of an optimiser, whose last bits may differ with the number of threads: it counts to nine decimals. Code is not part
+of the identity but for the version of this package, which is compared next to it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import inspect
+import json
+import math
+from collections.abc import Mapping
+from enum import Enum
+from functools import cached_property
+from types import BuiltinFunctionType, FunctionType
+from typing import Any
+
+import numpy as np
+
+from .errors import OptionError
+
+NOT_PART = frozenset({"n_jobs", "n_threads"})
+ESTIMATED = frozenset({"start", "spread", "mle"})
+DECIMALS = 9  # of natural parameters
+ROOT = "class"  # the key of the kernel's own class, which no field can have
+SHORT = 8  # values that are kept as they are; of more, a checksum
+DEEPEST = 30
+
+
+def record_of(kernel: Any) -> dict[str, Any]:
+    """Describe a kernel as plain JSON values under the paths of its fields.
+
+    Returns
+    -------
+    dict
+        Such as ``{"class": "bayesmrf.posterior.metropolis.Metropolis", ..., "prior.scale": 1.0, ...}``.
+
+    Raises
+    ------
+    OptionError
+        If a field holds what cannot be compared, such as a function made in place or an open generator.
+    """
+    record: dict[str, Any] = {}
+    _add(record, "", kernel, 0)
+    return record
+
+
+def difference(now: Mapping[str, Any], stored: Mapping[str, Any]) -> str:
+    """Name the first value that differs between two flat records; empty where none does."""
+    for key in dict.fromkeys([*now, *stored]):
+        if key not in stored:
+            return f"{key} is {now[key]!r}, and was not there in the stored run"
+        if key not in now:
+            return f"{key} is not there, and was {stored[key]!r} in the stored run"
+        if now[key] != stored[key]:
+            return f"{key} is {now[key]!r}, was {stored[key]!r} in the stored run"
+    return ""
+
+
+def checksum(value: Any) -> str:
+    """Checksum of plain JSON values."""
+    return hashlib.blake2b(json.dumps(value, sort_keys=True).encode(), digest_size=16).hexdigest()
+
+
+def class_name(kind: type) -> str:
+    """Module and name of a class."""
+    return f"{kind.__module__}.{kind.__qualname__}"
+
+
+def _add(record: dict[str, Any], path: str, value: Any, depth: int) -> None:
+    """Put ``value`` and all it holds into the record."""
+    key = path or ROOT
+    if depth > DEEPEST:
+        raise _unknown(key, "lies too deep, or holds itself")
+    if isinstance(value, np.ndarray):
+        record[key] = _array(key, value)
+    elif _is_scalar(value):
+        record[key] = _scalar(key, value)
+    elif isinstance(value, Mapping):
+        record[key] = f"{class_name(type(value))} of {len(value)}"
+        for name in sorted(value, key=repr):
+            if not isinstance(name, str | int):
+                raise _unknown(key, f"has the key {name!r}, which is neither a text nor an integer")
+            _add(record, f"{path}[{name!r}]", value[name], depth + 1)
+    elif isinstance(value, set | frozenset):
+        _add(record, path, sorted(value, key=repr), depth + 1)
+    elif isinstance(value, list | tuple) and not hasattr(value, "_fields"):
+        if all(map(_is_scalar, value)):
+            values = [_scalar(key, v) for v in value]
+            record[key] = values if len(values) <= SHORT else f"{len(values)} values, checksum {checksum(values)}"
+            return
+        record[key] = f"{len(value)} values"
+        for i, v in enumerate(value):
+            _add(record, f"{path}[{i}]", v, depth + 1)
+    else:
+        record[key] = class_name(type(value))
+        for name, v in _fields(key, value).items():
+            if name not in NOT_PART:
+                _add(record, f"{path}.{name}" if path else name, v, depth + 1)
+
+
+def _is_scalar(value: Any) -> bool:
+    plain = bool | int | float | complex | str | np.generic | Enum | type | FunctionType | BuiltinFunctionType
+    return value is None or isinstance(value, plain)
+
+
+def _scalar(key: str, value: Any) -> Any:
+    """A value that JSON gives back as it was, and that tells this one from others."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, Enum):
+        return f"{class_name(type(value))}.{value.name}"
+    if isinstance(value, type):
+        return class_name(value)
+    if isinstance(value, FunctionType | BuiltinFunctionType):
+        if "<" in value.__qualname__:  # a lambda, or one made inside another function
+            raise _unknown(key, f"is the function {value.__qualname__}, of which there may be several")
+        return f"{value.__module__}.{value.__qualname__}"
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    return repr(value)  # complex numbers, dates
+
+
+def _array(key: str, a: np.ndarray) -> str:
+    """Type, shape and values of an array."""
+    if a.dtype.hasobject or isinstance(a, np.ma.MaskedArray):
+        raise _unknown(key, "is an array that is masked, or of Python objects")
+    if key.rpartition(".")[2] in ESTIMATED and a.dtype.kind == "f":
+        a = np.round(a, DECIMALS) + 0.0  # and no -0
+    if a.size <= SHORT:
+        return f"{a.dtype} {a.tolist()}"
+    digest = hashlib.blake2b(np.ascontiguousarray(a).data, digest_size=8).hexdigest()
+    return f"{a.dtype} array {a.shape}, checksum {digest}"
+
+
+def _fields(key: str, value: Any) -> dict[str, Any]:
+    """What an object holds, by name."""
+    kind = type(value)
+    if dataclasses.is_dataclass(value):
+        names = [f.name for f in dataclasses.fields(value)]
+    elif isinstance(value, tuple):
+        names = list(value._fields)  # type: ignore[attr-defined]
+    elif kind.__module__.partition(".")[0] == __package__:
+        names = list(inspect.signature(kind).parameters)
+    else:
+        slots = {name for k in kind.__mro__ for name in vars(k).get("__slots__", ()) if hasattr(value, name)}
+        try:
+            names = sorted(slots | set(vars(value)))
+        except TypeError:
+            names = sorted(slots)
+        names = [n for n in names if not isinstance(inspect.getattr_static(kind, n, None), cached_property)]
+        stateless = kind.__init__ is object.__init__ and kind.__new__ is object.__new__
+        if not (names or stateless):
+            raise _unknown(key, f"is a {class_name(kind)}, whose contents cannot be read")
+    return {name: getattr(value, name) for name in names}
+
+
+def _unknown(key: str, why: str) -> OptionError:
+    return OptionError(
+        f"checkpoint must be None for this run, because a stored run could not be told from another: {key} {why}; hold "
+        "numbers, texts, arrays, or dataclasses of them there"
+    )

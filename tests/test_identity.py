@@ -1,0 +1,366 @@
+"""A stored run is continued with the same kernel only: every field of every kernel, changed in turn, is refused."""
+
+import copy
+import dataclasses
+import functools
+import importlib
+import inspect
+import json
+import pkgutil
+from collections import namedtuple
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+import bayesmrf.posterior
+from bayesmrf import BayesianMRF, LabelFieldMRF, SpikeSlabMRF, graphs, run
+from bayesmrf.errors import OptionError, StoreError
+from bayesmrf.identity import NOT_PART, difference, record_of
+from bayesmrf.inference.bethe import Bethe
+from bayesmrf.inference.chains import Brief, FromExact, Persistent
+from bayesmrf.inference.elimination import Elimination
+from bayesmrf.inference.enumeration import Enumeration
+from bayesmrf.inference.mean_field import MeanField
+from bayesmrf.inference.pseudo_likelihood import PseudoLikelihood
+from bayesmrf.inference.tree import Tree
+from bayesmrf.learning.persistent import PersistentMLE
+from bayesmrf.likelihood import Hidden, Likelihood
+from bayesmrf.models.agreement import Agreement
+from bayesmrf.models.boltzmann import Boltzmann
+from bayesmrf.models.clamped import Clamped
+from bayesmrf.models.label_field import LabelField
+from bayesmrf.models.potts import Potts
+from bayesmrf.models.symmetric import Symmetric
+from bayesmrf.posterior.auxiliary_variable import AuxiliaryVariable
+from bayesmrf.posterior.exchange import Exchange
+from bayesmrf.posterior.grouped_auxiliary_variable import GroupedAuxiliaryVariable
+from bayesmrf.posterior.grouped_exact import GroupedExact
+from bayesmrf.posterior.grouped_particle import GroupedParticle
+from bayesmrf.posterior.grouped_potts_particle import GroupedPottsParticle
+from bayesmrf.posterior.grouped_stripped_beta import GroupedStrippedBeta
+from bayesmrf.posterior.grouped_symmetric import GroupedSymmetric
+from bayesmrf.posterior.grouped_symmetric_particle import GroupedSymmetricParticle
+from bayesmrf.posterior.grouped_tree import GroupedTree
+from bayesmrf.posterior.hidden_entries import DrawHiddenEntries
+from bayesmrf.posterior.langevin import Langevin
+from bayesmrf.posterior.metropolis import Metropolis
+from bayesmrf.posterior.spike_slab import SpikeSlabLangevin
+from bayesmrf.posterior.spike_slab_exact import SpikeSlabExact
+from bayesmrf.posterior.spike_slab_one_edge import SpikeSlabOneEdge
+from bayesmrf.priors import (
+    Beta,
+    Cauchy,
+    DirichletProcess,
+    Gamma,
+    LogisticBeta,
+    MultivariateNormal,
+    Normal,
+    SpikeSlab,
+)
+from bayesmrf.samplers.cftp import CouplingFromThePast
+from bayesmrf.samplers.gibbs import Gibbs
+from bayesmrf.samplers.swendsen_wang import SwendsenWang
+
+N = 20
+ROWS = np.array([[0, 1, 1, 0], [1, 1, 0, 0], [0, 0, 0, 1]], np.int8)
+GAPS = np.array([[0, -1, 1, 0], [1, 1, -1, 0], [0, 0, 0, 1]], np.int8)
+GRAPH = graphs.from_edges([(0, 1), (1, 2), (2, 3), (3, 0)], tuple("abcd"))
+BINARY, AGREEMENT = Boltzmann(GRAPH), Agreement(GRAPH, fields=True)
+POTTS, TABLES = Potts(GRAPH, 3), Symmetric(GRAPH, 2)
+PROCESS = DirichletProcess(Gamma(2.0, 3.0), Beta(1.0, 2.0), Beta(3.0, 4.0))
+FIELDS = DirichletProcess(0.5, Normal(10.0))
+POTENTIALS = DirichletProcess(1.0, MultivariateNormal(np.eye(2)))
+EDGES = SpikeSlab(0.3, Gamma(4.0, 5.0), 9.0)
+
+
+def s_bar(model):
+    return np.linspace(0.25, 0.75, model.n_features)
+
+
+def likelihood(model, engine, **more):
+    return Likelihood(model, s_bar(model), N, engine, **more)
+
+
+def start(model):
+    return np.linspace(-1.0, 1.0, model.n_features)
+
+
+def with_gaps(model, engine, hidden):
+    return likelihood(model, engine, hidden=Hidden(Clamped(model, GAPS), hidden))
+
+
+def label_field():
+    field = LabelField(np.array([[0.0, 1.0], [2.0, 0.5], [1.0, 3.0]]), ("x", "y"))
+    labels = np.array([[0, 1, -1]], np.int8)
+    hidden = Hidden(Clamped(field.base, labels), Persistent(64, 2, "swendsen-wang"))
+    return Langevin(Likelihood(field.base, np.zeros(3), 1, Persistent(64), hidden, field), Normal(1.0), np.zeros(2))
+
+
+FORMS = {
+    "metropolis": lambda: Metropolis(likelihood(BINARY, Elimination()), LogisticBeta(1, 1), start(BINARY)),
+    "metropolis-hidden": lambda: Metropolis(
+        with_gaps(BINARY, Enumeration(), Elimination()), Normal([1.0] * 8), start(BINARY)
+    ),
+    "metropolis-bethe": lambda: Metropolis(likelihood(BINARY, Bethe()), Cauchy(2.5), start(BINARY), 0.2),
+    "metropolis-tree": lambda: Metropolis(likelihood(BINARY, Tree()), Normal(), start(BINARY)),
+    "metropolis-mean-field": lambda: Metropolis(likelihood(BINARY, MeanField()), Normal(), start(BINARY)),
+    "langevin": lambda: Langevin(likelihood(BINARY, Persistent(64)), Normal(), start(BINARY), 0.02, 0.5, np.ones(8)),
+    "langevin-brief": lambda: Langevin(
+        with_gaps(BINARY, Brief(ROWS, 64), Persistent(64)), Normal(), start(BINARY)
+    ),
+    "langevin-from-exact": lambda: Langevin(likelihood(BINARY, FromExact(Elimination(), 9)), Normal(), start(BINARY)),
+    "pseudo-posterior": lambda: Langevin(
+        likelihood(BINARY, PseudoLikelihood(ROWS, np.array([1.0, 2.0, 3.0]))), Normal(), start(BINARY), adjusted=True
+    ),
+    "label-field": label_field,
+    "exchange": lambda: Exchange(likelihood(BINARY, CouplingFromThePast()), Normal(), start(BINARY)),
+    "auxiliary-variable": lambda: AuxiliaryVariable(likelihood(BINARY, SwendsenWang()), Normal(), start(BINARY)),
+    "grouped-tree": lambda: GroupedTree(graphs.path(4), np.array([3.0, 4.0, 5.0]), 9.0, PROCESS),
+    "grouped-exact": lambda: GroupedExact(
+        likelihood(AGREEMENT, Elimination()), PROCESS, start(AGREEMENT), FIELDS
+    ),
+    "grouped-particle": lambda: GroupedParticle(
+        AGREEMENT, s_bar(AGREEMENT), N, PROCESS, start(AGREEMENT), field_prior=FIELDS
+    ),
+    "grouped-particle-sampler": lambda: GroupedParticle(
+        AGREEMENT, s_bar(AGREEMENT), N, PROCESS, start(AGREEMENT), sampler=likelihood(AGREEMENT, Elimination())
+    ),
+    "grouped-stripped-beta": lambda: GroupedStrippedBeta(
+        start(AGREEMENT), PersistentMLE(AGREEMENT, s_bar(AGREEMENT), 3.0), N, PROCESS
+    ),
+    "grouped-auxiliary-variable": lambda: GroupedAuxiliaryVariable(
+        likelihood(AGREEMENT, Gibbs(50)), PROCESS, start(AGREEMENT), PersistentMLE(AGREEMENT, s_bar(AGREEMENT), 3.0)
+    ),
+    "grouped-potts-particle": lambda: GroupedPottsParticle(POTTS, s_bar(POTTS), N, PROCESS, start(POTTS)),
+    "grouped-symmetric": lambda: GroupedSymmetric(likelihood(TABLES, Elimination()), POTENTIALS, start(TABLES)),
+    "grouped-symmetric-particle": lambda: GroupedSymmetricParticle(
+        TABLES, s_bar(TABLES), N, POTENTIALS, start(TABLES)
+    ),
+    "spike-slab-langevin": lambda: SpikeSlabLangevin(BINARY, s_bar(BINARY), N, EDGES, start(BINARY)),
+    "spike-slab-exact": lambda: SpikeSlabExact(likelihood(BINARY, Elimination()), EDGES, start(BINARY)),
+    "spike-slab-one-edge": lambda: SpikeSlabOneEdge(BINARY, s_bar(BINARY), N, EDGES, start(BINARY)),
+    "hidden-entries": lambda: DrawHiddenEntries(
+        SpikeSlabOneEdge(BINARY, s_bar(BINARY), N, EDGES), with_gaps(BINARY, Persistent(), Elimination())
+    ),
+}  # fmt: skip
+
+
+def test_the_table_has_every_kernel():
+    found = set()
+    for module in pkgutil.iter_modules(bayesmrf.posterior.__path__, "bayesmrf.posterior."):
+        for _, kind in inspect.getmembers(importlib.import_module(module.name), inspect.isclass):
+            if {"init", "step"} <= set(vars(kind)) and kind.__module__ == module.name:
+                found.add(kind)
+    assert found == {type(build()) for build in FORMS.values()}
+
+
+def declared(value):
+    """Names of the fields of an object of the package; none where it is a value of its own."""
+    if dataclasses.is_dataclass(value):
+        return [f.name for f in dataclasses.fields(value)]
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return list(value._fields)
+    if type(value).__module__.startswith("bayesmrf"):
+        return list(inspect.signature(type(value)).parameters)
+    return []
+
+
+def other(value):
+    """Another value in the place of one that has no fields."""
+    if value is None:
+        return 1.25
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, int | float):
+        return value + 1
+    if isinstance(value, str):
+        return value + "x"
+    if isinstance(value, tuple | list):
+        return type(value)([other(value[0]), *value[1:]])
+    changed = value.copy()
+    changed.flat[-1] += 1
+    return changed
+
+
+def changes(value, path=""):
+    """Each field of an object, at any depth, with a copy of the object in which it alone differs."""
+    for name in declared(value):
+        inner = getattr(value, name)
+        here = f"{path}.{name}" if path else name
+        inside = changes(inner, here) if declared(inner) else [(here, other(inner))]
+        for where, new in inside:
+            if isinstance(value, tuple):
+                yield where, value._replace(**{name: new})
+            else:
+                changed = copy.copy(value)
+                object.__setattr__(changed, name, new)
+                yield where, changed
+
+
+@pytest.fixture
+def idle(monkeypatch):
+    """Kernels that make no effort, so that no run takes time."""
+
+    def idle(kernel):
+        info = namedtuple("Info", kernel.dims)(*(np.zeros((2,) * len(d)) for d in kernel.dims.values()))
+        monkeypatch.setattr(type(kernel), "init", lambda self, rng: 0.0)
+        monkeypatch.setattr(type(kernel), "step", lambda self, rng, state: (state, info))
+        return kernel
+
+    return idle
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_each_field_changed_in_turn_is_refused(form, idle, tmp_path):
+    options = {"n_draws": 2, "n_chains": 1, "progress": False, "checkpoint": tmp_path / "run"}
+    run.sample(idle(FORMS[form]()), **options)
+    run.sample(idle(FORMS[form]()), **options)  # an equal one, built again, goes on
+    n = 0
+    for where, changed in changes(FORMS[form]()):
+        name = where.rpartition(".")[2]
+        if name in NOT_PART:
+            run.sample(idle(changed), **options)
+            continue
+        with pytest.raises(StoreError, match=rf"another run: {where.replace('.', '[.]')} is .*, was .* in the stored"):
+            run.sample(changed, **options)
+        n += 1
+    assert n >= len(dataclasses.fields(FORMS[form]()))
+
+
+def test_another_class_is_refused_too(idle, tmp_path):
+    """Priors, engines and models of the same fields."""
+    options = {"n_draws": 2, "n_chains": 1, "progress": False, "checkpoint": tmp_path / "run"}
+    run.sample(idle(Metropolis(likelihood(BINARY, Elimination()), Normal(1.0), start(BINARY))), **options)
+    for other_kernel, named in [
+        (Metropolis(likelihood(BINARY, Elimination()), Cauchy(1.0), start(BINARY)), r"prior is 'bayesmrf\.priors\.C"),
+        (Metropolis(likelihood(BINARY, Enumeration()), Normal(1.0), start(BINARY)), r"likelihood\.engine is"),
+        (Metropolis(likelihood(AGREEMENT, Elimination()), Normal(1.0), start(BINARY)), r"likelihood\.model is"),
+    ]:
+        with pytest.raises(StoreError, match=named):
+            run.sample(other_kernel, **options)
+
+
+def test_the_prior_of_the_issue(rng, tmp_path):
+    """A stopped run went on with another prior object: one posterior from two priors."""
+    X = rng.integers(0, 2, size=(60, 3))
+    options = {"model": "agreement", "n_warmup": 0, "n_chains": 1, "random_state": 1, "progress": False}
+    options["checkpoint"] = tmp_path / "run"
+    BayesianMRF(prior=LogisticBeta(1, 1), n_draws=5, **options).fit(X)
+    with pytest.raises(StoreError, match=r"prior\.a is 500, was 1 in the stored run"):
+        BayesianMRF(prior=LogisticBeta(500, 1), n_draws=10, **options).fit(X)
+    assert BayesianMRF(prior=LogisticBeta(1, 1), n_draws=10, **options).fit(X).posterior_.attrs["complete"]
+
+
+def test_a_start_counts_to_nine_decimals():
+    """It comes out of an optimiser, whose last bits depend on threads and machine."""
+    one, near, far = (
+        record_of(Metropolis(likelihood(BINARY, Elimination()), Normal(), start(BINARY) + shift))
+        for shift in (0.0, 1e-14, 1e-7)
+    )
+    assert one == near
+    assert difference(far, one).startswith("start is")
+
+
+class Mine:
+    """A prior of one's own, whose constants are no arguments."""
+
+    def __init__(self):
+        self.scale = [1.0, 2.0]
+        self.table = {"a": 1, "b": np.ones(20)}
+
+    @functools.cached_property
+    def derived(self):
+        return object()
+
+
+class Slots:
+    __slots__ = ("x",)
+
+    def __init__(self, x):
+        self.x = x
+
+
+class Stateless:
+    pass
+
+
+def test_objects_of_ones_own_are_what_they_hold():
+    mine, same, wider = Mine(), Mine(), Mine()
+    assert mine.derived
+    wider.table["b"][3] = 2
+    assert record_of(mine) == record_of(same)
+    assert difference(record_of(wider), record_of(mine)).startswith("table['b'] is 'float64 array (20,), checksum")
+    assert difference(record_of(Slots(1)), record_of(Slots(2))) == "x is 1, was 2 in the stored run"
+    assert record_of(Stateless()) == {"class": "tests.test_identity.Stateless"}
+    for value in (
+        np.nan,
+        10**30,
+        2 + 1j,
+        np.float32(0.1),
+        Mine,
+        np.exp.__class__,
+        {1, 2},
+        ("a", None),
+        inspect.signature,
+    ):
+        assert record_of(Slots(value)) == record_of(Slots(copy.deepcopy(value)))
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        lambda x: x,
+        functools.partial(max, 1),
+        np.random.default_rng(1),
+        np.array([object()]),
+        np.ma.masked_array([1, 2], [True, False]),
+        {(1, 2): 3},
+        "itself",
+    ],
+)
+def test_what_cannot_be_compared_is_refused_with_a_checkpoint_only(value, tmp_path, idle):
+    class Odd:
+        name = "odd"
+        dims = {"x": ()}  # noqa: RUF012
+
+        def __init__(self):
+            self.prior = Slots(self if isinstance(value, str) else value)
+
+    Odd.init, Odd.step = (lambda self, rng: 0.0), None
+    options = {"n_draws": 1, "n_chains": 1, "progress": False}
+    with pytest.raises(OptionError, match=r"checkpoint must be None for this run.*: prior\.(x|.*holds itself)"):
+        run.sample(idle(Odd()), checkpoint=tmp_path / "run", **options)
+    assert not (tmp_path / "run").exists()
+    assert run.sample(idle(Odd()), **options).complete
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        BayesianMRF(kernel="langevin", hidden_engine="persistent"),
+        SpikeSlabMRF(method="exact"),
+        LabelFieldMRF(kernel="exchange"),
+    ],
+)
+def test_missing_values_are_the_same_after_a_resume(estimator, rng, tmp_path):
+    """Their probabilities come from the seed of the run, which the store keeps where none was given."""
+    X = rng.integers(0, 2, size=(12, 3)).astype(float)
+    X[rng.random(X.shape) < 0.2] = np.nan
+    X[:2] = [[0, 0, 0], [1, 1, 1]]
+    data = (X,)
+    if isinstance(estimator, LabelFieldMRF):
+        data = rng.normal(size=(6, 2)), np.array([0, 1, -1, -1, 1, -1])
+    estimator.set_params(n_warmup=1, n_chains=1, progress=False, checkpoint=tmp_path / "run")
+
+    def found(n_draws):
+        est = clone(estimator).set_params(n_draws=n_draws).fit(*data)
+        return est.label_distributions_ if isinstance(est, LabelFieldMRF) else est.missing_["probability"].to_numpy()
+
+    found(3)
+    first, again = found(6), found(6)  # one of a run that was resumed, one of a run that was finished
+    assert first.size
+    np.testing.assert_array_equal(first, again)
+    seed = json.loads((tmp_path / "run" / "zarr.json").read_text())["attributes"]["bayesmrf"]["settings"]["seed"]
+    estimator.set_params(checkpoint=None, random_state=seed["entropy"])
+    np.testing.assert_array_equal(first, found(6))
