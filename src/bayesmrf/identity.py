@@ -32,7 +32,7 @@ import numpy as np
 
 from .errors import OptionError
 
-NOT_PART = frozenset({"n_jobs", "n_threads"})
+NOT_PART = frozenset({"n_jobs"})
 ESTIMATED = frozenset({"start", "spread", "mle"})
 DECIMALS = 9  # of natural parameters
 ROOT = "class"  # the key of the kernel's own class, which no field can have
