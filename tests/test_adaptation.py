@@ -113,18 +113,19 @@ def test_a_run_stopped_during_warm_up_continues_with_the_same_draws(name, rng, t
     _, lik = problem(MODELS["ising"], rng)
     kernel = adapting(name, lik, Normal(1.0), np.zeros(3), 0.02, 30, spread=np.full(3, 2.0))
 
-    def step(self, rng, state):
+    step = type(kernel).step
+
+    def stopping(self, rng, state):
         if state.step.n_updates == 11:
             os.kill(os.getpid(), signal.SIGINT)
-        return type(kernel).step(self, rng, state)
+        return step(self, rng, state)
 
-    fields = {f: getattr(kernel, f) for f in type(kernel).__dataclass_fields__}
-    stopping = type("Stopping", (type(kernel),), {"step": step})(**fields)
     options = {"n_draws": 20, "n_warmup": 30, "n_chains": 1, "n_jobs": 1, "progress": False}
     options["random_state"] = int(rng.integers(2**32))
     whole = run.sample(kernel, **options).values
-    with pytest.raises(KeyboardInterrupt):
-        run.sample(stopping, checkpoint=tmp_path / "run", **options)
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(type(kernel), "step", stopping)
+        run.sample(kernel, checkpoint=tmp_path / "run", **options)
     again = run.sample(kernel, checkpoint=tmp_path / "run", **options).values
     for key, values in whole.items():
         np.testing.assert_array_equal(again[key], values)
