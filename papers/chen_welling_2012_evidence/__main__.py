@@ -38,7 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         plan = replace(plan, points=tuple(points), beyond=tuple(beyond))
 
     def show(records: list[Record], path: Path, name: str) -> Sequence[Path]:
-        tables = report.show(args.experiment, records, path)
+        tables = report.show(args.experiment, records, path, args.quick)
         return [*tables, *draw(FIGURES[args.experiment], records, args.out / "figures", name)]
 
     return command(plan, Settings(args.experiment, args.seed, args.quick), args, show)

@@ -14,7 +14,7 @@ from .experiments import MEASURES
 EXPECTED: dict[str, list[dict[str, Any]]] = json.loads(Path(__file__).with_name("expected.json").read_text())
 
 
-def verdicts(experiment: str, records: list[Record]) -> list[Verdict]:
+def verdicts(experiment: str, records: list[Record], quick: bool = False) -> list[Verdict]:
     """All findings of an experiment, in the order of expected.json."""
     table = MEASURES[experiment](records)
-    return [evaluate(expectation, table) for expectation in EXPECTED[experiment]]
+    return [evaluate(expectation, table, quick) for expectation in EXPECTED[experiment]]

@@ -15,7 +15,7 @@ from .experiments import MEASURES
 from .findings import verdicts
 
 
-def show(experiment: str, records: list[Record], path: Path) -> list[Path]:
+def show(experiment: str, records: list[Record], path: Path, quick: bool) -> list[Path]:
     """Print tables and verdicts, write the tables behind them as CSV, and return their paths."""
     console = Console(highlight=False)
     if not console.is_terminal:
@@ -26,7 +26,7 @@ def show(experiment: str, records: list[Record], path: Path) -> list[Path]:
     found = MEASURES[experiment](records)
     for title, frame in tables(experiment, records, found).items():
         console.print(table(title, frame))
-    for verdict in verdicts(experiment, records):
+    for verdict in verdicts(experiment, records, quick):
         console.print(str(verdict), soft_wrap=True, markup=False)
     every = hidden_units.rows(records) if experiment == "hidden-units" else words.rows(records)
     written = []

@@ -31,7 +31,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         given |= {k: v for k, v in (("small", args.small), ("lattices", args.lattices)) if v is not None}
 
     def show(records: list[Record], path: Path, name: str) -> Sequence[Path]:
-        tables = report.show(args.experiment, records, path)
+        tables = report.show(args.experiment, records, path, args.quick)
         return [*tables, *draw(FIGURES[args.experiment], records, args.out / "figures", name)]
 
     return command(replace(plan, **given), Settings(args.experiment, args.seed, args.quick), args, show)

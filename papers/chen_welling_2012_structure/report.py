@@ -23,7 +23,7 @@ COLUMNS = {
 }  # fmt: skip
 
 
-def show(experiment: str, records: list[Record], path: Path) -> list[Path]:
+def show(experiment: str, records: list[Record], path: Path, quick: bool) -> list[Path]:
     """Print tables and verdicts, write the tables behind them as CSV, and return their paths."""
     console = Console(highlight=False)
     if not console.is_terminal:
@@ -33,7 +33,7 @@ def show(experiment: str, records: list[Record], path: Path) -> list[Path]:
         return []
     for title, frame in tables(experiment, records).items():
         console.print(table(title, frame))
-    for verdict in verdicts(experiment, records):
+    for verdict in verdicts(experiment, records, quick):
         console.print(str(verdict), soft_wrap=True, markup=False)
     written = []
     for suffix, frame in files(experiment, records).items():

@@ -10,18 +10,21 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from papers.quick import NOT_JUDGED, as_judged
+
 EXPECTED: dict[str, Any] = json.loads(Path(__file__).with_name("expected.json").read_text())
 
 
 class Verdict(NamedTuple):
-    """Whether a finding holds; None where the methods it is about have not been run."""
+    """Whether a finding holds; None where the methods it is about have not been run, or in a run too small to tell."""
 
     finding: str
     holds: bool | None
     numbers: str
 
     def __str__(self) -> str:
-        word = {True: "HOLDS", False: "FAILS", None: "NOT RUN"}[self.holds]
+        words = {True: "HOLDS", False: "FAILS", None: "NOT RUN"}
+        word = "NOT JUDGED " if self.numbers == NOT_JUDGED else words[self.holds]
         return f"{word:8}{self.finding}: {self.numbers}"
 
 
@@ -32,7 +35,7 @@ def means(rows: pd.DataFrame, measure: str, methods: Sequence[str]) -> pd.DataFr
     return table.dropna().groupby(level=axis).mean()
 
 
-def evaluate(expectation: Mapping[str, Any], rows: pd.DataFrame) -> Verdict:
+def evaluate(expectation: Mapping[str, Any], rows: pd.DataFrame, quick: bool = False) -> Verdict:
     """Compare what was found with one entry of expected.json.
 
     The entry's ``kind`` says which number must lie strictly between ``above`` and ``below``: at every point (or those
@@ -40,6 +43,10 @@ def evaluate(expectation: Mapping[str, Any], rows: pd.DataFrame) -> Verdict:
     or their difference ("difference"); or, once, Spearman's correlation of that value or difference with the point
     ("trend"). Both methods are compared over the same replicates.
     """
+    judged = as_judged(expectation, quick)
+    if judged is None:
+        return Verdict(expectation["finding"], None, NOT_JUDGED)
+    expectation = judged
     of, to, measure, kind = expectation["of"], expectation.get("to"), expectation["measure"], expectation["kind"]
     table = means(rows, measure, [of] if to is None else [of, to])
     if "at" in expectation:
@@ -62,6 +69,6 @@ def evaluate(expectation: Mapping[str, Any], rows: pd.DataFrame) -> Verdict:
     return Verdict(expectation["finding"], holds, f"{kind} of {measure} {text} (wanted: {wanted})")
 
 
-def verdicts(experiment: str, rows: pd.DataFrame) -> list[Verdict]:
+def verdicts(experiment: str, rows: pd.DataFrame, quick: bool = False) -> list[Verdict]:
     """All findings of an experiment, in the order of expected.json."""
-    return [evaluate(expectation, rows) for expectation in EXPECTED[experiment]["findings"]]
+    return [evaluate(expectation, rows, quick) for expectation in EXPECTED[experiment]["findings"]]

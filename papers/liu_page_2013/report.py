@@ -51,7 +51,7 @@ def show(settings: Settings, rows: pd.DataFrame) -> None:
         console.print(senate_table(rows, published))
     else:
         console.print(frame_table("Means over replicates", structure_means(rows)))
-    for verdict in verdicts(settings.experiment, rows):
+    for verdict in verdicts(settings.experiment, rows, settings.quick):
         console.print(str(verdict), soft_wrap=True)
 
 

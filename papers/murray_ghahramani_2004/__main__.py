@@ -23,7 +23,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     ).parse_args(argv)
 
     def show(records: list[Record], path: Path, name: str) -> Sequence[Path]:
-        report.show(args.experiment, records)
+        report.show(args.experiment, records, args.quick)
         return draw(FIGURES[args.experiment], records, args.out / "figures", name)
 
     plan = (QUICK if args.quick else FULL)[args.experiment]

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from papers.quick import NOT_JUDGED, as_judged
 from papers.store import Record
 
 from .experiments import MEASURES
@@ -18,7 +19,7 @@ EXPECTED: dict[str, list[dict[str, Any]]] = json.loads(Path(__file__).with_name(
 
 
 class Verdict(NamedTuple):
-    """Whether a finding holds; None where the methods it is about have not been run."""
+    """Whether a finding holds; None where the methods it is about have not been run, or in a run too small to tell."""
 
     finding: str
     source: str
@@ -26,17 +27,23 @@ class Verdict(NamedTuple):
     numbers: str
 
     def __str__(self) -> str:
-        word = {True: "HOLDS", False: "FAILS", None: "NOT RUN"}[self.holds]
+        words = {True: "HOLDS", False: "FAILS", None: "NOT RUN"}
+        word = "NOT JUDGED " if self.numbers == NOT_JUDGED else words[self.holds]
         return f"{word:8}[{self.source}] {self.finding}: {self.numbers}"
 
 
-def evaluate(expectation: Mapping[str, Any], table: pd.DataFrame) -> Verdict:
+def evaluate(expectation: Mapping[str, Any], table: pd.DataFrame, quick: bool = False) -> Verdict:
     """Compare one entry of expected.json with a table of measures, a row for each method (and system).
 
     The number that must lie strictly between ``above`` and ``below`` is the mean of ``measure`` for the method ``of``
     ("value"), its ratio to that for ``to`` ("ratio"), or their difference ("difference"), over the rows that agree with
     ``where``; both methods are compared over the same systems.
     """
+    finding, source = expectation["finding"], expectation["source"]
+    judged = as_judged(expectation, quick)
+    if judged is None:
+        return Verdict(finding, source, None, NOT_JUDGED)
+    expectation = judged
     of, to, measure, kind = expectation["of"], expectation.get("to"), expectation["measure"], expectation["kind"]
     rows = table if "method" in table else table.rename_axis("method").reset_index()
     for column, value in expectation.get("where", {}).items():
@@ -47,7 +54,6 @@ def evaluate(expectation: Mapping[str, Any], table: pd.DataFrame) -> Verdict:
         values = pd.DataFrame()
     else:
         values = rows.pivot_table(index="replicate", columns="method", values=measure).reindex(columns=methods).dropna()
-    finding, source = expectation["finding"], expectation["source"]
     if values.empty:
         return Verdict(finding, source, None, f"no rows with {' and '.join(methods)}")
     means = values.mean()
@@ -62,7 +68,7 @@ def evaluate(expectation: Mapping[str, Any], table: pd.DataFrame) -> Verdict:
     return Verdict(finding, source, bool(holds), f"{measure} {text}; wanted: {wanted}")
 
 
-def verdicts(experiment: str, records: list[Record]) -> list[Verdict]:
+def verdicts(experiment: str, records: list[Record], quick: bool = False) -> list[Verdict]:
     """All findings of an experiment, in the order of expected.json."""
     table = MEASURES[experiment](records)
-    return [evaluate(expectation, table) for expectation in EXPECTED[experiment]]
+    return [evaluate(expectation, table, quick) for expectation in EXPECTED[experiment]]

@@ -20,7 +20,7 @@ TITLES = {
 }
 
 
-def show(experiment: str, records: list[Record]) -> None:
+def show(experiment: str, records: list[Record], quick: bool) -> None:
     """Print tables and verdicts."""
     console = Console(highlight=False)
     if not console.is_terminal:
@@ -32,7 +32,7 @@ def show(experiment: str, records: list[Record]) -> None:
         console.print(table(title, _flat(frame)))
     for line in notes(experiment, records):
         console.print(line, soft_wrap=True, markup=False)
-    for verdict in verdicts(experiment, records):
+    for verdict in verdicts(experiment, records, quick):
         console.print(str(verdict), soft_wrap=True, markup=False)
 
 
