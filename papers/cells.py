@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from joblib import Parallel, cpu_count, delayed, parallel_config
 
-from bayesmrf.errors import BayesMRFError, ConstantColumnWarning
+from bayesmrf.errors import BayesMRFError, ConstantColumnWarning, ConvergenceWarning
 from bayesmrf.progress import track
 
 from .store import Record, Store
@@ -69,6 +69,7 @@ def run_cell(plan: Experiment, settings: CellSettings, cell: Cell, folder: Path)
     with warnings.catch_warnings():
         # Some pixels, and nodes of a small sample, never vary: that is part of the problem.
         warnings.simplefilter("ignore", ConstantColumnWarning)
+        warnings.simplefilter("ignore", ConvergenceWarning)  # tables show it, for every method
         return {"cell": cell, **plan.run(settings, cell, checkpoint)}, checkpoint
 
 
@@ -134,7 +135,8 @@ def parser(package: str, description: str, experiments: Sequence[str], replicate
     found = argparse.ArgumentParser(prog=f"python -m papers.{package}", description=description)
     found.add_argument("experiment", choices=list(experiments))
     found.add_argument("--replicates", type=int, help=f"{replicates}; 0 shows what is there")
-    found.add_argument("--quick", action="store_true", help="smaller models and shorter chains, seconds each")
+    found.add_argument("--quick", action="store_true", help="smaller models and shorter chains, which show that all "
+                       "runs; findings are not judged")  # fmt: skip
     found.add_argument("--out", type=Path, default=Path(f"runs/{package}"), help="folder (default %(default)s); "
                        "a run goes on from the records it finds there")  # fmt: skip
     found.add_argument("--seed", type=int, default=0)

@@ -32,7 +32,9 @@ def table(model, theta, n, rng):
 
 def problem(name, fields, rng, n=400):
     model = (Potts if name == "potts" else Symmetric)(GRID, 3, fields)
-    edge = rng.normal(size=(2, model.n_parameters))[np.arange(GRID.n_edges) % 2].ravel()
+    # Two groups whose potentials are opposite and none near 0: others may rightly be one group to the posterior.
+    first = rng.uniform(0.5, 1.2, model.n_parameters) * rng.choice([-1.0, 1.0], model.n_parameters)
+    edge = np.array([first, -first])[np.arange(GRID.n_edges) % 2].ravel()
     theta = np.append(edge, rng.normal(0, 0.4, model.n_features - len(edge)))
     return model, theta, table(model, theta, n, rng)
 
@@ -56,6 +58,13 @@ def test_fit(name, fields, method, rng):
     assert set(est.sample(20, 1).ravel()) <= {"low", "mid", "top"}
     assert (attrs["model"], attrs["method"], attrs["n_states"]) == (name, method, 3)
     assert attrs["kind"] == ("exact" if method == "exact" else "approximate (moments from particles)")
+    # The truth is not likelier than the estimate, but by what a second group costs: 5 / 2 log(400) = 15 nats, and
+    # 10 for bad luck, at odds of exp(-10). Than the groups exchanged it is.
+    codes = X.astype(levels).apply(lambda column: column.cat.codes).to_numpy()
+    s_bar, exchanged = model.statistics(codes), theta.copy()
+    exchanged[: GRID.n_edges * model.n_parameters] *= -1
+    at_truth = fit(model, theta, s_bar, 400)
+    assert at_truth - fit(model, est.theta_, s_bar, 400) < 25 < at_truth - fit(model, exchanged, s_bar, 400)
     truth = expit(theta[: GRID.n_edges]) if name == "potts" else model.agreement(theta)
     assert np.abs(est.agreement_ - truth).mean() < 0.15
     if name == "symmetric":
