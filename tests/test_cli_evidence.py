@@ -175,6 +175,32 @@ def test_verdict_within_errors_and_at_the_end_of_the_range(bayesmrf, votes, quic
     assert "; no more were tried." in " ".join(out.split())
 
 
+@pytest.mark.parametrize(
+    ("half", "double", "said"),
+    [
+        ({1: -3.0, 2: -1.0}, {1: -2.0, 2: -1.0}, "It is best by laplace at half and at twice the prior scale, too."),
+        ({1: -3.0, 2: -1.0}, {1: -1.0, 2: -2.0}, "The choice depends on the prior scale: at half of it laplace favours "
+         "2 hidden units, at twice 1 hidden unit."),
+        ({1: -3.0, 2: np.nan}, {1: -1.0, 2: -2.0}, None),
+    ],
+)  # fmt: skip
+def test_verdict_says_whether_it_depends_on_the_prior_scale(half, double, said, bayesmrf, votes, monkeypatch):
+    def laplace(target, rng):
+        k = (target.n_features - 5) // 6
+        parts = {"at_half_prior_scale": half[k], "at_double_prior_scale": double[k]}
+        return Evidence(-50.0 + k, 0.0, "laplace", 60, target.n_features, parts)
+
+    monkeypatch.setitem(METHODS, "laplace", Method(laplace, {}))
+    code, out, _ = bayesmrf("evidence", "votes.csv", "--hidden", "1:2")
+    text = " ".join(out.split())
+    assert code == 0
+    assert "By laplace the data ask for 2 hidden units" in text
+    assert ("prior scale" in text) == (said is not None)
+    assert said is None or said in text
+    again = bayesmrf("evidence", "votes.csv", "--hidden", "1:2")[1]  # from what was kept
+    assert (said or "laplace") in " ".join(again.split())
+
+
 def test_a_method_without_an_answer(bayesmrf, votes, monkeypatch):
     def bic(target, rng):
         value = np.nan if target.n_features == 11 else -50.0

@@ -116,6 +116,19 @@ def test_conjugate_is_quadrature(name, rng):
     assert abs(found.log_evidence - prior.log_constant(target.n_features) - truth) > 1e-2
 
 
+def test_other_scales_of_the_prior(rng):
+    for name in ("normal tree", "normal nodes"):
+        model, prior, options = CLOSED[name]
+        target = target_of(model, rows(40, model.graph.n_nodes, rng), prior, **options)
+        found = conjugate(target)
+        for part, factor in (("at_half_prior_scale", 0.5), ("at_double_prior_scale", 2.0)):
+            other = replace(target, prior=Normal(np.multiply(factor, prior.scale)))
+            assert found.parts[part] == pytest.approx(oracle.log_evidence(other, rng), abs=oracle.PRECISION)
+            assert found.parts[part] != pytest.approx(found.log_evidence, abs=1e-2)
+    beta = conjugate(target_of(Boltzmann(EMPTY), rows(9, 3, rng), LogisticBeta(1.0, 1.0)))
+    assert set(beta.parts) == {"integrals", "free_signs"}
+
+
 @pytest.mark.parametrize("a", [0.05, 1.0, 30.0])
 def test_quadrature_is_the_closed_form(a):
     """From one trial to a million, all successes and none."""

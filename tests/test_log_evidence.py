@@ -29,6 +29,7 @@ from bayesmrf.evidence import methods
 from bayesmrf.evidence.methods import METHODS, evaluate, known_options
 from bayesmrf.evidence.target import Target
 from bayesmrf.inference.enumeration import Enumeration
+from bayesmrf.models.rbm import RestrictedBoltzmann
 from bayesmrf.priors import LogisticBeta
 
 from . import evidence_oracle
@@ -320,6 +321,36 @@ def test_other_data_and_other_priors_are_known(X):
         compare_evidence([one, log_evidence("independent", X[:-1], **conjugate)])
     with pytest.raises(OptionError, match="another prior"):
         compare_evidence([one, log_evidence("independent", X, prior_scale=2.0, **conjugate)])
+
+
+# ---- scales of the prior
+
+
+def test_a_choice_that_depends_on_the_scale_of_the_prior_is_shown(rng):
+    """The reproduction: of two hidden units with weights near 2.4 a prior scale of 1 makes four, a scale of 2 two.
+
+    In ten runs the differences were 12 nats or more at scale 1, and 8 nats or more at scale 2.
+    """
+    machine = RestrictedBoltzmann(8, 2)
+    weights = 2.4 * rng.choice([-1, 1], (2, 8)) * rng.uniform(0.8, 1.2, (2, 8))
+    theta = machine.join(weights, -weights.sum(axis=0) / 2, -weights.sum(axis=1) / 2)
+    states = machine.sample(theta, 1000, rng)
+    found = {k: log_evidence(RBM(n_hidden=k), states, random_state=1, progress=False) for k in (2, 4)}
+    table = compare_evidence(found)
+    assert table["difference"].idxmax() == 4
+    assert table["at_double_prior_scale"].idxmax() == 2
+    assert table["at_half_prior_scale"].idxmax() == 4
+    direct = log_evidence(RBM(n_hidden=2), states, prior_scale=2.0, random_state=2, progress=False)
+    assert found[2].parts["at_double_prior_scale"] == pytest.approx(direct.log_evidence, abs=0.5)
+
+
+def test_scales_are_shown_where_all_have_them():
+    parts = {"at_half_prior_scale": -105.0, "at_double_prior_scale": -99.0}
+    other = {"at_half_prior_scale": -104.0, "at_double_prior_scale": -101.0}
+    table = compare_evidence({"a": replace(A, parts=parts), "b": replace(A, parts=other)})
+    np.testing.assert_allclose(table["at_half_prior_scale"], [-1, 0])
+    np.testing.assert_allclose(table["at_double_prior_scale"], [0, -2])
+    assert "at_half_prior_scale" not in compare_evidence({"a": replace(A, parts=parts), "b": A}).columns
 
 
 # ---- codings of the prior

@@ -33,7 +33,7 @@ def show_evidence(results: Results, hidden: bool, console: Console) -> None:
         _table("For each observation", some, hidden, console, lambda e: f"{e.log_evidence / n:.4f}", counted=True)
     warned = any(e.status for found in results.values() for e in found.values())
     console.print(f"* the best by its method{'; ! see the warnings' if warned else ''}\n")
-    verdicts = [_verdict(method, results[method], hidden) for method in methods]
+    verdicts = [line for method in methods for line in _verdicts(method, results[method], hidden)]
     console.print("\n".join(verdicts))
     if any("(probability" in verdict for verdict in verdicts):
         console.print("Probabilities are those if all these models were equally probable before the data.")
@@ -73,6 +73,22 @@ def _best(found: Mapping[Any, Evidence]) -> Any:
     """Name of the model with the largest value; None where there is none."""
     known = {name: e.log_evidence for name, e in found.items() if not math.isnan(e.log_evidence)}
     return max(known, key=known.__getitem__) if known else None
+
+
+def _verdicts(method: str, found: Mapping[Any, Evidence], hidden: bool) -> list[str]:
+    """The verdict of a method, and whether it depends on the scale of the prior, where that is known."""
+    from ..evidence.target import SCALES
+
+    verdict, best = _verdict(method, found, hidden), _best(found)
+    values = [{name: e.parts.get(part, math.nan) for name, e in found.items()} for part in SCALES]
+    if best is None or len(found) == 1 or any(math.isnan(v) for there in values for v in there.values()):
+        return [verdict]
+    half, double = (max(there, key=there.__getitem__) for there in values)
+    if half == double == best:
+        return [verdict, f"  It is best by {method} at half and at twice the prior scale, too."]
+    where = [named(name) if hidden else name for name in (half, double)]
+    return [verdict, f"  The choice depends on the prior scale: at half of it {method} favours {where[0]}, at twice "
+                     f"{where[1]}."]  # fmt: skip
 
 
 def _verdict(method: str, found: Mapping[Any, Evidence], hidden: bool) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import OptionError
 from ..evidence.methods import METHODS, SCORES, evaluate
-from ..evidence.target import Evidence, Target
+from ..evidence.target import SCALES, Evidence, Target
 from ..options import check, choice
 from .evidence_targets import hash_of, make_target, prior_name
 
@@ -108,7 +108,9 @@ def compare_evidence(evidences: Mapping[Any, Evidence] | Sequence[Evidence]) -> 
     DataFrame
         For each model ``method``, ``n_features``, ``log_evidence``, ``standard_error``, ``difference`` from the best
         one, ``probability`` of the model given the data if all were equally probable before (NaN for scores that are
-        no evidence) and ``status``.
+        no evidence) and ``status``. Where all of them have it ("laplace" where Z can be summed, and "conjugate", under
+        normal priors), ``at_half_prior_scale`` and ``at_double_prior_scale`` are the differences from the best at these
+        scales of the prior: a best model that is another one there depends on the prior.
 
     Raises
     ------
@@ -137,6 +139,9 @@ def compare_evidence(evidences: Mapping[Any, Evidence] | Sequence[Evidence]) -> 
     value = np.array([e.log_evidence for e in named.values()], dtype=np.float64)
     difference = value - np.fmax.reduce(value)
     weight = np.exp(difference)
+    at = {
+        p: np.array([e.parts[p] for e in named.values()]) for p in SCALES if all(p in e.parts for e in named.values())
+    }
     return pd.DataFrame(
         {
             "method": [e.method for e in named.values()],
@@ -145,6 +150,7 @@ def compare_evidence(evidences: Mapping[Any, Evidence] | Sequence[Evidence]) -> 
             "standard_error": [e.standard_error for e in named.values()],
             "difference": difference,
             "probability": np.nan if score else weight / np.nansum(weight),
+            **{part: there - np.fmax.reduce(there) for part, there in at.items()},
             "status": [e.status for e in named.values()],
         },
         index=pd.Index(list(named), name="model"),

@@ -39,8 +39,9 @@ def conjugate(target: Target, rng: np.random.Generator | None = None) -> Evidenc
     Returns
     -------
     Evidence
-        Its ``parts`` are ``integrals``, the sum of the log integrals, and ``free_signs``, -N (d - r) log 2; its
-        ``arrays`` have the ``log_integrals`` (n_features,).
+        Its ``parts`` are ``integrals``, the sum of the log integrals, ``free_signs``, -N (d - r) log 2, and under
+        normal priors the log evidence ``at_half_prior_scale`` and ``at_double_prior_scale``; its ``arrays`` have the
+        ``log_integrals`` (n_features,).
 
     Raises
     ------
@@ -49,28 +50,33 @@ def conjugate(target: Target, rng: np.random.Generator | None = None) -> Evidenc
     """
     if not isinstance(target, PairwiseTarget) or target.n_hidden:
         raise _refusal("hidden units tie its parameters together")
+    integrals, found, constant = _integrate(target, target.prior)
+    others = {name: _integrate(target, prior)[0] + constant for name, prior in target.other_scales().items()}
+    return Evidence(
+        integrals + constant,
+        0.0,
+        "conjugate",
+        target.n_samples,
+        target.n_features,
+        parts={"integrals": integrals, "free_signs": constant, **others},
+        arrays={"log_integrals": found},
+    )
+
+
+def _integrate(target: PairwiseTarget, prior: ProperPrior) -> tuple[float, np.ndarray, float]:
+    """The sum of the log integrals, each of them, and what the free signs add."""
     kappa, features, free = _independent(target)
     n, n_features = target.n_samples, target.n_features
     label = np.arange(n_features) if target.tie is None else target.tie
     successes = np.bincount(label, target.weights @ features, n_features)
     trials = n * np.bincount(label, minlength=n_features)
-    prior = target.prior
     if isinstance(prior, LogisticBeta) and kappa == 1:
         found = betaln(prior.a + successes, prior.b + trials - successes) - betaln(prior.a, prior.b)
         integrals = float(found.sum())
     else:
         found = _quadrature(kappa, successes, trials, prior)
         integrals = float(found.sum()) + prior.log_constant(n_features)
-    constant = -free * n * float(np.log(2))
-    return Evidence(
-        integrals + constant,
-        0.0,
-        "conjugate",
-        n,
-        n_features,
-        parts={"integrals": integrals, "free_signs": constant},
-        arrays={"log_integrals": found},
-    )
+    return integrals, found, -free * n * float(np.log(2))
 
 
 def _independent(target: PairwiseTarget) -> tuple[float, np.ndarray, int]:

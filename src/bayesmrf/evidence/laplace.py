@@ -26,7 +26,6 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import eigh
 
-from ..priors import Normal
 from ..progress import track
 from .mode import Mode, climb_exactly, exact_log_z, is_exact, own_mode
 from .normality import normality
@@ -36,7 +35,6 @@ from .target import Evidence, Target
 
 _SLACK = 1e-6  # eigenvalues count as below the prior's curvature beyond rounding
 _SHOWN = 5
-SCALES = {"at_half_prior_scale": 0.5, "at_double_prior_scale": 2.0}
 _OFF = 0.25  # nats by which the approximation may be off without a word
 _SURE = 5.0  # standard errors: a false alarm in 3e-7 of cases
 _FEW = 100.0  # effective draws, below which the posterior is far from normal
@@ -171,8 +169,11 @@ def laplace(
             found_by_draws, remark = _check(target, mode.theta, vectors / np.sqrt(standing), value, n_checks, rng)
             numbers |= found_by_draws
             statuses.append(remark)
-        if scales and isinstance(target.prior, Normal):
-            numbers |= _by_scale(target, mode, target.prior, rng)
+        if scales:
+            for name, prior in target.other_scales().items():
+                other = replace(target, prior=prior)
+                near = climb_exactly(other, mode.theta)
+                numbers[name] = laplace(other, rng, mode=near, n_checks=0).log_evidence
     elif n < _EACH * f or numbers.get("n_trapezoids"):
         statuses.append(f"the posterior is hardly normal with {n:,.0f} observations for {f:,} parameters: the error of "
                         "Laplace's approximation may be nats, and is not known where Z cannot be summed")  # fmt: skip
@@ -201,15 +202,6 @@ def _check(
                          f"around the mode gives {found.log_integral:,.2f} ± {found.standard_error:.2f}; compare with "
                          "'ais'")  # fmt: skip
     return numbers, ""
-
-
-def _by_scale(target: Target, mode: Mode, prior: Normal, rng: np.random.Generator) -> dict[str, float]:
-    """The log evidence at other scales of the prior, by modes that are reached from ``mode``."""
-    found = {}
-    for name, factor in SCALES.items():
-        other = replace(target, prior=Normal(np.multiply(prior.scale, factor)))
-        found[name] = laplace(other, rng, mode=climb_exactly(other, mode.theta), n_checks=0).log_evidence
-    return found
 
 
 class Point(NamedTuple):

@@ -21,10 +21,11 @@ from ..errors import DataError
 from ..inference.annealed import Annealed
 from ..models.pairwise import PairwiseModel
 from ..posterior.langevin import Differentiable
-from ..priors import ProperPrior
+from ..priors import Normal, ProperPrior
 from ..sample_weight import row_numbers
 
 ENTRIES = 2**22  # of an array of features
+SCALES = {"at_half_prior_scale": 0.5, "at_double_prior_scale": 2.0}  # parts of evidences at other scales
 
 
 @dataclass(frozen=True)
@@ -200,6 +201,13 @@ class Target(ABC):
     @abstractmethod
     def brief(self, n_sweeps: int) -> Differentiable:
         """Gradient of the log likelihood by chains that go ``n_sweeps`` sweeps away from the data."""
+
+    def other_scales(self) -> dict[str, Normal]:
+        """A normal prior at half and at twice its scale, by the name of the part; nothing of other priors."""
+        prior = self.prior
+        if not isinstance(prior, Normal):
+            return {}
+        return {name: Normal(np.multiply(prior.scale, by)) for name, by in SCALES.items()}
 
     def log_prior(self, theta: np.ndarray) -> float:
         """Log density of the prior, normalised."""
