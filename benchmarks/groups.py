@@ -63,8 +63,8 @@ class Workload:
 
     def estimator(self, graph: Any, seed: int, n_draws: int | None = None) -> GroupedMRF:
         return GroupedMRF(
-            graph, self.method, n_draws=n_draws or self.n_draws, n_warmup=0, n_chains=1, n_jobs=1, random_state=seed,
-            progress=False, **self.options,
+            graph, self.method, fields=False, n_draws=n_draws or self.n_draws, n_warmup=0, n_chains=1, n_jobs=1,
+            random_state=seed, progress=False, **self.options,
         )  # fmt: skip
 
 

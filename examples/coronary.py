@@ -23,7 +23,7 @@ FACTORS = {
 def main(n_draws: int = 1000) -> None:
     table = datasets.coronary()
     states, counts = table[list(FACTORS)], table["count"]
-    est = GroupedMRF("complete", method="exact", fields=True, n_draws=n_draws, random_state=1)
+    est = GroupedMRF("complete", method="exact", n_draws=n_draws, random_state=1)
     est.fit(states, sample_weight=counts)
 
     print("agreement  MLE    group  edge (0.5: the edge says nothing)")

@@ -25,8 +25,8 @@ def main(n_draws: int = 1000, n_samples: int = 500) -> None:
     model, engine = Agreement(graph), Elimination()
     states = engine.sample(model, np.log(truth / (1 - truth)), engine.prepare(model), n_samples, rng)
 
-    est = GroupedMRF(graph, n_draws=n_draws, n_warmup=n_draws // 5, random_state=rng).fit(states)
-    oracle = MaximumLikelihoodMRF(graph, groups=groups).fit(states)
+    est = GroupedMRF(graph, fields=False, n_draws=n_draws, n_warmup=n_draws // 5, random_state=rng).fit(states)
+    oracle = MaximumLikelihoodMRF(graph, groups=groups, fields=False).fit(states)
     estimates = {"MLE": est.mle_, est.method_: est.agreement_, "MLE, groups given": oracle.agreement_}
 
     print("mean absolute error of the agreement")

@@ -51,6 +51,7 @@ def main(n_data_sets: int = 10, n_draws: int = 500) -> None:
             for name, options in SAMPLERS.items():
                 est = GroupedMRF(
                     graph,
+                    fields=False,
                     **options,
                     n_draws=n_draws,
                     n_warmup=n_draws // 5,

@@ -15,7 +15,7 @@ from bayesmrf.inference.elimination import Elimination
 from bayesmrf.models.agreement import Agreement
 from tests import oracle
 
-QUICK = {"n_draws": 30, "n_warmup": 5, "n_chains": 2, "progress": False, "random_state": 0}
+QUICK = {"fields": False, "n_draws": 30, "n_warmup": 5, "n_chains": 2, "progress": False, "random_state": 0}
 
 
 class Signs:
@@ -114,7 +114,7 @@ def test_score_is_the_exact_mean_log_likelihood(grid_data):
 
 def test_samples_follow_the_fitted_moments(grid_data):
     graph, _, _, X = grid_data
-    est = MaximumLikelihoodMRF(graph=graph, random_state=1).fit(X)
+    est = MaximumLikelihoodMRF(graph=graph, fields=False, random_state=1).fit(X)
     moments = oracle.moments(Agreement(graph), est.theta_)
     found = Agreement(graph).statistics(est.sample(4000))
     z = (found - moments) / np.sqrt(moments * (1 - moments) / 4000)
@@ -131,7 +131,7 @@ def test_grouping_beats_the_grouping_blind_estimate(grid_data):
 
 def test_tied_estimate_has_one_value_for_each_group(grid_data):
     graph, groups, theta, X = grid_data
-    tied = MaximumLikelihoodMRF(graph=graph, groups=groups).fit(X)
+    tied = MaximumLikelihoodMRF(graph=graph, groups=groups, fields=False).fit(X)
     assert len(np.unique(np.round(tied.agreement_, 12))) == len(np.unique(groups))
     assert tied.method_ == "exact"
     truth = 1 / (1 + np.exp(-theta))
@@ -159,8 +159,8 @@ def test_counts_equal_repeated_rows(rng):
     table = datasets.coronary()
     X, counts = table.iloc[:, :6], table["count"].to_numpy()
     rows = np.repeat(X.to_numpy(), counts, axis=0)
-    a = GroupedMRF(fields=True, **QUICK).fit(X, sample_weight=counts)
-    b = GroupedMRF(fields=True, **QUICK).fit(rows)
+    a = GroupedMRF(**QUICK | {"fields": True}).fit(X, sample_weight=counts)
+    b = GroupedMRF(**QUICK | {"fields": True}).fit(rows)
     np.testing.assert_allclose(a.agreement_, b.agreement_, rtol=1e-9)
     assert a.posterior_["posterior"]["theta"].sizes["feature"] == 21
 
@@ -206,7 +206,11 @@ def test_checkpoint_of_the_estimator_continues(grid_data, tmp_path):
         ({"alpha": -2.0}, OptionError, "alpha must be .*, got -2.0"),
         ({"base": (1.0, 0.0)}, OptionError, "base must be .*two finite numbers > 0"),
         ({"method": "tree"}, GraphError, "cycle; use 'exact' or 'stripped-beta'"),
-        ({"method": "tree", "fields": True, "graph": [(0, 1)]}, OptionError, "use method='exact'"),
+        (
+            {"method": "tree", "fields": True, "graph": [(0, 1)]},
+            OptionError,
+            "^method='tree' does not support fields; set fields=False or use method='exact'.$",
+        ),
         ({"inner": "magic"}, OptionError, "inner must be .*, got 'magic'"),
         ({"n_draws": 0}, OptionError, "n_draws must be .*, got 0"),
         ({"n_chains": 0}, OptionError, "n_chains must be .*, got 0"),

@@ -80,7 +80,8 @@ def test_auto_takes_what_reaches(rng):
     path = [(f"n{i}", f"n{i + 1}") for i in range(5)]  # a forest has no conjugate form here
     assert GroupedMRF(path, model="potts", **SHORT).fit(X).method_ == "exact"
     wide = pd.DataFrame(rng.integers(0, 4, (60, 24)))
-    est = GroupedMRF("complete", model="potts", n_particles=64, n_draws=2, n_warmup=0, n_chains=1, progress=False)
+    tiny = {"n_particles": 64, "n_draws": 2, "n_warmup": 0, "n_chains": 1, "progress": False}
+    est = GroupedMRF("complete", model="potts", fields=False, **tiny)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert est.fit(wide).method_ == "particle"
@@ -118,7 +119,7 @@ def test_base_of_tables(rng):
         ({"model": "symmetric", "fields": "grouped"}, "fields: fields in groups need model='agreement'"),
         ({"model": "symmetric", "prior_scale": -1.0}, "prior_scale must be .*, got -1.0"),
         ({"model": "symmetric", "prior_scale": [[1.0, 0.0]]}, "prior_scale must be .*a covariance matrix, got"),
-        ({"model": "symmetric", "prior_scale": np.ones(4)}, "base: 4 scales came, one for all or one for each of 5"),
+        ({"model": "symmetric", "fields": False, "prior_scale": np.ones(4)}, "base: 4 scales came, one for all or one for each of 5"),
         ({"model": "potts", "graph": "learn:4"}, "needs yes/no data"),
     ],
 )
@@ -198,7 +199,7 @@ def test_command_and_page(name, rng, bayesmrf, folder):
 
 def test_summary_of_tables(rng):
     _, _, X = problem("symmetric", False, rng)
-    est = GroupedMRF(EDGES, model="symmetric", **SHORT).fit(X)
+    est = GroupedMRF(EDGES, model="symmetric", fields=False, **SHORT).fit(X)
     summary = GroupedSummary(est.posterior_)
     groups = np.zeros(GRID.n_edges, int)
     groups[3] = 1

@@ -100,7 +100,7 @@ def test_tied_edges(X, rng):
     field = est.fit(X)._model()
     full = np.concatenate([values[[0, 1, 0, 0]], values[2:]])
     assert target.log_likelihood(values)[0] == pytest.approx(likelihood(field, X, full))
-    free = make_target(MaximumLikelihoodMRF(graph=EDGES), X)[0]
+    free = make_target(MaximumLikelihoodMRF(graph=EDGES, fields=False), X)[0]
     assert free.n_features == 4
     with pytest.raises(OptionError, match=r"groups: shape \(2,\) came"):
         make_target(MaximumLikelihoodMRF(graph=EDGES, groups=[0, 1]), X)
@@ -426,7 +426,7 @@ def make_name(model, X, **options):
 def test_codings_that_a_model_cannot_have(X):
     with pytest.raises(OptionError, match=r"coding must be 'boltzmann' for an RBM, .*, got 'ising'"):
         log_evidence(RBM(n_hidden=1), X, coding="ising")
-    free = MaximumLikelihoodMRF(graph=EDGES)
+    free = MaximumLikelihoodMRF(graph=EDGES, fields=False)
     with pytest.raises(OptionError, match=r"coding must be 'agreement' for a model without a free field for each node"):
         log_evidence(free, X, coding="boltzmann")
     assert make_target(free, X, coding="ising")[0].model.name == "ising"

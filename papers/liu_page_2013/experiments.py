@@ -16,7 +16,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from bayesmrf import datasets, graphs, metrics
-from bayesmrf.errors import BoundaryWarning, ConvergenceWarning
+from bayesmrf.errors import BoundaryWarning, ConvergenceWarning, FieldsWarning
 from bayesmrf.estimators import GroupedMRF, MaximumLikelihoodMRF
 from bayesmrf.graphs import Graph
 from bayesmrf.inference.auto import is_cheap
@@ -91,6 +91,7 @@ def run_cell(settings: Settings, cell: Cell) -> dict[str, Any]:
         warnings.simplefilter("ignore", BoundaryWarning)
         # Lengths of chains are the paper's, and what is judged is how far the estimates are from the truth.
         warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.simplefilter("ignore", FieldsWarning)  # its model of votes has no fields
         found = settings.plan.run(settings, cell)
     key = {"replicate": cell.replicate, settings.plan.axis: cell.point, "method": cell.method}
     return key | {name: found.get(name, np.nan) for name in settings.plan.measures}
@@ -168,9 +169,10 @@ class Simulation:
         """The estimator of a method, not fitted."""
         graph = problem.model.graph
         if method not in self.bayes:
-            return MaximumLikelihoodMRF(graph, problem.groups if method == "oracle" else None, random_state=rng)
+            groups = problem.groups if method == "oracle" else None
+            return MaximumLikelihoodMRF(graph, groups, fields=False, random_state=rng)
         once = {"n_warmup": 0, "n_chains": 1, "n_jobs": 1, "progress": False, "random_state": rng}
-        return GroupedMRF(graph, method=method, alpha=1.0, **(dict(self.bayes[method]) | once | options))
+        return GroupedMRF(graph, method=method, alpha=1.0, fields=False, **(dict(self.bayes[method]) | once | options))
 
     def draw(self, model: Agreement, theta: np.ndarray, n: int, rng: np.random.Generator) -> tuple[np.ndarray, float]:
         """Samples, and by how many standard errors their mean log potential moved in the second half of the sweeps."""

@@ -116,6 +116,7 @@ def known_grid(seed: int, n_samples: int, n_draws: int, n_chains: int) -> Grid:
         found = GroupedMRF(
             graph=model.graph,
             method=method,
+            fields=False,
             n_draws=n_draws,
             n_warmup=100,
             n_chains=n_chains,
@@ -134,7 +135,6 @@ def coronary(seed: int, n_draws: int, n_chains: int) -> GroupedMRF:
     return GroupedMRF(
         graph="complete",
         method="exact",
-        fields=True,
         n_draws=n_draws,
         n_warmup=500,
         n_chains=n_chains,

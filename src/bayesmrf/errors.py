@@ -82,6 +82,10 @@ class ConstantColumnWarning(BayesMRFWarning):
     """A column of the data never varies."""
 
 
+class FieldsWarning(BayesMRFWarning):
+    """A model without fields was fitted to columns that are far from balanced."""
+
+
 class ConvergenceWarning(BayesMRFWarning):
     """An iterative method stopped before it reached its tolerance, or the chains of a run have not converged."""
 

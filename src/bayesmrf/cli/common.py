@@ -240,6 +240,8 @@ def say(kind: str, message: str) -> None:
     message = re.sub(
         r"\b(set |or )?overwrite=True", lambda m: (m[1] or "").replace("set", "give") + "--overwrite", message
     )
+    message = re.sub(r"\b(set )?fields=False", lambda m: ("give " if m[1] else "") + "--no-fields", message)
+    message = re.sub(r"\bset fields=True", "leave --no-fields out", message)
     message = _NAMED.sub(lambda m: _FLAGS[m[1] or m[2]], message)
     message = re.sub(r"\bof X\b", "of the data", message)
     message = re.sub(r"(--[\w-]+)=True\b", r"\1", message)

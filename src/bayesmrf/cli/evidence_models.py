@@ -58,7 +58,7 @@ def fields(
 
     def groups() -> tuple[Any, str]:
         graph = "complete" if ends is None else ends
-        est = GroupedMRF(graph, fields=True, random_state=seed, progress=progress)
+        est = GroupedMRF(graph, random_state=seed, progress=progress)
         est.fit(table, sample_weight=learn)
         target, _ = make_target(est, table, prior_scale, None, rest, CODING)
         return target, f"its groups were {flattered}" if flattered else ""

@@ -67,9 +67,14 @@ def groups(
         ),
     ] = None,
     fields: Annotated[
-        bool,
-        typer.Option("--fields", help="Give each node a field of its own: wanted where yes and no differ in number."),
-    ] = False,
+        bool | None,
+        typer.Option(
+            "--fields/--no-fields",
+            help="Whether each node has a field of its own; without, yes and no must be equally frequent. "
+            "[dim]\\[default: fields][/dim]",
+            show_default=False,
+        ),
+    ] = None,
     field_groups: Annotated[
         bool,
         typer.Option("--field-groups", help="Give nodes fields that groups of them share, found as those of edges."),
@@ -141,6 +146,8 @@ def groups(
         prior_scale=1.0 if prior_scale is None else prior_scale,
     )
     _check_edges(graph, candidate, density, spike)
+    if field_groups and fields is False:
+        raise OptionError("--no-fields: --field-groups was given too; give one of them.")
     if prior_scale is not None and model is not Model.symmetric:
         raise OptionError("--prior-scale: it came without --model symmetric, whose tables it is about")
     common.check_out(out, overwrite)
@@ -159,7 +166,7 @@ def groups(
         **edges,
         method=method.value,
         model=model.value,
-        fields="grouped" if field_groups else fields,
+        fields="grouped" if field_groups else fields is not False,
         spike=spike,
         **options,
         inner=inner.value,

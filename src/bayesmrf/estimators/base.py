@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.special import chdtrc
 from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .. import graphs, metrics, run
 from ..base import LOG_Z, Engine, Kernel
-from ..errors import GraphError, OptionError
+from ..errors import FieldsWarning, GraphError, OptionError
 from ..graphs import Graph
 from ..inference.auto import choose
 from ..likelihood import Likelihood
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _PREDICTED = 1000  # draws over which the probabilities of missing values are averaged
+_UNBALANCED = 1e-6  # p-value of a column that is not balanced
+_NAMED = 5  # columns that are named
 _SWEEPS = 500  # Gibbs sweeps behind each state of `sample` where no exact sampler reaches
 # Parameters of estimators that are data or objects, or that say how to run rather than what.
 _NOT_SHOWN = {"graph", "candidate", "candidates", "prior", "n_draws", "n_warmup", "n_chains", "thin", "random_state"}
@@ -165,6 +169,28 @@ def read_graph(graph: Any, states: States, progress: bool, option: str = "graph"
     raise OptionError(
         f"{option}: {graph!r} came; give pairs of nodes, a networkx graph, 'complete', or 'learn:K' for K edges"
     )
+
+
+def warn_of_unbalanced(states: States) -> None:
+    """Warn of columns that a model without fields cannot describe.
+
+    Without fields all states of a node are equally probable. A column is named where a chi-squared test of that (for
+    two states, a two-sided test of one half) has a p-value below 1e-6.
+    """
+    values, weights = states.values, states.weights
+    n, m = states.n_samples, states.n_states
+    counts = np.array([(values == k).sum(axis=0) if weights is None else weights @ (values == k) for k in range(m)])
+    statistic = ((counts - n / m) ** 2).sum(axis=0) * m / n
+    far = np.flatnonzero(chdtrc(m - 1, statistic) < _UNBALANCED)
+    if len(far):
+        some = ", ".join(repr(states.names[i]) for i in far[:_NAMED])
+        rest = f" and {len(far) - _NAMED} more" if len(far) > _NAMED else ""
+        warnings.warn(
+            f"fields=False, but {len(far)} of {len(states.names)} columns are far from balanced ({some}{rest}); the "
+            "imbalance will look like edges, set fields=True.",
+            FieldsWarning,
+            stacklevel=3,
+        )
 
 
 def data_hash(graph: Graph, s_bar: np.ndarray, n: float, rows: np.ndarray | None = None) -> str:

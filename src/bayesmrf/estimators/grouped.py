@@ -21,7 +21,7 @@ from ..models.categorical import states_of
 from ..models.symmetric import Symmetric
 from ..priors import Beta, Gamma
 from ..states import States
-from .base import PairwiseMRF, data_hash, options_shown, run_seed, sample_posterior
+from .base import PairwiseMRF, data_hash, options_shown, run_seed, sample_posterior, warn_of_unbalanced
 from .grouped_methods import build_kernel, check_options, choose_method, kind, n_particles, priors
 from .grouped_states import agreement_of, states_model, states_start
 
@@ -46,8 +46,9 @@ class GroupedMRF(PairwiseMRF):
     density : (a, b), `priors.Beta` or float
         Beta prior of p0, or its fixed value.
     method : {"auto", "tree", "exact", "particle", "auxiliary-variable", "stripped-beta"}
-        * auto: tree on forests without fields, exact where elimination is cheap, else particle; ``method_`` says which.
-        * tree: exact, for forests without fields.
+        * auto: exact where elimination is cheap, else particle; with ``fields=False`` tree on forests. ``method_`` says
+          which.
+        * tree: exact, for forests, with ``fields=False``.
         * exact: exact, wherever elimination fits in memory.
         * particle: any graph; the exact law of one edge with moments from many particles, and splits and merges of
           groups.
@@ -73,7 +74,9 @@ class GroupedMRF(PairwiseMRF):
     fields : {False, True, "grouped"}
         Whether nodes have a field h_u, N(0, 10^2): of their own, sampled or (stripped-beta) at its tied maximum
         likelihood estimate; or shared by groups of nodes, by a Dirichlet process with the same prior of its own alpha
-        (methods exact and particle). Data in which yes is not as frequent as no need fields.
+        (methods exact and particle). Without fields the model says that yes is as frequent as no in every column:
+        independent columns with 85 % yes get strong edges. False warns (`FieldsWarning`) where a column contradicts
+        that.
     n_particles : int or None
         States of x in memory of method particle; None for ten for each observation, 1,024 at least, within 1 GiB a
         chain.
@@ -136,7 +139,7 @@ class GroupedMRF(PairwiseMRF):
         model: str = "agreement",
         n_states: int | str = "auto",
         prior_scale: Any = 1.0,
-        fields: bool | str = False,
+        fields: bool | str = True,
         candidate: Any = None,
         spike: bool = False,
         density: Any = (5.0, 5.0),
@@ -212,6 +215,8 @@ class GroupedMRF(PairwiseMRF):
         n_states = None if self.model == "agreement" else self.n_states
         states = self._read(X, sample_weight, self.progress, n_states=n_states, **self._which_edges())
         model = self._model()
+        if not self.fields and self.model != "symmetric":  # whose tables hold what fields do
+            warn_of_unbalanced(states)
         if model.n_edges == 0:
             option = "graph" if self.candidate is None else "candidate"
             raise OptionError(f"{option}: it has no edges, so there is nothing to group; give at least one edge")

@@ -37,8 +37,6 @@ def check_options(options: Any) -> None:
     check_params(options)
     check_states_options(options)
     method = options.method
-    if method == "tree" and options.fields:
-        raise OptionError("fields: method 'tree' has no conjugate form for node fields; use method='exact'")
     if method in ("tree", "auxiliary-variable", "stripped-beta"):
         for name, given, what in (
             ("spike", options.spike, "absent edges"),
@@ -46,6 +44,8 @@ def check_options(options: Any) -> None:
         ):
             if given:
                 raise OptionError(f"{name}: method {method!r} knows no {what}; use method='exact' or 'particle'")
+    if method == "tree" and options.fields:
+        raise OptionError("method='tree' does not support fields; set fields=False or use method='exact'.")
     if options.candidate is not None and not options.spike:
         raise OptionError("candidate: edges that may be absent need spike=True; edges that all exist go into graph")
 

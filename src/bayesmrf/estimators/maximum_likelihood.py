@@ -13,7 +13,7 @@ from ..learning.maximum_likelihood import maximum_likelihood
 from ..models.agreement import Agreement
 from ..options import check_params
 from ..rng import as_seed_sequence
-from .base import PairwiseMRF
+from .base import PairwiseMRF, warn_of_unbalanced
 
 
 class MaximumLikelihoodMRF(PairwiseMRF):
@@ -28,7 +28,7 @@ class MaximumLikelihoodMRF(PairwiseMRF):
     groups : (n_edges,) int array, optional
         Edges with the same label share one parameter.
     fields : bool
-        Whether nodes have a field of their own.
+        Whether nodes have a field of their own; see `GroupedMRF`.
     random_state : int, Generator, RandomState or None
 
     Attributes
@@ -41,7 +41,7 @@ class MaximumLikelihoodMRF(PairwiseMRF):
         The graph used.
     """
 
-    def __init__(self, graph: Any = "complete", groups: Any = None, fields: bool = False, random_state: Any = None):
+    def __init__(self, graph: Any = "complete", groups: Any = None, fields: bool = True, random_state: Any = None):
         self.graph = graph
         self.groups = groups
         self.fields = fields
@@ -63,6 +63,8 @@ class MaximumLikelihoodMRF(PairwiseMRF):
         check_params(self)
         states = self._read(X, sample_weight)
         model = self._model()
+        if not self.fields:
+            warn_of_unbalanced(states)
         groups = self._groups(model)
         rng = np.random.default_rng(as_seed_sequence(self.random_state))
         s_bar = model.statistics(states.values, states.weights)
