@@ -119,7 +119,10 @@ def test_base_of_tables(rng):
         ({"model": "symmetric", "fields": "grouped"}, "fields: fields in groups need model='agreement'"),
         ({"model": "symmetric", "prior_scale": -1.0}, "prior_scale must be .*, got -1.0"),
         ({"model": "symmetric", "prior_scale": [[1.0, 0.0]]}, "prior_scale must be .*a covariance matrix, got"),
-        ({"model": "symmetric", "fields": False, "prior_scale": np.ones(4)}, "base: 4 scales came, one for all or one for each of 5"),
+        (
+            {"model": "symmetric", "fields": False, "prior_scale": np.ones(4)},
+            "base: 4 scales came, one for all or one for each of 5",
+        ),
         ({"model": "potts", "graph": "learn:4"}, "needs yes/no data"),
     ],
 )
