@@ -388,6 +388,30 @@ def test_bias_of_belief_propagation_is_told_where_nothing_is_exact(rng):
     assert f"shifts log likelihoods, and so the estimate, by {draws.bethe_bias:+.2f} ± " in draws.status
 
 
+@pytest.mark.parametrize(
+    ("model", "quick"),
+    [
+        (Ising(graphs.complete(17)), True),
+        (Ising(graphs.complete(18)), False),
+        (Ising(graphs.grid(4, 8)), True),
+        (RestrictedBoltzmann(14, 30), True),
+        (RestrictedBoltzmann(15, 15), False),
+    ],
+)
+def test_exact_dynamics_where_they_take_minutes(rng, model, quick):
+    """Where a sum takes longer, but can be had, it tells what belief propagation does to the draws."""
+    d = model.n_visible if isinstance(model, RestrictedBoltzmann) else model.graph.n_nodes
+    target = oracle.target_of(model, oracle.rows(8, d, rng))
+    assert target.is_quick == quick
+    if isinstance(model, Ising) and d == 18:
+        theta = 0.3 * rng.standard_normal((2, 2, target.n_features))
+        draws = describe(target, theta)
+        assert not draws.is_exact
+        assert draws.bethe_bias_error == 0
+        right = [target.log_likelihood(t)[0] for t in theta.reshape(4, -1)]
+        assert draws.bethe_bias == pytest.approx(np.mean(draws.log_likelihood.ravel() - right))
+
+
 @pytest.mark.parametrize(("stiffness", "unstable"), [(0.2, False), (3.9, True)])
 def test_unstable_steps_are_told(rng, stiffness, unstable):
     """Near the limit of 4 the variance is tens of times too large, or the dynamics diverge."""

@@ -1,6 +1,7 @@
 """Restricted Boltzmann machines: the model by enumeration, block Gibbs, learning by persistent chains, estimator."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -12,7 +13,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from bayesmrf import RBM
 from bayesmrf.base import LOG_Z
-from bayesmrf.errors import DataError, DivergenceError, OptionError, TooWideError
+from bayesmrf.errors import ConvergenceWarning, DataError, DivergenceError, OptionError, TooWideError
+from bayesmrf.inference import annealed
+from bayesmrf.inference.annealed import Annealed
 from bayesmrf.inference.enumeration import Enumeration
 from bayesmrf.learning.rbm_persistent import PersistentRBM
 from bayesmrf.models.rbm import RestrictedBoltzmann
@@ -251,6 +254,18 @@ def test_attributes_and_answers(rng):
     assert est.score(X) == pytest.approx(est.score_samples(X).mean())
     assert (est.log_z_, est.log_z_error_) == (est.model_.exact(est.theta_).log_z, 0)
     np.testing.assert_array_equal(RBM(**QUICK).fit(X).theta_, est.theta_)
+
+
+def test_a_poor_normaliser_is_warned_of(rng, monkeypatch):
+    """Few effective chains were dropped without a word, and every score with them."""
+    est = RBM(n_hidden=20, n_steps=5, random_state=0).fit(rng.integers(0, 2, (40, 18)))
+    poor = Annealed(-3.0, 0.9, 2.5, np.zeros(100), "only 2.5 of 100 chains count")
+    monkeypatch.setattr(annealed, "forward", lambda *_, **__: poor)
+    with pytest.warns(ConvergenceWarning, match="log_z_ is not known well: .* has 2.5 effective chains of 100"):
+        assert est.log_z_ == -3.0
+    est = RBM(n_hidden=20, n_steps=5, random_state=0).fit(rng.integers(0, 2, (40, 18)))
+    monkeypatch.setattr(annealed, "forward", lambda *_, **__: replace(poor, status=""))
+    assert est.log_z_ == -3.0  # and no warning, which would be an error
 
 
 def test_log_z_of_many_units_is_annealed(rng):

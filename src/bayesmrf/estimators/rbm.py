@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted
 
 from ..base import LOG_Z
-from ..errors import ConstantColumnWarning
+from ..errors import ConstantColumnWarning, ConvergenceWarning
 from ..inference import annealed
 from ..learning.rbm_persistent import PersistentRBM, RBMState
 from ..models.rbm import RestrictedBoltzmann
@@ -162,6 +162,13 @@ class RBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             else:
                 rng = np.random.default_rng(self._seed)
                 estimate = annealed.forward(self.model_, self.theta_, rng, margins=self._margins)
+                if estimate.status:
+                    warnings.warn(
+                        f"log_z_ is not known well: annealed importance sampling has {estimate.n_effective:.1f} "
+                        f"effective chains of {len(estimate.log_weights)}, so that score and score_samples may be off "
+                        "by nats; differences between rows are not affected",
+                        ConvergenceWarning, stacklevel=4,
+                    )  # fmt: skip
                 self._log_z = estimate.log_z, estimate.standard_error
         return self._log_z
 

@@ -17,7 +17,7 @@ from .hamiltonian import move, swarm_at
 from .sampled import curvature_of_states
 from .target import Target
 
-N_WARMUP, THIN = 500, 1  # by default
+N_WARMUP, THIN = 200, 1  # by default
 _ACCEPTED = 0.85
 _ADAPTATION = 0.3  # change of log step size for a unit of acceptance, at first
 _LEAPFROG = 10

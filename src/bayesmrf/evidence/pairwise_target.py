@@ -14,6 +14,7 @@ from ..errors import OptionError, TooWideError
 from ..inference import annealed
 from ..inference.auto import choose
 from ..inference.chains import Brief, Persistent
+from ..inference.elimination import cost
 from ..likelihood import Hidden, Likelihood
 from ..models.clamped import Clamped
 from ..models.pairwise import PairwiseModel
@@ -22,6 +23,7 @@ from .target import ENTRIES, Target
 
 FILLED = 64  # chains on the hidden nodes of all rows, which the positive phase of brief chains averages
 SUMMED = 10  # nodes up to which a sum over all their states is faster than elimination, for many theta at once
+_QUICK_BYTES = 8 * 2**19  # of elimination tables, up to which it takes some milliseconds
 _STEP = 1e-4  # of differences: errors are about its square, and rounding over it
 MOST_HIDDEN = 12  # hidden nodes, whose 2^12 joint states are summed for each row
 _EXACT_STEPS = 1000  # after which ascent by exact moments was within 1e-5 nats of a mode
@@ -215,6 +217,11 @@ class PairwiseTarget(Target):
             raise TooWideError(f"method: {method!r} needs the exact Z at every step, and elimination on these "
                                f"{self.model.graph.n_nodes} nodes and {self.model.graph.n_edges} edges is not cheap; "
                                "take 'laplace'")  # fmt: skip
+
+    @property
+    def is_quick(self) -> bool:
+        """Up to some milliseconds of elimination."""
+        return cost(self.model.graph, _QUICK_BYTES)[1] <= _QUICK_BYTES
 
     def sample(self, theta: np.ndarray, n_samples: int, rng: np.random.Generator, n_sweeps: int = 100) -> np.ndarray:
         """Exact where elimination is cheap, else Gibbs chains."""

@@ -113,6 +113,11 @@ class RBMTarget(Target):
             raise TooWideError(f"method: {method!r} needs the exact Z at every step, here a sum of 2^{units} = "
                                f"{2**units} terms, more than the 2^{EXACT_UNITS} allowed; take 'laplace'")  # fmt: skip
 
+    @property
+    def is_quick(self) -> bool:
+        """Up to 2^14 terms."""
+        return min(self.model.n_visible, self.model.n_hidden) <= EXACT_UNITS
+
     def sample(self, theta: np.ndarray, n_samples: int, rng: np.random.Generator, n_sweeps: int = 100) -> np.ndarray:
         """Exact where the smaller side is small; else the ends of block Gibbs chains that start at the data."""
         if min(self.model.n_visible, self.model.n_hidden) <= EXACT_UNITS:

@@ -186,6 +186,11 @@ class Target(ABC):
     def require_exact(self, method: str) -> None:
         """Raise TooWideError, naming the cost and other methods, where `exact` is not feasible."""
 
+    @property
+    @abstractmethod
+    def is_quick(self) -> bool:
+        """Whether `exact` is feasible a hundred thousand times, within minutes."""
+
     @abstractmethod
     def sample(self, theta: np.ndarray, n_samples: int, rng: np.random.Generator, n_sweeps: int = 100) -> np.ndarray:
         """States (n_samples, n_visible) of the visible units from p(x | theta), by chains of ``n_sweeps`` sweeps."""
