@@ -1,10 +1,13 @@
 """The exact conditional law of one coordinate: quadrature, exact draws, and the identity it rests on."""
 
+import time
+
 import mpmath
 import numpy as np
 import pytest
 from scipy import stats
 from scipy.integrate import quad
+from scipy.special import betaln
 
 from bayesmrf import graphs
 from bayesmrf.models.agreement import Agreement
@@ -38,6 +41,16 @@ def by_mpmath(s, n, eta, a, b):
 @pytest.mark.parametrize(("a", "b"), [(1, 1), (0.3, 2), (20, 5)])
 def test_quadrature(s, n, eta, a, b):
     assert oc.log_marginal(s, n, eta, a, b) == pytest.approx(by_mpmath(s, n, eta, a, b), abs=2e-9, rel=1e-15)
+
+
+def test_quadrature_of_very_many_trials_ends(rng):
+    # Rounding keeps its sums from agreeing more closely: it went on to four million points, a second for each call.
+    begun = time.perf_counter()
+    for n in (1e9, 1e12):
+        for s in np.rint(n * rng.random(10)):
+            found = oc.log_marginal(s, n, 0.5)
+            assert found == pytest.approx(betaln(s + 1, n - s + 1), abs=1e-14 * n, rel=1e-12)
+    assert time.perf_counter() - begun < 5
 
 
 def test_quadrature_closed_form_at_eta_one_half():

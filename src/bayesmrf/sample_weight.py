@@ -56,6 +56,15 @@ def check_weights(sample_weight: Any, X: Any, n: int) -> np.ndarray | None:
     return w
 
 
+def check_listed(n_samples: float, n_columns: int) -> None:
+    """Refuse so many observations that a table with a row for each would not fit into memory."""
+    most = MOST_ENTRIES // n_columns
+    if n_samples > most:
+        raise DataError(f"sample_weight must sum to at most {most:,} here, where each observation needs a row of its "
+                        "own (for its missing values, or for a state drawn or a chain started there), got a sum of "
+                        f"{n_samples:,.0f}; give smaller weights, or take another method")  # fmt: skip
+
+
 def row_numbers(weights: np.ndarray, n_columns: int) -> np.ndarray:
     """Return the number of the row behind each observation, each as often as it was seen.
 
@@ -64,11 +73,7 @@ def row_numbers(weights: np.ndarray, n_columns: int) -> np.ndarray:
     DataError
         If the observations are too many for a table with a row for each.
     """
-    most = MOST_ENTRIES // n_columns
-    if weights.sum() > most:
-        raise DataError(f"sample_weight must sum to at most {most:,} here, where each observation needs a row of its "
-                        "own (for its missing values, or for a chain that starts there), got a sum of "
-                        f"{weights.sum():,.0f}; give smaller weights, or take another method")  # fmt: skip
+    check_listed(float(weights.sum()), n_columns)
     return np.repeat(np.arange(len(weights)), weights.astype(np.int64))
 
 

@@ -20,6 +20,7 @@ from ..posterior.grouped_particle import GroupedParticle, default_particles
 from ..posterior.grouped_stripped_beta import GroupedStrippedBeta
 from ..posterior.grouped_tree import GroupedTree
 from ..priors import FIELD_SCALE, Beta, DirichletProcess, Gamma, Normal
+from ..sample_weight import check_listed
 from ..samplers.gibbs import Gibbs
 from .grouped_states import check_states_options, states_kernel
 
@@ -94,6 +95,7 @@ def build_kernel(
     persistent = PersistentMLE(model, s_bar, bound(n))
     if method == "stripped-beta":
         return GroupedStrippedBeta(start, persistent, n, prior)
+    check_listed(n, model.graph.n_nodes)  # it draws as many states as there are observations
     particles = Elimination() if options.inner == "exact" else Gibbs(n_sweeps=options.n_sweeps)
     return GroupedAuxiliaryVariable(
         Likelihood(model, s_bar, n, particles),

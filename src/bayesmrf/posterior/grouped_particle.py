@@ -26,6 +26,7 @@ from .particles import Crowd, Particles, RefreshGraph, fill_hubs, pack, refresh_
 from .split_merge import NONE, SPLIT, apply, propose
 
 _LEAST, _MOST_BYTES = 1024, 2**30
+_MOST_PARTICLES = 10**7 // 64 * 64  # as many as may be asked for
 _START, _START_FLIPS = 20, 16  # scans of the particles before the first step, ways to bind nodes in each
 _FLIPS = 8  # ways to bind nodes into clusters in a step
 _FORGET = 0.7  # the mean of nu over the scans gives the t-th a weight of t^-0.7
@@ -57,11 +58,11 @@ class ParticleInfo(NamedTuple):
 
 
 def default_particles(n_samples: float, n_nodes: int) -> int:
-    """Ten for each observation, at least 1,024, and no more than fill 1 GiB at one byte a node (but 1,024 always).
+    """Ten for each observation, at least 1,024; at most ten million, and as many as fill 1 GiB at one byte a node.
 
     The noise they put into an edge's log likelihood is at most sqrt(n / n_particles) nats, so 0.32 with ten.
     """
-    most = max(_LEAST, _MOST_BYTES // max(1, n_nodes))
+    most = max(_LEAST, min(_MOST_PARTICLES, _MOST_BYTES // max(1, n_nodes)))
     return -(-int(min(max(_LEAST, 10 * n_samples), most)) // 64) * 64
 
 

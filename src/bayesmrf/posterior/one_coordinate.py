@@ -30,6 +30,7 @@ from ..compiled import strict_leaf
 
 _DROP = 42.0  # the integrand is followed down to exp(-42) of its peak, 6e-19
 _TOLERANCE = 1e-11  # relative, of the quadrature
+_ROUNDING = 1e-15  # of g, for each trial: with many of them no two sums agree more closely
 
 
 class OneCoordinate(NamedTuple):
@@ -143,6 +144,7 @@ def log_integral(p):
     low, high = fall(peak, p, _DROP, -1.0), fall(peak, p, _DROP, 1.0)
     n_intervals = 32
     h = (high - low) / n_intervals
+    tolerance = max(_TOLERANCE, _ROUNDING * p.n)
     total = 0.0
     for i in range(1, n_intervals):
         total += exp(log_density(low + i * h, p) - top)
@@ -150,7 +152,7 @@ def log_integral(p):
         middle = 0.0
         for i in range(n_intervals):
             middle += exp(log_density(low + (i + 0.5) * h, p) - top)
-        agreed = abs(middle - total) <= _TOLERANCE * total
+        agreed = abs(middle - total) <= tolerance * total
         total += middle
         n_intervals *= 2
         h *= 0.5
