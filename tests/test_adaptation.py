@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 from bayesmrf import graphs, run
-from bayesmrf.errors import ApproximatePosteriorWarning
+from bayesmrf.errors import ApproximatePosteriorWarning, OptionError
 from bayesmrf.estimators import BayesianMRF, LabelFieldMRF
 from bayesmrf.estimators.bayesian import _all_moved
 from bayesmrf.estimators.starts import find_start
 from bayesmrf.inference.bethe import Bethe
+from bayesmrf.inference.chains import Persistent
 from bayesmrf.inference.elimination import Elimination
 from bayesmrf.inference.enumeration import Enumeration
 from bayesmrf.inference.pseudo_likelihood import PseudoLikelihood
@@ -22,6 +23,7 @@ from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.models.clamped import Clamped
 from bayesmrf.models.potts import Potts
 from bayesmrf.posterior.adaptation import StepSize, adapt, dispersed, langevin_target
+from bayesmrf.posterior.auxiliary_variable import AuxiliaryVariable
 from bayesmrf.posterior.exchange import Exchange
 from bayesmrf.posterior.langevin import Langevin, is_stable, stable_epsilon
 from bayesmrf.posterior.metropolis import Metropolis
@@ -108,6 +110,34 @@ def test_the_posterior_is_stationary_after_adaptation(name, rng):
     assert worst(kernel, exact, rng, n_chains=64, n_draws=80, n_warmup=80) < LIMIT
 
 
+OBLIQUE = {
+    "metropolis": lambda lik, start, root: Metropolis(lik(Elimination()), Normal(1.0), start, 2.0, root),
+    "exchange": lambda lik, start, root: Exchange(lik(Elimination()), Normal(1.0), start, 1.5, root),
+    "auxiliary variable": lambda lik, start, root: AuxiliaryVariable(lik(Elimination()), Normal(1.0), start, 1.5, root),
+    "adjusted Langevin": lambda lik, start, root: Langevin(
+        lik(Elimination()), Normal(1.0), start, 1.2, 0.3, root, adjusted=True
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OBLIQUE)
+def test_steps_along_the_columns_of_a_matrix_leave_the_posterior_as_it_is(name, rng):
+    model = MODELS["boltzmann"]
+    s_bar, lik = problem(model, rng)
+    exact = grid_posterior(model, s_bar, Normal(1.0))
+    root = np.array([[0.9, -0.5, -0.4], [0.0, 0.7, 0.2], [0.0, 0.0, 0.6]])
+    assert worst(OBLIQUE[name](lik, exact[:3], root), exact, rng, n_chains=64, n_draws=80, n_warmup=30) < LIMIT
+
+
+def test_a_walk_along_columns_needs_log_z_and_another_posterior_is_noticed(rng):
+    model = MODELS["boltzmann"]
+    s_bar, lik = problem(model, rng)
+    with pytest.raises(OptionError, match="'metropolis' needs log_z"):
+        Metropolis(lik(Persistent()), Normal(), np.zeros(3), 1.0, np.eye(3))
+    exact = grid_posterior(model, s_bar, Normal(0.5))
+    assert worst(OBLIQUE["metropolis"](lik, exact[:3], np.eye(3)), exact, rng, n_chains=64) > LIMIT
+
+
 @pytest.mark.parametrize("name", ["metropolis", "exchange", "adjusted Langevin"])
 def test_a_run_stopped_during_warm_up_continues_with_the_same_draws(name, rng, tmp_path):
     _, lik = problem(MODELS["ising"], rng)
@@ -155,8 +185,8 @@ def test_start_is_the_mode_and_the_curvature_there(rng):
     curvature = 200 * log_z + np.eye(10) / 1.5**2
     np.testing.assert_allclose(start.curvature, curvature, atol=1e-3)
     np.testing.assert_allclose(start.scale, 1 / np.sqrt(np.diag(curvature)), rtol=0.006)
-    root = start.spread(2.0)
-    np.testing.assert_allclose(root @ root.T, 4 * np.linalg.inv(curvature), atol=1e-5)
+    np.testing.assert_allclose(start.root @ start.root.T, np.linalg.inv(curvature), atol=0.01)
+    assert start.stiffness(start.root) == pytest.approx(1, abs=0.03)
     scaled = start.scale[:, None] * curvature * start.scale
     assert start.stiffness(start.scale) == pytest.approx(np.linalg.eigvalsh(scaled)[-1], rel=1e-4)
 
@@ -177,7 +207,7 @@ def test_starts_of_wide_graphs_and_of_tables_with_gaps(rng):
     pseudo = Likelihood(model, model.statistics(X), 60, PseudoLikelihood(X))
     gradient = pseudo.score(start.theta) - start.theta / 0.25
     assert np.abs(gradient * start.scale).max() < 1e-2
-    assert start.spread(2.0).shape == (351,)
+    assert start.root.shape == (351,)
     size = 1e-4 * rng.standard_normal(351)
     slope = (pseudo.score(start.theta - size) - pseudo.score(start.theta + size)) / 2 + size / 0.25
     assert slope @ slope / (slope @ size) <= start.stiffness(None) * 1.05  # a Rayleigh quotient is below the largest
@@ -330,7 +360,8 @@ def test_a_step_that_would_diverge_is_shortened(options):
     assert est.posterior_["sample_stats"]["step_size"].values.max() == pytest.approx(0.000217, rel=0.01)
     # A stable step is kept, and without one a stable one is chosen; there is nothing to warn of.
     for given in (0.0005, None):
-        est = BayesianMRF(kernel="langevin", epsilon=given, n_draws=300, **QUIET, **options)
+        plain = {"epsilon": given, "precondition": False, "n_draws": 300}
+        est = BayesianMRF(kernel="langevin", **plain, **QUIET, **options)
         est.fit(X, sample_weight=np.full(8, 10**6))
         assert np.abs(est.theta_).max() < near
         used = est.posterior_["sample_stats"]["step_size"].values[0, 0]

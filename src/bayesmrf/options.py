@@ -195,6 +195,15 @@ def _are_scales(value: Any) -> bool:
     return one_each and bool(((scales > 0) & (scales <= 1e100)).all())
 
 
+def _is_root(value: Any) -> bool:
+    """Whether this is a regular triangular matrix."""
+    import numpy as np
+
+    triangle = isinstance(value, np.ndarray) and value.dtype.kind == "f" and value.ndim == 2
+    square = triangle and value.shape[0] == value.shape[1] > 0 and bool((abs(value) <= 1e100).all())
+    return square and bool((value.diagonal() > 0).all()) and bool((value == np.triu(value)).all())
+
+
 def _is_covariance(value: Any) -> bool:
     """Whether this is a symmetric matrix with eigenvalues > 0."""
     import numpy as np
@@ -265,6 +274,10 @@ SLAB = Rule(
 )
 COVARIANCE = Rule("a symmetric matrix whose eigenvalues are > 0", _is_covariance)
 SCALES = Rule("a finite number > 0, or an array of them", _are_scales, (1.0, (0.5, 2.0)))
+ROOT = either(
+    Rule("an array of finite numbers > 0", lambda v: _are_scales(v) and not is_number(v)),
+    Rule("an upper triangular matrix with a diagonal > 0", _is_root),
+)
 
 OPTIONS: dict[str, Rule] = {
     # Runs
@@ -326,7 +339,7 @@ OPTIONS: dict[str, Rule] = {
     "slab": SLAB,
     "base": BETA,
     "scale": SCALES,
-    **{f"{kernel}.scale": optional(SCALES) for kernel in ("Metropolis", "Langevin", "Exchange", "AuxiliaryVariable")},
+    **{f"{kernel}.scale": optional(ROOT) for kernel in ("Metropolis", "Langevin", "Exchange", "AuxiliaryVariable")},
     "covariance": COVARIANCE,
     **{f"{prior}.{name}": _constant(f"{prior}(a, b)") for prior in ("Beta", "LogisticBeta") for name in "ab"},
     **{f"Gamma.{name}": _constant("Gamma(shape, rate)") for name in ("shape", "rate")},
@@ -357,6 +370,7 @@ OPTIONS: dict[str, Rule] = {
     "BayesianMRF.bias_scale": optional(SCALE),
     "BayesianMRF.step_size": optional(STEP),
     "BayesianMRF.epsilon": optional(STEP),
+    "BayesianMRF.precondition": choice(None, False, True),
     "BayesianMRF.start": choice("mode", "zero"),
     "BayesianMRF.n_particles": optional(STATES),
     "GroupedMRF.model": choice("agreement", "potts", "symmetric"),

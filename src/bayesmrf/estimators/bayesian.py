@@ -10,7 +10,7 @@ from warnings import warn
 import numpy as np
 
 from .. import convergence, results, run
-from ..base import Engine, Kernel, Kind
+from ..base import LOG_Z, Engine, Kernel, Kind
 from ..errors import ApproximatePosteriorWarning, DataError, OptionError
 from ..inference.auto import is_cheap
 from ..inference.bethe import Bethe
@@ -91,16 +91,19 @@ class BayesianMRF(ParameterPosterior):
         is cheap and persistent chains elsewhere, and these always beside brief chains, which start from their states.
     step_size : float or None
         Standard deviation of the proposals of the random walks (metropolis, exchange, auxiliary-variable); 0.1 in the
-        paper. None (default) takes multiples of each parameter's standard deviation given the others, at the mode, and
-        adapts the multiple during warm-up to an acceptance of 0.44; that of auxiliary-variable stays 2.4.
+        paper. None (default) takes multiples of the standard deviations at the mode: of each parameter given the others
+        or, where parameters are much correlated (and with exchange and auxiliary-variable always), of combinations of
+        up to 200 parameters that are not. The multiple is adapted during warm-up to an acceptance of 0.44; that of
+        auxiliary-variable stays 2.4.
     epsilon : float or None
         Step of Langevin. None (default) adapts it during warm-up to an acceptance of 0.574 (more with momentum) where
         steps are accepted or rejected, and in pseudo-posterior always; elsewhere it is so short that, for the curvature
         at the mode, no variance is more than 5 % too large.
     alpha : float
         Share of Langevin's momentum that is kept, in [0, 1).
-    precondition : bool
-        Scale the steps of Langevin by each parameter's standard deviation given the others, at the mode.
+    precondition : bool or None
+        Scale the steps of Langevin by the covariance at the mode (of more than 200 parameters: by each one's standard
+        deviation given the others). None (default) does so where ``epsilon`` is None.
     adjusted : bool
         Accept or reject the steps of Langevin; the engine must answer log Z.
     corrected : bool
@@ -147,7 +150,7 @@ class BayesianMRF(ParameterPosterior):
         step_size: float | None = None,
         epsilon: float | None = None,
         alpha: float = 0.0,
-        precondition: bool = False,
+        precondition: bool | None = None,
         adjusted: bool = False,
         corrected: bool = False,
         start: str = "mode",
@@ -297,15 +300,18 @@ class BayesianMRF(ParameterPosterior):
     def _kernel(self, likelihood: Likelihood, prior: Prior, at: Start) -> Kernel:
         """The kernel, with chains that start around the mode and steps that fit the curvature there."""
         zero = self.start == "zero"
-        theta, spread = (0 * at.theta, None) if zero else (at.theta, at.spread(_WIDER))
+        theta, spread = (0 * at.theta, None) if zero else (at.theta, _WIDER * at.root)
         if self.kernel in ("langevin", "pseudo-posterior"):
             return self._langevin(likelihood, prior, at, theta, spread)
         step, scale, n_adapt = self.step_size, None, 0
         if step is None:
-            step, scale, n_adapt = WALK_FIRST, at.scale, self.n_warmup
+            step, scale, n_adapt = WALK_FIRST, at.root, self.n_warmup
+            # Walks along coordinates are compiled, and need no more than moments.
+            if self.kernel == "metropolis" and not (at.is_oblique and LOG_Z in likelihood.engine.answers):
+                scale = at.scale
         if self.kernel == "auxiliary-variable":
             # The reference must lie where the posterior is, and chains near it, or hardly a proposal is accepted.
-            return AuxiliaryVariable(likelihood, prior, at.theta, step, scale, None if zero else at.spread(1.0))
+            return AuxiliaryVariable(likelihood, prior, at.theta, step, scale, None if zero else at.root)
         kernel = Metropolis if self.kernel == "metropolis" else Exchange
         return kernel(likelihood, prior, theta, step, scale, spread, n_adapt)
 
@@ -314,7 +320,8 @@ class BayesianMRF(ParameterPosterior):
     ) -> Langevin:
         pseudo = self._is_pseudo
         adjusted, given = self.adjusted or pseudo, None if pseudo else self.epsilon
-        scale = at.scale if self.precondition or pseudo else None
+        precondition = self.epsilon is None if self.precondition is None else self.precondition
+        scale = at.root if precondition or pseudo else None
         epsilon, n_adapt = given, 0
         if not adjusted:
             epsilon = uncorrected_epsilon(given, at.stiffness(scale))

@@ -8,6 +8,7 @@ from typing import Any
 from warnings import warn
 
 import numpy as np
+from scipy.linalg import solve_triangular
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from ..base import MOMENTS
@@ -23,6 +24,7 @@ from ..priors import Prior
 from ..states import States
 
 _DENSE = 200  # parameters up to which the whole curvature is looked at
+_CORRELATED = 0.2  # eigenvalue of the curvature in units of `Start.scale` below which directions are changed
 _FLATTEST = 0.01  # curvature that counts at least: a standard deviation of 10
 _ROWS = 512  # of the data, from which curvatures are estimated where no engine answers
 
@@ -55,19 +57,33 @@ class Start:
         found = 1 / np.sqrt(np.maximum(self.curvature.diagonal(), _FLATTEST)) if self.is_dense else self.own
         return _rounded(found)
 
-    def spread(self, factor: float) -> np.ndarray:
-        """Root of the covariance, times ``factor``; with many parameters of its diagonal given the others."""
+    @cached_property
+    def root(self) -> np.ndarray:
+        """Upper triangular root of the covariance; with many parameters, of its diagonal given the others: `scale`."""
         if not self.is_dense:
-            return factor * self.scale
+            return self.scale
         values, vectors = np.linalg.eigh(self.curvature)
-        return factor * vectors / np.sqrt(np.maximum(values, _FLATTEST))
+        lower = np.linalg.cholesky(vectors * np.maximum(values, _FLATTEST) @ vectors.T)
+        return np.triu(_rounded(solve_triangular(lower, np.eye(len(lower)), lower=True).T))
+
+    @property
+    def is_oblique(self) -> bool:
+        """Whether parameters are so correlated that walks along the columns of `root` pay.
+
+        In units of `scale` the flattest direction of the curvature has the eigenvalue lambda, and walks along the
+        coordinates take about 1 / lambda sweeps to go through it.
+        """
+        if not self.is_dense:
+            return False
+        return float(np.linalg.eigvalsh(self.scale[:, None] * self.curvature * self.scale)[0]) < _CORRELATED
 
     def stiffness(self, scale: np.ndarray | None) -> float:
-        """Largest eigenvalue of the curvature where theta is measured in units of ``scale``."""
+        """Largest eigenvalue of the curvature where theta is measured in units of ``scale`` (or of `root`)."""
         n = len(self.theta)
         c = np.ones(n) if scale is None else scale
         if self.is_dense:
-            return float(np.linalg.eigvalsh(c[:, None] * self.curvature * c)[-1])
+            c = c if c.ndim == 2 else np.diag(c)
+            return float(np.linalg.eigvalsh(c.T @ self.curvature @ c)[-1])
         scaled = LinearOperator((n, n), matvec=lambda v: c * (self.curvature @ (c * v.ravel())), dtype=np.float64)
         first = np.random.default_rng(0).standard_normal(n)
         return float(eigsh(scaled, k=1, which="LA", v0=first, tol=1e-2, return_eigenvectors=False)[0])
@@ -168,5 +184,5 @@ def _at_margins(likelihood: Likelihood, prior: Prior, table: np.ndarray, weights
 
 def _rounded(values: np.ndarray) -> np.ndarray:
     """Three significant digits, so that no last bit of an optimiser is part of a run that is continued elsewhere."""
-    unit = 10.0 ** (np.floor(np.log10(values)) - 2)
+    unit = 10.0 ** (np.floor(np.log10(np.maximum(np.abs(values), 1e-100))) - 2)
     return np.round(values / unit) * unit

@@ -13,6 +13,7 @@ from the curvature of the posterior, and not of ten times it. After the last ste
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import exp, log, sqrt
 from typing import NamedTuple
 
@@ -58,6 +59,26 @@ def adapt(step: StepSize, acceptance: float, *, target: float, first: float, n_a
     return StepSize(exp(log_average if t == n_adapt else log(first) + away), t, log_average, error)
 
 
+def displacements(noise: np.ndarray, scale: np.ndarray | None) -> Iterator[np.ndarray]:
+    """Give the proposals of a random walk's sweep in turn, each as what is added to theta (n_features,).
+
+    Parameters
+    ----------
+    noise : (n_features,) array
+        Length of each step.
+    scale : (n_features,) or (n_features, n_features) array or None
+        Along coordinate j in units of ``scale[j]``, or along column j of a root of the posterior's covariance, in whose
+        coordinates parameters are uncorrelated; None for units of 1.
+    """
+    if scale is not None and scale.ndim == 2:
+        yield from (length * column for length, column in zip(noise, scale.T, strict=True))
+        return
+    for j, length in enumerate(noise if scale is None else noise * scale):
+        move = np.zeros(len(noise))
+        move[j] = length
+        yield move
+
+
 def langevin_target(alpha: float) -> float:
     """Acceptance that is best for adjusted Langevin dynamics: 0.574 without momentum (Roberts and Rosenthal 1998).
 
@@ -79,5 +100,9 @@ def dispersed(start: np.ndarray, spread: np.ndarray | None, rng: np.random.Gener
     theta = start.astype(np.float64)
     if spread is None:
         return theta
-    noise = rng.standard_normal(len(theta))
-    return theta + (spread @ noise if spread.ndim == 2 else spread * noise)
+    return theta + times(spread, rng.standard_normal(len(theta)))
+
+
+def times(root: np.ndarray, vector: np.ndarray) -> np.ndarray:
+    """A root of a covariance (a matrix, its diagonal, or a number) times a vector."""
+    return root @ vector if root.ndim == 2 else root * vector

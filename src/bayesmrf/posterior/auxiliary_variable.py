@@ -11,7 +11,7 @@ from ..base import SAMPLE
 from ..likelihood import Likelihood, Memory
 from ..options import check_fields
 from ..priors import Prior
-from .adaptation import dispersed
+from .adaptation import dispersed, displacements
 
 
 class AuxiliaryVariableState(NamedTuple):
@@ -84,14 +84,12 @@ class AuxiliaryVariable:
         lik, reference = self.likelihood, self.start
         theta, y, memory = state
         data, memory = lik.complete(theta, rng, memory)
-        deltas = self.step_size * (1.0 if self.scale is None else self.scale) * rng.standard_normal(len(theta))
-        prior = self.prior.log_density(theta + deltas) - self.prior.log_density(theta)
-        accepted = 0
-        for j, delta in enumerate(deltas):
-            new = theta.copy()
-            new[j] += delta
+        noise, accepted = self.step_size * rng.standard_normal(len(theta)), 0
+        for move in displacements(noise, self.scale):
+            new = theta + move
             y_new = lik.auxiliary(new, rng)
-            ratio = prior[j] + lik.gain(theta, new, data) + lik.gain(new, reference, y_new)
+            prior = (self.prior.log_density(new) - self.prior.log_density(theta)).sum()
+            ratio = prior + lik.gain(theta, new, data) + lik.gain(new, reference, y_new)
             ratio -= lik.gain(theta, reference, y)
             if np.log1p(-rng.random()) < ratio:
                 theta, y = new, y_new

@@ -11,7 +11,7 @@ from ..base import SAMPLE
 from ..likelihood import Likelihood, Memory
 from ..options import check_fields
 from ..priors import Prior
-from .adaptation import WALK_TARGET, StepSize, adapt, dispersed
+from .adaptation import WALK_TARGET, StepSize, adapt, dispersed, displacements
 
 
 class ExchangeState(NamedTuple):
@@ -76,14 +76,12 @@ class Exchange:
         """One sweep."""
         lik, theta, size = self.likelihood, state.theta, state.step.size
         data, memory = lik.complete(theta, rng, state.memory)
-        deltas = size * (1.0 if self.scale is None else self.scale) * rng.standard_normal(len(theta))
-        prior = self.prior.log_density(theta + deltas) - self.prior.log_density(theta)
-        accepted = 0
-        for j, delta in enumerate(deltas):
-            new = theta.copy()
-            new[j] += delta
+        noise, accepted = size * rng.standard_normal(len(theta)), 0
+        for move in displacements(noise, self.scale):
+            new = theta + move
             y = lik.auxiliary(new, rng)
-            if np.log1p(-rng.random()) < prior[j] + lik.gain(theta, new, data - y):
+            prior = (self.prior.log_density(new) - self.prior.log_density(theta)).sum()
+            if np.log1p(-rng.random()) < prior + lik.gain(theta, new, data - y):
                 theta = new
                 accepted += 1
         share = accepted / len(theta)

@@ -13,7 +13,7 @@ from ..errors import DivergenceError
 from ..likelihood import Evaluation, Memory
 from ..options import check_fields
 from ..priors import Prior
-from .adaptation import StepSize, adapt, dispersed, langevin_target
+from .adaptation import StepSize, adapt, dispersed, langevin_target, times
 
 _DIVERGED = 1e100  # well before squares overflow
 
@@ -52,7 +52,8 @@ class Langevin:
     r"""One leapfrog step of length epsilon after a partial refreshment of the momentum (Horowitz 1991).
 
     .. math:: p &\leftarrow \alpha p + \sqrt{1 - \alpha^2}\, n, \qquad n \sim N(0, I) \\
-              \theta' &= \theta + \tfrac{\epsilon^2}{2} M \nabla \log p(\theta \mid X) + \epsilon M^{1/2} p
+              \theta' &= \theta + \tfrac{\epsilon^2}{2} M \nabla \log p(\theta \mid X) + \epsilon C p,
+              \qquad M = C C^T
 
     With alpha = 0 and M = I this is eq. (9) of the paper. Without the accept step (``adjusted=False``) it is right in
     the limit of small epsilon and exact moments only (see `stable_epsilon`); with it, and exact answers, the posterior
@@ -67,8 +68,8 @@ class Langevin:
     epsilon : float
     alpha : float
         Share of the momentum kept, in [0, 1).
-    scale : (n_features,) array or None
-        Square root of the diagonal M; None for the identity.
+    scale : (n_features,) or (n_features, n_features) array or None
+        C: a matrix, or its diagonal; None for the identity.
     adjusted : bool
         Accept or reject by Metropolis; the momentum is reversed on rejection.
     spread : array or None
@@ -117,18 +118,18 @@ class Langevin:
 
     def step(self, rng: np.random.Generator, state: LangevinState) -> tuple[LangevinState, LangevinInfo]:
         """One leapfrog step."""
-        root, epsilon = 1.0 if self.scale is None else self.scale, state.step.size
-        half_step = epsilon / 2 * root
+        root, epsilon = np.ones(()) if self.scale is None else self.scale, state.step.size
+        half_step = epsilon / 2 * root.T
         momentum = self.alpha * state.momentum
         momentum += np.sqrt(1 - self.alpha**2) * rng.standard_normal(len(momentum))
-        middle = momentum + half_step * state.gradient
-        theta = state.theta + epsilon * root * middle
+        middle = momentum + times(half_step, state.gradient)
+        theta = state.theta + times(epsilon * root, middle)
         if not (np.abs(theta) < _DIVERGED).all():
             raise DivergenceError(
                 f"epsilon: theta left the finite numbers with epsilon = {epsilon:g}; give a smaller epsilon"
             )
         new = self._at(theta, middle, state.memory, state.step)
-        new = new._replace(momentum=middle + half_step * new.gradient)
+        new = new._replace(momentum=middle + times(half_step, new.gradient))
         if not self.adjusted:
             return new, LangevinInfo(new.theta, True, epsilon)
         kinetic = (new.momentum @ new.momentum - momentum @ momentum) / 2

@@ -11,7 +11,7 @@ from ..base import LOG_Z, MOMENTS
 from ..likelihood import Likelihood, Memory
 from ..options import check_fields
 from ..priors import Prior
-from .adaptation import WALK_TARGET, StepSize, adapt, dispersed
+from .adaptation import WALK_TARGET, StepSize, adapt, dispersed, displacements
 
 
 class MetropolisState(NamedTuple):
@@ -53,8 +53,9 @@ class Metropolis:
     start : (n_features,) array
     step_size : float
         Standard deviation of a proposal, in units of ``scale``; 0.1 in the paper.
-    scale : (n_features,) array or None
-        Unit of each coordinate's step, such as its conditional standard deviation; None for 1.
+    scale : (n_features,) or (n_features, n_features) array or None
+        Unit of each coordinate's step, such as its conditional standard deviation; None for 1. With a matrix, a root of
+        the posterior's covariance, steps go along its columns, which takes an engine that answers ``log_z``.
     spread : array or None
         How widely chains start around ``start`` (see `bayesmrf.posterior.adaptation.dispersed`).
     n_adapt : int
@@ -75,14 +76,20 @@ class Metropolis:
     def __post_init__(self) -> None:
         check_fields(self)
         lik = self.likelihood
-        if LOG_Z not in lik.engine.answers and lik.is_linear:
+        if LOG_Z not in lik.engine.answers and lik.is_linear and not self._is_oblique:
             lik.require(self.name, {MOMENTS})
         elif not self._by_moments:
             lik.require(self.name, {LOG_Z})
 
     @property
+    def _is_oblique(self) -> bool:
+        return self.scale is not None and np.ndim(self.scale) == 2
+
+    @property
     def _by_moments(self) -> bool:
         lik = self.likelihood
+        if self._is_oblique:
+            return False
         return lik.is_linear and MOMENTS in lik.engine.answers and (lik.is_exact or LOG_Z not in lik.engine.answers)
 
     def init(self, rng: np.random.Generator) -> MetropolisState:
@@ -95,23 +102,42 @@ class Metropolis:
     def step(self, rng: np.random.Generator, state: MetropolisState) -> tuple[MetropolisState, MetropolisInfo]:
         """One sweep."""
         n_features, size = len(state.theta), state.step.size
-        deltas = size * (1.0 if self.scale is None else self.scale) * rng.standard_normal(n_features)
-        thresholds = np.log1p(-rng.random(n_features))
+        noise, thresholds = size * rng.standard_normal(n_features), np.log1p(-rng.random(n_features))
+        if self._is_oblique:
+            return self._finish(*self._walk_along(state, noise, thresholds), n_features)
+        deltas = noise if self.scale is None else self.scale * noise
         # Coordinate j moves once in a sweep, so what the prior says of its move is known beforehand.
         thresholds -= self.prior.log_density(state.theta + deltas) - self.prior.log_density(state.theta)
-        value = moments = None
         if self._by_moments:
             assert state.moments is not None
             theta, moments, accepted, memory = self.likelihood.walk(
                 state.theta, state.moments, deltas, thresholds, state.memory
             )
-            n_solves = accepted
-        else:
-            assert state.log_likelihood is not None
-            theta, value, accepted, memory = self.likelihood.walk_by_log_z(
-                state.theta, state.log_likelihood, deltas, thresholds, state.memory
-            )
-            n_solves = n_features
-        share = accepted / n_features
+            return self._finish(MetropolisState(theta, None, moments, memory, state.step), accepted, accepted)
+        assert state.log_likelihood is not None
+        theta, value, accepted, memory = self.likelihood.walk_by_log_z(
+            state.theta, state.log_likelihood, deltas, thresholds, state.memory
+        )
+        return self._finish(MetropolisState(theta, value, None, memory, state.step), accepted, n_features)
+
+    def _walk_along(
+        self, state: MetropolisState, noise: np.ndarray, thresholds: np.ndarray
+    ) -> tuple[MetropolisState, int]:
+        """Try each column of ``scale`` in turn, with log Z at both ends; count the moves made."""
+        theta, value, memory, accepted = state.theta, state.log_likelihood, state.memory, 0
+        assert value is not None
+        log_prior = self.prior.log_density(theta).sum()
+        for move, threshold in zip(displacements(noise, self.scale), thresholds, strict=True):
+            new = theta + move
+            found, new_prior = self.likelihood.evaluate(new, LOG_Z, memory), self.prior.log_density(new).sum()
+            assert found.log_likelihood is not None
+            if found.log_likelihood - value + new_prior - log_prior > threshold:
+                theta, value, memory, log_prior = new, found.log_likelihood, found.memory, new_prior
+                accepted += 1
+        return MetropolisState(theta, value, None, memory, state.step), accepted
+
+    def _finish(self, state: MetropolisState, accepted: int, n_solves: int) -> tuple[MetropolisState, MetropolisInfo]:
+        """Adapt the step, and say what happened."""
+        share = accepted / len(state.theta)
         step = adapt(state.step, share, target=WALK_TARGET, first=self.step_size, n_adapt=self.n_adapt)
-        return MetropolisState(theta, value, moments, memory, step), MetropolisInfo(theta, share, n_solves, size)
+        return state._replace(step=step), MetropolisInfo(state.theta, share, n_solves, state.step.size)
