@@ -1,4 +1,4 @@
-"""``python -m papers.murray_ghahramani_2004 coronary|artificial|labels|coverage``."""
+"""``python -m papers.murray_ghahramani_2004 coronary|artificial|labels|coverage|coverage-complete``."""
 
 from __future__ import annotations
 

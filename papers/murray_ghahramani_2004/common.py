@@ -18,7 +18,7 @@ LONGEST = 4000  # draws of a chain that effective sample sizes are taken from
 class Settings(CellSettings):
     """Of this paper's experiments."""
 
-    names = ("coronary", "artificial", "labels", "coverage")
+    names = ("coronary", "artificial", "labels", "coverage", "coverage-complete")
 
 
 class Fit(NamedTuple):

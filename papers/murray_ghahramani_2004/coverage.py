@@ -51,6 +51,27 @@ METHODS: dict[str, Method] = {
 }
 
 
+# The same with the steps that the package chooses; chains start around the mode.
+_DEFAULT = {"kernel": "langevin", "n_draws": 1000}
+_SAMPLES = {"n_draws": 400, "n_warmup": 200}
+COMPLETE: dict[str, Method] = {
+    "reference": Method(_DEFAULT | {"engine": "exact", "adjusted": True, "n_draws": 2000, "thin": 2}, 60),
+    "metropolis, exact": Method({"kernel": "metropolis", "engine": "exact", "n_draws": 600}, 20),
+    "langevin adjusted, exact": Method(_DEFAULT | {"engine": "exact", "adjusted": True}, 60),
+    "exchange, exact": Method({"kernel": "exchange", "engine": "exact"} | _SAMPLES, 4),
+    "auxiliary-variable, exact": Method({"kernel": "auxiliary-variable", "engine": "exact"} | _SAMPLES, 4),
+    "langevin, exact": Method(_DEFAULT | {"engine": "exact"}, 20),
+    "langevin, brief": Method(_DEFAULT | {"engine": "brief"}, 20),
+    "langevin, persistent": Method(_DEFAULT | {"engine": "persistent"}, 20),
+    "mean-field": Method(_DEFAULT | {"engine": "mean-field", "adjusted": True}, 20),
+    "tree": Method(_DEFAULT | {"engine": "tree", "adjusted": True}, 20),
+    "bethe": Method(_DEFAULT | {"engine": "bethe", "adjusted": True}, 20),
+    "pseudo-posterior": Method({"kernel": "pseudo-posterior", "n_draws": 1000}, 60),
+    "pseudo-posterior, corrected": Method({"kernel": "pseudo-posterior", "n_draws": 1000, "corrected": True}, 60),
+}
+STUDIES = {"sparse": METHODS, "complete": COMPLETE}
+
+
 class Problem(NamedTuple):
     """A true model and the data drawn from it."""
 
@@ -61,13 +82,16 @@ class Problem(NamedTuple):
 
 @dataclass(frozen=True)
 class Coverage:
-    """Random graphs of six to eight nodes with as many edges as nodes; truth and prior are N(0, 1); exact samples.
+    """Graphs of six to eight nodes, complete or random ones; truth and prior are N(0, 1); exact samples.
 
     The truth comes from the prior, so that intervals of the exact posterior hold it exactly as often as they say, on
     average over data sets.
 
     Parameters
     ----------
+    graphs : {"sparse", "complete"}
+        With as many edges as nodes, or all of them. Steps on sparse graphs are fixed, and chosen by hand, and chains
+        start at 0; on complete graphs, where such chains may never move, steps and starts are the package's own.
     n_samples : int
     shorter : int
         Draws and warm-up are divided by it.
@@ -75,40 +99,47 @@ class Coverage:
         Data sets.
     """
 
+    graphs: str = "sparse"
     n_samples: int = 300
     shorter: int = 1
     replicates: int = 200
 
-    methods = tuple(METHODS)
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """Kernels and engines."""
+        return tuple(STUDIES[self.graphs])
 
     def describe(self) -> dict[str, Any]:
         """Plain values; the number of data sets may grow."""
-        options = {name: method.options for name, method in METHODS.items()}
+        options = {name: method.options for name, method in STUDIES[self.graphs].items()}
         return {"n_samples": self.n_samples, "shorter": self.shorter, "options": options}
 
     def cells(self, replicates: int, methods: tuple[str, ...]) -> list[Cell]:
         """All methods on a data set, then the next."""
-        return [(r, m) for r in range(replicates) for m in methods if r < METHODS[m].n_data_sets]
+        return [(r, m) for r in range(replicates) for m in methods if r < STUDIES[self.graphs][m].n_data_sets]
 
     def run(self, settings: Settings, cell: Cell, checkpoint: Path) -> Record:
         """Fit one data set by one method; a fit takes seconds and keeps no checkpoint."""
         replicate, name = cell
-        problem = draw_problem(settings, self.n_samples, replicate)
-        options = {"n_warmup": 500, "n_chains": 2} | METHODS[name].options
+        problem = draw_problem(settings, self.graphs, self.n_samples, replicate)
+        options = {"n_warmup": 500, "n_chains": 2} | STUDIES[self.graphs][name].options
+        options["start"] = "zero" if self.graphs == "sparse" else "mode"
         for count in ("n_draws", "n_warmup"):
             options[count] = -(-options[count] // self.shorter)
         seeds = settings.seeds(replicate, 1 + self.methods.index(name))
         found = fit(problem.states, options | {"graph": problem.graph}, seeds)
         about = {"seconds": found.seconds, "acceptance": found.acceptance, "truth": problem.theta}
+        about["frozen"] = int((found.theta == found.theta[:, :1]).all(axis=(1, 2)).sum())
         return about | summary(found.theta)
 
 
 @lru_cache(maxsize=2)
-def draw_problem(settings: Settings, n_samples: int, replicate: int) -> Problem:
+def draw_problem(settings: Settings, graphs: str, n_samples: int, replicate: int) -> Problem:
     """Six, seven and eight nodes in turn."""
     rng, n_nodes = np.random.default_rng(settings.seeds(replicate, 0)), 6 + replicate % 3
     pairs = np.argwhere(np.tri(n_nodes, k=-1, dtype=bool))
-    graph = Graph(n_nodes, pairs[np.sort(rng.choice(len(pairs), n_nodes, replace=False))])
+    edges = pairs if graphs == "complete" else pairs[np.sort(rng.choice(len(pairs), n_nodes, replace=False))]
+    graph = Graph(n_nodes, edges)
     model, engine = Boltzmann(graph), Elimination()
     theta = rng.standard_normal(model.n_features)
     return Problem(graph, theta, engine.sample(model, theta, engine.prepare(model), n_samples, rng))
@@ -118,11 +149,12 @@ def measures(records: list[Record]) -> pd.DataFrame:
     """One row a method: ratio of sd to that of the reference, coverage, and Monte Carlo standard errors.
 
     Parameters of one data set are not independent: errors come from the spread of the data sets' means. ``less`` is
-    coverage less the reference's on the same data sets, which takes the luck of the draw of the truths away.
+    coverage less the reference's on the same data sets, which takes the luck of the draw of the truths away;
+    ``frozen`` is the number of data sets on which a chain never moved.
     """
     reference = {r["cell"][0]: r for r in records if r["cell"][1] == "reference"}
     rows = {}
-    for name in METHODS:
+    for name in dict.fromkeys([*METHODS, *COMPLETE]):
         own = [r for r in records if r["cell"][1] == name and r["cell"][0] in reference]
         if not own:
             continue
@@ -147,6 +179,7 @@ def measures(records: list[Record]) -> pd.DataFrame:
             "least_ess": np.median(ess[:, 0]),
             "ess": np.median(ess[:, 1]),
             "acceptance": np.mean([r["acceptance"] for r in own]),
+            "frozen": np.sum([min(r.get("frozen", np.nan), 1) for r in own]),
             "seconds": np.mean([r["seconds"] for r in own]),
         }
     return pd.DataFrame(rows).T

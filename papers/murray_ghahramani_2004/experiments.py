@@ -1,4 +1,4 @@
-"""The four commands: what each runs in full, and in small (``--quick``)."""
+"""The five commands: what each runs in full, and in small (``--quick``)."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ FULL: dict[str, Experiment] = {
     "artificial": artificial.Artificial(),
     "labels": labels.Labels(),
     "coverage": coverage.Coverage(),
+    "coverage-complete": coverage.Coverage("complete", replicates=60),
 }
 QUICK: dict[str, Experiment] = {
     "coronary": coronary.Coronary(n_iterations=120, n_warmup=50, n_tree=60, n_tree_warmup=20),
@@ -24,10 +25,12 @@ QUICK: dict[str, Experiment] = {
     ),
     "labels": labels.Labels(n_points=20, options=shorter(labels.OPTIONS, 20), n_chains=2),
     "coverage": coverage.Coverage(shorter=50, replicates=2),
+    "coverage-complete": coverage.Coverage("complete", shorter=50, replicates=2),
 }
 MEASURES: dict[str, Callable[[list[Record]], pd.DataFrame]] = {
     "coronary": coronary.measures,
     "artificial": artificial.measures,
     "labels": labels.measures,
     "coverage": coverage.measures,
+    "coverage-complete": coverage.measures,
 }

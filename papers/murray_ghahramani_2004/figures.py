@@ -179,6 +179,7 @@ FIGURES: dict[str, dict[str, Callable[[list[Record]], Figure | None]]] = {
     "artificial": {"": near_truth, "-stronger": stronger},
     "labels": {"": scales},
     "coverage": {"": intervals},
+    "coverage-complete": {"": intervals},
 }
 
 

@@ -16,7 +16,8 @@ TITLES = {
     "coronary": "Six risk factors of 1,841 men: each method against exact Metropolis",
     "artificial": "Random Boltzmann machines: posterior against truth",
     "labels": "Labels on points: where sigma lies",
-    "coverage": "Small models: sds against exact, and what 95 % intervals hold",
+    "coverage": "Small models on sparse graphs: sds against exact, and what 95 % intervals hold",
+    "coverage-complete": "Small models on complete graphs: sds against exact, and what 95 % intervals hold",
 }
 
 
