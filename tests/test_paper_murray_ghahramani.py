@@ -26,6 +26,7 @@ FIGURES = {
     "artificial": ["", "-stronger"],
     "labels": [""],
     "coverage": [""],
+    "coverage-complete": [""],
 }
 
 
