@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .compiled import leaf
-from .errors import GraphError
+from .errors import GraphError, in_words
 from .memory import check_pairs
 
 
@@ -159,6 +159,13 @@ def cycle(n_nodes: int) -> Graph:
     return Graph(n_nodes, np.stack([np.arange(n_nodes), np.roll(np.arange(n_nodes), -1)], axis=1))
 
 
+def _pair(edge: Any) -> tuple[Any, ...]:
+    """The ends of an edge; a text has no ends, although it has letters."""
+    if isinstance(edge, str | bytes):
+        raise TypeError
+    return tuple(edge)
+
+
 def from_edges(edges: Any, names: Sequence[str]) -> Graph:
     """Graph on the nodes ``names`` from a networkx graph, a table, or pairs of node names or numbers.
 
@@ -182,12 +189,16 @@ def from_edges(edges: Any, names: Sequence[str]) -> Graph:
     if hasattr(edges, "nodes") and callable(getattr(edges, "edges", None)):
         alone, edges = list(edges.nodes), list(edges.edges())
     elif hasattr(edges, "iloc"):
-        if edges.shape[1] < 2:
-            raise GraphError(
-                f"graph: the edge table has {edges.shape[1]} column(s); two are wanted, the ends of an edge"
-            )
+        n_columns = edges.shape[1] if edges.ndim == 2 else 1
+        if n_columns < 2:
+            raise GraphError(f"graph: the edge table has {n_columns} column(s); two are wanted, the ends of an edge")
         edges = list(edges.iloc[:, :2].itertuples(index=False, name=None))
-    pairs = [tuple(e) for e in (edges.tolist() if isinstance(edges, np.ndarray) else edges)]
+    try:
+        pairs = [_pair(e) for e in (edges.tolist() if isinstance(edges, np.ndarray) else edges)]
+    except TypeError:
+        raise GraphError(
+            f"graph must be pairs of nodes, a table of two columns, a networkx graph or a Graph, got {in_words(edges)}."
+        ) from None
     wrong = next((i for i, e in enumerate(pairs) if len(e) != 2), None)
     if wrong is not None:
         raise GraphError(f"graph: row {wrong} has {len(pairs[wrong])} entries; an edge is a pair (u, v)")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, fields, replace
 from numbers import Integral, Rational, Real
 from typing import Any
@@ -240,6 +240,15 @@ def _reads_as_slab(value: Any) -> bool:
         return False
 
 
+def _is_list(value: Any) -> bool:
+    if isinstance(value, str | bytes | Mapping | Set):
+        return False
+    try:
+        return len(list(value)) > 0
+    except TypeError:
+        return False
+
+
 def _is_ladder(value: Any) -> bool:
     """Whether numbers rise from 0 to 1."""
     import numpy as np
@@ -328,6 +337,7 @@ OPTIONS: dict[str, Rule] = {
     "fields": FLAG,
     "n_hidden": integer(1, 10**5, "without hidden units the model is 'independent'"),
     "n_visible": integer(1, 10**5),
+    # 2^12 joint states are summed for each row.
     "PairwiseTarget.n_hidden": integer(0, 12, "a restricted Boltzmann machine takes more"),
     # Priors
     "BayesianMRF.prior": optional(PRIOR),
@@ -447,10 +457,11 @@ OPTIONS: dict[str, Rule] = {
     "evidence.thin": optional(integer(1, MOST_DRAWS)),
     "evidence.n_states": optional(STATES),
     "evidence.prior_scale": optional(SCALE),
-    "evidence.random_state": SEED,
     # Use of what was fitted
     "draw.n_samples": integer(1, 10**9),
     "probability": PROBABILITY,
     "level": number(0, 1, ends="(]", good=(0.95, 1)),
     "average": choice("bayes", "mean"),
+    "edges": Rule("a list of edges, by name or by number", _is_list, ([0],)),
+    "group": Rule("a list of nodes, by name or by number", _is_list, ([0],)),
 }

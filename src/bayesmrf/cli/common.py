@@ -236,7 +236,7 @@ def new_console(quiet: bool = False) -> Console:
 
 def say(kind: str, message: str) -> None:
     """Write one line to standard error, with arguments called by their flags."""
-    message = " ".join(message.split())
+    message = re.sub(r"(\S{100})\S{200,}", r"\1...", " ".join(message.split()))
     message = re.sub(
         r"\b(set |or )?overwrite=True", lambda m: (m[1] or "").replace("set", "give") + "--overwrite", message
     )

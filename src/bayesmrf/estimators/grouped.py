@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import convergence, partitions, results
 from ..base import Engine
-from ..errors import ApproximatePosteriorWarning, OptionError
+from ..errors import ApproximatePosteriorWarning, OptionError, in_words
 from ..inference.auto import choose
 from ..inference.elimination import Elimination
 from ..learning.maximum_likelihood import bound, maximum_likelihood
@@ -19,6 +19,7 @@ from ..learning.sparse_path import sparse_start
 from ..models.agreement import Agreement
 from ..models.categorical import states_of
 from ..models.symmetric import Symmetric
+from ..options import check, is_integer
 from ..priors import Beta, Gamma
 from ..states import States
 from .base import PairwiseMRF, data_hash, options_shown, run_seed, sample_posterior, warn_of_unbalanced
@@ -262,11 +263,13 @@ class GroupedMRF(PairwiseMRF):
         (m, m) array
         """
         check_is_fitted(self)
+        check({"edges": edges})
         names = {name: i for i, name in enumerate(self.graph_.edge_names)}
-        unknown = [e for e in edges if isinstance(e, str) and e not in names]
-        if unknown:
-            raise OptionError(f"edges: {unknown[0]!r} is not an edge; names are like {next(iter(names))!r}")
-        index = np.array([names[e] if isinstance(e, str) else int(e) for e in edges], dtype=np.int64)
+        legal = [e in names if isinstance(e, str) else is_integer(e) and 0 <= e < len(names) for e in edges]
+        if not all(legal):
+            unknown = list(edges)[legal.index(False)]
+            raise OptionError(f"edges: {in_words(unknown)} is not an edge; names are like {next(iter(names))!r}")
+        index = np.array([names[e] if isinstance(e, str) else e for e in edges], dtype=np.int64)
         return partitions.co_clustering(self._stacked("groups"), index)
 
     def _stacked(self, name: str) -> np.ndarray:

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import convergence, metrics, results, run
 from ..base import Engine, Kernel
-from ..errors import DataError, OptionError
+from ..errors import DataError, OptionError, in_words
 from ..graphs import Graph
 from ..inference.auto import is_cheap
 from ..inference.chains import Persistent
@@ -21,7 +21,7 @@ from ..learning.sparse_path import sparse_start
 from ..likelihood import Hidden, Likelihood
 from ..models.boltzmann import Boltzmann
 from ..models.clamped import Clamped
-from ..options import check, check_params
+from ..options import check, check_params, is_integer
 from ..posterior.hidden_entries import DrawHiddenEntries
 from ..posterior.spike_slab import SpikeSlabLangevin
 from ..posterior.spike_slab_exact import SpikeSlabExact
@@ -328,13 +328,14 @@ class SpikeSlabMRF(DensityMixin, BaseEstimator):
 
     def _ask(self, X: Any, group: Sequence[Any]) -> tuple[Boltzmann, np.ndarray, list[int]]:
         check_is_fitted(self)
+        check({"group": group})
         states = check_states(X, None, self._names).values
         place = {name: i for i, name in enumerate(self._names)}
-        nodes = [place.get(str(g), g if isinstance(g, int | np.integer) else -1) for g in group]
+        nodes = [place.get(str(g), g if is_integer(g) else -1) for g in group]
         for given, node in zip(group, nodes, strict=True):
             if not 0 <= node < len(self._names):
                 last = len(self._names) - 1
-                raise OptionError(f"group: {given!r} is not a node; give names, or numbers from 0 to {last}")
+                raise OptionError(f"group: {in_words(given)} is not a node; give names, or numbers from 0 to {last}")
         if not 1 <= len(set(nodes)) == len(nodes) <= 16:
             raise OptionError(f"group: {len(nodes)} nodes came, 1 to 16 different ones are wanted")
         return Boltzmann(self._candidates), states, [int(i) for i in nodes]

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import logsumexp, softmax
 
 from ..base import LOG_Z, MOMENTS, Engine, Inference
-from ..errors import OptionError, TooWideError
+from ..errors import TooWideError
 from ..inference import annealed
 from ..inference.auto import choose
 from ..inference.chains import Brief, Persistent
@@ -18,6 +18,7 @@ from ..inference.elimination import cost
 from ..likelihood import Hidden, Likelihood
 from ..models.clamped import Clamped
 from ..models.pairwise import PairwiseModel
+from ..options import check_fields
 from ..samplers.gibbs import Gibbs
 from .target import ENTRIES, Target
 
@@ -25,7 +26,6 @@ FILLED = 64  # chains on the hidden nodes of all rows, which the positive phase 
 SUMMED = 10  # nodes up to which a sum over all their states is faster than elimination, for many theta at once
 _QUICK_BYTES = 8 * 2**19  # of elimination tables, up to which it takes some milliseconds
 _STEP = 1e-4  # of differences: errors are about its square, and rounding over it
-MOST_HIDDEN = 12  # hidden nodes, whose 2^12 joint states are summed for each row
 _EXACT_STEPS = 1000  # after which ascent by exact moments was within 1e-5 nats of a mode
 
 
@@ -51,9 +51,7 @@ class PairwiseTarget(Target):
     exchangeable: np.ndarray = field(default_factory=lambda: np.zeros((0, 0), dtype=np.int64))
 
     def __post_init__(self) -> None:
-        if not 0 <= self.n_hidden <= MOST_HIDDEN:
-            raise OptionError(f"n_hidden: {self.n_hidden} hidden nodes came; from 0 to {MOST_HIDDEN} can be summed out "
-                              "row by row; take a restricted Boltzmann machine for more")  # fmt: skip
+        check_fields(self)
 
     @property
     def n_features(self) -> int:

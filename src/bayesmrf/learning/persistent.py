@@ -9,6 +9,7 @@ import numpy as np
 
 from ..compiled import leaf
 from ..models.agreement import Agreement
+from ..options import check_fields
 from ..samplers import gibbs
 
 # Up to this many free parameters the chains give a full Fisher matrix; above, its diagonal.
@@ -52,6 +53,9 @@ class PersistentMLE:
     bound: float
     n_chains: int = 1024
     n_jobs: int = 1
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
     def start(self, rng: np.random.Generator) -> PCDState:
         """Chains at random states, theta = 0."""

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..learning.persistent import PCDState, PersistentMLE
+from ..options import check_fields
 from ..priors import DirichletProcess
 from .dirichlet_process import (
     GROUPED_DIMS,
@@ -71,6 +72,9 @@ class GroupedStrippedBeta:
 
     name = "grouped_stripped_beta"
     dims = GROUPED_DIMS
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
     @property
     def _closed_form(self) -> bool:

@@ -1,0 +1,411 @@
+"""Bad values of every option: one sentence each, at once, before anything is written; legal ends of ranges run."""
+
+import contextlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import warnings
+from contextlib import contextmanager
+from dataclasses import fields, is_dataclass, replace
+from inspect import signature
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pytest
+import typer
+
+import bayesmrf
+from bayesmrf import cli, graphs, priors, run
+from bayesmrf.cli.app import app
+from bayesmrf.errors import BayesMRFError, BayesMRFWarning
+from bayesmrf.estimators.evidence import METHODS
+from bayesmrf.evidence import methods
+from bayesmrf.evidence.methods import known_options
+from bayesmrf.evidence.pairwise_target import PairwiseTarget
+from bayesmrf.inference.annealed import AnnealedImportanceSampling
+from bayesmrf.inference.bethe import Bethe
+from bayesmrf.inference.chains import Brief, FromExact, Persistent
+from bayesmrf.inference.elimination import Elimination
+from bayesmrf.inference.enumeration import Enumeration
+from bayesmrf.inference.mean_field import MeanField
+from bayesmrf.inference.tree import Tree
+from bayesmrf.learning.persistent import PersistentMLE
+from bayesmrf.learning.rbm_brief import BriefRBM
+from bayesmrf.learning.rbm_persistent import PersistentRBM
+from bayesmrf.likelihood import Likelihood
+from bayesmrf.models.agreement import Agreement
+from bayesmrf.models.boltzmann import Boltzmann
+from bayesmrf.models.potts import Potts
+from bayesmrf.models.rbm import RestrictedBoltzmann
+from bayesmrf.models.symmetric import Symmetric
+from bayesmrf.options import OPTIONS, row
+from bayesmrf.posterior.auxiliary_variable import AuxiliaryVariable
+from bayesmrf.posterior.exchange import Exchange
+from bayesmrf.posterior.grouped_auxiliary_variable import GroupedAuxiliaryVariable
+from bayesmrf.posterior.grouped_exact import GroupedExact
+from bayesmrf.posterior.grouped_particle import GroupedParticle
+from bayesmrf.posterior.grouped_potts_particle import GroupedPottsParticle
+from bayesmrf.posterior.grouped_stripped_beta import GroupedStrippedBeta
+from bayesmrf.posterior.grouped_symmetric import GroupedSymmetric
+from bayesmrf.posterior.grouped_symmetric_particle import GroupedSymmetricParticle
+from bayesmrf.posterior.grouped_tree import GroupedTree
+from bayesmrf.posterior.langevin import Langevin
+from bayesmrf.posterior.metropolis import Metropolis
+from bayesmrf.posterior.spike_slab import SpikeSlabLangevin
+from bayesmrf.posterior.spike_slab_exact import SpikeSlabExact
+from bayesmrf.posterior.spike_slab_one_edge import SpikeSlabOneEdge
+from bayesmrf.samplers.cftp import CouplingFromThePast
+from bayesmrf.samplers.gibbs import Gibbs
+from bayesmrf.samplers.swendsen_wang import SwendsenWang
+
+SECONDS = 2.0  # of processor time for a refusal
+SMALL = {"n_draws": 3, "n_warmup": 1, "n_chains": 1, "progress": False, "random_state": 0}
+X = np.array([[0, 0, 1], [1, 0, 1], [1, 1, 0], [0, 1, 1], [1, 1, 1], [0, 0, 0], [1, 0, 0], [1, 1, 0]])
+FOREIGN = [
+    *(np.nan, np.inf, -np.inf, "x", "", b"x", -1, 0, 1.5, -1e308, 1e308, 5e-324, None, True, 1j, 10**20, -(10**400)),
+    *([], [1], (1, 2, 3), (0, -1), ("a", "b"), {}, {"a": 1}, {1}, [[]], object(), int, print),
+    *(np.float64("nan"), np.int64(-1), np.bool_(True), np.array(2), np.zeros(2), np.zeros((2, 2)), np.array(["x"])),
+    *(pd.DataFrame({"a": [1.0]}), pd.Series([1]), nx.path_graph(2), pd.NA, pd.NaT, np.datetime64("NaT")),
+]
+
+
+@contextmanager
+def brief(seconds=SECONDS):
+    """Fail what takes longer, and stop what does not end."""
+
+    def stop(*_):
+        raise TimeoutError
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, 60)
+    began = time.process_time()
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert time.process_time() - began < seconds
+
+
+def refuses(call, option, value, rule=None):
+    """One sentence about the option, and soon."""
+    with brief(), warnings.catch_warnings():
+        warnings.simplefilter("ignore", BayesMRFWarning)
+        try:
+            call()
+        except BayesMRFError as e:
+            text = str(e)
+            assert "\n" not in text, text
+            assert len(text) < 500, text
+            assert rule is None or text.startswith(f"{option} must be"), (option, value, text)
+        except Exception as e:
+            raise AssertionError(f"{option} = {value!r}: {type(e).__name__}: {e}") from e
+        else:
+            raise AssertionError(f"{option} = {value!r} was accepted")
+
+
+def bad(rng, rule, k):
+    """Values that a rule does not allow."""
+    values = [v for v in FOREIGN if not rule.allows(v)]
+    return [values[i] for i in rng.choice(len(values), min(k, len(values)), replace=False)]
+
+
+def accepts(call, option, value):
+    """A legal value runs, or does not go together with other options; then the sentence is not about its range."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            call()
+        except BayesMRFError as e:
+            if str(e).startswith(f"{option} must be"):
+                raise
+
+
+ESTIMATORS = {
+    "BayesianMRF": (lambda **o: bayesmrf.BayesianMRF(**SMALL | o).fit(X), {}),
+    "GroupedMRF": (lambda **o: bayesmrf.GroupedMRF(**SMALL | o).fit(X), {}),
+    "SpikeSlabMRF": (lambda **o: bayesmrf.SpikeSlabMRF(**SMALL | o).fit(X), {}),
+    "LabelFieldMRF": (lambda **o: bayesmrf.LabelFieldMRF(**SMALL | o).fit(np.eye(3)[:, :2], [0, 1, -1]), {}),
+    "MaximumLikelihoodMRF": (lambda **o: bayesmrf.MaximumLikelihoodMRF(**o).fit(X), {}),
+    "RBM": (lambda **o: bayesmrf.RBM(**{"n_steps": 3, "n_hidden": 2, "random_state": 0} | o).fit(X), {}),
+}
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_estimators(name, rng):
+    fit = ESTIMATORS[name][0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", BayesMRFWarning)
+        fit()  # what is imported and compiled once
+    for option in signature(getattr(bayesmrf, name)).parameters:
+        rule = row(option, name)
+        if rule is not None:
+            for value in bad(rng, rule, 6):
+                refuses(lambda option=option, value=value: fit(**{option: value}), option, value, rule)
+
+
+EMPTY = (list, dict, set, pd.DataFrame)
+GRAPHS = [v for v in FOREIGN if not isinstance(v, nx.Graph) and not (isinstance(v, EMPTY) and not len(v))]
+MORE_GRAPHS = [
+    "learn:",
+    "learn:-1",
+    "learn:1.5",
+    "learn:x",
+    "Complete",
+    [(0, 0)],
+    [(0, 9)],
+    [(0, 1), (1, 0)],
+    [(0, 1, 2)],
+]
+MORE_GRAPHS += [[("x0", None)], [(0.0, 1.0)], nx.complete_graph(5), "learn:99999999999999999999999"]
+
+
+@pytest.mark.parametrize(
+    ("name", "option"),
+    [("BayesianMRF", "graph"), ("GroupedMRF", "candidate"), ("SpikeSlabMRF", "candidates"), ("GroupedMRF", "graph")],
+)
+def test_graphs(name, option):
+    fit, more = ESTIMATORS[name][0], {"spike": True} if option == "candidate" else {}
+    for value in [*GRAPHS, *MORE_GRAPHS]:
+        if not (value is None and option == "candidate"):
+            refuses(lambda value=value: fit(**{option: value}, **more), option, value)
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_values_at_the_ends_of_ranges_are_accepted(name):
+    fit = ESTIMATORS[name][0]
+    for option in signature(getattr(bayesmrf, name)).parameters:
+        rule = row(option, name)
+        for value in () if rule is None else rule.good:
+            if option not in ("random_state", "n_jobs") or value is not None:
+                accepts(lambda option=option, value=value: fit(**{option: value}), option, value)
+
+
+PATH, PAIRS = graphs.path(3), graphs.complete(3)
+FREE = priors.DirichletProcess()
+TABLES = priors.DirichletProcess(base=priors.Normal())
+
+
+def kernels():
+    def of(model, engine):
+        return Likelihood(model, model.statistics(X), len(X), engine)
+
+    boltzmann, agreement, potts = Boltzmann(PAIRS), Agreement(PAIRS), Potts(PAIRS, 2)
+    symmetric, machine = Symmetric(PAIRS, 2), RestrictedBoltzmann(3, 2)
+    exact, start, normal = of(boltzmann, Elimination()), np.zeros(6), priors.Normal()
+    samples = of(boltzmann, Gibbs())
+    yield Metropolis(exact, normal, start)
+    yield Langevin(exact, normal, start)
+    yield Exchange(samples, normal, start)
+    yield AuxiliaryVariable(samples, normal, start)
+    n, s_bar, zero = len(X), agreement.statistics(X), np.zeros(3)
+    persistent = PersistentMLE(agreement, s_bar, 3.0)
+    yield persistent
+    yield GroupedExact(of(agreement, Elimination()), FREE, zero)
+    yield GroupedTree(PATH, np.array([2, 3]), n, FREE)
+    yield GroupedParticle(agreement, s_bar, n, FREE, zero)
+    yield GroupedAuxiliaryVariable(of(agreement, Gibbs()), FREE, zero, persistent)
+    yield GroupedStrippedBeta(zero, persistent, n, FREE)
+    yield GroupedPottsParticle(potts, potts.statistics(X), n, FREE, np.zeros(potts.n_features))
+    tables = symmetric.statistics(X)
+    yield GroupedSymmetric(of(symmetric, Elimination()), TABLES, np.zeros(symmetric.n_features))
+    yield GroupedSymmetricParticle(symmetric, tables, n, TABLES, np.zeros(symmetric.n_features))
+    yield SpikeSlabExact(exact)
+    yield SpikeSlabOneEdge(boltzmann, boltzmann.statistics(X), n)
+    yield SpikeSlabLangevin(boltzmann, boltzmann.statistics(X), n)
+    yield PersistentRBM(machine)
+    yield BriefRBM(machine, X)
+    yield from (potts, symmetric, machine)
+    yield PairwiseTarget(boltzmann, X, np.ones(n), normal)
+
+
+RECORDS = {
+    type(record).__name__: record
+    for record in [
+        *kernels(),
+        *(Enumeration(), Elimination(), MeanField(), Tree(), Bethe(), Persistent(), Brief(X), FromExact(Enumeration())),
+        *(AnnealedImportanceSampling(), Gibbs(), SwendsenWang(), CouplingFromThePast()),
+        *(priors.Beta(), priors.Gamma(), priors.Normal(), priors.LogisticBeta(), priors.Cauchy(), FREE),
+        *(priors.SpikeSlab(), priors.MultivariateNormal(np.eye(2))),
+    ]
+}
+
+
+@pytest.mark.parametrize("name", RECORDS)
+def test_kernels_engines_models_and_priors(name, rng):
+    record = RECORDS[name]
+    assert is_dataclass(record)
+    lineage = [c.__name__ for c in type(record).__mro__]
+    rules = {f.name: row(f.name, *lineage) for f in fields(record)}
+    for option, rule in rules.items():
+        if rule is not None:
+            for value in bad(rng, rule, 12):
+                refuses(lambda option=option, value=value: replace(record, **{option: value}), option, value, rule)
+            for value in rule.good:
+                accepts(lambda option=option, value=value: replace(record, **{option: value}), option, value)
+
+
+def test_every_row_is_used():
+    owners = {**{name: signature(getattr(bayesmrf, name)).parameters for name in ESTIMATORS}}
+    owners |= {type(r).__name__: [f.name for f in fields(r)] for r in RECORDS.values()}
+    used = {key for owner, names in owners.items() for n in names for key in (f"{owner}.{n}", n) if key in OPTIONS}
+    options = {o for method in METHODS for o in known_options(method)} | {"prior", "prior_scale", "log_z"}
+    used |= {key for o in options for key in (f"evidence.{o}", o) if key in OPTIONS}
+    used |= {"draw.n_samples", "probability", "level", "average", "edges", "group"}
+    assert sorted(set(OPTIONS) - used) == []
+
+
+def test_functions(rng):
+    kernel = RECORDS["Metropolis"]
+    for option in ("n_draws", "n_warmup", "n_chains", "thin", "random_state", "n_jobs", "progress", "checkpoint"):
+        for value in bad(rng, OPTIONS[option], 12):
+            call = {"n_draws": 2, "progress": False} | {option: value}
+            refuses(lambda call=call: run.sample(kernel, **call), option, value, OPTIONS[option])
+    for method in METHODS:
+        for option in known_options(method):
+            rule = row(option, "evidence")
+            for value in [] if rule is None else bad(rng, rule, 3):
+                given = {option: value, "progress": False}
+                refuses(
+                    lambda given=given, method=method: bayesmrf.log_evidence("independent", X, method, **given),
+                    option,
+                    value,
+                    rule,
+                )
+    for option in ("prior_scale", "prior", "random_state", "method", "model"):
+        rule = row(option, "evidence")
+        for value in FOREIGN if rule is None else bad(rng, rule, 12):
+            given = {"model": "independent", option: value}
+            refuses(lambda given=given: bayesmrf.log_evidence(X=X, progress=False, **given), option, value, rule)
+
+
+def test_what_is_asked_of_a_fitted_estimator(rng):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", BayesMRFWarning)
+        fitted = [
+            ESTIMATORS[name][0]() for name in ("BayesianMRF", "GroupedMRF", "SpikeSlabMRF", "MaximumLikelihoodMRF")
+        ]
+    for est in fitted:
+        for value in bad(rng, OPTIONS["draw.n_samples"], 12):
+            refuses(lambda est=est, value=value: est.sample(value), "n_samples", value, True)
+        for value in bad(rng, OPTIONS["random_state"], 12):
+            refuses(lambda est=est, value=value: est.sample(1, value), "random_state", value, True)
+    bayesian, grouped, edges, _ = fitted
+    for value in bad(rng, OPTIONS["probability"], 20):
+        refuses(lambda value=value: bayesian.interval_(value), "probability", value, True)
+        refuses(lambda value=value: edges.edge_table(value), "probability", value, True)
+    for value in bad(rng, OPTIONS["average"], 20):
+        refuses(lambda value=value: edges.score(X, average=value), "average", value, True)
+    for value in bad(rng, OPTIONS["edges"], 40):
+        refuses(lambda value=value: grouped.co_clustering(value), "edges", value, True)
+        refuses(lambda value=value: edges.predict_conditional(X, value), "group", value, True)
+        if str(value) not in "012":  # nodes and edges
+            refuses(lambda value=value: grouped.co_clustering([value]), "edges", value)
+            refuses(lambda value=value: edges.predict_conditional(X, [value]), "group", value)
+    for value in FOREIGN:
+        refuses(lambda value=value: bayesian.score(value), "X", value)
+
+
+# The command line
+
+WORDS = [
+    "nan",
+    "inf",
+    "-inf",
+    "-1",
+    "0",
+    "1.5",
+    "x",
+    "",
+    "1e999",
+    "9" * 30,
+    "-" + "9" * 30,
+    ",",
+    "1,2,3",
+    "0,-1",
+    "a,b",
+]
+WORDS += [
+    "nan,1",
+    "1e-400",
+    "0x10",
+    "١",
+    "\x1b[31m",
+    "a" * 5000,
+    "learn:",
+    "learn:-1",
+    "learn:x",
+    "cftp,zz",
+    "-",
+    "--",
+    "1:",
+]
+COMMAND = typer.main.get_command(app)
+TABLE = {"groups": "votes", "posterior": "table", "structure": "answers", "evidence": "answers"}
+NEEDED = {"groups": ["--graph", "complete"], "posterior": [], "structure": [], "evidence": ["--compare", "independent"]}
+
+
+def lines(command):
+    """Each option that takes a value, with each word."""
+    for option in COMMAND.commands[command].params:
+        if option.param_type_name == "option" and not option.is_flag and option.name not in ("help",):
+            for word in WORDS:
+                yield option.opts[0], word
+
+
+class AcceptedError(Exception):
+    """The options are legal: a run would begin."""
+
+
+@pytest.mark.parametrize("command", TABLE)
+def test_command_lines(command, folder, capsys, rng, monkeypatch):
+    def begin(*_, **__):
+        raise AcceptedError
+
+    monkeypatch.setattr(run, "sample", begin)
+    monkeypatch.setattr(methods, "evaluate", begin)
+    pd.DataFrame(X, columns=["a", "b", "c"]).to_csv("t.csv", index=False)
+    before = {p.name for p in folder.iterdir()}
+    every, basics = [*lines(command)], NEEDED[command]
+    with contextlib.suppress(AcceptedError):
+        cli.run([command, "t.csv", *basics, "--draws", "0"])  # what is imported and compiled once
+    capsys.readouterr()
+    n_refused = 0
+    for i in rng.choice(len(every), 80, replace=False):
+        flag, word = every[i]
+        line = [command, "t.csv", *(basics if flag not in basics else []), f"{flag}={word}", "-q"]
+        try:
+            with brief():
+                assert cli.run(line) == 2, line
+        except AcceptedError:
+            for new in {p for p in folder.iterdir() if p.name not in before}:
+                shutil.rmtree(new)
+            continue
+        except Exception as e:
+            raise AssertionError(f"{line}: {type(e).__name__}: {e}") from e
+        n_refused += 1
+        out, err = capsys.readouterr()
+        assert re.fullmatch(r"(warning: .*\n)*error: .*\n", err), (line, err)
+        assert not out, line
+        assert not {"\x1b", "Traceback"} & {*err, *err.split()}, line
+        assert len(err) < 1000, (line, err)
+        assert {p.name for p in folder.iterdir()} == before, line
+    assert n_refused > 40
+
+
+def test_nothing_crashes_in_a_process_of_its_own(folder):
+    """Segmentation faults in the past, which would end these tests too."""
+    pd.DataFrame(X, columns=["a", "b", "c"]).to_csv("t.csv", index=False)
+    code = """
+import sys
+from bayesmrf.cli import run
+for line in (["--epsilon=inf"], ["--method", "langevin", "--width=inf"], ["--method", "langevin", "--width=1e300"]):
+    assert run(["structure", "t.csv", *line]) == 2
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("\n") == 3
