@@ -254,9 +254,9 @@ def test_bad_values_are_told_by_file_and_row(bayesmrf, votes):
     votes.to_csv("votes.csv", index=False)
     for graph in ("complete", "learn:3"):
         given = bayesmrf("posterior", "votes.csv", "--graph", graph)
-        one_sentence(given, r"votes\.csv: 7 \(1 cell\) lie outside .* row 4 below the first line, column 'Bob'; if they")
+        one_sentence(given, r"votes\.csv: 7 \(1 cell\) lie outside .* row 4 below the first line, column 'Bob'; if")
         given = bayesmrf("posterior", "votes.csv", "--graph", graph, "--missing-code", "none")
-        one_sentence(given, r"votes\.csv: 1 value.* not binary.* 7 in row 4 below the first line, column 'Bob'; give --m")
+        one_sentence(given, r"1 value.* not binary.* 7 in row 4 below the first line, column 'Bob'; give --missing")
 
 
 def test_graph_too_wide_for_exact(bayesmrf, rng, folder):

@@ -151,6 +151,14 @@ def test_labels_of_any_numbers_and_names(points):
     assert list(est.posterior_["posterior"]["feature"].values) == ["log_sigma_east", "log_sigma_north"]
 
 
+def test_masked_labels_are_hidden_and_masked_places_refused(points):
+    y = np.ma.masked_array(np.where(LABELS < 0, 1, LABELS), LABELS < 0)
+    est, plain = (LabelFieldMRF(**QUICK).fit(points, labels) for labels in (y, LABELS))
+    np.testing.assert_array_equal(est.theta_, plain.theta_)
+    with pytest.raises(DataError, match="finite numbers"):
+        LabelFieldMRF(**QUICK).fit(np.ma.masked_array(points, points > 1), LABELS)
+
+
 @pytest.mark.parametrize("engine", ["swendsen-wang", "exact"])
 def test_all_labels_seen(points, engine):
     y = np.maximum(LABELS, 0)

@@ -462,7 +462,7 @@ def test_codes_and_identifiers_are_named(rng):
         DataError, match=r"'years' \(the first looks like on another scale than the others \(0 and 1\)\)"
     ):
         check_states(X.assign(years=rng.integers(18, 80, 60)))
-    with pytest.raises(DataError, match=r"codings 0/1 and -1/\+1 are mixed .* replace -1 by NaN if it stands for"):
+    with pytest.raises(DataError, match=r"codings 0/1 and -1/\+1 are mixed .* replace 0 by NaN, or -1, whichever"):
         check_states(X.mask(np.arange(180).reshape(60, 3) == 7, -1))
     Y = frame(rng.integers(1, 6, (60, 3)))
     with pytest.raises(DataError, match=r"X: leave out what is no answer: 'id' .*, or give n_states=6\d if all values"):

@@ -29,7 +29,7 @@ def check_weights(sample_weight: Any, X: Any, n: int) -> np.ndarray | None:
     if labelled and len(sample_weight) == n and not sample_weight.index.equals(X.index):
         raise DataError("sample_weight must have the index of X, in the same order, got another one; give "
                         "sample_weight.reindex(X.index), or sample_weight.to_numpy() if rows correspond")  # fmt: skip
-    given = unmasked(sample_weight) if isinstance(sample_weight, np.ma.MaskedArray) else np.asarray(sample_weight)
+    given = unmasked(sample_weight)
     if given.dtype.kind == "O":
         from pandas import isna
 
@@ -78,9 +78,9 @@ def row_numbers(weights: np.ndarray, n_columns: int) -> np.ndarray:
 
 
 def unmasked(X: Any) -> np.ndarray:
-    """Return the values of a masked array, missing (NaN, None) where they are masked."""
-    if not np.ma.getmaskarray(X).any():
-        return np.asarray(X.data)
+    """Return an array of values; those that are masked are missing (NaN, None)."""
+    if not isinstance(X, np.ma.MaskedArray) or not np.ma.getmaskarray(X).any():
+        return np.asarray(X)
     values = np.array(X.data, dtype=np.float64 if X.dtype.kind in "iuf" else object)
     values[np.ma.getmaskarray(X)] = None  # NaN among floats
     return values

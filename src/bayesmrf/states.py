@@ -142,7 +142,7 @@ def check_states(
         raise DataError("X: a sparse matrix came; sparse input is not supported, give X.toarray()")
     if is_frame and n_states is not None and levels is None:
         levels = _categories(X, n_states)
-    values = X.to_numpy() if is_frame else unmasked(X) if isinstance(X, np.ma.MaskedArray) else np.asarray(X)
+    values = X.to_numpy() if is_frame else unmasked(X)
     if values.ndim != 2:
         raise DataError(f"X: a table (n_samples, n_nodes) is wanted, got an array of shape {values.shape}; "
                         "reshape your data so that rows are observations and columns are nodes")  # fmt: skip
@@ -238,10 +238,9 @@ def _to_binary(numbers: np.ndarray, labels: tuple[str, ...], is_bool: bool) -> t
         return ones.astype(np.int8), "01"
     if not zeros.any():
         return ones.astype(np.int8), "pm1"
-    rare = 0 if zeros.sum() < minus.sum() else -1
     raise DataError(f"X: the codings 0/1 and -1/+1 are mixed ({int(zeros.sum())} zeros, the first in "
                     f"{_place(zeros, labels)}, beside {int(minus.sum())} values -1); use one "
-                    f"coding, and replace {rare} by NaN if it stands for missing values")  # fmt: skip
+                    f"coding, and replace 0 by NaN, or -1, whichever stands for missing values")  # fmt: skip
 
 
 def _categories(X: Any, n_states: int | str) -> tuple[Any, ...] | None:

@@ -26,6 +26,7 @@ from ..posterior.exchange import Exchange
 from ..posterior.langevin import Langevin
 from ..posterior.metropolis import Metropolis
 from ..priors import Normal
+from ..sample_weight import unmasked
 from ..samplers.swendsen_wang import SwendsenWang
 from .base import central, hidden_probabilities, options_shown, run_seed, sample_posterior
 from .starts import uncorrected_epsilon
@@ -122,7 +123,7 @@ class LabelFieldMRF(BaseEstimator):
         X : (n_points, n_coordinates) array or DataFrame
             Where the points are.
         y : (n_points,) array
-            Two classes of whole numbers, and -1 where the label is hidden.
+            Two classes of whole numbers, and -1 (or a mask) where the label is hidden.
 
         Raises
         ------
@@ -155,13 +156,13 @@ class LabelFieldMRF(BaseEstimator):
     def _read(self, X: Any, y: Any) -> tuple[np.ndarray, tuple[str, ...], np.ndarray]:
         """Points, names of coordinates, and labels 0, 1 or -1 where hidden."""
         try:
-            points = np.asarray(X, dtype=np.float64)
+            points = unmasked(X).astype(np.float64)
         except (TypeError, ValueError):
             raise DataError("X: numbers are wanted, one row for each point") from None
         if points.ndim != 2 or not np.isfinite(points).all():
             raise DataError(f"X: an array of shape {points.shape} came, finite numbers of shape (n_points, "
                             "n_coordinates) are wanted; drop points whose place is not known")  # fmt: skip
-        given = np.asarray(y)
+        given = y.filled(-1) if isinstance(y, np.ma.MaskedArray) else np.asarray(y)
         if given.shape != (len(points),):
             raise DataError(f"y: shape {given.shape} came, ({len(points)},) is wanted, a label for each point, or -1")
         if not np.issubdtype(given.dtype, np.integer):
