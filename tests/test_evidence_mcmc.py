@@ -366,8 +366,8 @@ def test_enumerable_models_take_the_exact_normaliser(rng, method):
     assert re.search(
         r"belief propagation, which shifts log likelihoods.* by [+-]\d+\.\d\d nats on average", wrong.status
     )
-    assert abs(brief.bethe_bias) > 0.3
-    assert abs(wrong.log_evidence - right) > 0.5 * abs(brief.bethe_bias)
+    assert abs(brief.bethe_bias) > 3
+    assert abs(wrong.log_evidence - right) > SCORE * found.standard_error + 1
     assert wrong.parts["is_exact_likelihood"] == 0
 
 
@@ -543,12 +543,11 @@ def test_harmonic_means_say_that_the_prior_is_not_reached(rng, variant):
     assert f"the estimate is too high, by {least:.1f} nats or more" in found.status
     assert np.isnan(found.standard_error)
     assert 0.5 < least < found.log_evidence - many.log_evidence + 1
-    few = Forest(rng, n=2, n_draws=100)
+    few = Forest(rng, n=1, n_draws=400)
     near = harmonic(few.target, rng, draws=describe(few.target, few.theta), variant=variant)
     assert near.status == ""
-    assert near.parts["prior_reached"] > 0.9
-    if variant == 1:
-        assert abs(near.log_evidence - few.log_evidence) < SCORE * near.standard_error
+    assert near.parts["prior_reached"] > 0.8  # 0.96 in the median
+    assert abs(near.log_evidence - few.log_evidence) < 0.5
 
 
 # What the user is told.
