@@ -536,11 +536,11 @@ def test_harmonic_mean_of_a_forest_says_how_few_draws_it_rests_on(rng):
 
 @pytest.mark.parametrize("variant", [1, 4])
 def test_harmonic_means_say_that_the_prior_is_not_reached(rng, variant):
-    """Their estimates are too high by -log of the prior's mass that was reached, or more; not so with little data."""
+    """Their estimates are too high by about -log of the prior's mass that was reached; not so with little data."""
     many = Forest(rng, n=300)
     found = harmonic(many.target, rng, draws=describe(many.target, many.theta), variant=variant)
     least = -np.log(found.parts["prior_reached"])
-    assert f"the estimate is too high, by {least:.1f} nats or more" in found.status
+    assert f"the estimate is usually too high, by about {least:.1f} nats" in found.status
     assert np.isnan(found.standard_error)
     assert 0.5 < least < found.log_evidence - many.log_evidence + 1
     few = Forest(rng, n=1, n_draws=400)

@@ -69,7 +69,7 @@ def brief_draws(
     theta = run.sample(
         kernel, n_draws=n_draws, n_warmup=n_warmup, thin=thin, n_chains=n_chains, random_state=rng, progress=progress
     ).values["theta"]
-    return BriefDraws(theta, epsilon, _stability(target, theta[:, -1], scale, epsilon, rng))
+    return BriefDraws(theta, epsilon, _stability(target, theta[:, -1], scale, epsilon, rng.spawn(1)[0]))
 
 
 def _stability(target: Target, points: np.ndarray, scale: np.ndarray, epsilon: float, rng: np.random.Generator) -> str:

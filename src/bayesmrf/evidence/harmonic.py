@@ -65,8 +65,8 @@ def harmonic(
     Evidence
         ``parts`` are those of the draws, ``n_effective``, and ``prior_reached``: the share of the prior in which the
         likelihood is as high as at the draw with the lowest one, or higher. The rest of the prior belongs to the
-        identity behind the harmonic mean and is not visited, so that the estimate is too high by about
-        -log(``prior_reached``), or more: the status says so, and the standard error is NaN, as with fewer than ten
+        identity behind the harmonic mean and is not visited, so that the estimate is usually too high, by about
+        -log(``prior_reached``): the status says so, and the standard error is NaN, as with fewer than ten
         effective draws.
 
     Raises
@@ -83,11 +83,12 @@ def harmonic(
     if few:
         remarks.append(f"the harmonic mean rests on {found.n_effective:.1f} effective draws, too few to trust it or to "
                        "know its error; take 'laplace'")  # fmt: skip
-    thetas = target.prior.draw(_PRIOR_DRAWS, target.n_features, rng)
+    # A stream of its own: what follows does not depend on the check.
+    thetas = target.prior.draw(_PRIOR_DRAWS, target.n_features, rng.spawn(1)[0])
     prior, _ = log_likelihoods(target, thetas, draws.is_exact, progress)
     reached = (1 + np.count_nonzero(prior >= draws.log_likelihood.min())) / (1 + _PRIOR_DRAWS)
     if reached < _REACHED:
-        remarks.append(f"the estimate is too high, by {-np.log(reached):.1f} nats or more: the draws reach no "
+        remarks.append(f"the estimate is usually too high, by about {-np.log(reached):.1f} nats: draws reach no "
                        f"likelihood as low as in {1 - reached:.0%} of the prior; take 'laplace'")  # fmt: skip
     return Evidence(
         found.value,

@@ -184,7 +184,7 @@ def _check(
     target: Target, theta: np.ndarray, root: np.ndarray, value: float, n_checks: int, rng: np.random.Generator
 ) -> tuple[dict[str, float], str]:
     """The log evidence by importance sampling around the mode, and what it says of ``value``."""
-    found = normality(target, theta, root, rng, n_checks)
+    found = normality(target, theta, root, rng.spawn(1)[0], n_checks)
     numbers = {
         "importance_sampling": found.log_integral,
         "importance_error": found.standard_error,
