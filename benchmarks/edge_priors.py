@@ -172,6 +172,31 @@ def records_of(part: Callable[..., list[dict[str, object]]], tasks: list[tuple[A
         return pd.DataFrame([r for found in pool.map(part, *zip(*tasks, strict=True)) for r in found])
 
 
+def by_prior(simulated: pd.DataFrame, data: pd.DataFrame) -> pd.DataFrame:
+    """One row for each prior: means over networks and numbers of observations, and what it does to the real data.
+
+    ``loss``: geometric mean of the ratio to the smallest loss of any prior, and ``worst`` the largest ratio. ``all in``:
+    of the cells whose network is not complete, those with 95 % of the candidates in, and more than truly exist.
+    """
+    keys = ["slab", "density"]
+    found = simulated.assign(ratio=simulated["loss"] / simulated.groupby(["network", "n"])["loss"].transform("min"))
+    groups = found.groupby(keys, sort=False)
+    table = groups["ratio"].agg(loss=lambda x: np.exp(np.log(x).mean()), worst="max")
+    table[["false", "missed", "covers", "width"]] = groups[["false", "missed", "covers", "width"]].mean()
+    table["all in"] = (found["false"] >= 0.95).groupby([found[k] for k in keys], sort=False).sum()
+    for name, rows in data.groupby("data", sort=False):
+        table[[f"{name} edges", f"{name} score"]] = rows.set_index(keys)[["edges", "score"]]
+    return table.reset_index()
+
+
+def print_tables() -> None:
+    simulated, data = pd.read_csv(SIMULATED), pd.read_csv(FROM_DATA)
+    print(by_prior(simulated, data).to_string(index=False, float_format="%.3f"), end="\n\n")
+    for measure in ("loss", "false", "missed"):
+        columns = simulated.pivot_table(measure, ["slab", "density"], ["network", "n"], sort=False)
+        print(f"{measure}\n{columns.to_string(float_format='%.3f')}\n")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("parts", nargs="*", choices=["simulated", "real", "table", []], default=[])
@@ -184,6 +209,8 @@ def main() -> None:
     if "real" in parts:
         tasks = list(product(REAL, SLABS))
         records_of(real, tasks, given.jobs).to_csv(FROM_DATA, index=False, float_format="%.5g")
+    if "table" in parts:
+        print_tables()
 
 
 if __name__ == "__main__":

@@ -25,6 +25,7 @@ from tests import spike_slab_oracle as oracle
 LIMIT, N_CHAINS = 9.0, 24
 N = 30
 PRIOR = SpikeSlab(0.4, Gamma(3.0, 2.0), 2.0)
+PAPER = SpikeSlab(Beta(5.0, 5.0), Gamma(5.0, 5.0))
 # A proposal density that is wrong by a factor of two does to the ratio what this prior does: odds of 4/3, not 2/3.
 WRONG_PROPOSAL = SpikeSlab(4 / 7, Gamma(3.0, 2.0), 2.0)
 ENGINE = Enumeration()
@@ -294,12 +295,12 @@ def test_block_model_with_longer_steps(rng):
     The chance that one of 66 scores of eight chains passes 14 is 1e-4 ** 1.5.
     """
     model, s_bar = block_model(rng, 100)
-    prior = SpikeSlab(0.3)
+    prior = SpikeSlab(0.3, PAPER.slab)
     exact = exact_draws(model, s_bar, prior, rng, 800)
     options = {"epsilon": 0.03, "width": 0.1, "n_iterations": 300, "n_adapt": 2}
     assert agreement(compare(model, s_bar, prior, exact, rng, 8, 400, **options), exact) < 14
     # The odds of the wrong proposal density of above.
-    wrong = compare(model, s_bar, SpikeSlab(0.6 / 1.3), exact, rng, 8, 400, **options)
+    wrong = compare(model, s_bar, SpikeSlab(0.6 / 1.3, PAPER.slab), exact, rng, 8, 400, **options)
     assert np.abs(wrong["included"].mean(axis=(0, 1)) - exact["included"].mean(axis=(0, 1))).max() > 0.1
 
 
@@ -307,10 +308,10 @@ def test_block_model_with_longer_steps(rng):
 def test_block_model_at_the_published_settings(rng):
     """Eight chains of 10^7 iterations, some five minutes on one core."""
     model, s_bar = block_model(rng, 100)
-    exact = exact_draws(model, s_bar, SpikeSlab(), rng, 2000)
-    values = compare(model, s_bar, SpikeSlab(), exact, rng, 8, 10_000)
+    exact = exact_draws(model, s_bar, PAPER, rng, 2000)
+    values = compare(model, s_bar, PAPER, exact, rng, 8, 10_000)
     assert agreement(values, exact) < 14
-    wrong = compare(model, s_bar, SpikeSlab(Beta(20.0, 5.0)), exact, rng, 8, 10_000)
+    wrong = compare(model, s_bar, SpikeSlab(Beta(20.0, 5.0), PAPER.slab), exact, rng, 8, 10_000)
     assert agreement(wrong, exact) > agreement(values, exact)
 
 

@@ -368,7 +368,7 @@ def test_hyper_parameters_are_conjugate(rng):
         assert stats.kstest(column, law.cdf).pvalue > 1e-6
     for column, law in zip(draws.T, (stats.beta(6, 7), stats.gamma(5.5, scale=1 / 1.75)), strict=True):
         assert stats.kstest(column, law.cdf).pvalue < 1e-6
-    fixed = edges.edge_prior(SpikeSlab(0.3))
+    fixed = edges.edge_prior(SpikeSlab(0.3, Gamma(5.0, 5.0)))
     assert edges.draw_hyper(rng, fixed, 4, 9, 2.5)[0] == 0.3
 
 

@@ -15,7 +15,7 @@ from bayesmrf.posterior import spike_slab_one_edge as one_edge
 from bayesmrf.posterior.spike_slab_one_edge import SpikeSlabOneEdge
 from bayesmrf.priors import Beta, Cauchy, Gamma, Normal, SpikeSlab
 from tests import spike_slab_oracle as oracle
-from tests.test_spike_slab import LIMIT, N_CHAINS, N, agreement, block_model, draw, exact_draws, exact_start, problem
+from tests.test_spike_slab import LIMIT, N_CHAINS, PAPER, N, agreement, block_model, draw, exact_draws, exact_start, problem
 
 PRIOR = SpikeSlab(Beta(2.0, 3.0), Gamma(3.0, 2.0), 2.0)
 CAUCHY = SpikeSlab(Beta(2.0, 3.0), Cauchy(1.5), 2.0)
@@ -101,7 +101,7 @@ def test_block_model(rng):
     """Each inclusion within 0.03, and their mean within 0.02, but for Monte Carlo error; t with 7 degrees of freedom
     passes 14 in 2e-6 of runs."""
     model, s_bar = block_model(rng, 100)
-    exact = exact_draws(model, s_bar, SpikeSlab(), rng, 800)
+    exact = exact_draws(model, s_bar, PAPER, rng, 800)
 
     def scores(prior):
         chains = [
@@ -113,8 +113,8 @@ def test_block_model(rng):
         error = np.hypot(a.std(ddof=1) / np.sqrt(len(a)), b.std(ddof=1) / np.sqrt(len(b)))
         return agreement(values, exact), (abs(a.mean() - b.mean()) - 0.02) / error
 
-    assert max(scores(SpikeSlab())) < 14
-    assert max(scores(SpikeSlab(0.9))) > 14
+    assert max(scores(PAPER)) < 14
+    assert max(scores(SpikeSlab(0.9, PAPER.slab))) > 14
 
 
 def camps(n, d, stray, rng):
@@ -128,7 +128,7 @@ def camps(n, d, stray, rng):
 def test_camps_that_turn_over_together(rng):
     """As `test_block_model`, where nodes are bound to each other."""
     model, s_bar = camps(100, 10, 0.1, rng)
-    exact = exact_draws(model, s_bar, SpikeSlab(), rng, 800)
+    exact = exact_draws(model, s_bar, PAPER, rng, 800)
 
     def score(prior):
         chains = [
@@ -137,8 +137,8 @@ def test_camps_that_turn_over_together(rng):
         ]
         return agreement({"included": np.concatenate([v["included"] for v in chains])}, exact)
 
-    assert score(SpikeSlab()) < 14
-    assert score(SpikeSlab(0.1)) > 14
+    assert score(PAPER) < 14
+    assert score(SpikeSlab(0.1, PAPER.slab)) > 14
 
 
 def test_steps_are_as_short_as_the_stiffest_direction_wants(rng):
@@ -146,7 +146,7 @@ def test_steps_are_as_short_as_the_stiffest_direction_wants(rng):
     model, s_bar = camps(150, 150, 0.02, rng)
     within = (model.graph.edges.sum(axis=1) % 2 == 0) * 0.2
     start = np.concatenate([within, -0.5 * np.bincount(model.graph.edges.ravel(), np.repeat(within, 2))])
-    kernel = SpikeSlabOneEdge(model, s_bar, 150, start=start, epsilon=0.5)
+    kernel = SpikeSlabOneEdge(model, s_bar, 150, PAPER, start=start, epsilon=0.5)
 
     def slab(**held):
         state = kernel.init(rng)._replace(**held)

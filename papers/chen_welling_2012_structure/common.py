@@ -17,6 +17,9 @@ LEARNT = "learnt"  # p0 has its prior; else the setting of a cell is the fixed p
 PATH = "path"  # setting of a baseline: all its densities at once
 
 
+PRIOR = {"density": (5.0, 5.0), "slab": (5.0, 5.0)}  # of the paper: p0 ~ Beta(5, 5), sigma0^-2 ~ Gamma(5, 5)
+
+
 class Settings(CellSettings):
     """Of this paper's experiments."""
 
@@ -40,9 +43,8 @@ def fit(
         If it was stopped before its last draw: nothing is recorded of such a run.
     """
     where = None if method == "exact" else checkpoint
-    estimator = SpikeSlabMRF(
-        method=method, progress=False, n_jobs=1, random_state=seeds, checkpoint=where, **options
-    ).fit(states)
+    given = PRIOR | {"progress": False, "n_jobs": 1} | dict(options)
+    estimator = SpikeSlabMRF(method=method, random_state=seeds, checkpoint=where, **given).fit(states)
     tree = estimator.posterior_
     if not tree.attrs["complete"]:
         raise KeyboardInterrupt

@@ -77,7 +77,8 @@ def estimate(
         return _l1(method, check_states(states), n_edges, rng)
     options = ONCE | dict(options) | {"random_state": rng}
     if method == "spike-slab":
-        return _of_spike_slab(SpikeSlabMRF(**options).fit(states), n_nodes)
+        # The prior of Chen and Welling (2012).
+        return _of_spike_slab(SpikeSlabMRF(density=(5.0, 5.0), slab=(5.0, 5.0), **options).fit(states), n_nodes)
     kind = method.removesuffix("-learnt").removesuffix("-fields").removeprefix("spike-")
     if method.startswith("spike-"):
         options |= {"candidate": "all", "spike": True, "fields": "grouped" if method.endswith("-fields") else False}
