@@ -175,14 +175,18 @@ def records_of(part: Callable[..., list[dict[str, object]]], tasks: list[tuple[A
 def by_prior(simulated: pd.DataFrame, data: pd.DataFrame) -> pd.DataFrame:
     """One row for each prior: means over networks and numbers of observations, and what it does to the real data.
 
-    ``loss``: geometric mean of the ratio to the smallest loss of any prior, and ``worst`` the largest ratio. ``all in``:
-    of the cells whose network is not complete, those with 95 % of the candidates in, and more than truly exist.
+    ``loss``: geometric mean of the ratio to the smallest loss of any prior; ``worst``: the largest ratio; ``all in``:
+    the number of pairs of network and n in which 95 % of the absent edges are in.
     """
     keys = ["slab", "density"]
     found = simulated.assign(ratio=simulated["loss"] / simulated.groupby(["network", "n"])["loss"].transform("min"))
     groups = found.groupby(keys, sort=False)
     table = groups["ratio"].agg(loss=lambda x: np.exp(np.log(x).mean()), worst="max")
-    table[["false", "missed", "covers", "width"]] = groups[["false", "missed", "covers", "width"]].mean()
+    table[["false", "missed"]] = groups[["false", "missed"]].mean()
+    # Where there is no edge, what is found is false, and no interval that leaves 0 out can cover it.
+    table[["covers", "width"]] = (
+        found[found["network"] != "empty"].groupby(keys, sort=False)[["covers", "width"]].mean()
+    )
     table["all in"] = (found["false"] >= 0.95).groupby([found[k] for k in keys], sort=False).sum()
     for name, rows in data.groupby("data", sort=False):
         table[[f"{name} edges", f"{name} score"]] = rows.set_index(keys)[["edges", "score"]]

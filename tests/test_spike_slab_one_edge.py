@@ -15,7 +15,18 @@ from bayesmrf.posterior import spike_slab_one_edge as one_edge
 from bayesmrf.posterior.spike_slab_one_edge import SpikeSlabOneEdge
 from bayesmrf.priors import Beta, Cauchy, Gamma, Normal, SpikeSlab
 from tests import spike_slab_oracle as oracle
-from tests.test_spike_slab import LIMIT, N_CHAINS, PAPER, N, agreement, block_model, draw, exact_draws, exact_start, problem
+from tests.test_spike_slab import (
+    LIMIT,
+    N_CHAINS,
+    PAPER,
+    N,
+    agreement,
+    block_model,
+    draw,
+    exact_draws,
+    exact_start,
+    problem,
+)
 
 PRIOR = SpikeSlab(Beta(2.0, 3.0), Gamma(3.0, 2.0), 2.0)
 CAUCHY = SpikeSlab(Beta(2.0, 3.0), Cauchy(1.5), 2.0)

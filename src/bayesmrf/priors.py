@@ -189,7 +189,8 @@ class SpikeSlab:
     .. math:: \theta_a = Y_a A_a, \quad Y_a \sim \mathrm{Bern}(p_0), \quad p_0 \sim \mathrm{Beta}(a, b), \quad
               b_i \sim N(0, \sigma_b^2)
 
-    The weight A of an edge that exists (the slab) is normal, with :math:`A_a \sim N(0, \sigma_0^2)`, or Cauchy.
+    The weight A of an edge that exists (the slab) is Cauchy, or normal with :math:`A_a \sim N(0, \sigma_0^2)`. The
+    paper has Beta(5, 5) and a normal slab with Gamma(5, 5); docs/edge_priors.md compares these with the defaults.
 
     Parameters
     ----------
@@ -204,8 +205,8 @@ class SpikeSlab:
         sigma_b.
     """
 
-    density: Beta | float = Beta(5.0, 5.0)
-    slab: Gamma | Normal | Cauchy = Gamma(5.0, 5.0)
+    density: Beta | float = Beta(1.0, 1.0)
+    slab: Gamma | Normal | Cauchy = Cauchy(1.0)
     bias_scale: float = 10.0
 
     def __post_init__(self) -> None:

@@ -47,7 +47,7 @@ def structure(
     density: Annotated[
         str,
         typer.Option(metavar="A,B|P0", help="Beta prior of the share of candidates that exist, or its fixed value."),
-    ] = "5,5",
+    ] = "1,1",
     slab: Annotated[
         str,
         typer.Option(
@@ -55,7 +55,7 @@ def structure(
             help="Prior of the weights of edges that exist: Cauchy or normal with a fixed scale, or normal with a "
             "Gamma prior of the precision.",
         ),
-    ] = "5,5",
+    ] = "cauchy:1",
     bias_scale: Annotated[float, typer.Option(help="Standard deviation of the normal prior of a bias.")] = 10.0,
     binarize: Binarize = None,
     particles: Annotated[
