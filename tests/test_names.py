@@ -13,6 +13,8 @@ import pytest
 from bayesmrf import graphs, plots, write_report
 from bayesmrf.cli.common import new_console, say, stem_of
 from bayesmrf.cli.show import show
+from bayesmrf.models.agreement import Agreement
+from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.names import LONGEST, file_stem, shown
 from bayesmrf.summary import summarise
 
@@ -149,6 +151,21 @@ def test_a_browser_shows_hostile_names_as_text(rng, tmp_path):
     assert said == []
     assert r"\x1b[31mred" in document
     assert "&lt;script&gt;alert" in document
+
+
+def test_hyphens_in_names_make_no_two_parameters_alike(rng):
+    names = ("a", "b", "a-b", "b-a", "'")
+    for model in (Boltzmann, Agreement):
+        found = model(graphs.complete(5, names)).feature_names
+        assert len(set(found)) == len(found)
+    assert found[:2] == ["'a'-'b'", "'a'-'a-b'"]
+    assert graphs.path(3).edge_names == ["0-1", "1-2"]
+    assert graphs.Graph(3, [[0, 1]], ("a", "b", "c-d")).edge_names == ["a-b"]
+    summary = summarise(parameter_tree(rng, graphs.complete(5, names), n_draws=8))
+    assert summary.table.index.is_unique
+    assert summary.n_weights == 10
+    assert list(summary.table["label"][:3]) == ["a – b", "a – a-b", "a – b-a"]
+    assert len(plots.plot_marginals(summary.tree)) == 15
 
 
 def test_pictures_write_dollars_as_text(rng):

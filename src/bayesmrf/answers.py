@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from .errors import DataError, OptionError
 from .files import call
 from .levels import find_foreign
-from .names import shown
+from .names import quoted, shown
 from .summary.base import count
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def check_answers(path: Path, table: pd.DataFrame) -> None:
         more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
         weight = next((n for n in names if _COUNTS.search(n)), None)
         hint = f", or give --weight {_quoted(weight)} if it says how often a row was seen" if weight else ""
-        raise DataError(f"{call(path)}: column {shown(names[0])!r} {what}; leave out what is no answer with {drop}"
+        raise DataError(f"{call(path)}: column {quoted(names[0])} {what}; leave out what is no answer with {drop}"
                         f"{more}{hint}")  # fmt: skip
     if found.codes:
         codes = sorted(found.codes, key=lambda c: -found.codes[c])[:_MOST_NAMED]
@@ -69,7 +69,7 @@ def check_answers(path: Path, table: pd.DataFrame) -> None:
         row, column = np.argwhere(table.isin(codes).to_numpy())[0]
         named = " ".join(f"--missing-code {c:g}" for c in codes)
         raise DataError(f"{call(path)}: {listed} lie outside the levels {found.span}, the first in row {row + 1} below "
-                        f"the first line, column {shown(table.columns[column])!r}; if they stand for missing values "
+                        f"the first line, column {quoted(table.columns[column])}; if they stand for missing values "
                         f"give {named}, if they are answers --missing-code {NO_CODES}")  # fmt: skip
 
 
@@ -99,7 +99,7 @@ def to_binary(path: Path, table: pd.DataFrame, rule: str | None) -> pd.DataFrame
     for name in table.columns.difference(numbers.columns, sort=False):
         text = next((v for v in table[name].dropna() if isinstance(v, str) and not _is_value(v)), None)
         if text is not None:
-            raise DataError(f"{call(path)}: column {shown(name)!r} holds text such as {shown(text)!r}; recode it as "
+            raise DataError(f"{call(path)}: column {quoted(name)} holds text such as {quoted(text)}; recode it as "
                             f"numbers, or leave it out with --drop {_quoted(name)}")  # fmt: skip
     levels = np.unique(numbers.to_numpy(dtype=float))
     levels = levels[~np.isnan(levels)]
@@ -111,7 +111,7 @@ def to_binary(path: Path, table: pd.DataFrame, rule: str | None) -> pd.DataFrame
             own = np.unique(numbers[first].dropna())
             example = own[min((len(own) + 1) // 2, len(own) - 1)]
             only = "" if 2 * many.sum() > len(many) else f", or leave it out with --drop {_quoted(first)}"
-            raise DataError(f"{call(path)}: the table has the levels {listed} (column {shown(first)!r} is the first "
+            raise DataError(f"{call(path)}: the table has the levels {listed} (column {quoted(first)} is the first "
                             "with others than yes and no); say which of them mean yes, such as --binarize "
                             f'">={example:g}"{only}')  # fmt: skip
         return table

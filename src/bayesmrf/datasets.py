@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .errors import DataError, OptionError
+from .files import kind_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -192,7 +193,7 @@ def data_file(name: str) -> Path:
 
     sha256, source = FILES[name]
     path = Path(os.environ.get("BAYESMRF_DATA") or pooch.os_cache("bayesmrf")) / name
-    if not path.is_file():
+    if kind_of(path) != "file":
         raise DataError(f"{name} is not in {path.parent}; set the environment variable BAYESMRF_DATA to the folder "
                         f"that holds it (it was converted from {source} on GitHub; nothing is downloaded)")  # fmt: skip
     if (found := pooch.file_hash(str(path))) != sha256:

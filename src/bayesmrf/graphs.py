@@ -75,8 +75,8 @@ class Graph:
 
     @property
     def edge_names(self) -> list[str]:
-        """``u-v`` for each edge."""
-        return [f"{self.names[u]}-{self.names[v]}" for u, v in self.edges]
+        """``u-v`` for each edge, or ``'u'-'v'`` where names with hyphens would make two of these alike."""
+        return edge_names(self.names, self.edges)
 
     @cached_property
     def adjacency(self) -> Adjacency:
@@ -101,6 +101,14 @@ class Graph:
         g.add_nodes_from(self.names)
         g.add_edges_from((self.names[u], self.names[v], {"index": i}) for i, (u, v) in enumerate(self.edges))
         return g
+
+
+def edge_names(names: Sequence[str], edges: np.ndarray) -> list[str]:
+    """Return a name for each edge that no other edge or node has: parameters are looked up by it."""
+    plain = [f"{names[u]}-{names[v]}" for u, v in edges]
+    if len({*plain, *names}) == len(plain) + len(names):
+        return plain
+    return [f"{names[u]!r}-{names[v]!r}" for u, v in edges]
 
 
 @dataclass(frozen=True)

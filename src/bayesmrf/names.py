@@ -23,19 +23,28 @@ def shown(text: object, most: int | None = LONGEST, keep: str = "") -> str:
     keep : str
         Characters that stay although they cannot be seen, such as line ends of one's own.
     """
-    whole = str(text)
-    if most is not None and len(whole) > most:
-        tail = most // 3
-        whole = f"{whole[: most - tail - 1]}…{whole[-tail:]}"
+    whole = _cut(str(text), most)
     if whole.isascii() and whole.isprintable():
         return whole
     return "".join(c if _is_seen(c) or c in keep else c.encode("unicode_escape").decode() for c in whole)
+
+
+def quoted(name: object) -> str:
+    """Return a name in quotes for messages, as Python writes it: visible, and cut where it is long."""
+    return repr(_cut(str(name), LONGEST))
 
 
 def file_stem(name: str, most: int = 100) -> str:
     """Make a name usable as the stem of a file's name: visible characters, no separators, not too long in bytes."""
     safe = "".join(c if _is_seen(c) and c not in '/\\:*?"<>|' else "_" for c in name)
     return safe.encode()[:most].decode(errors="ignore").strip(". ") or "run"
+
+
+def _cut(text: str, most: int | None) -> str:
+    if most is None or len(text) <= most:
+        return text
+    tail = most // 3
+    return f"{text[: most - tail - 1]}…{text[-tail:]}"
 
 
 def _is_seen(character: str) -> bool:

@@ -12,7 +12,7 @@ from scipy.sparse import issparse
 
 from .errors import ConstantColumnWarning, DataError, in_words
 from .levels import find_foreign
-from .names import shown
+from .names import quoted
 from .sample_weight import check_weights, row_numbers, unmasked
 
 _CODED = "0/1, -1/+1 or booleans"
@@ -160,7 +160,7 @@ def check_states(
     labels = found or names or tuple(str(i) for i in range(values.shape[1]))
     if len(set(labels)) < len(labels):
         twice = next(name for i, name in enumerate(labels) if name in labels[:i])
-        raise DataError(f"X: column name {shown(twice)!r} occurs twice; give each column its own name")
+        raise DataError(f"X: column name {quoted(twice)} occurs twice; give each column its own name")
     coding: str | tuple[Any, ...]
     if n_states is None and levels is None:
         numbers, is_bool = _to_numbers(values, labels)
@@ -217,7 +217,7 @@ def _to_numbers(values: np.ndarray, labels: tuple[str, ...], wanted: str = _CODE
         remedy = f"code the states as {wanted}"
         if isinstance(value, str) and value.strip().lower() in _WORDS_FOR_MISSING:
             remedy = f"replace {value!r} by NaN"
-        raise DataError(f"X: {in_words(value)} in row {row}, column {shown(labels[column])!r} is not a number; "
+        raise DataError(f"X: {in_words(value)} in row {row}, column {quoted(labels[column])} is not a number; "
                         f"{remedy}") from None  # fmt: skip
 
 
@@ -349,7 +349,7 @@ def _check_columns(seen: np.ndarray, labels: tuple[str, ...], gaps: bool) -> Non
 
 
 def _some(columns: np.ndarray, labels: tuple[str, ...]) -> str:
-    return ", ".join(repr(labels[i]) for i in columns[:5]) + (", ..." if columns.size > 5 else "")
+    return ", ".join(quoted(labels[i]) for i in columns[:5]) + (", ..." if columns.size > 5 else "")
 
 
 def _is_number(v: Any) -> bool:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from .answers import NO_CODES, check_answers, without_codes
 from .errors import DataError, GraphError, OptionError
 from .files import call, read_text
-from .names import shown
+from .names import quoted, shown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -67,7 +67,7 @@ def read_votes(
         raise DataError(f"{call(path)}: the first line holds values, not names; put a header line with the columns' "
                         "names")  # fmt: skip
     if twice is not None:
-        raise DataError(f"{call(path)}: column name {shown(twice)!r} occurs twice in the first line; give each column "
+        raise DataError(f"{call(path)}: column name {quoted(twice)} occurs twice in the first line; give each column "
                         "its own name")  # fmt: skip
     for i, line in enumerate(line for line in _lines(path, text, separator) if line):
         if len(line) != len(header):  # pandas would take what is not there for missing values
@@ -78,7 +78,7 @@ def read_votes(
     for option, wanted in (("--drop", drop), ("--weight", [weight] if weight is not None else [])):
         unknown = next((c for c in wanted if c not in names), None)
         if unknown is not None:
-            raise OptionError(f"{option}: there is no column {unknown!r} in {call(path)}; its columns are "
+            raise OptionError(f"{option}: there is no column {quoted(unknown)} in {call(path)}; its columns are "
                               f"{_some(names)}")  # fmt: skip
     if weight is not None and weight in drop:
         raise OptionError(f"--weight: column {weight!r} is also named by --drop; leave it out there")
@@ -153,9 +153,11 @@ def read_edges(path: Path, names: Sequence[str], option: str = "--graph") -> tup
                          f"{' or learn:K' if option == '--graph' else ''}")  # fmt: skip
     for i, a, b in lines:
         if a == b:
-            raise GraphError(f"{option}: line {i} of {call(path)} joins {a!r} to itself; remove self-loops")
+            raise GraphError(f"{option}: line {i} of {call(path)} joins {quoted(a)} to itself; remove self-loops")
         if frozenset((a, b)) in seen:
-            raise GraphError(f"{option}: line {i} of {call(path)} ({a!r}, {b!r}) is a duplicate; list each pair once")
+            raise GraphError(
+                f"{option}: line {i} of {call(path)} ({quoted(a)}, {quoted(b)}) is a duplicate; list each pair once"
+            )
         seen.add(frozenset((a, b)))
     if all(_is_number(s) for _, *ends in lines for s in ends) and not any(map(_is_number, names)):
         wrong = next(((i, s) for i, *ends in lines for s in ends if not 0 <= int(s) < len(names)), None)
@@ -167,7 +169,7 @@ def read_edges(path: Path, names: Sequence[str], option: str = "--graph") -> tup
     if missing:
         line, name = missing[0]
         count = len({s for _, s in missing})
-        raise GraphError(f"{option}: {name!r} in line {line} of {call(path)} is not a column of the data ({count} such "
+        raise GraphError(f"{option}: {quoted(name)} in line {line} of {call(path)} is not a column of the data ({count} such "
                          f"name(s) in all); the columns are {_some(list(names))}")  # fmt: skip
     return [(a, b) for _, a, b in lines], header
 
@@ -229,4 +231,4 @@ def _is_number(s: str) -> bool:
 
 
 def _some(names: Sequence[str]) -> str:
-    return ", ".join(map(repr, names[:5])) + (f", ... ({len(names)} in all)" if len(names) > 5 else "")
+    return ", ".join(quoted(n) for n in names[:5]) + (f", ... ({len(names)} in all)" if len(names) > 5 else "")

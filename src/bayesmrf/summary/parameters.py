@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ..graphs import edge_names
 from ..names import shown
 from .base import Summary, intervals, plain
 
@@ -100,8 +101,8 @@ class ParameterSummary(Summary):
     def n_weights(self) -> int:
         """Parameters that belong to an edge each: all edges', or none in a model whose edges share parameters."""
         own = [str(f) for f in self["posterior"]["feature"].values[: self.n_edges]]
-        names = self["constant_data"]["node"].values
-        return self.n_edges if own == [f"{names[u]}-{names[v]}" for u, v in self.ends] else 0
+        names = [str(n) for n in self["constant_data"]["node"].values]
+        return self.n_edges if own == edge_names(names, self.ends) else 0
 
     @cached_property
     def table(self) -> pd.DataFrame:
