@@ -285,3 +285,17 @@ def test_long_tables_are_cut_and_the_rest_is_counted(bayesmrf, rng, folder):
     rest = s.strongest[["clear"]].to_numpy().ravel()
     wanted = f"Not listed: 10 weaker (weight), {rest[20:30].sum()} of them clear of zero; 3 weaker (bias), "
     assert wanted + f"{rest[40:].sum()} of them clear" in " ".join(out.split())
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        ("cftp,exchange+zz", "--compare must be one of 'exact', .*, got 'zz'"),
+        ("cftp,zz+exact", "--compare must be one of 'metropolis', .*, got 'zz'"),
+        ("cftp,langevin+cftp", "--engine: 'langevin' needs moments"),
+        ("exact,exact", "--compare must be different names, got 'exact,exact'; exact is twice"),
+    ],
+)
+def test_all_that_is_compared_is_checked_before_the_first_run(names, message, bayesmrf, votes, folder):
+    one_sentence(bayesmrf("posterior", "votes.csv", "--compare", names, *SMALL), message)
+    assert {p.name for p in folder.iterdir()} == {"votes.csv"}

@@ -8,8 +8,9 @@ import pandas as pd
 import pytest
 
 import bayesmrf
+from bayesmrf import memory
 from bayesmrf.cli.common import say, say_error
-from bayesmrf.errors import OptionError, in_words
+from bayesmrf.errors import GraphError, OptionError, in_words
 from bayesmrf.options import OPTIONS, check, check_params, row
 
 
@@ -93,3 +94,34 @@ def test_each_parameter_of_an_estimator_has_a_row(name):
     lacking = [p for p in signature(estimator).parameters if row(p, name) is None]
     assert set(lacking) <= READ
     check_params(estimator())
+
+
+@pytest.mark.parametrize("n_draws", [10**11, 10**12])
+@pytest.mark.parametrize("estimator", [bayesmrf.BayesianMRF, bayesmrf.GroupedMRF, bayesmrf.SpikeSlabMRF])
+def test_draws_beyond_the_memory_are_refused_before_they_are_made(estimator, n_draws, rng, tmp_path):
+    est = estimator(n_draws=n_draws, checkpoint=tmp_path / "run", progress=False)
+    with pytest.raises(OptionError, match=r"n_draws must be at most [\d,]+ for 4 chains in .* GiB, .* take [\d,]+ GiB"):
+        est.fit(rng.integers(0, 2, size=(30, 3)))
+    assert not (tmp_path / "run").exists()
+
+
+def test_draws_that_fit_into_memory_are_allowed():
+    dims = {"theta": ("feature",), "accepted": ()}
+    room = memory.machine_bytes()
+    most = int(room / (2 * (8 * 10 + 1)))
+    memory.check_draws(dims, {"feature": 10}, most, 2)
+    with pytest.raises(OptionError):
+        memory.check_draws(dims, {"feature": 10}, most + 1, 2)
+
+
+@pytest.mark.filterwarnings("ignore:.*never vary")
+@pytest.mark.parametrize("learns", [False, True])
+def test_all_pairs_of_many_columns_are_refused_at_once(learns, rng):
+    x = rng.integers(0, 2, size=(20, 100_000), dtype=np.int8)
+    message = (
+        r"(graph|candidates) must have at most 20,000,000 edges, got 4,999,\d+,\d+, all pairs of (100,000|99,\d+) nodes"
+    )
+    estimators = [bayesmrf.BayesianMRF("learn:5")] if learns else [bayesmrf.GroupedMRF(), bayesmrf.SpikeSlabMRF()]
+    for est in estimators:
+        with pytest.raises(GraphError, match=message):
+            est.fit(x)

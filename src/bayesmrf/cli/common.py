@@ -189,15 +189,23 @@ def about_file(source: Path) -> Iterator[None]:
         raise DataError(re.sub(r"^X(?=:)", lambda _: call(source), message)) from None
 
 
+@contextmanager
+def about_fit(source: Path, instead: str) -> Iterator[None]:
+    """Messages of a fit; ``instead`` is the way out where a graph is too wide."""
+    try:
+        with about_file(source):
+            yield
+    except TooWideError as e:
+        raise TooWideError(f"{str(e).split(';')[0]}; use {instead}, or a graph with fewer edges") from None
+
+
 def sample(estimator: Any, table: Any, weights: Any, source: Path, out: Path, console: Console, instead: str) -> Any:
     """Fit, and return the tree of a run that is complete; ``instead`` is the way out where a graph is too wide."""
     try:
-        with about_file(source), shown_log(console), warnings.catch_warnings():
+        with about_fit(source, instead), shown_log(console), warnings.catch_warnings():
             if estimator.progress:  # else nothing is printed, and neither is the verdict, which says the same
                 warnings.filterwarnings("ignore", "Not converged", ConvergenceWarning)
             estimator.fit(table, sample_weight=weights)
-    except TooWideError as e:
-        raise TooWideError(f"{str(e).split(';')[0]}; use {instead}, or a graph with fewer edges") from None
     except KeyboardInterrupt:
         again = "give the same command again to continue" if out.exists() else "nothing was written"
         raise Stopped(f"stopped before the first draw; {again}") from None
@@ -252,6 +260,7 @@ def say(kind: str, message: str) -> None:
 def say_error(error: Exception) -> None:
     """Write what is wrong, in one line."""
     if isinstance(error, OptionError) and error.option is not None:
+        error.expected = error.expected.removesuffix(" or None")  # which is to leave the flag out
         say("error", error.sentence(_FLAGS.get(error.option, error.option)))
     else:
         say("error", str(error))

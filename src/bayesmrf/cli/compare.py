@@ -52,6 +52,8 @@ def run_all(
         found = None if overwrite else _finished(job.path, requests[job.name])
         if found is None:
             common.check_out(job.path, overwrite)
+            with common.about_fit(source, instead="another engine"):
+                job.estimator.check(data, weights)
         else:
             console.print(f"{job.name}: {job.path} is finished already")
         trees[job.name] = found

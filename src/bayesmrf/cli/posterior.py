@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from ..errors import ConstantColumnWarning, OptionError
+from ..options import OPTIONS
 from . import common
 from .common import Chains, Draws, Drop, Jobs, MissingCode, Overwrite, Quiet, Seed, Thin, Warmup, Weight
 
@@ -174,6 +175,9 @@ def posterior(
         common.check_out(out, overwrite)
     else:
         choices = [_choice(name.strip()) for name in compare.split(",")]
+        twice = next((c.name for i, c in enumerate(choices) if c in choices[:i]), None)
+        if twice is not None:
+            raise OptionError(option="--compare", got=compare, expected="different names", remedy=f"{twice} is twice")
         out = out or Path(f"{stem}-compare")
     given: dict[str, Any] = {"step_size": step_size, "epsilon": epsilon, "alpha": alpha, "precondition": precondition}
     given |= {"adjusted": adjusted, "corrected": corrected, "n_sweeps": sweeps, "n_particles": particles}
@@ -220,6 +224,8 @@ def _choice(name: str) -> Choice:
     """A name of --compare."""
     kernel, plus, engine = name.partition("+")
     if plus:
+        OPTIONS["BayesianMRF.kernel"].check("--compare", kernel)
+        OPTIONS["BayesianMRF.engine"].check("--compare", engine)
         return Choice(name, kernel, engine)
     if name in SUITS:
         return Choice(name, SUITS[name], name)

@@ -203,17 +203,9 @@ class BayesianMRF(ParameterPosterior):
 
         Values of X that are missing (NaN) are hidden variables: the posterior is that of theta given what was seen.
         """
-        check_params(self)
-        states = self._read(
-            X, sample_weight, self.progress, missing=True, n_states=self.n_states if self.model == "potts" else None
-        )
-        model, n = self._model(), states.n_samples
-        hidden = self._hidden(model, states)
-        s_bar = model.statistics(states.values, states.weights) if hidden is None else hidden.model.seen_statistics()
-        engine, prior = self._engine(states), self._prior(model)
-        likelihood = Likelihood(model, s_bar, n, engine, hidden)
-        truth = Likelihood(model, s_bar, n, Elimination()) if self._is_pseudo and self.corrected else None
-        kernel = self._kernel(likelihood, prior, find_start(likelihood, prior, states))
+        states, likelihood, truth, prior, kernel = self._prepare(X, sample_weight)
+        model, n, s_bar = likelihood.model, states.n_samples, likelihood.s_bar
+        engine, hidden = likelihood.engine, likelihood.hidden
         seeds = run_seed(self)
         draws = sample_posterior(self, model, kernel, seeds)
         is_corrected = False
@@ -238,6 +230,25 @@ class BayesianMRF(ParameterPosterior):
             results.add_missing(self.posterior_, self.missing_)
         convergence.warn_unless_converged(self.posterior_)
         return self
+
+    def check(self, X: Any, sample_weight: Any = None) -> None:
+        """Raise what `fit` would raise before its first draw."""
+        self._prepare(X, sample_weight)
+
+    def _prepare(self, X: Any, sample_weight: Any) -> tuple[States, Likelihood, Likelihood | None, Prior, Kernel]:
+        """All that comes before the first draw; the second likelihood is the true one, for a correction at the end."""
+        check_params(self)
+        states = self._read(
+            X, sample_weight, self.progress, missing=True, n_states=self.n_states if self.model == "potts" else None
+        )
+        model, n = self._model(), states.n_samples
+        hidden = self._hidden(model, states)
+        s_bar = model.statistics(states.values, states.weights) if hidden is None else hidden.model.seen_statistics()
+        engine, prior = self._engine(states), self._prior(model)
+        likelihood = Likelihood(model, s_bar, n, engine, hidden)
+        truth = Likelihood(model, s_bar, n, Elimination()) if self._is_pseudo and self.corrected else None
+        kernel = self._kernel(likelihood, prior, find_start(likelihood, prior, states))
+        return states, likelihood, truth, prior, kernel
 
     def _hidden(self, model: Any, states: States) -> Hidden | None:
         """The model clamped to what was seen, and its engine; None where nothing is missing."""
