@@ -53,15 +53,15 @@ def timed(estimator: BayesianMRF, X: np.ndarray, weights: object = None) -> floa
 
 def coronary(rng: np.random.Generator) -> None:
     X, counts = _coronary()
-    timed(BayesianMRF(n_draws=10, **ONE_CHAIN), X, counts)
-    wall = timed(BayesianMRF(n_draws=100_000, **ONE_CHAIN), X, counts)
+    timed(BayesianMRF(n_draws=10, step_size=0.1, **ONE_CHAIN), X, counts)
+    wall = timed(BayesianMRF(n_draws=100_000, step_size=0.1, **ONE_CHAIN), X, counts)
     print(f"coronary: 100,000 sweeps of 21 proposals, exact Metropolis: {duration(wall)} (target 30 s)")
 
 
 def loopy(rng: np.random.Generator) -> None:
     graph = random_graph(204, rng)
     X, sweeps = data(graph, rng), -(-100_000 // 304)
-    options = ONE_CHAIN | {"graph": graph.edges, "engine": "bethe"}
+    options = ONE_CHAIN | {"graph": graph.edges, "engine": "bethe", "step_size": 0.1}
     timed(BayesianMRF(n_draws=1, **options), X)
     wall = timed(BayesianMRF(n_draws=sweeps, **options), X)
     print(f"loopy: {304 * sweeps:,} proposals, Bethe, 204 edges: {duration(wall)} (target 180 s)")
@@ -70,21 +70,22 @@ def loopy(rng: np.random.Generator) -> None:
 def brief(rng: np.random.Generator) -> None:
     graph = random_graph(500, rng)
     X = data(graph, rng)
-    options = ONE_CHAIN | {"graph": graph.edges, "kernel": "langevin", "engine": "brief", "thin": 100}
+    options = ONE_CHAIN | {"graph": graph.edges, "kernel": "langevin", "engine": "brief", "epsilon": 0.01, "thin": 100}
     timed(BayesianMRF(n_draws=1, **options), X)
     wall = timed(BayesianMRF(n_draws=1000, **options), X)
     print(f"brief: 100,000 Langevin steps, 100 brief chains, 500 edges: {duration(wall)} (target 60 s)")
 
 
 KERNELS: list[tuple[str, str, dict[str, object], int]] = [
-    ("metropolis", "exact", {}, 20_000),
+    ("metropolis, steps of 0.1", "exact", {"step_size": 0.1}, 20_000),
+    ("metropolis", "exact", {}, 5000),
     ("langevin, adjusted, preconditioned", "exact", {"adjusted": True, "precondition": True, "epsilon": 0.5}, 10_000),
     ("langevin, preconditioned", "exact", {"precondition": True, "epsilon": 0.3}, 10_000),
-    ("exchange", "exact", {}, 500),
+    ("exchange", "exact", {"step_size": 0.1}, 500),
     ("auxiliary-variable", "exact", {"step_size": 0.05}, 500),
-    ("metropolis", "bethe", {}, 2000),
-    ("metropolis", "tree", {}, 1000),
-    ("metropolis", "mean-field", {}, 2000),
+    ("metropolis", "bethe", {"step_size": 0.1}, 2000),
+    ("metropolis", "tree", {"step_size": 0.1}, 1000),
+    ("metropolis", "mean-field", {"step_size": 0.1}, 2000),
     ("langevin, preconditioned", "brief", {"precondition": True, "epsilon": 0.3}, 5000),
     ("langevin, preconditioned", "persistent", {"precondition": True, "epsilon": 0.3}, 5000),
     ("langevin, preconditioned", "bethe", {"precondition": True, "epsilon": 0.3}, 5000),
