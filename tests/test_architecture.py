@@ -36,7 +36,7 @@ LAYERS = [
     {"likelihood", "datasets"},
     {"learning", "metrics"},
     {"posterior"},
-    {"identity", "checkpoint", "run"},
+    {"identity", "lock", "zarr_check", "state_spec", "store", "checkpoint", "run"},
     {"rank_diagnostics", "convergence", "results", "evidence"},
     {"estimators"},
     {"plots", "summary", "answers", "tables"},

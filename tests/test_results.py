@@ -11,7 +11,7 @@ import pytest
 import xarray as xr
 from scipy.special import expit
 
-from bayesmrf import checkpoint, graphs, results
+from bayesmrf import graphs, results, store
 from bayesmrf.errors import StoreError
 from bayesmrf.models.agreement import Agreement
 from bayesmrf.run import sample
@@ -310,12 +310,12 @@ def test_an_incomplete_run_keeps_its_checkpoint(tmp_path):
     assert contents(tmp_path) == before
 
 
-@pytest.mark.parametrize("where", ["_sync", "_remove", "write_record", "clear"])
+@pytest.mark.parametrize("where", ["sync", "remove", "write_record", "clear"])
 def test_a_stop_while_finishing_loses_nothing(tmp_path, monkeypatch, where):
     draws = sample(Noise(MODEL), checkpoint=tmp_path / "run", **OPTIONS)
     tree = tree_of(draws)
     with monkeypatch.context() as patch:
-        patch.setattr(checkpoint, where, lambda *a, **k: 1 / 0)
+        patch.setattr(store, where, lambda *a, **k: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             results.finish(tree, tmp_path / "run")
     if where == "clear":  # the record stands: these are results, with the checkpoint's remains beside them

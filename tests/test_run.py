@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import bayesmrf
-from bayesmrf import checkpoint
+from bayesmrf import checkpoint, store
 from bayesmrf.errors import BayesMRFWarning, OptionError, StoreError
 from bayesmrf.progress import track
 from bayesmrf.run import sample, seed_sequence
@@ -245,7 +245,7 @@ def test_interrupted_one_after_the_other_keeps_whole_chains(rng):
 
 CHILD = """
 import sys
-from bayesmrf import checkpoint
+from bayesmrf import checkpoint, store
 from bayesmrf.run import sample
 from tests.test_run import slow
 pause = float(sys.argv[3])
@@ -322,7 +322,7 @@ def test_sigint_to_a_process_returns_draws_and_the_run_goes_on(rng, tmp_path):
     assert "Traceback" not in err
     n, complete = out.split()[1:]
     assert complete == "False"
-    records = [checkpoint.read_record(p) for p in (folder / "checkpoint").iterdir() if p.is_dir()]
+    records = [store.read_record(p) for p in (folder / "checkpoint").iterdir() if p.is_dir()]
     kept = [(record["commit"]["steps"] - LONG["n_warmup"]) // LONG["thin"] for record in records]
     assert 0 < int(n) < 300
     assert int(n) in kept  # a chain that the others left far behind is not part of the block returned
@@ -437,7 +437,7 @@ def test_damage_is_an_error_or_does_no_harm(rng, tmp_path, damage):
     files = contents(folder)
     whole = sample(Walk(), random_state=seed, **OPTIONS)
     outcomes = {"same": 0, "error": 0}
-    state = f"checkpoint/chain_0/state_{checkpoint.read_record(folder / 'checkpoint' / 'chain_0')['commit']['slot']}/"
+    state = f"checkpoint/chain_0/state_{store.read_record(folder / 'checkpoint' / 'chain_0')['commit']['slot']}/"
     some = [
         p
         for p in files

@@ -14,27 +14,34 @@ arrays they stand for, since zarr reads a missing chunk as zeros.
 
 from __future__ import annotations
 
-import hashlib
 import json
-import os
-import shutil
-import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .errors import StoreError
-from .files import check_path
 from .identity import checksum, difference
-
-FORMAT = 2
-READABLE = (1, FORMAT)  # formats of results; a checkpoint of an older one cannot be continued
-CHECKPOINT, RESULTS = "checkpoint", "results"
-CHUNK = 2**26  # bytes of an array in one file, about
-GROUP = {"zarr_format": 3, "node_type": "group"}
+from .lock import hold
+from .rng import generator_from_array
+from .state_spec import flatten, unflatten
+from .store import (
+    CHECKPOINT,
+    FORMAT,
+    RESULTS,
+    as_written,
+    clear,
+    damaged,
+    is_ours,
+    read_arrays,
+    read_record,
+    what,
+    write_arrays,
+    write_record,
+)
 
 
 class Position(NamedTuple):
@@ -56,10 +63,12 @@ class ChainStore:
         Its number, and
     run : str
         the checksum of its run, which are part of each commit: a folder of another chain is refused.
+    modules : collection of str
+        Names of modules that the classes of a State may come from (`bayesmrf.state_spec.flatten`).
     """
 
-    def __init__(self, folder: Path, chain: int, run: str) -> None:
-        self.folder, self.whose = folder, {"run": run, "chain": chain}
+    def __init__(self, folder: Path, chain: int, run: str, modules: Collection[str]) -> None:
+        self.folder, self.whose, self.modules = folder, {"run": run, "chain": chain}, modules
         self.record: dict[str, Any] = {"steps": 0, "draws": [], "slot": 1, "run_time": 0.0}
         self.due = 0.0
 
@@ -67,17 +76,24 @@ class ChainStore:
         """Read the last commit; None before the first."""
         if not (self.folder / "zarr.json").exists():
             return None
-        record = read_record(self.folder)["commit"]
-        if {name: record[name] for name in self.whose} != self.whose:
-            raise damaged(self.folder, "its commits are of another chain or run; it was copied or renamed")
-        self.record = record
-        arrays = _read_arrays(self.folder / f"state_{self.record['slot']}", self.record["digest"])
-        state = _unflatten(self.record["state"], arrays)
-        return Position(self.record["steps"], state, arrays["generator"])
+        with as_written(self.folder):
+            record = read_record(self.folder)["commit"]
+            if {name: record[name] for name in self.whose} != self.whose:
+                raise damaged(self.folder, "its commits are of another chain or run; it was copied or renamed")
+            steps, slot = record["steps"], record["slot"]
+            if type(steps) is not int or slot not in (0, 1) or not 0 <= record["run_time"] < np.inf:
+                raise ValueError
+            arrays = read_arrays(self.folder / f"state_{int(slot)}", record["digest"])
+            state = unflatten(record["state"], arrays, self.modules)
+            generator = arrays["generator"]
+            generator_from_array(generator)
+            self.record = record
+        return Position(steps, state, generator)
 
     def load_draws(self) -> list[dict[str, np.ndarray]]:
         """Read the draws of all commits, in their order."""
-        return [_read_arrays(self.folder / f"draws_{i}", digest) for i, digest in enumerate(self.record["draws"])]
+        with as_written(self.folder):
+            return [read_arrays(self.folder / f"draws_{i}", digest) for i, digest in enumerate(self.record["draws"])]
 
     def commit(
         self, steps: int, state: Any, generator: np.ndarray, draws: Mapping[str, np.ndarray], run_time: float
@@ -85,12 +101,16 @@ class ChainStore:
         """Keep ``draws`` made since the last commit, the State after ``steps`` steps, and the generator."""
         began = time.monotonic()
         arrays: dict[str, np.ndarray] = {"generator": generator}
-        spec, digests, slot = _flatten(state, "state", arrays), list(self.record["draws"]), 1 - self.record["slot"]
+        spec, digests, slot = (
+            flatten(state, "state", arrays, self.modules),
+            list(self.record["draws"]),
+            1 - self.record["slot"],
+        )
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             if any(len(a) for a in draws.values()):
-                digests.append(_write_arrays(self.folder / f"draws_{len(digests)}", draws))
-            digest = _write_arrays(self.folder / f"state_{slot}", arrays)
+                digests.append(write_arrays(self.folder / f"draws_{len(digests)}", draws))
+            digest = write_arrays(self.folder / f"state_{slot}", arrays)
             record = self.whose | {
                 "steps": steps,
                 "draws": digests,
@@ -113,7 +133,7 @@ def pause(run_time: float, cost: float) -> float:
 
 
 def open_checkpoint(
-    path: Path, settings: dict[str, Any], fresh_seed: dict[str, Any], overwrite: bool
+    path: Path, settings: dict[str, Any], fresh_seed: dict[str, Any], overwrite: bool, modules: Collection[str] = ()
 ) -> tuple[dict[str, Any], list[ChainStore]]:
     """Open the checkpoint of a run, or begin one.
 
@@ -129,6 +149,8 @@ def open_checkpoint(
         Stands for a seed of None where nothing is stored.
     overwrite : bool
         Begin anew where another run, or results, are.
+    modules : collection of str
+        See `ChainStore`.
 
     Returns
     -------
@@ -147,139 +169,57 @@ def open_checkpoint(
             raise StoreError(
                 f"checkpoint: {path} holds finished results; load them, give another path, or set overwrite=True"
             )
-        stored = read_record(path)["bayesmrf"]["settings"]
-        settings["seed"] = settings["seed"] or stored["seed"]
-        _compare(path, settings, stored)
+        with as_written(path):
+            stored = read_record(path)["bayesmrf"]["settings"]
+            settings["seed"] = settings["seed"] or stored["seed"]
+            _compare(path, settings, stored)
         settings = stored | {"n_draws": settings["n_draws"]}
     else:
         settings["seed"] = settings["seed"] or fresh_seed
+    folders = [path / CHECKPOINT / f"chain_{i}" for i in range(settings["n_chains"])]
+    link = next((p for p in (path / CHECKPOINT, *folders) if p.is_symlink()), None)
     try:
         path.mkdir(parents=True, exist_ok=True)
         if overwrite:
             clear(path)
+        elif link:
+            raise damaged(link, "it is a link")
         write_record(path, {"bayesmrf": {"format": FORMAT, "holds": CHECKPOINT, "settings": settings}})
         (path / CHECKPOINT).mkdir(exist_ok=True)
         write_record(path / CHECKPOINT, {})
     except OSError as e:
         raise StoreError(f"checkpoint: {path} cannot be written ({e}); give a folder that can be made") from e
     run = checksum({name: value for name, value in settings.items() if name != "n_draws"})
-    return settings, [ChainStore(path / CHECKPOINT / f"chain_{i}", i, run) for i in range(settings["n_chains"])]
+    return settings, [ChainStore(folder, i, run, modules) for i, folder in enumerate(folders)]
 
 
-def is_ours(path: Path) -> bool:
-    """Whether ``path`` holds a store of this package; False where nothing is.
-
-    Raises
-    ------
-    StoreError
-        If there is something that this package did not write.
-    """
-    check_path(path)
-    if not path.exists() and not path.is_symlink():
-        return False
-    if not path.is_dir():
-        raise StoreError(f"{path} is a file, a folder is wanted; give another path")
-    if all(p.name.endswith(".partial") for p in path.iterdir()):
-        return False
-    try:
-        ours = "bayesmrf" in json.loads((path / "zarr.json").read_bytes())["attributes"]
-    except (OSError, ValueError, KeyError, TypeError):
-        ours = False
-    if not ours:
-        raise StoreError(f"{path} is not a store of bayesmrf, or its zarr.json is damaged, and is left as it is; "
-                         "give another path, or remove it yourself")  # fmt: skip
-    return True
+@contextmanager
+def opened(
+    path: Path, settings: dict[str, Any], fresh_seed: dict[str, Any], overwrite: bool, modules: Collection[str]
+) -> Iterator[tuple[dict[str, Any], list[ChainStore]]]:
+    """Hold the folder of a run, and open it (see `open_checkpoint`): no two processes write into it at once."""
+    is_ours(path)  # a folder of others is left alone
+    with hold(path):
+        yield open_checkpoint(path, settings, fresh_seed, overwrite, modules)
 
 
-def what(path: Path) -> str:
-    """What a store of ours holds: `CHECKPOINT` or `RESULTS`."""
-    marker = read_record(path)["bayesmrf"]
-    if marker["format"] not in READABLE:
-        raise StoreError(f"{path} has store format {marker['format']}, which this version cannot read; use the version "
-                         "that wrote it")  # fmt: skip
-    if marker["holds"] == CHECKPOINT and marker["format"] != FORMAT:
-        raise StoreError(f"{path} holds an unfinished run of an older version, which this one cannot continue; finish "
-                         "it with that version, give another path, or set overwrite=True")  # fmt: skip
-    return marker["holds"]
+def seed_of(path: Path) -> np.random.SeedSequence:
+    """Read the seed of a checkpoint."""
+    with as_written(path):
+        seed = read_record(path)["bayesmrf"]["settings"]["seed"]
+        return np.random.SeedSequence(seed["entropy"], spawn_key=tuple(seed["spawn_key"]))
 
 
 def progress_of(path: Path) -> tuple[int, dict[str, Any]]:
     """Steps of the shortest chain of a checkpoint, and its settings."""
-    settings = read_record(path)["bayesmrf"]["settings"]
-    folders = [path / CHECKPOINT / f"chain_{i}" for i in range(settings["n_chains"])]
-    return min(read_record(f)["commit"]["steps"] if (f / "zarr.json").exists() else 0 for f in folders), settings
-
-
-def publish(path: Path, partial: Path, marker: Mapping[str, Any]) -> None:
-    """Make the zarr group ``partial``, a folder inside ``path``, what ``path`` holds, and drop what it held before.
-
-    Until the record of ``path`` is replaced a checkpoint in it stays valid.
-    """
-    attributes = json.loads((partial / "zarr.json").read_bytes())["attributes"]
-    _sync(partial)
-    children = [p for p in partial.iterdir() if p.is_dir()]
-    for child in children:
-        _remove(path / child.name)
-        child.rename(path / child.name)
-    write_record(path, {**attributes, "bayesmrf": {"format": FORMAT, "holds": RESULTS, **marker}})
-    clear(path, keep={"zarr.json", *(c.name for c in children)})
-
-
-def clear(path: Path, keep: set[str] | frozenset[str] = frozenset()) -> None:
-    """Remove what this package wrote into ``path``, its record last; anything else in the folder stays."""
-    for p in path.iterdir():
-        if p.name not in keep and ((p / "zarr.json").exists() or p.name.endswith(".partial")):
-            _remove(p)
-    if "zarr.json" not in keep:
-        (path / "zarr.json").unlink(missing_ok=True)
-
-
-def write_record(folder: Path, attributes: Mapping[str, Any]) -> None:
-    """Replace the attributes of a zarr group in one move, with their checksum."""
-    body = {**attributes, "checksum": checksum(attributes)}
-    partial = folder / "zarr.json.partial"
-    with partial.open("w") as f:
-        json.dump({**GROUP, "attributes": body}, f)
-        f.flush()
-        os.fsync(f.fileno())
-    partial.replace(folder / "zarr.json")
-    _sync(folder, deep=False)
-
-
-def read_record(folder: Path) -> dict[str, Any]:
-    """Attributes of a zarr group that `write_record` wrote.
-
-    Raises
-    ------
-    StoreError
-        If they are missing or damaged.
-    """
-    try:
-        attributes = json.loads((folder / "zarr.json").read_bytes())["attributes"]
-        written = attributes.pop("checksum")
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as e:
-        raise damaged(folder / "zarr.json", f"it cannot be read ({type(e).__name__})") from e
-    if written != checksum(attributes):
-        raise damaged(folder / "zarr.json", "its checksum is wrong")
-    return attributes
-
-
-def damaged(place: Path, reason: str) -> StoreError:
-    """The error for a store that was cut short or changed."""
-    return StoreError(f"{place} is damaged: {reason}; bring the folder back from a copy, or begin anew with "
-                      "overwrite=True or another path")  # fmt: skip
-
-
-def digest_of(arrays: Mapping[str, np.ndarray]) -> str:
-    """Checksum of names, types, shapes and contents."""
-    h = hashlib.blake2b(digest_size=16)
-    for name in sorted(arrays):
-        a = arrays[name]
-        if a.dtype.kind in "OTU":
-            a = np.frombuffer("\0".join(map(str, a.ravel())).encode(), np.uint8)
-        h.update(f"{name}{a.dtype.str}{a.shape}".encode())
-        h.update(np.ascontiguousarray(a).reshape(-1).view(np.uint8).data)
-    return h.hexdigest()
+    with as_written(path):
+        settings = read_record(path)["bayesmrf"]["settings"]
+        begun = [p for p in (path / CHECKPOINT).glob("chain_*") if (p / "zarr.json").exists()]
+        steps = [int(read_record(p)["commit"]["steps"]) for p in begun]
+        sizes = [settings[name] for name in ("n_chains", "n_draws", "n_warmup", "thin")]
+        if not all(type(n) is int for n in sizes) or sizes[-1] < 1:
+            raise ValueError
+        return (min(steps) if 0 < len(steps) >= sizes[0] else 0), settings
 
 
 def _compare(path: Path, settings: dict[str, Any], stored: dict[str, Any]) -> None:
@@ -294,102 +234,3 @@ def _compare(path: Path, settings: dict[str, Any], stored: dict[str, Any]) -> No
     if found:
         raise StoreError(f"checkpoint: {path} belongs to another run: {found}; give another path, the settings of that "
                          "run, or overwrite=True")  # fmt: skip
-
-
-def _write_arrays(folder: Path, arrays: Mapping[str, np.ndarray]) -> str:
-    """Write a group of arrays anew; return their digest."""
-    import zarr  # slow to import, and not wanted without checkpoints
-
-    _remove(folder)
-    group = zarr.create_group(folder)
-    for name, a in arrays.items():
-        row = max(1, a[:1].nbytes) if a.ndim else 1
-        chunks = tuple(max(1, n) for n in (min(a.shape[0], CHUNK // row), *a.shape[1:])) if a.ndim else ()
-        group.create_array(name, shape=a.shape, dtype=a.dtype, chunks=chunks)[...] = a
-    _sync(folder)
-    return digest_of(arrays)
-
-
-def _read_arrays(folder: Path, digest: str) -> dict[str, np.ndarray]:
-    """Read a group of arrays and check their digest."""
-    import zarr
-
-    try:
-        names = sorted(p.name for p in folder.iterdir() if p.is_dir())
-        arrays = {name: np.asarray(zarr.open_array(folder / name, mode="r")[...]) for name in names}
-    except Exception as e:  # zarr and its codecs raise what they please on a damaged file
-        raise damaged(folder, f"zarr cannot read it ({type(e).__name__})") from e
-    if digest_of(arrays) != digest:
-        raise damaged(folder, "the contents are not those that were written")
-    return arrays
-
-
-def _flatten(value: Any, name: str, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
-    """Put the arrays of a State into ``arrays`` and describe the rest in plain JSON values."""
-    if value is None or type(value) in (bool, int, float, str):
-        return {"value": value}
-    if isinstance(value, np.ndarray | np.generic) and value.dtype.kind in "biufc":
-        a = arrays[name] = np.asarray(value)
-        # The order of summation, and with it the last bit, can depend on the order of the axes.
-        fortran = a.flags.f_contiguous and not a.flags.c_contiguous
-        return {"array": name, "fortran": fortran, "scalar": isinstance(value, np.generic)}
-    if isinstance(value, tuple) and hasattr(value, "_fields"):
-        kind = f"{type(value).__module__}:{type(value).__qualname__}"
-        if _find(kind) is type(value):
-            return {
-                "type": kind,
-                "fields": {f: _flatten(getattr(value, f), f"{name}.{f}", arrays) for f in value._fields},
-            }
-    raise TypeError(f"{name}: a {type(value).__qualname__} cannot be kept in a checkpoint; State holds arrays, "
-                    "numbers, None and NamedTuples of them, whose classes stand at the top of a module")  # fmt: skip
-
-
-def _unflatten(spec: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> Any:
-    """Inverse of `_flatten`."""
-    if "array" in spec:
-        a = arrays[spec["array"]]
-        return a[()] if spec["scalar"] else _aligned(a, "F" if spec["fortran"] else "C")
-    if "type" in spec:
-        kind = _find(spec["type"])
-        fields = {f: _unflatten(s, arrays) for f, s in spec["fields"].items()}
-        if getattr(kind, "_fields", None) != tuple(fields):
-            raise StoreError(f"checkpoint: the State {spec['type']} is not known here, or has other fields; "
-                             "use the version and the kernel that wrote it, or overwrite=True")  # fmt: skip
-        return kind(**fields)
-    return spec["value"]
-
-
-def _aligned(a: np.ndarray, order: Literal["C", "F"]) -> np.ndarray:
-    """A copy that begins on a cache line, as the lanes of a fresh run do."""
-    memory = np.empty(a.nbytes + 64, np.uint8)
-    out = memory[-memory.ctypes.data % 64 :][: a.nbytes].view(a.dtype).reshape(a.shape, order=order)
-    out[...] = a
-    return out
-
-
-def _find(kind: str) -> Any:
-    """A class among the modules that are loaded: a name in a file never makes this package import anything."""
-    module, _, name = kind.partition(":")
-    found: Any = sys.modules.get(module)
-    for part in name.split("."):
-        found = getattr(found, part, None)
-    return found
-
-
-def _remove(folder: Path) -> None:
-    if folder.is_dir() and not folder.is_symlink():
-        shutil.rmtree(folder)
-    else:
-        folder.unlink(missing_ok=True)
-
-
-def _sync(folder: Path, deep: bool = True) -> None:
-    """Bring a folder to the disk, so that a record never gets there before what it stands for."""
-    if os.name != "posix":  # elsewhere a folder cannot be opened
-        return
-    for p in [*(folder.rglob("*") if deep else ()), folder]:
-        handle = os.open(p, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)

@@ -54,8 +54,15 @@ def record_of(kernel: Any) -> dict[str, Any]:
         If a field holds what cannot be compared, such as a function made in place or an open generator.
     """
     record: dict[str, Any] = {}
-    _add(record, "", kernel, 0)
+    _add(record, set(), "", kernel, 0)
     return record
+
+
+def modules_of(kernel: Any) -> set[str]:
+    """Names of the modules that the classes of a kernel, and of all it holds, are from."""
+    modules: set[str] = set()
+    _add({}, modules, "", kernel, 0)
+    return modules
 
 
 def difference(now: Mapping[str, Any], stored: Mapping[str, Any]) -> str:
@@ -80,8 +87,8 @@ def class_name(kind: type) -> str:
     return f"{kind.__module__}.{kind.__qualname__}"
 
 
-def _add(record: dict[str, Any], path: str, value: Any, depth: int) -> None:
-    """Put ``value`` and all it holds into the record."""
+def _add(record: dict[str, Any], modules: set[str], path: str, value: Any, depth: int) -> None:
+    """Put ``value`` and all it holds into the record, and the modules of their classes into ``modules``."""
     key = path or ROOT
     if depth > DEEPEST:
         raise _unknown(key, "lies too deep, or holds itself")
@@ -94,9 +101,9 @@ def _add(record: dict[str, Any], path: str, value: Any, depth: int) -> None:
         for name in sorted(value, key=repr):
             if not isinstance(name, str | int):
                 raise _unknown(key, f"has the key {name!r}, which is neither a text nor an integer")
-            _add(record, f"{path}[{name!r}]", value[name], depth + 1)
+            _add(record, modules, f"{path}[{name!r}]", value[name], depth + 1)
     elif isinstance(value, set | frozenset):
-        _add(record, path, sorted(value, key=repr), depth + 1)
+        _add(record, modules, path, sorted(value, key=repr), depth + 1)
     elif isinstance(value, list | tuple) and not hasattr(value, "_fields"):
         if all(map(_is_scalar, value)):
             values = [_scalar(key, v) for v in value]
@@ -104,12 +111,13 @@ def _add(record: dict[str, Any], path: str, value: Any, depth: int) -> None:
             return
         record[key] = f"{len(value)} values"
         for i, v in enumerate(value):
-            _add(record, f"{path}[{i}]", v, depth + 1)
+            _add(record, modules, f"{path}[{i}]", v, depth + 1)
     else:
         record[key] = class_name(type(value))
+        modules.add(type(value).__module__)
         for name, v in _fields(key, value).items():
             if name not in NOT_PART:
-                _add(record, f"{path}.{name}" if path else name, v, depth + 1)
+                _add(record, modules, f"{path}.{name}" if path else name, v, depth + 1)
 
 
 def _is_scalar(value: Any) -> bool:

@@ -16,12 +16,26 @@ import numpy as np
 from scipy.special import expit
 
 from .base import Model
-from .checkpoint import CHECKPOINT, clear, damaged, digest_of, is_ours, progress_of, publish, read_record, what
+from .checkpoint import progress_of
 from .convergence import diagnostics
 from .errors import StoreError
+from .lock import hold
 from .models.agreement import Agreement
 from .models.label_field import LabelField
 from .run import Draws, Plan
+from .store import (
+    CHECKPOINT,
+    as_written,
+    clear,
+    damaged,
+    digest_of,
+    is_ours,
+    publish,
+    read_record,
+    remove,
+    what,
+)
+from .zarr_check import check_group
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -221,36 +235,88 @@ def load(path: str | PathLike[str]) -> xr.DataTree:
     if not is_ours(path):
         raise StoreError(f"{path}: there are no results here; give the path that a run was written to")
     if what(path) == CHECKPOINT:
-        steps, s = progress_of(path)
-        kept = Plan(s["n_draws"], s["n_warmup"], s["thin"]).kept(steps)
+        with as_written(path):
+            steps, s = progress_of(path)
+            kept = Plan(s["n_draws"], s["n_warmup"], s["thin"]).kept(steps)
         raise StoreError(f"{path} holds an unfinished run ({kept} of {s['n_draws']} draws of each of {s['n_chains']} "
                          "chains); call again with the same data, options and checkpoint to finish it")  # fmt: skip
-    attrs = read_record(path)
-    digests, groups = attrs["bayesmrf"]["digests"], attrs["bayesmrf"]["groups"]
+    with as_written(path):
+        attrs = read_record(path)
+        digests, groups = dict(attrs["bayesmrf"]["digests"]), [str(group) for group in attrs["bayesmrf"]["groups"]]
+        if not all(isinstance(value, str | int | float) for name, value in attrs.items() if name != "bayesmrf"):
+            raise TypeError
+    found = {f"{group}/{name}" for group in groups for name in check_group(path / group)}
+    if found != set(digests):
+        raise damaged(path, f"it lacks, or has in addition, {', '.join(sorted(found ^ set(digests))):.80}")
     try:
-        # Group by group: beside them may be what is left of a checkpoint.
-        data = {group: xr.open_dataset(path, engine="zarr", group=group, consolidated=False).load() for group in groups}
+        # Group by group: in the folder may also be what is left of a checkpoint.
+        data = {group: _open(path, group).load() for group in groups}
+        tree = xr.DataTree.from_dict(data)
+        found_digests = _digests(tree)
     except Exception as e:  # zarr, its codecs and xarray raise what they please on a damaged file
-        raise damaged(path, f"zarr cannot read it ({type(e).__name__}: {e})") from e
-    tree = xr.DataTree.from_dict(data)
-    found = _digests(tree)
-    wrong = [name for name, digest in digests.items() if found.get(name) != digest]
+        raise damaged(path, f"zarr cannot read it ({type(e).__name__}: {e!s:.200})") from e
+    wrong = [name for name, digest in digests.items() if found_digests.get(name) != digest]
     if wrong:
         raise damaged(path / wrong[0], "the contents are not those that were written")
     tree.attrs = {k: v for k, v in attrs.items() if k != "bayesmrf"}
+    with as_written(path):
+        _check_form(tree)
     return tree
+
+
+def _open(path: Path, group: str) -> xr.Dataset:
+    """A group of a store whose metadata were checked."""
+    import xarray as xr
+
+    return xr.open_dataset(
+        path,
+        engine="zarr",
+        group=group,
+        consolidated=False,
+        zarr_format=3,
+        decode_times=False,
+        decode_timedelta=False,
+    )
+
+
+def _check_form(tree: xr.DataTree) -> None:
+    """Refuse what readers of results would stumble over: the wrong dimensions, types, or numbers."""
+    for name, kinds in {"run_time": (int, float), "n_warmup": (int,), "thin": (int,), "complete": (bool, int)}.items():
+        value = tree.attrs[name]
+        if not isinstance(value, kinds) or not 0 <= value < np.inf:
+            raise ValueError
+    if not all(isinstance(v, str) for v in dict(json.loads(tree.attrs["versions"])).values()):
+        raise TypeError
+    n_samples, edges = tree["observed_data"].attrs["n_samples"], tree["constant_data"]["edges"]
+    if not isinstance(n_samples, int | float) or not 0 < n_samples < np.inf:
+        raise ValueError
+    n_nodes = tree["constant_data"].sizes["node"]
+    if edges.dims != ("edge", "end") or edges.shape[1] != 2 or edges.dtype.kind not in "iu":
+        raise ValueError
+    if edges.size and not (edges.values >= 0).all() & (edges.values < n_nodes).all():
+        raise ValueError
+    for group in tree.children.values():
+        for name in {"node", "edge", "feature"} & set(group.coords):
+            names = group.coords[name]
+            if names.dims != (name,) or not all(isinstance(v, str) for v in names.values.tolist()):
+                raise TypeError
+    for v in tree["posterior"].dataset.data_vars.values():
+        if v.dims[:2] != ("chain", "draw") or v.dtype.kind not in "biuf" or v.size == 0:
+            raise ValueError
 
 
 def _write(tree: xr.DataTree, path: Path, clear_first: bool) -> None:
     partial = path / "results.partial"
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-        if clear_first:
-            clear(path)
-        tree.to_zarr(partial, mode="w", consolidated=False, zarr_format=3)
-        publish(path, partial, {"groups": list(tree.children), "digests": _digests(tree)})
-    except OSError as e:
-        raise StoreError(f"{path} cannot be written ({e}); give a folder that can be made") from e
+    with hold(path):
+        try:
+            if clear_first:
+                clear(path)
+            remove(partial)
+            tree.to_zarr(partial, mode="w", consolidated=False, zarr_format=3)
+            publish(path, partial, {"groups": list(tree.children), "digests": _digests(tree)})
+        except OSError as e:
+            reason = e.strerror or str(e)
+            raise StoreError(f"{path} cannot be written ({reason}); make room, or give another path") from e
 
 
 def _digests(tree: xr.DataTree) -> dict[str, str]:

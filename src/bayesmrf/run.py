@@ -7,7 +7,7 @@ import signal
 import threading
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -22,12 +22,13 @@ from threadpoolctl import threadpool_limits
 
 from . import options
 from .base import Kernel
-from .checkpoint import CHECKPOINT, ChainStore, Position, is_ours, open_checkpoint, read_record, what
+from .checkpoint import ChainStore, Position, opened, seed_of
 from .errors import BayesMRFWarning
-from .identity import record_of
+from .identity import modules_of, record_of
 from .memory import check_draws
 from .progress import chain_bars
 from .rng import as_seed_sequence, generator_from_array, generator_to_array, spawn_generators
+from .store import CHECKPOINT, as_written, is_ours, what
 
 _log = logging.getLogger(__name__)
 
@@ -199,8 +200,10 @@ def sample(
     plan = Plan(int(n_draws), int(n_warmup), int(thin))
     board = _Board(plan, int(n_chains))
     seed = None if random_state is None and checkpoint is not None else _describe(as_seed_sequence(random_state))
-    stores: list[ChainStore] | list[None] = [None] * board.n_chains
-    if checkpoint is not None:
+    if checkpoint is None:
+        assert seed is not None
+        outcomes, run_time = _run_chains(kernel, board, seed, [None] * board.n_chains, n_jobs, progress)
+    else:
         settings = {
             "version": version("bayesmrf"),
             "kernel": kernel.name,
@@ -209,35 +212,20 @@ def sample(
             **plan._asdict(),
             "seed": seed,
         }
-        settings, stores = open_checkpoint(Path(checkpoint), settings, _describe(np.random.SeedSequence()), overwrite)
-        seed = settings["seed"]
-    assert seed is not None
-    generators = _spawn(seed, board.n_chains)
-    starts = [_start(board, chain, generators[chain], stores[chain]) for chain in range(board.n_chains)]
-    if any(start.steps for start in starts):
-        least = plan.kept(min(start.steps for start in starts))
-        _log.info("%s holds a run that was stopped: continuing, its chains have at least %d of %d draws", checkpoint,
-                  least, plan.n_draws)  # fmt: skip
-    earlier = max((store.record["run_time"] for store in stores if store), default=0.0)
-    began = time.time() - earlier
-    todo = [chain for chain in range(board.n_chains) if starts[chain].steps < plan.n_steps]
-    # Chains, or the particles of one, are shared among threads: those of BLAS beside them only get in their way.
-    one_thread = threadpool_limits(1, user_api="blas")
-    with one_thread, _interruptible(board), chain_bars(board, todo, plan.n_warmup, plan.n_steps, plan.thin, progress):
-        outcomes = Parallel(n_jobs=_n_jobs(n_jobs, board.n_chains), prefer="threads", batch_size=1)(
-            delayed(_run_chain)(kernel, chain, starts[chain], board, stores[chain], began) for chain in todo
-        )
-    for chain, outcome in zip(todo, outcomes, strict=True):
-        _collect(board, chain, outcome)
-    draws = _block(kernel, board, time.time() - began if todo else earlier, seed)
-    for chain, outcome in zip(todo, outcomes, strict=True):
-        if outcome.error is not None and not isinstance(outcome.error, KeyboardInterrupt):
-            outcome.error.draws = draws
-            outcome.error.add_note(
+        fresh, modules = _describe(np.random.SeedSequence()), modules_of(kernel)
+        with opened(Path(checkpoint), settings, fresh, overwrite, modules) as (settings, stores):
+            seed = settings["seed"]
+            outcomes, run_time = _run_chains(kernel, board, seed, stores, n_jobs, progress)
+    draws = _block(kernel, board, run_time, seed)
+    for chain, outcome in outcomes.items():
+        error: Any = outcome.error
+        if error is not None and not isinstance(error, KeyboardInterrupt):
+            error.draws = draws
+            error.add_note(
                 f"Chain {chain} failed in step {outcome.steps + 1} of {plan.n_steps}; the attribute `draws` of this "
                 f"error holds {draws.n_draws} draws of {draws.n_chains} chain(s)."
             )
-            raise outcome.error
+            raise error
     if draws.n_draws == 0:
         raise KeyboardInterrupt("the run was stopped before the first draw")
     if not draws.complete:
@@ -249,6 +237,36 @@ def sample(
             stacklevel=2,
         )
     return draws
+
+
+def _run_chains(
+    kernel: Kernel,
+    board: _Board,
+    seed: dict[str, Any],
+    stores: Sequence[ChainStore | None],
+    n_jobs: int | None,
+    progress: bool,
+) -> tuple[dict[int, _Outcome], float]:
+    """Run what is left of all chains; return what came of each, and the seconds that the whole run took."""
+    plan, generators = board.plan, _spawn(seed, board.n_chains)
+    starts = [_start(kernel, board, chain, generators[chain], store) for chain, store in enumerate(stores)]
+    if stores[0] and any(start.steps for start in starts):
+        least = plan.kept(min(start.steps for start in starts))
+        _log.info("%s holds a run that was stopped: continuing, its chains have at least %d of %d draws",
+                  stores[0].folder.parents[1], least, plan.n_draws)  # fmt: skip
+    earlier = max((store.record["run_time"] for store in stores if store), default=0.0)
+    began = time.time() - earlier
+    todo = [chain for chain in range(board.n_chains) if starts[chain].steps < plan.n_steps]
+    # Chains share the cores as threads: those of BLAS in addition only get in their way.
+    one_thread = threadpool_limits(1, user_api="blas")
+    with one_thread, _interruptible(board), chain_bars(board, todo, plan.n_warmup, plan.n_steps, plan.thin, progress):
+        outcomes = Parallel(n_jobs=_n_jobs(n_jobs, board.n_chains), prefer="threads", batch_size=1)(
+            delayed(_run_chain)(kernel, chain, starts[chain], board, stores[chain], began) for chain in todo
+        )
+    found = dict(zip(todo, outcomes, strict=True))
+    for chain, outcome in found.items():
+        _collect(board, chain, outcome)
+    return found, time.time() - began if todo else earlier
 
 
 def seed_sequence(
@@ -265,8 +283,7 @@ def seed_sequence(
         return np.random.SeedSequence(
             seeds.entropy, spawn_key=seeds.spawn_key, n_children_spawned=seeds.n_children_spawned
         )
-    seed = read_record(path)["bayesmrf"]["settings"]["seed"]
-    return np.random.SeedSequence(seed["entropy"], spawn_key=tuple(seed["spawn_key"]))
+    return seed_of(path)
 
 
 def _n_jobs(n_jobs: int | None, n_chains: int) -> int:
@@ -290,17 +307,25 @@ def _spawn(seed: dict[str, Any], n_chains: int) -> list[np.ndarray]:
     return [generator_to_array(rng) for rng in spawn_generators(root, n_chains)]
 
 
-def _start(board: _Board, chain: int, generator: np.ndarray, store: ChainStore | None) -> Position:
+def _start(kernel: Kernel, board: _Board, chain: int, generator: np.ndarray, store: ChainStore | None) -> Position:
     """Where a chain takes up: at its last commit, its draws brought to the board, or before its first step."""
     position = store.load() if store else None
     if store is None or position is None:
         return Position(0, None, generator)
     board.steps[chain] = position.steps
     at = 0
-    for part in store.load_draws():
-        for name, v in part.items():
-            board.rows(name, chain, v.shape[1:], v.dtype)[at : at + len(v)] = v
-        at += len(next(iter(part.values())))
+    with as_written(store.folder):
+        for part in store.load_draws():
+            n = len(next(iter(part.values())))
+            for name, dims in kernel.dims.items():
+                v = part[name]
+                rows = board.rows(name, chain, v.shape[1:], v.dtype)[at : at + n]
+                if v.ndim != 1 + len(dims) or rows.shape != v.shape or rows.dtype != v.dtype:
+                    raise ValueError
+                rows[:] = v
+            at += n
+        if at != board.plan.kept(position.steps):
+            raise ValueError
     return position
 
 

@@ -11,6 +11,7 @@ import typer
 
 from .. import __version__
 from ..errors import BayesMRFError
+from ..names import shown
 from .common import Stopped, new_console, say, say_error, spoken_warnings
 from .evidence import evidence
 from .groups import groups
@@ -85,6 +86,10 @@ def run(arguments: Sequence[str]) -> int:
         return USER_ERROR
     except BayesMRFError as e:
         say_error(e)
+        return USER_ERROR
+    except OSError as e:  # a full disk, while a picture or page was being written
+        say("error", f"{shown(e.filename or 'a file', 200)} cannot be read or written ({e.strerror or e}); "
+                     "make room, or give another path")  # fmt: skip
         return USER_ERROR
     except Stopped as e:
         say("interrupted", str(e))

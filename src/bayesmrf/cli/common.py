@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import logging
-import os
 import re
 import shlex
+import tempfile
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -116,7 +116,7 @@ def checked(owner: str, **options: Any) -> dict[str, Any]:
 
 def check_out(out: Path, overwrite: bool) -> None:
     """Refuse early what would be refused after all the work."""
-    from ..checkpoint import CHECKPOINT, is_ours, what
+    from ..store import CHECKPOINT, is_ours, what
 
     try:
         finished = is_ours(out) and not overwrite and what(out) != CHECKPOINT
@@ -143,11 +143,15 @@ def shown_log(console: Console) -> Iterator[None]:
 
 
 def check_writable(out: Path) -> None:
-    """Refuse a place that does not allow writing."""
+    """Refuse a place that does not allow writing: by writing, as permissions alone do not tell."""
     check_path(out, "--out: ")
     above = next(p for p in (out.absolute(), *out.absolute().parents) if p.exists())
-    if not (above.is_dir() and os.access(above, os.W_OK | os.X_OK)):
-        raise StoreError(f"--out: {out} cannot be written, as {above} does not allow it; give another path")
+    try:
+        with tempfile.TemporaryDirectory(prefix=".bayesmrf-", dir=above):
+            pass
+    except OSError as e:
+        raise StoreError(f"--out: {out} cannot be written, as {above} does not allow it ({e.strerror}); give another "
+                         "path") from e  # fmt: skip
 
 
 def numbers(flag: str, text: str, counts: tuple[int, ...], expected: str) -> float | tuple[float, ...]:

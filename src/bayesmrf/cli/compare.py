@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import plots, results
-from ..checkpoint import RESULTS, is_ours, what
 from ..errors import StoreError
 from ..files import check_path
+from ..store import RESULTS, is_ours, what
 from ..summary import ParameterSummary
 from . import common
 from .show import show_comparison

@@ -18,7 +18,7 @@ from . import common
 from .common import Binarize, Drop, MissingCode, Overwrite, Quiet, Seed, Weight
 from .evidence_models import CODING, Job, fields, machines
 from .evidence_shown import named, show_evidence
-from .evidence_store import EvidenceStore, request_of
+from .evidence_store import EvidenceStore, opened, request_of
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -140,7 +140,7 @@ def evidence(
     with common.about_file(answers):
         _check_table(table, weights)
     request = request_of(table, weights, asked)
-    store = EvidenceStore(out, request, seed, secrets.randbits(32), overwrite)
+    store = context.with_resource(opened(out, request, seed, secrets.randbits(32), overwrite))
     if store.cells:
         console.print(f"{out} holds {len(store.cells)} finished results: they are not made again", soft_wrap=True)
     jobs = machines(names, table, weights, prior_scale) if hidden else fields(

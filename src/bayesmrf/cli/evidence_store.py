@@ -6,11 +6,14 @@ import hashlib
 import json
 import math
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import StoreError
 from ..files import check_path
+from ..lock import hold
 from .common import check_writable
 
 if TYPE_CHECKING:
@@ -46,43 +49,49 @@ class EvidenceStore:
     """
 
     def __init__(self, folder: Path, request: str, seed: int | None, fresh: int, overwrite: bool):
-        check_path(folder, "--out: ")
-        if folder.exists() and not folder.is_dir():
-            raise StoreError(f"--out: {folder} is a file, a folder is wanted; give another path")
-        check_writable(folder)
         self.path = folder / "evidence.jsonl"
         self.cells: dict[tuple[str, str], dict[str, Any]] = {}
-        if self.path.exists() and not overwrite:
-            head, whole = self._read()
-            if head.get("request") != request or seed not in (None, head.get("seed")):
-                raise StoreError(f"--out: {self.path} holds results of other data, options or another seed; give "
-                                 "another path, or --overwrite to replace it")  # fmt: skip
-            self.seed = int(head["seed"])
-            os.truncate(self.path, whole)  # a line that a kill left torn
-            return
-        self.seed = fresh if seed is None else seed
-        folder.mkdir(parents=True, exist_ok=True)
-        self.path.write_text(json.dumps({"bayesmrf": "evidence", "request": request, "seed": self.seed}) + "\n")
+        head, whole = ({}, 0) if overwrite or not self.path.exists() else self._read()
+        with _written(self.path):
+            if head:
+                if head["request"] != request or seed not in (None, head["seed"]):
+                    raise StoreError(f"--out: {self.path} holds results of other data, options or another seed; give "
+                                     "another path, or --overwrite to replace it")  # fmt: skip
+                self.seed = head["seed"]
+                os.truncate(self.path, whole)  # a line that a kill, or a full disk, left torn
+                return
+            self.seed = fresh if seed is None else seed
+            partial = self.path.with_name(f"{self.path.name}.partial")
+            partial.unlink(missing_ok=True)
+            with partial.open("x") as file:
+                file.write(json.dumps({"bayesmrf": "evidence", "request": request, "seed": self.seed}) + "\n")
+                file.flush()
+                os.fsync(file.fileno())
+            partial.replace(self.path)
 
     def _read(self) -> tuple[dict[str, Any], int]:
-        """The first line, and how many bytes hold whole lines."""
-        text = self.path.read_bytes()
-        whole = text.rfind(b"\n") + 1
+        """The first line, empty where none is whole, and how many bytes hold whole lines."""
         try:
+            text = self.path.read_bytes()
+            whole = text.rfind(b"\n") + 1
+            if whole == 0 and (not text or text.startswith(b'{"bayesmrf": "evidence"'[: len(text)])):
+                return {}, 0
             head, *cells = [json.loads(line) for line in text[:whole].splitlines()]
-            if head["bayesmrf"] != "evidence":
+            if (head["bayesmrf"], type(head["request"]), type(head["seed"])) != ("evidence", str, int):
                 raise ValueError
+            for cell in cells:
+                _check_cell(cell)
             self.cells = {(c["model"], c["method"]): c for c in cells}
-        except (ValueError, KeyError, TypeError):
-            raise StoreError(f"--out: {self.path} is not of this command; give another path, or --overwrite to replace "
-                             "it") from None  # fmt: skip
+        except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
+            raise StoreError(f"--out: {self.path} is damaged, or not of this command; give another path, or "
+                             "--overwrite to replace it") from None  # fmt: skip
         return head, whole
 
     def add(self, model: Any, found: Evidence, seconds: float) -> None:
         """Write one result, whole or not at all."""
         cell = {"model": str(model)} | {name: _plain(getattr(found, name)) for name in (*_FIELDS, "prior")}
         cell["seconds"] = round(seconds, 3)
-        with self.path.open("a") as file:
+        with _written(self.path), self.path.open("a") as file:
             file.write(json.dumps(cell, allow_nan=False) + "\n")
             file.flush()
             os.fsync(file.fileno())
@@ -98,6 +107,38 @@ class EvidenceStore:
             found[name] = math.nan if found[name] is None else found[name]
         found["parts"] = {k: math.nan if v is None else v for k, v in found["parts"].items()}
         return Evidence(**found)
+
+
+@contextmanager
+def opened(folder: Path, request: str, seed: int | None, fresh: int, overwrite: bool) -> Iterator[EvidenceStore]:
+    """Open the store of a folder (see `EvidenceStore`), and keep other processes from writing there."""
+    check_path(folder, "--out: ")
+    if folder.exists() and not folder.is_dir():
+        raise StoreError(f"--out: {folder} is a file, a folder is wanted; give another path")
+    check_writable(folder)
+    with hold(folder):
+        yield EvidenceStore(folder, request, seed, fresh, overwrite)
+
+
+@contextmanager
+def _written(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as e:
+        raise StoreError(f"--out: {path} cannot be written ({e.strerror}); make room on the disk, or give another "
+                         "path; the same command continues with what is kept") from e  # fmt: skip
+
+
+def _check_cell(cell: dict[str, Any]) -> None:
+    """Refuse a line that is not of `EvidenceStore.add`."""
+    texts = [cell[name] for name in ("model", "method", "status", "data_hash", "prior")]
+    numbers = [cell["log_evidence"], cell["standard_error"], *cell["parts"].values()]
+    if not all(isinstance(text, str) for text in texts):
+        raise TypeError
+    if not all(number is None or isinstance(number, int | float) for number in numbers):
+        raise TypeError
+    if not all(isinstance(cell[name], int | float) for name in ("n_samples", "n_features")):
+        raise TypeError
 
 
 def _plain(value: Any) -> Any:

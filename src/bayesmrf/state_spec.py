@@ -1,0 +1,73 @@
+"""A State as arrays and plain JSON values, and back.
+
+Nothing is ever unpickled, and no name in a file makes the package import anything.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Collection, Mapping
+from typing import Any, Literal
+
+import numpy as np
+
+from .errors import StoreError
+
+
+def flatten(value: Any, name: str, arrays: dict[str, np.ndarray], modules: Collection[str]) -> dict[str, Any]:
+    """Put the arrays of a State into ``arrays`` and describe the rest in plain JSON values.
+
+    NamedTuples must be of this package or of one of ``modules``: those that the kernel is made of.
+    """
+    if value is None or type(value) in (bool, int, float, str):
+        return {"value": value}
+    if isinstance(value, np.ndarray | np.generic) and value.dtype.kind in "biufc":
+        a = arrays[name] = np.asarray(value)
+        # The order of summation, and with it the last bit, can depend on the order of the axes.
+        fortran = a.flags.f_contiguous and not a.flags.c_contiguous
+        return {"array": name, "fortran": fortran, "scalar": isinstance(value, np.generic)}
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        kind = f"{type(value).__module__}:{type(value).__qualname__}"
+        if _find(kind, modules) is type(value):
+            return {
+                "type": kind,
+                "fields": {f: flatten(getattr(value, f), f"{name}.{f}", arrays, modules) for f in value._fields},
+            }
+    raise TypeError(f"{name}: a {type(value).__qualname__} cannot be kept in a checkpoint; State holds arrays, "
+                    "numbers, None and NamedTuples of them, whose classes stand at the top of this package's modules "
+                    "or of the kernel's")  # fmt: skip
+
+
+def unflatten(spec: Any, arrays: Mapping[str, np.ndarray], modules: Collection[str]) -> Any:
+    """Inverse of `flatten`."""
+    if "array" in spec:
+        a = arrays[spec["array"]]
+        return a[()] if spec["scalar"] else _aligned(a, "F" if spec["fortran"] else "C")
+    if "type" in spec:
+        kind = _find(spec["type"], modules)
+        fields = {f: unflatten(s, arrays, modules) for f, s in spec["fields"].items()}
+        if kind is None or kind._fields != tuple(fields):
+            raise StoreError(f"checkpoint: the State {spec['type']!r:.80} is not known here, or has other fields; "
+                             "use the version and the kernel that wrote it, or overwrite=True")  # fmt: skip
+        return kind(**fields)
+    value = spec["value"]
+    if not (value is None or type(value) in (bool, int, float, str)):
+        raise TypeError("a plain value is none")
+    return value
+
+
+def _aligned(a: np.ndarray, order: Literal["C", "F"]) -> np.ndarray:
+    """A copy that begins on a cache line, as the lanes of a fresh run do."""
+    memory = np.empty(a.nbytes + 64, np.uint8)
+    out = memory[-memory.ctypes.data % 64 :][: a.nbytes].view(a.dtype).reshape(a.shape, order=order)
+    out[...] = a
+    return out
+
+
+def _find(kind: str, modules: Collection[str]) -> Any:
+    """A NamedTuple at the top of a loaded module of this package or of the kernel; None where there is none."""
+    module, _, name = kind.partition(":")
+    if module not in modules and not module.startswith(f"{__package__}."):
+        return None
+    found = vars(sys.modules[module]).get(name) if module in sys.modules else None
+    return found if isinstance(found, type) and issubclass(found, tuple) and hasattr(found, "_fields") else None

@@ -1,0 +1,205 @@
+"""A folder of this package on disk: records and arrays that a kill at any moment leaves whole.
+
+A record is the attributes of a zarr group, replaced in one move, with a checksum of its own and those of the arrays it
+stands for, since zarr reads a missing chunk as zeros. What is read may be a stranger's: nothing is opened before
+`bayesmrf.zarr_check` has looked at it, and no link is followed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .errors import StoreError
+from .files import check_path
+from .identity import checksum
+from .lock import is_lock
+from .zarr_check import check_group, read_json
+
+FORMAT = 2
+READABLE = (1, FORMAT)  # formats of results; a checkpoint of an older one cannot be continued
+CHECKPOINT, RESULTS = "checkpoint", "results"
+CHUNK = 2**26  # bytes of an array in one file, about
+GROUP = {"zarr_format": 3, "node_type": "group"}
+
+
+def is_ours(path: Path) -> bool:
+    """Whether ``path`` holds a store of this package; False where nothing is.
+
+    Raises
+    ------
+    StoreError
+        If there is something that this package did not write.
+    """
+    check_path(path)
+    if not path.exists() and not path.is_symlink():
+        return False
+    if not path.is_dir():
+        raise StoreError(f"{path} is a file, a folder is wanted; give another path")
+    if all(p.name.endswith(".partial") or is_lock(p.name) for p in path.iterdir()):
+        return False
+    try:
+        ours = "bayesmrf" in read_json(path / "zarr.json")["attributes"]
+    except (OSError, ValueError, KeyError, TypeError):
+        ours = False
+    if not ours:
+        raise StoreError(f"{path} is not a store of bayesmrf, or its zarr.json is damaged, and is left as it is; "
+                         "give another path, or remove it yourself")  # fmt: skip
+    return True
+
+
+def what(path: Path) -> str:
+    """What a store of ours holds: `CHECKPOINT` or `RESULTS`."""
+    with as_written(path):
+        marker = read_record(path)["bayesmrf"]
+        version, holds = marker["format"], marker["holds"]
+        if type(version) is not int or holds not in (CHECKPOINT, RESULTS):
+            raise ValueError
+    if version not in READABLE:
+        raise StoreError(f"{path} has store format {version}, which this version cannot read; use the version "
+                         "that wrote it")  # fmt: skip
+    if holds == CHECKPOINT and version != FORMAT:
+        raise StoreError(f"{path} holds an unfinished run of an older version, which this one cannot continue; finish "
+                         "it with that version, give another path, or set overwrite=True")  # fmt: skip
+    return str(holds)
+
+
+def publish(path: Path, partial: Path, marker: Mapping[str, Any]) -> None:
+    """Make the zarr group ``partial``, a folder inside ``path``, what ``path`` holds, and drop what it held before.
+
+    Until the record of ``path`` is replaced a checkpoint in it stays valid.
+    """
+    attributes = json.loads((partial / "zarr.json").read_bytes())["attributes"]
+    sync(partial)
+    children = [p for p in partial.iterdir() if p.is_dir()]
+    for child in children:
+        remove(path / child.name)
+        child.rename(path / child.name)
+    write_record(path, {**attributes, "bayesmrf": {"format": FORMAT, "holds": RESULTS, **marker}})
+    clear(path, keep={"zarr.json", *(c.name for c in children)})
+
+
+def clear(path: Path, keep: set[str] | frozenset[str] = frozenset()) -> None:
+    """Remove what this package wrote into ``path``, its record last; anything else in the folder stays."""
+    for p in path.iterdir():
+        if p.name not in keep and ((p / "zarr.json").exists() or p.name.endswith(".partial")):
+            remove(p)
+    if "zarr.json" not in keep:
+        (path / "zarr.json").unlink(missing_ok=True)
+
+
+def write_record(folder: Path, attributes: Mapping[str, Any]) -> None:
+    """Replace the attributes of a zarr group in one move, with their checksum."""
+    body = {**attributes, "checksum": checksum(attributes)}
+    partial = folder / "zarr.json.partial"
+    partial.unlink(missing_ok=True)  # and follow no link
+    with partial.open("x") as f:
+        json.dump({**GROUP, "attributes": body}, f)
+        f.flush()
+        os.fsync(f.fileno())
+    partial.replace(folder / "zarr.json")
+    sync(folder, deep=False)
+
+
+def read_record(folder: Path) -> dict[str, Any]:
+    """Attributes of a zarr group that `write_record` wrote.
+
+    Raises
+    ------
+    StoreError
+        If they are missing or damaged.
+    """
+    try:
+        attributes = read_json(folder / "zarr.json")["attributes"]
+        written = attributes.pop("checksum")
+        good = written == checksum(attributes)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as e:
+        raise damaged(folder / "zarr.json", f"it cannot be read ({type(e).__name__})") from e
+    if not good:
+        raise damaged(folder / "zarr.json", "its checksum is wrong")
+    return dict(attributes)
+
+
+def damaged(place: Path, reason: str) -> StoreError:
+    """The error for a store that was cut short or changed."""
+    return StoreError(f"{place} is damaged: {reason}; bring the folder back from a copy, or begin anew with "
+                      "overwrite=True or another path")  # fmt: skip
+
+
+def digest_of(arrays: Mapping[str, np.ndarray]) -> str:
+    """Checksum of names, types, shapes and contents."""
+    h = hashlib.blake2b(digest_size=16)
+    for name in sorted(arrays):
+        a = arrays[name]
+        if a.dtype.kind in "OTU":
+            a = np.frombuffer("\0".join(map(str, a.ravel())).encode(), np.uint8)
+        h.update(f"{name}{a.dtype.str}{a.shape}".encode())
+        h.update(np.ascontiguousarray(a).reshape(-1).view(np.uint8).data)
+    return h.hexdigest()
+
+
+def write_arrays(folder: Path, arrays: Mapping[str, np.ndarray]) -> str:
+    """Write a group of arrays anew; return their digest."""
+    import zarr  # slow to import, and not wanted without checkpoints
+
+    remove(folder)
+    group = zarr.create_group(folder, zarr_format=3)
+    for name, a in arrays.items():
+        row = max(1, a[:1].nbytes) if a.ndim else 1
+        chunks = tuple(max(1, n) for n in (min(a.shape[0], CHUNK // row), *a.shape[1:])) if a.ndim else ()
+        group.create_array(name, shape=a.shape, dtype=a.dtype, chunks=chunks)[...] = a
+    sync(folder)
+    return digest_of(arrays)
+
+
+def read_arrays(folder: Path, digest: str) -> dict[str, np.ndarray]:
+    """Read a group of arrays and check their digest."""
+    import zarr
+
+    names = check_group(folder)
+    try:
+        arrays = {name: np.asarray(zarr.open_array(folder / name, mode="r", zarr_format=3)[...]) for name in names}
+    except Exception as e:  # zarr and its codecs raise what they please on a damaged file
+        raise damaged(folder, f"zarr cannot read it ({type(e).__name__})") from e
+    if digest_of(arrays) != digest:
+        raise damaged(folder, "the contents are not those that were written")
+    return arrays
+
+
+@contextmanager
+def as_written(place: Path) -> Iterator[None]:
+    """Turn what comes of a record with missing entries, or ones of wrong types or sizes, into one sentence."""
+    try:
+        yield
+    except StoreError:
+        raise
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as e:
+        raise damaged(place, f"its record is not one that this package writes ({type(e).__name__})") from e
+
+
+def remove(folder: Path) -> None:
+    """Remove a folder with all it holds, a file or a link."""
+    if folder.is_dir() and not folder.is_symlink():
+        shutil.rmtree(folder)
+    else:
+        folder.unlink(missing_ok=True)
+
+
+def sync(folder: Path, deep: bool = True) -> None:
+    """Bring a folder to the disk, so that a record never gets there before what it stands for."""
+    if os.name != "posix":  # elsewhere a folder cannot be opened
+        return
+    for p in [*(folder.rglob("*") if deep else ()), folder]:
+        handle = os.open(p, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
