@@ -1,6 +1,7 @@
 """``bayesmrf evidence``: hidden units, models without any, results kept as they come, bad input."""
 
 import json
+import os
 import re
 
 import numpy as np
@@ -12,6 +13,7 @@ from bayesmrf.cli import evidence_store
 from bayesmrf.evidence import methods
 from bayesmrf.evidence.methods import METHODS, Method
 from bayesmrf.evidence.target import Evidence
+from bayesmrf.lock import hold
 
 from .commands import one_sentence
 
@@ -275,13 +277,66 @@ def cells_whole(folder):
 
 
 def test_results_come_back_as_they_went(folder):
-    store = evidence_store.EvidenceStore(folder / "x", "r", None, 5, False)
     given = Evidence(-1.5, np.nan, "laplace", 30.0, 5, {"a": 2.0, "b": np.nan}, "a word", "hash", "prior")
-    store.add(3, given, 0.5)
-    again = evidence_store.EvidenceStore(folder / "x", "r", None, 6, False)
-    assert again.seed == 5
-    found = again.evidence(3, "laplace")
+    with evidence_store.opened(folder / "x", "r", None, 5, False) as store:
+        store.add(3, given, 0.5)
+    with evidence_store.opened(folder / "x", "r", None, 6, False) as again:
+        assert again.seed == 5
+        found = again.evidence(3, "laplace")
     assert repr(found) == repr(given)
+
+
+@pytest.mark.parametrize("at", [1, 2, 3])
+def test_a_full_disk_is_one_sentence_and_the_same_command_goes_on(bayesmrf, votes, folder, quick, monkeypatch, at):
+    """While the first line is written, and the second, and the third."""
+    command, calls, fsync = ("evidence", "votes.csv", "--hidden", "1,2", "--method", "bic", "--seed", 3), [], os.fsync
+
+    def full(handle):
+        calls.append(handle)
+        if len(calls) == at:
+            raise OSError(28, "No space left on device")
+        fsync(handle)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        one_sentence(bayesmrf(*command), "--out: .* cannot be written .No space left on device.; make room")
+    assert not list((folder / FOLDER).glob("*.lock"))
+    assert bayesmrf(*command)[0] == 0
+    assert bayesmrf(*command, "--out", "whole")[0] == 0
+    again, whole = cells(), cells("whole")
+    assert {k: c["log_evidence"] for k, c in again.items()} == {k: c["log_evidence"] for k, c in whole.items()}
+
+
+@pytest.mark.parametrize("left", ["", '{"bayesmrf": "evi'])
+def test_a_first_line_that_never_was_whole_is_written_again(bayesmrf, votes, folder, quick, left):
+    (folder / FOLDER).mkdir()
+    (folder / FOLDER / "evidence.jsonl").write_text(left)
+    assert bayesmrf("evidence", "votes.csv", "--hidden", 1, "--method", "bic")[0] == 0
+    assert len(cells()) == 1
+
+
+@pytest.mark.parametrize(
+    "line", ['{"model": 1}', "[1]", "[" * 50_000, '{"model": "1", "method": "bic", "parts": 3}', "NaN"]
+)
+def test_crafted_lines_are_one_sentence(bayesmrf, votes, folder, quick, line):
+    assert bayesmrf("evidence", "votes.csv", "--hidden", 1, "--method", "bic")[0] == 0
+    with (folder / FOLDER / "evidence.jsonl").open("a") as file:
+        file.write(f"{line}\n")
+    one_sentence(
+        bayesmrf("evidence", "votes.csv", "--hidden", 1, "--method", "bic"), "is not of this command, or damaged"
+    )
+
+
+def test_two_commands_on_one_folder(bayesmrf, votes, folder, quick):
+    with hold(folder / FOLDER):
+        one_sentence(
+            bayesmrf("evidence", "votes.csv", "--hidden", 1), f"{FOLDER} is in use by another run of this proc"
+        )
+
+
+@pytest.mark.parametrize("place", ["/proc/x", "/proc/self/fd/x", "x" * 300, "new/" + "x" * 300])
+def test_places_that_cannot_be_written(bayesmrf, votes, folder, quick, place):
+    one_sentence(bayesmrf("evidence", "votes.csv", "--hidden", 1, "--out", place), "--out|cannot be written")
 
 
 # ---- bad input

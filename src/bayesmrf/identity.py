@@ -10,9 +10,9 @@ kernel itself, so that no caller can forget an option:
 * an array is its type, its shape and its values, or their checksum;
 * a number, a text, None, and lists of these, are themselves.
 
-Two things are left out on purpose. `NOT_PART` names options on which draws do not depend. A field in `ESTIMATED` comes
-out of an optimiser, whose last bits may differ with the number of threads: it counts to nine decimals. Code is not part
-of the identity but for the version of this package, which is compared next to it.
+Two things are left out on purpose. `NOT_PART` names options on which draws do not depend. A field of the kernel in
+`ESTIMATED` comes out of an optimiser, whose last bits may differ with the number of threads: it counts to nine
+decimals. Code is not part of the identity but for the version of this package, which is compared next to it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ import numpy as np
 from .errors import OptionError
 
 NOT_PART = frozenset({"n_jobs"})
-ESTIMATED = frozenset({"start", "spread", "mle"})
+ESTIMATED = frozenset({"start", "spread", "scale", "mle"})
 DECIMALS = 9  # of natural parameters
 ROOT = "class"  # the key of the kernel's own class, which no field can have
 SHORT = 8  # values that are kept as they are; of more, a checksum
@@ -148,7 +148,7 @@ def _array(key: str, a: np.ndarray) -> str:
     """Type, shape and values of an array."""
     if a.dtype.hasobject or isinstance(a, np.ma.MaskedArray):
         raise _unknown(key, "is an array that is masked, or of Python objects")
-    if key.rpartition(".")[2] in ESTIMATED and a.dtype.kind == "f":
+    if key.removeprefix("kernel.") in ESTIMATED and a.dtype.kind == "f":
         a = np.round(a, DECIMALS) + 0.0  # and no -0
     if a.size <= SHORT:
         return f"{a.dtype} {a.tolist()}"

@@ -83,7 +83,7 @@ class EvidenceStore:
                 _check_cell(cell)
             self.cells = {(c["model"], c["method"]): c for c in cells}
         except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
-            raise StoreError(f"--out: {self.path} is damaged, or not of this command; give another path, or "
+            raise StoreError(f"--out: {self.path} is not of this command, or damaged; give another path, or "
                              "--overwrite to replace it") from None  # fmt: skip
         return head, whole
 
