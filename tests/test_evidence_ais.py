@@ -212,6 +212,9 @@ def test_few_effective_chains_are_told(rng):
     assert found.parts["effective_chains"] < 10
     assert "of 20 chains count: give more temperatures" in found.status
     assert np.isnan(found.parts["acceptance"])
+    assert "cubic" not in found.status
+    linear = ais(target, rng, n_chains=20, temperatures=1, ladder="linear")
+    assert "give more temperatures, or ladder='cubic'" in linear.status
 
 
 def test_bad_input(rng):

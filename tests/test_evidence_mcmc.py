@@ -540,7 +540,7 @@ def test_harmonic_means_say_that_the_prior_is_not_reached(rng, variant):
     many = Forest(rng, n=300)
     found = harmonic(many.target, rng, draws=describe(many.target, many.theta), variant=variant)
     least = -np.log(found.parts["prior_reached"])
-    assert f"the estimate is usually too high, by about {least:.1f} nats" in found.status
+    assert re.search(rf"the estimate is usually too high, by (about|more than) {least:.1f} nats", found.status)
     assert np.isnan(found.standard_error)
     assert 0.5 < least < found.log_evidence - many.log_evidence + 1
     few = Forest(rng, n=1, n_draws=400)

@@ -109,7 +109,8 @@ def ais(
             size, mass = steps.at(high)
             swarm, acceptance = move(target, swarm, size, mass**-0.5, n_leapfrog, rng, high)
             accepted.append(acceptance.mean())
-    found = estimate(log_weights, remedy=_REMEDY)
+    is_steep = np.ndim(temperatures) or _power(ladder) >= LADDERS["cubic"]
+    found = estimate(log_weights, remedy=_REMEDY if is_steep else f"{_REMEDY}, or ladder='cubic'")
     return Evidence(
         found.log_z,
         found.standard_error,

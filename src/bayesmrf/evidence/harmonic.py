@@ -88,8 +88,9 @@ def harmonic(
     prior, _ = log_likelihoods(target, thetas, draws.is_exact, progress)
     reached = (1 + np.count_nonzero(prior >= draws.log_likelihood.min())) / (1 + _PRIOR_DRAWS)
     if reached < _REACHED:
-        remarks.append(f"the estimate is usually too high, by about {-np.log(reached):.1f} nats: draws reach no "
-                       f"likelihood as low as in {1 - reached:.0%} of the prior; take 'laplace'")  # fmt: skip
+        about = "more than" if prior.max() < draws.log_likelihood.min() else "about"
+        remarks.append(f"the estimate is usually too high, by {about} {-np.log(reached):.1f} nats: draws reach no "
+                       f"likelihood as low as in {1 - reached:.1%} of the prior; take 'laplace'")  # fmt: skip
     return Evidence(
         found.value,
         np.nan if few or reached < _REACHED else found.standard_error,

@@ -43,6 +43,8 @@ def plot_evidence(evidences: Mapping[str, Mapping[Any, Evidence]], ax: Axes | No
              for method, found in evidences.items()}  # fmt: skip
     floors = sorted(min(e.log_evidence for e in found.values()) for found in known.values() if found)
     cut = floors[(len(floors) - 1) // 2] if len(floors) > 2 else -np.inf
+    top = max((e.log_evidence for here in known.values() for e in here.values()), default=0.0)
+    end = cut - 0.1 * (top - cut) - 0.5 if floors and floors[0] < cut else -np.inf
     for i, (method, here) in enumerate(known.items()):
         if not here:
             continue
@@ -62,7 +64,7 @@ def plot_evidence(evidences: Mapping[str, Mapping[Any, Evidence]], ax: Axes | No
             linestyle="-" if counted else "none",
             linewidth=1.2,
             capsize=2.5,
-            label=method + (" (below)" if value.max() < cut else " (some below)" if value.min() < cut else ""),
+            label=method + (" (below)" if value.max() < end else " (some below)" if value.min() < end else ""),
         )
         best = int(np.argmax(value))
         ax.plot(place[best], value[best], "o", markersize=11, markerfacecolor="none", markeredgecolor=colour)
@@ -73,16 +75,14 @@ def plot_evidence(evidences: Mapping[str, Mapping[Any, Evidence]], ax: Axes | No
         ax.set_xticks(range(len(models)), [shown(m) for m in models], parse_math=False)
         ax.set_xlim(-0.6, len(models) - 0.4)
         ax.grid(axis="x", color=PALE, linewidth=0.5)
-    if floors and floors[0] < cut:
-        top = max(e.log_evidence for here in known.values() for e in here.values())
-        margin = 0.1 * (top - cut) + 0.5
-        ax.set_ylim(cut - margin, top + margin)
+    if np.isfinite(end):
+        ax.set_ylim(end, top + cut - end)
     ax.set_ylabel("log evidence (nats)")
     ax.yaxis.set_major_formatter("{x:,.0f}" if np.ptp(ax.get_ylim()) > 8 else "{x:,.1f}")
     legend = ax.legend(
         loc="lower left",
         bbox_to_anchor=(0, 1.0),
-        ncols=4,
+        ncols=3,
         frameon=False,
         fontsize=8,
         borderaxespad=0.2,
