@@ -169,8 +169,8 @@ def read_edges(path: Path, names: Sequence[str], option: str = "--graph") -> tup
     if missing:
         line, name = missing[0]
         count = len({s for _, s in missing})
-        raise GraphError(f"{option}: {quoted(name)} in line {line} of {call(path)} is not a column of the data ({count} such "
-                         f"name(s) in all); the columns are {_some(list(names))}")  # fmt: skip
+        raise GraphError(f"{option}: {quoted(name)} in line {line} of {call(path)} is not a column of the data "
+                         f"({count} such name(s) in all); the columns are {_some(list(names))}")  # fmt: skip
     return [(a, b) for _, a, b in lines], header
 
 
