@@ -16,7 +16,7 @@ from typing import Any
 from .errors import DataError, StoreError
 from .names import shown
 
-_MOST = 2**30  # bytes of text: a small archive can hold far more than the memory
+_MOST = 2**29  # bytes of text: a small archive can hold far more than the memory
 _OPENED: dict[bytes, Callable[[Any], Any]] = {
     b"\x1f\x8b": lambda f: gzip.GzipFile(fileobj=f),
     b"BZh": bz2.BZ2File,
