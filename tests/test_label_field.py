@@ -157,6 +157,8 @@ def test_masked_labels_are_hidden_and_masked_places_refused(points):
     np.testing.assert_array_equal(est.theta_, plain.theta_)
     with pytest.raises(DataError, match="finite numbers"):
         LabelFieldMRF(**QUICK).fit(np.ma.masked_array(points, points > 1), LABELS)
+    with pytest.raises(DataError, match="X: two coordinates have the same name"):
+        LabelFieldMRF(**QUICK).fit(pd.DataFrame(points, columns=["a", "a"]), LABELS)
 
 
 @pytest.mark.parametrize("engine", ["swendsen-wang", "exact"])

@@ -80,7 +80,7 @@ class PairwiseMRF(DensityMixin, BaseEstimator):
         y : None
             Ignored.
         sample_weight : (n_samples,) array, optional
-            Counts of rows.
+            Counts of rows, integers >= 0; a Series with the index of ``X``.
         """
         check_is_fitted(self)
         levels = None if isinstance(self._coding, str) else self._coding

@@ -65,7 +65,7 @@ def log_evidence(
         the same prior is another one on each: only evidences of one coding can be compared. By default that of the
         model: "boltzmann" for an `RBM` and "independent", ``model`` of a `BayesianMRF`, "agreement" for the others.
     sample_weight : (n_samples,) array, optional
-        Counts of rows.
+        Counts of rows, integers >= 0; a Series with the index of ``X``.
     random_state : int, Generator, RandomState or None
     progress : bool
     **options

@@ -204,7 +204,7 @@ class GroupedMRF(PairwiseMRF):
         y : None
             Ignored.
         sample_weight : (n_samples,) array, optional
-            Counts of rows.
+            Counts of rows, integers >= 0; a Series with the index of ``X``.
 
         Raises
         ------

@@ -175,6 +175,8 @@ class LabelFieldMRF(BaseEstimator):
         named = hasattr(X, "columns") and all(isinstance(c, str) for c in X.columns)
         names = tuple(X.columns) if named else tuple("xyz"[: points.shape[1]]) if points.shape[1] <= 3 else ()
         names = names or tuple(str(k) for k in range(points.shape[1]))
+        if len(set(names)) < len(names):
+            raise DataError("X: two coordinates have the same name; give each column its own name")
         return points, names, np.where(given == -1, -1, given == self.classes_[1]).astype(np.int8)
 
     def _likelihood(self, field: LabelField, labels: np.ndarray) -> Likelihood:

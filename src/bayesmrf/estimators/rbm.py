@@ -93,7 +93,7 @@ class RBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         y : None
             Ignored.
         sample_weight : (n_samples,) array, optional
-            Counts of rows.
+            Counts of rows, integers >= 0; a Series with the index of ``X``.
         """
         states, n_steps = self._start(X, sample_weight), self.n_steps
         self._climb(states.rows, self.learning_rate * (1 - np.arange(n_steps) / n_steps))

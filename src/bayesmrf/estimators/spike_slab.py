@@ -148,7 +148,7 @@ class SpikeSlabMRF(DensityMixin, BaseEstimator):
         y : None
             Ignored.
         sample_weight : (n_samples,) array, optional
-            How many times each row was seen.
+            How many times each row was seen: integers >= 0; a Series with the index of ``X``.
         """
         check_params(self)
         states = check_states(X, sample_weight, missing=True)

@@ -91,7 +91,8 @@ class Summary:
         if "posterior_predictive" not in self.tree.children:
             return pd.DataFrame({name: [] for name in names})
         data = self["posterior_predictive"].to_dataset()
-        return pd.DataFrame({name: data[name].values if name in data else 1 for name in names})
+        found = pd.DataFrame({name: data[name].values if name in data else 1 for name in names})
+        return found.assign(node=[shown(n) for n in found["node"]])
 
     @property
     def n_missing(self) -> int:
