@@ -288,6 +288,23 @@ def test_default_steps_fit_the_posterior_of_any_data():
             assert diagnostics(est.posterior_)["r_hat"].max() < 1.2
 
 
+@pytest.mark.parametrize("kernel", ["metropolis", "exchange"])
+def test_steps_and_starts_of_the_paper_make_the_draws_of_the_plain_kernel(kernel):
+    X = np.random.default_rng(1).integers(0, 2, (20, 3))
+    options = {"n_draws": 20, "n_warmup": 10, "n_chains": 2, **QUIET}
+    est = BayesianMRF(kernel=kernel, step_size=0.1, start="zero", **options).fit(X)
+    model = Boltzmann(graphs.complete(3))
+    likelihood = Likelihood(model, model.statistics(X), 20, Elimination())
+    plain = (Metropolis if kernel == "metropolis" else Exchange)(likelihood, Normal(np.ones(6)), np.zeros(6), 0.1)
+    draws = run.sample(plain, **options).values
+    np.testing.assert_array_equal(est.posterior_["posterior"]["theta"], draws["theta"])
+    assert set(est.posterior_["sample_stats"]["step_size"].values.ravel()) == {0.1}
+    # control: a step of its own, and a start around the mode, are others
+    for changed in ({"step_size": None}, {"start": "mode"}):
+        other = BayesianMRF(kernel=kernel, **{"step_size": 0.1, "start": "zero"} | changed, **options).fit(X)
+        assert (other.posterior_["posterior"]["theta"].values != draws["theta"]).all()
+
+
 def test_correction_is_refused_where_a_chain_never_moved():
     theta = np.random.default_rng(0).standard_normal((3, 20, 2))
     draws = SimpleNamespace(chains=(0, 1, 3), n_chains=3, n_draws=20, values={"theta": theta})

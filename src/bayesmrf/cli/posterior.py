@@ -106,7 +106,11 @@ def posterior(
         float | None, typer.Option(help="Share of langevin's momentum that is kept. [dim]\\[default: 0][/dim]")
     ] = None,
     precondition: Annotated[
-        bool, typer.Option("--precondition", help="Scale langevin's steps by the spread of each parameter.")
+        bool,
+        typer.Option(
+            "--precondition",
+            help="Scale langevin's steps by the covariance at the mode. [dim]\\[default: without --epsilon][/dim]",
+        ),
     ] = False,
     adjusted: Annotated[
         bool, typer.Option("--adjusted", help="Accept or reject langevin's steps; the engine must answer log Z.")
