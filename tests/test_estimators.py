@@ -219,7 +219,7 @@ def test_checkpoint_of_the_estimator_continues(grid_data, tmp_path):
         ({"graph": [(0, 99)]}, GraphError, "out of range"),
         ({"graph": [("0", "nobody")]}, GraphError, "'nobody'"),
         ({"graph": []}, OptionError, "no edges"),
-        ({"graph": "learn:many"}, OptionError, "'learn:many' came"),
+        ({"graph": "learn:many"}, OptionError, "graph must be .*, got 'learn:many'"),
     ],
 )
 def test_bad_options(options, error, message, rng):

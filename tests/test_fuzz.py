@@ -161,7 +161,14 @@ MORE_GRAPHS = [
     [(0, 1), (1, 0)],
     [(0, 1, 2)],
 ]
-MORE_GRAPHS += [[("x0", None)], [(0.0, 1.0)], nx.complete_graph(5), "learn:99999999999999999999999"]
+MORE_GRAPHS += [
+    [("x0", None)],
+    [(0.0, 1.0)],
+    nx.complete_graph(5),
+    "learn:99999999999999999999999",
+    "learn:²",
+    "learn:" + "9" * 5000,
+]
 
 
 @pytest.mark.parametrize(

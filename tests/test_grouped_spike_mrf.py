@@ -136,7 +136,7 @@ def test_a_run_that_was_stopped_goes_on_with_the_same_draws(method, rng, tmp_pat
         ({"candidate": [("a", "Zoe")]}, GraphError, "candidate: 1 node.s. are not columns of the data: 'Zoe'; the col"),
         ({"candidate": [(0, 77)]}, GraphError, "candidate: edge 0 = .0, 77. is out of range for 5 nodes"),
         ({"candidate": [(0, 1), (1, 0)]}, GraphError, "candidate: .* duplicate"),
-        ({"candidate": "some"}, OptionError, "candidate: 'some' came"),
+        ({"candidate": "some"}, OptionError, "candidate must be .*, got 'some'"),
         ({"candidate": []}, OptionError, "candidate: it has no edges"),
         ({"fields": "own"}, OptionError, "fields must be .*, got 'own'"),
     ],

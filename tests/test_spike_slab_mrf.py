@@ -188,7 +188,7 @@ def test_a_constant_column_is_allowed(data):
         ({"slab": "student:3"}, "slab must be .*, got 'student:3'"),
         ({"method": "exact", "epsilon": 0.1}, "epsilon: 0.1 came, which method 'exact' does not know"),
         ({"method": "one-edge", "width": 0.1}, "width: 0.1 came, which method 'one-edge' does not know"),
-        ({"candidates": "all"}, "candidates: 'all' came"),
+        ({"candidates": "all"}, "candidates must be .*, got 'all'"),
         ({"bias_scale": -1}, "bias_scale must be .*, got -1"),
     ],
 )

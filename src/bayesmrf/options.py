@@ -56,6 +56,11 @@ def is_number(value: Any) -> bool:
     return real and -_MOST <= value <= _MOST  # no comparison with NaN is true
 
 
+def is_count(text: str) -> bool:
+    """Whether a text is an integer >= 0 of at most nine digits; str.isdigit takes exponents and any length."""
+    return text.isascii() and text.isdecimal() and len(text) <= 9
+
+
 _MOST = 1e300
 
 

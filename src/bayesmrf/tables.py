@@ -227,7 +227,7 @@ def _parsed(path: Path, text: str, separator: str, names: list[str]) -> pd.DataF
 
 
 def _is_number(s: str) -> bool:
-    return re.fullmatch(r"-?\d+", s) is not None
+    return re.fullmatch(r"-?[0-9]{1,18}", s) is not None
 
 
 def _some(names: Sequence[str]) -> str:

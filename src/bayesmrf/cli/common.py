@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..errors import BayesMRFWarning, ConvergenceWarning, DataError, OptionError, StoreError, TooWideError
+from ..errors import BayesMRFWarning, ConvergenceWarning, DataError, OptionError, StoreError, TooWideError, in_words
 from ..files import call, check_path, kind_of
 from ..names import file_stem, shown
-from ..options import check
+from ..options import check, is_count
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -170,12 +170,12 @@ def edges_of(graph: str, names: Sequence[str], console: Console, flag: str = "--
     from ..tables import read_edges
 
     learns, everything = flag == "--graph", "all" if flag == "--candidate" else "complete"
-    if graph == everything or (learns and re.fullmatch(r"learn:\d+", graph)):
+    if graph == everything or (learns and graph.startswith("learn:") and is_count(graph[6:])):
         return graph
     if graph.startswith("learn:") or kind_of(Path(graph)) == "nothing":
         forms = f"a file{',' if learns else ''} nor {everything}"
         forms += ", nor learn:K with a whole number K" if learns else ""
-        raise OptionError(f"{flag}: {graph!r} is neither {forms}; give one of these")
+        raise OptionError(f"{flag}: {in_words(graph)} is neither {forms}; give one of these")
     edges, header = read_edges(Path(graph), names, flag)
     if header is not None:
         console.print(f"The first line of {graph} ({header}) is read as a header.")

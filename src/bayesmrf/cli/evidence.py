@@ -13,7 +13,7 @@ import typer
 
 from ..errors import OptionError, StoreError
 from ..files import check_path
-from ..options import check
+from ..options import OPTIONS, check, is_count
 from . import common
 from .common import Binarize, Drop, MissingCode, Overwrite, Quiet, Seed, Weight
 from .evidence_models import CODING, Job, fields, machines
@@ -116,13 +116,13 @@ def evidence(
     console = common.new_console(quiet)
     methods = _methods(method)
     names = _models(hidden, compare, edges, holdout)
-    table, weights = read_votes(answers, weight, drop or (), missing_code or ())
-    table = to_binary(answers, table, binarize)
     given = {"n_chains": chains, "temperatures": temperatures, "ladder": _ladder(ladder), "n_draws": draws}
     options: dict[str, Any] = {k: v for k, v in given.items() if v is not None}
     _check_options(options, methods)
 
-    check({"prior_scale": prior_scale})
+    check({"prior_scale": prior_scale, "random_state": seed})
+    table, weights = read_votes(answers, weight, drop or (), missing_code or ())
+    table = to_binary(answers, table, binarize)
     ends = None
     if edges is not None:
         ends = common.edges_of(str(edges), [str(c) for c in table.columns], console, "--edges")
@@ -190,15 +190,17 @@ def _models(hidden: str | None, compare: str | None, edges: Path | None, holdout
         if value is not None:
             raise OptionError(f"{flag}: {value} came, which is for models of --compare; leave it out with --hidden")
     assert hidden is not None
-    span = re.fullmatch(r"\s*(-?\d+)\s*:\s*(-?\d+)\s*", hidden)
-    numbers = list(range(int(span[1]), int(span[2]) + 1)) if span else None
-    if numbers is None and all(re.fullmatch(r"\s*-?\d+\s*", part) for part in hidden.split(",")):
-        numbers = [int(part) for part in hidden.split(",")]
+    expected = "numbers of hidden units, such as 1:9 or 1,2,5"
+    parts = [part.strip() for part in re.split("[:,]", hidden)]
+    is_span = hidden.count(":") == 1 and len(parts) == 2
+    if not all(is_count(part.removeprefix("-")) for part in parts) or (":" in hidden and not is_span):
+        raise OptionError(option="--hidden", got=hidden, expected=expected)
+    given = [int(part) for part in parts]
+    for k in given:
+        OPTIONS["n_hidden"].check("--hidden", k)
+    numbers = list(range(given[0], given[1] + 1)) if is_span else given
     if not numbers or len(set(numbers)) < len(numbers):
-        raise OptionError(f"--hidden: {hidden!r} came, numbers of hidden units are wanted, such as 1:9 or 1,2,5")
-    if min(numbers) < 1:
-        raise OptionError(f"--hidden: {min(numbers)} came, whole numbers of at least 1 are wanted; for a model without "
-                          "hidden units, --compare independent, which has the same prior of the biases")  # fmt: skip
+        raise OptionError(option="--hidden", got=hidden, expected=expected)
     return numbers
 
 

@@ -19,7 +19,7 @@ from ..inference.auto import choose
 from ..likelihood import Likelihood
 from ..memory import check_draws
 from ..models.categorical import refuse_categorical
-from ..options import check
+from ..options import check, is_count
 from ..rng import as_seed_sequence
 from ..samplers.gibbs import Gibbs
 from ..states import States, check_states, decode
@@ -156,7 +156,7 @@ def read_graph(graph: Any, states: States, progress: bool, option: str = "graph"
     except GraphError as e:
         raise GraphError(str(e).replace("graph", option, 1)) from None
     kind, _, number = graph.partition(":")
-    if kind == "learn" and number.isdigit():
+    if kind == "learn" and is_count(number):
         if states.n_states > 2:
             raise OptionError(f"{option}: {graph!r} came, which needs yes/no data, not {states.n_states} states; give "
                               "edges or 'complete'")  # fmt: skip
@@ -166,9 +166,8 @@ def read_graph(graph: Any, states: States, progress: bool, option: str = "graph"
         from ..learning.sparse import learn_graph  # takes half a second
 
         return learn_graph(states, int(number), progress=progress)
-    raise OptionError(
-        f"{option}: {graph!r} came; give pairs of nodes, a networkx graph, 'complete', or 'learn:K' for K edges"
-    )
+    expected = "pairs of nodes, a networkx graph, 'complete', or 'learn:K' for K edges"
+    raise OptionError(option=option, got=graph, expected=expected)
 
 
 def warn_of_unbalanced(states: States) -> None:
