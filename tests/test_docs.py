@@ -4,12 +4,15 @@ A block is left out only if the line before it says why: ``<!-- not run: the rea
 """
 
 import ast
+import contextlib
 import inspect
+import io
 import re
 import runpy
 import shlex
 import sys
 import types
+import warnings
 from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
@@ -18,6 +21,7 @@ import pytest
 
 import bayesmrf
 from bayesmrf import cli
+from bayesmrf.errors import ConvergenceWarning
 from tests.test_architecture import FILES, LAYERS, ROOT, SOURCE
 
 PAGES = [p for p in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))] if p.exists()]
@@ -54,7 +58,11 @@ def commands(text, has_prompt):
 
 def run_command(words):
     if words[0] == "bayesmrf":
-        assert cli.run(words[1:]) == 0, f"{shlex.join(words)} failed"
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said):
+            code = cli.run(words[1:])
+        assert code == 0, f"{shlex.join(words)} failed"
+        assert "Not converged" not in said.getvalue(), f"{shlex.join(words)}: {said.getvalue()}"
     elif words[0] == "python" and words[1].endswith(".py"):
         assert (ROOT / words[1]).is_file(), f"{words[1]} is not there"
     else:
@@ -64,7 +72,8 @@ def run_command(words):
 
 
 def run_page(text, name, module):
-    """Run the blocks of a page in their order and in one namespace."""
+    """Run the blocks of a page in their order and in one namespace; chains that have not converged are an error."""
+    warnings.simplefilter("error", ConvergenceWarning)  # pytest restores the filters after each test
     for block in blocks(text):
         if not block.is_run:
             continue
@@ -105,6 +114,12 @@ def test_page_runs(page, page_module):
 def test_a_page_that_does_not_run_is_caught(block, page_module):
     with pytest.raises(AssertionError):
         run_page(f"Words.\n\n{block}\n", "page", page_module)
+
+
+def test_a_page_whose_chains_do_not_converge_is_caught(page_module):
+    fit = "BayesianMRF(n_draws=20, n_warmup=0, n_chains=2, progress=False, random_state=0).fit([[0, 1], [1, 0], [1, 1]])"
+    with pytest.raises(ConvergenceWarning):
+        run_page(f"```python\nfrom bayesmrf import BayesianMRF\n{fit}\n```\n", "page", page_module)
 
 
 def test_blocks_are_found_and_left_out_for_a_reason(page_module):
