@@ -171,6 +171,7 @@ def open_checkpoint(
             )
         with as_written(path):
             stored = read_record(path)["bayesmrf"]["settings"]
+            _sequence(stored["seed"])
             settings["seed"] = settings["seed"] or stored["seed"]
             _compare(path, settings, stored)
         settings = stored | {"n_draws": settings["n_draws"]}
@@ -207,7 +208,15 @@ def seed_of(path: Path) -> np.random.SeedSequence:
     """Read the seed of a checkpoint."""
     with as_written(path):
         seed = read_record(path)["bayesmrf"]["settings"]["seed"]
-        return np.random.SeedSequence(seed["entropy"], spawn_key=tuple(seed["spawn_key"]))
+        return _sequence(seed | {"spawned": 0})
+
+
+def _sequence(seed: dict[str, Any]) -> np.random.SeedSequence:
+    """The seed that a store describes."""
+    key, spawned = tuple(seed["spawn_key"]), seed["spawned"]
+    if type(spawned) is not int or not 0 <= spawned < 2**31:
+        raise ValueError
+    return np.random.SeedSequence(seed["entropy"], spawn_key=key, n_children_spawned=spawned)
 
 
 def progress_of(path: Path) -> tuple[int, dict[str, Any]]:

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from .errors import StoreError
+from .errors import BayesMRFError, StoreError
 from .files import check_path
 from .identity import checksum
 from .lock import is_lock
@@ -179,7 +179,7 @@ def as_written(place: Path) -> Iterator[None]:
     """Turn what comes of a record with missing entries, or ones of wrong types or sizes, into one sentence."""
     try:
         yield
-    except StoreError:
+    except BayesMRFError:
         raise
     except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as e:
         raise damaged(place, f"its record is not one that this package writes ({type(e).__name__})") from e

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from .. import results
+from ..store import as_written
 from ..summary import GroupedSummary, ParameterSummary, StructureSummary, summarise
 from . import grouped, parameters, structure
 from .page import Section, check_out, paragraph, picture, table, write_page
@@ -44,8 +46,13 @@ def write_report(tree: Any, out: str | PathLike[str], overwrite: bool = False) -
         If ``tree`` is a path without a finished result, or ``out`` is there already or cannot be written.
     """
     out = check_out(out, overwrite)
-    summary = summarise(results.load(tree) if isinstance(tree, str | PathLike) else tree)
-    return write_page(out, _TITLES[type(summary)], summary.data_sentence, sections(summary))
+    from_disk = isinstance(tree, str | PathLike)
+    found = results.load(tree) if from_disk else tree
+    # What a stranger's store says of itself may have any type; what is said of one's own has the right one.
+    with as_written(Path(tree)) if from_disk else nullcontext():
+        summary = summarise(found)
+        title, sentence, parts = _TITLES[type(summary)], summary.data_sentence, sections(summary)
+    return write_page(out, title, sentence, parts)
 
 
 def sections(summary: GroupedSummary | ParameterSummary | StructureSummary) -> list[Section]:
