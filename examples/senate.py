@@ -3,7 +3,7 @@
     BAYESMRF_DATA=folder python examples/senate.py [DRAWS]
 
 The folder holds senate109_votes.csv.gz. 279 edges are learnt by neighbourhood selection; exact answers would be slow on
-such a graph, so the sampler is particle. The score is the log pseudo-likelihood of a vote.
+such a graph, so the sampler is particle. The score is the log likelihood of a vote, in nats.
 """
 
 import sys
@@ -16,7 +16,7 @@ def main(n_draws: int = 1000) -> None:
     est = GroupedMRF("learn:279", n_draws=n_draws, n_warmup=n_draws // 5, n_chains=2, random_state=1).fit(train)
     blind = MaximumLikelihoodMRF(est.graph_, random_state=1).fit(train)
 
-    print("mean log pseudo-likelihood of a vote     first session (train)   second session (test)")
+    print("mean log likelihood of a vote            first session (train)   second session (test)")
     for name, fitted in (("maximum likelihood, blind to groups", blind), ("posterior over groups", est)):
         print(f"{name:37s}{fitted.score(train):22.3f}{fitted.score(test):24.3f}")
     print("\nnumber of groups and its posterior probability")

@@ -117,7 +117,9 @@ def test_a_page_that_does_not_run_is_caught(block, page_module):
 
 
 def test_a_page_whose_chains_do_not_converge_is_caught(page_module):
-    fit = "BayesianMRF(n_draws=20, n_warmup=0, n_chains=2, progress=False, random_state=0).fit([[0, 1], [1, 0], [1, 1]])"
+    fit = (
+        "BayesianMRF(n_draws=20, n_warmup=0, n_chains=2, progress=False, random_state=0).fit([[0, 1], [1, 0], [1, 1]])"
+    )
     with pytest.raises(ConvergenceWarning):
         run_page(f"```python\nfrom bayesmrf import BayesianMRF\n{fit}\n```\n", "page", page_module)
 

@@ -74,6 +74,10 @@ class PriorWarning(BayesMRFWarning):
     """The prior, and not the data, decides what the posterior says."""
 
 
+class ApproximateScoreWarning(BayesMRFWarning):
+    """A score contains an estimate of log Z that is not known well."""
+
+
 class BoundaryWarning(BayesMRFWarning):
     """A maximum likelihood estimate lies at infinity and was bounded."""
 

@@ -11,18 +11,18 @@ from scipy.special import chdtrc
 from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.utils.validation import check_is_fitted
 
-from .. import graphs, metrics, run
+from .. import graphs, run
 from ..base import LOG_Z, Engine, Kernel
 from ..errors import FieldsWarning, GraphError, OptionError
 from ..graphs import Graph
 from ..inference.auto import choose
 from ..likelihood import Likelihood
 from ..memory import check_draws
-from ..models.categorical import refuse_categorical
 from ..options import check, is_count
 from ..rng import as_seed_sequence
 from ..samplers.gibbs import Gibbs
 from ..states import States, check_states, decode
+from .normaliser import ANNEALED, EXACT, Normaliser, is_within_reach, normaliser, warn_if_rough
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,6 +41,8 @@ class PairwiseMRF(DensityMixin, BaseEstimator):
 
     graph: Any
     random_state: Any
+    theta_: np.ndarray
+    _log_z: Normaliser | None
 
     def _model(self) -> Any:
         """The model on ``graph_``."""
@@ -63,6 +65,7 @@ class PairwiseMRF(DensityMixin, BaseEstimator):
         self.graph_ = read_graph(self.graph if graph is None else graph, states, progress, option)
         self.edges_ = self.graph_.edges
         self._names, self._coding = states.names, states.coding
+        self._log_z = None
         return states
 
     def _exact_engine(self) -> Engine | None:
@@ -72,7 +75,10 @@ class PairwiseMRF(DensityMixin, BaseEstimator):
     def score(self, X: Any, y: None = None, sample_weight: Any = None) -> float:
         """Mean log likelihood of an observation, in nats, at ``theta_``.
 
-        Exact where elimination on the graph is cheap; elsewhere the log pseudo-likelihood (Besag 1975) takes its place.
+        It is exact where elimination takes a second at most. Elsewhere log Z is an estimate by annealed importance
+        sampling, with the standard error ``log_z_error_``; where that is above 0.1 nats, an `ApproximateScoreWarning`
+        says so. ``score_kind_`` says which it is. The pseudo-likelihood, another quantity, is
+        `bayesmrf.metrics.log_pseudo_likelihood`.
 
         Parameters
         ----------
@@ -85,13 +91,31 @@ class PairwiseMRF(DensityMixin, BaseEstimator):
         check_is_fitted(self)
         levels = None if isinstance(self._coding, str) else self._coding
         states = check_states(X, sample_weight, self._names, levels=levels)
-        model, engine = self._model(), self._exact_engine()
-        if engine is None:
-            refuse_categorical("pseudo-likelihood", model)
-            total = metrics.log_pseudo_likelihood(model, self.theta_, states.values, states.weights)
-        else:
-            total = metrics.log_likelihood(model, self.theta_, states.values, engine, states.weights)
-        return float(total / states.n_samples)
+        log_z, error, status = self._normaliser()
+        warn_if_rough(error, status)
+        return float(np.dot(self.theta_, self._model().statistics(states.values, states.weights)) - log_z)
+
+    @property
+    def log_z_(self) -> float:
+        """Log Z at ``theta_``, found when first asked for."""
+        return self._normaliser().log_z
+
+    @property
+    def log_z_error_(self) -> float:
+        """Standard error of `log_z_`; 0 where it is exact."""
+        return self._normaliser().error
+
+    @property
+    def score_kind_(self) -> str:
+        """What `score` is: a log likelihood, with log Z exact or by annealed importance sampling."""
+        check_is_fitted(self)
+        return EXACT if is_within_reach(self._model()) else ANNEALED
+
+    def _normaliser(self) -> Normaliser:
+        check_is_fitted(self)
+        if self._log_z is None:
+            self._log_z = normaliser(self._model(), self.theta_)
+        return self._log_z
 
     def sample(self, n_samples: int = 1, random_state: Any = None) -> np.ndarray:
         """Draw states at ``theta_``: exact where elimination is cheap, else by Gibbs sweeps.

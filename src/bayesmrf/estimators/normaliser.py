@@ -1,0 +1,75 @@
+"""Log Z of a fitted model, so that every `score` is a log likelihood."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..base import LOG_Z
+from ..errors import ApproximateScoreWarning, OptionError
+from ..inference import annealed
+from ..inference.elimination import Elimination, cost
+from ..models.categorical import states_of
+
+EXACT, ANNEALED = "log likelihood", "log likelihood, log Z by annealed importance sampling"
+_MOST_BYTES = 2**28  # one elimination within them takes a second
+_LARGEST_ERROR = 0.1  # nats
+_SEED = 0  # the same for all models, so that equal ones have equal scores
+
+
+class Normaliser(NamedTuple):
+    """Log Z.
+
+    Attributes
+    ----------
+    log_z : float
+    error : float
+        Its standard error; 0 where it is exact.
+    status : str
+        Why the error may be larger than it seems; empty when all is well.
+    """
+
+    log_z: float
+    error: float
+    status: str
+
+
+def is_within_reach(model: Any) -> bool:
+    """Whether log Z is exact, by elimination."""
+    return cost(model.graph, _MOST_BYTES, states_of(model))[1] <= _MOST_BYTES
+
+
+def normaliser(model: Any, theta: np.ndarray, n_chains: int = 256, temperatures: int = 1000) -> Normaliser:
+    """Compute log Z by elimination, or estimate it by annealed importance sampling where the graph is too wide.
+
+    Parameters
+    ----------
+    model : Model
+    theta : (n_features,) array
+    n_chains, temperatures : int
+        As in `bayesmrf.inference.annealed.forward`.
+    """
+    if is_within_reach(model):
+        engine = Elimination()
+        log_z = engine.infer(model, theta, engine.prepare(model), want=LOG_Z).log_z
+        assert log_z is not None
+        return Normaliser(log_z, 0.0, "")
+    if states_of(model) is not None:
+        raise OptionError(f"score needs log Z, which is out of reach for nodes with {states_of(model)} states on this "
+                          "graph, as elimination would take too much memory; use a sparser graph.")  # fmt: skip
+    found = annealed.forward(model, theta, np.random.default_rng(_SEED), n_chains, temperatures)
+    return Normaliser(found.log_z, found.standard_error, found.status)
+
+
+def warn_if_rough(error: float, status: str) -> None:
+    """Warn of a score whose log Z is not known well."""
+    if error > _LARGEST_ERROR or status:
+        why = f" ({status.split(':')[0]})" if status else ""
+        warnings.warn(
+            f"score is not known well: log Z has a standard error of {error:.2g} nats{why}, and so has the score; "
+            "differences between data sets are not affected, differences between models are.",
+            ApproximateScoreWarning,
+            stacklevel=3,
+        )
