@@ -26,7 +26,8 @@ from bayesmrf.inference.elimination import Elimination
 from bayesmrf.models.ising import Ising
 from bayesmrf.samplers.gibbs import Gibbs
 
-QUIET = {"progress": False, "n_jobs": 1, "n_chains": 1}
+# The prior of the paper.
+QUIET = {"progress": False, "n_jobs": 1, "n_chains": 1, "density": (5.0, 5.0), "slab": (5.0, 5.0)}
 
 
 def block_data(n: int, rng: np.random.Generator) -> np.ndarray:
