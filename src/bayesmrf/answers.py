@@ -28,7 +28,7 @@ def without_codes(path: Path, table: pd.DataFrame, codes: Sequence[str]) -> pd.D
     """The table with codes of missing values blank."""
     import pandas as pd
 
-    table = table.copy()
+    table = table.copy() if codes else table
     for code in codes:
         number, there = pd.to_numeric(code, errors="coerce"), False
         for name, column in table.items():
@@ -50,6 +50,8 @@ def check_answers(path: Path, table: pd.DataFrame) -> None:
     """Refuse identifiers, columns on another scale, and codes outside the levels."""
     import numpy as np
 
+    if _is_yes_no(table):
+        return
     seen = [c.dropna().to_numpy() for _, c in table.items()]
     found = find_foreign([c.astype(str) if c.dtype == object else c for c in seen], list(table.columns))
     if found.ids or found.scales:
@@ -95,6 +97,8 @@ def to_binary(path: Path, table: pd.DataFrame, rule: str | None) -> pd.DataFrame
     """
     import numpy as np
 
+    if rule is None and _is_yes_no(table):
+        return table
     numbers = table.select_dtypes(["number", "bool"])
     for name in table.columns.difference(numbers.columns, sort=False):
         text = next((v for v in table[name].dropna() if isinstance(v, str) and not _is_value(v)), None)
@@ -125,6 +129,14 @@ def to_binary(path: Path, table: pd.DataFrame, rule: str | None) -> pd.DataFrame
                           "tells them apart")  # fmt: skip
     yes = compare(numbers.astype(float), than)
     return yes.astype(float).where(numbers.notna()) if numbers.isna().any(axis=None) else yes.astype(np.int8)
+
+
+def _is_yes_no(table: pd.DataFrame) -> bool:
+    """Whether all values are -1, 0, 1, truths, or missing: seen at once, however many columns there are."""
+    import numpy as np
+
+    values = table.to_numpy()
+    return values.dtype.kind in "biuf" and bool((np.isin(values, (-1, 0, 1)) | (values != values)).all())
 
 
 def _is_value(text: str) -> bool:
