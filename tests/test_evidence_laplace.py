@@ -17,6 +17,7 @@ from bayesmrf import graphs
 from bayesmrf.errors import DataError, OptionError, TooWideError
 from bayesmrf.evidence import laplace as laplace_file
 from bayesmrf.evidence import mode as mode_file
+from bayesmrf.evidence.annealed import ais
 from bayesmrf.evidence.criteria import bic, map_score
 from bayesmrf.evidence.laplace import laplace
 from bayesmrf.evidence.mode import Mode, _climb, find_mode
@@ -583,3 +584,32 @@ def test_evidence_at_other_scales_of_the_prior(rng):
         assert abs(found.parts[name] - found.log_evidence) > 0.05
     beta = laplace(replace(target, prior=LogisticBeta(1.0, 1.0)), rng, n_steps=STEPS, scales=True)
     assert "at_half_prior_scale" not in beta.parts
+
+
+def test_mirrored_parameters_are_those_of_the_same_model(rng):
+    target = machine(rng, 4, 3)
+    theta = rng.normal(0, 1, target.n_features)
+    swapped = (np.arange(8)[:, None] >> np.arange(3) & 1).astype(bool)
+    values, _ = target.log_likelihoods(target.mirrored(theta, swapped))
+    np.testing.assert_allclose(values, values[0], rtol=1e-12)
+    assert abs(target.log_likelihoods(-target.mirrored(theta, swapped))[0] - values[0]).min() > 1e-3
+
+
+@pytest.mark.parametrize("symmetric", [True, False])
+def test_modes_in_which_values_trade_places_are_told(symmetric, rng):
+    """Biases against the weights make the mirrored mode as high as the first, and log 2 nats are left out."""
+    model = RestrictedBoltzmann(3, 1)
+    weights = 2.0 * rng.choice([-1, 1], (1, 3))
+    visible, hidden = (-weights[0] / 2, [-weights.sum() / 2]) if symmetric else (-weights[0] / 4 - 1.2, [2.0])
+    target = drawn(model, model.join(weights, visible, hidden), 500, rng)
+    mode = max((find_mode(target, rng, n_steps=STEPS) for _ in range(3)), key=lambda m: m.density(m.theta)[0])
+    found = laplace(target, rng, mode=mode)
+    added = found.parts["mirrored_modes"]
+    assert ("the two values of hidden units trade places are left out" in found.status) == (added > 0.25)
+    mirror = target.mirrored(mode.theta, np.ones((1, 1), dtype=bool))[0]
+    if added:
+        assert added == pytest.approx(np.log1p(np.exp(target.log_prior(mirror) - target.log_prior(mode.theta))))
+    truth = ais(target, rng, temperatures=200)
+    assert abs(found.log_evidence + added - truth.log_evidence) < 1 + 6.5 * truth.standard_error
+    if symmetric:
+        assert added > 0.25

@@ -29,7 +29,7 @@ from scipy.linalg import eigh
 from ..progress import track
 from .mode import Mode, climb_exactly, exact_log_z, is_exact, own_mode
 from .normality import normality
-from .overlap import groups_of_units, log_equivalent_modes, trapezoid
+from .overlap import groups_of_units, log_equivalent_modes, log_mirrored_modes, trapezoid
 from .sampled import BATCHES, Hessian, SampledPosterior
 from .target import Evidence, Target
 
@@ -92,7 +92,8 @@ def laplace(
         pathological), ``bias`` (of the determinant, taken away), ``trapezoids`` (what stands for the same in the
         others), ``first_order`` (the rise to the true mode) and ``equivalent_modes``. Numbers about the work are
         ``n_trapezoids``, ``n_trapezoids_by_states`` (which ended where too few states counted), ``n_negative``
-        (eigenvalues), ``least_eigenvalue``, ``n_groups`` (of equivalent units),
+        (eigenvalues), ``least_eigenvalue``, ``n_groups`` (of equivalent units), ``mirrored_modes`` (what other modes
+        would add, in which values of hidden units trade places),
         ``is_exact_log_z``, ``log_z_error``, where there are states ``n_rounds``, ``n_states`` and
         ``effective_states``, and where there are none ``importance_sampling``, the log evidence by importance sampling
         around the mode, ``importance_error`` and ``importance_draws`` (effective ones), and with ``scales``
@@ -162,6 +163,10 @@ def laplace(
         numbers["n_trapezoids_by_states"] = float(sum(t.by_states for t in found))
         numbers["n_groups"] = float(len(np.unique(arrays["groups"])))
 
+    numbers["mirrored_modes"] = log_mirrored_modes(target, mode.theta, hessian)
+    if numbers["mirrored_modes"] > _OFF:
+        statuses.append("modes in which the two values of hidden units trade places are left out, and would add about "
+                        f"{numbers['mirrored_modes']:.1f} nats; compare with 'ais'")  # fmt: skip
     error = float(np.sqrt((n * point.error) ** 2 + spread.error**2 + rise.error**2))
     value = float(sum(parts.values()))
     if mode.states is None and is_exact(target, log_z):

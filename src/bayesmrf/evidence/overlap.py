@@ -27,12 +27,14 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import brentq
 from scipy.sparse.csgraph import connected_components
-from scipy.special import gammaln
+from scipy.special import gammaln, logsumexp
 
 from .sampled import SHARE
+from .target import Target
 
 _HALF = np.log(0.5)
 _PRECISION = 1e-3  # of a half width, relative
+_MIRRORED = 12  # hidden units whose values are exchanged, in all combinations
 _FAR = 10.0  # nats: how much lower a density is matters no more
 
 
@@ -111,3 +113,25 @@ def groups_of_units(theta: np.ndarray, hessian: np.ndarray, units: np.ndarray) -
 def log_equivalent_modes(groups: np.ndarray) -> float:
     """Log of K! / (K_1! ... K_R!) for the groups with these labels."""
     return float(gammaln(len(groups) + 1) - gammaln(np.bincount(groups) + 1).sum()) if len(groups) else 0.0
+
+
+def log_mirrored_modes(target: Target, theta: np.ndarray, hessian: np.ndarray) -> float:
+    r"""Log of the weight of all modes that exchanging the two values of hidden units gives, in units of the mode's.
+
+    The likelihood is the same at all of them, and the prior is not: the weight is the sum of its ratios, 1 of the mode
+    itself. Units whose values are exchanged without the density dropping to a half on the way have no other mode.
+    The modes are a little beside these points, so that this is roughly the weight.
+    """
+    single = target.mirrored(theta, np.eye(len(target.units), dtype=bool))
+    if not len(single):
+        return 0.0
+    half = (single - theta) / 2
+    apart = -0.5 * ((half @ hessian) * half).sum(axis=1) < _HALF
+    height = target.prior.log_density(theta).sum()
+    gain = np.where(apart, target.prior.log_density(single).sum(axis=1) - height, -np.inf)
+    units = np.argsort(-gain)[: min(_MIRRORED, int(apart.sum()))]
+    bits = np.arange(2 ** len(units))[:, None] >> np.arange(len(units)) & 1
+    swapped = np.zeros((len(bits), len(single)), dtype=bool)
+    swapped[:, units] = bits
+    there = [target.prior.log_density(target.mirrored(theta, s[None]))[0].sum() for s in swapped]
+    return float(logsumexp(np.array(there) - height))

@@ -49,6 +49,12 @@ class RBMTarget(Target):
         k, d = self.model.n_hidden, self.model.n_visible
         return np.column_stack([np.arange(k * d).reshape(k, d), k * d + d + np.arange(k)])
 
+    def mirrored(self, theta: np.ndarray, swapped: np.ndarray) -> np.ndarray:
+        """With 1 - z_k for z_k: W_k and beta_k change sign, and W_k is added to alpha."""
+        w, sign = self.model.split(theta), np.where(swapped, -1.0, 1.0)
+        weights = (sign[:, :, None] * w.weights).reshape(len(swapped), -1)
+        return np.hstack([weights, w.visible + swapped @ w.weights, sign * w.hidden])
+
     def log_weights(self, theta: np.ndarray, states: np.ndarray) -> np.ndarray:
         """Minus the free energy of each row."""
         return -self.model.free_energy(theta, states)

@@ -156,6 +156,13 @@ class Target(ABC):
         Exchanging those of two units gives the same model; (0, 0) where nothing can be exchanged.
         """
 
+    def mirrored(self, theta: np.ndarray, swapped: np.ndarray) -> np.ndarray:
+        """Parameters (n, n_features) of the same model, the two values of some hidden units exchanged.
+
+        ``swapped`` (n, n_hidden) says of which; the model is that of ``theta``. Models that do not know it return none.
+        """
+        return np.zeros((0, len(theta)))
+
     @abstractmethod
     def log_weights(self, theta: np.ndarray, states: np.ndarray) -> np.ndarray:
         """Log Z(x, theta) of each row x of ``states``."""
