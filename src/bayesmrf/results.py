@@ -295,10 +295,11 @@ def _check_form(tree: xr.DataTree) -> None:
         raise ValueError
     if edges.size and not (edges.values >= 0).all() & (edges.values < n_nodes).all():
         raise ValueError
-    for group in tree.children.values():
+    for key, group in tree.children.items():
         for name in {"node", "edge", "feature"} & set(group.coords):
             names = group.coords[name]
-            if names.dims != (name,) or not all(isinstance(v, str) for v in names.values.tolist()):
+            along = "value" if key == "posterior_predictive" else name  # there, the node of each missing value
+            if names.dims != (along,) or not all(isinstance(v, str) for v in names.values.tolist()):
                 raise TypeError
     for v in tree["posterior"].dataset.data_vars.values():
         if v.dims[:2] != ("chain", "draw") or v.dtype.kind not in "biuf" or v.size == 0:
