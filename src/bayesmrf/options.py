@@ -118,11 +118,11 @@ def optional(rule: Rule) -> Rule:
 
 
 def pair(what: str) -> Rule:
-    """Two finite numbers > 0, as a tuple or list."""
+    """Two numbers from 1e-6 to 1e6, as a tuple or list."""
     return Rule(
-        f"two finite numbers > 0, {what}",
-        lambda v: isinstance(v, tuple | list) and len(v) == 2 and all(map(POSITIVE.allows, v)),
-        ((1.0, 2.0),),
+        f"two numbers in [1e-06, 1e+06], {what}",
+        lambda v: isinstance(v, tuple | list) and len(v) == 2 and all(map(CONSTANT.allows, v)),
+        ((1.0, 2.0), (1e-6, 1e6)),
     )
 
 
@@ -184,11 +184,11 @@ def _lineage(record: Any) -> list[str]:
     return [c.__name__ for c in type(record).__mro__]
 
 
-def _are_scales(value: Any) -> bool:
-    """Whether this is a number > 0, or numbers > 0, one for each parameter."""
+def _are_scales(value: Any, low: float = 1e-8, high: float = 1e8) -> bool:
+    """Whether this is a standard deviation, or one for each parameter."""
     import numpy as np
 
-    if POSITIVE.allows(value):
+    if SCALE.allows(value):
         return True
     if not isinstance(value, list | tuple | np.ndarray):
         return False
@@ -197,7 +197,7 @@ def _are_scales(value: Any) -> bool:
     except ValueError:  # rows of different lengths
         return False
     one_each = scales.dtype.kind in "if" and scales.ndim == 1 and scales.size > 0
-    return one_each and bool(((scales > 0) & (scales <= 1e100)).all())
+    return one_each and bool(((scales >= low) & (scales <= high)).all())
 
 
 def _is_root(value: Any) -> bool:
@@ -265,17 +265,20 @@ def _is_ladder(value: Any) -> bool:
 
 
 def _constant(prior: str) -> Rule:
-    return replace(POSITIVE, expected=f"a finite number > 0 in {prior}")
+    return replace(CONSTANT, expected=f"{CONSTANT.expected} in {prior}")
 
 
 COUNT = integer(1, 10**9)  # sweeps, iterations, ...: time, and no memory
 STATES = integer(1, 10**7)  # chains or particles in memory
 STEP = number(0, 1e100, good=(1e-3, 1))  # squares of it, and sums of these, remain finite
-SCALE = number(1e-100, 1e100, ends="[]", good=(0.5, 2))  # so do squares of this and of its inverse
+SCALE = number(1e-8, 1e8, ends="[]", good=(1e-8, 0.5, 1e8))  # curvatures of prior and data add up without a loss
+CONSTANT = number(
+    1e-6, 1e6, ends="[]", good=(1e-6, 1.0, 1e6)
+)  # of Beta and Gamma priors, whose draws and integrals hold
 MOMENTUM = number(0, 1, ends="[)", good=(0, 0.9))
 BETA = either(instance("priors", "Beta"), pair("(a, b) of a Beta prior"))
 DENSITY = either(
-    BETA, PROBABILITY, expected="a number in (0, 1), or two finite numbers > 0, (a, b) of a Beta prior, or priors.Beta"
+    BETA, PROBABILITY, expected="a number in (0, 1), or two in [1e-06, 1e+06], (a, b) of a Beta prior, or priors.Beta"
 )
 GAMMA = either(instance("priors", "Gamma"), pair("(shape, rate) of a Gamma prior"))
 PRIOR = Rule("a density with log_density and gradient, such as priors.Normal", _is_prior)
@@ -287,9 +290,9 @@ SLAB = Rule(
     'an example is "cauchy:2.5"',
 )
 COVARIANCE = Rule("a symmetric matrix whose eigenvalues are > 0", _is_covariance)
-SCALES = Rule("a finite number > 0, or an array of them", _are_scales, (1.0, (0.5, 2.0)))
+SCALES = Rule("a number in [1e-08, 1e+08], or an array of them", _are_scales, (1.0, (0.5, 2.0)))
 ROOT = either(
-    Rule("an array of finite numbers > 0", lambda v: _are_scales(v) and not is_number(v)),
+    Rule("an array of finite numbers > 0", lambda v: _are_scales(v, 1e-100, 1e100) and not is_number(v)),
     Rule("an upper triangular matrix with a diagonal > 0", _is_root),
 )
 
@@ -358,7 +361,7 @@ OPTIONS: dict[str, Rule] = {
     "covariance": COVARIANCE,
     **{f"{prior}.{name}": _constant(f"{prior}(a, b)") for prior in ("Beta", "LogisticBeta") for name in "ab"},
     **{f"Gamma.{name}": _constant("Gamma(shape, rate)") for name in ("shape", "rate")},
-    "DirichletProcess.alpha": either(POSITIVE, instance("priors", "Gamma")),
+    "DirichletProcess.alpha": either(CONSTANT, instance("priors", "Gamma")),
     "DirichletProcess.base": instance("priors", "Beta", "Normal", "MultivariateNormal"),
     "DirichletProcess.density": optional(either(PROBABILITY, instance("priors", "Beta"))),
     "SpikeSlab.density": either(PROBABILITY, instance("priors", "Beta")),
@@ -394,12 +397,12 @@ OPTIONS: dict[str, Rule] = {
     "GroupedMRF.inner": choice("gibbs", "exact"),
     "GroupedMRF.spike": FLAG,
     "GroupedMRF.alpha": either(
-        POSITIVE,
+        CONSTANT,
         GAMMA,
-        expected="a finite number > 0, or two, (shape, rate) of a Gamma prior, or priors.Gamma",
+        expected="a number in [1e-06, 1e+06], or two, (shape, rate) of a Gamma prior, or priors.Gamma",
     ),
     "GroupedMRF.prior_scale": either(
-        SCALES, COVARIANCE, expected="a finite number > 0, an array of them, or a covariance matrix"
+        SCALES, COVARIANCE, expected="a number in [1e-08, 1e+08], an array of them, or a covariance matrix"
     ),
     "GroupedMRF.n_particles": optional(STATES),
     "SpikeSlabMRF.method": choice("one-edge", "exact", "langevin"),

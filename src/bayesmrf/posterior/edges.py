@@ -29,6 +29,7 @@ from ..priors import CAUCHY_TAPER, Beta, Cauchy, Gamma, SpikeSlab
 EDGE_DIMS = {"theta": ("feature",), "included": ("edge",), "n_edges": (), "density": (), "slab_scale": ()}
 
 _DF = 5.0  # degrees of freedom of proposals: tails heavier than those of any line
+_LEAST = 1e-100  # draws of a Gamma variable of small shape round to 0
 _LOG_T = lgamma((_DF + 1) / 2) - lgamma(_DF / 2) - 0.5 * log(_DF * pi)
 _TAPER = CAUCHY_TAPER**-2  # precision of the normal factor of a Cauchy slab
 _FAR, _NEAR, _MAX_NEWTON = 3.0, 1e-3, 100  # Newton steps: the longest, and the last one, in standard deviations
@@ -117,7 +118,8 @@ def draw_hyper(rng, prior, n_included, n_candidates, sum_of_squares):
     if density == 0:
         density = rng.beta(prior.a + n_included, prior.b + n_candidates - n_included)
     if precision == 0:
-        precision = rng.standard_gamma(prior.shape + 0.5 * n_included) / (prior.rate + 0.5 * sum_of_squares)
+        drawn = max(rng.standard_gamma(prior.shape + 0.5 * n_included), _LEAST)
+        precision = drawn / (prior.rate + 0.5 * sum_of_squares)
     return density, precision
 
 
