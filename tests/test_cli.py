@@ -232,7 +232,7 @@ BAD_OPTIONS = {
     "jobs": (["--jobs", "0"], "--jobs must be .*, got 0"),
     "method": (["--method", "magic"], "'--method'.*'magic'.*stripped-beta.*; see bayesmrf groups --help"),
     "tree with loops": (["--method", "tree", "--no-fields"], "--method: 'tree' is exact on forests only"),
-    "tree with fields": (["--method", "tree", "--fields"], "--method tree does not support fields; .* use --method exact"),
+    "tree with fields": (["--method", "tree", "--fields"], "--method tree does not support fields; .*"),
     "weight": (["--weight", "Zoe"], "--weight: there is no column 'Zoe' in votes.csv; its columns are 'Ann'"),
     "weight dropped": (["--weight", "Ann", "--drop", "Ann"], "--weight: column 'Ann' is also named by --drop"),
     "drop": (["--drop", "Zoe"], "--drop: there is no column 'Zoe' in votes.csv"),
