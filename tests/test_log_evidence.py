@@ -511,7 +511,7 @@ def test_bad_data(X):
         log_evidence(RBM(n_hidden=1), X + 1)
     with pytest.raises(DataError, match=r"1 value\(s\) are missing"):
         log_evidence("independent", np.where(np.arange(120).reshape(30, 4) == 7, np.nan, X))
-    with pytest.raises(DataError, match="sample_weight: shape"):
+    with pytest.raises(DataError, match="sample_weight must have shape"):
         log_evidence("independent", X, sample_weight=[1, 2])
 
 
