@@ -10,6 +10,7 @@ from bayesmrf.errors import OptionError, TooWideError
 from bayesmrf.evidence import conjugate as conjugate_module
 from bayesmrf.evidence import rbm_exact
 from bayesmrf.evidence.conjugate import conjugate
+from bayesmrf.evidence.pairwise_target import PairwiseTarget
 from bayesmrf.evidence.rbm_exact import rbm_log_likelihoods
 from bayesmrf.evidence.target import Target
 from bayesmrf.models.agreement import Agreement
@@ -69,6 +70,25 @@ def test_compiled_is_python(rng, monkeypatch):
         found.append(np.column_stack([values, gradients]))
         monkeypatch.setattr(rbm_exact, "_BLOCK", 8)
     np.testing.assert_allclose(*found, atol=1e-11)
+
+
+@pytest.mark.parametrize("name", TINY)
+def test_sums_over_the_data_are_those_of_the_rows(name, rng):
+    """A pairwise target sums its features once, or lists them once, and not at every theta."""
+    target = TINY[name](rng)
+    theta = rng.normal(size=target.n_features)
+    assert target.positive(theta) == pytest.approx(Target.positive(target, theta))
+    np.testing.assert_allclose(target.statistics(theta), Target.statistics(target, theta), atol=1e-9)
+    assert target.values.dtype == np.float64
+    if isinstance(target, PairwiseTarget):
+        calls = []
+        made = PairwiseTarget._features
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(PairwiseTarget, "_features", lambda *args: calls.append(args) or made(*args))
+            for _ in range(20):
+                target.positive(theta)
+                target.statistics(theta)
+        assert calls == []
 
 
 @pytest.mark.parametrize("hidden", [0, 1])
