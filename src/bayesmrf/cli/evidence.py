@@ -6,6 +6,7 @@ import re
 import secrets
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -196,8 +197,10 @@ def _models(hidden: str | None, compare: str | None, edges: Path | None, holdout
     if not all(is_count(part.removeprefix("-")) for part in parts) or (":" in hidden and not is_span):
         raise OptionError(option="--hidden", got=hidden, expected=expected)
     given = [int(part) for part in parts]
+    remedy = "--compare independent is the model without hidden units, with the same prior of its biases"
+    rule = replace(OPTIONS["n_hidden"], remedy=remedy)
     for k in given:
-        OPTIONS["n_hidden"].check("--hidden", k)
+        rule.check("--hidden", k)
     numbers = list(range(given[0], given[1] + 1)) if is_span else given
     if not numbers or len(set(numbers)) < len(numbers):
         raise OptionError(option="--hidden", got=hidden, expected=expected)
