@@ -16,6 +16,7 @@ import numpy as np
 from joblib import Parallel, cpu_count, delayed, parallel_config
 
 from bayesmrf.errors import BayesMRFError, ConstantColumnWarning, ConvergenceWarning
+from bayesmrf.lock import hold
 from bayesmrf.progress import track
 
 from .store import Record, Store
@@ -115,11 +116,13 @@ def command(
         return 2
     replicates = plan.replicates if args.replicates is None else args.replicates
     name = args.experiment + "-quick" * args.quick
+    folder = args.out / "checkpoints" / name
     try:
-        store = Store(args.out / "results" / f"{name}.jsonl", settings.describe(plan))
-        done = {tuple(record["cell"]) for record in store.records()}
-        cells = [cell for cell in plan.cells(replicates, methods) if cell not in done]
-        run(plan, settings, cells, store, args.jobs, args.out / "checkpoints" / name)
+        with hold(folder):
+            store = Store(args.out / "results" / f"{name}.jsonl", settings.describe(plan))
+            done = {tuple(record["cell"]) for record in store.records()}
+            cells = [cell for cell in plan.cells(replicates, methods) if cell not in done]
+            run(plan, settings, cells, store, args.jobs, folder)
     except BayesMRFError as e:
         print(e, file=sys.stderr)
         return 2

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -35,22 +37,34 @@ class Lines:
 
     def __init__(self, path: Path, head: str) -> None:
         self.path = path
-        path.parent.mkdir(parents=True, exist_ok=True)
-        text = path.read_text() if path.exists() else ""
-        if head.startswith(text):  # there is none, or it was killed while the head was written
-            path.write_text(head)
-        elif not text.startswith(head):
-            raise StoreError(f"{path} is of a run with other settings; give another folder with --out, or move it")
-        elif not text.endswith("\n"):
-            os.truncate(path, len(text[: text.rindex("\n") + 1].encode()))
+        with self._written():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            text = path.read_text() if path.exists() else ""
+            if head.startswith(text):  # there is none, or it was killed while the head was written
+                path.write_text(head)
+            elif not text.startswith(head):
+                raise StoreError(f"{path} is of a run with other settings; give another folder with --out, or move it")
+            elif not text.endswith("\n"):
+                os.truncate(path, len(text[: text.rindex("\n") + 1].encode()))
 
     def write(self, line: str) -> None:
         """Add one line, in one call of the operating system."""
-        file = os.open(self.path, os.O_WRONLY | os.O_APPEND)
+        with self._written():
+            file = os.open(self.path, os.O_WRONLY | os.O_APPEND)
+            try:
+                whole = f"{line}\n".encode()
+                if os.write(file, whole) < len(whole):
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            finally:
+                os.close(file)
+
+    @contextmanager
+    def _written(self) -> Iterator[None]:
         try:
-            os.write(file, f"{line}\n".encode())
-        finally:
-            os.close(file)
+            yield
+        except OSError as e:
+            raise StoreError(f"{self.path} cannot be written ({e.strerror}); make room on the disk, or give another "
+                             "folder with --out; the same command goes on with what is kept") from e  # fmt: skip
 
 
 class Store(Lines):

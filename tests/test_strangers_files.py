@@ -246,6 +246,21 @@ def test_nesting_without_end(result, tmp_path, checkpoint):
         sample(Fails(), checkpoint=checkpoint, **FAST)
 
 
+def test_what_version_0_1_left(run, result, checkpoint):
+    """Its results are read; its unfinished runs are refused in one sentence."""
+
+    def older(record):
+        record["attributes"]["bayesmrf"]["format"] = 1
+
+    edit(run / "zarr.json", older)
+    assert load(run).equals(load(result))
+    edit(checkpoint / "zarr.json", older)
+    for act in (lambda: load(checkpoint), lambda: sample(Fails(), checkpoint=checkpoint, **FAST)):
+        with pytest.raises(StoreError, match="an unfinished run of an older version, which this one cannot continue"):
+            act()
+    assert sample(Fails(), checkpoint=checkpoint, overwrite=True, **FAST).complete
+
+
 # Mutations
 
 

@@ -44,7 +44,11 @@ def is_ours(path: Path) -> bool:
         return False
     if not path.is_dir():
         raise StoreError(f"{path} is a file, a folder is wanted; give another path")
-    if all(p.name.endswith(".partial") or is_lock(p.name) for p in path.iterdir()):
+    try:
+        names = [p.name for p in path.iterdir()]
+    except OSError as e:
+        raise StoreError(f"{path} cannot be read ({e.strerror}); give another path") from e
+    if all(name.endswith(".partial") or is_lock(name) for name in names):
         return False
     try:
         ours = "bayesmrf" in read_json(path / "zarr.json")["attributes"]
