@@ -13,7 +13,7 @@ import pytest
 import xarray as xr
 import zarr
 
-from bayesmrf import SpikeSlabMRF, load, results, save, store
+from bayesmrf import BayesianMRF, GroupedMRF, LabelFieldMRF, SpikeSlabMRF, graphs, load, results, save, store
 from bayesmrf.errors import StoreError
 from bayesmrf.identity import checksum
 from bayesmrf.report import write_report
@@ -259,6 +259,24 @@ def test_what_version_0_1_left(run, result, checkpoint):
         with pytest.raises(StoreError, match="an unfinished run of an older version, which this one cannot continue"):
             act()
     assert sample(Fails(), checkpoint=checkpoint, overwrite=True, **FAST).complete
+
+
+@pytest.mark.filterwarnings("ignore::bayesmrf.errors.BayesMRFWarning")
+def test_honest_results_of_every_estimator_are_read(tmp_path):
+    """Also those without edges, and with missing values."""
+    rng = np.random.default_rng(3)
+    X = rng.integers(0, 2, size=(30, 3)).astype(float)
+    options = {"n_draws": 8, "n_warmup": 4, "n_chains": 1, "random_state": 1, "progress": False}
+    gaps = np.where(rng.random(X.shape) < 0.1, np.nan, X)
+    trees = [
+        BayesianMRF([], model="agreement", **options).fit(X).posterior_,
+        BayesianMRF(model="potts", **options).fit(gaps).posterior_,
+        GroupedMRF(graphs.path(3), fields=False, **options).fit(X).posterior_,
+        LabelFieldMRF(**options).fit(rng.normal(size=(5, 2)), [0, 1, -1, 0, 1]).posterior_,
+    ]
+    for i, tree in enumerate(trees):
+        save(tree, tmp_path / str(i))
+        assert load(tmp_path / str(i)).equals(tree)
 
 
 # Mutations

@@ -302,7 +302,7 @@ def _check_form(tree: xr.DataTree) -> None:
             if names.dims != (along,) or not all(isinstance(v, str) for v in names.values.tolist()):
                 raise TypeError
     for v in tree["posterior"].dataset.data_vars.values():
-        if v.dims[:2] != ("chain", "draw") or v.dtype.kind not in "biuf" or v.size == 0:
+        if v.dims[:2] != ("chain", "draw") or v.dtype.kind not in "biuf" or 0 in v.shape[:2]:
             raise ValueError
 
 
