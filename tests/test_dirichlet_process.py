@@ -115,7 +115,7 @@ def test_tree_with_a_thousand_to_one_sizes(rng):
 def test_priors_refuse(bad):
     with pytest.raises(OptionError, match="alpha"):
         DirichletProcess(bad)
-    with pytest.raises(OptionError, match="base"):
+    with pytest.raises(OptionError, match=r"a must be .* in Beta\(a, b\)"):
         Beta(bad, 1.0)
     with pytest.raises(OptionError, match="rate"):
         Gamma(1.0, bad)

@@ -204,7 +204,7 @@ def test_checkpoint_of_the_estimator_continues(grid_data, tmp_path):
         ({"method": "magic"}, OptionError, "method must be one of 'auto', 'tree', 'exact'.*, got 'magic'"),
         ({"alpha": 0}, OptionError, "alpha must be .*, got 0"),
         ({"alpha": -2.0}, OptionError, "alpha must be .*, got -2.0"),
-        ({"base": (1.0, 0.0)}, OptionError, "base must be .*two finite numbers > 0"),
+        ({"base": (1.0, 0.0)}, OptionError, r"base must be .*two numbers in .* of a Beta prior, got \(1\.0, 0\.0\)"),
         ({"method": "tree"}, GraphError, "cycle; use 'exact' or 'stripped-beta'"),
         (
             {"method": "tree", "fields": True, "graph": [(0, 1)]},

@@ -143,7 +143,7 @@ def test_bases_that_do_not_fit_are_refused():
         with pytest.raises(OptionError, match=message):
             base_precision(base, model.n_parameters)
     for covariance in (np.eye(3)[:2], -np.eye(2), [[1.0, 2.0], [0.0, 1.0]], [[np.nan]]):
-        with pytest.raises(OptionError, match="covariance of MultivariateNormal: a symmetric matrix"):
+        with pytest.raises(OptionError, match="covariance must be a symmetric matrix"):
             MultivariateNormal(covariance)
     precision, constant = base_precision(Normal([1.0, 2.0]), 2)
     same = base_precision(MultivariateNormal(np.diag([1.0, 4.0])), 2)

@@ -96,9 +96,10 @@ def test_values_of_a_group_have_the_posteriors_spread(rng):
 
 def test_what_is_asked_of_the_particles():
     prior = DirichletProcess(1.0, MultivariateNormal(np.eye(2)))
+    potts = Potts(TRIANGLE, 3), np.zeros(9), 1, prior, np.zeros(9)
     for kernel, name in [
-        (lambda: GroupedPottsParticle(Potts(TRIANGLE, 3), np.zeros(9), 1, prior, np.zeros(9), 0), "n_particles: 0"),
-        (lambda: GroupedPottsParticle(Potts(TRIANGLE, 3), np.zeros(9), 1, prior, np.zeros(9), 64, -1), "n_jumps: -1"),
+        (lambda: GroupedPottsParticle(*potts, 0), "n_particles must be an integer .* got 0"),
+        (lambda: GroupedPottsParticle(*potts, 64, -1), "n_jumps must be an integer .* got -1"),
         (
             lambda: GroupedSymmetricParticle(Symmetric(TRIANGLE, 2), np.zeros(6), 1, prior, np.zeros(6), 0),
             "n_particles",

@@ -71,6 +71,7 @@ def test_command(rng, tmp_path, capsys):
     assert (tmp_path / "figures" / "structure-quick.png").read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.filterwarnings("ignore:fields=False:bayesmrf.errors.FieldsWarning")  # as the command does
 def test_senate(data_folder, rng):
     settings = Settings("structure-senate", int(rng.integers(2**31)), quick=True)
     row = settings.plan.run(settings, Cell(0, 2, "stripped-beta-learnt"))

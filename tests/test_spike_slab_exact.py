@@ -382,7 +382,7 @@ def test_bad_input(rng):
         SpikeSlab(density=1.0)
     with pytest.raises(OptionError, match=r"slab must be Gamma.*, got 2\.5"):
         SpikeSlab(slab=2.5)
-    with pytest.raises(OptionError, match="slab must have one scale for all edges"):
+    with pytest.raises(OptionError, match=r"slab must be .* of one scale, got Cauchy"):
         SpikeSlab(slab=Cauchy(np.ones(3)))
     with pytest.raises(OptionError, match="bias_scale"):
         SpikeSlab(bias_scale=0.0)

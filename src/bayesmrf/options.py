@@ -421,7 +421,7 @@ OPTIONS: dict[str, Rule] = {
     "learning_rate": STEP,
     "batch_size": STATES,
     "n_steps": integer(1, 10**8),
-    "n_samples": number(0, 1e15, good=(1,)),  # observations of a kernel
+    "n_samples": number(0, 1e15, ends="[)", good=(0, 1)),  # observations of a kernel; none leave the prior
     # Engines
     "PersistentMLE.n_jobs": integer(1, 2**10),
     "PersistentMLE.n_chains": STATES,
