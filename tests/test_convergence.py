@@ -313,3 +313,12 @@ def test_the_command_says_it_once(bayesmrf, votes):
     assert code == 0
     assert not out
     assert err.count("Not converged: ") == 1
+
+
+def test_two_equal_columns_are_not_called_converged():
+    """The density mixes there; the biases, far out, do not."""
+    draw = np.random.default_rng([5, 3000, 2])
+    X = np.repeat((draw.random(3000) < 0.5)[:, None], 2, axis=1).astype(int)
+    with pytest.warns(ConvergenceWarning, match=r"^Not converged: theta\["):
+        est = SpikeSlabMRF(n_draws=300, random_state=0, progress=False).fit(X)
+    assert convergence.diagnostics(est.posterior_).loc["density", "r_hat"] < 1.05
