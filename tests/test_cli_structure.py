@@ -213,10 +213,16 @@ def test_real_answers(bayesmrf, data_folder, folder):
 
 
 LEVELS = {
-    "no rule": (["--binarize", "4"], r"--binarize: '4' came; a comparison with a number is wanted, such as \">=4\""),
-    "unknown sign": (["--binarize", "=>4"], "--binarize: '=>4' came"),
-    "two rules": (["--binarize", ">=4,<2"], "--binarize: '>=4,<2' came"),
-    "all on one side": (["--binarize", ">=9"], r"--binarize: '>=9' came, which puts all levels \(1, 2, 3, 4, 5\) on"),
+    "no rule": (
+        ["--binarize", "4"],
+        r"--binarize must be a comparison with a number, got '4'; give a rule such as \">=4\"",
+    ),
+    "unknown sign": (["--binarize", "=>4"], "--binarize must be a comparison with a number, got '=>4'"),
+    "two rules": (["--binarize", ">=4,<2"], "--binarize must be a comparison with a number, got '>=4,<2'"),
+    "all on one side": (
+        ["--binarize", ">=9"],
+        r"--binarize must divide the levels \(1, 2, 3, 4, 5\), got '>=9', which puts all of them on",
+    ),
     "two levels": (
         ["--drop", "a", "--drop", "b", "--drop", "c", "--drop", "d"],
         r"the table has the levels 1, 2 .*\">=2\"",

@@ -121,12 +121,12 @@ def to_binary(path: Path, table: pd.DataFrame, rule: str | None) -> pd.DataFrame
         return table
     found = re.fullmatch(r"\s*(>=|<=|==|>|<)\s*([+-]?(\d+\.?\d*|\.\d+))\s*", rule)
     if found is None:
-        raise OptionError(f'--binarize: {rule!r} came; a comparison with a number is wanted, such as ">=4", ">2", '
-                          '"<=1" or "==5"')  # fmt: skip
+        raise OptionError(f'--binarize must be a comparison with a number, got {rule!r}; give a rule such as '
+                          '">=4", ">2", "<=1" or "==5"')  # fmt: skip
     compare, than = _COMPARISONS[found[1]], float(found[2])
     if len(set(compare(levels, than))) < 2:
-        raise OptionError(f"--binarize: {rule!r} came, which puts all levels ({listed}) on one side; give a rule that "
-                          "tells them apart")  # fmt: skip
+        raise OptionError(f"--binarize must divide the levels ({listed}), got {rule!r}, which puts all of them "
+                          "on one side; give a rule that tells them apart")  # fmt: skip
     yes = compare(numbers.astype(float), than)
     return yes.astype(float).where(numbers.notna()) if numbers.isna().any(axis=None) else yes.astype(np.int8)
 

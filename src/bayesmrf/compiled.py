@@ -134,7 +134,7 @@ _HEAD = 2 * sha256().digest_size
 
 @cache
 def _warn_of_no_folder() -> None:
-    """Warn once that every process compiles anew."""
+    """Warn once that every process compiles again."""
     warnings.warn(
         "compiled code cannot be kept, as neither the installation nor the home folder can be written: each process "
         "compiles it again, which takes up to a minute. Set NUMBA_CACHE_DIR to a folder that can be written.",

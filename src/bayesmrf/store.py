@@ -151,7 +151,7 @@ def digest_of(arrays: Mapping[str, np.ndarray]) -> str:
 
 
 def write_arrays(folder: Path, arrays: Mapping[str, np.ndarray]) -> str:
-    """Write a group of arrays anew; return their digest."""
+    """Write a group of arrays, in place of what was there; return their digest."""
     import zarr  # slow to import, and not wanted without checkpoints
 
     remove(folder)

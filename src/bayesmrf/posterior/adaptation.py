@@ -43,7 +43,7 @@ def adapt(step: StepSize, acceptance: float, *, target: float, first: float, n_a
     acceptance : float
         Probability (or share) of acceptance in this step.
     target : float
-        The acceptance that is wanted.
+        The acceptance to reach.
     first : float
         The first step size.
     n_adapt : int
