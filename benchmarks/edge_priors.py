@@ -31,10 +31,10 @@ import numpy as np
 import pandas as pd
 
 from bayesmrf import graphs, run
-from bayesmrf.inference.elimination import Elimination
+from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.likelihood import Likelihood
 from bayesmrf.models.boltzmann import Boltzmann
-from bayesmrf.posterior.spike_slab_exact import SpikeSlabExact
+from bayesmrf.posterior.edges.exact import SpikeSlabExact
 from bayesmrf.priors import Beta, SpikeSlab, read_slab
 
 SIMULATED, FROM_DATA = (Path(__file__).with_name(f"edge_priors{end}.csv") for end in ("", "_real"))

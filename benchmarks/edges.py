@@ -22,7 +22,7 @@ from timing import duration, machine, table
 
 from bayesmrf import graphs
 from bayesmrf.estimators import SpikeSlabMRF
-from bayesmrf.inference.elimination import Elimination
+from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.models.ising import Ising
 from bayesmrf.samplers.gibbs import Gibbs
 

@@ -20,7 +20,7 @@ from timing import clock, duration, machine, table, turns
 from bayesmrf import graphs
 from bayesmrf.base import LOG_Z
 from bayesmrf.graphs import Graph
-from bayesmrf.inference.elimination import Elimination, EliminationPlan
+from bayesmrf.inference.elimination.two_states import Elimination, EliminationPlan
 from bayesmrf.models.agreement import Agreement
 
 GRAPHS = {

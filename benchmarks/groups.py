@@ -31,11 +31,11 @@ from bayesmrf import GroupedMRF, datasets, graphs, partitions, run
 from bayesmrf.base import Engine
 from bayesmrf.estimators import base, grouped
 from bayesmrf.graphs import Graph
-from bayesmrf.inference.elimination import Elimination
+from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.learning.maximum_likelihood import bound
 from bayesmrf.learning.persistent import PersistentMLE
 from bayesmrf.models.agreement import Agreement
-from bayesmrf.posterior.grouped_stripped_beta import GroupedStrippedBeta
+from bayesmrf.posterior.groups.stripped_beta import GroupedStrippedBeta
 from bayesmrf.samplers.gibbs import Gibbs
 from bayesmrf.states import check_states
 

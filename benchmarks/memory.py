@@ -23,7 +23,7 @@ from bayesmrf import GroupedMRF, graphs
 from bayesmrf.estimators import grouped as grouped_module
 from bayesmrf.learning import maximum_likelihood, persistent
 from bayesmrf.models.agreement import Agreement
-from bayesmrf.posterior.grouped_stripped_beta import GroupedStrippedBeta
+from bayesmrf.posterior.groups.stripped_beta import GroupedStrippedBeta
 from bayesmrf.samplers import gibbs
 from bayesmrf.states import check_states
 

@@ -27,9 +27,9 @@ from timing import Seconds, clock, duration, machine, median, table
 from bayesmrf import GroupedMRF, graphs
 from bayesmrf.graphs import Graph
 from bayesmrf.models.agreement import Agreement
-from bayesmrf.posterior import grouped_particle
-from bayesmrf.posterior.grouped_particle import GroupedParticle, default_particles
-from bayesmrf.posterior.particles import HUB
+from bayesmrf.particles.memory import HUB
+from bayesmrf.posterior.groups import particle as grouped_particle
+from bayesmrf.posterior.groups.particle import GroupedParticle, default_particles
 from bayesmrf.priors import DirichletProcess
 from bayesmrf.samplers import gibbs
 

@@ -23,8 +23,8 @@ from timing import clock, duration, machine, table, turns
 from bayesmrf import datasets, graphs
 from bayesmrf.estimators import BayesianMRF
 from bayesmrf.graphs import Graph
-from bayesmrf.inference.bethe import Bethe
-from bayesmrf.inference.elimination import Elimination
+from bayesmrf.inference.bethe.two_states import Bethe
+from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.models.ising import Ising
 from bayesmrf.results import diagnostics

@@ -17,7 +17,7 @@ import numpy as np
 
 from bayesmrf import GroupedMRF, graphs, partitions
 from bayesmrf.errors import BayesMRFWarning
-from bayesmrf.inference.elimination import Elimination
+from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.models.potts import Potts
 from bayesmrf.models.symmetric import Symmetric
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from bayesmrf import Graph, GroupedMRF, graphs
 from bayesmrf.errors import BoundaryWarning, ConstantColumnWarning
-from bayesmrf.inference.elimination import Elimination
+from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.models.agreement import Agreement
 
 AUXILIARY = {"method": "auxiliary-variable"}

@@ -13,21 +13,21 @@ from bayesmrf.errors import ApproximatePosteriorWarning, OptionError
 from bayesmrf.estimators import BayesianMRF, LabelFieldMRF
 from bayesmrf.estimators.bayesian import _all_moved
 from bayesmrf.estimators.starts import find_start
-from bayesmrf.inference.bethe import Bethe
+from bayesmrf.inference.bethe.two_states import Bethe
 from bayesmrf.inference.chains import Persistent
-from bayesmrf.inference.elimination import Elimination
+from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.inference.enumeration import Enumeration
 from bayesmrf.inference.pseudo_likelihood import PseudoLikelihood
 from bayesmrf.likelihood import Evaluation, Hidden, Likelihood
 from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.models.clamped import Clamped
 from bayesmrf.models.potts import Potts
-from bayesmrf.posterior.adaptation import StepSize, adapt, dispersed, langevin_target
-from bayesmrf.posterior.auxiliary_variable import AuxiliaryVariable
-from bayesmrf.posterior.exchange import Exchange
-from bayesmrf.posterior.langevin import Langevin, is_stable, stable_epsilon
-from bayesmrf.posterior.metropolis import Metropolis
-from bayesmrf.posterior.pseudo_posterior import posterior_mode
+from bayesmrf.posterior.parameters.adaptation import StepSize, adapt, dispersed, langevin_target
+from bayesmrf.posterior.parameters.auxiliary_variable import AuxiliaryVariable
+from bayesmrf.posterior.parameters.exchange import Exchange
+from bayesmrf.posterior.parameters.langevin import Langevin, is_stable, stable_epsilon
+from bayesmrf.posterior.parameters.metropolis import Metropolis
+from bayesmrf.posterior.parameters.pseudo_posterior import posterior_mode
 from bayesmrf.priors import Normal
 from bayesmrf.results import diagnostics
 from bayesmrf.states import check_states

@@ -20,9 +20,9 @@ from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.models.ising import Ising
 from bayesmrf.models.potts import Potts
 from bayesmrf.models.rbm import RestrictedBoltzmann
-from bayesmrf.posterior.langevin import Langevin
-from bayesmrf.posterior.metropolis import Metropolis
-from bayesmrf.posterior.pseudo_posterior import posterior_mode
+from bayesmrf.posterior.parameters.langevin import Langevin
+from bayesmrf.posterior.parameters.metropolis import Metropolis
+from bayesmrf.posterior.parameters.pseudo_posterior import posterior_mode
 from bayesmrf.priors import Normal
 
 LIMIT = 6.5

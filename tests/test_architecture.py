@@ -4,6 +4,7 @@ import ast
 import re
 import subprocess
 import sys
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,7 @@ LAYERS = [
     {"samplers", "inference"},
     {"likelihood", "datasets"},
     {"learning", "metrics"},
+    {"particles"},
     {"posterior"},
     {"identity", "lock", "zarr_check", "state_spec", "store", "checkpoint", "run"},
     {"rank_diagnostics", "convergence", "results", "evidence"},
@@ -51,8 +53,8 @@ def top(path):
     return path.relative_to(SOURCE).parts[0].removesuffix(".py")
 
 
-def imports(path):
-    """Top-level names inside bayesmrf that a file imports, at any depth of nesting but for type checking."""
+def modules(path):
+    """Modules inside bayesmrf, as tuples of names, that a file imports anywhere but for type checking."""
     package = ("bayesmrf", *path.relative_to(SOURCE).parts[:-1])
     tree = ast.parse(path.read_text())
     skipped = {
@@ -66,7 +68,19 @@ def imports(path):
             base = package[: len(package) - node.level + 1] if node.level else ()
             full = (*base, *(node.module.split(".") if node.module else ()))
             if full[:1] == ("bayesmrf",):
-                yield from [full[1]] if len(full) > 1 else [a.name for a in node.names]
+                inner = [(*full[1:], a.name) for a in node.names]
+                yield from [m if is_module(m) else m[:-1] or m for m in inner]
+
+
+def is_module(names):
+    """Whether the names lead to a file or a folder."""
+    at = SOURCE.joinpath(*names)
+    return at.is_dir() or at.with_suffix(".py").is_file()
+
+
+def imports(path):
+    """Top-level names inside bayesmrf that a file imports."""
+    return [m[0] for m in modules(path)]
 
 
 FILES = sorted(SOURCE.rglob("*.py"))
@@ -82,9 +96,31 @@ def test_imports_go_one_way(path):
         assert LEVEL[name] <= LEVEL[here], f"{path.name} ({here}) imports {name}"
 
 
-@pytest.mark.parametrize("path", sorted((SOURCE / "posterior").glob("*.py")), ids=lambda p: p.name)
+KERNELS = sorted([*(SOURCE / "posterior").rglob("*.py"), *(SOURCE / "particles").rglob("*.py")])
+# Which of its own folders a folder of posterior/ may import.
+ROOMS = {"conditionals": set(), "parameters": {"conditionals"}, "groups": {"conditionals"}, "edges": {"conditionals"}}
+
+
+@pytest.mark.parametrize("path", KERNELS, ids=lambda p: str(p.relative_to(SOURCE)))
 def test_kernels_know_no_engine(path):
     assert not {"inference"} & set(imports(path))
+
+
+@pytest.mark.parametrize("path", [p for p in KERNELS if p.parts[-3] == "posterior" or p.parts[-4] == "posterior"])
+def test_rooms_of_posterior(path):
+    room = path.relative_to(SOURCE / "posterior").parts[0]
+    found = {m[1] for m in modules(path) if m[0] == "posterior"}
+    assert found <= {room} | ROOMS[room]
+
+
+def test_no_modules_import_each_other():
+    graph = {}
+    for path in FILES:
+        here = path.relative_to(SOURCE).with_suffix("").parts
+        here = here[:-1] if here[-1] == "__init__" else here
+        graph[here] = {m for m in modules(path) if m != here}
+    graph["options",].discard(("priors",))  # rules of priors look at their classes
+    tuple(TopologicalSorter(graph).static_order())  # raises where there is a circle
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(SOURCE)))

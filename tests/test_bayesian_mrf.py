@@ -7,10 +7,10 @@ from scipy import stats
 from bayesmrf import datasets, graphs
 from bayesmrf.errors import OptionError
 from bayesmrf.estimators import BayesianMRF
-from bayesmrf.inference.elimination import Elimination
+from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.likelihood import Likelihood
 from bayesmrf.models.boltzmann import Boltzmann
-from bayesmrf.posterior.pseudo_posterior import correction, posterior_mode
+from bayesmrf.posterior.parameters.pseudo_posterior import correction, posterior_mode
 from bayesmrf.priors import Cauchy, Normal
 
 QUICK = {"n_draws": 12, "n_warmup": 2, "n_chains": 2, "progress": False, "random_state": 0}

@@ -10,11 +10,11 @@ import pytest
 from scipy import stats
 
 from bayesmrf import graphs, run
-from bayesmrf.inference.elimination import Elimination
+from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.likelihood import Likelihood
 from bayesmrf.models.agreement import Agreement
-from bayesmrf.posterior.grouped_exact import GroupedExact
-from bayesmrf.posterior.grouped_tree import GroupedTree
+from bayesmrf.posterior.groups.exact import GroupedExact
+from bayesmrf.posterior.groups.tree import GroupedTree
 from bayesmrf.priors import FIELD_SCALE, Beta, DirichletProcess, Gamma
 
 N_RANKS = 10  # possible ranks of the truth among 9 draws

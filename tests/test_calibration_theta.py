@@ -11,15 +11,15 @@ from scipy import stats
 
 from bayesmrf import graphs, run
 from bayesmrf.inference.chains import Persistent
-from bayesmrf.inference.elimination import Elimination
+from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.likelihood import Hidden, Likelihood
 from bayesmrf.models.clamped import Clamped
 from bayesmrf.models.ising import Ising
-from bayesmrf.posterior.auxiliary_variable import AuxiliaryVariable
-from bayesmrf.posterior.exchange import Exchange
-from bayesmrf.posterior.langevin import Langevin
-from bayesmrf.posterior.metropolis import Metropolis
-from bayesmrf.posterior.pseudo_posterior import posterior_mode
+from bayesmrf.posterior.parameters.auxiliary_variable import AuxiliaryVariable
+from bayesmrf.posterior.parameters.exchange import Exchange
+from bayesmrf.posterior.parameters.langevin import Langevin
+from bayesmrf.posterior.parameters.metropolis import Metropolis
+from bayesmrf.posterior.parameters.pseudo_posterior import posterior_mode
 from bayesmrf.priors import Normal
 from bayesmrf.samplers.cftp import CouplingFromThePast
 

@@ -13,9 +13,9 @@ from bayesmrf import SpikeSlabMRF, load
 from bayesmrf.answers import to_binary
 from bayesmrf.cli.structure import Method, structure
 from bayesmrf.options import OPTIONS
-from bayesmrf.posterior.spike_slab import SpikeSlabLangevin
-from bayesmrf.posterior.spike_slab_exact import SpikeSlabExact
-from bayesmrf.posterior.spike_slab_one_edge import SpikeSlabOneEdge
+from bayesmrf.posterior.edges.exact import SpikeSlabExact
+from bayesmrf.posterior.edges.langevin import SpikeSlabLangevin
+from bayesmrf.posterior.edges.one_edge import SpikeSlabOneEdge
 from bayesmrf.priors import Cauchy, read_slab
 from bayesmrf.summary import StructureSummary
 from tests.conftest import is_silent

@@ -7,8 +7,8 @@ from scipy.special import expit, gammaln
 
 from bayesmrf.errors import GraphError, OptionError
 from bayesmrf.graphs import cycle, path
-from bayesmrf.posterior import dirichlet_process as dp
-from bayesmrf.posterior.grouped_tree import GroupedTree
+from bayesmrf.posterior.groups import dirichlet_process as dp
+from bayesmrf.posterior.groups.tree import GroupedTree
 from bayesmrf.priors import Beta, DirichletProcess, Gamma
 
 

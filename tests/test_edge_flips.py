@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from bayesmrf import graphs
-from bayesmrf.posterior import edge_chains
-from bayesmrf.posterior.edge_flips import flip_clusters
-from bayesmrf.posterior.edge_stiffness import stiffness
+from bayesmrf.particles import persistent_chains as edge_chains
+from bayesmrf.particles.chain_flips import flip_clusters
+from bayesmrf.posterior.edges.stiffness import stiffness
 from tests.test_gibbs import FALSE_ALARM, law_p_value
 
 N_CHAINS = 12_800

@@ -9,7 +9,7 @@ from bayesmrf.estimators.edge_prior import log_bayes_factors
 from bayesmrf.inference.enumeration import Enumeration
 from bayesmrf.likelihood import Likelihood
 from bayesmrf.models.boltzmann import Boltzmann
-from bayesmrf.posterior.spike_slab_exact import SpikeSlabExact
+from bayesmrf.posterior.edges.exact import SpikeSlabExact
 from bayesmrf.priors import Cauchy, Normal, SpikeSlab
 from tests import spike_slab_oracle as oracle
 from tests.test_spike_slab_exact import draw

@@ -11,7 +11,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from bayesmrf import datasets, graphs
 from bayesmrf.errors import DataError, GraphError, OptionError, TooWideError
 from bayesmrf.estimators import GroupedMRF, MaximumLikelihoodMRF
-from bayesmrf.inference.elimination import Elimination
+from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.models.agreement import Agreement
 from tests import oracle
 

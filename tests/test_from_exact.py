@@ -10,15 +10,15 @@ from scipy.stats import chi2, norm
 from bayesmrf import graphs, run
 from bayesmrf.base import Kind
 from bayesmrf.errors import OptionError
-from bayesmrf.inference.bethe import Bethe
+from bayesmrf.inference.bethe.two_states import Bethe
 from bayesmrf.inference.chains import FromExact, Persistent
-from bayesmrf.inference.elimination import Elimination
+from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.inference.enumeration import Enumeration
 from bayesmrf.likelihood import Likelihood
 from bayesmrf.models.agreement import Agreement
 from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.models.potts import Potts
-from bayesmrf.posterior.langevin import Langevin
+from bayesmrf.posterior.parameters.langevin import Langevin
 from bayesmrf.priors import Normal
 from bayesmrf.samplers.cftp import CouplingFromThePast
 from bayesmrf.samplers.gibbs import Gibbs

@@ -6,18 +6,20 @@ from scipy import stats
 from scipy.special import expit, logsumexp
 
 from bayesmrf import graphs, run
-from bayesmrf.inference.elimination import Elimination
+from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.likelihood import Likelihood
 from bayesmrf.models.agreement import Agreement
 from bayesmrf.models.potts import Potts
-from bayesmrf.posterior import grouped_particle, table_fields, table_refresh
-from bayesmrf.posterior.field_moves import scan_fields
-from bayesmrf.posterior.group_prior import GroupPrior
-from bayesmrf.posterior.grouped_exact import GroupedExact
-from bayesmrf.posterior.grouped_particle import GroupedParticle
-from bayesmrf.posterior.one_coordinate import OneCoordinate, draw
-from bayesmrf.posterior.particle_scans import RefreshData, scan_coordinates
-from bayesmrf.posterior.particles import refresh_graph, start_particles, unpack
+from bayesmrf.particles import tables as table_refresh
+from bayesmrf.particles.memory import refresh_graph, start_particles, unpack
+from bayesmrf.posterior.conditionals.one_coordinate import OneCoordinate, draw
+from bayesmrf.posterior.groups import particle as grouped_particle
+from bayesmrf.posterior.groups.exact import GroupedExact
+from bayesmrf.posterior.groups.moves import table_fields
+from bayesmrf.posterior.groups.moves.fields import scan_fields
+from bayesmrf.posterior.groups.particle import GroupedParticle
+from bayesmrf.posterior.groups.prior import GroupPrior
+from bayesmrf.posterior.groups.scans import RefreshData, scan_coordinates
 from bayesmrf.priors import FIELD_SCALE, DirichletProcess, Normal
 from tests.scores import share_error
 

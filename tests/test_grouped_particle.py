@@ -9,16 +9,16 @@ from scipy import stats
 from bayesmrf import graphs, partitions, run
 from bayesmrf.errors import ApproximatePosteriorWarning, OptionError
 from bayesmrf.estimators import GroupedMRF
-from bayesmrf.inference.elimination import Elimination
+from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.likelihood import Likelihood
 from bayesmrf.models.agreement import Agreement
-from bayesmrf.posterior import particle_scans
-from bayesmrf.posterior.cluster_flips import flip_clusters, flip_near
-from bayesmrf.posterior.group_prior import GroupPrior
-from bayesmrf.posterior.group_values import group_counts, move_values
-from bayesmrf.posterior.grouped_particle import GroupedParticle, default_particles
-from bayesmrf.posterior.local_refresh import edge_moment, move_to, refresh
-from bayesmrf.posterior.particles import fill_hubs, pack, refresh_graph, start_particles, unpack
+from bayesmrf.particles.cluster_flips import flip_clusters, flip_near
+from bayesmrf.particles.memory import fill_hubs, pack, refresh_graph, start_particles, unpack
+from bayesmrf.particles.refresh import edge_moment, move_to, refresh
+from bayesmrf.posterior.groups import scans as particle_scans
+from bayesmrf.posterior.groups.moves.values import group_counts, move_values
+from bayesmrf.posterior.groups.particle import GroupedParticle, default_particles
+from bayesmrf.posterior.groups.prior import GroupPrior
 from bayesmrf.priors import Beta, DirichletProcess
 from tests import oracle
 from tests.test_calibration import N_RANKS, p_values, prior_draw

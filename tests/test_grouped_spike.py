@@ -12,12 +12,13 @@ from scipy.integrate import quad
 from scipy.special import expit
 
 from bayesmrf import graphs, run
-from bayesmrf.inference.elimination import Elimination
+from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.likelihood import Likelihood
 from bayesmrf.models.agreement import Agreement
-from bayesmrf.posterior import group_prior, grouped_exact
-from bayesmrf.posterior.grouped_exact import GroupedExact
-from bayesmrf.posterior.grouped_particle import GroupedParticle
+from bayesmrf.posterior.groups import exact as grouped_exact
+from bayesmrf.posterior.groups import prior as group_prior
+from bayesmrf.posterior.groups.exact import GroupedExact
+from bayesmrf.posterior.groups.particle import GroupedParticle
 from bayesmrf.priors import Beta, DirichletProcess, Gamma
 from tests import grouped_spike_oracle as oracle
 from tests.oracle import all_states

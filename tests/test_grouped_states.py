@@ -11,13 +11,13 @@ from scipy.special import expit, logsumexp
 from bayesmrf import graphs, partitions, run
 from bayesmrf.base import Inference
 from bayesmrf.errors import OptionError
-from bayesmrf.inference.elimination import Elimination
+from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.likelihood import Likelihood
 from bayesmrf.models.potts import Potts
 from bayesmrf.models.symmetric import Symmetric
-from bayesmrf.posterior.grouped_exact import GroupedExact
-from bayesmrf.posterior.grouped_symmetric import GroupedSymmetric
-from bayesmrf.posterior.potential_groups import base_precision
+from bayesmrf.posterior.groups.exact import GroupedExact
+from bayesmrf.posterior.groups.potentials import base_precision
+from bayesmrf.posterior.groups.symmetric import GroupedSymmetric
 from bayesmrf.priors import FIELD_SCALE, Beta, DirichletProcess, MultivariateNormal, Normal
 from tests.grouped_states_oracle import potts_posterior, symmetric_posterior
 from tests.scores import share_error

@@ -10,7 +10,7 @@ from scipy.special import expit
 from bayesmrf import GroupedMRF, graphs, results
 from bayesmrf.errors import OptionError
 from bayesmrf.graphs import Graph
-from bayesmrf.inference.elimination import Elimination
+from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.learning.many_states import persistent_ascent, potential_mode
 from bayesmrf.learning.maximum_likelihood import maximum_likelihood
 from bayesmrf.models.potts import Potts

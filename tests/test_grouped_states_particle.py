@@ -8,11 +8,11 @@ from bayesmrf import graphs, partitions, run
 from bayesmrf.errors import OptionError
 from bayesmrf.models.potts import Potts
 from bayesmrf.models.symmetric import Symmetric
-from bayesmrf.posterior.grouped_potts_particle import GroupedPottsParticle
-from bayesmrf.posterior.grouped_symmetric_particle import GroupedSymmetricParticle
-from bayesmrf.posterior.potential_groups import PotentialGrouping
-from bayesmrf.posterior.potential_values import move_potentials
-from bayesmrf.posterior.table_refresh import table_graph
+from bayesmrf.particles.tables import table_graph
+from bayesmrf.posterior.groups.moves.potential_values import move_potentials
+from bayesmrf.posterior.groups.potentials import PotentialGrouping
+from bayesmrf.posterior.groups.potts_particle import GroupedPottsParticle
+from bayesmrf.posterior.groups.symmetric_particle import GroupedSymmetricParticle
 from bayesmrf.priors import FIELD_SCALE, Beta, DirichletProcess, MultivariateNormal
 from tests.grouped_states_oracle import potts_posterior, symmetric_posterior
 from tests.test_grouped_states import ENGINE, TRIANGLE, potts_problem, symmetric_problem

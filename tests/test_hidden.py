@@ -7,9 +7,9 @@ from bayesmrf import graphs, run
 from bayesmrf.base import LOG_Z
 from bayesmrf.errors import DataError, OptionError
 from bayesmrf.estimators import BayesianMRF
-from bayesmrf.inference.bethe import Bethe
+from bayesmrf.inference.bethe.two_states import Bethe
 from bayesmrf.inference.chains import Brief, Persistent
-from bayesmrf.inference.elimination import Elimination
+from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.inference.mean_field import MeanField
 from bayesmrf.inference.tree import Tree
 from bayesmrf.likelihood import Hidden, Likelihood
@@ -17,11 +17,11 @@ from bayesmrf.models.agreement import Agreement
 from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.models.clamped import Clamped, HiddenEntries
 from bayesmrf.models.ising import Ising
-from bayesmrf.posterior.auxiliary_variable import AuxiliaryVariable
-from bayesmrf.posterior.exchange import Exchange
 from bayesmrf.posterior.hidden_entries import DrawHiddenEntries
-from bayesmrf.posterior.langevin import Langevin
-from bayesmrf.posterior.metropolis import Metropolis
+from bayesmrf.posterior.parameters.auxiliary_variable import AuxiliaryVariable
+from bayesmrf.posterior.parameters.exchange import Exchange
+from bayesmrf.posterior.parameters.langevin import Langevin
+from bayesmrf.posterior.parameters.metropolis import Metropolis
 from bayesmrf.priors import Normal
 from tests import oracle
 

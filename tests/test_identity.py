@@ -17,9 +17,9 @@ import bayesmrf.posterior
 from bayesmrf import BayesianMRF, LabelFieldMRF, SpikeSlabMRF, graphs, run
 from bayesmrf.errors import OptionError, StoreError
 from bayesmrf.identity import NOT_PART, difference, record_of
-from bayesmrf.inference.bethe import Bethe
+from bayesmrf.inference.bethe.two_states import Bethe
 from bayesmrf.inference.chains import Brief, FromExact, Persistent
-from bayesmrf.inference.elimination import Elimination
+from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.inference.enumeration import Enumeration
 from bayesmrf.inference.mean_field import MeanField
 from bayesmrf.inference.pseudo_likelihood import PseudoLikelihood
@@ -32,22 +32,22 @@ from bayesmrf.models.clamped import Clamped
 from bayesmrf.models.label_field import LabelField
 from bayesmrf.models.potts import Potts
 from bayesmrf.models.symmetric import Symmetric
-from bayesmrf.posterior.auxiliary_variable import AuxiliaryVariable
-from bayesmrf.posterior.exchange import Exchange
-from bayesmrf.posterior.grouped_auxiliary_variable import GroupedAuxiliaryVariable
-from bayesmrf.posterior.grouped_exact import GroupedExact
-from bayesmrf.posterior.grouped_particle import GroupedParticle
-from bayesmrf.posterior.grouped_potts_particle import GroupedPottsParticle
-from bayesmrf.posterior.grouped_stripped_beta import GroupedStrippedBeta
-from bayesmrf.posterior.grouped_symmetric import GroupedSymmetric
-from bayesmrf.posterior.grouped_symmetric_particle import GroupedSymmetricParticle
-from bayesmrf.posterior.grouped_tree import GroupedTree
+from bayesmrf.posterior.edges.exact import SpikeSlabExact
+from bayesmrf.posterior.edges.langevin import SpikeSlabLangevin
+from bayesmrf.posterior.edges.one_edge import SpikeSlabOneEdge
+from bayesmrf.posterior.groups.auxiliary_variable import GroupedAuxiliaryVariable
+from bayesmrf.posterior.groups.exact import GroupedExact
+from bayesmrf.posterior.groups.particle import GroupedParticle
+from bayesmrf.posterior.groups.potts_particle import GroupedPottsParticle
+from bayesmrf.posterior.groups.stripped_beta import GroupedStrippedBeta
+from bayesmrf.posterior.groups.symmetric import GroupedSymmetric
+from bayesmrf.posterior.groups.symmetric_particle import GroupedSymmetricParticle
+from bayesmrf.posterior.groups.tree import GroupedTree
 from bayesmrf.posterior.hidden_entries import DrawHiddenEntries
-from bayesmrf.posterior.langevin import Langevin
-from bayesmrf.posterior.metropolis import Metropolis
-from bayesmrf.posterior.spike_slab import SpikeSlabLangevin
-from bayesmrf.posterior.spike_slab_exact import SpikeSlabExact
-from bayesmrf.posterior.spike_slab_one_edge import SpikeSlabOneEdge
+from bayesmrf.posterior.parameters.auxiliary_variable import AuxiliaryVariable
+from bayesmrf.posterior.parameters.exchange import Exchange
+from bayesmrf.posterior.parameters.langevin import Langevin
+from bayesmrf.posterior.parameters.metropolis import Metropolis
 from bayesmrf.priors import (
     Beta,
     Cauchy,

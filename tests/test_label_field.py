@@ -7,13 +7,13 @@ import pytest
 from bayesmrf import LabelFieldMRF, run
 from bayesmrf.errors import DataError, OptionError
 from bayesmrf.inference.chains import Persistent
-from bayesmrf.inference.elimination import Elimination
+from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.likelihood import Hidden, Likelihood
 from bayesmrf.models.clamped import Clamped
 from bayesmrf.models.label_field import LabelField
-from bayesmrf.posterior.exchange import Exchange
-from bayesmrf.posterior.langevin import Langevin
-from bayesmrf.posterior.metropolis import Metropolis
+from bayesmrf.posterior.parameters.exchange import Exchange
+from bayesmrf.posterior.parameters.langevin import Langevin
+from bayesmrf.posterior.parameters.metropolis import Metropolis
 from bayesmrf.priors import Normal
 from bayesmrf.samplers.swendsen_wang import SwendsenWang
 from tests import oracle

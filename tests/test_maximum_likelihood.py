@@ -6,7 +6,7 @@ import pytest
 from bayesmrf import graphs
 from bayesmrf.errors import BoundaryWarning
 from bayesmrf.inference.chains import Persistent
-from bayesmrf.inference.elimination import Elimination
+from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.learning.maximum_likelihood import bound, maximum_likelihood
 from bayesmrf.learning.persistent import PersistentMLE, summed_statistics
 from bayesmrf.models.agreement import Agreement

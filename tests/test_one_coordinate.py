@@ -11,7 +11,7 @@ from scipy.special import betaln
 
 from bayesmrf import graphs
 from bayesmrf.models.agreement import Agreement
-from bayesmrf.posterior import one_coordinate as oc
+from bayesmrf.posterior.conditionals import one_coordinate as oc
 from tests import oracle
 
 

@@ -5,11 +5,11 @@ import pytest
 from scipy.special import expit
 
 from bayesmrf import graphs
-from bayesmrf.inference.elimination import Elimination
+from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.models.boltzmann import Boltzmann
-from bayesmrf.posterior import edge_chains
-from bayesmrf.posterior.pair_cells import conditional_cells, counted_cells
-from bayesmrf.posterior.spike_slab_one_edge import SpikeSlabOneEdge
+from bayesmrf.particles import persistent_chains as edge_chains
+from bayesmrf.particles.pair_cells import conditional_cells, counted_cells
+from bayesmrf.posterior.edges.one_edge import SpikeSlabOneEdge
 from tests.oracle import all_states
 
 ENGINE = Elimination()

@@ -12,15 +12,15 @@ from scipy.special import betaln, gammaln, roots_legendre
 
 from bayesmrf import graphs, partitions, run
 from bayesmrf.base import Inference
-from bayesmrf.inference.elimination import Elimination
+from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.learning.maximum_likelihood import bound
 from bayesmrf.learning.persistent import PersistentMLE
 from bayesmrf.likelihood import Likelihood
 from bayesmrf.models.agreement import Agreement
-from bayesmrf.posterior.grouped_auxiliary_variable import GroupedAuxiliaryVariable
-from bayesmrf.posterior.grouped_exact import GroupedExact
-from bayesmrf.posterior.grouped_stripped_beta import GroupedStrippedBeta
-from bayesmrf.posterior.grouped_tree import GroupedTree
+from bayesmrf.posterior.groups.auxiliary_variable import GroupedAuxiliaryVariable
+from bayesmrf.posterior.groups.exact import GroupedExact
+from bayesmrf.posterior.groups.stripped_beta import GroupedStrippedBeta
+from bayesmrf.posterior.groups.tree import GroupedTree
 from bayesmrf.priors import Beta, DirichletProcess
 from tests.scores import share_error
 

@@ -10,9 +10,9 @@ import pytest
 from bayesmrf import graphs, run
 from bayesmrf.base import LOG_Z, MOMENTS
 from bayesmrf.errors import DivergenceError, OptionError
-from bayesmrf.inference.bethe import Bethe
+from bayesmrf.inference.bethe.two_states import Bethe
 from bayesmrf.inference.chains import Brief, Persistent
-from bayesmrf.inference.elimination import Elimination
+from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.inference.enumeration import Enumeration
 from bayesmrf.inference.pseudo_likelihood import PseudoLikelihood
 from bayesmrf.learning.pseudo_likelihood import log_pseudo_likelihood
@@ -20,10 +20,10 @@ from bayesmrf.likelihood import Likelihood
 from bayesmrf.models.agreement import Agreement
 from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.models.ising import Ising
-from bayesmrf.posterior.auxiliary_variable import AuxiliaryVariable
-from bayesmrf.posterior.exchange import Exchange
-from bayesmrf.posterior.langevin import Langevin
-from bayesmrf.posterior.metropolis import Metropolis
+from bayesmrf.posterior.parameters.auxiliary_variable import AuxiliaryVariable
+from bayesmrf.posterior.parameters.exchange import Exchange
+from bayesmrf.posterior.parameters.langevin import Langevin
+from bayesmrf.posterior.parameters.metropolis import Metropolis
 from bayesmrf.priors import Cauchy, Normal
 from bayesmrf.samplers.gibbs import Gibbs
 from tests import oracle

@@ -7,11 +7,14 @@ from bayesmrf import graphs
 from bayesmrf.base import LOG_Z
 from bayesmrf.errors import OptionError, TooWideError
 from bayesmrf.graphs import Graph
-from bayesmrf.inference import categorical_bethe, categorical_elimination, elimination, mean_field
+from bayesmrf.inference import mean_field
 from bayesmrf.inference.auto import choose, is_cheap
-from bayesmrf.inference.bethe import Bethe
+from bayesmrf.inference.bethe import many_states as categorical_bethe
+from bayesmrf.inference.bethe.two_states import Bethe
 from bayesmrf.inference.chains import Brief, FromExact, Persistent
-from bayesmrf.inference.elimination import Elimination, cost
+from bayesmrf.inference.elimination import many_states as categorical_elimination
+from bayesmrf.inference.elimination import two_states as elimination
+from bayesmrf.inference.elimination.two_states import Elimination, cost
 from bayesmrf.inference.enumeration import Enumeration
 from bayesmrf.inference.mean_field import MeanField
 from bayesmrf.inference.pseudo_likelihood import PseudoLikelihood
@@ -314,7 +317,7 @@ def test_compiled_elimination_is_py_func(rng, monkeypatch):
 
 @pytest.mark.parametrize("engine", [MeanField(max_iterations=4), Bethe(max_iterations=4)], ids=lambda e: e.name)
 def test_compiled_iterations_are_their_python_forms(engine, rng, monkeypatch):
-    from bayesmrf.inference import bethe
+    from bayesmrf.inference.bethe import two_states as bethe
 
     model = Potts(graphs.cycle(4), 3)
     for theta in (rng.normal(size=model.n_features), np.r_[np.full(4, 2.0), np.zeros(8)]):

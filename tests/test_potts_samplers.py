@@ -13,7 +13,7 @@ from bayesmrf import graphs, run
 from bayesmrf.errors import DataError, OptionError
 from bayesmrf.graphs import Graph
 from bayesmrf.inference.chains import Brief, Persistent
-from bayesmrf.inference.elimination import Elimination
+from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.inference.enumeration import Enumeration
 from bayesmrf.inference.mean_field import MeanField
 from bayesmrf.likelihood import Likelihood
@@ -22,9 +22,9 @@ from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.models.clamped import Clamped
 from bayesmrf.models.clamped_categorical import HiddenStates, clamp
 from bayesmrf.models.potts import Potts
-from bayesmrf.posterior.exchange import Exchange
-from bayesmrf.posterior.langevin import Langevin
-from bayesmrf.posterior.metropolis import Metropolis
+from bayesmrf.posterior.parameters.exchange import Exchange
+from bayesmrf.posterior.parameters.langevin import Langevin
+from bayesmrf.posterior.parameters.metropolis import Metropolis
 from bayesmrf.priors import Normal
 from bayesmrf.samplers import categorical_gibbs, gibbs, swendsen_wang
 from bayesmrf.samplers.gibbs import Chains, Gibbs, start, sweep, to_states

@@ -5,12 +5,12 @@ import pytest
 from scipy.special import logit
 
 from bayesmrf import graphs
-from bayesmrf.inference.elimination import Elimination
+from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.models.agreement import Agreement
-from bayesmrf.posterior.group_prior import GroupPrior
-from bayesmrf.posterior.pair_moves import rivals, scan_pairs
-from bayesmrf.posterior.particle_scans import RefreshData
-from bayesmrf.posterior.particles import fill_hubs, refresh_graph, start_particles, unpack
+from bayesmrf.particles.memory import fill_hubs, refresh_graph, start_particles, unpack
+from bayesmrf.posterior.groups.moves.pairs import rivals, scan_pairs
+from bayesmrf.posterior.groups.prior import GroupPrior
+from bayesmrf.posterior.groups.scans import RefreshData
 
 ENGINE = Elimination()
 WHEEL = graphs.Graph(7, np.array([(0, i) for i in range(1, 7)] + [(i, i % 6 + 1) for i in range(1, 7)]))

@@ -7,7 +7,7 @@ from sklearn.model_selection import GridSearchCV
 from bayesmrf import BayesianMRF, MaximumLikelihoodMRF, SpikeSlabMRF, graphs, metrics
 from bayesmrf.errors import ApproximateScoreWarning, OptionError
 from bayesmrf.estimators import normaliser
-from bayesmrf.inference.elimination import Elimination, cost
+from bayesmrf.inference.elimination.two_states import Elimination, cost
 from bayesmrf.models.agreement import Agreement
 
 ENGINE = Elimination()

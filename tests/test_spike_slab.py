@@ -14,10 +14,11 @@ from bayesmrf.errors import ApproximatePosteriorWarning, DivergenceError, Option
 from bayesmrf.inference.enumeration import Enumeration
 from bayesmrf.likelihood import Likelihood
 from bayesmrf.models.boltzmann import Boltzmann
-from bayesmrf.posterior import edge_chains, spike_slab
-from bayesmrf.posterior.edges import edge_prior
-from bayesmrf.posterior.spike_slab import SpikeSlabLangevin
-from bayesmrf.posterior.spike_slab_exact import SpikeSlabExact
+from bayesmrf.particles import persistent_chains as edge_chains
+from bayesmrf.posterior.edges import langevin as spike_slab
+from bayesmrf.posterior.edges.exact import SpikeSlabExact
+from bayesmrf.posterior.edges.langevin import SpikeSlabLangevin
+from bayesmrf.posterior.edges.spike_slab import edge_prior
 from bayesmrf.priors import Beta, Cauchy, Gamma, SpikeSlab
 from tests import oracle as states_oracle
 from tests import spike_slab_oracle as oracle

@@ -15,8 +15,9 @@ from bayesmrf.inference.enumeration import Enumeration
 from bayesmrf.inference.pseudo_likelihood import PseudoLikelihood
 from bayesmrf.likelihood import Likelihood
 from bayesmrf.models.boltzmann import Boltzmann
-from bayesmrf.posterior import edges, spike_slab_exact
-from bayesmrf.posterior.spike_slab_exact import SpikeSlabExact
+from bayesmrf.posterior.edges import exact as spike_slab_exact
+from bayesmrf.posterior.edges import spike_slab as edges
+from bayesmrf.posterior.edges.exact import SpikeSlabExact
 from bayesmrf.priors import CAUCHY_TAPER, Beta, Cauchy, Gamma, Normal, SpikeSlab
 from tests import spike_slab_oracle as oracle
 

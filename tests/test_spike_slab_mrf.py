@@ -7,7 +7,7 @@ import pytest
 
 from bayesmrf import SpikeSlabMRF, datasets, graphs, metrics
 from bayesmrf.errors import ConstantColumnWarning, DataError, OptionError
-from bayesmrf.inference.elimination import Elimination
+from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.models.ising import Ising
 from bayesmrf.priors import Beta, Cauchy, Gamma, Normal, read_slab

@@ -10,9 +10,9 @@ import pytest
 from bayesmrf import graphs, run
 from bayesmrf.errors import DivergenceError, OptionError
 from bayesmrf.models.boltzmann import Boltzmann
-from bayesmrf.posterior import edges
-from bayesmrf.posterior import spike_slab_one_edge as one_edge
-from bayesmrf.posterior.spike_slab_one_edge import SpikeSlabOneEdge
+from bayesmrf.posterior.edges import one_edge
+from bayesmrf.posterior.edges import spike_slab as edges
+from bayesmrf.posterior.edges.one_edge import SpikeSlabOneEdge
 from bayesmrf.priors import Beta, Cauchy, Gamma, Normal, SpikeSlab
 from tests import spike_slab_oracle as oracle
 from tests.test_spike_slab import (

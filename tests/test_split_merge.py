@@ -7,8 +7,8 @@ import pytest
 
 from bayesmrf import graphs
 from bayesmrf.models.agreement import Agreement
-from bayesmrf.posterior.dirichlet_process import GROUPED_DIMS, GroupedInfo, Grouping, compact
-from bayesmrf.posterior.split_merge import MERGE, NONE, SPLIT, apply, propose, shifts
+from bayesmrf.posterior.groups.dirichlet_process import GROUPED_DIMS, GroupedInfo, Grouping, compact
+from bayesmrf.posterior.groups.moves.split_merge import MERGE, NONE, SPLIT, apply, propose, shifts
 from tests.test_partition_posterior import LIMIT, LOOP, TREE, loop_posterior, tied_data, tree_posterior, worst
 
 N, N_TRIES = 25, 10

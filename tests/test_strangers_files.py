@@ -217,7 +217,7 @@ def test_records_are_not_written_through_a_link(tmp_path):
         {"type": "subprocess:Popen", "fields": {"args": {"value": "true"}}},
         {"type": "os:stat_result", "fields": {}},
         {"type": "bayesmrf:GroupedMRF", "fields": {}},
-        {"type": "bayesmrf.posterior.metropolis:np.ndarray", "fields": {}},
+        {"type": "bayesmrf.posterior.parameters.metropolis:np.ndarray", "fields": {}},
         {"type": "bayesmrf.errors:StoreError", "fields": {}},
         {"type": "tests.test_run:Info", "fields": {}},
         {"type": 3, "fields": {}},

@@ -7,10 +7,11 @@ from bayesmrf import graphs
 from bayesmrf.base import LOG_Z
 from bayesmrf.errors import OptionError
 from bayesmrf.graphs import Graph
-from bayesmrf.inference import categorical_elimination, elimination
-from bayesmrf.inference.bethe import Bethe
+from bayesmrf.inference.bethe.two_states import Bethe
 from bayesmrf.inference.chains import Brief, FromExact, Persistent
-from bayesmrf.inference.elimination import Elimination
+from bayesmrf.inference.elimination import many_states as categorical_elimination
+from bayesmrf.inference.elimination import two_states as elimination
+from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.inference.enumeration import Enumeration
 from bayesmrf.inference.mean_field import MeanField
 from bayesmrf.models.categorical import MANY_STATES, TABLES, log_potential

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from bayesmrf import graphs
-from bayesmrf.inference.elimination import Elimination
+from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.models.potts import Potts
 from bayesmrf.models.symmetric import Symmetric
-from bayesmrf.posterior.table_refresh import (
+from bayesmrf.particles.tables import (
     edge_categories,
     redraw_ends,
     redraw_node,

@@ -14,7 +14,7 @@ import numpy as np
 from bayesmrf import run
 from bayesmrf.evidence.mode import Mode, find_mode
 from bayesmrf.evidence.rbm_target import RBMTarget
-from bayesmrf.posterior.langevin import Langevin
+from bayesmrf.posterior.parameters.langevin import Langevin
 from papers.store import Record
 
 BINS = 40

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bayesmrf import Graph, SpikeSlabMRF, datasets, graphs, metrics
-from bayesmrf.inference.elimination import Elimination
+from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.models.boltzmann import Boltzmann
 
 N_GROUPS = 3  # of the block model

@@ -20,7 +20,7 @@ from bayesmrf.errors import BoundaryWarning, ConvergenceWarning, FieldsWarning
 from bayesmrf.estimators import GroupedMRF, MaximumLikelihoodMRF
 from bayesmrf.graphs import Graph
 from bayesmrf.inference.auto import is_cheap
-from bayesmrf.inference.elimination import Elimination
+from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.learning.sparse import learn_graph
 from bayesmrf.models.agreement import Agreement
 from bayesmrf.samplers import gibbs

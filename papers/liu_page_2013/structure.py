@@ -17,7 +17,7 @@ from scipy.special import expit, logit
 
 from bayesmrf import Graph, GroupedMRF, SpikeSlabMRF, datasets, graphs, metrics
 from bayesmrf.base import Model
-from bayesmrf.inference.elimination import Elimination
+from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.learning.sparse_path import cross_validated, pseudo_likelihood_path
 from bayesmrf.models.agreement import Agreement
 from bayesmrf.models.boltzmann import Boltzmann

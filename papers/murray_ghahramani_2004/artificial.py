@@ -13,7 +13,7 @@ import pandas as pd
 
 from bayesmrf import Graph
 from bayesmrf.errors import OptionError
-from bayesmrf.inference.elimination import Elimination, cost
+from bayesmrf.inference.elimination.two_states import Elimination, cost
 from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.models.pairwise import Pairwise, log_potential
 from bayesmrf.samplers import cftp, gibbs

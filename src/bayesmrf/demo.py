@@ -9,7 +9,7 @@ import numpy as np
 
 from . import datasets, graphs, metrics, plots
 from .estimators import GroupedMRF
-from .inference.elimination import Elimination
+from .inference.elimination.two_states import Elimination
 from .models.agreement import Agreement
 from .report import Section, check_out, paragraph, picture, sections, table, write_page
 from .summary import GroupedSummary

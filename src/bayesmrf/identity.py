@@ -46,7 +46,7 @@ def record_of(kernel: Any) -> dict[str, Any]:
     Returns
     -------
     dict
-        Such as ``{"class": "bayesmrf.posterior.metropolis.Metropolis", ..., "prior.scale": 1.0, ...}``.
+        Such as ``{"class": "bayesmrf.posterior.parameters.metropolis.Metropolis", ..., "prior.scale": 1.0, ...}``.
 
     Raises
     ------

@@ -347,9 +347,9 @@ class Restarts:
 
 def engines_that_answer(needs: Iterable[str]) -> list[str]:
     """Names of the engines that answer all of ``needs`` (log Z without noise)."""
-    from .inference.bethe import Bethe
+    from .inference.bethe.two_states import Bethe
     from .inference.chains import Brief, FromExact, Persistent
-    from .inference.elimination import Elimination
+    from .inference.elimination.two_states import Elimination
     from .inference.enumeration import Enumeration
     from .inference.mean_field import MeanField
     from .inference.pseudo_likelihood import PseudoLikelihood

@@ -13,9 +13,9 @@ from .. import convergence, results, run
 from ..base import LOG_Z, Engine, Kernel, Kind
 from ..errors import ApproximatePosteriorWarning, DataError, OptionError
 from ..inference.auto import is_cheap
-from ..inference.bethe import Bethe
+from ..inference.bethe.two_states import Bethe
 from ..inference.chains import Brief, FromExact, Persistent
-from ..inference.elimination import Elimination
+from ..inference.elimination.two_states import Elimination
 from ..inference.enumeration import Enumeration
 from ..inference.mean_field import MeanField
 from ..inference.pseudo_likelihood import PseudoLikelihood
@@ -28,12 +28,12 @@ from ..models.clamped_categorical import clamp
 from ..models.ising import Ising
 from ..models.potts import Potts
 from ..options import check_params
-from ..posterior.adaptation import WALK_FIRST
-from ..posterior.auxiliary_variable import AuxiliaryVariable
-from ..posterior.exchange import Exchange
-from ..posterior.langevin import Langevin
-from ..posterior.metropolis import Metropolis
-from ..posterior.pseudo_posterior import correction, posterior_mode
+from ..posterior.parameters.adaptation import WALK_FIRST
+from ..posterior.parameters.auxiliary_variable import AuxiliaryVariable
+from ..posterior.parameters.exchange import Exchange
+from ..posterior.parameters.langevin import Langevin
+from ..posterior.parameters.metropolis import Metropolis
+from ..posterior.parameters.pseudo_posterior import correction, posterior_mode
 from ..priors import Normal, Prior
 from ..samplers.cftp import CouplingFromThePast
 from ..samplers.gibbs import Gibbs

@@ -13,7 +13,7 @@ from .. import convergence, partitions, results
 from ..base import Engine
 from ..errors import ApproximatePosteriorWarning, OptionError, in_words
 from ..inference.auto import choose
-from ..inference.elimination import Elimination
+from ..inference.elimination.two_states import Elimination
 from ..learning.maximum_likelihood import bound, maximum_likelihood
 from ..learning.sparse_path import sparse_start
 from ..models.agreement import Agreement
@@ -90,7 +90,7 @@ class GroupedMRF(PairwiseMRF):
     sigma_q : float
     restart : bool
         M, S, sigma_Q of auxiliary-variable, and whether its walk restarts at the tied estimate as published; see
-        `bayesmrf.posterior.grouped_auxiliary_variable`.
+        `bayesmrf.posterior.groups.auxiliary_variable`.
     random_state : int, Generator, RandomState or None
     n_jobs : int or None
         Number of chains run in parallel; None for one on each core. Draws do not depend on it.

@@ -8,17 +8,17 @@ import numpy as np
 
 from ..base import Engine, Kernel
 from ..errors import OptionError
-from ..inference.elimination import Elimination, cost
+from ..inference.elimination.two_states import Elimination, cost
 from ..learning.maximum_likelihood import bound
 from ..learning.persistent import PersistentMLE
 from ..likelihood import Likelihood
 from ..models.categorical import states_of
 from ..options import check_params
-from ..posterior.grouped_auxiliary_variable import GroupedAuxiliaryVariable
-from ..posterior.grouped_exact import GroupedExact
-from ..posterior.grouped_particle import GroupedParticle, default_particles
-from ..posterior.grouped_stripped_beta import GroupedStrippedBeta
-from ..posterior.grouped_tree import GroupedTree
+from ..posterior.groups.auxiliary_variable import GroupedAuxiliaryVariable
+from ..posterior.groups.exact import GroupedExact
+from ..posterior.groups.particle import GroupedParticle, default_particles
+from ..posterior.groups.stripped_beta import GroupedStrippedBeta
+from ..posterior.groups.tree import GroupedTree
 from ..priors import FIELD_SCALE, Beta, DirichletProcess, Gamma, Normal
 from ..sample_weight import check_listed
 from ..samplers.gibbs import Gibbs

@@ -15,11 +15,11 @@ from ..likelihood import Likelihood
 from ..models.potts import Potts
 from ..models.symmetric import Symmetric
 from ..options import choice
-from ..posterior.grouped_exact import GroupedExact
-from ..posterior.grouped_potts_particle import GroupedPottsParticle
-from ..posterior.grouped_symmetric import GroupedSymmetric
-from ..posterior.grouped_symmetric_particle import GroupedSymmetricParticle
-from ..posterior.potential_groups import base_precision
+from ..posterior.groups.exact import GroupedExact
+from ..posterior.groups.potentials import base_precision
+from ..posterior.groups.potts_particle import GroupedPottsParticle
+from ..posterior.groups.symmetric import GroupedSymmetric
+from ..posterior.groups.symmetric_particle import GroupedSymmetricParticle
 from ..priors import DirichletProcess, MultivariateNormal, Normal
 
 

@@ -12,19 +12,19 @@ from sklearn.utils.validation import check_is_fitted
 from .. import convergence, results, run
 from ..base import Engine, Kernel
 from ..errors import DataError
-from ..inference.bethe import Bethe
+from ..inference.bethe.two_states import Bethe
 from ..inference.chains import Brief, Persistent
-from ..inference.elimination import Elimination
+from ..inference.elimination.two_states import Elimination
 from ..inference.mean_field import MeanField
 from ..inference.tree import Tree
 from ..likelihood import Hidden, Likelihood
 from ..models.clamped import Clamped
 from ..models.label_field import LabelField
 from ..options import check_params
-from ..posterior.adaptation import WALK_FIRST
-from ..posterior.exchange import Exchange
-from ..posterior.langevin import Langevin
-from ..posterior.metropolis import Metropolis
+from ..posterior.parameters.adaptation import WALK_FIRST
+from ..posterior.parameters.exchange import Exchange
+from ..posterior.parameters.langevin import Langevin
+from ..posterior.parameters.metropolis import Metropolis
 from ..priors import Normal
 from ..sample_weight import unmasked
 from ..samplers.swendsen_wang import SwendsenWang

@@ -10,7 +10,7 @@ import numpy as np
 from ..base import LOG_Z
 from ..errors import ApproximateScoreWarning, OptionError
 from ..inference import annealed
-from ..inference.elimination import Elimination, cost
+from ..inference.elimination.two_states import Elimination, cost
 from ..models.categorical import states_of
 
 EXACT, ANNEALED = "log likelihood", "log likelihood, log Z by annealed importance sampling"

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..errors import OptionError
-from ..inference.elimination import Elimination
+from ..inference.elimination.two_states import Elimination
 from ..models.ising import Ising
 from .base import PairwiseMRF, central
 

@@ -16,17 +16,17 @@ from ..errors import DataError, OptionError, in_words
 from ..graphs import Graph
 from ..inference.auto import is_cheap
 from ..inference.chains import Persistent
-from ..inference.elimination import Elimination
+from ..inference.elimination.two_states import Elimination
 from ..learning.sparse_path import sparse_start
 from ..likelihood import Hidden, Likelihood
 from ..models.boltzmann import Boltzmann
 from ..models.clamped import Clamped
 from ..models.pairwise import log_potential
 from ..options import check, check_params, is_integer
+from ..posterior.edges.exact import SpikeSlabExact
+from ..posterior.edges.langevin import SpikeSlabLangevin
+from ..posterior.edges.one_edge import SpikeSlabOneEdge
 from ..posterior.hidden_entries import DrawHiddenEntries
-from ..posterior.spike_slab import SpikeSlabLangevin
-from ..posterior.spike_slab_exact import SpikeSlabExact
-from ..posterior.spike_slab_one_edge import SpikeSlabOneEdge
 from ..priors import Beta, Cauchy, SpikeSlab, read_slab
 from ..rng import as_seed_sequence
 from ..samplers.gibbs import Gibbs

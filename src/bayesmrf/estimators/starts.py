@@ -14,12 +14,12 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 from ..base import MOMENTS
 from ..errors import ApproximatePosteriorWarning
 from ..inference.auto import is_cheap
-from ..inference.elimination import Elimination
+from ..inference.elimination.two_states import Elimination
 from ..inference.pseudo_likelihood import PseudoLikelihood
 from ..likelihood import Likelihood
 from ..models.categorical import is_categorical, node_statistics, states_of
-from ..posterior.langevin import is_stable, stable_epsilon
-from ..posterior.pseudo_posterior import curvature_along, find_mode, own_scale
+from ..posterior.parameters.langevin import is_stable, stable_epsilon
+from ..posterior.parameters.pseudo_posterior import curvature_along, find_mode, own_scale
 from ..priors import Prior
 from ..states import States
 
@@ -134,7 +134,7 @@ def uncorrected_epsilon(given: float | None, stiffness: float) -> float:
     Warns
     -----
     ApproximatePosteriorWarning
-        If the step given is unstable (see `bayesmrf.posterior.langevin.is_stable`), and replaced.
+        If the step given is unstable (see `bayesmrf.posterior.parameters.langevin.is_stable`), and replaced.
     """
     safe = float(f"{stable_epsilon(stiffness):.3g}")
     if given is None or is_stable(given, stiffness):

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.sparse.linalg import eigsh
 
 from .. import run
-from ..posterior.langevin import Differentiable, Langevin
+from ..posterior.parameters.langevin import Differentiable, Langevin
 from .sampled import curvature_of_states
 from .target import Target
 

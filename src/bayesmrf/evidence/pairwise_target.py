@@ -14,7 +14,7 @@ from ..errors import TooWideError
 from ..inference import annealed
 from ..inference.auto import choose
 from ..inference.chains import Brief, Persistent
-from ..inference.elimination import cost
+from ..inference.elimination.two_states import cost
 from ..likelihood import Hidden, Likelihood
 from ..models.clamped import Clamped
 from ..models.pairwise import PairwiseModel

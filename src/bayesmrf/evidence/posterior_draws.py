@@ -15,7 +15,7 @@ import numpy as np
 from joblib import Parallel, cpu_count, delayed
 
 from ..base import LOG_Z
-from ..inference.bethe import Bethe
+from ..inference.bethe.two_states import Bethe
 from ..options import check
 from ..progress import track
 from . import brief_draws, exact_draws

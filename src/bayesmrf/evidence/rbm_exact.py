@@ -17,7 +17,7 @@ import numpy as np
 from joblib import cpu_count
 
 from ..compiled import leaf
-from ..inference.elimination_passes import INVERSE_LOG_2, LOG_2
+from ..inference.elimination.passes import INVERSE_LOG_2, LOG_2
 from ..models.rbm import RestrictedBoltzmann
 
 _BLOCK = 2**12  # fields in memory at once: they stay in the second cache

@@ -20,7 +20,7 @@ from ..base import MOMENTS, Inference
 from ..errors import DataError
 from ..inference.annealed import Annealed
 from ..models.pairwise import PairwiseModel
-from ..posterior.langevin import Differentiable
+from ..posterior.parameters.langevin import Differentiable
 from ..priors import Normal, ProperPrior
 from ..sample_weight import row_numbers
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..base import Engine
 from ..graphs import Graph
 from .chains import Persistent
-from .elimination import Elimination, cost
+from .elimination.two_states import Elimination, cost
 
 # One solve of 2^22 table entries takes some ten milliseconds; fits need hundreds of them.
 _CHEAP_BYTES = 8 * 2**22

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..compiled import strict_leaf
-from .elimination_passes import moments_of
+from .elimination.passes import moments_of
 
 
 @strict_leaf

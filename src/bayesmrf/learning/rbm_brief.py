@@ -4,8 +4,9 @@ r"""Contrastive divergence of restricted Boltzmann machines (Hinton 2002), compi
           z_n \sim p(z \mid x_n), \; x'_n \sim p(x \mid z_n)
 
 is close to the gradient of the log likelihood: x' is one sweep away from the data, where it ought to be a state of the
-model. The bias towards the data falls with the number of sweeps. It is what `bayesmrf.posterior.langevin.Langevin`
-needs of a likelihood, in one call of compiled code: hidden units are drawn and summed out along the way.
+model. The bias towards the data falls with the number of sweeps. It is what
+`bayesmrf.posterior.parameters.langevin.Langevin` needs of a likelihood, in one call of compiled code: hidden units are
+drawn and summed out along the way.
 """
 
 from __future__ import annotations

@@ -1,0 +1,1 @@
+"""Loopy belief propagation and the Bethe free energy."""

@@ -1,0 +1,1 @@
+"""Exact inference by variable elimination."""

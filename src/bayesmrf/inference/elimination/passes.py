@@ -1,0 +1,175 @@
+"""The passes of variable elimination, compiled: forward for log Z, back for moments and samples.
+
+All take the `bayesmrf.inference.elimination.two_states.EliminationPlan` of a graph.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...compiled import leaf
+
+LOG_2 = float(np.log(2))
+INVERSE_LOG_2 = 1 / LOG_2
+
+
+@leaf
+def _spread(k, subset, low, high):
+    """For entry s of the parent's bag, the entry of the child's table: ``low[s % n_low] + high[s // n_low]``.
+
+    That is, gather those bits of s that are in ``subset``. As bits add up, two lists of about 2^(k/2) numbers do for
+    all 2^k entries. Returns n_low and n_high, the lengths of the lists.
+    """
+    n_low = (k + 1) // 2
+    low[0] = 0
+    high[0] = 0
+    stride = 1
+    for b in range(k):
+        part, size = (low, 1 << b) if b < n_low else (high, 1 << (b - n_low))
+        inside = subset >> b & 1
+        for s in range(size):
+            part[size + s] = part[s] + inside * stride
+        stride <<= inside
+    return 1 << n_low, 1 << (k - n_low)
+
+
+@leaf
+def _sum_out(up, down, table):
+    """``table`` = log(exp(up) + exp(down)); ``up`` becomes exp(up) / (exp(up) + exp(down)), and ``down`` is used up.
+
+    With g = |up - down|, both follow from exp(-g) and log(1 + exp(-g)). Their series are written out because calls of
+    the C library do not vectorise, and would take three quarters of the time: exp(-g) = 2^-n exp(r), |r| < 0.35, by
+    Taylor; log(1 + t) = 2 artanh(t / (2 + t)), argument < 1/3. Both agree with the library to the last bits.
+    """
+    power = down.view(np.int64)
+    for s in range(len(table)):
+        gap = up[s] - down[s]
+        table[s] = max(up[s], down[s])
+        up[s] = gap
+        # The bits of the float64 2^-n. Beyond 700 the smaller term is nothing beside the larger.
+        power[s] = np.int64(1023 - np.int32(min(abs(gap), 700.0) * INVERSE_LOG_2 + 0.5)) << 52
+    for s in range(len(table)):
+        g = min(abs(up[s]), 700.0)
+        r = np.int32(g * INVERSE_LOG_2 + 0.5) * LOG_2 - g
+        ratio = 1.0
+        for n in range(13, 0, -1):
+            ratio = 1 + ratio * r * (1 / n)
+        ratio *= down[s]
+        z = ratio / (2 + ratio)
+        series = 0.0
+        for n in range(35, 0, -2):
+            series = series * z * z + 1 / n
+        table[s] += 2 * z * series
+        up[s] = (1.0 if up[s] > 0 else ratio) / (1 + ratio)
+
+
+@leaf
+def forward(plan, coupling, field, message, conditional):
+    """Fill ``message`` (each table less its first entry) and, where it is not empty, ``conditional``; return log Z."""
+    n = len(plan.order)
+    up = np.empty(1 << plan.width)
+    down = np.empty(1 << plan.width)
+    low = np.empty(1 << (plan.width + 1) // 2, np.int64)
+    high = np.empty_like(low)
+    log_z = 0.0
+    for i in range(n):
+        start, k = plan.starts[i], plan.starts[i + 1] - plan.starts[i]
+        up[0] = field[plan.order[i]]
+        for b in range(k):
+            e = plan.bag_edges[start + b]
+            c = coupling[e] if e >= 0 else 0.0
+            for s in range(1 << b):
+                up[(1 << b) + s] = up[s] + c
+                up[s] -= c
+        for s in range(1 << k):
+            down[s] = -up[s]
+        for j in plan.children[plan.child_starts[i] : plan.child_starts[i + 1]]:
+            table = message[plan.tables[j] : plan.tables[j + 1]]
+            half = len(table) // 2
+            n_low, n_high = _spread(k, plan.subset[j], low, high)
+            for t in range(n_high):
+                down_part, up_part = table[high[t] : half], table[half + high[t] :]
+                for s in range(n_low):
+                    down[t * n_low + s] += down_part[low[s]]
+                    up[t * n_low + s] += up_part[low[s]]
+        table = message[plan.tables[i] : plan.tables[i + 1]]
+        _sum_out(up[: 1 << k], down[: 1 << k], table)
+        if len(conditional) > 0:
+            conditional[plan.tables[i] : plan.tables[i + 1]] = up[: 1 << k]
+        # Tables hold differences between their entries, which stay small where the sums grow with the graph.
+        first = table[0]
+        log_z += first
+        for s in range(1 << k):
+            table[s] -= first
+    return log_z
+
+
+@leaf
+def log_z_of(plan, coupling, field):
+    """Log Z without the offset."""
+    return forward(plan, coupling, field, np.empty(plan.tables[-1]), np.empty(0))
+
+
+@leaf
+def moments_of(plan, coupling, field):
+    """Log Z without the offset, E[x_u x_v] of each edge and E[x_v] of each node."""
+    n = len(plan.order)
+    message = np.empty(plan.tables[-1])
+    conditional = np.empty(plan.tables[-1])
+    log_z = forward(plan, coupling, field, message, conditional)
+    # The messages have done their duty; their place takes the marginals of the bags.
+    marginal = message
+    pair = np.empty(len(coupling))
+    node = np.empty(n)
+    up = np.empty(1 << plan.width)
+    down = np.empty(1 << plan.width)
+    low = np.empty(1 << (plan.width + 1) // 2, np.int64)
+    high = np.empty_like(low)
+    for i in range(n - 1, -1, -1):
+        start, k = plan.starts[i], plan.starts[i + 1] - plan.starts[i]
+        first = plan.tables[i]
+        if k == 0:
+            marginal[first] = 1.0
+        for s in range(1 << k):
+            up[s] = marginal[first + s] * conditional[first + s]
+            down[s] = marginal[first + s] - up[s]
+        for j in plan.children[plan.child_starts[i] : plan.child_starts[i + 1]]:
+            table = marginal[plan.tables[j] : plan.tables[j + 1]]
+            half = len(table) // 2
+            table[:] = 0.0
+            n_low, n_high = _spread(k, plan.subset[j], low, high)
+            for t in range(n_high):
+                down_part, up_part = table[high[t] : half], table[half + high[t] :]
+                for s in range(n_low):
+                    down_part[low[s]] += down[t * n_low + s]
+                    up_part[low[s]] += up[t * n_low + s]
+        # E[x_v x_u] is a signed sum of P(+1, x_N) - P(-1, x_N); the bits are folded away one by one, the highest first.
+        for s in range(1 << k):
+            up[s] -= down[s]
+        for b in range(k - 1, -1, -1):
+            difference = 0.0
+            for s in range(1 << b):
+                difference += up[(1 << b) + s] - up[s]
+                up[s] += up[(1 << b) + s]
+            if plan.bag_edges[start + b] >= 0:
+                pair[plan.bag_edges[start + b]] = difference
+        node[plan.order[i]] = up[0]
+    return log_z, pair, node
+
+
+@leaf
+def sample_states(plan, coupling, field, n_samples, rng):
+    """Independent exact states (n_samples, n_nodes) in {0, 1}."""
+    n = len(plan.order)
+    message = np.empty(plan.tables[-1])
+    conditional = np.empty(plan.tables[-1])
+    forward(plan, coupling, field, message, conditional)
+    states = np.empty((n_samples, n), np.int8)
+    for t in range(n_samples):
+        x = states[t]
+        for i in range(n - 1, -1, -1):
+            entry = plan.tables[i]
+            for e in range(plan.starts[i], plan.starts[i + 1]):
+                entry += x[plan.bags[e]] << (e - plan.starts[i])
+            x[plan.order[i]] = rng.random() < conditional[entry]
+    return states

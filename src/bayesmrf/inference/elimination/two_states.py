@@ -1,0 +1,206 @@
+"""Exact answers on narrow graphs: variable elimination in min-fill order (a junction tree)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...base import LOG_Z, MOMENTS, SAMPLE, Inference, Kind, Model
+from ...compiled import leaf
+from ...errors import TooWideError
+from ...graphs import EliminationOrder, Graph, min_fill
+from ...models.categorical import Categorical, compiled_form, states_of
+from ...models.pairwise import PairwiseModel
+from ...options import check_fields
+from ..coordinate_walk import walk
+from .many_states import (
+    CategoricalPlan,
+    bytes_of_tables,
+    categorical_log_z,
+    categorical_moments,
+    categorical_samples,
+)
+from .passes import log_z_of, moments_of, sample_states
+
+BYTES_PER_ENTRY = 16  # a message and a conditional probability, both float64
+
+
+class EliminationPlan(NamedTuple):
+    """All that depends on the graph alone.
+
+    Step i eliminates ``order[i]`` and leaves a table over its bag of k = ``starts[i + 1] - starts[i]`` nodes: 2^k
+    entries from ``tables[i]`` on. Bit b of an entry's number is the state of node ``bags[starts[i] + b]``. Bit k - 1 is
+    the node eliminated first; its step is the table's parent. The bag's other nodes are in the parent's bag too, and
+    ``subset[i]`` has their bits there. The children of step i are ``children[child_starts[i]:child_starts[i + 1]]``.
+    """
+
+    order: np.ndarray  # (n_nodes,) nodes
+    starts: np.ndarray  # (n_nodes + 1,)
+    bags: np.ndarray  # (starts[-1],) nodes
+    bag_edges: np.ndarray  # (starts[-1],) edge between the eliminated node and the bag's, -1 where there is none
+    tables: np.ndarray  # (n_nodes + 1,)
+    child_starts: np.ndarray  # (n_nodes + 1,)
+    children: np.ndarray  # (child_starts[-1],) steps
+    subset: np.ndarray  # (n_nodes,) bits
+    width: int
+
+
+def cost(graph: Graph, max_bytes: float = 2 * 1024**3, n_states: int | None = None) -> tuple[int, float]:
+    """Width of the min-fill order and bytes of its tables; both are lower bounds where the bytes exceed ``max_bytes``.
+
+    The width is the size of the largest bag, an upper bound of the treewidth: 0 without edges, 1 for trees, n_nodes - 1
+    for complete graphs. The search is broken off at ``max_bytes``, and nothing is allocated for the tables. For
+    categorical models, ``n_states`` is their number of states.
+    """
+    return _cost(min_fill(graph, max_bytes / BYTES_PER_ENTRY), n_states)
+
+
+def width(graph: Graph) -> int:
+    """Width of the min-fill order (see `cost`), however wide: tables have up to 2^width entries."""
+    return min_fill(graph).width
+
+
+def _cost(order: EliminationOrder, n_states: int | None) -> tuple[int, float]:
+    if n_states is not None:
+        return order.width, bytes_of_tables(order, n_states)
+    return order.width, BYTES_PER_ENTRY * (order.n_entries + 2.0**order.width)
+
+
+@dataclass(frozen=True)
+class Elimination:
+    r"""Sum out one node after another.
+
+    Summing out node v with later neighbours N (its bag) leaves the message
+
+    .. math:: m_v(x_N) = \log \sum_{x_v = \pm 1} \exp\Big(x_v \big(h_v + \sum_{u \in N} J_{uv} x_u\big)
+              + \sum_{c} m_c(x_v, x_N)\Big)
+
+    over the messages c in whose bag v comes first, and the conditional probability q_v(x_N) = P(x_v = +1 | x_N)
+    (Koller and Friedman 2009, chapters 9 and 10). The constants that remain add up to log Z. In reverse order,
+    P(x_v = +1, x_N) = P(x_N) q_v(x_N) gives the marginals of all bags, and with them every E[x_u x_v] and E[x_v];
+    drawing x_v from q_v gives exact samples. Messages are kept as logarithms, so that no strength of parameters
+    overflows; the way back is in probabilities. Nodes with m states are summed out alike, over tables of m^k entries.
+
+    Parameters
+    ----------
+    max_bytes : float
+        Memory that the tables of one call may take (calls from several threads take as much each). Wider graphs are
+        refused by `prepare`, before anything is allocated.
+    """
+
+    max_bytes: float = 2 * 1024**3
+
+    name = "elimination"
+    answers = frozenset({LOG_Z, MOMENTS, SAMPLE})
+    kind = Kind.EXACT
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+    def prepare(self, model: Model) -> EliminationPlan | CategoricalPlan:
+        """Find the order and lay out the tables.
+
+        Raises
+        ------
+        TooWideError
+            If the tables would take more than ``max_bytes``.
+        """
+        order = min_fill(model.graph, self.max_bytes / BYTES_PER_ENTRY)
+        n_states = states_of(model)
+        width, n_bytes = _cost(order, n_states)
+        if n_bytes > self.max_bytes:
+            least = "at least " if len(order.order) < model.graph.n_nodes else ""
+            raise TooWideError(
+                f"graph: exact elimination over {model.graph.n_nodes} nodes has width {least}{width} and would need "
+                f"{least}{n_bytes / 2**30:.3g} GiB, more than max_bytes = {self.max_bytes / 2**30:.3g} GiB; "
+                "use a method without exact inference (stripped-beta, chains), a sparser graph, or raise max_bytes"
+            )
+        adjacency = model.graph.adjacency
+        bags, bag_edges, tables, child_starts, children, subset = _layout(
+            *order, adjacency.starts, adjacency.neighbours, adjacency.edge_of
+        )
+        if n_states is not None:
+            tables = np.append(0, np.cumsum(n_states ** np.diff(order.starts)))
+            return CategoricalPlan(
+                order.order, order.starts, bags, bag_edges, tables, child_starts, children, subset, width, n_states
+            )
+        return EliminationPlan(
+            order.order, order.starts, bags, bag_edges, tables, child_starts, children, subset, width
+        )
+
+    def start(self, model: Model, rng: np.random.Generator) -> None:
+        """No memory between calls."""
+
+    def infer(self, model: Model, theta: np.ndarray, plan: Any, want: str = MOMENTS, state: Any = None) -> Inference:
+        """Log Z, and the moments when wanted: one pass forward, and one back for the moments."""
+        p = compiled_form(model, theta)
+        many = isinstance(p, Categorical)
+        if want == LOG_Z:
+            log_z = (categorical_log_z if many else log_z_of)(plan, p.coupling, p.field)
+            return Inference(log_z=log_z + p.offset)
+        log_z, pair, node = (categorical_moments if many else moments_of)(plan, p.coupling, p.field)
+        return Inference(log_z=log_z + p.offset, moments=model.moments(pair, node))
+
+    def walk(
+        self,
+        model: PairwiseModel,
+        theta: np.ndarray,
+        plan: EliminationPlan,
+        moments: np.ndarray,
+        s_bar: np.ndarray,
+        n_samples: float,
+        deltas: np.ndarray,
+        thresholds: np.ndarray,
+    ) -> tuple[np.ndarray, np.ndarray, int]:
+        """A sweep of one-coordinate moves in one call; see `Likelihood.walk`."""
+        p = model.pairwise(theta)
+        theta, moments = theta.copy(), moments.copy()
+        accepted = walk(plan, p.edges, model.form, p.coupling.copy(), p.field.copy(), theta, moments,
+                        model.feature_low, s_bar, n_samples, deltas, thresholds)  # fmt: skip
+        return theta, moments, accepted
+
+    def sample(
+        self, model: Model, theta: np.ndarray, plan: Any, n_samples: int, rng: np.random.Generator
+    ) -> np.ndarray:
+        """Independent states: one pass forward, and one back for each state."""
+        p = compiled_form(model, theta)
+        draw = categorical_samples if isinstance(p, Categorical) else sample_states
+        return draw(plan, p.coupling, p.field, n_samples, rng)
+
+
+@leaf
+def _layout(order, starts, bags, adjacency_starts, neighbours, edge_of):
+    n = len(order)
+    step_of = np.empty(n, np.int64)
+    step_of[order] = np.arange(n)
+    tables = np.zeros(n + 1, np.int64)
+    child_starts = np.zeros(n + 1, np.int64)
+    by_step = np.empty_like(bags)
+    for i in range(n):
+        bag = by_step[starts[i] : starts[i + 1]]
+        bag[:] = order[np.sort(step_of[bags[starts[i] : starts[i + 1]]])[::-1]]
+        tables[i + 1] = tables[i] + (1 << len(bag))
+        if len(bag) > 0:
+            child_starts[step_of[bag[-1]] + 1] += 1
+    child_starts = np.cumsum(child_starts)
+    children = np.empty(child_starts[-1], np.int64)
+    bag_edges = np.full(len(bags), -1, np.int64)
+    subset = np.zeros(n, np.int64)
+    filled = child_starts.copy()
+    place = np.empty(n, np.int64)
+    for i in range(n):
+        if starts[i + 1] > starts[i]:
+            parent = step_of[by_step[starts[i + 1] - 1]]
+            children[filled[parent]] = i
+            filled[parent] += 1
+        for e in range(starts[i], starts[i + 1]):
+            place[by_step[e]] = e - starts[i]
+        for a in range(adjacency_starts[order[i]], adjacency_starts[order[i] + 1]):
+            if step_of[neighbours[a]] > i:
+                bag_edges[starts[i] + place[neighbours[a]]] = edge_of[a]
+        for c in children[child_starts[i] : child_starts[i + 1]]:
+            for e in range(starts[c], starts[c + 1] - 1):
+                subset[c] |= 1 << place[by_step[e]]
+    return by_step, bag_edges, tables, child_starts, children, subset

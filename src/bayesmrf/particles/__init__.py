@@ -1,0 +1,1 @@
+"""States that follow theta: pair marginals and importance weights."""

@@ -1,0 +1,219 @@
+r"""Flips of whole clusters of nodes in many particles at once.
+
+Where couplings are strong, bound nodes turn over together and single ones hardly ever. Here nodes are bound by
+chance, by the couplings alone and alike for all particles: an edge is a bond with probability 1 - exp(-c |theta|), c
+uniform on (0, 1/2), so that clusters are of all sizes. Each cluster C in turn is flipped in each particle by Gibbs
+sampling,
+
+.. math:: P(\mathrm{flip}) = \tfrac12 (1 - \tanh E), \qquad
+          E = \sum_{u \in C, v \notin C} w_{uv} x_u x_v + \sum_{u \in C} h_u x_u.
+
+As no cluster depends on the states, that leaves the law of x invariant, whatever the signs of the couplings.
+(Clusters that follow the states, as those of Swendsen and Wang do, need no acceptance and are of no use where
+couplings contradict each other.)
+"""
+
+from __future__ import annotations
+
+from math import exp, tanh
+
+import numpy as np
+
+from ..compiled import leaf, strict_leaf
+from ..samplers.clusters import bind
+from .keys import add_agreements, add_states, look_up, random_bits, threshold
+from .memory import TILE, Crowd, RefreshGraph, bias_of, fill_hubs, tell_hubs
+from .refresh import tanh_of, uniforms
+
+UP, DOWN = np.int8(1), np.int8(-1)
+_MOST, _MOST_EDGES = 100, 400  # nodes of a cluster that grows from an edge, and edges at those it grows by
+_BITS = 8  # of a key
+_CROWDED = 16  # edges at a node beyond which clusters near an edge are left alone
+_LOOSE = 0.5  # of 0.4, 0.5, 1 and 1.5 the quickest on a frustrated 30 x 30 grid
+
+
+@leaf
+def _add_products(h, x, energy):
+    for lane in range(len(energy) >> 6 << 6):
+        energy[lane] += h[lane] * np.float32(x[lane])
+
+
+@leaf
+def _add_looked_up(key, table, energy):
+    for lane in range(len(energy) >> 6 << 6):
+        energy[lane] += table[key[lane]]
+
+
+@leaf
+def _draw_flips(draws, tanh, flip):
+    for lane in range(len(draws) >> 6 << 6):
+        flip[lane] = UP if draws[lane] < tanh[lane] else DOWN
+
+
+@leaf
+def _flip(flip, x):
+    for lane in range(len(x) >> 6 << 6):
+        x[lane] = x[lane] * flip[lane]
+
+
+@strict_leaf
+def random_clusters(rng, edges, theta, n_nodes):
+    """Label of each node: the least node of its cluster."""
+    parent, scale = np.arange(n_nodes), _LOOSE * rng.random()
+    for e in range(len(edges)):
+        if rng.random() >= exp(-scale * abs(theta[e])):
+            bind(parent, edges[e, 0], edges[e, 1])
+    for i in range(n_nodes):
+        parent[i] = parent[parent[i]]
+    return parent
+
+
+@leaf
+def _flips_below(bits, below, flip):
+    for lane in range(len(flip) >> 6 << 6):
+        flip[lane] = DOWN if bits[lane] < below[lane] else UP
+
+
+@strict_leaf
+def _energies(w, n):
+    """Energy of every key of ``n`` bits: coupling w[k] where bit k is set, else -w[k]."""
+    out = np.empty(1 << n, np.float32)
+    out[0] = -w[:n].sum()
+    for bit in range(n):
+        for key in range(1 << bit):
+            out[key + (1 << bit)] = out[key] + 2 * w[bit]
+    return out
+
+
+@strict_leaf
+def _gather(key, w, n, energy, begun):
+    """Add what the keys say to the energies; ``begun`` is False for the first ones."""
+    if begun:
+        _add_looked_up(key, _energies(w, n), energy)
+    else:
+        look_up(key, _energies(w, n), energy)
+    key[:] = 0
+
+
+@strict_leaf
+def _flip_cluster(graph, crowd, members, label, c, energy, flip, kept):
+    """Gibbs flip of the nodes ``members``, those with label c.
+
+    ``kept`` says that the local fields of hubs are up to date: then a hub costs its edges inside the cluster only.
+    """
+    r, key = len(graph.edges), crowd.key
+    w, n, begun = np.empty(_BITS), 0, False
+    key[:] = 0
+    for i in members:
+        x, hub = crowd.x[i], graph.hub_of[i] if kept else -1
+        if hub >= 0:
+            if not begun:
+                energy[:] = 0
+            _add_products(crowd.hubs[hub], x, energy)
+            begun = True
+        else:
+            w[n] = bias_of(crowd, i, r)
+            if w[n] != 0:
+                add_states(x, 1 << n, key)
+                n += 1
+                if n == _BITS:
+                    _gather(key, w, n, energy, begun)
+                    n, begun = 0, True
+        for k in range(graph.starts[i], graph.starts[i + 1]):
+            j, theta = graph.neighbours[k], crowd.theta[graph.edge_of[k]]
+            if theta != 0 and (label[j] == c) == (hub >= 0):
+                add_agreements(x, crowd.x[j], 1 << n, key)
+                w[n] = -0.5 * theta if hub >= 0 else 0.5 * theta
+                n += 1
+                if n == _BITS:
+                    _gather(key, w, n, energy, begun)
+                    n, begun = 0, True
+    if not begun:
+        below = np.empty(1 << n, np.uint32)
+        found = _energies(w, n)
+        for state in range(1 << n):
+            below[state] = threshold(0.5 - 0.5 * tanh(found[state]))
+        room, bits = np.empty(TILE, np.uint32), np.empty(TILE, np.uint32)
+        for start in range(0, len(key), TILE):
+            stop = min(len(key), start + TILE)
+            random_bits(crowd.lanes, start, bits[: stop - start])
+            look_up(key[start:stop], below, room[: stop - start])
+            _flips_below(bits[: stop - start], room[: stop - start], flip[start:stop])
+    else:
+        if n > 0:
+            _gather(key, w, n, energy, True)
+        tanh_of(energy, crowd.tanh_u)
+        uniforms(crowd.lanes, 0, energy)
+        _draw_flips(energy, crowd.tanh_u, flip)
+    for i in members:
+        _flip(flip, crowd.x[i])
+
+
+@strict_leaf
+def by_cluster(label):
+    """Nodes in the order of their clusters, and where each cluster begins in it (and the last ends)."""
+    order = np.argsort(label, kind="mergesort")
+    sorted_label = label[order]
+    inner = np.flatnonzero(sorted_label[1:] != sorted_label[:-1]) + 1
+    return order, np.concatenate((np.zeros(1, np.int64), inner, np.full(1, len(label))))
+
+
+@strict_leaf
+def _flip_all(graph: RefreshGraph, crowd: Crowd, label: np.ndarray, order: np.ndarray, starts: np.ndarray):
+    """Gibbs flips of all clusters of more than one node (`by_cluster`); local fields of hubs are not kept up."""
+    energy, flip = np.empty(len(crowd.key), np.float32), np.empty(len(crowd.key), np.int8)
+    for j in range(len(starts) - 1):
+        first, last = starts[j], starts[j + 1]
+        if last - first > 1:
+            _flip_cluster(graph, crowd, order[first:last], label, label[order[first]], energy, flip, False)
+
+
+@strict_leaf
+def _flip_grown(graph: RefreshGraph, crowd: Crowd, members: np.ndarray, c: int):
+    """Flip the cluster c that `flip_near` has grown."""
+    energy, flip = np.empty(len(crowd.key), np.float32), np.empty(len(crowd.key), np.int8)
+    _flip_cluster(graph, crowd, members, crowd.label, c, energy, flip, True)
+    if graph.n_hubs > 0:
+        for i in members:
+            crowd.old_u[:] = crowd.x[i] * flip
+            tell_hubs(graph, crowd, i, crowd.old_u, -1)
+
+
+@strict_leaf
+def flip_near(rng, graph: RefreshGraph, crowd: Crowd, feature: int):
+    """Gibbs flip of a cluster, of bounded size, grown from a node, or by other bonds from an end of an edge.
+
+    Nothing is done where it is the node alone, which has just been redrawn, and where its nodes have many edges: those
+    cost much, and one of many hardly binds.
+    """
+    r, scale = len(graph.edges), _LOOSE * rng.random()
+    members, label = crowd.cluster, crowd.label
+    most = min(_MOST, len(members))
+    start = graph.edges[feature, int(rng.random() < 0.5)] if feature < r else feature - r
+    crowd.n_grown[0] += 1
+    c = crowd.n_grown[0]
+    members[0], label[start] = start, c
+    done, size, n_edges = 0, 1, 0
+    while done < size and size < most and n_edges < _MOST_EDGES:
+        i = members[done]
+        done += 1
+        for k in range(graph.starts[i], graph.starts[i + 1]):
+            j, bond = graph.neighbours[k], graph.edge_of[k]
+            n_edges += crowd.theta[bond] != 0
+            if bond == feature or label[j] == c or size == most:
+                continue
+            if rng.random() >= exp(-scale * abs(crowd.theta[bond])):
+                label[j] = c
+                members[size] = j
+                size += 1
+    if size == 1 or n_edges > _CROWDED * done:
+        return
+    _flip_grown(graph, crowd, members[:size], c)
+
+
+def flip_clusters(rng: np.random.Generator, graph: RefreshGraph, crowd: Crowd, n_times: int) -> None:
+    """Gibbs flips of all clusters of more than one node, for ``n_times`` ways to bind them."""
+    for _ in range(n_times):
+        label = random_clusters(rng, graph.edges, crowd.theta, len(crowd.x))
+        _flip_all(graph, crowd, label, *by_cluster(label))
+    fill_hubs(graph, crowd)

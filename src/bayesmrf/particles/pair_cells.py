@@ -1,0 +1,106 @@
+"""Probabilities of the four states of a pair of nodes, from chains: counted, or from what each chain says.
+
+A state that few chains are in is badly known from their number: none in it is no proof that there never is one, and a
+large weight makes much of what a small probability leaves. There, each chain is asked for the law of the pair given
+the rest of it, which is never zero; the mean over the chains has the same expectation as the count, and less spread.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import float32
+
+from ..compiled import leaf
+from ..lanes import tanh_ratio
+from .persistent_chains import count_both
+
+_HALF, _ONE = np.float32(0.5), np.float32(1)
+_MOST = 60.0  # a weight beyond is taken for this one: its exponential would be infinite
+_LEAST = 0.5  # chains in a state in which there is none, where states are counted
+
+
+@leaf
+def counted_cells(words, i, j, square):
+    """Shares of the chains of ``words`` in the states 11, 10, 01, 00, half a chain in each at least.
+
+    ``square`` (4, 4) is set to the mean products of a chain's own shares, which are 0 or 1.
+    """
+    n_chains = 64 * words.shape[1]
+    both, ones_i, ones_j = count_both(words, i, j), count_both(words, i, i), count_both(words, j, j)
+    c11, c10, c01 = max(both, _LEAST), max(ones_i - both, _LEAST), max(ones_j - both, _LEAST)
+    c00 = max(n_chains - ones_i - ones_j + both, _LEAST)
+    total = c11 + c10 + c01 + c00
+    square[:] = 0
+    square[0, 0], square[1, 1], square[2, 2], square[3, 3] = c11 / total, c10 / total, c01 / total, c00 / total
+    return c11 / total, c10 / total, c01 / total, c00 / total
+
+
+@leaf
+def _probability(blocks, rows, theta, b, i, e, out):
+    """P(x_i = 1) in the chains of a block, given their other nodes, without edge e."""
+    x, n_lanes = blocks.states[b], len(out) >> 6 << 6
+    bias = _HALF * float32(theta[len(rows.edges) + i])
+    for lane in range(n_lanes):
+        out[lane] = bias
+    for k in range(rows.starts[i], rows.starts[i] + rows.degree[i]):
+        if rows.edge_of[k] != e:
+            row, w = x[rows.neighbours[k]], _HALF * float32(theta[rows.edge_of[k]])
+            for lane in range(n_lanes):
+                out[lane] += w * float32(row[lane])
+    for lane in range(n_lanes):
+        p, q = tanh_ratio(out[lane])
+        out[lane] = _HALF + _HALF * (p / q)
+
+
+@leaf
+def conditional_cells(blocks, rows, theta, e, first, square):
+    """The same for chains from ``first`` (a multiple of 64) on, from the law of the pair given the rest of each."""
+    i, j, n_lanes = rows.edges[e, 0], rows.edges[e, 1], blocks.states.shape[2]
+    room = np.empty((2, n_lanes), np.float32)
+    tilt = float32(np.exp(min(theta[e], _MOST))) - _ONE
+    square[:] = 0
+    m11 = m10 = m01 = m00 = np.float64(0)
+    for b in range(first // n_lanes, len(blocks.states)):
+        _probability(blocks, rows, theta, b, i, e, room[0])
+        _probability(blocks, rows, theta, b, j, e, room[1])
+        start = max(0, first - b * n_lanes)
+        p_i, p_j = room[0, start:], room[1, start:]
+        s11 = s10 = s01 = s00 = float32(0)
+        s1110 = s1101 = s1100 = s1001 = s1000 = s0100 = float32(0)
+        t11 = t10 = t01 = t00 = float32(0)
+        for lane in range(len(p_i) >> 6 << 6):
+            p, q = p_i[lane], p_j[lane]
+            scale = _ONE / (_ONE + tilt * p * q)
+            a, c = (_ONE + tilt) * p * q * scale, p * (_ONE - q) * scale
+            d, f = (_ONE - p) * q * scale, (_ONE - p) * (_ONE - q) * scale
+            t11 += a
+            t10 += c
+            t01 += d
+            t00 += f
+            s11 += a * a
+            s10 += c * c
+            s01 += d * d
+            s00 += f * f
+            s1110 += a * c
+            s1101 += a * d
+            s1100 += a * f
+            s1001 += c * d
+            s1000 += c * f
+            s0100 += d * f
+        m11, m10, m01, m00 = m11 + t11, m10 + t10, m01 + t01, m00 + t00
+        square[0, 0] += s11
+        square[1, 1] += s10
+        square[2, 2] += s01
+        square[3, 3] += s00
+        square[0, 1] += s1110
+        square[0, 2] += s1101
+        square[0, 3] += s1100
+        square[1, 2] += s1001
+        square[1, 3] += s1000
+        square[2, 3] += s0100
+    n_chains = len(blocks.states) * n_lanes - first
+    for k in range(4):
+        for m in range(k, 4):
+            square[k, m] /= n_chains
+            square[m, k] = square[k, m]
+    return m11 / n_chains, m10 / n_chains, m01 / n_chains, m00 / n_chains

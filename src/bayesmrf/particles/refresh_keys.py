@@ -1,0 +1,118 @@
+"""Moments of an edge and redraws of its ends, once for each joint state of their few neighbours.
+
+As in `local_refresh`, whose notation this has, where both ends together have few other neighbours: those particles
+that see the same states there have the same key (`particle_keys`).
+"""
+
+from __future__ import annotations
+
+from math import tanh
+
+import numpy as np
+from numba import float64
+
+from ..compiled import leaf, strict_leaf
+from .keys import add_states, count_keys, look_up, random_bits, threshold
+from .memory import TILE, bias_of
+
+_MOST_BITS = 7  # neighbours of both ends in a key; one more bit is that of a redrawn end
+UP, DOWN = np.int8(1), np.int8(-1)
+
+
+@strict_leaf
+def _key_end(graph, crowd, i, without, bits, end):
+    """Add the neighbours of node i to the keys, after ``bits`` others; False where there are too many.
+
+    The hyperbolic tangent of the local field less that of edge ``without`` goes to ``crowd.ends[end]``.
+    """
+    r, first = len(graph.edges), bits
+    if graph.hub_of[i] >= 0:
+        return False
+    w, key = np.empty(_MOST_BITS), crowd.key
+    for k in range(graph.starts[i], graph.starts[i + 1]):
+        e = graph.edge_of[k]
+        if e != without and crowd.theta[e] != 0:
+            if bits == _MOST_BITS:
+                return False
+            w[bits - first] = 0.5 * crowd.theta[e]
+            if bits == 0:
+                key[:] = 0
+            add_states(crowd.x[graph.neighbours[k]], 1 << bits, key)
+            bits += 1
+    n = bits - first
+    bias = bias_of(crowd, i, r) if without >= 0 else 0.0
+    for state in range(1 << n):
+        h = float64(bias)
+        for bit in range(n):
+            h += w[bit] if state >> bit & 1 else -w[bit]
+        crowd.ends[end, state] = tanh(h)
+    crowd.n_bits[end] = n
+    return True
+
+
+@strict_leaf
+def key_ends(graph, crowd, u, v, without):
+    """Keys of the particles for an edge, or for a field where v < 0; False where neighbours are too many."""
+    if not _key_end(graph, crowd, u, without, 0, 0):
+        return False
+    crowd.n_bits[1], crowd.ends[1, 0] = 0, 1.0
+    if v >= 0 and not _key_end(graph, crowd, v, without, crowd.n_bits[0], 1):
+        return False
+    if crowd.n_bits[0] + crowd.n_bits[1] == 0:
+        crowd.key[:] = 0
+    return True
+
+
+@strict_leaf
+def look_at_keys(crowd):
+    """Count the particles by key, for `sum_keys`."""
+    n_keys = 1 << (crowd.n_bits[0] + crowd.n_bits[1])
+    crowd.counts[:n_keys] = count_keys(crowd.key, n_keys)
+
+
+@strict_leaf
+def sum_keys(crowd, tau):
+    """Sums over all particles of A = (1 + t) / (1 + tau t), B = (1 - t) / (1 + tau t) and A B, from their keys."""
+    n, n_u = crowd.n_bits[0] + crowd.n_bits[1], crowd.n_bits[0]
+    total_a, total_b, total_ab = 0.0, 0.0, 0.0
+    for key in range(1 << n):
+        t = crowd.ends[0, key & ((1 << n_u) - 1)] * crowd.ends[1, key >> n_u]
+        scale = 1 / (1 + tau * t)
+        agree, differ = (1 + t) * scale, (1 - t) * scale
+        count = crowd.counts[key]
+        total_a += count * agree
+        total_b += count * differ
+        total_ab += count * agree * differ
+    return total_a, total_b, total_ab
+
+
+@leaf
+def _set_states(bits, below, x):
+    for lane in range(len(x) >> 6 << 6):
+        x[lane] = UP if bits[lane] < below[lane] else DOWN
+
+
+@strict_leaf
+def redraw_by_keys(crowd, u, v, tau):
+    """Both ends of an edge: one draw for their joint state."""
+    n, n_u = crowd.n_bits[0] + crowd.n_bits[1], crowd.n_bits[0]
+    size = 1 << n
+    first, second = np.empty(size, np.uint32), np.empty(2 * size, np.uint32)
+    for key in range(size):
+        a, b = crowd.ends[0, key & ((1 << n_u) - 1)], crowd.ends[1, key >> n_u]
+        scale = 0.25 / (1 + tau * a * b)
+        both, neither = (1 + tau) * (1 + a) * (1 + b) * scale, (1 + tau) * (1 - a) * (1 - b) * scale
+        u_only = (1 - tau) * (1 + a) * (1 - b) * scale
+        first[key] = threshold(both + u_only)
+        second[key], second[key + size] = threshold(1 - neither), threshold(both)
+    bits, below = np.empty(TILE, np.uint32), np.empty(TILE, np.uint32)
+    for start in range(0, len(crowd.key), TILE):
+        stop = min(len(crowd.key), start + TILE)
+        key, draws, under = crowd.key[start:stop], bits[: stop - start], below[: stop - start]
+        random_bits(crowd.lanes, start, draws)
+        look_up(key, first, under)
+        _set_states(draws, under, crowd.x[u, start:stop])
+        if v >= 0:
+            add_states(crowd.x[u, start:stop], size, key)
+            look_up(key, second, under)
+            _set_states(draws, under, crowd.x[v, start:stop])

@@ -1,0 +1,268 @@
+r"""Particles of m states a node that follow theta edge by edge: categories of one edge, and redraws of its two ends.
+
+What `bayesmrf.particles.refresh` is for two states. Let A_k and B_l be the weights that the rest of a particle
+gives the two ends of an edge, without it. Given all other nodes,
+
+.. math:: P(x_u = k, x_v = l) \propto A_k B_l \, e^{W(k, l)},
+
+summed over the pairs of states in a category (`bayesmrf.models.symmetric`; agreement is the one category of the Potts
+model) and averaged over the particles this is an estimate of the category's probability. Both ends are redrawn jointly,
+under a new W, before the next edge is looked at.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import float32, int32
+
+from ..compiled import leaf, strict_leaf
+from ..lanes import symmetric_uniform
+from ..rng import lane_generators, next_uint32
+from ..samplers.categorical_gibbs import C2, C3, C4, C5, C6, FAR, HALF, INVERSE_LOG_2, LOG_2, ONE
+
+_TILE = 1024  # particles looked at together
+
+
+class TableGraph(NamedTuple):
+    """The graph's compressed rows (see `bayesmrf.graphs.Adjacency`), and the category of each pair of states."""
+
+    edges: np.ndarray  # (n_edges, 2) int32
+    starts: np.ndarray  # (n_nodes + 1,) int64
+    neighbours: np.ndarray  # (2 n_edges,) int32
+    edge_of: np.ndarray  # (2 n_edges,) int32
+    category: np.ndarray  # (m, m) int64
+
+
+class TableParticles(NamedTuple):
+    """Particles as they are kept between steps."""
+
+    x: np.ndarray  # (n_nodes, n_particles) int8 in {0, ..., m - 1}
+    lanes: np.ndarray  # (n_particles / 64, 4, 64) uint32, one xoshiro128++ generator for each particle
+
+
+class TableCrowd(NamedTuple):
+    """Particles at work, and the theta they are at."""
+
+    x: np.ndarray
+    lanes: np.ndarray
+    potentials: np.ndarray  # (n_edges, p)
+    field: np.ndarray  # (n_nodes, m)
+    at_u: np.ndarray  # (m, n_particles) float32, weights of the states of the ends of the edge looked at last
+    at_v: np.ndarray
+
+
+def table_graph(model: Any) -> TableGraph:
+    """Rows of the model's graph."""
+    a = model.graph.adjacency
+    return TableGraph(model.graph.edges, a.starts, a.neighbours, a.edge_of, model.category)
+
+
+def start_particles(n_particles: int, n_nodes: int, n_states: int, rng: np.random.Generator) -> TableParticles:
+    """Particles at uniform random states, as many as asked rounded up to a multiple of 64."""
+    n_words = -(-n_particles // 64)
+    x = rng.integers(0, n_states, size=(n_nodes, 64 * n_words), dtype=np.int8)
+    return TableParticles(x, lane_generators(rng, n_words, 64))
+
+
+def unpack(particles: TableParticles, potentials: np.ndarray, field: np.ndarray) -> TableCrowd:
+    """Particles ready for work, copied."""
+    room = [np.empty((field.shape[1], particles.x.shape[1]), np.float32) for _ in range(2)]
+    return TableCrowd(particles.x.copy(), particles.lanes.copy(), potentials.copy(), field.copy(), *room)
+
+
+@leaf
+def _weigh(graph, crowd, i, without, first, last, out):
+    """Weights of the states of node i given its neighbours but for that across edge ``without``; the largest is 1."""
+    m, size = len(graph.category), (last - first) >> 6 << 6
+    for k in range(m):
+        row, own = out[k, first:last], float32(crowd.field[i, k])
+        for lane in range(size):
+            row[lane] = own
+    for a in range(graph.starts[i], graph.starts[i + 1]):
+        e = graph.edge_of[a]
+        if e == without:
+            continue
+        other = crowd.x[graph.neighbours[a], first:last]
+        for k in range(m):
+            row = out[k, first:last]
+            for y in range(m):
+                j = graph.category[k, y]
+                if j > 0:
+                    w, state = float32(crowd.potentials[e, j - 1]), np.int8(y)
+                    for lane in range(size):
+                        row[lane] += w if other[lane] == state else float32(0)
+    top, scale = np.empty(size, np.float32), np.empty(size, np.float32)
+    power = scale.view(np.int32)
+    top[:] = out[0, first:last]
+    for k in range(1, m):
+        row = out[k, first:last]
+        for lane in range(size):
+            top[lane] = max(top[lane], row[lane])
+    for k in range(m):
+        row = out[k, first:last]
+        # exp(-g) = 2^-n exp(r), as in the Gibbs sweep.
+        for lane in range(size):
+            row[lane] = min(top[lane] - row[lane], FAR)
+            power[lane] = int32(int32(127) - int32(row[lane] * INVERSE_LOG_2 + HALF)) << int32(23)
+        for lane in range(size):
+            r = float32(int32(row[lane] * INVERSE_LOG_2 + HALF)) * LOG_2 - row[lane]
+            row[lane] = (ONE + r * (ONE + r * (C2 + r * (C3 + r * (C4 + r * (C5 + r * C6)))))) * scale[lane]
+
+
+@leaf
+def _tables(graph, crowd, i):
+    """exp(W) of the edge for each pair of states, less its largest."""
+    m = len(graph.category)
+    table = np.zeros((m, m))
+    for k in range(m):
+        for y in range(m):
+            j = graph.category[k, y]
+            if j > 0:
+                table[k, y] = crowd.potentials[i, j - 1]
+    return np.exp(table - table.max()).astype(np.float32)
+
+
+@leaf
+def edge_categories(graph, crowd, i):
+    """Probabilities of categories 0 to p of edge i, and the share of their variance that lies between particles.
+
+    That share is the largest over the categories. A particle more is added, evenly over the categories: that none is in
+    one of them is no proof that none ever is.
+    """
+    m, n_particles, p = len(graph.category), crowd.x.shape[1], crowd.potentials.shape[1]
+    table = _tables(graph, crowd, i)
+    total, square = np.zeros(p + 1), np.zeros(p + 1)
+    each = np.empty((p + 2, min(n_particles, _TILE)), np.float32)
+    for first in range(0, n_particles, _TILE):
+        last = min(first + _TILE, n_particles)
+        size = (last - first) >> 6 << 6
+        _weigh(graph, crowd, graph.edges[i, 0], i, first, last, crowd.at_u)
+        _weigh(graph, crowd, graph.edges[i, 1], i, first, last, crowd.at_v)
+        each[:] = float32(0)
+        for k in range(m):
+            a = crowd.at_u[k, first:last]
+            for y in range(m):
+                b, w, row = crowd.at_v[y, first:last], table[k, y], each[graph.category[k, y]]
+                for lane in range(size):
+                    row[lane] += w * a[lane] * b[lane]
+        whole = each[p + 1]
+        for j in range(p + 1):
+            row = each[j]
+            for lane in range(size):
+                whole[lane] += row[lane]
+        for j in range(p + 1):
+            row, s, s2 = each[j], float32(0), float32(0)
+            for lane in range(size):
+                q = row[lane] / whole[lane]
+                s += q
+                s2 += q * q
+            total[j] += s
+            square[j] += s2
+    between = 0.0
+    for j in range(p + 1):
+        mean = total[j] / n_particles
+        variance = square[j] / n_particles - mean * mean
+        between = max(between, variance / max(mean * (1 - mean), 1e-9))
+        total[j] = (total[j] + 1 / (p + 1)) / (n_particles + 1)
+    return total, between
+
+
+@leaf
+def _uniforms(lanes, first, out):
+    """Draws in (-1, 1) for the particles from ``first`` on."""
+    for word in range(len(out) >> 6):
+        generators, draws = lanes[(first >> 6) + word], out[64 * word : 64 * word + 64]
+        for lane in range(lanes.shape[2] >> 6 << 6):
+            draws[lane] = symmetric_uniform(next_uint32(generators, lane))
+
+
+@leaf
+def _choose(draws, weights, out):
+    """Draw a state with probability proportional to ``weights`` (m, n_lanes), which are cumulated."""
+    m, size = len(weights), len(draws) >> 6 << 6
+    for k in range(1, m):
+        row, before = weights[k], weights[k - 1]
+        for lane in range(size):
+            row[lane] += before[lane]
+    last = weights[m - 1]
+    for lane in range(size):
+        draws[lane] = (draws[lane] + ONE) * HALF * last[lane]
+        out[lane] = 0
+    for k in range(m - 1):
+        row = weights[k]
+        for lane in range(size):
+            out[lane] += np.int8(1) if row[lane] <= draws[lane] else np.int8(0)
+
+
+@leaf
+def redraw_ends(graph, crowd, i):
+    """Both ends of edge i in every particle, under its present potential; `edge_categories` comes first."""
+    m, n_particles = len(graph.category), crowd.x.shape[1]
+    table, u, v = _tables(graph, crowd, i), graph.edges[i, 0], graph.edges[i, 1]
+    room, draws = np.empty((m, min(n_particles, _TILE)), np.float32), np.empty(min(n_particles, _TILE), np.float32)
+    for first in range(0, n_particles, _TILE):
+        last = min(first + _TILE, n_particles)
+        size = (last - first) >> 6 << 6
+        x_u = crowd.x[u, first:last]
+        for k in range(m):
+            row, a = room[k, :size], crowd.at_u[k, first:last]
+            row[:] = float32(0)
+            for y in range(m):
+                b, w = crowd.at_v[y, first:last], table[k, y]
+                for lane in range(size):
+                    row[lane] += w * b[lane]
+            for lane in range(size):
+                row[lane] *= a[lane]
+        _uniforms(crowd.lanes, first, draws[:size])
+        _choose(draws[:size], room[:, :size], x_u)
+        for y in range(m):
+            row, b = room[y, :size], crowd.at_v[y, first:last]
+            row[:] = float32(0)
+            for k in range(m):
+                w, state = table[k, y], np.int8(k)
+                for lane in range(size):
+                    row[lane] += w if x_u[lane] == state else float32(0)
+            for lane in range(size):
+                row[lane] *= b[lane]
+        _uniforms(crowd.lanes, first, draws[:size])
+        _choose(draws[:size], room[:, :size], crowd.x[v, first:last])
+
+
+@leaf
+def weigh_node(graph, crowd, i):
+    """Weights of the states of node i given its neighbours, in ``at_u``."""
+    for first in range(0, crowd.x.shape[1], _TILE):
+        _weigh(graph, crowd, i, -1, first, min(first + _TILE, crowd.x.shape[1]), crowd.at_u)
+
+
+@leaf
+def state_share(crowd, k):
+    """Mean over the particles of the probability of state k, by the weights in ``at_u``; half a particle is added."""
+    m, n_particles, s = len(crowd.at_u), crowd.x.shape[1], 0.0
+    for lane in range(n_particles):
+        total = float32(0)
+        for y in range(m):
+            total += crowd.at_u[y, lane]
+        s += crowd.at_u[k, lane] / total
+    return (s + 0.5) / (n_particles + 1)
+
+
+@leaf
+def redraw_node(crowd, i):
+    """Node i in every particle, by the weights in ``at_u``."""
+    n_particles = crowd.x.shape[1]
+    draws = np.empty(min(n_particles, _TILE), np.float32)
+    for first in range(0, n_particles, _TILE):
+        last = min(first + _TILE, n_particles)
+        _uniforms(crowd.lanes, first, draws[: last - first])
+        _choose(draws[: last - first], crowd.at_u[:, first:last], crowd.x[i, first:last])
+
+
+@strict_leaf
+def refresh(graph, crowd, order):
+    """Redraw the ends of the edges in ``order`` without moving theta."""
+    for i in order:
+        edge_categories(graph, crowd, i)
+        redraw_ends(graph, crowd, i)

@@ -1,0 +1,1 @@
+"""The full conditional distribution of one coordinate of theta."""

@@ -1,0 +1,196 @@
+r"""The exact conditional law of one edge's potential, given all other parameters.
+
+An edge with p natural parameters W_1, ..., W_p is in one of p + 1 categories at a time, of which category 0 has W = 0
+(see `bayesmrf.models.symmetric`). Z is linear in the exp(W_j). So with q_j the probability of category j in the present
+model, and W' a new potential,
+
+.. math:: \log Z(W') - \log Z(W) = \log \sum_{j=0}^p q_j e^{W'_j - W_j},
+
+and the likelihood of W given all else is that of n draws of a category,
+
+.. math:: L(W) \propto \prod_{j=0}^p \lambda_j^{N_j}, \qquad \lambda_j \propto e^{W_j + \nu_j}, \qquad
+          \nu_j = \log \frac{q_j}{q_0} - W_j,
+
+with N_j the observations in category j and exp(nu_j) the odds of category j against 0 in the model *without* the edge.
+It is log-concave. One parameter, [x_u = x_v], is the law of `bayesmrf.posterior.conditionals.one_coordinate`.
+
+The integral of L over a normal base has no closed form. A new value is drawn by Neal's (2000) algorithm 8 with the
+auxiliary values from a Student's t around the mode of L times the base g0, and not from g0, whose values hardly ever
+fit when n is large. In place of L, the weight of an auxiliary value is then L g0 / t. The chain on (groups, values) has
+the same stationary law, as t depends on the edge's data and on all other parameters, but not on the edge's own.
+"""
+
+from __future__ import annotations
+
+from math import exp, lgamma, log, log1p, pi, sqrt
+from typing import NamedTuple
+
+import numpy as np
+
+from ...compiled import strict_leaf
+
+_DF = 6.0  # degrees of freedom of the t
+_N_NEW = 4  # auxiliary values
+_TINY = 1e-15
+
+
+class OnePotential(NamedTuple):
+    """Constants of the law: counts N_1..N_p of n observations, log odds nu, and those of the normal base."""
+
+    counts: np.ndarray
+    n: float
+    nu: np.ndarray
+    precision: np.ndarray  # (p, p)
+    log_constant: float  # of the normal density
+
+
+@strict_leaf
+def log_odds(q, potential):
+    """nu, from the probabilities of categories 1 to p in the model with the edge."""
+    rest = max(1.0 - q.sum(), _TINY)
+    return np.log(np.maximum(q, 1e-300) / rest) - potential
+
+
+@strict_leaf
+def categories(w, nu):
+    """Probabilities of categories 1 to p at W = w, and log of 1 + sum exp(W + nu)."""
+    p = len(w)
+    q, top = np.empty(p), 0.0
+    for j in range(p):
+        top = max(top, w[j] + nu[j])
+    total = exp(-top)
+    for j in range(p):
+        q[j] = exp(w[j] + nu[j] - top)
+        total += q[j]
+    return q / total, top + log(total)
+
+
+@strict_leaf
+def log_fit(w, law):
+    """Log likelihood at W = w, up to a constant."""
+    out = -law.n * categories(w, law.nu)[1]
+    for j in range(len(w)):
+        out += law.counts[j] * (w[j] + law.nu[j])
+    return out
+
+
+@strict_leaf
+def log_base(w, precision, log_constant):
+    """Log density of the base."""
+    return log_constant - 0.5 * (w @ (precision @ w))
+
+
+@strict_leaf
+def information(q, n):
+    """Fisher information n (diag(q) - q q') of n draws of a category."""
+    out = np.empty((len(q), len(q)))
+    for j in range(len(q)):
+        for k in range(len(q)):
+            out[j, k] = -n * q[j] * q[k]
+        out[j, j] += n * q[j]
+    return out
+
+
+@strict_leaf
+def mode_of(law):
+    """Where L times the base is highest, and the Cholesky factor of its curvature there: damped Newton steps."""
+    p = len(law.nu)
+    rest = law.n - law.counts.sum()
+    w = np.empty(p)
+    for j in range(p):
+        w[j] = log((law.counts[j] + 0.5) / (rest + 0.5)) - law.nu[j]
+    value = log_fit(w, law) + log_base(w, law.precision, 0.0)
+    zero = np.zeros(p)
+    at_zero = log_fit(zero, law)
+    if at_zero > value:
+        w, value = zero, at_zero
+    for _ in range(100):
+        q, _total = categories(w, law.nu)
+        curvature = information(q, law.n) + law.precision
+        step = np.linalg.solve(curvature, law.counts - law.n * q - law.precision @ w)
+        size = 1.0
+        while size > 1e-9:
+            trial = w + size * step
+            new = log_fit(trial, law) + log_base(trial, law.precision, 0.0)
+            if new >= value:
+                break
+            size *= 0.5
+        if size <= 1e-9:
+            break
+        w, value = trial, new
+        if size == 1.0 and np.abs(step).max() < 1e-8:
+            break
+    q, _total = categories(w, law.nu)
+    return w, np.linalg.cholesky(information(q, law.n) + law.precision)
+
+
+@strict_leaf
+def solve_upper(lower, z):
+    """Solve L' x = z for a lower triangular L."""
+    p = len(z)
+    x = np.empty(p)
+    for j in range(p - 1, -1, -1):
+        total = z[j]
+        for k in range(j + 1, p):
+            total -= lower[k, j] * x[k]
+        x[j] = total / lower[j, j]
+    return x
+
+
+@strict_leaf
+def draw_t_around(rng, mode, lower):
+    """A draw of the multivariate t around a mode, with curvature L L'."""
+    z = rng.standard_normal(len(mode))
+    return mode + solve_upper(lower, z) / sqrt(2 * rng.standard_gamma(0.5 * _DF) / _DF)
+
+
+@strict_leaf
+def log_t_around(w, mode, lower):
+    """Its log density."""
+    p = len(w)
+    out = lgamma(0.5 * (_DF + p)) - lgamma(0.5 * _DF) - 0.5 * p * log(_DF * pi)
+    square = 0.0
+    for j in range(p):
+        z = 0.0
+        for k in range(j, p):
+            z += lower[k, j] * (w[k] - mode[k])
+        square += z * z
+        out += log(lower[j, j])
+    return out - 0.5 * (_DF + p) * log1p(square / _DF)
+
+
+@strict_leaf
+def reassign_potential(rng, i, law, groups, values, sizes, k, alpha):
+    """Redraw the group of edge i given all else; return (values, sizes, k), grown where needed.
+
+    ``values`` is (k or more, p). An edge alone brings its value along as one of the auxiliary ones.
+    """
+    own, p = groups[i], values.shape[1]
+    sizes[own] -= 1
+    mode, lower = mode_of(law)
+    fresh = np.empty((_N_NEW, p))
+    log_weights = np.full(k + _N_NEW, -np.inf)
+    for h in range(_N_NEW):
+        fresh[h] = values[own] if h == 0 and sizes[own] == 0 else draw_t_around(rng, mode, lower)
+        gain = log_base(fresh[h], law.precision, law.log_constant) - log_t_around(fresh[h], mode, lower)
+        log_weights[k + h] = log(alpha / _N_NEW) + log_fit(fresh[h], law) + gain
+    for c in range(k):
+        if sizes[c] > 0:
+            log_weights[c] = log(sizes[c]) + log_fit(values[c], law)
+    weights = np.exp(log_weights - log_weights.max())
+    u, chosen = rng.random() * weights.sum(), 0
+    while chosen < k + _N_NEW - 1 and u >= weights[chosen]:
+        u -= weights[chosen]
+        chosen += 1
+    if chosen >= k:
+        new, chosen = chosen - k, 0
+        while chosen < k and sizes[chosen] > 0:
+            chosen += 1
+        if chosen == len(values):
+            values = np.concatenate((values, np.zeros((8, p))))
+            sizes = np.concatenate((sizes, np.zeros(8)))
+        values[chosen] = fresh[new]
+        k = max(k, chosen + 1)
+    groups[i] = chosen
+    sizes[chosen] += 1
+    return values, sizes, k

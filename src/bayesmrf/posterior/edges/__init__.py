@@ -1,0 +1,1 @@
+"""Samplers of which edges exist (Chen and Welling 2012)."""

@@ -1,0 +1,337 @@
+r"""Edges with a spike-and-slab prior: birth and death of an edge at any weight, on graphs of any size.
+
+Chen and Welling (2012) let an edge be born and die near 0 alone, where the likelihood hardly changes and a few
+particles tell by how much; a strong edge has to drift there first. Here an edge jumps along its line (see `edges`),
+where Z at any weight follows from the law of the pair's two states at one. Many persistent chains estimate it:
+
+* One half of them proposes the weight, the other decides, so that the two errors have nothing to do with each other.
+* The error of the log ratio is nearly normal, its variance s^2 is known, and s^2 / 2 is taken off the ratio: detailed
+  balance then holds in spite of the error (the penalty method, Ceperley and Dewing 1999).
+* When an edge jumps each chain is weighted by the ratio of the two laws, which the states of the pair give, and the
+  chains are resampled. So the next candidate finds chains at the new weights.
+* Between jumps all weights and biases move together by Langevin dynamics, in the coordinates of the lines, with steps
+  as short as the stiffest direction wants: where many nodes turn over together, such as parties in a parliament, that
+  is much shorter than a weight alone would allow.
+* Whole clusters of nodes are flipped in the chains, or else the chains stay in the modes they began in.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import exp, log1p, sqrt
+from typing import NamedTuple
+
+import numpy as np
+
+from ...compiled import leaf
+from ...errors import DivergenceError
+from ...models.boltzmann import Boltzmann
+from ...options import check_fields
+from ...particles.chain_flips import flip_clusters
+from ...particles.pair_cells import conditional_cells, counted_cells
+from ...particles.persistent_chains import (
+    LANES,
+    EdgeChains,
+    add_edge,
+    count_both,
+    pack,
+    remove_edge,
+    resample,
+    start_chains,
+    start_rows,
+    sweep,
+    unpack,
+)
+from ...priors import SpikeSlab
+from ..conditionals.student_t import draw_t, log_t
+from .spike_slab import (
+    EDGE_DIMS,
+    EdgePrior,
+    draw_hyper,
+    draw_slab_precision,
+    edge_line,
+    edge_prior,
+    line_log_density,
+    line_mode,
+    log_slab_odds,
+    noise_share,
+    slab_slope,
+    start_theta,
+)
+from .stiffness import settle, stiffness
+
+_DIVERGED = 1e3  # a hundred standard deviations of the default prior of a bias
+_NOISE = 0.1  # most that the noise of moments may add to a posterior variance, as a share of it
+_RARE = 8.0  # chains expected in a state, below which they are not counted
+
+
+class OneEdgeState(NamedTuple):
+    """Position and momentum, p0 and the slab's precision, the candidate whose turn is next, and the particles; how
+    stiff the posterior is (averaged so far), in what direction, and the number of steps made.
+    """
+
+    theta: np.ndarray
+    momentum: np.ndarray
+    density: float
+    precision: float
+    turn: int
+    chains: EdgeChains
+    stiffness: float
+    direction: np.ndarray
+    age: int
+
+
+class OneEdgeInfo(NamedTuple):
+    """Draw, and the births and deaths of the step."""
+
+    theta: np.ndarray
+    included: np.ndarray
+    n_edges: int
+    density: float
+    slab_scale: float
+    n_jumps: int
+
+
+class OneEdgeProblem(NamedTuple):
+    """Constants of an iteration."""
+
+    prior: EdgePrior
+    n: float
+    sums: np.ndarray  # (n_features,) of the data
+    centre: np.ndarray  # (n_nodes,)
+    scale: np.ndarray  # (n_features,) one over the square root of the curvature
+    step: np.ndarray  # (n_features,) epsilon times that
+    alpha: float
+    rare: np.ndarray  # (n_edges,) bool, whether the pair has a state that the data are hardly ever in
+
+
+@dataclass(frozen=True, eq=False)
+class SpikeSlabOneEdge:
+    """Birth and death of an edge at any weight, with moments from many persistent chains.
+
+    An iteration is a Gibbs sweep of the chains, the turn of as many candidates as there are nodes, and a Langevin step.
+
+    Parameters
+    ----------
+    model : Boltzmann
+        Its graph is the candidate edges.
+    s_bar : (n_features,) array
+        Mean statistics of the data.
+    n_samples : float
+    prior : SpikeSlab
+    start : (n_features,) array or None
+        Where the chain starts; None for no edges.
+    n_particles : int
+        Persistent chains, rounded up to a multiple of 128. Half as many to twice as many as there are observations mix
+        fastest: with fewer the penalty stops strong edges, with more a sweep costs more.
+    epsilon, alpha : float
+        Step size in posterior standard deviations, at most, and share of the momentum kept. A step is no longer than
+        one standard deviation in the stiffest direction (see `edge_stiffness`), and where observations are many more
+        than particles so short that the noise of moments widens a posterior by 5 % at most (see `edges.noise_share`).
+    n_iterations : int
+        Iterations that make one step.
+
+    Raises
+    ------
+    DivergenceError
+        In a step in which a weight leaves +-1000; the message names a smaller epsilon as the remedy.
+    """
+
+    model: Boltzmann
+    s_bar: np.ndarray
+    n_samples: float
+    prior: SpikeSlab = SpikeSlab()  # noqa: RUF009
+    start: np.ndarray | None = None
+    n_particles: int = 512
+    epsilon: float = 0.2
+    alpha: float = 0.5
+    n_iterations: int = 20
+
+    name = "spike_slab_one_edge"
+    dims = EDGE_DIMS | {"n_jumps": ()}
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+    @property
+    def _n_chains(self) -> int:
+        return -(-self.n_particles // LANES) * LANES
+
+    def init(self, rng: np.random.Generator) -> OneEdgeState:
+        """Start at ``start``, with particles at random."""
+        prior, r = edge_prior(self.prior), self.model.n_edges
+        theta = start_theta(self.model, self.s_bar, self.n_samples, self.start)
+        weights = theta[:r]
+        density, precision = draw_hyper(rng, prior, np.count_nonzero(weights), r, float(weights @ weights))
+        chains = start_chains(self._n_chains, self.model.graph.n_nodes, rng)
+        momentum, direction = rng.standard_normal((2, len(theta)))
+        return OneEdgeState(theta, momentum, density, precision, 0, chains, 1.0, direction, 0)
+
+    def _problem(self, stiffness: float) -> OneEdgeProblem:
+        n, r, (u, v) = self.n_samples, self.model.n_edges, self.model.graph.edges.T
+        prior = edge_prior(self.prior)
+        sums = n * self.s_bar
+        # One observation more, spread over the states evenly: a node that never varies has a line too.
+        centre = (sums[r:] + 0.5) / (n + 1)
+        both, c_u, c_v = (sums[:r] + 0.25) / (n + 1), centre[u], centre[v]
+        mean = both - c_u * c_v
+        square = (
+            both * ((1 - c_u) * (1 - c_v)) ** 2
+            + (c_u - both) * ((1 - c_u) * c_v) ** 2
+            + (c_v - both) * (c_u * (1 - c_v)) ** 2
+            + (1 - c_u - c_v + both) * (c_u * c_v) ** 2
+        )
+        slab = prior.curvature + prior.bias_precision * (c_u**2 + c_v**2)
+        curvature = np.concatenate([n * (square - mean**2) + slab, n * centre * (1 - centre) + prior.bias_precision])
+        noise = noise_share(n, self._n_chains, self.alpha)
+        epsilon = min(self.epsilon, sqrt(_NOISE / noise)) if noise > 0 else self.epsilon
+        scale, epsilon = 1 / np.sqrt(curvature), epsilon / max(1.0, epsilon * sqrt(stiffness))
+        # The data say which pairs these are, and not the chains: so what is found of them has no bias.
+        least = np.min([both, c_u - both, c_v - both, 1 - c_u - c_v + both], axis=0)
+        rare = least * (self._n_chains / 2) < _RARE
+        return OneEdgeProblem(prior, n, sums, centre, scale, epsilon * scale, self.alpha, rare)
+
+    def step(self, rng: np.random.Generator, state: OneEdgeState) -> tuple[OneEdgeState, OneEdgeInfo]:
+        """``n_iterations`` iterations."""
+        r = self.model.n_edges
+        theta, momentum = state.theta.copy(), state.momentum.copy()
+        rows = start_rows(self.model.graph, theta[:r] != 0)
+        blocks = unpack(state.chains, self._n_chains)
+        direction, now = state.direction.copy(), state.stiffness
+        problem = self._problem(now)
+        if state.age == 0:
+            now = settle(rng, blocks, rows, theta, problem.centre, problem.scale, self.n_samples, direction)
+            problem = self._problem(now)
+        density, precision, turn, n_jumps = _iterate(
+            rng, problem, rows, blocks, theta, momentum, state.turn, self.n_iterations
+        )
+        if not (np.abs(theta) <= _DIVERGED).all():
+            raise DivergenceError(
+                f"epsilon: a weight left +-{_DIVERGED:g} with epsilon = {self.epsilon:g}; give a smaller epsilon"
+            )
+        included = rows.place >= 0
+        found = stiffness(blocks, rows, problem.centre, problem.scale, self.n_samples, direction)
+        now += 2 / (state.age + 3) * (found - now)  # the later the more, and settled in the end
+        chains = EdgeChains(blocks.words, blocks.lanes)
+        new = OneEdgeState(theta, momentum, density, precision, turn, chains, now, direction, state.age + 1)
+        return new, OneEdgeInfo(theta, included, int(included.sum()), density, precision**-0.5, n_jumps)
+
+
+@leaf
+def _iterate(rng, problem, rows, blocks, theta, momentum, turn, n_iterations):
+    r, n_nodes = len(rows.edges), len(rows.degree)
+    n_jumps, density, precision, squares = 0, 0.0, 0.0, 0.0
+    for k in range(rows.n_present[0]):
+        squares += theta[rows.present[k]] ** 2
+    for _ in range(n_iterations):
+        density, precision = draw_hyper(rng, problem.prior, rows.n_present[0], r, squares)
+        flip_clusters(rng, blocks, rows, theta)
+        sweep(blocks, rows, theta)
+        log_slab = log_slab_odds(problem.prior, density, precision)
+        for _ in range(min(n_nodes, r)):
+            if _jump(rng, problem, rows, blocks, theta, turn, log_slab, precision):
+                momentum[turn] = rng.standard_normal()
+                n_jumps += 1
+            turn = turn + 1 if turn + 1 < r else 0
+        squares, furthest = _langevin(rng, problem, rows, blocks, theta, momentum, precision)
+        if furthest > _DIVERGED:  # before it leaves the finite numbers, in which compiled code goes astray
+            break
+    return density, precision, turn, n_jumps
+
+
+@leaf
+def _jump(rng, problem, rows, blocks, theta, e, log_slab, precision):
+    """Propose the birth or death of edge e; say whether it happened."""
+    r, half = len(rows.edges), blocks.words.shape[1] // 2
+    i, j, square = rows.edges[e, 0], rows.edges[e, 1], np.empty((4, 4))
+    a = theta[e]
+    slab = draw_slab_precision(rng, problem.prior, precision, a)
+    line = _line(problem, rows, counted_cells(blocks.words[:, :half], i, j, square), theta, e, slab)
+    mode, scale = line_mode(line)
+    new = draw_t(rng, mode, scale) if a == 0 else a
+    if problem.rare[e]:
+        cells = conditional_cells(blocks, rows, theta, e, 64 * half, square)
+    else:
+        cells = counted_cells(blocks.words[:, half:], i, j, square)
+    line = _line(problem, rows, cells, theta, e, slab)
+    ratio = log_slab + line_log_density(line, new) - line_log_density(line, 0.0) - log_t(new, mode, scale)
+    if a != 0:
+        ratio = -ratio
+    change = new if a == 0 else -a
+    if not log1p(-rng.random()) < ratio - _penalty(line, square, change, problem.n, 64 * half):
+        return False
+    if a == 0:
+        add_edge(rows, e)
+    else:
+        remove_edge(rows, e)
+    theta[e] = a + change if a == 0 else 0.0
+    theta[r + i] -= change * problem.centre[j]
+    theta[r + j] -= change * problem.centre[i]
+    weights = exp(change * line.g11), exp(change * line.g10), exp(change * line.g01), exp(change * line.g00)
+    resample(rng, blocks, i, j, weights, 0, 64 * half)
+    resample(rng, blocks, i, j, weights, 64 * half, 128 * half)
+    pack(blocks)
+    return True
+
+
+@leaf
+def _line(problem, rows, cells, theta, e, precision):
+    """The line of edge e, whose pair has the states 11, 10, 01, 00 with probabilities ``cells``."""
+    i, j, r = rows.edges[e, 0], rows.edges[e, 1], len(rows.edges)
+    return edge_line(
+        cells[0], cells[1], cells[2], cells[3], problem.centre[i], problem.centre[j],
+        theta[e], theta[r + i], theta[r + j], problem.sums[e], problem.sums[r + i], problem.sums[r + j],
+        problem.n, precision, problem.prior.bias_precision,
+    )  # fmt: skip
+
+
+@leaf
+def _penalty(line, square, delta, n, n_chains):
+    r"""Half the variance of the estimated log ratio, and its bias.
+
+    The estimate is :math:`-N \log \hat m` with m the mean of w = exp(delta g) over the chains; with v = Var w / m^2 its
+    variance is N^2 v / n, and its bias N v / 2n. ``square`` has the mean products of a chain's probabilities of the
+    states.
+    """
+    w = exp(delta * line.g11), exp(delta * line.g10), exp(delta * line.g01), exp(delta * line.g00)
+    mean, found = line.p11 * w[0] + line.p10 * w[1] + line.p01 * w[2] + line.p00 * w[3], 0.0
+    for k in range(4):
+        for m in range(4):
+            found += square[k, m] * w[k] * w[m]
+    v = max(found / (mean * mean) - 1, 0.0)
+    return 0.5 * n * (n + 1) * v / n_chains
+
+
+@leaf
+def _langevin(rng, problem, rows, blocks, theta, momentum, precision):
+    """One Langevin step of all weights along their lines, and of all biases; returns the sum of squared weights,
+    and how far from 0 the furthest parameter is.
+    """
+    r, n, n_chains, squares, furthest = len(rows.edges), problem.n, blocks.n_chains, 0.0, 0.0
+    fresh, bias_precision = sqrt(1 - problem.alpha**2), problem.prior.bias_precision
+    for i in range(len(theta) - r):
+        k = r + i
+        kick = 0.5 * problem.step[k] * (problem.sums[k] - n * blocks.ones[i] / n_chains - bias_precision * theta[k])
+        momentum[k] = problem.alpha * (momentum[k] + kick) + fresh * rng.standard_normal() + kick
+    for k in range(rows.n_present[0]):
+        e = rows.present[k]
+        i, j = rows.edges[e, 0], rows.edges[e, 1]
+        c_i, c_j = problem.centre[i], problem.centre[j]
+        excess = (
+            problem.sums[e] - c_j * problem.sums[r + i] - c_i * problem.sums[r + j]
+            - n * (count_both(blocks.words, i, j) - c_j * blocks.ones[i] - c_i * blocks.ones[j]) / n_chains
+        )  # fmt: skip
+        prior = bias_precision * (c_j * theta[r + i] + c_i * theta[r + j])
+        prior -= slab_slope(problem.prior, precision, theta[e]) * theta[e]
+        kick = 0.5 * problem.step[e] * (excess + prior)
+        momentum[e] = problem.alpha * (momentum[e] + kick) + fresh * rng.standard_normal() + kick
+        change = problem.step[e] * momentum[e]
+        theta[e] += change
+        theta[r + i] -= change * c_j
+        theta[r + j] -= change * c_i
+        squares += theta[e] ** 2
+        furthest = max(furthest, abs(theta[e]))
+    for k in range(r, len(theta)):
+        theta[k] += problem.step[k] * momentum[k]
+        furthest = max(furthest, abs(theta[k]))
+    return squares, furthest

@@ -1,0 +1,113 @@
+r"""How long a Langevin step may be on a graph whose edges come and go.
+
+Steps of size :math:`\epsilon C`, C diagonal, are stable while :math:`\epsilon^2 \lambda < 4`, with :math:`\lambda` the
+largest eigenvalue of :math:`C N \mathrm{Cov}(f) C`. It is of order 1 where edges have little to do with each other, and
+of the order of their number where the nodes that they join turn over together, as parties in a parliament. One step of
+the power method, on the chains as they are, follows it.
+"""
+
+from __future__ import annotations
+
+from math import sqrt
+
+import numpy as np
+from numba import float32
+
+from ...compiled import leaf
+from ...particles.chain_flips import flip_clusters
+from ...particles.persistent_chains import sweep
+
+_SETTLE = 20  # sweeps of chains that start at random, and steps of the power method then
+
+
+@leaf
+def settle(rng, blocks, rows, theta, centre, scale, n, direction):
+    """Bring chains at random to theta, and find the stiffness there."""
+    found = 0.0
+    for _ in range(_SETTLE):
+        flip_clusters(rng, blocks, rows, theta)
+        sweep(blocks, rows, theta)
+    for _ in range(_SETTLE):
+        found = stiffness(blocks, rows, centre, scale, n, direction)
+    return found
+
+
+@leaf
+def stiffness(blocks, rows, centre, scale, n, direction):
+    r"""Rayleigh quotient :math:`\lambda` of ``direction`` (n_features,), which is turned towards the eigenvector.
+
+    ``scale`` is the diagonal of C; f are the products (x_i - c_i)(x_j - c_j) of the present edges, and the states.
+    """
+    n_blocks, n_nodes, n_lanes = blocks.states.shape
+    n_lanes, r = n_lanes >> 6 << 6, len(rows.edges)
+    z, t = np.empty((n_nodes, n_lanes), np.float32), np.empty((n_blocks, n_lanes), np.float32)
+    total, size = 0.0, 1e-300
+    for k in range(r, r + n_nodes):
+        size += direction[k] ** 2
+    for k in range(rows.n_present[0]):
+        size += direction[rows.present[k]] ** 2
+    for b in range(n_blocks):
+        _centred(blocks.states[b], centre, z)
+        mine = t[b]
+        mine[:] = 0
+        for i in range(n_nodes):
+            _add(float32(direction[r + i] * scale[r + i]), z[i], mine)
+        for k in range(rows.n_present[0]):
+            e = rows.present[k]
+            _add_product(float32(direction[e] * scale[e]), z[rows.edges[e, 0]], z[rows.edges[e, 1]], mine)
+        total += mine.sum()
+    mean = float32(total / (n_blocks * n_lanes))
+    new = np.zeros(len(direction))
+    for b in range(n_blocks):
+        _centred(blocks.states[b], centre, z)
+        mine = t[b]
+        for lane in range(n_lanes):
+            mine[lane] -= mean
+        for i in range(n_nodes):
+            new[r + i] += _dot(z[i], mine)
+        for k in range(rows.n_present[0]):
+            e = rows.present[k]
+            new[e] += _dot_product(z[rows.edges[e, 0]], z[rows.edges[e, 1]], mine)
+    quotient, length = 0.0, 1e-300
+    for k in range(len(direction)):
+        new[k] *= scale[k] * n / (n_blocks * n_lanes)
+        quotient += new[k] * direction[k]
+        length += new[k] ** 2
+    direction[:] = new / sqrt(length)
+    return quotient / size
+
+
+@leaf
+def _centred(x, centre, z):
+    for i in range(len(centre)):
+        c = float32(centre[i])
+        for lane in range(z.shape[1]):
+            z[i, lane] = float32(x[i, lane]) - c
+
+
+@leaf
+def _add(a, z, out):
+    for lane in range(len(out) >> 6 << 6):
+        out[lane] += a * z[lane]
+
+
+@leaf
+def _add_product(a, y, z, out):
+    for lane in range(len(out) >> 6 << 6):
+        out[lane] += a * y[lane] * z[lane]
+
+
+@leaf
+def _dot(z, t):
+    total = float32(0)
+    for lane in range(len(t) >> 6 << 6):
+        total += z[lane] * t[lane]
+    return total
+
+
+@leaf
+def _dot_product(y, z, t):
+    total = float32(0)
+    for lane in range(len(t) >> 6 << 6):
+        total += y[lane] * z[lane] * t[lane]
+    return total

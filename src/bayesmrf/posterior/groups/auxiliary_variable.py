@@ -1,0 +1,216 @@
+"""MH_AuxVar: groups by Metropolis-Hastings with auxiliary variables.
+
+Liu and Page (2013), section 3.1; Moeller, Pettitt, Reeves and Berthelsen (2006).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import log
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import expit
+
+from ...base import SAMPLE
+from ...learning.persistent import PCDState, PersistentMLE
+from ...likelihood import Likelihood
+from ...models.agreement import Agreement
+from ...options import check_fields
+from ...priors import FIELD_SCALE, DirichletProcess
+from .dirichlet_process import (
+    GROUPED_DIMS,
+    Grouping,
+    compact,
+    draw_alpha,
+    group_totals,
+    initial_grouping,
+    logit_beta_variate,
+    open_group,
+)
+
+
+class AuxiliaryState(NamedTuple):
+    """Groups, values, alpha, fields; the summed statistics of the particles Z; the tied estimator's chains."""
+
+    groups: np.ndarray
+    values: np.ndarray
+    alpha: float
+    fields: np.ndarray
+    z: np.ndarray | None  # None where Z is drawn anew for each edge
+    tied: PCDState | None
+
+
+class AuxiliaryInfo(NamedTuple):
+    """Draw, with the share of accepted proposals of groups and of values."""
+
+    theta: np.ndarray
+    groups: np.ndarray
+    n_groups: int
+    alpha: float
+    acceptance_groups: float
+    acceptance_values: float
+
+
+@dataclass(frozen=True, eq=False)
+class GroupedAuxiliaryVariable:
+    """Algorithm 1 of Liu and Page (2013).
+
+    A proposal theta -> theta* comes with particles Z* ~ P(. | theta*) and is accepted with the ratio of section 3.1.1,
+
+    .. math:: \\frac{\\tilde P(X;\\theta^*)}{\\tilde P(X;\\theta)} \\cdot
+              \\frac{\\tilde P(Z^*;\\tilde\\theta)\\,\\tilde P(Z;\\theta)}
+              {\\tilde P(Z;\\tilde\\theta)\\,\\tilde P(Z^*;\\theta^*)},
+
+    in which no Z(theta) is left. Only summed statistics of the particles enter. Groups are proposed from their
+    conditional prior, M times an edge; values by S steps of a N(phi, sigma_q^2 I) walk on the agreements (node fields
+    walk along, on their own scale).
+
+    As published (``restart=True``) the particles Z are drawn anew at the current theta for each edge; the walk starts
+    at the tied estimate of persistent contrastive divergence, which is also the reference of its auxiliary variable
+    Y, and one of its S states is kept at random. That leaves the posterior invariant only approximately. With
+    ``restart=False`` Z stays in the state, the walk continues from the current values and from Z with the reference
+    theta~ = MLE, and its last state is kept: with an exact sampler for the particles the whole chain is then exact.
+    It pays for that where the data are many: few proposals are accepted against a Z that happens to favour the
+    current theta.
+
+    Parameters
+    ----------
+    likelihood : Likelihood
+        With an engine that answers ``sample``: Gibbs (approximate) or an exact one.
+    prior : DirichletProcess
+    mle : (n_features,) array
+        The reference theta~, and where the chain starts.
+    persistent : PersistentMLE
+        Estimator of tied parameters, used with ``restart=True``.
+    n_proposals : int
+        M, proposals for each edge's group in one step.
+    sigma_q : float
+        Standard deviation of the walk.
+    n_walk : int
+        S, steps of the walk.
+    restart : bool
+    n_pcd, n_pcd_start : int
+        Iterations of persistent contrastive divergence in each step, and before the first.
+    """
+
+    likelihood: Likelihood
+    prior: DirichletProcess
+    mle: np.ndarray
+    persistent: PersistentMLE
+    n_proposals: int = 5
+    sigma_q: float = 0.001
+    n_walk: int = 100
+    restart: bool = True
+    n_pcd: int = 20
+    n_pcd_start: int = 300
+
+    name = "grouped_auxiliary_variable"
+    needs = frozenset({SAMPLE})
+    dims = GROUPED_DIMS | {"acceptance_groups": (), "acceptance_values": ()}
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        self.likelihood.require(self.name, self.needs)
+
+    @property
+    def _model(self) -> Agreement:
+        return self.likelihood.model  # type: ignore[return-value]
+
+    def init(self, rng: np.random.Generator) -> AuxiliaryState:
+        """Start from k-means on the maximum likelihood estimate, with Z as if that start had been proposed."""
+        r = self._model.n_edges
+        g = initial_grouping(expit(self.mle[:r]), self.prior, rng)
+        fields = self.mle[r:].copy()
+        if self.restart:
+            tied = self.persistent.fit(self.persistent.start(rng), self.n_pcd_start, g.groups)
+            return AuxiliaryState(g.groups, g.values, g.alpha, fields, None, tied)
+        # Z of the reference would hold the chain at a distant start, which no one edge can leave.
+        z = self.likelihood.auxiliary(np.concatenate([g.values[g.groups], fields]), rng)
+        return AuxiliaryState(g.groups, g.values, g.alpha, fields, z, None)
+
+    def step(self, rng: np.random.Generator, state: AuxiliaryState) -> tuple[AuxiliaryState, AuxiliaryInfo]:
+        """Reassign every edge M times by proposal, then draw the values, then alpha."""
+        grouping, z, accepted = self._reassign(rng, state)
+        groups, values, *_ = grouping
+        start, reference, tied = np.concatenate([values, state.fields]), self.mle, state.tied
+        k, r = len(values), len(groups)
+        if tied is not None:
+            tied = self.persistent.fit(tied, self.n_pcd, groups)
+            reference = tied.theta
+            sizes, totals = group_totals(groups, reference[:r], k)
+            start = np.concatenate([totals / sizes, reference[r:]])
+            z = self.likelihood.auxiliary(reference, rng)
+        walk, z, walked = self._walk(rng, start, groups, k, reference, z)
+        values, fields = walk[:k], walk[k:]
+        alpha = draw_alpha(rng, state.alpha, self.prior, k, r)
+        info = AuxiliaryInfo(np.concatenate([values[groups], fields]), groups, k, alpha, accepted, walked)
+        return AuxiliaryState(groups, values, alpha, fields, None if self.restart else z, tied), info
+
+    def _log_ratio(self, theta, theta_new, reference, z, z_new) -> float:
+        """Log of the ratio of section 3.1.1, from summed statistics."""
+        data = self.likelihood.n_samples * self.likelihood.s_bar
+        return float((theta_new - theta) @ data + (reference - theta_new) @ z_new - (reference - theta) @ z)
+
+    def _reassign(self, rng: np.random.Generator, state: AuxiliaryState) -> tuple[Grouping, Any, float]:
+        groups, values, z = state.groups.copy(), state.values.copy(), state.z
+        r, base = len(groups), self.prior.base
+        sizes, _ = group_totals(groups, np.zeros(r), len(values))
+        k, accepted = len(values), 0
+        theta = np.concatenate([values[groups], state.fields])
+        for i in range(r):
+            if self.restart:
+                z = self.likelihood.auxiliary(theta, rng)
+            for _ in range(self.n_proposals):
+                # Conditional prior: edge i joins the group of another edge chosen at random, or opens a new one.
+                other = int(rng.random() * (r - 1 + state.alpha))
+                new = other >= r - 1
+                if new:
+                    value = logit_beta_variate(rng, base.a, base.b)
+                else:
+                    c = groups[other + (other >= i)]
+                    value = values[c]
+                theta_new = theta.copy()
+                theta_new[i] = value
+                z_new = self.likelihood.auxiliary(theta_new, rng)
+                if log(1 - rng.random()) < self._log_ratio(theta, theta_new, self.mle, z, z_new):
+                    sizes[groups[i]] -= 1
+                    if new:
+                        values, sizes, c, k = open_group(value, values, sizes, k)
+                    groups[i] = c
+                    sizes[c] += 1
+                    theta, z = theta_new, z_new
+                    accepted += 1
+        grouping = compact(Grouping(groups, values[:k], state.alpha))
+        return grouping, z, accepted / max(1, r * self.n_proposals)
+
+    def _walk(self, rng, start, groups, k, reference, y):
+        """S steps on (phi, Y) (section 3.1.2); the state kept, its Y, and the share accepted."""
+        keep = int(rng.integers(self.n_walk)) if self.restart else self.n_walk - 1
+        position, kept, accepted = start, (start, y), 0
+        for step in range(self.n_walk):
+            agreement = expit(position[:k]) + self.sigma_q * rng.standard_normal(k)
+            fields = position[k:] + self.sigma_q * rng.standard_normal(len(position) - k)
+            u = log(1 - rng.random())
+            if ((agreement > 0) & (agreement < 1)).all():
+                new = np.concatenate([np.log(agreement) - np.log1p(-agreement), fields])
+                theta, theta_new = self._spread(position, groups, k), self._spread(new, groups, k)
+                y_new = self.likelihood.auxiliary(theta_new, rng)
+                ratio = self._log_ratio(theta, theta_new, reference, y, y_new)
+                if u < ratio + self._log_prior(new, k) - self._log_prior(position, k):
+                    position, y = new, y_new
+                    accepted += 1
+            if step == keep:
+                kept = position, y
+        return *kept, accepted / self.n_walk
+
+    @staticmethod
+    def _spread(position, groups, k):
+        return np.concatenate([position[:k][groups], position[k:]])
+
+    def _log_prior(self, position, k) -> float:
+        """Log prior density of the agreements (on their own scale, as they walk) and fields."""
+        a, b = self.prior.base.a, self.prior.base.b
+        t, h = position[:k], position[k:]
+        log_agree, log_differ = -np.logaddexp(0, -t), -np.logaddexp(0, t)
+        return float(((a - 1) * log_agree + (b - 1) * log_differ).sum() - (h**2).sum() / (2 * FIELD_SCALE**2))

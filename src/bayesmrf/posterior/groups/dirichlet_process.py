@@ -1,0 +1,202 @@
+"""What all samplers of groups share: the state of a grouping, and the Dirichlet process draws that need no Z.
+
+The state (c, phi) follows Liu and Page (2013, section 3) and Neal (2000): group labels of the edges and one value for
+each group. Values are kept as natural parameters (logit of the agreement), where nothing rounds to 0 or 1.
+"""
+
+from __future__ import annotations
+
+from math import exp, log
+from typing import NamedTuple
+
+import numpy as np
+
+from ...compiled import strict_leaf
+from ...priors import Beta, DirichletProcess, Gamma
+from ..conditionals.one_coordinate import log_beta, log_likelihood, saturated
+
+ABSENT = -1  # label of an edge that does not exist
+
+
+class Grouping(NamedTuple):
+    """Groups and their values; the share p0 of edges that exist."""
+
+    groups: np.ndarray  # (n_edges,) int32, labels 0..k-1, or ABSENT
+    values: np.ndarray  # (k,) natural parameter of each group
+    alpha: float
+    density: float = 1.0
+
+    def spread(self) -> np.ndarray:
+        """The value of each edge; 0 where it is absent."""
+        return np.append(self.values, 0.0)[self.groups]
+
+
+class GroupedInfo(NamedTuple):
+    """What is kept of a state for the reader."""
+
+    theta: np.ndarray  # (n_features,)
+    groups: np.ndarray  # (n_edges,) int32, labels in order of first appearance
+    n_groups: int
+    alpha: float
+
+
+GROUPED_DIMS: dict[str, tuple[str, ...]] = {"theta": ("feature",), "groups": ("edge",), "n_groups": (), "alpha": ()}
+
+
+def initial_grouping(agreement: np.ndarray, prior: DirichletProcess, rng: np.random.Generator) -> Grouping:
+    """k-means on the maximum likelihood agreements with K = max(1, floor(alpha ln r)) (Algorithms 1 and 2).
+
+    Where edges may be absent, those with an agreement of 1/2 are, and p0 has its mean given the others: from its prior
+    mean, thousands of candidates would enter in the first scan, to leave in hundreds.
+    """
+    from sklearn.cluster import KMeans
+
+    alpha, density = prior.alpha_start, prior.density_start
+    agreement = np.round(agreement, 9)  # equal but for rounding is equal
+    there = np.ones(len(agreement), bool) if prior.density is None else agreement != 0.5
+    if isinstance(prior.density, Beta):
+        density = float((prior.density.a + there.sum()) / (prior.density.a + prior.density.b + len(there)))
+    groups, found = np.full(len(agreement), ABSENT, np.int32), agreement[there]
+    if not len(found):
+        return Grouping(groups, np.zeros(0), alpha, density)
+    distinct = len(np.unique(found))
+    k = min(max(1, int(alpha * np.log(len(found)))), distinct)
+    fit = KMeans(k, n_init=1, random_state=int(rng.integers(2**31))).fit(found[:, None])
+    centres = np.clip(fit.cluster_centers_[:, 0], 1e-6, 1 - 1e-6)  # an edge that always agrees has its centre at 1
+    groups[there] = fit.labels_
+    return compact(Grouping(groups, np.log(centres) - np.log1p(-centres), alpha, density))
+
+
+def compact(grouping: Grouping) -> Grouping:
+    """Relabel groups 0..k-1 in order of first appearance, dropping empty ones."""
+    groups, values = _compact(grouping.groups, grouping.values)
+    return grouping._replace(groups=groups, values=values)
+
+
+@strict_leaf
+def _compact(groups, values):
+    new = np.full(len(values), -1, np.int32)
+    out = np.empty_like(groups)
+    k = 0
+    for i in range(len(groups)):
+        c = groups[i]
+        if c < 0:
+            out[i] = ABSENT
+            continue
+        if new[c] < 0:
+            new[c] = k
+            k += 1
+        out[i] = new[c]
+    kept = np.empty(k)
+    for c in range(len(values)):
+        if new[c] >= 0:
+            kept[new[c]] = values[c]
+    return out, kept
+
+
+def draw_alpha(rng: np.random.Generator, alpha: float, prior: DirichletProcess, n_groups: int, n_edges: int) -> float:
+    """Redraw the concentration under its Gamma prior, by an auxiliary Beta variable (Escobar and West 1995)."""
+    if not isinstance(prior.alpha, Gamma):
+        return alpha
+    if n_edges == 0:
+        return float(rng.gamma(prior.alpha.shape) / prior.alpha.rate)
+    rate = prior.alpha.rate - np.log(rng.beta(alpha + 1, n_edges))
+    odds = (prior.alpha.shape + n_groups - 1) / (n_edges * rate)
+    shape = prior.alpha.shape + n_groups - (rng.random() * (1 + odds) >= odds)
+    return float(rng.gamma(shape) / rate)
+
+
+@strict_leaf
+def log_gamma_variate(rng, shape):
+    """Log of a Gamma(shape, 1) draw; for a small shape the draw itself would underflow."""
+    if shape >= 1:
+        return log(rng.standard_gamma(shape))
+    return log(rng.standard_gamma(shape + 1)) + log(1 - rng.random()) / shape
+
+
+@strict_leaf
+def logit_beta_variate(rng, a, b):
+    """Logit of a Beta(a, b) draw."""
+    return log_gamma_variate(rng, a) - log_gamma_variate(rng, b)
+
+
+@strict_leaf
+def group_totals(groups, successes, k):
+    """Edges and successes of each group."""
+    sizes, totals = np.zeros(k), np.zeros(k)
+    for i in range(len(groups)):
+        if groups[i] >= 0:
+            sizes[groups[i]] += 1
+            totals[groups[i]] += successes[i]
+    return sizes, totals
+
+
+@strict_leaf
+def relative_likelihoods(values, k, nu, s, n, log_new):
+    """Likelihood of an edge at each group's value and of a new group, relative to the largest so that none overflow."""
+    out = np.empty(k)
+    peak = log_new
+    for c in range(k):
+        out[c] = log_likelihood(values[c] + nu, s, n)
+        peak = max(peak, out[c])
+    for c in range(k):
+        out[c] = exp(out[c] - peak)
+    return out, exp(log_new - peak)
+
+
+@strict_leaf
+def choose(rng, weights, k, last):
+    """Index 0..k-1 with probability proportional to ``weights``, or k with that of ``last``."""
+    total = last
+    for c in range(k):
+        total += weights[c]
+    u = rng.random() * total
+    for c in range(k):
+        u -= weights[c]
+        if u < 0:
+            return c
+    return k
+
+
+@strict_leaf
+def open_group(value, values, sizes, k):
+    """Store a new group in an empty slot, or behind the last; return (values, sizes, slot, k), grown where full."""
+    slot = 0
+    while slot < k and sizes[slot] > 0:
+        slot += 1
+    if slot == len(values):
+        values = np.concatenate((values, np.zeros(len(values) + 8)))
+        sizes = np.concatenate((sizes, np.zeros(len(sizes) + 8)))
+    values[slot] = value
+    return values, sizes, slot, max(k, slot + 1)
+
+
+@strict_leaf
+def conjugate_scan(rng, groups, values, order, successes, n, alpha, a, b):
+    """Reassign every edge once by eq. (4), where the likelihood of edge i is theta^S_i (1 - theta)^(n - S_i).
+
+    The integral over G0 = Beta(a, b) is a Beta function and a new value is a Beta(a + S, b + n - S) draw. ``order``
+    sorts the edges by S, so that edges with equal counts share one row of likelihoods: the cost is a multiply-add for
+    each edge and group. Returns (groups, values) with empty groups left in place.
+    """
+    k = len(values)
+    sizes, _ = group_totals(groups, successes, k)
+    row = np.nan
+    for i in order:
+        s = successes[i]
+        if s != row:
+            row = s
+            fresh = log(alpha) + log_beta(a + s, b + n - s) - log_beta(a, b) - saturated(s, n)
+            likelihood, fresh = relative_likelihoods(values, k, 0.0, s, n, fresh)
+            weights = np.empty(k)
+        sizes[groups[i]] -= 1
+        for c in range(k):
+            weights[c] = sizes[c] * likelihood[c]
+        chosen = choose(rng, weights, k, fresh)
+        if chosen == k:
+            value = logit_beta_variate(rng, a + s, b + n - s)
+            values, sizes, chosen, k = open_group(value, values, sizes, k)
+            row = np.nan  # the row of likelihoods lacks the new group
+        groups[i] = chosen
+        sizes[chosen] += 1
+    return groups, values[:k]

@@ -1,0 +1,1 @@
+"""Moves of groups that need more than one coordinate at a time."""

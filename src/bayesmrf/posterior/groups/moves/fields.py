@@ -1,0 +1,56 @@
+"""Node fields, one after another, with particles of x as an importance sample.
+
+When the field of node u moves by delta, a particle's weight is multiplied by exp(delta x_u). Where the weights have
+become uneven, the particles are resampled. All of a particle follows at once, near and far: redraws of single nodes
+would lag behind, as in a strongly coupled network every field pulls at every node.
+"""
+
+from __future__ import annotations
+
+from math import exp, log
+
+import numpy as np
+
+from ....compiled import strict_leaf
+from ...conditionals.one_coordinate import OneCoordinate, draw
+from ..prior import reassign, value_of
+from .values import LEAST, resample
+
+TURNS = 4  # resamplings in one scan of the fields
+
+
+@strict_leaf
+def scan_fields(rng, order, fields, ones, n, prior, groups, values, sizes, k, regroup, x):
+    """Redraw the groups (``regroup``) or the values of the nodes in ``order``, each with the weights of those before.
+
+    Values v = 2 h are redrawn exactly, of nodes that share theirs with no other. It ends when the particles were
+    resampled ``TURNS`` times. Returns (number of nodes done, values, sizes, k); ``fields`` and ``x`` change in place.
+    """
+    m, none = x.shape[1], np.empty((0, 1), np.float32)
+    weights, turns = np.ones(m), 0
+    for done, u in enumerate(order):
+        row, total, square, up = x[u], 0.0, 0.0, 0.0
+        for p in range(m):
+            total += weights[p]
+            square += weights[p] * weights[p]
+            up += weights[p] * (row[p] > 0)
+        if total * total < LEAST * m * square:
+            resample(rng, np.log(weights), x, none)
+            weights[:] = 1.0
+            turns += 1
+            if turns == TURNS:
+                return done, values, sizes, k
+            total, up = float(m), float((row > 0).sum())
+        # Half a particle more of both kinds: none of one kind is no proof that there are none.
+        nu = log((up / total * m + 0.5) / ((1 - up / total) * m + 0.5)) - 2 * fields[u]
+        if regroup:
+            values, sizes, k = reassign(rng, u, ones[u], n, nu, groups, values, sizes, k, prior)
+        else:
+            values[groups[u]] = draw(rng, OneCoordinate(ones[u], n, nu, prior.a, prior.b, prior.kappa)) - nu
+        value = 0.5 * value_of(groups, values, u)
+        raised, lowered = exp(value - fields[u]), exp(fields[u] - value)
+        for p in range(m):
+            weights[p] *= raised if row[p] > 0 else lowered
+        fields[u] = value
+    resample(rng, np.log(weights), x, none)
+    return len(order), values, sizes, k

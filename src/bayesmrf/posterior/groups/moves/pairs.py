@@ -1,0 +1,236 @@
+r"""Joint reassignment of two edges that are close to each other.
+
+Where two clusters of strongly bound nodes are joined by two edges, the data know the sum of the two parameters and
+little else: one edge at a time cannot leave a wrong pair of groups, as each move alone would cost tens of nats. The
+two statistics have four states, whose probabilities P in the current model give the likelihood of both parameters
+exactly,
+
+.. math:: \log L(\theta_i + \delta, \theta_j + \epsilon) - \log L = S_i \delta + S_j \epsilon
+          - n \log \sum_{a, b \in \{0, 1\}} P_{ab} e^{a \delta + b \epsilon}.
+
+Both groups are drawn together, by Gibbs sampling over the groups there are and two new ones (Neal 2000, algorithm 8,
+for a block of two): a group that has no other edge is one of the new ones, the others have values from the base
+distribution. Where edges may be absent, that is offered too, so that one edge can take the place of another: u's edge
+to v that of its edge to w, where v and w are alike in the data (`rivals`).
+
+Most edges near each other hardly know of each other, and one at a time does as well. The odds ratio P_11 P_00 /
+(P_10 P_01) is the same at all values of the two parameters; at those where the model agrees with the data in both
+statistics, it tells their correlation (`screened_correlation`), which is that of the two parameters in the posterior.
+Pairs where it is small are left out. As the choice does not depend on the two parameters, the posterior stays
+invariant.
+"""
+
+from __future__ import annotations
+
+from math import exp, log, log1p, sqrt
+
+import numpy as np
+
+from ....compiled import leaf, strict_leaf
+from ....graphs import Graph
+from ....particles.cluster_flips import flip_near
+from ....particles.refresh import edge_moment, move_to
+from ..dirichlet_process import ABSENT, logit_beta_variate, open_group
+from ..prior import log_odds_absent
+from ..scans import MATERIAL, N_FLIPS
+
+_CORRELATED = 0.3  # pairs with less correlation are left to moves of one edge
+_N_LOOKED_AT = 1024  # particles that tell it
+_N_ALIKE = 4  # nodes that may take the place of one
+_NEW = -2  # label of a group offered that is to be opened
+_SMALL = 1e-9
+_DROP = 40.0  # what is e^-40 as probable as the best is never drawn
+
+
+@leaf
+def _count_agreements(x_u, x_v, y_u, y_v):
+    """Particles in which the ends of both edges agree, of the first, and of the second."""
+    both, first, second = np.int32(0), np.int32(0), np.int32(0)
+    for lane in range(len(x_u) >> 6 << 6):
+        a, b = np.int32(x_u[lane] == x_v[lane]), np.int32(y_u[lane] == y_v[lane])
+        both += a & b
+        first += a
+        second += b
+    return both, first, second
+
+
+def rivals(graph: Graph, agreement: np.ndarray) -> np.ndarray:
+    """For each edge (u, v) the edges (u, w) and (w, v), w the four nodes most like v, or u, in the data.
+
+    The choice depends on the data alone, so that moves of such pairs leave the posterior invariant.
+
+    Parameters
+    ----------
+    graph : Graph
+    agreement : (n_edges,) array
+        Share of samples in which the ends agree; nodes without an edge between them are not compared.
+
+    Returns
+    -------
+    (n_edges, 8) int array
+        -1 where there is no such edge.
+    """
+    edges, a = graph.edges.astype(np.int64), graph.adjacency
+    alike = np.abs(2 * agreement - 1)
+    top = np.full((graph.n_nodes, _N_ALIKE), -1)
+    for i in range(graph.n_nodes):
+        row = slice(a.starts[i], a.starts[i + 1])
+        best = np.argsort(-alike[a.edge_of[row]], kind="stable")[:_N_ALIKE]
+        top[i, : len(best)] = a.neighbours[row][best]
+    code = edges.min(axis=1) * graph.n_nodes + edges.max(axis=1)
+    order = np.argsort(code)
+    ends = np.concatenate([edges, edges[:, ::-1]], axis=1).reshape(-1, 2)  # (stays, leaves) twice for each edge
+    stays, other = np.broadcast_arrays(ends[:, :1], top[ends[:, 1]])
+    wanted = np.minimum(stays, other) * graph.n_nodes + np.maximum(stays, other)
+    place = order[np.searchsorted(code, wanted, sorter=order).clip(max=max(0, len(code) - 1))]
+    found = np.where((code[place] == wanted) & (other >= 0) & (other != stays), place, -1)
+    return found.reshape(len(edges), 2 * _N_ALIKE).astype(np.int32)
+
+
+@strict_leaf
+def near_edge(rng, graph, i):
+    """Another edge near edge i, or a rival; -1 where there is none.
+
+    The former is at an end of edge i, or at a neighbour of an end.
+    """
+    k = graph.rivals.shape[1]
+    if k > 0 and rng.random() < 0.5:
+        return graph.rivals[i, int(rng.random() * k)]
+    node = graph.edges[i, int(rng.random() < 0.5)]
+    if rng.random() < 0.5:
+        first = graph.starts[node]
+        node = graph.neighbours[first + int(rng.random() * (graph.starts[node + 1] - first))]
+    first = graph.starts[node]
+    j = graph.edge_of[first + int(rng.random() * (graph.starts[node + 1] - first))]
+    return j if j != i else -1
+
+
+@strict_leaf
+def screened_correlation(p11, p10, p01, p00, p, q):
+    """Correlation of two events of probabilities p and q with the odds ratio of p11, p10, p01 and p00 (Plackett)."""
+    excess = p11 * p00 / (p10 * p01) - 1
+    if abs(excess) < _SMALL:
+        return 0.0
+    c = 1 + (p + q) * excess
+    both = 2 * (excess + 1) * p * q / (c + sqrt(max(0.0, c * c - 4 * excess * (excess + 1) * p * q)))
+    return (both - p * q) / sqrt(p * (1 - p) * q * (1 - q))
+
+
+@strict_leaf
+def _agreements(graph, x, i, j, m):
+    """Of ``m`` particles and one more, how many have edges i and j both agree, i alone, j alone, and neither."""
+    edges = graph.edges
+    u, v, y, z = edges[i, 0], edges[i, 1], edges[j, 0], edges[j, 1]
+    both, first, second = _count_agreements(x[u, :m], x[v, :m], x[y, :m], x[z, :m])
+    p11, p10, p01 = both + 0.25, first - both + 0.25, second - both + 0.25
+    return p11, p10, p01, m + 1 - p11 - p10 - p01
+
+
+@strict_leaf
+def scan_pairs(rng, graph, crowd, data, order, groups, values, sizes, k):
+    """Reassign each edge in ``order`` together with one near it. Returns (values, sizes, k)."""
+    s, n, m, theta, prior = data.successes, data.n, len(crowd.tanh_u), crowd.theta, data.edges
+    for i in order:
+        j = near_edge(rng, graph, i)
+        if j < 0:
+            continue
+        p, q = (s[i] + 0.5) / (n + 1), (s[j] + 0.5) / (n + 1)
+        p11, p10, p01, p00 = _agreements(graph, crowd.x, i, j, min(m, _N_LOOKED_AT))
+        if abs(screened_correlation(p11, p10, p01, p00, p, q)) < _CORRELATED:
+            continue
+        if m > _N_LOOKED_AT:
+            p11, p10, p01, p00 = _agreements(graph, crowd.x, i, j, m)
+        old_i, old_j = groups[i], groups[j]
+        for old in (old_i, old_j):
+            if old >= 0:
+                sizes[old] -= 1
+        offered, weight, label = np.empty(k + 3), np.empty(k + 3), np.full(k + 3, _NEW)
+        n_offered = 0
+        for c in range(k):
+            if sizes[c] > 0:
+                offered[n_offered], weight[n_offered], label[n_offered] = values[c], sizes[c], c
+                n_offered += 1
+        for slot in range(2):
+            c = old_i if slot == 0 else old_j
+            alone = c >= 0 and sizes[c] == 0 and (slot == 0 or old_i != old_j)
+            offered[n_offered + slot] = values[c] if alone else logit_beta_variate(rng, prior.a, prior.b)
+            weight[n_offered + slot] = 0.5 * prior.alpha
+        offered[n_offered + 2], weight[n_offered + 2], label[n_offered + 2] = 0.0, 1.0, ABSENT
+        g, h = _draw_pair(rng, offered, weight, n_offered, prior, theta[i], theta[j], s[i], s[j], n, p11, p10, p01, p00)
+        values, sizes, k, label[g] = _join(i, g, offered, label, groups, values, sizes, k)
+        values, sizes, k, label[h] = _join(j, h, offered, label, groups, values, sizes, k)
+        if offered[g] == theta[i] and offered[h] == theta[j]:
+            continue
+        change_i, change_j = offered[g] - theta[i], offered[h] - theta[j]
+        mean = (p11 + p10) / (m + 1) * change_i + (p11 + p01) / (m + 1) * change_j
+        square = (p11 * (change_i + change_j) ** 2 + p10 * change_i**2 + p01 * change_j**2) / (m + 1)
+        for e, value in ((i, offered[g]), (j, offered[h])):
+            edge_moment(graph, crowd, e)
+            move_to(graph, crowd, e, value)
+        if n * (square - mean * mean) > MATERIAL**2:
+            for turn in range(N_FLIPS):
+                flip_near(rng, graph, crowd, i if turn % 2 else j)
+    return values, sizes, k
+
+
+@strict_leaf
+def pair_prior(weight, n_old, prior):
+    """Log prior of two edges in the groups offered, (k, k), up to a constant.
+
+    Offered are ``n_old`` groups of other edges, two new ones, and (as the last, where edges may be) to be absent.
+    """
+    size, absent, n_others = n_old + 3 if prior.density < 1 else n_old + 2, n_old + 2, weight[:n_old].sum()
+    one = np.log(weight[:size])
+    if size > absent:
+        one[absent] = log_odds_absent(prior, n_others + 1)
+    table = np.empty((size, size))
+    for g in range(size):
+        table[g] = one[g] + one
+    for g in range(n_old):
+        table[g, g] = one[g] + log(weight[g] + 1)
+    for g in range(n_old, absent):
+        for h in range(n_old, absent):
+            table[g, h] = one[g] if h == g else one[g] + log(prior.alpha)
+    if size > absent:
+        table[absent, absent] = 2 * log_odds_absent(prior, n_others) + log1p(1 / (prior.alpha + n_others))
+    return table
+
+
+@strict_leaf
+def _draw_pair(rng, offered, weight, n_old, prior, theta_i, theta_j, s_i, s_j, n, p11, p10, p01, p00):
+    table, top = pair_prior(weight, n_old, prior), -np.inf
+    size, share = len(table), 1 / (p00 + p10 + p01 + p11)
+    constant, slope, gains = np.empty(size), np.empty(size), np.empty(size)
+    for h in range(size):
+        up = exp(offered[h] - theta_j)
+        constant[h], slope[h] = share * (p00 + p01 * up), share * (p10 + p11 * up)
+        gains[h] = s_j * (offered[h] - theta_j)
+    for g in range(size):
+        up, gain = exp(offered[g] - theta_i), s_i * (offered[g] - theta_i)
+        for h in range(size):
+            table[g, h] += gain + gains[h] - n * log(constant[h] + slope[h] * up)
+            top = max(top, table[g, h])
+    total = 0.0
+    for g in range(size):
+        for h in range(size):
+            table[g, h] = exp(table[g, h] - top) if table[g, h] > top - _DROP else 0.0
+            total += table[g, h]
+    u = rng.random() * total
+    for g in range(size):
+        for h in range(size):
+            u -= table[g, h]
+            if u < 0:
+                return g, h
+    return n_old + 1, n_old + 1
+
+
+@strict_leaf
+def _join(i, g, offered, label, groups, values, sizes, k):
+    """Put edge i into the group offered as g, which is opened where it is new."""
+    c = label[g]
+    if c == _NEW:
+        values, sizes, c, k = open_group(offered[g], values, sizes, k)
+    groups[i] = c
+    if c != ABSENT:
+        sizes[c] += 1
+    return values, sizes, k, c

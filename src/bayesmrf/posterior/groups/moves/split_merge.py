@@ -1,0 +1,210 @@
+r"""Splits and merges of groups (Jain and Neal 2004; 2007 for values that are not integrated out).
+
+A merge takes two groups next to each other in value, a split one group, and both two of their edges as anchors, one
+in each part. The parts of a split come from restricted Gibbs sampling: a launch state that depends on the anchors
+alone is run for a few scans, and the last scan is the proposal, whose probability is known. A merge is accepted with
+the probability that its reverse would have been proposed.
+
+Proposals know the likelihood by edges, :math:`\ell_i(\phi) = S_i \log\sigma(\phi + \nu_i) + (n - S_i)
+\log\sigma(-\phi - \nu_i)` (see `one_coordinate`), with each nu_i held fixed: exact on a forest, and elsewhere close
+enough to propose by. Whether a proposal is accepted is decided by the likelihood of the whole model, which is the
+caller's. So the posterior is left invariant for *any* nu, as long as nu does not depend on the present state.
+"""
+
+from __future__ import annotations
+
+from math import lgamma, log, sqrt
+from typing import NamedTuple
+
+import numpy as np
+
+from ....compiled import strict_leaf
+from ...conditionals.one_coordinate import log_beta, log_sigmoid, sigmoid
+from ...conditionals.student_t import draw_t, log_t
+
+_N_LAUNCH = 3  # restricted scans behind a launch state
+_WIDER = 1.2  # a value is proposed from a t this much wider than its law by the edges
+NONE, SPLIT, MERGE = 0, 1, -1
+
+
+class Proposal(NamedTuple):
+    """A split or merge, and everything of its acceptance ratio but the likelihood."""
+
+    kind: int  # NONE where there is nothing to propose
+    members: np.ndarray  # edges of both parts
+    part: np.ndarray  # (n_edges,) int8: 1 for edges of the second part, elsewhere 0
+    first: int  # label of the group split, or of the first part
+    second: int  # label of the second part of a merge
+    value: float  # of the two parts together
+    value_first: float
+    value_second: float
+    log_ratio: float
+
+
+@strict_leaf
+def _value_law(members, part, which, s, nu, n, a, b):
+    """Mode and scale of a value by the edges alone: those of ``members`` with ``part`` = which (all, if < 0)."""
+    total, count, shift = a, a + b, 0.0
+    size = 0
+    for i in members:
+        if which < 0 or part[i] == which:
+            total += s[i]
+            count += n
+            shift += nu[i]
+            size += 1
+    value = log(total / (count - total)) - shift / max(size, 1)
+    curvature = 1.0
+    for _ in range(50):
+        slope = a * sigmoid(-value) - b * sigmoid(value)
+        curvature = (a + b) * sigmoid(value) * sigmoid(-value)
+        for i in members:
+            if which < 0 or part[i] == which:
+                p = sigmoid(value + nu[i])
+                slope += s[i] - n * p
+                curvature += n * p * (1 - p)
+        step = min(max(slope / curvature, -1.0), 1.0)
+        value += step
+        if abs(step) < 1e-9:
+            break
+    return value, _WIDER / sqrt(curvature)
+
+
+@strict_leaf
+def _restricted_scan(rng, members, anchors, part, wanted, first, second, s, nu, n):
+    """Reassign all but the anchors to the two parts; log probability of what came out (or, if given, of ``wanted``)."""
+    sizes = np.zeros(2)
+    for i in members:
+        sizes[part[i]] += 1
+    found = 0.0
+    for i in members:
+        if i in (anchors[0], anchors[1]):
+            continue
+        sizes[part[i]] -= 1
+        gain = s[i] * (log_sigmoid(second + nu[i]) - log_sigmoid(first + nu[i]))
+        gain += (n - s[i]) * (log_sigmoid(-second - nu[i]) - log_sigmoid(-first - nu[i]))
+        gain += log(sizes[1] / sizes[0])
+        chosen = wanted[i] if len(wanted) else int(rng.random() < sigmoid(gain))
+        found += log_sigmoid(gain) if chosen == 1 else log_sigmoid(-gain)
+        part[i] = chosen
+        sizes[chosen] += 1
+    return found
+
+
+@strict_leaf
+def _split_parts(rng, members, anchors, wanted, s, nu, n, a, b):
+    """Parts of a split, and the log probability of proposing them (of ``wanted``, if given)."""
+    part = np.zeros(len(s), np.int8)
+    none, one = np.empty(0, np.int8), np.empty(1, np.int64)
+    for i in members:
+        part[i] = int(rng.random() < 0.5)
+    part[anchors[0]], part[anchors[1]] = 0, 1
+    one[0] = anchors[0]
+    first, _ = _value_law(one, part, -1, s, nu, n, a, b)
+    one[0] = anchors[1]
+    second, _ = _value_law(one, part, -1, s, nu, n, a, b)
+    for _ in range(_N_LAUNCH):
+        _restricted_scan(rng, members, anchors, part, none, first, second, s, nu, n)
+        mode, scale = _value_law(members, part, 0, s, nu, n, a, b)
+        first = draw_t(rng, mode, scale)
+        mode, scale = _value_law(members, part, 1, s, nu, n, a, b)
+        second = draw_t(rng, mode, scale)
+    found = _restricted_scan(rng, members, anchors, part, wanted, first, second, s, nu, n)
+    return part, found
+
+
+@strict_leaf
+def _log_base(value, a, b):
+    return a * log_sigmoid(value) + b * log_sigmoid(-value) - log_beta(a, b)
+
+
+@strict_leaf
+def propose(rng, groups, values, s, nu, n, alpha, a, b):
+    """A split of a group chosen at random or, as often, a merge of two that are neighbours in value.
+
+    ``groups`` are labelled 0..k-1 without gaps.
+    """
+    k = len(values)
+    part, nothing = np.zeros(len(s), np.int8), np.empty(0, np.int64)
+    none = Proposal(NONE, nothing, part, 0, 0, 0.0, 0.0, 0.0, 0.0)
+    anchors = np.empty(2, np.int64)
+    split = rng.random() < 0.5
+    if split:
+        first = second = int(rng.random() * k)
+        members = np.flatnonzero(groups == first)
+        size = len(members)
+        if size < 2:
+            return none
+        x = int(rng.random() * size)
+        y = int(rng.random() * (size - 1))
+        anchors[0], anchors[1] = members[x], members[y + (y >= x)]
+    else:
+        if k < 2:
+            return none
+        order = np.argsort(values)
+        x = int(rng.random() * (k - 1))
+        first, second = order[x], order[x + 1]
+        if rng.random() < 0.5:
+            first, second = second, first
+        members = np.flatnonzero((groups == first) | (groups == second))
+        size = len(members)
+        for i in members:
+            part[i] = int(groups[i] == second)
+        ones, twos = np.flatnonzero(groups == first), np.flatnonzero(groups == second)
+        anchors[0], anchors[1] = ones[int(rng.random() * len(ones))], twos[int(rng.random() * len(twos))]
+    wanted = part[:0] if split else part
+    parts, log_parts = _split_parts(rng, members, anchors, wanted, s, nu, n, a, b)
+    n_second = 0
+    for i in members:
+        n_second += parts[i]
+    n_first = size - n_second
+    law = _value_law(members, parts, -1, s, nu, n, a, b)
+    law_first = _value_law(members, parts, 0, s, nu, n, a, b)
+    law_second = _value_law(members, parts, 1, s, nu, n, a, b)
+    value = values[first] if split else draw_t(rng, law[0], law[1])
+    value_first = draw_t(rng, law_first[0], law_first[1]) if split else values[first]
+    value_second = draw_t(rng, law_second[0], law_second[1]) if split else values[second]
+    if split:
+        low, high = min(value_first, value_second), max(value_first, value_second)
+        for c in range(k):
+            if c != first and low < values[c] < high:
+                return none  # a merge would not find the two side by side
+    # Ratio of the state with two groups to that with one, then of the ways from one to the other and back.
+    ratio = log(alpha) + lgamma(n_first) + lgamma(n_second) - lgamma(size)
+    ratio += _log_base(value_first, a, b) + _log_base(value_second, a, b) - _log_base(value, a, b)
+    k_one = k if split else k - 1
+    ways_to_merge = -log(2.0 * k_one * n_first * n_second) + log_t(value, law[0], law[1])
+    ways_to_split = -log(float(k_one * size * (size - 1))) + log_parts
+    ways_to_split += log_t(value_first, law_first[0], law_first[1]) + log_t(value_second, law_second[0], law_second[1])
+    ratio += ways_to_merge - ways_to_split
+    kind = SPLIT if split else MERGE
+    return Proposal(kind, members, parts, first, second, value, value_first, value_second, kind * ratio)
+
+
+@strict_leaf
+def apply(proposal, groups, values):
+    """Groups and values after the proposal, labels without gaps."""
+    if proposal.kind == SPLIT:
+        values = np.append(values, proposal.value_second)
+        values[proposal.first] = proposal.value_first
+        for i in proposal.members:
+            if proposal.part[i] == 1:
+                groups[i] = len(values) - 1
+        return groups, values
+    last = len(values) - 1
+    values[proposal.first] = proposal.value
+    for i in proposal.members:
+        groups[i] = proposal.first
+    if proposal.second != last:
+        values[proposal.second] = values[last]
+        for i in range(len(groups)):
+            if groups[i] == last:
+                groups[i] = proposal.second
+    return groups, values[:last].copy()
+
+
+@strict_leaf
+def shifts(proposal):
+    """By how much the values of the edges of the two parts move."""
+    if proposal.kind == SPLIT:
+        return proposal.value_first - proposal.value, proposal.value_second - proposal.value
+    return proposal.value - proposal.value_first, proposal.value - proposal.value_second

@@ -1,0 +1,92 @@
+"""Scans of theta, one coordinate at a time, with particles of x that follow each move before the next."""
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import NamedTuple
+
+import numpy as np
+
+from ...compiled import strict_leaf
+from ...particles.cluster_flips import flip_near
+from ...particles.refresh import edge_moment, move_to
+from ..conditionals.one_coordinate import OneCoordinate, draw, sigmoid
+from .dirichlet_process import ABSENT
+from .prior import GroupPrior, reassign, value_of
+
+MATERIAL = 0.5  # posterior standard deviations of a coordinate, as far as they lie between particles
+N_FLIPS = 2  # clusters tried after a move that is larger
+_REDRAWN = 2.0  # times that the ends of edges which stay absent are redrawn in a scan, on average for each node
+_RUN = 64  # coordinates next to each other in memory that are visited one soon after the other
+
+
+def scan_order(rng: np.random.Generator, size: int) -> np.ndarray:
+    """A random order of coordinates: runs of 64 in random order, and each of them in random order.
+
+    Any order leaves the posterior invariant. In this one most particles' states that an edge needs are in the second
+    cache already, as edges beside each other share nodes.
+    """
+    run = np.arange(size) // _RUN
+    return np.argsort(rng.permutation(run[-1] + 1 if size else 0)[run] + rng.random(size))
+
+
+class RefreshData(NamedTuple):
+    """What the data and the priors say of edges and fields."""
+
+    successes: np.ndarray  # (n_features,): samples in which the ends agree, and in which the node is 1
+    n: float
+    edges: GroupPrior
+    fields: GroupPrior
+
+
+@strict_leaf
+def _move(rng, graph, crowd, i, value, nu, between, n):
+    """Move theta_i, and the particles after it.
+
+    A redraw of the two ends is enough where their surroundings hardly know of the edge. A move that would weight the
+    particles unevenly turns over whole clusters beside the edge: the next edges must not find the old signs there.
+    """
+    r = len(graph.edges)
+    before = crowd.theta[i] if i < r else 2 * crowd.theta[i]  # a field's t is 2 h + nu
+    after = value if i < r else 2 * value
+    q = sigmoid(before + nu)
+    move_to(graph, crowd, i, value)
+    if abs(after - before) * sqrt(n * q * (1 - q) * between) > MATERIAL:
+        for _ in range(N_FLIPS):
+            flip_near(rng, graph, crowd, i)
+
+
+@strict_leaf
+def scan_groups(rng, graph, crowd, data, order, groups, values, sizes, k, nu, between):
+    """Local refresh: reassign the edges in ``order`` one by one, each from the particles as they are then.
+
+    ``order`` may name node fields instead (from n_edges on), with the groups and values v = 2 h of the nodes. What was
+    found of each edge goes to ``nu`` and ``between`` (see `edge_moment`). Returns (values, sizes, k).
+    """
+    r = len(graph.edges)
+    redrawn = 0.5 * _REDRAWN * len(crowd.x) / max(r, 1)
+    for feature in order:
+        i, prior, unit = (feature, data.edges, 1.0) if feature < r else (feature - r, data.fields, 0.5)
+        nu[i], between[i] = edge_moment(graph, crowd, feature)
+        s, was = data.successes[feature], groups[i]
+        values, sizes, k = reassign(rng, i, s, data.n, nu[i], groups, values, sizes, k, prior)
+        # Candidates are many more than edges: particles need not follow each that was and stays absent.
+        if was == ABSENT and groups[i] == ABSENT and rng.random() > redrawn:
+            continue
+        value = unit * value_of(groups, values, i)
+        _move(rng, graph, crowd, feature, value, nu[i], between[i], data.n)
+    return values, sizes, k
+
+
+@strict_leaf
+def scan_coordinates(rng, graph, crowd, data, order):
+    """Exact draws of features one by one: edges that share their value with no other, and node fields.
+
+    A field has t = 2 h + nu, the logit of P(x_u = 1).
+    """
+    r = len(graph.edges)
+    for i in order:
+        prior, unit = (data.edges, 1.0) if i < r else (data.fields, 0.5)
+        nu, between = edge_moment(graph, crowd, i)
+        value = draw(rng, OneCoordinate(data.successes[i], data.n, nu, prior.a, prior.b, prior.kappa)) - nu
+        _move(rng, graph, crowd, i, unit * value, nu, between, data.n)

@@ -1,0 +1,126 @@
+"""Gibbs_SBA: groups by the stripped Beta approximation (Liu and Page 2013, section 3.2)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from ...learning.persistent import PCDState, PersistentMLE
+from ...options import check_fields
+from ...priors import DirichletProcess
+from .dirichlet_process import (
+    GROUPED_DIMS,
+    GroupedInfo,
+    Grouping,
+    compact,
+    conjugate_scan,
+    draw_alpha,
+    group_totals,
+    initial_grouping,
+)
+from .tree import beta_values
+
+
+class StrippedBetaState(NamedTuple):
+    """Groups, values, alpha, and the persistent chains with the tied estimate of the last step."""
+
+    groups: np.ndarray
+    values: np.ndarray
+    alpha: float
+    tied: PCDState | None
+
+
+@dataclass(frozen=True, eq=False)
+class GroupedStrippedBeta:
+    """Gibbs sampling of groups with the likelihood of each edge replaced by a Beta, as published.
+
+    * Reassignment: the likelihood of edge i is that of n trials with floor(n t_i) successes, t_i the edge's maximum
+    likelihood
+      estimate (section 3.2.1). The integral over G0 is then a Beta function; the paper averages over draws from G0.
+    * Values: Beta(floor(m n p) + 1, m n - floor(m n p) + 1) for a group of m edges with tied estimate p (section
+    3.2.2), found by
+      persistent contrastive divergence under the current grouping, warm-started from the step before. A base Beta(a,
+      b) puts a and b in the place of the ones.
+    * Node fields, where the model has them, stay at their tied maximum likelihood estimate.
+
+    The stationary law is **not** the posterior: what the rest of the network says about an edge is dropped, and
+    groups are over-estimated in number. On forests without fields t = S / n, the tied estimate is a mean, and the
+    sampler is that of `GroupedTree`, exact.
+
+    Parameters
+    ----------
+    mle : (n_features,) array
+        Maximum likelihood estimate, natural parameters.
+    persistent : PersistentMLE
+        Estimator of tied parameters.
+    n_samples : float
+    prior : DirichletProcess
+    n_pcd : int
+        Iterations of persistent contrastive divergence in each step.
+    n_pcd_start : int
+        The same before the first step.
+    """
+
+    mle: np.ndarray
+    persistent: PersistentMLE
+    n_samples: float
+    prior: DirichletProcess
+    n_pcd: int = 20
+    n_pcd_start: int = 300
+
+    name = "grouped_stripped_beta"
+    dims = GROUPED_DIMS
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+    @property
+    def _closed_form(self) -> bool:
+        model = self.persistent.model
+        return model.graph.is_forest and not model.fields
+
+    @property
+    def _agreement(self) -> np.ndarray:
+        if self._closed_form:
+            return self.persistent.s_bar
+        return 1 / (1 + np.exp(-self.mle[: self.persistent.model.n_edges]))
+
+    def init(self, rng: np.random.Generator) -> StrippedBetaState:
+        """Start from k-means on the maximum likelihood estimate."""
+        agreement = self._agreement
+        grouping = initial_grouping(agreement, self.prior, rng)
+        if self._closed_form:
+            return StrippedBetaState(*grouping[:3], None)
+        # Chains begin at random states, which are of the law at theta = 0: a start anywhere else would mislead them.
+        tied = self.persistent.fit(self.persistent.start(rng), self.n_pcd_start, grouping.groups)
+        return StrippedBetaState(*grouping[:3], tied)
+
+    def step(self, rng: np.random.Generator, state: StrippedBetaState) -> tuple[StrippedBetaState, GroupedInfo]:
+        """Reassign all edges, fit the tied model, redraw all values, then alpha (Algorithm 2)."""
+        n, base = self.n_samples, self.prior.base
+        s = _floor(n * self._agreement)
+        order = np.argsort(s, kind="stable")
+        groups, values = conjugate_scan(
+            rng, state.groups.copy(), state.values, order, s, n, state.alpha, base.a, base.b
+        )
+        groups, values, *_ = compact(Grouping(groups, values, state.alpha))
+        k, r = len(values), len(groups)
+        if state.tied is None:
+            tied = None
+            sizes, totals = group_totals(groups, s, k)
+        else:
+            tied = self.persistent.fit(state.tied, self.n_pcd, groups)
+            sizes, totals = group_totals(groups, n / (1 + np.exp(-tied.theta[:r])), k)
+            totals = _floor(totals)
+        values = beta_values(rng, sizes * n, totals, self.prior)
+        alpha = draw_alpha(rng, state.alpha, self.prior, k, r)
+        fields = np.zeros(0) if tied is None else tied.theta[r:]
+        info = GroupedInfo(np.concatenate([values[groups], fields]), groups, k, alpha)
+        return StrippedBetaState(groups, values, alpha, tied), info
+
+
+def _floor(x: np.ndarray) -> np.ndarray:
+    """Floor that takes 2.9999999 for the 3 it stands for."""
+    return np.floor(x + 1e-6)

@@ -1,0 +1,101 @@
+"""Exact conjugate Gibbs sampling of groups on forests (Neal 2000, Algorithm 2; Liu and Page 2013, section 4.1)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ...errors import GraphError
+from ...graphs import Graph
+from ...options import check_fields
+from ...priors import DirichletProcess
+from .dirichlet_process import (
+    GROUPED_DIMS,
+    GroupedInfo,
+    Grouping,
+    compact,
+    conjugate_scan,
+    draw_alpha,
+    group_totals,
+    initial_grouping,
+    logit_beta_variate,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class GroupedTree:
+    """Groups on a forest without fields, where the edges' agreements are independent given theta.
+
+    There Z is constant in the edges' own weights and S_c is Binomial(n, theta_c), so that both conditionals of the
+    Gibbs sampler are Beta: the value of a group with m edges is Beta(a + sum S, b + m n - sum S).
+
+    Parameters
+    ----------
+    graph : Graph
+        A forest.
+    successes : (n_edges,) array
+        S_c, number of samples in which the ends of each edge agree.
+    n_samples : float
+    prior : DirichletProcess
+
+    Raises
+    ------
+    GraphError
+        If the graph has a cycle.
+    """
+
+    graph: Graph
+    successes: np.ndarray
+    n_samples: float
+    prior: DirichletProcess
+
+    name = "grouped_tree"
+    dims = GROUPED_DIMS
+
+    def __post_init__(self) -> None:
+        if not self.graph.is_forest:
+            raise GraphError(
+                "method: 'tree' is exact on forests only and this graph has a cycle; use 'exact' or 'stripped-beta'"
+            )
+        check_fields(self)
+
+    @cached_property
+    def _order(self) -> np.ndarray:
+        """Edges by S, so that equal ones share a row of likelihoods."""
+        return np.argsort(self.successes, kind="stable")
+
+    def init(self, rng: np.random.Generator) -> Grouping:
+        """Start from k-means on S / n."""
+        return initial_grouping(self.successes / self.n_samples, self.prior, rng)
+
+    def step(self, rng: np.random.Generator, state: Grouping) -> tuple[Grouping, GroupedInfo]:
+        """Reassign all edges, then redraw all values, then alpha."""
+        groups, values = conjugate_scan(
+            rng,
+            state.groups.copy(),
+            state.values,
+            self._order,
+            self.successes,
+            self.n_samples,
+            state.alpha,
+            self.prior.base.a,
+            self.prior.base.b,
+        )
+        state = compact(Grouping(groups, values, state.alpha))
+        sizes, totals = group_totals(state.groups, self.successes, len(state.values))
+        values = beta_values(rng, sizes * self.n_samples, totals, self.prior)
+        alpha = draw_alpha(rng, state.alpha, self.prior, len(values), len(groups))
+        state = Grouping(state.groups, values, alpha)
+        return state, GroupedInfo(values[state.groups], state.groups, len(values), alpha)
+
+
+def beta_values(
+    rng: np.random.Generator, trials: np.ndarray, successes: np.ndarray, prior: DirichletProcess
+) -> np.ndarray:
+    """Logit of a Beta(a + successes, b + trials - successes) draw for each group."""
+    a, b = prior.base.a, prior.base.b
+    return np.array(
+        [logit_beta_variate(rng, a + s, b + m - s) for s, m in zip(successes, trials, strict=True)], dtype=np.float64
+    )

@@ -1,0 +1,1 @@
+"""Samplers of the parameters (Murray and Ghahramani 2004)."""

@@ -1,0 +1,89 @@
+"""The exchange algorithm (Murray, Ghahramani and MacKay 2006)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from ...base import SAMPLE
+from ...likelihood import Likelihood, Memory
+from ...options import check_fields
+from ...priors import Prior
+from .adaptation import WALK_TARGET, StepSize, adapt, dispersed, displacements
+
+
+class ExchangeState(NamedTuple):
+    """theta, what the sampler of hidden entries remembers, and the step size."""
+
+    theta: np.ndarray
+    memory: Memory
+    step: StepSize
+
+
+class ExchangeInfo(NamedTuple):
+    """Draw, the share of accepted proposals, and the step size of the sweep."""
+
+    theta: np.ndarray
+    acceptance: float
+    step_size: float
+
+
+@dataclass(frozen=True, eq=False)
+class Exchange:
+    r"""A sweep proposes theta_j + step_size scale_j N(0, 1) for every coordinate in turn, each with a fresh data set
+    Y ~ p(. | theta').
+
+    Offering the data to theta and Y to theta' cancels every normaliser from the acceptance ratio,
+
+    .. math:: \frac{p(\theta')}{p(\theta)} \exp\big((\theta'_j - \theta_j) (S_j(X) - S_j(Y))\big).
+
+    Exact when Y is drawn exactly; approximate with Gibbs runs. Hidden entries of X are drawn anew before each sweep, so
+    that the chain runs on theta and them.
+
+    Parameters
+    ----------
+    likelihood : Likelihood
+        With an engine that answers ``sample``.
+    prior : Prior
+    start : (n_features,) array
+    step_size, scale, spread, n_adapt
+        As in `bayesmrf.posterior.parameters.metropolis.Metropolis`.
+    """
+
+    likelihood: Likelihood
+    prior: Prior
+    start: np.ndarray
+    step_size: float = 0.1
+    scale: np.ndarray | None = None
+    spread: np.ndarray | None = None
+    n_adapt: int = 0
+
+    name = "exchange"
+    dims = {"theta": ("feature",), "acceptance": (), "step_size": ()}  # noqa: RUF012
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        self.likelihood.require(self.name, {SAMPLE})
+
+    def init(self, rng: np.random.Generator) -> ExchangeState:
+        """Start at ``start``, or around it."""
+        theta = dispersed(self.start, self.spread, rng)
+        return ExchangeState(theta, self.likelihood.start(rng), StepSize(self.step_size))
+
+    def step(self, rng: np.random.Generator, state: ExchangeState) -> tuple[ExchangeState, ExchangeInfo]:
+        """One sweep."""
+        lik, theta, size = self.likelihood, state.theta, state.step.size
+        data, memory = lik.complete(theta, rng, state.memory)
+        noise, accepted = size * rng.standard_normal(len(theta)), 0
+        for move in displacements(noise, self.scale):
+            new = theta + move
+            y = lik.auxiliary(new, rng)
+            prior = (self.prior.log_density(new) - self.prior.log_density(theta)).sum()
+            if np.log1p(-rng.random()) < prior + lik.gain(theta, new, data - y):
+                theta = new
+                accepted += 1
+        share = accepted / len(theta)
+        step = adapt(state.step, share, target=WALK_TARGET, first=self.step_size, n_adapt=self.n_adapt)
+        return ExchangeState(theta, memory, step), ExchangeInfo(theta, share, size)

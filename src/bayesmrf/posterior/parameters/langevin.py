@@ -1,0 +1,165 @@
+"""Langevin dynamics: uncorrected (Murray and Ghahramani 2004, eq. 9), with momentum, and Metropolis-adjusted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from ...base import LOG_Z, MOMENTS
+from ...errors import DivergenceError
+from ...likelihood import Evaluation, Memory
+from ...options import check_fields
+from ...priors import Prior
+from .adaptation import StepSize, adapt, dispersed, langevin_target, times
+
+_DIVERGED = 1e100  # well before squares overflow
+
+
+class Differentiable(Protocol):
+    """What Langevin dynamics ask of a `bayesmrf.likelihood.Likelihood`, and others may answer too."""
+
+    def require(self, kernel: str, needs: Iterable[str]) -> None: ...  # noqa: D102
+    def start(self, rng: np.random.Generator) -> Memory: ...  # noqa: D102
+    def evaluate(self, theta: np.ndarray, want: str, memory: Memory) -> Evaluation: ...  # noqa: D102
+
+
+class LangevinState(NamedTuple):
+    """Position, momentum, gradient of the log posterior there, its value (adjusted only), the engines' memory, and the
+    step size.
+    """
+
+    theta: np.ndarray
+    momentum: np.ndarray
+    gradient: np.ndarray
+    log_posterior: float
+    memory: Memory
+    step: StepSize
+
+
+class LangevinInfo(NamedTuple):
+    """Draw, whether the move was accepted (always, when uncorrected), and epsilon."""
+
+    theta: np.ndarray
+    accepted: bool
+    step_size: float
+
+
+@dataclass(frozen=True, eq=False)
+class Langevin:
+    r"""One leapfrog step of length epsilon after a partial refreshment of the momentum (Horowitz 1991).
+
+    .. math:: p &\leftarrow \alpha p + \sqrt{1 - \alpha^2}\, n, \qquad n \sim N(0, I) \\
+              \theta' &= \theta + \tfrac{\epsilon^2}{2} M \nabla \log p(\theta \mid X) + \epsilon C p,
+              \qquad M = C C^T
+
+    With alpha = 0 and M = I this is eq. (9) of the paper. Without the accept step (``adjusted=False``) it is right in
+    the limit of small epsilon and exact moments only (see `stable_epsilon`); with it, and exact answers, the posterior
+    is invariant for any epsilon.
+
+    Parameters
+    ----------
+    likelihood : Differentiable
+        A `bayesmrf.likelihood.Likelihood` with an engine that answers ``moments``, and ``log_z`` too if ``adjusted``.
+    prior : Prior
+    start : (n_features,) array
+    epsilon : float
+    alpha : float
+        Share of the momentum kept, in [0, 1).
+    scale : (n_features,) or (n_features, n_features) array or None
+        C: a matrix, or its diagonal; None for the identity.
+    adjusted : bool
+        Accept or reject by Metropolis; the momentum is reversed on rejection.
+    spread : array or None
+        How widely chains start around ``start`` (see `bayesmrf.posterior.parameters.adaptation.dispersed`).
+    n_adapt : int
+        Number of first steps in which epsilon is adapted, from ``epsilon`` on, to an acceptance of
+        `bayesmrf.posterior.parameters.adaptation.langevin_target`; for adjusted dynamics only.
+
+    Raises
+    ------
+    DivergenceError
+        In a step that leaves the finite numbers; the message names a smaller epsilon as the remedy.
+    """
+
+    likelihood: Differentiable
+    prior: Prior
+    start: np.ndarray
+    epsilon: float = 0.01
+    alpha: float = 0.0
+    scale: np.ndarray | None = None
+    adjusted: bool = False
+    spread: np.ndarray | None = None
+    n_adapt: int = 0
+
+    name = "langevin"
+    dims = {"theta": ("feature",), "accepted": (), "step_size": ()}  # noqa: RUF012
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        self.likelihood.require(self.name, {MOMENTS, LOG_Z} if self.adjusted else {MOMENTS})
+
+    def init(self, rng: np.random.Generator) -> LangevinState:
+        """Start at ``start``, or around it, with a fresh momentum."""
+        theta = dispersed(self.start, self.spread, rng)
+        return self._at(theta, rng.standard_normal(len(theta)), self.likelihood.start(rng), StepSize(self.epsilon))
+
+    def _at(self, theta: np.ndarray, momentum: np.ndarray, memory: Memory, step: StepSize) -> LangevinState:
+        found = self.likelihood.evaluate(theta, MOMENTS, memory)
+        assert found.score is not None
+        gradient = found.score + self.prior.gradient(theta)
+        log_posterior = 0.0
+        if self.adjusted:
+            assert found.log_likelihood is not None
+            log_posterior = found.log_likelihood + float(self.prior.log_density(theta).sum())
+        return LangevinState(theta, momentum, gradient, log_posterior, found.memory, step)
+
+    def step(self, rng: np.random.Generator, state: LangevinState) -> tuple[LangevinState, LangevinInfo]:
+        """One leapfrog step."""
+        root, epsilon = np.ones(()) if self.scale is None else self.scale, state.step.size
+        half_step = epsilon / 2 * root.T
+        momentum = self.alpha * state.momentum
+        momentum += np.sqrt(1 - self.alpha**2) * rng.standard_normal(len(momentum))
+        middle = momentum + times(half_step, state.gradient)
+        theta = state.theta + times(epsilon * root, middle)
+        if not (np.abs(theta) < _DIVERGED).all():
+            raise DivergenceError(
+                f"epsilon: theta left the finite numbers with epsilon = {epsilon:g}; give a smaller epsilon"
+            )
+        new = self._at(theta, middle, state.memory, state.step)
+        new = new._replace(momentum=middle + times(half_step, new.gradient))
+        if not self.adjusted:
+            return new, LangevinInfo(new.theta, True, epsilon)
+        kinetic = (new.momentum @ new.momentum - momentum @ momentum) / 2
+        gain = new.log_posterior - state.log_posterior - kinetic
+        accepted = bool(np.log1p(-rng.random()) < gain)
+        probability = float(np.exp(min(gain, 0.0))) if gain == gain else 0.0  # where it is no number
+        target = langevin_target(self.alpha)
+        step = adapt(state.step, probability, target=target, first=self.epsilon, n_adapt=self.n_adapt)
+        new = new if accepted else state._replace(momentum=-momentum)
+        return new._replace(step=step), LangevinInfo(new.theta, accepted, epsilon)
+
+
+def is_stable(epsilon: float, stiffness: float) -> bool:
+    r"""Whether dynamics without an accept step have a stationary law where the curvature is ``stiffness``.
+
+    Along an eigenvector of the curvature of a normal posterior, brought to the metric M, with eigenvalue lambda, the
+    leapfrog step keeps :math:`\lambda (1 - \epsilon^2 \lambda / 4) x^2 + p^2` as it is, and so does the refreshment of
+    p, for any alpha, the law
+
+    .. math:: x \sim N\Big(0, \frac{1}{\lambda (1 - \epsilon^2 \lambda / 4)}\Big), \qquad p \sim N(0, 1).
+
+    It exists if :math:`\epsilon^2 \lambda < 4`; beyond, the step multiplies distances and x runs away. With alpha = 0
+    this is the autoregression :math:`x' = (1 - \epsilon^2 \lambda / 2) x + \epsilon n`.
+    """
+    return epsilon**2 * stiffness < 4
+
+
+def stable_epsilon(stiffness: float) -> float:
+    """Step with which the variance in the stiffest direction is 5 % too large: epsilon^2 lambda = 0.2.
+
+    The curvature may be ten times as large away from the mode, and the step is still stable there.
+    """
+    return float(np.sqrt(0.2 / stiffness))

@@ -1,0 +1,143 @@
+"""Random-walk Metropolis, one coordinate at a time (Murray and Ghahramani 2004, section 3)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from ...base import LOG_Z, MOMENTS
+from ...likelihood import Likelihood, Memory
+from ...options import check_fields
+from ...priors import Prior
+from .adaptation import WALK_TARGET, StepSize, adapt, dispersed, displacements
+
+
+class MetropolisState(NamedTuple):
+    """theta, the log likelihood or the moments there, the engines' memory, and the step size."""
+
+    theta: np.ndarray
+    log_likelihood: float | None
+    moments: np.ndarray | None
+    memory: Memory
+    step: StepSize
+
+
+class MetropolisInfo(NamedTuple):
+    """Draw, the share of accepted proposals, the engine calls of the sweep, and its step size."""
+
+    theta: np.ndarray
+    acceptance: float
+    n_solves: int
+    step_size: float
+
+
+@dataclass(frozen=True, eq=False)
+class Metropolis:
+    r"""A sweep proposes theta_j + step_size scale_j N(0, 1) for every coordinate in turn, and accepts by eq. (7).
+
+    The ratio of normalisers comes from the engine in one of two ways: as log Z at both ends, or from the moment of the
+    one feature that moves, by the identity of `Likelihood.coordinate_log_ratio`. With an exact engine both are exact,
+    and the second costs a solve for each *accepted* proposal only; it is used there, and with engines that answer
+    moments alone, as long as nothing is hidden. Approximations that answer log Z (mean field, tree, Bethe) are used as
+    in the paper, by log Z.
+
+    The chain is as good as the engine: errors of log Z enter the acceptance multiplied by N.
+
+    Parameters
+    ----------
+    likelihood : Likelihood
+        With an engine that answers ``log_z`` or ``moments``.
+    prior : Prior
+    start : (n_features,) array
+    step_size : float
+        Standard deviation of a proposal, in units of ``scale``; 0.1 in the paper.
+    scale : (n_features,) or (n_features, n_features) array or None
+        Unit of each coordinate's step, such as its conditional standard deviation; None for 1. With a matrix, a root of
+        the posterior's covariance, steps go along its columns, which takes an engine that answers ``log_z``.
+    spread : array or None
+        How widely chains start around ``start`` (see `bayesmrf.posterior.parameters.adaptation.dispersed`).
+    n_adapt : int
+        Number of first steps in which the step size is adapted, from ``step_size`` on, to an acceptance of 0.44.
+    """
+
+    likelihood: Likelihood
+    prior: Prior
+    start: np.ndarray
+    step_size: float = 0.1
+    scale: np.ndarray | None = None
+    spread: np.ndarray | None = None
+    n_adapt: int = 0
+
+    name = "metropolis"
+    dims = {"theta": ("feature",), "acceptance": (), "n_solves": (), "step_size": ()}  # noqa: RUF012
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        lik = self.likelihood
+        if LOG_Z not in lik.engine.answers and lik.is_linear and not self._is_oblique:
+            lik.require(self.name, {MOMENTS})
+        elif not self._by_moments:
+            lik.require(self.name, {LOG_Z})
+
+    @property
+    def _is_oblique(self) -> bool:
+        return self.scale is not None and np.ndim(self.scale) == 2
+
+    @property
+    def _by_moments(self) -> bool:
+        lik = self.likelihood
+        if self._is_oblique:
+            return False
+        return lik.is_linear and MOMENTS in lik.engine.answers and (lik.is_exact or LOG_Z not in lik.engine.answers)
+
+    def init(self, rng: np.random.Generator) -> MetropolisState:
+        """Start at ``start``, or around it."""
+        theta = dispersed(self.start, self.spread, rng)
+        memory = self.likelihood.start(rng)
+        found = self.likelihood.evaluate(theta, MOMENTS if self._by_moments else LOG_Z, memory)
+        return MetropolisState(theta, found.log_likelihood, found.moments, found.memory, StepSize(self.step_size))
+
+    def step(self, rng: np.random.Generator, state: MetropolisState) -> tuple[MetropolisState, MetropolisInfo]:
+        """One sweep."""
+        n_features, size = len(state.theta), state.step.size
+        noise, thresholds = size * rng.standard_normal(n_features), np.log1p(-rng.random(n_features))
+        if self._is_oblique:
+            return self._finish(*self._walk_along(state, noise, thresholds), n_features)
+        deltas = noise if self.scale is None else self.scale * noise
+        # Coordinate j moves once in a sweep, so what the prior says of its move is known beforehand.
+        thresholds -= self.prior.log_density(state.theta + deltas) - self.prior.log_density(state.theta)
+        if self._by_moments:
+            assert state.moments is not None
+            theta, moments, accepted, memory = self.likelihood.walk(
+                state.theta, state.moments, deltas, thresholds, state.memory
+            )
+            return self._finish(MetropolisState(theta, None, moments, memory, state.step), accepted, accepted)
+        assert state.log_likelihood is not None
+        theta, value, accepted, memory = self.likelihood.walk_by_log_z(
+            state.theta, state.log_likelihood, deltas, thresholds, state.memory
+        )
+        return self._finish(MetropolisState(theta, value, None, memory, state.step), accepted, n_features)
+
+    def _walk_along(
+        self, state: MetropolisState, noise: np.ndarray, thresholds: np.ndarray
+    ) -> tuple[MetropolisState, int]:
+        """Try each column of ``scale`` in turn, with log Z at both ends; count the moves made."""
+        theta, value, memory, accepted = state.theta, state.log_likelihood, state.memory, 0
+        assert value is not None
+        log_prior = self.prior.log_density(theta).sum()
+        for move, threshold in zip(displacements(noise, self.scale), thresholds, strict=True):
+            new = theta + move
+            found, new_prior = self.likelihood.evaluate(new, LOG_Z, memory), self.prior.log_density(new).sum()
+            assert found.log_likelihood is not None
+            if found.log_likelihood - value + new_prior - log_prior > threshold:
+                theta, value, memory, log_prior = new, found.log_likelihood, found.memory, new_prior
+                accepted += 1
+        return MetropolisState(theta, value, None, memory, state.step), accepted
+
+    def _finish(self, state: MetropolisState, accepted: int, n_solves: int) -> tuple[MetropolisState, MetropolisInfo]:
+        """Adapt the step, and say what happened."""
+        share = accepted / len(state.theta)
+        step = adapt(state.step, share, target=WALK_TARGET, first=self.step_size, n_adapt=self.n_adapt)
+        return state._replace(step=step), MetropolisInfo(state.theta, share, n_solves, state.step.size)
