@@ -1,6 +1,6 @@
 """Errors and warnings.
 
-Every message says in one sentence which argument is wrong, what it must be, what was given, and the remedy.
+Every message names the argument, what it must be, the value that was given, and a remedy.
 """
 
 from __future__ import annotations
@@ -10,28 +10,12 @@ from typing import Any
 
 
 class BayesMRFError(ValueError):
-    """Base class of all errors that a user can mend; the command line prints them and exits with code 2."""
-
-
-class DataError(BayesMRFError):
-    """The states (the table of observations) cannot be used."""
-
-
-class GraphError(BayesMRFError):
-    """The graph cannot be used."""
-
-
-class TooWideError(GraphError):
-    """Exact inference on the graph would need more memory than allowed."""
-
-
-class OptionError(BayesMRFError):
-    """An option, or a combination of options, is not legal.
+    """Base class of all user-fixable errors; the command line prints them and exits with code 2.
 
     Parameters
     ----------
     message : str
-        The whole sentence, where the error is not about the value of one option.
+        The whole sentence, where the error is not about the value of one argument.
     option : str, optional
         Name of the argument. The sentence is then "<option> must be <expected>, got <got>; <remedy>.".
     got : object
@@ -49,9 +33,25 @@ class OptionError(BayesMRFError):
         super().__init__(message if option is None else self.sentence(option))
 
     def sentence(self, name: str) -> str:
-        """The message with the option called ``name``, as on the command line."""
+        """The message with the argument called ``name``, as on the command line."""
         remedy = f"; {self.remedy}" if self.remedy else ""
         return f"{name} must be {self.expected}, got {self.got}{remedy}."
+
+
+class DataError(BayesMRFError):
+    """The states (the table of observations) cannot be used."""
+
+
+class GraphError(BayesMRFError):
+    """The graph cannot be used."""
+
+
+class TooWideError(GraphError):
+    """Exact inference on the graph would need more memory than allowed."""
+
+
+class OptionError(BayesMRFError):
+    """An option, or a combination of options, is not valid."""
 
 
 class StoreError(BayesMRFError):
@@ -59,7 +59,7 @@ class StoreError(BayesMRFError):
 
 
 class DivergenceError(BayesMRFError, FloatingPointError):
-    """A run left the finite numbers; the draws so far are in the error's attribute ``draws``."""
+    """A value became non-finite; the draws so far are in the attribute ``draws`` of the error."""
 
 
 class BayesMRFWarning(UserWarning):
@@ -67,15 +67,15 @@ class BayesMRFWarning(UserWarning):
 
 
 class ApproximatePosteriorWarning(BayesMRFWarning):
-    """A sampler's stationary law is further from the posterior than it should be."""
+    """The stationary distribution of a sampler is further from the posterior than it should be."""
 
 
 class PriorWarning(BayesMRFWarning):
-    """The prior, and not the data, decides what the posterior says."""
+    """The prior dominates the posterior."""
 
 
 class ApproximateScoreWarning(BayesMRFWarning):
-    """A score contains an estimate of log Z that is not known well."""
+    """A score contains an imprecise estimate of log Z."""
 
 
 class BoundaryWarning(BayesMRFWarning):
@@ -83,7 +83,7 @@ class BoundaryWarning(BayesMRFWarning):
 
 
 class ConstantColumnWarning(BayesMRFWarning):
-    """A column of the data never varies."""
+    """A column of the data is constant."""
 
 
 class FieldsWarning(BayesMRFWarning):

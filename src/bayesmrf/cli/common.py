@@ -14,7 +14,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..errors import BayesMRFWarning, ConvergenceWarning, DataError, OptionError, StoreError, TooWideError, in_words
+from ..errors import (
+    BayesMRFError,
+    BayesMRFWarning,
+    ConvergenceWarning,
+    DataError,
+    OptionError,
+    StoreError,
+    TooWideError,
+    in_words,
+)
 from ..files import call, check_path, kind_of
 from ..names import file_stem, shown
 from ..options import check, is_count
@@ -263,7 +272,7 @@ def say(kind: str, message: str) -> None:
 
 def say_error(error: Exception) -> None:
     """Write what is wrong, in one line."""
-    if isinstance(error, OptionError) and error.option is not None:
+    if isinstance(error, BayesMRFError) and error.option is not None:
         error.expected = error.expected.removesuffix(" or None")  # which is to leave the flag out
         say("error", error.sentence(_FLAGS.get(error.option, error.option)))
     else:
