@@ -8,6 +8,8 @@ import pytest
 from bayesmrf import graphs
 from bayesmrf.errors import GraphError
 from bayesmrf.graphs import Graph, from_edges, min_fill
+from bayesmrf.inference.elimination.two_states import Elimination, cost, width
+from bayesmrf.models.agreement import Agreement
 
 NAMES = ("Ann", "Bob", "Cy", "Dee")
 
@@ -227,3 +229,20 @@ def test_an_order_is_broken_off_at_its_limit():
     assert cut.n_entries > 1000
     assert cut.n_entries - 2.0 ** (cut.starts[-1] - cut.starts[-2]) <= 1000
     assert len(min_fill(graphs.grid(12, 12), full.n_entries).order) == 144
+
+
+def test_a_graph_searches_for_its_order_once(monkeypatch):
+    """Any limit up to the one searched with is answered from memory, and equals a search of its own."""
+    calls = []
+    monkeypatch.setattr(graphs, "_min_fill", lambda *given, f=graphs._min_fill: (calls.append(given[2]), f(*given))[1])
+    graph, other = graphs.grid(12, 12), graphs.grid(12, 12)
+    for limit in (1000, 50, 700, 2000, np.inf, 1000, 10.0**9):
+        found = graph.elimination_order(limit)
+        for mine, wanted in zip(found, min_fill(other, limit), strict=True):
+            np.testing.assert_array_equal(mine, wanted)
+        calls.pop()  # that of ``other``
+    assert calls == [1000, 2000, np.inf]
+    engine = Elimination()
+    engine.prepare(Agreement(graph))
+    assert cost(graph)[0] == width(graph) == 16
+    assert len(calls) == 3

@@ -93,6 +93,19 @@ class Graph:
         n_components = connected_components(coo_array((np.ones(len(u)), (u, v)), shape=(n, n)), directed=False)[0]
         return self.n_edges == n - n_components
 
+    def elimination_order(self, max_entries: float = np.inf) -> EliminationOrder:
+        """`min_fill` order of this graph, computed once: a shorter search is the beginning of a longer one."""
+        limit, known = self._longest_order
+        if known is None or (len(known.order) < self.n_nodes and max_entries > limit):
+            known = min_fill(self, max_entries)
+            self._longest_order[:] = max_entries, known
+        return known.up_to(max_entries)
+
+    @cached_property
+    def _longest_order(self) -> list[Any]:
+        """The largest ``max_entries`` asked for so far, and the order found for it."""
+        return [0.0, None]
+
     def to_networkx(self) -> Any:
         """The same graph for networkx, nodes by name, edges with their number as ``index``."""
         import networkx as nx
@@ -246,6 +259,14 @@ class EliminationOrder(NamedTuple):
     def n_entries(self) -> float:
         """Entries of the tables over all bags of binary nodes: the sum of 2^(size of the bag)."""
         return float(np.exp2(np.diff(self.starts)).sum())
+
+    def up_to(self, max_entries: float) -> EliminationOrder:
+        """The order up to the first step at which `n_entries` exceeds ``max_entries``."""
+        over = np.flatnonzero(np.cumsum(np.exp2(np.diff(self.starts))) > max_entries)
+        if not over.size:
+            return self
+        n = int(over[0]) + 1
+        return EliminationOrder(self.order[:n], self.starts[: n + 1], self.bags[: self.starts[n]])
 
 
 def min_fill(graph: Graph, max_entries: float = np.inf) -> EliminationOrder:

@@ -10,7 +10,7 @@ import numpy as np
 from ...base import LOG_Z, MOMENTS, SAMPLE, Inference, Kind, Model
 from ...compiled import leaf
 from ...errors import TooWideError
-from ...graphs import EliminationOrder, Graph, min_fill
+from ...graphs import EliminationOrder, Graph
 from ...models.categorical import Categorical, compiled_form, states_of
 from ...models.pairwise import PairwiseModel
 from ...options import check_fields
@@ -54,12 +54,12 @@ def cost(graph: Graph, max_bytes: float = 2 * 1024**3, n_states: int | None = No
     for complete graphs. The search is broken off at ``max_bytes``, and nothing is allocated for the tables. For
     categorical models, ``n_states`` is their number of states.
     """
-    return _cost(min_fill(graph, max_bytes / BYTES_PER_ENTRY), n_states)
+    return _cost(graph.elimination_order(max_bytes / BYTES_PER_ENTRY), n_states)
 
 
 def width(graph: Graph) -> int:
     """Width of the min-fill order (see `cost`), however wide: tables have up to 2^width entries."""
-    return min_fill(graph).width
+    return graph.elimination_order().width
 
 
 def _cost(order: EliminationOrder, n_states: int | None) -> tuple[int, float]:
@@ -107,7 +107,7 @@ class Elimination:
         TooWideError
             If the tables would take more than ``max_bytes``.
         """
-        order = min_fill(model.graph, self.max_bytes / BYTES_PER_ENTRY)
+        order = model.graph.elimination_order(self.max_bytes / BYTES_PER_ENTRY)
         n_states = states_of(model)
         width, n_bytes = _cost(order, n_states)
         if n_bytes > self.max_bytes:
