@@ -12,7 +12,8 @@ from bayesmrf.models.agreement import Agreement
 from bayesmrf.models.potts import Potts
 from bayesmrf.particles import tables as table_refresh
 from bayesmrf.particles.memory import refresh_graph, start_particles, unpack
-from bayesmrf.posterior.conditionals.one_coordinate import OneCoordinate, draw
+from bayesmrf.posterior.conditionals.log_concave import draw
+from bayesmrf.posterior.conditionals.one_coordinate import OneCoordinate
 from bayesmrf.posterior.groups import particle as grouped_particle
 from bayesmrf.posterior.groups.exact import GroupedExact
 from bayesmrf.posterior.groups.moves import table_fields

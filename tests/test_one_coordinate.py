@@ -11,8 +11,15 @@ from scipy.special import betaln
 
 from bayesmrf import graphs
 from bayesmrf.models.agreement import Agreement
+from bayesmrf.posterior.conditionals import log_concave
 from bayesmrf.posterior.conditionals import one_coordinate as oc
 from tests import oracle
+
+
+def sides(law, drop):
+    """The mode, and points on both sides of it where the log density has fallen by ``drop`` at least."""
+    mode, curvature, _ = log_concave.peak(law)
+    return mode, *(log_concave.fall(mode, curvature, law, drop, sign) for sign in (-1.0, 1.0))
 
 
 def by_mpmath(s, n, eta, a, b):
@@ -28,8 +35,7 @@ def by_mpmath(s, n, eta, a, b):
             return s * log_sigmoid(t) + (n - s) * log_sigmoid(-t) + prior
 
         p = oc.OneCoordinate(float(s), float(n), float(nu), float(a), float(b), 0.0)
-        peak = oc.mode(p)
-        ends = oc.fall(peak, p, 60.0, -1.0), oc.fall(peak, p, 60.0, 1.0)
+        peak, *ends = sides(p, 60.0)
         points = np.concatenate([np.linspace(ends[0], peak, 9), np.linspace(peak, ends[1], 9)[1:]])
         top = g(mpmath.mpf(peak))
         value = mpmath.quad(lambda t: mpmath.exp(g(t) - top), [mpmath.mpf(x) for x in points])
@@ -40,7 +46,7 @@ def by_mpmath(s, n, eta, a, b):
 @pytest.mark.parametrize(("s", "n"), [(0, 1), (3, 10), (10, 10), (500_000, 10**6), (10**6 - 1, 10**6), (0, 10**6)])
 @pytest.mark.parametrize(("a", "b"), [(1, 1), (0.3, 2), (20, 5)])
 def test_quadrature(s, n, eta, a, b):
-    assert oc.log_marginal(s, n, eta, a, b) == pytest.approx(by_mpmath(s, n, eta, a, b), abs=2e-9, rel=1e-15)
+    assert log_concave.log_marginal(s, n, eta, a, b) == pytest.approx(by_mpmath(s, n, eta, a, b), abs=2e-9, rel=1e-15)
 
 
 def test_quadrature_of_very_many_trials_ends(rng):
@@ -48,14 +54,14 @@ def test_quadrature_of_very_many_trials_ends(rng):
     begun = time.perf_counter()
     for n in (1e9, 1e12):
         for s in np.rint(n * rng.random(10)):
-            found = oc.log_marginal(s, n, 0.5)
+            found = log_concave.log_marginal(s, n, 0.5)
             assert found == pytest.approx(betaln(s + 1, n - s + 1), abs=1e-14 * n, rel=1e-12)
     assert time.perf_counter() - begun < 5
 
 
 def test_quadrature_closed_form_at_eta_one_half():
     expected = stats.betabinom(10**6, 2.0, 3.0).logpmf(321) - stats.binom(10**6, 0.5).logpmf(321) + 10**6 * np.log(0.5)
-    assert oc.log_marginal(321, 10**6, 0.5, 2.0, 3.0) == pytest.approx(expected, abs=1e-7)
+    assert log_concave.log_marginal(321, 10**6, 0.5, 2.0, 3.0) == pytest.approx(expected, abs=1e-7)
 
 
 def test_one_edge_likelihood_is_exact(rng):
@@ -96,37 +102,35 @@ CASES = [
 
 def ks(case, draws):
     """Kolmogorov-Smirnov p value of draws against the law of ``case``."""
-    peak = oc.mode(case)
-    low, high = oc.fall(peak, case, 40.0, -1.0), oc.fall(peak, case, 40.0, 1.0)
+    peak, low, high = sides(case, 40.0)
     grid = np.linspace(low, high, 20_001)
-    density = np.exp([oc.log_density(t, case) - oc.log_density(peak, case) for t in grid])
+    density = np.exp([log_concave.log_density(t, case) - log_concave.log_density(peak, case) for t in grid])
     cdf = np.concatenate([[0], np.cumsum((density[1:] + density[:-1]) / 2)])
     return stats.kstest(draws, lambda t: np.interp(t, grid, cdf / cdf[-1])).pvalue
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_draws(case, rng):
-    draws = np.array([oc.draw(rng, case) for _ in range(20_000)])
+    draws = np.array([log_concave.draw(rng, case) for _ in range(20_000)])
     assert ks(case, draws) > 1e-6
     assert ks(case, draws + 0.15 * draws.std()) < 1e-6
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_mode_and_integral_against_scipy(case):
-    peak = oc.mode(case)
-    assert oc.slope(peak, case) == pytest.approx(0, abs=1e-6 * (1 + case.n))
-    low, high = oc.fall(peak, case, 42.0, -1.0), oc.fall(peak, case, 42.0, 1.0)
+    peak, low, high = sides(case, 42.0)
+    assert log_concave.slope(peak, case) == pytest.approx(0, abs=1e-6 * (1 + case.n))
     parts = [
-        quad(lambda t: np.exp(oc.log_density(t, case)), x, y, epsabs=0, limit=200)[0]
+        quad(lambda t: np.exp(log_concave.log_density(t, case)), x, y, epsabs=0, limit=200)[0]
         for x, y in [(low, peak), (peak, high)]
     ]
-    assert oc.log_integral(case) == pytest.approx(np.log(sum(parts)), abs=1e-8)
+    assert log_concave.log_integral(case) == pytest.approx(np.log(sum(parts)), abs=1e-8)
 
 
 def test_compiled_equals_python(rng):
     case = CASES[1]
-    for name in ("log_density", "slope"):
-        assert getattr(oc, name)(0.3, case) == pytest.approx(getattr(oc, name).py_func(0.3, case), rel=1e-12)
-    assert oc.log_integral(case) == pytest.approx(oc.log_integral.py_func(case), rel=1e-10)
+    for leaf in (oc.coordinate_log_density, oc.coordinate_slope):
+        assert leaf(0.3, case) == pytest.approx(leaf.py_func(0.3, case), rel=1e-12)
+    assert log_concave.log_integral(case) == pytest.approx(log_concave.log_integral.py_func(case), rel=1e-10)
     same = np.random.default_rng(1), np.random.default_rng(1)
-    assert oc.draw(same[0], case) == pytest.approx(oc.draw.py_func(same[1], case), rel=1e-10)
+    assert log_concave.draw(same[0], case) == pytest.approx(log_concave.draw.py_func(same[1], case), rel=1e-10)

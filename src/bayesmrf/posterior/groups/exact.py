@@ -12,7 +12,8 @@ import numpy as np
 from ...base import LOG_Z, MOMENTS
 from ...likelihood import Likelihood
 from ...priors import DirichletProcess
-from ..conditionals.one_coordinate import OneCoordinate, draw, log_sigmoid
+from ..conditionals.log_concave import draw
+from ..conditionals.one_coordinate import OneCoordinate, log_sigmoid
 from .dirichlet_process import (
     GROUPED_DIMS,
     Grouping,

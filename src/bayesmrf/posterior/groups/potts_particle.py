@@ -24,7 +24,8 @@ from ...particles.tables import (
     unpack,
 )
 from ...priors import DirichletProcess
-from ..conditionals.one_coordinate import OneCoordinate, draw
+from ..conditionals.log_concave import draw
+from ..conditionals.one_coordinate import OneCoordinate
 from .dirichlet_process import GROUPED_DIMS, Grouping, compact, draw_alpha, group_totals, initial_grouping
 from .moves.jumps import accept_jump
 from .moves.split_merge import NONE, SPLIT, apply, propose

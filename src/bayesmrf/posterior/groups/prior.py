@@ -15,7 +15,8 @@ import numpy as np
 
 from ...compiled import strict_leaf
 from ...priors import FIELD_SCALE, Beta, DirichletProcess, Normal
-from ..conditionals.one_coordinate import OneCoordinate, draw, log_beta, log_integral, log_likelihood
+from ..conditionals.log_concave import draw, log_integral
+from ..conditionals.one_coordinate import OneCoordinate, log_beta, log_likelihood
 from .dirichlet_process import ABSENT, Grouping, choose, initial_grouping, open_group
 
 

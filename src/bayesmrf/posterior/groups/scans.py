@@ -10,7 +10,8 @@ import numpy as np
 from ...compiled import strict_leaf
 from ...particles.cluster_flips import flip_near
 from ...particles.refresh import edge_moment, move_to
-from ..conditionals.one_coordinate import OneCoordinate, draw, sigmoid
+from ..conditionals.log_concave import draw
+from ..conditionals.one_coordinate import OneCoordinate, sigmoid
 from .dirichlet_process import ABSENT
 from .prior import GroupPrior, reassign, value_of
 

@@ -14,7 +14,8 @@ from ...base import LOG_Z, MOMENTS
 from ...likelihood import Likelihood
 from ...models.symmetric import Symmetric
 from ...priors import FIELD_SCALE, DirichletProcess
-from ..conditionals.one_coordinate import OneCoordinate, draw
+from ..conditionals.log_concave import draw
+from ..conditionals.one_coordinate import OneCoordinate
 from ..conditionals.one_potential import OnePotential, information, log_odds, reassign_potential
 from .dirichlet_process import GROUPED_DIMS, draw_alpha
 from .potentials import PotentialGrouping, base_precision, compact_potentials, initial_potentials

@@ -12,7 +12,8 @@ from math import exp, log
 import numpy as np
 
 from ....compiled import strict_leaf
-from ...conditionals.one_coordinate import OneCoordinate, draw
+from ...conditionals.log_concave import draw
+from ...conditionals.one_coordinate import OneCoordinate
 from ..prior import reassign, value_of
 from .values import LEAST, resample
 

@@ -9,7 +9,8 @@ import numpy as np
 from ....compiled import strict_leaf
 from ....particles.tables import redraw_node, state_share, weigh_node
 from ....priors import FIELD_SCALE
-from ...conditionals.one_coordinate import OneCoordinate, draw
+from ...conditionals.log_concave import draw
+from ...conditionals.one_coordinate import OneCoordinate
 from .fields import TURNS
 from .values import LEAST, resample
 

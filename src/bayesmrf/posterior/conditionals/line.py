@@ -1,0 +1,122 @@
+r"""The full conditional of one scalar coordinate of theta: a line.
+
+Along a coordinate a whose feature g has few values g_k, Z at any a' follows from the probabilities p_k of these values
+at one point,
+
+.. math:: \frac{Z(a')}{Z(a)} = \sum_k p_k e^{(a' - a) g_k}.
+
+So with T samples, of n_t observations each, and a normal prior of precision kappa around mu,
+
+.. math:: \log p(a \mid \mathrm{rest}) = a S - \sum_{t=1}^T n_t \log \sum_k p_{tk} e^{(a - a_t) g_{tk}}
+          - \tfrac12 \kappa (a - \mu)^2 + \mathrm{const}
+
+with S the data's sum of g. A logit and an agreement have two values of g, a product of two centred binary nodes four,
+a product of nodes with m states m^2. The density is log-concave: `bayesmrf.posterior.conditionals.log_concave` has its
+integral and exact draws.
+"""
+
+from __future__ import annotations
+
+from math import exp, log, sqrt
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...compiled import strict_leaf
+
+_FAR, _NEAR, _MAX_NEWTON = 3.0, 1e-3, 100  # Newton steps: the longest, and the last one, in standard deviations
+
+
+class LineSample(NamedTuple):
+    """Probabilities and values of g at the point ``at``, and the number of observations.
+
+    ``p`` and ``g`` are tuples where few values are known beforehand, which is fastest, or arrays.
+    """
+
+    p: Any
+    g: Any
+    at: float
+    n: float
+
+
+class Line(NamedTuple):
+    """Samples, the data's sum of g over all of them, and the precision and mean of the normal prior."""
+
+    samples: tuple[LineSample, ...]
+    score: float
+    kappa: float
+    mu: float
+
+
+@strict_leaf
+def growth(sample, a):
+    """Z at a over Z at ``sample.at``."""
+    d, total = a - sample.at, 0.0
+    for k in range(len(sample.p)):
+        total += sample.p[k] * exp(d * sample.g[k])
+    return total
+
+
+@strict_leaf
+def line_log_density(a, line):
+    """Log density along the line, up to a constant."""
+    out = a * line.score - 0.5 * line.kappa * (a - line.mu) ** 2
+    for t in range(len(line.samples)):
+        sample = line.samples[t]
+        out -= sample.n * log(growth(sample, a))
+    return out
+
+
+@strict_leaf
+def line_derivatives(a, line):
+    """Slope of the log density, and minus its second derivative."""
+    slope, curvature = line.score - line.kappa * (a - line.mu), line.kappa
+    for t in range(len(line.samples)):
+        sample = line.samples[t]
+        d, total, mean, square = a - sample.at, 0.0, 0.0, 0.0
+        for k in range(len(sample.p)):
+            g = sample.g[k]
+            w = sample.p[k] * exp(d * g)
+            total += w
+            mean += w * g
+            square += w * g * g
+        mean /= total
+        slope -= sample.n * mean
+        curvature += sample.n * max(square / total - mean * mean, 0.0)
+    return slope, curvature
+
+
+@strict_leaf
+def line_slope(a, line):
+    """Slope of the log density."""
+    return line_derivatives(a, line)[0]
+
+
+@strict_leaf
+def line_mode(line):
+    """Mode of the line, and the standard deviation that its curvature there gives: Newton's method in a bracket.
+
+    It starts at 0, whatever the present value of the coordinate: proposals around it are the same from either end.
+    """
+    a, low, high, scale = 0.0, -np.inf, np.inf, 1.0
+    for _ in range(_MAX_NEWTON):
+        slope, curvature = line_derivatives(a, line)
+        step, scale = slope / curvature, 1 / sqrt(curvature)
+        if abs(step) < _NEAR * scale:
+            return a + step, scale
+        if slope > 0:
+            low = a
+        else:
+            high = a
+        new = a + min(max(step, -_FAR), _FAR)
+        a = new if low < new < high else 0.5 * (low + high)
+    return a, scale
+
+
+@strict_leaf
+def line_peak(line):
+    """The mode, minus the second derivative there, and the number of observations."""
+    n, (mode, scale) = 0.0, line_mode(line)
+    for t in range(len(line.samples)):
+        n += line.samples[t].n
+    return mode, scale**-2.0, n

@@ -1,0 +1,155 @@
+"""Integral and exact draws of a log-concave density, that of one coordinate of theta given the others.
+
+Three functions say what the density is: `log_density`, `slope` and `peak`. Compiled code takes those of the class of
+its argument, `OneCoordinate` or `Line`.
+"""
+
+from __future__ import annotations
+
+from math import exp, log, sqrt
+
+import numpy as np
+from numba.extending import overload
+
+from ...compiled import strict_leaf
+from .line import Line, line_log_density, line_peak, line_slope
+from .one_coordinate import (
+    OneCoordinate,
+    coordinate_log_density,
+    coordinate_peak,
+    coordinate_slope,
+    log_beta,
+    saturated,
+)
+
+_DROP = 42.0  # the integrand is followed down to exp(-42) of its peak, 6e-19
+_TOLERANCE = 1e-11  # relative, of the quadrature
+_ROUNDING = 1e-15  # of the log density, for each observation: with many of them no two sums agree more closely
+
+
+def log_density(t, law):
+    """Log density at t, up to a constant."""
+    return line_log_density(t, law) if isinstance(law, Line) else coordinate_log_density(t, law)
+
+
+def slope(t, law):
+    """Slope of the log density at t; it decreases."""
+    return line_slope(t, law) if isinstance(law, Line) else coordinate_slope(t, law)
+
+
+def peak(law):
+    """Mode, minus the second derivative of the log density there (or a bound of it), and number of observations."""
+    return line_peak(law) if isinstance(law, Line) else coordinate_peak(law)
+
+
+@overload(log_density)
+def _log_density(t, law):
+    if law.instance_class is Line:
+        return lambda t, law: line_log_density(t, law)
+    return lambda t, law: coordinate_log_density(t, law)
+
+
+@overload(slope)
+def _slope(t, law):
+    if law.instance_class is Line:
+        return lambda t, law: line_slope(t, law)
+    return lambda t, law: coordinate_slope(t, law)
+
+
+@overload(peak)
+def _peak(law):
+    if law.instance_class is Line:
+        return lambda law: line_peak(law)
+    return lambda law: coordinate_peak(law)
+
+
+@strict_leaf
+def fall(mode, curvature, law, drop, sign):
+    """A point on one side (sign +-1) of the mode where the log density has fallen by between drop and 1.2 drop."""
+    top = log_density(mode, law)
+    near, width = 0.0, sqrt(2 * drop / curvature)
+    while top - log_density(mode + sign * width, law) < drop:
+        near = width
+        width *= 2
+    far = width
+    while top - log_density(mode + sign * far, law) > 1.2 * drop:
+        middle = 0.5 * (near + far)
+        if top - log_density(mode + sign * middle, law) < drop:
+            near = middle
+        else:
+            far = middle
+    return mode + sign * far
+
+
+@strict_leaf
+def log_integral(law):
+    """Log of the integral of the density over the real line.
+
+    The trapezoidal rule converges geometrically for an analytic integrand that has died out at both ends;
+    intervals are halved until two sums agree.
+    """
+    mode, curvature, n = peak(law)
+    top = log_density(mode, law)
+    low, high = fall(mode, curvature, law, _DROP, -1.0), fall(mode, curvature, law, _DROP, 1.0)
+    n_intervals = 32
+    h = (high - low) / n_intervals
+    tolerance = max(_TOLERANCE, _ROUNDING * n)
+    total = 0.0
+    for i in range(1, n_intervals):
+        total += exp(log_density(low + i * h, law) - top)
+    while True:
+        middle = 0.0
+        for i in range(n_intervals):
+            middle += exp(log_density(low + (i + 0.5) * h, law) - top)
+        agreed = abs(middle - total) <= tolerance * total
+        total += middle
+        n_intervals *= 2
+        h *= 0.5
+        if agreed or n_intervals > 2**22:
+            return top + log(total * h)
+
+
+@strict_leaf
+def draw(rng, law):
+    """An exact draw, by rejection under tangents where the log density has fallen by about 1."""
+    mode, curvature, _ = peak(law)
+    return draw_between(rng, law, mode, fall(mode, curvature, law, 1.0, -1.0), fall(mode, curvature, law, 1.0, 1.0))
+
+
+@strict_leaf
+def draw_between(rng, law, mode, left, right):
+    """An exact draw, by rejection: the hat is flat at the top and follows the tangents at ``left`` and ``right``.
+
+    Concavity makes it a hat wherever the two points are.
+    """
+    top = log_density(mode, law)
+    rise, descent = slope(left, law), -slope(right, law)
+    # Where the tangents reach the top.
+    l0 = left + (top - log_density(left, law)) / rise
+    r0 = right - (top - log_density(right, law)) / descent
+    areas = 1 / rise, r0 - l0, 1 / descent
+    while True:
+        u = rng.random() * (areas[0] + areas[1] + areas[2])
+        e = -log(1 - rng.random())  # a standard exponential: length of a tail, before scaling
+        if u < areas[0]:
+            t, hat = l0 - e / rise, top - e
+        elif u < areas[0] + areas[1]:
+            t, hat = l0 + (u - areas[0]), top
+        else:
+            t, hat = r0 + e / descent, top - e
+        if log(1 - rng.random()) <= log_density(t, law) - hat:
+            return t
+
+
+def log_marginal(s: float, n: float, eta: float, a: float = 1.0, b: float = 1.0) -> float:
+    """Log of the integral of lambda^s (1 - lambda)^(n - s) over theta_c ~ Beta(a, b).
+
+    Parameters
+    ----------
+    s, n : float
+        Samples in which the ends agree, and samples in all.
+    eta : float
+        Probability in (0, 1) that the ends agree in the model without the edge.
+    """
+    p = OneCoordinate(float(s), float(n), float(np.log(eta) - np.log1p(-eta)), float(a), float(b), 0.0)
+    return float(log_integral(p) + saturated(p.s, p.n) - log_beta(p.a, p.b))
