@@ -89,10 +89,9 @@ def test_derivatives_are_those_of_what_states_see(name, penalised, rng):
     tolerance = 1e-4 * abs(expected).max()
     np.testing.assert_allclose(found.without(), expected, atol=tolerance)
     # Eq. 7 as it is printed: the covariances given the states alone.
-    rows_of = states.counts.sum(axis=1) * np.exp(target.log_weights(theta, states.states) - states.log_weights)
-    printed = found.fixed + target.n_samples * target.conditional_covariance(
-        theta, states.states, rows_of / rows_of.sum()
-    )
+    given = target.given(theta, target.prepare(states.states))
+    rows_of = states.counts.sum(axis=1) * np.exp(given.log_weights - states.log_weights)
+    printed = found.fixed + target.n_samples * given.covariance(rows_of / rows_of.sum())
     assert abs(printed - expected).max() > 20 * tolerance
     assert states.slopes(theta).shape == (BATCHES, f)
 

@@ -7,7 +7,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.special import logsumexp, softmax
+from scipy.sparse import coo_array
+from scipy.special import logsumexp
 
 from ..base import LOG_Z, MOMENTS, Engine, Inference
 from ..errors import TooWideError
@@ -20,12 +21,13 @@ from ..models.clamped import Clamped
 from ..models.pairwise import PairwiseModel
 from ..options import check_fields
 from ..samplers.gibbs import Gibbs
-from .target import ENTRIES, Target
+from .target import ENTRIES, Given, Target
 
 FILLED = 64  # chains on the hidden nodes of all rows, which the positive phase of brief chains averages
 SUMMED = 10  # nodes up to which a sum over all their states is faster than elimination, for many theta at once
 _QUICK_BYTES = 8 * 2**19  # of elimination tables, up to which it takes some milliseconds
 _STEP = 1e-4  # of differences: errors are about its square, and rounding over it
+_DENSE = 8  # entries of a matrix of all pairs for each edge, up to which its product is faster than edge by edge
 _EXACT_STEPS = 1000  # after which ascent by exact moments was within 1e-5 nats of a mode
 
 
@@ -109,64 +111,46 @@ class PairwiseTarget(Target):
             return features
         return features @ np.eye(self.n_features)[self.tie]
 
-    def _features(self, states: np.ndarray) -> np.ndarray:
-        """s(x, z) of each row and each joint state of the hidden nodes, (n_rows, 2^n_hidden, n_features)."""
+    def _features(self, spins: np.ndarray) -> np.ndarray:
+        """s(x) of each row of all nodes in {-1, +1}, (n_rows, n_features)."""
+        f, (u, v) = self.model.form, self.model.graph.edges.T
+        found = f.a + f.b * spins[:, u] * spins[:, v] + f.c * (spins[:, u] + spins[:, v])
+        if self.model.fields:
+            found = np.hstack([found, f.p + f.q * spins])
+        return self._pull(found)
+
+    @property
+    def row_size(self) -> int:
+        """Features of each joint state of the hidden nodes; without hidden nodes, the nodes."""
+        return self.n_features * 2**self.n_hidden if self.n_hidden else self.model.graph.n_nodes
+
+    def prepare(self, states: np.ndarray) -> np.ndarray:
+        """s(x, z) of each row and each joint state of the hidden nodes, (n_rows, 2^n_hidden, n_features).
+
+        Without hidden nodes, the states in {-1, +1}.
+        """
+        if self.n_hidden == 0:
+            return 2.0 * states - 1
         n, h = len(states), self._hidden
         rows = np.concatenate([np.repeat(states, len(h), axis=0), np.tile(h, (n, 1))], axis=1)
-        x = 2.0 * rows - 1
-        f, (u, v) = self.model.form, self.model.graph.edges.T
-        found = f.a + f.b * x[:, u] * x[:, v] + f.c * (x[:, u] + x[:, v])
-        if self.model.fields:
-            found = np.hstack([found, f.p + f.q * x])
-        return self._pull(found).reshape(n, len(h), -1)
+        return self._features(2.0 * rows - 1).reshape(n, len(h), -1)
 
-    def log_weights(self, theta: np.ndarray, states: np.ndarray) -> np.ndarray:
-        """Log of the sum over hidden states of exp(theta . s(x, z))."""
-        return logsumexp(self._features(states) @ theta, axis=1)
-
-    def _given(self, theta: np.ndarray, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Features, and the probability of each hidden state given each row."""
-        s = self._features(states)
-        log_weight = s @ theta
-        return s, np.exp(log_weight - logsumexp(log_weight, axis=1, keepdims=True))
-
-    def expected(self, theta: np.ndarray, states: np.ndarray) -> np.ndarray:
-        """E[s | x] of each row."""
-        s, p = self._given(theta, states)
-        return np.einsum("nh,nhf->nf", p, s)
-
-    def conditional_covariance(self, theta: np.ndarray, states: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """Weighted sum of Cov[s | x], zero without hidden nodes."""
-        if self.n_hidden == 0:
-            return np.zeros((self.n_features, self.n_features))
-        s, p = self._given(theta, states)
-        centred = s - np.einsum("nh,nhf->nf", p, s)[:, None]
-        flat = centred.reshape(-1, self.n_features)
-        return (flat * (p * weights[:, None]).reshape(-1, 1)).T @ flat
+    def given(self, theta: np.ndarray, prepared: np.ndarray) -> Given:
+        """By the sum over all joint states of the hidden nodes."""
+        return _SummedNodes(prepared, prepared @ theta) if self.n_hidden else _SeenNodes(self, theta, prepared)
 
     @cached_property
-    def _table(self) -> np.ndarray:
-        """Features of each observed row and each joint state of the hidden nodes."""
-        return self._features(self.states)
-
-    @cached_property
-    def _sums(self) -> np.ndarray:
+    def _statistics(self) -> np.ndarray:
         """Sums of the features over the observations, where no node is hidden: the same for any theta."""
-        blocks = np.array_split(np.arange(len(self.states)), -(-len(self.states) // self.rows_at_once))
-        return sum((self.weights[b] @ self._features(self.states[b])[:, 0] for b in blocks), np.zeros(self.n_features))
+        return self.blocks.sums(np.zeros(self.n_features), self.weights)[1]
 
     def positive(self, theta: np.ndarray) -> float:
         """Sum of log Z(x_n, theta), which is linear in theta without hidden nodes."""
-        if self.n_hidden == 0:
-            return float(self._sums @ theta)
-        return float(self.weights @ logsumexp(self._table @ theta, axis=1))
+        return super().positive(theta) if self.n_hidden else float(self._statistics @ theta)
 
-    def statistics(self, theta: np.ndarray) -> np.ndarray:
-        """Sum of E[s | x_n]."""
-        if self.n_hidden == 0:
-            return self._sums
-        share = softmax(self._table @ theta, axis=1) * self.weights[:, None]
-        return share.reshape(-1) @ self._table.reshape(-1, self.n_features)
+    def sums(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
+        """`positive` and its gradient."""
+        return super().sums(theta) if self.n_hidden else (float(self._statistics @ theta), self._statistics)
 
     def exact(self, theta: np.ndarray, want: str = MOMENTS) -> Inference:
         """By elimination."""
@@ -179,17 +163,13 @@ class PairwiseTarget(Target):
         """Features of all states of the visible nodes, and how many times each was seen."""
         bits = np.arange(self.states.shape[1])
         every = (np.arange(2 ** len(bits))[:, None] >> bits & 1).astype(np.int8)
-        return self._features(every), np.bincount(self.states @ 2**bits, self.weights, len(every))
+        table = self.prepare(every) if self.n_hidden else self._features(2.0 * every - 1)[:, None]
+        return table, np.bincount(self.states @ 2**bits, self.weights, len(every))
 
     def log_likelihoods(self, thetas: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Of few nodes by the sum over all their states, for all ``thetas`` at once; else one by one."""
         if self.model.graph.n_nodes > SUMMED:
-            if self.n_hidden:
-                return super().log_likelihoods(thetas)
-            sums, n = self._sums, self.n_samples
-            found = [self.exact(theta) for theta in thetas]
-            log_z, moments = np.array([f.log_z for f in found]), np.array([f.moments for f in found])
-            return thetas @ sums - n * log_z, sums - n * moments
+            return super().log_likelihoods(thetas)
         s, counts = self._visible
         flat = s.reshape(-1, self.n_features)
         log_weight = (thetas @ flat.T).reshape(len(thetas), *s.shape[:2])
@@ -233,7 +213,7 @@ class PairwiseTarget(Target):
     ) -> annealed.Annealed:
         """Annealed importance sampling of visible and hidden nodes together."""
         margins = np.full(self.model.graph.n_nodes, 0.5)
-        margins[: self.states.shape[1]] = self.weights @ self.states / self.n_samples
+        margins[: self.states.shape[1]] = self.margins
         return annealed.forward(self.model, self.natural(theta), rng, n_chains, temperatures, margins)
 
     def climb(self, rng: np.random.Generator, n_steps: int, penalised: bool = True) -> np.ndarray:
@@ -245,20 +225,25 @@ class PairwiseTarget(Target):
         if self._is_exact:
             n_steps = min(n_steps, _EXACT_STEPS)  # there is no noise to average out
         plan, state = self._plan, engine.start(self.model, rng)
-        s = self._table.mean(axis=1)
-        mean = self.weights @ s / n
-        spread = self.weights @ (s - mean) ** 2 / n
+        spread = self._spread()
         theta = 0.01 * rng.standard_normal(self.n_features)  # equal hidden nodes would stay equal
         curvature = n * np.maximum(spread, 1 / n) + self.prior.curvature(theta)
         for t in range(n_steps):
             found = engine.infer(self.model, self.natural(theta), plan, MOMENTS, state)
             state = found.state
             assert found.moments is not None
-            slope = self.statistics(theta) - n * self._pull(found.moments)
+            slope = self.sums(theta)[1] - n * self._pull(found.moments)
             if penalised:
                 slope = slope + self.prior.gradient(theta)
             theta = theta + 0.3 / (1 + 10 * t / n_steps) * slope / curvature
         return theta
+
+    def _spread(self) -> np.ndarray:
+        """Variance over the observations of each E[s | x], hidden nodes being independent and even."""
+        at = np.zeros(self.n_features)
+        mean = self.sums(at)[1] / self.n_samples
+        squares = sum(self.weights[rows] @ (given.mean() - mean) ** 2 for rows, given in self.blocks.given(at))
+        return np.asarray(squares / self.n_samples)
 
     def brief(self, n_sweeps: int) -> Likelihood:
         """Brief chains, which start from the data and states of chains on the hidden nodes."""
@@ -268,3 +253,68 @@ class PairwiseTarget(Target):
         hidden = Hidden(clamped, Persistent(n_chains=FILLED)) if self.n_hidden else None
         engine = Brief(np.maximum(clamped.states, 0), n_sweeps=n_sweeps)
         return Likelihood(model, clamped.seen_statistics(), len(rows), engine, hidden, curve=self)
+
+
+@dataclass(frozen=True, eq=False)
+class _SummedNodes:
+    """Hidden nodes given some rows: a sum over all of their joint states."""
+
+    features: np.ndarray  # (n, 2^n_hidden, n_features)
+    log_weight: np.ndarray  # (n, 2^n_hidden)
+
+    @cached_property
+    def log_weights(self) -> np.ndarray:
+        return np.asarray(logsumexp(self.log_weight, axis=1))
+
+    @cached_property
+    def _share(self) -> np.ndarray:
+        return np.exp(self.log_weight - self.log_weights[:, None])
+
+    def mean(self) -> np.ndarray:
+        return np.einsum("nh,nhf->nf", self._share, self.features)
+
+    def sum(self, weights: np.ndarray) -> np.ndarray:
+        return np.asarray((self._share * weights[:, None]).ravel() @ self._flat(self.features))
+
+    def covariance(self, weights: np.ndarray) -> np.ndarray:
+        centred = self._flat(self.features - self.mean()[:, None])
+        return np.asarray((centred * (self._share * weights[:, None]).reshape(-1, 1)).T @ centred)
+
+    @staticmethod
+    def _flat(features: np.ndarray) -> np.ndarray:
+        return features.reshape(-1, features.shape[2])
+
+
+@dataclass(frozen=True, eq=False)
+class _SeenNodes:
+    """Rows of which no node is hidden: log weights and sums without a table of features."""
+
+    target: PairwiseTarget
+    theta: np.ndarray
+    spins: np.ndarray  # (n, n_nodes) in {-1, +1}
+
+    @property
+    def _is_dense(self) -> bool:
+        """Whether products of whole matrices are faster than going over the edges."""
+        graph = self.target.model.graph
+        return graph.n_nodes**2 <= _DENSE * graph.n_edges
+
+    @property
+    def log_weights(self) -> np.ndarray:
+        form, n, x = self.target.model.pairwise(self.target.natural(self.theta)), self.spins.shape[1], self.spins
+        coupling = coo_array((form.coupling, tuple(form.edges.T)), shape=(n, n))
+        field = x @ (coupling.toarray() if self._is_dense else coupling.tocsr())
+        field += form.field
+        return np.einsum("ni,ni->n", field, x) + form.offset
+
+    def mean(self) -> np.ndarray:
+        return self.target._features(self.spins)
+
+    def sum(self, weights: np.ndarray) -> np.ndarray:
+        x, (u, v), total = self.spins, self.target.model.graph.edges.T, weights.sum()
+        weighted = x * weights[:, None]
+        pair = (weighted.T @ x)[u, v] if self._is_dense else np.einsum("ne,ne->e", weighted[:, u], x[:, v])
+        return self.target._pull(total * self.target.model.moments(pair / total, weighted.sum(axis=0) / total))
+
+    def covariance(self, weights: np.ndarray) -> np.ndarray:
+        return np.zeros((1, 1))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
-from scipy.linalg import block_diag
 from scipy.special import softmax
 
 from ..base import MOMENTS, Inference
@@ -14,10 +14,10 @@ from ..inference import annealed
 from ..learning.rbm_brief import BriefRBM
 from ..learning.rbm_persistent import PersistentRBM
 from ..models.boltzmann import Boltzmann
-from ..models.rbm import RestrictedBoltzmann
+from ..models.rbm import HiddenGivenVisible, RestrictedBoltzmann
 from ..samplers import rbm_gibbs
 from .rbm_exact import rbm_log_likelihoods
-from .target import Target
+from .target import Blocks, Target
 
 EXACT_UNITS = 14  # on the smaller side, up to which Z(theta) is summed thousands of times
 
@@ -55,30 +55,28 @@ class RBMTarget(Target):
         weights = (sign[:, :, None] * w.weights).reshape(len(swapped), -1)
         return np.hstack([weights, w.visible + swapped @ w.weights, sign * w.hidden])
 
-    def log_weights(self, theta: np.ndarray, states: np.ndarray) -> np.ndarray:
-        """Minus the free energy of each row."""
-        return -self.model.free_energy(theta, states)
+    @property
+    def row_size(self) -> int:
+        """Visible units."""
+        return self.model.n_visible
 
-    def expected(self, theta: np.ndarray, states: np.ndarray) -> np.ndarray:
-        """E[(z_k x_d, x_d, z_k) | x] of each row."""
-        z = self.model.hidden_probabilities(theta, states)
-        x = np.asarray(states, dtype=np.float64)
-        return np.hstack([(z[:, :, None] * x[:, None, :]).reshape(len(x), -1), x, z])
+    def prepare(self, states: np.ndarray) -> np.ndarray:
+        """States as floats, for products of matrices."""
+        return np.asarray(states, dtype=np.float64)
 
-    def expected_sum(self, theta: np.ndarray, states: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """The same, summed: two matrix products, without an array of n_rows F numbers."""
-        return weights.sum() * self.model.statistics(theta, states, weights)
+    def given(self, theta: np.ndarray, prepared: np.ndarray) -> HiddenGivenVisible:
+        """By the model."""
+        return self.model.given(theta, prepared)
 
-    def conditional_covariance(self, theta: np.ndarray, states: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """A block for each hidden unit: the sum of p_k (1 - p_k) x x' with x = (x_1, ..., x_D, 1)."""
-        z = self.model.hidden_probabilities(theta, states)
-        x = np.column_stack([np.asarray(states, dtype=np.float64), np.ones(len(states))])
-        spread = weights[:, None] * z * (1 - z)
-        blocks = block_diag(*((x * s[:, None]).T @ x for s in spread.T))
-        found = np.zeros((self.n_features, self.n_features))
-        place = self.units.ravel()
-        found[np.ix_(place, place)] = blocks
-        return found
+    @cached_property
+    def values(self) -> np.ndarray:
+        """``states`` as floats."""
+        return self.prepare(self.states)
+
+    @cached_property
+    def blocks(self) -> Blocks:
+        """Views of `values`."""
+        return Blocks(self, self.values)
 
     def exact(self, theta: np.ndarray, want: str = MOMENTS) -> Inference:
         """The sum over the smaller side."""
@@ -102,15 +100,9 @@ class RBMTarget(Target):
             found = np.empty((self.n_features, self.n_features))
             found[np.ix_(place, place)] = turned.covariance(np.asarray(theta)[place])
             return found
-        states = (np.arange(2**d)[:, None] >> np.arange(d) & 1).astype(np.int8)
-        p = softmax(self.log_weights(theta, states))
-        mean = self.expected_sum(theta, states, p)
-        found = self.conditional_covariance(theta, states, p)
-        for first in range(0, len(states), self.rows_at_once):
-            rows = slice(first, first + self.rows_at_once)
-            m = (self.expected(theta, states[rows]) - mean) * np.sqrt(p[rows, None])
-            found += m.T @ m
-        return found
+        every = Blocks(self, (np.arange(2**d)[:, None] >> np.arange(d) & 1).astype(np.int8))
+        p = softmax(every.log_weights(theta))
+        return every.scatter(theta, p, every.sums(theta, p)[1])[0]
 
     def require_exact(self, method: str) -> None:
         """Refuse more than 2^14 terms."""
@@ -135,8 +127,7 @@ class RBMTarget(Target):
         self, theta: np.ndarray, rng: np.random.Generator, n_chains: int, temperatures: int
     ) -> annealed.Annealed:
         """Annealed importance sampling from independent units that have the margins of the data."""
-        margins = self.weights @ self.states / self.n_samples
-        return annealed.forward(self.model, theta, rng, n_chains, temperatures, margins)
+        return annealed.forward(self.model, theta, rng, n_chains, temperatures, self.margins)
 
     def climb(self, rng: np.random.Generator, n_steps: int, penalised: bool = True) -> np.ndarray:
         """Persistent contrastive divergence with steps that fall as 1 / t (Chen and Welling 2012, section 4)."""

@@ -18,14 +18,13 @@ m_t, and is not the derivative.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 from scipy.special import logsumexp
 
-from .target import Target
+from .target import Blocks, Target
 
 SHARE = 0.9  # effective states, of all, below which weights are not trusted
 BATCHES = 10  # of states, whose differences tell the error of what is computed of them
@@ -65,7 +64,12 @@ class SampledPosterior:
         counts = np.zeros((len(first), BATCHES))
         np.add.at(counts, (inverse.ravel(), np.arange(n_states) * BATCHES // n_states), 1.0)
         states = drawn[first]
-        return cls(target, penalised, states, counts, _log_weights(target, theta, states))
+        return cls(target, penalised, states, counts, Blocks(target, states).log_weights(theta))
+
+    @cached_property
+    def blocks(self) -> Blocks:
+        """``states``, prepared."""
+        return Blocks(self.target, self.states)
 
     @property
     def n_states(self) -> float:
@@ -76,9 +80,9 @@ class SampledPosterior:
     def _total(self) -> np.ndarray:
         return self.counts.sum(axis=1)
 
-    def _ratios(self, theta: np.ndarray) -> tuple[float, np.ndarray, float]:
+    def _ratios(self, log_weights: np.ndarray) -> tuple[float, np.ndarray, float]:
         """Log of the mean weight; the weights w, with sum 1 and added up over equal states; ESS / T."""
-        log_ratio = _log_weights(self.target, theta, self.states) - self.log_weights
+        log_ratio = log_weights - self.log_weights
         n = self._total.sum()
         log_mean = float(logsumexp(log_ratio, b=self._total) - np.log(n))
         each = np.exp(log_ratio - log_mean) / n
@@ -86,48 +90,56 @@ class SampledPosterior:
 
     def density(self, theta: np.ndarray) -> tuple[float, float]:
         """Log density up to a constant, and the share ESS / T of states that count."""
-        log_mean, _, share = self._ratios(theta)
+        log_mean, _, share = self._ratios(self.blocks.log_weights(theta))
         return self.target.positive(theta) - self.target.n_samples * log_mean + log_prior(
             self.target, theta, self.penalised
         ), share
 
     def slope(self, theta: np.ndarray) -> tuple[float, np.ndarray, float]:
         """The same, with the gradient between them."""
-        log_mean, weights, share = self._ratios(theta)
-        n = self.target.n_samples
-        value = self.target.positive(theta) - n * log_mean + log_prior(self.target, theta, self.penalised)
-        model = _expected_sum(self.target, theta, self.states, weights)
-        gradient = self.target.statistics(theta) - n * model
-        return value, gradient + self.target.prior.gradient(theta) if self.penalised else gradient, share
+        # One pass over the states: sums are rescaled where a block has a larger weight than those before it.
+        log_weights, top = np.empty(len(self.states)), -np.inf
+        model = np.zeros(self.target.n_features)
+        for rows, given in self.blocks.given(theta):
+            log_weights[rows] = given.log_weights
+            log_ratio = log_weights[rows] - self.log_weights[rows]
+            highest = max(top, float(log_ratio.max()))
+            model *= np.exp(top - highest)
+            model += given.sum(self._total[rows] * np.exp(log_ratio - highest))
+            top = highest
+        log_mean, _, share = self._ratios(log_weights)
+        model *= np.exp(top - log_mean) / self.n_states
+        n, (value, statistics) = self.target.n_samples, self.target.sums(theta)
+        value += log_prior(self.target, theta, self.penalised) - n * log_mean
+        return value, self._penalise(theta, statistics - n * model), share
 
     def slopes(self, theta: np.ndarray) -> np.ndarray:
         """Gradient of the log density by each batch of states alone, (BATCHES, n_features)."""
-        _, weights, _ = self._ratios(theta)
+        _, weights, _ = self._ratios(self.blocks.log_weights(theta))
         each = self.counts * (weights / self._total)[:, None]
-        model = np.array([_expected_sum(self.target, theta, self.states, c) for c in (each / each.sum(axis=0)).T])
-        gradient = self.target.statistics(theta) - self.target.n_samples * model
+        each /= each.sum(axis=0)
+        model = np.zeros((BATCHES, self.target.n_features))
+        for rows, given in self.blocks.given(theta):
+            model += [given.sum(w) for w in each[rows].T]
+        return self._penalise(theta, self.target.sums(theta)[1] - self.target.n_samples * model)
+
+    def _penalise(self, theta: np.ndarray, gradient: np.ndarray) -> np.ndarray:
+        """``gradient`` of the log likelihood with that of the prior."""
         return gradient + self.target.prior.gradient(theta) if self.penalised else gradient
 
     def hessian(self, theta: np.ndarray) -> Hessian:
         """The second derivative of l (see above), and what each batch of states adds to it."""
         target, f = self.target, self.target.n_features
-        _, weights, _ = self._ratios(theta)
+        _, weights, _ = self._ratios(self.blocks.log_weights(theta))
         # Features are centred first: a difference of large squares would lose digits.
-        centre = _expected_sum(target, theta, self.states, weights)
+        centre = self.blocks.sums(theta, weights)[1]
         sums, shares = np.zeros((BATCHES, f)), np.zeros(BATCHES)
         squares = np.zeros((BATCHES, f, f), dtype=np.float32)
         for b in range(BATCHES):
             rows = np.flatnonzero(self.counts[:, b])
             w = weights[rows] * self.counts[rows, b] / self._total[rows]
-            square, shares[b] = np.zeros((f, f)), w.sum()
-            for part in _blocks(target, len(rows)):
-                states, share = self.states[rows[part]], w[part]
-                square += target.conditional_covariance(theta, states, share)
-                mean = target.expected(theta, states) - centre
-                sums[b] += share @ mean
-                mean *= np.sqrt(share)[:, None]
-                square += mean.T @ mean
-            squares[b] = square
+            squares[b], sums[b] = Blocks(target, self.states[rows]).scatter(theta, w, centre)
+            shares[b] = w.sum()
         return Hessian(target.n_samples, fixed_curvature(target, theta, self.penalised), squares, sums, shares)
 
 
@@ -174,38 +186,18 @@ def log_prior(target: Target, theta: np.ndarray, penalised: bool) -> float:
 def fixed_curvature(target: Target, theta: np.ndarray, penalised: bool) -> np.ndarray:
     """What the second derivative has of the data and the prior."""
     found = np.zeros((target.n_features, target.n_features))
-    for part in _blocks(target, len(target.states)):
-        found -= target.conditional_covariance(theta, target.states[part], target.weights[part])
+    if target.has_hidden:
+        for rows, given in target.blocks.given(theta):
+            found -= given.covariance(target.weights[rows])
     if penalised:
         found[np.diag_indices(len(found))] += target.prior.curvature(theta)
     return found
 
 
-def _blocks(target: Target, n_rows: int) -> Iterator[slice]:
-    """Rows in blocks whose features are few enough to be in memory."""
-    for first in range(0, n_rows, target.rows_at_once):
-        yield slice(first, first + target.rows_at_once)
-
-
-def _log_weights(target: Target, theta: np.ndarray, states: np.ndarray) -> np.ndarray:
-    return np.concatenate([target.log_weights(theta, states[part]) for part in _blocks(target, len(states))])
-
-
-def _expected_sum(target: Target, theta: np.ndarray, states: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    found = np.zeros(target.n_features)
-    for part in _blocks(target, len(states)):
-        found += target.expected_sum(theta, states[part], weights[part])
-    return found
-
-
 def curvature_of_states(target: Target, theta: np.ndarray, n_states: int, rng: np.random.Generator) -> np.ndarray:
     """N Cov_theta[s] plus the prior's curvature, from ``n_states`` samples of the model: positive definite."""
-    states = target.sample(theta, n_states, rng)
-    square, mean = np.zeros((target.n_features, target.n_features)), np.zeros(target.n_features)
-    for part in np.array_split(states, -(-n_states // target.rows_at_once)):
-        given = target.expected(theta, part)
-        square += target.conditional_covariance(theta, part, np.ones(len(part))) + given.T @ given
-        mean += given.sum(axis=0)
+    states = Blocks(target, target.sample(theta, n_states, rng))
+    square, mean = states.scatter(theta, np.ones(n_states), np.zeros(target.n_features))
     found = target.n_samples * (square / n_states - np.outer(mean, mean) / n_states**2)
     found[np.diag_indices_from(found)] += target.prior.curvature(theta)
     return found

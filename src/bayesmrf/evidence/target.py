@@ -10,9 +10,10 @@ hidden units it is exp(theta . s(x)).
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -25,6 +26,7 @@ from ..priors import Normal, ProperPrior
 from ..sample_weight import row_numbers
 
 ENTRIES = 2**22  # of an array of features
+_KEPT = 2**24  # numbers of prepared rows that are kept, 128 MiB
 SCALES = {"at_half_prior_scale": 0.5, "at_double_prior_scale": 2.0}  # parts of evidences at other scales
 
 
@@ -77,6 +79,76 @@ class Evidence:
         return "\n".join([*lines, *([self.status] if self.status else [])])
 
 
+class Given(Protocol):
+    """Hidden units given each of n rows x, at one theta."""
+
+    @property
+    def log_weights(self) -> np.ndarray:
+        """Log Z(x, theta) of each row, (n,)."""
+        ...
+
+    def mean(self) -> np.ndarray:
+        """E[s(x, z) | x] of each row, (n, n_features)."""
+        ...
+
+    def sum(self, weights: np.ndarray) -> np.ndarray:
+        """Weighted sum of these means, (n_features,)."""
+        ...
+
+    def covariance(self, weights: np.ndarray) -> np.ndarray:
+        """Weighted sum of Cov[s(x, z) | x]; shape (n_features, n_features), or (1, 1) where it is 0."""
+        ...
+
+
+class Blocks:
+    """Rows in blocks whose features fit into memory.
+
+    What does not depend on theta is prepared once if that of all rows fits into 128 MiB, else at each use.
+
+    Parameters
+    ----------
+    target : Target
+    states : (n, n_visible) array in {0, 1}
+    """
+
+    def __init__(self, target: Target, states: np.ndarray):
+        self.target, self.states = target, states
+        size = target.rows_at_once
+        self._slices = [slice(first, first + size) for first in range(0, len(states), size)]
+        is_kept = len(states) * target.row_size <= _KEPT
+        self._kept = [target.prepare(states[rows]) for rows in self._slices] if is_kept else None
+
+    def given(self, theta: np.ndarray) -> Iterator[tuple[slice, Given]]:
+        """Rows of each block, and the hidden units given them."""
+        for i, rows in enumerate(self._slices):
+            prepared = self.target.prepare(self.states[rows]) if self._kept is None else self._kept[i]
+            yield rows, self.target.given(theta, prepared)
+
+    def log_weights(self, theta: np.ndarray) -> np.ndarray:
+        """Log Z(x, theta) of each row."""
+        return np.concatenate([given.log_weights for _, given in self.given(theta)])
+
+    def sums(self, theta: np.ndarray, weights: np.ndarray) -> tuple[float, np.ndarray]:
+        """Weighted sums over the rows of log Z(x, theta) and E[s(x, z) | x]."""
+        value, total = 0.0, np.zeros(self.target.n_features)
+        for rows, given in self.given(theta):
+            value += float(weights[rows] @ given.log_weights)
+            total += given.sum(weights[rows])
+        return value, total
+
+    def scatter(self, theta: np.ndarray, weights: np.ndarray, centre: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Weighted sums of C + (m - c)(m - c)' and of m - c, with C = Cov[s | x], m = E[s | x] and a centre c."""
+        f = self.target.n_features
+        square, total = np.zeros((f, f)), np.zeros(f)
+        for rows, given in self.given(theta):
+            square += given.covariance(weights[rows])
+            mean = given.mean() - centre
+            total += weights[rows] @ mean
+            mean *= np.sqrt(weights[rows])[:, None]
+            square += mean.T @ mean
+        return square, total
+
+
 @dataclass(frozen=True, eq=False)
 class Target(ABC):
     """Data, model and prior; rows are distinct, and counted by ``weights``.
@@ -125,10 +197,28 @@ class Target(ABC):
                             "or take a method without chains, such as 'ais'")  # fmt: skip
         return self.states[row_numbers(self.weights, self.states.shape[1])]
 
+    @property
+    @abstractmethod
+    def row_size(self) -> int:
+        """Numbers in a prepared row (see `prepare`)."""
+
+    @abstractmethod
+    def prepare(self, states: np.ndarray) -> np.ndarray:
+        """What `given` needs of rows (n, n_visible), at any theta."""
+
+    @abstractmethod
+    def given(self, theta: np.ndarray, prepared: np.ndarray) -> Given:
+        """Hidden units given some prepared rows."""
+
     @cached_property
-    def values(self) -> np.ndarray:
-        """``states`` as floats, for products of matrices."""
-        return self.states.astype(np.float64)
+    def blocks(self) -> Blocks:
+        """``states``, prepared."""
+        return Blocks(self, self.states)
+
+    @cached_property
+    def margins(self) -> np.ndarray:
+        """Mean of each visible unit over the observations, (n_visible,)."""
+        return self.weights @ self.states / self.n_samples
 
     @property
     @abstractmethod
@@ -162,18 +252,6 @@ class Target(ABC):
         ``swapped`` (n, n_hidden) says of which; the model is that of ``theta``. Models that do not know it return none.
         """
         return np.zeros((0, len(theta)))
-
-    @abstractmethod
-    def log_weights(self, theta: np.ndarray, states: np.ndarray) -> np.ndarray:
-        """Log Z(x, theta) of each row x of ``states``."""
-
-    @abstractmethod
-    def expected(self, theta: np.ndarray, states: np.ndarray) -> np.ndarray:
-        """E[s(x, z) | x] of each row, (n_rows, n_features)."""
-
-    @abstractmethod
-    def conditional_covariance(self, theta: np.ndarray, states: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """Weighted sum over rows of Cov[s(x, z) | x], (n_features, n_features)."""
 
     @abstractmethod
     def exact(self, theta: np.ndarray, want: str = MOMENTS) -> Inference:
@@ -227,23 +305,19 @@ class Target(ABC):
 
     def positive(self, theta: np.ndarray) -> float:
         """Sum over observations of log Z(x_n, theta)."""
-        return float(self.weights @ self.log_weights(theta, self.values))
+        return float(self.weights @ self.blocks.log_weights(theta))
 
-    def expected_sum(self, theta: np.ndarray, states: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """Weighted sum over rows of E[s(x, z) | x]."""
-        return weights @ self.expected(theta, states)
-
-    def statistics(self, theta: np.ndarray) -> np.ndarray:
-        """Sum over observations of E[s(x_n, z) | x_n]."""
-        return self.expected_sum(theta, self.values, self.weights)
+    def sums(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
+        """`positive`, and its gradient: the sum over observations of E[s(x_n, z) | x_n]."""
+        return self.blocks.sums(theta, self.weights)
 
     def log_likelihood(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
         """Exact log p(X | theta) and its gradient."""
         found = self.exact(theta)
         assert found.log_z is not None
         assert found.moments is not None
-        n = self.n_samples
-        return self.positive(theta) - n * found.log_z, self.statistics(theta) - n * found.moments
+        value, statistics = self.sums(theta)
+        return value - self.n_samples * found.log_z, statistics - self.n_samples * found.moments
 
     def log_likelihoods(self, thetas: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The same of each row of ``thetas`` (n, n_features): values (n,) and gradients (n, n_features)."""

@@ -33,6 +33,59 @@ class RBMWeights(NamedTuple):
     hidden: np.ndarray  # (n_hidden,), beta
 
 
+@dataclass(frozen=True, eq=False)
+class HiddenGivenVisible:
+    """Hidden units given some rows x of the visible ones: each is independent of the others.
+
+    The statistics are s(x, z) = (z_k x_d row by row, x_d, z_k).
+
+    Parameters
+    ----------
+    states : (n, n_visible) float array
+    fields : (n, n_hidden) array
+        beta_k + W_k x, the log odds of z_k = 1.
+    visible : (n_visible,) array
+        alpha.
+    """
+
+    states: np.ndarray
+    fields: np.ndarray
+    visible: np.ndarray
+
+    @property
+    def log_weights(self) -> np.ndarray:
+        """Log of the sum over z of exp(theta . s(x, z)), for each row."""
+        return self.states @ self.visible + np.logaddexp(0, self.fields).sum(axis=1)
+
+    @cached_property
+    def probabilities(self) -> np.ndarray:
+        """P(z_k = 1 | x) of each row, (n, n_hidden)."""
+        return expit(self.fields)
+
+    def mean(self) -> np.ndarray:
+        """E[s(x, z) | x] of each row, (n, n_features)."""
+        x, z = self.states, self.probabilities
+        return np.hstack([(z[:, :, None] * x[:, None, :]).reshape(len(x), -1), x, z])
+
+    def sum(self, weights: np.ndarray) -> np.ndarray:
+        """Weighted sum of these means, (n_features,): two matrix products, without an array of n F numbers."""
+        x, z = self.states, self.probabilities
+        return np.concatenate([((z * weights[:, None]).T @ x).ravel(), weights @ x, weights @ z])
+
+    def covariance(self, weights: np.ndarray) -> np.ndarray:
+        """Weighted sum of Cov[s(x, z) | x], (n_features, n_features).
+
+        It has a block for each hidden unit, the sum of p_k (1 - p_k) x x' with x = (x_1, ..., x_D, 1).
+        """
+        (n, d), k = self.states.shape, self.fields.shape[1]
+        x = np.column_stack([self.states, np.ones(n)])
+        found = np.zeros((k * d + d + k,) * 2)
+        for i, z in enumerate(self.probabilities.T):
+            place = np.append(np.arange(i * d, (i + 1) * d), k * d + d + i)
+            found[np.ix_(place, place)] = (x * (weights * z * (1 - z))[:, None]).T @ x
+        return found
+
+
 @dataclass(frozen=True)
 class RestrictedBoltzmann:
     """Visible units x and hidden units z, with theta = (W row by row, alpha, beta).
@@ -79,18 +132,21 @@ class RestrictedBoltzmann:
         """Theta of its parts."""
         return np.concatenate([np.ravel(weights), visible, hidden]).astype(np.float64)
 
+    def given(self, theta: np.ndarray, states: np.ndarray) -> HiddenGivenVisible:
+        """Hidden units given each of ``states`` (n_samples, n_visible) in {0, 1}."""
+        w, x = self.split(theta), self._visible(states)
+        return HiddenGivenVisible(x, x @ w.weights.T + w.hidden, w.visible)
+
     def free_energy(self, theta: np.ndarray, states: np.ndarray) -> np.ndarray:
         r"""Minus the log of the unnormalised probability of each of ``states`` (n_samples, n_visible) in {0, 1}.
 
         .. math:: F(x) = -\alpha^T x - \sum_k \log(1 + e^{\beta_k + W_k x})
         """
-        w, x = self.split(theta), self._visible(states)
-        return -(x @ w.visible) - np.logaddexp(0, x @ w.weights.T + w.hidden).sum(axis=1)
+        return -self.given(theta, states).log_weights
 
     def hidden_probabilities(self, theta: np.ndarray, states: np.ndarray) -> np.ndarray:
         """P(z_k = 1 | x) of each row, (n_samples, n_hidden)."""
-        w = self.split(theta)
-        return expit(self._visible(states) @ w.weights.T + w.hidden)
+        return self.given(theta, states).probabilities
 
     def visible_probabilities(self, theta: np.ndarray, hidden: np.ndarray) -> np.ndarray:
         """P(x_d = 1 | z) of each row of ``hidden`` (n_samples, n_hidden), (n_samples, n_visible)."""
@@ -99,9 +155,8 @@ class RestrictedBoltzmann:
 
     def statistics(self, theta: np.ndarray, states: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
         """Mean over (weighted) ``states`` of E[s(x, z) | x], s = (z_k x_d, x_d, z_k): the positive phase."""
-        x, z = self._visible(states), self.hidden_probabilities(theta, states)
-        share = np.full(len(x), 1 / len(x)) if weights is None else np.asarray(weights, np.float64) / np.sum(weights)
-        return self.join((z * share[:, None]).T @ x, share @ x, share @ z)
+        w = np.ones(len(states)) if weights is None else np.asarray(weights, dtype=np.float64)
+        return self.given(theta, states).sum(w / w.sum())
 
     def exact(self, theta: np.ndarray, want: str = MOMENTS, max_units: int = 20) -> Inference:
         """Log Z and, unless ``want`` is "log_z", the moments E[s(x, z)], by the sum over the smaller side.
@@ -151,8 +206,8 @@ class RestrictedBoltzmann:
         found = self.exact(theta, max_units=max_units)
         assert found.log_z is not None
         w = np.ones(len(states)) if weights is None else np.asarray(weights, dtype=np.float64)
-        value = -float(w @ self.free_energy(theta, states)) - w.sum() * found.log_z
-        return value, w.sum() * (self.statistics(theta, states, w) - found.moments)
+        given = self.given(theta, states)
+        return float(w @ given.log_weights) - w.sum() * found.log_z, given.sum(w) - w.sum() * found.moments
 
     def sample(self, theta: np.ndarray, n_samples: int, rng: np.random.Generator, max_units: int = 20) -> np.ndarray:
         """Exact independent states of the visible units, (n_samples, n_visible) int8 in {0, 1}.
