@@ -1,4 +1,4 @@
-"""What reports and figures of reproductions share."""
+"""Tables on the terminal, and figures in files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One file of JSON lines for each run: a line a cell, written as it ends, so that a killed run goes on where it was."""
+"""One file of JSON lines for each run: a line a cell, written when the cell ends, so that a killed run continues."""
 
 from __future__ import annotations
 
@@ -18,25 +18,28 @@ Record = dict[str, Any]
 DIGITS = 4  # significant; Monte Carlo errors are larger
 
 
-class Lines:
-    """A file that begins with a head, which tells runs apart, and grows by whole lines.
+class Store:
+    """Records on disk after a first line with the settings, which identify the run.
 
-    A line that has no end (the process was killed while it was written) is cut off.
+    A line without an end (the process was killed while it was written) is cut off.
 
     Parameters
     ----------
     path : path
-    head : str
-        A file with another one is refused.
+    settings : mapping
+        Plain values. A file with other settings is refused.
+    digits : int, optional
+        Significant digits of the floats; None keeps all.
 
     Raises
     ------
     StoreError
-        If the file is of a run with other settings.
+        If the file belongs to a run with other settings, or cannot be written.
     """
 
-    def __init__(self, path: Path, head: str) -> None:
-        self.path = path
+    def __init__(self, path: Path, settings: Mapping[str, Any], digits: int | None = DIGITS) -> None:
+        self.path, self.digits = path, digits
+        head = json.dumps({"settings": settings}, sort_keys=True) + "\n"
         with self._written():
             path.parent.mkdir(parents=True, exist_ok=True)
             text = path.read_text() if path.exists() else ""
@@ -47,39 +50,28 @@ class Lines:
             elif not text.endswith("\n"):
                 os.truncate(path, len(text[: text.rindex("\n") + 1].encode()))
 
-    def write(self, line: str) -> None:
-        """Add one line, in one call of the operating system."""
+    def append(self, record: Mapping[str, Any]) -> None:
+        """Write one record, in one call of the operating system."""
+        line = f"{json.dumps(plain(record, self.digits))}\n".encode()
         with self._written():
             file = os.open(self.path, os.O_WRONLY | os.O_APPEND)
             try:
-                whole = f"{line}\n".encode()
-                if os.write(file, whole) < len(whole):
+                if os.write(file, line) < len(line):
                     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             finally:
                 os.close(file)
+
+    def records(self) -> list[Record]:
+        """All records, in the order of their cells."""
+        return read(self.path)
 
     @contextmanager
     def _written(self) -> Iterator[None]:
         try:
             yield
         except OSError as e:
-            raise StoreError(f"{self.path} cannot be written ({e.strerror}); make room on the disk, or give another "
-                             "folder with --out; the same command goes on with what is kept") from e  # fmt: skip
-
-
-class Store(Lines):
-    """Records on disk, behind a line with the settings: plain values."""
-
-    def __init__(self, path: Path, settings: Mapping[str, Any]) -> None:
-        super().__init__(path, json.dumps({"settings": settings}, sort_keys=True) + "\n")
-
-    def append(self, record: Mapping[str, Any]) -> None:
-        """Write one record."""
-        self.write(json.dumps(plain(record)))
-
-    def records(self) -> list[Record]:
-        """All records, in the order of their cells."""
-        return read(self.path)
+            raise StoreError(f"{self.path} cannot be written ({e.strerror}); free disk space, or give another "
+                             "folder with --out; the same command continues from the records kept") from e  # fmt: skip
 
 
 def read(path: Path) -> list[Record]:
@@ -88,14 +80,16 @@ def read(path: Path) -> list[Record]:
     return sorted((json.loads(line) for line in lines), key=lambda record: tuple(record["cell"]))
 
 
-def plain(value: Any) -> Any:
-    """Arrays as lists, floats with `DIGITS` significant digits; what is not finite is null."""
+def plain(value: Any, digits: int | None = DIGITS) -> Any:
+    """Arrays as lists, floats with ``digits`` significant digits; values that are not finite become null."""
     if isinstance(value, Mapping):
-        return {str(k): plain(v) for k, v in value.items()}
+        return {str(k): plain(v, digits) for k, v in value.items()}
     if isinstance(value, np.ndarray | list | tuple):
-        return [plain(v) for v in value]
+        return [plain(v, digits) for v in value]
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float):
-        return float(f"{value:.{DIGITS}g}") if np.isfinite(value) else None
+        if not np.isfinite(value):
+            return None
+        return value if digits is None else float(f"{value:.{digits}g}")
     return value

@@ -4,13 +4,14 @@ import ast
 import re
 import subprocess
 import sys
-from graphlib import TopologicalSorter
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "bayesmrf"
+PAPERS = ROOT / "papers"
 
 # Layers from the ground up; a module may import its own layer and those below.
 LAYERS = [
@@ -53,28 +54,28 @@ def top(path):
     return path.relative_to(SOURCE).parts[0].removesuffix(".py")
 
 
-def modules(path):
-    """Modules inside bayesmrf, as tuples of names, that a file imports anywhere but for type checking."""
-    package = ("bayesmrf", *path.relative_to(SOURCE).parts[:-1])
+def modules(path, root=SOURCE, typing=False):
+    """Modules inside a package, as tuples of names, that a file imports, for type checking as well where asked."""
+    package = (root.name, *path.relative_to(root).parts[:-1])
     tree = ast.parse(path.read_text())
     skipped = {
         id(n)
         for block in ast.walk(tree)
-        if isinstance(block, ast.If) and "TYPE_CHECKING" in ast.dump(block.test)
+        if isinstance(block, ast.If) and "TYPE_CHECKING" in ast.dump(block.test) and not typing
         for n in ast.walk(block)
     }
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and id(node) not in skipped:
             base = package[: len(package) - node.level + 1] if node.level else ()
             full = (*base, *(node.module.split(".") if node.module else ()))
-            if full[:1] == ("bayesmrf",):
+            if full[:1] == package[:1]:
                 inner = [(*full[1:], a.name) for a in node.names]
-                yield from [m if is_module(m) else m[:-1] or m for m in inner]
+                yield from [m if is_module(m, root) else m[:-1] or m for m in inner]
 
 
-def is_module(names):
+def is_module(names, root=SOURCE):
     """Whether the names lead to a file or a folder."""
-    at = SOURCE.joinpath(*names)
+    at = root.joinpath(*names)
     return at.is_dir() or at.with_suffix(".py").is_file()
 
 
@@ -113,17 +114,43 @@ def test_rooms_of_posterior(path):
     assert found <= {room} | ROOMS[room]
 
 
-def test_no_modules_import_each_other():
+def import_graph(root, typing=False):
+    """The modules that each module of a package imports."""
     graph = {}
-    for path in FILES:
-        here = path.relative_to(SOURCE).with_suffix("").parts
+    for path in sorted(root.rglob("*.py")):
+        here = path.relative_to(root).with_suffix("").parts
         here = here[:-1] if here[-1] == "__init__" else here
-        graph[here] = {m for m in modules(path) if m != here}
+        graph[here] = {m for m in modules(path, root, typing) if m != here}
+    return graph
+
+
+def test_no_modules_import_each_other():
+    graph = import_graph(SOURCE)
     graph["options",].discard(("priors",))  # rules of priors look at their classes
     tuple(TopologicalSorter(graph).static_order())  # raises where there is a circle
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(SOURCE)))
+def test_no_papers_import_each_other():
+    """Nor for type checking; each paper stands alone on what they share."""
+    graph = import_graph(PAPERS, typing=True)
+    tuple(TopologicalSorter(graph).static_order())
+    for here, found in graph.items():
+        for there in found:
+            shared = len(there) == 1 and (PAPERS / f"{there[0]}.py").is_file()
+            assert shared or here[:1] == there[:1], f"{here} imports {there}"
+
+
+def test_a_circle_is_found(tmp_path):
+    root = tmp_path / "shelf"
+    root.mkdir()
+    (root / "a.py").write_text("from shelf.b import x\n")
+    (root / "b.py").write_text("from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from .a import y\n")
+    tuple(TopologicalSorter(import_graph(root)).static_order())
+    with pytest.raises(CycleError):
+        tuple(TopologicalSorter(import_graph(root, typing=True)).static_order())
+
+
+@pytest.mark.parametrize("path", [*FILES, *sorted(PAPERS.rglob("*.py"))], ids=lambda p: str(p.relative_to(ROOT)))
 def test_no_file_is_too_long(path):
     assert len(path.read_text().splitlines()) <= 500
 

@@ -181,6 +181,32 @@ def test_api_mentions_all_public_names():
     assert set(bayesmrf.__all__) == {entry for module, entry in API if module == "bayesmrf"}
 
 
+def undocumented(text):
+    """Names that a file imports from bayesmrf and docs/api.md does not have."""
+    known = {(module, entry.split("(")[0].split(".")[0]) for module, entry in API}
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "bayesmrf":
+            for name in (alias.name for alias in node.names):
+                is_section = any(module == f"{node.module}.{name}" for module, _ in API)
+                if (node.module, name) not in known and not is_section:
+                    yield f"{node.module}.{name}"
+        elif isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name.split(".")[0] == "bayesmrf")
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "papers").rglob("*.py")), ids=lambda p: str(p.relative_to(ROOT)))
+def test_papers_use_the_documented_api(path):
+    assert not list(undocumented(path.read_text()))
+
+
+def test_names_that_are_not_documented_are_found():
+    assert list(undocumented("from bayesmrf.samplers.gibbs import Gibbs, _refuse")) == [
+        "bayesmrf.samplers.gibbs._refuse"
+    ]
+    assert list(undocumented("from bayesmrf import graphs, lanes")) == ["bayesmrf.lanes"]
+    assert list(undocumented("import bayesmrf.compiled")) == ["bayesmrf.compiled"]
+
+
 # ---- docs/architecture.md
 
 ARCHITECTURE = ROOT / "docs" / "architecture.md"

@@ -1,105 +1,18 @@
-"""The reproduction of Chen and Welling (2012), evidence: commands, resumption, data, samplers, measures, verdicts."""
+"""The reproduction of Chen and Welling (2012), evidence: data, samplers, measures."""
 
-import json
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from bayesmrf import datasets
-from bayesmrf.errors import DataError
 from bayesmrf.evidence.mode import Mode
 from bayesmrf.priors import Normal
-from papers.cells import run
 from papers.chen_welling_2012_evidence import hidden_units, measures, modes, words
-from papers.chen_welling_2012_evidence.__main__ import main
-from papers.chen_welling_2012_evidence.common import Settings, target_of
-from papers.chen_welling_2012_evidence.experiments import FULL, MEASURES, QUICK
-from papers.chen_welling_2012_evidence.figures import FIGURES
-from papers.chen_welling_2012_evidence.findings import EXPECTED, verdicts
-from papers.store import Store, read
+from papers.chen_welling_2012_evidence.common import target_of
+from papers.chen_welling_2012_evidence.experiments import FULL
 
-from .test_paper_chen_welling_structure import without_time
-
-STORED = Path(__file__).parents[1] / "papers" / "chen_welling_2012_evidence" / "results"
-
-
-def command(out, seed, *arguments):
-    return main([*arguments, "--quick", "--out", str(out), "--seed", str(seed), "--jobs", "1"])
-
-
-def records(out, name):
-    return read(out / "results" / f"{name}-quick.jsonl")
-
-
-@pytest.fixture
-def seed(rng):
-    return int(rng.integers(2**31))
-
-
-def needs_words():
-    try:
-        datasets.data_file("news20_w100.npz")
-    except DataError:
-        pytest.skip("news20_w100.npz is not here")
-
-
-@pytest.mark.parametrize("experiment", list(FULL))
-def test_end_to_end(experiment, seed, tmp_path, capsys):
-    if experiment != "hidden-units":
-        needs_words()
-    assert command(tmp_path, seed, experiment, "--replicates", "1") == 0
-    found = records(tmp_path, experiment)
-    plan = QUICK[experiment]
-    assert {tuple(r["cell"]) for r in found} == set(plan.cells(1, plan.methods))
-    out = capsys.readouterr().out
-    assert sum(out.count(w) for w in ("HOLDS", "FAILS", "NOT RUN", "NOT JUDGED")) == len(EXPECTED[experiment])
-    assert len(MEASURES[experiment](found)) > 0
-    for suffix in FIGURES[experiment]:
-        assert (tmp_path / "figures" / f"{experiment}-quick{suffix}.png").exists()
-    table = pd.read_csv(tmp_path / "results" / f"{experiment}-quick.csv")
-    column = "score" if experiment == "hidden-units" else "log_evidence"
-    assert table[column].notna().mean() > 0.5
-    assert (table[column].dropna() < 0).all()
-    assert main([experiment, "--quick", "--out", str(tmp_path / "none"), "--replicates", "0"]) == 0
-    assert "no records" in capsys.readouterr().out
-
-
-def test_a_killed_run_goes_on_where_it_was(seed, tmp_path):
-    arguments = ["hidden-units", "--methods", "laplace", "--samples", "100", "--replicates", "2"]
-    assert command(tmp_path, seed, *arguments) == 0
-    whole = records(tmp_path, "hidden-units")
-    assert len(whole) == 2 * 3
-    file = tmp_path / "results" / "hidden-units-quick.jsonl"
-    lines = file.read_text().splitlines(keepends=True)
-    file.write_text("".join(lines[:-2]) + lines[-1][:100])  # a cell not begun, and one whose line was torn
-    assert command(tmp_path, seed, *arguments) == 0
-    assert without_time(records(tmp_path, "hidden-units")) == without_time(whole)
-    # control: another seed is refused, and gives other data elsewhere
-    assert command(tmp_path, seed + 1, *arguments) == 2
-    assert command(tmp_path / "other", seed + 1, *arguments) == 0
-    other = records(tmp_path / "other", "hidden-units")
-    assert other[0]["rows"][0]["millinats"] != whole[0]["rows"][0]["millinats"]
-
-
-def test_results_do_not_depend_on_the_processes(seed, tmp_path):
-    plan, settings = QUICK["hidden-units"], Settings("hidden-units", seed, quick=True)
-    cells = plan.cells(1, plan.methods)[::4]
-
-    def found(jobs, cells):
-        store = Store(tmp_path / f"{jobs}.jsonl", settings.describe(plan))
-        run(plan, settings, cells, store, jobs, tmp_path)
-        return without_time(store.records())
-
-    assert found(1, cells) == found(2, cells[::-1])
-
-
-def test_what_an_experiment_has_not_is_refused(tmp_path, capsys):
-    assert command(tmp_path, 0, "hidden-units", "--methods", "bic") == 2
-    assert "--methods: 'bic' came; hidden-units has laplace" in capsys.readouterr().err
-    assert not list(tmp_path.iterdir())
+from .test_papers import needs_data
 
 
 def test_plans_are_the_papers():
@@ -127,7 +40,7 @@ def test_true_machines(rng):
 
 def test_documents(rng):
     """Every word occurs where it must; subsets are of distinct postings, and differ."""
-    needs_words()
+    needs_data("full")
     drawn = [words.documents(5, 10, True, rng) for _ in range(50)]
     assert all(rows.shape == (10, 5) and rows.any(axis=0).all() for rows in drawn)
     assert len({rows.tobytes() for rows in drawn}) > 45
@@ -225,16 +138,3 @@ def test_choices_of_made_up_scores():
     assert one["within"] == pytest.approx(4 / 8)  # 5 to 8: 7 +- 2
     del values[100, 3, "laplace"]
     assert set(measures.of_units(made_up(values))["n"]) == {1000}
-
-
-@pytest.mark.parametrize("experiment", list(EXPECTED))
-def test_stored_results_are_those_of_the_code(experiment):
-    """Settings in the files are the plans', and what expected.json says to fail does, and nothing else."""
-    path = STORED / f"{experiment}.jsonl"
-    head = json.loads(path.read_text().splitlines()[0])["settings"]
-    assert head == json.loads(json.dumps(Settings(experiment).describe(FULL[experiment])))
-    found = verdicts(experiment, read(path))
-    assert any(verdict.holds for verdict in found)
-    for expectation, verdict in zip(EXPECTED[experiment], found, strict=True):
-        if verdict.holds is not None:
-            assert verdict.holds == expectation.get("holds", True), str(verdict)

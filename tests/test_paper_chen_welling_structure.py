@@ -1,115 +1,15 @@
-"""The reproduction of Chen and Welling (2012): commands, resumption, data, competitors, measures, verdicts."""
+"""The reproduction of Chen and Welling (2012): data, competitors, measures."""
 
-import json
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from bayesmrf import datasets
-from bayesmrf.errors import DataError
 from bayesmrf.inference.enumeration import Enumeration
 from bayesmrf.models.boltzmann import Boltzmann
-from papers.cells import run
 from papers.chen_welling_2012_structure import baselines, calibration, curves, data, measures
-from papers.chen_welling_2012_structure.__main__ import main
-from papers.chen_welling_2012_structure.common import LEARNT, PATH, Settings
-from papers.chen_welling_2012_structure.experiments import FULL, MEASURES, QUICK
-from papers.chen_welling_2012_structure.figures import FIGURES
-from papers.chen_welling_2012_structure.findings import EXPECTED, verdicts
-from papers.store import Store, read
-
-STORED = Path(__file__).parents[1] / "papers" / "chen_welling_2012_structure" / "results"
-ARGUMENTS = {
-    "block": ["--densities", "0.3"],
-    "lattice": ["--densities", "0.3"],
-    "mnist": ["--methods", "one-edge"],
-    "calibration": ["--small", "2"],
-}
-
-
-def command(out, seed, *arguments):
-    return main([*arguments, "--quick", "--out", str(out), "--seed", str(seed), "--jobs", "1"])
-
-
-def records(out, name):
-    return read(out / "results" / f"{name}-quick.jsonl")
-
-
-def without_time(found):
-    """Records without seconds, in which no two runs agree; a share of nothing (NaN) is one like any other."""
-    if isinstance(found, dict):
-        return {k: without_time(v) for k, v in found.items() if k != "seconds"}
-    if isinstance(found, list):
-        return [without_time(v) for v in found]
-    return "NaN" if isinstance(found, float) and math.isnan(found) else found
-
-
-@pytest.fixture
-def seed(rng):
-    return int(rng.integers(2**31))
-
-
-@pytest.mark.parametrize("experiment", list(FULL))
-def test_end_to_end(experiment, seed, tmp_path, capsys):
-    if experiment == "mnist":
-        try:
-            datasets.data_file("mnist.npz")
-        except DataError:
-            pytest.skip("mnist.npz is not here")
-    assert command(tmp_path, seed, experiment, "--replicates", "1", *ARGUMENTS[experiment]) == 0
-    found = records(tmp_path, experiment)
-    assert len({tuple(r["cell"]) for r in found}) == len(found) > 0
-    assert len(MEASURES[experiment](found)) > 0
-    out = capsys.readouterr().out
-    assert sum(out.count(w) for w in ("HOLDS", "FAILS", "NOT RUN", "NOT JUDGED")) == len(EXPECTED[experiment])
-    for suffix in FIGURES[experiment]:
-        path = tmp_path / "figures" / f"{experiment}-quick{suffix}.png"
-        assert path.exists() or suffix == "-10-1000"
-    assert (tmp_path / "results" / f"{experiment}-quick.csv").read_text().count("\n") > 1
-    assert not any((tmp_path / "checkpoints" / f"{experiment}-quick").glob("*"))
-    assert main([experiment, "--quick", "--out", str(tmp_path / "none"), "--replicates", "0"]) == 0
-    assert "no records" in capsys.readouterr().out
-
-
-def test_a_killed_run_goes_on_where_it_was(seed, tmp_path):
-    arguments = ["block", "--methods", "exact", "wainwright-max", "--densities", "0.2", "--replicates", "2"]
-    assert command(tmp_path, seed, *arguments) == 0
-    whole = records(tmp_path, "block")
-    file = tmp_path / "results" / "block-quick.jsonl"
-    lines = file.read_text().splitlines(keepends=True)
-    file.write_text("".join(lines[:-2]) + lines[-1][:100])  # a cell not begun, and one whose line was torn
-    assert command(tmp_path, seed, *arguments) == 0
-    resumed = records(tmp_path, "block")
-    assert without_time(resumed) == without_time(whole)
-    kept = [json.loads(line)["seconds"] for line in lines[1:-2]]
-    assert sum(r["seconds"] in kept for r in resumed) >= len(kept)
-    # control: another seed is refused, and gives other data elsewhere
-    assert command(tmp_path, seed + 1, *arguments) == 2
-    assert command(tmp_path / "other", seed + 1, *arguments) == 0
-    assert records(tmp_path / "other", "block")[0]["best"] != whole[0]["best"]
-
-
-def test_results_do_not_depend_on_the_processes(seed, tmp_path):
-    plan, settings = QUICK["calibration"], Settings("calibration", seed, quick=True)
-    cells = plan.cells(2, ("exact",))
-
-    def found(jobs, cells):
-        store = Store(tmp_path / f"{jobs}.jsonl", settings.describe(plan))
-        run(plan, settings, cells, store, jobs, tmp_path)
-        return without_time(store.records())
-
-    assert found(1, cells) == found(2, cells[::-1])
-
-
-def test_what_an_experiment_has_not_is_refused(tmp_path, capsys):
-    assert command(tmp_path, 0, "lattice", "--methods", "exact") == 2
-    assert "--methods: 'exact' came; lattice has one-edge" in capsys.readouterr().err
-    assert command(tmp_path, 0, "calibration", "--densities", "0.1") == 2
-    with pytest.raises(SystemExit):
-        command(tmp_path, 0, "block", "--densities", "1.5")
-    assert not list(tmp_path.iterdir())
+from papers.chen_welling_2012_structure.__main__ import PAPER
+from papers.chen_welling_2012_structure.common import LEARNT, PATH
 
 
 def test_true_models(rng):
@@ -215,7 +115,7 @@ def test_reliability(rng):
     mine = curve[curve["method"] == "exact"]
     middle = mine["inclusion"]
     np.testing.assert_allclose(mine["error"], np.sqrt(middle * (1 - middle) / mine["pairs"]), rtol=0.5)
-    assert verdicts("calibration", found)[2].holds is False
+    assert PAPER.verdicts("calibration", found)[2].holds is False
 
 
 def test_measures_of_made_up_curves():
@@ -251,18 +151,6 @@ def test_mixing(rng):
             x[t] = a * x[t - 1] + noise[t]
         found = np.mean(curves._mixing(x[None])["time"])
         assert found == pytest.approx((1 + a) / (1 - a), rel=0.3)
-
-
-@pytest.mark.skipif(not STORED.exists(), reason="no stored results")
-def test_stored_results_are_those_of_the_code():
-    """Settings in the files are the plans', and what expected.json says to fail does, and nothing else."""
-    for path in sorted(STORED.glob("*.jsonl")):
-        name = path.stem
-        head = json.loads(path.read_text().splitlines()[0])["settings"]
-        assert head == json.loads(json.dumps(Settings(name).describe(FULL[name])))
-        for expectation, verdict in zip(EXPECTED[name], verdicts(name, read(path)), strict=True):
-            if verdict.holds is not None:
-                assert verdict.holds == expectation.get("holds", True), str(verdict)
 
 
 def test_a_curve_without_an_edge_is_nowhere():

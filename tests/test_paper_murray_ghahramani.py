@@ -1,10 +1,6 @@
-"""The reproduction of Murray and Ghahramani (2004): commands, resumption, measures, verdicts, stored results."""
-
-import json
-from pathlib import Path
+"""The reproduction of Murray and Ghahramani (2004): chains that were stopped, data and measures."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy import stats
 
@@ -12,76 +8,15 @@ from bayesmrf import graphs
 from bayesmrf.errors import OptionError
 from bayesmrf.inference.enumeration import Enumeration
 from bayesmrf.models.boltzmann import Boltzmann
-from papers.cells import forget, run
 from papers.murray_ghahramani_2004 import artificial, common, coronary, coverage, labels
-from papers.murray_ghahramani_2004.__main__ import main
+from papers.murray_ghahramani_2004.__main__ import PAPER
 from papers.murray_ghahramani_2004.common import Settings
-from papers.murray_ghahramani_2004.experiments import FULL, MEASURES, QUICK
-from papers.murray_ghahramani_2004.findings import EXPECTED, evaluate, verdicts
-from papers.store import Store, read
-
-STORED = Path(__file__).parents[1] / "papers" / "murray_ghahramani_2004" / "results"
-FIGURES = {
-    "coronary": ["", "-ranges"],
-    "artificial": ["", "-stronger"],
-    "labels": [""],
-    "coverage": [""],
-    "coverage-complete": [""],
-}
-
-
-def command(out, seed, *arguments):
-    return main([*arguments, "--quick", "--out", str(out), "--seed", str(seed), "--jobs", "1"])
-
-
-def records(out, name):
-    return read(out / "results" / f"{name}-quick.jsonl")
+from papers.murray_ghahramani_2004.experiments import MEASURES, QUICK
 
 
 @pytest.fixture
 def seed(rng):
     return int(rng.integers(2**31))
-
-
-@pytest.mark.parametrize("experiment", list(FULL))
-def test_end_to_end(experiment, seed, tmp_path, capsys):
-    assert command(tmp_path, seed, experiment, "--replicates", "1") == 0
-    found, plan = records(tmp_path, experiment), QUICK[experiment]
-    assert [tuple(r["cell"]) for r in found] == sorted(plan.cells(1, plan.methods))
-    assert len(MEASURES[experiment](found)) == len(found)
-    out = capsys.readouterr().out
-    assert sum(out.count(w) for w in ("HOLDS", "FAILS", "NOT RUN", "NOT JUDGED")) == len(EXPECTED[experiment])
-    for suffix in FIGURES[experiment]:
-        assert (tmp_path / "figures" / f"{experiment}-quick{suffix}.png").read_bytes().startswith(b"\x89PNG")
-    assert not any((tmp_path / "checkpoints" / f"{experiment}-quick").glob("*"))
-    # What is not run is said to be so.
-    assert main([experiment, "--quick", "--out", str(tmp_path / "none"), "--replicates", "0"]) == 0
-    assert "no records" in capsys.readouterr().out
-
-
-def without_time(found):
-    return [{k: v for k, v in r.items() if k != "seconds"} for r in found]
-
-
-def test_a_killed_run_goes_on_where_it_was(seed, tmp_path):
-    arguments = ["coverage", "--methods", "reference", "pseudo-posterior", "--replicates", "2"]
-    assert command(tmp_path, seed, *arguments) == 0
-    whole = records(tmp_path, "coverage")
-    file = tmp_path / "results" / "coverage-quick.jsonl"
-    lines = file.read_text().splitlines(keepends=True)
-    file.write_text("".join(lines[:-2]) + lines[-1][:100])  # a cell not begun, and one whose line was torn
-    kept = [json.loads(line)["seconds"] for line in lines[1:-2]]
-    assert command(tmp_path, seed, *arguments) == 0
-    resumed = records(tmp_path, "coverage")
-    assert without_time(resumed) == without_time(whole)
-    assert sum(r["seconds"] in kept for r in resumed) == len(kept) == 2  # times never repeat: these were not run again
-    file.write_text(lines[0][:20])  # killed while the first line was written
-    assert command(tmp_path, seed, *arguments[:-1], "1") == 0
-    assert len(records(tmp_path, "coverage")) == 2
-    # control: another seed is refused, and gives other draws elsewhere
-    assert command(tmp_path, seed + 1, *arguments) == 2
-    assert command(tmp_path / "other", seed + 1, *arguments) == 0
-    assert records(tmp_path / "other", "coverage")[0]["mean"] != whole[0]["mean"]
 
 
 def test_a_chain_that_was_stopped_is_taken_up_and_not_recorded(seed, tmp_path, monkeypatch):
@@ -94,8 +29,6 @@ def test_a_chain_that_was_stopped_is_taken_up_and_not_recorded(seed, tmp_path, m
     np.testing.assert_array_equal(whole.theta, again.theta)
     loaded = common.fit(X, options, seeds, checkpoint=tmp_path / "a")
     np.testing.assert_array_equal(whole.theta, loaded.theta)
-    forget(tmp_path / "a")
-    assert not (tmp_path / "a").exists()
 
     class Stopped(common.BayesianMRF):
         def fit(self, *args, **kwargs):
@@ -106,26 +39,6 @@ def test_a_chain_that_was_stopped_is_taken_up_and_not_recorded(seed, tmp_path, m
     monkeypatch.setattr(common, "BayesianMRF", Stopped)
     with pytest.raises(KeyboardInterrupt):
         common.fit(X, options, seeds)
-
-
-def test_results_do_not_depend_on_the_processes(seed, tmp_path):
-    plan, settings = QUICK["coverage"], Settings("coverage", seed, quick=True)
-    cells = plan.cells(2, ("reference", "pseudo-posterior"))
-
-    def found(jobs, cells):
-        store = Store(tmp_path / f"{jobs}.jsonl", settings.describe(plan))
-        run(plan, settings, cells, store, jobs, tmp_path)
-        return without_time(store.records())
-
-    one = found(1, cells)
-    assert one == found(2, cells[::-1])
-    assert len({json.dumps(r["mean"]) for r in one}) == len(cells)
-
-
-def test_what_an_experiment_has_not_is_refused(tmp_path, capsys):
-    assert command(tmp_path, 0, "labels", "--methods", "exact") == 2
-    assert "--methods: 'exact' came; labels has brief" in capsys.readouterr().err
-    assert not list(tmp_path.iterdir())
 
 
 def made_up_chain(method, theta, n_quarters=4):
@@ -190,8 +103,8 @@ def test_coverage_measures(rng):
     expected = stats.norm.cdf(0.7 * 1.96) - stats.norm.cdf(-0.7 * 1.96)
     assert abs(narrow["coverage"] - expected) < 5 * narrow["coverage_error"] + 0.002
     assert abs(narrow["coverage"] - 0.95) > 5 * narrow["coverage_error"]
-    assert verdicts("coverage", found)[0].holds is True
-    assert verdicts("coverage", found)[4].holds is None
+    assert PAPER.verdicts("coverage", found)[0].holds is True
+    assert PAPER.verdicts("coverage", found)[4].holds is None
 
 
 def test_labels_data():
@@ -263,41 +176,3 @@ def test_a_graph_too_wide_has_no_exact_posterior(seed, monkeypatch, tmp_path):
     record = plan.run(Settings("artificial", seed, quick=True), (0, 24, 1.0, "exact"), tmp_path)
     assert record["skipped"] == "the graph is too wide"
     assert MEASURES["artificial"]([{"cell": [0, 24, 1.0, "exact"], **record}]).empty
-
-
-def verdict(table, **expectation):
-    return evaluate({"finding": "", "source": "", "measure": "x", **expectation}, table).holds
-
-
-def test_verdicts_on_made_up_tables():
-    plain = pd.DataFrame({"x": {"a": 1.0, "b": 2.0}})
-    assert verdict(plain, kind="ratio", of="a", to="b", below=0.6) is True
-    assert verdict(plain, kind="ratio", of="b", to="a", below=0.6) is False
-    assert verdict(plain, kind="difference", of="a", to="b", above=-1.1, below=-0.9) is True
-    assert verdict(plain, kind="value", of="a", above=1.0) is False  # strictly
-    assert verdict(plain, kind="value", of="c", above=0) is None
-    assert verdict(plain, kind="ratio", of="a", to="c", above=0) is None
-    cells = pd.DataFrame(
-        [(0, 204, "a", 1.0), (0, 204, "b", 2.0), (1, 204, "a", 9.0), (0, 500, "a", 5.0)],
-        columns=["replicate", "edges", "method", "x"],
-    )
-    where = {"where": {"edges": 204}}
-    # Over the same systems: the second of a, which b lacks, does not count.
-    assert verdict(cells, kind="ratio", of="a", to="b", below=0.6, **where) is True
-    assert verdict(cells, kind="value", of="a", above=4.9, below=5.1, **where) is True
-    assert verdict(cells, kind="value", of="b", above=0, where={"edges": 500}) is None
-
-
-@pytest.mark.parametrize("experiment", list(EXPECTED))
-def test_stored_results_are_as_expected(experiment):
-    found = read(STORED / f"{experiment}.jsonl")
-    expected = [finding.get("holds", True) for finding in EXPECTED[experiment]]
-    wrong = [str(v) for v, h in zip(verdicts(experiment, found), expected, strict=True) if v.holds is not h]
-    assert not wrong
-    # control: with every bound turned round, no verdict is as expected
-    table = MEASURES[experiment](found)
-    for finding, holds in zip(EXPECTED[experiment], expected, strict=True):
-        bound = {"below": finding.get("above", -np.inf)} if "above" in finding else {"above": finding["below"]}
-        turned = {k: v for k, v in finding.items() if k not in ("above", "below")} | bound
-        if not ("above" in finding and "below" in finding):
-            assert evaluate(turned, table).holds is not holds

@@ -2,47 +2,48 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from papers.cells import command, parser, positive
-from papers.shown import draw
-from papers.store import Record
+from papers.runner import Paper, positive
 
-from . import report
 from .common import Settings
-from .experiments import FULL, QUICK
+from .experiments import FULL, MEASURES, QUICK
 from .figures import FIGURES
 from .hidden_units import HiddenUnits
-from .words import Words
+from .tables import files, tables
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run what is not in the file yet, then print tables and findings and draw the figures. Returns the exit code."""
-    found = parser(
-        "chen_welling_2012_evidence", "Reproduce Chen and Welling (2012), evidence.", list(FULL),
-        "true machines or subsets of documents",
-    )  # fmt: skip
-    found.add_argument("--samples", nargs="+", type=positive, metavar="N", help="only these sizes of data")
-    found.add_argument("--units", nargs="+", type=positive, metavar="K", help="only these numbers of hidden units")
-    args = found.parse_args(argv)
-    plan: Any = (QUICK if args.quick else FULL)[args.experiment]
+def narrow(plan: Any, args: argparse.Namespace) -> Any:
+    """Only the sizes of data and numbers of hidden units given."""
     if isinstance(plan, HiddenUnits):
-        plan = replace(plan, sizes=tuple(args.samples or plan.sizes), candidates=tuple(args.units or plan.candidates))
-    elif isinstance(plan, Words):
-        points = [(n, k) for n, k in plan.points if n in (args.samples or [n]) and k in (args.units or [k])]
-        beyond = [k for k in plan.beyond if k in (args.units or [k])]
-        plan = replace(plan, points=tuple(points), beyond=tuple(beyond))
+        return replace(plan, sizes=tuple(args.samples or plan.sizes), candidates=tuple(args.units or plan.candidates))
+    points = [(n, k) for n, k in plan.points if n in (args.samples or [n]) and k in (args.units or [k])]
+    beyond = [k for k in plan.beyond if k in (args.units or [k])]
+    return replace(plan, points=tuple(points), beyond=tuple(beyond))
 
-    def show(records: list[Record], path: Path, name: str) -> Sequence[Path]:
-        tables = report.show(args.experiment, records, path, args.quick)
-        return [*tables, *draw(FIGURES[args.experiment], records, args.out / "figures", name)]
 
-    return command(plan, Settings(args.experiment, args.seed, args.quick), args, show)
-
+PAPER = Paper(
+    Path(__file__).parent,
+    "Chen and Welling (2012), evidence",
+    "true machines or subsets of documents",
+    Settings,
+    FULL,
+    QUICK,
+    MEASURES,
+    tables,
+    FIGURES,
+    files,
+    options={
+        "--samples": {"nargs": "+", "type": positive, "metavar": "N", "help": "only these sizes of data"},
+        "--units": {"nargs": "+", "type": positive, "metavar": "K", "help": "only these numbers of hidden units"},
+    },
+    narrow=narrow,
+)
+main = PAPER.main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -33,10 +33,6 @@ class Settings(CellSettings):
 
     names = ("hidden-units", "five-words", "full")
 
-    def rng(self, *key: int) -> np.random.Generator:
-        """A generator for one purpose."""
-        return np.random.default_rng(self.seeds(*key))
-
 
 def target_of(rows: np.ndarray, n_hidden: int, counts: np.ndarray | None = None) -> RBMTarget:
     """A machine with the prior N(0, 1) for ``rows`` that came ``counts`` times (once)."""

@@ -25,10 +25,6 @@ class Settings(CellSettings):
 
     names = ("block", "lattice", "mnist", "calibration")
 
-    def rng(self, *key: int) -> np.random.Generator:
-        """A generator for one purpose."""
-        return np.random.default_rng(self.seeds(*key))
-
 
 def fit(
     states: np.ndarray, method: str, options: Mapping[str, Any], seeds: np.random.SeedSequence, checkpoint: Path

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable, Mapping
+from functools import partial
 
-import matplotlib as mpl
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from .experiments import METHODS, Senate, Settings, Simulation
-from .findings import EXPECTED
-from .structure import METHODS as STRUCTURE_METHODS
-from .structure import Blocks
+from papers.shown import Makers
+from papers.store import Record
+
+from .common import METHODS, STRUCTURE_METHODS
+from .experiments import FULL
+from .published import SECONDS, SENATE
+from .simulations import Simulation
 
 COLOURS = dict(zip(METHODS, ["#666666", "#000000", "#0072b2", "#009e73", "#d55e00", "#0072b2"], strict=False))
 MARKERS = dict(zip(METHODS, "so^vD^", strict=False))
@@ -23,29 +24,6 @@ COLOURS["particle"], MARKERS["particle"] = "#cc79a7", "P"
 COLOURS |= dict(zip(STRUCTURE_METHODS, ["#009e73", "#cc79a7", "#d55e00", "#e69f00", "#0072b2", "#000000", "#888888",
                                         "#cc79a7"], strict=True))  # fmt: skip
 MARKERS |= dict(zip(STRUCTURE_METHODS, "^PvDosx*", strict=True))
-
-
-def draw(settings: Settings, rows: pd.DataFrame, folder: Path) -> list[Path]:
-    """Write the figures of an experiment and return their paths."""
-    folder.mkdir(parents=True, exist_ok=True)
-    name = settings.experiment + "-quick" * settings.quick
-    published = EXPECTED[settings.experiment].get("published", {})
-    if rows.empty:
-        return []
-    with mpl.rc_context({"font.size": 8, "axes.spines.top": False, "axes.spines.right": False, "lines.markersize": 4}):
-        if isinstance(settings.plan, Simulation):
-            figures = {name: measures(settings.plan, rows), f"{name}-groups": groups(settings.plan, rows, published)}
-        elif isinstance(settings.plan, Senate):
-            figures = {name: gains(rows, published)}
-        elif isinstance(settings.plan, Blocks):
-            figures = {name: blocks(rows)}
-        else:
-            figures = {name: votes(rows)}
-        paths = []
-        for stem, figure in figures.items():
-            paths.append(folder / f"{stem}.png")
-            figure.savefig(paths[-1], dpi=110)
-    return paths
 
 
 def measures(plan: Simulation, rows: pd.DataFrame) -> Figure:
@@ -66,7 +44,7 @@ def measures(plan: Simulation, rows: pd.DataFrame) -> Figure:
     return figure
 
 
-def groups(plan: Simulation, rows: pd.DataFrame, published: Mapping[str, Any]) -> Figure:
+def groups(plan: Simulation, rows: pd.DataFrame, published: Mapping[str, Mapping[int, float]]) -> Figure:
     """Boxplots over replicates of the mean number of groups, and run times."""
     methods = [m for m in METHODS if m in plan.bayes and m in set(rows["method"])]
     figure = Figure(figsize=(2.7 * (len(methods) + 1) + 1.8, 3.1), layout="constrained")
@@ -85,23 +63,23 @@ def groups(plan: Simulation, rows: pd.DataFrame, published: Mapping[str, Any]) -
             xlabel="training samples n", ylabel="number of groups", title=title, ylim=(0, max(top, plan.n_groups * 1.2))
         )
     _lines(clock, rows, "seconds")
-    for method, times in published.get("seconds", {}).items():
-        n = [int(key) for key in times]
-        clock.plot(n, list(times.values()), ls="none", marker="x", color=COLOURS[method], label=f"{method}, paper")
+    for method, times in published.items():
+        clock.plot(
+            list(times), list(times.values()), ls="none", marker="x", color=COLOURS[method], label=f"{method}, paper"
+        )
     clock.set(yscale="log", ylabel="seconds of one core", title="run time")
     clock.legend(frameon=False, loc="upper left", bbox_to_anchor=(1, 1.1))
     return figure
 
 
-def gains(rows: pd.DataFrame, published: Mapping[str, Any]) -> Figure:
+def gains(rows: pd.DataFrame) -> Figure:
     """What grouping gains in log pseudo-likelihood over the maximum likelihood estimate, on votes seen and new."""
     figure = Figure(figsize=(7.5, 3), layout="constrained")
     for axes, session in zip(figure.subplots(1, 2, sharey=True), (1, 2), strict=True):
         part = rows[rows["session"] == session].groupby("method")[["lpl_train", "lpl_test"]].mean()
         suffixed = part[part.index.str.endswith("-fields")]
         table = {"ours": part, "ours, with fields": suffixed.rename(index=lambda m: m.removesuffix("-fields"))}
-        if str(session) in published:
-            table["paper"] = pd.DataFrame(published[str(session)]).T
+        table["paper"] = pd.DataFrame(SENATE[session]).T
         for i, (whose, values) in enumerate(table.items()):
             if {"mle", "stripped-beta"} <= set(values.index):
                 gain = values.loc["stripped-beta"] - values.loc["mle"]
@@ -160,5 +138,24 @@ def _lines(axes: Axes, rows: pd.DataFrame, measure: str) -> None:
         table = rows[(rows["method"] == method) & rows[measure].notna()].groupby("n")[measure].agg(["mean", "sem"])
         if len(table):
             look, sem = f"-{MARKERS[method]}", table["sem"].fillna(0)
-            axes.errorbar(table.index, table["mean"], sem, None, look, color=COLOURS[method], lw=1, label=method)
+            style = {"color": COLOURS[method], "lw": 1, "ms": 4, "label": method}
+            axes.errorbar(table.index, table["mean"], sem, None, look, **style)
     axes.set_xlabel("training samples n")
+
+
+def _of(name: str, make: Callable[..., Figure], *first: object) -> Callable[[list[Record]], Figure]:
+    return lambda records: make(*first, FULL[name].rows(records))
+
+
+def _simulation(name: str) -> Makers:
+    plan = FULL[name]
+    assert isinstance(plan, Simulation)
+    return {"": _of(name, measures, plan), "-groups": _of(name, partial(groups, published=SECONDS.get(name, {})), plan)}
+
+
+FIGURES: dict[str, Makers] = {
+    **{name: _simulation(name) for name in ("tree", "small-grid", "large-grid")},
+    "senate": {"": _of("senate", gains)},
+    "structure": {"": _of("structure", blocks)},
+    "structure-senate": {"": _of("structure-senate", votes)},
+}

@@ -10,7 +10,8 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import expit, logit
@@ -22,21 +23,11 @@ from bayesmrf.learning.sparse_path import cross_validated, pseudo_likelihood_pat
 from bayesmrf.models.agreement import Agreement
 from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.states import States, check_states
+from papers.cells import Cell
+from papers.store import Record
 
-if TYPE_CHECKING:
-    from .experiments import Cell, Settings
+from .common import N_EDGES, STRUCTURE_METHODS, Points, Settings, plain
 
-# The place in this list is part of a cell's seed: new names go to the end.
-METHODS = (
-    "spike-exact",
-    "spike-particle",
-    "stripped-beta-learnt",
-    "particle-learnt",
-    "spike-slab",
-    "l1-cv",
-    "l1-size",
-    "spike-particle-fields",
-)
 N_BLOCKS, WITHIN, ACROSS = 3, 0.8, 0.1  # of the block models, and their probabilities of an edge
 N_FOLDS = 5
 ONCE: dict[str, Any] = {"n_chains": 1, "n_jobs": 1, "progress": False}
@@ -131,7 +122,7 @@ def _places(edges: np.ndarray, n_nodes: int) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class Blocks:
+class Blocks(Points):
     """Three blocks of nodes; edges within are likely, and each has one of three values.
 
     Parameters
@@ -148,29 +139,30 @@ class Blocks:
 
     n_nodes: int = 12
     agreements: tuple[float, ...] = (0.75, 0.6, 0.35)
-    options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, hash=False)
     points: tuple[int, ...] = (100, 300, 1000)
     replicates: int = 20
     n_test: int = 1000
 
     axis = "n"
     measures = ("f1", "vi", "error", "lpl_test", "n_edges", "n_groups", "seconds")
-    methods = METHODS[:-1]
+    methods = STRUCTURE_METHODS[:-1]
 
     def describe(self) -> dict[str, Any]:
         """Plain values; there may be more points and replicates."""
         names = ("n_nodes", "agreements", "n_test", "options")
         return {name: getattr(self, name) for name in names} | {"agreements": list(self.agreements)}
 
-    def run(self, settings: Settings, cell: Cell) -> dict[str, float]:
-        """Fit and measure one cell; likelihoods are relative to the truth's."""
-        truth = _truth(settings, cell.replicate)
-        states = truth.draw(cell.point, settings.generator(cell.replicate, 1, cell.point))
-        rng = settings.generator(cell.replicate, 2, cell.point, METHODS.index(cell.method))
-        options = self.options.get(cell.method, {})
-        _warm_up(settings, cell.method)
+    def run(self, settings: Settings, cell: Cell, checkpoint: Path) -> Record:
+        """Fit and measure one cell; likelihoods are relative to the truth's, ``seconds`` processor time."""
+        replicate, n, method = cell
+        truth = _truth(self, settings, replicate)
+        states = truth.draw(n, settings.rng(replicate, 1, n))
+        rng = settings.rng(replicate, 2, n, STRUCTURE_METHODS.index(method))
+        options = self.options.get(method, {})
+        _warm_up(self, method)
         began = time.process_time()
-        found = estimate(cell.method, states, int(truth.there.sum()), options, rng)
+        found = estimate(method, states, int(truth.there.sum()), options, rng)
         seconds = time.process_time() - began
         hits = int((found.included & truth.there).sum())
         lpl = metrics.log_pseudo_likelihood(found.model, found.theta, truth.test)
@@ -216,9 +208,8 @@ def _samples(graph: Graph, groups: np.ndarray, agreement: np.ndarray, n: int, rn
 
 
 @lru_cache(maxsize=1)
-def _truth(settings: Settings, replicate: int) -> Truth:
-    plan, rng = settings.plan, settings.generator(replicate, 0)
-    assert isinstance(plan, Blocks)
+def _truth(plan: Blocks, settings: Settings, replicate: int) -> Truth:
+    rng = settings.rng(replicate, 0)
     graph = graphs.complete(plan.n_nodes)
     u, v = graph.edges.T * N_BLOCKS // plan.n_nodes
     there = rng.random(graph.n_edges) < np.where(u == v, WITHIN, ACROSS)
@@ -228,17 +219,16 @@ def _truth(settings: Settings, replicate: int) -> Truth:
 
 
 @cache
-def _warm_up(settings: Settings, method: str) -> None:
+def _warm_up(plan: Blocks, method: str) -> None:
     """Fit once in this process before the first fit that is timed, so that compiled code is loaded."""
-    plan, rng = settings.plan, np.random.default_rng(0)
-    assert isinstance(plan, Blocks)
+    rng = np.random.default_rng(0)
     options = dict(plan.options.get(method, {}))
     options |= {name: 2 for name in ("n_draws", "n_warmup") if name in options}
     estimate(method, rng.integers(0, 2, (50, 6)), 4, options, rng)
 
 
 @dataclass(frozen=True)
-class SenateStructure:
+class SenateStructure(Points):
     """Votes of the 109th Congress: all 4,851 pairs of senators are candidates.
 
     Parameters
@@ -249,25 +239,26 @@ class SenateStructure:
         Of the estimators, for each method that has some.
     """
 
-    n_edges: int = 279
-    options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    n_edges: int = N_EDGES
+    options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, hash=False)
     points: tuple[int, ...] = (1, 2)
     replicates: int = 1
 
     axis = "session"
     measures = ("lpl_train", "lpl_test", "n_edges", "n_groups", "seconds")
-    methods = METHODS[1:]
+    methods = STRUCTURE_METHODS[1:]
 
     def describe(self) -> dict[str, Any]:
         """Plain values."""
-        return {"n_edges": self.n_edges, "options": {m: dict(o) for m, o in self.options.items()}}
+        return {"n_edges": self.n_edges, "options": plain(self.options)}
 
-    def run(self, settings: Settings, cell: Cell) -> dict[str, float]:
+    def run(self, settings: Settings, cell: Cell, checkpoint: Path) -> Record:
         """Fit on one session and measure on both."""
-        train, test = (check_states(datasets.senate109(s)).values for s in (cell.point, 3 - cell.point))
-        rng = settings.generator(cell.replicate, 2, cell.point, METHODS.index(cell.method))
+        replicate, session, method = cell
+        train, test = (check_states(datasets.senate109(s)).values for s in (session, 3 - session))
+        rng = settings.rng(replicate, 2, session, STRUCTURE_METHODS.index(method))
         began = time.process_time()
-        found = estimate(cell.method, train, self.n_edges, self.options.get(cell.method, {}), rng)
+        found = estimate(method, train, self.n_edges, self.options.get(method, {}), rng)
         seconds = time.process_time() - began
         return {
             "lpl_train": metrics.log_pseudo_likelihood(found.model, found.theta, train),
@@ -276,26 +267,3 @@ class SenateStructure:
             "n_groups": found.n_groups,
             "seconds": seconds,
         }
-
-
-_LONG = {"n_draws": 400, "n_warmup": 100}
-_FEW = {"n_draws": 40, "n_warmup": 20}
-_CHAINS = METHODS[:5]
-_VOTES: dict[str, dict[str, Any]] = {
-    "spike-particle": {"n_draws": 150, "n_warmup": 100},
-    "spike-particle-fields": {"n_draws": 300, "n_warmup": 200, "n_chains": 4},
-    "stripped-beta-learnt": {"n_draws": 3000, "n_warmup": 0},
-    "particle-learnt": {"n_draws": 400, "n_warmup": 100},
-    "spike-slab": {"method": "one-edge", "n_draws": 150, "n_warmup": 100},
-}
-
-
-def _with(options: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    return {m: dict(options) | ({"method": "exact"} if m == "spike-slab" else {}) for m in _CHAINS}
-
-
-FULL = {"structure": Blocks(options=_with(_LONG)), "structure-senate": SenateStructure(options=_VOTES)}
-QUICK = {
-    "structure": Blocks(n_nodes=9, options=_with(_FEW), points=(100, 1000), replicates=3),
-    "structure-senate": SenateStructure(options={m: o | {"n_draws": 5, "n_warmup": 5} for m, o in _VOTES.items()}),
-}

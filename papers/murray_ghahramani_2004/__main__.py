@@ -1,34 +1,27 @@
 """``python -m papers.murray_ghahramani_2004 coronary|artificial|labels|coverage|coverage-complete``."""
 
-from __future__ import annotations
-
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
-from papers.cells import command, parser
-from papers.shown import draw
-from papers.store import Record
+from papers.runner import Paper
 
-from . import report
 from .common import Settings
-from .experiments import FULL, QUICK
+from .experiments import FULL, MEASURES, QUICK
 from .figures import FIGURES
+from .tables import tables
 
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run what is not in the file yet, then print tables and findings and draw the figures. Returns the exit code."""
-    args = parser(
-        "murray_ghahramani_2004", "Reproduce Murray and Ghahramani (2004).", list(FULL), "chains, systems or data sets"
-    ).parse_args(argv)
-
-    def show(records: list[Record], path: Path, name: str) -> Sequence[Path]:
-        report.show(args.experiment, records, args.quick)
-        return draw(FIGURES[args.experiment], records, args.out / "figures", name)
-
-    plan = (QUICK if args.quick else FULL)[args.experiment]
-    return command(plan, Settings(args.experiment, args.seed, args.quick), args, show)
-
+PAPER = Paper(
+    Path(__file__).parent,
+    "Murray and Ghahramani (2004)",
+    "chains, systems or data sets",
+    Settings,
+    FULL,
+    QUICK,
+    MEASURES,
+    tables,
+    FIGURES,
+)
+main = PAPER.main
 
 if __name__ == "__main__":
     sys.exit(main())

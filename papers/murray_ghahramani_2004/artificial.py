@@ -129,7 +129,7 @@ def draw_system(settings: Settings, n_nodes: int, n_samples: int, replicate: int
     Data are exact: by elimination where the graph is narrow, else by coupling from the past, else (said so in ``how``)
     by parallel tempering.
     """
-    rng = np.random.default_rng(settings.seeds(replicate, n_edges, round(100 * scale), 0))
+    rng = settings.rng(replicate, n_edges, round(100 * scale), 0)
     pairs = np.argwhere(np.tri(n_nodes, k=-1, dtype=bool))
     graph = Graph(n_nodes, pairs[np.sort(rng.choice(len(pairs), n_edges, replace=False))])
     model = Boltzmann(graph)

@@ -136,7 +136,7 @@ class Coverage:
 @lru_cache(maxsize=2)
 def draw_problem(settings: Settings, graphs: str, n_samples: int, replicate: int) -> Problem:
     """Six, seven and eight nodes in turn."""
-    rng, n_nodes = np.random.default_rng(settings.seeds(replicate, 0)), 6 + replicate % 3
+    rng, n_nodes = settings.rng(replicate, 0), 6 + replicate % 3
     pairs = np.argwhere(np.tri(n_nodes, k=-1, dtype=bool))
     edges = pairs if graphs == "complete" else pairs[np.sort(rng.choice(len(pairs), n_nodes, replace=False))]
     graph = Graph(n_nodes, edges)

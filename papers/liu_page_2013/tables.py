@@ -1,4 +1,4 @@
-"""Tables on the terminal: what was found beside what was published, and the verdicts."""
+"""Tables on the terminal: the measures next to the published numbers."""
 
 from __future__ import annotations
 
@@ -7,14 +7,17 @@ from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
-from rich.console import Console
 from rich.table import Table
 
+from papers.findings import means
 from papers.shown import table as frame_table
+from papers.store import Record
 
-from .experiments import METHODS, Senate, Settings, Simulation
-from .findings import EXPECTED, means, verdicts
-from .structure import METHODS as STRUCTURE_METHODS
+from .common import METHODS, STRUCTURE_METHODS
+from .experiments import FULL
+from .published import SECONDS
+from .published import SENATE as SENATE_PAPER
+from .simulations import Simulation
 
 # Measure: heading, and format of a number.
 SIMULATION = {
@@ -29,38 +32,29 @@ SENATE = LIKELIHOODS | {"n_groups": "{:.2f}", "seconds": "{:.0f} s"}
 SENATE_PUBLISHED = SENATE | {"seconds": "{:.0f} min"}
 
 
-def show(settings: Settings, rows: pd.DataFrame) -> None:
-    """Print tables and verdicts."""
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console.width = 120
-    published = EXPECTED[settings.experiment].get("published", {})
-    if rows.empty:
-        console.print("There are no rows yet.")
-        return
-    if isinstance(settings.plan, Simulation):
-        for table in simulation_tables(settings.plan, rows, published):
-            console.print(table)
-        if rows["data_z"].notna().any():
-            z = rows.drop_duplicates("replicate")["data_z"]
-            console.print(
-                f"The mean log potential of the test data moved by {', '.join(f'{v:+.1f}' for v in z)} standard errors "
-                f"in the second half of their {settings.plan.n_sweeps} sweeps (one number a replicate).\n"
-            )
-    elif isinstance(settings.plan, Senate):
-        console.print(senate_table(rows, published))
-    else:
-        console.print(frame_table("Means over replicates", structure_means(rows)))
-    for verdict in verdicts(settings.experiment, rows, settings.quick):
-        console.print(str(verdict), soft_wrap=True)
+def tables(experiment: str, records: list[Record]) -> list[Table | str]:
+    """The tables of an experiment, and how the samples of Gibbs sweeps were checked."""
+    plan, rows = FULL[experiment], FULL[experiment].rows(records)
+    if experiment == "senate":
+        return [senate_table(rows, SENATE_PAPER)]
+    if not isinstance(plan, Simulation):
+        return [frame_table("Means over replicates", structure_means(rows))]
+    found: list[Table | str] = [*simulation_tables(plan, rows, SECONDS.get(experiment, {}))]
+    if rows["data_z"].notna().any():
+        z = ", ".join(f"{v:+.1f}" for v in rows.drop_duplicates("replicate")["data_z"])
+        found.append(
+            f"Between the first and the second half of the sweeps the mean log potential of the test data moved by {z} "
+            "standard errors (one number a replicate).\n"
+        )
+    return found
 
 
-def simulation_tables(plan: Simulation, rows: pd.DataFrame, published: Mapping[str, Any]) -> list[Table]:
+def simulation_tables(plan: Simulation, rows: pd.DataFrame, seconds: Mapping[str, Any]) -> list[Table]:
     """One table for each measure: a row for each number of training samples, a column for each method."""
     present = [m for m in METHODS if m in set(rows["method"])]
     tables = []
     for measure, (heading, form) in SIMULATION.items():
-        paper = published.get(measure, {})
+        paper = seconds if measure == "seconds" else {}
         table = Table(title=heading.format(plan.n_groups if measure == "n_groups" else "pseudo-" * bool(plan.n_sweeps)))
         table.add_column("n", justify="right")
         columns: dict[str, pd.Series] = {}
@@ -68,10 +62,10 @@ def simulation_tables(plan: Simulation, rows: pd.DataFrame, published: Mapping[s
             if measure == "log_likelihood" and "oracle" in present:
                 if method == "oracle":
                     continue
-                pair = means(rows, measure, [method, "oracle"])
+                pair = means(rows, measure, [method, "oracle"], "n")
                 columns[method] = pair[method] - pair["oracle"]
             else:
-                columns[method] = means(rows, measure, [method])[method]
+                columns[method] = means(rows, measure, [method], "n")[method]
             if columns[method].empty:
                 del columns[method]
         for method in columns:
@@ -80,7 +74,7 @@ def simulation_tables(plan: Simulation, rows: pd.DataFrame, published: Mapping[s
             table.add_column(f"{method}, paper", justify="right")
         for n in sorted(rows["n"].unique()):
             cells = [_format(form, column.get(n, math.nan)) for column in columns.values()]
-            table.add_row(str(n), *cells, *(_format("{:.1f}", paper[m].get(str(n), math.nan)) for m in paper))
+            table.add_row(str(n), *cells, *(_format("{:.1f}", paper[m].get(n, math.nan)) for m in paper))
         count = rows.groupby(["method", "n"]).size().groupby("method").agg(["min", "max"]).loc[present]
         table.caption = "replicates: " + ", ".join(
             f"{m} {least}" if least == most else f"{m} {least} to {most}" for m, least, most in count.itertuples()
@@ -89,7 +83,7 @@ def simulation_tables(plan: Simulation, rows: pd.DataFrame, published: Mapping[s
     return tables
 
 
-def senate_table(rows: pd.DataFrame, published: Mapping[str, Any]) -> Table:
+def senate_table(rows: pd.DataFrame, published: Mapping[int, Any]) -> Table:
     """Table 2, beside the published one. The graphs differ, so that only the gains over the MLE can be compared."""
     table = Table(title="Log pseudo-likelihood (LPL) and log likelihood (LL) of votes, by the session trained on")
     for name in ("session", "method"):
@@ -99,8 +93,8 @@ def senate_table(rows: pd.DataFrame, published: Mapping[str, Any]) -> Table:
     for session, part in rows.groupby("session"):
         ours = part.drop(columns=["session", "replicate"]).groupby("method").mean()
         sources = [("mle", "", ours, SENATE), ("mle-fields", "", ours, SENATE)]
-        if str(session) in published:
-            sources.insert(1, ("mle", ", paper", pd.DataFrame(published[str(session)]).T, SENATE_PUBLISHED))
+        if session in published:
+            sources.insert(1, ("mle", ", paper", pd.DataFrame(published[session]).T, SENATE_PUBLISHED))
         for base, whose, given, forms in sources:
             values = given.reindex(columns=list(forms))
             names = [m for m in METHODS if m in values.index and m.endswith("-fields") == base.endswith("-fields")]

@@ -1,18 +1,15 @@
-"""Tables on the terminal and as CSV, and the verdicts."""
+"""Tables on the terminal and as CSV."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pandas as pd
-from rich.console import Console
+from rich.table import Table
 
 from papers.shown import table
 from papers.store import Record
 
 from . import calibration, curves
 from .experiments import MEASURES
-from .findings import verdicts
 
 COLUMNS = {
     "p0 learnt": ("density", "density_ratio", "cll", "precision", "recall", "f1", "cll_gain", "f1_gain", "seconds"),
@@ -23,34 +20,19 @@ COLUMNS = {
 }  # fmt: skip
 
 
-def show(experiment: str, records: list[Record], path: Path, quick: bool) -> list[Path]:
-    """Print tables and verdicts, write the tables behind them as CSV, and return their paths."""
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console.width = 200
-    if not records:
-        console.print("There are no records yet.")
-        return []
-    for title, frame in tables(experiment, records).items():
-        console.print(table(title, frame))
-    for verdict in verdicts(experiment, records, quick):
-        console.print(str(verdict), soft_wrap=True, markup=False)
-    written = []
-    for suffix, frame in files(experiment, records).items():
-        written.append(path.with_name(f"{path.stem}{suffix}.csv"))
-        frame.to_csv(written[-1], index=False, float_format="%.5g")
-    return written
-
-
 def files(experiment: str, records: list[Record]) -> dict[str, pd.DataFrame]:
-    """What is written as CSV, by the end of its name."""
+    """The tables that are written as CSV, by the end of the file name."""
     if experiment == "calibration":
         return {"": calibration.rows(records), "-reliability": calibration.reliability(records)}
     return {"": curves.rows(records), "-measures": MEASURES[experiment](records)}
 
 
-def tables(experiment: str, records: list[Record]) -> dict[str, pd.DataFrame]:
-    """What is printed, by its title."""
+def tables(experiment: str, records: list[Record]) -> list[Table]:
+    """The tables of an experiment."""
+    return [table(title, frame) for title, frame in _frames(experiment, records).items()]
+
+
+def _frames(experiment: str, records: list[Record]) -> dict[str, pd.DataFrame]:
     found = MEASURES[experiment](records)
     if experiment == "calibration":
         curve = calibration.reliability(records)

@@ -1,16 +1,15 @@
-"""Tables on the terminal, and the verdicts."""
+"""Tables on the terminal."""
 
 from __future__ import annotations
 
 import pandas as pd
-from rich.console import Console
+from rich.table import Table
 
 from papers.shown import table
 from papers.store import Record
 
 from . import coronary
 from .experiments import MEASURES
-from .findings import verdicts
 
 TITLES = {
     "coronary": "Six risk factors of 1,841 men: each method against exact Metropolis",
@@ -21,24 +20,13 @@ TITLES = {
 }
 
 
-def show(experiment: str, records: list[Record], quick: bool) -> None:
-    """Print tables and verdicts."""
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console.width = 200
-    if not records:
-        console.print("There are no records yet.")
-        return
-    for title, frame in tables(experiment, records).items():
-        console.print(table(title, _flat(frame)))
-    for line in notes(experiment, records):
-        console.print(line, soft_wrap=True, markup=False)
-    for verdict in verdicts(experiment, records, quick):
-        console.print(str(verdict), soft_wrap=True, markup=False)
+def tables(experiment: str, records: list[Record]) -> list[Table | str]:
+    """The tables and notes of an experiment."""
+    found = [table(title, _flat(frame)) for title, frame in _frames(experiment, records).items()]
+    return [*found, *notes(experiment, records)]
 
 
-def tables(experiment: str, records: list[Record]) -> dict[str, pd.DataFrame]:
-    """What is printed, by its title."""
+def _frames(experiment: str, records: list[Record]) -> dict[str, pd.DataFrame]:
     found = MEASURES[experiment](records)
     if experiment == "artificial" and len(found):
         counts = found.groupby(["edges", "scale", "method"]).size().rename("systems")
