@@ -121,3 +121,21 @@ class Kernel(Protocol):
     def dims(self) -> dict[str, tuple[str, ...]]: ...  # noqa: D102
     def init(self, rng: np.random.Generator) -> NamedTuple: ...  # noqa: D102
     def step(self, rng: np.random.Generator, state: Any) -> tuple[NamedTuple, NamedTuple]: ...  # noqa: D102
+
+
+class PairMarginals(Protocol):
+    """The fourth question, which samplers of groups and of edges ask: what is the full conditional of this coordinate?
+
+    The marginal of the two ends of an edge at one theta tells Z along the edge's coordinate (docs/exactness.md), so
+    that all a sampler needs is this marginal, and that it follows each move of theta. Where the marginals stand is
+    kept by the caller as a ``memory``, a NamedTuple of arrays: `start` makes one, and `thaw` the object at work.
+    """
+
+    @property
+    def name(self) -> str: ...  # noqa: D102
+    @property
+    def model(self) -> Any: ...  # noqa: D102
+    @property
+    def is_exact(self) -> bool: ...  # noqa: D102
+    def start(self, theta: np.ndarray, rng: np.random.Generator) -> Any: ...  # noqa: D102
+    def thaw(self, memory: Any, theta: np.ndarray, s_bar: np.ndarray, n: float) -> Any: ...  # noqa: D102

@@ -118,7 +118,7 @@ class Likelihood:
             Naming the engines that would do. A random ``log_z`` is refused too: whoever asks for it compares two of
             them, N times over, and a Z without bias does not give the 1 / Z^N of an accept step.
         """
-        self._check("engine", self.engine, kernel, needs)
+        require_answers(self.engine, kernel, needs)
         if self.hidden is not None:
             self.require_hidden(kernel, needs)
 
@@ -127,21 +127,7 @@ class Likelihood:
         assert self.hidden is not None
         # A sampler of theta and the hidden entries needs no more than a chain on these (see `complete`).
         if not (SAMPLE in needs and getattr(self.hidden.engine, "is_chain", False)):
-            self._check("hidden_engine", self.hidden.engine, kernel, needs)
-
-    @staticmethod
-    def _check(option: str, engine: Engine, kernel: str, needs: Iterable[str]) -> None:
-        missing = sorted(set(needs) - engine.answers)
-        if missing:
-            raise OptionError(
-                f"{option}: {kernel!r} needs {', '.join(missing)}, which {engine.name!r} does not answer; "
-                f"engines that do: {', '.join(engines_that_answer(needs))}"
-            )
-        if LOG_Z in needs and engine.kind is Kind.RANDOM:
-            raise OptionError(
-                f"{option}: {kernel!r} needs a log_z without noise, and that of {engine.name!r} is random (a Z without "
-                f"bias does not give 1 / Z^N); engines that do: {', '.join(engines_that_answer(needs))}"
-            )
+            require_answers(self.hidden.engine, kernel, needs, "hidden_engine")
 
     def start(self, rng: np.random.Generator) -> Memory:
         """Memory of engines that have one (persistent chains)."""
@@ -316,6 +302,27 @@ class Likelihood:
             state = answer.state
             found.append(answer.moments)
         return np.mean(np.array(found), axis=0)
+
+
+def require_answers(engine: Engine, kernel: str, needs: Iterable[str], option: str = "engine") -> None:
+    """Check that an engine answers what a kernel needs.
+
+    Raises
+    ------
+    OptionError
+        Naming the engines that would do.
+    """
+    missing = sorted(set(needs) - engine.answers)
+    if missing:
+        raise OptionError(
+            f"{option}: {kernel!r} needs {', '.join(missing)}, which {engine.name!r} does not answer; "
+            f"engines that do: {', '.join(engines_that_answer(needs))}"
+        )
+    if LOG_Z in needs and engine.kind is Kind.RANDOM:
+        raise OptionError(
+            f"{option}: {kernel!r} needs a log_z without noise, and that of {engine.name!r} is random (a Z without "
+            f"bias does not give 1 / Z^N); engines that do: {', '.join(engines_that_answer(needs))}"
+        )
 
 
 class Restarts:

@@ -15,14 +15,17 @@ from ..likelihood import Likelihood
 from ..models.categorical import states_of
 from ..options import check_params
 from ..posterior.groups.auxiliary_variable import GroupedAuxiliaryVariable
-from ..posterior.groups.exact import GroupedExact
-from ..posterior.groups.particle import GroupedParticle, default_particles
+from ..posterior.groups.exact import ExactMarginals
+from ..posterior.groups.gibbs import GroupedGibbs
+from ..posterior.groups.many_states import ManyStateParticles
+from ..posterior.groups.moves.pairs import rivals
 from ..posterior.groups.stripped_beta import GroupedStrippedBeta
 from ..posterior.groups.tree import GroupedTree
+from ..posterior.groups.two_states import TwoStateParticles, default_particles
 from ..priors import FIELD_SCALE, Beta, DirichletProcess, Gamma, Normal
 from ..sample_weight import check_listed
 from ..samplers.gibbs import Gibbs
-from .grouped_states import check_states_options, states_kernel
+from .grouped_states import check_states_options, potential_base
 
 _PAIRS_WITH_SPIKE = 4  # for each edge in a step
 _EXACT_WORK = 2.0**28  # edges times bytes of tables: a scan of method "exact" then takes some tenth of a second
@@ -54,7 +57,9 @@ def check_options(options: Any) -> None:
 def priors(options: Any) -> tuple[DirichletProcess, DirichletProcess | None]:
     """Of edges, and of node fields where they are grouped."""
     alpha = Gamma(*options.alpha) if isinstance(options.alpha, tuple | list) else options.alpha
-    base = options.base if isinstance(options.base, Beta) else Beta(*options.base)
+    base: Any = options.base if isinstance(options.base, Beta) else Beta(*options.base)
+    if options.model == "symmetric":
+        base = potential_base(options)
     fields = DirichletProcess(alpha, Normal(FIELD_SCALE)) if options.fields == "grouped" else None
     density = Beta(*options.density) if isinstance(options.density, tuple | list) else options.density
     return DirichletProcess(alpha, base, density if options.spike else None), fields
@@ -80,18 +85,18 @@ def build_kernel(
 ) -> Kernel:
     """The sampler; ``start`` is the maximum likelihood estimate, or with a spike a sparse one."""
     prior, field_prior = priors(options)
-    if options.model != "agreement":
-        m = n_particles(options, model, n)
-        return states_kernel(method, options, model, s_bar, n, prior, start, engine, m)
     if method == "tree":
         return GroupedTree(model.graph, np.rint(n * s_bar), n, prior)
     if method == "exact":
-        return GroupedExact(Likelihood(model, s_bar, n, engine), prior, start, field_prior)
+        return GroupedGibbs(ExactMarginals(model, engine), s_bar, n, prior, start, field_prior, n_jumps=0)
     if method == "particle":
-        m = n_particles(options, model, n)
+        m, kind = n_particles(options, model, n), TwoStateParticles if model.n_states == 2 else ManyStateParticles
+        if not options.spike:
+            return GroupedGibbs(kind(model, m), s_bar, n, prior, start, field_prior)
         # Where edges may be absent, what mixes slowly is which of two takes the other's place.
-        n_pairs = _PAIRS_WITH_SPIKE if options.spike else GroupedParticle.n_pairs
-        return GroupedParticle(model, s_bar, n, prior, start, m, n_pairs=n_pairs, field_prior=field_prior)
+        others = rivals(model.graph, s_bar[: model.n_edges]) if model.n_parameters == 1 else None
+        particles = kind(model, m, rivals=others)
+        return GroupedGibbs(particles, s_bar, n, prior, start, field_prior, n_pairs=_PAIRS_WITH_SPIKE)
     persistent = PersistentMLE(model, s_bar, bound(n))
     if method == "stripped-beta":
         return GroupedStrippedBeta(start, persistent, n, prior)

@@ -7,20 +7,15 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
-from ..base import Engine, Kernel
+from ..base import Engine
 from ..errors import OptionError
 from ..learning.many_states import potential_mode
 from ..learning.maximum_likelihood import maximum_likelihood
-from ..likelihood import Likelihood
 from ..models.potts import Potts
 from ..models.symmetric import Symmetric
 from ..options import choice
-from ..posterior.groups.exact import GroupedExact
-from ..posterior.groups.potentials import base_precision
-from ..posterior.groups.potts_particle import GroupedPottsParticle
-from ..posterior.groups.symmetric import GroupedSymmetric
-from ..posterior.groups.symmetric_particle import GroupedSymmetricParticle
-from ..priors import DirichletProcess, MultivariateNormal, Normal
+from ..posterior.groups.blocks import base_precision
+from ..priors import MultivariateNormal, Normal
 
 
 def check_states_options(options: Any) -> None:
@@ -69,28 +64,6 @@ def states_start(
         return mle.theta, mle.method
     precision, _ = base_precision(potential_base(options), model.n_parameters)
     return potential_mode(model, s_bar, n, engine, rng, precision), "posterior mode, no groups"
-
-
-def states_kernel(
-    method: str,
-    options: Any,
-    model: Potts | Symmetric,
-    s_bar: np.ndarray,
-    n: float,
-    prior: DirichletProcess,
-    start: np.ndarray,
-    engine: Engine,
-    n_particles: int,
-) -> Kernel:
-    """The sampler."""
-    if isinstance(model, Potts):
-        if method == "exact":
-            return GroupedExact(Likelihood(model, s_bar, n, engine), prior, start)
-        return GroupedPottsParticle(model, s_bar, n, prior, start, n_particles)
-    prior = DirichletProcess(prior.alpha, potential_base(options))
-    if method == "exact":
-        return GroupedSymmetric(Likelihood(model, s_bar, n, engine), prior, start)
-    return GroupedSymmetricParticle(model, s_bar, n, prior, start, n_particles)
 
 
 def agreement_of(model: Any, theta: np.ndarray) -> np.ndarray:

@@ -93,6 +93,7 @@ class PairwiseModel:
     name: ClassVar[str]
     form: ClassVar[FeatureForm]
     n_states: ClassVar[int] = 2
+    n_parameters: ClassVar[int] = 1  # of an edge
 
     @property
     def n_edges(self) -> int:

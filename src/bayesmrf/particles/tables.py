@@ -33,6 +33,7 @@ class TableGraph(NamedTuple):
     neighbours: np.ndarray  # (2 n_edges,) int32
     edge_of: np.ndarray  # (2 n_edges,) int32
     category: np.ndarray  # (m, m) int64
+    rivals: np.ndarray  # (n_edges, k) int32, for each edge others that may take its place; -1 for none
 
 
 class TableParticles(NamedTuple):
@@ -53,10 +54,11 @@ class TableCrowd(NamedTuple):
     at_v: np.ndarray
 
 
-def table_graph(model: Any) -> TableGraph:
+def table_graph(model: Any, rivals: np.ndarray | None = None) -> TableGraph:
     """Rows of the model's graph."""
     a = model.graph.adjacency
-    return TableGraph(model.graph.edges, a.starts, a.neighbours, a.edge_of, model.category)
+    rivals = np.empty((model.graph.n_edges, 0), np.int32) if rivals is None else rivals
+    return TableGraph(model.graph.edges, a.starts, a.neighbours, a.edge_of, model.category, rivals)
 
 
 def start_particles(n_particles: int, n_nodes: int, n_states: int, rng: np.random.Generator) -> TableParticles:

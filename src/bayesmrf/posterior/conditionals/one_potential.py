@@ -14,10 +14,6 @@ and the likelihood of W given all else is that of n draws of a category,
 with N_j the observations in category j and exp(nu_j) the odds of category j against 0 in the model *without* the edge.
 It is log-concave. One parameter, [x_u = x_v], is the law of `bayesmrf.posterior.conditionals.one_coordinate`.
 
-The integral of L over a normal base has no closed form. A new value is drawn by Neal's (2000) algorithm 8 with the
-auxiliary values from a Student's t around the mode of L times the base g0, and not from g0, whose values hardly ever
-fit when n is large. In place of L, the weight of an auxiliary value is then L g0 / t. The chain on (groups, values) has
-the same stationary law, as t depends on the edge's data and on all other parameters, but not on the edge's own.
 """
 
 from __future__ import annotations
@@ -30,7 +26,6 @@ import numpy as np
 from ...compiled import strict_leaf
 
 _DF = 6.0  # degrees of freedom of the t
-_N_NEW = 4  # auxiliary values
 _TINY = 1e-15
 
 
@@ -157,40 +152,3 @@ def log_t_around(w, mode, lower):
         square += z * z
         out += log(lower[j, j])
     return out - 0.5 * (_DF + p) * log1p(square / _DF)
-
-
-@strict_leaf
-def reassign_potential(rng, i, law, groups, values, sizes, k, alpha):
-    """Redraw the group of edge i given all else; return (values, sizes, k), grown where needed.
-
-    ``values`` is (k or more, p). An edge alone brings its value along as one of the auxiliary ones.
-    """
-    own, p = groups[i], values.shape[1]
-    sizes[own] -= 1
-    mode, lower = mode_of(law)
-    fresh = np.empty((_N_NEW, p))
-    log_weights = np.full(k + _N_NEW, -np.inf)
-    for h in range(_N_NEW):
-        fresh[h] = values[own] if h == 0 and sizes[own] == 0 else draw_t_around(rng, mode, lower)
-        gain = log_base(fresh[h], law.precision, law.log_constant) - log_t_around(fresh[h], mode, lower)
-        log_weights[k + h] = log(alpha / _N_NEW) + log_fit(fresh[h], law) + gain
-    for c in range(k):
-        if sizes[c] > 0:
-            log_weights[c] = log(sizes[c]) + log_fit(values[c], law)
-    weights = np.exp(log_weights - log_weights.max())
-    u, chosen = rng.random() * weights.sum(), 0
-    while chosen < k + _N_NEW - 1 and u >= weights[chosen]:
-        u -= weights[chosen]
-        chosen += 1
-    if chosen >= k:
-        new, chosen = chosen - k, 0
-        while chosen < k and sizes[chosen] > 0:
-            chosen += 1
-        if chosen == len(values):
-            values = np.concatenate((values, np.zeros((8, p))))
-            sizes = np.concatenate((sizes, np.zeros(8)))
-        values[chosen] = fresh[new]
-        k = max(k, chosen + 1)
-    groups[i] = chosen
-    sizes[chosen] += 1
-    return values, sizes, k

@@ -21,14 +21,14 @@ ABSENT = -1  # label of an edge that does not exist
 class Grouping(NamedTuple):
     """Groups and their values; the share p0 of edges that exist."""
 
-    groups: np.ndarray  # (n_edges,) int32, labels 0..k-1, or ABSENT
-    values: np.ndarray  # (k,) natural parameter of each group
+    groups: np.ndarray  # (n_items,) int32, labels 0..k-1, or ABSENT
+    values: np.ndarray  # (k,) natural parameter of each group, or (k, p) where an item has p of them
     alpha: float
     density: float = 1.0
 
     def spread(self) -> np.ndarray:
-        """The value of each edge; 0 where it is absent."""
-        return np.append(self.values, 0.0)[self.groups]
+        """The value of each item; 0 where it is absent."""
+        return np.concatenate([self.values, np.zeros((1, *self.values.shape[1:]))])[self.groups]
 
 
 class GroupedInfo(NamedTuple):
@@ -44,27 +44,37 @@ GROUPED_DIMS: dict[str, tuple[str, ...]] = {"theta": ("feature",), "groups": ("e
 
 
 def initial_grouping(agreement: np.ndarray, prior: DirichletProcess, rng: np.random.Generator) -> Grouping:
-    """k-means on the maximum likelihood agreements with K = max(1, floor(alpha ln r)) (Algorithms 1 and 2).
+    """k-means on maximum likelihood agreements (Algorithms 1 and 2); those of 1/2 are absent, where items may be."""
+    found = _k_means(agreement[:, None], np.array([0.5]), prior, rng)
+    centres = np.clip(found.values[:, 0], 1e-6, 1 - 1e-6)  # an edge that always agrees has its centre at 1
+    return compact(found._replace(values=np.log(centres) - np.log1p(-centres)))
 
-    Where edges may be absent, those with an agreement of 1/2 are, and p0 has its mean given the others: from its prior
+
+def initial_potentials(potentials: np.ndarray, prior: DirichletProcess, rng: np.random.Generator) -> Grouping:
+    """k-means on an estimate of all potentials (n_items, p); those of 0 are absent, where items may be."""
+    return compact(_k_means(potentials, np.zeros(potentials.shape[1]), prior, rng))
+
+
+def _k_means(points: np.ndarray, absent: np.ndarray, prior: DirichletProcess, rng: np.random.Generator) -> Grouping:
+    """K = max(1, floor(alpha ln r)) groups of r points.
+
+    Where items may be absent, those at the point ``absent`` are, and p0 has its mean given the others: from its prior
     mean, thousands of candidates would enter in the first scan, to leave in hundreds.
     """
     from sklearn.cluster import KMeans
 
     alpha, density = prior.alpha_start, prior.density_start
-    agreement = np.round(agreement, 9)  # equal but for rounding is equal
-    there = np.ones(len(agreement), bool) if prior.density is None else agreement != 0.5
+    points = np.round(points, 9)  # equal but for rounding is equal
+    there = np.ones(len(points), bool) if prior.density is None else (points != absent).any(axis=1)
     if isinstance(prior.density, Beta):
         density = float((prior.density.a + there.sum()) / (prior.density.a + prior.density.b + len(there)))
-    groups, found = np.full(len(agreement), ABSENT, np.int32), agreement[there]
+    groups, found = np.full(len(points), ABSENT, np.int32), points[there]
     if not len(found):
-        return Grouping(groups, np.zeros(0), alpha, density)
-    distinct = len(np.unique(found))
-    k = min(max(1, int(alpha * np.log(len(found)))), distinct)
-    fit = KMeans(k, n_init=1, random_state=int(rng.integers(2**31))).fit(found[:, None])
-    centres = np.clip(fit.cluster_centers_[:, 0], 1e-6, 1 - 1e-6)  # an edge that always agrees has its centre at 1
+        return Grouping(groups, np.zeros((0, points.shape[1])), alpha, density)
+    k = min(max(1, int(alpha * np.log(len(found)))), len(np.unique(found, axis=0)))
+    fit = KMeans(k, n_init=1, random_state=int(rng.integers(2**31))).fit(found)
     groups[there] = fit.labels_
-    return compact(Grouping(groups, np.log(centres) - np.log1p(-centres), alpha, density))
+    return Grouping(groups, fit.cluster_centers_, alpha, density)
 
 
 def compact(grouping: Grouping) -> Grouping:
@@ -87,11 +97,11 @@ def _compact(groups, values):
             new[c] = k
             k += 1
         out[i] = new[c]
-    kept = np.empty(k)
+    kept = np.empty_like(values)
     for c in range(len(values)):
         if new[c] >= 0:
             kept[new[c]] = values[c]
-    return out, kept
+    return out, kept[:k].copy()
 
 
 def draw_alpha(rng: np.random.Generator, alpha: float, prior: DirichletProcess, n_groups: int, n_edges: int) -> float:
@@ -118,6 +128,11 @@ def log_gamma_variate(rng, shape):
 def logit_beta_variate(rng, a, b):
     """Logit of a Beta(a, b) draw."""
     return log_gamma_variate(rng, a) - log_gamma_variate(rng, b)
+
+
+def group_sizes(groups: np.ndarray, k: int) -> np.ndarray:
+    """Items of each group."""
+    return np.bincount(groups[groups >= 0], minlength=k).astype(np.float64)
 
 
 @strict_leaf

@@ -1,195 +1,197 @@
-"""Gibbs_ExactL: groups with the exact likelihood, wherever an exact engine reaches (Liu and Page 2013, section 4.2)."""
+"""Groups with the exact likelihood, wherever an exact engine reaches (Gibbs_ExactL; Liu and Page 2013, section 4.2).
+
+Every move leaves the posterior invariant:
+
+* an item's group needs one moment, or the pair marginal, of the current model;
+* a logit of its own is drawn from its full conditional;
+* a shared logit is drawn by slice sampling (Neal 2003);
+* a shared potential moves by Metropolis-Hastings with a preconditioned Langevin proposal (Roberts and Stramer 2002),
+  the likelihood and its gradient from the engine at both ends. The metric is the sum over the group of the information
+  of each item by itself, n (diag(q) - q q'), and that of the base; it leaves out how items vary together, so that
+  lengths of steps are drawn from a range;
+* splits and merges of groups are accepted by log Z at both ends.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
 from math import log, sqrt
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.linalg import cholesky, solve
 
-from ...base import LOG_Z, MOMENTS
-from ...likelihood import Likelihood
-from ...priors import DirichletProcess
-from ..conditionals.log_concave import draw
-from ..conditionals.one_coordinate import OneCoordinate, log_sigmoid
-from .dirichlet_process import (
-    GROUPED_DIMS,
-    Grouping,
-    compact,
-    draw_alpha,
-    group_totals,
-    initial_grouping,
-)
-from .prior import Block, draw_density, group_prior, reassign, start_fields, value_of
+from ...base import LOG_Z, MOMENTS, Engine, Kind
+from ...likelihood import require_answers
+from ..conditionals.one_potential import information
+from .blocks import Block, Logits, Potentials, Urn
+from .dirichlet_process import Grouping, group_totals
 
-_TINY = 1e-300
+EXACT_DIMS: dict[str, tuple[str, ...]] = {"log_likelihood": (), "acceptance_values": (), "n_solves": ()}
+_TRIES = 2  # moves of each shared potential in a step
+_STEPS = 0.3, 1.6  # range of their length, in units of one item's information summed over the group
 
 
-class ExactState(NamedTuple):
-    """Groups of edges and of node fields; and what the engine said at this theta."""
+class ExactMemory(NamedTuple):
+    """What the engine answered at the present theta."""
 
-    edges: Grouping
-    fields: Grouping
     moments: np.ndarray
     log_z: float
 
 
-class ExactInfo(NamedTuple):
-    """Draw, with its log likelihood and the number of engine calls the step took."""
-
-    theta: np.ndarray
-    groups: np.ndarray
-    n_groups: int
-    alpha: float
-    density: float
-    field_groups: np.ndarray
-    log_likelihood: float
-    n_solves: int
-
-
 @dataclass(frozen=True, eq=False)
-class GroupedExact:
-    """Gibbs sampling of groups whose every move leaves the exact posterior invariant.
-
-    * An edge's group: eq. (4) with the exact one-edge likelihood
-      (`bayesmrf.posterior.conditionals.one_coordinate`), which needs one moment
-      of the current model; the integral over G0 by quadrature; a new value from its exact conditional law. Where edges
-      may be absent, that is one group more (`bayesmrf.posterior.groups.prior`).
-    * The value of a group with one edge: an exact draw from its conditional law, one moment.
-    * The value of a larger group: slice sampling (Neal 2003) on the natural scale.
-    * Node fields in the same way, grouped or each in a group of its own.
+class ExactMarginals:
+    """Moments and log Z from an engine; the chain is exact where the engine is.
 
     Parameters
     ----------
-    likelihood : Likelihood
-        With an engine that answers ``log_z`` and ``moments``; the chain is exact where the engine is.
-    prior : DirichletProcess
-    start : (n_features,) array
-        Maximum likelihood estimate from which the chain starts.
-    field_prior : DirichletProcess, optional
-        Of node fields that are grouped; None for a field of its own for each node.
+    model : Model
+    engine : Engine
+        Which answers ``log_z`` and ``moments``.
     """
 
-    likelihood: Likelihood
-    prior: DirichletProcess
-    start: np.ndarray
-    field_prior: DirichletProcess | None = None
+    model: Any
+    engine: Engine
 
-    name = "grouped_exact"
+    name = "exact"
     needs = frozenset({LOG_Z, MOMENTS})
-    dims = GROUPED_DIMS | {"density": (), "field_groups": ("node",), "log_likelihood": (), "n_solves": ()}
+    dims = EXACT_DIMS
 
     def __post_init__(self) -> None:
-        self.likelihood.require(self.name, self.needs)
+        require_answers(self.engine, "grouped_exact", self.needs)
 
     @property
-    def _n_edges(self) -> int:
-        return self.likelihood.model.graph.n_edges
+    def is_exact(self) -> bool:
+        """Whether the engine is."""
+        return self.engine.kind is Kind.EXACT
 
     @cached_property
-    def _blocks(self) -> tuple[Block, Block]:
-        lik, r = self.likelihood, self._n_edges
-        low = lik.model.feature_low
-        counts = np.rint(lik.n_samples * (lik.s_bar - low) / (1 - low))
-        return Block.edges(counts[:r], self.prior), Block.fields(r, counts[r:], low[r:], self.field_prior)
+    def _plan(self) -> Any:
+        return self.engine.prepare(self.model)
 
-    def init(self, rng: np.random.Generator) -> ExactState:
-        """Start from k-means on the maximum likelihood estimate."""
-        r = self._n_edges
-        edges = initial_grouping(1 / (1 + np.exp(-self.start[:r])), self.prior, rng)
-        fields = start_fields(self._blocks[1], self.start[r:], rng)
-        theta = np.concatenate([edges.spread(), fields.spread() * self._blocks[1].unit])
-        return ExactState(edges, fields, *self._solve(theta))
-
-    def _solve(self, theta: np.ndarray) -> tuple[np.ndarray, float]:
-        found = self.likelihood.inference(theta, MOMENTS)
+    def solve(self, theta: np.ndarray) -> ExactMemory:
+        """The engine's answer at theta."""
+        found = self.engine.infer(self.model, theta, self._plan, MOMENTS)
         assert found.moments is not None
         assert found.log_z is not None
-        return found.moments, found.log_z
+        return ExactMemory(found.moments, found.log_z)
 
-    def step(self, rng: np.random.Generator, state: ExactState) -> tuple[ExactState, ExactInfo]:
-        """One scan: groups of all edges, values of all groups, the same for fields, alpha and p0."""
-        walk = _Walk(self, state)
-        grouped = [walk.scan(rng, *both) for both in zip(self._blocks, state[:2], strict=True)]
-        edges, fields = grouped
-        info = ExactInfo(
-            walk.theta,
-            edges.groups,
-            len(edges.values),
-            edges.alpha,
-            edges.density,
-            fields.groups,
-            self.likelihood.log_likelihood(walk.theta, walk.log_z),
-            walk.n_solves,
-        )
-        return ExactState(edges, fields, walk.moments, walk.log_z), info
+    def log_z(self, theta: np.ndarray) -> float:
+        """Log of the normaliser."""
+        found = self.engine.infer(self.model, theta, self._plan, LOG_Z)
+        assert found.log_z is not None
+        return found.log_z
+
+    def start(self, theta: np.ndarray, rng: np.random.Generator) -> ExactMemory:
+        """The answer at the start."""
+        return self.solve(theta)
+
+    def thaw(self, memory: ExactMemory, theta: np.ndarray, s_bar: np.ndarray, n: float) -> ExactWalk:
+        """At work at theta, with the mean statistics of n observations."""
+        return ExactWalk(self, memory, theta, s_bar, n)
 
 
-class _Walk:
-    """Theta on its way through one step, and what the engine says there."""
+class ExactWalk:
+    """Theta on its way through one step, and what the engine answers there."""
 
-    def __init__(self, kernel: GroupedExact, state: ExactState):
-        self.likelihood, self._solve = kernel.likelihood, kernel._solve
-        blocks = kernel._blocks
-        self.theta = np.concatenate([b.unit * g.spread() for b, g in zip(blocks, state[:2], strict=True)])
-        self.moments, self.log_z, self.n_solves = state.moments, state.log_z, 0
+    def __init__(self, marginals: ExactMarginals, memory: ExactMemory, theta: np.ndarray, s_bar: np.ndarray, n: float):
+        self._marginals, self.theta, self._s_bar, self._n = marginals, theta.copy(), s_bar, n
+        self.memory, self.n_solves = memory, 0
+        self._accepted = self._tried = 0
 
-    def _move(self, features: np.ndarray | int, theta: float) -> None:
+    def freeze(self) -> ExactMemory:
+        """What the next step starts from."""
+        return self.memory
+
+    def _log_likelihood(self, theta: np.ndarray, log_z: float) -> float:
+        return float(self._n * (theta @ self._s_bar - log_z))
+
+    def stats(self) -> dict[str, float]:
+        """Numbers about the step."""
+        value = self._log_likelihood(self.theta, self.memory.log_z)
+        rate = self._accepted / max(1, self._tried)
+        return {"log_likelihood": value, "acceptance_values": rate, "n_solves": self.n_solves}
+
+    def mix(self, rng: np.random.Generator) -> None:
+        """Nothing lags behind theta."""
+
+    def _move(self, features: Any, theta: Any) -> None:
         self.theta[features] = theta
-        self.moments, self.log_z = self._solve(self.theta)
+        self.memory = self._marginals.solve(self.theta)
         self.n_solves += 1
 
-    def _nu(self, block: Block, i: int) -> float:
-        """Logit of the probability of the larger value of feature i, were its parameter 0."""
-        q = 1 - block.unit * (1 - self.moments[block.first + i])
-        return log(max(q, _TINY)) - log(max(1 - q, 1e-16)) - self.theta[block.first + i] / block.unit
+    def scan(
+        self, rng: np.random.Generator, block: Block, state: Grouping, n_pairs: int
+    ) -> tuple[Grouping, np.ndarray]:
+        """Groups of all items, one by one; and their log odds nu."""
+        urn, nu = block.open(state), np.zeros(block.counts.shape)
+        for i in range(len(block.counts)):
+            own = block.features(i)
+            nu[i] = block.nu(i, self.theta, self.memory.moments)
+            block.reassign(rng, urn, i, nu[i])
+            value = block.unit * urn.value(i)
+            if np.any(value != self.theta[own]):
+                self._move(own, value)
+        return block.close(urn, state), nu
 
-    def scan(self, rng: np.random.Generator, block: Block, state: Grouping) -> Grouping:
-        n = self.likelihood.n_samples
-        groups, values, s = state.groups.copy(), state.values.copy(), block.successes
-        sizes, _ = group_totals(groups, s, len(values))
-        k = len(values)
-        prior = group_prior(block.prior, state, block.unit)
-        if block.grouped:
-            for i in range(len(groups)):
-                nu = self._nu(block, i)
-                values, sizes, k = reassign(rng, i, s[i], n, nu, groups, values, sizes, k, prior)
-                theta = block.unit * value_of(groups, values, i)
-                if theta != self.theta[block.first + i]:
-                    self._move(block.first + i, theta)
-            groups, values, *_ = compact(Grouping(groups, values[:k], 0.0))
-        sizes, totals = group_totals(groups, s, len(values))
-        for c in range(len(values)):
-            members = np.flatnonzero(groups == c)
+    def move_values(self, rng: np.random.Generator, block: Block, state: Grouping) -> Grouping:
+        """Values of all groups."""
+        urn = block.open(state)
+        totals = None if isinstance(block, Potentials) else group_totals(urn.groups, block.counts, urn.k)[1]
+        for c in range(urn.k):
+            members = np.flatnonzero(urn.groups == c)
+            shared = block.features(members)
+            if isinstance(block, Potentials):
+                if len(members) > 1:
+                    for _ in range(_TRIES):
+                        self._tried += 1
+                        self._accepted += self._langevin(rng, block, members)
+                    urn.values[c] = self.theta[shared[: block.p]]
+                continue
+            assert isinstance(block, Logits)
             if len(members) == 1:
-                i = members[0]
-                p = OneCoordinate(s[i], n, self._nu(block, i), prior.a, prior.b, prior.kappa)
-                values[c] = draw(rng, p) - p.nu
+                urn.values[c] = block.draw_value(
+                    rng, urn, members[0], block.nu(members[0], self.theta, self.memory.moments)
+                )
             else:
-                width = _slice_width(totals[c], sizes[c] * n)
-                values[c] = self._slice(rng, block, members, width, prior)
-            self._move(block.first + members, block.unit * values[c])
-        if not block.grouped:
-            return state._replace(values=values)
-        k, n_there = len(values), int((groups >= 0).sum())
-        alpha = draw_alpha(rng, state.alpha, block.prior, k, n_there)
-        return Grouping(groups, values, alpha, draw_density(rng, block.prior, groups))
+                assert totals is not None
+                width = _slice_width(totals[c], urn.sizes[c] * block.n_samples)
+                urn.values[c] = self._slice(rng, block, urn, members, width)
+            self._move(shared, block.unit * urn.values[c])
+        return state._replace(values=urn.values)
 
-    def _slice(self, rng: np.random.Generator, block: Block, members: np.ndarray, width: float, prior) -> float:
+    def move_fields(self, rng: np.random.Generator, block: Block, state: Grouping) -> Grouping:
+        """Groups of the fields, where they have any, and their values."""
+        if block.grouped:
+            state, _ = self.scan(rng, block, state, 0)
+        return self.move_values(rng, block, state)
+
+    def accept(self, rng: np.random.Generator, block: Block, tried: Any, theta_block: np.ndarray) -> bool:
+        """Accept or reject a split or a merge of groups, which brings the block to ``theta_block``."""
+        theta = self.theta.copy()
+        theta[block.first : block.end] = theta_block
+        found = self._marginals.solve(theta)
+        self.n_solves += 1
+        gain = self._log_likelihood(theta, found.log_z) - self._log_likelihood(self.theta, self.memory.log_z)
+        if not log(1 - rng.random()) < gain + tried.log_ratio:
+            return False
+        self.theta, self.memory = theta, found
+        return True
+
+    def _slice(self, rng: np.random.Generator, block: Logits, urn: Urn, members: np.ndarray, width: float) -> float:
         """Slice sampling with stepping out (Neal 2003, figures 3 and 5) of the value shared by ``members``."""
-        lik = self.likelihood
-        trial, shared = self.theta.copy(), block.first + members
+        trial, shared = self.theta.copy(), block.features(members)
 
         def log_target(value: float, log_z: float | None = None) -> float:
             trial[shared] = block.unit * value
-            log_prior = prior.a * log_sigmoid(value) + prior.b * log_sigmoid(-value) - 0.5 * prior.kappa * value**2
-            self.n_solves += log_z is None
-            return log_prior + lik.log_likelihood(trial, lik.log_z(trial) if log_z is None else log_z)
+            if log_z is None:
+                log_z = self._marginals.log_z(trial)
+                self.n_solves += 1
+            return block.log_prior(urn, value) + self._log_likelihood(trial, log_z)
 
         here = float(self.theta[shared[0]] / block.unit)
-        height = log_target(here, self.log_z) + log(1 - rng.random())
+        height = log_target(here, self.memory.log_z) + log(1 - rng.random())
         low = here - width * rng.random()
         high = low + width
         while log_target(low) > height:
@@ -204,6 +206,38 @@ class _Walk:
                 low = value
             else:
                 high = value
+
+    def _langevin(self, rng: np.random.Generator, block: Potentials, members: np.ndarray) -> bool:
+        """Try a Langevin move of the value that ``members`` share."""
+        n, (precision, _), p = block.n_samples, block.base, block.p
+        shared = block.features(members)
+        totals = block.counts[members].sum(axis=0)
+        length = rng.uniform(*_STEPS)
+
+        def proposal(theta: np.ndarray, moments: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            """Its mean, and the Cholesky factor of its precision."""
+            value, q = theta[shared[:p]], moments[shared].reshape(-1, p)
+            metric = precision + sum(information(row, n) for row in q)
+            gradient = totals - n * q.sum(axis=0) - precision @ value
+            return value + 0.5 * length**2 * solve(metric, gradient), cholesky(metric) / length
+
+        def log_density(x: np.ndarray, mean: np.ndarray, lower: np.ndarray) -> float:
+            return float(np.log(lower.diagonal()).sum() - 0.5 * np.square(lower.T @ (x - mean)).sum())
+
+        value = self.theta[shared[:p]]
+        mean, lower = proposal(self.theta, self.memory.moments)
+        new = mean + solve(lower.T, rng.standard_normal(p))
+        theta = self.theta.copy()
+        theta[shared] = np.tile(new, len(members))
+        found = self._marginals.solve(theta)
+        self.n_solves += 1
+        ratio = totals @ (new - value) - n * (found.log_z - self.memory.log_z)
+        ratio += 0.5 * (value @ precision @ value - new @ precision @ new)
+        ratio += log_density(value, *proposal(theta, found.moments)) - log_density(new, mean, lower)
+        if not log(1 - rng.random()) < ratio:
+            return False
+        self.theta, self.memory = theta, found
+        return True
 
 
 def _slice_width(successes: float, trials: float) -> float:

@@ -1,9 +1,13 @@
-"""The prior of a feature's group and value in compiled form, and the redraw of one feature's group given all else.
+"""The prior of an item's group and value in compiled form, and the redraw of one item's group given all else.
 
-Features of one kind (edges, or node fields) have a value v each: theta itself for a feature in {0, 1}, and 2 theta for
-one in {-1, +1}, so that the logit t of the feature's larger value is v + nu in both (`one_coordinate`). Values are
-shared as a Dirichlet process has it. Edges may also be *absent*, which is a group of its own: v = 0 exactly, with the
-label ``ABSENT`` and no size.
+Values are shared as a Dirichlet process has it. Items may also be *absent*, which is a group of its own: the value is 0
+exactly, with the label ``ABSENT`` and no size.
+
+The integral over the base of a new group's value is a quadrature for a logit. For a potential it has no closed form: a
+new value is drawn by Neal's (2000) algorithm 8 with the auxiliary values from a Student's t around the mode of the
+likelihood L times the base g0, and not from g0, whose values hardly ever fit when n is large. In place of L, the weight
+of an auxiliary value is then L g0 / t. The chain on (groups, values) has the same stationary distribution, as t depends
+on the item's data and on all other parameters, but not on the item's own.
 """
 
 from __future__ import annotations
@@ -14,10 +18,11 @@ from typing import NamedTuple
 import numpy as np
 
 from ...compiled import strict_leaf
-from ...priors import FIELD_SCALE, Beta, DirichletProcess, Normal
+from ...priors import Beta, DirichletProcess
 from ..conditionals.log_concave import draw, log_integral
 from ..conditionals.one_coordinate import OneCoordinate, log_beta, log_likelihood
-from .dirichlet_process import ABSENT, Grouping, choose, initial_grouping, open_group
+from ..conditionals.one_potential import draw_t_around, log_base, log_fit, log_t_around, mode_of
+from .dirichlet_process import ABSENT, Grouping, choose, open_group
 
 
 class GroupPrior(NamedTuple):
@@ -33,6 +38,18 @@ class GroupPrior(NamedTuple):
     log_constant: float
 
 
+class PotentialPrior(NamedTuple):
+    """The same for potentials, whose base is normal."""
+
+    alpha: float
+    density: float
+    precision: np.ndarray  # (p, p)
+    log_constant: float
+
+
+_N_NEW = 4  # auxiliary values of potentials
+
+
 def group_prior(prior: DirichletProcess, grouping: Grouping, unit: float = 1.0) -> GroupPrior:
     """Constants of ``prior`` with the present alpha and p0; ``unit`` is theta over the value v."""
     base = prior.base
@@ -42,34 +59,6 @@ def group_prior(prior: DirichletProcess, grouping: Grouping, unit: float = 1.0) 
         kappa = float((unit / base.scale) ** 2)
         constants = 0.0, 0.0, kappa, 0.5 * log(kappa / (2 * pi))
     return GroupPrior(float(grouping.alpha), float(grouping.density), *(float(c) for c in constants))
-
-
-class Block(NamedTuple):
-    """Features of one kind side by side: where they begin, and how they are grouped."""
-
-    first: int
-    unit: float  # theta over the value v
-    successes: np.ndarray  # (n_block,) samples in which each is at its larger value
-    prior: DirichletProcess
-    grouped: bool
-
-    @classmethod
-    def edges(cls, successes: np.ndarray, prior: DirichletProcess) -> Block:
-        """Edge features, which come first."""
-        return cls(0, 1.0, successes, prior, True)
-
-    @classmethod
-    def fields(cls, first: int, successes: np.ndarray, low: np.ndarray, prior: DirichletProcess | None) -> Block:
-        """Node fields, with values ``low`` and 1; each in a group of its own where there is no ``prior``."""
-        unit = float(1 / (1 - low[0])) if len(low) else 1.0
-        return cls(first, unit, successes, prior or DirichletProcess(base=Normal(FIELD_SCALE)), prior is not None)
-
-
-def start_fields(block: Block, start: np.ndarray, rng: np.random.Generator) -> Grouping:
-    """Each field in a group of its own at ``start``; or k-means, on the probability that a field alone would give."""
-    if block.grouped:
-        return initial_grouping(1 / (1 + np.exp(-start / block.unit)), block.prior, rng)
-    return Grouping(np.arange(len(start), dtype=np.int32), start / block.unit, block.prior.alpha_start)
 
 
 def draw_density(rng: np.random.Generator, prior: DirichletProcess, groups: np.ndarray) -> float:
@@ -113,6 +102,53 @@ def reassign(rng, i, s, n, nu, groups, values, sizes, k, prior):
         return values, sizes, k
     if chosen >= k:
         values, sizes, chosen, k = open_group(draw(rng, p) - nu, values, sizes, k)
+    groups[i] = chosen
+    sizes[chosen] += 1
+    return values, sizes, k
+
+
+@strict_leaf
+def reassign_potential(rng, i, law, groups, values, sizes, k, prior):
+    """Redraw the group of item i given all else; return (values, sizes, k), grown where needed.
+
+    ``values`` is (k or more, p). An item alone brings its value along as one of the auxiliary ones.
+    """
+    own, p = groups[i], values.shape[1]
+    alone = False
+    if own >= 0:
+        sizes[own] -= 1
+        alone = sizes[own] == 0
+    mode, lower = mode_of(law)
+    fresh = np.empty((_N_NEW, p))
+    absent, n_others = k + _N_NEW, 0.0
+    log_weights = np.full(absent + 1, -np.inf)
+    for h in range(_N_NEW):
+        fresh[h] = values[own] if h == 0 and alone else draw_t_around(rng, mode, lower)
+        gain = log_base(fresh[h], law.precision, law.log_constant) - log_t_around(fresh[h], mode, lower)
+        log_weights[k + h] = log(prior.alpha / _N_NEW) + log_fit(fresh[h], law) + gain
+    for c in range(k):
+        if sizes[c] > 0:
+            n_others += sizes[c]
+            log_weights[c] = log(sizes[c]) + log_fit(values[c], law)
+    if prior.density < 1:
+        log_weights[absent] = log_odds_absent(prior, n_others) + log_fit(np.zeros(p), law)
+    weights = np.exp(log_weights - log_weights.max())
+    u, chosen = rng.random() * weights.sum(), 0
+    while chosen < absent - 1 and u >= weights[chosen]:
+        u -= weights[chosen]
+        chosen += 1
+    if chosen == absent - 1 and prior.density < 1 and u >= weights[chosen]:
+        groups[i] = ABSENT
+        return values, sizes, k
+    if chosen >= k:
+        new, chosen = chosen - k, 0
+        while chosen < k and sizes[chosen] > 0:
+            chosen += 1
+        if chosen == len(values):
+            values = np.concatenate((values, np.zeros((8, p))))
+            sizes = np.concatenate((sizes, np.zeros(8)))
+        values[chosen] = fresh[new]
+        k = max(k, chosen + 1)
     groups[i] = chosen
     sizes[chosen] += 1
     return values, sizes, k

@@ -7,6 +7,7 @@ from math import log
 import numpy as np
 
 from ..dirichlet_process import group_totals
+from .potential_values import category_counts
 from .split_merge import Proposal, shifts
 from .values import add_half_particle, group_counts, log_mean_weight, resample
 
@@ -14,16 +15,47 @@ from .values import add_half_particle, group_counts, log_mean_weight, resample
 def accept_jump(
     rng: np.random.Generator, tried: Proposal, edges: np.ndarray, successes: np.ndarray, n: float, x: np.ndarray
 ) -> bool:
-    r"""Accept or reject; where accepted, the particles ``x`` are resampled to be at the new values.
+    """Accept or reject; where accepted, the particles ``x`` are resampled to be at the new values."""
+    counts = group_counts(edges, tried.members, tried.part, 2, x)
+    sizes, totals = group_totals(tried.part[tried.members], successes[tried.members], 2)
+    return _accept(rng, tried, counts, np.array(shifts(tried)), sizes, totals, n, x)
+
+
+def accept_jump_of_potentials(
+    rng: np.random.Generator,
+    tried: Proposal,
+    edges: np.ndarray,
+    category: np.ndarray,
+    successes: np.ndarray,
+    n: float,
+    x: np.ndarray,
+) -> bool:
+    """The same where edges have tables: ``successes`` (n_edges, p), ``category`` (m, m)."""
+    p = successes.shape[1]
+    parts = [tried.members[tried.part[tried.members] == which] for which in (0, 1)]
+    counts = np.concatenate([category_counts(edges, category, members, p, x) for members in parts])
+    totals = np.concatenate([successes[members].sum(axis=0) for members in parts])
+    sizes = np.repeat([float(len(members)) for members in parts], p)
+    return _accept(rng, tried, counts, np.concatenate(shifts(tried)), sizes, totals, n, x)
+
+
+def _accept(
+    rng: np.random.Generator,
+    tried: Proposal,
+    counts: np.ndarray,
+    change: np.ndarray,
+    sizes: np.ndarray,
+    totals: np.ndarray,
+    n: float,
+    x: np.ndarray,
+) -> bool:
+    r"""Whether parameters that move by ``change`` do so; ``counts`` are their statistics in each particle.
 
     Z changes by the mean weight of the particles. The noise of its logarithm has a known variance v / m, and n times
     it is in the log ratio: half of n (n + 1) v / m is taken off (the penalty method, Ceperley and Dewing 1999).
     """
-    counts = group_counts(edges, tried.members, tried.part, 2, x)
-    change = np.array(shifts(tried))
     log_weights = (change @ counts).astype(np.float64)
     found = log_mean_weight(log_weights)
-    sizes, totals = group_totals(tried.part[tried.members], successes[tried.members], 2)
     for row, size, delta in zip(counts, sizes, change, strict=True):
         found = add_half_particle(found, row, size, delta)
     ratio = change @ totals - n * found.value

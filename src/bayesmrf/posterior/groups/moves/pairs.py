@@ -23,6 +23,7 @@ invariant.
 from __future__ import annotations
 
 from math import exp, log, log1p, sqrt
+from typing import NamedTuple
 
 import numpy as np
 
@@ -117,13 +118,57 @@ def screened_correlation(p11, p10, p01, p00, p, q):
 
 
 @strict_leaf
-def _agreements(graph, x, i, j, m):
+def _agreements(edges, x, i, j, m):
     """Of ``m`` particles and one more, how many have edges i and j both agree, i alone, j alone, and neither."""
-    edges = graph.edges
     u, v, y, z = edges[i, 0], edges[i, 1], edges[j, 0], edges[j, 1]
     both, first, second = _count_agreements(x[u, :m], x[v, :m], x[y, :m], x[z, :m])
     p11, p10, p01 = both + 0.25, first - both + 0.25, second - both + 0.25
     return p11, p10, p01, m + 1 - p11 - p10 - p01
+
+
+class PairMove(NamedTuple):
+    """New values of two edges, and by how much their move spreads the particles' log weights; < 0 for no move."""
+
+    first: float
+    second: float
+    spread: float
+
+
+@strict_leaf
+def draw_pair(rng, edges, x, m, at, s, n, prior, i, j, groups, values, sizes, k):
+    """Redraw the groups of edges i and j, whose parameters are ``at``, by m particles: (move, values, sizes, k)."""
+    stays = PairMove(at[0], at[1], -1.0)
+    p, q = (s[i] + 0.5) / (n + 1), (s[j] + 0.5) / (n + 1)
+    p11, p10, p01, p00 = _agreements(edges, x, i, j, min(m, _N_LOOKED_AT))
+    if abs(screened_correlation(p11, p10, p01, p00, p, q)) < _CORRELATED:
+        return stays, values, sizes, k
+    if m > _N_LOOKED_AT:
+        p11, p10, p01, p00 = _agreements(edges, x, i, j, m)
+    old_i, old_j = groups[i], groups[j]
+    for old in (old_i, old_j):
+        if old >= 0:
+            sizes[old] -= 1
+    offered, weight, label = np.empty(k + 3), np.empty(k + 3), np.full(k + 3, _NEW)
+    n_offered = 0
+    for c in range(k):
+        if sizes[c] > 0:
+            offered[n_offered], weight[n_offered], label[n_offered] = values[c], sizes[c], c
+            n_offered += 1
+    for slot in range(2):
+        c = old_i if slot == 0 else old_j
+        alone = c >= 0 and sizes[c] == 0 and (slot == 0 or old_i != old_j)
+        offered[n_offered + slot] = values[c] if alone else logit_beta_variate(rng, prior.a, prior.b)
+        weight[n_offered + slot] = 0.5 * prior.alpha
+    offered[n_offered + 2], weight[n_offered + 2], label[n_offered + 2] = 0.0, 1.0, ABSENT
+    g, h = _draw_pair(rng, offered, weight, n_offered, prior, at[0], at[1], s[i], s[j], n, p11, p10, p01, p00)
+    values, sizes, k, label[g] = _join(i, g, offered, label, groups, values, sizes, k)
+    values, sizes, k, label[h] = _join(j, h, offered, label, groups, values, sizes, k)
+    if offered[g] == at[0] and offered[h] == at[1]:
+        return stays, values, sizes, k
+    change_i, change_j = offered[g] - at[0], offered[h] - at[1]
+    mean = (p11 + p10) / (m + 1) * change_i + (p11 + p01) / (m + 1) * change_j
+    square = (p11 * (change_i + change_j) ** 2 + p10 * change_i**2 + p01 * change_j**2) / (m + 1)
+    return PairMove(offered[g], offered[h], max(0.0, square - mean * mean)), values, sizes, k
 
 
 @strict_leaf
@@ -134,40 +179,16 @@ def scan_pairs(rng, graph, crowd, data, order, groups, values, sizes, k):
         j = near_edge(rng, graph, i)
         if j < 0:
             continue
-        p, q = (s[i] + 0.5) / (n + 1), (s[j] + 0.5) / (n + 1)
-        p11, p10, p01, p00 = _agreements(graph, crowd.x, i, j, min(m, _N_LOOKED_AT))
-        if abs(screened_correlation(p11, p10, p01, p00, p, q)) < _CORRELATED:
+        at = theta[i], theta[j]
+        moved, values, sizes, k = draw_pair(
+            rng, graph.edges, crowd.x, m, at, s, n, prior, i, j, groups, values, sizes, k
+        )
+        if moved.spread < 0:
             continue
-        if m > _N_LOOKED_AT:
-            p11, p10, p01, p00 = _agreements(graph, crowd.x, i, j, m)
-        old_i, old_j = groups[i], groups[j]
-        for old in (old_i, old_j):
-            if old >= 0:
-                sizes[old] -= 1
-        offered, weight, label = np.empty(k + 3), np.empty(k + 3), np.full(k + 3, _NEW)
-        n_offered = 0
-        for c in range(k):
-            if sizes[c] > 0:
-                offered[n_offered], weight[n_offered], label[n_offered] = values[c], sizes[c], c
-                n_offered += 1
-        for slot in range(2):
-            c = old_i if slot == 0 else old_j
-            alone = c >= 0 and sizes[c] == 0 and (slot == 0 or old_i != old_j)
-            offered[n_offered + slot] = values[c] if alone else logit_beta_variate(rng, prior.a, prior.b)
-            weight[n_offered + slot] = 0.5 * prior.alpha
-        offered[n_offered + 2], weight[n_offered + 2], label[n_offered + 2] = 0.0, 1.0, ABSENT
-        g, h = _draw_pair(rng, offered, weight, n_offered, prior, theta[i], theta[j], s[i], s[j], n, p11, p10, p01, p00)
-        values, sizes, k, label[g] = _join(i, g, offered, label, groups, values, sizes, k)
-        values, sizes, k, label[h] = _join(j, h, offered, label, groups, values, sizes, k)
-        if offered[g] == theta[i] and offered[h] == theta[j]:
-            continue
-        change_i, change_j = offered[g] - theta[i], offered[h] - theta[j]
-        mean = (p11 + p10) / (m + 1) * change_i + (p11 + p01) / (m + 1) * change_j
-        square = (p11 * (change_i + change_j) ** 2 + p10 * change_i**2 + p01 * change_j**2) / (m + 1)
-        for e, value in ((i, offered[g]), (j, offered[h])):
+        for e, value in ((i, moved.first), (j, moved.second)):
             edge_moment(graph, crowd, e)
             move_to(graph, crowd, e, value)
-        if n * (square - mean * mean) > MATERIAL**2:
+        if n * moved.spread > MATERIAL**2:
             for turn in range(N_FLIPS):
                 flip_near(rng, graph, crowd, i if turn % 2 else j)
     return values, sizes, k

@@ -10,21 +10,20 @@ with T_jp the number of edges of the group that are in category j in particle p.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import log, sqrt
 
 import numpy as np
 from numpy.linalg import cholesky, solve
 
 from ....compiled import leaf
-from ....particles.tables import TableGraph
-from ..potentials import PotentialGrouping
 from .values import add_half_particle, log_mean_weight, resample
 
 _LEAST = 0.5  # share of effective particles below which they are resampled at once
 
 
 @leaf
-def _category_counts(edges, category, members, p, x):
+def category_counts(edges, category, members, p, x):
     """Edges of ``members`` in each of the categories 1 to p in each particle, (p, n_particles)."""
     out = np.zeros((p + 1, x.shape[1]), np.float32)
     for e in members:
@@ -34,11 +33,22 @@ def _category_counts(edges, category, members, p, x):
     return out[1:]
 
 
+@leaf
+def state_counts(nodes, p, x):
+    """The ``nodes`` in each of the states 1 to p in each particle, (p, n_particles)."""
+    out = np.zeros((p + 1, x.shape[1]), np.float32)
+    for u in nodes:
+        for lane in range(x.shape[1]):
+            out[x[u, lane], lane] += np.float32(1)
+    return out[1:]
+
+
 def move_potentials(
     rng: np.random.Generator,
-    graph: TableGraph,
+    counts_of: Callable[[np.ndarray], np.ndarray],
     x: np.ndarray,
-    grouping: PotentialGrouping,
+    groups: np.ndarray,
+    values: np.ndarray,
     counts: np.ndarray,
     n: float,
     precision: np.ndarray,
@@ -47,12 +57,12 @@ def move_potentials(
 
     The proposal is normal at the top of the target's quadratic form, and is accepted by Metropolis-Hastings with the
     particles held fixed. The error of the mean of T adds n / m of the posterior's variance; the draw is narrower by as
-    much. Returns the share of proposals accepted.
+    much. ``counts_of`` gives the statistics of a group's members in each particle. Returns the share of proposals
+    accepted.
     """
-    groups, values = grouping.groups, grouping.values
     m, p = x.shape[1], len(precision)
     log_weights, nothing = np.zeros(m), np.empty((0, m), np.float32)
-    sizes = np.bincount(groups)
+    sizes = np.bincount(groups[groups >= 0], minlength=len(values))
     several = np.flatnonzero(sizes > 1)
     n_accepted = 0
     for g in rng.permutation(several):
@@ -61,7 +71,7 @@ def move_potentials(
             resample(rng, log_weights, x, nothing)
             now = log_mean_weight(log_weights)
         members, value = np.flatnonzero(groups == g), values[g]
-        t = _category_counts(graph.edges, graph.category, members, p, x)
+        t = counts_of(members)
         weights = np.exp(log_weights - now.value) / m
         mean = t @ weights
         covariance = (t * weights) @ t.T - np.outer(mean, mean) + np.eye(p) / m

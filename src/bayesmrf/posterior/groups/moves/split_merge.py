@@ -14,7 +14,7 @@ caller's. So the posterior is left invariant for *any* nu, as long as nu does no
 from __future__ import annotations
 
 from math import lgamma, log, sqrt
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -180,30 +180,24 @@ def propose(rng, groups, values, s, nu, n, alpha, a, b):
     return Proposal(kind, members, parts, first, second, value, value_first, value_second, kind * ratio)
 
 
-@strict_leaf
-def apply(proposal, groups, values):
+def apply(proposal: Proposal, groups: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Groups and values after the proposal, labels without gaps."""
+    groups, values = groups.copy(), values.copy()
     if proposal.kind == SPLIT:
-        values = np.append(values, proposal.value_second)
+        values = np.concatenate([values, [proposal.value_second]])
         values[proposal.first] = proposal.value_first
-        for i in proposal.members:
-            if proposal.part[i] == 1:
-                groups[i] = len(values) - 1
+        groups[proposal.members[proposal.part[proposal.members] == 1]] = len(values) - 1
         return groups, values
     last = len(values) - 1
     values[proposal.first] = proposal.value
-    for i in proposal.members:
-        groups[i] = proposal.first
+    groups[proposal.members] = proposal.first
     if proposal.second != last:
         values[proposal.second] = values[last]
-        for i in range(len(groups)):
-            if groups[i] == last:
-                groups[i] = proposal.second
+        groups[groups == last] = proposal.second
     return groups, values[:last].copy()
 
 
-@strict_leaf
-def shifts(proposal):
+def shifts(proposal: Proposal) -> tuple[Any, Any]:
     """By how much the values of the edges of the two parts move."""
     if proposal.kind == SPLIT:
         return proposal.value_first - proposal.value, proposal.value_second - proposal.value

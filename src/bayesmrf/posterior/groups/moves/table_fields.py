@@ -11,6 +11,8 @@ from ....particles.tables import redraw_node, state_share, weigh_node
 from ....priors import FIELD_SCALE
 from ...conditionals.log_concave import draw
 from ...conditionals.one_coordinate import OneCoordinate
+from ...conditionals.one_potential import OnePotential
+from ..prior import reassign_potential
 from .fields import TURNS
 from .values import LEAST, resample
 
@@ -55,6 +57,55 @@ def draw_fields(rng, graph, crowd, order, counts, n):
     for i in order:
         weigh_node(graph, crowd, i)
         redraw_node(crowd, i)
+
+
+@strict_leaf
+def scan_fields(rng, graph, crowd, order, counts, n, groups, values, sizes, k, prior):
+    """Reassign the nodes in ``order`` to groups that share the fields of all states; return (values, sizes, k).
+
+    Particles are weighted by the moves made, and redrawn node by node in the end, as in `draw_fields`.
+    """
+    n_particles, m, none = crowd.x.shape[1], len(graph.category), np.empty((0, 1), np.float32)
+    weights, turns = np.ones(n_particles), 0
+    share, change = np.empty(m), np.zeros(m)
+    for i in order:
+        row = crowd.x[i]
+        if turns == TURNS:
+            weigh_node(graph, crowd, i)
+            for y in range(1, m):
+                share[y] = state_share(crowd, y)
+            share[0] = max(1 - share[1:].sum(), 1 / (2 * n_particles))
+        else:
+            total, square = 0.0, 0.0
+            share[:] = 0.0
+            for p in range(n_particles):
+                total += weights[p]
+                square += weights[p] * weights[p]
+                share[row[p]] += weights[p]
+            # One particle more, evenly over the states: none in one of them is no proof that there never is.
+            share = share / total * n_particles + 1 / m
+            if total * total < LEAST * n_particles * square:
+                resample(rng, np.log(weights), crowd.x, none)
+                weights[:] = 1.0
+                turns += 1
+        nu = np.log(share[1:] / share[0]) - crowd.field[i, 1:]
+        law = OnePotential(counts[i], n, nu, prior.precision, prior.log_constant)
+        values, sizes, k = reassign_potential(rng, i, law, groups, values, sizes, k, prior)
+        change[1:] = values[groups[i]] - crowd.field[i, 1:]
+        crowd.field[i, 1:] = values[groups[i]]
+        if turns == TURNS:
+            weigh_node(graph, crowd, i)
+            redraw_node(crowd, i)
+        else:
+            factor = np.exp(change)
+            for p in range(n_particles):
+                weights[p] *= factor[row[p]]
+    if turns < TURNS:
+        resample(rng, np.log(weights), crowd.x, none)
+    for i in order:
+        weigh_node(graph, crowd, i)
+        redraw_node(crowd, i)
+    return values, sizes, k
 
 
 @strict_leaf

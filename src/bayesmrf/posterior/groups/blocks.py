@@ -1,0 +1,244 @@
+"""Blocks of theta whose items may share values: edges or nodes, of one parameter each or of several.
+
+A block with one parameter an item is made of *logits*: the value v of an item is theta for a feature in {0, 1} and 2
+theta for one in {-1, +1}, so that the logit of the feature's larger value is v + nu in both
+(`bayesmrf.posterior.conditionals.one_coordinate`). A block with p parameters an item is made of *potentials*: the item
+is in one of p + 1 categories at a time (`bayesmrf.posterior.conditionals.one_potential`): the unordered pairs of states
+of the ends of an edge, or the states of a node.
+
+Both kinds offer the same: the start of a grouping, a working copy of it (`Urn`), the redraw of one item's group given
+its log odds nu in the model without it, and the prior of a value.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ...errors import OptionError
+from ...priors import FIELD_SCALE, Beta, DirichletProcess, MultivariateNormal, Normal
+from ..conditionals.log_concave import draw
+from ..conditionals.one_coordinate import OneCoordinate, log_sigmoid
+from ..conditionals.one_potential import OnePotential, log_odds
+from .dirichlet_process import Grouping, compact, draw_alpha, group_sizes, initial_grouping, initial_potentials
+from .moves import split_merge, split_merge_potentials
+from .prior import GroupPrior, PotentialPrior, draw_density, group_prior, reassign, reassign_potential
+
+_TINY = 1e-300
+
+
+@dataclass
+class Urn:
+    """A grouping at work: labels, values of the groups (with room for more), items in each, and groups in all."""
+
+    groups: np.ndarray
+    values: np.ndarray
+    sizes: np.ndarray
+    k: int
+    prior: GroupPrior | PotentialPrior
+
+    def value(self, i: int) -> Any:
+        """Value of item i; 0 where it is absent."""
+        c = self.groups[i]
+        return self.values[c] if c >= 0 else np.zeros(self.values.shape[1:])[()]
+
+    def take(self, grown: tuple[np.ndarray, np.ndarray, int]) -> None:
+        """Keep what a compiled redraw returns."""
+        self.values, self.sizes, self.k = grown
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Items of one kind side by side in theta.
+
+    Parameters
+    ----------
+    first : int
+        Number of the first feature.
+    counts : (n_items,) or (n_items, p) array
+        Observations in which each feature is at its larger value.
+    n_samples : float
+    prior : DirichletProcess
+    grouped : bool
+        Whether values are shared; else each item is in a group of its own.
+    unit : float
+        Theta over the value.
+    """
+
+    first: int
+    counts: np.ndarray
+    n_samples: float
+    prior: DirichletProcess
+    grouped: bool = True
+    unit: float = 1.0
+
+    @property
+    def p(self) -> int:
+        """Parameters of an item."""
+        return int(np.prod(self.counts.shape[1:]))
+
+    @property
+    def end(self) -> int:
+        """Number of the feature after the last."""
+        return self.first + self.counts.size
+
+    def features(self, items: Any) -> np.ndarray:
+        """Numbers of the features of one or several items."""
+        own = np.asarray(items)[..., None] * self.p + np.arange(self.p)
+        return (self.first + own).ravel()
+
+    def theta(self, state: Grouping) -> np.ndarray:
+        """Theta of all items in a row."""
+        return self.unit * state.spread().ravel()
+
+    def open(self, state: Grouping) -> Urn:
+        """A working copy."""
+        k = len(state.values)
+        sizes = group_sizes(state.groups, k)
+        return Urn(state.groups.copy(), state.values.copy(), sizes, k, self.constants(state))
+
+    def close(self, urn: Urn, state: Grouping) -> Grouping:
+        """The grouping with labels in order of first appearance."""
+        found = state._replace(groups=urn.groups, values=urn.values[: urn.k])
+        return compact(found) if self.grouped else found
+
+    def apply(self, tried: Any, state: Grouping) -> Grouping:
+        """The grouping after a split or a merge."""
+        groups, values = split_merge.apply(tried, state.groups.copy(), state.values.copy())
+        return state._replace(groups=groups, values=values)
+
+    def draw_constants(self, rng: np.random.Generator, state: Grouping) -> Grouping:
+        """Alpha and p0, where they have priors."""
+        if not self.grouped:
+            return state
+        n_there = int((state.groups >= 0).sum())
+        alpha = draw_alpha(rng, state.alpha, self.prior, len(state.values), n_there)
+        return state._replace(alpha=alpha, density=draw_density(rng, self.prior, state.groups))
+
+    def constants(self, state: Grouping) -> Any:
+        """Constants of the prior for compiled code."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, eq=False)
+class Logits(Block):
+    """Items with one parameter."""
+
+    def start(self, estimate: np.ndarray, rng: np.random.Generator) -> Grouping:
+        """k-means on the probability that an item alone would have; or each item in a group of its own."""
+        if self.grouped:
+            return initial_grouping(1 / (1 + np.exp(-estimate / self.unit)), self.prior, rng)
+        return Grouping(np.arange(len(estimate), dtype=np.int32), estimate / self.unit, self.prior.alpha_start)
+
+    def constants(self, state: Grouping) -> GroupPrior:
+        """Constants of the prior."""
+        return group_prior(self.prior, state, self.unit)
+
+    def nu(self, i: int, theta: np.ndarray, moments: np.ndarray) -> float:
+        """Logit of the probability of the larger value of item i, were its parameter 0."""
+        j = self.first + i
+        q = 1 - self.unit * (1 - moments[j])
+        return float(np.log(max(q, _TINY)) - np.log(max(1 - q, 1e-16)) - theta[j] / self.unit)
+
+    def reassign(self, rng: np.random.Generator, urn: Urn, i: int, nu: float) -> None:
+        """Redraw the group of item i given all else (Liu and Page 2013, eq. 4)."""
+        given = urn.groups, urn.values, urn.sizes, urn.k, urn.prior
+        urn.take(reassign(rng, i, self.counts[i], self.n_samples, nu, *given))
+
+    def draw_value(self, rng: np.random.Generator, urn: Urn, i: int, nu: float) -> float:
+        """Draw the value of an item that shares it with no other from its full conditional."""
+        p, n = urn.prior, self.n_samples
+        return draw(rng, OneCoordinate(self.counts[i], n, nu, p.a, p.b, p.kappa)) - nu
+
+    def propose(self, rng: np.random.Generator, state: Grouping, nu: np.ndarray) -> split_merge.Proposal:
+        """Propose a split or a merge of groups, by the likelihoods of the items with ``nu`` held fixed."""
+        p, n = self.constants(state), self.n_samples
+        return split_merge.propose(rng, state.groups, state.values, self.counts, nu, n, p.alpha, p.a, p.b)
+
+    def log_prior(self, urn: Urn, value: float) -> float:
+        """Log prior density of a value, up to a constant."""
+        p = urn.prior
+        return p.a * log_sigmoid(value) + p.b * log_sigmoid(-value) - 0.5 * p.kappa * value**2
+
+
+@dataclass(frozen=True, eq=False)
+class Potentials(Block):
+    """Items with several parameters, whose base distribution is normal."""
+
+    @cached_property
+    def base(self) -> tuple[np.ndarray, float]:
+        """Precision of the base, and the log constant of its density."""
+        return base_precision(self.prior.base, self.p)
+
+    def start(self, estimate: np.ndarray, rng: np.random.Generator) -> Grouping:
+        """k-means on the estimates of the items."""
+        return initial_potentials(estimate.reshape(self.counts.shape), self.prior, rng)
+
+    def constants(self, state: Grouping) -> PotentialPrior:
+        """Constants of the prior."""
+        return PotentialPrior(float(state.alpha), float(state.density), *self.base)
+
+    def nu(self, i: int, theta: np.ndarray, moments: np.ndarray) -> np.ndarray:
+        """Log odds of categories 1 to p against category 0 in the model without item i."""
+        own = slice(self.first + i * self.p, self.first + (i + 1) * self.p)
+        return log_odds(moments[own], theta[own])
+
+    def reassign(self, rng: np.random.Generator, urn: Urn, i: int, nu: np.ndarray) -> None:
+        """Redraw the group of item i, and with it the value of an item alone, given all else (Neal 2000)."""
+        law = OnePotential(self.counts[i], self.n_samples, nu, urn.prior.precision, urn.prior.log_constant)
+        urn.take(reassign_potential(rng, i, law, urn.groups, urn.values, urn.sizes, urn.k, urn.prior))
+
+    def propose(self, rng: np.random.Generator, state: Grouping, nu: np.ndarray) -> split_merge.Proposal:
+        """Propose a split or a merge of groups, by the likelihoods of the items with ``nu`` held fixed."""
+        n = self.n_samples
+        return split_merge_potentials.propose(
+            rng, state.groups, state.values, self.counts, nu, n, float(state.alpha), *self.base
+        )
+
+
+def edge_block(model: Any, counts: np.ndarray, n: float, prior: DirichletProcess) -> Block:
+    """The edges of a model: logits where their prior is that of an agreement, else potentials."""
+    r, p = model.n_edges, model.n_parameters
+    if isinstance(prior.base, Beta):
+        return Logits(0, counts[:r], n, prior)
+    return Potentials(0, counts[: r * p].reshape(r, p), n, prior)
+
+
+def field_block(model: Any, counts: np.ndarray, n: float, prior: DirichletProcess | None) -> Block:
+    """The node fields of a model: those of many states are grouped node by node; else each is for itself."""
+    first = model.n_edges * model.n_parameters
+    ones, low = counts[first:], model.feature_low[first:]
+    given = prior or DirichletProcess(base=Normal(FIELD_SCALE))
+    if prior is not None and model.n_states > 2:
+        return Potentials(first, ones.reshape(-1, model.n_states - 1), n, given)
+    unit = float(1 / (1 - low[0])) if len(low) else 1.0
+    return Logits(first, ones, n, given, prior is not None, unit)
+
+
+def base_precision(base: Any, p: int) -> tuple[np.ndarray, float]:
+    """Precision of a normal base of p parameters, and the log constant of its density.
+
+    Raises
+    ------
+    OptionError
+        If the base is not normal, or not of p parameters.
+    """
+    if isinstance(base, Normal):
+        scale = np.atleast_1d(np.asarray(base.scale, dtype=np.float64))
+        if scale.shape not in ((1,), (p,)):
+            raise OptionError(
+                option="base", got=f"{scale.size} scales", expected=f"one scale, or one for each of {p} parameters"
+            )
+        covariance = np.diag(np.broadcast_to(scale**2, p))
+    elif isinstance(base, MultivariateNormal):
+        covariance = base.covariance
+        if covariance.shape != (p, p):
+            shape = " x ".join(map(str, covariance.shape))
+            raise OptionError(option="base", got=f"a covariance of shape {shape}", expected=f"of shape {p} x {p}")
+    else:
+        raise OptionError(option="base", got=base, expected=f"a normal prior of {p} parameters")
+    precision = np.linalg.inv(covariance)
+    return precision, float(0.5 * (np.linalg.slogdet(precision)[1] - p * np.log(2 * np.pi)))

@@ -1,0 +1,154 @@
+"""Gibbs sampling of the groups of edges that share a parameter: one kernel for all models and all marginals.
+
+A step is
+
+* a scan of the edges: each one's group is drawn by eq. (4) of Liu and Page (2013), extended by edges that may be
+  absent;
+* values of all groups;
+* node fields: each for itself, or in groups of nodes as edges are;
+* splits and merges of groups (`bayesmrf.posterior.groups.moves.split_merge`);
+* alpha and p0.
+
+What an item is, and what prior its value has, is a matter of its block (`bayesmrf.posterior.groups.blocks`). What the
+model at theta answers, and how that follows theta, is a matter of the marginals: an exact engine
+(`bayesmrf.posterior.groups.exact`), particles of two states (`bayesmrf.posterior.groups.two_states`) or of many
+(`bayesmrf.posterior.groups.many_states`).
+"""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...options import check_fields
+from ...priors import DirichletProcess
+from .blocks import Block, edge_block, field_block
+from .dirichlet_process import GROUPED_DIMS, Grouping, compact
+from .moves.split_merge import MERGE, NONE, SPLIT
+
+_FORGET = 0.7  # the mean of nu over the scans gives the t-th a weight of t^-0.7
+
+
+class GroupsState(NamedTuple):
+    """Groups of edges and of fields; theta, and what the marginals remember there; the mean of nu over the scans so
+    far, and their number.
+    """
+
+    edges: Grouping
+    fields: Grouping
+    theta: np.ndarray
+    memory: Any
+    nu: np.ndarray
+    n_scans: int
+
+
+@dataclass(frozen=True, eq=False)
+class GroupedGibbs:
+    """Gibbs sampling of groups.
+
+    Parameters
+    ----------
+    marginals : PairMarginals
+        `ExactMarginals`, `TwoStateParticles` or `ManyStateParticles`, of the model.
+    s_bar : (n_features,) array
+        Mean statistics of the data.
+    n_samples : float
+    prior : DirichletProcess
+        Of the edges. Its base is a Beta distribution of the agreement, or normal where an edge has a table.
+    start : (n_features,) array
+        Estimate that ignores groups, from which the chain starts.
+    field_prior : DirichletProcess, optional
+        Of node fields that are grouped; None for a field of its own for each node.
+    n_jumps : int
+        Splits and merges tried in a step.
+    n_pairs : int
+        With particles, joint reassignments of an edge and one near it in a step, for each edge.
+    """
+
+    marginals: Any
+    s_bar: np.ndarray
+    n_samples: float
+    prior: DirichletProcess
+    start: np.ndarray
+    field_prior: DirichletProcess | None = None
+    n_jumps: int = 10
+    n_pairs: int = 2
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+    @property
+    def name(self) -> str:
+        """Such as grouped_exact."""
+        return f"grouped_{self.marginals.name}"
+
+    @property
+    def dims(self) -> dict[str, tuple[str, ...]]:
+        """Dimensions of the fields of Info."""
+        found = GROUPED_DIMS | {"density": (), "field_groups": ("node",)}
+        return found | {"n_splits": (), "n_merges": ()} | self.marginals.dims
+
+    @cached_property
+    def _blocks(self) -> tuple[Block, Block]:
+        model, n = self.marginals.model, float(self.n_samples)
+        low = model.feature_low
+        counts = np.rint(n * (self.s_bar - low) / (1 - low))
+        return edge_block(model, counts, n, self.prior), field_block(model, counts, n, self.field_prior)
+
+    def _theta(self, *state: Grouping) -> np.ndarray:
+        return np.concatenate([b.theta(g) for b, g in zip(self._blocks, state, strict=True)])
+
+    def init(self, rng: np.random.Generator) -> GroupsState:
+        """Start from k-means on the estimate."""
+        edges, fields = (b.start(self.start[b.first : b.end], rng) for b in self._blocks)
+        theta = self._theta(edges, fields)
+        memory = self.marginals.start(theta, rng)
+        return GroupsState(edges, fields, theta, memory, np.zeros(self._blocks[0].counts.shape), 0)
+
+    def step(self, rng: np.random.Generator, state: GroupsState) -> tuple[GroupsState, Any]:
+        """One scan of the edges, values and fields, splits and merges, alpha and p0."""
+        block, field_block = self._blocks
+        walk = self.marginals.thaw(state.memory, state.theta, self.s_bar, float(self.n_samples))
+        walk.mix(rng)
+        edges, nu = walk.scan(rng, block, state.edges, self.n_pairs)
+        mean_nu = state.nu + (nu - state.nu) * (1 + state.n_scans) ** -_FORGET
+        edges, fields = walk.move_values(rng, block, edges), state.fields
+        if len(field_block.counts):
+            fields = walk.move_fields(rng, field_block, fields)
+        edges, jumped = self._jump(rng, walk, edges, mean_nu)
+        edges, fields = block.draw_constants(rng, edges), field_block.draw_constants(rng, fields)
+        info = _info(tuple(self.dims))(
+            theta=walk.theta,
+            groups=edges.groups,
+            n_groups=len(edges.values),
+            alpha=edges.alpha,
+            density=edges.density,
+            field_groups=fields.groups,
+            n_splits=jumped[SPLIT],
+            n_merges=jumped[MERGE],
+            **walk.stats(),
+        )
+        return GroupsState(edges, fields, walk.theta, walk.freeze(), mean_nu, state.n_scans + 1), info
+
+    def _jump(
+        self, rng: np.random.Generator, walk: Any, edges: Grouping, nu: np.ndarray
+    ) -> tuple[Grouping, dict[int, int]]:
+        """Try splits and merges of groups of edges."""
+        block, jumped = self._blocks[0], {SPLIT: 0, MERGE: 0}
+        for _ in range(self.n_jumps):
+            tried = block.propose(rng, edges, nu)
+            if tried.kind != NONE:
+                new = block.apply(tried, edges)
+                if walk.accept(rng, block, tried, block.theta(new)):
+                    edges = new
+                    jumped[tried.kind] += 1
+        return compact(edges), jumped
+
+
+@lru_cache
+def _info(names: tuple[str, ...]) -> Any:
+    return namedtuple("GroupsInfo", names)

@@ -1,0 +1,177 @@
+"""Splits and merges of groups of potentials: those of `bayesmrf.posterior.groups.moves.split_merge`, with p parameters.
+
+The items' likelihoods, with their log odds nu held fixed, are those of n draws of a category each
+(`bayesmrf.posterior.conditionals.one_potential`). Values are proposed from Student's t around the mode that the items
+of a part have together. Potentials have no order, so that a merge takes any two groups.
+"""
+
+from __future__ import annotations
+
+from math import lgamma, log
+
+import numpy as np
+
+from ....compiled import strict_leaf
+from ...conditionals.one_coordinate import log_sigmoid, sigmoid
+from ...conditionals.one_potential import (
+    OnePotential,
+    categories,
+    draw_t_around,
+    information,
+    log_base,
+    log_fit,
+    log_t_around,
+)
+from .split_merge import MERGE, NONE, SPLIT, Proposal
+
+_N_LAUNCH = 3  # restricted scans behind a launch state
+_WIDER = 1.2  # a value is proposed from a t this much wider than the items' likelihood
+
+
+@strict_leaf
+def _log_target(w, rows, counts, nu, n, precision):
+    """Log likelihood of the items ``rows`` at a shared value, and log of its base, up to a constant."""
+    out = -0.5 * (w @ (precision @ w))
+    for i in rows:
+        out -= n * categories(w, nu[i])[1]
+        for j in range(len(w)):
+            out += counts[i, j] * w[j]
+    return out
+
+
+@strict_leaf
+def _value_law(rows, counts, nu, n, precision):
+    """Mode of a shared value by the items ``rows`` alone, and the Cholesky factor of a curvature there."""
+    p = len(precision)
+    total, w = np.zeros(p), np.zeros(p)
+    for i in rows:
+        total += counts[i]
+    value = _log_target(w, rows, counts, nu, n, precision)
+    curvature = precision.copy()
+    for _ in range(100):
+        slope, curvature = total - precision @ w, precision.copy()
+        for i in rows:
+            q = categories(w, nu[i])[0]
+            slope -= n * q
+            curvature += information(q, n)
+        step, size = np.linalg.solve(curvature, slope), 1.0
+        trial, new = w + step, _log_target(w + step, rows, counts, nu, n, precision)
+        while new < value and size > 1e-9:
+            size *= 0.5
+            trial = w + size * step
+            new = _log_target(trial, rows, counts, nu, n, precision)
+        if size <= 1e-9:
+            break
+        w, value = trial, new
+        if size == 1.0 and np.abs(step).max() < 1e-8:
+            break
+    return w, np.linalg.cholesky(curvature) / _WIDER
+
+
+@strict_leaf
+def _rows(members, part, which):
+    out = np.empty(len(members), np.int64)
+    size = 0
+    for i in members:
+        if which < 0 or part[i] == which:
+            out[size] = i
+            size += 1
+    return out[:size]
+
+
+@strict_leaf
+def _restricted_scan(rng, members, anchors, part, wanted, first, second, counts, nu, n, precision):
+    """Reassign all but the anchors to the two parts; log probability of the outcome (or, if given, of ``wanted``)."""
+    sizes, found = np.zeros(2), 0.0
+    for i in members:
+        sizes[part[i]] += 1
+    for i in members:
+        if i in (anchors[0], anchors[1]):
+            continue
+        sizes[part[i]] -= 1
+        law = OnePotential(counts[i], n, nu[i], precision, 0.0)
+        gain = log_fit(second, law) - log_fit(first, law) + log(sizes[1] / sizes[0])
+        chosen = wanted[i] if len(wanted) else int(rng.random() < sigmoid(gain))
+        found += log_sigmoid(gain) if chosen == 1 else log_sigmoid(-gain)
+        part[i] = chosen
+        sizes[chosen] += 1
+    return found
+
+
+@strict_leaf
+def _split_parts(rng, members, anchors, wanted, counts, nu, n, precision):
+    """Parts of a split, and the log probability of proposing them (of ``wanted``, if given)."""
+    part, none = np.zeros(len(counts), np.int8), np.empty(0, np.int8)
+    for i in members:
+        part[i] = int(rng.random() < 0.5)
+    part[anchors[0]], part[anchors[1]] = 0, 1
+    first, _ = _value_law(anchors[:1], counts, nu, n, precision)
+    second, _ = _value_law(anchors[1:], counts, nu, n, precision)
+    for _ in range(_N_LAUNCH):
+        _restricted_scan(rng, members, anchors, part, none, first, second, counts, nu, n, precision)
+        mode, lower = _value_law(_rows(members, part, 0), counts, nu, n, precision)
+        first = draw_t_around(rng, mode, lower)
+        mode, lower = _value_law(_rows(members, part, 1), counts, nu, n, precision)
+        second = draw_t_around(rng, mode, lower)
+    found = _restricted_scan(rng, members, anchors, part, wanted, first, second, counts, nu, n, precision)
+    return part, found
+
+
+@strict_leaf
+def propose(rng, groups, values, counts, nu, n, alpha, precision, log_constant):
+    """A split of a group chosen at random or, as often, a merge of two chosen at random.
+
+    ``groups`` are labelled 0..k-1 without gaps.
+    """
+    k, p = values.shape
+    part, nothing, zero = np.zeros(len(counts), np.int8), np.empty(0, np.int64), np.zeros(p)
+    none = Proposal(NONE, nothing, part, 0, 0, zero, zero, zero, 0.0)
+    anchors = np.empty(2, np.int64)
+    split = rng.random() < 0.5
+    if split:
+        first = second = int(rng.random() * k)
+        members = np.flatnonzero(groups == first)
+        size = len(members)
+        if size < 2:
+            return none
+        x = int(rng.random() * size)
+        y = int(rng.random() * (size - 1))
+        anchors[0], anchors[1] = members[x], members[y + (y >= x)]
+    else:
+        if k < 2:
+            return none
+        first = int(rng.random() * k)
+        second = int(rng.random() * (k - 1))
+        second += second >= first
+        members = np.flatnonzero((groups == first) | (groups == second))
+        size = len(members)
+        for i in members:
+            part[i] = int(groups[i] == second)
+        ones, twos = np.flatnonzero(groups == first), np.flatnonzero(groups == second)
+        anchors[0], anchors[1] = ones[int(rng.random() * len(ones))], twos[int(rng.random() * len(twos))]
+    wanted = part[:0] if split else part
+    parts, log_parts = _split_parts(rng, members, anchors, wanted, counts, nu, n, precision)
+    rows_first, rows_second = _rows(members, parts, 0), _rows(members, parts, 1)
+    n_first, n_second = len(rows_first), len(rows_second)
+    mode, lower = _value_law(members, counts, nu, n, precision)
+    mode_first, lower_first = _value_law(rows_first, counts, nu, n, precision)
+    mode_second, lower_second = _value_law(rows_second, counts, nu, n, precision)
+    if split:
+        value = values[first].copy()
+        value_first = draw_t_around(rng, mode_first, lower_first)
+        value_second = draw_t_around(rng, mode_second, lower_second)
+    else:
+        value = draw_t_around(rng, mode, lower)
+        value_first, value_second = values[first].copy(), values[second].copy()
+    # Ratio of the state with two groups to that with one, then of the ways from one to the other and back.
+    ratio = log(alpha) + lgamma(n_first) + lgamma(n_second) - lgamma(size)
+    ratio += log_base(value_first, precision, log_constant) + log_base(value_second, precision, log_constant)
+    ratio -= log_base(value, precision, log_constant)
+    k_one = k if split else k - 1
+    ways_to_merge = -log(float(k_one * (k_one + 1) * n_first * n_second)) + log_t_around(value, mode, lower)
+    ways_to_split = -log(float(k_one * size * (size - 1))) + log_parts
+    ways_to_split += log_t_around(value_first, mode_first, lower_first)
+    ways_to_split += log_t_around(value_second, mode_second, lower_second)
+    ratio += ways_to_merge - ways_to_split
+    kind = SPLIT if split else MERGE
+    return Proposal(kind, members, parts, first, second, value, value_first, value_second, kind * ratio)

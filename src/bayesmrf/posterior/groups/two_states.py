@@ -1,0 +1,239 @@
+r"""Groups on any graph of two-state nodes, with moments from particles that follow theta edge by edge.
+
+* Clusters of nodes are flipped in the particles (`bayesmrf.particles.cluster_flips`): strongly coupled ones would lag
+  behind theta.
+* A scan is one of *local refresh* (`bayesmrf.particles.refresh`): edges in random order; q_i is the mean over the
+  particles of what each says given the other nodes; the edge's group is drawn by eq. (4) of Liu and Page (2013) with
+  its exact one-edge likelihood; the edge's two ends are drawn again in every particle, under the new value, before the
+  next edge. All edges at once from one set of moments would not do: posteriors of neighbouring edges are correlated,
+  and parallel draws amplify that.
+* Every edge together with one near it (`bayesmrf.posterior.groups.moves.pairs`), where each alone would be held by the
+  other.
+* Values of groups with one edge in the same way, one by one; values of larger groups, and node fields, with the
+  particles as an importance sample (`bayesmrf.posterior.groups.moves.values`); fields that are grouped are scanned as
+  edges are.
+* Splits and merges of groups are decided with the same importance sample. The noise of their log ratio has a known
+  variance, half of which is taken off (the penalty method, Ceperley and Dewing 1999).
+
+With a ``sampler``, particles are drawn by an exact engine before every use, and what is left of error is the noise of
+finitely many: the chain tends to the exact one as ``n_particles`` grows. Without, particles also lag behind theta.
+
+An edge's q has a standard error, and the log likelihood of a value that is one posterior standard deviation away has
+n |d log L / dq| times that,
+
+.. math:: \sqrt{\frac{n}{m} \cdot \frac{\mathrm{Var}_p\, q_p}{q (1 - q)}},
+
+with q_p what one of the m particles says. Its 95 % quantile over the edges, as few noisy ones are enough to mislead
+all, is reported as ``likelihood_noise``; it is sqrt(n / m) at most.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ...base import SAMPLE
+from ...likelihood import Likelihood
+from ...models.agreement import Agreement
+from ...options import check_fields
+from ...particles.cluster_flips import flip_clusters
+from ...particles.memory import Crowd, Particles, RefreshGraph, fill_hubs, pack, refresh_graph, start_particles, unpack
+from ...particles.refresh import refresh
+from .blocks import Block
+from .dirichlet_process import Grouping, group_totals
+from .moves.fields import scan_fields
+from .moves.jumps import accept_jump
+from .moves.pairs import scan_pairs
+from .moves.split_merge import Proposal
+from .moves.values import group_counts, move_values, node_counts
+from .prior import GroupPrior
+from .scans import RefreshData, scan_coordinates, scan_groups, scan_order
+
+PARTICLE_DIMS: dict[str, tuple[str, ...]] = {"likelihood_noise": (), "acceptance_values": ()}
+_LEAST, _MOST_BYTES = 1024, 2**30
+_MOST_PARTICLES = 10**7 // 64 * 64  # as many as may be asked for
+_START, _START_FLIPS = 20, 16  # scans of the particles before the first step, ways to bind nodes in each
+_FLIPS = 8  # ways to bind nodes into clusters in a step
+
+
+def default_particles(n_samples: float, n_nodes: int) -> int:
+    """Ten for each observation, at least 1,024; at most ten million, and as many as fill 1 GiB at one byte a node.
+
+    The noise they put into an edge's log likelihood is at most sqrt(n / n_particles) nats, so 0.32 with ten.
+    """
+    most = max(_LEAST, min(_MOST_PARTICLES, _MOST_BYTES // max(1, n_nodes)))
+    return -(-int(min(max(_LEAST, 10 * n_samples), most)) // 64) * 64
+
+
+@dataclass(frozen=True, eq=False)
+class TwoStateParticles:
+    """Particles of a model of two-state nodes.
+
+    Parameters
+    ----------
+    model : Agreement
+    n_particles : int
+        Rounded up to a multiple of 64.
+    sampler : Likelihood, optional
+        With an engine that answers ``sample``, where fresh exact particles are wanted.
+    rivals : (n_edges, k) int array, optional
+        For each edge others that may take its place (`bayesmrf.posterior.groups.moves.pairs.rivals`).
+    """
+
+    model: Agreement
+    n_particles: int = 1024
+    sampler: Likelihood | None = None
+    rivals: np.ndarray | None = None
+
+    name = "particle"
+    dims = PARTICLE_DIMS
+    is_exact = False
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        if self.sampler is not None:
+            self.sampler.require("grouped_particle", {SAMPLE})
+
+    @cached_property
+    def graph(self) -> RefreshGraph:
+        """Rows of the graph."""
+        return refresh_graph(self.model.graph, rivals=self.rivals)
+
+    def start(self, theta: np.ndarray, rng: np.random.Generator) -> Particles:
+        """Particles refreshed at theta."""
+        particles = start_particles(self.n_particles, self.model.graph.n_nodes, rng)
+        if self.sampler is not None:
+            return particles
+        crowd = unpack(particles, self.graph, theta)
+        for _ in range(_START):
+            order = rng.permutation(np.flatnonzero(theta))
+            refresh(self.graph, crowd, order)
+            flip_clusters(rng, self.graph, crowd, _START_FLIPS)
+        return pack(crowd)
+
+    def thaw(self, memory: Particles, theta: np.ndarray, s_bar: np.ndarray, n: float) -> TwoStateWalk:
+        """At work at theta, with the mean statistics of n observations."""
+        return TwoStateWalk(self, unpack(memory, self.graph, theta), s_bar, n)
+
+
+class TwoStateWalk:
+    """Theta on its way through one step, and the particles that follow."""
+
+    def __init__(self, marginals: TwoStateParticles, crowd: Crowd, s_bar: np.ndarray, n: float):
+        low = marginals.model.feature_low
+        self._marginals, self._graph, self._crowd = marginals, marginals.graph, crowd
+        self._counts, self._n = np.rint(n * (s_bar - low) / (1 - low)), n
+        self._accepted, self._noise = 0.0, 0.0
+
+    @property
+    def theta(self) -> np.ndarray:
+        """Where the particles are."""
+        return self._crowd.theta
+
+    def freeze(self) -> Particles:
+        """Particles as they are kept."""
+        return pack(self._crowd)
+
+    def stats(self) -> dict[str, float]:
+        """Numbers about the step."""
+        return {"likelihood_noise": self._noise, "acceptance_values": self._accepted}
+
+    def mix(self, rng: np.random.Generator) -> None:
+        """Flip clusters, and redraw nodes one by one: those without edges are redrawn by nothing else."""
+        if self._marginals.sampler is None:
+            model = self._marginals.model
+            flip_clusters(rng, self._graph, self._crowd, _FLIPS)
+            refresh(self._graph, self._crowd, np.arange(model.n_edges, model.n_features))
+
+    def _data(self, prior: GroupPrior) -> RefreshData:
+        return RefreshData(self._counts, self._n, prior, prior)
+
+    def scan(
+        self, rng: np.random.Generator, block: Block, state: Grouping, n_pairs: int
+    ) -> tuple[Grouping, np.ndarray]:
+        """Reassign all edges, then pairs of them; and the edges' log odds nu."""
+        urn, r = block.open(state), len(state.groups)
+        nu, between = np.empty(r), np.empty(r)
+        common = rng, self._graph, self._crowd, self._data(urn.prior)
+        for order in self._turns(scan_order(rng, r)):
+            self._renew(rng)
+            urn.take(scan_groups(*common, order, urn.groups, urn.values, urn.sizes, urn.k, nu, between))
+        for order in self._turns(np.concatenate([scan_order(rng, r) for _ in range(n_pairs)])):
+            self._renew(rng)
+            urn.take(scan_pairs(*common, order, urn.groups, urn.values, urn.sizes, urn.k))
+        self._noise = float(np.sqrt(self._n / self._crowd.x.shape[1] * np.quantile(between, 0.95)))
+        return block.close(urn, state), nu
+
+    def move_values(self, rng: np.random.Generator, block: Block, state: Grouping) -> Grouping:
+        """Values of groups with one edge one by one, then those of larger groups."""
+        crowd, groups, values, prior = self._crowd, state.groups, state.values.copy(), block.constants(state)
+        sizes, totals = group_totals(groups, block.counts, len(values))
+        alone = np.flatnonzero(np.append(sizes, 0.0)[groups] == 1)
+        for order in self._turns(alone):
+            self._renew(rng)
+            scan_coordinates(rng, self._graph, crowd, self._data(prior), order)
+        values[groups[alone]] = crowd.theta[alone]
+        self._renew(rng)
+        counts = group_counts(self._graph.edges, np.flatnonzero(groups >= 0), groups, len(values), crowd.x)
+        self._accepted = float(move_values(rng, counts, sizes, totals, values, self._n, prior, crowd.x))
+        state = state._replace(values=values)
+        self._place(block, block.theta(state))
+        return state
+
+    def move_fields(self, rng: np.random.Generator, block: Block, state: Grouping) -> Grouping:
+        """Groups of the nodes, where their fields are grouped, and values of all."""
+        urn, crowd = block.open(state), self._crowd
+        theta, common = crowd.theta[block.first :], (block.counts, self._n, urn.prior)
+        for regroup in (True, False) if block.grouped else (False,):
+            groups = urn.groups
+            alone = np.flatnonzero(urn.sizes[groups] == 1) if block.grouped and not regroup else np.arange(len(groups))
+            self._renew(rng)
+            order = rng.permutation(alone)
+            held = groups, urn.values, urn.sizes, urn.k
+            done, *grown = scan_fields(rng, order, theta, *common, *held, regroup, crowd.x)
+            urn.take(grown)
+            fill_hubs(self._graph, crowd)
+            # So many that the particles would be worn out: the last ones by local refresh.
+            for rest in self._turns(block.first + order[done:]):
+                self._renew(rng)
+                if regroup:
+                    room, held = np.empty((2, len(groups))), (groups, urn.values, urn.sizes, urn.k)
+                    urn.take(scan_groups(rng, self._graph, crowd, self._data(urn.prior), rest, *held, *room))
+                else:
+                    scan_coordinates(rng, self._graph, crowd, self._data(urn.prior), rest)
+                    urn.values[groups[rest - block.first]] = crowd.theta[rest] / block.unit
+        state = block.close(urn, state)
+        if block.grouped:
+            sizes, totals = group_totals(state.groups, block.counts, len(state.values))
+            self._renew(rng)
+            counts = node_counts(state.groups, len(state.values), crowd.x)
+            move_values(rng, counts, sizes, totals, state.values, self._n, block.constants(state), crowd.x)
+            self._place(block, block.theta(state))
+        return state
+
+    def accept(self, rng: np.random.Generator, block: Block, tried: Proposal, theta: np.ndarray) -> bool:
+        """Accept or reject a split or a merge, which brings the block to ``theta``."""
+        self._renew(rng)
+        if not accept_jump(rng, tried, self._graph.edges, block.counts, self._n, self._crowd.x):
+            return False
+        self._place(block, theta)
+        return True
+
+    def _place(self, block: Block, theta: np.ndarray) -> None:
+        self._crowd.theta[block.first : block.end] = theta
+        fill_hubs(self._graph, self._crowd)
+
+    def _turns(self, order: np.ndarray) -> Any:
+        """All coordinates in one scan; one at a time, where each has fresh particles."""
+        return [order] if self._marginals.sampler is None else order[:, None]
+
+    def _renew(self, rng: np.random.Generator) -> None:
+        """Fresh exact particles, where there is a sampler."""
+        sampler, crowd = self._marginals.sampler, self._crowd
+        if sampler is not None:
+            states = sampler.engine.sample(sampler.model, crowd.theta, sampler.plan, crowd.x.shape[1], rng)
+            crowd.x[...] = 2 * states.T - 1
+            fill_hubs(self._graph, crowd)
