@@ -29,7 +29,9 @@ from bayesmrf.graphs import Graph
 from bayesmrf.models.agreement import Agreement
 from bayesmrf.particles.memory import HUB
 from bayesmrf.posterior.groups import particle as grouped_particle
-from bayesmrf.posterior.groups.particle import GroupedParticle, default_particles
+from bayesmrf.posterior.groups.gibbs import GroupedGibbs
+from bayesmrf.posterior.groups.kernels import particle_groups
+from bayesmrf.posterior.groups.two_states import default_particles
 from bayesmrf.priors import DirichletProcess
 from bayesmrf.samplers import gibbs
 
@@ -67,15 +69,15 @@ def simulated(graph: Graph, n: int, rng: np.random.Generator, low: float, high: 
 
 def kernel_of(
     graph: Graph, n: int, m: int, rng: np.random.Generator, low: float = 0.0, high: float = 1.0
-) -> GroupedParticle:
+) -> GroupedGibbs:
     """The kernel on simulated data, to be started near the truth."""
     states, theta = simulated(graph, n, rng, low, high)
     model = Agreement(graph)
     start = theta + 0.1 * rng.standard_normal(len(theta))
-    return GroupedParticle(model, model.statistics(states), n, DirichletProcess(1.0), start, m)
+    return particle_groups(model, model.statistics(states), n, DirichletProcess(1.0), start, m)
 
 
-def steps(kernel: GroupedParticle, n_steps: int, rng: np.random.Generator) -> tuple[Seconds, dict[str, float]]:
+def steps(kernel: GroupedGibbs, n_steps: int, rng: np.random.Generator) -> tuple[Seconds, dict[str, float]]:
     """Median time of a step, the first left out, and the processor time of its parts.
 
     Particles are brought to the start by one scan only: a step takes as long from there.

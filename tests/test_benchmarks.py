@@ -19,7 +19,7 @@ from bayesmrf.learning.persistent import PersistentMLE
 from bayesmrf.likelihood import Likelihood
 from bayesmrf.models.agreement import Agreement
 from bayesmrf.posterior.groups.auxiliary_variable import GroupedAuxiliaryVariable
-from bayesmrf.posterior.groups.exact import GroupedExact
+from bayesmrf.posterior.groups.kernels import exact_groups
 from bayesmrf.posterior.groups.stripped_beta import GroupedStrippedBeta
 from bayesmrf.posterior.groups.tree import GroupedTree
 from bayesmrf.priors import DirichletProcess
@@ -53,7 +53,7 @@ class Problem:
         if self.method == "tree":
             return GroupedTree(self.model.graph, np.rint(self.n * self.s_bar), self.n, prior)
         if self.method == "exact":
-            return GroupedExact(self.likelihood, prior, self.mle)
+            return exact_groups(self.likelihood, prior, self.mle)
         if self.method == "stripped-beta":
             return GroupedStrippedBeta(self.mle, self.persistent, self.n, prior, n_pcd=4, n_pcd_start=4)
         particles = Likelihood(self.model, self.s_bar, self.n, gibbs.Gibbs(n_sweeps=N_SWEEPS))

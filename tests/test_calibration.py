@@ -13,7 +13,7 @@ from bayesmrf import graphs, run
 from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.likelihood import Likelihood
 from bayesmrf.models.agreement import Agreement
-from bayesmrf.posterior.groups.exact import GroupedExact
+from bayesmrf.posterior.groups.kernels import exact_groups
 from bayesmrf.posterior.groups.tree import GroupedTree
 from bayesmrf.priors import FIELD_SCALE, Beta, DirichletProcess, Gamma
 
@@ -48,7 +48,7 @@ def ranks(method, model, prior, assumed, n, n_simulations, thin, rng):
         if method == "tree":
             kernel = GroupedTree(model.graph, np.rint(n * s_bar), n, assumed)
         else:
-            kernel = GroupedExact(Likelihood(model, s_bar, n, ENGINE), assumed, np.zeros(model.n_features))
+            kernel = exact_groups(Likelihood(model, s_bar, n, ENGINE), assumed, np.zeros(model.n_features))
         draws = run.sample(
             kernel,
             n_draws=N_RANKS - 1,

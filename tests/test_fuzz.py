@@ -47,12 +47,8 @@ from bayesmrf.posterior.edges.exact import SpikeSlabExact
 from bayesmrf.posterior.edges.langevin import SpikeSlabLangevin
 from bayesmrf.posterior.edges.one_edge import SpikeSlabOneEdge
 from bayesmrf.posterior.groups.auxiliary_variable import GroupedAuxiliaryVariable
-from bayesmrf.posterior.groups.exact import GroupedExact
-from bayesmrf.posterior.groups.particle import GroupedParticle
-from bayesmrf.posterior.groups.potts_particle import GroupedPottsParticle
+from bayesmrf.posterior.groups.kernels import exact_groups, particle_groups
 from bayesmrf.posterior.groups.stripped_beta import GroupedStrippedBeta
-from bayesmrf.posterior.groups.symmetric import GroupedSymmetric
-from bayesmrf.posterior.groups.symmetric_particle import GroupedSymmetricParticle
 from bayesmrf.posterior.groups.tree import GroupedTree
 from bayesmrf.posterior.parameters.auxiliary_variable import AuxiliaryVariable
 from bayesmrf.posterior.parameters.exchange import Exchange
@@ -212,15 +208,15 @@ def kernels():
     n, s_bar, zero = len(X), agreement.statistics(X), np.zeros(3)
     persistent = PersistentMLE(agreement, s_bar, 3.0)
     yield persistent
-    yield GroupedExact(of(agreement, Elimination()), FREE, zero)
+    yield exact_groups(of(agreement, Elimination()), FREE, zero)
     yield GroupedTree(PATH, np.array([2, 3]), n, FREE)
-    yield GroupedParticle(agreement, s_bar, n, FREE, zero)
+    yield particle_groups(agreement, s_bar, n, FREE, zero)
     yield GroupedAuxiliaryVariable(of(agreement, Gibbs()), FREE, zero, persistent)
     yield GroupedStrippedBeta(zero, persistent, n, FREE)
-    yield GroupedPottsParticle(potts, potts.statistics(X), n, FREE, np.zeros(potts.n_features))
+    yield particle_groups(potts, potts.statistics(X), n, FREE, np.zeros(potts.n_features))
     tables = symmetric.statistics(X)
-    yield GroupedSymmetric(of(symmetric, Elimination()), TABLES, np.zeros(symmetric.n_features))
-    yield GroupedSymmetricParticle(symmetric, tables, n, TABLES, np.zeros(symmetric.n_features))
+    yield exact_groups(of(symmetric, Elimination()), TABLES, np.zeros(symmetric.n_features))
+    yield particle_groups(symmetric, tables, n, TABLES, np.zeros(symmetric.n_features))
     yield SpikeSlabExact(exact)
     yield SpikeSlabOneEdge(boltzmann, boltzmann.statistics(X), n)
     yield SpikeSlabLangevin(boltzmann, boltzmann.statistics(X), n)

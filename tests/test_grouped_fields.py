@@ -15,10 +15,9 @@ from bayesmrf.particles.memory import refresh_graph, start_particles, unpack
 from bayesmrf.posterior.conditionals.log_concave import draw
 from bayesmrf.posterior.conditionals.one_coordinate import OneCoordinate
 from bayesmrf.posterior.groups import particle as grouped_particle
-from bayesmrf.posterior.groups.exact import GroupedExact
+from bayesmrf.posterior.groups.kernels import exact_groups, particle_groups
 from bayesmrf.posterior.groups.moves import table_fields
 from bayesmrf.posterior.groups.moves.fields import scan_fields
-from bayesmrf.posterior.groups.particle import GroupedParticle
 from bayesmrf.posterior.groups.prior import GroupPrior
 from bayesmrf.posterior.groups.scans import RefreshData, scan_coordinates
 from bayesmrf.priors import FIELD_SCALE, DirichletProcess, Normal
@@ -76,9 +75,9 @@ def kernel_of(method, s_bar, alpha=1.0):
     fields = DirichletProcess(alpha, Normal(FIELD_SCALE))
     likelihood = Likelihood(PAIR, s_bar, N, ENGINE)
     if method == "exact":
-        return GroupedExact(likelihood, DirichletProcess(), np.zeros(3), fields)
+        return exact_groups(likelihood, DirichletProcess(), np.zeros(3), fields)
     fed = likelihood if method == "fed" else None
-    return GroupedParticle(PAIR, s_bar, N, DirichletProcess(), np.zeros(3), 2048, fed, field_prior=fields)
+    return particle_groups(PAIR, s_bar, N, DirichletProcess(), np.zeros(3), 2048, fed, field_prior=fields)
 
 
 @pytest.mark.parametrize("method", ["exact", "fed"])
@@ -128,7 +127,7 @@ def test_weighted_particles_follow_fields_that_pull_at_all_nodes(rng):
 def spread_of_a_lone_node(rng):
     """Spread of the field of a node without edges over long chains, relative to that of its exact law."""
     model = Agreement(graphs.Graph(3, np.array([[0, 1]])), True)
-    kernel = GroupedParticle(model, np.array([0.7, 0.2, 0.1, 0.3]), 100, DirichletProcess(), np.zeros(4), 1024)
+    kernel = particle_groups(model, np.array([0.7, 0.2, 0.1, 0.3]), 100, DirichletProcess(), np.zeros(4), 1024)
     found = run.sample(kernel, n_draws=300, n_warmup=20, n_chains=4, random_state=rng, progress=False)
     law = OneCoordinate(65.0, 100.0, 0.0, FIELDS.a, FIELDS.b, FIELDS.kappa)
     exact = np.array([0.5 * draw(rng, law) for _ in range(4000)])

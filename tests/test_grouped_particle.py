@@ -16,9 +16,10 @@ from bayesmrf.particles.cluster_flips import flip_clusters, flip_near
 from bayesmrf.particles.memory import fill_hubs, pack, refresh_graph, start_particles, unpack
 from bayesmrf.particles.refresh import edge_moment, move_to, refresh
 from bayesmrf.posterior.groups import scans as particle_scans
+from bayesmrf.posterior.groups.kernels import particle_groups
 from bayesmrf.posterior.groups.moves.values import group_counts, move_values
-from bayesmrf.posterior.groups.particle import GroupedParticle, default_particles
 from bayesmrf.posterior.groups.prior import GroupPrior
+from bayesmrf.posterior.groups.two_states import default_particles
 from bayesmrf.priors import Beta, DirichletProcess
 from tests import oracle
 from tests.test_calibration import N_RANKS, p_values, prior_draw
@@ -42,7 +43,7 @@ def kernel_of(graph, s_bar, n, sampler=None, alpha=1.0, n_particles=1024):
     model = Agreement(graph)
     fed = None if sampler is None else Likelihood(model, s_bar, n, sampler)
     start = np.zeros(model.n_edges)
-    return GroupedParticle(model, s_bar, n, DirichletProcess(alpha), start, n_particles, fed, n_jumps=3)
+    return particle_groups(model, s_bar, n, DirichletProcess(alpha), start, n_particles, fed, n_jumps=3)
 
 
 def problem(graph, rng):
@@ -343,7 +344,7 @@ def loop_ranks(assumed, n_simulations, rng):
     for _ in range(n_simulations):
         groups, theta, _ = prior_draw(model, prior, rng)
         s_bar = model.statistics(ENGINE.sample(model, theta, ENGINE.prepare(model), 8, rng))
-        kernel = GroupedParticle(model, s_bar, 8, assumed, np.zeros(6), n_jumps=3)
+        kernel = particle_groups(model, s_bar, 8, assumed, np.zeros(6), n_jumps=3)
         options = {"n_draws": N_RANKS - 1, "n_warmup": 2 * thin, "thin": thin, "n_chains": 1, "n_jobs": 1}
         draws = run.sample(kernel, random_state=rng, progress=False, **options).values
         drawn = draws["theta"][0, :, 0], draws["n_groups"][0] + rng.random(N_RANKS - 1)

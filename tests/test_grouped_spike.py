@@ -17,8 +17,7 @@ from bayesmrf.likelihood import Likelihood
 from bayesmrf.models.agreement import Agreement
 from bayesmrf.posterior.groups import exact as grouped_exact
 from bayesmrf.posterior.groups import prior as group_prior
-from bayesmrf.posterior.groups.exact import GroupedExact
-from bayesmrf.posterior.groups.particle import GroupedParticle
+from bayesmrf.posterior.groups.kernels import exact_groups, particle_groups
 from bayesmrf.priors import Beta, DirichletProcess, Gamma
 from tests import grouped_spike_oracle as oracle
 from tests.oracle import all_states
@@ -97,7 +96,7 @@ def problem(module_rng):
 
 
 def exact_kernel(s_bar, n, prior, graph=COMPLETE):
-    return GroupedExact(Likelihood(Agreement(graph), s_bar, n, ENGINE), prior, np.zeros(graph.n_edges))
+    return exact_groups(Likelihood(Agreement(graph), s_bar, n, ENGINE), prior, np.zeros(graph.n_edges))
 
 
 def scores(draws, exact):
@@ -180,7 +179,7 @@ def particle_kernel(s_bar, prior, sampler=None, n_particles=1024):
     """Particles drawn afresh by ``sampler`` before every use, or their own."""
     model = Agreement(COMPLETE)
     fed = None if sampler is None else Likelihood(model, s_bar, N, sampler)
-    return GroupedParticle(model, s_bar, N, prior, np.zeros(6), n_particles, fed, n_jumps=3)
+    return particle_groups(model, s_bar, N, prior, np.zeros(6), n_particles, fed, n_jumps=3)
 
 
 class AtZero(Elimination):

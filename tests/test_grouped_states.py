@@ -15,9 +15,8 @@ from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.likelihood import Likelihood
 from bayesmrf.models.potts import Potts
 from bayesmrf.models.symmetric import Symmetric
-from bayesmrf.posterior.groups.exact import GroupedExact
-from bayesmrf.posterior.groups.potentials import base_precision
-from bayesmrf.posterior.groups.symmetric import GroupedSymmetric
+from bayesmrf.posterior.groups.blocks import base_precision
+from bayesmrf.posterior.groups.kernels import exact_groups
 from bayesmrf.priors import FIELD_SCALE, Beta, DirichletProcess, MultivariateNormal, Normal
 from tests.grouped_states_oracle import potts_posterior, symmetric_posterior
 from tests.scores import share_error
@@ -58,7 +57,7 @@ def potts_problem(graph, rng, n=30):
 def test_partitions_of_potts_edges(graph, rng):
     model, s_bar, n = potts_problem(graph, rng)
     exact = potts_posterior(graph, 3, np.rint(n * s_bar), n, 0.8, 2.0, 1.0)
-    kernel = GroupedExact(
+    kernel = exact_groups(
         Likelihood(model, s_bar, n, ENGINE), DirichletProcess(0.8, Beta(2.0, 1.0)), np.zeros(graph.n_edges)
     )
     assert score(kernel, exact, rng) < LIMIT
@@ -76,7 +75,7 @@ class AsTwoStates(Elimination):
 def test_taking_them_for_two_states_is_caught(rng):
     model, s_bar, n = potts_problem(TRIANGLE, rng)
     exact = potts_posterior(TRIANGLE, 3, np.rint(n * s_bar), n, 1.0)
-    kernel = GroupedExact(Likelihood(model, s_bar, n, AsTwoStates()), DirichletProcess(1.0), np.zeros(3))
+    kernel = exact_groups(Likelihood(model, s_bar, n, AsTwoStates()), DirichletProcess(1.0), np.zeros(3))
     assert score(kernel, exact, rng) > LIMIT
 
 
@@ -97,7 +96,7 @@ def symmetric_problem(graph, m, fields, rng, n=40, n_groups=2):
 
 def symmetric_kernel(model, s_bar, n, covariance, alpha=0.8, engine=ENGINE):
     prior = DirichletProcess(alpha, MultivariateNormal(covariance))
-    return GroupedSymmetric(Likelihood(model, s_bar, n, engine), prior, np.zeros(model.n_features))
+    return exact_groups(Likelihood(model, s_bar, n, engine), prior, np.zeros(model.n_features))
 
 
 @pytest.mark.parametrize(("graph", "m", "fields"), CASES)
@@ -173,7 +172,7 @@ def test_fields_of_a_potts_model(rng):
     w /= w.sum()
     means = w @ draws
     error = np.sqrt((w**2) @ (draws - means) ** 2)
-    kernel = GroupedExact(Likelihood(model, s_bar, n, ENGINE), DirichletProcess(1.0), np.zeros(5))
+    kernel = exact_groups(Likelihood(model, s_bar, n, ENGINE), DirichletProcess(1.0), np.zeros(5))
     found = run.sample(kernel, n_draws=150, n_warmup=40, n_chains=40, random_state=rng, progress=False).values["theta"]
     by_chain = found.mean(axis=1)
     se = np.hypot(by_chain.std(axis=0, ddof=1) / np.sqrt(40), error)

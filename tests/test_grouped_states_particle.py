@@ -9,10 +9,8 @@ from bayesmrf.errors import OptionError
 from bayesmrf.models.potts import Potts
 from bayesmrf.models.symmetric import Symmetric
 from bayesmrf.particles.tables import table_graph
-from bayesmrf.posterior.groups.moves.potential_values import move_potentials
-from bayesmrf.posterior.groups.potentials import PotentialGrouping
-from bayesmrf.posterior.groups.potts_particle import GroupedPottsParticle
-from bayesmrf.posterior.groups.symmetric_particle import GroupedSymmetricParticle
+from bayesmrf.posterior.groups.kernels import particle_groups
+from bayesmrf.posterior.groups.moves.potential_values import category_counts, move_potentials
 from bayesmrf.priors import FIELD_SCALE, Beta, DirichletProcess, MultivariateNormal
 from tests.grouped_states_oracle import potts_posterior, symmetric_posterior
 from tests.test_grouped_states import ENGINE, TRIANGLE, potts_problem, symmetric_problem
@@ -41,7 +39,7 @@ def test_potts_bias_is_small(graph, rng):
     start = np.zeros(graph.n_edges)
 
     def kernel(alpha):
-        return GroupedPottsParticle(model, s_bar, n, DirichletProcess(alpha, Beta(2.0, 1.0)), start, n_jumps=3)
+        return particle_groups(model, s_bar, n, DirichletProcess(alpha, Beta(2.0, 1.0)), start, n_jumps=3)
 
     assert excess(kernel(1.0), exact, rng, 0.01) < LIMIT
     assert excess(kernel(30.0), exact, rng, 0.01) > LIMIT
@@ -57,7 +55,7 @@ def test_potentials_bias_is_small(graph, m, fields, rng):
 
     def kernel(alpha):
         prior = DirichletProcess(alpha, MultivariateNormal(covariance))
-        return GroupedSymmetricParticle(model, s_bar, n, prior, start, n_particles=2048)
+        return particle_groups(model, s_bar, n, prior, start, n_particles=2048)
 
     # Fields and tables make up for each other, and mix slowly.
     assert excess(kernel(1.0), exact, rng, 0.08, n_warmup=100) < LIMIT
@@ -69,14 +67,15 @@ def test_values_of_a_group_have_the_posteriors_spread(rng):
     model, n, m = Symmetric(graphs.path(3), 2), 100.0, 512
     counts, precision = np.array([[30.0, 40.0], [45.0, 30.0]]), np.linalg.inv(np.array([[1.0, 0.3], [0.3, 0.5]]))
     rows, plan = table_graph(model), ENGINE.prepare(model)
-    grouping = PotentialGrouping(np.zeros(2, np.int32), np.array([[0.0, 0.0]]), 1.0)
+    groups, values = np.zeros(2, np.int32), np.zeros((1, 2))
     draws = []
     for step in range(1600):
-        theta = np.tile(grouping.values[0], 2)
+        theta = np.tile(values[0], 2)
         x = np.ascontiguousarray(ENGINE.sample(model, theta, plan, m, rng).T)
-        move_potentials(rng, rows, x, grouping, counts, n, precision)
+        t = category_counts(rows.edges, rows.category, np.arange(2), 2, x)
+        move_potentials(rng, lambda members, t=t: t, x, groups, values, counts, n, precision)
         if step % 4 == 3:
-            draws.append(grouping.values[0].copy())
+            draws.append(values[0].copy())
     axis = np.linspace(-2.5, 3.5, 241)
     w = np.stack(np.meshgrid(axis, axis, indexing="ij"), axis=-1)
     # The transfer matrix of a path: log Z of x_0, x_1, x_2.
@@ -98,10 +97,10 @@ def test_what_is_asked_of_the_particles():
     prior = DirichletProcess(1.0, MultivariateNormal(np.eye(2)))
     potts = Potts(TRIANGLE, 3), np.zeros(9), 1, prior, np.zeros(9)
     for kernel, name in [
-        (lambda: GroupedPottsParticle(*potts, 0), "n_particles must be an integer .* got 0"),
-        (lambda: GroupedPottsParticle(*potts, 64, -1), "n_jumps must be an integer .* got -1"),
+        (lambda: particle_groups(*potts, 0), "n_particles must be an integer .* got 0"),
+        (lambda: particle_groups(*potts, 64, n_jumps=-1), "n_jumps must be an integer .* got -1"),
         (
-            lambda: GroupedSymmetricParticle(Symmetric(TRIANGLE, 2), np.zeros(6), 1, prior, np.zeros(6), 0),
+            lambda: particle_groups(Symmetric(TRIANGLE, 2), np.zeros(6), 1, prior, np.zeros(6), 0),
             "n_particles",
         ),
     ]:

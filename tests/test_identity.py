@@ -36,12 +36,8 @@ from bayesmrf.posterior.edges.exact import SpikeSlabExact
 from bayesmrf.posterior.edges.langevin import SpikeSlabLangevin
 from bayesmrf.posterior.edges.one_edge import SpikeSlabOneEdge
 from bayesmrf.posterior.groups.auxiliary_variable import GroupedAuxiliaryVariable
-from bayesmrf.posterior.groups.exact import GroupedExact
-from bayesmrf.posterior.groups.particle import GroupedParticle
-from bayesmrf.posterior.groups.potts_particle import GroupedPottsParticle
+from bayesmrf.posterior.groups.kernels import exact_groups, particle_groups
 from bayesmrf.posterior.groups.stripped_beta import GroupedStrippedBeta
-from bayesmrf.posterior.groups.symmetric import GroupedSymmetric
-from bayesmrf.posterior.groups.symmetric_particle import GroupedSymmetricParticle
 from bayesmrf.posterior.groups.tree import GroupedTree
 from bayesmrf.posterior.hidden_entries import DrawHiddenEntries
 from bayesmrf.posterior.parameters.auxiliary_variable import AuxiliaryVariable
@@ -117,13 +113,13 @@ FORMS = {
     "exchange": lambda: Exchange(likelihood(BINARY, CouplingFromThePast()), Normal(), start(BINARY)),
     "auxiliary-variable": lambda: AuxiliaryVariable(likelihood(BINARY, SwendsenWang()), Normal(), start(BINARY)),
     "grouped-tree": lambda: GroupedTree(graphs.path(4), np.array([3.0, 4.0, 5.0]), 9.0, PROCESS),
-    "grouped-exact": lambda: GroupedExact(
+    "grouped-exact": lambda: exact_groups(
         likelihood(AGREEMENT, Elimination()), PROCESS, start(AGREEMENT), FIELDS
     ),
-    "grouped-particle": lambda: GroupedParticle(
+    "grouped-particle": lambda: particle_groups(
         AGREEMENT, s_bar(AGREEMENT), N, PROCESS, start(AGREEMENT), field_prior=FIELDS
     ),
-    "grouped-particle-sampler": lambda: GroupedParticle(
+    "grouped-particle-sampler": lambda: particle_groups(
         AGREEMENT, s_bar(AGREEMENT), N, PROCESS, start(AGREEMENT), sampler=likelihood(AGREEMENT, Elimination())
     ),
     "grouped-stripped-beta": lambda: GroupedStrippedBeta(
@@ -132,9 +128,9 @@ FORMS = {
     "grouped-auxiliary-variable": lambda: GroupedAuxiliaryVariable(
         likelihood(AGREEMENT, Gibbs(50)), PROCESS, start(AGREEMENT), PersistentMLE(AGREEMENT, s_bar(AGREEMENT), 3.0)
     ),
-    "grouped-potts-particle": lambda: GroupedPottsParticle(POTTS, s_bar(POTTS), N, PROCESS, start(POTTS)),
-    "grouped-symmetric": lambda: GroupedSymmetric(likelihood(TABLES, Elimination()), POTENTIALS, start(TABLES)),
-    "grouped-symmetric-particle": lambda: GroupedSymmetricParticle(
+    "grouped-potts-particle": lambda: particle_groups(POTTS, s_bar(POTTS), N, PROCESS, start(POTTS)),
+    "grouped-symmetric": lambda: exact_groups(likelihood(TABLES, Elimination()), POTENTIALS, start(TABLES)),
+    "grouped-symmetric-particle": lambda: particle_groups(
         TABLES, s_bar(TABLES), N, POTENTIALS, start(TABLES)
     ),
     "spike-slab-langevin": lambda: SpikeSlabLangevin(BINARY, s_bar(BINARY), N, EDGES, start(BINARY)),

@@ -18,7 +18,7 @@ from bayesmrf.learning.persistent import PersistentMLE
 from bayesmrf.likelihood import Likelihood
 from bayesmrf.models.agreement import Agreement
 from bayesmrf.posterior.groups.auxiliary_variable import GroupedAuxiliaryVariable
-from bayesmrf.posterior.groups.exact import GroupedExact
+from bayesmrf.posterior.groups.kernels import exact_groups
 from bayesmrf.posterior.groups.stripped_beta import GroupedStrippedBeta
 from bayesmrf.posterior.groups.tree import GroupedTree
 from bayesmrf.priors import Beta, DirichletProcess
@@ -127,7 +127,7 @@ def tree_kernel(method, s_bar, n, prior, means):
     likelihood = Likelihood(model, s_bar, n, Elimination())
     return {
         "tree": lambda: GroupedTree(TREE, np.rint(n * s_bar), n, prior),
-        "exact": lambda: GroupedExact(likelihood, prior, mle),
+        "exact": lambda: exact_groups(likelihood, prior, mle),
         "stripped-beta": lambda: GroupedStrippedBeta(mle, persistent, n, prior),
         "auxiliary-variable": lambda: auxiliary_variable(likelihood, prior, means),
     }[method]()
@@ -167,7 +167,7 @@ def loop_kernel(method, s_bar, n, prior, means, engine=None):
     model = Agreement(LOOP)
     likelihood = Likelihood(model, s_bar, n, engine or Elimination())
     if method == "exact":
-        return GroupedExact(likelihood, prior, np.zeros(4))
+        return exact_groups(likelihood, prior, np.zeros(4))
     return auxiliary_variable(likelihood, prior, means)
 
 

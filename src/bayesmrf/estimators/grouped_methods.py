@@ -15,13 +15,11 @@ from ..likelihood import Likelihood
 from ..models.categorical import states_of
 from ..options import check_params
 from ..posterior.groups.auxiliary_variable import GroupedAuxiliaryVariable
-from ..posterior.groups.exact import ExactMarginals
 from ..posterior.groups.gibbs import GroupedGibbs
-from ..posterior.groups.many_states import ManyStateParticles
-from ..posterior.groups.moves.pairs import rivals
+from ..posterior.groups.kernels import exact_groups, particle_groups
 from ..posterior.groups.stripped_beta import GroupedStrippedBeta
 from ..posterior.groups.tree import GroupedTree
-from ..posterior.groups.two_states import TwoStateParticles, default_particles
+from ..posterior.groups.two_states import default_particles
 from ..priors import FIELD_SCALE, Beta, DirichletProcess, Gamma, Normal
 from ..sample_weight import check_listed
 from ..samplers.gibbs import Gibbs
@@ -88,15 +86,10 @@ def build_kernel(
     if method == "tree":
         return GroupedTree(model.graph, np.rint(n * s_bar), n, prior)
     if method == "exact":
-        return GroupedGibbs(ExactMarginals(model, engine), s_bar, n, prior, start, field_prior, n_jumps=0)
+        return exact_groups(Likelihood(model, s_bar, n, engine), prior, start, field_prior)
     if method == "particle":
-        m, kind = n_particles(options, model, n), TwoStateParticles if model.n_states == 2 else ManyStateParticles
-        if not options.spike:
-            return GroupedGibbs(kind(model, m), s_bar, n, prior, start, field_prior)
-        # Where edges may be absent, what mixes slowly is which of two takes the other's place.
-        others = rivals(model.graph, s_bar[: model.n_edges]) if model.n_parameters == 1 else None
-        particles = kind(model, m, rivals=others)
-        return GroupedGibbs(particles, s_bar, n, prior, start, field_prior, n_pairs=_PAIRS_WITH_SPIKE)
+        m, n_pairs = n_particles(options, model, n), _PAIRS_WITH_SPIKE if options.spike else GroupedGibbs.n_pairs
+        return particle_groups(model, s_bar, n, prior, start, m, n_pairs=n_pairs, field_prior=field_prior)
     persistent = PersistentMLE(model, s_bar, bound(n))
     if method == "stripped-beta":
         return GroupedStrippedBeta(start, persistent, n, prior)

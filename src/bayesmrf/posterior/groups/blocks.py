@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import OptionError
+from ...models.agreement import Agreement
 from ...priors import FIELD_SCALE, Beta, DirichletProcess, MultivariateNormal, Normal
 from ..conditionals.log_concave import draw
 from ..conditionals.one_coordinate import OneCoordinate, log_sigmoid
@@ -38,7 +39,7 @@ class Urn:
     values: np.ndarray
     sizes: np.ndarray
     k: int
-    prior: GroupPrior | PotentialPrior
+    prior: Any  # constants, for compiled code
 
     def value(self, i: int) -> Any:
         """Value of item i; 0 where it is absent."""
@@ -51,7 +52,7 @@ class Urn:
 
 
 @dataclass(frozen=True, eq=False)
-class Block:
+class Items:
     """Items of one kind side by side in theta.
 
     Parameters
@@ -124,7 +125,7 @@ class Block:
 
 
 @dataclass(frozen=True, eq=False)
-class Logits(Block):
+class Logits(Items):
     """Items with one parameter."""
 
     def start(self, estimate: np.ndarray, rng: np.random.Generator) -> Grouping:
@@ -165,7 +166,7 @@ class Logits(Block):
 
 
 @dataclass(frozen=True, eq=False)
-class Potentials(Block):
+class Potentials(Items):
     """Items with several parameters, whose base distribution is normal."""
 
     @cached_property
@@ -199,6 +200,9 @@ class Potentials(Block):
         )
 
 
+Block = Logits | Potentials
+
+
 def edge_block(model: Any, counts: np.ndarray, n: float, prior: DirichletProcess) -> Block:
     """The edges of a model: logits where their prior is that of an agreement, else potentials."""
     r, p = model.n_edges, model.n_parameters
@@ -212,7 +216,7 @@ def field_block(model: Any, counts: np.ndarray, n: float, prior: DirichletProces
     first = model.n_edges * model.n_parameters
     ones, low = counts[first:], model.feature_low[first:]
     given = prior or DirichletProcess(base=Normal(FIELD_SCALE))
-    if prior is not None and model.n_states > 2:
+    if prior is not None and not isinstance(model, Agreement):
         return Potentials(first, ones.reshape(-1, model.n_states - 1), n, given)
     unit = float(1 / (1 - low[0])) if len(low) else 1.0
     return Logits(first, ones, n, given, prior is not None, unit)

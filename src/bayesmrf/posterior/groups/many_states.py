@@ -167,6 +167,7 @@ class ManyStateWalk:
         if isinstance(block, Logits) and not block.grouped:
             draw_fields(rng, graph, crowd, order, block.counts.reshape(-1, m - 1), n)
             return state._replace(values=crowd.field[:, 1:].ravel())
+        assert isinstance(block, Potentials)
         urn = block.open(state)
         given = urn.groups, urn.values, urn.sizes, urn.k, urn.prior
         urn.take(scan_fields(rng, graph, crowd, order, block.counts, n, *given))

@@ -49,7 +49,6 @@ from .moves.jumps import accept_jump
 from .moves.pairs import scan_pairs
 from .moves.split_merge import Proposal
 from .moves.values import group_counts, move_values, node_counts
-from .prior import GroupPrior
 from .scans import RefreshData, scan_coordinates, scan_groups, scan_order
 
 PARTICLE_DIMS: dict[str, tuple[str, ...]] = {"likelihood_noise": (), "acceptance_values": ()}
@@ -148,7 +147,7 @@ class TwoStateWalk:
             flip_clusters(rng, self._graph, self._crowd, _FLIPS)
             refresh(self._graph, self._crowd, np.arange(model.n_edges, model.n_features))
 
-    def _data(self, prior: GroupPrior) -> RefreshData:
+    def _data(self, prior: Any) -> RefreshData:
         return RefreshData(self._counts, self._n, prior, prior)
 
     def scan(

@@ -35,9 +35,9 @@ class Proposal(NamedTuple):
     part: np.ndarray  # (n_edges,) int8: 1 for edges of the second part, elsewhere 0
     first: int  # label of the group split, or of the first part
     second: int  # label of the second part of a merge
-    value: float  # of the two parts together
-    value_first: float
-    value_second: float
+    value: Any  # of the two parts together: a number, or (p,) of potentials
+    value_first: Any
+    value_second: Any
     log_ratio: float
 
 

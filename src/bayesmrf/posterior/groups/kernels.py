@@ -1,0 +1,72 @@
+"""Kernels of groups for a model and its data: `GroupedGibbs` with exact marginals, or with particles."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...likelihood import Likelihood
+from ...models.agreement import Agreement
+from ...priors import DirichletProcess
+from .exact import ExactMarginals
+from .gibbs import GroupedGibbs
+from .many_states import ManyStateParticles
+from .moves.pairs import rivals
+from .two_states import TwoStateParticles
+
+
+def exact_groups(
+    likelihood: Likelihood,
+    prior: DirichletProcess,
+    start: np.ndarray,
+    field_prior: DirichletProcess | None = None,
+    n_jumps: int = 0,
+) -> GroupedGibbs:
+    """Sample groups with the answers of an engine; the chain is exact where the engine is.
+
+    Parameters
+    ----------
+    likelihood : Likelihood
+        With an engine that answers ``log_z`` and ``moments``.
+    prior, start, field_prior, n_jumps
+        As in `GroupedGibbs`.
+    """
+    marginals = ExactMarginals(likelihood.model, likelihood.engine)
+    return GroupedGibbs(marginals, likelihood.s_bar, likelihood.n_samples, prior, start, field_prior, n_jumps)
+
+
+def particle_groups(
+    model: Any,
+    s_bar: np.ndarray,
+    n_samples: float,
+    prior: DirichletProcess,
+    start: np.ndarray,
+    n_particles: int = 1024,
+    sampler: Likelihood | None = None,
+    n_jumps: int = 10,
+    n_pairs: int = 2,
+    field_prior: DirichletProcess | None = None,
+) -> GroupedGibbs:
+    """Sample groups on any graph, with particles that follow theta.
+
+    Parameters
+    ----------
+    model : Agreement, Potts or Symmetric
+    n_particles : int
+        Rounded up to a multiple of 64.
+    sampler : Likelihood, optional
+        Of two states: an engine that answers ``sample``, where fresh exact particles are wanted.
+    s_bar, n_samples, prior, start, n_jumps, n_pairs, field_prior
+        As in `GroupedGibbs`.
+    """
+    others = None
+    if prior.density is not None and model.n_parameters == 1:
+        # Where edges may be absent, what mixes slowly is which of two takes the other's place.
+        others = rivals(model.graph, s_bar[: model.n_edges])
+    marginals: Any
+    if isinstance(model, Agreement):
+        marginals = TwoStateParticles(model, n_particles, sampler, others)
+    else:
+        marginals = ManyStateParticles(model, n_particles, others)
+    return GroupedGibbs(marginals, s_bar, n_samples, prior, start, field_prior, n_jumps, n_pairs)
