@@ -1,6 +1,7 @@
 """What the pages say is run: every Python block, every command, every name, link and file they mention.
 
-A block is left out only if the line before it says why: ``<!-- not run: the reason -->``.
+A block is left out only if the line before it says why: ``<!-- not run: the reason -->``. Lines of a text block behind
+``<!-- output -->`` are what the block of code before it prints, in their order; others may stand between them.
 """
 
 import ast
@@ -11,12 +12,14 @@ import re
 import runpy
 import shlex
 import sys
+import tomllib
 import types
 import warnings
 from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
 import pytest
 
 import bayesmrf
@@ -24,8 +27,11 @@ from bayesmrf import cli
 from bayesmrf.errors import ConvergenceWarning
 from tests.test_architecture import FILES, LAYERS, ROOT, SOURCE
 
-PAGES = [p for p in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))] if p.exists()]
-FENCE = re.compile(r"^(?P<note><!-- not run: \S.* -->\n)?```(?P<language>\w+)\n(?P<text>.*?)^```$", re.M | re.S)
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+FENCE = re.compile(
+    r"^(?P<note><!-- (?:not run: \S.*|output) -->\n)?```(?P<language>\w+)\n(?P<text>.*?)^```$", re.M | re.S
+)
+NUMBER = re.compile(r"-?\d[\d,]*\.?\d*")
 SHELL = ("console", "sh", "bash", "shell")
 
 # Commands that set up a machine, or run for long and have tests of their own.
@@ -37,13 +43,15 @@ class Block(NamedTuple):
     text: str
     line: int
     is_run: bool
+    is_output: bool
 
 
 def blocks(text):
     found = []
     for m in FENCE.finditer(text):
         line = text.count("\n", 0, m.start("text")) + 1
-        found.append(Block(m["language"], m["text"], line, m["note"] is None))
+        is_output = (m["note"] or "").startswith("<!-- output")
+        found.append(Block(m["language"], m["text"], line, m["note"] is None, is_output))
     return found
 
 
@@ -63,6 +71,7 @@ def run_command(words):
             code = cli.run(words[1:])
         assert code == 0, f"{shlex.join(words)} failed"
         assert "Not converged" not in said.getvalue(), f"{shlex.join(words)}: {said.getvalue()}"
+        print(said.getvalue())
     elif words[0] == "python" and words[1].endswith(".py"):
         assert (ROOT / words[1]).is_file(), f"{words[1]} is not there"
     else:
@@ -71,19 +80,42 @@ def run_command(words):
         )
 
 
+def words_of(line):
+    """A line of output without its spaces and numbers, and its numbers, which depend on the processor a little."""
+    line = " ".join(line.split())
+    return NUMBER.sub("0", line), [float(n.replace(",", "").rstrip(".")) for n in NUMBER.findall(line)]
+
+
+def is_same_line(a, b):
+    (words, numbers), (others, found) = words_of(a), words_of(b)
+    return words == others and np.allclose(numbers, found, rtol=0.1, atol=0.05)
+
+
+def check_output(wanted, printed, name):
+    """Every line of ``wanted`` is printed, in that order."""
+    rest = iter(printed.splitlines())
+    for line in filter(str.strip, wanted.splitlines()):
+        assert any(is_same_line(line, found) for found in rest), f"{name}: {line!r} is not printed in\n{printed}"
+
+
 def run_page(text, name, module):
     """Run the blocks of a page in their order and in one namespace; chains that have not converged are an error."""
     warnings.simplefilter("error", ConvergenceWarning)  # pytest restores the filters after each test
+    printed = io.StringIO()
     for block in blocks(text):
-        if not block.is_run:
+        if block.is_output:
+            check_output(block.text, printed.getvalue(), f"{name}, line {block.line}")
+        if not block.is_run or block.language not in ("python", *SHELL):
             continue
-        if block.language == "python":
-            # Lines are numbered as in the page.
-            code = compile("\n" * (block.line - 1) + block.text, name, "exec", dont_inherit=True)
-            exec(code, module.__dict__)
-        elif block.language in SHELL:
-            for words in commands(block.text, "$ " in block.text):
-                run_command(words)
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            if block.language == "python":
+                # Lines are numbered as in the page.
+                code = compile("\n" * (block.line - 1) + block.text, name, "exec", dont_inherit=True)
+                exec(code, module.__dict__)
+            else:
+                for words in commands(block.text, "$ " in block.text):
+                    run_command(words)
 
 
 @pytest.fixture
@@ -109,6 +141,8 @@ def test_page_runs(page, page_module):
         "```sh\nbayesmrf groups nothing.csv --graph complete\n```",
         "```console\n$ python examples/nothing.py\n```",
         "```sh\nfrobnicate\n```",
+        "```python\nprint('a 1.0')\nprint('b')\n```\n\n<!-- output -->\n```text\na 1.2\n```",
+        "```python\nprint('a')\nprint('b')\n```\n\n<!-- output -->\n```text\nb\na\n```",
     ],
 )
 def test_a_page_that_does_not_run_is_caught(block, page_module):
@@ -127,6 +161,7 @@ def test_a_page_whose_chains_do_not_converge_is_caught(page_module):
 def test_blocks_are_found_and_left_out_for_a_reason(page_module):
     text = "```python\nx = 1\n```\n\n<!-- not run: takes an hour -->\n```python\nx = 2\n```\n```text\nx = 3\n```\n"
     assert [(b.language, b.is_run) for b in blocks(text)] == [("python", True), ("python", False), ("text", True)]
+    run_page("```python\nprint('a 0.99')\n```\n\n<!-- output -->\n```text\na  1.0\n```\n", "page", page_module)
     run_page(text, "page", page_module)
     assert page_module.x == 1
     assert commands("$ bayesmrf demo\noutput\n$ pip install . && pytest  # both\n", True) == [
@@ -142,6 +177,23 @@ def test_links_lead_somewhere(page):
     for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", prose):
         if not re.match(r"[a-z]+:", target):
             assert (page.parent / target).exists(), f"{page.name}: {target} is not there"
+
+
+def test_readme_is_short():
+    assert len((ROOT / "README.md").read_text().splitlines()) <= 120
+
+
+def test_citation_names_this_version():
+    text = (ROOT / "CITATION.cff").read_text()
+    assert re.search(r"^cff-version: 1\.2\.0$", text, flags=re.M)
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert f"\nversion: {project['version']}\n" in text
+    assert f"\nlicense: {project['license']}\n" in text
+
+
+def test_every_page_is_in_the_index():
+    linked = set(re.findall(r"\]\((\w+\.md)", (ROOT / "docs" / "README.md").read_text()))
+    assert linked == {p.name for p in (ROOT / "docs").glob("*.md")} - {"README.md"}
 
 
 # ---- docs/api.md
