@@ -24,10 +24,11 @@ from bayesmrf import graphs
 from bayesmrf.estimators import SpikeSlabMRF
 from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.models.ising import Ising
+from bayesmrf.priors import Beta, Gamma, SpikeSlab
 from bayesmrf.samplers.gibbs import Gibbs
 
 # The prior of the paper.
-QUIET = {"progress": False, "n_jobs": 1, "n_chains": 1, "density": (5.0, 5.0), "slab": (5.0, 5.0)}
+QUIET = {"progress": False, "n_jobs": 1, "n_chains": 1, "prior": SpikeSlab(Beta(5.0, 5.0), Gamma(5.0, 5.0))}
 
 
 def block_data(n: int, rng: np.random.Generator) -> np.ndarray:

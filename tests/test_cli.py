@@ -19,7 +19,7 @@ from tests.conftest import is_silent
 
 from .commands import one_sentence, stopped_by
 
-SMALL = ["--draws", "30", "--warmup", "10", "--chains", "2"]
+SMALL = ["--n-draws", "30", "--n-warmup", "10", "--n-chains", "2"]
 
 
 def same_draws(a, b):
@@ -227,9 +227,9 @@ BAD_OPTIONS = {
     "alpha rate": (["--alpha", "1,-2"], "--alpha must be .*, got \\(1.0, -2.0\\)"),
     "base": (["--base", "1"], "--base must be .*, got '1'"),
     "base zero": (["--base", "1,0"], r"--base must be .*, got \(1.0, 0.0\)"),
-    "draws": (["--draws", "0"], "--draws must be .*, got 0"),
-    "warmup": (["--warmup", "-1"], "--warmup must be .*, got -1"),
-    "jobs": (["--jobs", "0"], "--jobs must be .*, got 0"),
+    "draws": (["--n-draws", "0"], "--n-draws must be .*, got 0"),
+    "warmup": (["--n-warmup", "-1"], "--n-warmup must be .*, got -1"),
+    "jobs": (["--n-jobs", "0"], "--n-jobs must be .*, got 0"),
     "method": (["--method", "magic"], "'--method'.*'magic'.*stripped-beta.*; see bayesmrf groups --help"),
     "tree with loops": (["--method", "tree", "--no-fields"], "--method: 'tree' is exact on forests only"),
     "tree with fields": (["--method", "tree", "--fields"], "--method tree does not support fields; .*"),
@@ -290,7 +290,7 @@ def test_report_of_what_is_no_result(bayesmrf, folder):
     one_sentence(bayesmrf("report", "file"), "file is a file, a folder is wanted")
 
 
-RUN = ["groups", "votes.csv", "--graph", "complete", "--draws", "200", "--warmup", "10", "--chains", "2"]
+RUN = ["groups", "votes.csv", "--graph", "complete", "--n-draws", "200", "--n-warmup", "10", "--n-chains", "2"]
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])

@@ -138,7 +138,7 @@ def test_given_edges(bayesmrf, linked, folder, quick):
 def test_options_reach_the_methods(bayesmrf, votes, folder, quick):
     answers = votes + 3
     answers.assign(note="text").to_csv("answers.csv.gz", index=False)
-    given = ["--binarize", ">=4", "--drop", "note", "--hidden", "2,4", "--method", "bic", "--chains", 3, "-q",
+    given = ["--binarize", ">=4", "--drop", "note", "--hidden", "2,4", "--method", "bic", "--n-chains", 3, "-q",
              "--prior-scale", 0.5, "--out", "x"]  # fmt: skip
     assert bayesmrf("evidence", "answers.csv.gz", *given) == (0, "", "")
     assert quick == [(17, 3), (29, 3)]
@@ -360,7 +360,7 @@ BAD = {
     "holdout": (["--hidden", "1", "--holdout", "0.5"], "--holdout: 0.5 came, which is for models of --compare"),
     "share": (["--compare", "groups", "--holdout", "1.5"], "--holdout: 1.5 came, a share between 0 and 1"),
     "small share": (["--compare", "groups", "--holdout", "0.001"], "--holdout: a share of 0.001 of 60 observations"),
-    "chains": (["--hidden", "1", "--chains", "0"], "--chains must be .*, got 0"),
+    "chains": (["--hidden", "1", "--n-chains", "0"], "--n-chains must be .*, got 0"),
     "ladder of laplace": (
         ["--hidden", "1", "--ladder", "linear"],
         "--ladder: .* came, which laplace do.* not take",
@@ -370,7 +370,7 @@ BAD = {
         "--ladder must be 'cubic', 'lin",
     ),
     "power": (["--hidden", "1", "--method", "ais", "--ladder", "0"], "--ladder must be 'cubic', 'lin"),
-    "draws of laplace": (["--hidden", "1", "--draws", "9"], "--draws: 9 came, which laplace do.* not take"),
+    "draws of laplace": (["--hidden", "1", "--n-draws", "9"], "--n-draws: 9 came, which laplace do.* not take"),
     "unknown node": (["--compare", "structure", "--edges", "edges.csv"], "--edges: 'Zoe' in line 2 of edges.csv"),
     "no file": (["--compare", "structure", "--edges", "no.csv"], "--edges: 'no.csv' is neither a file nor complete"),
     "a file as folder": (["--hidden", "1", "--out", "edges.csv"], "--out: edges.csv is a file, a folder is wanted"),

@@ -14,7 +14,7 @@ from tests.conftest import is_silent
 from .commands import one_sentence, stopped_by
 from .test_report import Page
 
-SMALL = ["--draws", "40", "--warmup", "10", "--chains", "2"]
+SMALL = ["--n-draws", "40", "--n-warmup", "10", "--n-chains", "2"]
 QUICK = {"n_draws": 40, "n_warmup": 10, "n_chains": 2, "progress": False, "random_state": 3}
 
 
@@ -101,7 +101,19 @@ def test_no_likely_edge_is_said(bayesmrf, votes):
     assert cells(out) == []
 
 
-RUN = ["groups", "votes.csv", "--spike", "--field-groups", "--draws", "100", "--warmup", "10", "--chains", "2", "--out"]
+RUN = [
+    "groups",
+    "votes.csv",
+    "--spike",
+    "--field-groups",
+    "--n-draws",
+    "100",
+    "--n-warmup",
+    "10",
+    "--n-chains",
+    "2",
+    "--out",
+]
 
 
 def test_run_that_was_stopped_continues_with_the_same_draws(bayesmrf, linked, folder):
@@ -159,7 +171,7 @@ BAD = {
 def test_bad_options(case, bayesmrf, votes, folder):
     (folder / "edges.csv").write_text("Ann,Bob\nBob,Zoe\n")
     options, message = BAD[case]
-    one_sentence(bayesmrf("groups", "votes.csv", *options, "--warmup", 5), f"^error: {message}")
+    one_sentence(bayesmrf("groups", "votes.csv", *options, "--n-warmup", 5), f"^error: {message}")
 
 
 def test_too_wide_for_exact(bayesmrf, rng, folder):

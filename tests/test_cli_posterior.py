@@ -17,7 +17,7 @@ from tests.conftest import is_silent
 
 from .commands import one_sentence, stopped_by
 
-SMALL = ["--draws", "30", "--warmup", "10", "--chains", "2"]
+SMALL = ["--n-draws", "30", "--n-warmup", "10", "--n-chains", "2"]
 QUICK = {"n_draws": 30, "n_warmup": 10, "n_chains": 2, "progress": False}
 
 
@@ -52,7 +52,7 @@ def test_one_run_then_its_report(bayesmrf, votes, folder):
 
 def test_the_command_of_the_documents_on_real_data(bayesmrf, folder):
     datasets.coronary().to_csv("coronary.csv", index=False)
-    given = ["--weight", "count", "--kernel", "metropolis", "--engine", "bethe", "--draws", "30", "--warmup", "5"]
+    given = ["--weight", "count", "--kernel", "metropolis", "--engine", "bethe", "--n-draws", "30", "--n-warmup", "5"]
     code, out, err = bayesmrf("posterior", "coronary.csv", *given)
     assert (code, err) == (0, "")
     assert "1,841 observations of 6 nodes, 15 edges" in out
@@ -66,7 +66,7 @@ def test_options_reach_the_estimator(bayesmrf, votes, folder):
     counts.to_csv("counts.csv.gz", index=False)
     given = ["--graph", "edges.csv", "--model", "ising", "--weight", "count", "--drop", "note", "--seed", 1]
     given += ["--kernel", "langevin", "--engine", "persistent", "--epsilon", 0.3, "--alpha", 0.5, "--precondition"]
-    given += ["--sweeps", 2, "--particles", 64, "--prior-scale", 0.7, "--bias-scale", 2, "--thin", 2]
+    given += ["--n-sweeps", 2, "--n-particles", 64, "--prior-scale", 0.7, "--bias-scale", 2, "--thin", 2]
     assert is_silent(bayesmrf("posterior", "counts.csv.gz", *given, "-q", *SMALL))
     options = {"kernel": "langevin", "engine": "persistent", "epsilon": 0.3, "alpha": 0.5, "precondition": True}
     options |= {"n_sweeps": 2, "n_particles": 64, "prior_scale": 0.7, "bias_scale": 2.0, "thin": 2, "random_state": 1}
@@ -97,7 +97,7 @@ def test_every_kernel_runs_with_the_engine_that_belongs_to_it(bayesmrf, votes):
         "pseudo-posterior": ("pseudo-likelihood", "pseudo-likelihood"),
     }
     for kernel, (narrow, wide) in own.items():
-        given = ["--kernel", kernel, "--out", f"{kernel}.zarr", "--draws", 3, "--warmup", 0, "--chains", 1]
+        given = ["--kernel", kernel, "--out", f"{kernel}.zarr", "--n-draws", 3, "--n-warmup", 0, "--n-chains", 1]
         assert bayesmrf("posterior", "votes.csv", *given)[0] == 0
         assert load(f"{kernel}.zarr").attrs["engine"] == narrow
         assert _engine_of(kernel, graphs.complete(45)) == wide
@@ -157,7 +157,7 @@ def test_comparison(bayesmrf, votes, folder):
     assert load("c/exact.zarr").attrs["step_size"] == 0.3
 
 
-RUN = ["posterior", "votes.csv", "--draws", "70", "--warmup", "5", "--chains", "2", "--out"]
+RUN = ["posterior", "votes.csv", "--n-draws", "70", "--n-warmup", "5", "--n-chains", "2", "--out"]
 
 
 def test_run_that_was_stopped_continues_with_the_same_draws(bayesmrf, votes, folder):
@@ -232,10 +232,10 @@ BAD = {
     "diverges": (["--kernel", "langevin", "--adjusted", "--epsilon", "1e60"], "--epsilon: .*give a smaller epsilon"),
     "adjusted": (["--kernel", "langevin", "--engine", "brief", "--adjusted"], "--engine: 'langevin' needs log_z"),
     "no use": (["--epsilon", "0.1"], "--epsilon: it means nothing to metropolis with exact; leave it out"),
-    "no sweeps": (["--sweeps", "3"], "--sweeps: it means nothing to metropolis with exact"),
+    "no sweeps": (["--n-sweeps", "3"], "--n-sweeps: it means nothing to metropolis with exact"),
     "no correction": (["--compare", "exact,brief", "--corrected"], "--corrected: .* metropolis .* or langevin"),
-    "sweeps": (["--engine", "gibbs", "--sweeps", "0"], "'--sweeps'.*; see bayesmrf posterior --help"),
-    "draws": (["--draws", "0"], "--draws must be .*, got 0"),
+    "sweeps": (["--engine", "gibbs", "--n-sweeps", "0"], "'--n-sweeps'.*; see bayesmrf posterior --help"),
+    "draws": (["--n-draws", "0"], "--n-draws must be .*, got 0"),
     "compare what": (["--compare", "exact,magic"], r"--compare: 'magic' came; give engines \(exact, .*KERNEL\+ENGINE"),
     "compare pair": (["--compare", "exchange+bethe"], "--engine: 'exchange' needs sample"),
     "compare and kernel": (["--compare", "exact", "--kernel", "langevin"], "--compare: .*leave out --kernel"),
@@ -246,7 +246,7 @@ BAD = {
 @pytest.mark.parametrize("case", BAD)
 def test_bad_options(case, bayesmrf, votes):
     options, message = BAD[case]
-    one_sentence(bayesmrf("posterior", "votes.csv", *options, "--warmup", 5), f"^error: .*{message}")
+    one_sentence(bayesmrf("posterior", "votes.csv", *options, "--n-warmup", 5), f"^error: .*{message}")
 
 
 def test_bad_values_are_told_by_file_and_row(bayesmrf, votes):

@@ -303,12 +303,14 @@ def test_the_verdict_of_a_small_fit_takes_no_time(rng):
 
 
 def test_the_command_says_it_once(bayesmrf, votes):
-    code, out, err = bayesmrf("posterior", "votes.csv", "--draws", 8, "--warmup", 0, "--step-size", 0.001, "--seed", 1)
+    code, out, err = bayesmrf(
+        "posterior", "votes.csv", "--n-draws", 8, "--n-warmup", 0, "--step-size", 0.001, "--seed", 1
+    )
     assert code == 0
     assert " ".join(out.split()).count("Not converged: ") == 1
     assert "Not converged" not in err
     code, out, err = bayesmrf(
-        "posterior", "votes.csv", "--draws", 8, "--warmup", 0, "--step-size", 0.001, "--quiet", "--out", "b.zarr"
+        "posterior", "votes.csv", "--n-draws", 8, "--n-warmup", 0, "--step-size", 0.001, "--quiet", "--out", "b.zarr"
     )
     assert code == 0
     assert not out

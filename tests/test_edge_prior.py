@@ -10,16 +10,16 @@ from bayesmrf.inference.enumeration import Enumeration
 from bayesmrf.likelihood import Likelihood
 from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.posterior.edges.exact import SpikeSlabExact
-from bayesmrf.priors import Cauchy, Normal, SpikeSlab
+from bayesmrf.priors import Cauchy, Gamma, Normal, SpikeSlab
 from tests import spike_slab_oracle as oracle
 from tests.test_spike_slab_exact import draw
 
 EXACT = {"method": "exact", "n_draws": 300, "n_warmup": 100, "n_chains": 2, "progress": False, "random_state": 0}
 PRIORS = {
-    "learnt": {"density": (1, 1), "slab": (5, 5)},
-    "Cauchy": {"density": 0.5, "slab": "cauchy:1"},
-    "nearly all": {"density": 0.99, "slab": "cauchy:1"},
-    "hardly any": {"density": 1e-9, "slab": "cauchy:1"},
+    "learnt": {"prior": SpikeSlab(slab=Gamma(5, 5))},
+    "Cauchy": {"prior": SpikeSlab(0.5)},
+    "nearly all": {"prior": SpikeSlab(0.99)},
+    "hardly any": {"prior": SpikeSlab(1e-9)},
 }
 
 
@@ -59,7 +59,6 @@ def test_a_questionnaire(rng):
     with pytest.warns(PriorWarning, match=r"^4[3-5] of 45 candidate edges"):
         SpikeSlabMRF(**EXACT, **PRIORS["learnt"]).fit(X)
     fitted = SpikeSlabMRF(**EXACT).fit(X)
-    assert fitted.density == (1.0, 1.0)
     assert (fitted.inclusion_[np.triu_indices(10, 1)] > 0.5).sum() < 43
 
 
@@ -68,10 +67,10 @@ def test_edges_that_the_prior_keeps_out(rng):
     X = rng.integers(0, 2, (300, 5))
     X[:, 0], X[:, 1] = np.arange(300) < 150, (np.arange(300) % 150 < 105) == (np.arange(300) < 150)
     with pytest.warns(PriorWarning, match=r"^No candidate edge .* the ends of 0-1 have a correlation of 0\.40 \(p = "):
-        SpikeSlabMRF(**EXACT, density=1e-20, slab="cauchy:1").fit(X)
+        SpikeSlabMRF(**EXACT, prior=SpikeSlab(1e-20)).fit(X)
     X = X.astype(float)
     X[0, 3] = np.nan  # where values are missing the correlations are not known
-    SpikeSlabMRF(**EXACT | {"n_draws": 50}, density=1e-20, slab="cauchy:1").fit(X)
+    SpikeSlabMRF(**EXACT | {"n_draws": 50}, prior=SpikeSlab(1e-20)).fit(X)
 
 
 @pytest.mark.parametrize("slab", [Normal(1.5), Cauchy(1.0)], ids=str)

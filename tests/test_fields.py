@@ -79,7 +79,7 @@ def test_methods_without_fields_say_so(rng):
 
 
 def test_the_command_has_fields_by_default(bayesmrf, votes):
-    small = ["--graph", "learn:3", "--draws", 10, "--warmup", 2, "--chains", 2]
+    small = ["--graph", "learn:3", "--n-draws", 10, "--n-warmup", 2, "--n-chains", 2]
     _, out, _ = bayesmrf("groups", "votes.csv", *small)
     assert "with node fields" in out
     _, out, _ = bayesmrf("groups", "votes.csv", *small, "--no-fields", "--out", "b.zarr")

@@ -37,12 +37,13 @@ from bayesmrf.learning.persistent import PersistentMLE
 from bayesmrf.learning.rbm_brief import BriefRBM
 from bayesmrf.learning.rbm_persistent import PersistentRBM
 from bayesmrf.likelihood import Likelihood
+from bayesmrf.methods import EDGES, GROUPS
 from bayesmrf.models.agreement import Agreement
 from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.models.potts import Potts
 from bayesmrf.models.rbm import RestrictedBoltzmann
 from bayesmrf.models.symmetric import Symmetric
-from bayesmrf.options import OPTIONS, row
+from bayesmrf.options import OPTIONS, owners, row
 from bayesmrf.posterior.edges.exact import SpikeSlabExact
 from bayesmrf.posterior.edges.langevin import SpikeSlabLangevin
 from bayesmrf.posterior.edges.one_edge import SpikeSlabOneEdge
@@ -57,6 +58,7 @@ from bayesmrf.posterior.parameters.metropolis import Metropolis
 from bayesmrf.samplers.cftp import CouplingFromThePast
 from bayesmrf.samplers.gibbs import Gibbs
 from bayesmrf.samplers.swendsen_wang import SwendsenWang
+from bayesmrf.store import Checkpoint
 
 SECONDS = 2.0  # of processor time for a refusal
 SMALL = {"n_draws": 3, "n_warmup": 1, "n_chains": 1, "progress": False, "random_state": 0}
@@ -224,16 +226,17 @@ def kernels():
     yield BriefRBM(machine, X)
     yield from (potts, symmetric, machine)
     yield PairwiseTarget(boltzmann, X, np.ones(n), normal)
+    yield from (registry_row.options() for registry in (GROUPS, EDGES) for registry_row in registry)
 
 
 RECORDS = {
-    type(record).__name__: record
+    owners(record)[0]: record
     for record in [
         *kernels(),
         *(Enumeration(), Elimination(), MeanField(), Tree(), Bethe(), Persistent(), Brief(X), FromExact(Enumeration())),
         *(AnnealedImportanceSampling(), Gibbs(), SwendsenWang(), CouplingFromThePast()),
         *(priors.Beta(), priors.Gamma(), priors.Normal(), priors.LogisticBeta(), priors.Cauchy(), FREE),
-        *(priors.SpikeSlab(), priors.MultivariateNormal(np.eye(2))),
+        *(priors.SpikeSlab(), priors.MultivariateNormal(np.eye(2)), Checkpoint("run.zarr")),
     ]
 }
 
@@ -242,8 +245,7 @@ RECORDS = {
 def test_kernels_engines_models_and_priors(name, rng):
     record = RECORDS[name]
     assert is_dataclass(record)
-    lineage = [c.__name__ for c in type(record).__mro__]
-    rules = {f.name: row(f.name, *lineage) for f in fields(record)}
+    rules = {f.name: row(f.name, *owners(record)) for f in fields(record)}
     for option, rule in rules.items():
         if rule is not None:
             for value in bad(rng, rule, 12):
@@ -253,9 +255,10 @@ def test_kernels_engines_models_and_priors(name, rng):
 
 
 def test_every_row_is_used():
-    owners = {**{name: signature(getattr(bayesmrf, name)).parameters for name in ESTIMATORS}}
-    owners |= {type(r).__name__: [f.name for f in fields(r)] for r in RECORDS.values()}
-    used = {key for owner, names in owners.items() for n in names for key in (f"{owner}.{n}", n) if key in OPTIONS}
+    owned = {**{name: signature(getattr(bayesmrf, name)).parameters for name in ESTIMATORS}}
+    used = {key for owner, names in owned.items() for n in names for key in (f"{owner}.{n}", n) if key in OPTIONS}
+    every = [(owner, f.name) for r in RECORDS.values() for owner in owners(r) for f in fields(r)]
+    used |= {key for owner, n in every for key in (f"{owner}.{n}", n) if key in OPTIONS}
     options = {o for method in METHODS for o in known_options(method)} | {"prior", "prior_scale", "log_z"}
     used |= {key for o in options for key in (f"evidence.{o}", o) if key in OPTIONS}
     used |= {"draw.n_samples", "probability", "level", "average", "edges", "group"}
@@ -263,7 +266,7 @@ def test_every_row_is_used():
 
 
 def test_functions(rng):
-    kernel = RECORDS["Metropolis"]
+    kernel = RECORDS["metropolis.Metropolis"]
     for option in ("n_draws", "n_warmup", "n_chains", "thin", "random_state", "n_jobs", "progress", "checkpoint"):
         for value in bad(rng, OPTIONS[option], 12):
             call = {"n_draws": 2, "progress": False} | {option: value}
@@ -375,7 +378,7 @@ def test_command_lines(command, folder, capsys, rng, monkeypatch):
     before = {p.name for p in folder.iterdir()}
     every, basics = [*lines(command)], NEEDED[command]
     with contextlib.suppress(AcceptedError):
-        cli.run([command, "t.csv", *basics, "--draws", "0"])  # what is imported and compiled once
+        cli.run([command, "t.csv", *basics, "--n-draws", "0"])  # what is imported and compiled once
     capsys.readouterr()
     n_refused = 0
     for i in rng.choice(len(every), 80, replace=False):

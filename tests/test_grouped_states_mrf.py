@@ -185,7 +185,7 @@ def test_command_and_page(name, rng, bayesmrf, folder):
     _, _, X = problem(name, True, rng)
     X.to_csv("answers.csv", index=False)
     pd.DataFrame(EDGES).to_csv("edges.csv", index=False, header=False)
-    short = ["--draws", 30, "--warmup", 10, "--chains", 2, "--seed", 1]
+    short = ["--n-draws", 30, "--n-warmup", 10, "--n-chains", 2, "--seed", 1]
     given = ["groups", "answers.csv", "--graph", "edges.csv", "--model", name, "--fields", *short]
     code, out, err = bayesmrf(*given)
     assert (code, err) == (0, "")

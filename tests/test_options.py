@@ -53,9 +53,9 @@ def test_the_command_line_calls_options_by_their_flags(capsys):
     say("error", "epsilon must be a number > 0, got -1")
     say("warning", "n_particles: 3 are few, and the graph must be wider; set overwrite=True")
     assert capsys.readouterr().err == (
-        "error: --draws must be an integer >= 1, got 0; or set thin=2, --fields.\n"
+        "error: --n-draws must be an integer >= 1, got 0; or set --thin 2, --fields.\n"
         "error: --epsilon must be a number > 0, got -1\n"
-        "warning: --particles: 3 are few, and the graph must be wider; give --overwrite\n"
+        "warning: --n-particles: 3 are few, and the graph must be wider; give --overwrite\n"
     )
 
 

@@ -4,13 +4,15 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 
-from bayesmrf import SpikeSlabMRF, datasets, graphs, metrics
+from bayesmrf import SpikeSlabMRF, datasets, graphs, methods, metrics
 from bayesmrf.errors import ConstantColumnWarning, DataError, OptionError
 from bayesmrf.inference.elimination.two_states import Elimination
+from bayesmrf.methods import Exact, OneEdge
 from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.models.ising import Ising
-from bayesmrf.priors import Beta, Cauchy, Gamma, Normal, read_slab
+from bayesmrf.priors import Beta, Cauchy, Gamma, Normal, SpikeSlab, read_slab
 from tests import oracle
 
 QUICK = {"n_draws": 30, "n_warmup": 10, "n_chains": 2, "progress": False, "random_state": 0}
@@ -118,30 +120,56 @@ def test_samples_follow_the_mixture(data):
 
 
 def test_candidates_and_fixed_density(data):
-    est = SpikeSlabMRF([(0, 1), (1, 2)], "exact", density=0.3, **QUICK).fit(data)
+    est = SpikeSlabMRF([(0, 1), (1, 2)], SpikeSlab(0.3), "exact", **QUICK).fit(data)
     assert est.feature_names_out_[:2] == ["0-1", "1-2"]
     assert est.density_ == pytest.approx(0.3)
     assert est.inclusion_[3, 4] == 0
-    by_records = SpikeSlabMRF([(0, 1), (1, 2)], "exact", density=Beta(2, 3), slab=Gamma(2, 3), **QUICK).fit(data)
-    by_pairs = SpikeSlabMRF([(0, 1), (1, 2)], "exact", density=(2, 3), slab=(2, 3), **QUICK).fit(data)
-    np.testing.assert_array_equal(by_records.theta_, by_pairs.theta_)
+    by_name = SpikeSlabMRF([(0, 1), (1, 2)], method="exact", **QUICK).fit(data)
+    by_object = SpikeSlabMRF([(0, 1), (1, 2)], SpikeSlab(), Exact(), **QUICK).fit(data)
+    np.testing.assert_array_equal(by_object.theta_, by_name.theta_)
     graph = nx.Graph([("a", "b")])
     frame = pd.DataFrame(data[:, :3], columns=["a", "b", "c"])
-    assert SpikeSlabMRF(graph, "exact", **QUICK).fit(frame).feature_names_out_ == ["a-b", "a", "b", "c"]
+    assert SpikeSlabMRF(graph, method="exact", **QUICK).fit(frame).feature_names_out_ == ["a-b", "a", "b", "c"]
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_the_slab_by_its_name(method, data):
-    by_name = SpikeSlabMRF(method=method, slab="cauchy:1.5", **QUICK).fit(data)
-    by_record = SpikeSlabMRF(method=method, slab=Cauchy(1.5), **QUICK).fit(data)
-    np.testing.assert_array_equal(by_name.theta_, by_record.theta_)
-    assert by_name.slab_scale_ == pytest.approx(1.5)
-    assert by_name.posterior_.attrs["prior"] == by_record.posterior_.attrs["prior"]
-    normal = SpikeSlabMRF(method=method, slab="normal:1.5", **QUICK).fit(data)
-    assert normal.posterior_.attrs["prior"] != by_name.posterior_.attrs["prior"]
-    assert (normal.theta_ != by_name.theta_).any()
+def test_the_slab(method, data):
+    cauchy, normal = (
+        SpikeSlabMRF(prior=SpikeSlab(slab=slab), method=method, **QUICK).fit(data)
+        for slab in (Cauchy(1.5), Normal(1.5))
+    )
+    assert cauchy.slab_scale_ == normal.slab_scale_ == pytest.approx(1.5)
+    assert normal.posterior_.attrs["prior"] != cauchy.posterior_.attrs["prior"]
+    assert (normal.theta_ != cauchy.theta_).any()
+
+
+def test_slabs_are_read_from_text():
     assert repr(read_slab("normal")) == repr(Normal(1.0))
+    assert repr(read_slab("cauchy:1.5")) == repr(Cauchy(1.5))
     assert read_slab("5,4") == Gamma(5.0, 4.0)
+    for text in ("cauchy:x", "student:3", "1,2,3", "5,-1", "cauchy:-1", ""):
+        with pytest.raises(OptionError, match=r'slab must be "cauchy:SCALE", .*; an example is "cauchy:2.5"'):
+            read_slab(text)
+
+
+def test_options_are_seen_by_scikit_learn(data):
+    est = SpikeSlabMRF(method=OneEdge(n_iterations=5), prior=SpikeSlab(Beta(2, 3)), **QUICK)
+    params = est.get_params()
+    assert params["method__n_iterations"] == 5
+    assert params["prior__density__b"] == 3
+    other = clone(est)
+    assert repr(other.get_params()) == repr(params)
+    other.set_params(method__n_particles=256, prior__density__a=4.0, n_draws=7)
+    assert other.method == OneEdge(n_particles=256, n_iterations=5)
+    assert other.prior.density == Beta(4.0, 3)
+    assert repr(est.get_params()) == repr(params)
+    named = SpikeSlabMRF().set_params(method__n_particles=128, prior__slab__scale=2.0)
+    assert named.method == OneEdge(n_particles=128)
+    assert named.prior.slab.scale == 2.0
+    with pytest.raises(OptionError, match="method__width must be a parameter that exists"):
+        named.set_params(method__width=1.0)
+    with pytest.raises(OptionError, match="n_particles must be an integer"):
+        named.set_params(method__n_particles=0)
 
 
 def test_weights_are_counts(data):
@@ -177,24 +205,36 @@ def test_a_constant_column_is_allowed(data):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"method": "magic"}, "method must be .*, got 'magic'"),
-        ({"density": 1.5}, "density must be .*, got 1.5"),
-        ({"density": (5, -1)}, r"density must be .*, got \(5, -1\)"),
-        ({"density": (1, 2, 3)}, r"density must be .*, got \(1, 2, 3\)"),
-        ({"slab": 3.0}, 'slab must be "cauchy:SCALE", .*, got 3.0; an example is "cauchy:2.5"'),
-        ({"slab": (1, 2, 3)}, r"slab must be .*, got \(1, 2, 3\)"),
-        ({"slab": (5, -1)}, r"slab must be .*, got \(5, -1\)"),
-        ({"slab": "cauchy:x"}, "slab must be .*, got 'cauchy:x'"),
-        ({"slab": "student:3"}, "slab must be .*, got 'student:3'"),
-        ({"method": "exact", "epsilon": 0.1}, "epsilon: 0.1 came, which method 'exact' does not know"),
-        ({"method": "one-edge", "width": 0.1}, "width: 0.1 came, which method 'one-edge' does not know"),
+        (
+            {"method": "magic"},
+            "method must be one of 'one-edge', 'exact', 'langevin', or an object of ",
+        ),
+        ({"method": methods.Tree()}, "method must be .*, got Tree"),
+        ({"prior": "slab"}, "prior must be 'spike-slab' or a priors.SpikeSlab, got 'slab'"),
+        ({"prior": Beta()}, "prior must be .*, got Beta"),
         ({"candidates": "all"}, "candidates must be .*, got 'all'"),
-        ({"bias_scale": -1}, "bias_scale must be .*, got -1"),
     ],
 )
 def test_bad_options(options, message, data):
     with pytest.raises(OptionError, match=message):
         SpikeSlabMRF(**QUICK | options).fit(data)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: SpikeSlab(1.5), "density must be .*, got 1.5"),
+        (lambda: SpikeSlab((5, 5)), r"density must be .*, got \(5, 5\)"),
+        (lambda: SpikeSlab(slab=3.0), "slab must be .*, got 3.0"),
+        (lambda: SpikeSlab(slab="cauchy:1"), "slab must be .*, got 'cauchy:1'"),
+        (lambda: SpikeSlab(slab=Cauchy([1.0, 2.0])), "slab must be .*, got "),
+        (lambda: SpikeSlab(bias_scale=-1), "bias_scale must be .*, got -1"),
+        (lambda: methods.Langevin(n_particles=1), "n_particles must be an integer from 2 .*, got 1"),
+    ],
+)
+def test_bad_options_of_objects(make, message):
+    with pytest.raises(OptionError, match=message):
+        make()
 
 
 def test_bad_data(data):

@@ -12,8 +12,8 @@ from matplotlib.figure import Figure
 
 from bayesmrf import graphs, plots, report, results, write_report
 from bayesmrf.errors import OptionError
-from bayesmrf.options import OPTIONS
-from bayesmrf.summary import StructureSummary, structure, summarise
+from bayesmrf.methods import EDGES
+from bayesmrf.summary import StructureSummary, summarise
 
 from .posterior_tree import parameter_tree, posterior_tree, structure_tree
 from .test_report import CHROMIUM, Page, browse, pictures
@@ -99,15 +99,14 @@ def test_sentences_and_options(rng):
 
 
 def test_every_method_has_its_words(rng):
-    assert set(structure.METHODS) == set(OPTIONS["SpikeSlabMRF.method"].good)
     kinds = {}
-    for method in OPTIONS["SpikeSlabMRF.method"].good:
+    for method in EDGES.names:
         kind = "exact" if method == "exact" else "approximate (moments from persistent chains)"
         s = StructureSummary(structure_tree(rng, method=method, kind=kind))
         assert s.method_sentence.startswith(f"{method}: ")
         assert s.kind_sentence.startswith(f"{kind}: ")
         kinds[method] = s.kind_sentence
-    assert len(set(kinds.values())) == len(OPTIONS["SpikeSlabMRF.method"].good)
+    assert len(set(kinds.values())) == len(EDGES.names)
     assert "the longer the run" in kinds["exact"]
     assert "accepted or rejected" in kinds["langevin"]
 
@@ -277,7 +276,7 @@ def test_page_has_the_numbers_and_needs_nothing_from_outside(rng, tmp_path):
     inclusion = [float(row[2]) for row in table[1:]]
     assert inclusion == sorted(inclusion, reverse=True)
     said = " ".join(page.text)
-    for part in ("Which edges exist", s.n_edges_sentence, s.density_sentence, "one-edge: edges of any strength",
+    for part in ("Which edges exist", s.n_edges_sentence, s.density_sentence, "one-edge: single-edge birth and death",
                  "Candidate edges", "An answer means yes if it is", "Beta(5, 5)", "Number of edges along each chain",
                  "bayesmrf structure a.csv --seed 7", "Chen and M. Welling", "abc"):  # fmt: skip
         assert part in said

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from bayesmrf import SpikeSlabMRF
+from bayesmrf.methods import EDGES
+from bayesmrf.priors import Beta, Gamma, SpikeSlab
 from papers.cells import CellSettings
 
 SAMPLERS = ("exact", "one-edge", "langevin")
@@ -17,7 +20,8 @@ LEARNT = "learnt"  # p0 has its prior; else the setting of a cell is the fixed p
 PATH = "path"  # setting of a baseline: all its densities at once
 
 
-PRIOR = {"density": (5.0, 5.0), "slab": (5.0, 5.0)}  # of the paper: p0 ~ Beta(5, 5), sigma0^-2 ~ Gamma(5, 5)
+PRIOR = SpikeSlab(Beta(5.0, 5.0), Gamma(5.0, 5.0))  # of the paper
+_RECORDED = {"alpha": "momentum"}  # what options are called in stored settings, and now
 
 
 class Settings(CellSettings):
@@ -39,8 +43,19 @@ def fit(
         If it was stopped before its last draw: nothing is recorded of such a run.
     """
     where = None if method == "exact" else checkpoint
-    given = PRIOR | {"progress": False, "n_jobs": 1} | dict(options)
-    estimator = SpikeSlabMRF(method=method, random_state=seeds, checkpoint=where, **given).fit(states)
+    given = {_RECORDED.get(name, name): value for name, value in options.items()}
+    own = {f.name for f in fields(EDGES.row(method).options)}
+    of_prior = {k: v for k, v in given.items() if k in ("density", "bias_scale")}
+    sizes = {k: v for k, v in given.items() if k not in own | set(of_prior)}
+    estimator = SpikeSlabMRF(
+        prior=replace(PRIOR, **of_prior),
+        method=EDGES.build(method, {k: v for k, v in given.items() if k in own}),
+        random_state=seeds,
+        checkpoint=where,
+        progress=False,
+        n_jobs=1,
+        **sizes,
+    ).fit(states)
     tree = estimator.posterior_
     if not tree.attrs["complete"]:
         raise KeyboardInterrupt

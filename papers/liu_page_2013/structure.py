@@ -22,6 +22,7 @@ from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.learning.sparse_path import cross_validated, pseudo_likelihood_path
 from bayesmrf.models.agreement import Agreement
 from bayesmrf.models.boltzmann import Boltzmann
+from bayesmrf.priors import Beta, Gamma, SpikeSlab
 from bayesmrf.states import States, check_states
 from papers.cells import Cell
 from papers.store import Record
@@ -69,7 +70,9 @@ def estimate(
     options = ONCE | dict(options) | {"random_state": rng}
     if method == "spike-slab":
         # The prior of Chen and Welling (2012).
-        return _of_spike_slab(SpikeSlabMRF(density=(5.0, 5.0), slab=(5.0, 5.0), **options).fit(states), n_nodes)
+        return _of_spike_slab(
+            SpikeSlabMRF(prior=SpikeSlab(Beta(5.0, 5.0), Gamma(5.0, 5.0)), **options).fit(states), n_nodes
+        )
     kind = method.removesuffix("-learnt").removesuffix("-fields").removeprefix("spike-")
     if method.startswith("spike-"):
         options |= {"candidate": "all", "spike": True, "fields": "grouped" if method.endswith("-fields") else False}

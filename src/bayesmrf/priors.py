@@ -213,30 +213,28 @@ class SpikeSlab:
         check_fields(self)
 
 
-def read_slab(value: Any) -> Gamma | Normal | Cauchy:
-    """Read a slab from a prior, from (shape, rate) of a Gamma prior, or from text: "cauchy:2.5", "normal:1", "5,5".
+def read_slab(text: str) -> Gamma | Normal | Cauchy:
+    """Read a slab from text, as on the command line: "cauchy:2.5", "normal:1", or "5,5" of a Gamma prior.
 
     Raises
     ------
     OptionError
     """
-    if isinstance(value, Gamma | Normal | Cauchy):
-        return value
-    family, numbers = (_SLABS.get(value.partition(":")[0]), value) if isinstance(value, str) else (None, value)
+    family, _, scale = text.partition(":")
+    slabs: dict[str, type[Normal | Cauchy]] = {"cauchy": Cauchy, "normal": Normal}
     try:
-        if family is not None:
-            return family(float(value.partition(":")[2])) if ":" in value else family()
-        shape, rate = map(float, numbers.split(",") if isinstance(numbers, str) else numbers)
+        if family in slabs:
+            return slabs[family](float(scale or 1.0))
+        shape, rate = map(float, text.split(","))
         return Gamma(shape, rate)
-    except (TypeError, ValueError):
+    except ValueError:
         raise OptionError(
             option="slab",
-            got=value,
-            expected='"cauchy:SCALE", "normal:SCALE", or SHAPE and RATE > 0 of a Gamma prior of the precision',
+            got=text,
+            expected='"cauchy:SCALE", "normal:SCALE", or SHAPE,RATE > 0 of a Gamma prior of the precision',
             remedy='an example is "cauchy:2.5"',
         ) from None
 
 
-_SLABS: dict[str, type[Normal | Cauchy]] = {"cauchy": Cauchy, "normal": Normal}
 CAUCHY_TAPER = 50.0  # beyond some tens, weights give the same probabilities but overflow exp(weight)
 FIELD_SCALE = 10.0  # standard deviation of the normal prior of a node field h_u

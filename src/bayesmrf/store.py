@@ -13,6 +13,7 @@ import os
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from .errors import BayesMRFError, StoreError
 from .files import check_path
 from .identity import checksum
 from .lock import is_lock
+from .options import check_fields
 from .zarr_check import check_group, read_json
 
 FORMAT = 2
@@ -29,6 +31,32 @@ READABLE = (1, FORMAT)  # formats of results; a checkpoint of an older one canno
 CHECKPOINT, RESULTS = "checkpoint", "results"
 CHUNK = 2**26  # bytes of an array in one file, about
 GROUP = {"zarr_format": 3, "node_type": "group"}
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """Where the run of an estimator is kept as it goes.
+
+    Parameters
+    ----------
+    path : path
+        Zarr folder. A run that was stopped continues from it.
+    overwrite : bool
+        Whether to replace another run that the folder holds.
+    """
+
+    path: str | os.PathLike[str]
+    overwrite: bool = False
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+
+def place_of(checkpoint: Any) -> tuple[Path | None, bool]:
+    """Return the folder of a checkpoint (a path, a `Checkpoint` or None), and whether to overwrite what it holds."""
+    if isinstance(checkpoint, Checkpoint):
+        return Path(checkpoint.path), checkpoint.overwrite
+    return None if checkpoint is None else Path(checkpoint), False
 
 
 def is_ours(path: Path) -> bool:

@@ -7,7 +7,7 @@ import re
 import shlex
 import tempfile
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -26,52 +26,32 @@ from ..errors import (
 )
 from ..files import call, check_path, kind_of
 from ..names import file_stem, shown
-from ..options import check, is_count
+from ..options import OPTIONS, check
+from ..rules import is_count
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-# What the library calls its arguments, and what they are called here.
+    from ..registry import Registry
+
+# Flags that have another name than the argument; those of all other arguments are spelled as these are.
 _FLAGS = {
-    "alpha": "--alpha",
-    "base": "--base",
-    "bias_scale": "--bias-scale",
-    "candidate": "--candidate",
-    "candidates": "--candidates",
     "checkpoint": "--out",
-    "density": "--density",
-    "engine": "--engine",
-    "epsilon": "--epsilon",
-    "fields": "--fields",
-    "graph": "--graph",
-    "hidden_engine": "--hidden-engine",
-    "inner": "--inner",
-    "kernel": "--kernel",
-    "ladder": "--ladder",
-    "method": "--method",
-    "model": "--model",
-    "n_chains": "--chains",
-    "n_draws": "--draws",
     "n_edges": "--graph learn:K",
     "n_hidden": "--hidden",
-    "n_iterations": "--iterations",
-    "n_jobs": "--jobs",
-    "n_particles": "--particles",
-    "n_sweeps": "--sweeps",
-    "n_warmup": "--warmup",
-    "out": "--out",
-    "prior_scale": "--prior-scale",
     "random_state": "--seed",
     "sample_weight": "--weight",
-    "slab": "--slab",
-    "spike": "--spike",
-    "step_size": "--step-size",
-    "temperatures": "--temperatures",
-    "width": "--width",
 }
 
+
+def flag_of(option: str) -> str:
+    """Return what an argument of the library, or a field of one, is called on the command line."""
+    name = option.rpartition(".")[2]
+    return option if option.startswith("-") or option == "X" else _FLAGS.get(name, "--" + name.replace("_", "-"))
+
+
 # Sentences call an argument by its name at their start ("epsilon must be") and where they give a value ("fields=True").
-_NAMES = "|".join(_FLAGS)
+_NAMES = "|".join({*_FLAGS, *(key.rpartition(".")[2] for key in OPTIONS), "graph", "candidate", "candidates", "out"})
 _NAMED = re.compile(rf"^({_NAMES})(?= must )|(?<![\w-])({_NAMES})(?=[:=])")
 
 # Options of every command that samples.
@@ -121,6 +101,20 @@ def checked(owner: str, **options: Any) -> dict[str, Any]:
     """Return the options of an estimator, named ``owner``, after a check of each; nothing is read or written before."""
     check(options, owner)
     return options
+
+
+def own_options(registry: Registry[Any], name: str, **given: Any) -> Any:
+    """Return the options of a method or kernel, of which those that are not None were given."""
+    return registry.build(name, {option: value for option, value in given.items() if value is not None})
+
+
+def number_or_prior(flag: str, text: str, prior: Callable[[float, float], Any], expected: str) -> Any:
+    """Return a number, or a prior of the two numbers given."""
+    found = numbers(flag, text, (1, 2), expected)
+    try:
+        return prior(*found) if isinstance(found, tuple) else found
+    except OptionError as e:
+        raise OptionError(option=flag, got=text, expected=e.expected) from None
 
 
 def check_out(out: Path, overwrite: bool) -> None:
@@ -263,7 +257,7 @@ def say(kind: str, message: str) -> None:
     )
     message = re.sub(r"\b(set )?fields=False", lambda m: ("give " if m[1] else "") + "--no-fields", message)
     message = re.sub(r"\bset fields=True", "leave --no-fields out", message)
-    message = _NAMED.sub(lambda m: _FLAGS[m[1] or m[2]], message)
+    message = _NAMED.sub(lambda m: flag_of(m[1] or m[2]), message)
     message = re.sub(r"\bof X\b", "of the data", message)
     message = re.sub(r"(--[\w-]+)=True\b", r"\1", message)
     message = re.sub(r"(--[\w-]+)='?([\w-]+)'?", r"\1 \2", message)
@@ -274,7 +268,7 @@ def say_error(error: Exception) -> None:
     """Write what is wrong, in one line."""
     if isinstance(error, BayesMRFError) and error.option is not None:
         error.expected = error.expected.removesuffix(" or None")  # which is to leave the flag out
-        say("error", error.sentence(_FLAGS.get(error.option, error.option)))
+        say("error", error.sentence(flag_of(error.option)))
     else:
         say("error", str(error))
 

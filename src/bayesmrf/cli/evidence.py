@@ -14,7 +14,8 @@ import typer
 
 from ..errors import OptionError, StoreError
 from ..files import check_path
-from ..options import OPTIONS, check, is_count
+from ..options import OPTIONS, check
+from ..rules import is_count
 from . import common
 from .common import Binarize, Drop, MissingCode, Overwrite, Quiet, Seed, Weight
 from .evidence_models import CODING, Job, fields, machines
@@ -73,7 +74,7 @@ def evidence(
         ),
     ] = None,
     binarize: Binarize = None,
-    chains: Annotated[
+    n_chains: Annotated[
         int | None, typer.Option(help="Chains of annealing and of draws. [dim]\\[default: the method's][/dim]")
     ] = None,
     temperatures: Annotated[
@@ -87,7 +88,7 @@ def evidence(
             "[dim]\\[default: cubic][/dim]",
         ),
     ] = None,
-    draws: Annotated[
+    n_draws: Annotated[
         int | None, typer.Option(help="Draws of the posterior by each chain. [dim]\\[default: the method's][/dim]")
     ] = None,
     weight: Weight = None,
@@ -117,7 +118,7 @@ def evidence(
     console = common.new_console(quiet)
     methods = _methods(method)
     names = _models(hidden, compare, edges, holdout)
-    given = {"n_chains": chains, "temperatures": temperatures, "ladder": _ladder(ladder), "n_draws": draws}
+    given = {"n_chains": n_chains, "temperatures": temperatures, "ladder": _ladder(ladder), "n_draws": n_draws}
     options: dict[str, Any] = {k: v for k, v in given.items() if v is not None}
     _check_options(options, methods)
 

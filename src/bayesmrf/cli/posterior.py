@@ -29,7 +29,7 @@ SUITS = {
 # The engine that belongs to a kernel where exact answers are too dear.
 _OWN = {"metropolis": "bethe", "langevin": "brief", "exchange": "gibbs", "auxiliary-variable": "gibbs"}
 _LONG_RUNS = ("gibbs", "swendsen-wang")  # engines whose samples need many sweeps
-_FLAG = {"n_sweeps": "--sweeps", "n_particles": "--particles"}
+_FLAG = {"n_sweeps": "--n-sweeps", "n_particles": "--n-particles"}
 
 
 class Choice(NamedTuple):
@@ -118,25 +118,25 @@ def posterior(
     corrected: Annotated[
         bool, typer.Option("--corrected", help="Bring pseudo-posterior to the true mode and scale.")
     ] = False,
-    sweeps: Annotated[
+    n_sweeps: Annotated[
         int | None,
         typer.Option(min=1, help="Gibbs sweeps of the engine. [dim]\\[default: 1; gibbs, swendsen-wang: 50][/dim]"),
     ] = None,
-    particles: Annotated[
+    n_particles: Annotated[
         int | None,
         typer.Option(
             min=1, help="Chains of brief and persistent. [dim]\\[default: one an observation; persistent: 1024][/dim]"
         ),
     ] = None,
-    draws: Draws = 3000,
-    warmup: Warmup = 500,
-    chains: Chains = 4,
+    n_draws: Draws = 3000,
+    n_warmup: Warmup = 500,
+    n_chains: Chains = 4,
     thin: Thin = 1,
     weight: Weight = None,
     drop: Drop = None,
     missing_code: MissingCode = None,
     seed: Seed = None,
-    jobs: Jobs = None,
+    n_jobs: Jobs = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -160,11 +160,11 @@ def posterior(
         hidden_engine=hidden_engine,
         prior_scale=prior_scale,
         bias_scale=bias_scale,
-        n_draws=draws,
-        n_warmup=warmup,
-        n_chains=chains,
+        n_draws=n_draws,
+        n_warmup=n_warmup,
+        n_chains=n_chains,
         thin=thin,
-        n_jobs=jobs,
+        n_jobs=n_jobs,
     )
     if kernel is not None:
         common.checked("BayesianMRF", kernel=kernel)
@@ -184,7 +184,7 @@ def posterior(
             raise OptionError(option="--compare", got=compare, expected="different names", remedy=f"{twice} is twice")
         out = out or Path(f"{stem}-compare")
     given: dict[str, Any] = {"step_size": step_size, "epsilon": epsilon, "alpha": alpha, "precondition": precondition}
-    given |= {"adjusted": adjusted, "corrected": corrected, "n_sweeps": sweeps, "n_particles": particles}
+    given |= {"adjusted": adjusted, "corrected": corrected, "n_sweeps": n_sweeps, "n_particles": n_particles}
     given = common.checked("BayesianMRF", **{k: v for k, v in given.items() if v is not None and v is not False})
     data, weights = read_votes(table, weight, drop or (), missing_code or ())
     with common.about_file(table):

@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from ..methods import EDGES
 from . import common
 from .common import Binarize, Chains, Draws, Drop, Jobs, MissingCode, Overwrite, Quiet, Seed, Thin, Warmup, Weight
-
-
-class Method(StrEnum):
-    """Samplers of edges."""
-
-    one_edge = "one-edge"
-    exact = "exact"
-    langevin = "langevin"
 
 
 def structure(
@@ -38,12 +30,13 @@ def structure(
         ),
     ] = "complete",
     method: Annotated[
-        Method,
+        str,
         typer.Option(
+            metavar="|".join(EDGES.names),
             help="one-edge lets edges of any strength come and go; exact does so without error, for some twenty nodes, "
-            "or few candidates; langevin is the published algorithm, in which weak edges alone come and go."
+            "or few candidates; langevin is the published algorithm, in which weak edges alone come and go.",
         ),
-    ] = Method.one_edge,
+    ] = "one-edge",
     density: Annotated[
         str,
         typer.Option(metavar="A,B|P0", help="Beta prior of the share of candidates that exist, or its fixed value."),
@@ -58,36 +51,36 @@ def structure(
     ] = "cauchy:1",
     bias_scale: Annotated[float, typer.Option(help="Standard deviation of the normal prior of a bias.")] = 10.0,
     binarize: Binarize = None,
-    particles: Annotated[
+    n_particles: Annotated[
         int | None, typer.Option(help="Persistent chains behind each moment. [dim]\\[default: the method's][/dim]")
     ] = None,
-    sweeps: Annotated[
+    n_sweeps: Annotated[
         int | None, typer.Option(help="Gibbs sweeps between two uses of them. [dim]\\[default: the method's][/dim]")
     ] = None,
     epsilon: Annotated[
         float | None,
         typer.Option(help="Step of Langevin dynamics, in posterior sds. [dim]\\[default: the method's][/dim]"),
     ] = None,
-    alpha: Annotated[
+    momentum: Annotated[
         float | None,
-        typer.Option(help="Share of its momentum that is kept. [dim]\\[default: the method's][/dim]"),
+        typer.Option(help="Share of the momentum that is kept. [dim]\\[default: the method's][/dim]"),
     ] = None,
     width: Annotated[
         float | None,
         typer.Option(help="Half width of langevin's jumps, in sds of a weight. [dim]\\[default: the method's][/dim]"),
     ] = None,
-    iterations: Annotated[
+    n_iterations: Annotated[
         int | None, typer.Option(help="Iterations in a step. [dim]\\[default: the method's][/dim]")
     ] = None,
-    draws: Draws = 3000,
-    warmup: Warmup = 500,
-    chains: Chains = 4,
+    n_draws: Draws = 3000,
+    n_warmup: Warmup = 500,
+    n_chains: Chains = 4,
     thin: Thin = 1,
     weight: Weight = None,
     drop: Drop = None,
     missing_code: MissingCode = None,
     seed: Seed = None,
-    jobs: Jobs = None,
+    n_jobs: Jobs = None,
     out: Annotated[
         Path | None,
         typer.Option(help="Folder for the result, kept as it grows. [dim]\\[default: ANSWERS.zarr][/dim]"),
@@ -100,44 +93,36 @@ def structure(
     A run that was stopped, even killed, continues when the same command is given again.
     """
     from ..answers import to_binary
+    from ..priors import Beta, SpikeSlab, read_slab
     from ..tables import read_votes
 
     out = out or Path(f"{common.stem_of(answers)}.zarr")
     console = common.new_console(quiet)
-    options = common.checked(
-        "SpikeSlabMRF",
-        density=common.numbers("--density", density, (1, 2), "a number, or A,B, such as 0.2 or 5,5"),
-        slab=slab,
-        bias_scale=bias_scale,
-        n_particles=particles,
-        n_sweeps=sweeps,
-        epsilon=epsilon,
-        alpha=alpha,
-        width=width,
-        n_iterations=iterations,
-        n_draws=draws,
-        n_warmup=warmup,
-        n_chains=chains,
-        thin=thin,
-        n_jobs=jobs,
-    )
+    p0 = common.number_or_prior("--density", density, Beta, "a number, or A,B, such as 0.2 or 5,5")
+    run = {"n_draws": n_draws, "n_warmup": n_warmup, "n_chains": n_chains, "thin": thin, "n_jobs": n_jobs}
+    common.checked("SpikeSlabMRF", **run)
+    own = {"n_particles": n_particles, "n_sweeps": n_sweeps, "epsilon": epsilon, "momentum": momentum, "width": width}
+    options = {
+        "prior": SpikeSlab(p0, read_slab(slab), bias_scale),
+        "method": common.own_options(EDGES, method, n_iterations=n_iterations, **own),
+        **run,
+    }
     common.check_out(out, overwrite)
     table, weights = read_votes(answers, weight, drop or (), missing_code or ())
     table = to_binary(answers, table, binarize)
     edges = common.edges_of(candidates, [str(c) for c in table.columns], console, "--candidates")
 
     from ..estimators import SpikeSlabMRF
+    from ..store import Checkpoint
     from ..summary import StructureSummary
     from .show import show
 
     estimator = SpikeSlabMRF(
         candidates=edges,
-        method=method.value,
         **options,
         random_state=seed,
         progress=not quiet,
-        checkpoint=out,
-        overwrite=overwrite,
+        checkpoint=Checkpoint(out, overwrite),
     )
     tree = common.sample(estimator, table, weights, answers, out, console, instead="--method one-edge")
     asked = {"candidates": candidates} | ({"binarize": binarize.strip()} if binarize else {})

@@ -18,10 +18,12 @@ from ..graphs import Graph
 from ..inference.auto import choose
 from ..likelihood import Likelihood
 from ..memory import check_draws
-from ..options import check, is_count
+from ..options import check
 from ..rng import as_seed_sequence
+from ..rules import is_count
 from ..samplers.gibbs import Gibbs
 from ..states import States, check_states, decode
+from ..store import place_of
 from .normaliser import ANNEALED, EXACT, Normaliser, is_within_reach, normaliser, warn_if_rough
 
 if TYPE_CHECKING:
@@ -149,13 +151,14 @@ def options_shown(estimator: Any) -> dict[str, Any]:
 
 def run_seed(estimator: Any) -> np.random.SeedSequence:
     """Take the seed of an estimator's run: its random_state or, for None, that of the checkpoint if there is one."""
-    return run.seed_sequence(estimator.random_state, estimator.checkpoint, estimator.overwrite)
+    return run.seed_sequence(estimator.random_state, *_place(estimator))
 
 
 def sample_posterior(estimator: Any, model: Any, kernel: Kernel, seeds: np.random.SeedSequence) -> run.Draws:
     """Run a kernel from a seed (see `run_seed`) by the options that all estimators of posteriors have."""
     sizes = {"feature": model.n_features, "edge": model.graph.n_edges, "node": model.graph.n_nodes}
     check_draws(kernel.dims, sizes, estimator.n_draws, estimator.n_chains)
+    path, overwrite = _place(estimator)
     return run.sample(
         kernel,
         n_draws=estimator.n_draws,
@@ -165,9 +168,14 @@ def sample_posterior(estimator: Any, model: Any, kernel: Kernel, seeds: np.rando
         random_state=seeds,
         n_jobs=estimator.n_jobs,
         progress=estimator.progress,
-        checkpoint=estimator.checkpoint,
-        overwrite=estimator.overwrite,
+        checkpoint=path,
+        overwrite=overwrite,
     )
+
+
+def _place(estimator: Any) -> tuple[Any, bool]:
+    path, overwrite = place_of(estimator.checkpoint)
+    return path, overwrite or getattr(estimator, "overwrite", False)
 
 
 def read_graph(graph: Any, states: States, progress: bool, option: str = "graph") -> Graph:

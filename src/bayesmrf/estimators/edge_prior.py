@@ -68,7 +68,7 @@ def warn_of_prior(
             warnings.warn(
                 f"{found} of {r} candidate edges have an inclusion above 0.5, but the data by themselves support only "
                 f"{supported} of them (Bayes factor > 3): the prior puts the others in. Use a fixed "
-                'density, such as density=0.5, and a slab of fixed scale, such as slab="cauchy:1".',
+                "density and a slab of fixed scale, such as SpikeSlab(density=0.5, slab=Cauchy(1.0)).",
                 PriorWarning,
                 stacklevel=3,
             )
@@ -78,7 +78,7 @@ def warn_of_prior(
             warnings.warn(
                 f"No candidate edge has an inclusion above 0.5, but the ends of {pair} have a correlation of "
                 f"{correlation:.2f} (p = {p_value:.0e} over all pairs): the prior keeps the edges out. Use a larger "
-                "density, such as density=0.5, or a wider slab.",
+                "density, such as SpikeSlab(density=0.5), or a wider slab.",
                 PriorWarning,
                 stacklevel=3,
             )

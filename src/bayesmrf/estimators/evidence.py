@@ -11,7 +11,8 @@ import numpy as np
 from ..errors import OptionError
 from ..evidence.methods import METHODS, SCORES, evaluate
 from ..evidence.target import SCALES, Evidence, Target
-from ..options import check, choice
+from ..options import check
+from ..rules import choice
 from .evidence_targets import hash_of, make_target, prior_name
 
 if TYPE_CHECKING:

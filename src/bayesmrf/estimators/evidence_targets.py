@@ -18,9 +18,10 @@ from ..models.boltzmann import Boltzmann
 from ..models.ising import Ising
 from ..models.pairwise import PairwiseModel
 from ..models.rbm import RestrictedBoltzmann
-from ..options import check, check_params, choice
+from ..options import check, check_params
 from ..partitions import canonical
 from ..priors import LogisticBeta, Normal, Prior, ProperPrior
+from ..rules import choice
 from ..states import States, check_states
 from .base import data_hash
 from .bayesian import BayesianMRF

@@ -19,8 +19,9 @@ from ..learning.sparse_path import sparse_start
 from ..models.agreement import Agreement
 from ..models.categorical import states_of
 from ..models.symmetric import Symmetric
-from ..options import check, is_integer
+from ..options import check
 from ..priors import Beta, Gamma
+from ..rules import is_integer
 from ..states import States
 from .base import PairwiseMRF, data_hash, options_shown, run_seed, sample_posterior, warn_of_unbalanced
 from .grouped_methods import build_kernel, check_options, choose_method, kind, n_particles, priors

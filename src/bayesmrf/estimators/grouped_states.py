@@ -13,9 +13,9 @@ from ..learning.many_states import potential_mode
 from ..learning.maximum_likelihood import maximum_likelihood
 from ..models.potts import Potts
 from ..models.symmetric import Symmetric
-from ..options import choice
 from ..posterior.groups.blocks import base_precision
 from ..priors import MultivariateNormal, Normal
+from ..rules import choice
 
 
 def check_states_options(options: Any) -> None:

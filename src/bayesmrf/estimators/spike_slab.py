@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,34 +19,36 @@ from ..inference.chains import Persistent
 from ..inference.elimination.two_states import Elimination
 from ..learning.sparse_path import sparse_start
 from ..likelihood import Hidden, Likelihood
+from ..methods import EDGES
 from ..models.boltzmann import Boltzmann
 from ..models.clamped import Clamped
 from ..models.pairwise import log_potential
-from ..options import check, check_params, is_integer
+from ..options import check, check_params
 from ..posterior.edges.exact import SpikeSlabExact
 from ..posterior.edges.langevin import SpikeSlabLangevin
 from ..posterior.edges.one_edge import SpikeSlabOneEdge
 from ..posterior.hidden_entries import DrawHiddenEntries
-from ..priors import Beta, Cauchy, SpikeSlab, read_slab
+from ..priors import Cauchy, SpikeSlab
 from ..rng import as_seed_sequence
+from ..rules import is_integer
 from ..samplers.gibbs import Gibbs
 from ..states import States, check_states, decode
 from .base import central, data_hash, missing_table, read_graph, run_seed, sample_posterior
 from .edge_prior import warn_of_prior
 from .normaliser import normaliser, warn_if_rough
+from .option_objects import OptionObjects
 
 if TYPE_CHECKING:
     import networkx as nx
     import pandas as pd
 
-_OPTIONS = ("n_particles", "n_sweeps", "epsilon", "alpha", "width", "n_iterations")
 _PARTICLES = 256, 4096  # of one-edge
 _COMPONENTS = 100  # draws in a predictive mixture, as in the paper
 _ANNEALING = 128, 200  # chains and temperatures behind log Z of each of them, where no exact answer reaches
 _SWEEPS = 500  # Gibbs sweeps behind each state of `sample` where no exact sampler reaches
 
 
-class SpikeSlabMRF(DensityMixin, BaseEstimator):
+class SpikeSlabMRF(OptionObjects, DensityMixin, BaseEstimator):
     r"""Posterior over edges, weights and biases of a Boltzmann machine (Chen and Welling 2012).
 
     Each candidate edge is absent with probability 1 - p0 (the spike), and has a normal or Cauchy weight otherwise (the
@@ -56,27 +58,16 @@ class SpikeSlabMRF(DensityMixin, BaseEstimator):
     ----------
     candidates : "complete", edges, DataFrame, networkx graph or `Graph`
         Edges that may exist.
-    method : {"one-edge", "exact", "langevin"}
-        "one-edge" lets edges of any strength come and go by the exact law of one edge, with moments from persistent
-        chains. "exact" does the same with exact moments, and needs some twenty nodes at most, or a narrow graph.
-        "langevin" is Algorithm 1 of the paper: persistent chains, Langevin dynamics, and jumps of weak edges; it mixes
-        hundreds of times more slowly (see benchmarks).
-    density : (a, b), Beta or float
-        Beta prior of p0, or its fixed value.
-    slab : str, (shape, rate), Cauchy, Normal or Gamma
-        Prior of the weight of an edge that exists: "cauchy:2.5" or "normal:1" with its scale, or normal with a Gamma
-        prior of the precision 1 / sigma0^2, as in the paper.
-    bias_scale : float
-        Standard deviation of the normal prior of a bias.
-    n_particles, n_sweeps : int or None
-        Persistent chains, and Gibbs sweeps of Algorithm 1 between the uses of their moments. None takes 100 chains for
-        Algorithm 1, and for "one-edge" as many as there are observations, within 256 and 4,096.
-    epsilon, alpha, width : float or None
-        Step of Langevin, in posterior standard deviations ("one-edge" makes it shorter where it must); share of the
-        momentum kept; half width of the jumps of Algorithm 1, in standard deviations of a weight.
-    n_iterations : int or None
-        Iterations in a step: 1,000 of Algorithm 1, 20 of "one-edge".
-    n_draws, n_warmup, n_chains, thin, random_state, n_jobs, progress, checkpoint, overwrite
+    prior : "spike-slab" or `priors.SpikeSlab`
+        Prior of the density (the share of the candidates that exist), of the weights and of the biases, such as
+        ``SpikeSlab(density=Beta(5, 5), slab=Cauchy(2.5))``.
+    method : {"one-edge", "exact", "langevin"} or an object of `bayesmrf.methods`
+        * one-edge (`methods.OneEdge`): edges of any strength come and go by the full conditional distribution of one
+          edge, with moments from persistent chains.
+        * exact (`methods.Exact`): the same with exact moments; for some twenty nodes at most, or a narrow graph.
+        * langevin (`methods.Langevin`): Algorithm 1 of the paper: persistent chains, Langevin dynamics, and jumps of
+          weak edges. It mixes hundreds of times more slowly (see benchmarks).
+    n_draws, n_warmup, n_chains, thin, random_state, n_jobs, progress, checkpoint
         As in `GroupedMRF`. A draw takes 9 bytes for each candidate, 4.5 MB at 1,000 nodes: keep few of many there.
 
     Attributes
@@ -97,19 +88,13 @@ class SpikeSlabMRF(DensityMixin, BaseEstimator):
         ``u-v`` for a candidate edge, ``u`` for a node.
     """
 
+    read = {"method": EDGES.read, "prior": lambda _: SpikeSlab()}  # noqa: RUF012
+
     def __init__(
         self,
         candidates: Any = "complete",
-        method: str = "one-edge",
-        density: Any = (1.0, 1.0),
-        slab: Any = "cauchy:1",
-        bias_scale: float = 10.0,
-        n_particles: int | None = None,
-        n_sweeps: int | None = None,
-        epsilon: float | None = None,
-        alpha: float | None = None,
-        width: float | None = None,
-        n_iterations: int | None = None,
+        prior: Any = "spike-slab",
+        method: Any = "one-edge",
         n_draws: int = 1000,
         n_warmup: int = 200,
         n_chains: int = 4,
@@ -118,19 +103,10 @@ class SpikeSlabMRF(DensityMixin, BaseEstimator):
         n_jobs: int | None = None,
         progress: bool = True,
         checkpoint: Any = None,
-        overwrite: bool = False,
     ):
         self.candidates = candidates
+        self.prior = prior
         self.method = method
-        self.density = density
-        self.slab = slab
-        self.bias_scale = bias_scale
-        self.n_particles = n_particles
-        self.n_sweeps = n_sweeps
-        self.epsilon = epsilon
-        self.alpha = alpha
-        self.width = width
-        self.n_iterations = n_iterations
         self.n_draws = n_draws
         self.n_warmup = n_warmup
         self.n_chains = n_chains
@@ -139,7 +115,6 @@ class SpikeSlabMRF(DensityMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.progress = progress
         self.checkpoint = checkpoint
-        self.overwrite = overwrite
 
     def fit(self, X: Any, y: None = None, sample_weight: Any = None) -> SpikeSlabMRF:
         """Sample the posterior.
@@ -162,24 +137,24 @@ class SpikeSlabMRF(DensityMixin, BaseEstimator):
             self.feature_names_in_ = np.array(states.names, dtype=object)
         self._names, self._coding = states.names, states.coding
         graph = read_graph(self.candidates, states, self.progress, "candidates")
-        model, prior = Boltzmann(graph), self._prior()
+        model, prior, method = Boltzmann(graph), self.object("prior"), self.object("method")
         hidden, n = self._hidden(model, states), states.n_samples
         if hidden is None:
             s_bar, rows = model.statistics(states.values, states.weights), None
         else:
             s_bar, rows = hidden.model.seen_statistics(), hidden.model.states
         data = Likelihood(model, s_bar, n, Persistent(), hidden)  # only for what is hidden
-        kernel = self._kernel(model, s_bar, n, prior, sparse_start(graph, states))
+        kernel = _KERNELS[EDGES.row(method).name](method, model, s_bar, n, prior, sparse_start(graph, states))
         seeds = run_seed(self)
         draws = sample_posterior(self, model, kernel if hidden is None else DrawHiddenEntries(kernel, data), seeds)
-        kind = "exact" if self.method == "exact" else "approximate (moments from persistent chains)"
         attrs = {
             "data_hash": data_hash(graph, s_bar, n, rows),
             "model": "boltzmann",
             "prior": asdict(prior) | {"slab": {"family": type(prior.slab).__name__} | asdict(prior.slab)},
-            "kind": kind,
+            "kind": EDGES.row(method).kind,
+            "method": EDGES.row(method).name,
         }
-        attrs |= {name: getattr(self, name) for name in ("method", *_OPTIONS)}
+        attrs |= {name: getattr(kernel, name, value) for name, value in asdict(method).items()}  # None is resolved
         self.posterior_ = results.to_datatree(
             draws, model, attrs=attrs, observed={"statistics": s_bar, "n_samples": n}, constant={}
         )
@@ -205,31 +180,6 @@ class SpikeSlabMRF(DensityMixin, BaseEstimator):
         clamped = Clamped(model, states.rows)
         # A chain that leaves the law of what is hidden as it is will do.
         return Hidden(clamped, Elimination() if is_cheap(clamped.graph) else Persistent(n_chains=1))
-
-    def _prior(self) -> SpikeSlab:
-        density = self.density
-        if isinstance(density, Sequence):
-            density = Beta(*density)
-        return SpikeSlab(density, read_slab(self.slab), self.bias_scale)
-
-    def _kernel(
-        self, model: Boltzmann, s_bar: np.ndarray, n: float, prior: SpikeSlab, start: np.ndarray | None
-    ) -> Kernel:
-        kernel: Any = {"exact": SpikeSlabExact, "one-edge": SpikeSlabOneEdge, "langevin": SpikeSlabLangevin}[
-            self.method
-        ]
-        given = {name: getattr(self, name) for name in _OPTIONS if getattr(self, name) is not None}
-        for name in given:
-            if name not in {f.name for f in fields(kernel)}:
-                raise OptionError(
-                    f"{name}: {given[name]!r} came, which method {self.method!r} does not know; leave it out"
-                )
-        if self.method == "exact":
-            return kernel(Likelihood(model, s_bar, n, Elimination()), prior, start)
-        if self.method == "one-edge":
-            # Fewer chains than observations stop strong edges, more cost time.
-            given.setdefault("n_particles", int(np.clip(n, *_PARTICLES)))
-        return kernel(model, s_bar, n, prior, start, **given)
 
     def _summarise(self, model: Boltzmann, draws: run.Draws) -> None:
         graph, r = model.graph, model.n_edges
@@ -387,3 +337,22 @@ class SpikeSlabMRF(DensityMixin, BaseEstimator):
         there = theta[:r] != 0
         graph = Graph(self._candidates.n_nodes, self._candidates.edges[there], self._candidates.names)
         return Boltzmann(graph), np.concatenate([theta[:r][there], theta[r:]])
+
+
+def _exact(_: Any, model: Boltzmann, s_bar: np.ndarray, n: float, prior: SpikeSlab, start: Any) -> Kernel:
+    return SpikeSlabExact(Likelihood(model, s_bar, n, Elimination()), prior, start)
+
+
+def _one_edge(options: Any, model: Boltzmann, s_bar: np.ndarray, n: float, prior: SpikeSlab, start: Any) -> Kernel:
+    # Fewer chains than observations stop strong edges, more cost time.
+    m = int(np.clip(n, *_PARTICLES)) if options.n_particles is None else options.n_particles
+    more = options.epsilon, options.momentum, options.n_iterations
+    return SpikeSlabOneEdge(model, s_bar, n, prior, start, m, *more)
+
+
+def _langevin(options: Any, model: Boltzmann, s_bar: np.ndarray, n: float, prior: SpikeSlab, start: Any) -> Kernel:
+    more = options.epsilon, options.momentum, options.width, options.n_iterations
+    return SpikeSlabLangevin(model, s_bar, n, prior, start, options.n_particles, options.n_sweeps, *more)
+
+
+_KERNELS = {"exact": _exact, "one-edge": _one_edge, "langevin": _langevin}

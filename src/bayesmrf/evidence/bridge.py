@@ -16,7 +16,8 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import log_expit, logsumexp
 
-from ..options import check, choice
+from ..options import check
+from ..rules import choice
 from .harmonic import FEW, Estimate, mean_ess, mean_of
 from .posterior_draws import PosteriorDraws, log_likelihoods, posterior_draws
 from .target import Evidence, Target

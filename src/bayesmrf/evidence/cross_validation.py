@@ -15,8 +15,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..options import integer
 from ..progress import track
+from ..rules import integer
 from .laplace import evaluate
 from .mode import find_mode
 from .target import Evidence, Target

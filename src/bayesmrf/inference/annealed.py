@@ -27,8 +27,9 @@ from ..errors import DataError, OptionError
 from ..models.categorical import refuse_categorical
 from ..models.pairwise import Pairwise
 from ..models.rbm import RBMWeights, RestrictedBoltzmann
-from ..options import check, check_fields, integer
+from ..options import check, check_fields
 from ..rng import generator_from_array, generator_to_array, spawn_generators
+from ..rules import integer
 from ..samplers.gibbs import start, sweep
 from ..samplers.rbm_gibbs import draw_units, generators
 

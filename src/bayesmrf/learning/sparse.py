@@ -11,8 +11,8 @@ from sklearn.linear_model import LogisticRegression
 from ..errors import GraphError
 from ..graphs import Graph
 from ..memory import check_pairs
-from ..options import choice, integer
 from ..progress import track
+from ..rules import choice, integer
 from ..states import States
 
 LARGEST_C = 1e3  # the penalty is then a thousandth of a nat for a unit of coefficient, whatever the number of samples

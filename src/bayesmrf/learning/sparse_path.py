@@ -24,7 +24,7 @@ from scipy.special import expit, log_expit
 
 from ..errors import DataError, OptionError
 from ..graphs import Graph
-from ..options import choice, integer, number
+from ..rules import choice, integer, number
 from ..states import States
 
 _TOLERANCE = 1e-6  # largest entry of a proximal step, over its length; gradients are means over observations

@@ -28,8 +28,9 @@ from ..errors import DataError, OptionError
 from ..lanes import popcount, symmetric_uniform, tanh_ratio
 from ..models.categorical import Categorical, compiled_form, states_of
 from ..models.pairwise import Pairwise
-from ..options import COUNT, check_fields
+from ..options import check_fields
 from ..rng import lane_generators, next_uint32
+from ..rules import COUNT
 from .categorical_gibbs import categorical_counts, categorical_sweep
 
 LANES = 64  # the bits of a word in `counts`; eight-bit states beat float32 ones, and 128 lanes gain little over 64

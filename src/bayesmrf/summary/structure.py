@@ -9,30 +9,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..methods import EDGES
 from .base import count
 from .inclusion import InclusionSummary, given_inclusion, mean_and_interval, prior_of_density
 
 if TYPE_CHECKING:
     import pandas as pd
 
-# What a method does, and why its draws are approximate.
-METHODS = {
-    "langevin": (
-        "Langevin dynamics of the weights, and jumps of weak edges (Algorithm 1 of Chen and Welling)",
-        "no step of a weight is accepted or rejected, and moments are estimates by finitely many particles",
-    ),
-    "one-edge": (
-        "edges of any strength come and go by the law of one edge given the others, moments from persistent chains",
-        "jumps allow for the error of moments that come from finitely many particles, but Langevin steps between them "
-        "are neither accepted nor rejected",
-    ),
-    "exact": ("edges of any strength come and go by the exact law of one edge given the others", ""),
-}
 _LABELS = {
     "n_particles": "particles",
     "n_sweeps": "Gibbs sweeps",
     "epsilon": "step epsilon",
-    "alpha": "share of momentum kept",
+    "momentum": "share of momentum kept",
     "width": "width of jumps",
     "n_iterations": "iterations in a step",
 }
@@ -76,8 +64,8 @@ class StructureSummary(InclusionSummary):
         """Whether the draws are from the posterior itself, and why."""
         if self.kind.startswith("exact"):
             return f"{self.kind}: the longer the run, the closer they are to the posterior itself"
-        reason = METHODS.get(str(self.attrs.get("method")), ("", ""))[1]
-        return f"{self.kind}: {reason}" if reason else self.kind
+        row = EDGES.find(str(self.attrs.get("method")))
+        return f"{self.kind}: {row.reason}" if row and row.reason else self.kind
 
     @property
     def data_sentence(self) -> str:
@@ -91,7 +79,8 @@ class StructureSummary(InclusionSummary):
     def method_sentence(self) -> str:
         """The method, and what it does."""
         method = str(self.attrs.get("method", "unknown"))
-        return f"{method}: {METHODS[method][0]}" if method in METHODS else method
+        row = EDGES.find(method)
+        return f"{method}: {row.sentence}" if row else method
 
     @property
     def options(self) -> dict[str, str]:

@@ -1,0 +1,253 @@
+"""Methods of `GroupedMRF` and `SpikeSlabMRF`: their options, and what they support.
+
+GroupedMRF(method=methods.Particle(n_particles=4096))
+SpikeSlabMRF(method=methods.OneEdge(n_iterations=50))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from .options import OPTIONS, check_fields
+from .registry import Registry
+
+
+@dataclass(frozen=True)
+class Tree:
+    """Exact sampler of groups on forests without fields, where all conditionals are Beta."""
+
+
+@dataclass(frozen=True)
+class Exact:
+    """Samplers whose every step uses exact moments; the graph must be narrow, or small."""
+
+
+@dataclass(frozen=True)
+class Particle:
+    """Groups of edges on any graph, with moments from particles that follow theta.
+
+    Parameters
+    ----------
+    n_particles : int or None
+        States of x in memory; None for ten for each observation, 1,024 at least, within 1 GiB a chain.
+    """
+
+    n_particles: int | None = None
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+
+@dataclass(frozen=True)
+class AuxiliaryVariable:
+    """Metropolis-Hastings with particles (Liu and Page 2013, Algorithm 1).
+
+    With ``inner="exact"`` and ``restart=False`` the chain is exact.
+
+    Parameters
+    ----------
+    inner : {"gibbs", "exact"}
+        How particles are drawn.
+    n_sweeps : int
+        Gibbs sweeps of each particle, with ``inner="gibbs"``.
+    n_proposals : int
+        M, proposals for the group of each edge in one step.
+    n_walk : int
+        S, steps of the random walk of a value.
+    sigma_q : float
+        Standard deviation of the walk.
+    restart : bool
+        Whether the walk restarts at the tied estimate, as published.
+    """
+
+    inner: str = "gibbs"
+    n_sweeps: int = 50
+    n_proposals: int = 5
+    n_walk: int = 100
+    sigma_q: float = 0.001
+    restart: bool = True
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+
+@dataclass(frozen=True)
+class StrippedBeta:
+    """Groups by the stripped Beta likelihood (Liu and Page 2013, section 3.2): fast and approximate."""
+
+
+@dataclass(frozen=True)
+class OneEdge:
+    """Single-edge birth and death: edges of any weight come and go, with moments from persistent chains.
+
+    Parameters
+    ----------
+    n_particles : int or None
+        Persistent chains; None for as many as there are observations, within 256 and 4,096. Fewer stop strong edges.
+    epsilon : float
+        Step of the Langevin dynamics between births and deaths, in posterior standard deviations; it is shortened
+        where the posterior is stiffer.
+    momentum : float
+        Share of the momentum that is kept, in [0, 1).
+    n_iterations : int
+        Iterations in a step.
+    """
+
+    n_particles: int | None = None
+    epsilon: float = 0.2
+    momentum: float = 0.5
+    n_iterations: int = 20
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+
+@dataclass(frozen=True)
+class Langevin:
+    """Algorithm 1 of Chen and Welling (2012): persistent chains, Langevin dynamics and reversible jumps near 0.
+
+    Parameters
+    ----------
+    n_particles : int
+        Persistent chains.
+    n_sweeps : int
+        Gibbs sweeps of an iteration.
+    epsilon : float
+        Step size, in posterior standard deviations.
+    momentum : float
+        Share of the momentum that is kept, in [0, 1).
+    width : float
+        Half width of the jumps, in standard deviations of a weight.
+    n_iterations : int
+        Iterations in a step.
+    """
+
+    n_particles: int = 100
+    n_sweeps: int = 1
+    epsilon: float = 1e-3
+    momentum: float = 0.9
+    width: float = 0.01
+    n_iterations: int = 1000
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+
+# What may be asked of a method, and what it is called in messages.
+FEATURES = {
+    "groups": "this model",
+    "fields": "node fields",
+    "spike": "absent edges",
+    "field_groups": "grouped fields",
+    "missing": "missing values",
+}
+
+
+@dataclass(frozen=True)
+class MethodRow:
+    """A method.
+
+    Attributes
+    ----------
+    name : str
+    options : type
+    sentence : str
+        What it does, for reports.
+    reason : str
+        Why its draws are approximate, for reports; empty where they are exact.
+    kind : str
+        "exact", or "approximate (...)", of the default options.
+    supports : mapping of str to set of str
+        For each of `FEATURES`, the models (`bayesmrf.families`) with which the method supports it. A combination is
+        switched on here.
+    """
+
+    name: str
+    options: type
+    sentence: str
+    kind: str
+    supports: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    reason: str = ""
+
+
+def _on(*models: str) -> frozenset[str]:
+    return frozenset(models)
+
+
+_ALL = _on("agreement", "potts", "symmetric")
+_PARTICLES = "approximate (moments from particles)"
+
+GROUPS = Registry(
+    "method",
+    "methods",
+    [
+        MethodRow(
+            "tree", Tree, "Gibbs sampling with Beta conditionals, on a forest", "exact", {"groups": _on("agreement")}
+        ),
+        MethodRow(
+            "exact",
+            Exact,
+            "Gibbs sampling with exact moments of every edge given the others",
+            "exact",
+            {"groups": _ALL, "fields": _ALL, "spike": _on("agreement"), "field_groups": _on("agreement")},
+        ),
+        MethodRow(
+            "particle",
+            Particle,
+            "Gibbs sampling with moments from particles that follow the parameters",
+            _PARTICLES,
+            {"groups": _ALL, "fields": _ALL, "spike": _on("agreement"), "field_groups": _on("agreement")},
+            "close to the posterior, and the closer the more particles there are",
+        ),
+        MethodRow(
+            "auxiliary-variable",
+            AuxiliaryVariable,
+            "Metropolis-Hastings with particles (Algorithm 1 of Liu and Page)",
+            "approximate (particles from 50 Gibbs sweeps)",
+            {"groups": _on("agreement"), "fields": _on("agreement")},
+            "close to the posterior, but not the posterior itself however long the run",
+        ),
+        MethodRow(
+            "stripped-beta",
+            StrippedBeta,
+            "the likelihood of each edge replaced by a Beta density",
+            "approximate (stripped Beta likelihood)",
+            {"groups": _on("agreement"), "fields": _on("agreement")},
+            "fast on any graph, but it finds more groups than the posterior has",
+        ),
+    ],
+)
+
+EDGES = Registry(
+    "method",
+    "methods",
+    [
+        MethodRow(
+            "one-edge",
+            OneEdge,
+            "single-edge birth and death at any weight, with moments from persistent chains",
+            "approximate (moments from persistent chains)",
+            {"spike": _on("boltzmann"), "fields": _on("boltzmann"), "missing": _on("boltzmann")},
+            "births and deaths allow for the noise of moments from finitely many particles, but the Langevin steps "
+            "between them are neither accepted nor rejected",
+        ),
+        MethodRow(
+            "exact",
+            Exact,
+            "birth and death of edges at any weight, with exact moments",
+            "exact",
+            {"spike": _on("boltzmann"), "fields": _on("boltzmann"), "missing": _on("boltzmann")},
+        ),
+        MethodRow(
+            "langevin",
+            Langevin,
+            "Langevin dynamics of the weights, and reversible jumps of weak edges (Algorithm 1 of Chen and Welling)",
+            "approximate (moments from persistent chains)",
+            {"spike": _on("boltzmann"), "fields": _on("boltzmann"), "missing": _on("boltzmann")},
+            "no step of a weight is accepted or rejected, and moments are estimates by finitely many particles",
+        ),
+    ],
+)
+
+OPTIONS["SpikeSlabMRF.method"] = EDGES.rule()

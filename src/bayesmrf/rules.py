@@ -1,0 +1,231 @@
+"""Rules: what the value of an option may be, in words and as a test.
+
+scikit-learn's ``_parameter_constraints`` are not used: they are private, cover estimators only, and write messages
+that the command line could not bring to its flags.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
+from numbers import Integral, Rational, Real
+from typing import Any
+
+from .errors import OptionError
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What an option may be.
+
+    Attributes
+    ----------
+    expected : str
+        In words, as they follow "must be".
+    allows : callable
+        Whether a value is legal.
+    good : tuple
+        Legal values at the ends of the range, for tests.
+    remedy : str
+    """
+
+    expected: str
+    allows: Callable[[Any], bool]
+    good: tuple[Any, ...] = ()
+    remedy: str = ""
+
+    def check(self, option: str, value: Any) -> None:
+        """Raise OptionError unless ``value`` is legal."""
+        if not self.allows(value):
+            raise OptionError(option=option, got=value, expected=self.expected, remedy=self.remedy)
+
+
+def is_integer(value: Any) -> bool:
+    """Whether ``value`` is an integer of Python or numpy; booleans are not."""
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def is_number(value: Any) -> bool:
+    """Whether ``value`` is a finite number that a double can hold; booleans and fractions are not."""
+    real: bool = is_integer(value) or (isinstance(value, Real) and not isinstance(value, Rational))
+    return real and -_MOST <= value <= _MOST  # no comparison with NaN is true
+
+
+def is_count(text: str) -> bool:
+    """Whether a text is an integer >= 0 of at most nine digits; str.isdigit takes exponents and any length."""
+    return text.isascii() and text.isdecimal() and len(text) <= 9
+
+
+_MOST = 1e300
+
+
+def integer(least: int, most: int | None = None, remedy: str = "") -> Rule:
+    """An integer, at least ``least``."""
+    expected = f"an integer >= {least}" if most is None else f"an integer from {least} to {most:,}"
+    top = 2**62 if most is None else most
+    return Rule(expected, lambda v: is_integer(v) and least <= v <= top, (least,), remedy)
+
+
+def number(low: float, high: float = math.inf, *, ends: str = "()", good: Sequence[float] = ()) -> Rule:
+    """A finite number between ``low`` and ``high``; ``ends`` says which of them belong to it, as in ``"[)"``."""
+    bottom, top = (">=" if ends[0] == "[" else ">"), ends[1]
+    expected = f"a finite number {bottom} {low:g}"
+    if math.isfinite(high):
+        expected = f"a number in {ends[0]}{low:g}, {high:g}{top}"
+
+    def allows(value: Any) -> bool:
+        if not is_number(value):
+            return False
+        return (low <= value if ends[0] == "[" else low < value) and (value <= high if top == "]" else value < high)
+
+    return Rule(expected, allows, tuple(good))
+
+
+POSITIVE = number(0, good=(0.5,))
+PROBABILITY = number(0, 1, good=(0.5,))
+
+
+def choice(*values: Any) -> Rule:
+    """One of a few values."""
+    # Without ==, which arrays and data frames answer with one answer for each element.
+    return Rule(
+        ("one of " if len(values) > 1 else "") + ", ".join(map(repr, values)),
+        lambda v: isinstance(v, str | bool | None) and any(v == w for w in values),
+        values,
+    )
+
+
+FLAG = Rule("True or False", lambda v: type(v).__name__ in ("bool", "bool_"), (False, True))  # numpy's, too
+
+
+def either(*rules: Rule, expected: str = "", remedy: str = "") -> Rule:
+    """What one of several rules allows."""
+    words = expected or " or ".join(r.expected for r in rules)
+    return Rule(words, lambda v: any(r.allows(v) for r in rules), sum((r.good for r in rules), ()), remedy)
+
+
+NONE = Rule("None", lambda v: v is None, (None,))
+
+
+def optional(rule: Rule) -> Rule:
+    """The same, or None."""
+    return either(rule, NONE, remedy=rule.remedy)
+
+
+def instance(module: str, *names: str) -> Rule:
+    """An object of a class of this package, which is imported when a value is looked at."""
+
+    def allows(value: Any) -> bool:
+        return any(c.__module__ == f"bayesmrf.{module}" and c.__name__ in names for c in type(value).__mro__)
+
+    return Rule(" or ".join(f"a {module}.{name}" for name in names), allows)
+
+
+PATH = Rule("a path", lambda v: isinstance(v, str | os.PathLike) and len(os.fspath(v)) > 0)
+
+
+def _is_seed(value: Any) -> bool:
+    if value is None or (is_integer(value) and value >= 0):
+        return True
+    import numpy as np
+
+    return isinstance(value, np.random.SeedSequence | np.random.Generator | np.random.RandomState)
+
+
+SEED = Rule("an integer >= 0, a numpy SeedSequence, Generator or RandomState, or None", _is_seed, (0, 2**100, None))
+
+
+def _are_scales(value: Any, low: float = 1e-8, high: float = 1e8) -> bool:
+    """Whether this is a standard deviation, or one for each parameter."""
+    import numpy as np
+
+    if SCALE.allows(value):
+        return True
+    if not isinstance(value, list | tuple | np.ndarray):
+        return False
+    try:
+        scales = np.asarray(value)
+    except ValueError:  # rows of different lengths
+        return False
+    one_each = scales.dtype.kind in "if" and scales.ndim == 1 and scales.size > 0
+    return one_each and bool(((scales >= low) & (scales <= high)).all())
+
+
+def _is_root(value: Any) -> bool:
+    """Whether this is a regular triangular matrix."""
+    import numpy as np
+
+    triangle = isinstance(value, np.ndarray) and value.dtype.kind == "f" and value.ndim == 2
+    square = triangle and value.shape[0] == value.shape[1] > 0 and bool((abs(value) <= 1e100).all())
+    return square and bool((value.diagonal() > 0).all()) and bool((value == np.triu(value)).all())
+
+
+def _is_covariance(value: Any) -> bool:
+    """Whether this is a symmetric matrix with eigenvalues > 0."""
+    import numpy as np
+
+    try:
+        c = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        return False
+    square = c.ndim == 2 and c.shape[0] == c.shape[1] > 0 and bool((abs(c) <= 1e100).all())
+    return square and np.allclose(c, c.T) and bool(np.linalg.eigvalsh(c).min() > 0)
+
+
+def _is_prior(value: Any) -> bool:
+    """Whether this object has the methods of `bayesmrf.priors.Prior`."""
+    methods = ("log_density", "gradient")
+    return not isinstance(value, type) and all(callable(getattr(value, name, None)) for name in methods)
+
+
+def _is_slab(value: Any) -> bool:
+    """Whether this is the prior of the weights of edges that exist."""
+    return GAMMA.allows(value) or (NORMAL_OR_CAUCHY.allows(value) and SCALE.allows(value.scale))
+
+
+def is_list(value: Any) -> bool:
+    """Whether this is a collection of something that has an order."""
+    if isinstance(value, str | bytes | Mapping | Set):
+        return False
+    try:
+        return len(list(value)) > 0
+    except TypeError:
+        return False
+
+
+def is_ladder(value: Any) -> bool:
+    """Whether numbers rise from 0 to 1."""
+    import numpy as np
+
+    if isinstance(value, str | bytes) or np.ndim(value) != 1 or len(value) < 2:
+        return False
+    ladder = np.asarray(value)
+    return ladder.dtype.kind in "if" and ladder[0] == 0 and ladder[-1] == 1 and bool((np.diff(ladder) > 0).all())
+
+
+def constant_of(prior: str) -> Rule:
+    """A constant of a Beta or Gamma prior, named in the message."""
+    return replace(CONSTANT, expected=f"{CONSTANT.expected} in {prior}")
+
+
+COUNT = integer(1, 10**9)  # sweeps, iterations, ...: time, and no memory
+STATES = integer(1, 10**7)  # chains or particles in memory
+STEP = number(0, 1e100, good=(1e-3, 1))  # squares of it, and sums of these, remain finite
+SCALE = number(1e-8, 1e8, ends="[]", good=(1e-8, 0.5, 1e8))  # curvatures of prior and data add up without a loss
+CONSTANT = number(
+    1e-6, 1e6, ends="[]", good=(1e-6, 1.0, 1e6)
+)  # of Beta and Gamma priors, whose draws and integrals hold
+MOMENTUM = number(0, 1, ends="[)", good=(0, 0.9))
+BETA = instance("priors", "Beta")
+GAMMA = instance("priors", "Gamma")
+NORMAL_OR_CAUCHY = instance("priors", "Normal", "Cauchy")
+PRIOR = Rule("a density with log_density and gradient, such as priors.Normal", _is_prior)
+SLAB = Rule("a priors.Gamma (of the precision), or a priors.Normal or priors.Cauchy with one scale", _is_slab)
+COVARIANCE = Rule("a symmetric matrix whose eigenvalues are > 0", _is_covariance)
+SCALES = Rule("a number in [1e-08, 1e+08], or an array of them", _are_scales, (1.0, (0.5, 2.0)))
+ROOT = either(
+    Rule("an array of finite numbers > 0", lambda v: _are_scales(v, 1e-100, 1e100) and not is_number(v)),
+    Rule("an upper triangular matrix with a diagonal > 0", _is_root),
+)
