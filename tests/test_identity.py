@@ -144,7 +144,7 @@ FORMS = {
 
 def test_the_table_has_every_kernel():
     found = set()
-    for module in pkgutil.iter_modules(bayesmrf.posterior.__path__, "bayesmrf.posterior."):
+    for module in pkgutil.walk_packages(bayesmrf.posterior.__path__, "bayesmrf.posterior."):
         for _, kind in inspect.getmembers(importlib.import_module(module.name), inspect.isclass):
             if {"init", "step"} <= set(vars(kind)) and kind.__module__ == module.name:
                 found.add(kind)
