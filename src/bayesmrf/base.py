@@ -4,7 +4,8 @@ Everything the package does comes down to
 
 .. math:: \\log p(X \\mid \\theta) = N (\\theta \\cdot \\bar s - \\log Z(\\theta)).
 
-A `Model` says what the statistics *s* are. An `Engine` answers three questions about a model at ``theta`` and no
+A `Model` says what the statistics *s* of p(x | theta) = exp(theta . s(x)) / Z(theta) are (Murray and Ghahramani 2004,
+eq. 1). An `Engine` answers three questions about a model at ``theta`` and no
 others: ``log_z``, ``moments`` (the expectation of *s*) and ``sample``. A `Kernel` is one transition of a Markov chain
 on the posterior. Kernels never see engines: `bayesmrf.likelihood.Likelihood` is the seam between them.
 """

@@ -136,7 +136,11 @@ class Likelihood:
         return Memory(self.engine.start(self.model, rng), positive)
 
     def evaluate(self, theta: np.ndarray, want: str = MOMENTS, memory: Memory = NO_MEMORY) -> Evaluation:
-        """Log likelihood (``want`` "log_z"), or its gradient N (s_bar - E_theta[s]) and, where known, its value too."""
+        """Log likelihood (``want`` "log_z"), or its gradient N (s_bar - E_theta[s]) and, where known, its value too.
+
+        With hidden entries the first term of the gradient is an expectation as well (Murray and Ghahramani 2004, eq.
+        4).
+        """
         natural = self._natural(theta)
         positive = self._positive(natural, want, memory.positive)
         plan = self.plan
@@ -192,7 +196,8 @@ class Likelihood:
         """Change of the log likelihood when theta_j moves by ``delta``, from the moment of feature j at theta.
 
         Feature j takes the values 1 and ``low``, with probability p = (moment - low) / (1 - low) of 1, so that Z
-        changes by exactly p e^delta + (1 - p) e^(low delta): no other knowledge of Z is needed.
+        changes by exactly p e^delta + (1 - p) e^(low delta): no other knowledge of Z is needed. This is the expectation
+        of Murray and Ghahramani 2004, eq. 8, for a move of one coordinate.
         """
         low = self.low[j]
         p = min(max((moment - low) / (1 - low), 0.0), 1.0)

@@ -184,7 +184,7 @@ class Cauchy:
 
 @dataclass(frozen=True)
 class SpikeSlab:
-    r"""Prior of a Boltzmann machine whose edges may be absent (Chen and Welling 2012, eq. 3).
+    r"""Prior of a Boltzmann machine whose edges may be absent (Chen and Welling 2012 structure, eq. 2 and 3).
 
     .. math:: \theta_a = Y_a A_a, \quad Y_a \sim \mathrm{Bern}(p_0), \quad p_0 \sim \mathrm{Beta}(a, b), \quad
               b_i \sim N(0, \sigma_b^2)

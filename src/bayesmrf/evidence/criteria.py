@@ -1,6 +1,6 @@
 """Scores at one point: the log posterior at its mode, and BIC at the maximum of the likelihood.
 
-They are the first three and the first four terms of eq. 5 of Chen and Welling (2012): what is left of Laplace's
+They are the first three and the first four terms of Chen and Welling 2012 evidence, eq. 5: what is left of Laplace's
 approximation without the volume of the posterior.
 """
 

@@ -1,9 +1,10 @@
-r"""Evidence by Laplace's approximation around one mode: algorithm 1 of Chen and Welling (2012).
+r"""Evidence by Laplace's approximation around one mode (Chen and Welling 2012 evidence, Algorithm 1).
 
 .. math:: \log p(X) \approx \sum_n \log Z(x_n, \lambda) - N \log Z(\lambda) + \log p(\lambda)
           - \frac F2 \log N + \frac F2 \log 2 \pi + \frac12 \log \det(N \Sigma)
 
-(eq. 5) at the mode lambda of the posterior, with the inverse of Sigma minus the second derivative there. Steps of the
+(Chen and Welling 2012 evidence, eq. 5) at the mode lambda of the posterior, with the inverse of Sigma minus the second
+derivative there. Steps of the
 algorithm: 1 to 3 are `find_mode`; 4, the determinant, with trapezoids in place of the normal law along eigenvectors in
 which the likelihood adds no curvature to the prior's (section 3.1.3); 5, log Z at the mode by annealed importance
 sampling, or by the exact sum where that is feasible; 6, the sum, and the number of equivalent modes (section 3.1.4).
@@ -14,8 +15,8 @@ the noise of the states:
 * log det of an average over states is biased by the square of its noise. The jackknife over ten batches of states takes
   the first order of this bias away, and tells the standard error.
 * A mode found among states is as far from the true one as their noise, and lower by about F N / 2T nats. The gradient
-  g from fresh states says by how much the quadratic of eq. 3 and 4 rises above it, g' Sigma g / 2. This estimate has
-  no bias: the two factors are from different batches.
+  g from fresh states says by how much the quadratic rises above it (Chen and Welling 2012 evidence, eq. 3 and 4), g'
+  Sigma g / 2. This estimate has no bias: the two factors are from different batches.
 """
 
 from __future__ import annotations
@@ -210,7 +211,7 @@ def _check(
 
 
 class Point(NamedTuple):
-    """The first three terms of eq. 5 at a point, with the standard error of log Z."""
+    """The first three terms of Laplace's approximation at a point, with the standard error of log Z."""
 
     parts: dict[str, float]
     error: float

@@ -1,10 +1,10 @@
-r"""The mode of a posterior and its curvature there: steps 1 to 3 of algorithm 1 of Chen and Welling (2012).
+r"""The mode of a posterior and its curvature there: steps 1 to 3 of Chen and Welling 2012 evidence, Algorithm 1.
 
 1. Persistent contrastive divergence (Tieleman 2008), with steps that fall as 1 / t, comes near a mode.
 2. States x(1), ..., x(T) are drawn from the model there, at lambda_0 say.
-3. L-BFGS climbs the log posterior as these states see it (eq. 6, `SampledPosterior`) for as long as at least 90 % of
+3. L-BFGS climbs the log posterior as these states see it (`SampledPosterior`) for as long as at least 90 % of
    them count, and goes on from fresh states where it was stopped, until it converges among the states that it started
-   with. There the second derivative (eq. 7) is positive definite.
+   with. There the second derivative is positive definite.
 
 Where Z(lambda) can be summed, the log posterior itself and its second derivative are at hand, the limit of many states:
 nothing has to be drawn, stopped or repeated.
@@ -120,14 +120,14 @@ def find_mode(
     n_steps : int
         Updates of persistent contrastive divergence.
     n_states : int, optional
-        States T at the mode, where eq. 6 is climbed; by default 20,000, or 30 for each parameter, or 50 for each
-        observation (but no more than 2^20), whatever is most.
+        States T at the mode, where the sampled posterior is climbed; by default 20,000, or 30 for each parameter, or 50
+        for each observation (but no more than 2^20), whatever is most.
     penalised : bool
         False climbs the likelihood alone, in a box: parameters are kept within +-log(2 N - 1), half an observation from
         the boundary, since the maximum often lies at infinity. ``status`` tells how many are there.
     log_z : {"auto", "exact", "ais"}
-        "exact" climbs the exact log posterior after persistent chains, "ais" eq. 6, "auto" the first where Z can be
-        summed.
+        "exact" climbs the exact log posterior after persistent chains, "ais" the sampled one, "auto" the first where Z
+        can be summed.
     max_rounds : int
         Most sets of states.
     progress : bool

@@ -1,19 +1,19 @@
-r"""The log posterior and its second derivative as states of the model see them (Chen and Welling 2012, eq. 6 and 7).
+r"""The log posterior and its second derivative as states of the model see them.
 
 From states x(1), ..., x(T) that were drawn at lambda_0 the log posterior is, up to a constant,
 
 .. math:: -\ell(\lambda) = \sum_n \log Z(x_n, \lambda) - N \log \frac1T \sum_t \tilde w_t + \log p(\lambda), \qquad
           \tilde w_t = \frac{Z(x(t), \lambda)}{Z(x(t), \lambda_0)}
 
-(eq. 6, here with the sign of a log density), to be trusted while the effective sample size of the weights is at least
-0.9 T. Its second derivative is
+(Chen and Welling 2012 evidence, eq. 6, with the sign of a log density), to be trusted while the effective sample size
+of the weights is at least 0.9 T. Its second derivative (eq. 7 there) is
 
 .. math:: \frac{\partial^2 \ell}{\partial \lambda^2} = N \Big(\sum_t w_t (C_t + m_t m_t^T) - m m^T\Big)
           - \sum_n C_{x_n} + \Lambda^{-1}, \qquad m_t = E[s \mid x(t)], \quad m = \sum_t w_t m_t,
 
 with weights w that sum to 1 and C_t = Cov[s given x(t)]. In brackets is the covariance of the features over visible and
-hidden units together, which eq. 3 asks for. The sum of w_t C_t alone, which eq. 7 has in print, lacks the covariance of
-m_t, and is not the derivative.
+hidden units together, which eq. 3 there asks for. The sum of w_t C_t alone, which is in print, lacks the covariance
+of m_t, and is not the derivative.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ BATCHES = 10  # of states, whose differences tell the error of what is computed 
 
 @dataclass(frozen=True, eq=False)
 class SampledPosterior:
-    """Eq. 6: the log posterior up to a constant, as states drawn at one point see it.
+    """The log posterior up to a constant, as states drawn at one point see it.
 
     Attributes
     ----------

@@ -3,8 +3,8 @@ r"""What every method of evidence asks of data, model and prior.
 .. math:: p(X) = \int \prod_n \frac{Z(x_n, \theta)}{Z(\theta)} \, p(\theta) \, d\theta, \qquad
           Z(x, \theta) = \sum_z e^{\theta \cdot s(x, z)}
 
-(Chen and Welling 2012, eq. 2): Z(x, theta) is a sum over the hidden units alone, and easy; Z(theta) is not. Without
-hidden units it is exp(theta . s(x)).
+(Chen and Welling 2012 evidence, eq. 1 and 2): Z(x, theta) is a sum over the hidden units alone, and easy; Z(theta) is
+not. Without hidden units it is exp(theta . s(x)).
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from ..options import check_fields
 
 @dataclass(frozen=True)
 class Enumeration:
-    """Sum over all states x in {-1, +1}^d.
+    """Sum over all states x in {-1, +1}^d (Murray and Ghahramani 2004, eq. 2).
 
     Log weights are built by doubling: those of nodes 0..i follow from those of nodes 0..i-1 by adding
     +-(h_i + sum_{u<i} J_ui x_u), so that all 2^d of them cost O(2^d). The moments E[prod_{i in S} x_i] of all subsets S

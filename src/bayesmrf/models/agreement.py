@@ -13,7 +13,7 @@ class Agreement(PairwiseModel):
 
     .. math:: p(x \\mid \\theta) \\propto \\prod_c a_c^{[x_u = x_v]} (1 - a_c)^{[x_u \\ne x_v]} \\, e^{\\sum_u h_u x_u},
 
-    (Liu and Page 2013, section 2), with agreement :math:`a_c = 1 / (1 + e^{-\\theta_c})`. Natural parameters are
+    (Liu and Page 2013, eq. 1), with agreement :math:`a_c = 1 / (1 + e^{-\\theta_c})`. Natural parameters are
     theta = (logit a_1, ..., logit a_r[, h_1, ..., h_d]) and the statistics are ([x_u = x_v] for each edge[, x_u in
     {-1, +1} for each node]). The normaliser belongs to exp(theta . s), that is without the constant factors 1 - a_c.
 

@@ -9,12 +9,12 @@ from .pairwise import FeatureForm, PairwiseModel
 
 @dataclass(frozen=True, eq=False)
 class Boltzmann(PairwiseModel):
-    r"""Binary field over s in {0, 1} (Murray and Ghahramani 2004, section 2, with biases).
+    r"""Binary field over s in {0, 1} (Murray and Ghahramani 2004, eq. 3, with biases).
 
     .. math:: p(s \mid W, b) \propto \exp\Big(\sum_{(i,j)} W_{ij} s_i s_j + \sum_i b_i s_i\Big)
 
-    with theta = (W of each edge[, b of each node]). By s = (1 + x) / 2 it is the Ising model with J = W / 4 and
-    h_i = b_i / 2 + sum_j W_ij / 4.
+    (Chen and Welling 2012 structure, eq. 1) with theta = (W of each edge[, b of each node]). By s = (1 + x) / 2 it is
+    the Ising model with J = W / 4 and h_i = b_i / 2 + sum_j W_ij / 4.
 
     Parameters
     ----------

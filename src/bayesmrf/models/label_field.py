@@ -13,13 +13,14 @@ from .agreement import Agreement
 
 @dataclass(frozen=True, eq=False)
 class LabelField:
-    r"""A field whose couplings are functions of the distances between its points (eq. 13 and 14).
+    r"""A field whose couplings are functions of the distances between its points.
 
     .. math:: p(S \mid \sigma) \propto \exp\Big(\sum_{i < j} [s_i = s_j]\, W_{ij}(\sigma)\Big), \qquad
               W_{ij} = \exp\Big(-\tfrac12 \sum_k \frac{(x_{ik} - x_{jk})^2}{\sigma_k^2}\Big).
 
-    theta = log sigma, one scale for each coordinate. The field itself is an `Agreement` model on all pairs with natural
-    parameters W: this class is the curve theta -> W in its parameter space (a `bayesmrf.likelihood.Curve`).
+    (Murray and Ghahramani 2004, eq. 13 and 14), theta = log sigma, one scale for each coordinate. The field itself is
+    an `Agreement` model on all pairs with natural parameters W: this class is the curve theta -> W in its parameter
+    space (a `bayesmrf.likelihood.Curve`).
 
     Parameters
     ----------

@@ -2,8 +2,8 @@ r"""The restricted Boltzmann machine: visible and hidden units over {0, 1}, edge
 
 .. math:: p(x, z) \propto \exp(z^T W x + \beta^T z + \alpha^T x)
 
-(Chen and Welling 2012, eq. 8). Hidden units are independent given the visible ones and the other way round, so that
-either side can be summed out: Z is a sum over the states of the smaller side.
+(Chen and Welling 2012 evidence, eq. 8). Hidden units are independent given the visible ones and the other way round, so
+that either side can be summed out: Z is a sum over the states of the smaller side.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-r"""Edges with a spike-and-slab prior by Langevin dynamics and reversible jump (Chen and Welling 2012, Algorithm 1).
+r"""Edges with a spike-and-slab prior by Langevin dynamics and reversible jump.
 
-Three misprints of the paper are read as follows. The preconditioner of eq. (6) has :math:`C C^T = H^{-1}`, and H is
-:math:`N \mathrm{Cov} f + \sigma_0^{-2}`, so that a step of size epsilon is epsilon posterior standard deviations; the
-variance in eq. (12) is multiplied by N too.
+Three misprints of the paper are read as follows. The preconditioner of Chen and Welling 2012 structure, eq. 6, has
+:math:`C C^T = H^{-1}`, and H is :math:`N \mathrm{Cov} f + \sigma_0^{-2}`, so that a step of size epsilon is epsilon
+posterior standard deviations; the variance in eq. 12 there is multiplied by N too.
 """
 
 from __future__ import annotations
@@ -97,7 +97,10 @@ class LangevinJump(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class SpikeSlabLangevin:
-    r"""Algorithm 1: conjugate draws, persistent Gibbs sweeps, Langevin dynamics, and jumps near 0, without rejection.
+    r"""Conjugate draws, persistent Gibbs sweeps, Langevin dynamics, and jumps near 0, without rejection.
+
+    This is Chen and Welling 2012 structure, Algorithm 1, with the leapfrog steps of eq. 4, the gradient of eq. 5 and
+    the momentum of eq. 7 there.
 
     An edge is born with :math:`|A| \le \Delta` and dies there; in between Langevin dynamics carries its weight. All
     candidates propose in parallel, from the same particles. At most one in a thousand births is accepted, and the
@@ -122,11 +125,12 @@ class SpikeSlabLangevin:
     epsilon, alpha : float
         Step size, and share of the momentum kept.
     width : float
-        Delta times sqrt(N Var f).
+        Delta times sqrt(N Var f): the variance of the estimated ratio grows with its square (Chen and Welling 2012
+        structure, eq. 11).
     n_iterations : int
         Iterations that make one step.
     n_adapt : int
-        Steps over which the diagonal of eq. (6) is averaged, beginning with that at the data's own moments.
+        Steps over which the diagonal of H is averaged, beginning with that at the data's own moments.
 
     Raises
     ------
@@ -309,9 +313,11 @@ def _births(rng, jumps, rows, blocks, theta, slab, precision):
 
 @leaf
 def jump_log_ratio(a, pull, precision, variance, n, n_chains, width, sign):
-    r"""Log Q* of section 4.1 and 4.2, but for p0 and the top of the slab; for a death with the sign -1.
+    r"""Log Q* but for p0 and the top of the slab; for a death with the sign -1.
 
-    With the optimal proposal h(a) / int h all that depends on a cancels, and what is left is the integral of
+    Q* is the ratio of Chen and Welling 2012 structure, eq. 8, with log Z to the second order by its mean and variance
+    (eq. 9 and 10 there). With the optimal proposal h(a) / int h (eq. 12 and 13) all that depends on a cancels, and what
+    is left is the integral of
 
     .. math:: h(a) = \exp(a\,\mathrm{pull} - a^2 (\sigma_0^{-2} + N S^2) / 2)
 
@@ -351,7 +357,10 @@ def log_jump_integral(pull, tau, width):
 
 @leaf
 def draw_jump(rng, pull, tau, width):
-    """A normal of precision tau and mean pull / tau, truncated to -width..width, by rejection."""
+    """A normal of precision tau and mean pull / tau, truncated to -width..width, by rejection.
+
+    With the pull and curvature of the log posterior at 0: Chen and Welling 2012 structure, eq. 13.
+    """
     top, centre, half = _jump_range(pull, tau, width)
     while True:
         a = centre + half * (2 * rng.random() - 1)

@@ -112,7 +112,7 @@ def start_theta(model: Boltzmann, s_bar: np.ndarray, n_samples: float, start: np
 
 @strict_leaf
 def draw_hyper(rng, prior, n_included, n_candidates, sum_of_squares):
-    """Draw p0 and the slab's precision given the edges (Chen and Welling 2012, eq. 14), where they are not fixed."""
+    """Draw p0 and the slab's precision given the edges, where not fixed (Chen and Welling 2012 structure, eq. 14)."""
     density, precision = prior.fixed, prior.precision
     if density == 0:
         density = rng.beta(prior.a + n_included, prior.b + n_candidates - n_included)

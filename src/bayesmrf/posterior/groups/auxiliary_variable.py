@@ -54,7 +54,7 @@ class AuxiliaryInfo(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class GroupedAuxiliaryVariable:
-    """Algorithm 1 of Liu and Page (2013).
+    """Metropolis-Hastings with auxiliary variables (Liu and Page 2013, Algorithm 1).
 
     A proposal theta -> theta* comes with particles Z* ~ P(. | theta*) and is accepted with the ratio of section 3.1.1,
 

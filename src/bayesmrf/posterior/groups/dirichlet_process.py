@@ -44,7 +44,10 @@ GROUPED_DIMS: dict[str, tuple[str, ...]] = {"theta": ("feature",), "groups": ("e
 
 
 def initial_grouping(agreement: np.ndarray, prior: DirichletProcess, rng: np.random.Generator) -> Grouping:
-    """k-means on maximum likelihood agreements (Algorithms 1 and 2); those of 1/2 are absent, where items may be."""
+    """k-means on maximum likelihood agreements; those of 1/2 are absent, where items may be.
+
+    With K = max(1, floor(alpha ln r)) (Liu and Page 2013, Algorithms 1 and 2).
+    """
     found = _k_means(agreement[:, None], np.array([0.5]), prior, rng)
     centres = np.clip(found.values[:, 0], 1e-6, 1 - 1e-6)  # an edge that always agrees has its centre at 1
     return compact(found._replace(values=np.log(centres) - np.log1p(-centres)))
@@ -188,11 +191,12 @@ def open_group(value, values, sizes, k):
 
 @strict_leaf
 def conjugate_scan(rng, groups, values, order, successes, n, alpha, a, b):
-    """Reassign every edge once by eq. (4), where the likelihood of edge i is theta^S_i (1 - theta)^(n - S_i).
+    """Reassign every edge once (Liu and Page 2013, eq. 4).
 
-    The integral over G0 = Beta(a, b) is a Beta function and a new value is a Beta(a + S, b + n - S) draw. ``order``
-    sorts the edges by S, so that edges with equal counts share one row of likelihoods: the cost is a multiply-add for
-    each edge and group. Returns (groups, values) with empty groups left in place.
+    The likelihood of edge i is theta^S_i (1 - theta)^(n - S_i). The integral over G0 = Beta(a, b) is a Beta function
+    and a new value is a Beta(a + S, b + n - S) draw. ``order`` sorts the edges by S, so that edges with equal counts
+    share one row of likelihoods: the cost is a multiply-add for each edge and group. Returns (groups, values) with
+    empty groups left in place.
     """
     k = len(values)
     sizes, _ = group_totals(groups, successes, k)

@@ -2,7 +2,7 @@
 
 A step is
 
-* a scan of the edges: each one's group is drawn by eq. (4) of Liu and Page (2013), extended by edges that may be
+* a scan of the edges: each one's group is drawn by Liu and Page 2013, eq. 4, extended by edges that may be
   absent;
 * values of all groups;
 * node fields: each for itself, or in groups of nodes as edges are;

@@ -79,7 +79,10 @@ def log_odds_absent(prior, n_others):
 
 @strict_leaf
 def reassign(rng, i, s, n, nu, groups, values, sizes, k, prior):
-    """Redraw the group of feature i given all else, eq. (4); return (values, sizes, k), grown where needed."""
+    """Redraw the group of feature i given all else (Liu and Page 2013, eq. 4).
+
+    Return (values, sizes, k), grown where needed.
+    """
     if groups[i] >= 0:
         sizes[groups[i]] -= 1
     p = OneCoordinate(s, n, nu, prior.a, prior.b, prior.kappa)

@@ -34,11 +34,11 @@ class StrippedBetaState(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class GroupedStrippedBeta:
-    """Gibbs sampling of groups with the likelihood of each edge replaced by a Beta, as published.
+    """Gibbs sampling of groups with the likelihood of each edge replaced by a Beta (Liu and Page 2013, Algorithm 2).
 
     * Reassignment: the likelihood of edge i is that of n trials with floor(n t_i) successes, t_i the edge's maximum
-    likelihood
-      estimate (section 3.2.1). The integral over G0 is then a Beta function; the paper averages over draws from G0.
+      likelihood estimate: what is left of Liu and Page 2013, eq. 5, without the rest of the network (section 3.2.1).
+      The integral over G0 is then a Beta function; the paper averages over draws from G0.
     * Values: Beta(floor(m n p) + 1, m n - floor(m n p) + 1) for a group of m edges with tied estimate p (section
     3.2.2), found by
       persistent contrastive divergence under the current grouping, warm-started from the step before. A base Beta(a,
@@ -98,7 +98,7 @@ class GroupedStrippedBeta:
         return StrippedBetaState(*grouping[:3], tied)
 
     def step(self, rng: np.random.Generator, state: StrippedBetaState) -> tuple[StrippedBetaState, GroupedInfo]:
-        """Reassign all edges, fit the tied model, redraw all values, then alpha (Algorithm 2)."""
+        """Reassign all edges, fit the tied model, redraw all values, then alpha."""
         n, base = self.n_samples, self.prior.base
         s = _floor(n * self._agreement)
         order = np.argsort(s, kind="stable")

@@ -3,7 +3,7 @@ r"""Groups on any graph of two-state nodes, with moments from particles that fol
 * Clusters of nodes are flipped in the particles (`bayesmrf.particles.cluster_flips`): strongly coupled ones would lag
   behind theta.
 * A scan is one of *local refresh* (`bayesmrf.particles.refresh`): edges in random order; q_i is the mean over the
-  particles of what each says given the other nodes; the edge's group is drawn by eq. (4) of Liu and Page (2013) with
+  particles of what each says given the other nodes; the edge's group is drawn by Liu and Page 2013, eq. 4, with
   its exact one-edge likelihood; the edge's two ends are drawn again in every particle, under the new value, before the
   next edge. All edges at once from one set of moments would not do: posteriors of neighbouring edges are correlated,
   and parallel draws amplify that.

@@ -39,8 +39,8 @@ class AuxiliaryVariable:
     .. math:: \frac{p(\theta')}{p(\theta)} \exp\big((\theta' - \theta) \cdot S(X) + (\tilde\theta - \theta') \cdot S(Y')
               - (\tilde\theta - \theta) \cdot S(Y)\big)
 
-    holds no normaliser. Exact when Y' is drawn exactly; approximate with Gibbs runs. The exchange algorithm needs no
-    reference and accepts more often.
+    holds no normaliser, unlike that of Liu and Page 2013, eq. 2. Exact when Y' is drawn exactly; approximate with Gibbs
+    runs. The exchange algorithm needs no reference and accepts more often.
 
     The step is not adapted. The ratio has the noise of S(Y') and S(Y) whatever the step is, which no target acceptance
     allows for: for p parameters a step of length zero is accepted with a probability of about :math:`2 \Phi(-\sqrt{p /

@@ -55,9 +55,10 @@ class Langevin:
               \theta' &= \theta + \tfrac{\epsilon^2}{2} M \nabla \log p(\theta \mid X) + \epsilon C p,
               \qquad M = C C^T
 
-    With alpha = 0 and M = I this is eq. (9) of the paper. Without the accept step (``adjusted=False``) it is right in
-    the limit of small epsilon and exact moments only (see `stable_epsilon`); with it, and exact answers, the posterior
-    is invariant for any epsilon.
+    The gradient is that of Murray and Ghahramani 2004, eq. 10. With alpha = 0 and M = I this is eq. 9 there; the
+    momentum is that of Chen and Welling 2012 structure, eq. 7. Without the accept step (``adjusted=False``) it is right
+    in the limit of small epsilon and exact moments only (see `stable_epsilon`); with it, and exact answers, the
+    posterior is invariant for any epsilon.
 
     Parameters
     ----------

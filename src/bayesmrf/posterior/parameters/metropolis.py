@@ -35,7 +35,9 @@ class MetropolisInfo(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Metropolis:
-    r"""A sweep proposes theta_j + step_size scale_j N(0, 1) for every coordinate in turn, and accepts by eq. (7).
+    r"""A sweep proposes theta_j + step_size scale_j N(0, 1) for every coordinate in turn.
+
+    Proposals are accepted by the ratio of posterior densities (Murray and Ghahramani 2004, eq. 7).
 
     The ratio of normalisers comes from the engine in one of two ways: as log Z at both ends, or from the moment of the
     one feature that moves, by the identity of `Likelihood.coordinate_log_ratio`. With an exact engine both are exact,

@@ -1,7 +1,7 @@
 r"""Values shared by many edges, or by many nodes, drawn with particles of x as an importance sample.
 
-When the values of groups move by delta, Z changes by the mean over the particles of a weight (Liu and Page 2013, eq.
-1, has no other knowledge of Z),
+When the values of groups move by delta, Z changes by the mean over the particles of a weight (Murray and Ghahramani
+2004, eq. 8),
 
 .. math:: \log Z(\theta + \delta) - \log Z(\theta) = \log \frac1m \sum_p \exp \sum_g \delta_g T_{gp},
 
