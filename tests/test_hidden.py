@@ -16,14 +16,17 @@ from bayesmrf.likelihood import Hidden, Likelihood
 from bayesmrf.models.agreement import Agreement
 from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.models.clamped import Clamped, HiddenEntries
+from bayesmrf.models.clamped_categorical import clamp
 from bayesmrf.models.ising import Ising
+from bayesmrf.models.potts import Potts
+from bayesmrf.models.symmetric import Symmetric
 from bayesmrf.posterior.hidden_entries import DrawHiddenEntries
 from bayesmrf.posterior.parameters.auxiliary_variable import AuxiliaryVariable
 from bayesmrf.posterior.parameters.exchange import Exchange
 from bayesmrf.posterior.parameters.langevin import Langevin
 from bayesmrf.posterior.parameters.metropolis import Metropolis
 from bayesmrf.priors import Normal
-from tests import oracle
+from tests import oracle, potts_oracle
 
 LIMIT = 7.0
 MODELS = {"ising": Ising, "boltzmann": Boltzmann, "agreement": lambda g: Agreement(g, fields=True)}
@@ -71,6 +74,25 @@ def test_clamped_is_enumeration_over_hidden_entries(family, share, rng):
         states[tuple(seen[0])] ^= 1
         other = Clamped(model, states)
         assert engine.infer(other, theta, engine.prepare(other)).log_z != pytest.approx(log_z, rel=1e-6)
+
+
+@pytest.mark.parametrize(("kind", "fields"), [(Potts, True), (Symmetric, False), (Symmetric, True)])
+def test_clamped_states_are_enumeration_over_hidden_entries(kind, fields, rng):
+    """Of nodes with many states, whose edges have one parameter or a table."""
+    model, m = kind(graphs.complete(4), 3, fields), 3
+    states = rng.integers(0, m, (9, 4)).astype(np.int8)
+    states[rng.random(states.shape) < 0.4] = -1
+    clamped, theta, engine = clamp(model, states), rng.normal(size=model.n_features), Elimination()
+    every, total, moments = potts_oracle.all_states(4, m), 0.0, np.zeros(model.n_features)
+    for row in states:
+        s = np.array([model.statistics(x[None]) for x in every[((every == row) | (row < 0)).all(axis=1)]])
+        log_z = np.logaddexp.reduce(s @ theta)
+        total, moments = total + log_z, moments + np.exp(s @ theta - log_z) @ s
+    found = engine.infer(clamped, theta, engine.prepare(clamped))
+    assert found.log_z == pytest.approx(total, rel=1e-11)
+    np.testing.assert_allclose(found.moments, moments, atol=1e-10)
+    other = clamp(model, np.where(states == 0, 1, states).astype(np.int8))
+    assert engine.infer(other, theta, engine.prepare(other)).log_z != pytest.approx(total, rel=1e-6)
 
 
 @by_model

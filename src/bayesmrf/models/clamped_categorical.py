@@ -42,37 +42,56 @@ class ClampedCategorical(Clamped):
         return entry, edge, state
 
     @cached_property
+    def _has_tables(self) -> bool:
+        """Whether edges have a table of log potentials; else agreement is rewarded."""
+        return self.model.categorical(np.zeros(self.model.n_features)).coupling.ndim > 1
+
+    @cached_property
     def _counts(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Of each edge, rows that show both ends, and those in which they agree; of each node, rows in each state."""
-        u, v = self.model.graph.edges.T
-        x = self.states
+        """Of each edge, rows that show both ends, and those in which they agree (or the table of their joint states);
+        of each node, rows in each state.
+        """
+        (u, v), x, m = self.model.graph.edges.T, self.states, self.n_states
         both = (x[:, u] >= 0) & (x[:, v] >= 0)
-        node = np.stack([(x == k).sum(axis=0) for k in range(self.n_states)], axis=1)
-        return both.sum(axis=0), (both & (x[:, u] == x[:, v])).sum(axis=0), node
+        node = np.stack([(x == k).sum(axis=0) for k in range(m)], axis=1)
+        if not self._has_tables:
+            return both.sum(axis=0), (both & (x[:, u] == x[:, v])).sum(axis=0), node
+        table = np.stack([[((x[:, u] == k) & (x[:, v] == j)).sum(axis=0) for j in range(m)] for k in range(m)])
+        return both.sum(axis=0), np.moveaxis(table, -1, 0), node
 
     def seen_statistics(self) -> np.ndarray:
         """Mean statistics of each pair and node over the rows that show them: a summary, not a likelihood's."""
-        both, agree, node = self._counts
-        return self.model.moments(agree / np.maximum(both, 1), node / np.maximum(node.sum(axis=1, keepdims=True), 1))
+        both, pair, node = self._counts
+        share = (pair.T / np.maximum(both, 1)).T
+        return self.model.moments(share, node / np.maximum(node.sum(axis=1, keepdims=True), 1))
 
     def categorical(self, theta: np.ndarray) -> Categorical:
         """Compiled form on `graph`."""
         p = self.model.categorical(theta)
         entry, edge, state = self._neighbours
         field = p.field[self.cells[:, 1]]
-        np.add.at(field, (entry, state), p.coupling[edge])
-        _, agree, node = self._counts
-        offset = len(self.states) * p.offset + p.coupling @ agree + (p.field * node).sum()
+        # The tables are symmetric: either end may be the seen one.
+        if self._has_tables:
+            np.add.at(field, entry, p.coupling[edge, state])
+        else:
+            np.add.at(field, (entry, state), p.coupling[edge])
+        _, pair, node = self._counts
+        offset = len(self.states) * p.offset + (p.coupling * pair).sum() + (p.field * node).sum()
         return categorical(self.graph, p.coupling[self._inner[1]], field, offset)
 
     def moments(self, pair: np.ndarray, node: np.ndarray) -> np.ndarray:
-        """Statistics summed over rows from P(x_a = x_b) and P(x_a = k) of the hidden entries."""
+        """Statistics summed over rows from P(x_a = x_b), or the joint law of the two, and P(x_a = k) of the hidden
+        entries.
+        """
         entry, edge, state = self._neighbours
-        n, n_edges = len(self.states), self.model.graph.n_edges
-        _, agree, seen = self._counts
-        all_pair = agree.astype(np.float64)
-        all_pair += np.bincount(edge, node[entry, state], minlength=n_edges)
-        all_pair += np.bincount(self._inner[1], pair, minlength=n_edges)
+        n = len(self.states)
+        _, seen_pair, seen = self._counts
+        all_pair = seen_pair.astype(np.float64)
+        if self._has_tables:
+            np.add.at(all_pair, (edge, state), node[entry])
+        else:
+            np.add.at(all_pair, edge, node[entry, state])
+        np.add.at(all_pair, self._inner[1], pair)
         all_node = seen.astype(np.float64)
         np.add.at(all_node, self.cells[:, 1], node)
         return n * self.model.moments(all_pair / n, all_node / n)

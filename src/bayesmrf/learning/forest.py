@@ -1,0 +1,69 @@
+"""A sparse estimate for nodes with many states: the likeliest forest of edges (Chow and Liu 1968), and the mode on it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import minimum_spanning_tree
+from scipy.special import xlogy
+
+from ..graphs import Graph
+from ..inference.elimination.two_states import Elimination
+from ..models.potts import Potts
+from .many_states import potential_mode
+from .maximum_likelihood import maximum_likelihood
+
+
+def forest_start(
+    model: Any, values: np.ndarray, weights: np.ndarray | None, base: np.ndarray, rng: np.random.Generator
+) -> np.ndarray:
+    """Theta at the mode on the likeliest forest; 0 for all edges that are not in it.
+
+    Of the candidate edges those are taken that gain the most mutual information, as long as N times it is above
+    (m - 1)^2 log(N) / 2 (BIC).
+
+    Parameters
+    ----------
+    model : Potts or Symmetric
+        Its graph is the candidate edges.
+    values : (n_samples, n_nodes) int array
+        States 0, ..., m - 1; -1 where missing.
+    weights : (n_samples,) array or None
+    base : (p, p) array
+        Precision of the normal base of a table; not used of a Potts model.
+    rng : Generator
+    """
+    graph, m = model.graph, model.n_states
+    w = np.ones(len(values)) if weights is None else np.asarray(weights, dtype=np.float64)
+    gain = np.array([_gain(values[:, u], values[:, v], w, m) for u, v in graph.edges])
+    there = np.flatnonzero(gain > 0)
+    u, v = graph.edges[there].T
+    tree = minimum_spanning_tree(coo_array((-gain[there], (u, v)), shape=(graph.n_nodes,) * 2).tocsr()).tocoo()
+    number = {(int(a), int(b)): e for e, (a, b) in enumerate(graph.edges)}
+    kept = np.sort([number[int(a), int(b)] for a, b in zip(tree.row, tree.col, strict=True)]).astype(np.int64)
+    forest = replace(model, graph=Graph(graph.n_nodes, graph.edges[kept], graph.names))
+    whole = (values >= 0).all(axis=1)
+    s_bar, n = forest.statistics(values[whole], w[whole]), float(w[whole].sum())
+    if isinstance(forest, Potts):
+        found = maximum_likelihood(forest, s_bar, n, Elimination(), rng).theta
+    else:
+        found = potential_mode(forest, s_bar, n, Elimination(), rng, base)
+    r, p = len(kept), model.n_parameters
+    edges = np.zeros((graph.n_edges, p))
+    edges[kept] = found[: r * p].reshape(r, p)
+    return np.concatenate([edges.ravel(), found[r * p :]])
+
+
+def _gain(x: np.ndarray, y: np.ndarray, w: np.ndarray, m: int) -> float:
+    """N times the mutual information of two nodes, less the penalty."""
+    seen = (x >= 0) & (y >= 0)
+    table = np.bincount(x[seen].astype(np.int64) * m + y[seen], w[seen], minlength=m * m).reshape(m, m)
+    n = table.sum()
+    if n <= 1:
+        return 0.0
+    whole = xlogy(table, table).sum() + xlogy(n, n)
+    information = whole - sum(xlogy(s, s).sum() for s in (table.sum(axis=0), table.sum(axis=1)))
+    return float(information - 0.5 * (m - 1) ** 2 * np.log(n))

@@ -1,0 +1,102 @@
+"""Every model x prior x marginals of groups against one oracle (`tests.grouped_oracle`).
+
+Scores are (mean over independent chains - exact) / its standard error. Particles have a bias, which is allowed for:
+0.06 of a probability, 0.1 of a mean parameter.
+"""
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from bayesmrf import graphs, run
+from bayesmrf.inference.elimination.two_states import Elimination
+from bayesmrf.likelihood import Likelihood
+from bayesmrf.models.agreement import Agreement
+from bayesmrf.models.potts import Potts
+from bayesmrf.models.symmetric import Symmetric
+from bayesmrf.posterior.groups.kernels import exact_groups, particle_groups
+from bayesmrf.priors import FIELD_SCALE, Beta, DirichletProcess, MultivariateNormal, Normal
+from tests import grouped_oracle as oracle
+from tests.grouped_spike_oracle import canonical
+from tests.scores import share_error
+from tests.test_partition_posterior import LIMIT
+
+ENGINE = Elimination()
+PATH, ALPHA, DENSITY, N = graphs.path(3), 0.8, (2.0, 2.0), 40
+MODELS = {
+    "agreement": lambda fields: Agreement(PATH, fields),
+    "potts": lambda fields: Potts(PATH, 3, fields),
+    "symmetric": lambda fields: Symmetric(PATH, 3, fields),
+}
+CELLS = list(product(MODELS, [False, True], [False, True, "grouped"]))
+N_CHAINS, N_DRAWS, N_WARMUP = 24, 60, 30
+
+
+def problem_of(name, spike, fields, rng):
+    """A model, its statistics of N states drawn at random parameters, and the problem as the oracle knows it."""
+    model = MODELS[name](bool(fields))
+    r, p = model.n_edges, model.n_parameters
+    base = 0.6 * np.eye(p) + 0.2 if name == "symmetric" else (2.0, 1.5)
+    while True:  # all states occur at each node: the field of one that does not has a tail as wide as its prior
+        theta = np.concatenate([rng.normal(0, 0.9, r * p), rng.normal(0, 0.4, model.n_features - r * p)])
+        states = ENGINE.sample(model, theta, ENGINE.prepare(model), N, rng)
+        if all((states == k).sum(axis=0).min() >= 6 for k in range(model.n_states)):
+            break
+    density = DENSITY if spike else None
+    problem = oracle.Problem(name, 3, PATH.edges.tolist(), model.n_states, fields, ALPHA, base, density)
+    return model, model.statistics(states), problem
+
+
+def kernel_of(model, s_bar, problem, marginals, alpha=ALPHA):
+    base = Beta(*problem.base) if isinstance(problem.base, tuple) else MultivariateNormal(problem.base)
+    prior = DirichletProcess(alpha, base, None if problem.density is None else Beta(*problem.density))
+    fields = DirichletProcess(alpha, Normal(FIELD_SCALE)) if problem.fields == "grouped" else None
+    start = np.zeros(model.n_features)
+    if marginals == "exact":
+        return exact_groups(Likelihood(model, s_bar, N, ENGINE), prior, start, fields, n_jumps=2)
+    return particle_groups(model, s_bar, N, prior, start, 2048, field_prior=fields, n_jumps=3)
+
+
+def largest_score(kernel, exact, rng, bias=0.0, mean_bias=0.0):
+    """Over the structures and partitions that are not rare, the edges' inclusion and the means of theta."""
+    options = {"n_draws": N_DRAWS, "n_warmup": N_WARMUP, "n_chains": N_CHAINS, "progress": False}
+    draws = run.sample(kernel, random_state=rng, **options).values
+    grouped = len(np.unique(exact.nodes, axis=0)) > 1
+    z = []
+    for labels, drawn in ((exact.edges, draws["groups"]), (exact.nodes, draws["field_groups"]))[: 1 + grouped]:
+        found = canonical(drawn)
+        kinds, kind = np.unique(labels, axis=0, return_inverse=True)
+        columns = [(np.bincount(kind.ravel(), exact.p)[i], (found == row).all(axis=-1)) for i, row in enumerate(kinds)]
+        columns += [(exact.p @ (labels[:, e] >= 0), found[..., e] >= 0) for e in range(labels.shape[1])]
+        for p, there in columns:
+            if 0.03 < p < 0.97:
+                share = there.mean(axis=1)
+                se = np.hypot(share_error(share, p, N_DRAWS), np.sqrt((exact.error**2).sum()))
+                z.append((abs(share.mean() - p) - bias) / se)
+    mean = draws["theta"].mean(axis=1)
+    se = mean.std(axis=0, ddof=1) / np.sqrt(N_CHAINS)
+    z += list((np.abs(mean.mean(axis=0) - exact.means) - mean_bias) / se)
+    return max(z)
+
+
+@pytest.mark.parametrize(("name", "spike", "fields"), CELLS)
+def test_exact_marginals_have_the_posterior(name, spike, fields, rng):
+    model, s_bar, problem = problem_of(name, spike, fields, rng)
+    exact = oracle.posterior(problem, s_bar, N, rng)
+    assert largest_score(kernel_of(model, s_bar, problem, "exact"), exact, rng) < LIMIT
+
+
+@pytest.mark.parametrize(("name", "spike", "fields"), CELLS)
+def test_particles_are_near_the_posterior(name, spike, fields, rng):
+    model, s_bar, problem = problem_of(name, spike, fields, rng)
+    exact = oracle.posterior(problem, s_bar, N, rng)
+    assert largest_score(kernel_of(model, s_bar, problem, "particles"), exact, rng, 0.06, 0.1) < LIMIT
+
+
+@pytest.mark.parametrize(("name", "marginals"), list(product(MODELS, ["exact", "particles"])))
+def test_a_wrong_concentration_is_caught(name, marginals, rng):
+    model, s_bar, problem = problem_of(name, False, "grouped", rng)
+    exact = oracle.posterior(problem, s_bar, N, rng)
+    bias = (0.06, 0.1) if marginals == "particles" else (0.0, 0.0)
+    assert largest_score(kernel_of(model, s_bar, problem, marginals, 60.0), exact, rng, *bias) > LIMIT
