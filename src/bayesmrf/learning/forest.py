@@ -1,4 +1,4 @@
-"""A sparse estimate for nodes with many states: the likeliest forest of edges (Chow and Liu 1968), and the mode on it."""
+"""The likeliest forest of edges where nodes have many states (Chow and Liu 1968), and the mode on it."""
 
 from __future__ import annotations
 
