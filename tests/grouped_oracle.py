@@ -69,8 +69,8 @@ def features(problem):
     return np.array(columns, dtype=float).T
 
 
-def posterior(problem, s_bar, n, rng, n_draws=3000):
-    """The exact posterior, given mean statistics of n observations."""
+def posterior(problem, s_bar, n, rng, n_draws=3000, rows=None):
+    """The exact posterior, given mean statistics of n observations, or (``rows``) states of which -1 is missing."""
     r, p, q = len(problem.edges), problem.p, problem.q
     spiked = problem.density is not None
     edge_labels = structures(r) if spiked else np.array(list(partitions.set_partitions(r)))
@@ -80,6 +80,12 @@ def posterior(problem, s_bar, n, rng, n_draws=3000):
         else np.arange(problem.n_nodes)[None]
     )
     s, number = np.unique(features(problem), axis=0, return_counts=True)
+    every = all_states(problem.n_nodes, problem.n_states)
+    seen = None
+    if rows is not None:
+        kinds, count = np.unique(rows, axis=0, return_counts=True)
+        completions = [features(problem)[((every == row) | (row < 0)).all(axis=1)] for row in kinds]
+        seen = list(zip(completions, count, strict=True))
     found = []
     for edges in edge_labels:
         log_edges = log_restaurant(edges[edges >= 0], problem.alpha)
@@ -87,7 +93,7 @@ def posterior(problem, s_bar, n, rng, n_draws=3000):
             log_edges += log_structure(int((edges >= 0).sum()), r, problem.density)
         for nodes in node_labels:
             log_nodes = log_restaurant(nodes, problem.alpha) if problem.fields == "grouped" else 0.0
-            value = _integrate(problem, edges, nodes, s, number, s_bar, n, rng, n_draws)
+            value = _integrate(problem, edges, nodes, s, number, s_bar, n, rng, n_draws, seen)
             found.append((edges, nodes, log_edges + log_nodes + value[0], value[1], value[2]))
     log_p = np.array([f[2] for f in found])
     w = np.exp(log_p - logsumexp(log_p))
@@ -101,7 +107,7 @@ def posterior(problem, s_bar, n, rng, n_draws=3000):
     )
 
 
-def _integrate(problem, edges, nodes, s, number, s_bar, n, rng, n_draws):
+def _integrate(problem, edges, nodes, s, number, s_bar, n, rng, n_draws, seen):
     """Log of the integral over the values, its relative error, and the mean of theta."""
     p, q, r = problem.p, problem.q, len(edges)
     k, h = edges.max(initial=-1) + 1, (nodes.max() + 1 if q else 0)
@@ -115,7 +121,11 @@ def _integrate(problem, edges, nodes, s, number, s_bar, n, rng, n_draws):
     tied, d = s @ spread, spread.shape[1]
 
     def log_density(y):
-        value = n * (y @ (spread.T @ s_bar) - logsumexp(y @ tied.T, b=number, axis=-1))
+        value = -n * logsumexp(y @ tied.T, b=number, axis=-1)
+        if seen is None:
+            value = value + n * (y @ (spread.T @ s_bar))
+        else:
+            value = value + sum(c * logsumexp(y @ (x @ spread).T, axis=-1) for x, c in seen)
         e, f = y[..., : k * p], y[..., k * p :]
         if isinstance(problem.base, tuple):
             a, b = problem.base
@@ -139,7 +149,8 @@ def _integrate(problem, edges, nodes, s, number, s_bar, n, rng, n_draws):
     else:
         curvature[: k * p, : k * p] += np.kron(np.eye(k), np.linalg.inv(problem.base))
     curvature[k * p :, k * p :] += np.eye(h * q) / FIELD_SD**2
-    lower = np.linalg.cholesky(curvature)
+    # What is missing makes the posterior wider than it is with the whole table.
+    lower = np.linalg.cholesky(curvature) / (1.0 if seen is None else 1.4)
     z = rng.standard_normal((n_draws, d)) / np.sqrt(rng.chisquare(_DF, (n_draws, 1)) / _DF)
     y = mode + np.linalg.solve(lower.T, z.T).T
     log_t = gammaln((_DF + d) / 2) - gammaln(_DF / 2) - 0.5 * d * np.log(_DF * np.pi)

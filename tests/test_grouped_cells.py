@@ -11,11 +11,13 @@ import pytest
 
 from bayesmrf import graphs, run
 from bayesmrf.inference.elimination.two_states import Elimination
-from bayesmrf.likelihood import Likelihood
+from bayesmrf.likelihood import Hidden, Likelihood
 from bayesmrf.models.agreement import Agreement
+from bayesmrf.models.clamped_categorical import clamp
 from bayesmrf.models.potts import Potts
 from bayesmrf.models.symmetric import Symmetric
 from bayesmrf.posterior.groups.kernels import exact_groups, particle_groups
+from bayesmrf.posterior.hidden_entries import DrawHiddenEntries
 from bayesmrf.priors import FIELD_SCALE, Beta, DirichletProcess, MultivariateNormal, Normal
 from tests import grouped_oracle as oracle
 from tests.grouped_spike_oracle import canonical
@@ -45,7 +47,7 @@ def problem_of(name, spike, fields, rng):
             break
     density = DENSITY if spike else None
     problem = oracle.Problem(name, 3, PATH.edges.tolist(), model.n_states, fields, ALPHA, base, density)
-    return model, model.statistics(states), problem
+    return model, model.statistics(states), problem, states
 
 
 def kernel_of(model, s_bar, problem, marginals, alpha=ALPHA):
@@ -82,21 +84,38 @@ def largest_score(kernel, exact, rng, bias=0.0, mean_bias=0.0):
 
 @pytest.mark.parametrize(("name", "spike", "fields"), CELLS)
 def test_exact_marginals_have_the_posterior(name, spike, fields, rng):
-    model, s_bar, problem = problem_of(name, spike, fields, rng)
+    model, s_bar, problem, _ = problem_of(name, spike, fields, rng)
     exact = oracle.posterior(problem, s_bar, N, rng)
     assert largest_score(kernel_of(model, s_bar, problem, "exact"), exact, rng) < LIMIT
 
 
 @pytest.mark.parametrize(("name", "spike", "fields"), CELLS)
 def test_particles_are_near_the_posterior(name, spike, fields, rng):
-    model, s_bar, problem = problem_of(name, spike, fields, rng)
+    model, s_bar, problem, _ = problem_of(name, spike, fields, rng)
     exact = oracle.posterior(problem, s_bar, N, rng)
     assert largest_score(kernel_of(model, s_bar, problem, "particles"), exact, rng, 0.06, 0.1) < LIMIT
 
 
 @pytest.mark.parametrize(("name", "marginals"), list(product(MODELS, ["exact", "particles"])))
 def test_a_wrong_concentration_is_caught(name, marginals, rng):
-    model, s_bar, problem = problem_of(name, False, "grouped", rng)
+    model, s_bar, problem, _ = problem_of(name, False, "grouped", rng)
     exact = oracle.posterior(problem, s_bar, N, rng)
     bias = (0.06, 0.1) if marginals == "particles" else (0.0, 0.0)
     assert largest_score(kernel_of(model, s_bar, problem, marginals, 60.0), exact, rng, *bias) > LIMIT
+
+
+@pytest.mark.parametrize(
+    ("name", "spike", "fields"), [("agreement", True, True), ("potts", True, False), ("symmetric", False, False)]
+)
+def test_missing_values(name, spike, fields, rng):
+    """A fifth of the entries missing at random, drawn with the parameters; taking them for state 0 is noticed."""
+    model, _, problem, states = problem_of(name, spike, fields, rng)
+    rows = np.where(rng.random(states.shape) < 0.2, -1, states).astype(np.int8)
+    clamped = clamp(model, rows)
+    s_bar = clamped.seen_statistics()
+    data = Likelihood(model, s_bar, N, ENGINE, Hidden(clamped, ENGINE))
+    kernel = DrawHiddenEntries(kernel_of(model, s_bar, problem, "exact"), data)
+    exact = oracle.posterior(problem, s_bar, N, rng, rows=rows)
+    assert largest_score(kernel, exact, rng) < LIMIT
+    as_zero = kernel_of(model, model.statistics(np.maximum(rows, 0)), problem, "exact")
+    assert largest_score(as_zero, exact, rng) > LIMIT
