@@ -9,21 +9,15 @@ import pytest
 from scipy.stats import norm
 
 from bayesmrf import graphs
-from bayesmrf.base import LOG_Z, MOMENTS, Kind
 from bayesmrf.errors import DataError, OptionError
 from bayesmrf.inference import annealed
-from bayesmrf.inference.annealed import AnnealedImportanceSampling, forward, reverse
+from bayesmrf.inference.annealed import forward, reverse
 from bayesmrf.inference.enumeration import Enumeration
-from bayesmrf.likelihood import Likelihood, engines_that_answer
 from bayesmrf.models.agreement import Agreement
 from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.models.ising import Ising
 from bayesmrf.models.potts import Potts
 from bayesmrf.models.rbm import RestrictedBoltzmann
-from bayesmrf.posterior.parameters.langevin import Langevin
-from bayesmrf.posterior.parameters.metropolis import Metropolis
-from bayesmrf.posterior.parameters.pseudo_posterior import posterior_mode
-from bayesmrf.priors import Normal
 
 LIMIT = 6.5
 GRID = graphs.grid(3, 3)
@@ -169,41 +163,8 @@ def test_few_effective_chains_are_told(rng):
     assert "of 20 chains count: give more temperatures" in found.status
 
 
-# ---- the engine
-
-
-def test_engine_answers_by_its_memory(rng):
-    model, theta, margins = problem("ising", rng)
-    engine = AnnealedImportanceSampling(64, 50, margins)
-    assert engine.kind is Kind.RANDOM
-    memory = engine.start(model, rng)
-    found = engine.infer(model, theta, engine.prepare(model), LOG_Z, memory)
-    again = engine.infer(model, theta, None, LOG_Z, memory)
-    later = engine.infer(model, theta, None, LOG_Z, found.state)
-    assert found.log_z == again.log_z != later.log_z
-    assert abs(found.log_z - truth(model, theta)) < LIMIT * found.stats["standard_error"]
-    assert found.moments is None
-    machine, theta, _ = problem("rbm", rng)
-    engine = AnnealedImportanceSampling()
-    assert engine.infer(machine, theta, None, LOG_Z, engine.start(machine, rng)).stats["n_effective"] > 50
-
-
-def test_kernels_with_an_accept_step_refuse_it(rng):
-    model, theta, _ = problem("ising", rng)
-    likelihood = Likelihood(model, np.zeros(model.n_features), 10, AnnealedImportanceSampling())
-    message = r"engine: '.*' needs a log_z without noise, and that of 'annealed' is random .*: enumeration, elimination"
-    with pytest.raises(OptionError, match=message):
-        Metropolis(likelihood, Normal(), theta)
-    with pytest.raises(OptionError, match="'langevin' needs moments, which 'annealed' does not answer"):
-        Langevin(likelihood, Normal(), theta, adjusted=True)
-    with pytest.raises(OptionError, match="'posterior_mode' needs moments"):
-        posterior_mode(likelihood, Normal(), theta)
-    assert "annealed" not in engines_that_answer({LOG_Z})
-
-
 def test_bad_input(rng):
     model, theta, margins = problem("rbm", rng)
-    engine = AnnealedImportanceSampling()
     for call, message in [
         (lambda: forward(model, theta, rng, 1), "n_chains must be an integer from 2 .*, got 1;"),
         (lambda: forward(model, theta, rng, 2.5), "n_chains must be .*, got 2.5"),
@@ -213,13 +174,7 @@ def test_bad_input(rng):
         (lambda: forward(model, theta, rng, margins=margins[1:]), r"margins: an array of shape \(7,\) came, \(8,\)"),
         (lambda: forward(model, theta, rng, margins=margins + 1), "margins: .* probabilities are wanted"),
         (lambda: forward(model, np.where(theta == theta[0], np.inf, theta), rng), r"theta: 1 parameter\(s\) are not"),
-        (lambda: forward(Potts(GRID, 3), np.zeros(30), rng), "binary ones are"),
-        (lambda: engine.prepare(Potts(GRID, 3)), "binary ones are"),
-        (lambda: AnnealedImportanceSampling(n_chains=1), "an integer from 2 to"),
-        (lambda: AnnealedImportanceSampling(temperatures=-1), "temperatures must be .*, got -1"),
-        (lambda: engine.infer(model, theta, None, MOMENTS), "only 'log_z' is answered"),
-        (lambda: engine.infer(model, theta, None, LOG_Z), "make it with start"),
-        (lambda: engine.sample(model, theta, None, 3, rng), "only 'log_z' is answered"),
+        (lambda: forward(Potts(GRID, 3), np.zeros(30), rng), "model must be a binary model"),
     ]:  # fmt: skip
         with pytest.raises(OptionError, match=message):
             call()

@@ -48,7 +48,7 @@ def test_every_legal_pair_runs_and_says_what_it_is(kernel, engine, model, data):
 
 @pytest.mark.parametrize(("kernel", "engine"), ILLEGAL)
 def test_illegal_pairs(kernel, engine, data):
-    with pytest.raises(OptionError, match=f"'{kernel}' needs .* does not answer; engines that do: enumeration"):
+    with pytest.raises(OptionError, match=f"'{kernel}' needs .*, engines that answer it: enumeration"):
         BayesianMRF(kernel=kernel, engine=engine, **QUICK).fit(data)
 
 

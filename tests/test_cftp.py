@@ -251,6 +251,3 @@ def test_parameters_that_are_not_finite_are_refused(rng, value):
 def test_engine_says_what_it_is():
     engine = CouplingFromThePast()
     assert (engine.name, engine.answers, engine.kind) == ("cftp", {"sample"}, Kind.EXACT)
-    for want in ("moments", "log_z"):
-        with pytest.raises(OptionError, match=f"'{want}' was asked, only 'sample' is answered"):
-            engine.infer(Ising(path(2)), np.zeros(3), None, want)

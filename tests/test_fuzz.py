@@ -26,7 +26,6 @@ from bayesmrf.estimators.evidence import METHODS
 from bayesmrf.evidence import methods
 from bayesmrf.evidence.methods import known_options
 from bayesmrf.evidence.pairwise_target import PairwiseTarget
-from bayesmrf.inference.annealed import AnnealedImportanceSampling
 from bayesmrf.inference.bethe.two_states import Bethe
 from bayesmrf.inference.chains import Brief, FromExact, Persistent
 from bayesmrf.inference.elimination.two_states import Elimination
@@ -234,7 +233,7 @@ RECORDS = {
     for record in [
         *kernels(),
         *(Enumeration(), Elimination(), MeanField(), Tree(), Bethe(), Persistent(), Brief(X), FromExact(Enumeration())),
-        *(AnnealedImportanceSampling(), Gibbs(), SwendsenWang(), CouplingFromThePast()),
+        *(Gibbs(), SwendsenWang(), CouplingFromThePast()),
         *(priors.Beta(), priors.Gamma(), priors.Normal(), priors.LogisticBeta(), priors.Cauchy(), FREE),
         *(priors.SpikeSlab(), priors.MultivariateNormal(np.eye(2)), Checkpoint("run.zarr")),
     ]

@@ -187,7 +187,7 @@ def test_bad_data(X, y, error, message):
     [
         ({"kernel": "magic"}, "kernel must be .*, got 'magic'"),
         ({"engine": "magic"}, "engine must be .*, got 'magic'"),
-        ({"kernel": "exchange", "engine": "bethe"}, "'exchange' needs sample, which 'bethe' does not answer"),
+        ({"kernel": "exchange", "engine": "bethe"}, "got 'bethe'; 'exchange' needs sample"),
         ({"kernel": "langevin", "engine": "swendsen-wang"}, "'langevin' needs moments"),
     ],
 )

@@ -105,7 +105,7 @@ def test_exact_kernels_match_the_grid(name, model, rng):
 class BetheOneByOne(Bethe):
     """Without the compiled sweep."""
 
-    walk_by_log_z = None
+    walks_by = None
 
 
 @pytest.mark.parametrize("family", [Ising, Boltzmann, lambda g: Agreement(g, fields=True)])
@@ -205,10 +205,10 @@ def test_langevin_with_chains_comes_near(engine, rng):
         (
             Metropolis,
             Gibbs(),
-            "'metropolis' needs moments, which 'gibbs' does not answer; engines that do: enumeration",
+            "got 'gibbs'; 'metropolis' needs moments, engines that answer it: enumeration",
         ),
         (Langevin, Gibbs(), "'langevin' needs moments"),
-        (Exchange, Persistent(), "'exchange' needs sample, which 'persistent' does not answer"),
+        (Exchange, Persistent(), "got 'persistent'; 'exchange' needs sample"),
         (AuxiliaryVariable, Persistent(), "'auxiliary-variable' needs sample"),
     ],
 )

@@ -18,11 +18,12 @@ from bayesmrf.inference.elimination.two_states import Elimination, cost
 from bayesmrf.inference.enumeration import Enumeration
 from bayesmrf.inference.mean_field import MeanField
 from bayesmrf.inference.pseudo_likelihood import PseudoLikelihood
+from bayesmrf.inference.registry import engines_that_answer
 from bayesmrf.inference.tree import Tree
-from bayesmrf.likelihood import engines_that_answer
+from bayesmrf.likelihood import Likelihood
 from bayesmrf.models.agreement import Agreement
 from bayesmrf.models.boltzmann import Boltzmann
-from bayesmrf.models.categorical import MANY_STATES, log_potential
+from bayesmrf.models.categorical import binary_form, log_potential
 from bayesmrf.models.potts import Potts
 from bayesmrf.samplers.cftp import CouplingFromThePast
 from bayesmrf.samplers.gibbs import Gibbs
@@ -342,16 +343,17 @@ def test_compiled_iterations_are_their_python_forms(engine, rng, monkeypatch):
     "engine", [Tree(), CouplingFromThePast(), PseudoLikelihood(np.zeros((3, 2), int))], ids=lambda e: e.name
 )
 def test_engines_of_binary_models_refuse(engine):
-    message = rf"engine '{engine.name}': a model with 3 states a node came, binary ones are wanted; .*elimination"
+    message = rf"engine must be an engine for the model 'potts' with 3 states a node, got '{engine.name}'.*elimination"
+    model = Potts(graphs.path(2), 3)
     with pytest.raises(OptionError, match=message):
-        engine.prepare(Potts(graphs.path(2), 3))
+        Likelihood(model, np.zeros(5), 10, engine)
 
 
 def test_the_engines_named_are_those_that_take_many_states(rng):
     taken = [*EXACT, MeanField(), Bethe(), Persistent(64), Brief(np.zeros((3, 2), int)), Gibbs(1), SwendsenWang(1)]
     taken.append(FromExact(Elimination(), 8))
-    assert {e.name for e in taken} == set(MANY_STATES)
-    assert set(engines_that_answer(())) - {"tree", "cftp", "pseudo-likelihood"} <= set(MANY_STATES)
+    assert {e.name for e in taken} == set(engines_that_answer((), Potts(graphs.path(2), 3)))
+    assert set(engines_that_answer(())) == {e.name for e in taken} | {"tree", "cftp", "pseudo-likelihood"}
     model = Potts(graphs.path(2), 3)
     for engine in taken:
         plan, state = engine.prepare(model), engine.start(model, rng)
@@ -362,5 +364,5 @@ def test_the_engines_named_are_those_that_take_many_states(rng):
 
 
 def test_what_works_on_binary_models_only_says_so():
-    with pytest.raises(OptionError, match="model 'potts': nodes have 3 states, and this is for binary models"):
-        Potts(graphs.path(2), 3).pairwise(np.zeros(5))
+    with pytest.raises(OptionError, match=r"model must be a binary model.*, got 'potts .3 states a node.'"):
+        binary_form(Potts(graphs.path(2), 3), np.zeros(5))

@@ -19,6 +19,7 @@ from bayesmrf.inference.mean_field import MeanField
 from bayesmrf.likelihood import Likelihood
 from bayesmrf.models.agreement import Agreement
 from bayesmrf.models.boltzmann import Boltzmann
+from bayesmrf.models.categorical import binary_form
 from bayesmrf.models.clamped import Clamped
 from bayesmrf.models.clamped_categorical import HiddenStates, clamp
 from bayesmrf.models.potts import Potts
@@ -343,5 +344,5 @@ def test_seen_statistics_are_means_over_what_was_seen():
     clamped = clamp(model, np.array([[0, -1], [1, 1], [2, 1], [-1, -1], [1, -1]], dtype=np.int8))
     np.testing.assert_allclose(clamped.seen_statistics(), [0.5, 0.5, 0.25, 1, 0])
     assert type(clamp(Boltzmann(graphs.path(2)), np.zeros((1, 2), np.int8))) is Clamped
-    with pytest.raises(OptionError, match="this is for binary models"):
-        clamped.pairwise(np.zeros(5))
+    with pytest.raises(OptionError, match="must be a binary model"):
+        binary_form(clamped, np.zeros(5))

@@ -128,13 +128,15 @@ def test_options_and_prior(rng):
     s = ParameterSummary(parameter_tree(rng))
     assert s.options == {"prior": "normal, scale 1", "step size": "0.1"}
     given = {"method": "langevin", "engine": "brief", "alpha": 0.5, "precondition": True, "adjusted": False}
-    s = ParameterSummary(parameter_tree(rng, model=Ising, prior_scale=[0.5] * 6 + [2.0] * 4, n_sweeps=1, **given))
+    s = ParameterSummary(
+        parameter_tree(rng, model=Ising, prior_scale=[0.5] * 6 + [2.0] * 4, engine_options={"n_sweeps": 2}, **given)
+    )
     assert s.options == {
         "prior": "normal, scale 0.5 (coupling) and 2 (field)",
         "step epsilon": "0.01",
         "share of momentum kept": "0.5",
         "preconditioned": "yes",
-        "Gibbs sweeps": "1",
+        "Gibbs sweeps": "2",
     }
     assert s.data_sentence == "100 observations of 4 nodes, 6 edges, model ising"
 

@@ -14,7 +14,9 @@ from bayesmrf.inference.elimination import two_states as elimination
 from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.inference.enumeration import Enumeration
 from bayesmrf.inference.mean_field import MeanField
-from bayesmrf.models.categorical import MANY_STATES, TABLES, log_potential
+from bayesmrf.inference.registry import engines_that_answer
+from bayesmrf.likelihood import Likelihood
+from bayesmrf.models.categorical import log_potential
 from bayesmrf.models.potts import Potts
 from bayesmrf.models.symmetric import Symmetric
 from bayesmrf.samplers.gibbs import Gibbs
@@ -168,15 +170,9 @@ def test_what_does_not_take_tables_says_so(rng):
     model = Symmetric(graphs.path(2), 3)
     theta = np.zeros(model.n_features)
     taken = [*EXACT, Persistent(64), Brief(np.zeros((3, 2), int)), Gibbs(1), FromExact(Elimination(), 8)]
-    assert {e.name for e in taken} == set(TABLES)
-    refusing = [MeanField(), Bethe(), SwendsenWang(1)]
-    assert {e.name for e in [*taken, *refusing]} == set(MANY_STATES)
-    for engine in refusing:
-        question = engine.sample if isinstance(engine, SwendsenWang) else engine.infer
-        more = (3, rng) if isinstance(engine, SwendsenWang) else ()
-        with pytest.raises(OptionError, match=f"engine '{engine.name}': a model with a table for each edge came"):
-            question(model, theta, engine.prepare(model), *more)
-    with pytest.raises(OptionError, match="model 'symmetric': nodes have 3 states"):
-        model.pairwise(theta)
+    assert {e.name for e in taken} == set(engines_that_answer((), model))
+    for engine in (MeanField(), Bethe(), SwendsenWang(1), Persistent(64, moves="swendsen-wang")):
+        with pytest.raises(OptionError, match=f"an engine for the model 'symmetric'.* got '{engine.name}'"):
+            Likelihood(model, theta, 10, engine)
     with pytest.raises(OptionError, match=r"n_states must be .*, got 1"):
         Symmetric(graphs.path(2), 1)

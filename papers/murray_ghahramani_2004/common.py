@@ -10,6 +10,7 @@ import numpy as np
 import xarray as xr
 
 from bayesmrf import BayesianMRF
+from bayesmrf.inference.registry import engine_of
 from papers.cells import CellSettings
 
 LONGEST = 4000  # draws of a chain that effective sample sizes are taken from
@@ -44,6 +45,9 @@ def fit(
     KeyboardInterrupt
         If it was stopped before its last draw: nothing is recorded of such a run.
     """
+    options = dict(options)
+    if "n_sweeps" in options:  # of the engine
+        options["engine"] = engine_of(options["engine"], n_sweeps=options.pop("n_sweeps"))
     estimator = BayesianMRF(progress=False, n_jobs=1, random_state=seeds, checkpoint=checkpoint, **options)
     tree = estimator.fit(X, sample_weight=weights).posterior_
     if not tree.attrs["complete"]:

@@ -5,24 +5,29 @@ Everything the package does comes down to
 .. math:: \\log p(X \\mid \\theta) = N (\\theta \\cdot \\bar s - \\log Z(\\theta)).
 
 A `Model` says what the statistics *s* of p(x | theta) = exp(theta . s(x)) / Z(theta) are (Murray and Ghahramani 2004,
-eq. 1). An `Engine` answers three questions about a model at ``theta`` and no
-others: ``log_z``, ``moments`` (the expectation of *s*) and ``sample``. A `Kernel` is one transition of a Markov chain
-on the posterior. Kernels never see engines: `bayesmrf.likelihood.Likelihood` is the seam between them.
+eq. 1). An `Engine` answers some of three questions about a model at ``theta``:
+``log_z``, ``moments`` (the expectation of *s*) and ``sample``. A `Kernel` is one transition of a Markov chain on the
+posterior. Kernels never see engines: `bayesmrf.likelihood.Likelihood` is the seam between them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
 if TYPE_CHECKING:
     from .graphs import Graph
-    from .models.pairwise import Pairwise
+    from .states import States
 
 LOG_Z, MOMENTS, SAMPLE = "log_z", "moments", "sample"
+# What a model looks like to compiled code: two states a node; many states, edges that reward agreement; many states, a
+# table of log potentials for each edge.
+BINARY, POTTS, TABLES = "binary", "potts", "tables"
+EVERY_FAMILY = frozenset({BINARY, POTTS, TABLES})
 
 
 class Kind(Enum):
@@ -61,16 +66,26 @@ class Inference:
 
 
 class Model(Protocol):
-    """An exponential family of binary pairwise fields: which statistics, and how they map to arrays.
+    """An exponential family of pairwise fields: which statistics, and how they map to arrays.
 
-    ``pairwise(theta)`` gives the compiled form over x in {-1, +1}; ``statistics(states)`` the mean statistics of data
-    in {0, 1}; ``moments(pair, node)`` turns E[x_u x_v] and E[x_u] into the moments of the model's own statistics.
+    ``family`` says which compiled form it has: a `BINARY` model has ``pairwise(theta)``, the form over x in {-1, +1},
+    the others ``categorical(theta)`` (see `bayesmrf.models.categorical.CategoricalModel`). ``statistics(states)`` are
+    the mean statistics of data in {0, 1}; ``moments(pair, node)`` turns E[x_u x_v] and E[x_u] into the moments of the
+    model's own statistics. theta has ``n_edges`` edges first, and parameters of nodes where there are ``fields``.
     """
 
     @property
+    def name(self) -> str: ...  # noqa: D102
+    @property
+    def family(self) -> str: ...  # noqa: D102
+    @property
     def graph(self) -> Graph: ...  # noqa: D102
     @property
+    def fields(self) -> bool: ...  # noqa: D102
+    @property
     def n_states(self) -> int: ...  # noqa: D102
+    @property
+    def n_edges(self) -> int: ...  # noqa: D102
     @property
     def n_features(self) -> int: ...  # noqa: D102
     @property
@@ -78,16 +93,18 @@ class Model(Protocol):
     @property
     def feature_low(self) -> np.ndarray: ...  # noqa: D102
     def statistics(self, states: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray: ...  # noqa: D102
-    def pairwise(self, theta: np.ndarray) -> Pairwise: ...  # noqa: D102
     def moments(self, pair: np.ndarray, node: np.ndarray) -> np.ndarray: ...  # noqa: D102
 
 
+@runtime_checkable
 class Engine(Protocol):
     """A small frozen dataclass that holds options only.
 
-    ``answers`` is a subset of {"log_z", "moments", "sample"}. ``prepare(model)`` does the work that depends on the
-    graph alone (an elimination order) once; its result, the plan, is handed back in every call and never changes.
-    ``start`` makes the memory of an engine that has one (persistent chains) and None otherwise.
+    ``answers`` is a subset of {"log_z", "moments", "sample"}: an engine that answers one of the first two is an
+    `InferenceEngine`, one that answers the third a `SamplingEngine`. ``families`` names the models it takes.
+    ``prepare(model)`` does the work that depends on the graph alone (an elimination order) once; its result, the plan,
+    is passed in every call and never changes. ``start`` makes the memory of an engine that has one (persistent chains)
+    and None otherwise.
     """
 
     @property
@@ -96,16 +113,80 @@ class Engine(Protocol):
     def answers(self) -> frozenset[str]: ...  # noqa: D102
     @property
     def kind(self) -> Kind: ...  # noqa: D102
+    @property
+    def families(self) -> frozenset[str]: ...  # noqa: D102
     def prepare(self, model: Model) -> Any: ...  # noqa: D102
     def start(self, model: Model, rng: np.random.Generator) -> Any: ...  # noqa: D102
+
+
+class InferenceEngine(Engine, Protocol):
+    """An engine that answers "log_z", "moments", or both."""
+
     def infer(self, model: Model, theta: np.ndarray, plan: Any, want: str = MOMENTS, state: Any = None) -> Inference:
         """Answer ``want`` ("log_z" or "moments"; an engine may fill both when they come together)."""
         ...
 
+
+class SamplingEngine(Engine, Protocol):
+    """An engine that answers "sample"."""
+
     def sample(
         self, model: Model, theta: np.ndarray, plan: Any, n_samples: int, rng: np.random.Generator
     ) -> np.ndarray:
-        """Draw ``(n_samples, n_nodes)`` int8 states in {0, 1} from p(x | theta)."""
+        """Draw ``(n_samples, n_nodes)`` int8 states in {0, ..., n_states - 1} from p(x | theta)."""
+        ...
+
+
+@runtime_checkable
+class WalkingEngine(Protocol):
+    """An engine with a compiled sweep of one-coordinate moves, for a `bayesmrf.models.pairwise.PairwiseModel`.
+
+    ``walks_by`` is what it compares: `LOG_Z` at both ends of a move, or the `MOMENTS` before it.
+    """
+
+    @property
+    def walks_by(self) -> str: ...  # noqa: D102
+    def walk(
+        self,
+        model: Any,
+        theta: np.ndarray,
+        plan: Any,
+        at: Inference,
+        s_bar: np.ndarray,
+        n_samples: float,
+        deltas: np.ndarray,
+        thresholds: np.ndarray,
+    ) -> tuple[np.ndarray, Inference, int]:
+        """Theta, the answer there, and the number of moves made; see `bayesmrf.likelihood.Likelihood.walk`."""
+        ...
+
+
+@runtime_checkable
+class ChainEngine(Protocol):
+    """An engine whose memory are chains, and whose ``infer`` leaves p(x | theta) invariant at a fixed theta."""
+
+    @property
+    def n_chains(self) -> int: ...  # noqa: D102
+    def states(self, model: Model, memory: Any, n_samples: int) -> np.ndarray:
+        """States of the first ``n_samples`` chains."""
+        ...
+
+
+@runtime_checkable
+class RestartingEngine(Protocol):
+    """An engine whose chains restart at the data, and which takes hidden entries of these from other chains."""
+
+    def restarts(self, plan: Any, hidden: Any, n_chains: int) -> Callable[[Any, Any], Any]:
+        """A function of the plan and the chains on the hidden entries, whose value is the plan for one call."""
+        ...
+
+
+@runtime_checkable
+class DataEngine(Protocol):
+    """An engine that looks at the data themselves."""
+
+    def given(self, states: States) -> Engine:
+        """The same engine with its data."""
         ...
 
 

@@ -1,6 +1,10 @@
 r"""The seam: the only file that knows both engines and what samplers of theta ask for.
 
-.. math:: \log p(X \mid \theta) = N (\theta \cdot \bar s - \log Z(\theta))
+.. math:: \log p(X \mid \phi) = \sum_t N_t \big(\theta_t \cdot \bar s_t - \log Z(\theta_t)\big), \qquad
+          \theta_t = A_t \phi,
+
+over samples t: mostly a single one, with theta = phi. Parameters that are tied, and differences between groups of
+people, are linear maps A_t (`bayesmrf.models.linear_map.LinearMap`); length scales are a map that is not linear.
 
 Data enter through the mean statistics and N only; the raw states are never looked at again. Where some entries are
 hidden, the first term becomes a normaliser of its own, that of the model clamped to what was seen, and a second engine
@@ -12,38 +16,82 @@ answers the same questions about it (Murray and Ghahramani 2004, eq. 12):
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from copy import copy
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from .base import LOG_Z, MOMENTS, SAMPLE, Engine, Inference, Kind, Model
-from .errors import OptionError
-from .models.categorical import is_categorical, states_of
+from .base import (
+    LOG_Z,
+    MOMENTS,
+    SAMPLE,
+    ChainEngine,
+    Engine,
+    Inference,
+    Kind,
+    Model,
+    RestartingEngine,
+    WalkingEngine,
+)
+from .inference.registry import check_model, require_answers
+from .models.categorical import is_categorical
 from .models.clamped import Clamped, HiddenEntries
 from .models.clamped_categorical import HiddenStates
-from .samplers.gibbs import Chains, to_states
+from .models.linear_map import LinearMap
+from .models.pairwise import PairwiseModel
+
+__all__ = ["NO_MEMORY", "Curve", "Evaluation", "Hidden", "Likelihood", "Memory", "Sample", "require_answers"]
 
 
 class Hidden(NamedTuple):
     """The model clamped to the data, and the engine of the positive phase."""
 
     model: Clamped
-    engine: Engine
+    engine: Any
 
 
 class Curve(Protocol):
-    """Parameters that are not the model's natural ones: theta -> natural(theta), and gradients on their way back."""
+    """Parameters that are not the model's natural ones: phi -> natural(phi), and gradients on their way back."""
 
+    @property
+    def n_features(self) -> int: ...  # noqa: D102
     def natural(self, theta: np.ndarray) -> np.ndarray: ...  # noqa: D102
     def pull_back(self, theta: np.ndarray, gradient: np.ndarray) -> np.ndarray: ...  # noqa: D102
 
 
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """One of several samples that share parameters.
+
+    Attributes
+    ----------
+    s_bar : (n_features,) array
+        Mean sufficient statistics.
+    n_samples : float
+        Number of observations N.
+    hidden : Hidden, optional
+        Where some entries are hidden.
+    curve : Curve, optional
+        Natural parameters of this sample as a function of phi, such as a `bayesmrf.models.linear_map.LinearMap`.
+    """
+
+    s_bar: np.ndarray
+    n_samples: float
+    hidden: Hidden | None = None
+    curve: Curve | None = None
+
+
 class Memory(NamedTuple):
-    """What the engines of the negative and the positive phase remember between calls (persistent chains), or None."""
+    """What the engines of the negative and the positive phase remember between calls (persistent chains), or None.
+
+    ``rest`` is the memory of the samples after the first.
+    """
 
     negative: Any = None
     positive: Any = None
+    rest: Memory | None = None
 
 
 NO_MEMORY = Memory()
@@ -59,7 +107,7 @@ class Evaluation(NamedTuple):
 
 
 class Likelihood:
-    """Likelihood of theta as an engine sees it.
+    """Likelihood of theta (or of phi, where there is a curve) as an engine sees it.
 
     Parameters
     ----------
@@ -74,6 +122,8 @@ class Likelihood:
         Where some entries of the data are hidden.
     curve : Curve, optional
         Where theta is not the natural parameter of the model.
+    others : sequence of Sample
+        Further samples, of the same model with natural parameters of their own.
     """
 
     def __init__(
@@ -84,30 +134,50 @@ class Likelihood:
         engine: Engine,
         hidden: Hidden | None = None,
         curve: Curve | None = None,
+        others: Sequence[Sample] = (),
     ):
+        check_model(engine, model)
         self.model = model
         self.s_bar = np.asarray(s_bar, dtype=np.float64)
         self.n_samples = float(n_samples)
-        self.engine = engine
+        self.engine: Any = engine
         self.hidden = hidden
         self.curve = curve
+        self.others = tuple(others)
         self.plan = engine.prepare(model)
         self.low = model.feature_low
-        self._restarts: Restarts | None = None
-        if hidden is not None:
-            self._hidden_plan = hidden.engine.prepare(hidden.model)
-            if getattr(engine, "restarts", False):
-                self._restarts = Restarts(self.plan, hidden.model, hidden.engine.n_chains)  # type: ignore[attr-defined]
+        self._compiled = engine if isinstance(engine, WalkingEngine) and isinstance(model, PairwiseModel) else None
+        self._terms = [_Term(self, sample) for sample in self.samples]
+
+    @property
+    def samples(self) -> tuple[Sample, ...]:
+        """All samples."""
+        return (Sample(self.s_bar, self.n_samples, self.hidden, self.curve), *self.others)
+
+    @property
+    def n_parameters(self) -> int:
+        """Number of parameters: of phi, where there is a curve."""
+        return self.model.n_features if self.curve is None else self.curve.n_features
 
     @property
     def is_exact(self) -> bool:
         """Whether the engines' answers are exact."""
-        return self.engine.kind is Kind.EXACT and (self.hidden is None or self.hidden.engine.kind is Kind.EXACT)
+        engines = [self.engine, *(s.hidden.engine for s in self.samples if s.hidden is not None)]
+        return all(e.kind is Kind.EXACT for e in engines)
 
     @property
     def is_linear(self) -> bool:
-        """Whether the one-coordinate identity holds: no hidden entries, and theta the natural parameter."""
-        return self.hidden is None and self.curve is None
+        """Whether the one-coordinate identity holds: one sample without hidden entries, and natural parameters."""
+        return self.hidden is None and self.curve is None and not self.others
+
+    def replaced(self, s_bar: np.ndarray, engine: Engine | None = None) -> Likelihood:
+        """The same likelihood of complete data with mean statistics ``s_bar``; in several samples, of the first."""
+        if engine is not None:
+            return Likelihood(self.model, s_bar, self.n_samples, engine, None, self.curve, self.others)
+        found = copy(self)
+        found.s_bar, found.hidden = np.asarray(s_bar, dtype=np.float64), None
+        found._terms = [_Term(found, sample) for sample in found.samples]
+        return found
 
     def require(self, kernel: str, needs: Iterable[str]) -> None:
         """Check that the engines answer what a kernel needs.
@@ -119,55 +189,48 @@ class Likelihood:
             them, N times over, and a Z without bias does not give the 1 / Z^N of an accept step.
         """
         require_answers(self.engine, kernel, needs)
-        if self.hidden is not None:
-            self.require_hidden(kernel, needs)
+        self.require_hidden(kernel, needs)
 
     def require_hidden(self, kernel: str, needs: Iterable[str]) -> None:
-        """Check the same of the engine of the positive phase."""
-        assert self.hidden is not None
-        # A sampler of theta and the hidden entries needs no more than a chain on these (see `complete`).
-        if not (SAMPLE in needs and getattr(self.hidden.engine, "is_chain", False)):
-            require_answers(self.hidden.engine, kernel, needs, "hidden_engine")
+        """Check the same of the engines of the positive phase."""
+        for sample in self.samples:
+            # A sampler of theta and the hidden entries needs no more than a chain on these (see `complete`).
+            if sample.hidden and not (SAMPLE in needs and isinstance(sample.hidden.engine, ChainEngine)):
+                require_answers(sample.hidden.engine, kernel, needs, "hidden_engine")
 
     def start(self, rng: np.random.Generator) -> Memory:
         """Memory of engines that have one (persistent chains)."""
-        hidden = self.hidden
-        positive = None if hidden is None else hidden.engine.start(hidden.model, rng)
-        return Memory(self.engine.start(self.model, rng), positive)
+        return _linked([term.start(rng) for term in self._terms])
 
     def evaluate(self, theta: np.ndarray, want: str = MOMENTS, memory: Memory = NO_MEMORY) -> Evaluation:
-        """Log likelihood (``want`` "log_z"), or its gradient N (s_bar - E_theta[s]) and, where known, its value too.
+        """Log likelihood (``want`` "log_z"), or its gradient sum N (s_bar - E[s]) and, where known, its value too.
 
         With hidden entries the first term of the gradient is an expectation as well (Murray and Ghahramani 2004, eq.
         4).
         """
-        natural = self._natural(theta)
-        positive = self._positive(natural, want, memory.positive)
-        plan = self.plan
-        if positive.state is not None and self._restarts is not None:
-            plan = self._restarts(plan, positive.state)
-        found = self.engine.infer(self.model, natural, plan, want, memory.negative)
-        value = score = None
-        if found.log_z is not None and positive.log_z is not None:
-            value = float(positive.log_z - self.n_samples * found.log_z)
-        if found.moments is not None and positive.moments is not None:
-            score = positive.moments - self.n_samples * found.moments
-            if self.curve is not None:
-                score = self.curve.pull_back(theta, score)
-        return Evaluation(value, score, found.moments, Memory(found.state, positive.state))
+        if len(self._terms) == 1:
+            return self._terms[0].evaluate(theta, want, memory)
+        found = [t.evaluate(theta, want, m) for t, m in zip(self._terms, self._memories(memory), strict=True)]
+        values, scores = [f.log_likelihood for f in found], [f.score for f in found]
+        return Evaluation(
+            None if None in values else math.fsum(v for v in values if v is not None),
+            None if any(s is None for s in scores) else np.sum([s for s in scores if s is not None], axis=0),
+            None,
+            _linked([f.memory for f in found]),
+        )
 
-    def _natural(self, theta: np.ndarray) -> np.ndarray:
-        return theta if self.curve is None else self.curve.natural(theta)
-
-    def _positive(self, natural: np.ndarray, want: str, state: Any) -> Inference:
-        """Sum over rows of log Z_n and of the statistics expected given what was seen."""
-        if self.hidden is None:
-            return Inference(log_z=self.n_samples * float(natural @ self.s_bar), moments=self.n_samples * self.s_bar)
-        return self.hidden.engine.infer(self.hidden.model, natural, self._hidden_plan, want, state)
+    def _memories(self, memory: Memory) -> list[Memory]:
+        found: list[Memory] = []
+        at: Memory | None = memory
+        for _ in self._terms:
+            found.append(NO_MEMORY if at is None else at)
+            at = None if at is None else at.rest
+        return found
 
     def inference(self, theta: np.ndarray, want: str = MOMENTS, state: Any = None) -> Inference:
-        """The engine's answer at theta."""
-        return self.engine.infer(self.model, theta, self.plan, want, state)
+        """The engine's answer at natural parameters."""
+        found: Inference = self.engine.infer(self.model, theta, self.plan, want, state)
+        return found
 
     def log_likelihood(self, theta: np.ndarray, log_z: float) -> float:
         """N (theta . s_bar - log Z)."""
@@ -192,6 +255,20 @@ class Likelihood:
         assert new is not None
         return new - old
 
+    def curvature_alone(self) -> np.ndarray:
+        """Curvature N Var[s] along each parameter, if all features were independent with the means of the data.
+
+        Half an observation is added to either side, as some features never vary.
+        """
+        total = np.zeros(self.n_parameters)
+        for s in self.samples:
+            span, n = 1 - self.low, s.n_samples
+            share = (n * (s.s_bar - self.low) / span + 0.5) / (n + 1)
+            each = n * span**2 * share * (1 - share)
+            assert s.curve is None or isinstance(s.curve, LinearMap)
+            total += each if s.curve is None else s.curve.squares(each)
+        return total
+
     def coordinate_log_ratio(self, moment: float, j: int, delta: float) -> float:
         """Change of the log likelihood when theta_j moves by ``delta``, from the moment of feature j at theta.
 
@@ -206,182 +283,167 @@ class Likelihood:
         return self.n_samples * (delta * self.s_bar[j] - top - math.log(growth))
 
     def walk(
-        self, theta: np.ndarray, moments: np.ndarray, deltas: np.ndarray, thresholds: np.ndarray, memory: Memory
-    ) -> tuple[np.ndarray, np.ndarray, int, Memory]:
+        self, theta: np.ndarray, at: Evaluation, deltas: np.ndarray, thresholds: np.ndarray
+    ) -> tuple[np.ndarray, Evaluation, int]:
         """Try theta_j + deltas_j for each coordinate in turn; move where the log likelihood gains over thresholds_j.
 
-        Each gain comes from one moment (see `coordinate_log_ratio`), so that only moves made cost a solve. An engine
-        may have a compiled ``walk`` of its own.
+        Where ``at``, what is known at theta, has moments, each gain comes from one of them (see
+        `coordinate_log_ratio`), so that only moves made cost a solve; this takes `is_linear`. Else it has the log
+        likelihood, and each proposal costs a solve. A `bayesmrf.base.WalkingEngine` has a compiled sweep of its own.
 
         Returns
         -------
-        theta, moments, n_accepted, memory
+        theta, what is known there, n_accepted
         """
-        compiled = getattr(self.engine, "walk", None)
-        if compiled is not None and hasattr(self.model, "form"):
-            return (
-                *compiled(self.model, theta, self.plan, moments, self.s_bar, self.n_samples, deltas, thresholds),
-                memory,
-            )
+        by = LOG_Z if at.moments is None else MOMENTS
+        if self._compiled is not None and self._compiled.walks_by == by and self.is_linear:
+            return self._walk_compiled(theta, at, deltas, thresholds)
         accepted = 0
         for j, delta in enumerate(deltas):
-            if self.coordinate_log_ratio(moments[j], j, delta) > thresholds[j]:
-                theta = theta.copy()
-                theta[j] += delta
-                found = self.evaluate(theta, MOMENTS, memory)
-                assert found.moments is not None
-                moments, memory = found.moments, found.memory
-                accepted += 1
-        return theta, moments, accepted, memory
-
-    def walk_by_log_z(
-        self, theta: np.ndarray, value: float, deltas: np.ndarray, thresholds: np.ndarray, memory: Memory
-    ) -> tuple[np.ndarray, float, int, Memory]:
-        """The same, with the log likelihood at both ends of each move (``value`` at theta): a solve for each.
-
-        Returns
-        -------
-        theta, log_likelihood, n_accepted, memory
-        """
-        compiled = getattr(self.engine, "walk_by_log_z", None)
-        if compiled is not None and self.is_linear and hasattr(self.model, "form"):
-            n = self.n_samples
-            log_z = theta @ self.s_bar - value / n
-            theta, log_z, accepted = compiled(self.model, theta, self.plan, log_z, self.s_bar, n, deltas, thresholds)
-            return theta, self.log_likelihood(theta, log_z), accepted, memory
-        accepted = 0
-        for j, delta in enumerate(deltas):
+            if by == MOMENTS:
+                assert at.moments is not None
+                if not self.coordinate_log_ratio(at.moments[j], j, delta) > thresholds[j]:
+                    continue
             new = theta.copy()
             new[j] += delta
-            found = self.evaluate(new, LOG_Z, memory)
-            assert found.log_likelihood is not None
-            if found.log_likelihood - value > thresholds[j]:
-                theta, value, memory = new, found.log_likelihood, found.memory
-                accepted += 1
-        return theta, value, accepted, memory
+            found = self.evaluate(new, by, at.memory)
+            if by == LOG_Z:
+                assert found.log_likelihood is not None
+                assert at.log_likelihood is not None
+                if not found.log_likelihood - at.log_likelihood > thresholds[j]:
+                    continue
+            theta, at = new, found
+            accepted += 1
+        return theta, at, accepted
+
+    def _walk_compiled(
+        self, theta: np.ndarray, at: Evaluation, deltas: np.ndarray, thresholds: np.ndarray
+    ) -> tuple[np.ndarray, Evaluation, int]:
+        n, value = self.n_samples, at.log_likelihood
+        log_z = None if value is None or at.moments is not None else float(theta @ self.s_bar - value / n)
+        assert self._compiled is not None
+        theta, found, accepted = self._compiled.walk(self.model, theta, self.plan, Inference(log_z, at.moments),
+                                                     self.s_bar, n, deltas, thresholds)  # fmt: skip
+        value = None if found.log_z is None else self.log_likelihood(theta, found.log_z)
+        return theta, Evaluation(value, None, found.moments, at.memory), accepted
 
     def score(self, theta: np.ndarray) -> np.ndarray:
-        """Gradient N (s_bar - E_theta[s])."""
+        """Gradient sum N (s_bar - E[s])."""
         score = self.evaluate(theta).score
         assert score is not None
         return score
 
     def auxiliary(self, theta: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Summed statistics of a fresh data set of N states drawn at theta (Moeller et al. 2006)."""
-        states = self.engine.sample(self.model, self._natural(theta), self.plan, round(self.n_samples), rng)
-        return self.n_samples * self.model.statistics(states)
+        """Summed statistics of fresh data drawn at theta (Moeller et al. 2006); of several samples, a row for each."""
+        return _rows([term.auxiliary(theta, rng) for term in self._terms])
 
     def complete(self, theta: np.ndarray, rng: np.random.Generator, memory: Memory) -> tuple[np.ndarray, Memory]:
         """Summed statistics of the data, hidden entries drawn from their law given theta and what was seen.
 
         Exact where the engine of the positive phase samples; its persistent chains leave that law invariant, which is
-        all that a chain on (theta, hidden entries) needs.
+        all that a chain on (theta, hidden entries) needs. Of several samples there is a row for each.
         """
-        if self.hidden is None:
-            return self.n_samples * self.s_bar, memory
-        model, engine = self.hidden
-        if SAMPLE in engine.answers:
-            states = engine.sample(model, self._natural(theta), self._hidden_plan, 1, rng)
-        else:
-            found = engine.infer(model, self._natural(theta), self._hidden_plan, MOMENTS, memory.positive)
-            memory = memory._replace(positive=found.state)
-            states = to_states(found.state, 1, states_of(model))
-        return model.statistics(states), memory
+        found = [t.complete(theta, rng, m) for t, m in zip(self._terms, self._memories(memory), strict=True)]
+        return _rows([sums for sums, _ in found]), _linked([m for _, m in found])
 
     def gain(self, theta: np.ndarray, theta_new: np.ndarray, statistics: np.ndarray) -> float:
         """Change of the unnormalised log probability of data with summed ``statistics``: (theta' - theta) . S."""
-        return float((self._natural(theta_new) - self._natural(theta)) @ statistics)
+        rows = statistics.reshape(len(self._terms), -1)
+        return math.fsum(
+            float((t.natural(theta_new) - t.natural(theta)) @ s) for t, s in zip(self._terms, rows, strict=True)
+        )
+
+    def hidden_probabilities(self, thetas: np.ndarray, rng: np.random.Generator, sample: int = 0) -> np.ndarray:
+        """Probability that each hidden entry is 1 given what was seen, averaged over draws (n_draws, n_parameters).
+
+        Of nodes with many states: the probability of each, (n_hidden, n_states). ``sample`` is the number of the
+        sample whose hidden entries are meant.
+        """
+        return self._terms[sample].hidden_probabilities(thetas, rng)
+
+
+class _Term:
+    """One sample's part of the likelihood: both phases of it, at its own natural parameters."""
+
+    def __init__(self, whole: Likelihood, sample: Sample):
+        self.model, self.engine, self.plan = whole.model, whole.engine, whole.plan
+        self.s_bar, self.n = np.asarray(sample.s_bar, dtype=np.float64), float(sample.n_samples)
+        self.hidden, self.curve = sample.hidden, sample.curve
+        self._restarts = None
+        if self.hidden is not None:
+            check_model(self.hidden.engine, self.hidden.model, "hidden_engine")
+            self._hidden_plan = self.hidden.engine.prepare(self.hidden.model)
+            if isinstance(self.engine, RestartingEngine):
+                self._restarts = self.engine.restarts(self.plan, self.hidden.model, self.hidden.engine.n_chains)
+
+    def natural(self, theta: np.ndarray) -> np.ndarray:
+        return theta if self.curve is None else self.curve.natural(theta)
+
+    def start(self, rng: np.random.Generator) -> Memory:
+        hidden = self.hidden
+        positive = None if hidden is None else hidden.engine.start(hidden.model, rng)
+        return Memory(self.engine.start(self.model, rng), positive)
+
+    def evaluate(self, theta: np.ndarray, want: str, memory: Memory) -> Evaluation:
+        natural = self.natural(theta)
+        positive = self._positive(natural, want, memory.positive)
+        plan = self.plan
+        if positive.state is not None and self._restarts is not None:
+            plan = self._restarts(plan, positive.state)
+        found = self.engine.infer(self.model, natural, plan, want, memory.negative)
+        value = score = None
+        if found.log_z is not None and positive.log_z is not None:
+            value = float(positive.log_z - self.n * found.log_z)
+        if found.moments is not None and positive.moments is not None:
+            score = positive.moments - self.n * found.moments
+            if self.curve is not None:
+                score = self.curve.pull_back(theta, score)
+        return Evaluation(value, score, found.moments, Memory(found.state, positive.state))
+
+    def _positive(self, natural: np.ndarray, want: str, state: Any) -> Inference:
+        """Sum over rows of log Z_n and of the statistics expected given what was seen."""
+        if self.hidden is None:
+            return Inference(log_z=self.n * float(natural @ self.s_bar), moments=self.n * self.s_bar)
+        found: Inference = self.hidden.engine.infer(self.hidden.model, natural, self._hidden_plan, want, state)
+        return found
+
+    def auxiliary(self, theta: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        states = self.engine.sample(self.model, self.natural(theta), self.plan, round(self.n), rng)
+        return self.n * self.model.statistics(states)
+
+    def complete(self, theta: np.ndarray, rng: np.random.Generator, memory: Memory) -> tuple[np.ndarray, Memory]:
+        if self.hidden is None:
+            return self.n * self.s_bar, memory
+        model, engine = self.hidden
+        if SAMPLE in engine.answers:
+            states = engine.sample(model, self.natural(theta), self._hidden_plan, 1, rng)
+        else:
+            found = engine.infer(model, self.natural(theta), self._hidden_plan, MOMENTS, memory.positive)
+            memory = memory._replace(positive=found.state)
+            states = engine.states(model, found.state, 1)
+        return model.statistics(states), memory
 
     def hidden_probabilities(self, thetas: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Probability that each hidden entry is 1 given what was seen, averaged over draws (n_draws, n_features).
-
-        Of nodes with many states: the probability of each, (n_hidden, n_states).
-        """
         assert self.hidden is not None
         clamped, engine = self.hidden
         ask = HiddenStates if is_categorical(clamped) else HiddenEntries
         entries = ask(clamped.model, clamped.states)
         state, found = engine.start(entries, rng), []
         for theta in thetas:
-            answer = engine.infer(entries, self._natural(theta), self._hidden_plan, MOMENTS, state)
+            answer = engine.infer(entries, self.natural(theta), self._hidden_plan, MOMENTS, state)
             state = answer.state
             found.append(answer.moments)
         return np.mean(np.array(found), axis=0)
 
 
-def require_answers(engine: Engine, kernel: str, needs: Iterable[str], option: str = "engine") -> None:
-    """Check that an engine answers what a kernel needs.
-
-    Raises
-    ------
-    OptionError
-        Naming the engines that would do.
-    """
-    missing = sorted(set(needs) - engine.answers)
-    if missing:
-        raise OptionError(
-            f"{option}: {kernel!r} needs {', '.join(missing)}, which {engine.name!r} does not answer; "
-            f"engines that do: {', '.join(engines_that_answer(needs))}"
-        )
-    if LOG_Z in needs and engine.kind is Kind.RANDOM:
-        raise OptionError(
-            f"{option}: {kernel!r} needs a log_z without noise, and that of {engine.name!r} is random (a Z without "
-            f"bias does not give 1 / Z^N); engines that do: {', '.join(engines_that_answer(needs))}"
-        )
+def _linked(memories: Sequence[Memory]) -> Memory:
+    """The memories of all samples as one."""
+    found: Memory | None = None
+    for memory in reversed(memories):
+        found = memory._replace(rest=found)
+    assert found is not None
+    return found
 
 
-class Restarts:
-    """Fill the hidden entries of brief chains' starting points from the chains of the positive phase.
-
-    Chain c starts at row c % N, with that row's hidden entries from chain c % ``n_positive`` of the positive phase.
-    """
-
-    def __init__(self, plan: np.ndarray, model: Clamped, n_positive: int):
-        n_blocks, _, n_lanes = plan.shape
-        chain = np.arange(n_blocks * n_lanes)
-        row, node = model.cells.T
-        order = np.argsort(row, kind="stable")
-        starts = np.searchsorted(row[order], np.arange(len(model.states) + 1))
-        mine = chain % len(model.states)
-        count = starts[mine + 1] - starts[mine]
-        entry = order[np.repeat(starts[mine] - np.cumsum(count) + count, count) + np.arange(count.sum())]
-        chain = np.repeat(chain, count)
-        other = chain % n_positive
-        self._to = chain // n_lanes, node[entry], chain % n_lanes
-        self._from = other // n_lanes, entry, other % n_lanes
-
-    def __call__(self, plan: np.ndarray, chains: Chains) -> np.ndarray:
-        """The starting points."""
-        start = plan.copy()
-        start[self._to] = chains.states[self._from]
-        return start
-
-
-def engines_that_answer(needs: Iterable[str]) -> list[str]:
-    """Names of the engines that answer all of ``needs`` (log Z without noise)."""
-    from .inference.bethe.two_states import Bethe
-    from .inference.chains import Brief, FromExact, Persistent
-    from .inference.elimination.two_states import Elimination
-    from .inference.enumeration import Enumeration
-    from .inference.mean_field import MeanField
-    from .inference.pseudo_likelihood import PseudoLikelihood
-    from .inference.tree import Tree
-    from .samplers.cftp import CouplingFromThePast
-    from .samplers.gibbs import Gibbs
-    from .samplers.swendsen_wang import SwendsenWang
-
-    engines: list[Any] = [
-        Enumeration,
-        Elimination,
-        MeanField,
-        Tree,
-        Bethe,
-        PseudoLikelihood,
-        Persistent,
-        Brief,
-        FromExact,
-        Gibbs,
-        SwendsenWang,
-        CouplingFromThePast,
-    ]
-    return [e.name for e in engines if set(needs) <= set(e.answers)]
+def _rows(sums: Sequence[np.ndarray]) -> np.ndarray:
+    return sums[0] if len(sums) == 1 else np.array(sums)

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from .base import LOG_Z, Engine, Kind, Model
+from .base import LOG_Z, InferenceEngine, Kind, Model
 from .errors import DataError, OptionError
 from .learning.pseudo_likelihood import log_pseudo_likelihood
+from .models.categorical import binary_form
 from .models.pairwise import log_potential
 from .partitions import expected_vi, variation_of_information, vi_difference
 
@@ -33,11 +34,11 @@ def mean_absolute_error(agreement: Any, truth: Any) -> float:
     return float(np.abs(a - b).mean())
 
 
-def log_probability(model: Model, theta: np.ndarray, states: np.ndarray, engine: Engine) -> np.ndarray:
+def log_probability(model: Model, theta: np.ndarray, states: np.ndarray, engine: InferenceEngine) -> np.ndarray:
     """Log probability of each of ``states`` (n_samples, n_nodes) in {0, 1}, by an engine's log Z."""
     log_z = engine.infer(model, theta, engine.prepare(model), want=LOG_Z).log_z
     assert log_z is not None
-    return log_potential(model.pairwise(theta), states) - log_z
+    return log_potential(binary_form(model, theta), states) - log_z
 
 
 def conditional_log_probability(
@@ -71,7 +72,7 @@ def conditional_log_probability(
     u, v = model.graph.edges.T
     total = np.full((len(states), 2**g), -np.inf)
     for theta in thetas:
-        form = model.pairwise(theta)
+        form = binary_form(model, theta)
         coupling = np.zeros((d, g))
         for mine, other in ((u, v), (v, u)):
             place = np.full(d, -1)
@@ -86,7 +87,7 @@ def conditional_log_probability(
 
 
 def log_likelihood(
-    model: Model, theta: np.ndarray, states: np.ndarray, engine: Engine, weights: np.ndarray | None = None
+    model: Model, theta: np.ndarray, states: np.ndarray, engine: InferenceEngine, weights: np.ndarray | None = None
 ) -> float:
     """Exact log likelihood of data, in nats: N (theta . s_bar - log Z(theta)).
 

@@ -10,7 +10,7 @@ import math
 import os
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from numbers import Integral, Rational, Real
+from numbers import Integral, Number, Rational, Real
 from typing import Any
 
 from .errors import OptionError
@@ -223,6 +223,13 @@ GAMMA = instance("priors", "Gamma")
 NORMAL_OR_CAUCHY = instance("priors", "Normal", "Cauchy")
 PRIOR = Rule("a density with log_density and gradient, such as priors.Normal", _is_prior)
 SLAB = Rule("a priors.Gamma (of the precision), or a priors.Normal or priors.Cauchy with one scale", _is_slab)
+# `bayesmrf.inference.registry.engine_of` knows the names, and what an engine is.
+ENGINE = Rule(
+    "the name of an engine, or an engine",
+    lambda v: v is not None and not isinstance(v, bool | Number),
+    ("exact", "bethe"),
+)
+FACTORY = Rule("a callable that makes a model from a graph", callable)
 COVARIANCE = Rule("a symmetric matrix whose eigenvalues are > 0", _is_covariance)
 SCALES = Rule("a number in [1e-08, 1e+08], or an array of them", _are_scales, (1.0, (0.5, 2.0)))
 ROOT = either(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from ..errors import ConstantColumnWarning, OptionError
+from ..inference.registry import NAMES, engine_of, kernel_for, row_of
 from ..options import OPTIONS
 from . import common
 from .common import Chains, Draws, Drop, Jobs, MissingCode, Overwrite, Quiet, Seed, Thin, Warmup, Weight
@@ -19,17 +20,10 @@ if TYPE_CHECKING:
 
     from ..graphs import Graph
 
-# The kernel that suits an engine.
-SUITS = {
-    **dict.fromkeys(("exact", "elimination", "enumeration", "mean-field", "tree", "bethe"), "metropolis"),
-    **dict.fromkeys(("brief", "persistent", "from-exact"), "langevin"),
-    **dict.fromkeys(("gibbs", "cftp", "swendsen-wang"), "exchange"),
-    "pseudo-likelihood": "pseudo-posterior",
-}
 # The engine that belongs to a kernel where exact answers are too dear.
 _OWN = {"metropolis": "bethe", "langevin": "brief", "exchange": "gibbs", "auxiliary-variable": "gibbs"}
-_LONG_RUNS = ("gibbs", "swendsen-wang")  # engines whose samples need many sweeps
-_FLAG = {"n_sweeps": "--n-sweeps", "n_particles": "--n-particles"}
+# Options of engines behind flags.
+_ENGINE_FLAGS = {"--n-sweeps": ("n_sweeps",), "--n-particles": ("n_chains", "n_samples")}
 
 
 class Choice(NamedTuple):
@@ -70,8 +64,8 @@ def posterior(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="What is said of the normaliser: exact, enumeration, mean-field, tree, bethe, brief, persistent, "
-            "pseudo-likelihood; for exchange and auxiliary-variable gibbs, swendsen-wang, cftp and the exact ones. "
+            help=f"How the normaliser is computed or approximated: {', '.join(NAMES)}. Exchange and auxiliary-variable "
+            "take gibbs, swendsen-wang, cftp and the exact ones. "
             "[dim]\\[default: exact where cheap, else what suits the kernel][/dim]",
         ),
     ] = None,
@@ -120,7 +114,7 @@ def posterior(
     ] = False,
     n_sweeps: Annotated[
         int | None,
-        typer.Option(min=1, help="Gibbs sweeps of the engine. [dim]\\[default: 1; gibbs, swendsen-wang: 50][/dim]"),
+        typer.Option(min=1, help="Gibbs sweeps of the engine. [dim]\\[default: 1; gibbs, swendsen-wang: 100][/dim]"),
     ] = None,
     n_particles: Annotated[
         int | None,
@@ -168,8 +162,9 @@ def posterior(
     )
     if kernel is not None:
         common.checked("BayesianMRF", kernel=kernel)
-    if engine is not None:
-        common.checked("BayesianMRF", engine=engine)
+    for option, name in (("--engine", engine), ("--hidden-engine", hidden_engine)):
+        if name is not None:
+            row_of(name, option)
     if compare is not None and (kernel or engine):
         raise OptionError("--compare: it names kernels and engines itself; leave out --kernel and --engine")
     stem = common.stem_of(table)
@@ -184,14 +179,16 @@ def posterior(
             raise OptionError(option="--compare", got=compare, expected="different names", remedy=f"{twice} is twice")
         out = out or Path(f"{stem}-compare")
     given: dict[str, Any] = {"step_size": step_size, "epsilon": epsilon, "alpha": alpha, "precondition": precondition}
-    given |= {"adjusted": adjusted, "corrected": corrected, "n_sweeps": n_sweeps, "n_particles": n_particles}
+    given |= {"adjusted": adjusted, "corrected": corrected}
     given = common.checked("BayesianMRF", **{k: v for k, v in given.items() if v is not None and v is not False})
     data, weights = read_votes(table, weight, drop or (), missing_code or ())
     with common.about_file(table):
         edges = _graph(graph, data, weights, console, not quiet)
     levels = _levels(data) if model == "potts" else None
     choices = [c if c.engine else c._replace(engine=_engine_of(c.kernel, edges, levels)) for c in choices]
-    _check_used(given, choices)
+    flags = {"--n-sweeps": n_sweeps, "--n-particles": n_particles}
+    particular = {flag: value for flag, value in flags.items() if value is not None}
+    _check_used(given, particular, choices)
 
     from ..estimators import BayesianMRF
     from ..summary import ParameterSummary
@@ -202,8 +199,8 @@ def posterior(
         return BayesianMRF(
             graph=edges,
             kernel=choice.kernel,
-            engine=str(choice.engine),
-            **_options(choice, given),
+            engine=_engine_with(str(choice.engine), particular),
+            **{name: value for name, value in given.items() if name in _used(choice)},
             **options,
             random_state=seed,
             progress=not quiet,
@@ -229,14 +226,14 @@ def _choice(name: str) -> Choice:
     kernel, plus, engine = name.partition("+")
     if plus:
         OPTIONS["BayesianMRF.kernel"].check("--compare", kernel)
-        OPTIONS["BayesianMRF.engine"].check("--compare", engine)
+        row_of(engine, "--compare")
         return Choice(name, kernel, engine)
-    if name in SUITS:
-        return Choice(name, SUITS[name], name)
+    if name in NAMES:
+        return Choice(name, kernel_for(name), name)
     if name in (*_OWN, "pseudo-posterior"):
         return Choice(name, name, None)
     raise OptionError(
-        f"--compare: {name!r} came; give engines ({', '.join(SUITS)}), kernels, or KERNEL+ENGINE, separated by commas"
+        f"--compare: {name!r} came; give engines ({', '.join(NAMES)}), kernels, or KERNEL+ENGINE, separated by commas"
     )
 
 
@@ -276,25 +273,30 @@ def _engine_of(kernel: str, graph: Graph, n_states: int | None = None) -> str:
 
 
 def _used(choice: Choice) -> tuple[str, ...]:
-    """Options that a kernel and its engine look at."""
-    from ..summary.parameters import ENGINE_OPTIONS, KERNEL_OPTIONS
+    """Options that a kernel looks at."""
+    from ..summary.parameters import KERNEL_OPTIONS
 
-    engine = () if choice.kernel == "pseudo-posterior" else ENGINE_OPTIONS.get(str(choice.engine), ())
-    return (*KERNEL_OPTIONS.get(choice.kernel, ()), *engine)
+    return KERNEL_OPTIONS.get(choice.kernel, ())
 
 
-def _check_used(given: dict[str, Any], choices: Sequence[Choice]) -> None:
+def _engine_options(engine: str | None, given: dict[str, int]) -> dict[str, int]:
+    """Those flags that an engine has, as its options."""
+    has = row_of(str(engine)).options
+    return {name: value for flag, value in given.items() for name in _ENGINE_FLAGS[flag] if name in has}
+
+
+def _engine_with(engine: str, given: dict[str, int]) -> Any:
+    """The engine's name, or the engine with the options given."""
+    options: dict[str, Any] = _engine_options(engine, given)
+    return engine_of(engine, **options) if options else engine
+
+
+def _check_used(given: dict[str, Any], particular: dict[str, int], choices: Sequence[Choice]) -> None:
     """Refuse options that would do nothing."""
-    for name in given:
-        if not any(name in _used(c) for c in choices):
-            methods = " or ".join(f"{c.kernel} with {c.engine}" for c in choices)
-            flag = _FLAG.get(name, "--" + name.replace("_", "-"))
-            raise OptionError(f"{flag}: it means nothing to {methods}; leave it out")
-
-
-def _options(choice: Choice, given: dict[str, Any]) -> dict[str, Any]:
-    """The options given that matter to this choice, and defaults that depend on it."""
-    found = {name: value for name, value in given.items() if name in _used(choice)}
-    if choice.engine in _LONG_RUNS:
-        found.setdefault("n_sweeps", 50)
-    return found
+    methods = " or ".join(f"{c.kernel} with {c.engine}" for c in choices)
+    unused = ["--" + name.replace("_", "-") for name in given if not any(name in _used(c) for c in choices)]
+    for flag, value in particular.items():
+        if not any(_engine_options(c.engine, {flag: value}) for c in choices):
+            unused.append(flag)
+    for flag in unused:
+        raise OptionError(f"{flag} has no effect on {methods}; leave it out.")

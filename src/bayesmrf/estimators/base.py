@@ -12,10 +12,11 @@ from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .. import graphs, run
-from ..base import LOG_Z, Engine, Kernel
+from ..base import Kernel, SamplingEngine
 from ..errors import FieldsWarning, GraphError, OptionError
 from ..graphs import Graph
 from ..inference.auto import choose
+from ..inference.elimination.two_states import Elimination
 from ..likelihood import Likelihood
 from ..memory import check_draws
 from ..options import check
@@ -70,9 +71,9 @@ class PairwiseMRF(DensityMixin, BaseEstimator):
         self._log_z = None
         return states
 
-    def _exact_engine(self) -> Engine | None:
+    def _exact_engine(self) -> Elimination | None:
         engine = choose(self.graph_, n_states=None if isinstance(self._coding, str) else len(self._coding))
-        return engine if LOG_Z in engine.answers else None
+        return engine if isinstance(engine, Elimination) else None
 
     def score(self, X: Any, y: None = None, sample_weight: Any = None) -> float:
         """Mean log likelihood of an observation, in nats, at ``theta_``.
@@ -133,7 +134,7 @@ class PairwiseMRF(DensityMixin, BaseEstimator):
         check_is_fitted(self)
         check({"n_samples": n_samples, "random_state": random_state}, "draw")
         rng = np.random.default_rng(as_seed_sequence(self.random_state if random_state is None else random_state))
-        engine = self._exact_engine() or Gibbs(n_sweeps=_SWEEPS)
+        engine: SamplingEngine = self._exact_engine() or Gibbs(n_sweeps=_SWEEPS)
         model = self._model()
         return decode(engine.sample(model, self.theta_, engine.prepare(model), int(n_samples), rng), self._coding)
 

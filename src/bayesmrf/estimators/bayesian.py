@@ -11,20 +11,11 @@ import numpy as np
 
 from .. import convergence, results, run
 from ..base import LOG_Z, Engine, Kernel, Kind
-from ..errors import ApproximatePosteriorWarning, DataError, OptionError
-from ..inference.auto import is_cheap
-from ..inference.bethe.two_states import Bethe
-from ..inference.chains import Brief, FromExact, Persistent
+from ..errors import ApproximatePosteriorWarning
 from ..inference.elimination.two_states import Elimination
-from ..inference.enumeration import Enumeration
-from ..inference.mean_field import MeanField
-from ..inference.pseudo_likelihood import PseudoLikelihood
-from ..inference.tree import Tree
 from ..likelihood import Hidden, Likelihood
 from ..models.agreement import Agreement
 from ..models.boltzmann import Boltzmann
-from ..models.categorical import states_of
-from ..models.clamped_categorical import clamp
 from ..models.ising import Ising
 from ..models.potts import Potts
 from ..options import check_params
@@ -35,11 +26,9 @@ from ..posterior.parameters.langevin import Langevin
 from ..posterior.parameters.metropolis import Metropolis
 from ..posterior.parameters.pseudo_posterior import correction, posterior_mode
 from ..priors import Normal, Prior
-from ..samplers.cftp import CouplingFromThePast
-from ..samplers.gibbs import Gibbs
-from ..samplers.swendsen_wang import SwendsenWang
 from ..states import States
 from .base import data_hash, missing_table, options_shown, run_seed, sample_posterior
+from .engines import changed_options, read_engine, read_hidden
 from .parameter_posterior import ParameterPosterior
 from .starts import Start, find_start, uncorrected_epsilon
 
@@ -48,14 +37,6 @@ MODELS: dict[str, Callable[..., Any]] = {
     "ising": Ising,
     "agreement": lambda graph: Agreement(graph, fields=True),
     "potts": Potts,
-}
-HIDDEN_ENGINES: dict[str, Callable[[], Engine]] = {
-    "exact": Elimination,
-    "mean-field": MeanField,
-    "tree": Tree,
-    "bethe": Bethe,
-    "persistent": lambda: Persistent(n_chains=64),
-    "cftp": CouplingFromThePast,
 }
 _WIDER = 2.0  # spread of the chains' starts, in posterior standard deviations
 
@@ -67,10 +48,11 @@ class BayesianMRF(ParameterPosterior):
     ----------
     graph : edges, DataFrame, networkx graph, `Graph`, "complete" or "learn:K"
         As in `GroupedMRF`.
-    model : {"boltzmann", "ising", "agreement", "potts"}
+    model : {"boltzmann", "ising", "agreement", "potts"} or callable
         Coding of theta: weights and biases over {0, 1}; couplings and fields over {-1, +1}; logits of the edges'
         agreements and fields; or, of nodes with many states, rewards of agreement and fields of each state but the
-        first.
+        first. A callable makes a model of your own from the `Graph`, such as a class with the attributes of
+        `bayesmrf.base.Model`.
     n_states : int or "auto"
         Number of states of a node of the Potts model, whose data are 0, ..., n_states - 1; "auto" takes the levels
         that occur, in their order.
@@ -82,13 +64,15 @@ class BayesianMRF(ParameterPosterior):
         Any density of `bayesmrf.priors` with a gradient, in the place of the normal ones.
     kernel : {"metropolis", "langevin", "exchange", "auxiliary-variable", "pseudo-posterior"}
         How theta moves. "pseudo-posterior" is adjusted Langevin on the pseudo-likelihood, which is not the likelihood.
-    engine : str
-        What is said of Z, or how states are drawn: "exact" (elimination), "enumeration", "mean-field", "tree",
-        "bethe", "brief", "persistent", "from-exact", "pseudo-likelihood"; for exchange and auxiliary-variable "gibbs",
-        "swendsen-wang", "cftp" and the exact ones.
-    hidden_engine : {"exact", "mean-field", "tree", "bethe", "persistent", "cftp"} or None
-        What is said of the model clamped to the data, where values are missing. None takes the exact answer where it
-        is cheap and persistent chains elsewhere, and these always beside brief chains, which start from their states.
+    engine : str or Engine
+        How log Z or moments are computed, or states are drawn: the name of an engine with its defaults, or an engine,
+        such as ``Bethe(damping=0.5)`` or one of your own. Metropolis takes "exact" (elimination), "enumeration",
+        "mean-field", "tree", "bethe", "pseudo-likelihood" and "persistent"; langevin "brief" and "from-exact" too;
+        exchange and auxiliary-variable "gibbs", "swendsen-wang", "cftp" and the exact ones.
+    hidden_engine : str, Engine or None
+        The same for the model clamped to the data, where values are missing. None (default) takes the exact engine
+        where it is cheap and 64 persistent chains elsewhere, and always for brief chains, which start from their
+        states.
     step_size : float or None
         Standard deviation of the proposals of the random walks (metropolis, exchange, auxiliary-variable); 0.1 in the
         paper. None (default) takes multiples of the standard deviations at the mode: of each parameter given the others
@@ -113,11 +97,6 @@ class BayesianMRF(ParameterPosterior):
         pseudo-posterior), two posterior standard deviations wide so that R-hat can tell whether they have converged; or
         at theta = 0, as in the paper. The chains of auxiliary-variable start around the mode, one standard deviation
         wide, as farther from their reference nothing is accepted.
-    n_sweeps : int
-        Sweeps of brief and persistent chains in a step (1 is usual) and of gibbs and swendsen-wang samples (50, say).
-    n_particles : int or None
-        Brief and persistent chains, and states of from-exact; None for one for each observation (brief), 1,024
-        (persistent) or 64.
     n_draws, n_warmup, n_chains, thin, random_state, n_jobs, progress, checkpoint, overwrite
         As in `GroupedMRF`.
 
@@ -154,8 +133,6 @@ class BayesianMRF(ParameterPosterior):
         adjusted: bool = False,
         corrected: bool = False,
         start: str = "mode",
-        n_sweeps: int = 1,
-        n_particles: int | None = None,
         n_draws: int = 1000,
         n_warmup: int = 500,
         n_chains: int = 4,
@@ -182,8 +159,6 @@ class BayesianMRF(ParameterPosterior):
         self.adjusted = adjusted
         self.corrected = corrected
         self.start = start
-        self.n_sweeps = n_sweeps
-        self.n_particles = n_particles
         self.n_draws = n_draws
         self.n_warmup = n_warmup
         self.n_chains = n_chains
@@ -195,6 +170,8 @@ class BayesianMRF(ParameterPosterior):
         self.overwrite = overwrite
 
     def _model(self) -> Any:
+        if callable(self.model):
+            return self.model(self.graph_)
         more = (len(self._coding),) if self.model == "potts" else ()
         return MODELS[self.model](self.graph_, *more)
 
@@ -217,7 +194,10 @@ class BayesianMRF(ParameterPosterior):
             "prior": type(prior).__name__,
             "prior_scale": np.atleast_1d(getattr(prior, "scale", np.nan)).tolist(),
             "kind": self._kind(engine, hidden, is_corrected),
+            "model": model.name,
             "engine": engine.name,
+            "engine_options": changed_options(engine),
+            "hidden_engine": None if hidden is None else hidden.engine.name,
             "method": self.kernel,
         }
         self.posterior_ = results.to_datatree(
@@ -238,38 +218,17 @@ class BayesianMRF(ParameterPosterior):
     def _prepare(self, X: Any, sample_weight: Any) -> tuple[States, Likelihood, Likelihood | None, Prior, Kernel]:
         """All that comes before the first draw; the second likelihood is the true one, for a correction at the end."""
         check_params(self)
-        states = self._read(
-            X, sample_weight, self.progress, missing=True, n_states=self.n_states if self.model == "potts" else None
-        )
+        many = self.n_states if self.model == "potts" or (callable(self.model) and self.n_states != "auto") else None
+        states = self._read(X, sample_weight, self.progress, missing=True, n_states=many)
         model, n = self._model(), states.n_samples
-        hidden = self._hidden(model, states)
+        engine = read_engine("pseudo-likelihood" if self._is_pseudo else self.engine, states)
+        hidden = read_hidden(self.hidden_engine, engine, model, states)
         s_bar = model.statistics(states.values, states.weights) if hidden is None else hidden.model.seen_statistics()
-        engine, prior = self._engine(states), self._prior(model)
+        prior = self._prior(model)
         likelihood = Likelihood(model, s_bar, n, engine, hidden)
         truth = Likelihood(model, s_bar, n, Elimination()) if self._is_pseudo and self.corrected else None
         kernel = self._kernel(likelihood, prior, find_start(likelihood, prior, states))
         return states, likelihood, truth, prior, kernel
-
-    def _hidden(self, model: Any, states: States) -> Hidden | None:
-        """The model clamped to what was seen, and its engine; None where nothing is missing."""
-        gone = states.values < 0
-        if not gone.any():
-            return None
-        if self._is_pseudo or self.engine == "pseudo-likelihood":
-            raise DataError(
-                f"X: {gone.sum()} value(s) are missing, which the pseudo-likelihood cannot take; drop or impute these "
-                "rows, or take another kernel and engine, such as kernel='metropolis' with engine='exact'"
-            )
-        clamped = clamp(model, states.rows)
-        name = self.hidden_engine
-        if self.engine == "brief" and name not in (None, "persistent"):
-            raise OptionError(
-                f"hidden_engine: {name!r} came, but brief chains start from the states of chains that run on the "
-                "missing values; leave it out, or give 'persistent'"
-            )
-        if name is None:
-            name = "exact" if self.engine != "brief" and is_cheap(clamped.graph, states_of(clamped)) else "persistent"
-        return Hidden(clamped, HIDDEN_ENGINES[name]())
 
     @property
     def _is_pseudo(self) -> bool:
@@ -280,33 +239,6 @@ class BayesianMRF(ParameterPosterior):
             return self.prior
         bias = self.prior_scale if self.bias_scale is None else self.bias_scale
         return Normal(np.repeat([self.prior_scale, bias], [model.n_edges, model.n_features - model.n_edges]))
-
-    def _engine(self, states: States) -> Engine:
-        if self._is_pseudo:
-            return PseudoLikelihood(states.values, states.weights)
-        if self.engine == "brief":
-            if self.n_particles is not None and (states.values >= 0).all():
-                rows = states.spread(self.n_particles)
-            else:
-                rows = np.maximum(states.rows, 0)  # what is missing is filled in at each start
-            return Brief(rows, n_chains=self.n_particles, n_sweeps=self.n_sweeps)
-        simple: dict[str, Callable[[], Engine]] = {
-            "exact": Elimination,
-            "elimination": Elimination,
-            "enumeration": Enumeration,
-            "mean-field": MeanField,
-            "tree": Tree,
-            "bethe": Bethe,
-            "persistent": lambda: Persistent(n_chains=self.n_particles or 1024, n_sweeps=self.n_sweeps),
-            "from-exact": lambda: FromExact(
-                self._exact_engine() or CouplingFromThePast(), n_samples=self.n_particles or 64
-            ),
-            "gibbs": lambda: Gibbs(n_sweeps=self.n_sweeps),
-            "swendsen-wang": lambda: SwendsenWang(n_sweeps=self.n_sweeps),
-            "cftp": CouplingFromThePast,
-            "pseudo-likelihood": lambda: PseudoLikelihood(states.values, states.weights),
-        }
-        return simple[self.engine]()
 
     def _kernel(self, likelihood: Likelihood, prior: Prior, at: Start) -> Kernel:
         """The kernel, with chains that start around the mode and steps that fit the curvature there."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,13 +11,10 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from .. import convergence, results, run
-from ..base import Engine, Kernel
+from ..base import LOG_Z, MOMENTS, Kernel
 from ..errors import DataError
-from ..inference.bethe.two_states import Bethe
-from ..inference.chains import Brief, Persistent
-from ..inference.elimination.two_states import Elimination
-from ..inference.mean_field import MeanField
-from ..inference.tree import Tree
+from ..inference.chains import Brief
+from ..inference.registry import engine_of
 from ..likelihood import Hidden, Likelihood
 from ..models.clamped import Clamped
 from ..models.label_field import LabelField
@@ -51,9 +49,10 @@ class LabelFieldMRF(BaseEstimator):
         How log sigma moves. "exchange" draws the hidden labels too, and its chain tends to the posterior as
         ``n_sweeps`` grows; "langevin" with "brief" is the paper's choice, and so is "metropolis" with "bethe", which
         fails.
-    engine : {"swendsen-wang", "brief", "persistent", "exact", "mean-field", "tree", "bethe"}
-        What is said of Z, or how states are drawn. Exchange takes "swendsen-wang" or "exact"; chains of langevin are
-        moved by cluster sweeps. "exact" is for some twenty points at most.
+    engine : str or Engine
+        How Z is approximated, or states are drawn. Exchange takes "swendsen-wang" or "exact", langevin "brief" or
+        "persistent", whose chains are moved by cluster sweeps, metropolis "mean-field", "tree" or "bethe". "exact" is
+        for some twenty points at most. An engine of your own may take its place, as in `BayesianMRF`.
     step_size : float or None
         Standard deviation of the random walks on log sigma; None (default) adapts it during warm-up to an acceptance of
         0.44.
@@ -142,6 +141,7 @@ class LabelFieldMRF(BaseEstimator):
         attrs = options_shown(self) | {
             "data_hash": hashlib.sha256(np.ascontiguousarray(points).tobytes() + labels.tobytes()).hexdigest(),
             "model": field.name,
+            "engine": engine.name,
             "kind": "exact" if exact else f"approximate ({engine.name}: {engine.kind.value})",
             "method": self.kernel,
         }
@@ -180,20 +180,14 @@ class LabelFieldMRF(BaseEstimator):
         return points, names, np.where(given == -1, -1, given == self.classes_[1]).astype(np.int8)
 
     def _likelihood(self, field: LabelField, labels: np.ndarray) -> Likelihood:
-        engines: dict[str, Engine] = {
-            "exact": Elimination(),
-            "mean-field": MeanField(),
-            "tree": Tree(),
-            "bethe": Bethe(),
-            "swendsen-wang": SwendsenWang(n_sweeps=self.n_sweeps),
-            "brief": Brief(np.maximum(labels, 0)[None], self.n_particles, self.n_sweeps, "swendsen-wang"),
-            "persistent": Persistent(self.n_particles, self.n_sweeps, "swendsen-wang"),
-        }
-        engine = engines[self.engine]
+        chains: dict[str, Any] = {"n_chains": self.n_particles, "n_sweeps": self.n_sweeps, "moves": "swendsen-wang"}
+        engine = engine_of(self.engine, **chains)
+        if isinstance(engine, Brief):
+            engine = replace(engine, states=np.maximum(labels, 0)[None])
         if (labels >= 0).all():
             return Likelihood(field.base, field.base.statistics(labels[None]), 1, engine, curve=field)
         # Bounds and Bethe take the positive phase too, as in the paper; all else runs chains on the hidden labels.
-        positive = engine if self.engine in ("exact", "mean-field", "tree", "bethe") else engines["persistent"]
+        positive = engine if {LOG_Z, MOMENTS} <= engine.answers else engine_of("persistent", **chains)
         hidden = Hidden(Clamped(field.base, labels[None]), positive)
         return Likelihood(field.base, np.zeros(field.base.n_features), 1, engine, hidden, field)
 

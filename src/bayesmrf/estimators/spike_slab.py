@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .. import convergence, metrics, results, run
-from ..base import Engine, Kernel
+from ..base import Kernel, SamplingEngine
 from ..errors import DataError, OptionError, in_words
 from ..graphs import Graph
 from ..inference.auto import is_cheap
@@ -326,7 +326,7 @@ class SpikeSlabMRF(OptionObjects, DensityMixin, BaseEstimator):
         which = rng.integers(len(thetas), size=n_samples)
         for k in np.unique(which):
             model, theta = self._present(thetas[k])
-            engine: Engine = Elimination() if is_cheap(model.graph) else Gibbs(n_sweeps=_SWEEPS)
+            engine: SamplingEngine = Elimination() if is_cheap(model.graph) else Gibbs(n_sweeps=_SWEEPS)
             mine = which == k
             states[mine] = engine.sample(model, theta, engine.prepare(model), int(mine.sum()), rng)
         return decode(states, self._coding)

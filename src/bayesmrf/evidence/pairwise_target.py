@@ -10,12 +10,12 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.special import logsumexp
 
-from ..base import LOG_Z, MOMENTS, Engine, Inference
+from ..base import LOG_Z, MOMENTS, Inference, SamplingEngine
 from ..errors import TooWideError
 from ..inference import annealed
 from ..inference.auto import choose
 from ..inference.chains import Brief, Persistent
-from ..inference.elimination.two_states import cost
+from ..inference.elimination.two_states import Elimination, cost
 from ..likelihood import Hidden, Likelihood
 from ..models.clamped import Clamped
 from ..models.pairwise import PairwiseModel
@@ -76,7 +76,7 @@ class PairwiseTarget(Target):
         return self.exchangeable
 
     @cached_property
-    def _engine(self) -> Engine:
+    def _engine(self) -> Elimination | Persistent:
         return choose(self.model.graph)
 
     @cached_property
@@ -203,7 +203,8 @@ class PairwiseTarget(Target):
 
     def sample(self, theta: np.ndarray, n_samples: int, rng: np.random.Generator, n_sweeps: int = 100) -> np.ndarray:
         """Exact where elimination is cheap, else Gibbs chains."""
-        engine = self._engine if self._is_exact else Gibbs(n_sweeps=n_sweeps)
+        exact = self._engine
+        engine: SamplingEngine = exact if isinstance(exact, Elimination) else Gibbs(n_sweeps=n_sweeps)
         plan = self._plan if self._is_exact else engine.prepare(self.model)
         states = engine.sample(self.model, self.natural(theta), plan, n_samples, rng)
         return states[:, : self.states.shape[1]]

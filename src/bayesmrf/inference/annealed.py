@@ -21,14 +21,13 @@ import numpy as np
 from scipy.special import logit
 from threadpoolctl import threadpool_limits
 
-from ..base import LOG_Z, MOMENTS, Inference, Kind, Model
+from ..base import Model
 from ..compiled import leaf
 from ..errors import DataError, OptionError
-from ..models.categorical import refuse_categorical
+from ..models.categorical import binary_form
 from ..models.pairwise import Pairwise
 from ..models.rbm import RBMWeights, RestrictedBoltzmann
-from ..options import check, check_fields
-from ..rng import generator_from_array, generator_to_array, spawn_generators
+from ..options import check
 from ..rules import integer
 from ..samplers.gibbs import start, sweep
 from ..samplers.rbm_gibbs import draw_units, generators
@@ -36,7 +35,6 @@ from ..samplers.rbm_gibbs import draw_units, generators
 _MARGIN = 0.01  # margins of the independent units are kept this far from 0 and 1
 _FEW = 10.0  # effective chains below which the estimate and its error say little
 _REMEDY = "give more temperatures, or margins near those of the model"
-_NAME = "annealed"
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,61 +128,6 @@ def reverse(
 
 
 @dataclass(frozen=True, eq=False)
-class AnnealedImportanceSampling:
-    """Engine that answers log Z by annealed importance sampling, at random.
-
-    Its Z has no bias, which does not help a sampler of theta: an accept step needs 1 / Z^N. Kernels with one refuse it.
-    Equal memories give equal answers. It takes pairwise models, and restricted Boltzmann machines.
-
-    Parameters
-    ----------
-    n_chains, temperatures, margins
-        As in `forward`.
-    """
-
-    n_chains: int = 100
-    temperatures: int | np.ndarray = 1000
-    margins: np.ndarray | None = field(default=None, repr=False)
-
-    name = _NAME
-    answers = frozenset({LOG_Z})
-    kind = Kind.RANDOM
-
-    def __post_init__(self) -> None:
-        check_fields(self)
-
-    def prepare(self, model: Model) -> None:
-        """Nothing depends on the graph alone; models with many states are refused."""
-        refuse_categorical(self.name, model)
-
-    def start(self, model: Model, rng: np.random.Generator) -> np.ndarray:
-        """A generator of its own, as an array."""
-        return generator_to_array(spawn_generators(rng, 1)[0])
-
-    def infer(
-        self, model: Model, theta: np.ndarray, plan: None, want: str = MOMENTS, state: np.ndarray | None = None
-    ) -> Inference:
-        """Log Z, with its ``standard_error`` in the stats; the generator that was used is handed back."""
-        if want != LOG_Z:
-            raise OptionError(f"engine {self.name!r}: {want!r} was asked, only 'log_z' is answered; take 'persistent' "
-                              "for moments")  # fmt: skip
-        if state is None:
-            raise OptionError(f"engine {self.name!r}: state=None came, its memory is wanted; make it with "
-                              "start(model, rng)")  # fmt: skip
-        rng = generator_from_array(state)
-        found = forward(model, theta, rng, self.n_chains, self.temperatures, self.margins)
-        stats = {"standard_error": found.standard_error, "n_effective": found.n_effective, "n_chains": self.n_chains}
-        return Inference(log_z=found.log_z, status=found.status, stats=stats, state=generator_to_array(rng))
-
-    def sample(
-        self, model: Model, theta: np.ndarray, plan: None, n_samples: int, rng: np.random.Generator
-    ) -> np.ndarray:
-        """Refuse: this engine answers "log_z" only."""
-        raise OptionError(f"engine {self.name!r}: 'sample' was asked, only 'log_z' is answered; take 'gibbs', or an "
-                          "exact engine such as 'elimination'")  # fmt: skip
-
-
-@dataclass(frozen=True, eq=False)
 class _RBMPath:
     """From independent units to a restricted Boltzmann machine, the hidden units summed out."""
 
@@ -238,8 +181,6 @@ class _PairwisePath:
 
 def _path(model: Any, theta: np.ndarray, margins: np.ndarray | None) -> _RBMPath | _PairwisePath:
     is_rbm = isinstance(model, RestrictedBoltzmann)
-    if not is_rbm:
-        refuse_categorical(_NAME, model)
     n = model.n_visible if is_rbm else model.graph.n_nodes
     theta = np.asarray(theta, dtype=np.float64)
     if not np.isfinite(theta).all():
@@ -250,7 +191,7 @@ def _path(model: Any, theta: np.ndarray, margins: np.ndarray | None) -> _RBMPath
         raise OptionError(f"margins: an array of shape {m.shape} came, ({n},) probabilities are wanted, such as the "
                           "means of the data")  # fmt: skip
     m = np.clip(m, _MARGIN, 1 - _MARGIN)
-    return _RBMPath(model.split(theta), m) if is_rbm else _PairwisePath(model.pairwise(theta), m)
+    return _RBMPath(model.split(theta), m) if is_rbm else _PairwisePath(binary_form(model, theta), m)
 
 
 def ladder_of(temperatures: int | np.ndarray) -> np.ndarray:

@@ -7,18 +7,22 @@ step can be built on them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 import numpy as np
 
-from ..base import MOMENTS, SAMPLE, Engine, Inference, Kind, Model
+from ..base import BINARY, EVERY_FAMILY, MOMENTS, POTTS, SAMPLE, Engine, Inference, Kind, Model, SamplingEngine
 from ..errors import OptionError
 from ..models.categorical import Categorical, compiled_form, states_of
+from ..models.clamped import Clamped
 from ..options import check_fields
 from ..rng import generator_from_array, generator_to_array, spawn_generators
 from ..samplers import swendsen_wang
-from ..samplers.gibbs import Chains, counts, from_states, start, sweep
+from ..samplers.cftp import CouplingFromThePast
+from ..samplers.gibbs import Chains, counts, from_states, start, sweep, to_states
+from ..states import States
+from .elimination.two_states import Elimination, is_cheap
 
 Memory = TypeVar("Memory", Chains, np.ndarray)
 
@@ -48,10 +52,14 @@ class Persistent:
     name = "persistent"
     answers = frozenset({MOMENTS})
     kind = Kind.RANDOM
-    is_chain = True  # whose law at a fixed theta is left as it is
 
     def __post_init__(self) -> None:
         check_fields(self)
+
+    @property
+    def families(self) -> frozenset[str]:
+        """Models it takes."""
+        return _families(self.moves)
 
     def prepare(self, model: Model) -> None:
         """Nothing depends on the graph alone."""
@@ -64,33 +72,30 @@ class Persistent:
         self, model: Model, theta: np.ndarray, plan: None, want: str = MOMENTS, state: Chains | None = None
     ) -> Inference:
         """Moments after ``n_sweeps`` sweeps; ``state`` is advanced in place and handed back."""
-        chains = _check_call(self.name, want, state)
-        return _moments(self, model, theta, chains, self.n_chains)
+        return _moments(self, model, theta, _started(self.name, state), self.n_chains)
 
-    def sample(
-        self, model: Model, theta: np.ndarray, plan: None, n_samples: int, rng: np.random.Generator
-    ) -> np.ndarray:
-        """Refuse: this engine answers "moments" only."""
-        raise _no_samples(self.name)
+    def states(self, model: Model, memory: Chains, n_samples: int) -> np.ndarray:
+        """States of the first ``n_samples`` chains, (n_samples, n_nodes)."""
+        return to_states(memory, n_samples, states_of(model))
 
 
 @dataclass(frozen=True, eq=False)
 class Brief:
     """Chains that restart at the data in each call: contrastive divergence (Hinton 2002).
 
-    With few sweeps the moments are biased towards those of the data, which `Persistent` mends.
+    With few sweeps the moments are biased towards those of the data; those of `Persistent` are not.
 
     Parameters
     ----------
-    states : (n_samples, n_nodes) array in {0, ..., n_states - 1}
-        The data; chain c restarts at row ``c % n_samples``.
+    states : (n_samples, n_nodes) array in {0, ..., n_states - 1}, optional
+        The data; chain c restarts at row ``c % n_samples``. Estimators fill them in.
     n_chains : int, optional
         One chain for each row when absent.
     n_sweeps, moves, n_jobs
         As in `Persistent`.
     """
 
-    states: np.ndarray = field(repr=False)
+    states: np.ndarray | None = field(default=None, repr=False)
     n_chains: int | None = None
     n_sweeps: int = 1
     moves: str = "gibbs"
@@ -99,36 +104,77 @@ class Brief:
     name = "brief"
     answers = frozenset({MOMENTS})
     kind = Kind.RANDOM
-    restarts = True  # at the plan, in which `Likelihood` fills hidden entries
 
     def __post_init__(self) -> None:
         check_fields(self)
 
+    @property
+    def families(self) -> frozenset[str]:
+        """Models it takes."""
+        return _families(self.moves)
+
+    def given(self, states: States) -> Brief:
+        """The engine with its data; values that are missing are filled in at each start (see `restarts`)."""
+        if self.n_chains is not None and (states.values >= 0).all():
+            return replace(self, states=states.spread(self.n_chains))
+        return replace(self, states=np.maximum(states.rows, 0))
+
+    def restarts(self, plan: np.ndarray, hidden: Clamped, n_chains: int) -> Restarts:
+        """Fill hidden entries of the starting points from ``n_chains`` chains on them."""
+        return Restarts(plan, hidden, n_chains)
+
     def prepare(self, model: Model) -> np.ndarray:
         """The data as the chains hold them, (n_blocks, n_nodes, 64)."""
-        return from_states(self.states, self._n_chains, model.graph.n_nodes, states_of(model))
+        return from_states(self._rows, self._n_chains, model.graph.n_nodes, states_of(model))
 
     def start(self, model: Model, rng: np.random.Generator) -> Chains:
         """Chains at the data; only their generators are remembered between calls."""
-        return start(self._n_chains, model.graph.n_nodes, rng, self.states, states_of(model))
+        return start(self._n_chains, model.graph.n_nodes, rng, self._rows, states_of(model))
 
     def infer(
         self, model: Model, theta: np.ndarray, plan: np.ndarray, want: str = MOMENTS, state: Chains | None = None
     ) -> Inference:
         """Moments ``n_sweeps`` sweeps away from the data; ``state`` is overwritten and handed back."""
-        chains = _check_call(self.name, want, state)
+        chains = _started(self.name, state)
         chains.states[...] = plan
         return _moments(self, model, theta, chains, self._n_chains)
 
-    def sample(
-        self, model: Model, theta: np.ndarray, plan: np.ndarray, n_samples: int, rng: np.random.Generator
-    ) -> np.ndarray:
-        """Refuse: this engine answers "moments" only."""
-        raise _no_samples(self.name)
+    @property
+    def _rows(self) -> np.ndarray:
+        if self.states is None:
+            raise OptionError(option="states", got=None, expected="the data, for brief chains restart there")
+        return self.states
 
     @property
     def _n_chains(self) -> int:
-        return len(self.states) if self.n_chains is None else self.n_chains
+        return len(self._rows) if self.n_chains is None else self.n_chains
+
+
+class Restarts:
+    """Fill the hidden entries of brief chains' starting points from the chains of the positive phase.
+
+    Chain c starts at row c % N, with that row's hidden entries from chain c % ``n_positive`` of the positive phase.
+    """
+
+    def __init__(self, plan: np.ndarray, model: Clamped, n_positive: int):
+        n_blocks, _, n_lanes = plan.shape
+        chain = np.arange(n_blocks * n_lanes)
+        row, node = model.cells.T
+        order = np.argsort(row, kind="stable")
+        starts = np.searchsorted(row[order], np.arange(len(model.states) + 1))
+        mine = chain % len(model.states)
+        count = starts[mine + 1] - starts[mine]
+        entry = order[np.repeat(starts[mine] - np.cumsum(count) + count, count) + np.arange(count.sum())]
+        chain = np.repeat(chain, count)
+        other = chain % n_positive
+        self._to = chain // n_lanes, node[entry], chain % n_lanes
+        self._from = other // n_lanes, entry, other % n_lanes
+
+    def __call__(self, plan: np.ndarray, chains: Chains) -> np.ndarray:
+        """The starting points."""
+        start = plan.copy()
+        start[self._to] = chains.states[self._from]
+        return start
 
 
 @dataclass(frozen=True)
@@ -139,13 +185,14 @@ class FromExact:
 
     Parameters
     ----------
-    sampler : Engine
-        Draws the states: an EXACT engine that answers "sample", such as `Elimination` or `CouplingFromThePast`.
+    sampler : SamplingEngine
+        Draws the states: an EXACT engine. None (default) takes `Elimination` where it is cheap, else
+        `CouplingFromThePast`.
     n_samples : int
         States drawn in each call.
     """
 
-    sampler: Engine
+    sampler: SamplingEngine | None = None
     n_samples: int = 64
 
     name = "from-exact"
@@ -154,14 +201,22 @@ class FromExact:
 
     def __post_init__(self) -> None:
         check_fields(self)
-        if getattr(self.sampler, "kind", None) is not Kind.EXACT or SAMPLE not in self.sampler.answers:
-            name = getattr(self.sampler, "name", self.sampler)
-            raise OptionError(f"sampler: {name!r} came, which is no engine that draws exact samples; give an "
-                              "Elimination, CouplingFromThePast or Enumeration")  # fmt: skip
+        s = self.sampler
+        if s is not None and (not isinstance(s, Engine) or s.kind is not Kind.EXACT or SAMPLE not in s.answers):
+            raise OptionError(option="sampler", got=s, expected="an engine that draws exact samples",
+                              remedy="give an Elimination, CouplingFromThePast or Enumeration")  # fmt: skip
 
-    def prepare(self, model: Model) -> Any:
-        """The sampler's plan."""
-        return self.sampler.prepare(model)
+    @property
+    def families(self) -> frozenset[str]:
+        """Models it takes: those of the sampler."""
+        return EVERY_FAMILY if self.sampler is None else self.sampler.families
+
+    def prepare(self, model: Model) -> tuple[SamplingEngine, Any]:
+        """The sampler and its plan."""
+        sampler = self.sampler
+        if sampler is None:
+            sampler = Elimination() if is_cheap(model.graph, states_of(model)) else CouplingFromThePast()
+        return sampler, sampler.prepare(model)
 
     def start(self, model: Model, rng: np.random.Generator) -> np.ndarray:
         """A generator of its own, as an array."""
@@ -171,16 +226,11 @@ class FromExact:
         self, model: Model, theta: np.ndarray, plan: Any, want: str = MOMENTS, state: np.ndarray | None = None
     ) -> Inference:
         """Mean statistics of ``n_samples`` states; the generator that has drawn them is handed back."""
-        rng = generator_from_array(_check_call(self.name, want, state))
-        states = self.sampler.sample(model, theta, plan, self.n_samples, rng)
+        rng = generator_from_array(_started(self.name, state))
+        sampler, order = plan
+        states = sampler.sample(model, theta, order, self.n_samples, rng)
         memory = generator_to_array(rng)
         return Inference(moments=model.statistics(states), stats={"n_samples": self.n_samples}, state=memory)
-
-    def sample(
-        self, model: Model, theta: np.ndarray, plan: Any, n_samples: int, rng: np.random.Generator
-    ) -> np.ndarray:
-        """Refuse: this engine answers "moments" only."""
-        raise _no_samples(self.name)
 
 
 def _moments(engine: Persistent | Brief, model: Model, theta: np.ndarray, chains: Chains, n_chains: int) -> Inference:
@@ -197,15 +247,11 @@ def _moments(engine: Persistent | Brief, model: Model, theta: np.ndarray, chains
     return Inference(moments=moments, stats={"n_chains": n_chains, "n_sweeps": engine.n_sweeps}, state=chains)
 
 
-def _check_call(name: str, want: str, state: Memory | None) -> Memory:
-    if want != MOMENTS:
-        raise OptionError(f"engine {name!r}: {want!r} was asked, only 'moments' are answered; take an engine that "
-                          f"answers {want!r}, such as 'elimination'")  # fmt: skip
+def _families(moves: str) -> frozenset[str]:
+    return EVERY_FAMILY if moves == "gibbs" else frozenset({BINARY, POTTS})
+
+
+def _started(name: str, state: Memory | None) -> Memory:
     if state is None:
-        raise OptionError(f"engine {name!r}: state=None came, its memory is wanted; make it with start(model, rng)")
+        raise OptionError(f"state must be the memory of the engine {name!r}, got None; make it with start(model, rng).")
     return state
-
-
-def _no_samples(name: str) -> OptionError:
-    return OptionError(f"engine {name!r}: 'sample' was asked, only 'moments' are answered; take 'gibbs', or an exact "
-                       "engine such as 'elimination'")  # fmt: skip

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..base import LOG_Z, MOMENTS, SAMPLE, Inference, Kind, Model
+from ..base import EVERY_FAMILY, LOG_Z, MOMENTS, SAMPLE, Inference, Kind, Model
 from ..errors import TooWideError
 from ..models.categorical import Categorical, compiled_form
 from ..models.pairwise import Pairwise
@@ -34,6 +34,7 @@ class Enumeration:
 
     name = "enumeration"
     answers = frozenset({LOG_Z, MOMENTS, SAMPLE})
+    families = EVERY_FAMILY
     kind = Kind.EXACT
 
     def __post_init__(self) -> None:

@@ -8,7 +8,6 @@ from typing import ClassVar
 import numpy as np
 
 from ..base import LOG_Z, MOMENTS, Inference, Model
-from ..errors import OptionError
 from ..options import check_fields
 
 
@@ -39,13 +38,6 @@ class Iterative:
 
     def start(self, model: Model, rng: np.random.Generator) -> None:
         """No memory between calls."""
-
-    def sample(
-        self, model: Model, theta: np.ndarray, plan: object, n_samples: int, rng: np.random.Generator
-    ) -> np.ndarray:
-        """Refuse: these engines have log Z and moments only."""
-        raise OptionError(f"engine {self.name!r}: 'sample' was asked, only 'log_z' and 'moments' are answered; take "
-                          "'gibbs', or an exact engine such as 'elimination'")  # fmt: skip
 
     def _answer(self, log_z: float, moments: np.ndarray, n_iterations: int, change: float) -> Inference:
         status = ""

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ..base import MOMENTS, Inference, Kind, Model
+from ..base import BINARY, MOMENTS, POTTS, Inference, Kind, Model
 from ..compiled import leaf
-from ..models.categorical import Categorical, compiled_form, refuse_tables
+from ..models.categorical import Categorical, compiled_form
 from .iterative import Iterative
 
 
@@ -41,6 +41,7 @@ class MeanField(Iterative):
     """
 
     name = "mean-field"
+    families = frozenset({BINARY, POTTS})
     kind = Kind.LOWER
 
     def prepare(self, model: Model) -> None:
@@ -50,7 +51,6 @@ class MeanField(Iterative):
         """Log Z and moments, which come together."""
         p = compiled_form(model, theta)
         if isinstance(p, Categorical):
-            refuse_tables(self.name, p)
             log_z, q, n_iterations, change = solve_categorical(p, self.max_iterations, self.tolerance)
             best = int(np.argmax(log_z))
             u, v = p.edges.T

@@ -10,15 +10,16 @@ about 0.7.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from ..base import LOG_Z, MOMENTS, Inference, Kind, Model
+from ..base import BINARY, LOG_Z, MOMENTS, Inference, Kind, Model
 from ..compiled import strict_leaf
-from ..errors import DataError, OptionError
-from ..models.categorical import refuse_categorical
+from ..errors import DataError
+from ..models.categorical import binary_form
+from ..states import States
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,24 +29,30 @@ class PseudoLikelihood:
     Parameters
     ----------
     states : (n_samples, n_nodes) array in {0, 1}
-        The very data that the likelihood is of.
+        The data that the likelihood is of; estimators fill them in.
     weights : (n_samples,) array, optional
         How many times each row counts.
     """
 
-    states: np.ndarray = field(repr=False)
+    states: np.ndarray | None = field(default=None, repr=False)
     weights: np.ndarray | None = field(default=None, repr=False)
 
     name = "pseudo-likelihood"
     answers = frozenset({LOG_Z, MOMENTS})
+    families = frozenset({BINARY})
     kind = Kind.APPROXIMATE
 
+    def given(self, states: States) -> PseudoLikelihood:
+        """The engine with its data."""
+        return replace(self, states=states.values, weights=states.weights)
+
     def prepare(self, model: Model) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Equal rows merged into one with a weight, and the mean statistics; categorical models are refused."""
-        refuse_categorical(self.name, model)
-        if np.ndim(self.states) != 2 or np.shape(self.states)[1] != model.graph.n_nodes or not len(self.states):
-            raise DataError(f"states: shape {np.shape(self.states)} came, (n_samples, {model.graph.n_nodes}) is wanted")
-        rows, index = np.unique(np.asarray(self.states, dtype=np.int8), axis=0, return_inverse=True)
+        """Equal rows merged into one with a weight, and the mean statistics."""
+        states = np.asarray(self.states)
+        if states.ndim != 2 or states.shape[1] != model.graph.n_nodes or not len(states):
+            raise DataError(f"states must be an array of shape (n_samples, {model.graph.n_nodes}), got "
+                            f"{'None' if self.states is None else states.shape}.")  # fmt: skip
+        rows, index = np.unique(states.astype(np.int8), axis=0, return_inverse=True)
         w = np.bincount(index.ravel(), self.weights, minlength=len(rows)).astype(np.float64)
         return rows, w, model.statistics(rows, w)
 
@@ -55,20 +62,13 @@ class PseudoLikelihood:
     def infer(self, model: Model, theta: np.ndarray, plan: Any, want: str = MOMENTS, state: Any = None) -> Inference:
         """Log Z and moments in the sense of the module."""
         rows, w, s_bar = plan
-        value, by_pair, by_node = value_and_scores(model.pairwise(theta), rows, w)
+        value, by_pair, by_node = value_and_scores(binary_form(model, theta), rows, w)
         n = w.sum()
         # The statistics are affine in (x_u x_v, x_u), and so are moments; their linear part carries derivatives to
         # theta.
         zero = model.moments(np.zeros_like(by_pair), np.zeros_like(by_node))
         score = model.moments(by_pair, by_node) - zero
         return Inference(log_z=float(theta @ s_bar - value / n), moments=s_bar - score / n)
-
-    def sample(
-        self, model: Model, theta: np.ndarray, plan: Any, n_samples: int, rng: np.random.Generator
-    ) -> np.ndarray:
-        """Refuse: a pseudo-likelihood is no law of states."""
-        raise OptionError("engine 'pseudo-likelihood': 'sample' was asked, only 'log_z' and 'moments' are answered; "
-                          "take an engine that answers 'sample', such as 'elimination' or 'gibbs'")  # fmt: skip
 
 
 @strict_leaf

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..base import MOMENTS, Inference, Kind, Model
+from ..base import BINARY, MOMENTS, Inference, Kind, Model
 from ..compiled import leaf
-from ..models.categorical import refuse_categorical
+from ..models.categorical import binary_form
 from .iterative import Iterative
 from .mean_field import entropy, solve
 
@@ -49,15 +49,15 @@ class Tree(Iterative):
     """
 
     name = "tree"
+    families = frozenset({BINARY})
     kind = Kind.LOWER
 
     def prepare(self, model: Model) -> None:
-        """The tree depends on theta: there is nothing to plan. Categorical models are refused."""
-        refuse_categorical(self.name, model)
+        """The tree depends on theta: there is nothing to plan."""
 
     def infer(self, model: Model, theta: np.ndarray, plan: None, want: str = MOMENTS, state: Any = None) -> Inference:
         """Log Z and moments, which come together."""
-        p = model.pairwise(theta)
+        p = binary_form(model, theta)
         tree = SpanningTree(*_spanning_tree(p))
         paths = TreePaths(*_paths(p, tree))
         _, local, _, _ = solve(p, self.max_iterations, self.tolerance)

@@ -11,6 +11,7 @@ from threadpoolctl import threadpool_limits
 
 from ..base import LOG_Z, MOMENTS, Engine
 from ..errors import BoundaryWarning
+from ..inference.chains import Persistent
 from ..likelihood import Likelihood
 from ..models.agreement import Agreement
 from ..models.potts import Potts
@@ -89,7 +90,7 @@ def maximum_likelihood(
         box = np.repeat([limit, _LOOSE * limit], [r, model.n_features - r])
         theta, method = persistent_ascent(model, s_bar, n_samples, rng, np.zeros(len(box)), box), "persistent"
     else:
-        chains = PersistentMLE(model, s_bar, limit, n_jobs=getattr(engine, "n_jobs", 1))
+        chains = PersistentMLE(model, s_bar, limit, n_jobs=engine.n_jobs if isinstance(engine, Persistent) else 1)
         theta, method = chains.fit(chains.start(rng), N_STEPS, groups).theta, "persistent"
     at_bound = np.flatnonzero(np.abs(theta[:r]) >= limit * (1 - 1e-6))
     if at_bound.size:

@@ -11,6 +11,7 @@ from ..base import Model
 from ..errors import BoundaryWarning, ConvergenceWarning, DataError, OptionError
 from ..inference.pseudo_likelihood import value_and_scores
 from ..models.agreement import Agreement
+from ..models.categorical import binary_form
 from ..partitions import canonical
 
 
@@ -38,7 +39,7 @@ def log_pseudo_likelihood(
         In nats. Work is O(n_samples (n_nodes + n_edges)), memory O(n_edges + states).
     """
     x, w = _checked(model, states, weights)
-    return value_and_scores(model.pairwise(_theta(model, theta)), x, w)[0]
+    return value_and_scores(binary_form(model, _theta(model, theta)), x, w)[0]
 
 
 def maximum_pseudo_likelihood(

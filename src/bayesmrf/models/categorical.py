@@ -6,24 +6,10 @@ from typing import Any, NamedTuple, Protocol, TypeGuard
 
 import numpy as np
 
+from ..base import BINARY, Model
 from ..errors import OptionError
 from ..graphs import Graph
 from .pairwise import Pairwise
-
-# The engines that take such models.
-MANY_STATES = (
-    "enumeration",
-    "elimination",
-    "mean-field",
-    "bethe",
-    "persistent",
-    "brief",
-    "from-exact",
-    "gibbs",
-    "swendsen-wang",
-)
-# Those of them that take a table for each edge.
-TABLES = ("enumeration", "elimination", "persistent", "brief", "from-exact", "gibbs")
 
 
 class Categorical(NamedTuple):
@@ -42,7 +28,7 @@ class Categorical(NamedTuple):
     offset: float
 
 
-class CategoricalModel(Protocol):
+class CategoricalModel(Model, Protocol):
     """A model with ``n_states`` states a node: `bayesmrf.base.Model`, but for the compiled form.
 
     ``statistics(states)`` are of data in {0, ..., m - 1}; ``moments(pair, node)`` turns P(x_u = x_v) of each edge and
@@ -50,20 +36,12 @@ class CategoricalModel(Protocol):
     P(x_u = k, x_v = l), (n_edges, m, m), in which engines may take the ends in either order.
     """
 
-    @property
-    def graph(self) -> Graph: ...  # noqa: D102
-    @property
-    def n_states(self) -> int: ...  # noqa: D102
-    @property
-    def n_features(self) -> int: ...  # noqa: D102
-    def statistics(self, states: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray: ...  # noqa: D102
     def categorical(self, theta: np.ndarray) -> Categorical: ...  # noqa: D102
-    def moments(self, pair: np.ndarray, node: np.ndarray) -> np.ndarray: ...  # noqa: D102
 
 
 def is_categorical(model: Any) -> TypeGuard[CategoricalModel]:
     """Whether the model's compiled form is `Categorical`; else it is `bayesmrf.models.pairwise.Pairwise`."""
-    return hasattr(model, "categorical")
+    return bool(model.family != BINARY)
 
 
 def states_of(model: Any) -> int | None:
@@ -76,30 +54,19 @@ def compiled_form(model: Any, theta: np.ndarray) -> Categorical | Pairwise:
     return model.categorical(theta) if is_categorical(model) else model.pairwise(theta)
 
 
-def refuse_categorical(engine: str, model: Any) -> None:
-    """Refuse such models on behalf of an engine of binary ones.
+def binary_form(model: Any, theta: np.ndarray) -> Pairwise:
+    """The same of a binary model.
 
     Raises
     ------
     OptionError
-        Naming the engines that take them.
+        If nodes have more than two states, or the model another compiled form.
     """
     if is_categorical(model):
-        raise OptionError(f"engine {engine!r}: a model with {model.n_states} states a node came, binary ones are "
-                          f"wanted; engines that take many states: {', '.join(MANY_STATES)}")  # fmt: skip
-
-
-def refuse_tables(engine: str, form: Categorical | Pairwise) -> None:
-    """Refuse models whose edges have tables on behalf of an engine of those that reward agreement.
-
-    Raises
-    ------
-    OptionError
-        Naming the engines that take them.
-    """
-    if form.coupling.ndim > 1:
-        raise OptionError(f"engine {engine!r}: a model with a table for each edge came, one that rewards agreement is "
-                          f"wanted; engines that take tables: {', '.join(TABLES)}")  # fmt: skip
+        raise OptionError(option="model", got=f"{model.name} ({model.n_states} states a node)",
+                          expected="a binary model: boltzmann, ising or agreement")  # fmt: skip
+    form: Pairwise = model.pairwise(theta)
+    return form
 
 
 def categorical(graph: Graph, coupling: np.ndarray, field: np.ndarray, offset: float = 0.0) -> Categorical:

@@ -34,7 +34,25 @@ class Clamped:
     model: Any
     states: np.ndarray
 
+    name = "clamped"
     n_states = 2
+
+    @property
+    def family(self) -> str:
+        """That of the model."""
+        family: str = self.model.family
+        return family
+
+    @property
+    def n_edges(self) -> int:
+        """That of the model."""
+        n_edges: int = self.model.n_edges
+        return n_edges
+
+    @property
+    def fields(self) -> bool:
+        """That of the model."""
+        return bool(self.model.fields)
 
     @cached_property
     def cells(self) -> np.ndarray:

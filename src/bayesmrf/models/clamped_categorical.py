@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
@@ -95,11 +95,6 @@ class ClampedCategorical(Clamped):
         all_node = seen.astype(np.float64)
         np.add.at(all_node, self.cells[:, 1], node)
         return n * self.model.moments(all_pair / n, all_node / n)
-
-    def pairwise(self, theta: np.ndarray) -> NoReturn:
-        """Refuse, as the model does."""
-        self.model.pairwise(theta)
-        raise AssertionError
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,6 +8,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from ..base import BINARY
 from ..graphs import Graph
 
 
@@ -92,6 +93,7 @@ class PairwiseModel:
 
     name: ClassVar[str]
     form: ClassVar[FeatureForm]
+    family: ClassVar[str] = BINARY
     n_states: ClassVar[int] = 2
     n_parameters: ClassVar[int] = 1  # of an edge
 

@@ -3,21 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NoReturn
 
 import numpy as np
 
-from ..errors import OptionError
+from ..base import POTTS
 from ..graphs import Graph
 from ..options import check_fields
-from .categorical import (
-    MANY_STATES,
-    Categorical,
-    categorical,
-    field_names,
-    field_table,
-    node_statistics,
-)
+from .categorical import Categorical, categorical, field_names, field_table, node_statistics
 from .pairwise import edge_statistics
 
 
@@ -45,6 +37,7 @@ class Potts:
     fields: bool = True
 
     name = "potts"
+    family = POTTS
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -92,8 +85,3 @@ class Potts:
     def moments(self, pair: np.ndarray, node: np.ndarray) -> np.ndarray:
         """Moments of the statistics from P(x_u = x_v) of each edge and P(x_i = k), (n_nodes, m)."""
         return np.concatenate([pair, node[:, 1:].ravel()]) if self.fields else pair
-
-    def pairwise(self, theta: np.ndarray) -> NoReturn:
-        """Refuse, on behalf of all that works on binary models only."""
-        raise OptionError(f"model 'potts': nodes have {self.n_states} states, and this is for binary models; engines "
-                          f"that take many states: {', '.join(MANY_STATES)}")  # fmt: skip

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NoReturn
 
 import numpy as np
 from scipy.special import expit
 
-from ..errors import OptionError
+from ..base import TABLES
 from ..graphs import Graph
 from ..options import check_fields
-from .categorical import TABLES, Categorical, categorical, field_names, field_table, node_statistics
+from .categorical import Categorical, categorical, field_names, field_table, node_statistics
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +52,7 @@ class Symmetric:
     fields: bool = False
 
     name = "symmetric"
+    family = TABLES
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -136,8 +136,3 @@ class Symmetric:
 
     def _features(self, edge: np.ndarray, node: np.ndarray) -> np.ndarray:
         return np.concatenate([edge.ravel(), node[:, 1:].ravel()]) if self.fields else edge.ravel()
-
-    def pairwise(self, theta: np.ndarray) -> NoReturn:
-        """Refuse, on behalf of all that works on binary models only."""
-        raise OptionError(f"model 'symmetric': nodes have {self.n_states} states, and this is for binary models; "
-                          f"engines that take tables: {', '.join(TABLES)}")  # fmt: skip

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from copy import copy
 from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple
 
@@ -65,6 +64,4 @@ class DrawHiddenEntries:
         """The kernel on complete data."""
         if any(f.name == "s_bar" for f in fields(self.kernel)):
             return replace(self.kernel, s_bar=s_bar)
-        likelihood = copy(self.kernel.likelihood)
-        likelihood.s_bar = s_bar
-        return replace(self.kernel, likelihood=likelihood)
+        return replace(self.kernel, likelihood=self.kernel.likelihood.replaced(s_bar))

@@ -32,10 +32,10 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from ..base import MOMENTS, SAMPLE, Inference, Kind, Model
+from ..base import BINARY, SAMPLE, Kind, Model
 from ..compiled import strict_leaf
 from ..errors import OptionError
-from ..models.categorical import refuse_categorical
+from ..models.categorical import binary_form
 from ..models.pairwise import Pairwise
 from ..options import check_fields
 from ..rng import lane_generators, next_uint32
@@ -110,28 +110,23 @@ class CouplingFromThePast:
 
     name = "cftp"
     answers = frozenset({SAMPLE})
+    families = frozenset({BINARY})
     kind = Kind.EXACT
 
     def __post_init__(self) -> None:
         check_fields(self)
 
     def prepare(self, model: Model) -> None:
-        """Refuse categorical models; nothing depends on the graph alone."""
-        refuse_categorical(self.name, model)
+        """Nothing depends on the graph alone."""
 
     def start(self, model: Model, rng: np.random.Generator) -> None:
         """No memory between calls."""
-
-    def infer(self, model: Model, theta: np.ndarray, plan: None, want: str = MOMENTS, state: None = None) -> Inference:
-        """Refuse: this engine answers "sample" only."""
-        raise OptionError(f"engine {self.name!r}: {want!r} was asked, only 'sample' is answered; take an engine that "
-                          f"answers {want!r}, such as 'elimination'")  # fmt: skip
 
     def sample(
         self, model: Model, theta: np.ndarray, plan: None, n_samples: int, rng: np.random.Generator
     ) -> np.ndarray:
         """Draw ``(n_samples, n_nodes)`` int8 states in {0, 1}."""
-        return draw(model.pairwise(theta), n_samples, rng, self.max_sweeps).states
+        return draw(binary_form(model, theta), n_samples, rng, self.max_sweeps).states
 
 
 def _coalesce(

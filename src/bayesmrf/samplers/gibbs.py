@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import float32, uint64
 
-from ..base import MOMENTS, SAMPLE, Inference, Kind, Model
+from ..base import EVERY_FAMILY, SAMPLE, Kind, Model
 from ..compiled import leaf
 from ..errors import DataError, OptionError
 from ..lanes import popcount, symmetric_uniform, tanh_ratio
@@ -202,6 +202,7 @@ class Gibbs:
 
     name = "gibbs"
     answers = frozenset({SAMPLE})
+    families = EVERY_FAMILY
     kind = Kind.APPROXIMATE
 
     def __post_init__(self) -> None:
@@ -212,11 +213,6 @@ class Gibbs:
 
     def start(self, model: Model, rng: np.random.Generator) -> None:
         """Each call of `sample` starts afresh: no memory."""
-
-    def infer(self, model: Model, theta: np.ndarray, plan: None, want: str = MOMENTS, state: None = None) -> Inference:
-        """Refuse: this engine answers "sample" only."""
-        raise OptionError(f"engine 'gibbs': {want!r} was asked, only 'sample' is answered; take an engine that answers "
-                          f"{want!r}, such as 'persistent' for moments or 'elimination' for log_z")  # fmt: skip
 
     def sample(
         self, model: Model, theta: np.ndarray, plan: None, n_samples: int, rng: np.random.Generator

@@ -24,10 +24,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..base import MOMENTS, SAMPLE, Inference, Kind, Model
+from ..base import BINARY, POTTS, SAMPLE, Kind, Model
 from ..compiled import strict_leaf
 from ..errors import OptionError
-from ..models.categorical import Categorical, compiled_form, refuse_tables, states_of
+from ..models.categorical import Categorical, compiled_form, states_of
 from ..models.pairwise import Pairwise
 from ..options import check_fields
 from ..rng import next_uint32
@@ -86,7 +86,10 @@ def sweep(model: Pairwise | Categorical, chains: Chains, n_sweeps: int, n_chains
     check_finite(model)
     visit = _sweep
     if isinstance(model, Categorical):
-        refuse_tables("swendsen-wang", model)
+        if model.coupling.ndim > 1:
+            raise OptionError(option="model", got="one with a table for each edge",
+                              expected="one whose edges reward agreement for cluster moves",
+                              remedy="use moves='gibbs'")  # fmt: skip
         visit = _categorical_sweep
         if (model.coupling < 0).any():
             e = int(np.flatnonzero(model.coupling < 0)[0])
@@ -113,6 +116,7 @@ class SwendsenWang:
 
     name = "swendsen-wang"
     answers = frozenset({SAMPLE})
+    families = frozenset({BINARY, POTTS})
     kind = Kind.APPROXIMATE
 
     def __post_init__(self) -> None:
@@ -123,11 +127,6 @@ class SwendsenWang:
 
     def start(self, model: Model, rng: np.random.Generator) -> None:
         """Each call of `sample` starts afresh: no memory."""
-
-    def infer(self, model: Model, theta: np.ndarray, plan: None, want: str = MOMENTS, state: None = None) -> Inference:
-        """Refuse: this engine answers "sample" only."""
-        raise OptionError(f"engine {self.name!r}: {want!r} was asked, only 'sample' is answered; take an engine that "
-                          f"answers {want!r}, such as 'elimination'")  # fmt: skip
 
     def sample(
         self, model: Model, theta: np.ndarray, plan: None, n_samples: int, rng: np.random.Generator

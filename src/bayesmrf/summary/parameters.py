@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,26 +11,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..graphs import edge_names
+from ..inference.registry import ROWS
 from ..names import shown
 from .base import Summary, intervals, plain
 
 if TYPE_CHECKING:
     import pandas as pd
 
-# Options of `BayesianMRF` that a kernel, or an engine, looks at; the others play no part.
+# Options of `BayesianMRF` that a kernel looks at; the others play no part.
 KERNEL_OPTIONS = {
     "metropolis": ("step_size",),
     "exchange": ("step_size",),
     "auxiliary-variable": ("step_size",),
     "langevin": ("epsilon", "alpha", "precondition", "adjusted"),
     "pseudo-posterior": ("alpha", "corrected"),
-}
-ENGINE_OPTIONS = {
-    "brief": ("n_sweeps", "n_particles"),
-    "persistent": ("n_sweeps", "n_particles"),
-    "from-exact": ("n_particles",),
-    "gibbs": ("n_sweeps",),
-    "swendsen-wang": ("n_sweeps",),
 }
 
 _STEPS = ("step_size", "epsilon")
@@ -40,22 +35,15 @@ _LABELS = {
     "precondition": "preconditioned",
     "adjusted": "accept step",
     "corrected": "corrected at the mode",
-    "n_sweeps": "Gibbs sweeps",
-    "n_particles": "particles",
 }
+_ENGINE_LABELS = {"n_sweeps": "Gibbs sweeps", "n_chains": "particles", "n_samples": "particles"}
 
-# Why draws are approximate, by what the estimator says of their kind.
+# Why draws are approximate, by what the estimator says of their kind; else the caveat of the engine.
 _REASONS = {
     "missing values by": "what is said of the missing values is not exact",
     "corrected at the mode": "the pseudo-likelihood's posterior, moved and stretched to the mode and the curvature of "
     "the true one; as good as both are normal",
-    "pseudo-likelihood": "the posterior of another likelihood, with intervals that are too narrow as a rule",
     "uncorrected": "no step is accepted or rejected, so they are right in the limit of small steps and exact moments",
-    "bound": "errors of log Z enter multiplied by the number of observations",
-    "bethe": "errors of log Z enter multiplied by the number of observations; none on graphs without loops",
-    "gibbs": "states come from finite runs of a Markov chain",
-    "swendsen-wang": "states come from finite runs of a Markov chain",
-    "random": "moments are estimates by finite chains",
 }
 
 
@@ -165,7 +153,8 @@ class ParameterSummary(Summary):
         """Whether the draws are from the posterior itself, and why."""
         if self.kind.startswith("exact"):
             return f"{self.kind}: the longer the run, the closer they are to the posterior itself"
-        reason = next((why for part, why in _REASONS.items() if part in self.kind), None)
+        caveat = next((row.caveat for row in ROWS if f"({row.name}" in self.kind), None)
+        reason = next((why for part, why in _REASONS.items() if part in self.kind), caveat)
         return f"{self.kind}: {reason}" if reason else self.kind
 
     @property
@@ -192,8 +181,10 @@ class ParameterSummary(Summary):
     def options(self) -> dict[str, str]:
         """Options that matter for kernel and engine of the run."""
         a = self.attrs
-        used = (*KERNEL_OPTIONS.get(str(a.get("method")), ()), *ENGINE_OPTIONS.get(str(a.get("engine")), ()))
+        used = KERNEL_OPTIONS.get(str(a.get("method")), ())
         found = {_LABELS[k]: self._step(k) if k in _STEPS else plain(a[k])[0] for k in used if k in a}
+        given = json.loads(str(a.get("engine_options", "{}")))
+        found |= {_ENGINE_LABELS.get(k, k.replace("_", " ")): v for k, v in given.items()}
         shown = {label: "yes" if v is True else v for label, v in found.items() if v not in (None, False)}
         return {"prior": self.prior_sentence, **{label: f"{v}" for label, v in shown.items()}}
 

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...base import MOMENTS, Inference, Kind, Model
+from ...base import BINARY, LOG_Z, MOMENTS, POTTS, Inference, Kind, Model
 from ...compiled import leaf
-from ...models.categorical import Categorical, compiled_form, refuse_tables
+from ...models.categorical import Categorical, compiled_form
 from ...models.pairwise import PairwiseModel
 from ..iterative import Iterative
 from .many_states import categorical_beliefs, categorical_propagate
@@ -66,7 +66,9 @@ class Bethe(Iterative):
     damping: float = 0.2
 
     name = "bethe"
+    families = frozenset({BINARY, POTTS})
     kind = Kind.APPROXIMATE
+    walks_by = LOG_Z
     remedy = "raise damping (0.5, 0.9) or max_iterations"
 
     def prepare(self, model: Model) -> BeliefPlan:
@@ -86,32 +88,31 @@ class Bethe(Iterative):
         p = compiled_form(model, theta)
         propagate, beliefs = _propagate, _beliefs
         if isinstance(p, Categorical):
-            refuse_tables(self.name, p)
             propagate, beliefs = categorical_propagate, categorical_beliefs
         damping = 0.0 if model.graph.is_forest else self.damping
         message, n_iterations, change = propagate(plan, p, damping, self.max_iterations, self.tolerance)
         log_z, pair, node = beliefs(plan, p, message)
         return self._answer(log_z + p.offset, model.moments(pair, node), n_iterations, change)
 
-    def walk_by_log_z(
+    def walk(
         self,
         model: PairwiseModel,
         theta: np.ndarray,
         plan: BeliefPlan,
-        log_z: float,
+        at: Inference,
         s_bar: np.ndarray,
         n_samples: float,
         deltas: np.ndarray,
         thresholds: np.ndarray,
-    ) -> tuple[np.ndarray, float, int]:
-        """A sweep of one-coordinate moves in one call; see `Likelihood.walk_by_log_z`."""
+    ) -> tuple[np.ndarray, Inference, int]:
+        """A sweep of one-coordinate moves in one call; see `bayesmrf.base.WalkingEngine`."""
         p = model.pairwise(theta)
         p = p._replace(coupling=p.coupling.copy(), field=p.field.copy())
         damping, theta = 0.0 if model.graph.is_forest else self.damping, theta.copy()
         gains = n_samples * s_bar * deltas - thresholds
-        log_z, accepted = _walk(plan, p, model.form, damping, self.max_iterations, self.tolerance, theta, log_z,
+        log_z, accepted = _walk(plan, p, model.form, damping, self.max_iterations, self.tolerance, theta, at.log_z,
                                 n_samples, deltas, gains)  # fmt: skip
-        return theta, log_z, accepted
+        return theta, Inference(log_z=log_z), accepted
 
 
 @leaf

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...base import LOG_Z, MOMENTS, SAMPLE, Inference, Kind, Model
+from ...base import EVERY_FAMILY, LOG_Z, MOMENTS, SAMPLE, Inference, Kind, Model
 from ...compiled import leaf
 from ...errors import TooWideError
 from ...graphs import EliminationOrder, Graph
@@ -24,6 +24,8 @@ from .many_states import (
 )
 from .passes import log_z_of, moments_of, sample_states
 
+# One solve of 2^22 table entries takes some ten milliseconds; fits need hundreds of them.
+_CHEAP_BYTES = 8 * 2**22
 BYTES_PER_ENTRY = 16  # a message and a conditional probability, both float64
 
 
@@ -62,6 +64,11 @@ def width(graph: Graph) -> int:
     return graph.elimination_order().width
 
 
+def is_cheap(graph: Graph, n_states: int | None = None) -> bool:
+    """Whether exact elimination on the graph costs at most some ten milliseconds a solve (see `cost`)."""
+    return cost(graph, _CHEAP_BYTES, n_states)[1] <= _CHEAP_BYTES
+
+
 def _cost(order: EliminationOrder, n_states: int | None) -> tuple[int, float]:
     if n_states is not None:
         return order.width, bytes_of_tables(order, n_states)
@@ -94,7 +101,9 @@ class Elimination:
 
     name = "elimination"
     answers = frozenset({LOG_Z, MOMENTS, SAMPLE})
+    families = EVERY_FAMILY
     kind = Kind.EXACT
+    walks_by = MOMENTS
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -148,18 +157,19 @@ class Elimination:
         model: PairwiseModel,
         theta: np.ndarray,
         plan: EliminationPlan,
-        moments: np.ndarray,
+        at: Inference,
         s_bar: np.ndarray,
         n_samples: float,
         deltas: np.ndarray,
         thresholds: np.ndarray,
-    ) -> tuple[np.ndarray, np.ndarray, int]:
-        """A sweep of one-coordinate moves in one call; see `Likelihood.walk`."""
+    ) -> tuple[np.ndarray, Inference, int]:
+        """A sweep of one-coordinate moves in one call; see `bayesmrf.base.WalkingEngine`."""
+        assert at.moments is not None
         p = model.pairwise(theta)
-        theta, moments = theta.copy(), moments.copy()
+        theta, moments = theta.copy(), at.moments.copy()
         accepted = walk(plan, p.edges, model.form, p.coupling.copy(), p.field.copy(), theta, moments,
                         model.feature_low, s_bar, n_samples, deltas, thresholds)  # fmt: skip
-        return theta, moments, accepted
+        return theta, Inference(moments=moments), accepted
 
     def sample(
         self, model: Model, theta: np.ndarray, plan: Any, n_samples: int, rng: np.random.Generator

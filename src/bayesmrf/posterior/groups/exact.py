@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.linalg import cholesky, solve
 
-from ...base import LOG_Z, MOMENTS, Engine, Kind
+from ...base import LOG_Z, MOMENTS, InferenceEngine, Kind
 from ...likelihood import require_answers
 from ..conditionals.one_potential import information
 from .blocks import Block, Logits, Potentials, Urn
@@ -52,7 +52,7 @@ class ExactMarginals:
     """
 
     model: Any
-    engine: Engine
+    engine: InferenceEngine
 
     name = "exact"
     needs = frozenset({LOG_Z, MOMENTS})

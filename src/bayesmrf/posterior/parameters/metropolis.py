@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...base import LOG_Z, MOMENTS
-from ...likelihood import Likelihood, Memory
+from ...likelihood import Evaluation, Likelihood, Memory
 from ...options import check_fields
 from ...priors import Prior
 from .adaptation import WALK_TARGET, StepSize, adapt, dispersed, displacements
@@ -99,7 +99,8 @@ class Metropolis:
         theta = dispersed(self.start, self.spread, rng)
         memory = self.likelihood.start(rng)
         found = self.likelihood.evaluate(theta, MOMENTS if self._by_moments else LOG_Z, memory)
-        return MetropolisState(theta, found.log_likelihood, found.moments, found.memory, StepSize(self.step_size))
+        moments = found.moments if self._by_moments else None
+        return MetropolisState(theta, found.log_likelihood, moments, found.memory, StepSize(self.step_size))
 
     def step(self, rng: np.random.Generator, state: MetropolisState) -> tuple[MetropolisState, MetropolisInfo]:
         """One sweep."""
@@ -110,17 +111,11 @@ class Metropolis:
         deltas = noise if self.scale is None else self.scale * noise
         # Coordinate j moves once in a sweep, so what the prior says of its move is known beforehand.
         thresholds -= self.prior.log_density(state.theta + deltas) - self.prior.log_density(state.theta)
-        if self._by_moments:
-            assert state.moments is not None
-            theta, moments, accepted, memory = self.likelihood.walk(
-                state.theta, state.moments, deltas, thresholds, state.memory
-            )
-            return self._finish(MetropolisState(theta, None, moments, memory, state.step), accepted, accepted)
-        assert state.log_likelihood is not None
-        theta, value, accepted, memory = self.likelihood.walk_by_log_z(
-            state.theta, state.log_likelihood, deltas, thresholds, state.memory
-        )
-        return self._finish(MetropolisState(theta, value, None, memory, state.step), accepted, n_features)
+        at = Evaluation(state.log_likelihood, None, state.moments, state.memory)
+        theta, at, accepted = self.likelihood.walk(state.theta, at, deltas, thresholds)
+        moments = at.moments if self._by_moments else None
+        new = MetropolisState(theta, at.log_likelihood, moments, at.memory, state.step)
+        return self._finish(new, accepted, accepted if self._by_moments else n_features)
 
     def _walk_along(
         self, state: MetropolisState, noise: np.ndarray, thresholds: np.ndarray

@@ -23,14 +23,11 @@ class Mode(NamedTuple):
 def own_scale(likelihood: Likelihood, prior: Prior) -> np.ndarray:
     """Standard deviation that each parameter would have alone, at the data's own mean.
 
-    The curvature of the log posterior along one coordinate is N Var[s], here with half an observation added to either
-    side, as some features never vary, and the prior's at 0.
+    The curvature of the log posterior along one coordinate is `Likelihood.curvature_alone`, and the prior's at 0.
     """
-    low, n = likelihood.low, likelihood.n_samples
-    span, step = 1 - low, np.full(len(low), 1e-4)
-    share = (n * (likelihood.s_bar - low) / span + 0.5) / (n + 1)
+    step = np.full(likelihood.n_parameters, 1e-4)
     slope = (prior.gradient(step) - prior.gradient(-step)) / 2e-4
-    return 1 / np.sqrt(n * span**2 * share * (1 - share) - np.minimum(slope, -1e-6))
+    return 1 / np.sqrt(likelihood.curvature_alone() - np.minimum(slope, -1e-6))
 
 
 def find_mode(likelihood: Likelihood, prior: Prior, start: np.ndarray) -> np.ndarray:

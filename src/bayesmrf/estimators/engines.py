@@ -1,0 +1,56 @@
+"""Engines as estimators read them: a name, or an object; with the data, where an engine looks at them."""
+
+from __future__ import annotations
+
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+from ..base import DataEngine, Engine
+from ..errors import DataError, OptionError
+from ..inference.auto import is_cheap
+from ..inference.chains import Brief, Persistent
+from ..inference.pseudo_likelihood import PseudoLikelihood
+from ..inference.registry import engine_of
+from ..likelihood import Hidden
+from ..models.categorical import states_of
+from ..models.clamped_categorical import clamp
+from ..states import States
+
+_HIDDEN_CHAINS = 64  # on the missing values of all rows
+
+
+def read_engine(engine: str | Engine, states: States) -> Engine:
+    """The engine of the model, given the data where it looks at them."""
+    found = engine_of(engine)
+    if isinstance(found, PseudoLikelihood) and (states.values < 0).any():
+        raise DataError(
+            f"X: {(states.values < 0).sum()} value(s) are missing, which the pseudo-likelihood cannot take; drop or "
+            "impute these rows, or take another kernel and engine, such as kernel='metropolis' with engine='exact'"
+        )
+    return found.given(states) if isinstance(found, DataEngine) else found
+
+
+def read_hidden(hidden_engine: str | Engine | None, engine: Engine, model: Any, states: States) -> Hidden | None:
+    """The model clamped to what was seen, and its engine; None where nothing is missing.
+
+    The engine is exact where that is cheap, else persistent chains, on which brief chains rely in any case.
+    """
+    if not (states.values < 0).any():
+        return None
+    clamped = clamp(model, states.rows)
+    if hidden_engine is None:
+        exact = not isinstance(engine, Brief) and is_cheap(clamped.graph, states_of(clamped))
+        hidden_engine = "exact" if exact else "persistent"
+    found = engine_of(hidden_engine, "hidden_engine", n_chains=_HIDDEN_CHAINS)
+    if isinstance(engine, Brief) and not isinstance(found, Persistent):
+        raise OptionError(option="hidden_engine", got=hidden_engine, expected="'persistent' or None with brief chains, "
+                          "which start from the states of chains on the missing values")  # fmt: skip
+    return Hidden(clamped, found)
+
+
+def changed_options(engine: Engine) -> dict[str, Any]:
+    """Numbers and texts among an engine's options that are not the defaults, for summaries and reports."""
+    if not is_dataclass(engine):
+        return {}
+    found = {f.name: (vars(engine)[f.name], f.default) for f in fields(engine)}
+    return {k: v for k, (v, default) in found.items() if isinstance(v, int | float | str) and v != default}

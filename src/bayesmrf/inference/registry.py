@@ -1,0 +1,149 @@
+"""The engines by name: one row each, from which estimators, the command line, reports and messages read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import fields
+from importlib import import_module
+from typing import Any, NamedTuple
+
+from ..base import LOG_Z, MOMENTS, Engine, Kind, Model
+from ..errors import OptionError
+
+
+class EngineRow(NamedTuple):
+    """One engine.
+
+    Attributes
+    ----------
+    name : str
+        What ``engine=`` takes.
+    home : str
+        Module within the package, and class.
+    about : str
+        How it computes or approximates log Z, moments or samples, in a few words.
+    caveat : str
+        Why draws that rest on it are approximate; empty where it is exact.
+    """
+
+    name: str
+    home: str
+    about: str
+    caveat: str = ""
+
+    @property
+    def engine_class(self) -> Any:
+        """The class, a dataclass of its options."""
+        module, _, name = self.home.partition(":")
+        return getattr(import_module(f"bayesmrf.{module}"), name)
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """Names of its options."""
+        return tuple(f.name for f in fields(self.engine_class) if f.name not in ("states", "weights"))
+
+
+_TIMES_N = "errors of log Z enter multiplied by the number of observations"
+_CHAINS = "moments are estimates by finite chains"
+_RUNS = "states come from finite runs of a Markov chain"
+ROWS = (
+    EngineRow("enumeration", "inference.enumeration:Enumeration", "sum over all states"),
+    EngineRow("elimination", "inference.elimination.two_states:Elimination", "variable elimination"),
+    EngineRow("mean-field", "inference.mean_field:MeanField", "mean-field lower bound of log Z", _TIMES_N),
+    EngineRow("tree", "inference.tree:Tree", "spanning-tree lower bound of log Z", _TIMES_N),
+    EngineRow("bethe", "inference.bethe.two_states:Bethe", "Bethe approximation of log Z by belief propagation",
+              f"{_TIMES_N}; none on graphs without loops"),
+    EngineRow("pseudo-likelihood", "inference.pseudo_likelihood:PseudoLikelihood", "pseudo-likelihood of the data",
+              "the posterior of another likelihood, with intervals that are too narrow as a rule"),
+    EngineRow("persistent", "inference.chains:Persistent", "moments from persistent Markov chains", _CHAINS),
+    EngineRow("brief", "inference.chains:Brief", "moments from brief chains that start at the data", _CHAINS),
+    EngineRow("from-exact", "inference.chains:FromExact", "moments from exact samples", _CHAINS),
+    EngineRow("gibbs", "samplers.gibbs:Gibbs", "samples by Gibbs sweeps", _RUNS),
+    EngineRow("swendsen-wang", "samplers.swendsen_wang:SwendsenWang", "samples by cluster sweeps", _RUNS),
+    EngineRow("cftp", "samplers.cftp:CouplingFromThePast", "exact samples by coupling from the past"),
+)  # fmt: skip
+SYNONYMS = {"exact": "elimination"}
+NAMES = (*SYNONYMS, *(row.name for row in ROWS))
+
+
+def row_of(name: str, option: str = "engine") -> EngineRow:
+    """The row of an engine.
+
+    Raises
+    ------
+    OptionError
+        If there is none of this name.
+    """
+    for row in ROWS:
+        if row.name == SYNONYMS.get(name, name):
+            return row
+    raise OptionError(option=option, got=name, expected=f"one of {', '.join(map(repr, NAMES))}, or an engine")
+
+
+def engine_of(engine: str | Engine, option: str = "engine", **options: Any) -> Engine:
+    """Return the engine of a name, with those of ``options`` that it has; an engine itself comes back as it is.
+
+    Raises
+    ------
+    OptionError
+        If the name is not known, or the object is no engine.
+    """
+    if isinstance(engine, str):
+        row = row_of(engine, option)
+        found: Engine = row.engine_class(**{name: v for name, v in options.items() if name in row.options})
+        return found
+    if isinstance(engine, type) or not isinstance(engine, Engine):
+        remedy = f"give {engine.__name__}()" if isinstance(engine, type) else "see docs/add_an_engine.md"
+        expected = f"one of {', '.join(map(repr, NAMES))}, or an object with the attributes of base.Engine"
+        raise OptionError(option=option, got=engine, expected=expected, remedy=remedy)
+    return engine
+
+
+def engines_that_answer(needs: Iterable[str], model: Model | None = None) -> list[str]:
+    """Names of the engines that answer all of ``needs`` (log Z without noise), and take the model."""
+    classes = [row.engine_class for row in ROWS]
+    return [c.name for c in classes if set(needs) <= c.answers and (model is None or _takes(c(), model))]
+
+
+def check_model(engine: Engine, model: Model, option: str = "engine") -> None:
+    """Check that an engine takes a model.
+
+    Raises
+    ------
+    OptionError
+        Naming the engines that take it.
+    """
+    if not _takes(engine, model):
+        remedy = f"engines that do: {', '.join(engines_that_answer((), model))}"
+        expected = f"an engine for the model {model.name!r} with {model.n_states} states a node"
+        raise OptionError(option=option, got=engine.name, expected=expected, remedy=remedy)
+
+
+def _takes(engine: Engine, model: Model) -> bool:
+    return model.family in engine.families
+
+
+def require_answers(engine: Engine, user: str, needs: Iterable[str], option: str = "engine") -> None:
+    """Check that an engine answers what a kernel needs, and log Z without noise where it is needed.
+
+    Raises
+    ------
+    OptionError
+        Naming the engines that would do.
+    """
+    missing = ", ".join(sorted(set(needs) - engine.answers))
+    others = f"engines that answer it: {', '.join(engines_that_answer(needs))}"
+    if missing:
+        raise OptionError(option=option, got=engine.name, expected=f"one that answers {missing}",
+                          remedy=f"{user!r} needs {missing}, {others}")  # fmt: skip
+    if LOG_Z in needs and engine.kind is Kind.RANDOM:
+        raise OptionError(option=option, got=engine.name, expected="one whose log_z is not random",
+                          remedy=f"{user!r} needs 1 / Z^N, which an unbiased Z does not give, {others}")  # fmt: skip
+
+
+def kernel_for(engine: str) -> str:
+    """Name of the kernel of parameters that goes with an engine: what it answers decides."""
+    found = row_of(engine).engine_class
+    if engine == "pseudo-likelihood":
+        return "pseudo-posterior"
+    return "metropolis" if LOG_Z in found.answers else "langevin" if MOMENTS in found.answers else "exchange"

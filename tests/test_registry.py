@@ -1,0 +1,153 @@
+"""The registry of engines; engines and models from outside the package in the estimators."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from bayesmrf import BayesianMRF, graphs
+from bayesmrf.base import BINARY, EVERY_FAMILY, LOG_Z, MOMENTS, SAMPLE, DataEngine, Engine, Inference, Kind
+from bayesmrf.errors import OptionError
+from bayesmrf.inference.bethe.two_states import Bethe
+from bayesmrf.inference.elimination.two_states import Elimination
+from bayesmrf.inference.registry import NAMES, ROWS, SYNONYMS, engine_of, engines_that_answer, kernel_for, row_of
+from bayesmrf.models.ising import Ising
+from bayesmrf.models.pairwise import FeatureForm, PairwiseModel
+from bayesmrf.models.potts import Potts
+from bayesmrf.samplers.gibbs import Gibbs
+
+QUICK = {"n_draws": 20, "n_warmup": 10, "n_chains": 2, "random_state": 1, "progress": False}
+CHAIN = [(0, 1), (1, 2), (2, 3)]
+
+
+@pytest.fixture
+def X(rng):
+    return rng.integers(0, 2, size=(60, 4))
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+def test_rows_are_those_of_the_classes(row):
+    engine = engine_of(row.name)
+    assert isinstance(engine, Engine)
+    assert type(engine) is row.engine_class
+    assert engine.name == row.name
+    methods = set(dir(engine))
+    assert bool({LOG_Z, MOMENTS} & engine.answers) == ("infer" in methods)
+    assert (SAMPLE in engine.answers) == ("sample" in methods)
+    assert BINARY in engine.families <= EVERY_FAMILY
+    assert (row.caveat == "") == (engine.kind is Kind.EXACT)
+    assert kernel_for(row.name) in ("metropolis", "langevin", "exchange", "pseudo-posterior")
+    assert set(NAMES) == {r.name for r in ROWS} | set(SYNONYMS)
+
+
+def test_names_and_options():
+    assert engine_of("exact") == engine_of("elimination") == Elimination()
+    assert engine_of("bethe", damping=0.5, n_sweeps=7) == Bethe(damping=0.5)
+    assert engine_of(Gibbs(3), n_sweeps=7) == Gibbs(3)
+    assert row_of("gibbs").options == ("n_sweeps", "n_jobs")
+    assert engines_that_answer({SAMPLE, LOG_Z}) == ["enumeration", "elimination"]
+    assert engines_that_answer({SAMPLE}, Potts(graphs.path(2), 3)) == [
+        "enumeration",
+        "elimination",
+        "gibbs",
+        "swendsen-wang",
+    ]
+    with pytest.raises(OptionError, match=r"engine must be one of 'exact', .*, got 'magic'"):
+        engine_of("magic")
+    with pytest.raises(OptionError, match=r"engine must be .*, got the class Bethe; give Bethe\(\)"):
+        engine_of(Bethe)
+    with pytest.raises(OptionError, match=r"hidden_engine must be .* base\.Engine"):
+        engine_of(object(), "hidden_engine")
+
+
+@dataclass(frozen=True)
+class IndependentNodes:
+    """An engine from outside: log Z and moments as if all couplings were zero (exact where they are)."""
+
+    name = "independent-nodes"
+    answers = frozenset({LOG_Z, MOMENTS})
+    families = frozenset({BINARY})
+    kind = Kind.APPROXIMATE
+
+    def prepare(self, model):
+        return None
+
+    def start(self, model, rng):
+        return None
+
+    def infer(self, model, theta, plan, want=MOMENTS, state=None):
+        form = model.pairwise(theta)
+        mean = np.tanh(form.field)
+        u, v = form.edges.T
+        log_z = np.log(2 * np.cosh(form.field)).sum() + form.offset
+        return Inference(float(log_z), model.moments(mean[u] * mean[v], mean))
+
+
+class Distance(PairwiseModel):
+    """A model from outside: the statistic of an edge is 1 where its ends agree, and -1/2 where they differ."""
+
+    name = "distance"
+    form = FeatureForm(a=0.25, b=0.75, c=0.0, p=0.0, q=1.0)
+
+
+def test_an_engine_of_your_own(X):
+    fit = BayesianMRF(CHAIN, engine=IndependentNodes(), **QUICK).fit(X)
+    assert fit.posterior_.attrs["engine"] == "independent-nodes"
+    assert fit.posterior_.attrs["kind"] == "approximate (independent-nodes: approximate)"
+    # Without edges it is exact, and makes the same draws as enumeration by log Z does.
+    alone = [BayesianMRF([], engine=e, step_size=1.0, **QUICK).fit(X).theta_ for e in (IndependentNodes(), "bethe")]
+    np.testing.assert_allclose(*alone, atol=1e-9)
+    with pytest.raises(OptionError, match="'exchange' needs sample"):
+        BayesianMRF(CHAIN, kernel="exchange", engine=IndependentNodes(), **QUICK).fit(X)
+    with pytest.raises(OptionError, match="an engine for the model 'potts'"):
+        BayesianMRF(CHAIN, model="potts", engine=IndependentNodes(), **QUICK).fit(X)
+
+
+def test_an_engine_with_options(X):
+    by_name, same, other = (
+        BayesianMRF("complete", kernel="langevin", engine=e, **QUICK).fit(X).posterior_
+        for e in ("bethe", Bethe(), Bethe(max_iterations=1))
+    )
+    assert by_name["posterior"].equals(same["posterior"])
+    assert other.attrs["engine_options"] == '{"max_iterations": 1}'
+    assert not by_name["posterior"].equals(other["posterior"])
+
+
+def test_an_engine_of_your_own_for_missing_values(X):
+    table = X.astype(float)
+    table[::7, 1] = np.nan
+    exact = BayesianMRF(CHAIN, **QUICK).fit(table)
+    given = BayesianMRF(CHAIN, hidden_engine=Elimination(), **QUICK).fit(table)
+    assert exact.posterior_["posterior"].equals(given.posterior_["posterior"])
+    assert given.posterior_.attrs["hidden_engine"] == "elimination"
+    own = BayesianMRF(CHAIN, hidden_engine=IndependentNodes(), **QUICK).fit(table)
+    assert own.posterior_.attrs["kind"] == "approximate (missing values by independent-nodes: approximate)"
+
+
+def test_engines_that_look_at_the_data(X):
+    assert {row.name for row in ROWS if isinstance(engine_of(row.name), DataEngine)} == {"brief", "pseudo-likelihood"}
+
+
+def test_a_model_of_your_own(rng):
+    """On an edge without fields the posterior is known: against it, and not against that of another statistic."""
+    X = np.repeat([[0, 0], [1, 1], [0, 1], [1, 0]], [40, 30, 15, 15], axis=0)
+
+    def posterior(low):
+        theta = np.linspace(-4, 6, 2001)
+        log_p = 70 * theta + 30 * low * theta - 100 * np.logaddexp(theta, low * theta) - theta**2 / 2
+        p = np.exp(log_p - log_p.max())
+        return theta @ p / p.sum()
+
+    def fit(graph, **options):
+        return BayesianMRF(graph, random_state=rng, progress=False, n_chains=8, **options).fit(X)
+
+    fitted = fit([(0, 1)], model=lambda graph: Distance(graph, fields=False))
+    means = fitted.posterior_["posterior"]["theta"].values[:, :, 0].mean(axis=1)
+    assert fitted.posterior_.attrs["model"] == "distance"
+    assert (fitted.score(X), fitted.sample(5).shape) == (pytest.approx(fitted.score(X)), (5, 2))
+    limit = stats.t.isf(1e-7, 7)
+    assert abs(means.mean() - posterior(-0.5)) < limit * means.std(ddof=1) / np.sqrt(8)
+    assert abs(means.mean() - posterior(-1.0)) > limit * means.std(ddof=1) / np.sqrt(8)
+    named = fit([(0, 1)], model=Ising)
+    assert named.posterior_.attrs["model"] == "ising"
