@@ -11,14 +11,13 @@ Run ``python benchmarks/edges.py [NAME ...]`` with names among:
 
 from __future__ import annotations
 
-import argparse
 import time
 import warnings
 from collections.abc import Callable
 
 import numpy as np
 from arviz_stats.base import array_stats
-from timing import duration, machine, table
+from timing import arguments, duration, machine, table
 
 from bayesmrf import graphs
 from bayesmrf.estimators import SpikeSlabMRF
@@ -91,12 +90,10 @@ PARTS: dict[str, Callable[[np.random.Generator], None]] = {"iteration": iteratio
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("names", nargs="*", choices=[*PARTS, []], default=[])
-    names = parser.parse_args().names or list(PARTS)
+    args = arguments(__doc__, PARTS)
     print(machine())
     rng = np.random.default_rng()
-    for name in names:
+    for name in args.names:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             PARTS[name](rng)

@@ -8,14 +8,13 @@ differences of log Z and of P(ends of an edge agree) are printed too.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import plain
 from threadpoolctl import threadpool_limits
-from timing import clock, duration, machine, table, turns
+from timing import arguments, clock, duration, machine, table, turns
 
 from bayesmrf import graphs
 from bayesmrf.base import LOG_Z
@@ -124,9 +123,7 @@ def compare(name: str, graph: Graph, n_turns: int, rng: np.random.Generator) -> 
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--turns", type=int, default=15)
-    n_turns = parser.parse_args().turns
+    n_turns = arguments(__doc__, turns=15).turns
     print(f"{machine()}\nProcessor time of one thread, medians of {n_turns} turns.")
     generator = np.random.default_rng()
     with threadpool_limits(1):

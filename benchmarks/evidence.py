@@ -11,15 +11,13 @@ feasible, which is timed beside it. ais: the evidence by annealing parameters, 5
 
 from __future__ import annotations
 
-import argparse
-import resource
 import subprocess
 import sys
 from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
-from timing import Seconds, clock, duration, machine
+from timing import Seconds, arguments, clock, duration, machine, peak
 
 from bayesmrf import datasets
 from bayesmrf.evidence.annealed import ais as annealed
@@ -96,20 +94,16 @@ WORKLOADS = {"laplace": laplace, "ais": ais, "large": large}
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(WORKLOADS)}; all by default")
-    parser.add_argument("--one", choices=WORKLOADS, help=argparse.SUPPRESS)
-    args = parser.parse_args()
+    args = arguments(__doc__, WORKLOADS)
     if args.one:
         rng = np.random.default_rng()
         small = target_of(5, 2, rng)
         approximation(small, rng, log_z="ais", n_steps=10, n_states=1000, n_chains=2, temperatures=2)
         WORKLOADS[args.one](rng)
-        kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1024 if sys.platform == "darwin" else 1)
-        print(f"  peak {kib / 2**20:.2f} GiB")
+        print(f"  peak {peak():.2f} GiB")
         return
     print(machine(), flush=True)
-    for name in args.names or WORKLOADS:
+    for name in args.names:
         print(f"\n{name}", flush=True)
         subprocess.run([sys.executable, __file__, "--one", name], check=True)
 

@@ -10,28 +10,26 @@ The machine of the paper is not known ("a single CPU"), so its times say what a 
 
 from __future__ import annotations
 
-import argparse
 import os
 import time
 import warnings
-from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
-from unittest import mock
 
 import numpy as np
 import plain
 from scipy.special import logit
 from threadpoolctl import threadpool_limits
-from timing import Seconds, clock, duration, machine, median, table
+from timing import Seconds, arguments, clock, duration, machine, median, stages, table
 
 from bayesmrf import GroupedMRF, datasets, graphs, partitions, run
 from bayesmrf.base import Engine
-from bayesmrf.estimators import base, grouped
+from bayesmrf.estimators import grouped
 from bayesmrf.graphs import Graph
 from bayesmrf.inference.elimination.two_states import Elimination
+from bayesmrf.learning import sparse
 from bayesmrf.learning.maximum_likelihood import bound
 from bayesmrf.learning.persistent import PersistentMLE
 from bayesmrf.models.agreement import Agreement
@@ -42,7 +40,7 @@ from bayesmrf.states import check_states
 PLAIN_SECONDS = 4.0  # in every turn
 N_PCD, N_CHAINS = GroupedStrippedBeta.n_pcd, PersistentMLE.n_chains
 STAGES = {
-    "graph": (base, "learn_graph"),
+    "graph": (sparse, "learn_graph"),
     "estimate": (grouped, "maximum_likelihood"),
     "chain": (run, "sample"),
     "partition": (partitions, "point_partition"),
@@ -99,27 +97,9 @@ WORKLOADS = {
 
 def fit(estimator: GroupedMRF, states: np.ndarray) -> tuple[Seconds, dict[str, float]]:
     """Fit, and the processor time of each stage."""
-    spent: dict[str, float] = defaultdict(float)
-
-    def timed(stage: str, function: Callable[..., Any]) -> Callable[..., Any]:
-        def call(*args: Any, **kwargs: Any) -> Any:
-            begin = time.process_time()
-            try:
-                return function(*args, **kwargs)
-            finally:
-                spent[stage] += time.process_time() - begin
-
-        return call
-
-    patches = [mock.patch.object(m, name, timed(stage, getattr(m, name))) for stage, (m, name) in STAGES.items()]
-    for patch in patches:
-        patch.start()
-    try:
+    with stages({stage: [place] for stage, place in STAGES.items()}) as spent:
         whole = clock(lambda: estimator.fit(states))
-    finally:
-        for patch in patches:
-            patch.stop()
-    return whole, {stage: spent[stage] for stage in STAGES} | {"rest": whole.cpu - sum(spent.values())}
+    return whole, spent | {"rest": whole.cpu - sum(spent.values())}
 
 
 def plain_chain(estimator: GroupedMRF, states: np.ndarray, rng: np.random.Generator) -> Iterator[plain.Step]:
@@ -204,13 +184,7 @@ def compare(names: list[str], n_turns: int, seed: int) -> None:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(WORKLOADS)}; all by default")
-    parser.add_argument("--turns", type=int, default=3)
-    parser.add_argument("--seed", type=int, default=0)
-    args = parser.parse_args()
-    if unknown := set(args.names) - set(WORKLOADS):
-        parser.error(f"no workload is called {', '.join(unknown)}")
+    args = arguments(__doc__, WORKLOADS, turns=3, seed=0)
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        compare(args.names or list(WORKLOADS), args.turns, args.seed)
+        compare(args.names, args.turns, args.seed)

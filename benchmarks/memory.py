@@ -8,8 +8,6 @@ iterations, which does not change their memory.
 
 from __future__ import annotations
 
-import argparse
-import resource
 import subprocess
 import sys
 import warnings
@@ -17,7 +15,7 @@ from functools import partial
 
 import numpy as np
 from scipy.special import logit
-from timing import clock, duration, machine, table
+from timing import arguments, clock, duration, machine, peak, table
 
 from bayesmrf import GroupedMRF, graphs
 from bayesmrf.estimators import grouped as grouped_module
@@ -94,7 +92,7 @@ def report(names: list[str], side: int, n_samples: int) -> None:
     print(f"{side} x {side} grid: {side**2:,} nodes, {2 * side * (side - 1):,} edges; {n_samples} samples")
     rows: list[tuple[str, ...]] = [("stage", "peak GiB", "wall", "CPU", "")]
     for name in names:
-        command = [sys.executable, __file__, "--side", str(side), "--samples", str(n_samples), "--stage", name]
+        command = [sys.executable, __file__, "--side", str(side), "--samples", str(n_samples), "--one", name]
         found = subprocess.run(command, capture_output=True, text=True, check=False)
         if found.returncode:
             last = (found.stderr.strip().splitlines() or [f"signal {-found.returncode}"])[-1]
@@ -109,17 +107,11 @@ def report(names: list[str], side: int, n_samples: int) -> None:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("names", nargs="*", metavar="STAGE", help=f"of {', '.join(STAGES)}; all by default")
-    parser.add_argument("--side", type=int, default=707)
-    parser.add_argument("--samples", type=int, default=100)
-    parser.add_argument("--stage", choices=STAGES, help=argparse.SUPPRESS)
-    args = parser.parse_args()
-    if args.stage:
+    args = arguments(__doc__, STAGES, side=707, samples=100)
+    if args.one:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            spent = clock(lambda: STAGES[args.stage](args.side, args.samples))
-        kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1024 if sys.platform == "darwin" else 1)
-        print(kib / 2**20, *spent)
+            spent = clock(lambda: STAGES[args.one](args.side, args.samples))
+        print(peak(), *spent)
     else:
-        report(args.names or list(STAGES), args.side, args.samples)
+        report(args.names, args.side, args.samples)

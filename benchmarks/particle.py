@@ -10,25 +10,21 @@ the truth, as they do at a maximum likelihood estimate. BLAS is held to one thre
 from __future__ import annotations
 
 import argparse
-import resource
-import time
 import warnings
-from collections import defaultdict
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 from unittest import mock
 
 import numpy as np
 from scipy.special import logit
 from threadpoolctl import threadpool_limits
-from timing import Seconds, clock, duration, machine, median, table
+from timing import Seconds, clock, duration, machine, median, peak, stages, table
 
 from bayesmrf import GroupedMRF, graphs
 from bayesmrf.graphs import Graph
 from bayesmrf.models.agreement import Agreement
 from bayesmrf.particles.memory import HUB
-from bayesmrf.posterior.groups import particle as grouped_particle
+from bayesmrf.posterior.groups import two_states
+from bayesmrf.posterior.groups.blocks import Logits
 from bayesmrf.posterior.groups.gibbs import GroupedGibbs
 from bayesmrf.posterior.groups.kernels import particle_groups
 from bayesmrf.posterior.groups.two_states import default_particles
@@ -38,12 +34,12 @@ from bayesmrf.samplers import gibbs
 SIDES = (23, 41, 71, 127, 224, 400, 707)  # from 1,012 to 998,284 edges
 N_GROUPS, N_SWEEPS, N_PARTICLES = 10, 15, 1024
 PARTS = {
-    "clusters": ("flip_clusters",),
-    "edges": ("scan_groups",),
-    "pairs": ("scan_pairs",),
-    "values": ("scan_coordinates", "group_counts", "move_values"),
-    "splits, merges": ("propose", "accept_jump", "apply"),
-    "packing": ("unpack", "pack", "fill_hubs"),
+    "clusters": [(two_states, "flip_clusters")],
+    "edges": [(two_states, "scan_groups")],
+    "pairs": [(two_states, "scan_pairs")],
+    "values": [(two_states, name) for name in ("scan_coordinates", "group_counts", "move_values")],
+    "splits, merges": [(Logits, "propose"), (two_states, "accept_jump"), (Logits, "apply")],
+    "packing": [(two_states, name) for name in ("unpack", "pack", "fill_hubs")],
 }
 
 
@@ -82,42 +78,16 @@ def steps(kernel: GroupedGibbs, n_steps: int, rng: np.random.Generator) -> tuple
 
     Particles are brought to the start by one scan only: a step takes as long from there.
     """
-    spent: dict[str, float] = defaultdict(float)
-
-    def timed(part: str, function: Callable[..., Any]) -> Callable[..., Any]:
-        def call(*args: Any, **kwargs: Any) -> Any:
-            begin = time.process_time()
-            try:
-                return function(*args, **kwargs)
-            finally:
-                spent[part] += time.process_time() - begin
-
-        return call
-
-    with mock.patch.object(grouped_particle, "_START", 1):
+    with mock.patch.object(two_states, "_START", 1):
         state, _ = kernel.step(rng, kernel.init(rng))
 
     def one() -> None:
         nonlocal state
         state, _ = kernel.step(rng, state)
 
-    patches = [
-        mock.patch.object(grouped_particle, name, timed(part, getattr(grouped_particle, name)))
-        for part, names in PARTS.items()
-        for name in names
-    ]
-    for patch in patches:
-        patch.start()
-    try:
+    with stages(PARTS) as spent:
         found = [clock(one) for _ in range(n_steps)]
-    finally:
-        for patch in patches:
-            patch.stop()
     return median(found), {part: spent[part] / n_steps for part in PARTS}
-
-
-def peak() -> str:
-    return f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20:.2f}"
 
 
 def scaling(n_steps: int, picture: Path | None, sides: tuple[int, ...] = SIDES) -> None:
@@ -128,7 +98,9 @@ def scaling(n_steps: int, picture: Path | None, sides: tuple[int, ...] = SIDES) 
         spent, _ = steps(kernel, n_steps, rng)
         edges = kernel.model.n_edges
         found.append((edges, spent.cpu))
-        rows.append((f"{edges:,}", duration(spent.wall), duration(spent.cpu), f"{spent.cpu / edges * 1e6:.1f}", peak()))
+        rows.append(
+            (f"{edges:,}", duration(spent.wall), duration(spent.cpu), f"{spent.cpu / edges * 1e6:.1f}", f"{peak():.2f}")
+        )
         print("  ".join(rows[-1]), flush=True)
     slope = np.polyfit(*np.log(np.array(found)).T, 1)[0]
     print(f"\n{table(*rows)}\nTime grows as edges^{slope:.3f}.")
@@ -174,7 +146,7 @@ def parts(n_steps: int, side: int, n: int = 1000) -> None:
     m = default_particles(n, side * side)
     whole, found = steps(kernel_of(graphs.grid(side, side), n, m, rng), n_steps, rng)
     rows = [("part", "CPU"), *((part, duration(t)) for part, t in found.items()), ("all", duration(whole.cpu))]
-    print(f"{side} x {side} grid, {m:,} particles, wall {duration(whole.wall)}, peak {peak()} GiB\n{table(*rows)}")
+    print(f"{side} x {side} grid, {m:,} particles, wall {duration(whole.wall)}, peak {peak():.2f} GiB\n{table(*rows)}")
 
 
 def fit(n_steps: int, side: int, n: int = 1000) -> None:
@@ -190,7 +162,7 @@ def fit(n_steps: int, side: int, n: int = 1000) -> None:
     print(
         f"{side} x {side} grid, {graph.n_edges:,} edges, n = {n}, {n_steps} steps: wall {duration(spent.wall)} "
         f"(the chain {duration(estimator.posterior_.attrs['run_time'])}), CPU {duration(spent.cpu)}, "
-        f"peak {peak()} GiB, mean error {error:.4f}, {number:.1f} groups"
+        f"peak {peak():.2f} GiB, mean error {error:.4f}, {number:.1f} groups"
     )
 
 

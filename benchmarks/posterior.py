@@ -12,13 +12,12 @@ Run ``python benchmarks/posterior.py [NAME ...]`` with names among:
 
 from __future__ import annotations
 
-import argparse
 import time
 import warnings
 from collections.abc import Callable
 
 import numpy as np
-from timing import clock, duration, machine, table, turns
+from timing import arguments, clock, duration, machine, table, turns
 
 from bayesmrf import datasets, graphs
 from bayesmrf.estimators import BayesianMRF
@@ -209,11 +208,10 @@ PARTS: dict[str, Callable[[np.random.Generator], None]] = {
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("names", nargs="*", choices=[*PARTS, []], default=[])
+    args = arguments(__doc__, PARTS)
     print(machine())
     rng = np.random.default_rng()
-    for name in parser.parse_args().names or PARTS:
+    for name in args.names:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             took = clock(lambda part=PARTS[name]: part(rng))

@@ -7,12 +7,10 @@ update. scikit-learn's is timed on float64 tables and on float32 ones. One threa
 
 from __future__ import annotations
 
-import argparse
-
 import numpy as np
 from sklearn.neural_network import BernoulliRBM
 from threadpoolctl import threadpool_limits
-from timing import duration, machine, table, turns
+from timing import arguments, duration, machine, table, turns
 
 from bayesmrf.learning.rbm_persistent import PersistentRBM
 from bayesmrf.models.rbm import RestrictedBoltzmann
@@ -21,9 +19,7 @@ N_VISIBLE, N_HIDDEN, N_ROWS, RATE = 100, 100, 10_000, 0.01
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--turns", type=int, default=5)
-    n_turns = parser.parse_args().turns
+    n_turns = arguments(__doc__, turns=5).turns
     rng = np.random.default_rng()
     states = (rng.random((N_ROWS, N_VISIBLE)) < rng.random(N_VISIBLE)).astype(np.int8)
     print(machine())

@@ -6,7 +6,6 @@ Run ``python benchmarks/startup.py [--turns N]``. The fit is `GroupedMRF` with f
 
 from __future__ import annotations
 
-import argparse
 import os
 import re
 import subprocess
@@ -15,7 +14,7 @@ import time
 from collections import Counter
 
 import numpy as np
-from timing import Seconds, duration, machine, median, table
+from timing import Seconds, arguments, duration, machine, median, table
 
 IMPORT = "import bayesmrf"
 ESTIMATOR = "from bayesmrf import GroupedMRF"
@@ -75,6 +74,4 @@ def report(n_turns: int) -> None:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--turns", type=int, default=5)
-    report(parser.parse_args().turns)
+    report(arguments(__doc__, turns=5).turns)

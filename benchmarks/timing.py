@@ -1,13 +1,18 @@
-"""What the benchmarks share: the machine's name, taking turns, and tables."""
+"""Arguments, the machine's name, taking turns, time by stage, and tables."""
 
 from __future__ import annotations
 
+import argparse
 import os
 import platform
+import resource
+import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from importlib.metadata import version
-from typing import NamedTuple
+from typing import Any, NamedTuple
+from unittest import mock
 
 import numpy as np
 
@@ -19,6 +24,49 @@ class Seconds(NamedTuple):
 
     wall: float
     cpu: float
+
+
+def arguments(text: str, parts: Iterable[str] = (), **numbers: int) -> argparse.Namespace:
+    """The command line: names of parts (all by default), one part alone (``one``, for child processes), integers."""
+    parser = argparse.ArgumentParser(description=text.splitlines()[0])
+    if parts := list(parts):
+        parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(parts)}; all by default")
+        parser.add_argument("--one", choices=parts, help=argparse.SUPPRESS)
+    for name, default in numbers.items():
+        parser.add_argument(f"--{name}", type=int, default=default, help="(default %(default)s)")
+    args = parser.parse_args()
+    if parts:
+        if unknown := set(args.names) - set(parts):
+            parser.error(f"NAME must be one of {', '.join(parts)}, got {', '.join(unknown)}")
+        args.names = args.names or parts
+    return args
+
+
+def peak() -> float:
+    """Peak resident memory of this process, GiB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**30 if sys.platform == "darwin" else 2**20)
+
+
+@contextmanager
+def stages(places: Mapping[str, Iterable[tuple[Any, str]]]) -> Iterator[dict[str, float]]:
+    """Processor time by stage, while open; a stage is the functions of these names in these modules."""
+    spent = dict.fromkeys(places, 0.0)
+
+    def timed(stage: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*args: Any, **kwargs: Any) -> Any:
+            begin = time.process_time()
+            try:
+                return function(*args, **kwargs)
+            finally:
+                spent[stage] += time.process_time() - begin
+
+        return call
+
+    with ExitStack() as stack:
+        for stage, functions in places.items():
+            for module, name in functions:
+                stack.enter_context(mock.patch.object(module, name, timed(stage, getattr(module, name))))
+        yield spent
 
 
 def machine() -> str:
