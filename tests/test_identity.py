@@ -14,132 +14,18 @@ import pytest
 from sklearn.base import clone
 
 import bayesmrf.posterior
-from bayesmrf import BayesianMRF, LabelFieldMRF, SpikeSlabMRF, graphs, run
+from bayesmrf import BayesianMRF, LabelFieldMRF, SpikeSlabMRF, run
 from bayesmrf.errors import OptionError, StoreError
 from bayesmrf.identity import NOT_PART, difference, record_of
-from bayesmrf.inference.bethe.two_states import Bethe
-from bayesmrf.inference.chains import Brief, FromExact, Persistent
 from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.inference.enumeration import Enumeration
-from bayesmrf.inference.mean_field import MeanField
-from bayesmrf.inference.pseudo_likelihood import PseudoLikelihood
-from bayesmrf.inference.tree import Tree
-from bayesmrf.learning.persistent import PersistentMLE
-from bayesmrf.likelihood import Hidden, Likelihood
-from bayesmrf.models.agreement import Agreement
-from bayesmrf.models.boltzmann import Boltzmann
-from bayesmrf.models.clamped import Clamped
-from bayesmrf.models.label_field import LabelField
-from bayesmrf.models.potts import Potts
-from bayesmrf.models.symmetric import Symmetric
-from bayesmrf.posterior.edges.exact import SpikeSlabExact
-from bayesmrf.posterior.edges.langevin import SpikeSlabLangevin
-from bayesmrf.posterior.edges.one_edge import SpikeSlabOneEdge
-from bayesmrf.posterior.groups.auxiliary_variable import GroupedAuxiliaryVariable
-from bayesmrf.posterior.groups.kernels import exact_groups, particle_groups
-from bayesmrf.posterior.groups.stripped_beta import GroupedStrippedBeta
-from bayesmrf.posterior.groups.tree import GroupedTree
-from bayesmrf.posterior.hidden_entries import DrawHiddenEntries
-from bayesmrf.posterior.parameters.auxiliary_variable import AuxiliaryVariable
-from bayesmrf.posterior.parameters.exchange import Exchange
-from bayesmrf.posterior.parameters.langevin import Langevin
 from bayesmrf.posterior.parameters.metropolis import Metropolis
 from bayesmrf.priors import (
-    Beta,
     Cauchy,
-    DirichletProcess,
-    Gamma,
     LogisticBeta,
-    MultivariateNormal,
     Normal,
-    SpikeSlab,
 )
-from bayesmrf.samplers.cftp import CouplingFromThePast
-from bayesmrf.samplers.gibbs import Gibbs
-from bayesmrf.samplers.swendsen_wang import SwendsenWang
-
-N = 20
-ROWS = np.array([[0, 1, 1, 0], [1, 1, 0, 0], [0, 0, 0, 1]], np.int8)
-GAPS = np.array([[0, -1, 1, 0], [1, 1, -1, 0], [0, 0, 0, 1]], np.int8)
-GRAPH = graphs.from_edges([(0, 1), (1, 2), (2, 3), (3, 0)], tuple("abcd"))
-BINARY, AGREEMENT = Boltzmann(GRAPH), Agreement(GRAPH, fields=True)
-POTTS, TABLES = Potts(GRAPH, 3), Symmetric(GRAPH, 2)
-PROCESS = DirichletProcess(Gamma(2.0, 3.0), Beta(1.0, 2.0), Beta(3.0, 4.0))
-FIELDS = DirichletProcess(0.5, Normal(10.0))
-POTENTIALS = DirichletProcess(1.0, MultivariateNormal(np.eye(2)))
-EDGES = SpikeSlab(0.3, Gamma(4.0, 5.0), 9.0)
-
-
-def s_bar(model):
-    return np.linspace(0.25, 0.75, model.n_features)
-
-
-def likelihood(model, engine, **more):
-    return Likelihood(model, s_bar(model), N, engine, **more)
-
-
-def start(model):
-    return np.linspace(-1.0, 1.0, model.n_features)
-
-
-def with_gaps(model, engine, hidden):
-    return likelihood(model, engine, hidden=Hidden(Clamped(model, GAPS), hidden))
-
-
-def label_field():
-    field = LabelField(np.array([[0.0, 1.0], [2.0, 0.5], [1.0, 3.0]]), ("x", "y"))
-    labels = np.array([[0, 1, -1]], np.int8)
-    hidden = Hidden(Clamped(field.base, labels), Persistent(64, 2, "swendsen-wang"))
-    return Langevin(Likelihood(field.base, np.zeros(3), 1, Persistent(64), hidden, field), Normal(1.0), np.zeros(2))
-
-
-FORMS = {
-    "metropolis": lambda: Metropolis(likelihood(BINARY, Elimination()), LogisticBeta(1, 1), start(BINARY)),
-    "metropolis-hidden": lambda: Metropolis(
-        with_gaps(BINARY, Enumeration(), Elimination()), Normal([1.0] * 8), start(BINARY)
-    ),
-    "metropolis-bethe": lambda: Metropolis(likelihood(BINARY, Bethe()), Cauchy(2.5), start(BINARY), 0.2),
-    "metropolis-tree": lambda: Metropolis(likelihood(BINARY, Tree()), Normal(), start(BINARY)),
-    "metropolis-mean-field": lambda: Metropolis(likelihood(BINARY, MeanField()), Normal(), start(BINARY)),
-    "langevin": lambda: Langevin(likelihood(BINARY, Persistent(64)), Normal(), start(BINARY), 0.02, 0.5, np.ones(8)),
-    "langevin-brief": lambda: Langevin(
-        with_gaps(BINARY, Brief(ROWS, 64), Persistent(64)), Normal(), start(BINARY)
-    ),
-    "langevin-from-exact": lambda: Langevin(likelihood(BINARY, FromExact(Elimination(), 9)), Normal(), start(BINARY)),
-    "pseudo-posterior": lambda: Langevin(
-        likelihood(BINARY, PseudoLikelihood(ROWS, np.array([1.0, 2.0, 3.0]))), Normal(), start(BINARY), adjusted=True
-    ),
-    "label-field": label_field,
-    "exchange": lambda: Exchange(likelihood(BINARY, CouplingFromThePast()), Normal(), start(BINARY)),
-    "auxiliary-variable": lambda: AuxiliaryVariable(likelihood(BINARY, SwendsenWang()), Normal(), start(BINARY)),
-    "grouped-tree": lambda: GroupedTree(graphs.path(4), np.array([3.0, 4.0, 5.0]), 9.0, PROCESS),
-    "grouped-exact": lambda: exact_groups(
-        likelihood(AGREEMENT, Elimination()), PROCESS, start(AGREEMENT), FIELDS
-    ),
-    "grouped-particle": lambda: particle_groups(
-        AGREEMENT, s_bar(AGREEMENT), N, PROCESS, start(AGREEMENT), field_prior=FIELDS
-    ),
-    "grouped-particle-sampler": lambda: particle_groups(
-        AGREEMENT, s_bar(AGREEMENT), N, PROCESS, start(AGREEMENT), sampler=likelihood(AGREEMENT, Elimination())
-    ),
-    "grouped-stripped-beta": lambda: GroupedStrippedBeta(
-        start(AGREEMENT), PersistentMLE(AGREEMENT, s_bar(AGREEMENT), 3.0), N, PROCESS
-    ),
-    "grouped-auxiliary-variable": lambda: GroupedAuxiliaryVariable(
-        likelihood(AGREEMENT, Gibbs(50)), PROCESS, start(AGREEMENT), PersistentMLE(AGREEMENT, s_bar(AGREEMENT), 3.0)
-    ),
-    "grouped-potts-particle": lambda: particle_groups(POTTS, s_bar(POTTS), N, PROCESS, start(POTTS)),
-    "grouped-symmetric": lambda: exact_groups(likelihood(TABLES, Elimination()), POTENTIALS, start(TABLES)),
-    "grouped-symmetric-particle": lambda: particle_groups(
-        TABLES, s_bar(TABLES), N, POTENTIALS, start(TABLES)
-    ),
-    "spike-slab-langevin": lambda: SpikeSlabLangevin(BINARY, s_bar(BINARY), N, EDGES, start(BINARY)),
-    "spike-slab-exact": lambda: SpikeSlabExact(likelihood(BINARY, Elimination()), EDGES, start(BINARY)),
-    "spike-slab-one-edge": lambda: SpikeSlabOneEdge(BINARY, s_bar(BINARY), N, EDGES, start(BINARY)),
-    "hidden-entries": lambda: DrawHiddenEntries(
-        SpikeSlabOneEdge(BINARY, s_bar(BINARY), N, EDGES), with_gaps(BINARY, Persistent(), Elimination())
-    ),
-}  # fmt: skip
+from tests.tables import AGREEMENT, BINARY, KERNELS, likelihood, start
 
 
 def test_the_table_has_every_kernel():
@@ -148,7 +34,7 @@ def test_the_table_has_every_kernel():
         for _, kind in inspect.getmembers(importlib.import_module(module.name), inspect.isclass):
             if {"init", "step"} <= set(vars(kind)) and kind.__module__ == module.name:
                 found.add(kind)
-    assert found == {type(build()) for build in FORMS.values()}
+    assert found == {type(build()) for build in KERNELS.values()}
 
 
 def declared(value):
@@ -207,13 +93,13 @@ def idle(monkeypatch):
     return idle
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", KERNELS)
 def test_each_field_changed_in_turn_is_refused(form, idle, tmp_path):
     options = {"n_draws": 2, "n_chains": 1, "progress": False, "checkpoint": tmp_path / "run"}
-    run.sample(idle(FORMS[form]()), **options)
-    run.sample(idle(FORMS[form]()), **options)  # an equal one, built again, goes on
+    run.sample(idle(KERNELS[form]()), **options)
+    run.sample(idle(KERNELS[form]()), **options)  # an equal one, built again, goes on
     n = 0
-    for where, changed in changes(FORMS[form]()):
+    for where, changed in changes(KERNELS[form]()):
         name = where.rpartition(".")[2]
         if name in NOT_PART:
             run.sample(idle(changed), **options)
@@ -221,7 +107,7 @@ def test_each_field_changed_in_turn_is_refused(form, idle, tmp_path):
         with pytest.raises(StoreError, match=rf"another run: {where.replace('.', '[.]')} is .*, was .* in the stored"):
             run.sample(changed, **options)
         n += 1
-    assert n >= len(dataclasses.fields(FORMS[form]()))
+    assert n >= len(dataclasses.fields(KERNELS[form]()))
 
 
 def test_another_class_is_refused_too(idle, tmp_path):

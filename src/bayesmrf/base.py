@@ -220,4 +220,20 @@ class PairMarginals(Protocol):
     @property
     def is_exact(self) -> bool: ...  # noqa: D102
     def start(self, theta: np.ndarray, rng: np.random.Generator) -> Any: ...  # noqa: D102
-    def thaw(self, memory: Any, theta: np.ndarray, s_bar: np.ndarray, n: float) -> Any: ...  # noqa: D102
+    def thaw(self, memory: Any, theta: np.ndarray, s_bar: np.ndarray, n: float) -> PairWalk: ...  # noqa: D102
+
+
+class PairWalk(Protocol):
+    """Pair marginals at work: theta on its way through one step of a sampler, and what follows it.
+
+    ``odds(e)`` are the log odds of the categories of edge e (to agree, of one parameter) in the model *without* it;
+    ``freeze`` gives the memory that the next step starts from; ``stats`` numbers about the step, such as the noise of
+    the answers.
+    """
+
+    @property
+    def theta(self) -> np.ndarray: ...  # noqa: D102
+    def odds(self, e: int) -> Any: ...  # noqa: D102
+    def mix(self, rng: np.random.Generator) -> None: ...  # noqa: D102
+    def stats(self) -> dict[str, float]: ...  # noqa: D102
+    def freeze(self) -> Any: ...  # noqa: D102

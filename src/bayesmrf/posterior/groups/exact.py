@@ -24,7 +24,7 @@ from numpy.linalg import cholesky, solve
 
 from ...base import LOG_Z, MOMENTS, InferenceEngine, Kind
 from ...likelihood import require_answers
-from ..conditionals.one_potential import information
+from ..conditionals.one_potential import information, log_odds
 from .blocks import Block, Logits, Potentials, Urn
 from .dirichlet_process import Grouping, group_totals
 
@@ -112,6 +112,13 @@ class ExactWalk:
         value = self._log_likelihood(self.theta, self.memory.log_z)
         rate = self._accepted / max(1, self._tried)
         return {"log_likelihood": value, "acceptance_values": rate, "n_solves": self.n_solves}
+
+    def odds(self, e: int) -> Any:
+        """Log odds of edge e in the model without it."""
+        p = self._marginals.model.n_parameters
+        own = slice(e * p, e * p + p)
+        found = log_odds(self.memory.moments[own], self.theta[own])
+        return found if p > 1 else float(found[0])
 
     def mix(self, rng: np.random.Generator) -> None:
         """Nothing lags behind theta."""

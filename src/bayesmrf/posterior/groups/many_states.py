@@ -119,6 +119,11 @@ class ManyStateWalk:
         """Numbers about the step."""
         return {"likelihood_noise": self._noise, "acceptance_values": self._accepted}
 
+    def odds(self, e: int) -> np.ndarray:
+        """Log odds of the categories of edge e in the model without it."""
+        q, _ = edge_categories(self._graph, self._crowd, e)
+        return np.log(q[1:] / q[0]) - self._crowd.potentials[e]
+
     def mix(self, rng: np.random.Generator) -> None:
         """Particles are redrawn as theta moves."""
 

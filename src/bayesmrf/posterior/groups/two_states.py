@@ -41,7 +41,7 @@ from ...models.agreement import Agreement
 from ...options import check_fields
 from ...particles.cluster_flips import flip_clusters
 from ...particles.memory import Crowd, Particles, RefreshGraph, fill_hubs, pack, refresh_graph, start_particles, unpack
-from ...particles.refresh import refresh
+from ...particles.refresh import edge_moment, refresh
 from .blocks import Block
 from .dirichlet_process import Grouping, group_totals
 from .moves.fields import scan_fields
@@ -139,6 +139,10 @@ class TwoStateWalk:
     def stats(self) -> dict[str, float]:
         """Numbers about the step."""
         return {"likelihood_noise": self._noise, "acceptance_values": self._accepted}
+
+    def odds(self, e: int) -> float:
+        """Log odds of edge e in the model without it."""
+        return float(edge_moment(self._graph, self._crowd, e)[0])
 
     def mix(self, rng: np.random.Generator) -> None:
         """Flip clusters, and redraw nodes one by one: those without edges are redrawn by nothing else."""

@@ -1,0 +1,166 @@
+"""The parts of the package as tables: one row each, for tests that hold for all of them."""
+
+from itertools import product
+
+import numpy as np
+
+from bayesmrf import graphs
+from bayesmrf.inference.bethe.two_states import Bethe
+from bayesmrf.inference.chains import Brief, FromExact, Persistent
+from bayesmrf.inference.elimination.two_states import Elimination
+from bayesmrf.inference.enumeration import Enumeration
+from bayesmrf.inference.mean_field import MeanField
+from bayesmrf.inference.pseudo_likelihood import PseudoLikelihood
+from bayesmrf.inference.tree import Tree
+from bayesmrf.learning.persistent import PersistentMLE
+from bayesmrf.likelihood import Hidden, Likelihood
+from bayesmrf.models.agreement import Agreement
+from bayesmrf.models.boltzmann import Boltzmann
+from bayesmrf.models.clamped import Clamped
+from bayesmrf.models.ising import Ising
+from bayesmrf.models.label_field import LabelField
+from bayesmrf.models.potts import Potts
+from bayesmrf.models.symmetric import Symmetric
+from bayesmrf.posterior.edges.exact import SpikeSlabExact
+from bayesmrf.posterior.edges.langevin import SpikeSlabLangevin
+from bayesmrf.posterior.edges.one_edge import SpikeSlabOneEdge
+from bayesmrf.posterior.groups.auxiliary_variable import GroupedAuxiliaryVariable
+from bayesmrf.posterior.groups.exact import ExactMarginals
+from bayesmrf.posterior.groups.kernels import exact_groups, particle_groups
+from bayesmrf.posterior.groups.many_states import ManyStateParticles
+from bayesmrf.posterior.groups.stripped_beta import GroupedStrippedBeta
+from bayesmrf.posterior.groups.tree import GroupedTree
+from bayesmrf.posterior.groups.two_states import TwoStateParticles
+from bayesmrf.posterior.hidden_entries import DrawHiddenEntries
+from bayesmrf.posterior.parameters.auxiliary_variable import AuxiliaryVariable
+from bayesmrf.posterior.parameters.exchange import Exchange
+from bayesmrf.posterior.parameters.langevin import Langevin
+from bayesmrf.posterior.parameters.metropolis import Metropolis
+from bayesmrf.priors import (
+    Beta,
+    Cauchy,
+    DirichletProcess,
+    Gamma,
+    LogisticBeta,
+    MultivariateNormal,
+    Normal,
+    SpikeSlab,
+)
+from bayesmrf.samplers.cftp import CouplingFromThePast
+from bayesmrf.samplers.gibbs import Gibbs
+from bayesmrf.samplers.swendsen_wang import SwendsenWang
+
+N = 20
+ROWS = np.array([[0, 1, 1, 0], [1, 1, 0, 0], [0, 0, 0, 1]], np.int8)
+GAPS = np.array([[0, -1, 1, 0], [1, 1, -1, 0], [0, 0, 0, 1]], np.int8)
+GRAPH = graphs.from_edges([(0, 1), (1, 2), (2, 3), (3, 0)], tuple("abcd"))
+BINARY, AGREEMENT = Boltzmann(GRAPH), Agreement(GRAPH, fields=True)
+POTTS, TABLES = Potts(GRAPH, 3), Symmetric(GRAPH, 2)
+PROCESS = DirichletProcess(Gamma(2.0, 3.0), Beta(1.0, 2.0), Beta(3.0, 4.0))
+FIELDS = DirichletProcess(0.5, Normal(10.0))
+POTENTIALS = DirichletProcess(1.0, MultivariateNormal(np.eye(2)))
+EDGES = SpikeSlab(0.3, Gamma(4.0, 5.0), 9.0)
+
+
+MODELS = {
+    "boltzmann": BINARY,
+    "ising": Ising(GRAPH),
+    "agreement": AGREEMENT,
+    "agreement without fields": Agreement(GRAPH),
+    "potts": POTTS,
+    "potts without fields": Potts(GRAPH, 3, fields=False),
+    "symmetric": TABLES,
+    "symmetric with fields": Symmetric(GRAPH, 3, True),
+}
+PRIORS = {
+    "normal": Normal([0.5, 2.0]),
+    "logistic-beta": LogisticBeta(2.0, 0.7),
+    "cauchy": Cauchy(2.5),
+}
+# Pair marginals, and the model that they are of.
+MARGINALS = {
+    "exact, agreement": ExactMarginals(AGREEMENT, Elimination()),
+    "exact, potts": ExactMarginals(POTTS, Elimination()),
+    "exact, symmetric": ExactMarginals(TABLES, Elimination()),
+    "particles, agreement": TwoStateParticles(AGREEMENT, 4096),
+    "particles, potts": ManyStateParticles(POTTS, 4096),
+    "particles, symmetric": ManyStateParticles(TABLES, 4096),
+}
+
+
+def s_bar(model):
+    """Statistics of states of which no two are equally frequent."""
+    states = np.array(list(product(range(model.n_states), repeat=model.graph.n_nodes)), np.int8)
+    return model.statistics(states, 1 + np.arange(len(states)))
+
+
+def likelihood(model, engine, **more):
+    return Likelihood(model, s_bar(model), N, engine, **more)
+
+
+def start(model):
+    return np.linspace(-1.0, 1.0, model.n_features)
+
+
+def with_gaps(model, engine, hidden):
+    return likelihood(model, engine, hidden=Hidden(Clamped(model, GAPS), hidden))
+
+
+def label_field():
+    field = LabelField(np.array([[0.0, 1.0], [2.0, 0.5], [1.0, 3.0]]), ("x", "y"))
+    labels = np.array([[0, 1, -1]], np.int8)
+    hidden = Hidden(Clamped(field.base, labels), Persistent(64, 2, "swendsen-wang"))
+    return Langevin(Likelihood(field.base, np.zeros(3), 1, Persistent(64), hidden, field), Normal(1.0), np.zeros(2))
+
+
+KERNELS = {
+    "metropolis": lambda: Metropolis(likelihood(BINARY, Elimination()), LogisticBeta(1, 1), start(BINARY)),
+    "metropolis-hidden": lambda: Metropolis(
+        with_gaps(BINARY, Enumeration(), Elimination()), Normal([1.0] * 8), start(BINARY)
+    ),
+    "metropolis-bethe": lambda: Metropolis(likelihood(BINARY, Bethe()), Cauchy(2.5), start(BINARY), 0.2),
+    "metropolis-tree": lambda: Metropolis(likelihood(BINARY, Tree()), Normal(), start(BINARY)),
+    "metropolis-mean-field": lambda: Metropolis(likelihood(BINARY, MeanField()), Normal(), start(BINARY)),
+    "langevin": lambda: Langevin(likelihood(BINARY, Persistent(64)), Normal(), start(BINARY), 0.02, 0.5, np.ones(8)),
+    "langevin-brief": lambda: Langevin(
+        with_gaps(BINARY, Brief(ROWS, 64), Persistent(64)), Normal(), start(BINARY)
+    ),
+    "langevin-from-exact": lambda: Langevin(likelihood(BINARY, FromExact(Elimination(), 9)), Normal(), start(BINARY)),
+    "pseudo-posterior": lambda: Langevin(
+        likelihood(BINARY, PseudoLikelihood(ROWS, np.array([1.0, 2.0, 3.0]))), Normal(), start(BINARY), adjusted=True
+    ),
+    "label-field": label_field,
+    "exchange": lambda: Exchange(likelihood(BINARY, CouplingFromThePast()), Normal(), start(BINARY)),
+    "auxiliary-variable": lambda: AuxiliaryVariable(likelihood(BINARY, SwendsenWang()), Normal(), start(BINARY)),
+    "grouped-tree": lambda: GroupedTree(graphs.path(4), np.array([3.0, 4.0, 5.0]), 9.0, PROCESS),
+    "grouped-exact": lambda: exact_groups(
+        likelihood(AGREEMENT, Elimination()), PROCESS, start(AGREEMENT), FIELDS
+    ),
+    "grouped-particle": lambda: particle_groups(
+        AGREEMENT, s_bar(AGREEMENT), N, PROCESS, start(AGREEMENT), field_prior=FIELDS
+    ),
+    "grouped-particle-sampler": lambda: particle_groups(
+        AGREEMENT, s_bar(AGREEMENT), N, PROCESS, start(AGREEMENT), sampler=likelihood(AGREEMENT, Elimination())
+    ),
+    "grouped-stripped-beta": lambda: GroupedStrippedBeta(
+        start(AGREEMENT), PersistentMLE(AGREEMENT, s_bar(AGREEMENT), 3.0), N, PROCESS
+    ),
+    "grouped-auxiliary-variable": lambda: GroupedAuxiliaryVariable(
+        likelihood(AGREEMENT, Gibbs(50)), PROCESS, start(AGREEMENT), PersistentMLE(AGREEMENT, s_bar(AGREEMENT), 3.0)
+    ),
+    "grouped-potts-particle": lambda: particle_groups(POTTS, s_bar(POTTS), N, PROCESS, start(POTTS)),
+    "grouped-potts-fields": lambda: particle_groups(
+        POTTS, s_bar(POTTS), N, DirichletProcess(), start(POTTS), field_prior=FIELDS
+    ),
+    "grouped-potts-exact": lambda: exact_groups(likelihood(POTTS, Elimination()), PROCESS, start(POTTS), FIELDS),
+    "grouped-symmetric": lambda: exact_groups(likelihood(TABLES, Elimination()), POTENTIALS, start(TABLES)),
+    "grouped-symmetric-particle": lambda: particle_groups(
+        TABLES, s_bar(TABLES), N, POTENTIALS, start(TABLES)
+    ),
+    "spike-slab-langevin": lambda: SpikeSlabLangevin(BINARY, s_bar(BINARY), N, EDGES, start(BINARY)),
+    "spike-slab-exact": lambda: SpikeSlabExact(likelihood(BINARY, Elimination()), EDGES, start(BINARY)),
+    "spike-slab-one-edge": lambda: SpikeSlabOneEdge(BINARY, s_bar(BINARY), N, EDGES, start(BINARY)),
+    "hidden-entries": lambda: DrawHiddenEntries(
+        SpikeSlabOneEdge(BINARY, s_bar(BINARY), N, EDGES), with_gaps(BINARY, Persistent(), Elimination())
+    ),
+}  # fmt: skip

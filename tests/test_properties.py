@@ -1,0 +1,140 @@
+"""What holds for every row of `tests.tables`: a new model, prior, marginals or kernel is tested by being there."""
+
+import copy
+import inspect
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+
+from bayesmrf import priors, run
+from bayesmrf.inference.enumeration import Enumeration
+from bayesmrf.state_spec import flatten, unflatten
+from tests.potts_oracle import all_states
+from tests.tables import KERNELS, MARGINALS, MODELS, PRIORS, N
+
+
+def statistics(model):
+    """Statistics of every state."""
+    states = all_states(model.graph.n_nodes, model.n_states).astype(np.int8)
+    return np.array([model.statistics(x[None]) for x in states])
+
+
+# ---- models
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_moments_are_the_slope_of_log_z(name, rng):
+    """The compiled form of a model and its statistics are of the same model."""
+    model = MODELS[name]
+    theta, s = rng.normal(0, 0.5, model.n_features), statistics(model)
+    p = np.exp(s @ theta - np.logaddexp.reduce(s @ theta))
+    found = Enumeration().infer(model, theta, Enumeration().prepare(model))
+    assert found.log_z == pytest.approx(np.logaddexp.reduce(s @ theta), rel=1e-10)
+    np.testing.assert_allclose(found.moments, p @ s, atol=1e-10)
+    other = Enumeration().infer(model, theta + 0.1, Enumeration().prepare(model))
+    assert np.abs(other.moments - p @ s).max() > 1e-4
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_features_have_names_and_two_values(name):
+    model = MODELS[name]
+    assert len(set(model.feature_names)) == model.n_features == len(model.feature_low)
+    s = statistics(model)
+    assert (np.isin(s, [0, 1]) | (s == model.feature_low)).all()
+    assert (s.max(axis=0) == 1).all()
+    assert (s.min(axis=0) == model.feature_low).all()
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_weights_of_rows_count(name, rng):
+    model = MODELS[name]
+    x, w = rng.integers(0, model.n_states, (30, model.graph.n_nodes)), rng.integers(0, 4, 30)
+    np.testing.assert_allclose(model.statistics(x, w), model.statistics(np.repeat(x, w, axis=0)), atol=1e-12)
+    assert np.abs(model.statistics(x, w) - model.statistics(x)).max() > 1e-6
+
+
+# ---- priors
+
+
+@pytest.mark.parametrize("name", PRIORS)
+def test_gradient_of_a_prior(name, rng):
+    prior, theta, h = PRIORS[name], rng.normal(size=2), 1e-6
+    slope = (prior.log_density(theta + h) - prior.log_density(theta - h)) / (2 * h)
+    np.testing.assert_allclose(prior.gradient(theta), slope, rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize("name", [n for n in PRIORS if isinstance(PRIORS[n], priors.ProperPrior)])
+def test_density_of_a_proper_prior_integrates_to_one(name):
+    prior = PRIORS[name]
+    each = [quad(lambda x, j=j: np.exp(prior.log_density(np.full(2, x))[j]), -np.inf, np.inf)[0] for j in range(2)]
+    assert np.log(each).sum() + prior.log_constant(2) == pytest.approx(0, abs=1e-7)
+
+
+def test_the_table_has_every_prior_of_theta():
+    there = {k for k in vars(priors).values() if inspect.isclass(k) and k.__module__ == priors.__name__}
+    there = {k for k in there if not getattr(k, "_is_protocol", False) and {"gradient"} <= set(vars(k))}
+    assert there == {type(p) for p in PRIORS.values()}
+
+
+# ---- pair marginals
+
+
+@pytest.mark.parametrize("name", MARGINALS)
+def test_odds_of_every_edge_are_those_of_enumeration(name, rng):
+    """The log odds nu that a scan finds: exact, or within six standard errors of that many independent particles."""
+    marginals = MARGINALS[name]
+    model, s = marginals.model, statistics(marginals.model)
+    r, p = model.n_edges, model.n_parameters
+    theta = rng.normal(0, 0.4, model.n_features)
+    walk = marginals.thaw(marginals.start(theta, rng), theta, np.full(model.n_features, 0.5), float(N))
+    walk.mix(rng)
+    weight = np.exp(s @ theta)
+    for e in range(r):
+        q = (weight @ s / weight.sum())[e * p : e * p + p]
+        truth = np.log(q / (1 - q.sum())) - theta[e * p : e * p + p]
+        error = 0 if marginals.is_exact else 6 * np.sqrt((1 / q + 1 / (1 - q.sum())) / 4096)
+        gap = np.abs(np.atleast_1d(walk.odds(e)) - truth)
+        assert (gap <= error + 1e-9).all()
+    assert same(walk.freeze(), walk.freeze())
+
+
+# ---- kernels
+
+
+def same(a, b):
+    """Whether two States hold the same."""
+    one, other = {}, {}
+    return flatten(a, "s", one, {"tests"}) == flatten(b, "s", other, {"tests"}) and all(
+        np.array_equal(one[k], other[k]) for k in one
+    )
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_a_step_depends_on_state_and_generator_alone(name):
+    """The same again from a copy, from a State kept and read back; the State given stays as it was."""
+    kernel = KERNELS[name]()
+    state = kernel.init(np.random.default_rng(1))
+    kept, arrays = copy.deepcopy(state), {}
+    spec = flatten(state, "state", arrays, set())
+    new, info = kernel.step(np.random.default_rng(2), state)
+    assert same(state, kept)
+    for start in (kept, unflatten(spec, arrays, set())):
+        again, told = KERNELS[name]().step(np.random.default_rng(2), start)
+        assert same(new, again)
+        assert all(np.array_equal(a, b, equal_nan=True) for a, b in zip(info, told, strict=True))
+    other, _ = kernel.step(np.random.default_rng(3), kept)
+    assert not same(new, other)
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_info_has_the_dimensions_that_are_declared(name):
+    kernel = KERNELS[name]()
+    draws = run.sample(kernel, n_draws=2, n_warmup=0, n_chains=1, random_state=1, progress=False)
+    assert set(draws.values) == set(kernel.dims)
+    sizes = {}
+    for field, dims in kernel.dims.items():
+        shape = draws.values[field].shape[2:]
+        assert len(shape) == len(dims)
+        for dim, size in zip(dims, shape, strict=True):
+            assert sizes.setdefault(dim, size) == size
