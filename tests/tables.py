@@ -88,6 +88,11 @@ MARGINALS = {
 }
 
 
+CHAINS_IN_PLACE = {
+    "langevin", "langevin-brief", "label-field", "grouped-stripped-beta", "grouped-auxiliary-variable",
+}  # fmt: skip
+
+
 def s_bar(model):
     """Statistics of states of which no two are equally frequent."""
     states = np.array(list(product(range(model.n_states), repeat=model.graph.n_nodes)), np.int8)

@@ -11,7 +11,7 @@ from bayesmrf import priors, run
 from bayesmrf.inference.enumeration import Enumeration
 from bayesmrf.state_spec import flatten, unflatten
 from tests.potts_oracle import all_states
-from tests.tables import KERNELS, MARGINALS, MODELS, PRIORS, N
+from tests.tables import CHAINS_IN_PLACE, KERNELS, MARGINALS, MODELS, PRIORS, N
 
 
 def statistics(model):
@@ -112,18 +112,21 @@ def same(a, b):
 
 @pytest.mark.parametrize("name", KERNELS)
 def test_a_step_depends_on_state_and_generator_alone(name):
-    """The same again from a copy, from a State kept and read back; the State given stays as it was."""
+    """The same again from a copy, from a State kept and read back; the State given stays as it was.
+
+    Persistent chains are advanced in place, as a copy costs a tenth of a sweep and more.
+    """
     kernel = KERNELS[name]()
     state = kernel.init(np.random.default_rng(1))
     kept, arrays = copy.deepcopy(state), {}
-    spec = flatten(state, "state", arrays, set())
+    spec = flatten(copy.deepcopy(state), "state", arrays, set())
     new, info = kernel.step(np.random.default_rng(2), state)
-    assert same(state, kept)
-    for start in (kept, unflatten(spec, arrays, set())):
+    assert same(state, kept) == (name not in CHAINS_IN_PLACE)
+    for start in (copy.deepcopy(kept), copy.deepcopy(unflatten(spec, arrays, set()))):
         again, told = KERNELS[name]().step(np.random.default_rng(2), start)
         assert same(new, again)
         assert all(np.array_equal(a, b, equal_nan=True) for a, b in zip(info, told, strict=True))
-    other, _ = kernel.step(np.random.default_rng(3), kept)
+    other, _ = kernel.step(np.random.default_rng(3), unflatten(spec, arrays, set()))
     assert not same(new, other)
 
 
