@@ -59,7 +59,7 @@ def other(value):
     if isinstance(value, str):
         return value + "x"
     if isinstance(value, tuple | list):
-        return type(value)([other(value[0]), *value[1:]])
+        return type(value)([other(value[0]), *value[1:]] if value else [1.25])
     changed = value.copy()
     changed.flat[-1] += 1
     return changed
