@@ -32,6 +32,7 @@ from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.learning import sparse
 from bayesmrf.learning.maximum_likelihood import bound
 from bayesmrf.learning.persistent import PersistentMLE
+from bayesmrf.methods import GROUPS
 from bayesmrf.models.agreement import Agreement
 from bayesmrf.posterior.groups.stripped_beta import GroupedStrippedBeta
 from bayesmrf.samplers.gibbs import Gibbs
@@ -61,9 +62,16 @@ class Workload:
 
     def estimator(self, graph: Any, seed: int, n_draws: int | None = None) -> GroupedMRF:
         return GroupedMRF(
-            graph, self.method, fields=False, n_draws=n_draws or self.n_draws, n_warmup=0, n_chains=1, n_jobs=1,
-            random_state=seed, progress=False, **self.options,
-        )  # fmt: skip
+            graph,
+            method=GROUPS.build(self.method, self.options),
+            fields=False,
+            n_draws=n_draws or self.n_draws,
+            n_warmup=0,
+            n_chains=1,
+            n_jobs=1,
+            random_state=seed,
+            progress=False,
+        )
 
 
 def simulated(

@@ -78,7 +78,14 @@ def grouped(side: int, n_samples: int) -> None:
     short = partial(GroupedStrippedBeta, n_pcd=N_ITERATIONS, n_pcd_start=N_ITERATIONS)
     setattr(grouped_module, "GroupedStrippedBeta", short)  # noqa: B010
     estimator = GroupedMRF(
-        model.graph, "stripped-beta", fields=False, n_draws=2, n_warmup=0, n_chains=1, progress=False, random_state=0
+        model.graph,
+        method="stripped-beta",
+        fields=False,
+        n_draws=2,
+        n_warmup=0,
+        n_chains=1,
+        progress=False,
+        random_state=0,
     ).fit(states)
     assert estimator.agreement_.shape == (model.n_edges,)
 

@@ -154,7 +154,7 @@ def fit(n_steps: int, side: int, n: int = 1000) -> None:
     graph = graphs.grid(side, side)
     states, theta = simulated(graph, n, rng, 0.0, 1.0)
     estimator = GroupedMRF(
-        graph, "particle", fields=False, n_draws=n_steps, n_warmup=0, n_chains=1, random_state=0, progress=False
+        graph, method="particle", fields=False, n_draws=n_steps, n_warmup=0, n_chains=1, random_state=0, progress=False
     )
     spent = clock(lambda: estimator.fit(states))
     error = np.abs(estimator.agreement_ - 1 / (1 + np.exp(-theta))).mean()

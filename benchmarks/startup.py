@@ -24,7 +24,7 @@ table = datasets.coronary()
 X, count = table[list("ABCDEF")], table["count"]
 def fit():
     options = {"n_draws": 100, "n_chains": 2, "progress": False, "random_state": 0}
-    GroupedMRF("complete", "stripped-beta", **options).fit(X, sample_weight=count)
+    GroupedMRF("complete", method="stripped-beta", **options).fit(X, sample_weight=count)
 fit()
 """
 PROGRAMS = {

@@ -20,6 +20,7 @@ from bayesmrf.errors import BayesMRFWarning
 from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.models.potts import Potts
 from bayesmrf.models.symmetric import Symmetric
+from bayesmrf.priors import DirichletProcess, Normal
 
 ENGINE, SIZES, N_GROUPS, SCALE = Elimination(), (100, 300, 1000), 3, 0.5
 
@@ -46,8 +47,7 @@ def one(truth: tuple[Any, np.ndarray, np.ndarray], n: int, n_draws: int, rng: np
     est = GroupedMRF(
         model.graph,
         model=model.name,
-        n_states=3,
-        prior_scale=SCALE,
+        prior=DirichletProcess(base=Normal(SCALE)) if model.name == "symmetric" else DirichletProcess(),
         fields=model.fields,
         n_draws=n_draws,
         n_warmup=n_draws // 5,

@@ -14,16 +14,17 @@ import numpy as np
 from bayesmrf import Graph, GroupedMRF, graphs
 from bayesmrf.errors import BoundaryWarning, ConstantColumnWarning
 from bayesmrf.inference.elimination.two_states import Elimination
+from bayesmrf.methods import AuxiliaryVariable
 from bayesmrf.models.agreement import Agreement
 
-AUXILIARY = {"method": "auxiliary-variable"}
 SAMPLERS = {
-    "exact": {"method": "exact"},
-    "auxiliary-variable, exact particles, continued": AUXILIARY
-    | {"inner": "exact", "restart": False, "sigma_q": 0.05, "n_walk": 20},
-    "auxiliary-variable, exact particles, restarted": AUXILIARY | {"inner": "exact"},
-    "auxiliary-variable, as published (Gibbs particles, restarted)": AUXILIARY,
-    "stripped-beta": {"method": "stripped-beta"},
+    "exact": "exact",
+    "auxiliary-variable, exact particles, continued": AuxiliaryVariable(
+        inner="exact", restart=False, sigma_q=0.05, n_walk=20
+    ),
+    "auxiliary-variable, exact particles, restarted": AuxiliaryVariable(inner="exact"),
+    "auxiliary-variable, as published (Gibbs particles, restarted)": AuxiliaryVariable(),
+    "stripped-beta": "stripped-beta",
 }
 ACCEPTED = ("groups", "values")
 MODELS = {
@@ -48,11 +49,11 @@ def main(n_data_sets: int = 10, n_draws: int = 500) -> None:
         found = {name: [] for name in SAMPLERS}
         for _ in range(n_data_sets):
             states = draw_states(graph, agreement, n, rng)
-            for name, options in SAMPLERS.items():
+            for name, method in SAMPLERS.items():
                 est = GroupedMRF(
                     graph,
                     fields=False,
-                    **options,
+                    method=method,
                     n_draws=n_draws,
                     n_warmup=n_draws // 5,
                     n_chains=2,

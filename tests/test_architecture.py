@@ -36,7 +36,7 @@ LAYERS = [
         "progress",
         "partitions",
     },
-    {"models"},
+    {"models", "families"},
     {"samplers", "inference"},
     {"likelihood", "datasets"},
     {"learning", "metrics"},

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from bayesmrf import GroupedMRF, load
+from bayesmrf.priors import DirichletProcess
 from bayesmrf.summary import GroupedSummary
 from tests.conftest import is_silent
 
@@ -38,7 +39,7 @@ def cells(out):
 
 
 def test_one_run_then_its_report(bayesmrf, linked, folder):
-    code, out, err = bayesmrf("groups", "votes.csv", "--candidate", "all", "--spike", "--seed", 3, *SMALL)
+    code, out, err = bayesmrf("groups", "votes.csv", "--candidates", "complete", "--seed", 3, *SMALL)
     assert (code, err) == (0, "")
     tree = load("votes.zarr")
     s, text = GroupedSummary(tree), " ".join(out.split())
@@ -63,19 +64,19 @@ def test_one_run_then_its_report(bayesmrf, linked, folder):
         for g, r in zip(s.group_table.index, s.group_table.itertuples(index=False), strict=True)
     ]
     assert [row[:3] for row in cells(out)[len(edges) :]] == groups
-    same("votes.zarr", GroupedMRF(candidate="all", spike=True, **QUICK).fit(linked))
+    same("votes.zarr", GroupedMRF(candidates="complete", **QUICK).fit(linked))
     assert bayesmrf("report", "votes.zarr")[0] == 0
     page = Page((folder / "report.html").read_text())
     assert "Which edges exist" in page.text
-    assert "all" in page.text[page.text.index("Candidate edges") :][:2]
+    assert "complete" in page.text[page.text.index("Candidate edges") :][:2]
     assert len(page.table("one end")) == 11
 
 
 def test_candidates_of_a_file_a_density_and_fields_in_groups(bayesmrf, linked, folder):
     pairs = [("Ann", "Bob"), ("Bob", "Cid"), ("Cid", "Dot")]
     pd.DataFrame(pairs).to_csv("edges.csv", index=False, header=False)
-    run = ["groups", "votes.csv", "--spike", "--density", "0.3", "--field-groups", "--seed", 3, *SMALL]
-    code, out, err = bayesmrf(*run, "--candidate", "edges.csv", "--out", "a.zarr")
+    run = ["groups", "votes.csv", "--density", "0.3", "--field-groups", "--seed", 3, *SMALL]
+    code, out, err = bayesmrf(*run, "--candidates", "edges.csv", "--out", "a.zarr")
     assert (code, err) == (0, "")
     s, text = GroupedSummary(load("a.zarr")), " ".join(out.split())
     assert "3 candidate edges, node fields in groups" in text
@@ -86,34 +87,23 @@ def test_candidates_of_a_file_a_density_and_fields_in_groups(bayesmrf, linked, f
         [f"{g}", f"{r.size}", f"{r.field:.3f}"] for g, r in zip(table.index, table.itertuples(index=False), strict=True)
     ]
     assert [row[:3] for row in cells(out)[-len(table) :]] == shown
-    given = {"spike": True, "density": 0.3, "fields": "grouped"}
-    same("a.zarr", GroupedMRF(candidate=pairs, **given, **QUICK).fit(linked))
+    given = {"prior": DirichletProcess(density=0.3), "fields": "grouped"}
+    same("a.zarr", GroupedMRF(candidates=pairs, **given, **QUICK).fit(linked))
     assert is_silent(bayesmrf(*run, "--graph", "edges.csv", "--out", "b.zarr", "-q"))
     same("b.zarr", GroupedMRF(graph=pairs, **given, **QUICK).fit(linked))
-    assert is_silent(bayesmrf(*run, "--out", "c.zarr", "-q"))
+    assert is_silent(bayesmrf(*run, "--candidates", "complete", "--out", "c.zarr", "-q"))
     assert load("c.zarr")["posterior"].sizes["edge"] == 10  # all pairs
 
 
 def test_no_likely_edge_is_said(bayesmrf, votes):
-    code, out, _ = bayesmrf("groups", "votes.csv", "--spike", "--density", "0.001", *SMALL)
+    code, out, _ = bayesmrf("groups", "votes.csv", "--candidates", "complete", "--density", "0.001", *SMALL)
     assert code == 0
     assert "No edge has an inclusion above 0.5." in out
     assert cells(out) == []
 
 
-RUN = [
-    "groups",
-    "votes.csv",
-    "--spike",
-    "--field-groups",
-    "--n-draws",
-    "100",
-    "--n-warmup",
-    "10",
-    "--n-chains",
-    "2",
-    "--out",
-]
+RUN = ["groups", "votes.csv", "--candidates", "complete", "--field-groups"]
+RUN += ["--n-draws", "100", "--n-warmup", "10", "--n-chains", "2", "--out"]
 
 
 def test_run_that_was_stopped_continues_with_the_same_draws(bayesmrf, linked, folder):
@@ -130,39 +120,32 @@ def test_run_that_was_stopped_continues_with_the_same_draws(bayesmrf, linked, fo
 
 
 BAD = {
-    "nothing": ([], "--graph: nothing came; give EDGES.csv, complete or learn:K, or --spike to find which edges exist"),
-    "both": (["--spike", "--graph", "complete", "--candidate", "all"], "--candidate: it came beside --graph; give one"),
-    "candidate alone": (["--candidate", "all"], "--candidate: it came without --spike, .*; give it too"),
-    "density alone": (
-        ["--graph", "complete", "--density", "5,5"],
-        "--density: it came without --spike, .*; give it too",
+    "nothing": ([], "--graph must be given, or else --candidates, got neither; --candidates complete finds which"),
+    "both": (
+        ["--graph", "complete", "--candidates", "complete"],
+        "--graph must be given, or .*, got --graph and --cand",
     ),
-    "candidate": (["--spike", "--candidate", "complete"], "--candidate: 'complete' is neither a file nor all"),
-    "learn": (["--spike", "--candidate", "learn:3"], "--candidate: 'learn:3' is neither a file nor all"),
+    "candidates": (["--candidates", "all"], "--candidates: 'all' is neither a file nor complete"),
+    "learn": (["--candidates", "learn:3"], "--candidates: 'learn:3' is neither a file nor complete"),
     "unknown node": (
-        ["--spike", "--candidate", "edges.csv"],
-        "--candidate: 'Zoe' in line 2 of edges.csv is not a column",
+        ["--candidates", "edges.csv"],
+        "--candidates: 'Zoe' in line 2 of edges.csv is not a column",
     ),
-    "density": (["--spike", "--density", "x"], "--density must be .*, got 'x'"),
-    "density three": (["--spike", "--density", "1,2,3"], "--density must be .*, got '1,2,3'"),
-    "density too large": (["--spike", "--density", "1.5"], "--density must be .*, got 1.5"),
-    "density zero": (["--spike", "--density", "0"], "--density must be .*, got 0.0"),
-    "density negative": (["--spike", "--density", "5,-1"], r"--density must be .*, got \(5.0, -1.0\)"),
-    "tree": (
-        ["--spike", "--method", "tree"],
-        "--spike: method 'tree' knows no absent edges; use --method exact or 'part",
-    ),
-    "stripped-beta": (
-        ["--spike", "--method", "stripped-beta"],
-        "--spike: method 'stripped-beta' knows no absent edges",
-    ),
-    "auxiliary": (
-        ["--spike", "--method", "auxiliary-variable"],
-        "--spike: method 'auxiliary-variable' knows no absent",
-    ),
+    "density": (["--candidates", "complete", "--density", "x"], "--density must be .*, got 'x'"),
+    "density three": (["--candidates", "complete", "--density", "1,2,3"], "--density must be .*, got '1,2,3'"),
+    "density too large": (["--candidates", "complete", "--density", "1.5"], "--density must be .*, got 1.5"),
+    "density zero": (["--candidates", "complete", "--density", "0"], "--density must be .*, got 0.0"),
+    "density negative": (["--candidates", "complete", "--density", "5,-1"], "--density must be .*, got '5,-1'"),
+    **{
+        method: (
+            ["--candidates", "complete", "--method", method],
+            "--method must be 'exact' or 'particle' for absent edges",
+        )
+        for method in ("tree", "stripped-beta", "auxiliary-variable")
+    },
     "fields": (
         ["--graph", "complete", "--field-groups", "--method", "stripped-beta"],
-        "--fields: method 'stripped-beta' knows no groups of node fields",
+        "--method must be .* for grouped fields",
     ),
 }
 

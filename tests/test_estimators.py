@@ -12,7 +12,9 @@ from bayesmrf import datasets, graphs
 from bayesmrf.errors import DataError, GraphError, OptionError, TooWideError
 from bayesmrf.estimators import GroupedMRF, MaximumLikelihoodMRF
 from bayesmrf.inference.elimination.two_states import Elimination
+from bayesmrf.methods import AuxiliaryVariable
 from bayesmrf.models.agreement import Agreement
+from bayesmrf.priors import Beta, DirichletProcess
 from tests import oracle
 
 QUICK = {"fields": False, "n_draws": 30, "n_warmup": 5, "n_chains": 2, "progress": False, "random_state": 0}
@@ -61,7 +63,7 @@ def expected_failures(estimator):
 @parametrize_with_checks(
     [
         GroupedSigns(**QUICK | {"n_draws": 5}),
-        GroupedSigns(**QUICK | {"n_draws": 5, "candidate": "all", "spike": True, "fields": "grouped"}),
+        GroupedSigns(**QUICK | {"n_draws": 5, "candidates": "complete", "fields": "grouped"}),
         MaximumLikelihoodSigns(),
     ],
     expected_failed_checks=expected_failures,
@@ -83,8 +85,9 @@ def grid_data(rng):
 @pytest.mark.parametrize("method", ["exact", "stripped-beta", "auxiliary-variable"])
 def test_attributes(method, grid_data):
     graph, _groups, theta, X = grid_data
-    options = QUICK | ({"n_draws": 4, "n_warmup": 1, "n_walk": 5} if method == "auxiliary-variable" else {})
-    est = GroupedMRF(graph=graph.edges, method=method, **options).fit(X)
+    slow = method == "auxiliary-variable"
+    options = QUICK | ({"n_draws": 4, "n_warmup": 1} if slow else {})
+    est = GroupedMRF(graph=graph.edges, method=AuxiliaryVariable(n_walk=5) if slow else method, **options).fit(X)
     truth = 1 / (1 + np.exp(-theta))
     assert est.agreement_.shape == est.groups_.shape == est.mle_.shape == (24,)
     assert np.abs(est.agreement_ - truth).mean() < 0.1
@@ -202,23 +205,25 @@ def test_checkpoint_of_the_estimator_continues(grid_data, tmp_path):
     ("options", "error", "message"),
     [
         ({"method": "magic"}, OptionError, "method must be one of 'auto', 'tree', 'exact'.*, got 'magic'"),
-        ({"alpha": 0}, OptionError, "alpha must be .*, got 0"),
-        ({"alpha": -2.0}, OptionError, "alpha must be .*, got -2.0"),
-        ({"base": (1.0, 0.0)}, OptionError, r"base must be .*two numbers in .* of a Beta prior, got \(1\.0, 0\.0\)"),
+        ({"prior": Beta()}, OptionError, "prior must be 'dirichlet-process' or a priors.DirichletProcess, got Beta"),
+        (
+            {"prior": DirichletProcess(), "candidates": "complete"},
+            OptionError,
+            "candidates must be None where the prior",
+        ),
         ({"method": "tree"}, GraphError, "cycle; use 'exact' or 'stripped-beta'"),
         (
             {"method": "tree", "fields": True, "graph": [(0, 1)]},
             OptionError,
-            "^method='tree' does not support fields; set fields=False or use method='exact'.$",
+            "^method must be 'exact', 'particle', .* for node fields with model='agreement', got 'tree'.$",
         ),
-        ({"inner": "magic"}, OptionError, "inner must be .*, got 'magic'"),
         ({"n_draws": 0}, OptionError, "n_draws must be .*, got 0"),
         ({"n_chains": 0}, OptionError, "n_chains must be .*, got 0"),
         ({"graph": [(0, 0)]}, GraphError, "joins '0' to itself"),
         ({"graph": [(0, 1), (1, 0)]}, GraphError, "duplicate"),
         ({"graph": [(0, 99)]}, GraphError, "out of range"),
         ({"graph": [("0", "nobody")]}, GraphError, "'nobody'"),
-        ({"graph": []}, OptionError, "no edges"),
+        ({"graph": []}, OptionError, "graph must be a graph with at least one edge, got 'no edges'"),
         ({"graph": "learn:many"}, OptionError, "graph must be .*, got 'learn:many'"),
     ],
 )

@@ -8,7 +8,7 @@ from scipy.stats import binom
 from bayesmrf import GroupedMRF, MaximumLikelihoodMRF
 from bayesmrf.errors import FieldsWarning, OptionError
 
-FIVE = {"candidate": "all", "spike": True, "n_draws": 300, "n_warmup": 100, "n_chains": 2, "progress": False}
+FIVE = {"candidates": "complete", "n_draws": 300, "n_warmup": 100, "n_chains": 2, "progress": False}
 TINY = {"n_draws": 4, "n_warmup": 0, "n_chains": 1, "progress": False}
 
 

@@ -26,6 +26,7 @@ from bayesmrf.estimators.evidence import METHODS
 from bayesmrf.evidence import methods
 from bayesmrf.evidence.methods import known_options
 from bayesmrf.evidence.pairwise_target import PairwiseTarget
+from bayesmrf.families import FAMILIES
 from bayesmrf.inference.bethe.two_states import Bethe
 from bayesmrf.inference.chains import Brief, FromExact, Persistent
 from bayesmrf.inference.elimination.two_states import Elimination
@@ -170,13 +171,13 @@ MORE_GRAPHS += [
 
 @pytest.mark.parametrize(
     ("name", "option"),
-    [("BayesianMRF", "graph"), ("GroupedMRF", "candidate"), ("SpikeSlabMRF", "candidates"), ("GroupedMRF", "graph")],
+    [("BayesianMRF", "graph"), ("GroupedMRF", "candidates"), ("SpikeSlabMRF", "candidates"), ("GroupedMRF", "graph")],
 )
 def test_graphs(name, option):
-    fit, more = ESTIMATORS[name][0], {"spike": True} if option == "candidate" else {}
+    fit = ESTIMATORS[name][0]
     for value in [*GRAPHS, *MORE_GRAPHS]:
-        if not (value is None and option == "candidate"):
-            refuses(lambda value=value: fit(**{option: value}, **more), option, value)
+        if not (value is None and name == "GroupedMRF" and option == "candidates"):
+            refuses(lambda value=value: fit(**{option: value}), option, value)
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)
@@ -225,7 +226,7 @@ def kernels():
     yield BriefRBM(machine, X)
     yield from (potts, symmetric, machine)
     yield PairwiseTarget(boltzmann, X, np.ones(n), normal)
-    yield from (registry_row.options() for registry in (GROUPS, EDGES) for registry_row in registry)
+    yield from (registry_row.options() for registry in (GROUPS, EDGES, FAMILIES) for registry_row in registry)
 
 
 RECORDS = {

@@ -11,6 +11,7 @@ from bayesmrf.errors import ApproximatePosteriorWarning, OptionError
 from bayesmrf.estimators import GroupedMRF
 from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.likelihood import Likelihood
+from bayesmrf.methods import Particle
 from bayesmrf.models.agreement import Agreement
 from bayesmrf.particles.cluster_flips import flip_clusters, flip_near
 from bayesmrf.particles.memory import fill_hubs, pack, refresh_graph, start_particles, unpack
@@ -254,9 +255,9 @@ def test_close_to_exact_on_a_grid(grid_states, fields, rng):
 def test_too_few_particles_are_warned_of(grid_states, rng):
     graph, _, X = grid_states
     options = QUICK | {"fields": False, "n_draws": 5, "method": "particle", "random_state": int(rng.integers(2**31))}
-    said = r"n_particles: 128 for 400 observations put a noise of .* nats .* or more"
+    said = r"from 128 particles put a noise of .* nats .* the 400 observations.* or more"
     with pytest.warns(ApproximatePosteriorWarning, match=said):
-        GroupedMRF(graph, n_particles=128, **options).fit(X)
+        GroupedMRF(graph, **options | {"method": Particle(128)}).fit(X)
     with warnings.catch_warnings():
         warnings.simplefilter("error", ApproximatePosteriorWarning)
         GroupedMRF(graph, **options).fit(X)
@@ -265,12 +266,12 @@ def test_too_few_particles_are_warned_of(grid_states, rng):
 def test_fewer_particles_than_observations_are_warned_of_where_edges_look_quiet(rng):
     X = rng.integers(0, 2, size=(400, 4))
     options = QUICK | {"fields": False, "n_draws": 5, "method": "particle", "random_state": int(rng.integers(2**31))}
-    said = r"n_particles: 320 .* put a noise of 0\.[012].* give 401 or more"
+    said = r"from 320 .* put a noise of 0\.[012].* use n_particles=401 or more"
     with pytest.warns(ApproximatePosteriorWarning, match=said):
-        GroupedMRF("complete", n_particles=320, **options).fit(X)
+        GroupedMRF("complete", **options | {"method": Particle(320)}).fit(X)
     with warnings.catch_warnings():
         warnings.simplefilter("error", ApproximatePosteriorWarning)
-        GroupedMRF("complete", n_particles=448, **options).fit(X)
+        GroupedMRF("complete", **options | {"method": Particle(448)}).fit(X)
 
 
 def test_noise_is_that_of_repeated_estimates(rng):
@@ -308,7 +309,7 @@ def test_auto_says_what_it_chose(rng):
 
 def test_bad_numbers_of_particles(rng):
     with pytest.raises(OptionError, match=r"n_particles must be .*, got 0"):
-        GroupedMRF("complete", n_particles=0, **QUICK).fit(rng.integers(0, 2, size=(30, 4)))
+        Particle(0)
     with pytest.raises(OptionError, match=r"n_particles must be .*, got 0"):
         kernel_of(LOOP, np.full(4, 0.5), 10, n_particles=0)
 

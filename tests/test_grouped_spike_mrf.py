@@ -11,7 +11,7 @@ from bayesmrf import GroupedMRF, graphs
 from bayesmrf.errors import DataError, GraphError, OptionError
 from bayesmrf.models.agreement import Agreement
 from bayesmrf.partitions import canonical
-from bayesmrf.priors import Beta
+from bayesmrf.priors import Beta, DirichletProcess
 from tests import oracle
 
 NAMES = list("abcde")
@@ -31,7 +31,7 @@ def table_of(links, biases=None, n=600):
 
 def fit(links, biases=None, **options):
     X, counts = table_of(links, biases)
-    share = {"candidate": "all", "spike": True, "fields": False if biases is None else "grouped"}
+    share = {"candidates": "complete", "fields": False if biases is None else "grouped"}
     return GroupedMRF(**QUICK | share | options).fit(X, sample_weight=counts)
 
 
@@ -83,13 +83,13 @@ def test_edges_that_are_no_candidates_do_not_exist():
 
 
 def test_a_fixed_density_is_no_variable_and_matters():
-    few, many = (fit({}, density=p0, random_state=0) for p0 in (0.01, 0.99))
+    few, many = (fit({}, prior=DirichletProcess(density=p0), random_state=0) for p0 in (0.01, 0.99))
     assert few.density_ == 0.01
     assert "density" not in few.posterior_["posterior"]
     assert many.inclusion_.sum() > few.inclusion_.sum()
     np.testing.assert_array_equal(few.groups_, -1)
-    same, other = (fit({}, density=d, random_state=0) for d in (Beta(2, 7), (2, 7)))
-    np.testing.assert_array_equal(same.inclusion_, other.inclusion_)
+    default, given = (fit({}, random_state=0, **more) for more in ({}, {"prior": DirichletProcess(density=Beta(5, 5))}))
+    np.testing.assert_array_equal(default.inclusion_, given.inclusion_)
 
 
 @pytest.mark.parametrize("method", ["exact", "particle"])
@@ -123,21 +123,19 @@ def test_a_run_that_was_stopped_goes_on_with_the_same_draws(method, rng, tmp_pat
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"spike": False}, OptionError, "candidate: edges that may be absent need spike=True; edges that all exist go"),
-        ({"method": "tree"}, OptionError, "spike: method 'tree' knows no absent edges; use method='exact' or 'part"),
-        ({"method": "stripped-beta"}, OptionError, "spike: method 'stripped-beta' knows no absent edges"),
-        ({"method": "auxiliary-variable"}, OptionError, "spike: method 'auxiliary-variable' knows no absent edges"),
-        ({"density": 0}, OptionError, "density must be .*, got 0"),
-        ({"density": 1.0}, OptionError, r"density must be .*, got 1.0"),
-        ({"density": "x"}, OptionError, "density must be .*, got 'x'"),
-        ({"density": None}, OptionError, r"density must be .*, got None"),
-        ({"density": (5,)}, OptionError, r"density must be .*, got \(5,\)"),
-        ({"density": (5, -1)}, OptionError, r"density must be .*, got \(5, -1\)"),
-        ({"candidate": [("a", "Zoe")]}, GraphError, "candidate: 1 node.s. are not columns of the data: 'Zoe'; the col"),
-        ({"candidate": [(0, 77)]}, GraphError, "candidate: edge 0 = .0, 77. is out of range for 5 nodes"),
-        ({"candidate": [(0, 1), (1, 0)]}, GraphError, "candidate: .* duplicate"),
-        ({"candidate": "some"}, OptionError, "candidate must be .*, got 'some'"),
-        ({"candidate": []}, OptionError, "candidate: it has no edges"),
+        ({"prior": DirichletProcess()}, OptionError, "candidates must be None where the prior has no density"),
+        ({"method": "tree"}, OptionError, "method must be 'exact' or 'particle' for absent edges"),
+        ({"method": "stripped-beta"}, OptionError, "method must be 'exact' or 'particle' for absent edges"),
+        ({"method": "auxiliary-variable"}, OptionError, "method must be 'exact' or 'particle' for absent edges"),
+        (
+            {"candidates": [("a", "Zoe")]},
+            GraphError,
+            "candidates: 1 node.s. are not columns of the data: 'Zoe'; the col",
+        ),
+        ({"candidates": [(0, 77)]}, GraphError, "candidates: edge 0 = .0, 77. is out of range for 5 nodes"),
+        ({"candidates": [(0, 1), (1, 0)]}, GraphError, "candidates: .* duplicate"),
+        ({"candidates": "some"}, OptionError, "candidates must be .*, got 'some'"),
+        ({"candidates": []}, OptionError, "candidates must be a graph with at least one edge"),
         ({"fields": "own"}, OptionError, "fields must be .*, got 'own'"),
     ],
 )
@@ -148,11 +146,11 @@ def test_bad_options(options, error, message):
 
 @pytest.mark.parametrize("method", ["tree", "stripped-beta", "auxiliary-variable"])
 def test_methods_that_know_no_groups_of_fields(method):
-    with pytest.raises(OptionError, match=r"^fields: method .* use method='exact'"):
-        fit(LINKS, FIELDS, method=method, candidate=None, spike=False, graph=[("a", "b")])
+    with pytest.raises(OptionError, match=r"^method must be 'exact' or 'particle' for .*fields"):
+        fit(LINKS, FIELDS, method=method, candidates=None, graph=[("a", "b")])
 
 
 def test_missing_values_are_refused():
     X = pd.DataFrame({"a": [0, 1, np.nan], "b": [0, 1, 1]})
     with pytest.raises(DataError, match="missing"):
-        GroupedMRF(spike=True, **QUICK).fit(X)
+        GroupedMRF(candidates="complete", **QUICK).fit(X)

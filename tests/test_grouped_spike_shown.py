@@ -203,7 +203,7 @@ def test_heat_map_of_groups_is_that_of_likely_edges(tree):
 
 def test_inclusion_is_refused_where_all_edges_exist(rng):
     with pytest.raises(
-        OptionError, match="give one of SpikeSlabMRF, or of GroupedMRF with spike=True, or use plot_agr"
+        OptionError, match="give one of SpikeSlabMRF, or of GroupedMRF with candidates, or use plot_agr"
     ):
         plots.plot_inclusion(posterior_tree(rng))
 

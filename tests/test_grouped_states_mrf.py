@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scipy.special import expit
 
-from bayesmrf import GroupedMRF, graphs, results
+from bayesmrf import GroupedMRF, families, graphs, results
 from bayesmrf.errors import OptionError
 from bayesmrf.graphs import Graph
 from bayesmrf.inference.elimination.two_states import Elimination
@@ -15,6 +15,7 @@ from bayesmrf.learning.many_states import persistent_ascent, potential_mode
 from bayesmrf.learning.maximum_likelihood import maximum_likelihood
 from bayesmrf.models.potts import Potts
 from bayesmrf.models.symmetric import Symmetric
+from bayesmrf.priors import Beta, DirichletProcess, MultivariateNormal, Normal
 from bayesmrf.samplers.gibbs import Gibbs
 from bayesmrf.summary import GroupedSummary
 from tests.commands import one_sentence
@@ -23,6 +24,10 @@ from tests.test_grouped_states import ENGINE, drawn
 GRID = graphs.grid(2, 3)
 SHORT = {"n_draws": 30, "n_warmup": 10, "n_chains": 2, "progress": False}
 EDGES = [(f"n{u}", f"n{v}") for u, v in GRID.edges]
+
+
+def base(given):
+    return DirichletProcess(base=given)
 
 
 def table(model, theta, n, rng):
@@ -45,7 +50,7 @@ def problem(name, fields, rng, n=400):
 def test_fit(name, fields, method, rng):
     model, theta, X = problem(name, fields, rng)
     levels = pd.CategoricalDtype(["low", "mid", "top"], ordered=True)
-    est = GroupedMRF(EDGES, method, model=name, fields=fields, random_state=1, **SHORT).fit(X.astype(levels))
+    est = GroupedMRF(EDGES, method=method, model=name, fields=fields, random_state=1, **SHORT).fit(X.astype(levels))
     posterior, attrs = est.posterior_["posterior"], est.posterior_.attrs
     named = Graph(6, GRID.edges, tuple(X.columns))
     assert list(posterior["feature"].values) == type(model)(named, 3, fields).feature_names
@@ -70,17 +75,17 @@ def test_fit(name, fields, method, rng):
     if name == "symmetric":
         assert est.potential_.shape == (GRID.n_edges, 3, 3)
         np.testing.assert_allclose(est.potential_, model.table(est.theta_))
-    again = GroupedMRF(EDGES, method, model=name, fields=fields, random_state=1, **SHORT).fit(X.astype(levels))
+    again = GroupedMRF(EDGES, method=method, model=name, fields=fields, random_state=1, **SHORT).fit(X.astype(levels))
     np.testing.assert_array_equal(again.posterior_["posterior"]["theta"], posterior["theta"])
 
 
 def test_auto_takes_what_reaches(rng):
     _, _, X = problem("potts", False, rng)
-    assert GroupedMRF(EDGES, model="potts", n_states=3, **SHORT).fit(X).method_ == "exact"
+    assert GroupedMRF(EDGES, model=families.Potts(3), **SHORT).fit(X).method_ == "exact"
     path = [(f"n{i}", f"n{i + 1}") for i in range(5)]  # a forest has no conjugate form here
     assert GroupedMRF(path, model="potts", **SHORT).fit(X).method_ == "exact"
     wide = pd.DataFrame(rng.integers(0, 4, (60, 24)))
-    tiny = {"n_particles": 64, "n_draws": 2, "n_warmup": 0, "n_chains": 1, "progress": False}
+    tiny = {"n_draws": 2, "n_warmup": 0, "n_chains": 1, "progress": False}
     est = GroupedMRF("complete", model="potts", fields=False, **tiny)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -102,11 +107,13 @@ def test_checkpoint_goes_on(rng, tmp_path):
 
 def test_base_of_tables(rng):
     _, _, X = problem("symmetric", True, rng, n=30)
-    tight = GroupedMRF(EDGES, model="symmetric", fields=True, prior_scale=0.01, **SHORT).fit(X)
+    tight = GroupedMRF(EDGES, model="symmetric", fields=True, prior=base(Normal(0.01)), **SHORT).fit(X)
     assert np.abs(tight.potential_).max() < 0.05
-    matrix = GroupedMRF(EDGES, model="symmetric", fields=True, prior_scale=1e-4 * np.eye(3), **SHORT).fit(X)
+    matrix = GroupedMRF(
+        EDGES, model="symmetric", fields=True, prior=base(MultivariateNormal(1e-4 * np.eye(3))), **SHORT
+    ).fit(X)
     assert np.abs(matrix.potential_).max() < 0.05
-    each = GroupedMRF(EDGES, model="symmetric", fields=True, prior_scale=(0.01, 2.0, 2.0), **SHORT).fit(X)
+    each = GroupedMRF(EDGES, model="symmetric", fields=True, prior=base(Normal((0.01, 2.0, 2.0))), **SHORT).fit(X)
     assert np.abs(each.potential_[:, 1, 1]).max() < 0.05 < np.abs(each.potential_).max()
 
 
@@ -114,13 +121,11 @@ def test_base_of_tables(rng):
     ("options", "message"),
     [
         ({"model": "ising"}, "model must be .*, got 'ising'"),
-        ({"model": "potts", "method": "tree"}, "method must be .*, got 'tree'"),
-        ({"model": "potts", "spike": True}, "spike: edges that may be absent need model='agreement', and 'potts' came"),
-        ({"model": "symmetric", "fields": "grouped"}, "fields: fields in groups need model='agreement'"),
-        ({"model": "symmetric", "prior_scale": -1.0}, "prior_scale must be .*, got -1.0"),
-        ({"model": "symmetric", "prior_scale": [[1.0, 0.0]]}, "prior_scale must be .*a covariance matrix, got"),
+        ({"model": "potts", "method": "tree"}, "method must be 'exact' or 'particle' for model='potts', got 'tree'"),
+        ({"model": "potts", "prior": base(Normal())}, "prior.base must be a Beta distribution .*, got Normal"),
+        ({"model": "symmetric", "prior": base(Beta(2.0, 1.0))}, "prior.base must be Normal or .*, got Beta"),
         (
-            {"model": "symmetric", "fields": False, "prior_scale": np.ones(4)},
+            {"model": "symmetric", "fields": False, "prior": base(Normal(np.ones(4)))},
             "base: 4 scales came, one for all or one for each of 5",
         ),
         ({"model": "potts", "graph": "learn:4"}, "needs yes/no data"),

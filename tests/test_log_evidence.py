@@ -120,7 +120,9 @@ def test_found_groups_and_whether_the_data_are_the_same(X, rng):
 
 
 def test_edges_that_do_not_exist_are_left_out_and_fields_tied_by_their_groups(X, rng):
-    est = GroupedMRF(spike=True, fields="grouped", method="exact", n_draws=60, n_warmup=10, n_chains=2, progress=False)
+    est = GroupedMRF(
+        candidates="complete", fields="grouped", method="exact", n_draws=60, n_warmup=10, n_chains=2, progress=False
+    )
     est.fit(X)
     est.groups_, est.field_groups_ = np.array([1, -1, 0, 1, -1, -1]), np.array([0, 1, 0, 1])  # whatever was found
     target, note = make_target(est, X)

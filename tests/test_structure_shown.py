@@ -245,7 +245,7 @@ def test_trace_is_the_number_of_edges(rng):
 def test_heat_map_refuses_other_posteriors(tree, rng):
     with pytest.raises(
         OptionError,
-        match=r"all edges exist; give one of SpikeSlabMRF, or of GroupedMRF with spike=True, or use plot_(par|agr)",
+        match=r"all edges exist; give one of SpikeSlabMRF, or of GroupedMRF with candidates, or use plot_(par|agr)",
     ):
         plots.plot_inclusion(tree(rng))
 

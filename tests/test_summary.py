@@ -8,6 +8,7 @@ import xarray as xr
 from bayesmrf import BayesianMRF, GroupedMRF, results
 from bayesmrf.models.ising import Ising
 from bayesmrf.partitions import canonical, credible_ball, expected_vi, variation_of_information
+from bayesmrf.priors import Beta, DirichletProcess
 from bayesmrf.summary import GroupedSummary, ParameterSummary, compare, summarise
 
 from .posterior_tree import parameter_tree, posterior_tree
@@ -63,7 +64,7 @@ def test_the_stored_point_partition_is_that_of_the_same_draws(rng, tmp_path):
         assert GroupedSummary(t.isel(draw=slice(50))).groups.tolist() == found[1]
 
 
-@pytest.mark.parametrize("options", [{}, {"fields": "grouped"}, {"spike": True}])
+@pytest.mark.parametrize("options", [{}, {"fields": "grouped"}, {"prior": DirichletProcess(density=Beta(5.0, 5.0))}])
 def test_a_point_partition_is_found_once(options, rng, monkeypatch):
     x = rng.integers(0, 2, (40, 1)) ^ (rng.random((40, 4)) < 0.2)
     est = GroupedMRF("complete", n_draws=50, n_warmup=5, n_chains=2, progress=False, **options).fit(x)

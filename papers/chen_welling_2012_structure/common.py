@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from bayesmrf import SpikeSlabMRF
 from bayesmrf.methods import EDGES
 from bayesmrf.priors import Beta, Gamma, SpikeSlab
 from papers.cells import CellSettings
+from papers.options import method_of
 
 SAMPLERS = ("exact", "one-edge", "langevin")
 BASELINES = ("wainwright-max", "wainwright-min", "pseudo-l1")
@@ -44,17 +45,16 @@ def fit(
     """
     where = None if method == "exact" else checkpoint
     given = {_RECORDED.get(name, name): value for name, value in options.items()}
-    own = {f.name for f in fields(EDGES.row(method).options)}
-    of_prior = {k: v for k, v in given.items() if k in ("density", "bias_scale")}
-    sizes = {k: v for k, v in given.items() if k not in own | set(of_prior)}
+    own, others = method_of(EDGES, method, given)
+    of_prior = {k: others.pop(k) for k in ("density", "bias_scale") if k in others}
     estimator = SpikeSlabMRF(
         prior=replace(PRIOR, **of_prior),
-        method=EDGES.build(method, {k: v for k, v in given.items() if k in own}),
+        method=own,
         random_state=seeds,
         checkpoint=where,
         progress=False,
         n_jobs=1,
-        **sizes,
+        **others,
     ).fit(states)
     tree = estimator.posterior_
     if not tree.attrs["complete"]:

@@ -69,7 +69,6 @@ class Senate(Points):
             estimator = GroupedMRF(
                 graph,
                 method=method,
-                alpha=1.0,
                 fields="grouped" if "-grouped" in name else model.fields,
                 n_draws=self.n_draws,
                 n_warmup=self.n_warmup_fields if model.fields else 0,

@@ -13,9 +13,11 @@ import numpy as np
 
 from bayesmrf import Graph, GroupedMRF, MaximumLikelihoodMRF, graphs, metrics
 from bayesmrf.inference.elimination.two_states import Elimination
+from bayesmrf.methods import GROUPS
 from bayesmrf.models.agreement import Agreement
 from bayesmrf.samplers import gibbs
 from papers.cells import Cell
+from papers.options import method_of
 from papers.store import Record
 
 from .common import METHODS, Points, Settings, plain
@@ -105,7 +107,8 @@ class Simulation(Points):
             groups = problem.groups if method == "oracle" else None
             return MaximumLikelihoodMRF(graph, groups, fields=False, random_state=rng)
         once = {"n_warmup": 0, "n_chains": 1, "n_jobs": 1, "progress": False, "random_state": rng}
-        return GroupedMRF(graph, method=method, alpha=1.0, fields=False, **(dict(self.bayes[method]) | once | options))
+        own, others = method_of(GROUPS, method, self.bayes[method])
+        return GroupedMRF(graph, method=own, fields=False, **(others | once | options))
 
     def draw(self, model: Agreement, theta: np.ndarray, n: int, rng: np.random.Generator) -> tuple[np.ndarray, float]:
         """Samples, and by how many standard errors their mean log potential moved in the second half of the sweeps."""

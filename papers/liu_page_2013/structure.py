@@ -75,7 +75,7 @@ def estimate(
         )
     kind = method.removesuffix("-learnt").removesuffix("-fields").removeprefix("spike-")
     if method.startswith("spike-"):
-        options |= {"candidate": "all", "spike": True, "fields": "grouped" if method.endswith("-fields") else False}
+        options |= {"candidates": "complete", "fields": "grouped" if method.endswith("-fields") else False}
     else:
         options |= {"graph": f"learn:{n_edges}", "fields": False}
     return _of_groups(GroupedMRF(method=kind, **options).fit(states), n_nodes)

@@ -6,8 +6,9 @@ SpikeSlabMRF(method=methods.OneEdge(n_iterations=50))
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from .options import OPTIONS, check_fields
 from .registry import Registry
@@ -70,6 +71,13 @@ class AuxiliaryVariable:
 
     def __post_init__(self) -> None:
         check_fields(self)
+
+    @property
+    def kind(self) -> str:
+        """Whether the stationary distribution is the posterior, in words."""
+        if self.inner == "gibbs":
+            return f"approximate (particles from {self.n_sweeps} Gibbs sweeps)"
+        return "approximate (values restart at the tied estimate)" if self.restart else "exact"
 
 
 @dataclass(frozen=True)
@@ -171,6 +179,48 @@ class MethodRow:
     reason: str = ""
 
 
+def kind_of(row: MethodRow, options: Any, is_forest: bool) -> str:
+    """Return "exact", or "approximate (...)", of some options.
+
+    Parameters
+    ----------
+    row : MethodRow
+    options : object
+    is_forest : bool
+        Whether the graph is a forest, and nodes have no fields.
+    """
+    if isinstance(options, StrippedBeta) and is_forest:
+        return "exact (a forest)"
+    return options.kind if isinstance(options, AuxiliaryVariable) else row.kind
+
+
+def refusal(row: MethodRow, rows: Registry[MethodRow], feature: str, model: str) -> dict[str, Any]:
+    """Return the parts of an `OptionError` where a method does not support a feature with a model; empty if it does.
+
+    Parameters
+    ----------
+    row : MethodRow
+    rows : Registry
+        Among which others are named.
+    feature : {"groups", "fields", "spike", "field_groups", "missing"}
+    model : str
+    """
+    if model in row.supports.get(feature, ()):
+        return {}
+    able = [repr(r.name) for r in rows if model in r.supports.get(feature, ())]
+    if able:
+        what = f"{'' if feature == 'groups' else FEATURES[feature] + ' with '}model={model!r}"
+        return {"option": "method", "got": row.name, "expected": f"{_listed(able)} for {what}"}
+    models = sorted({repr(m) for r in rows for m in r.supports.get(feature, ())})
+    if not models:
+        return {"option": "method", "got": row.name, "expected": f"one that supports {FEATURES[feature]}"}
+    return {"option": "model", "got": model, "expected": f"{_listed(models)} for {FEATURES[feature]}"}
+
+
+def _listed(names: Sequence[str]) -> str:
+    return f"{', '.join(names[:-1])} or {names[-1]}" if len(names) > 1 else names[0]
+
+
 def _on(*models: str) -> frozenset[str]:
     return frozenset(models)
 
@@ -250,4 +300,5 @@ EDGES = Registry(
     ],
 )
 
+OPTIONS["GroupedMRF.method"] = GROUPS.rule("auto")
 OPTIONS["SpikeSlabMRF.method"] = EDGES.rule()

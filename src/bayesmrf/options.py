@@ -81,15 +81,6 @@ def owners(record: Any) -> list[str]:
     return [name for module, kind in lineage for name in (f"{module}.{kind}", kind)]
 
 
-def _pair(what: str) -> Rule:
-    """Two numbers from 1e-6 to 1e6, as a tuple or list."""
-    return Rule(
-        f"two numbers in [1e-06, 1e+06], {what}",
-        lambda v: isinstance(v, tuple | list) and len(v) == 2 and all(map(CONSTANT.allows, v)),
-        ((1.0, 2.0), (1e-6, 1e6)),
-    )
-
-
 OPTIONS: dict[str, Rule] = {
     # Runs
     "n_draws": integer(1, MOST_DRAWS),
@@ -139,8 +130,7 @@ OPTIONS: dict[str, Rule] = {
         lambda v: (isinstance(v, str) and v == "auto") or (is_integer(v) and 2 <= v <= 127),
         ("auto", 2, 127),
     ),
-    "Potts.n_states": integer(2, 127),
-    "Symmetric.n_states": integer(2, 127),
+    **{f"{model}.n_states": integer(2, 127) for model in ("potts.Potts", "symmetric.Symmetric")},
     "fields": FLAG,
     "n_hidden": integer(1, 10**5, "without hidden units the model is 'independent'"),
     "n_visible": integer(1, 10**5),
@@ -172,23 +162,8 @@ OPTIONS: dict[str, Rule] = {
     "BayesianMRF.epsilon": optional(STEP),
     "BayesianMRF.precondition": choice(None, False, True),
     "BayesianMRF.start": choice("mode", "zero"),
-    "GroupedMRF.model": choice("agreement", "potts", "symmetric"),
-    "GroupedMRF.method": choice("auto", "tree", "exact", "particle", "auxiliary-variable", "stripped-beta"),
+    "GroupedMRF.prior": either(choice("dirichlet-process"), instance("priors", "DirichletProcess")),
     "GroupedMRF.fields": choice(False, True, "grouped"),
-    "GroupedMRF.inner": choice("gibbs", "exact"),
-    "GroupedMRF.spike": FLAG,
-    "GroupedMRF.base": either(BETA, _pair("(a, b) of a Beta prior")),
-    "GroupedMRF.density": either(BETA, PROBABILITY, _pair("(a, b) of a Beta prior")),
-    "GroupedMRF.alpha": either(
-        CONSTANT,
-        GAMMA,
-        _pair(""),
-        expected="a number in [1e-06, 1e+06], or two, (shape, rate) of a Gamma prior, or priors.Gamma",
-    ),
-    "GroupedMRF.prior_scale": either(
-        SCALES, COVARIANCE, expected="a number in [1e-08, 1e+08], an array of them, or a covariance matrix"
-    ),
-    "GroupedMRF.n_particles": optional(STATES),
     "SpikeSlabMRF.prior": either(choice("spike-slab"), instance("priors", "SpikeSlab")),
     "LabelFieldMRF.kernel": choice("exchange", "metropolis", "langevin"),
     "LabelFieldMRF.step_size": optional(STEP),

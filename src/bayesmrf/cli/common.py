@@ -51,7 +51,7 @@ def flag_of(option: str) -> str:
 
 
 # Sentences call an argument by its name at their start ("epsilon must be") and where they give a value ("fields=True").
-_NAMES = "|".join({*_FLAGS, *(key.rpartition(".")[2] for key in OPTIONS), "graph", "candidate", "candidates", "out"})
+_NAMES = "|".join({*_FLAGS, *(key.rpartition(".")[2] for key in OPTIONS), "graph", "candidates", "out"})
 _NAMED = re.compile(rf"^({_NAMES})(?= must )|(?<![\w-])({_NAMES})(?=[:=])")
 
 # Options of every command that samples.
@@ -117,6 +117,17 @@ def number_or_prior(flag: str, text: str, prior: Callable[[float, float], Any], 
         raise OptionError(option=flag, got=text, expected=e.expected) from None
 
 
+def beta(flag: str, text: str) -> Any:
+    """Return the Beta distribution of two numbers."""
+    from ..priors import Beta
+
+    a, b = numbers(flag, text, (2,), "two numbers A,B, such as 1,1")  # type: ignore[misc]
+    try:
+        return Beta(a, b)
+    except OptionError as e:
+        raise OptionError(option=flag, got=text, expected=e.expected) from None
+
+
 def check_out(out: Path, overwrite: bool) -> None:
     """Refuse early what would be refused after all the work."""
     from ..store import CHECKPOINT, is_ours, what
@@ -169,10 +180,10 @@ def numbers(flag: str, text: str, counts: tuple[int, ...], expected: str) -> flo
 
 
 def edges_of(graph: str, names: Sequence[str], console: Console, flag: str = "--graph") -> Any:
-    """The argument --graph, or --candidate(s), which are never learnt, in the form the estimators take."""
+    """The argument --graph, or --candidates, which are never learnt, in the form the estimators take."""
     from ..tables import read_edges
 
-    learns, everything = flag == "--graph", "all" if flag == "--candidate" else "complete"
+    learns, everything = flag == "--graph", "complete"
     if graph == everything or (learns and graph.startswith("learn:") and is_count(graph[6:])):
         return graph
     if graph.startswith("learn:") or kind_of(Path(graph)) == "nothing":

@@ -2,41 +2,16 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from ..errors import OptionError
+from ..families import families_of
+from ..methods import GROUPS
 from . import common
 from .common import Chains, Draws, Drop, Jobs, MissingCode, Overwrite, Quiet, Seed, Thin, Warmup, Weight
-
-
-class Method(StrEnum):
-    """Samplers of groups."""
-
-    auto = "auto"
-    tree = "tree"
-    exact = "exact"
-    particle = "particle"
-    auxiliary_variable = "auxiliary-variable"
-    stripped_beta = "stripped-beta"
-
-
-class Model(StrEnum):
-    """What edges have."""
-
-    agreement = "agreement"
-    potts = "potts"
-    symmetric = "symmetric"
-
-
-class Inner(StrEnum):
-    """How auxiliary-variable draws its particles."""
-
-    gibbs = "gibbs"
-    exact = "exact"
 
 
 def groups(
@@ -51,15 +26,20 @@ def groups(
     ],
     graph: Annotated[
         str | None,
-        typer.Option(metavar="EDGES.csv|complete|learn:K", help=f"{common.GRAPH_HELP} Required without --spike."),
+        typer.Option(metavar="EDGES.csv|complete|learn:K", help=f"{common.GRAPH_HELP} Or give --candidates."),
+    ] = None,
+    candidates: Annotated[
+        str | None,
+        typer.Option(metavar="EDGES.csv|complete", help="In the place of --graph, edges that may exist, or be absent."),
     ] = None,
     model: Annotated[
-        Model,
+        str,
         typer.Option(
+            metavar="|".join(families_of("GroupedMRF").names),
             help="agreement: yes/no answers; potts: many levels, a parameter an edge; symmetric: many levels, a whole "
-            "table an edge."
+            "table an edge.",
         ),
-    ] = Model.agreement,
+    ] = "agreement",
     prior_scale: Annotated[
         float | None,
         typer.Option(
@@ -79,30 +59,48 @@ def groups(
         bool,
         typer.Option("--field-groups", help="Give nodes fields that groups of them share, found as those of edges."),
     ] = False,
-    spike: Annotated[
-        bool,
-        typer.Option(
-            "--spike", help="Let edges be absent: find which exist, of all pairs or of --candidate, and their groups."
-        ),
-    ] = False,
-    candidate: Annotated[
-        str | None,
-        typer.Option(
-            metavar="all|EDGES.csv", help="With --spike, edges that may exist. [dim]\\[default: all, or --graph][/dim]"
-        ),
-    ] = None,
     density: Annotated[
         str | None,
         typer.Option(
             metavar="A,B|P0",
-            help="With --spike, Beta prior of the share of candidates that exist, or its fixed value. "
-            "[dim]\\[default: 5,5][/dim]",
+            help="Beta prior of the share of candidates that exist, or its fixed value; with --graph, lets these edges "
+            "be absent. [dim]\\[default: 5,5 with --candidates][/dim]",
         ),
     ] = None,
     method: Annotated[
-        Method,
-        typer.Option(help="tree needs a forest, exact a narrow graph; particle and stripped-beta (rough) take any."),
-    ] = Method.auto,
+        str,
+        typer.Option(
+            metavar="|".join(["auto", *GROUPS.names]),
+            help="tree needs a forest, exact a narrow graph; particle and stripped-beta (rough) take any.",
+        ),
+    ] = "auto",
+    n_particles: Annotated[
+        int | None, typer.Option(help="States in memory of particle. [dim]\\[default: by the data][/dim]")
+    ] = None,
+    inner: Annotated[
+        str | None,
+        typer.Option(metavar="gibbs|exact", help="Particles of auxiliary-variable. [dim]\\[default: gibbs][/dim]"),
+    ] = None,
+    n_sweeps: Annotated[
+        int | None, typer.Option(help="Gibbs sweeps of a particle of auxiliary-variable. [dim]\\[default: 50][/dim]")
+    ] = None,
+    n_proposals: Annotated[
+        int | None, typer.Option(help="Proposals of auxiliary-variable for an edge. [dim]\\[default: 5][/dim]")
+    ] = None,
+    n_walk: Annotated[
+        int | None, typer.Option(help="Steps of the walk of auxiliary-variable. [dim]\\[default: 100][/dim]")
+    ] = None,
+    sigma_q: Annotated[
+        float | None, typer.Option(help="Standard deviation of this walk. [dim]\\[default: 0.001][/dim]")
+    ] = None,
+    restart: Annotated[
+        bool | None,
+        typer.Option(
+            "--restart/--no-restart",
+            help="Whether this walk restarts at the tied estimate. [dim]\\[default: restart][/dim]",
+            show_default=False,
+        ),
+    ] = None,
     alpha: Annotated[
         str,
         typer.Option(metavar="ALPHA|SHAPE,RATE", help="Concentration of the Dirichlet process, or its Gamma prior."),
@@ -112,7 +110,6 @@ def groups(
     n_warmup: Warmup = 500,
     n_chains: Chains = 4,
     thin: Thin = 1,
-    inner: Annotated[Inner, typer.Option(help="Particles of auxiliary-variable.")] = Inner.gibbs,
     weight: Weight = None,
     drop: Drop = None,
     missing_code: MissingCode = None,
@@ -125,72 +122,75 @@ def groups(
     overwrite: Overwrite = False,
     quiet: Quiet = False,
 ) -> None:
-    """Find the groups of edges that share a parameter; with --spike, which edges exist as well.
+    """Find the groups of edges that share a parameter; with --candidates, which edges exist as well.
 
     A run that was stopped, even killed, continues when the same command is given again.
     """
+    from ..priors import Beta, DirichletProcess, Gamma, Normal
     from ..tables import read_votes
 
     out = out or Path(f"{common.stem_of(votes)}.zarr")
     console = common.new_console(quiet)
-    options = common.checked(
-        "GroupedMRF",
-        n_draws=n_draws,
-        n_warmup=n_warmup,
-        n_chains=n_chains,
-        thin=thin,
-        n_jobs=n_jobs,
-        alpha=common.numbers("--alpha", alpha, (1, 2), "a number, or SHAPE,RATE, such as 1.0 or 2,4"),
-        base=common.numbers("--base", base, (2,), "two numbers A,B, such as 1,1"),
-        density=common.numbers("--density", density or "5,5", (1, 2), "a number, or A,B, such as 0.2 or 5,5"),
-        prior_scale=1.0 if prior_scale is None else prior_scale,
-    )
-    _check_edges(graph, candidate, density, spike)
+    run = {"n_draws": n_draws, "n_warmup": n_warmup, "n_chains": n_chains, "thin": thin, "n_jobs": n_jobs}
+    common.checked("GroupedMRF", **run)
+    common.checked("GroupedMRF", model=model)
+    spike = candidates is not None or density is not None
+    p0 = common.number_or_prior("--density", density or "5,5", Beta, "a number, or A,B, such as 0.2 or 5,5")
+    concentration = common.number_or_prior("--alpha", alpha, Gamma, "a number, or SHAPE,RATE, such as 1.0 or 2,4")
+    found = common.beta("--base", base)
+    if prior_scale is not None and model != "symmetric":
+        expected = "omitted without --model symmetric, whose tables it is about"
+        raise OptionError(option="prior_scale", got=prior_scale, expected=expected)
+    if model == "symmetric":
+        common.check({"prior_scale": 1.0 if prior_scale is None else prior_scale})
+        found = Normal(1.0 if prior_scale is None else prior_scale)
+    own: dict[str, Any] = {"n_particles": n_particles, "inner": inner, "n_sweeps": n_sweeps, "n_proposals": n_proposals}
+    own |= {"n_walk": n_walk, "sigma_q": sigma_q, "restart": restart}
+    options = {
+        "prior": DirichletProcess(concentration, found, p0 if spike else None),
+        "method": _method(method, own),
+        **run,
+    }
+    if (graph is None) == (candidates is None):
+        got = "neither" if graph is None else "--graph and --candidates"
+        remedy = "--candidates complete finds which edges exist"
+        raise OptionError(option="--graph", got=got, expected="given, or else --candidates", remedy=remedy)
     if field_groups and fields is False:
         raise OptionError("--no-fields: --field-groups was given too; give one of them.")
-    if prior_scale is not None and model is not Model.symmetric:
-        raise OptionError("--prior-scale: it came without --model symmetric, whose tables it is about")
     common.check_out(out, overwrite)
     table, weights = read_votes(votes, weight, drop or (), missing_code or ())
     names = [str(c) for c in table.columns]
     if graph is not None:
         edges = {"graph": common.edges_of(graph, names, console)}
     else:
-        edges = {"candidate": common.edges_of(candidate or "all", names, console, "--candidate")}
+        edges = {"candidates": common.edges_of(str(candidates), names, console, "--candidates")}
 
     from ..estimators import GroupedMRF
+    from ..store import Checkpoint
     from ..summary import GroupedSummary
     from .show import show
 
     estimator = GroupedMRF(
         **edges,
-        method=method.value,
-        model=model.value,
+        model=model,
         fields="grouped" if field_groups else fields is not False,
-        spike=spike,
         **options,
-        inner=inner.value,
         random_state=seed,
         progress=not quiet,
-        checkpoint=out,
-        overwrite=overwrite,
+        checkpoint=Checkpoint(out, overwrite),
     )
-    instead = "particle" if spike or field_groups or model is not Model.agreement else "stripped-beta"
+    instead = "particle" if spike or field_groups or model != "agreement" else "stripped-beta"
     tree = common.sample(estimator, table, weights, votes, out, console, instead=f"--method {instead}")
-    asked = {"candidates" if spike else "graph": graph or candidate or "all"}
-    common.finish(tree, out, votes, context.obj, **asked)
+    common.finish(tree, out, votes, context.obj, **{"candidates" if spike else "graph": graph or candidates})
     show(GroupedSummary(tree), console)
     common.point_to_report(out, console)
 
 
-def _check_edges(graph: str | None, candidate: str | None, density: str | None, spike: bool) -> None:
-    """Refuse options about edges that do not go together."""
-    if graph is None and candidate is None and not spike:
-        raise OptionError(
-            "--graph: nothing came; give EDGES.csv, complete or learn:K, or --spike to find which edges exist"
-        )
-    if graph is not None and candidate is not None:
-        raise OptionError("--candidate: it came beside --graph; give one of them")
-    for flag, given in (("--candidate", candidate), ("--density", density)):
-        if given is not None and not spike:
-            raise OptionError(f"{flag}: it came without --spike, which lets edges be absent; give it too")
+def _method(name: str, own: dict[str, Any]) -> Any:
+    """Return the options of a method; of "auto", which has none, the name."""
+    if name != "auto":
+        return common.own_options(GROUPS, name, **own)
+    for option, value in own.items():
+        if value is not None:
+            raise OptionError(option=option, got=value, expected="omitted with method='auto'", remedy="give a method")
+    return name

@@ -13,6 +13,7 @@ from ..errors import OptionError
 from ..evidence.pairwise_target import PairwiseTarget
 from ..evidence.rbm_target import RBMTarget
 from ..evidence.target import Target
+from ..families import FAMILIES
 from ..models.agreement import Agreement
 from ..models.boltzmann import Boltzmann
 from ..models.ising import Ising
@@ -93,7 +94,7 @@ def _machine(model: RBM, states: States, prior: Any) -> RBMTarget:
 
 
 def _fixed(model: BayesianMRF, X: Any, sample_weight: Any, prior: Any, coding: str | None) -> tuple[Target, str]:
-    if model.model == "potts":
+    if FAMILIES.row(model.model).many_states:
         raise OptionError("model: a Potts model came; the evidence is that of yes/no nodes: take model 'boltzmann', "
                           "'ising' or 'agreement'")  # fmt: skip
     check_params(model)
@@ -108,11 +109,12 @@ def _grouped(model: GroupedMRF, X: Any, sample_weight: Any, prior: Any, coding: 
     if not hasattr(model, "groups_"):
         raise OptionError("model: a GroupedMRF came that is not fitted, so that it has no groups; fit it first, or "
                           "give groups to MaximumLikelihoodMRF(groups=...)")  # fmt: skip
-    if model.model != "agreement":
-        raise OptionError(f"model: a GroupedMRF of model {model.model!r} came; the evidence is that of yes/no nodes: "
-                          "take model 'agreement'")  # fmt: skip
+    if FAMILIES.row(model.model).many_states:
+        expected = "a GroupedMRF with model='agreement', as the evidence is that of yes/no nodes"
+        raise OptionError(option="model", got=f"model={FAMILIES.row(model.model).name!r}", expected=expected)
     states = check_states(X, sample_weight, model._names)
-    field, there, what = model._model(), model.groups_ >= 0, "edges and groups" if model.spike else "groups"
+    field, there = model._model(), model.groups_ >= 0
+    what = "edges and groups" if model.posterior_.attrs["spike"] else "groups"
     s_bar = field.statistics(states.values, states.weights)
     seen = model.posterior_.attrs["data_hash"] == data_hash(model.graph_, s_bar, states.n_samples)
     if not there.all():

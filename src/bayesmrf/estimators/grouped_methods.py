@@ -1,17 +1,21 @@
-"""The samplers behind `GroupedMRF`: which one fits the problem, how it is built, and whether it is exact."""
+"""The samplers behind `GroupedMRF`: what its options ask for, which sampler fits, and how it is built."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..base import Engine, Kernel
 from ..errors import OptionError
+from ..families import FAMILIES, FamilyRow
 from ..inference.elimination.two_states import Elimination, cost
 from ..learning.maximum_likelihood import bound
 from ..learning.persistent import PersistentMLE
 from ..likelihood import Likelihood
+from ..methods import GROUPS, MethodRow, Particle, kind_of, refusal
 from ..models.categorical import states_of
 from ..options import check_params
 from ..posterior.groups.auxiliary_variable import GroupedAuxiliaryVariable
@@ -20,102 +24,171 @@ from ..posterior.groups.kernels import exact_groups, particle_groups
 from ..posterior.groups.stripped_beta import GroupedStrippedBeta
 from ..posterior.groups.tree import GroupedTree
 from ..posterior.groups.two_states import default_particles
-from ..priors import FIELD_SCALE, Beta, DirichletProcess, Gamma, Normal
+from ..priors import FIELD_SCALE, Beta, DirichletProcess, Normal
 from ..sample_weight import check_listed
 from ..samplers.gibbs import Gibbs
-from .grouped_states import check_states_options, potential_base
 
 _PAIRS_WITH_SPIKE = 4  # for each edge in a step
 _EXACT_WORK = 2.0**28  # edges times bytes of tables: a scan of method "exact" then takes some tenth of a second
+_DENSITY = Beta(5.0, 5.0)  # prior of the density where candidates are given, and no prior
 
 
-def check_options(options: Any) -> None:
-    """Refuse what does not go together in the options of a `GroupedMRF`.
+@dataclass(frozen=True, eq=False)
+class Request:
+    """What the options of a `GroupedMRF` ask for.
+
+    Attributes
+    ----------
+    family : FamilyRow
+        The model.
+    model : object
+        Its options.
+    prior, field_prior : DirichletProcess
+        Of edges, and of node fields where they are grouped.
+    fields : bool
+    method : object or None
+        Options of the method; None for "auto".
+    """
+
+    family: FamilyRow
+    model: Any
+    prior: DirichletProcess
+    field_prior: DirichletProcess | None
+    fields: bool
+    method: Any
+
+    @property
+    def spike(self) -> bool:
+        """Whether edges may be absent."""
+        return self.prior.density is not None
+
+    def features(self) -> list[str]:
+        """What the method must support."""
+        grouped = self.field_prior is not None
+        asked = {"fields": self.fields and not grouped, "spike": self.spike, "field_groups": grouped}
+        return ["groups", *(name for name, wanted in asked.items() if wanted)]
+
+    def check(self, row: MethodRow) -> None:
+        """Raise OptionError unless a method supports what is asked for."""
+        for feature in self.features():
+            refused = refusal(row, GROUPS, feature, self.family.name)
+            if refused:
+                raise OptionError(**refused)
+
+
+def read(estimator: Any) -> Request:
+    """Read the options of a `GroupedMRF`, and refuse what does not go together.
 
     Raises
     ------
     OptionError
     """
-    check_params(options)
-    check_states_options(options)
-    method = options.method
-    if method in ("tree", "auxiliary-variable", "stripped-beta"):
-        for name, given, what in (
-            ("spike", options.spike, "absent edges"),
-            ("fields", options.fields == "grouped", "groups of node fields"),
-        ):
-            if given:
-                raise OptionError(f"{name}: method {method!r} knows no {what}; use method='exact' or 'particle'")
-    if method == "tree" and options.fields:
-        raise OptionError("method='tree' does not support fields; set fields=False or use method='exact'.")
-    if options.candidate is not None and not options.spike:
-        raise OptionError("candidate: edges that may be absent need spike=True; edges that all exist go into graph")
+    check_params(estimator)
+    family = FAMILIES.row(estimator.model)
+    prior = estimator.object("prior")
+    if estimator.candidates is not None and prior.density is None:
+        if not isinstance(estimator.prior, str):
+            expected = "None where the prior has no density, so that all edges exist"
+            remedy = "give the edges as graph, or DirichletProcess(density=Beta(5, 5))"
+            raise OptionError(option="candidates", got=estimator.candidates, expected=expected, remedy=remedy)
+        prior = replace(prior, density=_DENSITY)
+    tables = family.name == "symmetric"
+    if tables and prior.base == Beta():  # the default
+        prior = replace(prior, base=Normal())
+    if isinstance(prior.base, Beta) == tables:
+        expected = "Normal or MultivariateNormal" if tables else "a Beta distribution of the agreement"
+        raise OptionError(option="prior.base", got=prior.base, expected=f"{expected} for model={family.name!r}")
+    fields = DirichletProcess(prior.alpha, Normal(FIELD_SCALE)) if estimator.fields == "grouped" else None
+    method = None if estimator.method == "auto" else estimator.object("method")
+    found = Request(family, estimator.object("model"), prior, fields, bool(estimator.fields), method)
+    found.check(GROUPS.row("exact" if method is None else method))
+    return found
 
 
-def priors(options: Any) -> tuple[DirichletProcess, DirichletProcess | None]:
-    """Of edges, and of node fields where they are grouped."""
-    alpha = Gamma(*options.alpha) if isinstance(options.alpha, tuple | list) else options.alpha
-    base: Any = options.base if isinstance(options.base, Beta) else Beta(*options.base)
-    if options.model == "symmetric":
-        base = potential_base(options)
-    fields = DirichletProcess(alpha, Normal(FIELD_SCALE)) if options.fields == "grouped" else None
-    density = Beta(*options.density) if isinstance(options.density, tuple | list) else options.density
-    return DirichletProcess(alpha, base, density if options.spike else None), fields
-
-
-def choose_method(options: Any, model: Any) -> str:
-    """What "auto" stands for."""
-    if options.method != "auto":
-        return options.method
-    if options.model == "agreement" and model.graph.is_forest and not model.fields and not options.spike:
-        return "tree"
+def choose_method(request: Request, model: Any) -> Any:
+    """Return the method asked for, or what "auto" stands for."""
+    if request.method is not None:
+        return request.method
+    tree = request.family.name == "agreement" and model.graph.is_forest and not model.fields and not request.spike
     most = _EXACT_WORK / model.n_features
-    return "exact" if cost(model.graph, most, states_of(model))[1] <= most else "particle"
+    cheap = cost(model.graph, most, states_of(model))[1] <= most
+    return GROUPS.read("tree" if tree else "exact" if cheap else "particle")
 
 
-def n_particles(options: Any, model: Any, n: float) -> int:
-    """The option, or its default."""
-    return options.n_particles or default_particles(n, model.graph.n_nodes)
+class Problem(NamedTuple):
+    """What a sampler is built from; ``start`` is the maximum likelihood estimate, or with a spike a sparse one."""
+
+    request: Request
+    model: Any
+    s_bar: np.ndarray
+    n: float
+    start: np.ndarray
+    engine: Engine
 
 
-def build_kernel(
-    method: str, options: Any, model: Any, s_bar: np.ndarray, n: float, start: np.ndarray, engine: Engine
-) -> Kernel:
-    """The sampler; ``start`` is the maximum likelihood estimate, or with a spike a sparse one."""
-    prior, field_prior = priors(options)
-    if method == "tree":
-        return GroupedTree(model.graph, np.rint(n * s_bar), n, prior)
-    if method == "exact":
-        return exact_groups(Likelihood(model, s_bar, n, engine), prior, start, field_prior)
-    if method == "particle":
-        m, n_pairs = n_particles(options, model, n), _PAIRS_WITH_SPIKE if options.spike else GroupedGibbs.n_pairs
-        return particle_groups(model, s_bar, n, prior, start, m, n_pairs=n_pairs, field_prior=field_prior)
-    persistent = PersistentMLE(model, s_bar, bound(n))
-    if method == "stripped-beta":
-        return GroupedStrippedBeta(start, persistent, n, prior)
-    check_listed(n, model.graph.n_nodes)  # it draws as many states as there are observations
-    particles = Elimination() if options.inner == "exact" else Gibbs(n_sweeps=options.n_sweeps)
-    return GroupedAuxiliaryVariable(
-        Likelihood(model, s_bar, n, particles),
-        prior,
-        start,
-        persistent,
-        n_proposals=options.n_proposals,
-        sigma_q=options.sigma_q,
-        n_walk=options.n_walk,
-        restart=options.restart,
+def with_numbers(method: Any, model: Any, n: float) -> Any:
+    """Return the options with the number of particles that None stands for."""
+    if not isinstance(method, Particle) or method.n_particles is not None:
+        return method
+    return Particle(default_particles(n, model.graph.n_nodes))
+
+
+def build_kernel(method: Any, problem: Problem) -> Kernel:
+    """Return the sampler of a method."""
+    return KERNELS[GROUPS.row(method).name](method, problem)
+
+
+def kind(method: Any, model: Any) -> str:
+    """Whether the stationary distribution is the posterior, in words."""
+    return kind_of(GROUPS.row(method), method, model.graph.is_forest and not model.fields)
+
+
+def _tree(_: Any, p: Problem) -> Kernel:
+    return GroupedTree(p.model.graph, np.rint(p.n * p.s_bar), p.n, p.request.prior)
+
+
+def _exact(_: Any, p: Problem) -> Kernel:
+    likelihood = Likelihood(p.model, p.s_bar, p.n, p.engine)
+    return exact_groups(likelihood, p.request.prior, p.start, p.request.field_prior)
+
+
+def _particle(method: Any, p: Problem) -> Kernel:
+    pairs = _PAIRS_WITH_SPIKE if p.request.spike else GroupedGibbs.n_pairs
+    return particle_groups(
+        p.model,
+        p.s_bar,
+        p.n,
+        p.request.prior,
+        p.start,
+        method.n_particles,
+        n_pairs=pairs,
+        field_prior=p.request.field_prior,
     )
 
 
-def kind(method: str, options: Any, model: Any) -> str:
-    """Whether the chain's stationary law is the posterior, in words."""
-    if method in ("tree", "exact"):
-        return "exact"
-    if method == "stripped-beta":
-        exact = model.graph.is_forest and not model.fields
-        return "exact (a forest)" if exact else "approximate (stripped Beta likelihood)"
-    if method == "particle":
-        return "approximate (moments from particles)"
-    if options.inner == "gibbs":
-        return f"approximate (particles from {options.n_sweeps} Gibbs sweeps)"
-    return "approximate (values restart at the tied estimate)" if options.restart else "exact"
+def _stripped_beta(_: Any, p: Problem) -> Kernel:
+    return GroupedStrippedBeta(p.start, PersistentMLE(p.model, p.s_bar, bound(p.n)), p.n, p.request.prior)
+
+
+def _auxiliary_variable(method: Any, p: Problem) -> Kernel:
+    check_listed(p.n, p.model.graph.n_nodes)  # it draws as many states as there are observations
+    particles = Elimination() if method.inner == "exact" else Gibbs(n_sweeps=method.n_sweeps)
+    return GroupedAuxiliaryVariable(
+        Likelihood(p.model, p.s_bar, p.n, particles),
+        p.request.prior,
+        p.start,
+        PersistentMLE(p.model, p.s_bar, bound(p.n)),
+        n_proposals=method.n_proposals,
+        sigma_q=method.sigma_q,
+        n_walk=method.n_walk,
+        restart=method.restart,
+    )
+
+
+KERNELS: dict[str, Callable[[Any, Problem], Kernel]] = {
+    "tree": _tree,
+    "exact": _exact,
+    "particle": _particle,
+    "auxiliary-variable": _auxiliary_variable,
+    "stripped-beta": _stripped_beta,
+}

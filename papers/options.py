@@ -1,0 +1,16 @@
+"""Options of cells, which are stored flat, as the objects that estimators take."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+from bayesmrf.registry import Registry
+
+
+def method_of(registry: Registry[Any], name: str, options: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """The options of a method, and those that are not of the method."""
+    own = {f.name for f in fields(registry.row(name).options)}
+    method = registry.build(name, {k: v for k, v in options.items() if k in own})
+    return method, {k: v for k, v in options.items() if k not in own}

@@ -1,0 +1,182 @@
+"""Models of estimators before the graph is known: their options, and what is said of their parameters.
+
+GroupedMRF(model=families.Potts(n_states=3))
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from .graphs import Graph
+from .options import OPTIONS, check_fields
+from .registry import Registry
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Two states; an edge rewards agreement of its ends (`bayesmrf.models.agreement.Agreement`)."""
+
+    def on(self, graph: Graph, n_states: int, fields: bool) -> Any:
+        """Return the model on a graph."""
+        from .models.agreement import Agreement as Model
+
+        return Model(graph, fields)
+
+
+@dataclass(frozen=True)
+class Boltzmann:
+    """Two states coded {0, 1}: weights and biases (`bayesmrf.models.boltzmann.Boltzmann`)."""
+
+    def on(self, graph: Graph, n_states: int, fields: bool) -> Any:
+        """Return the model on a graph."""
+        from .models.boltzmann import Boltzmann as Model
+
+        return Model(graph)
+
+
+@dataclass(frozen=True)
+class Ising:
+    """Two states coded {-1, +1}: couplings and fields (`bayesmrf.models.ising.Ising`)."""
+
+    def on(self, graph: Graph, n_states: int, fields: bool) -> Any:
+        """Return the model on a graph."""
+        from .models.ising import Ising as Model
+
+        return Model(graph)
+
+
+@dataclass(frozen=True)
+class Potts:
+    """Many states; an edge rewards agreement of its ends (`bayesmrf.models.potts.Potts`).
+
+    Parameters
+    ----------
+    n_states : int or "auto"
+        The data are 0, ..., n_states - 1; "auto" takes the levels that occur, in their order.
+    """
+
+    n_states: int | str = "auto"
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+    def on(self, graph: Graph, n_states: int, fields: bool) -> Any:
+        """Return the model on a graph."""
+        from .models.potts import Potts as Model
+
+        return Model(graph, n_states, fields)
+
+
+@dataclass(frozen=True)
+class Symmetric:
+    """Many states; each edge has a symmetric table of log potentials (`bayesmrf.models.symmetric.Symmetric`).
+
+    Parameters
+    ----------
+    n_states : int or "auto"
+        The data are 0, ..., n_states - 1; "auto" takes the levels that occur, in their order.
+    """
+
+    n_states: int | str = "auto"
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+    def on(self, graph: Graph, n_states: int, fields: bool) -> Any:
+        """Return the model on a graph."""
+        from .models.symmetric import Symmetric as Model
+
+        return Model(graph, n_states, fields)
+
+
+@dataclass(frozen=True)
+class FamilyRow:
+    """A model.
+
+    Attributes
+    ----------
+    name : str
+    options : type
+    many_states : bool
+        Whether nodes may have more than two states.
+    estimators : set of str
+        The estimators that have it.
+    edge, node : str
+        What the parameters of an edge and of a node are called.
+    meaning : str
+        What they say, for reports.
+    """
+
+    name: str
+    options: type
+    many_states: bool
+    estimators: frozenset[str]
+    edge: str
+    node: str
+    meaning: str
+
+
+FAMILIES = Registry(
+    "model",
+    "families",
+    [
+        FamilyRow(
+            "agreement",
+            Agreement,
+            False,
+            frozenset({"GroupedMRF", "BayesianMRF"}),
+            "logit of agreement",
+            "field",
+            "An edge's parameter is the logit of its agreement: half the log odds ratio of its two ends, given all "
+            "other nodes; a field is half the log odds of yes where the others cancel.",
+        ),
+        FamilyRow(
+            "boltzmann",
+            Boltzmann,
+            False,
+            frozenset({"BayesianMRF", "SpikeSlabMRF"}),
+            "weight",
+            "bias",
+            "A weight is the log odds ratio of the two ends, coded 0 and 1, given all other nodes; a bias the log odds "
+            "of 1 where all others are 0.",
+        ),
+        FamilyRow(
+            "ising",
+            Ising,
+            False,
+            frozenset({"BayesianMRF"}),
+            "coupling",
+            "field",
+            "A coupling is a quarter of the log odds ratio of the two ends, coded -1 and +1, given all other nodes; a "
+            "field is half the log odds of +1 where the others cancel.",
+        ),
+        FamilyRow(
+            "potts",
+            Potts,
+            True,
+            frozenset({"GroupedMRF", "BayesianMRF"}),
+            "coupling",
+            "field",
+            "A coupling is the log odds of two alike ends against two given unlike states, fields apart; a field is "
+            "the log odds of its state against state 0 where the neighbours favour neither.",
+        ),
+        FamilyRow(
+            "symmetric",
+            Symmetric,
+            True,
+            frozenset({"GroupedMRF"}),
+            "log potential",
+            "field",
+            "An edge has a symmetric table of log potentials, one for each pair of states of its ends.",
+        ),
+    ],
+)
+
+
+def families_of(estimator: str) -> Registry[FamilyRow]:
+    """Return the models that an estimator has."""
+    return Registry("model", "families", [row for row in FAMILIES if estimator in row.estimators])
+
+
+OPTIONS["GroupedMRF.model"] = families_of("GroupedMRF").rule()
