@@ -72,7 +72,7 @@ def test_of_many_columns_some_are_named(rng):
 
 def test_methods_without_fields_say_so(rng):
     path = [(0, 1), (1, 2)]
-    with pytest.raises(OptionError, match=r"^method='tree' does not support fields; set fields=False or use"):
+    with pytest.raises(OptionError, match=r"^method must be 'exact', .* for node fields with model='agreement', got 'tree'"):
         GroupedMRF(path, method="tree", **TINY).fit(independent(rng, 0.5, p=3))
     assert GroupedMRF(path, **TINY).fit(independent(rng, 0.5, p=3)).method_ == "exact"
     assert GroupedMRF(path, fields=False, **TINY).fit(independent(rng, 0.5, p=3)).method_ == "tree"
@@ -86,7 +86,7 @@ def test_the_command_has_fields_by_default(bayesmrf, votes):
     assert "without node fields" in out
     code, _, err = bayesmrf("groups", "votes.csv", *small, "--method", "tree", "--out", "c.zarr")
     assert code == 2
-    assert "--method tree does not support fields; give --no-fields or use --method exact" in err
+    assert "--method must be 'exact', " in err
     code, _, err = bayesmrf("groups", "votes.csv", *small, "--no-fields", "--field-groups", "--out", "d.zarr")
     assert code == 2
     assert "--no-fields" in err

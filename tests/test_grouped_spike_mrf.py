@@ -73,12 +73,13 @@ def test_another_truth_is_not_mistaken_for_it(other):
 
 
 def test_edges_that_are_no_candidates_do_not_exist():
+    spike = DirichletProcess(density=Beta(5.0, 5.0))
     some = [("b", "c"), ("a", "b"), ("a", "c")]
-    est = fit(LINKS, candidate=some)
+    est = fit(LINKS, candidates=some)
     assert est.posterior_["posterior"]["edge"].values.tolist() == ["b-c", "a-b", "a-c"]
     np.testing.assert_array_equal(est.inclusion_[3:], 0)
     assert est.inclusion_[0, 1] > 0.9 > 0.5 > est.inclusion_[0, 2]
-    again = fit(LINKS, candidate=None, graph=some)  # with a spike, the edges of a graph may be absent too
+    again = fit(LINKS, candidates=None, graph=some, prior=spike)  # with a spike, the edges of a graph may be absent too
     np.testing.assert_array_equal(np.sign(again.inclusion_ - 0.5), np.sign(est.inclusion_ - 0.5))
 
 

@@ -151,12 +151,13 @@ def groups(
         "method": _method(method, own),
         **run,
     }
-    if (graph is None) == (candidates is None):
-        got = "neither" if graph is None else "--graph and --candidates"
+    if graph is None and candidates is None:
         remedy = "--candidates complete finds which edges exist"
-        raise OptionError(option="--graph", got=got, expected="given, or else --candidates", remedy=remedy)
+        raise OptionError(option="graph", expected="given unless --candidates is", remedy=remedy)
+    if graph is not None and candidates is not None:
+        raise OptionError(option="graph", got=graph, expected="omitted with --candidates")
     if field_groups and fields is False:
-        raise OptionError("--no-fields: --field-groups was given too; give one of them.")
+        raise OptionError(option="--no-fields", got=True, expected="omitted with --field-groups")
     common.check_out(out, overwrite)
     table, weights = read_votes(votes, weight, drop or (), missing_code or ())
     names = [str(c) for c in table.columns]
