@@ -72,7 +72,9 @@ def test_of_many_columns_some_are_named(rng):
 
 def test_methods_without_fields_say_so(rng):
     path = [(0, 1), (1, 2)]
-    with pytest.raises(OptionError, match=r"^method must be 'exact', .* for node fields with model='agreement', got 'tree'"):
+    with pytest.raises(
+        OptionError, match=r"^method must be 'exact', .* for node fields with model='agreement', got 'tree'"
+    ):
         GroupedMRF(path, method="tree", **TINY).fit(independent(rng, 0.5, p=3))
     assert GroupedMRF(path, **TINY).fit(independent(rng, 0.5, p=3)).method_ == "exact"
     assert GroupedMRF(path, fields=False, **TINY).fit(independent(rng, 0.5, p=3)).method_ == "tree"
