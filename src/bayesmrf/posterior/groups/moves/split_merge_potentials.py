@@ -7,7 +7,7 @@ of a part have together. Potentials have no order, so that a merge takes any two
 
 from __future__ import annotations
 
-from math import lgamma, log
+from math import exp, lgamma, log
 
 import numpy as np
 
@@ -15,9 +15,7 @@ from ....compiled import strict_leaf
 from ...conditionals.one_coordinate import log_sigmoid, sigmoid
 from ...conditionals.one_potential import (
     OnePotential,
-    categories,
     draw_t_around,
-    information,
     log_base,
     log_fit,
     log_t_around,
@@ -25,45 +23,63 @@ from ...conditionals.one_potential import (
 from .split_merge import MERGE, NONE, SPLIT, Proposal
 
 _N_LAUNCH = 3  # restricted scans behind a launch state
+_MAX_NEWTON, _NEAR = 100, 1e-3  # steps to the mode, and the length at which they end
 _WIDER = 1.2  # a value is proposed from a t this much wider than the items' likelihood
 
 
 @strict_leaf
-def _log_target(w, rows, counts, nu, n, precision):
-    """Log likelihood of the items ``rows`` at a shared value, and log of its base, up to a constant."""
-    out = -0.5 * (w @ (precision @ w))
+def _derivatives(w, rows, total, nu, n, precision, slope, curvature, q):
+    """Log likelihood of the items ``rows``, whose counts add up to ``total``, at a shared value, and log of its base.
+
+    ``slope`` and minus the second derivative, ``curvature``, are filled; ``q`` is room to work in.
+    """
+    p, out = len(w), 0.0
+    for j in range(p):
+        slope[j] = total[j]
+        for k in range(p):
+            slope[j] -= precision[j, k] * w[k]
+            curvature[j, k] = precision[j, k]
+        out += 0.5 * w[j] * (slope[j] + total[j])
     for i in rows:
-        out -= n * categories(w, nu[i])[1]
-        for j in range(len(w)):
-            out += counts[i, j] * w[j]
+        top = 0.0
+        for j in range(p):
+            top = max(top, w[j] + nu[i, j])
+        whole = exp(-top)
+        for j in range(p):
+            q[j] = exp(w[j] + nu[i, j] - top)
+            whole += q[j]
+        out -= n * (top + log(whole))
+        for j in range(p):
+            q[j] /= whole
+        for j in range(p):
+            slope[j] -= n * q[j]
+            curvature[j, j] += n * q[j]
+            for k in range(p):
+                curvature[j, k] -= n * q[j] * q[k]
     return out
 
 
 @strict_leaf
 def _value_law(rows, counts, nu, n, precision):
-    """Mode of a shared value by the items ``rows`` alone, and the Cholesky factor of a curvature there."""
+    """Mode of a shared value by the items ``rows`` alone, and the Cholesky factor of the curvature there."""
     p = len(precision)
-    total, w = np.zeros(p), np.zeros(p)
+    total, w, slope, q = np.zeros(p), np.zeros(p), np.empty(p), np.empty(p)
+    curvature = np.empty((p, p))
     for i in rows:
-        total += counts[i]
-    value = _log_target(w, rows, counts, nu, n, precision)
-    curvature = precision.copy()
-    for _ in range(100):
-        slope, curvature = total - precision @ w, precision.copy()
-        for i in rows:
-            q = categories(w, nu[i])[0]
-            slope -= n * q
-            curvature += information(q, n)
+        for j in range(p):
+            total[j] += counts[i, j]
+    value = _derivatives(w, rows, total, nu, n, precision, slope, curvature, q)
+    for _ in range(_MAX_NEWTON):
         step, size = np.linalg.solve(curvature, slope), 1.0
-        trial, new = w + step, _log_target(w + step, rows, counts, nu, n, precision)
-        while new < value and size > 1e-9:
-            size *= 0.5
+        furthest = np.abs(step).max()
+        while True:
             trial = w + size * step
-            new = _log_target(trial, rows, counts, nu, n, precision)
-        if size <= 1e-9:
-            break
+            new = _derivatives(trial, rows, total, nu, n, precision, slope, curvature, q)
+            if new >= value - 1e-9 * abs(value) or size < 1e-6:
+                break
+            size *= 0.5
         w, value = trial, new
-        if size == 1.0 and np.abs(step).max() < 1e-8:
+        if size * furthest < _NEAR:
             break
     return w, np.linalg.cholesky(curvature) / _WIDER
 
