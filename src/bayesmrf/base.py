@@ -71,7 +71,8 @@ class Model(Protocol):
     ``family`` says which compiled form it has: a `BINARY` model has ``pairwise(theta)``, the form over x in {-1, +1},
     the others ``categorical(theta)`` (see `bayesmrf.models.categorical.CategoricalModel`). ``statistics(states)`` are
     the mean statistics of data in {0, 1}; ``moments(pair, node)`` turns E[x_u x_v] and E[x_u] into the moments of the
-    model's own statistics. theta has ``n_edges`` edges first, and parameters of nodes where there are ``fields``.
+    model's own statistics. theta has ``n_parameters`` of each of ``n_edges`` edges first, then those of nodes where
+    there are ``fields``.
     """
 
     @property
@@ -86,6 +87,8 @@ class Model(Protocol):
     def n_states(self) -> int: ...  # noqa: D102
     @property
     def n_edges(self) -> int: ...  # noqa: D102
+    @property
+    def n_parameters(self) -> int: ...  # noqa: D102
     @property
     def n_features(self) -> int: ...  # noqa: D102
     @property

@@ -151,7 +151,9 @@ def _judged(tree: xr.DataTree) -> tuple[list[_Series], list[_Series]]:
         others.append(_Series(names, included[:, :, doubt], False))
     seen: set[str] = set()
     names_of = {"theta": "feature"}
-    if "groups" in posterior.coords and "agreement" in posterior:
+    if "phi" in posterior:
+        names_of = {"phi": "parameter"}  # theta follows from it
+    elif "groups" in posterior.coords and "agreement" in posterior:
         names_of = {"agreement": "edge", "theta": "feature"}
     for name, dim in names_of.items():
         if name not in posterior:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from enum import Enum
 from importlib.metadata import version
@@ -43,7 +43,18 @@ if TYPE_CHECKING:
 
 __all__ = ["add_missing", "add_partition", "diagnostics", "finish", "load", "save", "to_datatree"]
 
-POSTERIOR = ("theta", "agreement", "groups", "n_groups", "field_groups", "included", "density", "slab_scale", "alpha")
+POSTERIOR = (
+    "phi",
+    "theta",
+    "agreement",
+    "groups",
+    "n_groups",
+    "field_groups",
+    "included",
+    "density",
+    "slab_scale",
+    "alpha",
+)
 LABELS = ("groups", "field_groups")
 
 
@@ -54,6 +65,7 @@ def to_datatree(
     attrs: Mapping[str, Any],
     observed: Mapping[str, Any],
     constant: Mapping[str, np.ndarray] | None = None,
+    parameters: Sequence[str] | None = None,
 ) -> xr.DataTree:
     r"""Collect the draws, the data and how they came about.
 
@@ -80,6 +92,9 @@ def to_datatree(
     constant : mapping, optional
         ``mle`` (n_features,) and other arrays, with a value for each edge.
 
+    parameters : sequence of str, optional
+        Names of ``phi``, the parameters that were sampled where ``theta`` is a linear map of them.
+
     Returns
     -------
     xarray.DataTree
@@ -87,6 +102,7 @@ def to_datatree(
     import xarray as xr
 
     names = {
+        "parameter": np.array(parameters or [], dtype=object),
         "chain": np.array(draws.chains),
         "draw": np.arange(draws.n_draws),
         "feature": np.array(model.feature_names, dtype=object),
@@ -296,7 +312,7 @@ def _check_form(tree: xr.DataTree) -> None:
     if edges.size and not (edges.values >= 0).all() & (edges.values < n_nodes).all():
         raise ValueError
     for key, group in tree.children.items():
-        for name in {"node", "edge", "feature"} & set(group.coords):
+        for name in {"node", "edge", "feature", "parameter"} & set(group.coords):
             names = group.coords[name]
             along = "value" if key == "posterior_predictive" else name  # there, the node of each missing value
             if names.dims != (along,) or not all(isinstance(v, str) for v in names.values.tolist()):

@@ -17,6 +17,7 @@ from ..likelihood import Hidden, Likelihood
 from ..models.agreement import Agreement
 from ..models.boltzmann import Boltzmann
 from ..models.ising import Ising
+from ..models.linear_map import LinearMap
 from ..models.potts import Potts
 from ..options import check_params
 from ..posterior.parameters.adaptation import WALK_FIRST
@@ -31,6 +32,7 @@ from .base import data_hash, missing_table, options_shown, run_seed, sample_post
 from .engines import changed_options, read_engine, read_hidden
 from .parameter_posterior import ParameterPosterior
 from .starts import Start, find_start, uncorrected_epsilon
+from .ties import n_edge_parameters, read_ties
 
 MODELS: dict[str, Callable[..., Any]] = {
     "boltzmann": Boltzmann,
@@ -53,6 +55,12 @@ class BayesianMRF(ParameterPosterior):
         agreements and fields; or, of nodes with many states, rewards of agreement and fields of each state but the
         first. A callable makes a model of your own from the `Graph`, such as a class with the attributes of
         `bayesmrf.base.Model`.
+    ties : None, "all", "edges", sequence, or mapping (a Series)
+        Which parameters are shared. None (default): each edge and each node has its own. "all": one for all edges and
+        one for all nodes, as on a homogeneous lattice. "edges": one for all edges, and one for each node. A sequence
+        has a label for each edge of ``edges_``: edges with the same label share a parameter, and nodes are free. A
+        mapping or Series has labels by name, ``u-v`` or (u, v) for an edge and ``u`` for a node; what it does not name
+        is free. The prior is on the shared parameters.
     n_states : int or "auto"
         Number of states of a node of the Potts model, whose data are 0, ..., n_states - 1; "auto" takes the levels
         that occur, in their order.
@@ -103,7 +111,11 @@ class BayesianMRF(ParameterPosterior):
     Attributes
     ----------
     theta_ : (n_features,) array
-        Posterior mean; `score` and `sample` use it.
+        Posterior mean of the parameters of all edges and nodes; `score` and `sample` use it.
+    phi_ : (n_parameters,) array
+        Posterior mean of the parameters that are sampled: ``theta_`` where nothing is tied.
+    parameter_names_ : list of str
+        Names of the latter: "edges" and "nodes", followed by a label where there is one, or the names of features.
     posterior_ : xarray.DataTree
         Draws in ArviZ's form.
     feature_names_out_ : list of str
@@ -118,14 +130,15 @@ class BayesianMRF(ParameterPosterior):
     def __init__(
         self,
         graph: Any = "complete",
-        model: str = "boltzmann",
+        model: Any = "boltzmann",
+        ties: Any = None,
         n_states: int | str = "auto",
         prior_scale: float = 1.0,
         bias_scale: float | None = None,
         prior: Any = None,
         kernel: str = "metropolis",
-        engine: str = "exact",
-        hidden_engine: str | None = None,
+        engine: Any = "exact",
+        hidden_engine: Any = None,
         step_size: float | None = None,
         epsilon: float | None = None,
         alpha: float = 0.0,
@@ -145,6 +158,7 @@ class BayesianMRF(ParameterPosterior):
     ):
         self.graph = graph
         self.model = model
+        self.ties = ties
         self.n_states = n_states
         self.prior_scale = prior_scale
         self.bias_scale = bias_scale
@@ -189,23 +203,31 @@ class BayesianMRF(ParameterPosterior):
         if truth is not None and _all_moved(draws):
             is_corrected = True
             draws = _corrected(draws, likelihood, truth, prior)
+        phi, curve = draws.values["theta"], likelihood.curve
+        parameters: list[str] | None = None
+        if isinstance(curve, LinearMap):
+            parameters = list(curve.feature_names)
+            values = draws.values | {"theta": curve.natural(phi), "phi": phi}
+            draws = replace(draws, values=values, dims={**draws.dims, "phi": ("parameter",)})
         attrs = options_shown(self) | {
             "data_hash": data_hash(self.graph_, s_bar, n, None if hidden is None else hidden.model.states),
             "prior": type(prior).__name__,
             "prior_scale": np.atleast_1d(getattr(prior, "scale", np.nan)).tolist(),
             "kind": self._kind(engine, hidden, is_corrected),
             "model": model.name,
+            "ties": self.ties if self.ties is None or isinstance(self.ties, str) else "labels",
             "engine": engine.name,
             "engine_options": changed_options(engine),
             "hidden_engine": None if hidden is None else hidden.engine.name,
             "method": self.kernel,
         }
         self.posterior_ = results.to_datatree(
-            draws, model, attrs=attrs, observed={"statistics": s_bar, "n_samples": n}, constant={}
+            draws, model, attrs=attrs, observed={"statistics": s_bar, "n_samples": n}, parameters=parameters
         )
-        self.theta_ = draws.values["theta"].mean(axis=(0, 1))
+        self.theta_, self.phi_ = draws.values["theta"].mean(axis=(0, 1)), phi.mean(axis=(0, 1))
         self.feature_names_out_ = model.feature_names
-        self.missing_ = missing_table(likelihood, draws.values["theta"], states, seeds)
+        self.parameter_names_ = parameters or model.feature_names
+        self.missing_ = missing_table(likelihood, phi, states, seeds)
         if hidden is not None:
             results.add_missing(self.posterior_, self.missing_)
         convergence.warn_unless_converged(self.posterior_)
@@ -224,9 +246,10 @@ class BayesianMRF(ParameterPosterior):
         engine = read_engine("pseudo-likelihood" if self._is_pseudo else self.engine, states)
         hidden = read_hidden(self.hidden_engine, engine, model, states)
         s_bar = model.statistics(states.values, states.weights) if hidden is None else hidden.model.seen_statistics()
-        prior = self._prior(model)
-        likelihood = Likelihood(model, s_bar, n, engine, hidden)
-        truth = Likelihood(model, s_bar, n, Elimination()) if self._is_pseudo and self.corrected else None
+        curve = read_ties(self.ties, model)
+        prior = self._prior(model, curve)
+        likelihood = Likelihood(model, s_bar, n, engine, hidden, curve)
+        truth = likelihood.replaced(s_bar, Elimination()) if self._is_pseudo and self.corrected else None
         kernel = self._kernel(likelihood, prior, find_start(likelihood, prior, states))
         return states, likelihood, truth, prior, kernel
 
@@ -234,11 +257,13 @@ class BayesianMRF(ParameterPosterior):
     def _is_pseudo(self) -> bool:
         return self.kernel == "pseudo-posterior"
 
-    def _prior(self, model: Any) -> Prior:
+    def _prior(self, model: Any, curve: LinearMap | None) -> Prior:
         if self.prior is not None:
             return self.prior
+        n_edges = model.n_parameters * model.n_edges if curve is None else n_edge_parameters(curve, model)
+        n_nodes = (model.n_features if curve is None else curve.n_features) - n_edges
         bias = self.prior_scale if self.bias_scale is None else self.bias_scale
-        return Normal(np.repeat([self.prior_scale, bias], [model.n_edges, model.n_features - model.n_edges]))
+        return Normal(np.repeat([self.prior_scale, bias], [n_edges, n_nodes]))
 
     def _kernel(self, likelihood: Likelihood, prior: Prior, at: Start) -> Kernel:
         """The kernel, with chains that start around the mode and steps that fit the curvature there."""

@@ -29,6 +29,7 @@ from .bayesian import BayesianMRF
 from .grouped import GroupedMRF
 from .maximum_likelihood import MaximumLikelihoodMRF
 from .rbm import RBM
+from .ties import read_ties
 
 # Codings of edges and nodes, and what a prior on their parameters is a prior of.
 CODINGS: dict[str, tuple[type[PairwiseModel], str]] = {
@@ -101,8 +102,10 @@ def _fixed(model: BayesianMRF, X: Any, sample_weight: Any, prior: Any, coding: s
     reader = clone(model)
     states = reader._read(X, sample_weight)
     field = reader._model()
-    prior = reader._prior(field) if prior is None else prior
-    return _field(field, states, prior, coding), _learnt(model.graph)
+    ties = read_ties(model.ties, field)
+    prior = reader._prior(field, ties) if prior is None else prior
+    shared = (None, None) if ties is None else np.split(ties.columns, [field.n_edges])
+    return _field(field, states, prior, coding, *shared), _learnt(model.graph)
 
 
 def _grouped(model: GroupedMRF, X: Any, sample_weight: Any, prior: Any, coding: str | None) -> tuple[Target, str]:

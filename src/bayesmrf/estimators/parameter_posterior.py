@@ -22,15 +22,16 @@ class ParameterPosterior(PairwiseMRF):
     """Summaries of ``posterior_``: intervals, and the posterior of any statistic of the network."""
 
     def interval_(self, probability: float = 0.9) -> pd.DataFrame:
-        """Central posterior interval of each feature: columns mean, lower, upper."""
+        """Central posterior interval of each parameter that is sampled: columns mean, lower, upper."""
         import pandas as pd
 
         check_is_fitted(self)
         tails = central(probability)
-        draws = np.asarray(self.posterior_["posterior"].dataset["theta"])
+        posterior = self.posterior_["posterior"].dataset
+        draws = np.asarray(posterior["phi" if "phi" in posterior else "theta"])
         lower, upper = np.quantile(draws.reshape(-1, draws.shape[2]), tails, axis=0)
-        index = pd.Index(self.feature_names_out_, name="feature")
-        return pd.DataFrame({"mean": self.theta_, "lower": lower, "upper": upper}, index=index)
+        index = pd.Index(self.parameter_names_, name="feature")
+        return pd.DataFrame({"mean": self.phi_, "lower": lower, "upper": upper}, index=index)
 
     def statistic(self, function: Callable[..., Any], of: str = "theta", name: str = "statistic") -> xr.DataArray:
         """Posterior of any function of the network, one value (or array) for each draw, in ArviZ's form.

@@ -18,6 +18,7 @@ from ..inference.elimination.two_states import Elimination
 from ..inference.pseudo_likelihood import PseudoLikelihood
 from ..likelihood import Likelihood
 from ..models.categorical import is_categorical, node_statistics, states_of
+from ..models.linear_map import LinearMap
 from ..posterior.parameters.langevin import is_stable, stable_epsilon
 from ..posterior.parameters.pseudo_posterior import curvature_along, find_mode, own_scale
 from ..priors import Prior
@@ -104,7 +105,7 @@ def find_start(likelihood: Likelihood, prior: Prior, states: States) -> Start:
     states : States
         The data.
     """
-    model, n = likelihood.model, likelihood.n_samples
+    model = likelihood.model
     table = _filled(states)
     known = likelihood
     if not isinstance(likelihood.engine, PseudoLikelihood):
@@ -112,8 +113,8 @@ def find_start(likelihood: Likelihood, prior: Prior, states: States) -> Start:
         if is_categorical(model) and not exact:
             return _at_margins(likelihood, prior, table, states.weights)
         engine = Elimination() if exact else PseudoLikelihood(table, states.weights)
-        known = Likelihood(model, model.statistics(table, states.weights), n, engine)
-    theta = find_mode(known, prior, np.zeros(model.n_features))
+        known = likelihood.replaced(model.statistics(table, states.weights), engine)
+    theta = find_mode(known, prior, np.zeros(likelihood.n_parameters))
     if likelihood.hidden is not None and likelihood.is_exact and MOMENTS in likelihood.engine.answers:
         known = likelihood
         theta = find_mode(known, prior, theta)
@@ -172,6 +173,9 @@ def _at_margins(likelihood: Likelihood, prior: Prior, table: np.ndarray, weights
     w = np.ones(len(some)) if weights is None else weights[some]
     features = np.array([model.statistics(table[[i]]) for i in some])
     features -= w @ features / w.sum()
+    if isinstance(likelihood.curve, LinearMap):
+        features = features @ likelihood.curve.matrix
+        theta = likelihood.curve.pull_back(theta, theta) / likelihood.curve.squares(np.ones(len(theta)))
     slope = np.maximum(prior.gradient(theta - 1e-4) - prior.gradient(theta + 1e-4), 0) / 2e-4
 
     def along(direction: np.ndarray) -> np.ndarray:

@@ -50,6 +50,12 @@ class Clamped:
         return n_edges
 
     @property
+    def n_parameters(self) -> int:
+        """That of the model."""
+        n_parameters: int = self.model.n_parameters
+        return n_parameters
+
+    @property
     def fields(self) -> bool:
         """That of the model."""
         return bool(self.model.fields)

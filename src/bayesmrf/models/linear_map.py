@@ -72,8 +72,11 @@ class LinearMap:
 
     def natural(self, theta: np.ndarray) -> np.ndarray:
         """A phi, of one phi or of each of an array (..., n_features)."""
-        found: np.ndarray = self.matrix @ theta if theta.ndim == 1 else theta @ self._transposed
-        return found
+        if theta.ndim == 1:
+            one: np.ndarray = self.matrix @ theta
+            return one
+        found: np.ndarray = theta.reshape(-1, self.n_features) @ self._transposed
+        return found.reshape(*theta.shape[:-1], self.shape[0])
 
     def pull_back(self, theta: np.ndarray, gradient: np.ndarray) -> np.ndarray:
         """A^T times a gradient in the natural parameters."""

@@ -37,7 +37,11 @@ def plot_trace(tree: Any, ax: Axes | None = None, feature: str | None = None) ->
     if feature is None and isinstance(summary, ParameterSummary):
         feature = summary.worst_feature
     if feature is not None:
-        series, label = posterior["theta"].sel(feature=feature), feature
+        label = feature
+        if isinstance(summary, ParameterSummary):
+            series = summary.draws_of(feature)
+        else:
+            series = posterior["theta"].sel(feature=feature)
     elif isinstance(summary, StructureSummary):
         series, label = posterior["included"].sum("edge"), "number of edges"
     else:

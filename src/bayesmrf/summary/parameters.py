@@ -86,8 +86,20 @@ class ParameterSummary(Summary):
         return _TERMS.get(str(self.attrs.get("model")), _OTHER_TERMS)
 
     @property
+    def drawn_as(self) -> str:
+        """The variable that was sampled: ``phi`` where edges or nodes share parameters, else ``theta``."""
+        return "phi" if "phi" in self["posterior"] else "theta"
+
+    def draws_of(self, feature: str) -> Any:
+        """Draws of one parameter."""
+        along = {"parameter" if self.drawn_as == "phi" else "feature": feature}
+        return self["posterior"][self.drawn_as].sel(along)
+
+    @property
     def n_weights(self) -> int:
         """Parameters that belong to an edge each: all edges', or none in a model whose edges share parameters."""
+        if self.drawn_as == "phi":
+            return 0
         own = [str(f) for f in self["posterior"]["feature"].values[: self.n_edges]]
         names = [str(n) for n in self["constant_data"]["node"].values]
         return self.n_edges if own == edge_names(names, self.ends) else 0
@@ -99,7 +111,8 @@ class ParameterSummary(Summary):
         """
         import pandas as pd
 
-        draws, features = self.stacked("theta"), [str(f) for f in self["posterior"]["feature"].values]
+        draws = self.stacked(self.drawn_as)
+        features = [str(f) for f in self["posterior"]["parameter" if self.drawn_as == "phi" else "feature"].values]
         low, high = intervals(draws)
         is_edge = np.arange(len(features)) < self.n_weights
         labels = [f"{a} – {b}" for a, b in self.edge_labels[: self.n_weights]]
@@ -139,8 +152,9 @@ class ParameterSummary(Summary):
     @property
     def worst_feature(self) -> str:
         """The parameter with the largest R-hat; the first where none can be judged."""
-        r_hat = self.diagnostics["r_hat"].filter(like="theta[").dropna()
-        return str(r_hat.idxmax())[len("theta[") : -1] if len(r_hat) else str(self.table.index[0])
+        start = f"{self.drawn_as}["
+        r_hat = self.diagnostics["r_hat"].filter(like=start).dropna()
+        return str(r_hat.idxmax())[len(start) : -1] if len(r_hat) else str(self.table.index[0])
 
     @property
     def clear_sentence(self) -> str:

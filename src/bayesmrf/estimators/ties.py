@@ -1,0 +1,87 @@
+"""Parameters that edges, or nodes, share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ..errors import OptionError
+from ..models.linear_map import LinearMap
+
+_EXPECTED = "None, 'all', 'edges', one label for each edge, or labels by the names of edges and nodes"
+
+
+def read_ties(ties: Any, model: Any) -> LinearMap | None:
+    """The map from the parameters that are sampled to those of the model; None where nothing is tied.
+
+    Edges with one label share their parameters, and so do nodes; edges come first. The parameters of label k are named
+    ``edges k`` or ``nodes k``; what is not tied has its own name.
+
+    Raises
+    ------
+    OptionError
+        If there is not a label for each edge, or a name is not known.
+    """
+    if ties is None:
+        return None
+    graph = model.graph
+    if isinstance(ties, str):
+        if ties not in ("all", "edges"):
+            raise OptionError(option="ties", got=ties, expected=_EXPECTED)
+        edges: list[Any] = [""] * graph.n_edges
+        nodes: list[Any] = ["" if ties == "all" else None] * graph.n_nodes
+    elif isinstance(ties, Mapping) or hasattr(ties, "items"):
+        edges, nodes = _by_name(dict(ties.items()), graph)
+    else:
+        edges, nodes = _in_order(ties, graph.n_edges), [None] * graph.n_nodes
+    names, label = list(model.feature_names), np.empty(model.n_features, dtype=np.int64)
+    phi: dict[str, int] = {}
+    n_edge_features = model.n_parameters * model.n_edges
+    parts = ((edges, 0, n_edge_features, "edges"), (nodes, n_edge_features, model.n_features, "nodes"))
+    for labels, start, stop, kind in parts:
+        each = (stop - start) // max(len(labels), 1)
+        for i in range(start, stop):
+            k = labels[(i - start) // each]
+            _, mark, which = names[i].rpartition("=")  # of several parameters of an edge or node
+            name = names[i] if k is None else f"{kind} {k}".strip() + (mark + which if each > 1 else "")
+            label[i] = phi.setdefault(name, len(phi))
+    return LinearMap.tied(label, tuple(phi))
+
+
+def n_edge_parameters(curve: LinearMap, model: Any) -> int:
+    """How many of the parameters sampled belong to edges, which come first."""
+    mine = curve.columns[: model.n_parameters * model.n_edges]
+    return int(mine.max(initial=-1)) + 1
+
+
+def _in_order(ties: Any, n_edges: int) -> list[Any]:
+    try:
+        labels = list(ties)
+    except TypeError:
+        raise OptionError(option="ties", got=ties, expected=_EXPECTED) from None
+    if len(labels) != n_edges or any(np.ndim(k) for k in labels):
+        raise OptionError(option="ties", got=f"{len(labels)} labels", expected=f"{n_edges} labels, one for each edge")
+    return labels
+
+
+def _by_name(ties: dict[Any, Any], graph: Any) -> tuple[list[Any], list[Any]]:
+    """Labels of edges, by ``u-v`` or (u, v) in either order, and of nodes; None for what is not named."""
+    u_names, v_names = ([graph.names[i] for i in end] for end in graph.edges.T)
+    place: dict[Any, int] = {}
+    for e, (u, v) in enumerate(zip(u_names, v_names, strict=True)):
+        place |= dict.fromkeys([f"{u}-{v}", f"{v}-{u}", (u, v), (v, u)], e)
+    node = {name: i for i, name in enumerate(graph.names)}
+    edges: list[Any] = [None] * graph.n_edges
+    nodes: list[Any] = [None] * graph.n_nodes
+    for given, label in ties.items():
+        key = tuple(map(str, given)) if isinstance(given, tuple) else str(given)
+        if key in place:
+            edges[place[key]] = label
+        elif key in node:
+            nodes[node[key]] = label
+        else:
+            raise OptionError(option="ties", got=given, expected="labels by the names of edges (u-v) and nodes of the "
+                              "graph")  # fmt: skip
+    return edges, nodes
