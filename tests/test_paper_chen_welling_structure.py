@@ -11,6 +11,8 @@ from papers.chen_welling_2012_structure import baselines, calibration, curves, d
 from papers.chen_welling_2012_structure.__main__ import PAPER
 from papers.chen_welling_2012_structure.common import LEARNT, PATH
 
+from .bounds import assert_mean, assert_other_mean
+
 
 def test_true_models(rng):
     """Sizes as in the paper; the Boltzmann machine has the law of the Ising model."""
@@ -18,17 +20,17 @@ def test_true_models(rng):
     assert truth.model.n_edges == 4950
     assert truth.there.sum() == 180
     counts = [data.block(12, rng).there.sum() for _ in range(200)]
-    expected, sd = 18 * 0.8 + 48 * 0.1, np.sqrt(18 * 0.16 + 48 * 0.09)
-    assert abs(np.mean(counts) - expected) < 5.5 * sd / np.sqrt(200)
+    assert_mean(np.array(counts)[:, None], 18 * 0.8 + 48 * 0.1)
     u, v = data.block(12, rng).model.graph.edges.T
     block = data.block(12, rng)
     assert (block.theta[: len(u)][u // 4 == v // 4] >= 0).all()
     # the Ising weights, read off the Boltzmann machine, have the scale that was asked for
     form = truth.model.pairwise(truth.theta)
-    assert abs(form.coupling[truth.there].std() / data.EDGE_SCALE - 1) < 5 / np.sqrt(2 * 180)
-    assert abs(form.field.std() / data.BIAS_SCALE - 1) < 5 / np.sqrt(2 * 100)
+    assert_mean(form.coupling[truth.there, None] ** 2, data.EDGE_SCALE**2)
+    assert_mean(form.field[:, None] ** 2, data.BIAS_SCALE**2)
     assert np.abs(form.field).max() < 0.7
     control = Boltzmann(truth.model.graph).pairwise(np.concatenate([truth.theta[:4950], np.zeros(100)]))
+    assert_other_mean(control.field[:, None] ** 2, data.BIAS_SCALE**2)
     assert np.abs(control.field).max() > 0.7  # biases that do not undo the weights
 
 
