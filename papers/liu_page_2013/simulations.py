@@ -107,8 +107,8 @@ class Simulation(Points):
             groups = problem.groups if method == "oracle" else None
             return MaximumLikelihoodMRF(graph, groups, fields=False, random_state=rng)
         once = {"n_warmup": 0, "n_chains": 1, "n_jobs": 1, "progress": False, "random_state": rng}
-        own, others = method_of(GROUPS, method, self.bayes[method])
-        return GroupedMRF(graph, method=own, fields=False, **(others | once | options))
+        own, others = method_of(GROUPS, method, dict(self.bayes[method]) | once | options)
+        return GroupedMRF(graph, method=own, fields=False, **others)
 
     def draw(self, model: Agreement, theta: np.ndarray, n: int, rng: np.random.Generator) -> tuple[np.ndarray, float]:
         """Samples, and by how many standard errors their mean log potential moved in the second half of the sweeps."""
@@ -161,5 +161,7 @@ def _training(plan: Simulation, settings: Settings, replicate: int, n: int) -> n
 def _warm_up(plan: Simulation, settings: Settings, method: str) -> None:
     """Fit once in this process before the first fit that is timed, so that compiled code is loaded."""
     problem = _problem(plan, settings, 0)
-    options = {"n_draws": 1, "n_walk": 2} if method in plan.bayes else {}
+    options = {"n_draws": 1} if method in plan.bayes else {}
+    if method == "auxiliary-variable":
+        options["n_walk"] = 2
     plan.estimator(method, problem, np.random.default_rng(0), **options).fit(problem.test[:20])
