@@ -20,9 +20,9 @@ from threadpoolctl import threadpool_limits
 from timing import Seconds, arguments, clock, duration, machine, peak
 
 from bayesmrf import datasets
-from bayesmrf.evidence.annealed import ais as annealed
-from bayesmrf.evidence.laplace import laplace as approximation
-from bayesmrf.evidence.mode import find_mode
+from bayesmrf.evidence.annealed import AIS
+from bayesmrf.evidence.laplace import Laplace
+from bayesmrf.evidence.mode import ModeSearch
 from bayesmrf.evidence.rbm_target import RBMTarget
 from bayesmrf.models.rbm import RestrictedBoltzmann
 from bayesmrf.priors import Normal
@@ -56,8 +56,8 @@ def show(name: str, spent: Seconds, wanted: str = "") -> None:
 
 def steps(target: RBMTarget, log_z: str, rng: np.random.Generator) -> None:
     """Times of the mode, of log Z at it, and of the whole."""
-    mode, first = timed(lambda: find_mode(target, rng, log_z=log_z))
-    found, rest = timed(lambda: approximation(target, rng, mode=mode, log_z=log_z))
+    mode, first = timed(lambda: ModeSearch(log_z=log_z)(target, rng))
+    found, rest = timed(lambda: Laplace(search=ModeSearch(log_z=log_z), scales=False)(target, rng, mode))
     whole = Seconds(first.wall + rest.wall, first.cpu + rest.cpu)
     print(f"F = {target.n_features}, log Z by {log_z}: log evidence {found.log_evidence:.1f} "
           f"± {found.standard_error:.1g} {found.status}")  # fmt: skip
@@ -80,10 +80,10 @@ def large(rng: np.random.Generator) -> None:
 
 def ais(rng: np.random.Generator) -> None:
     target = target_of(5, 3, rng)
-    annealed(target, rng, n_chains=2, temperatures=2)
+    AIS(n_chains=2, temperatures=2)(target, rng)
     for name, ladder in (("equal steps", "linear"), ("cubed", "cubic")):
         found, spent = timed(
-            lambda ladder=ladder: annealed(target, rng, n_chains=N_CHAINS, temperatures=TEMPERATURES, ladder=ladder)
+            lambda ladder=ladder: AIS(n_chains=N_CHAINS, temperatures=TEMPERATURES, ladder=ladder)(target, rng)
         )
         print(f"{name}: log evidence {found.log_evidence:.2f} ± {found.standard_error:.2g}, "
               f"{found.parts['effective_chains']:.0f} effective chains")  # fmt: skip
@@ -98,7 +98,7 @@ def main() -> None:
     if args.one:
         rng = np.random.default_rng()
         small = target_of(5, 2, rng)
-        approximation(small, rng, log_z="ais", n_steps=10, n_states=1000, n_chains=2, temperatures=2)
+        Laplace(search=ModeSearch(log_z="ais", n_steps=10, n_states=1000), n_chains=2, temperatures=2)(small, rng)
         WORKLOADS[args.one](rng)
         print(f"  peak {peak():.2f} GiB")
         return

@@ -1,8 +1,11 @@
 """``bayesmrf evidence``: hidden units, models without any, results kept as they come, bad input."""
 
+import inspect
 import json
 import os
 import re
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -10,8 +13,10 @@ import pytest
 
 from bayesmrf import RBM, BayesianMRF, GroupedMRF, SpikeSlabMRF, compare_evidence, log_evidence
 from bayesmrf.cli import evidence_store
+from bayesmrf.cli.evidence import evidence
 from bayesmrf.evidence import methods
-from bayesmrf.evidence.methods import METHODS, Method
+from bayesmrf.evidence.method import Method
+from bayesmrf.evidence.methods import METHODS, Row
 from bayesmrf.evidence.target import Evidence
 from bayesmrf.lock import hold
 
@@ -29,17 +34,45 @@ def linked(votes):
     return votes
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Fake(Method):
+    """A method in the place of that called ``called``."""
+
+    called: str
+    function: Callable
+    n_chains: int = 7
+    ladder: str | float = "cubic"
+
+    @property
+    def name(self):
+        return self.called
+
+    def _estimate(self, target, rng, work, progress):
+        value, *more = self.function(self, target, rng)
+        return target.evidence(self.called, value, *more)
+
+
 @pytest.fixture
-def quick(monkeypatch):
+def fake(monkeypatch):
+    """Put a function (method, target, rng) -> value, standard error, ... in the place of a method."""
+
+    def put(name, function):
+        monkeypatch.setitem(METHODS, name, Row(Fake(called=name, function=function), "approximate", "nothing", "Fake."))
+
+    return put
+
+
+@pytest.fixture
+def quick(fake):
     """A method that takes no time, and what it was called for."""
     calls = []
 
-    def bic(target, rng, *, n_chains=7):
-        calls.append((target.n_features, n_chains))
-        return Evidence(-100.0 - abs(target.n_features - 17) + 1e-3 * rng.random(), 0.25, "bic", target.n_samples,
-                        target.n_features, {"data": -90.0, "nothing": np.nan})  # fmt: skip
+    def bic(method, target, rng):
+        calls.append((target.n_features, method.n_chains))
+        value = -100.0 - abs(target.n_features - 17) + 1e-3 * rng.random()
+        return value, 0.25, {"data": -90.0, "nothing": np.nan}
 
-    monkeypatch.setitem(METHODS, "bic", Method(bic, {}))
+    fake("bic", bic)
     return calls
 
 
@@ -145,14 +178,19 @@ def test_options_reach_the_methods(bayesmrf, votes, folder, quick):
     assert {c["prior"] for c in cells("x").values()} == {"normal, scale 0.5, on weights and biases over {0, 1}"}
 
 
-def test_ladder_reaches_ais(bayesmrf, votes, monkeypatch):
+def test_help_names_all_methods():
+    help_of = inspect.signature(evidence, eval_str=True).parameters["method"].annotation.__metadata__[0].help
+    assert help_of == f"Several with commas: {', '.join(METHODS)}."
+
+
+def test_ladder_reaches_ais(bayesmrf, votes, fake):
     seen = []
 
-    def ais(target, rng, *, ladder="cubic"):
-        seen.append(ladder)
-        return Evidence(-100.0, 0.1, "ais", target.n_samples, target.n_features)
+    def ais(method, target, rng):
+        seen.append(method.ladder)
+        return -100.0, 0.1
 
-    monkeypatch.setitem(METHODS, "ais", Method(ais, {}))
+    fake("ais", ais)
     for i, given in enumerate(([], ["--ladder", "linear"], ["--ladder", "2.5"])):
         asked = ["--hidden", "1", "--method", "ais", "--out", f"x{i}", *given]
         assert bayesmrf("evidence", "votes.csv", *asked)[0] == 0
@@ -188,13 +226,12 @@ def test_verdict_within_errors_and_at_the_end_of_the_range(bayesmrf, votes, quic
         ({1: -3.0, 2: np.nan}, {1: -1.0, 2: -2.0}, None),
     ],
 )  # fmt: skip
-def test_verdict_says_whether_it_depends_on_the_prior_scale(half, double, said, bayesmrf, votes, monkeypatch):
-    def laplace(target, rng):
+def test_verdict_says_whether_it_depends_on_the_prior_scale(half, double, said, bayesmrf, votes, fake):
+    def laplace(method, target, rng):
         k = (target.n_features - 5) // 6
-        parts = {"at_half_prior_scale": half[k], "at_double_prior_scale": double[k]}
-        return Evidence(-50.0 + k, 0.0, "laplace", 60, target.n_features, parts)
+        return -50.0 + k, 0.0, {"at_half_prior_scale": half[k], "at_double_prior_scale": double[k]}
 
-    monkeypatch.setitem(METHODS, "laplace", Method(laplace, {}))
+    fake("laplace", laplace)
     code, out, _ = bayesmrf("evidence", "votes.csv", "--hidden", "1:2")
     text = " ".join(out.split())
     assert code == 0
@@ -205,12 +242,11 @@ def test_verdict_says_whether_it_depends_on_the_prior_scale(half, double, said, 
     assert (said or "laplace") in " ".join(again.split())
 
 
-def test_a_method_without_an_answer(bayesmrf, votes, monkeypatch):
-    def bic(target, rng):
-        value = np.nan if target.n_features == 11 else -50.0
-        return Evidence(value, np.nan, "bic", 60, target.n_features, status="" if value == value else "no luck")
+def test_a_method_without_an_answer(bayesmrf, votes, fake):
+    def bic(method, target, rng):
+        return (np.nan, np.nan, {}, ["no luck"]) if target.n_features == 11 else (-50.0,)
 
-    monkeypatch.setitem(METHODS, "bic", Method(bic, {}))
+    fake("bic", bic)
     code, out, err = bayesmrf("evidence", "votes.csv", "--hidden", "1:2", "--method", "bic", "--plot")
     assert code == 0
     assert rows(out)[0] == ["1", "– !"]
@@ -363,14 +399,17 @@ BAD = {
     "chains": (["--hidden", "1", "--n-chains", "0"], "--n-chains must be .*, got 0"),
     "ladder of laplace": (
         ["--hidden", "1", "--ladder", "linear"],
-        "--ladder: .* came, which laplace do.* not take",
+        "--method laplace does not support --ladder linear; remove it",
     ),
     "ladder": (
         ["--hidden", "1", "--method", "ais", "--ladder", "steep"],
         "--ladder must be 'cubic', 'lin",
     ),
     "power": (["--hidden", "1", "--method", "ais", "--ladder", "0"], "--ladder must be 'cubic', 'lin"),
-    "draws of laplace": (["--hidden", "1", "--n-draws", "9"], "--n-draws: 9 came, which laplace do.* not take"),
+    "draws of laplace": (
+        ["--hidden", "1", "--n-draws", "9"],
+        "--method laplace does not support --n-draws 9; remove it",
+    ),
     "unknown node": (["--compare", "structure", "--edges", "edges.csv"], "--edges: 'Zoe' in line 2 of edges.csv"),
     "no file": (["--compare", "structure", "--edges", "no.csv"], "--edges: 'no.csv' is neither a file nor complete"),
     "a file as folder": (["--hidden", "1", "--out", "edges.csv"], "--out: edges.csv is a file, a folder is wanted"),
@@ -397,7 +436,7 @@ def test_exact_z_out_of_reach_is_said_before_any_work(bayesmrf, rng, folder):
     wide = pd.DataFrame(rng.integers(0, 2, (60, 20))).add_prefix("n")
     wide.to_csv("wide.csv", index=False)
     given = bayesmrf("evidence", "wide.csv", "--hidden", "1,16", "--method", "laplace,ais")
-    one_sentence(given, r"--method: 'ais' needs the exact Z .* 2\^16 = 65536 terms.*take 'laplace'")
+    one_sentence(given, r"--method: 'ais' needs the exact Z .* 2\^16 = 65536 terms.*use 'laplace'")
     assert cells("wide-evidence") == {}
 
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from bayesmrf.errors import OptionError
-from bayesmrf.evidence.cross_validation import cross_validate
+from bayesmrf.evidence.cross_validation import CrossValidation
+from bayesmrf.evidence.mode import ModeSearch
 from bayesmrf.evidence.rbm_target import RBMTarget
 from bayesmrf.models.rbm import RestrictedBoltzmann
 from bayesmrf.priors import Normal
@@ -31,7 +32,7 @@ def test_score_is_that_of_the_true_model(rng):
     Of 9 parameters it is below 60 but in 1e-9 of runs, and the prior and the correlation of folds are worth little.
     """
     target, log_p, counts = problem(rng)
-    found = cross_validate(target, rng, n_steps=500)
+    found = CrossValidation(search=ModeSearch(n_steps=500))(target, rng)
     true = counts @ log_p / N
     assert abs(found.parts["log_likelihood_per_observation"] - true) < 60 / (2 * N)
     assert found.log_evidence == pytest.approx(N * found.parts["log_likelihood_per_observation"])
@@ -59,10 +60,10 @@ def test_folds_are_a_partition_of_the_observations(rng, monkeypatch):
         sizes.append(self.n_samples)
         return 0.0
 
-    monkeypatch.setattr("bayesmrf.evidence.cross_validation.evaluate", lambda training, *a: _Point(training))
+    monkeypatch.setattr(CrossValidation, "point", lambda self, training, *a: _Point(training))
     monkeypatch.setattr(RBMTarget, "positive", watch)
-    monkeypatch.setattr("bayesmrf.evidence.cross_validation.find_mode", lambda *a, **k: _Mode)
-    cross_validate(target, rng, n_folds=7)
+    monkeypatch.setattr(ModeSearch, "__call__", lambda *a, **k: _Mode)
+    CrossValidation(n_folds=7)(target, rng)
     assert sum(sizes) == target.n_samples
     assert max(sizes) - min(sizes) <= 1
     np.testing.assert_array_equal(left_out[target.states @ [1, 2, 4, 8]], target.weights)
@@ -83,4 +84,4 @@ def test_refused(rng):
     target, _, _ = problem(rng)
     for n_folds in (1, N + 1):
         with pytest.raises(OptionError, match="n_folds"):
-            cross_validate(target, rng, n_folds=n_folds)
+            CrossValidation(n_folds=n_folds)(target, rng)

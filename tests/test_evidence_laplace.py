@@ -17,10 +17,10 @@ from bayesmrf import graphs
 from bayesmrf.errors import DataError, OptionError, TooWideError
 from bayesmrf.evidence import laplace as laplace_file
 from bayesmrf.evidence import mode as mode_file
-from bayesmrf.evidence.annealed import ais
-from bayesmrf.evidence.criteria import bic, map_score
-from bayesmrf.evidence.laplace import laplace
-from bayesmrf.evidence.mode import Mode, _climb, find_mode
+from bayesmrf.evidence.annealed import AIS
+from bayesmrf.evidence.criteria import BIC, MAP
+from bayesmrf.evidence.laplace import Laplace
+from bayesmrf.evidence.mode import Mode, ModeSearch, _climb
 from bayesmrf.evidence.normality import normality
 from bayesmrf.evidence.overlap import groups_of_units, log_equivalent_modes, trapezoid
 from bayesmrf.evidence.rbm_target import RBMTarget
@@ -109,7 +109,7 @@ def test_slopes_of_batches_are_those_of_their_states(rng):
 @pytest.mark.parametrize("name", TARGETS)
 def test_exact_mode_and_its_curvature(name, rng):
     target = TARGETS[name](rng)
-    mode = find_mode(target, rng, n_steps=STEPS)
+    mode = ModeSearch(n_steps=STEPS)(target, rng)
     assert (mode.states, mode.status) == (None, "")
     _, gradient = target.log_likelihood(mode.theta)
     assert abs(gradient + target.prior.gradient(mode.theta)).max() < 0.1
@@ -123,7 +123,7 @@ def test_exact_mode_and_its_curvature(name, rng):
 @pytest.mark.parametrize("name", TARGETS)
 def test_fine_tuning_among_states(name, rng):
     target = TARGETS[name](rng)
-    mode = find_mode(target, rng, n_steps=STEPS, n_states=20_000, log_z="ais")
+    mode = ModeSearch(n_steps=STEPS, n_states=20_000, log_z="ais")(target, rng)
     assert mode.status == ""
     assert mode.n_rounds >= 1
     assert np.linalg.eigvalsh(mode.curvature)[0] > 0
@@ -149,9 +149,9 @@ def test_a_climb_is_stopped_where_too_few_states_count(rng):
     value, share = states.density(theta)
     assert share == pytest.approx(SHARE, abs=1e-3)
     assert value > states.density(np.zeros(target.n_features))[0] + 1
-    mode = find_mode(target, rng, n_steps=1, n_states=200, log_z="ais", max_rounds=1)
+    mode = ModeSearch(n_steps=1, n_states=200, log_z="ais", max_rounds=1)(target, rng)
     assert "has not converged after 1 sets of 200 states: give more n_steps or n_states" in mode.status
-    assert mode.status in laplace(target, rng, mode=mode).status
+    assert mode.status in Laplace()(target, rng, mode).status
 
 
 def symmetric(rng, d=4, k=2, n=100):
@@ -177,7 +177,7 @@ def test_a_saddle_is_left(log_z, penalised, rng, monkeypatch):
     ))  # fmt: skip
 
     def found():
-        return find_mode(target, rng, n_states=1600, penalised=penalised, log_z=log_z)
+        return ModeSearch(n_states=1600, penalised=penalised, log_z=log_z)(target, rng)
 
     mode = found()
     free = abs(mode.theta) < np.inf if penalised else abs(mode.theta) < np.log(2 * target.n_samples - 1)
@@ -216,10 +216,10 @@ def test_error_falls_with_the_data(name, rng):
     for n, most in ((50, 0.3), (800, 0.3 / 8)):
         target = drawn(model, theta, n, rng, prior)
         truth = log_evidence(target, rng)
-        found = laplace(target, rng, n_steps=STEPS)
+        found = Laplace(search=ModeSearch(n_steps=STEPS))(target, rng)
         assert abs(found.log_evidence - truth) < most
         assert (found.standard_error, found.status, found.method) == (0.0, "", "laplace")
-        assert laplace(target, rng, n_steps=STEPS, corrected=False).log_evidence == pytest.approx(
+        assert Laplace(search=ModeSearch(n_steps=STEPS), corrected=False)(target, rng).log_evidence == pytest.approx(
             found.log_evidence, abs=1e-4
         )
         for part in ("dimension", "constant"):
@@ -230,13 +230,13 @@ def test_error_falls_with_the_data(name, rng):
 def test_states_agree_with_the_exact_sum(name, rng):
     model = REGULAR.get(name)
     target = drawn(model[0], rng.uniform(-1, 1, 3), 60, rng, model[1]) if model else TARGETS[name](rng)
-    exact_mode = find_mode(target, rng, n_steps=STEPS)
-    exact = laplace(target, rng, mode=exact_mode)
+    exact_mode = ModeSearch(n_steps=STEPS)(target, rng)
+    exact = Laplace()(target, rng, exact_mode)
     # Started at the same mode: others may be as good.
     start = SampledPosterior.draw(target, exact_mode.theta, 20_000, rng)
     theta, converged = _climb(start.slope, exact_mode.theta, np.inf)
     assert converged
-    found = laplace(target, rng, mode=Mode(target, theta, True, start, 1, ""), log_z="ais")
+    found = Laplace(search=ModeSearch(log_z="ais"))(target, rng, Mode(target, theta, True, start, 1, ""))
     assert 0 < found.standard_error < 1
     # Trapezoids at the threshold come and go, each with an error of 0.0625.
     slack = 0.07 * abs(found.parts["n_trapezoids"] - exact.parts["n_trapezoids"]) + 0.02
@@ -253,7 +253,7 @@ def test_noise_of_the_determinant_is_known_and_its_bias_taken_away(rng):
     """Without hidden nodes the posterior has no flat directions, and the errors of few states are nearly normal."""
     model = Boltzmann(graphs.complete(4))
     target = drawn(model, rng.uniform(-0.3, 0.3, model.n_features), 100, rng)
-    mode = find_mode(target, rng, n_steps=STEPS)
+    mode = ModeSearch(n_steps=STEPS)(target, rng)
     exact = -0.5 * np.linalg.slogdet(mode.curvature)[1]
     plain, corrected, error = [], [], []
     for _ in range(200):
@@ -272,7 +272,7 @@ def test_noise_of_the_determinant_is_known_and_its_bias_taken_away(rng):
 
 def test_rise_to_the_mode(rng):
     target = machine(rng, n=400)
-    mode = find_mode(target, rng, n_steps=STEPS)
+    mode = ModeSearch(n_steps=STEPS)(target, rng)
     root = np.linalg.inv(np.linalg.cholesky(mode.curvature)).T
     theta = mode.theta + root @ rng.choice([-1.0, 1.0], target.n_features)
     gradient = target.log_likelihood(theta)[1] + target.prior.gradient(theta)
@@ -363,8 +363,8 @@ def two_hidden(rng, n=60):
 def test_exchanged_hidden_nodes_are_counted(rng):
     target = two_hidden(rng)
     truth = log_evidence(target, rng)
-    mode = max((find_mode(target, rng, n_steps=STEPS) for _ in range(5)), key=lambda m: m.density(m.theta)[0])
-    found, plain = laplace(target, rng, mode=mode), laplace(target, rng, mode=mode, corrected=False)
+    mode = max((ModeSearch(n_steps=STEPS)(target, rng) for _ in range(5)), key=lambda m: m.density(m.theta)[0])
+    found, plain = Laplace()(target, rng, mode), Laplace(corrected=False)(target, rng, mode)
     assert found.parts["equivalent_modes"] == pytest.approx(np.log(2))
     assert abs(found.log_evidence - truth) < 0.4
     assert abs(plain.log_evidence - truth) > 0.4
@@ -375,7 +375,7 @@ def test_machines_with_a_hidden_unit(name, rng):
     """One unit too many for so few nodes: the posterior is far from normal, and trapezoids stand in."""
     target = TINY[name](rng)
     truth = log_evidence(target, rng)
-    found = laplace(target, rng, n_steps=STEPS)
+    found = Laplace(search=ModeSearch(n_steps=STEPS))(target, rng)
     assert abs(found.log_evidence - truth) < 1.2
     for part in ("dimension", "constant"):
         assert abs(without(found, part) - truth) > 1.2
@@ -389,10 +389,10 @@ def test_conjugate_tree(rng):
     u, v = model.graph.edges.T
     agree = target.weights @ (target.states[:, u] == target.states[:, v])
     truth = (betaln(2 + agree, 3 + 400 - agree) - betaln(2, 3)).sum() - 400 * np.log(2)
-    found = laplace(target, rng, n_steps=STEPS)
+    found = Laplace(search=ModeSearch(n_steps=STEPS))(target, rng)
     assert abs(found.log_evidence - truth) < 0.1
     assert abs(without(found, "constant") - truth) > 0.1
-    wrong = laplace(replace(target, prior=LogisticBeta(3.0, 2.0)), rng, n_steps=STEPS)
+    wrong = Laplace(search=ModeSearch(n_steps=STEPS))(replace(target, prior=LogisticBeta(3.0, 2.0)), rng)
     assert abs(wrong.log_evidence - truth) > 0.1
 
 
@@ -402,7 +402,7 @@ def test_a_saddle_gives_no_number_without_trapezoids(rng):
     saddle = Mode(target, np.zeros(target.n_features), True, None, 0, "")
     values = np.linalg.eigvalsh(saddle.curvature)
     assert values[0] < 0
-    found = laplace(target, rng, mode=saddle, corrected=False)
+    found = Laplace(corrected=False)(target, rng, saddle)
     assert np.isnan(found.log_evidence)
     assert np.isnan(found.standard_error)
     assert (
@@ -410,7 +410,7 @@ def test_a_saddle_gives_no_number_without_trapezoids(rng):
         in found.status
     )
     assert found.parts["n_negative"] == (values <= 0).sum()
-    corrected = laplace(target, rng, mode=saddle)
+    corrected = Laplace()(target, rng, saddle)
     assert np.isfinite(corrected.log_evidence)
     assert corrected.parts["n_trapezoids"] >= (values <= 0).sum()
     assert corrected.arrays["trapezoids"].shape == (corrected.parts["n_trapezoids"], 3)
@@ -419,14 +419,14 @@ def test_a_saddle_gives_no_number_without_trapezoids(rng):
 @pytest.mark.parametrize("log_z", ["exact", "ais"])
 def test_parts_add_up(log_z, rng):
     target = machine(rng)
-    mode = find_mode(target, rng, n_steps=STEPS, log_z=log_z)
+    mode = ModeSearch(n_steps=STEPS, log_z=log_z)(target, rng)
     terms = ["data", "log_z", "log_prior", "dimension", "constant", "determinant"]
     more = ["bias", "first_order"] if log_z == "ais" else []
     for found, names in [
-        (laplace(target, rng, mode=mode, log_z=log_z), [*terms, *more, "trapezoids", "equivalent_modes"]),
-        (laplace(target, rng, mode=mode, log_z=log_z, corrected=False), terms + more),
-        (map_score(target, rng, mode=mode, log_z=log_z), terms[:3]),
-        (bic(target, rng, log_z=log_z, n_steps=STEPS), terms[:4]),
+        (Laplace(search=ModeSearch(log_z=log_z))(target, rng, mode), [*terms, *more, "trapezoids", "equivalent_modes"]),
+        (Laplace(search=ModeSearch(log_z=log_z), corrected=False)(target, rng, mode), terms + more),
+        (MAP(search=ModeSearch(log_z=log_z))(target, rng, mode), terms[:3]),
+        (BIC(search=ModeSearch(penalised=False, log_z=log_z, n_steps=STEPS))(target, rng), terms[:4]),
     ]:
         assert found.log_evidence == pytest.approx(sum(found.parts[n] for n in names))
         assert (found.n_samples, found.n_features) == (80, 23)
@@ -436,11 +436,11 @@ def test_parts_add_up(log_z, rng):
 
 def test_scores_at_one_point(rng):
     target = drawn(Boltzmann(graphs.path(2)), [0.5, -0.3, 0.2], 100, rng)
-    found = map_score(target, rng, n_steps=STEPS)
+    found = MAP(search=ModeSearch(n_steps=STEPS))(target, rng)
     theta = found.arrays["theta"]
     assert found.log_evidence == pytest.approx(log_posterior(target, theta))
     assert all(log_posterior(target, theta + d) < found.log_evidence for d in rng.normal(0, 0.1, (50, 3)))
-    score = bic(target, rng, n_steps=STEPS)
+    score = BIC(search=ModeSearch(penalised=False, n_steps=STEPS))(target, rng)
     theta = score.arrays["theta"]
     likelihood = score.parts["data"] + score.parts["log_z"]
     cells = np.bincount(target.states @ [2, 1], target.weights, 4)  # three parameters for four cells: saturated
@@ -451,7 +451,7 @@ def test_scores_at_one_point(rng):
 
 def test_a_maximum_at_infinity_is_bounded_and_told(rng):
     target = target_of(Boltzmann(graphs.path(2)), rows(50, 2, rng)[:, [0, 0]])
-    found = bic(target, rng, n_steps=STEPS)
+    found = BIC(search=ModeSearch(penalised=False, n_steps=STEPS))(target, rng)
     assert "the maximum of the likelihood lies at infinity" in found.status
     assert f"of 3 parameters were bounded at +-{np.log(99):.3g}" in found.status
     assert abs(found.arrays["theta"]).max() == pytest.approx(np.log(99))
@@ -466,8 +466,8 @@ def test_chains_refuse_fractions_of_observations(name, rng):
         half.brief(1)
     if name == "rbm 2x1":
         with pytest.raises(DataError, match="sample_weight must contain integers"):
-            laplace(half, rng, n_steps=STEPS)
-    assert np.isfinite(laplace(target, rng, n_steps=STEPS).log_evidence)
+            Laplace(search=ModeSearch(n_steps=STEPS))(half, rng)
+    assert np.isfinite(Laplace(search=ModeSearch(n_steps=STEPS))(target, rng).log_evidence)
 
 
 def test_bad_input(rng):
@@ -477,23 +477,24 @@ def test_bad_input(rng):
         ({"n_steps": 0}, "n_steps must be .*, got 0"),
         ({"n_states": 2.5}, "n_states must be .*, got 2.5"),
     ]:
-        for method in (laplace, map_score, bic, find_mode):
-            with pytest.raises(OptionError, match=message):
-                method(target, rng, **option)
+        with pytest.raises(OptionError, match=message):
+            ModeSearch(**option)
     with pytest.raises(OptionError, match=r"max_rounds must be .*, got 0"):
-        find_mode(target, rng, max_rounds=0)
+        ModeSearch(max_rounds=0)
     with pytest.raises(OptionError, match=r"n_chains must be .*, got 1"):
-        laplace(target, rng, n_steps=STEPS, n_states=500, log_z="ais", n_chains=1)
-    top = find_mode(target, rng, n_steps=STEPS, penalised=False)
-    for method in (laplace, map_score):
-        with pytest.raises(OptionError, match="a mode of the likelihood came, one of the posterior is wanted"):
-            method(target, rng, mode=top)
-    with pytest.raises(OptionError, match="a mode of the posterior came, one of the likelihood is wanted"):
-        bic(target, rng, mode=find_mode(target, rng, n_steps=STEPS))
+        Laplace(n_chains=1)
+    with pytest.raises(OptionError, match=r"search must be .*ModeSearch, got 'exact'"):
+        MAP(search="exact")
+    top = ModeSearch(n_steps=STEPS, penalised=False)(target, rng)
+    for method in (Laplace(), MAP()):
+        with pytest.raises(OptionError, match=r"work must be a mode of the posterior .*, not of the likelihood"):
+            method(target, rng, top)
+    with pytest.raises(OptionError, match="work must be a mode of the likelihood for method 'bic', not of the post"):
+        BIC()(target, rng, ModeSearch(n_steps=STEPS)(target, rng))
     wide = machine(rng, 20, 20)
     with pytest.raises(TooWideError, match="2\\^20"):
-        find_mode(wide, rng, log_z="exact")
-    assert find_mode(wide, rng, n_steps=STEPS, n_states=500, max_rounds=1).states is not None
+        ModeSearch(log_z="exact")(wide, rng)
+    assert ModeSearch(n_steps=STEPS, n_states=500, max_rounds=1)(wide, rng).states is not None
 
 
 # ---- how far the approximation is off
@@ -504,7 +505,7 @@ def test_importance_sampling_around_the_mode_is_quadrature(rng):
     for name in ("triangle", "pair", "tied"):
         target = TINY[name](rng)
         truth = log_evidence(target, rng)
-        mode = find_mode(target, rng, n_steps=STEPS)
+        mode = ModeSearch(n_steps=STEPS)(target, rng)
         root = np.linalg.inv(np.linalg.cholesky(mode.curvature)).T
         for theta, wide in ((mode.theta, 1.0), (mode.theta + 0.3 * root[:, 0], 0.8)):
             found = normality(target, theta, wide * root, rng, 20_000)
@@ -534,7 +535,7 @@ def test_few_observations_are_told(rng):
     """The status says by how much, where that is more than 0.25 nats; a false alarm needs five standard errors."""
     model = Boltzmann(graphs.complete(8))
     weights = rng.normal(0, 0.7, model.n_features)
-    few = laplace(drawn(model, weights, 12, rng, Normal(2.0)), rng, n_steps=STEPS)
+    few = Laplace(search=ModeSearch(n_steps=STEPS))(drawn(model, weights, 12, rng, Normal(2.0)), rng)
     said = re.search(r"approximation is (\d+\.\d\d) nats too low \(12 observations for 36 parameters\)", few.status)
     if said:
         gap = few.parts["importance_sampling"] - few.log_evidence
@@ -543,10 +544,10 @@ def test_few_observations_are_told(rng):
     else:
         assert "far from normal (12 observations for 36 parameters)" in few.status
         assert few.parts["importance_draws"] < 100
-    many = laplace(drawn(model, weights, 4000, rng, Normal(2.0)), rng, n_steps=STEPS)
+    many = Laplace(search=ModeSearch(n_steps=STEPS))(drawn(model, weights, 4000, rng, Normal(2.0)), rng)
     assert many.status == ""
     assert abs(many.parts["importance_sampling"] - many.log_evidence) < 0.25
-    unchecked = laplace(drawn(model, weights, 12, rng, Normal(2.0)), rng, n_steps=STEPS, n_checks=0)
+    unchecked = Laplace(search=ModeSearch(n_steps=STEPS), n_checks=0)(drawn(model, weights, 12, rng, Normal(2.0)), rng)
     assert unchecked.status == ""
     assert "importance_sampling" not in unchecked.parts
 
@@ -567,21 +568,26 @@ def test_wide_models_say_that_the_error_is_not_known(rng):
     target = machine(rng, 16, 15, 60)
     theta = 0.1 * rng.standard_normal(target.n_features)
     states = SampledPosterior.draw(target, theta, 3000, rng)
-    found = laplace(target, rng, mode=Mode(target, theta, True, states, 1, ""), n_chains=10, temperatures=20)
+    found = Laplace(n_chains=10, temperatures=20)(target, rng, Mode(target, theta, True, states, 1, ""))
     assert "hardly normal with 60 observations for 271 parameters" in found.status
     regular = drawn(Boltzmann(graphs.path(2)), [0.5, -0.3, 0.2], 100, rng)
-    assert laplace(regular, rng, n_steps=STEPS, n_states=5000, log_z="ais", temperatures=200).status == ""
+    assert (
+        Laplace(search=ModeSearch(n_steps=STEPS, n_states=5000, log_z="ais"), temperatures=200)(regular, rng).status
+        == ""
+    )
 
 
 def test_evidence_at_other_scales_of_the_prior(rng):
     """From the mode at one scale, as from nothing; the scale is that of the prior of all parameters."""
     target = drawn(Boltzmann(graphs.complete(3)), rng.uniform(-1, 1, 6), 80, rng, Normal([1.0] * 3 + [2.0] * 3))
-    found = laplace(target, rng, n_steps=STEPS, scales=True)
+    found = Laplace(search=ModeSearch(n_steps=STEPS))(target, rng)
     for name, factor in (("at_half_prior_scale", 0.5), ("at_double_prior_scale", 2.0)):
         other = replace(target, prior=Normal(np.multiply(factor, target.prior.scale)))
-        assert found.parts[name] == pytest.approx(laplace(other, rng, n_steps=STEPS).log_evidence, abs=1e-3)
+        assert found.parts[name] == pytest.approx(
+            Laplace(search=ModeSearch(n_steps=STEPS))(other, rng).log_evidence, abs=1e-3
+        )
         assert abs(found.parts[name] - found.log_evidence) > 0.05
-    beta = laplace(replace(target, prior=LogisticBeta(1.0, 1.0)), rng, n_steps=STEPS, scales=True)
+    beta = Laplace(search=ModeSearch(n_steps=STEPS))(replace(target, prior=LogisticBeta(1.0, 1.0)), rng)
     assert "at_half_prior_scale" not in beta.parts
 
 
@@ -601,14 +607,14 @@ def test_modes_in_which_values_trade_places_are_told(symmetric, rng):
     weights = 2.0 * rng.choice([-1, 1], (1, 3))
     visible, hidden = (-weights[0] / 2, [-weights.sum() / 2]) if symmetric else (-weights[0] / 4 - 1.2, [2.0])
     target = drawn(model, model.join(weights, visible, hidden), 500, rng)
-    mode = max((find_mode(target, rng, n_steps=STEPS) for _ in range(3)), key=lambda m: m.density(m.theta)[0])
-    found = laplace(target, rng, mode=mode)
+    mode = max((ModeSearch(n_steps=STEPS)(target, rng) for _ in range(3)), key=lambda m: m.density(m.theta)[0])
+    found = Laplace()(target, rng, mode)
     added = found.parts["mirrored_modes"]
-    assert ("the two values of hidden units trade places are left out" in found.status) == (added > 0.25)
+    assert ("exchanged values of hidden units are not counted" in found.status) == (added > 0.25)
     mirror = target.mirrored(mode.theta, np.ones((1, 1), dtype=bool))[0]
     if added:
         assert added == pytest.approx(np.log1p(np.exp(target.log_prior(mirror) - target.log_prior(mode.theta))))
-    truth = ais(target, rng, temperatures=200)
+    truth = AIS(temperatures=200)(target, rng)
     assert abs(found.log_evidence + added - truth.log_evidence) < 1 + 6.5 * truth.standard_error
     if symmetric:
         assert added > 0.25

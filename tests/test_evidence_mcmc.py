@@ -15,11 +15,11 @@ from bayesmrf import graphs
 from bayesmrf.errors import DataError, OptionError, TooWideError
 from bayesmrf.evidence import brief_draws as brief_module
 from bayesmrf.evidence import posterior_draws as module
-from bayesmrf.evidence.bridge import bridge, bridge_ratio
-from bayesmrf.evidence.dic import dic
-from bayesmrf.evidence.harmonic import harmonic, harmonic_mean, mean_ess, mixture_mean
+from bayesmrf.evidence.bridge import BridgeSampling, bridge_ratio
+from bayesmrf.evidence.dic import DIC
+from bayesmrf.evidence.harmonic import HarmonicMean, harmonic_mean, mean_ess, mixture_mean
 from bayesmrf.evidence.methods import evaluate
-from bayesmrf.evidence.posterior_draws import describe, log_likelihoods, posterior_draws, scale_reduction
+from bayesmrf.evidence.posterior_draws import PosteriorSampler, describe, log_likelihoods, scale_reduction
 from bayesmrf.learning.rbm_brief import BriefRBM
 from bayesmrf.models.agreement import Agreement
 from bayesmrf.models.ising import Ising
@@ -292,7 +292,7 @@ def test_bethe_likelihood_is_exact_on_trees_alone(rng):
     found, _ = log_likelihoods(target, thetas, is_exact=False)
     errors = found - oracle.log_likelihoods(target, thetas)
     assert abs(errors).max() > 0.1
-    draws = describe(target, thetas.reshape(2, 25, -1), dynamics="brief")
+    draws = describe(target, thetas.reshape(2, 25, -1), is_exact=False)
     assert draws.bethe_bias == pytest.approx(errors.mean(), abs=1e-6)
     assert draws.log_likelihood.ravel() == pytest.approx(found)
 
@@ -333,7 +333,7 @@ def test_exact_draws_are_those_of_the_posterior(rng, name):
     """To within the importance sample's 1 %, where brief Langevin is let off with ten times that."""
     target = oracle.TINY[name](rng)
     moments = posterior_moments(target, rng)
-    draws = posterior_draws(target, rng, n_draws=100, n_warmup=100, n_chains=40)
+    draws = PosteriorSampler(n_draws=100, n_warmup=100, n_chains=40)(target, rng)
     assert draws.is_exact
     assert draws.log_likelihood.ravel() == pytest.approx(oracle.log_likelihoods(target, draws.theta.reshape(4000, -1)))
     assert discrepancy(draws.theta, moments, 0.03) < SCORE
@@ -355,14 +355,15 @@ def test_enumerable_models_take_the_exact_normaliser(rng, method):
     """The reproduction: -122.36 +- 0.06 where -121.92 is right, without a word; with it, belief propagation says so."""
     target = frustrated(rng)
     right = oracle.log_evidence(target, rng)
-    options = {"n_draws": 400, "n_warmup": 200, "n_prior": 20_000}
-    found = next(evaluate(target, [method], rng, **options))
+    sampler = PosteriorSampler(n_draws=400, n_warmup=200)
+    bridge = BridgeSampling(sampler=sampler, variant=method[7:], n_prior=20_000)
+    found = next(evaluate(target, [bridge], rng))
     assert "belief" not in found.status
     assert abs(found.log_evidence - right) < SCORE * found.standard_error + oracle.PRECISION
     assert found.standard_error < 0.5
-    exact = posterior_draws(target, rng, n_draws=400, n_warmup=200)
-    brief = describe(target, exact.theta, dynamics="brief")
-    wrong = bridge(target, rng, draws=brief, variant=method[7:], n_prior=20_000)
+    exact = sampler(target, rng)
+    brief = describe(target, exact.theta, is_exact=False)
+    wrong = bridge(target, rng, brief)
     assert re.search(
         r"belief propagation, which shifts log likelihoods.* by [+-]\d+\.\d\d nats on average", wrong.status
     )
@@ -417,7 +418,7 @@ def test_unstable_steps_are_told(rng, stiffness, unstable):
     """Near the limit of 4 the variance is tens of times too large, or the dynamics diverge."""
     target = oracle.TINY["pair"](rng)
     options = {"dynamics": "brief", "n_draws": 20, "n_warmup": 100, "thin": 2, "n_chains": 8}
-    draws = posterior_draws(target, rng, **options, stiffness=stiffness)
+    draws = PosteriorSampler(**options, stiffness=stiffness)(target, rng)
     assert ("Langevin steps are too long for the curvature at" in draws.status) == unstable
 
 
@@ -426,7 +427,7 @@ def test_draws_are_those_of_the_posterior(rng, name):
     target = oracle.TINY[name](rng)
     moments = posterior_moments(target, rng)
     options = {"n_draws": 60, "n_warmup": 1000, "thin": 4, "n_chains": 40, "n_sweeps": 10}
-    draws = posterior_draws(target, rng, dynamics="brief", **options, stiffness=0.3)
+    draws = PosteriorSampler(dynamics="brief", **options, stiffness=0.3)(target, rng)
     assert discrepancy(draws.theta, moments) < SCORE
     mean, sd = moments
     assert discrepancy(draws.theta, (mean, 2 * sd)) > SCORE  # as of a quarter of the data
@@ -457,21 +458,21 @@ def test_steps_fit_the_stiffest_direction(rng, monkeypatch, name):
 
 def test_draws_of_a_tiny_machine_give_its_evidence(rng):
     target = oracle.TINY["rbm 2x1"](rng)
-    draws = posterior_draws(
-        target, rng, dynamics="brief", n_draws=150, n_warmup=1000, thin=20, n_sweeps=10, stiffness=0.5
+    draws = PosteriorSampler(dynamics="brief", n_draws=150, n_warmup=1000, thin=20, n_sweeps=10, stiffness=0.5)(
+        target, rng
     )
     assert draws.parts["bethe_bias"] == pytest.approx(0, abs=1e-5)
-    found = bridge(target, rng, draws=draws, n_prior=5000)
+    found = BridgeSampling(n_prior=5000)(target, rng, draws)
     right = oracle.log_evidence(target, rng)
     assert abs(found.log_evidence - right) < SCORE * found.standard_error + 0.1
-    wrong = bridge(replace(target, prior=Normal(3.0)), rng, draws=draws, n_prior=5000)
+    wrong = BridgeSampling(n_prior=5000)(replace(target, prior=Normal(3.0)), rng, draws)
     assert abs(wrong.log_evidence - right) > SCORE * wrong.standard_error + 0.1
 
 
 def test_equal_seeds_give_equal_draws():
     target = oracle.TINY["rbm 2x1"](np.random.default_rng(1))
     options = {"n_draws": 20, "n_warmup": 100, "thin": 2, "n_chains": 3}
-    one, two, three = (posterior_draws(target, np.random.default_rng(s), **options).theta for s in (5, 5, 6))
+    one, two, three = (PosteriorSampler(**options)(target, np.random.default_rng(s)).theta for s in (5, 5, 6))
     assert (one == two).all()
     assert (one != three).any()
 
@@ -499,17 +500,17 @@ def forest(rng):
 @pytest.mark.parametrize("variant", ["geometric", "optimal"])
 def test_bridge_finds_the_evidence_of_a_forest(rng, forest, variant):
     draws = describe(forest.target, forest.theta)
-    found = bridge(forest.target, rng, draws=draws, variant=variant)
+    found = BridgeSampling(variant=variant)(forest.target, rng, draws)
     assert found.status == ""
     assert found.method == f"bridge-{variant}"
     assert found.parts["n_prior"] == 2000
     assert abs(found.log_evidence - forest.log_evidence) < SCORE * found.standard_error
-    moved = bridge(forest.target, rng, draws=describe(forest.target, forest.theta + 0.8), variant=variant)
+    moved = BridgeSampling(variant=variant)(forest.target, rng, describe(forest.target, forest.theta + 0.8))
     assert abs(moved.log_evidence - forest.log_evidence) > SCORE * moved.standard_error
 
 
 def test_dic_of_a_forest(rng, forest):
-    found = dic(forest.target, rng, draws=describe(forest.target, forest.theta))
+    found = DIC()(forest.target, rng, describe(forest.target, forest.theta))
     a, b, n = forest.a, forest.b, forest.n
     mean = digamma(a) - digamma(b)
     log_likelihood = ((a - 1) * digamma(a) + (b - 1) * digamma(b) - n * digamma(a + b)).sum() - n * np.log(2)
@@ -524,12 +525,12 @@ def test_dic_of_a_forest(rng, forest):
 
 def test_harmonic_mean_of_a_forest_says_how_few_draws_it_rests_on(rng):
     many = Forest(rng, n=3000, n_draws=25)
-    found = harmonic(many.target, rng, draws=describe(many.target, many.theta))
+    found = HarmonicMean()(many.target, rng, describe(many.target, many.theta))
     assert found.method == "harmonic-1"
     if found.parts["n_effective"] < 10:
         assert "effective draws" in found.status
         assert np.isnan(found.standard_error)
-    fourth = harmonic(many.target, rng, draws=describe(many.target, many.theta), variant=4)
+    fourth = HarmonicMean(variant=4)(many.target, rng, describe(many.target, many.theta))
     assert "effective draws" not in fourth.status
     assert fourth.log_evidence > many.log_evidence
 
@@ -538,13 +539,13 @@ def test_harmonic_mean_of_a_forest_says_how_few_draws_it_rests_on(rng):
 def test_harmonic_means_say_that_the_prior_is_not_reached(rng, variant):
     """Their estimates are too high by about -log of the prior's mass that was reached; not so with little data."""
     many = Forest(rng, n=300)
-    found = harmonic(many.target, rng, draws=describe(many.target, many.theta), variant=variant)
+    found = HarmonicMean(variant=variant)(many.target, rng, describe(many.target, many.theta))
     least = -np.log(found.parts["prior_reached"])
     assert re.search(rf"the estimate is usually too high, by (about|more than) {least:.1f} nats", found.status)
     assert np.isnan(found.standard_error)
     assert 0.5 < least < found.log_evidence - many.log_evidence + 1
     few = Forest(rng, n=1, n_draws=400)
-    near = harmonic(few.target, rng, draws=describe(few.target, few.theta), variant=variant)
+    near = HarmonicMean(variant=variant)(few.target, rng, describe(few.target, few.theta))
     assert near.status == ""
     assert near.parts["prior_reached"] > 0.8  # 0.96 in the median
     assert abs(near.log_evidence - few.log_evidence) < 0.5
@@ -557,29 +558,29 @@ def test_status_of_chains_that_differ(rng, forest):
     stuck = forest.theta + np.linspace(-3, 3, 40)[:, None, None]
     draws = describe(forest.target, stuck)
     assert "scale reduction" in draws.status
-    for found in (harmonic(forest.target, rng, draws=draws), dic(forest.target, rng, draws=draws)):
+    for found in (HarmonicMean()(forest.target, rng, draws), DIC()(forest.target, rng, draws)):
         assert "scale reduction" in found.status
     assert "n_chains" in describe(forest.target, forest.theta[:1, :50]).status
-    assert np.isnan(dic(forest.target, rng, draws=describe(forest.target, forest.theta[:1, :50])).standard_error)
+    assert np.isnan(DIC()(forest.target, rng, describe(forest.target, forest.theta[:1, :50])).standard_error)
 
 
 def test_bad_options(rng, forest):
     target = forest.target
     for match, call in {
-        "variant must be .*, got 2": lambda: harmonic(target, rng, variant=2),
-        "variant must be .*, got 'best'": lambda: bridge(target, rng, variant="best"),
-        "n_prior": lambda: bridge(target, rng, n_prior=0),
-        "stiffness must be .*, got 4.0": lambda: posterior_draws(target, rng, stiffness=4.0),
-        "n_chains": lambda: posterior_draws(target, rng, n_chains=0),
-        "n_draws": lambda: posterior_draws(target, rng, n_draws=0),
-        "n_sweeps": lambda: posterior_draws(target, rng, n_sweeps=0),
+        "variant must be .*, got 2": lambda: HarmonicMean(variant=2),
+        "variant must be .*, got 'best'": lambda: BridgeSampling(variant="best"),
+        "n_prior": lambda: BridgeSampling(n_prior=0),
+        "stiffness must be .*, got 4.0": lambda: PosteriorSampler(stiffness=4.0),
+        "n_chains": lambda: PosteriorSampler(n_chains=0),
+        "n_draws": lambda: PosteriorSampler(n_draws=0),
+        "n_sweeps": lambda: PosteriorSampler(n_sweeps=0),
     }.items():
         with pytest.raises(OptionError, match=match):
             call()
     with pytest.raises(DataError, match="must contain integers"):
-        posterior_draws(replace(target, weights=target.weights + 0.5), rng, dynamics="brief")
+        PosteriorSampler(dynamics="brief")(replace(target, weights=target.weights + 0.5), rng)
     with pytest.raises(OptionError, match="dynamics must be one of 'auto', 'exact', 'brief', got 'hmc'"):
-        posterior_draws(target, rng, dynamics="hmc")
+        PosteriorSampler(dynamics="hmc")(target, rng)
     wide = oracle.target_of(RestrictedBoltzmann(16, 15), oracle.rows(5, 16, rng))
     with pytest.raises(TooWideError, match=r"dynamics='exact'.* needs the exact Z"):
-        posterior_draws(wide, rng, dynamics="exact")
+        PosteriorSampler(dynamics="exact")(wide, rng)

@@ -22,10 +22,11 @@ import bayesmrf
 from bayesmrf import cli, graphs, priors, run
 from bayesmrf.cli.app import app
 from bayesmrf.errors import BayesMRFError, BayesMRFWarning
-from bayesmrf.estimators.evidence import METHODS
 from bayesmrf.evidence import methods
-from bayesmrf.evidence.methods import known_options
+from bayesmrf.evidence.methods import METHODS
+from bayesmrf.evidence.mode import ModeSearch
 from bayesmrf.evidence.pairwise_target import PairwiseTarget
+from bayesmrf.evidence.posterior_draws import PosteriorSampler
 from bayesmrf.families import FAMILIES
 from bayesmrf.inference.bethe.two_states import Bethe
 from bayesmrf.inference.chains import Brief, FromExact, Persistent
@@ -237,6 +238,7 @@ RECORDS = {
         *(Gibbs(), SwendsenWang(), CouplingFromThePast()),
         *(priors.Beta(), priors.Gamma(), priors.Normal(), priors.LogisticBeta(), priors.Cauchy(), FREE),
         *(priors.SpikeSlab(), priors.MultivariateNormal(np.eye(2)), Checkpoint("run.zarr")),
+        *(ModeSearch(), PosteriorSampler(), *(row.method for row in METHODS.values())),
     ]
 }
 
@@ -259,8 +261,7 @@ def test_every_row_is_used():
     used = {key for owner, names in owned.items() for n in names for key in (f"{owner}.{n}", n) if key in OPTIONS}
     every = [(owner, f.name) for r in RECORDS.values() for owner in owners(r) for f in fields(r)]
     used |= {key for owner, n in every for key in (f"{owner}.{n}", n) if key in OPTIONS}
-    options = {o for method in METHODS for o in known_options(method)} | {"prior", "prior_scale", "log_z"}
-    used |= {key for o in options for key in (f"evidence.{o}", o) if key in OPTIONS}
+    used |= {"evidence.prior", "evidence.prior_scale"}
     used |= {"draw.n_samples", "probability", "level", "average", "edges", "group"}
     assert sorted(set(OPTIONS) - used) == []
 
@@ -271,17 +272,6 @@ def test_functions(rng):
         for value in bad(rng, OPTIONS[option], 12):
             call = {"n_draws": 2, "progress": False} | {option: value}
             refuses(lambda call=call: run.sample(kernel, **call), option, value, OPTIONS[option])
-    for method in METHODS:
-        for option in known_options(method):
-            rule = row(option, "evidence")
-            for value in [] if rule is None else bad(rng, rule, 3):
-                given = {option: value, "progress": False}
-                refuses(
-                    lambda given=given, method=method: bayesmrf.log_evidence("independent", X, method, **given),
-                    option,
-                    value,
-                    rule,
-                )
     for option in ("prior_scale", "prior", "random_state", "method", "model"):
         rule = row(option, "evidence")
         for value in FOREIGN if rule is None else bad(rng, rule, 12):

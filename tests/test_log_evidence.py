@@ -1,7 +1,7 @@
 """The evidence of estimators: what they are to the methods, work that methods share, and models compared."""
 
 import re
-from dataclasses import replace
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 import pandas as pd
@@ -25,8 +25,11 @@ from bayesmrf import (
 )
 from bayesmrf.errors import DataError, OptionError, TooWideError
 from bayesmrf.estimators.evidence_targets import hash_of, make_target, prior_name
-from bayesmrf.evidence import methods
-from bayesmrf.evidence.methods import METHODS, evaluate, known_options
+from bayesmrf.evidence.annealed import AIS
+from bayesmrf.evidence.conjugate import Conjugate
+from bayesmrf.evidence.criteria import AtMode
+from bayesmrf.evidence.methods import METHODS, evaluate, option_names, with_options
+from bayesmrf.evidence.mode import ModeSearch
 from bayesmrf.evidence.target import Target
 from bayesmrf.inference.enumeration import Enumeration
 from bayesmrf.models.rbm import RestrictedBoltzmann
@@ -151,7 +154,7 @@ def test_edges_that_do_not_exist_are_left_out_and_fields_tied_by_their_groups(X,
 def test_groups_of_many_states_are_refused(rng):
     est = GroupedMRF(model="potts", graph=EDGES, n_draws=5, n_warmup=2, n_chains=1, method="exact", progress=False)
     est.fit(rng.integers(0, 3, (40, 4)))
-    with pytest.raises(OptionError, match="model: a GroupedMRF of model 'potts' came; the evidence is that of yes/no"):
+    with pytest.raises(OptionError, match="model must be a GroupedMRF with model='agreement', as the evidence is"):
         make_target(est, rng.integers(0, 2, (40, 4)))
 
 
@@ -202,7 +205,7 @@ def test_evidence_is_that_of_the_model_and_the_data(rng):
     near = np.hstack([first, first ^ (np.arange(60)[:, None] % 15 == 0)])
     other = np.hstack([first, np.arange(60)[:, None] % 2 == 0])
     truth, wrong = (evidence_oracle.log_evidence(make_target(est, X)[0], rng) for X in (near, other))
-    found = log_evidence(est, near, "ais", progress=False, temperatures=100)
+    found = log_evidence(est, near, AIS(temperatures=100), progress=False)
     assert abs(found.log_evidence - truth) < 6 * found.standard_error
     assert abs(found.log_evidence - wrong) > 6 * found.standard_error
     assert (found.method, found.prior, found.n_features) == ("ais", f"normal, scale 1, on {ZERO_ONE}", 5)
@@ -211,50 +214,111 @@ def test_evidence_is_that_of_the_model_and_the_data(rng):
 SHORT = {"n_draws": 50, "temperatures": 50, "n_steps": 500, "n_states": 2000, "n_warmup": 50}
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_every_method_answers_and_repeats_itself(method, X):
+def short(name):
+    return with_options(METHODS[name].method, **SHORT)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method_answers_and_repeats_itself(name, X):
     """Whatever else is asked for, and whatever is shared."""
-    model = "independent" if method == "conjugate" else RBM(n_hidden=2)
-    options = {k: v for k, v in SHORT.items() if k in known_options(method)}
-    found = log_evidence(model, X[:, :3], method, random_state=3, progress=False, **options)
+    model = "independent" if name == "conjugate" else RBM(n_hidden=2)
+    found = log_evidence(model, X[:, :3], short(name), random_state=3, progress=False)
     target = make_target(model, X[:, :3])[0]
-    assert (found.method, found.n_features, found.n_samples) == (method, target.n_features, 30)
+    assert (found.method, found.n_features, found.n_samples) == (name, target.n_features, 30)
     assert np.isfinite(found.log_evidence)
-    assert method in str(found)
-    *_, again = evaluate(target, [m for m in ("map", "dic") if m != method] + [method], 3, **SHORT)
+    assert name in str(found)
+    *_, again = evaluate(target, [short(m) for m in ("map", "dic") if m != name] + [short(name)], 3)
     assert again.log_evidence == found.log_evidence
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Constant(AtMode):
+    """A method of a user's own, with an option, that shares the mode."""
+
+    value: float = -1.0
+
+    name = "constant"
+
+    def _estimate(self, target, rng, work, progress):
+        return target.evidence(self.name, self.value + work, rng.random())
 
 
 def test_work_is_shared_and_streams_are_apart(X, monkeypatch):
     calls = []
 
-    def search(target, rng, *, n_steps=10, log_z="auto", progress=False):
-        calls.append(("search", n_steps, log_z, progress))
+    def search(self, target, rng, *, progress=False):
+        calls.append((self.n_steps, self.log_z, progress))
         return rng.random()
 
-    def method(target, rng, *, mode=None, corrected=True, log_z="auto", n_chains=3, progress=False):
-        calls.append((corrected, log_z, n_chains))
-        return Evidence(mode, rng.random(), f"laplace{'' if corrected else '0'}", 1, 1)
-
-    monkeypatch.setitem(methods._SHARED, "mode", search)
-    for name, corrected in (("laplace", True), ("laplace0", False)):
-        monkeypatch.setitem(METHODS, name, methods.Method(method, {"corrected": corrected}, "mode"))
+    monkeypatch.setattr(ModeSearch, "__call__", search)
     target = make_target("independent", X)[0]
-    both = list(evaluate(target, ["laplace", "laplace0"], 5, True, n_steps=7, log_z="exact"))
-    assert calls == [("search", 7, "exact", True), (True, "exact", 3), (False, "exact", 3)]
-    assert both[0].log_evidence == both[1].log_evidence
-    assert both[0].standard_error != both[1].standard_error
-    assert next(evaluate(target, ["laplace0"], 5)) == both[1]
-    assert next(evaluate(target, ["laplace0"], 6)) != both[1]
-    assert known_options("laplace") == {"n_steps", "log_z", "n_chains"}
+    asked = ModeSearch(n_steps=7, log_z="exact")
+    methods = [Constant(search=asked), Constant(search=ModeSearch(n_steps=7, log_z="exact"), value=-2.0)]
+    both = list(evaluate(target, methods, 5, True))
+    assert calls == [(7, "exact", True)]
+    assert both[1].log_evidence == both[0].log_evidence - 1
+    assert next(evaluate(target, methods[1:], 5)) == both[1]
+    assert next(evaluate(target, methods[1:], 6)) != both[1]
+    other = list(evaluate(target, [methods[0], Constant()], 5))
+    assert len(calls) == 5
+    assert other[0] == both[0]
+    names = {"search", "n_steps", "n_states", "penalised", "log_z", "max_rounds", "n_chains", "temperatures", "value"}
+    assert option_names(methods[0]) == names - {"search"}
+    changed = with_options(methods[0], value=3.0, max_rounds=2, n_draws=9)
+    assert (changed.value, changed.search.max_rounds, changed.search.n_steps) == (3.0, 2, 7)
 
 
-def test_status_tells_of_the_model_too(X, monkeypatch):
-    def method(target, rng):
-        return Evidence(np.nan, np.nan, "bic", 1, 1, status="nothing found")
+def test_functions_and_objects_of_a_user_work_where_a_name_does(X):
+    """As the first of several methods, with the seed of the call, and in comparisons."""
 
-    monkeypatch.setitem(METHODS, "bic", methods.Method(method, {}))
-    found = log_evidence(GroupedMRF(**GROUPED).fit(X), X, "bic")
+    def shifted(target, rng):
+        return target.evidence("shifted", Conjugate()(target, rng).log_evidence + 2, 0.5, {"drawn": rng.random()})
+
+    found = log_evidence("independent", X, shifted, random_state=1, progress=False)
+    right = log_evidence("independent", X, "conjugate", progress=False)
+    assert found.log_evidence == pytest.approx(right.log_evidence + 2)
+    assert (found.method, found.standard_error, found.n_samples, found.n_features) == ("shifted", 0.5, 30, 4)
+    np.testing.assert_allclose(compare_evidence([found, right])["difference"], [0, -2])
+    target = make_target("independent", X)[0]
+    again = [e for e in evaluate(target, ["conjugate", shifted, AIS(n_chains=2, temperatures=2)], 1)]
+    assert [e.method for e in again] == ["conjugate", "shifted", "ais"]
+    assert again[1].parts == found.parts  # whatever else is asked for
+    assert log_evidence("independent", X, shifted, random_state=2, progress=False).parts != found.parts
+    with pytest.raises(OptionError, match=r"method must be a function that returns an Evidence, got 3.0; make it with"):
+        log_evidence("independent", X, lambda target, rng: 3.0)
+    for wrong in (AIS, None, 3):
+        with pytest.raises(OptionError, match=r"method must be one of 'laplace', .*, an object such as AIS"):
+            log_evidence("independent", X, wrong)
+
+
+def test_refused_before_any_work(X):
+    def never(target, rng):
+        raise AssertionError
+
+    target = make_target(RBM(n_hidden=2), X)[0]
+    with pytest.raises(OptionError, match="method: 'conjugate' needs parameters that are independent"):
+        next(evaluate(target, [never, "conjugate"]))
+    with pytest.raises(OptionError, match=r"method must be one of 'laplace', .*, got 'magic'"):
+        next(evaluate(target, [never, "magic"]))
+
+
+def test_rows_of_the_registry(X):
+    """Each says what its method is; scores are those that rank models only; all have documented options."""
+    assert {name for name, row in METHODS.items() if row.kind == "score"} == {"map", "dic", "cross-validation"}
+    for name, row in METHODS.items():
+        assert row.method.name == name
+        assert row.sentence.endswith(".")
+        assert row.needs
+        assert f'"{name}"' in log_evidence.__doc__
+        for f in fields(row.method):
+            assert re.search(rf"^    (\w+, )*{f.name}\b", type(row.method).__doc__, re.M), (name, f.name)
+
+
+def test_status_tells_of_the_model_too(X):
+    def bic(target, rng):
+        return target.evidence("bic", np.nan, status=["nothing found", ""])
+
+    found = log_evidence(GroupedMRF(**GROUPED).fit(X), X, bic)
     assert re.fullmatch("nothing found; the groups were found on the same data, .*", found.status)
     assert found.status in str(found)
 
@@ -487,7 +551,6 @@ BAD = {
     "no hidden units": (RBM(n_hidden=0), {}, "n_hidden must be .*, got 0"),
     "half a unit": (RBM(n_hidden=1.5), {}, "n_hidden must be .*, got 1.5"),
     "method": (RBM(n_hidden=1), {"method": "magic"}, "method must be .*, got 'magic'"),
-    "option": (RBM(n_hidden=1), {"n_folds": 3}, "n_folds=3 is not an option of method 'laplace'; its options"),
     "scale": (RBM(n_hidden=1), {"prior_scale": -1.0}, "prior_scale must be .*, got -1.0"),
     "scale of the machine": (RBM(n_hidden=1, prior_scale=0), {}, "prior_scale must be .*, got 0"),
     "two priors": (RBM(n_hidden=1), {"prior_scale": 1.0, "prior": Normal()}, "prior_scale: 1.0 came beside a prior"),
@@ -519,7 +582,7 @@ def test_bad_data(X):
 
 def test_exact_z_out_of_reach(rng):
     wide = rng.integers(0, 2, (20, 20))
-    with pytest.raises(TooWideError, match=r"method: 'ais' needs the exact Z .* 2\^16 = 65536 terms.*take 'laplace'"):
+    with pytest.raises(TooWideError, match=r"method: 'ais' needs the exact Z .* 2\^16 = 65536 terms.*use 'laplace'"):
         log_evidence(RBM(n_hidden=16), wide, "ais")
     dense = rng.integers(0, 2, (20, 40))
     with pytest.raises(TooWideError, match=r"method: 'ais' needs the exact Z .* 40 nodes and 780 edges"):

@@ -7,15 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from bayesmrf.evidence.annealed import ais
-from bayesmrf.evidence.bridge import bridge
-from bayesmrf.evidence.criteria import bic, map_score
-from bayesmrf.evidence.cross_validation import cross_validate
-from bayesmrf.evidence.dic import dic
-from bayesmrf.evidence.harmonic import harmonic
-from bayesmrf.evidence.laplace import laplace
-from bayesmrf.evidence.mode import find_mode
-from bayesmrf.evidence.posterior_draws import posterior_draws
+from bayesmrf.evidence.annealed import AIS
+from bayesmrf.evidence.bridge import BridgeSampling
+from bayesmrf.evidence.criteria import BIC, MAP
+from bayesmrf.evidence.cross_validation import CrossValidation
+from bayesmrf.evidence.dic import DIC
+from bayesmrf.evidence.harmonic import HarmonicMean
+from bayesmrf.evidence.laplace import Laplace
+from bayesmrf.evidence.methods import with_options
+from bayesmrf.evidence.mode import ModeSearch
+from bayesmrf.evidence.posterior_draws import PosteriorSampler
 from bayesmrf.evidence.rbm_target import RBMTarget
 from bayesmrf.evidence.target import Evidence
 from bayesmrf.models.rbm import RestrictedBoltzmann
@@ -45,41 +46,41 @@ def target_of(rows: np.ndarray, n_hidden: int, counts: np.ndarray | None = None)
 
 def by_mode(target: RBMTarget, rng: np.random.Generator, options: Options) -> Iterable[tuple[str, Evidence]]:
     """Laplace's approximation, the same without corrections, and MAP, at one mode."""
-    mode = find_mode(target, rng, **options)
-    yield "laplace", laplace(target, rng, mode=mode)
-    yield "laplace0", laplace(target, rng, mode=mode, corrected=False)
-    yield "map", map_score(target, rng, mode=mode)
+    mode = ModeSearch(**options)(target, rng)
+    yield "laplace", Laplace(scales=False)(target, rng, mode)
+    yield "laplace0", Laplace(corrected=False, scales=False)(target, rng, mode)
+    yield "map", MAP()(target, rng, mode)
 
 
 def by_draws(target: RBMTarget, rng: np.random.Generator, options: Options) -> Iterable[tuple[str, Evidence]]:
     """Everything from the same draws; ``more`` is how many times more the starred bridges take from the prior."""
     left = dict(options)
     more = left.pop("more", 1)
-    draws = posterior_draws(target, rng, dynamics="brief", **left)  # and belief propagation, as in the paper
-    yield "harmonic-1", harmonic(target, rng, variant=1, draws=draws)
-    yield "harmonic-4", harmonic(target, rng, variant=4, draws=draws)
+    draws = PosteriorSampler(dynamics="brief", **left)(target, rng)  # and belief propagation, as in the paper
+    yield "harmonic-1", HarmonicMean(variant=1)(target, rng, draws)
+    yield "harmonic-4", HarmonicMean(variant=4)(target, rng, draws)
     for times in sorted({1, more}):
         for variant in ("geometric", "optimal"):
-            found = bridge(target, rng, variant=variant, n_prior=times * draws.log_likelihood.size, draws=draws)
+            found = BridgeSampling(variant=variant, n_prior=times * draws.log_likelihood.size)(target, rng, draws)
             yield f"bridge-{variant}{MORE if times > 1 else ''}", found
-    yield "dic", dic(target, rng, draws=draws)
+    yield "dic", DIC()(target, rng, draws)
 
 
 def by_annealing(target: RBMTarget, rng: np.random.Generator, options: Options) -> Iterable[tuple[str, Evidence]]:
     """AIS on a ladder that is finer near 0: as a power of equal steps."""
     left = dict(options)
     ladder = np.linspace(0, 1, left.pop("temperatures") + 1) ** left.pop("power")
-    yield TRUTH, ais(target, rng, temperatures=ladder, **left)
+    yield TRUTH, AIS(temperatures=ladder, **left)(target, rng)
 
 
 def by_likelihood(target: RBMTarget, rng: np.random.Generator, options: Options) -> Iterable[tuple[str, Evidence]]:
     """BIC, which has a mode of its own."""
-    yield "bic", bic(target, rng, **options)
+    yield "bic", with_options(BIC(), **options)(target, rng)
 
 
 def by_folds(target: RBMTarget, rng: np.random.Generator, options: Options) -> Iterable[tuple[str, Evidence]]:
     """Cross-validation."""
-    yield CV, cross_validate(target, rng, **options)
+    yield CV, with_options(CrossValidation(), **options)(target, rng)
 
 
 # The place in this list is part of every seed.

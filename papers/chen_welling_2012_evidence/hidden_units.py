@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 from scipy.special import softmax
 
-from bayesmrf.evidence.laplace import laplace
-from bayesmrf.evidence.mode import find_mode
+from bayesmrf.evidence.laplace import Laplace
+from bayesmrf.evidence.mode import ModeSearch
 from bayesmrf.evidence.rbm_target import RBMTarget
 from bayesmrf.evidence.target import Evidence
 from bayesmrf.models.rbm import RestrictedBoltzmann
@@ -81,9 +81,9 @@ class HiddenUnits:
         return {"rows": [summary(name, e) for name, e in found], "seconds": time.perf_counter() - begin}
 
     def _laplace(self, target: RBMTarget, rng: np.random.Generator) -> Iterable[tuple[str, Evidence]]:
-        modes = [find_mode(target, rng, **self.options[LAPLACE]) for _ in range(self.n_starts)]
+        modes = [ModeSearch(**self.options[LAPLACE])(target, rng) for _ in range(self.n_starts)]
         heights = [mode.density(mode.theta)[0] for mode in modes]
-        found = laplace(target, rng, mode=modes[int(np.argmax(heights))])
+        found = Laplace(scales=False)(target, rng, modes[int(np.argmax(heights))])
         yield LAPLACE, replace(found, parts=found.parts | {"heights_spread": float(np.ptp(heights))})
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from bayesmrf import run
-from bayesmrf.evidence.mode import Mode, find_mode
+from bayesmrf.evidence.mode import Mode, ModeSearch
 from bayesmrf.evidence.rbm_target import RBMTarget
 from bayesmrf.posterior.parameters.langevin import Langevin
 from papers.store import Record
@@ -26,7 +26,7 @@ def compare(
     size: float,
 ) -> Record:  # fmt: skip
     """Means, sds and histograms of every parameter; ``size`` is the step of the stiffest direction, in sds."""
-    mode = find_mode(target, rng)
+    mode = ModeSearch()(target, rng)
     hessian = mode.curvature
     values, vectors = np.linalg.eigh(hessian)
     # Where the likelihood adds nothing to the prior's curvature, that is what a step may count on.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import secrets
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -116,11 +116,10 @@ def evidence(
 
     out = out or Path(f"{common.stem_of(answers)}-{'models' if compare else 'evidence'}")
     console = common.new_console(quiet)
-    methods = _methods(method)
     names = _models(hidden, compare, edges, holdout)
     given = {"n_chains": n_chains, "temperatures": temperatures, "ladder": _ladder(ladder), "n_draws": n_draws}
     options: dict[str, Any] = {k: v for k, v in given.items() if v is not None}
-    _check_options(options, methods)
+    methods = _with_options(_methods(method), options)
 
     check({"prior_scale": prior_scale, "random_state": seed})
     table, weights = read_votes(answers, weight, drop or (), missing_code or ())
@@ -148,7 +147,7 @@ def evidence(
     jobs = machines(names, table, weights, prior_scale) if hidden else fields(
         names, table, weights, prior_scale, ends, holdout, store.seed, not quiet)  # fmt: skip
     with common.about_file(answers):
-        _run(jobs, methods, options, store, console, not quiet)
+        _run(jobs, methods, store, console, not quiet)
     results = {m: {job.name: store.evidence(job.name, m) for job in jobs} for m in methods}
 
     show_evidence(results, bool(hidden), console)
@@ -216,14 +215,15 @@ def _ladder(text: str | None) -> str | float | None:
         return text
 
 
-def _check_options(options: dict[str, Any], methods: Sequence[str]) -> None:
-    """Refuse options that no method takes, under the names they have here."""
-    from ..evidence.methods import known_options
+def _with_options(names: Sequence[str], options: dict[str, Any]) -> dict[str, Any]:
+    """Methods by name, with the options that each has; options that none of them has are refused."""
+    from ..evidence.methods import METHODS, option_names, with_options
 
-    check(options, "evidence")
-    for name, value in options.items():
-        if not any(name in known_options(m) for m in methods):
-            raise OptionError(f"{name}: {value} came, which {', '.join(methods)} do not take; leave it out")
+    methods = {name: METHODS[name].method for name in names}
+    for option, value in options.items():
+        if not any(option in option_names(method) for method in methods.values()):
+            raise OptionError(f"--method {','.join(names)} does not support {option}={value}; remove it.")
+    return {name: with_options(method, **options) for name, method in methods.items()}
 
 
 def _check_table(table: Any, weights: Any) -> None:
@@ -234,8 +234,7 @@ def _check_table(table: Any, weights: Any) -> None:
 
 def _run(
     jobs: Sequence[Job],
-    methods: Sequence[str],
-    options: dict[str, Any],
+    methods: Mapping[str, Any],
     store: EvidenceStore,
     console: Console,
     progress: bool,
@@ -251,12 +250,11 @@ def _run(
             if lacking:
                 target, note = job.make()
                 for m in lacking:
-                    if m == "ais":
-                        target.require_exact(m)
+                    methods[m].require(target)
                 todo.append((job.name, target, note, lacking))
         for name, target, note, lacking in todo:
             begun = time.perf_counter()
-            for found in evaluate(target, lacking, store.seed, progress, **options):
+            for found in evaluate(target, [methods[m] for m in lacking], store.seed, progress):
                 done = label(found, target, note)
                 store.add(name, done, time.perf_counter() - begun)
                 begun = time.perf_counter()

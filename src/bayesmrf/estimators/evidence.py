@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import OptionError
-from ..evidence.methods import METHODS, SCORES, evaluate
+from ..evidence.methods import METHODS, MethodLike, evaluate, find_method
 from ..evidence.target import SCALES, Evidence, Target
 from ..options import check
-from ..rules import choice
 from .evidence_targets import hash_of, make_target, prior_name
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 def log_evidence(
     model: Any,
     X: Any = None,
-    method: str = "laplace",
+    method: MethodLike = "laplace",
     *,
     prior_scale: float | None = None,
     prior: Any = None,
@@ -30,7 +29,6 @@ def log_evidence(
     sample_weight: Any = None,
     random_state: Any = None,
     progress: bool = True,
-    **options: Any,
 ) -> Evidence:
     r"""Log evidence of a model, :math:`\log \int p(X \mid \theta) p(\theta) d\theta` (Chen and Welling 2012).
 
@@ -45,16 +43,14 @@ def log_evidence(
         * "independent": no edges at all, a bias for each node over {0, 1}, as an `RBM` without hidden units.
     X : (n_samples, n_nodes) array or DataFrame
         States coded {0, 1}, {-1, +1} or boolean; none for a Target, which has them.
-    method : str
-        * "laplace": a Gaussian at the mode, corrected for modes that overlap and for equivalent ones.
-        * "laplace0": without the corrections.
-        * "map", "bic": without its second-order term; the Bayesian information criterion.
-        * "harmonic-1", "harmonic-4", "bridge-geometric", "bridge-optimal", "dic": from draws of the posterior.
-        * "ais": annealed importance sampling of the parameters with exact Z, the yardstick where it is feasible.
-        * "cross-validation": log likelihood of observations left out.
-        * "conjugate": closed form or quadrature, for independent nodes and forests of agreements with Beta priors.
+    method : str, Method or callable
+        A name in `bayesmrf.evidence.methods.METHODS`, which says what each method does, what it needs and how exact it
+        is: "laplace", "laplace0", "map", "bic", "harmonic-1", "harmonic-4", "bridge-geometric", "bridge-optimal",
+        "dic", "ais", "cross-validation" or "conjugate". Or an object of one of the classes there, which has the
+        options, such as ``AIS(n_chains=50)`` or ``Laplace(search=ModeSearch(n_steps=500))``. Or a function
+        ``method(target, rng)`` that returns ``target.evidence(name, value, standard_error)``.
 
-        "map", "dic" and "cross-validation" rank models, and are no estimates of the evidence.
+        "map", "dic" and "cross-validation" rank models and are not estimates of the evidence.
     prior_scale : float, optional
         Standard deviation of the normal prior of every parameter. Without it that of an `RBM` or `BayesianMRF` is its
         own; elsewhere 1.
@@ -69,8 +65,6 @@ def log_evidence(
         Counts of rows, integers >= 0; a Series with the index of ``X``.
     random_state : int, Generator, RandomState or None
     progress : bool
-    **options
-        Of the method; see its function in `bayesmrf.evidence`.
 
     Returns
     -------
@@ -79,15 +73,17 @@ def log_evidence(
 
     Raises
     ------
-    DataError, OptionError
-        One sentence each: what came, what is wanted, the remedy.
+    DataError
+        For data that are not binary, or have missing values.
+    OptionError
+        For a model, method, prior or coding that cannot be used.
     TooWideError
-        Where a method needs an exact Z that is out of reach.
+        Where the method needs an exact Z that is not feasible.
     """
-    choice(*METHODS).check("method", method)
+    find_method(method)
     check({"random_state": random_state, "progress": progress})
     target, note = make_target(model, X, prior_scale, prior, sample_weight, coding)
-    found = next(evaluate(target, [method], random_state, progress, **options))
+    found = next(evaluate(target, [method], random_state, progress))
     return label(found, target, note)
 
 
@@ -132,7 +128,7 @@ def compare_evidence(evidences: Mapping[Any, Evidence] | Sequence[Evidence]) -> 
             raise OptionError(f"evidences: {name!r} has another prior ({e.prior}) than {first_name!r} "
                               f"({first.prior}); give the same prior_scale and coding to all of them")  # fmt: skip
     methods = {e.method: None for e in named.values()}
-    score = next((m for m in methods if m in SCORES), None)
+    score = next((m for m in methods if m in METHODS and METHODS[m].kind == "score"), None)
     if score is not None and len(methods) > 1:
         other = next(m for m in methods if m != score)
         raise OptionError(f"evidences: those of method {score!r} and of {other!r} are different quantities; compare "

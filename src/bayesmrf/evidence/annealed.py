@@ -15,17 +15,17 @@ each temperature a step size and the mass of each parameter; both are then fixed
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import pairwise as consecutive
 from typing import NamedTuple
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from ..inference.annealed import check_chains, estimate, ladder_of
-from ..options import check
+from ..inference.annealed import estimate, ladder_of
 from ..progress import track
-from ..samplers.gibbs import check_positive
 from .hamiltonian import Swarm, move, slope, swarm_at
+from .method import Method
 from .target import Evidence, Target
 
 _ACCEPTED = 0.9
@@ -52,25 +52,19 @@ class Steps(NamedTuple):
         return float(np.exp(size)), np.exp(mass)
 
 
-@threadpool_limits.wrap(limits=1, user_api="blas")  # matrices are small: threads cost more than they give
-def ais(
-    target: Target,
-    rng: np.random.Generator,
-    *,
-    n_chains: int = 100,
-    temperatures: int | np.ndarray = 1000,
-    ladder: str | float = "cubic",
-    n_leapfrog: int = 10,
-    progress: bool = False,
-) -> Evidence:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class AIS(Method):
     """Anneal chains from the prior to the posterior; E[exp(log_evidence)] = p(X).
+
+    ``parts`` has ``acceptance`` (the mean), ``lowest_acceptance`` (that of the worst tenth of the path),
+    ``effective_chains``, ``chains``, ``temperatures`` and ``leapfrog_steps``. ``arrays`` has ``theta`` (n_chains,
+    n_features), draws of the last temperature but one, and ``log_weights`` (n_chains,). A call raises `TooWideError`
+    where the exact Z is not feasible.
 
     Parameters
     ----------
-    target : Target
-    rng : numpy.random.Generator
     n_chains : int
-        At least 2, whose weights tell the error.
+        At least 2, whose weights give the standard error.
     temperatures : int or array
         Number of steps of the path, or all of its temperatures from 0 to 1.
     ladder : {"cubic", "linear"} or float
@@ -79,60 +73,49 @@ def ais(
         many effective chains as the linear one.
     n_leapfrog : int
         Leapfrog steps at each temperature.
-    progress : bool
-        Whether to show a bar.
-
-    Returns
-    -------
-    Evidence
-        Its ``parts`` are ``acceptance`` (the mean), ``lowest_acceptance`` (that of the worst tenth of the path),
-        ``effective_chains``, ``chains``, ``temperatures`` and ``leapfrog_steps``; its ``arrays`` are ``theta``
-        (n_chains, n_features), draws of the last temperature but one, and ``log_weights`` (n_chains,).
-
-    Raises
-    ------
-    TooWideError
-        Where the exact Z is not feasible.
-    OptionError
-        For fewer than 2 chains, a ladder that does not rise from 0 to 1 or is of no known kind, or no leapfrog step.
     """
-    target.require_exact("ais")
-    check_chains("n_chains", n_chains)
-    check_positive("n_leapfrog", n_leapfrog)
-    check({"ladder": ladder})
-    path = ladder_of(temperatures) ** _power(ladder) if np.ndim(temperatures) == 0 else ladder_of(temperatures)
-    steps = _adapt(target, rng, n_leapfrog, progress)
-    swarm, log_weights, accepted = _start(target, n_chains, rng), np.zeros(n_chains), []
-    for low, high in track(list(consecutive(path)), "ais", progress=progress):
-        log_weights += (high - low) * swarm.log_likelihood
-        if high < 1:
-            size, mass = steps.at(high)
-            swarm, acceptance = move(target, swarm, size, mass**-0.5, n_leapfrog, rng, high)
-            accepted.append(acceptance.mean())
-    is_steep = np.ndim(temperatures) or _power(ladder) >= LADDERS["cubic"]
-    found = estimate(log_weights, remedy=_REMEDY if is_steep else f"{_REMEDY}, or ladder='cubic'")
-    return Evidence(
-        found.log_z,
-        found.standard_error,
-        "ais",
-        target.n_samples,
-        target.n_features,
-        parts={
+
+    n_chains: int = 100
+    temperatures: int | np.ndarray = 1000
+    ladder: str | float = "cubic"
+    n_leapfrog: int = 10
+
+    name = "ais"
+
+    @property
+    def _power(self) -> float:
+        """The power that equal steps are raised to."""
+        return LADDERS[self.ladder] if isinstance(self.ladder, str) else float(self.ladder)
+
+    def require(self, target: Target) -> None:
+        """Refuse targets whose Z cannot be summed."""
+        target.require_exact(self.name)
+
+    @threadpool_limits.wrap(limits=1, user_api="blas")  # matrices are small: threads cost more than they give
+    def _estimate(self, target: Target, rng: np.random.Generator, work: None, progress: bool) -> Evidence:
+        path = ladder_of(self.temperatures)
+        if np.ndim(self.temperatures) == 0:
+            path = path**self._power
+        steps = _adapt(target, rng, self.n_leapfrog, progress)
+        swarm, log_weights, accepted = _start(target, self.n_chains, rng), np.zeros(self.n_chains), []
+        for low, high in track(list(consecutive(path)), "ais", progress=progress):
+            log_weights += (high - low) * swarm.log_likelihood
+            if high < 1:
+                size, mass = steps.at(high)
+                swarm, acceptance = move(target, swarm, size, mass**-0.5, self.n_leapfrog, rng, high)
+                accepted.append(acceptance.mean())
+        is_steep = np.ndim(self.temperatures) or self._power >= LADDERS["cubic"]
+        found = estimate(log_weights, remedy=_REMEDY if is_steep else f"{_REMEDY}, or ladder='cubic'")
+        parts = {
             "acceptance": float(np.mean(accepted)) if accepted else float("nan"),
             "lowest_acceptance": min((float(a.mean()) for a in np.array_split(accepted, 10) if len(a)), default=np.nan),
             "effective_chains": found.n_effective,
-            "chains": n_chains,
+            "chains": self.n_chains,
             "temperatures": len(path) - 1,
-            "leapfrog_steps": n_leapfrog,
-        },
-        status=found.status,
-        arrays={"theta": swarm.theta, "log_weights": log_weights},
-    )
-
-
-def _power(ladder: str | float) -> float:
-    """The power that equal steps are raised to."""
-    return LADDERS[ladder] if isinstance(ladder, str) else float(ladder)
+            "leapfrog_steps": self.n_leapfrog,
+        }
+        arrays = {"theta": swarm.theta, "log_weights": log_weights}
+        return target.evidence(self.name, found.log_z, found.standard_error, parts, [found.status], arrays)
 
 
 def _start(target: Target, n_chains: int, rng: np.random.Generator) -> Swarm:

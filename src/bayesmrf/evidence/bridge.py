@@ -12,87 +12,65 @@ the posterior, as with a thousand parameters.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from scipy.optimize import brentq
 from scipy.special import log_expit, logsumexp
 
-from ..options import check
-from ..rules import choice
 from .harmonic import FEW, Estimate, mean_ess, mean_of
-from .posterior_draws import PosteriorDraws, log_likelihoods, posterior_draws
+from .posterior_draws import FromDraws, PosteriorDraws, log_likelihoods
 from .target import Evidence, Target
 
-VARIANTS = ("geometric", "optimal")
 
-
-def bridge(
-    target: Target,
-    rng: np.random.Generator,
-    *,
-    variant: str = "optimal",
-    n_prior: int | None = None,
-    draws: PosteriorDraws | None = None,
-    progress: bool = False,
-) -> Evidence:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class BridgeSampling(FromDraws):
     """Estimate the evidence from posterior and prior draws.
+
+    ``parts`` are those of the draws, ``n_prior``, ``prior_not_converged`` (the share of prior draws at which belief
+    propagation did not), and the effective draws of both sides, ``n_effective_posterior`` and ``n_effective_prior``.
+    Where these are fewer than ten, the status says so and the standard error is NaN.
 
     Parameters
     ----------
-    target : Target
-    rng : numpy.random.Generator
+    sampler
+        As in `FromDraws`.
     variant : {"geometric", "optimal"}
     n_prior : int, optional
         Draws from the prior; as many as of the posterior when absent.
-    draws : PosteriorDraws, optional
-        By `posterior_draws` when absent.
-    progress : bool
-
-    Returns
-    -------
-    Evidence
-        ``parts`` are those of the draws, ``n_prior``, ``prior_not_converged`` (the share of prior draws at which
-        belief propagation did not), and the effective draws of both sides, ``n_effective_posterior`` and
-        ``n_effective_prior``. Where these are fewer than ten, the status says so and the standard error is NaN.
-
-    Raises
-    ------
-    OptionError
-        For another variant, or ``n_prior`` below 1.
     """
-    choice(*VARIANTS).check("variant", variant)
-    check({"n_prior": n_prior})
-    if draws is None:
-        draws = posterior_draws(target, rng, progress=progress)
-    n = draws.log_likelihood.size if n_prior is None else int(n_prior)
-    thetas = target.prior.draw(n, target.n_features, rng)
-    prior, n_astray = log_likelihoods(target, thetas, draws.is_exact, progress)
-    found, n_posterior = bridge_ratio(draws.log_likelihood, prior, variant)
-    remarks = [draws.status] if draws.status else []
-    if n_astray:
-        remarks.append(f"belief propagation did not converge at {n_astray} of {n} draws of the prior")
-    few = not min(found.n_effective, n_posterior) >= FEW
-    if few:
-        remarks.append(
-            f"prior and posterior overlap too little: {found.n_effective:.1f} effective draws of the prior and "
-            f"{n_posterior:.1f} of the posterior are too few to trust the bridge or to know its error; raise n_prior, "
-            "or take 'laplace'"
-        )
-    return Evidence(
-        found.value,
-        np.nan if few else found.standard_error,
-        f"bridge-{variant}",
-        target.n_samples,
-        target.n_features,
-        {
-            **draws.parts,
+
+    variant: str = "optimal"
+    n_prior: int | None = None
+
+    @property
+    def name(self) -> str:
+        """Name of the method, with its variant."""
+        return f"bridge-{self.variant}"
+
+    def _estimate(self, target: Target, rng: np.random.Generator, work: PosteriorDraws, progress: bool) -> Evidence:
+        n = work.log_likelihood.size if self.n_prior is None else int(self.n_prior)
+        thetas = target.prior.draw(n, target.n_features, rng)
+        prior, n_astray = log_likelihoods(target, thetas, work.is_exact, progress)
+        found, n_posterior = bridge_ratio(work.log_likelihood, prior, self.variant)
+        remarks = []
+        if n_astray:
+            remarks.append(f"belief propagation did not converge at {n_astray} of {n} draws of the prior")
+        few = not min(found.n_effective, n_posterior) >= FEW
+        if few:
+            remarks.append(
+                f"prior and posterior overlap too little: {found.n_effective:.1f} effective draws from the prior and "
+                f"{n_posterior:.1f} from the posterior are too few for the estimate and its standard error; raise "
+                "n_prior, or use 'laplace'"
+            )
+        parts = {
             "n_prior": n,
             "prior_not_converged": n_astray / n,
             "n_effective_posterior": n_posterior,
             "n_effective_prior": found.n_effective,
-        },
-        "; ".join(remarks),
-        arrays={"theta": draws.theta, "log_likelihood": draws.log_likelihood, "prior_log_likelihood": prior},
-    )
+        }
+        error = np.nan if few else found.standard_error
+        return self._result(target, work, found.value, error, parts, remarks, prior_log_likelihood=prior)
 
 
 def bridge_ratio(posterior: np.ndarray, prior: np.ndarray, variant: str) -> tuple[Estimate, float]:

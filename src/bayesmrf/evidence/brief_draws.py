@@ -6,8 +6,6 @@ without an accept step.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from scipy.sparse.linalg import eigsh
 
@@ -16,19 +14,11 @@ from ..posterior.parameters.langevin import Differentiable, Langevin
 from .sampled import curvature_of_states
 from .target import Target
 
-N_WARMUP, THIN = 10_000, 50  # by default
+_N_WARMUP, _THIN = 10_000, 50  # by default
 _STAGES = 5  # of the pilot chain
 _POINTS = 5  # of the pilot chain, whose curvature each stage looks at
 _STATES = 1000  # from which a curvature is estimated
 _TOO_STIFF = 1.0  # eps^2 lambda, at which the variance is a third too large; beyond 4 the dynamics diverge
-
-
-class BriefDraws(NamedTuple):
-    """Draws (n_chains, n_draws, n_features), the step size, and what is wrong with the steps."""
-
-    theta: np.ndarray
-    epsilon: float
-    status: str
 
 
 def brief_draws(
@@ -37,14 +27,14 @@ def brief_draws(
     start: np.ndarray,
     *,
     n_draws: int,
-    n_warmup: int,
-    thin: int,
-    n_chains: int,
-    n_sweeps: int,
-    stiffness: float,
+    n_warmup: int | None = None,
+    thin: int | None = None,
+    n_chains: int = 10,
+    n_sweeps: int = 1,
+    stiffness: float = 0.2,
     progress: bool = False,
-) -> BriefDraws:
-    r"""Draw from the posterior by chains that start where a pilot chain of ``n_warmup`` steps ended.
+) -> tuple[np.ndarray, float, str]:
+    r"""Draw from the posterior by chains that start where a pilot chain of ``n_warmup`` steps (10,000) ended.
 
     The metric M is one over the diagonal of the posterior's curvature :math:`H = N \mathrm{Cov}_\theta[s] + \Lambda`
     (without the hidden units' share, which would make it smaller), and the step size follows from
@@ -53,8 +43,15 @@ def brief_draws(
     curvature lambda, here by 5 % in the stiffest. Curvatures far from the mode may be ten times as large as there, so
     the pilot chain goes in five stages, each with the mean metric and the largest lambda along the one before.
 
-    The curvature at the last draws is looked at too: where steps are too long for it, the status says so.
+    Returns
+    -------
+    theta : (n_chains, n_draws, n_features) array
+    epsilon : float
+        Step size.
+    status : str
+        Where steps are too long for the curvature at the last draws.
     """
+    n_warmup, thin = _N_WARMUP if n_warmup is None else n_warmup, _THIN if thin is None else thin
     brief, points = target.brief(n_sweeps), start[None]
     for _ in range(_STAGES):
         scale, epsilon = _metric(target, points, stiffness, rng)
@@ -69,12 +66,17 @@ def brief_draws(
     theta = run.sample(
         kernel, n_draws=n_draws, n_warmup=n_warmup, thin=thin, n_chains=n_chains, random_state=rng, progress=progress
     ).values["theta"]
-    return BriefDraws(theta, epsilon, _stability(target, theta[:, -1], scale, epsilon, rng.spawn(1)[0]))
+    return theta, epsilon, _stability(target, theta[:, -1], scale, epsilon, rng.spawn(1)[0])
 
 
 def _stability(target: Target, points: np.ndarray, scale: np.ndarray, epsilon: float, rng: np.random.Generator) -> str:
     """A sentence where steps are too long for the curvature at some draws."""
-    reached = np.array([epsilon**2 * _stiffest(target, theta, scale, rng) for theta in points])
+    reached = epsilon**2 * np.array(
+        [
+            _largest_eigenvalue(curvature_of_states(target, theta, _STATES, rng) * scale * scale[:, None], rng)
+            for theta in points
+        ]
+    )
     worst, n_bad = reached.max(), int((reached > _TOO_STIFF).sum())
     if not n_bad:
         return ""
@@ -93,12 +95,6 @@ def _metric(target: Target, points: np.ndarray, stiffness: float, rng: np.random
     scale = 1 / np.sqrt(np.mean([np.diag(c) for c in curvatures], axis=0))
     stiffest = max(_largest_eigenvalue(c * scale * scale[:, None], rng) for c in curvatures)
     return scale, float(np.sqrt(stiffness / stiffest))
-
-
-def _stiffest(target: Target, theta: np.ndarray, scale: np.ndarray, rng: np.random.Generator) -> float:
-    """The largest curvature at ``theta`` in units of the metric."""
-    curvature = curvature_of_states(target, theta, _STATES, rng)
-    return _largest_eigenvalue(curvature * scale * scale[:, None], rng)
 
 
 def _largest_eigenvalue(matrix: np.ndarray, rng: np.random.Generator) -> float:

@@ -14,11 +14,14 @@ error to speak of.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from scipy.special import betaln, expit, log_expit, logsumexp
 
 from ..errors import OptionError
 from ..priors import LogisticBeta, ProperPrior
+from .method import Method
 from .pairwise_target import PairwiseTarget
 from .target import Evidence, Target
 
@@ -26,48 +29,33 @@ _DEPTH = 50.0  # nats below the peak where an integrand is nothing
 _POINTS = 2001
 
 
-def conjugate(target: Target, rng: np.random.Generator | None = None) -> Evidence:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Conjugate(Method):
     """Closed form under `LogisticBeta` where kappa = 1, else quadrature in one dimension.
 
-    Parameters
-    ----------
-    target : PairwiseTarget
-        Of nodes without edges, or of a forest without node fields, all nodes seen.
-    rng : numpy.random.Generator, optional
-        Not used: nothing is random.
-
-    Returns
-    -------
-    Evidence
-        Its ``parts`` are ``integrals``, the sum of the log integrals, ``free_signs``, -N (d - r) log 2, and under
-        normal priors the log evidence ``at_half_prior_scale`` and ``at_double_prior_scale``; its ``arrays`` have the
-        ``log_integrals`` (n_features,).
-
-    Raises
-    ------
-    OptionError
-        For any other model.
+    The target has nodes without edges, or is a forest without node fields, and all nodes are seen; a call raises
+    `OptionError` for any other model. Nothing is random. ``parts`` has ``integrals``, the sum of the log integrals,
+    ``free_signs``, -N (d - r) log 2, and under normal priors the log evidence ``at_half_prior_scale`` and
+    ``at_double_prior_scale``; ``arrays`` has the ``log_integrals`` (n_features,).
     """
-    if not isinstance(target, PairwiseTarget) or target.n_hidden:
-        raise _refusal("hidden units tie its parameters together")
-    integrals, found, constant = _integrate(target, target.prior)
-    others = {name: _integrate(target, prior)[0] + constant for name, prior in target.other_scales().items()}
-    return Evidence(
-        integrals + constant,
-        0.0,
-        "conjugate",
-        target.n_samples,
-        target.n_features,
-        parts={"integrals": integrals, "free_signs": constant, **others},
-        arrays={"log_integrals": found},
-    )
+
+    name = "conjugate"
+
+    def require(self, target: Target) -> None:
+        """Refuse models whose parameters depend on each other given the data."""
+        _independent(target)
+
+    def _estimate(self, target: Target, rng: np.random.Generator, work: None, progress: bool) -> Evidence:
+        integrals, found, constant = _integrate(target, target.prior)
+        others = {name: _integrate(target, prior)[0] + constant for name, prior in target.other_scales().items()}
+        parts = {"integrals": integrals, "free_signs": constant, **others}
+        return target.evidence(self.name, integrals + constant, 0.0, parts, arrays={"log_integrals": found})
 
 
-def _integrate(target: PairwiseTarget, prior: ProperPrior) -> tuple[float, np.ndarray, float]:
+def _integrate(target: Target, prior: ProperPrior) -> tuple[float, np.ndarray, float]:
     """The sum of the log integrals, each of them, and what the free signs add."""
-    kappa, features, free = _independent(target)
+    kappa, features, free, label = _independent(target)
     n, n_features = target.n_samples, target.n_features
-    label = np.arange(n_features) if target.tie is None else target.tie
     successes = np.bincount(label, target.weights @ features, n_features)
     trials = n * np.bincount(label, minlength=n_features)
     if isinstance(prior, LogisticBeta) and kappa == 1:
@@ -79,12 +67,15 @@ def _integrate(target: PairwiseTarget, prior: ProperPrior) -> tuple[float, np.nd
     return integrals, found, -free * n * float(np.log(2))
 
 
-def _independent(target: PairwiseTarget) -> tuple[float, np.ndarray, int]:
-    """Kappa, the successes of each row (n_rows, n_features of the model), and the number of free signs."""
+def _independent(target: Target) -> tuple[float, np.ndarray, int, np.ndarray]:
+    """Kappa, successes in each row (n_rows, n_features of the model), free signs, and the parameter of each feature."""
+    if not isinstance(target, PairwiseTarget) or target.n_hidden:
+        raise _refusal("hidden units tie its parameters together")
     model, x = target.model, target.states
+    label = np.arange(target.n_features) if target.tie is None else target.tie
     graph, form = model.graph, model.form
     if graph.n_edges == 0:
-        return 2 * form.q, x if model.fields else x[:, :0], 0 if model.fields else graph.n_nodes
+        return 2 * form.q, x if model.fields else x[:, :0], 0 if model.fields else graph.n_nodes, label
     if model.fields:
         raise _refusal("its nodes have fields besides edges")
     if form.c:
@@ -92,12 +83,12 @@ def _independent(target: PairwiseTarget) -> tuple[float, np.ndarray, int]:
     if not graph.is_forest:
         raise _refusal("its edges close a loop")
     u, v = graph.edges.T
-    return 2 * form.b, x[:, u] == x[:, v], graph.n_nodes - graph.n_edges
+    return 2 * form.b, x[:, u] == x[:, v], graph.n_nodes - graph.n_edges, label
 
 
 def _refusal(reason: str) -> OptionError:
     return OptionError("method: 'conjugate' needs parameters that are independent given the data, and of this model "
-                       f"{reason}; nodes without edges, and forests without fields, will do; take 'ais' or "
+                       f"{reason}; nodes without edges, and forests without fields, will do; use 'ais' or "
                        "'laplace'")  # fmt: skip
 
 

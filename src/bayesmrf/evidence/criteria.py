@@ -6,97 +6,115 @@ approximation without the volume of the posterior.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
 import numpy as np
 
-from .laplace import evaluate
-from .mode import Mode, own_mode
+from ..errors import OptionError
+from .method import Method, Work
+from .mode import Mode, ModeSearch
 from .target import Evidence, Target
 
 
-def map_score(
-    target: Target,
-    rng: np.random.Generator,
-    *,
-    mode: Mode | None = None,
-    log_z: str = "auto",
-    n_steps: int = 20_000,
-    n_states: int | None = None,
-    n_chains: int = 100,
-    temperatures: int = 1000,
-    progress: bool = False,
-) -> Evidence:
-    """Log p(X | theta) + log p(theta) at the mode of the posterior.
+class Point(NamedTuple):
+    """The first three terms of eq. 5 at a point, with the standard error of log Z."""
+
+    parts: dict[str, float]
+    error: float
+    status: str
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class AtMode(Method):
+    """Methods that start from a mode.
 
     Parameters
     ----------
-    target, rng, mode, log_z, n_steps, n_states, n_chains, temperatures, progress
-        As in `laplace`.
-
-    Returns
-    -------
-    Evidence
-        ``standard_error`` is that of log Z. The terms are ``data``, ``log_z`` and ``log_prior``.
+    search : ModeSearch
+        How the mode is found, and how log Z is computed there (``log_z``): by the exact sum, or by annealed importance
+        sampling.
+    n_chains, temperatures : int
+        Of annealed importance sampling, as in `bayesmrf.inference.annealed.forward`.
     """
-    mode = own_mode(mode, target, rng, n_steps=n_steps, n_states=n_states, log_z=log_z, progress=progress)
-    return _score("map", target, mode, {}, rng, log_z, n_chains, temperatures)
+
+    search: ModeSearch = field(default_factory=ModeSearch)
+    n_chains: int = 100
+    temperatures: int | np.ndarray = 1000
+
+    @property
+    def work(self) -> Work | None:
+        """``search``."""
+        return self.search
+
+    def _checked(self, mode: Mode) -> Mode:
+        """Refuse a mode of the likelihood where one of the posterior is needed, and the other way round."""
+        if mode.penalised != self.search.penalised:
+            kinds, is_posterior = ("likelihood", "posterior"), self.search.penalised
+            raise OptionError(
+                f"work must be a mode of the {kinds[is_posterior]} for method {self.name!r}, not of the "
+                f"{kinds[mode.penalised]}; find it with ModeSearch(penalised={is_posterior})."
+            )
+        return mode
+
+    def point(self, target: Target, theta: np.ndarray, rng: np.random.Generator) -> Point:
+        """Likelihood and prior at ``theta``."""
+        value, error, status = 0.0, 0.0, ""
+        if self.search.is_exact(target):
+            value = target.log_z(theta)
+        else:
+            found = target.anneal(theta, rng, self.n_chains, self.temperatures)
+            value, error, status = found.log_z, found.standard_error, found.status
+        parts = {
+            "data": target.positive(theta),
+            "log_z": -target.n_samples * value,
+            "log_prior": target.log_prior(theta),
+        }
+        return Point(parts, error, f"log Z at the mode: {status}" if status else "")
 
 
-def bic(
-    target: Target,
-    rng: np.random.Generator,
-    *,
-    mode: Mode | None = None,
-    log_z: str = "auto",
-    n_steps: int = 20_000,
-    n_states: int | None = None,
-    n_chains: int = 100,
-    temperatures: int = 1000,
-    progress: bool = False,
-) -> Evidence:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class MAP(AtMode):
+    """Log p(X | theta) + log p(theta) at the mode of the posterior.
+
+    ``standard_error`` is that of log Z. The terms are ``data``, ``log_z`` and ``log_prior``.
+
+    Parameters
+    ----------
+    search, n_chains, temperatures
+        As in `AtMode`.
+    """
+
+    name = "map"
+
+    def _estimate(self, target: Target, rng: np.random.Generator, work: Mode, progress: bool) -> Evidence:
+        point = self.point(target, self._checked(work).theta, rng)
+        parts = point.parts | self._more(target)
+        status, error = (work.status, point.status), target.n_samples * point.error
+        return target.evidence(self.name, sum(parts.values()), error, parts, status, {"theta": work.theta})
+
+    def _more(self, target: Target) -> dict[str, float]:
+        """Terms beside those of the log posterior."""
+        del target
+        return {}
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class BIC(MAP):
     """Bayesian information criterion with the prior, log p(X | theta) + log p(theta) - F/2 log N.
 
     It is taken at the maximum of the likelihood. Schwarz's own has no prior: leave out the term ``log_prior``.
+    ``standard_error`` is that of log Z. The terms are ``data``, ``log_z``, ``log_prior`` and ``dimension``.
 
     Parameters
     ----------
-    mode : Mode, optional
-        From ``find_mode(target, rng, penalised=False)``; found here when absent.
-    target, rng, log_z, n_steps, n_states, n_chains, temperatures, progress
-        As in `laplace`.
-
-    Returns
-    -------
-    Evidence
-        ``standard_error`` is that of log Z. The terms are ``data``, ``log_z``, ``log_prior`` and ``dimension``.
+    search, n_chains, temperatures
+        As in `AtMode`.
     """
-    mode = own_mode(
-        mode, target, rng, penalised=False, n_steps=n_steps, n_states=n_states, log_z=log_z, progress=progress
-    )
-    dimension = {"dimension": -target.n_features / 2 * np.log(target.n_samples)}
-    return _score("bic", target, mode, dimension, rng, log_z, n_chains, temperatures)
 
+    search: ModeSearch = field(default_factory=lambda: ModeSearch(penalised=False))
 
-def _score(
-    method: str,
-    target: Target,
-    mode: Mode,
-    more: dict[str, float],
-    rng: np.random.Generator,
-    log_z: str,
-    n_chains: int,
-    temperatures: int,
-) -> Evidence:
-    n = target.n_samples
-    point = evaluate(target, mode.theta, rng, log_z, n_chains, temperatures)
-    parts = point.parts | more
-    status = "; ".join(s for s in (mode.status, point.status) if s)
-    return Evidence(
-        float(sum(parts.values())),
-        n * point.error,
-        method,
-        n,
-        target.n_features,
-        parts,
-        status,
-        arrays={"theta": mode.theta},
-    )
+    name = "bic"
+
+    def _more(self, target: Target) -> dict[str, float]:
+        return {"dimension": -target.n_features / 2 * np.log(target.n_samples)}

@@ -6,8 +6,6 @@ and likelihoods come with the draws.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from scipy.linalg import solve_triangular
 from threadpoolctl import threadpool_limits
@@ -17,20 +15,11 @@ from .hamiltonian import move, swarm_at
 from .sampled import curvature_of_states
 from .target import Target
 
-N_WARMUP, THIN = 200, 1  # by default
+_N_WARMUP = 200  # by default
 _ACCEPTED = 0.85
 _ADAPTATION = 0.3  # change of log step size for a unit of acceptance, at first
 _LEAPFROG = 10
 _STATES = 1000  # from which a curvature is estimated
-
-
-class ExactDraws(NamedTuple):
-    """Draws (n_chains, n_draws, n_features), their log likelihoods (n_chains, n_draws), step size and acceptance."""
-
-    theta: np.ndarray
-    log_likelihood: np.ndarray
-    epsilon: float
-    acceptance: float
 
 
 @threadpool_limits.wrap(limits=1, user_api="blas")  # matrices are small: threads cost more than they give
@@ -40,16 +29,24 @@ def exact_draws(
     start: np.ndarray,
     *,
     n_draws: int,
-    n_warmup: int,
-    thin: int,
-    n_chains: int,
+    n_warmup: int | None = None,
+    thin: int | None = None,
+    n_chains: int = 10,
     progress: bool = False,
-) -> ExactDraws:
+) -> tuple[np.ndarray, np.ndarray, float, float]:
     """Draw from the posterior by chains that start at one point, near a mode.
 
     The metric is the mean curvature N Cov[s] + Lambda, first at ``start`` and half through the warm-up at the chains;
-    steps are adapted to an acceptance of 0.85 during the warm-up, and fixed afterwards.
+    steps are adapted to an acceptance of 0.85 during the warm-up (200 trajectories by default), and fixed afterwards.
+
+    Returns
+    -------
+    theta : (n_chains, n_draws, n_features) array
+    log_likelihood : (n_chains, n_draws) array
+    epsilon, acceptance : float
+        Step size, and the mean acceptance of its steps.
     """
+    n_warmup, thin = _N_WARMUP if n_warmup is None else n_warmup, thin or 1
     swarm = swarm_at(target, np.tile(start, (n_chains, 1)))
     log_size = float(np.log(0.5))
     root = _root(target, start[None], rng)
@@ -67,7 +64,7 @@ def exact_draws(
             swarm, acceptance = move(target, swarm, np.exp(log_size), root, _LEAPFROG, rng)
         theta[:, t], log_likelihood[:, t] = swarm.theta, swarm.log_likelihood
         accepted += acceptance.mean() / n_draws
-    return ExactDraws(theta, log_likelihood, float(np.exp(log_size)), float(accepted))
+    return theta, log_likelihood, float(np.exp(log_size)), float(accepted)
 
 
 def _root(target: Target, points: np.ndarray, rng: np.random.Generator) -> np.ndarray:

@@ -16,14 +16,14 @@ draws do not mend: it tends to where the draws below it weigh as much as those a
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import brentq
 from scipy.special import logsumexp
 
-from ..errors import OptionError
-from .posterior_draws import PosteriorDraws, log_likelihoods, posterior_draws
+from .posterior_draws import FromDraws, PosteriorDraws, log_likelihoods
 from .target import Evidence, Target
 
 DELTA = 0.01  # share of the prior in the mixture
@@ -40,67 +40,47 @@ class Estimate(NamedTuple):
     n_effective: float
 
 
-def harmonic(
-    target: Target,
-    rng: np.random.Generator,
-    *,
-    variant: int = 1,
-    draws: PosteriorDraws | None = None,
-    progress: bool = False,
-) -> Evidence:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class HarmonicMean(FromDraws):
     """Estimate the evidence from posterior draws alone.
+
+    ``parts`` are those of the draws, ``n_effective``, and ``prior_reached``: the share of the prior in which the
+    likelihood is as high as at the draw with the lowest one, or higher. The rest of the prior belongs to the identity
+    behind the harmonic mean and is not visited, so that the estimate is usually too high, by about
+    -log(``prior_reached``): the status says so, and the standard error is NaN, as with fewer than ten effective draws.
 
     Parameters
     ----------
-    target : Target
-    rng : numpy.random.Generator
+    sampler
+        As in `FromDraws`.
     variant : {1, 4}
         Newton and Raftery's first estimator, or their fourth with delta = 0.01.
-    draws : PosteriorDraws, optional
-        By `posterior_draws` when absent.
-    progress : bool
-
-    Returns
-    -------
-    Evidence
-        ``parts`` are those of the draws, ``n_effective``, and ``prior_reached``: the share of the prior in which the
-        likelihood is as high as at the draw with the lowest one, or higher. The rest of the prior belongs to the
-        identity behind the harmonic mean and is not visited, so that the estimate is usually too high, by about
-        -log(``prior_reached``): the status says so, and the standard error is NaN, as with fewer than ten
-        effective draws.
-
-    Raises
-    ------
-    OptionError
-        For another variant.
     """
-    if variant not in (1, 4):
-        raise OptionError(option="variant", got=variant, expected="1 or 4")
-    if draws is None:
-        draws = posterior_draws(target, rng, progress=progress)
-    found = harmonic_mean(draws.log_likelihood) if variant == 1 else mixture_mean(draws.log_likelihood)
-    remarks, few = [draws.status] if draws.status else [], not found.n_effective >= FEW
-    if few:
-        remarks.append(f"the harmonic mean rests on {found.n_effective:.1f} effective draws, too few to trust it or to "
-                       "know its error; take 'laplace'")  # fmt: skip
-    # A stream of its own: what follows does not depend on the check.
-    thetas = target.prior.draw(_PRIOR_DRAWS, target.n_features, rng.spawn(1)[0])
-    prior, _ = log_likelihoods(target, thetas, draws.is_exact, progress)
-    reached = (1 + np.count_nonzero(prior >= draws.log_likelihood.min())) / (1 + _PRIOR_DRAWS)
-    if reached < _REACHED:
-        about = "more than" if prior.max() < draws.log_likelihood.min() else "about"
-        remarks.append(f"the estimate is usually too high, by {about} {-np.log(reached):.1f} nats: draws reach no "
-                       f"likelihood as low as in {1 - reached:.1%} of the prior; take 'laplace'")  # fmt: skip
-    return Evidence(
-        found.value,
-        np.nan if few or reached < _REACHED else found.standard_error,
-        f"harmonic-{variant}",
-        target.n_samples,
-        target.n_features,
-        {**draws.parts, "n_effective": found.n_effective, "prior_reached": reached},
-        "; ".join(remarks),
-        arrays={"theta": draws.theta, "log_likelihood": draws.log_likelihood},
-    )
+
+    variant: int = 1
+
+    @property
+    def name(self) -> str:
+        """Name of the method, with its variant."""
+        return f"harmonic-{self.variant}"
+
+    def _estimate(self, target: Target, rng: np.random.Generator, work: PosteriorDraws, progress: bool) -> Evidence:
+        found = (harmonic_mean if self.variant == 1 else mixture_mean)(work.log_likelihood)
+        remarks, few = [], not found.n_effective >= FEW
+        if few:
+            remarks.append(f"the harmonic mean has {found.n_effective:.1f} effective draws, too few for the estimate "
+                           "and its standard error; use 'laplace'")  # fmt: skip
+        # A stream of its own: what follows does not depend on the check.
+        thetas = target.prior.draw(_PRIOR_DRAWS, target.n_features, rng.spawn(1)[0])
+        prior, _ = log_likelihoods(target, thetas, work.is_exact, progress)
+        reached = (1 + np.count_nonzero(prior >= work.log_likelihood.min())) / (1 + _PRIOR_DRAWS)
+        if reached < _REACHED:
+            about = "more than" if prior.max() < work.log_likelihood.min() else "about"
+            remarks.append(f"the estimate is usually too high, by {about} {-np.log(reached):.1f} nats: draws reach no "
+                           f"likelihood as low as in {1 - reached:.1%} of the prior; use 'laplace'")  # fmt: skip
+        error = np.nan if few or reached < _REACHED else found.standard_error
+        parts = {"n_effective": found.n_effective, "prior_reached": reached}
+        return self._result(target, work, found.value, error, parts, remarks)
 
 
 def harmonic_mean(log_likelihood: np.ndarray) -> Estimate:

@@ -21,14 +21,15 @@ the noise of the states:
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import eigh
 
 from ..progress import track
-from .mode import Mode, climb_exactly, exact_log_z, is_exact, own_mode
+from .criteria import AtMode
+from .mode import Mode, climb_exactly
 from .normality import normality
 from .overlap import groups_of_units, log_equivalent_modes, log_mirrored_modes, trapezoid
 from .sampled import BATCHES, Hessian, SampledPosterior
@@ -42,148 +43,138 @@ _FEW = 100.0  # effective draws, below which the posterior is far from normal
 _EACH = 10  # observations for each parameter, below which an error of nats is to be expected
 
 
-def laplace(
-    target: Target,
-    rng: np.random.Generator,
-    *,
-    mode: Mode | None = None,
-    corrected: bool = True,
-    scales: bool = False,
-    n_checks: int = 2000,
-    log_z: str = "auto",
-    n_steps: int = 20_000,
-    n_states: int | None = None,
-    n_chains: int = 100,
-    temperatures: int = 1000,
-    progress: bool = False,
-) -> Evidence:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Laplace(AtMode):
     """Laplace's approximation of the evidence, corrected for modes that overlap and modes that are equivalent.
+
+    ``standard_error`` covers log Z and the states, and is 0 where both are exact: it covers neither Laplace's
+    approximation nor the choice of the mode.
+
+    Terms in ``parts``: ``data`` (sum of log Z(x_n, lambda)), ``log_z`` (-N log Z), ``log_prior``, ``dimension``
+    (-F/2 log N), ``constant`` (F/2 log 2 pi), ``determinant`` (half of log det(N Sigma) over the directions that are
+    not pathological), ``bias`` (of the determinant, subtracted), ``trapezoids`` (which replace the determinant in the
+    other directions), ``first_order`` (the rise to the true mode) and ``equivalent_modes``.
+
+    Other numbers in ``parts``: ``n_trapezoids``, ``n_trapezoids_by_states`` (which ended where too few states counted),
+    ``n_negative`` (eigenvalues), ``least_eigenvalue``, ``n_groups`` (of equivalent units), ``mirrored_modes`` (what
+    modes with exchanged values of hidden units would add), ``is_exact_log_z``, ``log_z_error``. Where there are states:
+    ``n_rounds``, ``n_states`` and ``effective_states``. Where there are none: ``importance_sampling``, the log evidence
+    by importance sampling around the mode, ``importance_error`` and ``importance_draws`` (effective ones), and with
+    ``scales`` ``at_half_prior_scale`` and ``at_double_prior_scale``.
+
+    The status says where importance sampling gives another value (by 0.25 nats and by five standard errors), where
+    fewer than 100 of its draws count, and where it cannot be done and there are fewer than ten observations for each
+    parameter. ``arrays`` has ``theta``, ``eigenvalues``, ``trapezoids`` (eigenvalue, left and right end of each) and
+    ``groups`` of units.
 
     Parameters
     ----------
-    target : Target
-    rng : numpy.random.Generator
-    mode : Mode, optional
-        From `find_mode`; found here when absent.
+    search, n_chains, temperatures
+        As in `AtMode`.
     corrected : bool
         False is the plain approximation, Laplace0 in the paper: no trapezoids, and one mode is counted.
     scales : bool
-        Take the evidence at half and at twice the scale of a normal prior too, where Z can be summed: it depends on the
-        prior, and so may the model that is best by it.
+        Compute the evidence at half and at twice the scale of a normal prior too, where Z can be summed: it depends on
+        the prior, and so may the best model.
     n_checks : int
-        Draws of the importance sampling that tells how far the posterior is from normal, where Z can be summed; 0
+        Draws of the importance sampling that measures how far the posterior is from normal, where Z can be summed; 0
         leaves it out.
-    log_z : {"auto", "exact", "ais"}
-        How Z(lambda) is found, and the mode (see `find_mode`): by the exact sum, by annealed importance sampling and
-        states, or by the first where it is feasible.
-    n_steps, n_states
-        Of `find_mode`.
-    n_chains, temperatures : int
-        Of annealed importance sampling.
-    progress : bool
-        Lines of progress on standard error.
-
-    Returns
-    -------
-    Evidence
-        ``standard_error`` covers log Z and the states, and is 0 where both are exact: it covers neither Laplace's
-        approximation nor the choice of the mode. The
-        terms are ``data`` (sum of log Z(x_n, lambda)), ``log_z`` (-N log Z), ``log_prior``, ``dimension`` (-F/2 log N),
-        ``constant`` (F/2 log 2 pi), ``determinant`` (half of log det(N Sigma) over the directions that are not
-        pathological), ``bias`` (of the determinant, taken away), ``trapezoids`` (what stands for the same in the
-        others), ``first_order`` (the rise to the true mode) and ``equivalent_modes``. Numbers about the work are
-        ``n_trapezoids``, ``n_trapezoids_by_states`` (which ended where too few states counted), ``n_negative``
-        (eigenvalues), ``least_eigenvalue``, ``n_groups`` (of equivalent units), ``mirrored_modes`` (what other modes
-        would add, in which values of hidden units trade places),
-        ``is_exact_log_z``, ``log_z_error``, where there are states ``n_rounds``, ``n_states`` and
-        ``effective_states``, and where there are none ``importance_sampling``, the log evidence by importance sampling
-        around the mode, ``importance_error`` and ``importance_draws`` (effective ones), and with ``scales``
-        ``at_half_prior_scale`` and ``at_double_prior_scale``. The status says where importance sampling gives another
-        value (by 0.25 nats and by five standard errors), where fewer than 100 of its draws count, and where it cannot
-        be done and there are fewer than ten observations for each parameter. ``arrays`` has ``theta``, ``eigenvalues``,
-        ``trapezoids`` (eigenvalue, left and right end of each) and ``groups`` of units.
     """
-    mode = own_mode(mode, target, rng, n_steps=n_steps, n_states=n_states, log_z=log_z, progress=progress)
-    point = evaluate(target, mode.theta, rng, log_z, n_chains, temperatures)
-    n, f = target.n_samples, target.n_features
-    parts = {**point.parts, "dimension": -f / 2 * np.log(n), "constant": f / 2 * np.log(2 * np.pi)}
-    statuses = [mode.status, point.status]
 
-    hessian = mode.curvature
-    values, vectors = eigh(hessian)
-    curvature = np.broadcast_to(target.prior.curvature(mode.theta), f) @ vectors**2
-    below = values < (1 - _SLACK) * curvature if corrected else np.zeros(f, dtype=bool)
-    arrays = {"theta": mode.theta, "eigenvalues": values}
-    numbers = {
-        "n_negative": float((values <= 0).sum()),
-        "least_eigenvalue": float(values[0]),
-        "is_exact_log_z": float(is_exact(target, log_z)),
-        "log_z_error": point.error,
-    }
-    if mode.states is not None:
-        numbers["n_rounds"], numbers["n_states"] = float(mode.n_rounds), mode.states.n_states
-        numbers["effective_states"] = mode.states.n_states * mode.density(mode.theta)[1]
-    method = "laplace" if corrected else "laplace0"
-    if (values[~below] <= 0).any():
-        first = ", ".join(f"{v:.3g}" for v in values[:_SHOWN] if v <= 0)
-        more = ", ..." if numbers["n_negative"] > _SHOWN else ""
-        statuses.append(
-            f"the second derivative at the mode is not positive definite: {numbers['n_negative']:.0f} of {f} "
-            f"directions have eigenvalues <= 0 ({first}{more}); take 'laplace', which has trapezoids there, or more "
-            "n_states"
-        )
-        return Evidence(np.nan, np.nan, method, n, f, parts | numbers, _join(statuses), arrays=arrays)
+    corrected: bool = True
+    scales: bool = True
+    n_checks: int = 2000
 
-    # Along pathological directions the determinant's matrix has the prior's curvature, which changes nothing there.
-    raised = (vectors[:, below] * (curvature - values)[below]) @ vectors[:, below].T
-    standing = np.where(below, curvature, values)
-    half = -0.5 * np.log(standing).sum()
-    parts["determinant"] = float(-0.5 * np.log(values[~below] / n).sum())
-    spread = rise = _Spread(0.0, 0.0)
-    if mode.hessian is not None and mode.states is not None:
-        spread = _jackknife(mode.hessian, raised, half)
-        rise = _rise(mode.states, mode.theta, vectors / np.sqrt(standing), rng)
-        parts["bias"], parts["first_order"] = -spread.value, rise.value
-    if np.isnan(spread.error):
-        statuses.append("the second derivative without a tenth of the states is not positive definite, so that the "
-                        "error of the determinant is not known: give more n_states")  # fmt: skip
+    @property
+    def name(self) -> str:
+        """Name of the method, "laplace0" without the corrections."""
+        return "laplace" if self.corrected else "laplace0"
 
-    if corrected:
-        top = mode.density(mode.theta)[0]
-        found = []
-        for i in track(np.flatnonzero(below), "overlapping modes", progress=progress):
-            # A little beyond the point at which a normal density has dropped to a half.
-            step = 1.05 * np.sqrt(2 * np.log(2) / max(values[i], curvature[i] / 10))
-            found.append(trapezoid(mode.density, mode.theta, vectors[:, i], step, top))
-        width = np.array([t.right - t.left for t in found])
-        parts["trapezoids"] = float(np.log(width).sum() - len(width) / 2 * np.log(2 * np.pi / n))
-        arrays["trapezoids"] = np.array([(v, t.left, t.right) for v, t in zip(values[below], found, strict=True)])
-        arrays["groups"] = groups_of_units(mode.theta, hessian, target.units)
-        parts["equivalent_modes"] = log_equivalent_modes(arrays["groups"])
-        numbers["n_trapezoids"] = float(len(found))
-        numbers["n_trapezoids_by_states"] = float(sum(t.by_states for t in found))
-        numbers["n_groups"] = float(len(np.unique(arrays["groups"])))
+    def _estimate(self, target: Target, rng: np.random.Generator, work: Mode, progress: bool) -> Evidence:
+        mode = self._checked(work)
+        point = self.point(target, mode.theta, rng)
+        n, f = target.n_samples, target.n_features
+        parts = {**point.parts, "dimension": -f / 2 * np.log(n), "constant": f / 2 * np.log(2 * np.pi)}
+        statuses = [mode.status, point.status]
 
-    numbers["mirrored_modes"] = log_mirrored_modes(target, mode.theta, hessian)
-    if numbers["mirrored_modes"] > _OFF:
-        statuses.append("modes in which the two values of hidden units trade places are left out, and would add about "
-                        f"{numbers['mirrored_modes']:.1f} nats; compare with 'ais'")  # fmt: skip
-    error = float(np.sqrt((n * point.error) ** 2 + spread.error**2 + rise.error**2))
-    value = float(sum(parts.values()))
-    if mode.states is None and is_exact(target, log_z):
-        if n_checks:
-            found_by_draws, remark = _check(target, mode.theta, vectors / np.sqrt(standing), value, n_checks, rng)
-            numbers |= found_by_draws
-            statuses.append(remark)
-        if scales:
-            for name, prior in target.other_scales().items():
-                other = replace(target, prior=prior)
-                near = climb_exactly(other, mode.theta)
-                numbers[name] = laplace(other, rng, mode=near, n_checks=0).log_evidence
-    elif n < _EACH * f or numbers.get("n_trapezoids"):
-        statuses.append(f"the posterior is hardly normal with {n:,.0f} observations for {f:,} parameters: the error of "
-                        "Laplace's approximation may be nats, and is not known where Z cannot be summed")  # fmt: skip
-    return Evidence(value, error, method, n, f, parts | numbers, _join(statuses), arrays=arrays)
+        hessian = mode.curvature
+        values, vectors = eigh(hessian)
+        curvature = np.broadcast_to(target.prior.curvature(mode.theta), f) @ vectors**2
+        below = values < (1 - _SLACK) * curvature if self.corrected else np.zeros(f, dtype=bool)
+        arrays = {"theta": mode.theta, "eigenvalues": values}
+        numbers = {
+            "n_negative": float((values <= 0).sum()),
+            "least_eigenvalue": float(values[0]),
+            "is_exact_log_z": float(self.search.is_exact(target)),
+            "log_z_error": point.error,
+        }
+        if mode.states is not None:
+            numbers["n_rounds"], numbers["n_states"] = float(mode.n_rounds), mode.states.n_states
+            numbers["effective_states"] = mode.states.n_states * mode.density(mode.theta)[1]
+        if (values[~below] <= 0).any():
+            first = ", ".join(f"{v:.3g}" for v in values[:_SHOWN] if v <= 0)
+            more = ", ..." if numbers["n_negative"] > _SHOWN else ""
+            statuses.append(
+                f"the second derivative at the mode is not positive definite: {numbers['n_negative']:.0f} of {f} "
+                f"directions have eigenvalues <= 0 ({first}{more}); raise n_states, or use 'laplace', which has "
+                "trapezoids there"
+            )
+            return target.evidence(self.name, np.nan, np.nan, parts | numbers, statuses, arrays)
+
+        # Along pathological directions the determinant's matrix has the prior's curvature, which changes nothing there.
+        raised = (vectors[:, below] * (curvature - values)[below]) @ vectors[:, below].T
+        standing = np.where(below, curvature, values)
+        half = -0.5 * np.log(standing).sum()
+        parts["determinant"] = float(-0.5 * np.log(values[~below] / n).sum())
+        spread = rise = _Spread(0.0, 0.0)
+        if mode.hessian is not None and mode.states is not None:
+            spread = _jackknife(mode.hessian, raised, half)
+            rise = _rise(mode.states, mode.theta, vectors / np.sqrt(standing), rng)
+            parts["bias"], parts["first_order"] = -spread.value, rise.value
+        if np.isnan(spread.error):
+            statuses.append("the second derivative without a tenth of the states is not positive definite, so that the "
+                            "error of the determinant is not known: raise n_states")  # fmt: skip
+
+        if self.corrected:
+            top = mode.density(mode.theta)[0]
+            found = []
+            for i in track(np.flatnonzero(below), "overlapping modes", progress=progress):
+                # A little beyond the point at which a normal density has dropped to a half.
+                step = 1.05 * np.sqrt(2 * np.log(2) / max(values[i], curvature[i] / 10))
+                found.append(trapezoid(mode.density, mode.theta, vectors[:, i], step, top))
+            width = np.array([t.right - t.left for t in found])
+            parts["trapezoids"] = float(np.log(width).sum() - len(width) / 2 * np.log(2 * np.pi / n))
+            arrays["trapezoids"] = np.array([(v, t.left, t.right) for v, t in zip(values[below], found, strict=True)])
+            arrays["groups"] = groups_of_units(mode.theta, hessian, target.units)
+            parts["equivalent_modes"] = log_equivalent_modes(arrays["groups"])
+            numbers["n_trapezoids"] = float(len(found))
+            numbers["n_trapezoids_by_states"] = float(sum(t.by_states for t in found))
+            numbers["n_groups"] = float(len(np.unique(arrays["groups"])))
+
+        numbers["mirrored_modes"] = log_mirrored_modes(target, mode.theta, hessian)
+        if numbers["mirrored_modes"] > _OFF:
+            statuses.append("modes with exchanged values of hidden units are not counted, and would add about "
+                            f"{numbers['mirrored_modes']:.1f} nats; compare with 'ais'")  # fmt: skip
+        error = float(np.sqrt((n * point.error) ** 2 + spread.error**2 + rise.error**2))
+        value = float(sum(parts.values()))
+        if mode.states is None and self.search.is_exact(target):
+            if self.n_checks:
+                found_by_draws, remark = _check(
+                    target, mode.theta, vectors / np.sqrt(standing), value, self.n_checks, rng
+                )
+                numbers |= found_by_draws
+                statuses.append(remark)
+            if self.scales:
+                plain = replace(self, scales=False, n_checks=0)
+                for name, prior in target.other_scales().items():
+                    other = replace(target, prior=prior)
+                    numbers[name] = plain(other, rng, climb_exactly(other, mode.theta)).log_evidence
+        elif n < _EACH * f or numbers.get("n_trapezoids"):
+            statuses.append(
+                f"the posterior is hardly normal with {n:,.0f} observations for {f:,} parameters: Laplace's "
+                "approximation may be off by nats, which is not checked where Z cannot be summed"
+            )
+        return target.evidence(self.name, value, error, parts | numbers, statuses, arrays)
 
 
 def _check(
@@ -208,32 +199,6 @@ def _check(
                          f"around the mode gives {found.log_integral:,.2f} ± {found.standard_error:.2f}; compare with "
                          "'ais'")  # fmt: skip
     return numbers, ""
-
-
-class Point(NamedTuple):
-    """The first three terms of Laplace's approximation at a point, with the standard error of log Z."""
-
-    parts: dict[str, float]
-    error: float
-    status: str
-
-
-def evaluate(
-    target: Target, theta: np.ndarray, rng: np.random.Generator, log_z: str, n_chains: int, temperatures: int
-) -> Point:
-    """Likelihood and prior at ``theta``; the options are those of `laplace`."""
-    value, error, status = 0.0, 0.0, ""
-    if is_exact(target, log_z):
-        value = exact_log_z(target, theta)
-    else:
-        found = target.anneal(theta, rng, n_chains, temperatures)
-        value, error, status = found.log_z, found.standard_error, found.status
-    parts = {
-        "data": target.positive(theta),
-        "log_z": -target.n_samples * value,
-        "log_prior": target.log_prior(theta),
-    }
-    return Point(parts, error, f"log Z at the mode: {status}" if status else "")
 
 
 class _Spread(NamedTuple):
@@ -264,7 +229,3 @@ def _rise(states: SampledPosterior, theta: np.ndarray, root: np.ndarray, rng: np
     total, m = product.sum(), BATCHES
     left = (total - 2 * product.sum(axis=1)) / ((m - 1) * (m - 2)) / 2
     return _Spread(float(total / (m * (m - 1)) / 2), float(np.sqrt((m - 1) * left.var())))
-
-
-def _join(statuses: list[str]) -> str:
-    return "; ".join(s for s in statuses if s)

@@ -1,108 +1,162 @@
-"""Every method of evidence by its name; methods that start from the same mode, or the same draws, share them."""
+"""The registry of methods of evidence, and how several of them run on one target."""
 
 from __future__ import annotations
 
-import inspect
+import zlib
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal
 
 import numpy as np
 
-from ..errors import OptionError, in_words
-from ..options import check
+from ..errors import OptionError
 from ..rng import as_seed_sequence
-from .annealed import ais
-from .bridge import bridge
-from .conjugate import conjugate
-from .criteria import bic, map_score
-from .cross_validation import cross_validate
-from .dic import dic
-from .harmonic import harmonic
-from .laplace import laplace
-from .mode import find_mode
-from .posterior_draws import posterior_draws
+from .annealed import AIS
+from .bridge import BridgeSampling
+from .conjugate import Conjugate
+from .criteria import BIC, MAP
+from .cross_validation import CrossValidation
+from .dic import DIC
+from .harmonic import HarmonicMean
+from .laplace import Laplace
+from .method import Method, Work
+from .mode import ModeSearch
 from .target import Evidence, Target
 
-
-class Method(NamedTuple):
-    """A function, the options that make it this method, and the name of the argument that others can share."""
-
-    function: Callable[..., Evidence]
-    fixed: dict[str, Any]
-    shared: str = ""
+# A method by its name, with its options, or a function of one's own.
+MethodLike = str | Method | Callable[[Target, np.random.Generator], Evidence]
 
 
+@dataclass(frozen=True)
+class Row:
+    """A method of evidence and what is to be known of it.
+
+    Attributes
+    ----------
+    method : Method
+        With its default options.
+    kind : {"exact", "unbiased", "consistent", "approximate", "score"}
+        Exact; E[exp(log_evidence)] = p(X); right in the limit of many draws where these are exact; approximate; another
+        quantity than the evidence, which ranks models and says nothing about their probabilities.
+    needs : str
+    sentence : str
+        What it does.
+    """
+
+    method: Method
+    kind: Literal["exact", "unbiased", "consistent", "approximate", "score"]
+    needs: str
+    sentence: str
+
+
+_MODE, _DRAWS = "the mode of the posterior", "draws from the posterior"
 METHODS = {
-    "laplace": Method(laplace, {"corrected": True, "scales": True}, "mode"),
-    "laplace0": Method(laplace, {"corrected": False}, "mode"),
-    "map": Method(map_score, {}, "mode"),
-    "bic": Method(bic, {}),
-    "harmonic-1": Method(harmonic, {"variant": 1}, "draws"),
-    "harmonic-4": Method(harmonic, {"variant": 4}, "draws"),
-    "bridge-geometric": Method(bridge, {"variant": "geometric"}, "draws"),
-    "bridge-optimal": Method(bridge, {"variant": "optimal"}, "draws"),
-    "dic": Method(dic, {}, "draws"),
-    "ais": Method(ais, {}),
-    "cross-validation": Method(cross_validate, {}),
-    "conjugate": Method(conjugate, {}),
-}
-# What they give in the place of the evidence is another quantity: it ranks models, and says nothing of probabilities.
-SCORES = ("map", "dic", "cross-validation")
+    row.method.name: row
+    for row in (
+        Row(Laplace(), "approximate", _MODE,
+            "A Gaussian at the mode, corrected for modes that overlap and for equivalent modes."),
+        Row(Laplace(corrected=False, scales=False), "approximate", _MODE, "A Gaussian at the mode."),
+        Row(MAP(), "score", _MODE, "Log posterior density at its mode."),
+        Row(BIC(), "approximate", "the maximum of the likelihood", "Bayesian information criterion, with the prior."),
+        Row(HarmonicMean(), "consistent", _DRAWS, "Harmonic mean of the likelihood; its variance may be infinite."),
+        Row(HarmonicMean(variant=4), "approximate", _DRAWS, "Harmonic mean, stabilised by a share of the prior."),
+        Row(BridgeSampling(variant="geometric"), "consistent", _DRAWS, "Bridge to the prior by the geometric mean."),
+        Row(BridgeSampling(), "consistent", _DRAWS, "Bridge to the prior with the smallest error."),
+        Row(DIC(), "score", _DRAWS, "Deviance information criterion, as -DIC / 2."),
+        Row(AIS(), "unbiased", "the exact Z at every step",
+            "Annealed importance sampling of the parameters, the reference where it is feasible."),
+        Row(CrossValidation(), "score", "a mode for each fold", "Log likelihood of observations left out."),
+        Row(Conjugate(), "exact", "parameters that are independent given the data",
+            "Closed form or quadrature, for independent nodes and forests of agreements."),
+    )
+}  # fmt: skip
+# Streams of random numbers; names of other methods are hashed.
+_STREAMS = {name: i for i, name in enumerate([*METHODS, "mode", "draws"])}
 
-_SHARED: dict[str, Callable[..., Any]] = {"mode": find_mode, "draws": posterior_draws}
-_KEYS = {name: i for i, name in enumerate([*METHODS, *_SHARED])}  # of streams of random numbers
+
+def find_method(method: MethodLike) -> Callable[..., Evidence]:
+    """The method of this name, with its default options; anything but a name as it is.
+
+    Raises
+    ------
+    OptionError
+        For a name that is not in `METHODS`, and for what cannot be called.
+    """
+    if isinstance(method, str) and method in METHODS:
+        return METHODS[method].method
+    if isinstance(method, str | type) or not callable(method):
+        raise OptionError(
+            option="method", got=method, expected=f"one of {', '.join(map(repr, METHODS))}, an object such as "
+            "AIS(n_chains=50), or a function (target, rng) -> Evidence",
+        )  # fmt: skip
+    return method
 
 
 def evaluate(
-    target: Target, methods: Sequence[str], random_state: Any = None, progress: bool = False, **options: Any
+    target: Target, methods: Sequence[MethodLike], random_state: Any = None, progress: bool = False
 ) -> Iterator[Evidence]:
     """Each method in turn; what one finds does not depend on which others are asked for.
 
     Parameters
     ----------
     target : Target
-    methods : sequence of str
-        Keys of `METHODS`.
+    methods : sequence of str, Method or callable
+        Names of `METHODS`, methods with their options, or functions ``method(target, rng) -> Evidence`` (see
+        `Target.evidence`). Those with equal `Method.work` share it.
     random_state : int, SeedSequence, Generator, RandomState or None
     progress : bool
-    **options
-        Of the methods, and of the search for the mode and the drawing that they share; each goes to all that know it.
 
     Raises
     ------
     OptionError
-        For options that none of the methods knows.
+        For methods that are not there, before any work; and for options or models that a method refuses.
+    TooWideError
+        Where a method needs an exact Z that is not feasible.
     """
-    check(options, "evidence")
-    seeds, made = as_seed_sequence(random_state), dict[str, Any]()
-    unknown = next((name for name in options if not any(name in known_options(m) for m in methods)), None)
-    if unknown is not None:
-        known = ", ".join(sorted(set().union(*map(known_options, methods)))) or "none"
-        raise OptionError(f"{unknown}={in_words(options[unknown])} is not an option of method {methods[0]!r}; its "
-                          f"options are: {known}")  # fmt: skip
+    seeds, made = as_seed_sequence(random_state), dict[Work, Any]()
+    called = [find_method(method) for method in methods]
+    for method in called:
+        if isinstance(method, Method):
+            method.require(target)
 
-    def call(name: str, function: Callable[..., Any], **more: Any) -> Any:
-        # A stream of their own for each, that nothing depends on the order.
-        stream = np.random.SeedSequence(seeds.entropy, spawn_key=(*seeds.spawn_key, _KEYS[name]))
-        parameters = inspect.signature(function).parameters
-        own = {k: v for k, v in options.items() if k in parameters}
-        if "progress" in parameters:
-            own["progress"] = progress
-        return function(target, np.random.default_rng(stream), **own, **more)
+    def stream(name: str) -> np.random.Generator:
+        # One for each name, so that nothing depends on the order.
+        key = _STREAMS.get(name, zlib.crc32(name.encode()))
+        return np.random.default_rng(np.random.SeedSequence(seeds.entropy, spawn_key=(*seeds.spawn_key, key)))
 
-    for name in methods:
-        method = METHODS[name]
-        shared = {}
-        if method.shared:
-            if method.shared not in made:
-                made[method.shared] = call(method.shared, _SHARED[method.shared])
-            shared = {method.shared: made[method.shared]}
-        yield call(name, method.function, **method.fixed, **shared)
+    for method in called:
+        if not isinstance(method, Method):
+            found = method(target, stream(getattr(method, "__qualname__", type(method).__qualname__)))
+            if not isinstance(found, Evidence):
+                raise OptionError(
+                    option="method", got=found, expected="a function that returns an Evidence",
+                    remedy="make it with target.evidence(name, value)",
+                )  # fmt: skip
+            yield found
+            continue
+        work = method.work
+        if work is not None and work not in made:
+            name = "mode" if isinstance(work, ModeSearch) else "draws"
+            made[work] = work(target, stream(name), progress=progress)
+        yield method(target, stream(method.name), None if work is None else made[work], progress=progress)
 
 
-def known_options(name: str) -> set[str]:
-    """Options of a method, and of the work that it shares."""
-    method = METHODS[name]
-    functions = [method.function, *([_SHARED[method.shared]] if method.shared else [])]
-    found = set().union(*(inspect.signature(f).parameters for f in functions))
-    return found - {"target", "rng", "progress", "penalised", *method.fixed, *_SHARED}
+def option_names(method: Work) -> set[str]:
+    """Names of the options of a method, and of its search or sampler."""
+    names = set()
+    for f in fields(method):
+        value = getattr(method, f.name)
+        names |= option_names(value) if isinstance(value, Work) else {f.name}
+    return names
+
+
+def with_options(method: Any, **options: Any) -> Any:
+    """The same method with those of ``options`` that it, its search or its sampler has."""
+    changes = {}
+    for f in fields(method):
+        value = getattr(method, f.name)
+        if isinstance(value, Work):
+            changes[f.name] = with_options(value, **options)
+        elif f.name in options:
+            changes[f.name] = options[f.name]
+    return replace(method, **changes)

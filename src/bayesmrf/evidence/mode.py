@@ -19,18 +19,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from scipy.linalg import eigh
 from scipy.optimize import OptimizeResult, minimize
 from threadpoolctl import threadpool_limits
 
-from ..base import LOG_Z
-from ..errors import OptionError, TooWideError
 from ..learning.maximum_likelihood import bound
-from ..options import check
 from ..progress import track
+from .method import Work
 from .sampled import BATCHES, SHARE, Hessian, SampledPosterior, fixed_curvature, log_prior
 from .target import Target
 
@@ -96,27 +93,16 @@ class Mode:
         """The same without the gradient."""
         if self.states is not None:
             return self.states.density(theta)
-        log_likelihood = self.target.positive(theta) - self.target.n_samples * exact_log_z(self.target, theta)
+        log_likelihood = self.target.positive(theta) - self.target.n_samples * self.target.log_z(theta)
         return log_likelihood + log_prior(self.target, theta, self.penalised), 1.0
 
 
-def find_mode(
-    target: Target,
-    rng: np.random.Generator,
-    *,
-    n_steps: int = 20_000,
-    n_states: int | None = None,
-    penalised: bool = True,
-    log_z: str = "auto",
-    max_rounds: int = 50,
-    progress: bool = False,
-) -> Mode:
-    """Find a mode by persistent chains, and fine-tune it.
+@dataclass(frozen=True, kw_only=True)
+class ModeSearch(Work):
+    """Find a mode by persistent chains, and fine-tune it; the call returns a `Mode`.
 
     Parameters
     ----------
-    target : Target
-    rng : numpy.random.Generator
     n_steps : int
         Updates of persistent contrastive divergence.
     n_states : int, optional
@@ -124,74 +110,75 @@ def find_mode(
         for each observation (but no more than 2^20), whatever is most.
     penalised : bool
         False climbs the likelihood alone, in a box: parameters are kept within +-log(2 N - 1), half an observation from
-        the boundary, since the maximum often lies at infinity. ``status`` tells how many are there.
+        the boundary, since the maximum often lies at infinity. The status of the mode says how many are there.
     log_z : {"auto", "exact", "ais"}
         "exact" climbs the exact log posterior after persistent chains, "ais" the sampled one, "auto" the first where Z
         can be summed.
     max_rounds : int
-        Most sets of states.
-    progress : bool
-        A line of progress on standard error.
-
-    Raises
-    ------
-    OptionError
-        For numbers below 1, and a ``log_z`` of another name.
-    TooWideError
-        For ``log_z="exact"`` where Z cannot be summed.
+        Maximum number of sets of states.
     """
-    check({"n_steps": n_steps, "max_rounds": max_rounds, "n_states": n_states}, "evidence")
-    if n_states is None:
-        n_states = max(
-            _STATES, _STATES_EACH * target.n_features, min(_STATES_ROW * int(target.n_samples), _MOST_STATES)
-        )
-    n_states = max(n_states, BATCHES)
-    exact = is_exact(target, log_z)
-    limit = np.inf if penalised else bound(target.n_samples)
-    theta = np.clip(target.climb(rng, n_steps, penalised), -limit, limit)
-    mode = Mode(target, theta, penalised, None, 0, "")
-    with threadpool_limits(limits=1, user_api="blas"):  # threads wait for each other in products of this size
-        if exact:
-            mode, work = _ascend(mode, limit)
-            work = f"{_LBFGS['maxiter']} steps of L-BFGS" if work is None else work
-        else:
-            for n_rounds in track(range(1, max_rounds + 1), "fine-tuning the mode", progress=progress):
-                states = SampledPosterior.draw(target, mode.theta, n_states, rng, penalised)
+
+    n_steps: int = 20_000
+    n_states: int | None = None
+    penalised: bool = True
+    log_z: str = "auto"
+    max_rounds: int = 50
+
+    def is_exact(self, target: Target) -> bool:
+        """Whether Z is summed for this target."""
+        return self.log_z == "exact" or (self.log_z == "auto" and target.can_sum)
+
+    def require(self, target: Target) -> None:
+        """Refuse ``log_z="exact"`` where Z cannot be summed."""
+        if self.log_z == "exact":
+            target.require_exact("log_z='exact'")
+
+    def __call__(self, target: Target, rng: np.random.Generator, *, progress: bool = False) -> Mode:
+        """Find a mode.
+
+        Raises
+        ------
+        TooWideError
+            For ``log_z="exact"`` where Z cannot be summed.
+        """
+        self.require(target)
+        n_states = self.n_states
+        if n_states is None:
+            n_states = max(
+                _STATES, _STATES_EACH * target.n_features, min(_STATES_ROW * int(target.n_samples), _MOST_STATES)
+            )
+        n_states = max(n_states, BATCHES)
+        limit = np.inf if self.penalised else bound(target.n_samples)
+        theta = np.clip(target.climb(rng, self.n_steps, self.penalised), -limit, limit)
+        mode = Mode(target, theta, self.penalised, None, 0, "")
+        if self.is_exact(target):
+            return _fine_tune(mode, limit)
+        rounds = track(range(1, self.max_rounds + 1), "fine-tuning the mode", progress=progress)
+        with threadpool_limits(limits=1, user_api="blas"):  # threads wait for each other in products of this size
+            for n_rounds in rounds:
+                states = SampledPosterior.draw(target, mode.theta, n_states, rng, self.penalised)
                 mode, work = _ascend(replace(mode, states=states, n_rounds=n_rounds), limit)
                 if work is not None:
                     break
-            work = f"{max_rounds} sets of {n_states} states" if work is None else work
-    status = _status(mode.theta, limit, work)
-    return replace(mode, status=status) if status else mode  # as it is it knows its curvature
+        return _with_status(mode, limit, f"{self.max_rounds} sets of {n_states} states" if work is None else work)
 
 
 def climb_exactly(target: Target, theta: np.ndarray) -> Mode:
     """The mode of the exact log posterior that is reached from ``theta``."""
+    return _fine_tune(Mode(target, theta, True, None, 0, ""), np.inf)
+
+
+def _fine_tune(mode: Mode, limit: float) -> Mode:
+    """Climb the exact log posterior (or likelihood) from ``mode``."""
     with threadpool_limits(limits=1, user_api="blas"):
-        mode, work = _ascend(Mode(target, theta, True, None, 0, ""), np.inf)
-    status = _status(mode.theta, np.inf, f"{_LBFGS['maxiter']} steps of L-BFGS" if work is None else work)
-    return replace(mode, status=status) if status else mode
+        mode, work = _ascend(mode, limit)
+    return _with_status(mode, limit, f"{_LBFGS['maxiter']} steps of L-BFGS" if work is None else work)
 
 
-def is_exact(target: Target, log_z: str) -> bool:
-    """Whether the option ``log_z`` means the exact sum for this target."""
-    check({"log_z": log_z})
-    if log_z == "ais":
-        return False
-    try:
-        target.require_exact("log_z='exact'")
-    except TooWideError:
-        if log_z == "exact":
-            raise
-        return False
-    return True
-
-
-def exact_log_z(target: Target, theta: np.ndarray) -> float:
-    """Log Z(theta) by the exact sum."""
-    found = target.exact(theta, LOG_Z)
-    assert found.log_z is not None
-    return found.log_z
+def _with_status(mode: Mode, limit: float, work: str) -> Mode:
+    """``mode``, saying whether it converged and where it lies; ``work`` is what was done without convergence."""
+    status = _status(mode.theta, limit, work)
+    return replace(mode, status=status) if status else mode  # as it is it knows its curvature
 
 
 def _status(theta: np.ndarray, limit: float, work: str) -> str:
@@ -286,17 +273,3 @@ def _climb(
         return inside, False
     # A line search that fails at the rounding of the objective is as far as it goes.
     return found.x, bool(found.success or np.abs(found.jac).max() < _FLAT)
-
-
-def own_mode(
-    mode: Mode | None, target: Target, rng: np.random.Generator, penalised: bool = True, **options: Any
-) -> Mode:
-    """The mode that a method was given, if it is of the right kind, or that of `find_mode` with ``options``."""
-    if mode is None:
-        return find_mode(target, rng, penalised=penalised, **options)
-    if mode.penalised != penalised:
-        kinds = ("likelihood", "posterior")
-        extra = "" if penalised else ", penalised=False"
-        raise OptionError(f"mode: a mode of the {kinds[mode.penalised]} came, one of the {kinds[penalised]} is wanted; "
-                          f"find it with find_mode(target, rng{extra})")  # fmt: skip
-    return mode

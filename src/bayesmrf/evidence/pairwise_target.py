@@ -210,7 +210,7 @@ class PairwiseTarget(Target):
         return states[:, : self.states.shape[1]]
 
     def anneal(
-        self, theta: np.ndarray, rng: np.random.Generator, n_chains: int, temperatures: int
+        self, theta: np.ndarray, rng: np.random.Generator, n_chains: int, temperatures: int | np.ndarray
     ) -> annealed.Annealed:
         """Annealed importance sampling of visible and hidden nodes together."""
         margins = np.full(self.model.graph.n_nodes, 0.5)

@@ -8,6 +8,7 @@ approximation of Z by belief propagation. It is used by `bayesmrf.evidence.harmo
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,11 +17,11 @@ from joblib import Parallel, cpu_count, delayed
 
 from ..base import LOG_Z
 from ..inference.bethe.two_states import Bethe
-from ..options import check
 from ..progress import track
-from . import brief_draws, exact_draws
-from .mode import is_exact as can_be_summed
-from .target import Target
+from .brief_draws import brief_draws
+from .exact_draws import exact_draws
+from .method import Method, Work
+from .target import Evidence, Target
 
 THRESHOLD = 1.1  # of the scale reduction, as in the paper
 _CLIMB = 2000  # steps to the neighbourhood of a mode
@@ -86,32 +87,19 @@ class PosteriorDraws:
         }
 
 
-def posterior_draws(
-    target: Target,
-    rng: np.random.Generator,
-    *,
-    dynamics: str = "auto",
-    n_draws: int = 1000,
-    n_warmup: int | None = None,
-    thin: int | None = None,
-    n_chains: int = 10,
-    n_sweeps: int = 1,
-    stiffness: float = 0.2,
-    progress: bool = False,
-) -> PosteriorDraws:
-    r"""Draw from the posterior.
+@dataclass(frozen=True, kw_only=True)
+class PosteriorSampler(Work):
+    r"""Draw from the posterior; the call returns `PosteriorDraws`.
 
     The chains start at one point near a mode: exchanging hidden units gives other modes, and chains in different ones
-    would never agree. So the scale reduction tells nothing of modes that no chain has visited.
+    would never agree. So the scale reduction says nothing about modes that no chain has visited.
 
     Parameters
     ----------
-    target : Target
-    rng : numpy.random.Generator
     dynamics : {"auto", "exact", "brief"}
-        "exact" is Hamiltonian Monte Carlo with exact likelihoods; "brief" is the paper's brief Langevin dynamics, with
-        likelihoods by belief propagation; "auto" takes the first where Z is summed within milliseconds (17 nodes, 14
-        units on the smaller side of a machine).
+        "exact" is Hamiltonian Monte Carlo with exact likelihoods; "brief" is the paper's brief Langevin dynamics
+        (gradients by contrastive divergence), with likelihoods by belief propagation; "auto" takes the first where Z is
+        summed within milliseconds (17 nodes, 14 units on the smaller side of a machine).
     n_draws, n_warmup, thin, n_chains : int
         As in `bayesmrf.run.sample`. By default 200 trajectories of warm-up and each one kept ("exact"), or 10,000
         Langevin steps and every 50th kept ("brief").
@@ -122,37 +110,79 @@ def posterior_draws(
         where exact dynamics have it.
     stiffness : float
         Of "brief": in (0, 4), beyond which the dynamics are unstable.
-    progress : bool
-
-    Raises
-    ------
-    OptionError
-        For numbers out of their range.
-    TooWideError
-        For ``dynamics="exact"`` where Z cannot be summed.
-    DataError
-        Where observations have weights that are not integers, and chains start from them.
     """
-    is_exact = _is_exact(target, dynamics)
-    sizes: dict[str, Any] = {"n_draws": n_draws, "n_warmup": n_warmup, "thin": thin, "n_chains": n_chains}
-    check({"stiffness": stiffness, "n_sweeps": n_sweeps, **sizes}, "evidence")  # before any work, not after it
-    own = exact_draws if is_exact else brief_draws
-    if n_warmup is None:
-        sizes["n_warmup"] = own.N_WARMUP
-    if thin is None:
-        sizes["thin"] = own.THIN
-    start = target.climb(rng, _CLIMB)
-    if is_exact:
-        exact = exact_draws.exact_draws(target, rng, start, **sizes, progress=progress)
-        remarks = _mixing(reduction := scale_reduction(exact.theta))
-        return PosteriorDraws(exact.theta, exact.log_likelihood, True, reduction, exact.epsilon, exact.acceptance,
-                              0, 0.0, 0.0, "; ".join(remarks))  # fmt: skip
-    brief = brief_draws.brief_draws(
-        target, rng, start, n_sweeps=n_sweeps, stiffness=stiffness, **sizes, progress=progress
-    )
-    return describe(
-        target, brief.theta, rng, dynamics="brief", epsilon=brief.epsilon, status=brief.status, progress=progress
-    )
+
+    dynamics: str = "auto"
+    n_draws: int = 1000
+    n_warmup: int | None = None
+    thin: int | None = None
+    n_chains: int = 10
+    n_sweeps: int = 1
+    stiffness: float = 0.2
+
+    def is_exact(self, target: Target) -> bool:
+        """Whether the likelihood is exact for this target."""
+        return self.dynamics == "exact" or (self.dynamics == "auto" and target.is_quick)
+
+    def require(self, target: Target) -> None:
+        """Refuse ``dynamics="exact"`` where Z cannot be summed."""
+        if self.dynamics == "exact":
+            target.require_exact("dynamics='exact'")
+
+    def __call__(self, target: Target, rng: np.random.Generator, *, progress: bool = False) -> PosteriorDraws:
+        """Draw from the posterior.
+
+        Raises
+        ------
+        TooWideError
+            For ``dynamics="exact"`` where Z cannot be summed.
+        DataError
+            Where observations have weights that are not integers, and chains start from them.
+        """
+        self.require(target)
+        sizes: dict[str, Any] = {k: getattr(self, k) for k in ("n_draws", "n_warmup", "thin", "n_chains")}
+        start = target.climb(rng, _CLIMB)
+        if self.is_exact(target):
+            theta, log_likelihood, epsilon, acceptance = exact_draws(target, rng, start, **sizes, progress=progress)
+            remarks = _mixing(reduction := scale_reduction(theta))
+            return PosteriorDraws(theta, log_likelihood, True, reduction, epsilon, acceptance, 0, 0.0, 0.0,
+                                  "; ".join(remarks))  # fmt: skip
+        theta, epsilon, status = brief_draws(
+            target, rng, start, n_sweeps=self.n_sweeps, stiffness=self.stiffness, **sizes, progress=progress
+        )
+        return describe(target, theta, rng, is_exact=False, epsilon=epsilon, status=status, progress=progress)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FromDraws(Method):
+    """Methods that start from draws of the posterior; ``arrays`` of the result has their ``theta`` and likelihoods.
+
+    Parameters
+    ----------
+    sampler : PosteriorSampler
+        How the draws are made.
+    """
+
+    sampler: PosteriorSampler = field(default_factory=PosteriorSampler)
+
+    @property
+    def work(self) -> PosteriorSampler:
+        """``sampler``."""
+        return self.sampler
+
+    def _result(
+        self,
+        target: Target,
+        draws: PosteriorDraws,
+        value: float,
+        error: float,
+        parts: dict[str, float],
+        remarks: Iterable[str],
+        **arrays: np.ndarray,
+    ) -> Evidence:
+        """An estimate, with the numbers and the status of the draws."""
+        arrays = {"theta": draws.theta, "log_likelihood": draws.log_likelihood, **arrays}
+        return target.evidence(self.name, value, error, draws.parts | parts, [draws.status, *remarks], arrays)
 
 
 def describe(
@@ -160,13 +190,17 @@ def describe(
     theta: np.ndarray,
     rng: np.random.Generator | None = None,
     *,
-    dynamics: str = "auto",
+    is_exact: bool | None = None,
     epsilon: float = np.nan,
     status: str = "",
     progress: bool = False,
 ) -> PosteriorDraws:
-    """Likelihoods and checks of draws (n_chains, n_draws, n_features), wherever they come from."""
-    flat, is_exact = theta.reshape(-1, theta.shape[-1]), _is_exact(target, dynamics)
+    """Likelihoods and checks of draws (n_chains, n_draws, n_features), wherever they come from.
+
+    Likelihoods are exact, or by belief propagation; where ``is_exact`` is None, as in `PosteriorSampler`.
+    """
+    is_exact = target.is_quick if is_exact is None else is_exact
+    flat = theta.reshape(-1, theta.shape[-1])
     log_likelihood, n_astray = log_likelihoods(target, flat, is_exact, progress)
     reduction = scale_reduction(theta)
     remarks = [*([status] if status else []), *_mixing(reduction)]
@@ -239,14 +273,6 @@ def scale_reduction(draws: np.ndarray) -> float:
     return float((n - 1) / n + (m + 1) / m * largest)
 
 
-def _is_exact(target: Target, dynamics: str) -> bool:
-    """Whether the option ``dynamics`` means the exact likelihood for this target."""
-    check({"dynamics": dynamics})
-    if dynamics == "exact":
-        target.require_exact("dynamics='exact'")
-    return dynamics == "exact" or (dynamics == "auto" and target.is_quick)
-
-
 def _mixing(reduction: float) -> list[str]:
     if reduction > THRESHOLD:
         return [f"the chains differ: their multivariate scale reduction is {reduction:.3g}, more than {THRESHOLD}; "
@@ -261,7 +287,7 @@ def _bethe_bias(
     target: Target, thetas: np.ndarray, log_likelihood: np.ndarray, rng: np.random.Generator
 ) -> tuple[float, float]:
     """Mean error of Bethe's log likelihoods and its standard error: exact, or by annealed importance sampling."""
-    feasible = can_be_summed(target, "auto")
+    feasible = target.can_sum
     some = np.linspace(0, len(thetas) - 1, min(_CHECKED if feasible else _ANNEALED, len(thetas))).astype(int)
     if feasible:
         return float(np.mean(log_likelihood[some] - target.log_likelihoods(thetas[some])[0])), 0.0
@@ -278,7 +304,7 @@ def _biased(bias: float, error: float) -> list[str]:
     """What belief propagation does to the log likelihoods, and so to the log evidence."""
     if np.isnan(bias):
         return ["log Z is by belief propagation, whose bias is not known: too few chains of annealed importance "
-                "sampling count; take 'laplace'"]  # fmt: skip
+                "sampling count; use 'laplace'"]  # fmt: skip
     if abs(bias) + 2 * error < _SMALL:
         return []
     shown = f"{bias:+.2f}" + (f" ± {error:.2f}" if error else "")

@@ -109,7 +109,7 @@ class RBMTarget(Target):
         units = min(self.model.n_visible, self.model.n_hidden)
         if units > EXACT_UNITS:
             raise TooWideError(f"method: {method!r} needs the exact Z at every step, here a sum of 2^{units} = "
-                               f"{2**units} terms, more than the 2^{EXACT_UNITS} allowed; take 'laplace'")  # fmt: skip
+                               f"{2**units} terms, more than the 2^{EXACT_UNITS} allowed; use 'laplace'")  # fmt: skip
 
     @property
     def is_quick(self) -> bool:
@@ -124,7 +124,7 @@ class RBMTarget(Target):
         return rbm_gibbs.sweep(self.model.split(theta), start, n_sweeps, rbm_gibbs.generators(rng))
 
     def anneal(
-        self, theta: np.ndarray, rng: np.random.Generator, n_chains: int, temperatures: int
+        self, theta: np.ndarray, rng: np.random.Generator, n_chains: int, temperatures: int | np.ndarray
     ) -> annealed.Annealed:
         """Annealed importance sampling from independent units that have the margins of the data."""
         return annealed.forward(self.model, theta, rng, n_chains, temperatures, self.margins)

@@ -10,15 +10,15 @@ not. Without hidden units it is exp(theta . s(x)).
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
 
-from ..base import MOMENTS, Inference
-from ..errors import DataError
+from ..base import LOG_Z, MOMENTS, Inference
+from ..errors import DataError, TooWideError
 from ..inference.annealed import Annealed
 from ..models.pairwise import PairwiseModel
 from ..posterior.parameters.langevin import Differentiable
@@ -281,7 +281,9 @@ class Target(ABC):
         """States (n_samples, n_visible) of the visible units from p(x | theta), by chains of ``n_sweeps`` sweeps."""
 
     @abstractmethod
-    def anneal(self, theta: np.ndarray, rng: np.random.Generator, n_chains: int, temperatures: int) -> Annealed:
+    def anneal(
+        self, theta: np.ndarray, rng: np.random.Generator, n_chains: int, temperatures: int | np.ndarray
+    ) -> Annealed:
         """Log Z(theta) by annealed importance sampling."""
 
     @abstractmethod
@@ -291,6 +293,30 @@ class Target(ABC):
     @abstractmethod
     def brief(self, n_sweeps: int) -> Differentiable:
         """Gradient of the log likelihood by chains that go ``n_sweeps`` sweeps away from the data."""
+
+    @property
+    def can_sum(self) -> bool:
+        """Whether `exact` is feasible."""
+        try:
+            self.require_exact("exact Z")
+        except TooWideError:
+            return False
+        return True
+
+    def evidence(
+        self,
+        method: str,
+        value: float,
+        standard_error: float = np.nan,
+        parts: Mapping[str, float] | None = None,
+        status: Iterable[str] = (),
+        arrays: Mapping[str, Any] | None = None,
+    ) -> Evidence:
+        """An estimate of the log evidence of this target; ``status`` are sentences, empty ones left out."""
+        said = "; ".join(s for s in status if s)
+        parts, arrays = dict(parts or {}), dict(arrays or {})
+        value, error = float(value), float(standard_error)
+        return Evidence(value, error, method, self.n_samples, self.n_features, parts, said, arrays=arrays)
 
     def other_scales(self) -> dict[str, Normal]:
         """A normal prior at half and at twice its scale, by the name of the part; nothing of other priors."""
@@ -310,6 +336,12 @@ class Target(ABC):
     def sums(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
         """`positive`, and its gradient: the sum over observations of E[s(x_n, z) | x_n]."""
         return self.blocks.sums(theta, self.weights)
+
+    def log_z(self, theta: np.ndarray) -> float:
+        """Exact log Z(theta)."""
+        found = self.exact(theta, LOG_Z)
+        assert found.log_z is not None
+        return found.log_z
 
     def log_likelihood(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
         """Exact log p(X | theta) and its gradient."""
