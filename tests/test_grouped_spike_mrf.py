@@ -8,10 +8,11 @@ import pandas as pd
 import pytest
 
 from bayesmrf import GroupedMRF, graphs
-from bayesmrf.errors import DataError, GraphError, OptionError
+from bayesmrf.errors import GraphError, OptionError
 from bayesmrf.models.agreement import Agreement
 from bayesmrf.partitions import canonical
 from bayesmrf.priors import Beta, DirichletProcess
+from bayesmrf.summary import summarise
 from tests import oracle
 
 NAMES = list("abcde")
@@ -151,7 +152,22 @@ def test_methods_that_know_no_groups_of_fields(method):
         fit(LINKS, FIELDS, method=method, candidates=None, graph=[("a", "b")])
 
 
-def test_missing_values_are_refused():
+@pytest.mark.parametrize("method", ["exact", "particle"])
+def test_missing_values_are_drawn_with_the_parameters(method, rng):
+    """Of two nodes that always agree the missing value is that of the other; the summary tells how many there were."""
+    x = rng.random(200) < 0.5
+    X = pd.DataFrame({"a": x, "b": x, "c": rng.random(200) < 0.5}).astype(float)
+    X.loc[:9, "a"] = np.nan
+    found = GroupedMRF(candidates="complete", **QUICK | {"method": method}).fit(X)
+    assert list(found.missing_["node"].unique()) == ["a"]
+    probability = found.missing_.set_index("row")["probability"].sort_index()
+    # The posterior of an agreement with 190 of 190 observations is about Beta(191, 1): its mean is 0.995.
+    np.testing.assert_allclose(probability, X["b"][:10], atol=0.1)
+    assert "10 missing values" in summarise(found.posterior_).data_sentence
+
+
+@pytest.mark.parametrize("method", ["tree", "stripped-beta", "auxiliary-variable"])
+def test_methods_without_missing_values(method):
     X = pd.DataFrame({"a": [0, 1, np.nan], "b": [0, 1, 1]})
-    with pytest.raises(DataError, match="missing"):
-        GroupedMRF(candidates="complete", **QUICK).fit(X)
+    with pytest.raises(OptionError, match="^method must be 'exact' or 'particle' for missing values with .*, got"):
+        GroupedMRF([("a", "b")], fields=False, **QUICK | {"method": method}).fit(X)

@@ -240,14 +240,14 @@ GROUPS = Registry(
             Exact,
             "Gibbs sampling with exact moments of every edge given the others",
             "exact",
-            {"groups": _ALL, "fields": _ALL, "spike": _on("agreement"), "field_groups": _on("agreement")},
+            dict.fromkeys(FEATURES, _ALL),
         ),
         MethodRow(
             "particle",
             Particle,
             "Gibbs sampling with moments from particles that follow the parameters",
             _PARTICLES,
-            {"groups": _ALL, "fields": _ALL, "spike": _on("agreement"), "field_groups": _on("agreement")},
+            dict.fromkeys(FEATURES, _ALL),
             "close to the posterior, and the closer the more particles there are",
         ),
         MethodRow(

@@ -210,8 +210,9 @@ def warn_of_unbalanced(states: States) -> None:
     two states, a two-sided test of one half) has a p-value below 1e-6.
     """
     values, weights = states.values, states.weights
-    n, m = states.n_samples, states.n_states
+    m = states.n_states
     counts = np.array([(values == k).sum(axis=0) if weights is None else weights @ (values == k) for k in range(m)])
+    n = np.maximum(counts.sum(axis=0), 1)  # those that are not missing
     statistic = ((counts - n / m) ** 2).sum(axis=0) * m / n
     far = np.flatnonzero(chdtrc(m - 1, statistic) < _UNBALANCED)
     if len(far):

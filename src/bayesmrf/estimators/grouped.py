@@ -18,6 +18,7 @@ from ..inference.auto import choose
 from ..inference.elimination.two_states import Elimination
 from ..learning.maximum_likelihood import bound, maximum_likelihood
 from ..learning.sparse_path import sparse_start
+from ..likelihood import Likelihood
 from ..methods import GROUPS, Particle
 from ..models.categorical import states_of
 from ..models.symmetric import Symmetric
@@ -25,10 +26,12 @@ from ..options import check
 from ..posterior.groups.auxiliary_variable import GroupedAuxiliaryVariable
 from ..posterior.groups.exact import ExactMarginals
 from ..posterior.groups.gibbs import GroupedGibbs
+from ..posterior.hidden_entries import DrawHiddenEntries
 from ..priors import Beta, DirichletProcess, Gamma, MultivariateNormal
 from ..rules import is_integer
 from ..states import States
-from .base import PairwiseMRF, data_hash, run_seed, sample_posterior, warn_of_unbalanced
+from .base import PairwiseMRF, data_hash, missing_table, run_seed, sample_posterior, warn_of_unbalanced
+from .engines import read_hidden
 from .grouped_methods import Problem, Request, build_kernel, choose_method, kind, read, with_numbers
 from .grouped_states import agreement_of, states_start
 from .option_objects import OptionObjects
@@ -113,6 +116,9 @@ class GroupedMRF(OptionObjects, PairwiseMRF):
         Grouping-blind maximum likelihood agreements; without a spike.
     posterior_ : xarray.DataTree
         Draws in ArviZ's form.
+    missing_ : DataFrame
+        Each missing value of X: its row and node, and the posterior probability that it is 1 (True); of many states,
+        that of each.
     edges_ : (n_edges, 2) int array
     graph_ : Graph
     """
@@ -165,7 +171,8 @@ class GroupedMRF(OptionObjects, PairwiseMRF):
         Parameters
         ----------
         X : (n_samples, n_nodes) array or DataFrame
-            States coded {0, 1}, {-1, +1} or boolean.
+            States coded {0, 1}, {-1, +1} or boolean; any levels with model "potts" or "symmetric". Values that are
+            missing (NaN) are drawn with the parameters, by the methods exact and particle.
         y : None
             Ignored.
         sample_weight : (n_samples,) array, optional
@@ -182,6 +189,7 @@ class GroupedMRF(OptionObjects, PairwiseMRF):
             X,
             sample_weight,
             self.progress,
+            missing=True,
             n_states=request.model.n_states if request.family.many_states else None,
             graph=getattr(self, option),
             option=option,
@@ -191,29 +199,39 @@ class GroupedMRF(OptionObjects, PairwiseMRF):
             warn_of_unbalanced(states)
         if model.n_edges == 0:
             raise OptionError(option=option, got="no edges", expected="a graph with at least one edge")
-        s_bar, n = model.statistics(states.values, states.weights), states.n_samples
-        method = with_numbers(choose_method(request, model), model, n)
+        n, missing = states.n_samples, bool((states.values < 0).any())
+        method = with_numbers(choose_method(request, model, missing), model, n)
         self.method_ = GROUPS.row(method).name
         seeds = run_seed(self)
         rng = np.random.default_rng(seeds.spawn(1)[0])
         engine = Elimination() if self.method_ == "exact" else choose(self.graph_, n_states=states_of(model))
+        hidden = read_hidden(None, engine, model, states)
+        s_bar = model.statistics(states.values, states.weights) if hidden is None else hidden.model.seen_statistics()
         start, constant, told = self._start(request, model, states, s_bar, engine, rng)
         kernel = build_kernel(method, Problem(request, model, s_bar, n, start, engine))
+        engine_name = _engine_name(kernel)
+        data = Likelihood(model, s_bar, n, engine, hidden)
+        if hidden is not None:
+            kernel = DrawHiddenEntries(kernel, data)
         draws = sample_posterior(self, model, kernel, seeds)
         for name, asked in (("density", request.spike), ("field_groups", request.field_prior is not None)):
             if not asked:
                 draws.values.pop(name, None)
         draws.values["agreement"] = agreement_of(model, draws.values["theta"])
         draws.dims["agreement"] = ("edge",)
-        told |= {"kind": kind(method, model), "engine": _engine_name(kernel)}
+        told |= {"kind": kind(method, model), "engine": engine_name}
+        told["data_hash"] = data_hash(self.graph_, s_bar, n, None if hidden is None else hidden.model.states)
         self.posterior_ = results.to_datatree(
             draws,
             model,
-            attrs=self._attributes(request, method, model, s_bar, n) | told,
+            attrs=self._attributes(request, method, model) | told,
             observed={"statistics": s_bar, "n_samples": n},
             constant=constant,
         )
         self._summarise(model, request.spike)
+        self.missing_ = missing_table(data, draws.values["theta"], states, seeds)
+        if hidden is not None:
+            results.add_missing(self.posterior_, self.missing_)
         convergence.warn_unless_converged(self.posterior_)
         if isinstance(method, Particle):
             self._warn_of_noise(draws.values["likelihood_noise"].mean(), method.n_particles, n)
@@ -253,7 +271,7 @@ class GroupedMRF(OptionObjects, PairwiseMRF):
         """Where the chain starts, at the maximum likelihood or (spike) at a sparse estimate, and what is told of it."""
         r = model.n_edges
         if request.family.many_states:
-            start, how = states_start(request.prior.base, model, s_bar, states.n_samples, engine, rng)
+            start, how = states_start(request.prior, model, states, s_bar, engine, rng)
             if request.spike:
                 return start, {}, {}
             self.mle_ = agreement_of(model, start)
@@ -315,7 +333,7 @@ class GroupedMRF(OptionObjects, PairwiseMRF):
             stacklevel=3,
         )
 
-    def _attributes(self, request: Request, method: Any, model: Any, s_bar: np.ndarray, n: float) -> dict[str, Any]:
+    def _attributes(self, request: Request, method: Any, model: Any) -> dict[str, Any]:
         """Collect what summaries and reports say of the data and of the options."""
         prior = request.prior
         shown: dict[str, Any] = {"model": request.family.name, "fields": self.fields, "method": self.method_}
@@ -330,7 +348,7 @@ class GroupedMRF(OptionObjects, PairwiseMRF):
             shown["prior_scale"] = np.asarray(prior.base.scale).tolist()
         if request.family.many_states:
             shown |= {"n_states": model.n_states, "levels": [str(level) for level in self._coding]}
-        return shown | {"data_hash": data_hash(self.graph_, s_bar, n)}
+        return shown
 
 
 def _constants(prior: Any) -> Any:

@@ -62,15 +62,16 @@ class Request:
         """Whether edges may be absent."""
         return self.prior.density is not None
 
-    def features(self) -> list[str]:
+    def features(self, missing: bool) -> list[str]:
         """What the method must support."""
         grouped = self.field_prior is not None
         asked = {"fields": self.fields and not grouped, "spike": self.spike, "field_groups": grouped}
+        asked["missing"] = missing
         return ["groups", *(name for name, wanted in asked.items() if wanted)]
 
-    def check(self, row: MethodRow) -> None:
-        """Raise OptionError unless a method supports what is asked for."""
-        for feature in self.features():
+    def check(self, row: MethodRow, missing: bool = False) -> None:
+        """Raise OptionError unless a method supports the options and, if there are any, missing values."""
+        for feature in self.features(missing):
             refused = refusal(row, GROUPS, feature, self.family.name)
             if refused:
                 raise OptionError(**refused)
@@ -105,14 +106,16 @@ def read(estimator: Any) -> Request:
     return found
 
 
-def choose_method(request: Request, model: Any) -> Any:
+def choose_method(request: Request, model: Any, missing: bool) -> Any:
     """Return the method asked for, or what "auto" stands for."""
     if request.method is not None:
+        request.check(GROUPS.row(request.method), missing)
         return request.method
-    tree = request.family.name == "agreement" and model.graph.is_forest and not model.fields and not request.spike
+    tree = GROUPS.row("tree")
+    supported = not any(refusal(tree, GROUPS, f, request.family.name) for f in request.features(missing))
     most = _EXACT_WORK / model.n_features
     cheap = cost(model.graph, most, states_of(model))[1] <= most
-    return GROUPS.read("tree" if tree else "exact" if cheap else "particle")
+    return GROUPS.read("tree" if supported and model.graph.is_forest else "exact" if cheap else "particle")
 
 
 class Problem(NamedTuple):

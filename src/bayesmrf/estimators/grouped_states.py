@@ -8,26 +8,32 @@ import numpy as np
 from scipy.special import expit
 
 from ..base import Engine
+from ..learning.forest import forest_start
 from ..learning.many_states import potential_mode
 from ..learning.maximum_likelihood import maximum_likelihood
 from ..models.potts import Potts
 from ..models.symmetric import Symmetric
 from ..posterior.groups.blocks import base_precision
+from ..priors import DirichletProcess
+from ..states import States
 
 
 def states_start(
-    base: Any,
+    prior: DirichletProcess,
     model: Potts | Symmetric,
+    states: States,
     s_bar: np.ndarray,
-    n: float,
     engine: Engine,
     rng: np.random.Generator,
 ) -> tuple[np.ndarray, str]:
-    """Estimate that ignores groups, and how it was found; ``base`` is that of the prior of tables."""
+    """Estimate that ignores groups, sparse where edges may be absent; and how it was found."""
+    n = states.n_samples
+    precision = np.eye(1) if isinstance(model, Potts) else base_precision(prior.base, model.n_parameters)[0]
+    if prior.density is not None:
+        return forest_start(model, states.values, states.weights, precision, rng), "forest"
     if isinstance(model, Potts):
         mle = maximum_likelihood(model, s_bar, n, engine, rng)
         return mle.theta, mle.method
-    precision, _ = base_precision(base, model.n_parameters)
     return potential_mode(model, s_bar, n, engine, rng, precision), "posterior mode, no groups"
 
 

@@ -11,7 +11,7 @@ from .. import plots
 from ..summary import GroupedSummary
 from ..summary import rows as by_row
 from .page import Section, paragraph, picture, table
-from .shared import convergence, run_again, what_was_run
+from .shared import convergence, missing, run_again, what_was_run
 from .structure import CITE as CITE_SPIKE
 from .structure import inclusion
 
@@ -44,6 +44,7 @@ def sections(summary: GroupedSummary) -> list[Section]:
         (there > 0, "Network", lambda: picture(lambda: plots.plot_network(s), network)),
         (True, "Edges", lambda: _edges(s)),
         (len(s.field_table) > 0, "Node fields", lambda: _fields(s)),
+        (len(s.missing_table) > 0, "Missing values", lambda: missing(s)),
         (True, "Have the chains converged?", lambda: convergence(s, judged, "Number of groups")),
         (True, "Run it again, cite it", lambda: run_again(s, cite)),
     ]

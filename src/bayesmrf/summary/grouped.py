@@ -218,7 +218,7 @@ class GroupedSummary(InclusionSummary, PotentialSummary):
         edges = count(self.n_edges, "candidate edge" if self.spike else "edge")
         own = "with" if self.attrs.get("fields") in (True, 1) else "without"
         fields = "node fields in groups" if self.fields_grouped else f"{own} node fields"
-        return f"{n} of {count(len(self.names), 'node')}{states}, {edges}, {fields}"
+        return f"{n} of {count(len(self.names), 'node')}{states}, {edges}, {fields}{self.missing_clause}"
 
     @property
     def options(self) -> dict[str, str]:
