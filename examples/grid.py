@@ -26,7 +26,7 @@ def main(n_draws: int = 1000, n_samples: int = 500) -> None:
     states = engine.sample(model, np.log(truth / (1 - truth)), engine.prepare(model), n_samples, rng)
 
     est = GroupedMRF(graph, fields=False, n_draws=n_draws, n_warmup=n_draws // 5, random_state=rng).fit(states)
-    oracle = MaximumLikelihoodMRF(graph, groups=groups, fields=False).fit(states)
+    oracle = MaximumLikelihoodMRF(graph, ties=groups, fields=False).fit(states)
     estimates = {"MLE": est.mle_, est.method_: est.agreement_, "MLE, groups given": oracle.agreement_}
 
     print("mean absolute error of the agreement")

@@ -16,6 +16,7 @@ from bayesmrf.learning.maximum_likelihood import bound, maximum_likelihood
 from bayesmrf.learning.persistent import PersistentMLE
 from bayesmrf.likelihood import Likelihood
 from bayesmrf.models.agreement import Agreement
+from bayesmrf.models.linear_map import LinearMap
 from bayesmrf.posterior.groups.auxiliary_variable import GroupedAuxiliaryVariable
 from bayesmrf.posterior.groups.kernels import exact_groups
 from bayesmrf.posterior.groups.stripped_beta import GroupedStrippedBeta
@@ -145,7 +146,7 @@ def test_plain_pcd_finds_the_tied_estimate(rng):
         totals = np.array([(agree[..., 0] == agree[..., 1])[:, groups == c].sum(axis=1) for c in range(3)])
         return np.abs(np.bincount(groups, moments) - target).max() / (totals.std(axis=1).min() / np.sqrt(1024))
 
-    exact = maximum_likelihood(model, s_bar, 1e6, engine, rng, groups).theta
+    exact = maximum_likelihood(model, s_bar, 1e6, engine, rng, LinearMap.tied(groups, "abc")).theta
     assert z(exact) < 0.01
     assert z(theta) < LIMIT
     assert z(theta + 0.5 * (groups == 1)) > LIMIT

@@ -134,7 +134,7 @@ def test_grouping_beats_the_grouping_blind_estimate(grid_data):
 
 def test_tied_estimate_has_one_value_for_each_group(grid_data):
     graph, groups, theta, X = grid_data
-    tied = MaximumLikelihoodMRF(graph=graph, groups=groups, fields=False).fit(X)
+    tied = MaximumLikelihoodMRF(graph=graph, ties=groups, fields=False).fit(X)
     assert len(np.unique(np.round(tied.agreement_, 12))) == len(np.unique(groups))
     assert tied.method_ == "exact"
     truth = 1 / (1 + np.exp(-theta))

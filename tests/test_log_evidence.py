@@ -96,7 +96,7 @@ def test_independent_nodes_are_a_machine_whose_units_do_nothing(X, rng):
 
 def test_tied_edges(X, rng):
     groups = np.array([7, 3, 7, 7])
-    est = MaximumLikelihoodMRF(graph=EDGES, groups=groups, fields=True)
+    est = MaximumLikelihoodMRF(graph=EDGES, ties=groups, fields=True)
     target, _ = make_target(est, X)
     values = rng.normal(size=6)
     assert target.n_features == 6
@@ -105,8 +105,22 @@ def test_tied_edges(X, rng):
     assert target.log_likelihood(values)[0] == pytest.approx(likelihood(field, X, full))
     free = make_target(MaximumLikelihoodMRF(graph=EDGES, fields=False), X)[0]
     assert free.n_features == 4
-    with pytest.raises(OptionError, match=r"groups: shape \(2,\) came"):
-        make_target(MaximumLikelihoodMRF(graph=EDGES, groups=[0, 1]), X)
+    with pytest.raises(OptionError, match="ties must be 4 labels, one for each edge, got '2 labels'"):
+        make_target(MaximumLikelihoodMRF(graph=EDGES, ties=[0, 1]), X)
+
+
+def test_ties_of_a_bayesian_mrf(X, rng):
+    """One coupling and one field: the target's likelihood is that of the whole model."""
+    est = BayesianMRF(graph=EDGES, model="ising", ties="all", prior_scale=0.5, bias_scale=2.0)
+    target, _ = make_target(est, X)
+    assert target.n_features == 2
+    assert list(target.prior.scale) == [0.5, 2.0]
+    field = MaximumLikelihoodMRF(graph=EDGES, model="ising").fit(X)._model()
+    values = rng.normal(size=2)
+    full = np.repeat(values, [4, 4])
+    assert target.log_likelihood(values)[0] == pytest.approx(likelihood(field, X, full))
+    assert target.log_likelihood(values)[0] != pytest.approx(likelihood(field, X, full[::-1]))
+    assert make_target(BayesianMRF(graph=EDGES, model="ising", ties="edges"), X)[0].n_features == 5
 
 
 def test_found_groups_and_whether_the_data_are_the_same(X, rng):
@@ -114,7 +128,7 @@ def test_found_groups_and_whether_the_data_are_the_same(X, rng):
     target, note = make_target(est, X[rng.permutation(len(X))])
     assert "groups were found on the same data, which flatters the model" in note
     assert target.n_features == len(np.unique(est.groups_)) + 4
-    given = make_target(MaximumLikelihoodMRF(graph=EDGES, groups=est.groups_, fields=True), X)[0]
+    given = make_target(MaximumLikelihoodMRF(graph=EDGES, ties=est.groups_, fields=True), X)[0]
     theta = rng.normal(size=target.n_features)
     assert target.log_likelihood(theta)[0] == pytest.approx(given.log_likelihood(theta)[0])
     assert make_target(est, np.concatenate([X, X]))[1] == ""
@@ -449,7 +463,7 @@ def test_one_model_has_one_evidence_in_one_coding(coding, X, rng):
 
 def test_tied_edges_in_another_coding(X, rng):
     """The likelihoods are the same set: W = 4 J, and fields that make up for the difference."""
-    est = MaximumLikelihoodMRF(graph=EDGES, groups=[0, 1, 0, 0], fields=True)
+    est = MaximumLikelihoodMRF(graph=EDGES, ties=[0, 1, 0, 0], fields=True)
     ising, boltzmann = (make_target(est, X, coding=c)[0] for c in ("ising", "boltzmann"))
     theta = rng.normal(size=6)
     weights = 4 * theta[:2]

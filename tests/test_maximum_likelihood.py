@@ -3,21 +3,32 @@
 import numpy as np
 import pytest
 
-from bayesmrf import graphs
+from bayesmrf import MaximumLikelihoodMRF, families, graphs
 from bayesmrf.errors import BoundaryWarning
 from bayesmrf.inference.chains import Persistent
 from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.learning.maximum_likelihood import bound, maximum_likelihood
 from bayesmrf.learning.persistent import PersistentMLE, summed_statistics
 from bayesmrf.models.agreement import Agreement
+from bayesmrf.models.boltzmann import Boltzmann
+from bayesmrf.models.ising import Ising
+from bayesmrf.models.linear_map import LinearMap
+from bayesmrf.models.symmetric import Symmetric
 from bayesmrf.samplers import gibbs
 from tests import oracle
+from tests.potts_oracle import infer
 
 ENGINE = Elimination()
 
 
 def data(model, theta, n, rng):
     return model.statistics(ENGINE.sample(model, theta, ENGINE.prepare(model), n, rng))
+
+
+def tied(model, groups):
+    """Edges share parameters, nodes do not."""
+    label = np.concatenate([groups, groups.max() + 1 + np.arange(model.n_features - len(groups))])
+    return LinearMap.tied(label, [str(k) for k in range(label.max() + 1)])
 
 
 def fisher(model, theta):
@@ -45,7 +56,7 @@ def test_exact_matches_the_moments(fields, rng):
 def test_exact_tied_matches_the_summed_moments(rng):
     model, groups = Agreement(graphs.grid(3, 3), True), np.arange(12) % 3
     s_bar = data(model, rng.normal(size=model.n_features) / 2, 500, rng)
-    found = maximum_likelihood(model, s_bar, 500, ENGINE, rng, groups)
+    found = maximum_likelihood(model, s_bar, 500, ENGINE, rng, tied(model, groups))
     gradient = s_bar - oracle.moments(model, found.theta)
     np.testing.assert_allclose(np.bincount(groups, gradient[:12]), 0, atol=1e-6)
     np.testing.assert_allclose(gradient[12:], 0, atol=1e-6)
@@ -61,8 +72,8 @@ def test_forest_is_closed_form_and_equals_the_exact_search(rng):
     np.testing.assert_allclose(1 / (1 + np.exp(-found.theta)), s_bar)
     np.testing.assert_allclose(oracle.moments(model, found.theta), s_bar)
     groups = np.array([0, 0, 1, 1, 1, 0])
-    tied = maximum_likelihood(model, s_bar, 200, Persistent(), rng, groups).theta
-    np.testing.assert_allclose(1 / (1 + np.exp(-tied[groups == 1])), s_bar[groups == 1].mean())
+    found = maximum_likelihood(model, s_bar, 200, Persistent(), rng, tied(model, groups)).theta
+    np.testing.assert_allclose(1 / (1 + np.exp(-found[groups == 1])), s_bar[groups == 1].mean())
 
 
 @pytest.mark.parametrize("fields", [False, True])
@@ -95,8 +106,8 @@ def test_persistent_with_diagonal_rates_matches_exact(rng, monkeypatch):
 def test_persistent_tied_matches_exact(rng):
     model, groups = Agreement(graphs.grid(3, 3)), np.arange(12) % 4
     s_bar = data(model, rng.uniform(-1, 1, size=4)[groups], 1000, rng)
-    exact = maximum_likelihood(model, s_bar, 1000, ENGINE, rng, groups).theta
-    found = maximum_likelihood(model, s_bar, 1000, Persistent(), rng, groups).theta
+    exact = maximum_likelihood(model, s_bar, 1000, ENGINE, rng, tied(model, groups)).theta
+    found = maximum_likelihood(model, s_bar, 1000, Persistent(), rng, tied(model, groups)).theta
     tie = np.eye(4)[groups]
     information = tie.T @ fisher(model, exact) @ tie
     assert worst_coordinate(found[:4], exact[:4], 20_000, information) < 6
@@ -137,3 +148,64 @@ def test_persistent_continues_where_it_left(rng):
     warm = estimator.fit(estimator.fit(estimator.start(rng), 300), 1).theta
     cold = estimator.fit(estimator.start(rng), 1).theta
     assert np.abs(warm - exact).max() < 0.5 * np.abs(cold - exact).max()
+
+
+# All models
+
+
+@pytest.mark.parametrize("ties", [None, "all", "edges"])
+@pytest.mark.parametrize("name", ["agreement", "boltzmann", "ising", "potts", "symmetric"])
+def test_every_model_matches_the_moments(name, ties, rng):
+    """At the maximum of the likelihood, the sums of the moments over what is tied are those of the data."""
+    n_states = 3 if name in ("potts", "symmetric") else 2
+    X = rng.integers(0, n_states, size=(300, 4))
+    X[:, 1] = np.where(rng.random(300) < 0.6, X[:, 0], X[:, 1])
+    est = MaximumLikelihoodMRF(graphs.cycle(4), model=name, ties=ties).fit(X)
+    model = est._model()
+    gap = infer(ENGINE, model, est.theta_).moments - model.statistics(X)
+    p = model.n_parameters
+    edges, nodes = np.split(gap, [4 * p])
+    edges = edges.reshape(4, p).sum(axis=0) if ties else edges
+    nodes = nodes.reshape(4, -1).sum(axis=0) if ties == "all" else nodes
+    assert est.method_ == "exact"
+    np.testing.assert_allclose(np.concatenate([edges, nodes]), 0, atol=1e-5)
+    if ties:
+        assert np.abs(gap).max() > 1e-3  # one by one they do not match
+
+
+def test_binary_codings_are_one_likelihood(rng):
+    X = rng.integers(0, 2, size=(200, 4))
+    codings = ("agreement", "boltzmann", "ising")
+    scores = [MaximumLikelihoodMRF("complete", model=name).fit(X).score(X) for name in codings]
+    np.testing.assert_allclose(scores, scores[0], atol=1e-8)
+    assert abs(MaximumLikelihoodMRF("complete", ties="all").fit(X).score(X) - scores[0]) > 1e-4
+
+
+@pytest.mark.parametrize("build", [Ising, Boltzmann])
+def test_persistent_ascent_of_other_codings_matches_exact(build, rng):
+    model = build(graphs.grid(3, 3))
+    n = 1000
+    s_bar = data(model, rng.uniform(-0.5, 0.5, size=model.n_features), n, rng)
+    one = LinearMap.tied(np.repeat([0, 1], [12, 9]), ["edges", "nodes"])
+
+    def loss(curve, shift=0.0):
+        exact, found = (maximum_likelihood(model, s_bar, n, e, rng, curve).theta for e in (ENGINE, Persistent()))
+        likelihood = [n * (t @ s_bar - infer(ENGINE, model, t).log_z) for t in (exact, found + shift)]
+        return likelihood[0] - likelihood[1]
+
+    assert loss(None) < 0.5
+    assert loss(one) < 0.5
+    assert loss(one, shift=0.2) > 0.5
+
+
+def test_closed_form_of_ising_and_models_of_your_own(rng):
+    X = rng.integers(0, 2, size=(100, 3))
+    graph = graphs.path(3)
+    ising = MaximumLikelihoodMRF(graph, model="ising", fields=False).fit(X)
+    agreement = MaximumLikelihoodMRF(graph, fields=False).fit(X)
+    assert ising.method_ == agreement.method_ == "closed form"
+    np.testing.assert_allclose(ising.theta_, agreement.theta_ / 2)
+    boltzmann = MaximumLikelihoodMRF(graph, model=lambda g: Boltzmann(g, fields=False)).fit(X)
+    assert boltzmann.method_ == "exact"
+    three = MaximumLikelihoodMRF(graph, model=families.Symmetric(3), fields=False).fit(rng.integers(0, 3, (200, 3)))
+    assert isinstance(three._model(), Symmetric)

@@ -82,7 +82,7 @@ def test_choices_are_those_of_the_registries():
 
 
 # Edges, and labels of edges, are checked where they are read.
-READ = {"graph", "candidates", "groups"}
+READ = {"graph", "candidates", "ties"}
 
 
 @pytest.mark.parametrize(

@@ -104,8 +104,8 @@ class Simulation(Points):
         """The estimator of a method, not fitted."""
         graph = problem.model.graph
         if method not in self.bayes:
-            groups = problem.groups if method == "oracle" else None
-            return MaximumLikelihoodMRF(graph, groups, fields=False, random_state=rng)
+            ties = problem.groups if method == "oracle" else None
+            return MaximumLikelihoodMRF(graph, ties=ties, fields=False, random_state=rng)
         once = {"n_warmup": 0, "n_chains": 1, "n_jobs": 1, "progress": False, "random_state": rng}
         own, others = method_of(GROUPS, method, dict(self.bayes[method]) | once | options)
         return GroupedMRF(graph, method=own, fields=False, **others)

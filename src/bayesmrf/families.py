@@ -11,6 +11,7 @@ from typing import Any
 from .graphs import Graph
 from .options import OPTIONS, check_fields
 from .registry import Registry
+from .rules import FACTORY, either
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ class Boltzmann:
         """Return the model on a graph."""
         from .models.boltzmann import Boltzmann as Model
 
-        return Model(graph)
+        return Model(graph, fields)
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ class Ising:
         """Return the model on a graph."""
         from .models.ising import Ising as Model
 
-        return Model(graph)
+        return Model(graph, fields)
 
 
 @dataclass(frozen=True)
@@ -125,7 +126,7 @@ FAMILIES = Registry(
             "agreement",
             Agreement,
             False,
-            frozenset({"GroupedMRF", "BayesianMRF"}),
+            frozenset({"GroupedMRF", "BayesianMRF", "MaximumLikelihoodMRF"}),
             "logit of agreement",
             "field",
             "An edge's parameter is the logit of its agreement: half the log odds ratio of its two ends, given all "
@@ -135,7 +136,7 @@ FAMILIES = Registry(
             "boltzmann",
             Boltzmann,
             False,
-            frozenset({"BayesianMRF", "SpikeSlabMRF"}),
+            frozenset({"BayesianMRF", "SpikeSlabMRF", "MaximumLikelihoodMRF"}),
             "weight",
             "bias",
             "A weight is the log odds ratio of the two ends, coded 0 and 1, given all other nodes; a bias the log odds "
@@ -145,7 +146,7 @@ FAMILIES = Registry(
             "ising",
             Ising,
             False,
-            frozenset({"BayesianMRF"}),
+            frozenset({"BayesianMRF", "MaximumLikelihoodMRF"}),
             "coupling",
             "field",
             "A coupling is a quarter of the log odds ratio of the two ends, coded -1 and +1, given all other nodes; a "
@@ -155,7 +156,7 @@ FAMILIES = Registry(
             "potts",
             Potts,
             True,
-            frozenset({"GroupedMRF", "BayesianMRF"}),
+            frozenset({"GroupedMRF", "BayesianMRF", "MaximumLikelihoodMRF"}),
             "coupling",
             "field",
             "A coupling is the log odds of two alike ends against two given unlike states, fields apart; a field is "
@@ -165,7 +166,7 @@ FAMILIES = Registry(
             "symmetric",
             Symmetric,
             True,
-            frozenset({"GroupedMRF"}),
+            frozenset({"GroupedMRF", "MaximumLikelihoodMRF"}),
             "log potential",
             "field",
             "An edge has a symmetric table of log potentials, one for each pair of states of its ends.",
@@ -180,3 +181,4 @@ def families_of(estimator: str) -> Registry[FamilyRow]:
 
 
 OPTIONS["GroupedMRF.model"] = families_of("GroupedMRF").rule()
+OPTIONS["MaximumLikelihoodMRF.model"] = either(families_of("MaximumLikelihoodMRF").rule(), FACTORY)

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import clone
 
 from .. import graphs
+from ..base import BINARY
 from ..errors import OptionError
 from ..evidence.pairwise_target import PairwiseTarget
 from ..evidence.rbm_target import RBMTarget
@@ -104,14 +105,13 @@ def _fixed(model: BayesianMRF, X: Any, sample_weight: Any, prior: Any, coding: s
     field = reader._model()
     ties = read_ties(model.ties, field)
     prior = reader._prior(field, ties) if prior is None else prior
-    shared = (None, None) if ties is None else np.split(ties.columns, [field.n_edges])
-    return _field(field, states, prior, coding, *shared), _learnt(model.graph)
+    return _field(field, states, prior, coding, *_shared(model.ties, field)), _learnt(model.graph)
 
 
 def _grouped(model: GroupedMRF, X: Any, sample_weight: Any, prior: Any, coding: str | None) -> tuple[Target, str]:
     if not hasattr(model, "groups_"):
         raise OptionError("model: a GroupedMRF came that is not fitted, so that it has no groups; fit it first, or "
-                          "give groups to MaximumLikelihoodMRF(groups=...)")  # fmt: skip
+                          "give groups to MaximumLikelihoodMRF(ties=...)")  # fmt: skip
     if FAMILIES.row(model.model).many_states:
         expected = "a GroupedMRF with model='agreement', as the evidence is that of yes/no nodes"
         raise OptionError(option="model", got=f"model={FAMILIES.row(model.model).name!r}", expected=expected)
@@ -136,7 +136,18 @@ def _tied(
     reader = clone(model)
     states = reader._read(X, sample_weight)
     field = reader._model()
-    return _field(field, states, prior or Normal(), coding, reader._groups(field)), _learnt(model.graph)
+    if field.family != BINARY:
+        raise OptionError(option="model", got=field.name, expected="a model of yes/no nodes for the evidence")
+    return _field(field, states, prior or Normal(), coding, *_shared(reader.ties, field)), _learnt(model.graph)
+
+
+def _shared(ties: Any, model: PairwiseModel) -> tuple[np.ndarray | None, np.ndarray | None]:
+    """Labels of edges and of nodes whose parameters are shared."""
+    curve = read_ties(ties, model)
+    if curve is None:
+        return None, None
+    edges, nodes = np.split(curve.columns, [model.n_edges])
+    return edges, nodes if len(np.unique(nodes)) < len(nodes) else None
 
 
 def _learnt(graph: Any) -> str:

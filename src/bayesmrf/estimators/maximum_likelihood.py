@@ -1,4 +1,4 @@
-"""Maximum likelihood, grouping-blind or tied."""
+"""Maximum likelihood, each parameter free or some of them tied."""
 
 from __future__ import annotations
 
@@ -7,68 +7,82 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
-from ..errors import OptionError
+from ..families import families_of
 from ..inference.auto import choose
 from ..learning.maximum_likelihood import maximum_likelihood
 from ..models.agreement import Agreement
+from ..models.categorical import states_of
 from ..options import check_params
 from ..rng import as_seed_sequence
 from .base import PairwiseMRF, warn_of_unbalanced
+from .option_objects import OptionObjects
+from .ties import read_ties
 
 
-class MaximumLikelihoodMRF(PairwiseMRF):
-    """Maximum likelihood estimate of an agreement model: grouping-blind, or tied by known groups (the oracle).
+class MaximumLikelihoodMRF(OptionObjects, PairwiseMRF):
+    """Maximum likelihood estimate of the parameters of a Markov random field.
 
-    Exact by elimination where it is cheap, S / n on forests, persistent contrastive divergence elsewhere.
+    It is exact by elimination where that is cheap, in closed form on forests without fields, and by persistent
+    contrastive divergence elsewhere.
 
     Parameters
     ----------
     graph : edges, networkx graph, `Graph`, "complete" or "learn:K"
         As in `GroupedMRF`.
-    groups : (n_edges,) int array, optional
-        Edges with the same label share one parameter.
+    model : {"agreement", "boltzmann", "ising", "potts", "symmetric"}, an object of `bayesmrf.families`, or callable
+        As in `BayesianMRF`; "symmetric" has a symmetric table of log potentials for each edge. A callable makes a model
+        of your own from the `Graph`.
+    ties : None, "all", "edges", sequence, or mapping (a Series)
+        Which parameters are shared, as in `BayesianMRF`. Edges tied by their true groups give the oracle of Liu and
+        Page (2013).
     fields : bool
-        Whether nodes have a field of their own; see `GroupedMRF`.
+        Whether nodes have parameters of their own; see `GroupedMRF`.
     random_state : int, Generator, RandomState or None
 
     Attributes
     ----------
-    agreement_ : (n_edges,) array
     theta_ : (n_features,) array
-        Natural parameters: logit of the agreements, then fields.
+        Natural parameters: those of edges, then those of nodes.
+    agreement_ : (n_edges,) array
+        Of model "agreement": the agreement of each edge.
     method_ : {"closed form", "exact", "persistent"}
     edges_, graph_
         The graph used.
     """
 
-    def __init__(self, graph: Any = "complete", groups: Any = None, fields: bool = True, random_state: Any = None):
+    read = {"model": families_of("MaximumLikelihoodMRF").read}  # noqa: RUF012
+
+    def __init__(
+        self, graph: Any = "complete", model: Any = "agreement", ties: Any = None, fields: bool = True,
+        random_state: Any = None,
+    ):  # fmt: skip
         self.graph = graph
-        self.groups = groups
+        self.model = model
+        self.ties = ties
         self.fields = fields
         self.random_state = random_state
 
-    def _model(self) -> Agreement:
-        return Agreement(self.graph_, bool(self.fields))
-
-    def _groups(self, model: Agreement) -> np.ndarray | None:
-        groups = None if self.groups is None else np.asarray(self.groups)
-        if groups is not None and groups.shape != (model.n_edges,):
-            raise OptionError(
-                f"groups: shape {groups.shape} came, ({model.n_edges},) is wanted, one label for each edge"
-            )
-        return groups
+    def _model(self) -> Any:
+        if callable(self.model):
+            return self.model(self.graph_)
+        n_states = 2 if isinstance(self._coding, str) else len(self._coding)
+        return self.object("model").on(self.graph_, n_states, bool(self.fields))
 
     def fit(self, X: Any, y: None = None, sample_weight: Any = None) -> MaximumLikelihoodMRF:
         """Fit to states; see `GroupedMRF.fit` for the arguments."""
         check_params(self)
-        states = self._read(X, sample_weight)
+        row = None if callable(self.model) else families_of("MaximumLikelihoodMRF").row(self.model)
+        many = self.object("model").n_states if row is not None and row.many_states else None
+        states = self._read(X, sample_weight, n_states=many)
         model = self._model()
-        if not self.fields:
+        if not self.fields and row is not None and row.name != "symmetric":  # whose tables hold what fields do
             warn_of_unbalanced(states)
-        groups = self._groups(model)
+        curve = read_ties(self.ties, model)
         rng = np.random.default_rng(as_seed_sequence(self.random_state))
         s_bar = model.statistics(states.values, states.weights)
-        found = maximum_likelihood(model, s_bar, states.n_samples, choose(self.graph_), rng, groups)
+        engine = choose(self.graph_, n_states=states_of(model))
+        found = maximum_likelihood(model, s_bar, states.n_samples, engine, rng, curve)
         self.theta_, self.method_ = found.theta, found.method
-        self.agreement_ = expit(found.theta[: model.n_edges])
+        if isinstance(model, Agreement):
+            self.agreement_ = expit(found.theta[: model.n_edges])
         return self

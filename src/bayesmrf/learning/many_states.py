@@ -1,15 +1,14 @@
-"""Estimates blind to groups of models whose nodes have many states: by an exact engine, or by persistent chains."""
+"""Estimates by persistent chains for any model; the posterior mode of tables by an exact engine, too."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
 
-from ..base import LOG_Z, MOMENTS, Engine
+from ..base import LOG_Z, MOMENTS, Engine, Model
 from ..inference.chains import Persistent
 from ..likelihood import Likelihood
+from ..models.linear_map import LinearMap
 from ..models.symmetric import Symmetric
 from ..priors import FIELD_SCALE
 
@@ -18,7 +17,13 @@ _MAX_STEP = 0.5  # of a natural parameter in one iteration
 
 
 def persistent_ascent(
-    model: Any, s_bar: np.ndarray, n_samples: float, rng: np.random.Generator, penalty: np.ndarray, limit: np.ndarray
+    model: Model,
+    s_bar: np.ndarray,
+    n_samples: float,
+    rng: np.random.Generator,
+    penalty: np.ndarray,
+    limit: np.ndarray,
+    curve: LinearMap | None = None,
 ) -> np.ndarray:
     """Climb N (theta . s_bar - log Z) - sum penalty theta^2 / 2 by persistent chains (Tieleman 2008), within +-limit.
 
@@ -27,23 +32,28 @@ def persistent_ascent(
 
     Parameters
     ----------
-    model : Potts or Symmetric
+    model : Model
     s_bar, penalty, limit : (n_features,) arrays
         Mean statistics of the data; what each parameter is held back by, and where it stops.
     n_samples : float
     rng : Generator
+    curve : LinearMap, optional
+        Where parameters are tied, whose common step is the mean of those that they would make apart.
     """
-    engine = Persistent(n_chains=1024)
+    engine, low = Persistent(n_chains=1024), model.feature_low
     chains, theta, average = engine.start(model, rng), np.zeros(model.n_features), np.zeros(model.n_features)
     variance, weight, burn = np.zeros(model.n_features), 0.0, _N_STEPS // 2
+    shared = None if curve is None else curve.squares(np.ones(model.n_features))
     for j in range(_N_STEPS):
         found = engine.infer(model, theta, None, state=chains)
         q, chains = found.moments, found.state
         assert q is not None
-        variance, weight = 0.9 * variance + 0.1 * q * (1 - q), 0.9 * weight + 0.1
+        variance, weight = 0.9 * variance + 0.1 * (q - low) * (1 - q), 0.9 * weight + 0.1
         gradient = s_bar - q - penalty * theta / n_samples
         late = (1 + max(0, j - burn)) ** (2 / 3)
         step = 0.5 * gradient / (variance / weight + penalty / n_samples + 1e-3) / late
+        if curve is not None:
+            step = curve.natural(curve.pull_back(step, step) / shared)
         theta = np.clip(theta + np.clip(step, -_MAX_STEP, _MAX_STEP), -limit, limit)
         if j >= burn:
             average += theta

@@ -1,4 +1,4 @@
-"""Maximum likelihood estimates of theta, free or with edges tied into groups."""
+"""Maximum likelihood estimates of theta, free or with parameters tied."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ import numpy as np
 from scipy.optimize import minimize
 from threadpoolctl import threadpool_limits
 
-from ..base import LOG_Z, MOMENTS, Engine
+from ..base import LOG_Z, MOMENTS, POTTS, Engine, Model
 from ..errors import BoundaryWarning
 from ..inference.chains import Persistent
 from ..likelihood import Likelihood
 from ..models.agreement import Agreement
-from ..models.potts import Potts
+from ..models.linear_map import LinearMap
+from ..models.pairwise import PairwiseModel
 from .many_states import persistent_ascent
 from .persistent import PersistentMLE
 
@@ -40,100 +41,111 @@ class Estimate:
 
 
 def bound(n_samples: float) -> float:
-    """Edge parameters are kept within logit(1 - 1 / 2n): half an observation from the boundary on a tree."""
+    """Logits of agreements are kept within logit(1 - 1 / 2n): half an observation from the boundary on a tree."""
     return float(np.log(max(2 * n_samples - 1, 3.0)))
 
 
 @threadpool_limits.wrap(limits=1, user_api="blas")  # matrices are small: threads cost more than they give
 def maximum_likelihood(
-    model: Agreement | Potts,
+    model: Model,
     s_bar: np.ndarray,
     n_samples: float,
     engine: Engine,
     rng: np.random.Generator,
-    groups: np.ndarray | None = None,
+    curve: LinearMap | None = None,
 ) -> Estimate:
-    """Maximise N (theta . s_bar - log Z(theta)), optionally with edge parameters tied by ``groups``.
+    r"""Maximise :math:`N (\theta \cdot \bar s - \log Z(\theta))`, with theta = A phi where parameters are tied.
 
-    On a forest without fields the estimate is S / n (averaged over a group); with an engine that answers log Z and
-    moments it is found by L-BFGS-B on the concave objective; otherwise by persistent contrastive divergence.
+    Of Agreement, Ising and Potts models on a forest without fields the estimate is in closed form, from S / n (averaged
+    over tied edges); with an engine that answers log Z and moments it is found by L-BFGS-B on the concave objective;
+    otherwise by persistent contrastive divergence.
 
     Parameters
     ----------
-    model : Agreement or Potts
+    model : Model
     s_bar : (n_features,) array
         Mean statistics.
     n_samples : float
     engine : Engine
     rng : Generator
         Used by persistent chains only.
-    groups : (n_edges,) int array, optional
-        Edges with the same label share a parameter (the oracle of Liu and Page 2013, when the labels are true); not
-        with persistent chains of a Potts model.
+    curve : LinearMap, optional
+        Which parameters are shared (`LinearMap.tied`), such as those of edges in a group (the oracle of Liu and Page
+        2013, when the groups are true).
 
     Warns
     -----
     BoundaryWarning
         Names the edges whose estimate lies at infinity (edges whose ends always, or never, agree) and was bounded.
     """
-    r = model.n_edges
-    limit = bound(n_samples)
-    if model.graph.is_forest and not model.fields:
-        agree = s_bar if groups is None else np.clip(_group_mean(s_bar, groups), 0, 1)
-        with np.errstate(divide="ignore"):
-            theta = np.log(agree) - np.log1p(-agree) + np.log(model.n_states - 1)
-        theta = np.clip(theta, -limit, limit)
-        method = "closed form"
-    elif {LOG_Z, MOMENTS} <= set(engine.answers):
-        theta, method = _exact(Likelihood(model, s_bar, n_samples, engine), limit, groups), "exact"
-    elif isinstance(model, Potts):
-        box = np.repeat([limit, _LOOSE * limit], [r, model.n_features - r])
-        theta, method = persistent_ascent(model, s_bar, n_samples, rng, np.zeros(len(box)), box), "persistent"
-    else:
+    r = model.n_parameters * model.n_edges
+    limit = bound(n_samples) * _stretch(model)
+    curve = LinearMap.tied(np.arange(model.n_features), model.feature_names) if curve is None else curve
+    if model.graph.is_forest and not model.fields and _has_closed_form(model):
+        theta, method = _closed(model, s_bar, curve, limit), "closed form"
+    elif {LOG_Z, MOMENTS} <= engine.answers:
+        theta, method = _exact(Likelihood(model, s_bar, n_samples, engine, None, curve), limit, r), "exact"
+    elif isinstance(model, Agreement) and _ties_edges_alone(curve, r):
         chains = PersistentMLE(model, s_bar, limit, n_jobs=engine.n_jobs if isinstance(engine, Persistent) else 1)
-        theta, method = chains.fit(chains.start(rng), N_STEPS, groups).theta, "persistent"
-    at_bound = np.flatnonzero(np.abs(theta[:r]) >= limit * (1 - 1e-6))
+        theta, method = chains.fit(chains.start(rng), N_STEPS, curve.columns[:r]).theta, "persistent"
+    else:
+        box = np.repeat([limit, _LOOSE * limit], [r, model.n_features - r])
+        theta = persistent_ascent(model, s_bar, n_samples, rng, np.zeros(len(box)), box, curve)
+        method = "persistent"
+    at_bound = np.unique(np.flatnonzero(np.abs(theta[:r]) >= limit * (1 - 1e-6)) // model.n_parameters)
     if at_bound.size:
         names = model.graph.edge_names
         some = ", ".join(names[i] for i in at_bound[:5]) + (", ..." if at_bound.size > 5 else "")
         warnings.warn(
             f"the maximum likelihood estimate of {at_bound.size} edge(s) lies at or near infinity and was bounded "
-            f"at an agreement of {1 / (1 + np.exp(-limit)):.6g} (or one minus it): {some}",
+            f"at an agreement of {1 / (1 + np.exp(-bound(n_samples))):.6g} (or one minus it): {some}",
             BoundaryWarning,
             stacklevel=4,
         )
     return Estimate(theta, method, at_bound)
 
 
-def _group_mean(x: np.ndarray, groups: np.ndarray) -> np.ndarray:
-    _, label = np.unique(groups, return_inverse=True)
-    return (np.bincount(label, x) / np.bincount(label))[label]
+def _stretch(model: Model) -> float:
+    """An edge's parameter over the logit of agreement that has the same coupling."""
+    return 1 / (2 * model.form.b) if isinstance(model, PairwiseModel) else 1.0
 
 
-def _exact(likelihood: Likelihood, limit: float, groups: np.ndarray | None) -> np.ndarray:
-    r = likelihood.model.graph.n_edges
-    label = np.arange(r) if groups is None else np.unique(groups, return_inverse=True)[1]
-    k = int(label.max(initial=-1)) + 1
+def _has_closed_form(model: Model) -> bool:
+    """Whether edges say no more than whether their ends agree."""
+    return model.family == POTTS or (isinstance(model, PairwiseModel) and model.form.c == 0)
 
-    def objective(psi: np.ndarray) -> tuple[float, np.ndarray]:
-        theta = np.concatenate([psi[:k][label], psi[k:]])
+
+def _ties_edges_alone(curve: LinearMap, n_edges: int) -> bool:
+    nodes = curve.columns[n_edges:]
+    return bool((np.diff(nodes) == 1).all() and (not len(nodes) or nodes[0] > curve.columns[:n_edges].max(initial=-1)))
+
+
+def _closed(model: Model, s_bar: np.ndarray, curve: LinearMap, limit: float) -> np.ndarray:
+    low = model.feature_low
+    share = (s_bar - low) / (1 - low)
+    agree = np.clip(curve.natural(curve.pull_back(share, share) / curve.squares(np.ones(len(share)))), 0, 1)
+    with np.errstate(divide="ignore"):
+        logit = np.log(agree) - np.log1p(-agree) + np.log(model.n_states - 1)
+    return np.clip(_stretch(model) * logit, -limit, limit)
+
+
+def _exact(likelihood: Likelihood, limit: float, n_edge_features: int) -> np.ndarray:
+    curve = likelihood.curve
+    assert isinstance(curve, LinearMap)
+
+    def objective(phi: np.ndarray) -> tuple[float, np.ndarray]:
+        theta = curve.natural(phi)
         found = likelihood.inference(theta, MOMENTS)
         assert found.log_z is not None
         assert found.moments is not None
-        gradient = found.moments - likelihood.s_bar
-        return float(found.log_z - theta @ likelihood.s_bar), np.concatenate(
-            [np.bincount(label, gradient[:r], minlength=k), gradient[r:]]
-        )
+        gradient = curve.pull_back(phi, found.moments - likelihood.s_bar)
+        return float(found.log_z - theta @ likelihood.s_bar), gradient
 
-    n_free = k + len(likelihood.s_bar) - r
+    k = int(curve.columns[:n_edge_features].max(initial=-1)) + 1
     # Fields compensate for the couplings of all their edges, so their box is wider.
-    box = np.concatenate([np.full(k, limit), np.full(n_free - k, limit * (1 + np.sqrt(r)))])
-    found = minimize(
-        objective,
-        np.zeros(n_free),
-        jac=True,
-        method="L-BFGS-B",
-        bounds=np.stack([-box, box], axis=1),
-        options={"ftol": 1e-15, "gtol": 1e-9, "maxiter": 2000, "maxcor": 30},
-    )
-    return np.concatenate([found.x[:k][label], found.x[k:]])
+    wide = limit * (1 + np.sqrt(n_edge_features))
+    box = np.concatenate([np.full(k, limit), np.full(curve.n_features - k, wide)])
+    options = {"ftol": 1e-15, "gtol": 1e-9, "maxiter": 2000, "maxcor": 30}
+    bounds = np.stack([-box, box], axis=1)
+    found = minimize(objective, np.zeros(len(box)), jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+    return curve.natural(found.x)
