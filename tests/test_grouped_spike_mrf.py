@@ -169,5 +169,5 @@ def test_missing_values_are_drawn_with_the_parameters(method, rng):
 @pytest.mark.parametrize("method", ["tree", "stripped-beta", "auxiliary-variable"])
 def test_methods_without_missing_values(method):
     X = pd.DataFrame({"a": [0, 1, np.nan], "b": [0, 1, 1]})
-    with pytest.raises(OptionError, match="^method must be 'exact' or 'particle' for missing values with .*, got"):
+    with pytest.raises(OptionError, match=r"^method must be 'exact' or 'particle' for missing values with .*, got"):
         GroupedMRF([("a", "b")], fields=False, **QUICK | {"method": method}).fit(X)
