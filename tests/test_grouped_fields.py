@@ -14,7 +14,7 @@ from bayesmrf.particles import tables as table_refresh
 from bayesmrf.particles.memory import refresh_graph, start_particles, unpack
 from bayesmrf.posterior.conditionals.log_concave import draw
 from bayesmrf.posterior.conditionals.one_coordinate import OneCoordinate
-from bayesmrf.posterior.groups import particle as grouped_particle
+from bayesmrf.posterior.groups import two_states
 from bayesmrf.posterior.groups.kernels import exact_groups, particle_groups
 from bayesmrf.posterior.groups.moves import table_fields
 from bayesmrf.posterior.groups.moves.fields import scan_fields
@@ -137,7 +137,7 @@ def spread_of_a_lone_node(rng):
 def test_nodes_without_edges_are_redrawn_too(rng, monkeypatch):
     """Else resampling alone moves their particles, which become copies of each other, and the field drifts away."""
     assert spread_of_a_lone_node(rng) < 1.25
-    monkeypatch.setattr(grouped_particle, "refresh", lambda *args: None)
+    monkeypatch.setattr(two_states, "refresh", lambda *args: None)
     assert spread_of_a_lone_node(rng) > 1.25
 
 
