@@ -3,6 +3,7 @@
 import re
 import shutil
 import signal
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -78,6 +79,28 @@ def test_options_reach_the_estimator(bayesmrf, votes, folder):
     text = " ".join(bayesmrf("posterior", "counts.csv.gz", *given, "--overwrite", *SMALL)[1].split())
     assert "prior normal, scale 0.7 (coupling) and 2 (field), step epsilon 0.3, share of momentum kept 0.5" in text
     assert "preconditioned yes, particles 64, Gibbs sweeps 2." in text
+
+
+def test_ties(bayesmrf, votes, folder):
+    pd.DataFrame([("Ann", "Bob"), ("Bob", "Eve"), ("Ann", "Eve")]).to_csv("edges.csv", index=False, header=False)
+    Path("labels.csv").write_text("from,to,label\nBob,Ann,x\nBob,Eve,x\n")
+    Path("named.csv").write_text("Ann-Bob,x\nBob-Eve,x\nAnn,y\nEve,y\n")
+    run = ["posterior", "votes.csv", "--graph", "edges.csv", "--model", "ising", "--seed", 1, *SMALL]
+    others = [c for c in votes.columns if c not in ("Ann", "Eve")]
+    for given, names in [
+        ("all", ["edges", "nodes"]),
+        ("edges", ["edges", *votes.columns]),
+        ("labels.csv", ["edges x", "Ann-Eve", *votes.columns]),
+        ("named.csv", ["edges x", "Ann-Eve", "nodes y", *others]),
+    ]:
+        code, out, err = bayesmrf(*run, "--ties", given, "--out", f"{given}.zarr")
+        assert (code, err) == (0, "")
+        tree = load(f"{given}.zarr")
+        assert sorted(tree["posterior"]["parameter"].values) == sorted(names)
+        assert names[0] in out
+    assert bayesmrf("report", "labels.csv.zarr")[0] == 0
+    Path("bad.csv").write_text("Ann,Zoe,x\n")
+    one_sentence(bayesmrf(*run, "--ties", "bad.csv"), r"--ties must be labels by the names of edges .*, got .*Zoe")
 
 
 def test_a_graph_is_learnt_as_the_estimator_learns_it(bayesmrf, votes):

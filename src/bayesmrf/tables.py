@@ -232,3 +232,39 @@ def _is_number(s: str) -> bool:
 
 def _some(names: Sequence[str]) -> str:
     return ", ".join(quoted(n) for n in names[:5]) + (f", ... ({len(names)} in all)" if len(names) > 5 else "")
+
+
+def read_labels(path: Path, names: Sequence[str], option: str = "--ties") -> dict[Any, str]:
+    """Read labels of edges and nodes from a CSV file: two ends and a label a line, or a name and a label.
+
+    A name is that of a node, or ``u-v`` of an edge. The first line is a header if it names no node.
+
+    Parameters
+    ----------
+    path : Path
+    names : sequence of str
+        Names of the nodes.
+    option : str
+        What asked for the labels, for the messages.
+
+    Returns
+    -------
+    dict
+        Labels by (u, v), or by name.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read, or a line has neither two nor three entries.
+    """
+    text = read_text(path)
+    lines = [[s.strip() for s in line] for line in _lines(path, text, _separator(text))]
+    if lines and not any(name in names or "-" in name for name in lines[0][:-1]):
+        lines = lines[1:]
+    found: dict[Any, str] = {}
+    for number, line in enumerate(lines, start=1):
+        if len(line) not in (2, 3) or not all(line):
+            raise DataError(f"{option}: {call(path)} must have two ends and a label a line, or a name and a label; "
+                            f"line {number} has {len(line)} entries")  # fmt: skip
+        found[tuple(line[:-1]) if len(line) == 3 else line[0]] = line[-1]
+    return found

@@ -53,6 +53,15 @@ def posterior(
             "agreements, and fields; couplings and fields of nodes with more than two states.",
         ),
     ] = "boltzmann",
+    ties: Annotated[
+        str | None,
+        typer.Option(
+            metavar="all|edges|LABELS.csv",
+            help="Parameters that are shared: one for all edges and one for all nodes; one for all edges; or those "
+            "with the same label in a file with two ends and a label, or a name and a label, a line. "
+            "[dim]\\[default: none][/dim]",
+        ),
+    ] = None,
     kernel: Annotated[
         str | None,
         typer.Option(
@@ -145,7 +154,7 @@ def posterior(
 
     A run that was stopped, even killed, continues when the same command is given again.
     """
-    from ..tables import read_votes
+    from ..tables import read_labels, read_votes
 
     console = common.new_console(quiet)
     options = common.checked(
@@ -182,6 +191,7 @@ def posterior(
     given |= {"adjusted": adjusted, "corrected": corrected}
     given = common.checked("BayesianMRF", **{k: v for k, v in given.items() if v is not None and v is not False})
     data, weights = read_votes(table, weight, drop or (), missing_code or ())
+    labels = ties if ties in (None, "all", "edges") else read_labels(Path(ties), [str(c) for c in data.columns])
     with common.about_file(table):
         edges = _graph(graph, data, weights, console, not quiet)
     levels = _levels(data) if model == "potts" else None
@@ -198,6 +208,7 @@ def posterior(
     def estimator(choice: Choice, path: Path) -> BayesianMRF:
         return BayesianMRF(
             graph=edges,
+            ties=labels,
             kernel=choice.kernel,
             engine=_engine_with(str(choice.engine), particular),
             **{name: value for name, value in given.items() if name in _used(choice)},
