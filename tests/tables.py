@@ -34,6 +34,7 @@ from bayesmrf.posterior.groups.two_states import TwoStateParticles
 from bayesmrf.posterior.hidden_entries import DrawHiddenEntries
 from bayesmrf.posterior.parameters.auxiliary_variable import AuxiliaryVariable
 from bayesmrf.posterior.parameters.exchange import Exchange
+from bayesmrf.posterior.parameters.gibbs import CoordinateGibbs
 from bayesmrf.posterior.parameters.langevin import Langevin
 from bayesmrf.posterior.parameters.metropolis import Metropolis
 from bayesmrf.priors import (
@@ -123,6 +124,12 @@ KERNELS = {
     "metropolis-hidden": lambda: Metropolis(
         with_gaps(BINARY, Enumeration(), Elimination()), Normal([1.0] * 8), start(BINARY)
     ),
+    "gibbs": lambda: CoordinateGibbs(likelihood(BINARY, Elimination()), Normal(), start(BINARY)),
+    "gibbs-cauchy": lambda: CoordinateGibbs(likelihood(BINARY, Enumeration()), Cauchy(2.5), start(BINARY)),
+    "gibbs-hidden": lambda: DrawHiddenEntries(
+        CoordinateGibbs(likelihood(BINARY, Elimination()), Normal(), start(BINARY)),
+        with_gaps(BINARY, Persistent(), Elimination()),
+    ),
     "metropolis-bethe": lambda: Metropolis(likelihood(BINARY, Bethe()), Cauchy(2.5), start(BINARY), 0.2),
     "metropolis-tree": lambda: Metropolis(likelihood(BINARY, Tree()), Normal(), start(BINARY)),
     "metropolis-mean-field": lambda: Metropolis(likelihood(BINARY, MeanField()), Normal(), start(BINARY)),
@@ -163,7 +170,9 @@ KERNELS = {
         TABLES, s_bar(TABLES), N, POTENTIALS, start(TABLES)
     ),
     "spike-slab-langevin": lambda: SpikeSlabLangevin(BINARY, s_bar(BINARY), N, EDGES, start(BINARY)),
-    "spike-slab-exact": lambda: SpikeSlabExact(likelihood(BINARY, Elimination()), EDGES, start(BINARY)),
+    "spike-slab-exact": lambda: SpikeSlabExact(
+        likelihood(BINARY, Elimination()), EDGES, start(BINARY), pairs=np.array([[0, 1]])
+    ),
     "spike-slab-one-edge": lambda: SpikeSlabOneEdge(BINARY, s_bar(BINARY), N, EDGES, start(BINARY)),
     "hidden-entries": lambda: DrawHiddenEntries(
         SpikeSlabOneEdge(BINARY, s_bar(BINARY), N, EDGES), with_gaps(BINARY, Persistent(), Elimination())

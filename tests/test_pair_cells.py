@@ -14,7 +14,7 @@ from tests.oracle import all_states
 
 ENGINE = Elimination()
 N_CHAINS = 8192
-STATES = [(1, 1), (1, 0), (0, 1), (0, 0)]
+STATES = [(0, 0), (0, 1), (1, 0), (1, 1)]
 
 
 def problem(rng, n_chains=N_CHAINS):
@@ -106,8 +106,8 @@ def test_where_no_chain_is(rng):
     p, q = expit(theta[1:])
     square = np.empty((4, 4))
     cells = conditional_cells(blocks, rows, theta, 0, 0, square)
-    np.testing.assert_allclose(cells, [p * q, p * (1 - q), (1 - p) * q, (1 - p) * (1 - q)], rtol=1e-4)
+    np.testing.assert_allclose(cells, [(1 - p) * (1 - q), (1 - p) * q, p * (1 - q), p * q], rtol=1e-4)
     theta[0] = 500.0  # an edge as strong as can be: no chain doubts it, and nothing is infinite
     cells = conditional_cells(blocks, edge_chains.start_rows(model.graph, np.ones(1, bool)), theta, 0, 0, square)
-    np.testing.assert_allclose(cells, [1, 0, 0, 0], atol=1e-6)
-    np.testing.assert_allclose(counted_cells(blocks.words, 0, 1, square), np.array([0.5, 0.5, 128, 0.5]) / 129.5)
+    np.testing.assert_allclose(cells, [0, 0, 0, 1], atol=1e-6)
+    np.testing.assert_allclose(counted_cells(blocks.words, 0, 1, square), np.array([0.5, 128, 0.5, 0.5]) / 129.5)

@@ -16,11 +16,14 @@ from bayesmrf.likelihood import Likelihood
 from bayesmrf.models.agreement import Agreement
 from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.models.ising import Ising
+from bayesmrf.models.potts import Potts
+from bayesmrf.posterior.conditionals import exact_scan
 from bayesmrf.posterior.parameters.auxiliary_variable import AuxiliaryVariable
 from bayesmrf.posterior.parameters.exchange import Exchange
+from bayesmrf.posterior.parameters.gibbs import CoordinateGibbs
 from bayesmrf.posterior.parameters.langevin import Langevin
 from bayesmrf.posterior.parameters.metropolis import Metropolis
-from bayesmrf.priors import Cauchy, Normal
+from bayesmrf.priors import Cauchy, LogisticBeta, Normal
 from bayesmrf.samplers.gibbs import Gibbs
 from tests import oracle
 from tests.bounds import assert_mean, assert_other_mean
@@ -71,6 +74,7 @@ KERNELS = {
     "metropolis, enumeration": lambda lik, prior, start: Metropolis(lik(Enumeration()), prior, start, 0.8),
     "metropolis, by moments one by one": lambda lik, prior, start: Metropolis(lik(OneByOne()), prior, start, 0.8),
     "metropolis, by log_z": lambda lik, prior, start: Metropolis(lik(ByLogZ()), prior, start, 0.8),
+    "gibbs": lambda lik, prior, start: CoordinateGibbs(lik(Elimination()), prior, start),
     "exchange": lambda lik, prior, start: Exchange(lik(Elimination()), prior, start, 0.8),
     "auxiliary variable": lambda lik, prior, start: AuxiliaryVariable(lik(Elimination()), prior, start, 0.5),
     "adjusted Langevin": lambda lik, prior, start: Langevin(lik(Elimination()), prior, start, 0.6, adjusted=True),
@@ -140,18 +144,69 @@ class AtZero(Elimination):
         return super().sample(model, np.zeros_like(theta), plan, n_samples, rng)
 
 
-@pytest.mark.parametrize("name", ["metropolis", "exchange", "auxiliary variable", "langevin"])
-def test_an_engine_that_is_wrong_is_caught(name, rng):
+@pytest.mark.parametrize("name", ["metropolis", "gibbs", "exchange", "auxiliary variable", "langevin"])
+def test_an_engine_that_is_wrong_is_caught(name, rng, monkeypatch):
+    monkeypatch.setattr(exact_scan, "MAX_STATES", 0)  # gibbs asks the engine
     model = MODELS["ising"]
     s_bar, lik = problem(model, rng)
     prior, start = Normal(1.0), np.zeros(3)
     kernel = {
         "metropolis": lambda: Metropolis(lik(AtZero()), prior, start, 0.8),
+        "gibbs": lambda: CoordinateGibbs(lik(AtZero()), prior, start),
         "exchange": lambda: Exchange(lik(AtZero()), prior, start, 0.8),
         "auxiliary variable": lambda: AuxiliaryVariable(lik(AtZero()), prior, start, 0.5),
         "langevin": lambda: Langevin(lik(AtZero()), prior, start, 0.6, adjusted=True),
     }[name]()
     assert_other_mean(moments(kernel, rng), grid_posterior(model, s_bar, prior))
+
+
+def potts_problem(rng):
+    """Three states at two nodes, six parameters less one field; the grid is over five."""
+    model = Potts(PAIR, 3)
+    states = rng.integers(0, 3, size=(N, 2))
+    states[: N // 2, 1] = states[: N // 2, 0]
+    return model, Likelihood(model, model.statistics(states), N, Enumeration())
+
+
+def potts_posterior(model, s_bar, prior):
+    states = np.array([(a, b) for a in range(3) for b in range(3)])
+    s = np.array([model.statistics(x[None]) for x in states])
+    axis = np.linspace(-5, 5, 17)
+    theta = np.stack(np.meshgrid(*[axis] * 5, indexing="ij"), axis=-1).reshape(-1, 5)
+    log_p = N * (theta @ s_bar - np.logaddexp.reduce(theta @ s.T, axis=1)) + prior.log_density(theta).sum(axis=1)
+    w = np.exp(log_p - log_p.max())
+    return np.concatenate([w @ theta, w @ theta**2]) / w.sum()
+
+
+@pytest.mark.parametrize("by_engine", [False, True])
+def test_gibbs_with_many_states(by_engine, rng, monkeypatch):
+    if by_engine:
+        monkeypatch.setattr(exact_scan, "MAX_STATES", 0)
+    model, lik = potts_problem(rng)
+    prior = Normal(np.linspace(0.8, 1.2, 5))
+    exact = potts_posterior(model, lik.s_bar, prior)
+    size = {"n_chains": 32, "n_draws": 60, "n_warmup": 10} if by_engine else {}
+    assert_mean(moments(CoordinateGibbs(lik, prior, np.zeros(5)), rng, **size), exact)
+    assert_other_mean(moments(CoordinateGibbs(lik, Normal(2.0), np.zeros(5)), rng, **size), exact)
+
+
+@pytest.mark.parametrize(("family", "by_engine"), [(Ising, True), (Boltzmann, False)])
+def test_gibbs_with_a_cauchy_prior(family, by_engine, rng, monkeypatch):
+    if by_engine:
+        monkeypatch.setattr(exact_scan, "MAX_STATES", 0)
+    model = family(PAIR)
+    s_bar, lik = problem(model, rng)
+    exact = grid_posterior(model, s_bar, Cauchy(0.5), width=12, points=101)
+    size = {"n_chains": 32, "n_draws": 100, "n_warmup": 10} if by_engine else {}
+    assert_mean(moments(CoordinateGibbs(lik(Enumeration()), Cauchy(0.5), np.zeros(3)), rng, **size), exact)
+    assert_other_mean(moments(CoordinateGibbs(lik(Enumeration()), Normal(1.0), np.zeros(3)), rng, **size), exact)
+
+
+@pytest.mark.parametrize("prior", [LogisticBeta(), Normal(1e3), Cauchy(np.array([1.0, 1.0, 1e3]))], ids=str)
+def test_priors_that_gibbs_does_not_take(prior, rng):
+    _, lik = problem(MODELS["ising"], rng)
+    with pytest.raises(OptionError, match=r"prior must be priors.Normal or priors.Cauchy with scales <= 100"):
+        CoordinateGibbs(lik(Enumeration()), prior, np.zeros(3))
 
 
 def test_uncorrected_langevin_is_biased_for_a_large_epsilon_only(rng):

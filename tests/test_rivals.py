@@ -8,7 +8,8 @@ from bayesmrf import graphs
 from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.models.agreement import Agreement
 from bayesmrf.particles.memory import fill_hubs, refresh_graph, start_particles, unpack
-from bayesmrf.posterior.groups.moves.pairs import rivals, scan_pairs
+from bayesmrf.posterior.conditionals.rivals import rivals
+from bayesmrf.posterior.groups.moves.pairs import scan_pairs
 from bayesmrf.posterior.groups.prior import GroupPrior
 from bayesmrf.posterior.groups.scans import RefreshData
 
@@ -35,7 +36,7 @@ def by_hand(graph, agreement):
 @pytest.mark.parametrize("graph", [graphs.complete(7), WHEEL, graphs.grid(3, 3)], ids=["complete", "wheel", "grid"])
 def test_rivals_are_the_edges_to_nodes_alike(graph, rng):
     agreement = rng.random(graph.n_edges)
-    found = rivals(graph, agreement)
+    found = rivals(graph, np.abs(2 * agreement - 1))
     assert found.shape == (graph.n_edges, 8)
     for row, wanted in zip(found.tolist(), by_hand(graph, agreement), strict=True):
         assert set(row) - {-1} == wanted
@@ -77,5 +78,5 @@ def test_a_rival_takes_the_place_of_an_edge(rng):
             found += groups[first] < 0 <= groups[second]
         return found
 
-    found = moved(refresh_graph(graph, rivals=rivals(graph, s_bar)))
+    found = moved(refresh_graph(graph, rivals=rivals(graph, np.abs(2 * s_bar - 1))))
     assert found > 20 + 2 * moved(refresh_graph(graph))

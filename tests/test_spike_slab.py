@@ -15,10 +15,10 @@ from bayesmrf.inference.enumeration import Enumeration
 from bayesmrf.likelihood import Likelihood
 from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.particles import persistent_chains as edge_chains
+from bayesmrf.posterior.conditionals.spike import edge_prior
 from bayesmrf.posterior.edges import langevin as spike_slab
 from bayesmrf.posterior.edges.exact import SpikeSlabExact
 from bayesmrf.posterior.edges.langevin import SpikeSlabLangevin
-from bayesmrf.posterior.edges.spike_slab import edge_prior
 from bayesmrf.priors import Beta, Cauchy, Gamma, SpikeSlab
 from tests import oracle as states_oracle
 from tests import spike_slab_oracle as oracle
@@ -107,7 +107,7 @@ def test_resampling_carries_chains_to_another_law(rng):
     x = blocks.states.transpose(1, 0, 2).reshape(3, -1).astype(float)
     w = np.exp(0.8 * x[0] * x[1])
     expected = (x * w) @ x.T / w.sum()
-    weights = np.exp(0.8), 1.0, 1.0, 1.0
+    weights = 1.0, 1.0, 1.0, np.exp(0.8)
     found = []
     for _ in range(400):
         copy = blocks._replace(states=blocks.states.copy(), words=blocks.words.copy(), ones=blocks.ones.copy())

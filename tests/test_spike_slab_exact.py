@@ -15,8 +15,10 @@ from bayesmrf.inference.enumeration import Enumeration
 from bayesmrf.inference.pseudo_likelihood import PseudoLikelihood
 from bayesmrf.likelihood import Likelihood
 from bayesmrf.models.boltzmann import Boltzmann
-from bayesmrf.posterior.edges import exact as spike_slab_exact
-from bayesmrf.posterior.edges import spike_slab as edges
+from bayesmrf.posterior.conditionals import exact_scan
+from bayesmrf.posterior.conditionals import spike as edges
+from bayesmrf.posterior.conditionals.centred import CentredLines, TwoStates, edge_line
+from bayesmrf.posterior.conditionals.line import line_log_density
 from bayesmrf.posterior.edges.exact import SpikeSlabExact
 from bayesmrf.priors import CAUCHY_TAPER, Beta, Cauchy, Gamma, Normal, SpikeSlab
 from tests import spike_slab_oracle as oracle
@@ -143,7 +145,7 @@ def test_fixed_density_and_default_prior(rng):
 
 
 def test_asking_the_engine_gives_the_same(rng, monkeypatch):
-    monkeypatch.setattr(spike_slab_exact, "MAX_TABLE", 0)
+    monkeypatch.setattr(exact_scan, "MAX_STATES", 0)
     lik = problem(graphs.complete(3), rng)
     exact = oracle.posterior(graphs.complete(3), lik.s_bar, N, PRIOR, rng)
     assert score(SpikeSlabExact(lik, PRIOR), rng, exact, n_draws=40, n_warmup=10) < LIMIT
@@ -235,67 +237,24 @@ def test_log_likelihood_of_the_draw(rng):
 # The law of one edge
 
 
-def line_of(model, theta, e, s_bar, n, prior):
-    moments = Enumeration().infer(model, theta, None).moments
-    i, j = model.graph.edges[e]
-    r = model.n_edges
-    p, p_i, p_j = moments[e], moments[r + i], moments[r + j]
-    c_i, c_j = s_bar[r + i], s_bar[r + j]
-    cells = p, p_i - p, p_j - p, 1 - p_i - p_j + p
-    at = theta[e], theta[r + i], theta[r + j]
-    sums = n * s_bar[e], n * c_i, n * c_j
-    return edges.edge_line(*cells, c_i, c_j, *at, *sums, n, 0.8, prior.bias_scale**-2.0), i, j
-
-
-def test_line_is_the_posterior_along_it(rng):
-    model = Boltzmann(graphs.complete(4))
-    lik = problem(model.graph, rng)
-    theta = rng.normal(size=10)
-    e = int(rng.integers(6))
-    line, i, j = line_of(model, theta, e, lik.s_bar, N, PRIOR)
-
-    def log_posterior(a):
-        moved = theta.copy()
-        moved[e] = a
-        moved[6 + i] -= (a - theta[e]) * lik.s_bar[6 + j]
-        moved[6 + j] -= (a - theta[e]) * lik.s_bar[6 + i]
-        prior = -0.4 * a**2 - 0.5 * (moved[6:] ** 2).sum() / PRIOR.bias_scale**2
-        return lik.log_likelihood(moved, lik.log_z(moved)) + prior
-
-    points = np.linspace(-4, 4, 9)
-    difference = [log_posterior(a) - edges.line_log_density(line, a) for a in points]
-    np.testing.assert_allclose(difference, difference[0], atol=1e-8)
-    mode, scale = edges.line_mode(line)
-    at, h = edges.line_log_density(line, mode), 1e-3
-    sides = edges.line_log_density(line, mode - h), edges.line_log_density(line, mode + h)
-    assert abs(sides[1] - sides[0]) / 2 / h * scale < 2e-3
-    assert (2 * at - sum(sides)) / h**2 == pytest.approx(scale**-2.0, rel=1e-3)
-
-
-@pytest.mark.parametrize("n", [0.0, 5.0, 1e6])
-@pytest.mark.parametrize("cells", [(0.25, 0.25, 0.25, 0.25), (1e-12, 0.3, 0.7, 1e-9), (1 - 1e-4, 1e-4, 0.0, 0.0)])
-def test_mode_is_found_everywhere(n, cells):
-    for share in (0.0, 1e-3, 0.5, 1.0):
-        both = n * (0.4 + 0.1 * share)  # between what the shares 0.5 and 0.9 of ones allow
-        line = edges.edge_line(*cells, 0.5, 0.9, 2.0, -1.0, 30.0, both, n * 0.5, n * 0.9, n, 0.2, 0.01)
-        mode, scale = edges.line_mode(line)
-        top = edges.line_log_density(line, mode)
-        assert np.isfinite(mode)
-        assert scale > 0
-        for step in (-0.1, -1e-3, 1e-3, 0.1):
-            assert edges.line_log_density(line, mode + step * scale) <= top + 1e-3
+def line_of_pair(p11, p10, p01, p00, c_i, c_j, a, b_i, b_j, s_ij, s_i, s_j, n, precision, bias_precision):
+    """The line of the edge of a Boltzmann machine of two nodes."""
+    values, edge, sums = np.array([[0.0, 0.0], [0.0, 1.0]]), np.array([[0, 1]]), np.array([s_ij, s_i, s_j])
+    lines = CentredLines(TwoStates(0.0, 1.0), values, edge, n, sums, np.array([[c_i], [c_j]]))
+    precisions = np.array([precision, bias_precision, bias_precision])
+    return edge_line(lines, (p00, p01, p10, p11), 1.0, 0, 0, 1, np.array([a, b_i, b_j]), precisions)
 
 
 def test_visits_of_one_edge_follow_its_law(rng):
     """P(edge), and mean and second moment of the weight, by quadrature."""
     log_slab = -1.5
-    line = edges.edge_line(0.4, 0.2, 0.1, 0.3, 0.5, 0.4, 0.7, -0.3, 0.2, 9.0, 14.0, 11.0, 25.0, 0.6, 0.05)
+    line = line_of_pair(0.4, 0.2, 0.1, 0.3, 0.5, 0.4, 0.7, -0.3, 0.2, 9.0, 14.0, 11.0, 25.0, 0.6, 0.05)
 
     def moment(k):
-        return quad(lambda a: a**k * np.exp(log_slab + edges.line_log_density(line, a)), -15, 15, epsabs=1e-12)[0]
+        return quad(lambda a: a**k * np.exp(log_slab + line_log_density(a, line)), -15, 15, epsabs=1e-12)[0]
 
     with_edge = np.array([moment(k) for k in range(3)])
-    exact = with_edge / (with_edge[0] + np.exp(edges.line_log_density(line, 0.0)))
+    exact = with_edge / (with_edge[0] + np.exp(line_log_density(0.0, line)))
 
     def worst(log_slab):
         a, sums = np.zeros(200), np.zeros((3, 200))
@@ -317,7 +276,7 @@ def test_visits_of_one_edge_under_a_cauchy_slab(scale, rng):
     cells = 0.4, 0.2, 0.1, 0.3, 0.5, 0.4, 0.7, -0.3, 0.2, 9.0, 14.0, 11.0, 25.0
 
     def log_density(a, slab):
-        return edges.line_log_density(edges.edge_line(*cells, slab, 0.05), a)
+        return line_log_density(a, line_of_pair(*cells, slab, 0.05))
 
     def moment(k):
         return quad(
@@ -330,10 +289,10 @@ def test_visits_of_one_edge_under_a_cauchy_slab(scale, rng):
     def worst(wrong):
         a, sums = np.zeros(100), np.zeros((3, 100))
         for _ in range(250):
-            slab = [edges.draw_slab_precision(rng, prior, wrong * prior.precision, x) for x in a]
+            slab = [edges.normal_precision(rng, True, wrong * prior.precision, x) for x in a]
             a = np.array(
                 [
-                    edges.visit_edge(rng, edges.edge_line(*cells, q, 0.05), x, log_slab)
+                    edges.visit_edge(rng, line_of_pair(*cells, q, 0.05), x, log_slab)
                     for x, q in zip(a, slab, strict=True)
                 ]
             )
@@ -377,7 +336,7 @@ def test_bad_input(rng):
     lik = problem(graphs.complete(3), rng)
     with pytest.raises(OptionError, match="needs an exact engine"):
         SpikeSlabExact(Likelihood(lik.model, lik.s_bar, N, PseudoLikelihood(np.eye(3, dtype=np.int8))))
-    with pytest.raises(OptionError, match=r"start: an array of shape \(2,\) came, \(6,\)"):
+    with pytest.raises(OptionError, match=r"start must be finite numbers of shape \(6,\), got 'shape \(2,\)'"):
         SpikeSlabExact(lik, start=np.zeros(2)).init(rng)
     with pytest.raises(OptionError, match="density"):
         SpikeSlab(density=1.0)

@@ -10,8 +10,8 @@ import pytest
 from bayesmrf import graphs, run
 from bayesmrf.errors import DivergenceError, OptionError
 from bayesmrf.models.boltzmann import Boltzmann
+from bayesmrf.posterior.conditionals.line import LineSample, growth
 from bayesmrf.posterior.edges import one_edge
-from bayesmrf.posterior.edges import spike_slab as edges
 from bayesmrf.posterior.edges.one_edge import SpikeSlabOneEdge
 from bayesmrf.priors import Beta, Cauchy, Gamma, Normal, SpikeSlab
 from tests import spike_slab_oracle as oracle
@@ -89,10 +89,10 @@ def test_the_penalty_keeps_detailed_balance(rng):
     def rates(at, p, delta, penalised, n_draws=40_000):
         accepted = np.empty(n_draws)
         for k, counts in enumerate(rng.multinomial(n_chains, p, size=n_draws)):
-            line = edges.EdgeLine(*counts / n_chains, *g, at, 0.0, float(n), 0.0, 0.0)
-            log_r = edges.line_log_density(line, at + delta) - edges.line_log_density(line, at)
+            sample = LineSample(tuple(counts / n_chains), tuple(g), at, float(n))
+            log_r = -n * np.log(growth(sample, at + delta))
             log_r += 3.0 if delta > 0 else -3.0
-            log_r -= one_edge._penalty(line, np.diag(counts / n_chains), delta, n, n_chains) if penalised else 0.0
+            log_r -= one_edge._penalty(sample, np.diag(counts / n_chains), delta, n_chains) if penalised else 0.0
             accepted[k] = min(1.0, np.exp(log_r))
         return accepted.mean(), accepted.std() / np.sqrt(n_draws)
 

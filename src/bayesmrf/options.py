@@ -154,7 +154,9 @@ OPTIONS: dict[str, Rule] = {
     "SpikeSlab.slab": SLAB,
     # Estimators
     "BayesianMRF.model": either(choice("boltzmann", "ising", "agreement", "potts"), FACTORY),
-    "BayesianMRF.kernel": choice("metropolis", "langevin", "exchange", "auxiliary-variable", "pseudo-posterior"),
+    "BayesianMRF.kernel": choice(
+        "metropolis", "gibbs", "langevin", "exchange", "auxiliary-variable", "pseudo-posterior"
+    ),
     "engine": ENGINE,
     "BayesianMRF.hidden_engine": optional(ENGINE),
     "BayesianMRF.bias_scale": optional(SCALE),

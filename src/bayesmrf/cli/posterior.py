@@ -65,7 +65,7 @@ def posterior(
     kernel: Annotated[
         str | None,
         typer.Option(
-            metavar="metropolis|langevin|exchange|auxiliary-variable|pseudo-posterior",
+            metavar="metropolis|gibbs|langevin|exchange|auxiliary-variable|pseudo-posterior",
             help="How the parameters move. [dim]\\[default: metropolis][/dim]",
         ),
     ] = None,

@@ -20,9 +20,11 @@ from ..models.ising import Ising
 from ..models.linear_map import LinearMap
 from ..models.potts import Potts
 from ..options import check_params
+from ..posterior.hidden_entries import DrawHiddenEntries
 from ..posterior.parameters.adaptation import WALK_FIRST
 from ..posterior.parameters.auxiliary_variable import AuxiliaryVariable
 from ..posterior.parameters.exchange import Exchange
+from ..posterior.parameters.gibbs import CoordinateGibbs
 from ..posterior.parameters.langevin import Langevin
 from ..posterior.parameters.metropolis import Metropolis
 from ..posterior.parameters.pseudo_posterior import correction, posterior_mode
@@ -70,8 +72,10 @@ class BayesianMRF(ParameterPosterior):
         The same for a node's; None for ``prior_scale``.
     prior : Prior or None
         Any density of `bayesmrf.priors` with a gradient, in the place of the normal ones.
-    kernel : {"metropolis", "langevin", "exchange", "auxiliary-variable", "pseudo-posterior"}
-        How theta moves. "pseudo-posterior" is adjusted Langevin on the pseudo-likelihood, which is not the likelihood.
+    kernel : {"metropolis", "gibbs", "langevin", "exchange", "auxiliary-variable", "pseudo-posterior"}
+        How theta moves. "gibbs" draws one parameter after another from its exact full conditional; it needs an exact
+        engine and a normal or Cauchy prior. "pseudo-posterior" is adjusted Langevin on the pseudo-likelihood, which is
+        not the likelihood.
     engine : str or Engine
         How log Z or moments are computed, or states are drawn: the name of an engine with its defaults, or an engine,
         such as ``Bethe(damping=0.5)`` or one of your own. Metropolis takes "exact" (elimination), "enumeration",
@@ -269,6 +273,9 @@ class BayesianMRF(ParameterPosterior):
         """The kernel, with chains that start around the mode and steps that fit the curvature there."""
         zero = self.start == "zero"
         theta, spread = (0 * at.theta, None) if zero else (at.theta, _WIDER * at.root)
+        if self.kernel == "gibbs":
+            gibbs = CoordinateGibbs(likelihood.replaced(likelihood.s_bar), prior, theta, spread)
+            return gibbs if likelihood.hidden is None else DrawHiddenEntries(gibbs, likelihood)
         if self.kernel in ("langevin", "pseudo-posterior"):
             return self._langevin(likelihood, prior, at, theta, spread)
         step, scale, n_adapt = self.step_size, None, 0

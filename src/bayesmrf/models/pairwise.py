@@ -118,6 +118,17 @@ class PairwiseModel:
         f = self.form
         return np.repeat([f.a - f.b, f.p - f.q], [self.n_edges, self.n_features - self.n_edges])
 
+    @property
+    def edge_values(self) -> np.ndarray:
+        """Feature of an edge whose ends are in the states 0 and 1, (2, 2)."""
+        f, x = self.form, np.array([-1.0, 1.0])
+        return f.a + f.b * np.outer(x, x) + f.c * (x[:, None] + x)
+
+    @property
+    def node_values(self) -> tuple[float, float]:
+        """Smaller and larger value of the feature of a node."""
+        return self.form.p - self.form.q, self.form.p + self.form.q
+
     def statistics(self, states: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
         """Mean statistics of ``states`` (n_samples, n_nodes) in {0, 1}, rows weighted by ``weights``."""
         agree, ones = edge_statistics(self.graph, states, weights)

@@ -72,6 +72,16 @@ class Potts:
         """Smaller of the two values of each feature; the larger is 1."""
         return np.zeros(self.n_features)
 
+    @property
+    def edge_values(self) -> np.ndarray:
+        """Feature of an edge whose ends are in the states 0, ..., m - 1, (m, m)."""
+        return np.eye(self.n_states)
+
+    @property
+    def node_values(self) -> tuple[float, float]:
+        """Smaller and larger value of the features of a node."""
+        return 0.0, 1.0
+
     def statistics(self, states: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
         """Mean statistics of ``states`` (n_samples, n_nodes) in {0, ..., m - 1}, rows weighted by ``weights``."""
         agree, _ = edge_statistics(self.graph, states, weights)

@@ -62,7 +62,7 @@ class Crowd(NamedTuple):
 
 
 def refresh_graph(graph: Graph, hub: int = HUB, rivals: np.ndarray | None = None) -> RefreshGraph:
-    """Rows of a graph; nodes with more than ``hub`` neighbours are hubs. ``rivals``: see `pair_moves.rivals`."""
+    """Rows of a graph; nodes with more than ``hub`` neighbours are hubs."""
     a = graph.adjacency
     is_hub = np.diff(a.starts) > hub
     hub_of = np.where(is_hub, np.cumsum(is_hub) - 1, -1).astype(np.int32)

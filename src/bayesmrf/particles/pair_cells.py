@@ -21,7 +21,7 @@ _LEAST = 0.5  # chains in a state in which there is none, where states are count
 
 @leaf
 def counted_cells(words, i, j, square):
-    """Shares of the chains of ``words`` in the states 11, 10, 01, 00, half a chain in each at least.
+    """Shares of the chains of ``words`` in the states 00, 01, 10, 11, half a chain in each at least.
 
     ``square`` (4, 4) is set to the mean products of a chain's own shares, which are 0 or 1.
     """
@@ -31,8 +31,8 @@ def counted_cells(words, i, j, square):
     c00 = max(n_chains - ones_i - ones_j + both, _LEAST)
     total = c11 + c10 + c01 + c00
     square[:] = 0
-    square[0, 0], square[1, 1], square[2, 2], square[3, 3] = c11 / total, c10 / total, c01 / total, c00 / total
-    return c11 / total, c10 / total, c01 / total, c00 / total
+    square[0, 0], square[1, 1], square[2, 2], square[3, 3] = c00 / total, c01 / total, c10 / total, c11 / total
+    return c00 / total, c01 / total, c10 / total, c11 / total
 
 
 @leaf
@@ -88,19 +88,19 @@ def conditional_cells(blocks, rows, theta, e, first, square):
             s1000 += c * f
             s0100 += d * f
         m11, m10, m01, m00 = m11 + t11, m10 + t10, m01 + t01, m00 + t00
-        square[0, 0] += s11
-        square[1, 1] += s10
-        square[2, 2] += s01
-        square[3, 3] += s00
-        square[0, 1] += s1110
-        square[0, 2] += s1101
+        square[3, 3] += s11
+        square[2, 2] += s10
+        square[1, 1] += s01
+        square[0, 0] += s00
+        square[2, 3] += s1110
+        square[1, 3] += s1101
         square[0, 3] += s1100
         square[1, 2] += s1001
-        square[1, 3] += s1000
-        square[2, 3] += s0100
+        square[0, 2] += s1000
+        square[0, 1] += s0100
     n_chains = len(blocks.states) * n_lanes - first
     for k in range(4):
         for m in range(k, 4):
             square[k, m] /= n_chains
             square[m, k] = square[k, m]
-    return m11 / n_chains, m10 / n_chains, m01 / n_chains, m00 / n_chains
+    return m00 / n_chains, m01 / n_chains, m10 / n_chains, m11 / n_chains

@@ -17,6 +17,7 @@ from ..compiled import leaf
 from ..graphs import Graph
 from ..lanes import popcount, symmetric_uniform, tanh_ratio
 from ..rng import lane_generators, next_uint32
+from .importance import systematic
 
 LANES = 128
 _HALF = np.float32(0.5)
@@ -187,35 +188,20 @@ def count_both(words, i, j):
 
 @leaf
 def resample(rng, blocks, i, j, weights, first, last):
-    """Systematic resampling of chains first..last-1 by weights of the states 11, 10, 01 and 00 of (x_i, x_j).
+    """Systematic resampling of chains first..last-1 by weights of the states 00, 01, 10 and 11 of (x_i, x_j).
 
     Chains at one theta are chains at another when weighted by the ratio of the two laws, which knows of the nodes i and
     j alone where one edge and its biases have changed. Chains that are not drawn become copies of those drawn twice.
     Words are not made anew.
     """
-    n_lanes, n_drawn = blocks.states.shape[2], last - first
-    words = blocks.words[:, first >> 6 : last >> 6]
-    both, ones_i, ones_j = count_both(words, i, j), count_both(words, i, i), count_both(words, j, j)
-    total = both * weights[0] + (ones_i - both) * weights[1] + (ones_j - both) * weights[2]
-    scale = n_drawn / (total + (n_drawn - ones_i - ones_j + both) * weights[3])
-    expected = scale * weights[0], scale * weights[1], scale * weights[2], scale * weights[3]
-    spare, dead = np.empty(n_drawn, np.int64), np.empty(n_drawn, np.int64)
-    n_spare = n_dead = drawn = 0
-    position = rng.random()
+    n_lanes, each = blocks.states.shape[2], np.empty(last - first)
     for c in range(first, last):
         bit = uint64(c & 63)
         x_i, x_j = (blocks.words[i, c >> 6] >> bit) & uint64(1), (blocks.words[j, c >> 6] >> bit) & uint64(1)
-        position += expected[3 - 2 * int(x_i) - int(x_j)]
-        copies = min(int(position), n_drawn) - drawn
-        drawn += copies
-        if copies == 0:
-            dead[n_dead] = c
-            n_dead += 1
-        for _ in range(copies - 1):
-            spare[n_spare] = c
-            n_spare += 1
-    for k in range(min(n_spare, n_dead)):
-        source, target = spare[k], dead[k]
+        each[c - first] = weights[2 * int(x_i) + int(x_j)]
+    spare, dead = systematic(rng, each)
+    for k in range(len(dead)):
+        source, target = first + spare[k], first + dead[k]
         b, lane, b2, lane2 = source // n_lanes, source % n_lanes, target // n_lanes, target % n_lanes
         for node in range(blocks.states.shape[1]):
             blocks.states[b2, node, lane2] = blocks.states[b, node, lane]

@@ -18,6 +18,8 @@ _LANGEVIN = (
 )
 _SOURCES = {
     "metropolis": _LANGEVIN,
+    "gibbs": "S. Geman and D. Geman, Stochastic Relaxation, Gibbs Distributions, and the Bayesian Restoration of "
+    "Images, IEEE Transactions on Pattern Analysis and Machine Intelligence 6 (1984)",
     "langevin": _LANGEVIN,
     "exchange": "I. Murray, Z. Ghahramani and D. MacKay, MCMC for Doubly-intractable Distributions, Uncertainty in "
     "Artificial Intelligence (2006)",

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 # Options of `BayesianMRF` that a kernel looks at; the others play no part.
 KERNEL_OPTIONS = {
     "metropolis": ("step_size",),
+    "gibbs": (),
     "exchange": ("step_size",),
     "auxiliary-variable": ("step_size",),
     "langevin": ("epsilon", "alpha", "precondition", "adjusted"),

@@ -29,17 +29,15 @@ from ...particles.persistent_chains import (
     unpack,
 )
 from ...priors import SpikeSlab
-from .spike_slab import (
-    EDGE_DIMS,
+from ..conditionals.spike import (
     EdgePrior,
     draw_hyper,
     edge_prior,
     log_slab_odds,
-    noise_share,
     slab_factors,
     slab_slope,
-    start_theta,
 )
+from .spike_slab import EDGE_DIMS, noise_share, start_theta
 
 _DIVERGED = 1e3  # a hundred standard deviations of the default prior of a bias
 _NOISE = 0.1  # share of a posterior variance that the noise of moments may add without a warning

@@ -43,21 +43,19 @@ from ...particles.persistent_chains import (
     unpack,
 )
 from ...priors import SpikeSlab
-from ..conditionals.student_t import draw_t, log_t
-from .spike_slab import (
-    EDGE_DIMS,
+from ..conditionals.centred import CentredLines, TwoStates, edge_line, move_edge
+from ..conditionals.line import growth, line_mode
+from ..conditionals.spike import (
     EdgePrior,
+    birth_log_ratio,
     draw_hyper,
-    draw_slab_precision,
-    edge_line,
     edge_prior,
-    line_log_density,
-    line_mode,
     log_slab_odds,
-    noise_share,
+    normal_precision,
     slab_slope,
-    start_theta,
 )
+from ..conditionals.student_t import draw_t
+from .spike_slab import EDGE_DIMS, noise_share, start_theta
 from .stiffness import settle, stiffness
 
 _DIVERGED = 1e3  # a hundred standard deviations of the default prior of a bias
@@ -96,9 +94,8 @@ class OneEdgeProblem(NamedTuple):
     """Constants of an iteration."""
 
     prior: EdgePrior
-    n: float
-    sums: np.ndarray  # (n_features,) of the data
-    centre: np.ndarray  # (n_nodes,)
+    lines: CentredLines
+    now: np.ndarray  # (n_features,) precision of a normal prior of each parameter, at present
     scale: np.ndarray  # (n_features,) one over the square root of the curvature
     step: np.ndarray  # (n_features,) epsilon times that
     alpha: float
@@ -189,7 +186,16 @@ class SpikeSlabOneEdge:
         # The data say which pairs these are, and not the chains: so what is found of them has no bias.
         least = np.min([both, c_u - both, c_v - both, 1 - c_u - c_v + both], axis=0)
         rare = least * (self._n_chains / 2) < _RARE
-        return OneEdgeProblem(prior, n, sums, centre, scale, epsilon * scale, self.alpha, rare)
+        lines = CentredLines(
+            TwoStates(0.0, 1.0),
+            self.model.edge_values,
+            self.model.graph.edges.astype(np.int64),
+            n,
+            sums,
+            centre[:, None],
+        )
+        now = np.full(self.model.n_features, prior.bias_precision)
+        return OneEdgeProblem(prior, lines, now, scale, epsilon * scale, self.alpha, rare)
 
     def step(self, rng: np.random.Generator, state: OneEdgeState) -> tuple[OneEdgeState, OneEdgeInfo]:
         """``n_iterations`` iterations."""
@@ -200,7 +206,7 @@ class SpikeSlabOneEdge:
         direction, now = state.direction.copy(), state.stiffness
         problem = self._problem(now)
         if state.age == 0:
-            now = settle(rng, blocks, rows, theta, problem.centre, problem.scale, self.n_samples, direction)
+            now = settle(rng, blocks, rows, theta, problem.lines.pull[:, 0], problem.scale, self.n_samples, direction)
             problem = self._problem(now)
         density, precision, turn, n_jumps = _iterate(
             rng, problem, rows, blocks, theta, momentum, state.turn, self.n_iterations
@@ -210,7 +216,7 @@ class SpikeSlabOneEdge:
                 f"epsilon: a weight left +-{_DIVERGED:g} with epsilon = {self.epsilon:g}; give a smaller epsilon"
             )
         included = rows.place >= 0
-        found = stiffness(blocks, rows, problem.centre, problem.scale, self.n_samples, direction)
+        found = stiffness(blocks, rows, problem.lines.pull[:, 0], problem.scale, self.n_samples, direction)
         now += 2 / (state.age + 3) * (found - now)  # the later the more, and settled in the end
         chains = EdgeChains(blocks.words, blocks.lanes)
         new = OneEdgeState(theta, momentum, density, precision, turn, chains, now, direction, state.age + 1)
@@ -242,32 +248,31 @@ def _iterate(rng, problem, rows, blocks, theta, momentum, turn, n_iterations):
 @leaf
 def _jump(rng, problem, rows, blocks, theta, e, log_slab, precision):
     """Propose the birth or death of edge e; say whether it happened."""
-    r, half = len(rows.edges), blocks.words.shape[1] // 2
+    half, lines, now = blocks.words.shape[1] // 2, problem.lines, problem.now
     i, j, square = rows.edges[e, 0], rows.edges[e, 1], np.empty((4, 4))
     a = theta[e]
-    slab = draw_slab_precision(rng, problem.prior, precision, a)
-    line = _line(problem, rows, counted_cells(blocks.words[:, :half], i, j, square), theta, e, slab)
-    mode, scale = line_mode(line)
+    now[e] = normal_precision(rng, problem.prior.cauchy, precision, a)
+    cells = counted_cells(blocks.words[:, :half], i, j, square)
+    mode, scale = line_mode(edge_line(lines, cells, 1.0, e, i, j, theta, now))
     new = draw_t(rng, mode, scale) if a == 0 else a
     if problem.rare[e]:
         cells = conditional_cells(blocks, rows, theta, e, 64 * half, square)
     else:
         cells = counted_cells(blocks.words[:, half:], i, j, square)
-    line = _line(problem, rows, cells, theta, e, slab)
-    ratio = log_slab + line_log_density(line, new) - line_log_density(line, 0.0) - log_t(new, mode, scale)
+    line = edge_line(lines, cells, 1.0, e, i, j, theta, now)
+    ratio = log_slab + birth_log_ratio(line, new, mode, scale)
     if a != 0:
         ratio = -ratio
     change = new if a == 0 else -a
-    if not log1p(-rng.random()) < ratio - _penalty(line, square, change, problem.n, 64 * half):
+    if not log1p(-rng.random()) < ratio - _penalty(line.samples[0], square, change, 64 * half):
         return False
     if a == 0:
         add_edge(rows, e)
     else:
         remove_edge(rows, e)
-    theta[e] = a + change if a == 0 else 0.0
-    theta[r + i] -= change * problem.centre[j]
-    theta[r + j] -= change * problem.centre[i]
-    weights = exp(change * line.g11), exp(change * line.g10), exp(change * line.g01), exp(change * line.g00)
+    move_edge(lines, e, i, j, theta, a + change if a == 0 else 0.0)
+    g = line.samples[0].g
+    weights = exp(change * g[0]), exp(change * g[1]), exp(change * g[2]), exp(change * g[3])
     resample(rng, blocks, i, j, weights, 0, 64 * half)
     resample(rng, blocks, i, j, weights, 64 * half, 128 * half)
     pack(blocks)
@@ -275,31 +280,19 @@ def _jump(rng, problem, rows, blocks, theta, e, log_slab, precision):
 
 
 @leaf
-def _line(problem, rows, cells, theta, e, precision):
-    """The line of edge e, whose pair has the states 11, 10, 01, 00 with probabilities ``cells``."""
-    i, j, r = rows.edges[e, 0], rows.edges[e, 1], len(rows.edges)
-    return edge_line(
-        cells[0], cells[1], cells[2], cells[3], problem.centre[i], problem.centre[j],
-        theta[e], theta[r + i], theta[r + j], problem.sums[e], problem.sums[r + i], problem.sums[r + j],
-        problem.n, precision, problem.prior.bias_precision,
-    )  # fmt: skip
-
-
-@leaf
-def _penalty(line, square, delta, n, n_chains):
+def _penalty(sample, square, delta, n_chains):
     r"""Half the variance of the estimated log ratio, and its bias.
 
     The estimate is :math:`-N \log \hat m` with m the mean of w = exp(delta g) over the chains; with v = Var w / m^2 its
     variance is N^2 v / n, and its bias N v / 2n. ``square`` has the mean products of a chain's probabilities of the
     states.
     """
-    w = exp(delta * line.g11), exp(delta * line.g10), exp(delta * line.g01), exp(delta * line.g00)
-    mean, found = line.p11 * w[0] + line.p10 * w[1] + line.p01 * w[2] + line.p00 * w[3], 0.0
+    mean, found = growth(sample, sample.at + delta), 0.0
     for k in range(4):
         for m in range(4):
-            found += square[k, m] * w[k] * w[m]
+            found += square[k, m] * exp(delta * (sample.g[k] + sample.g[m]))
     v = max(found / (mean * mean) - 1, 0.0)
-    return 0.5 * n * (n + 1) * v / n_chains
+    return 0.5 * sample.n * (sample.n + 1) * v / n_chains
 
 
 @leaf
@@ -307,18 +300,19 @@ def _langevin(rng, problem, rows, blocks, theta, momentum, precision):
     """One Langevin step of all weights along their lines, and of all biases; returns the sum of squared weights,
     and how far from 0 the furthest parameter is.
     """
-    r, n, n_chains, squares, furthest = len(rows.edges), problem.n, blocks.n_chains, 0.0, 0.0
+    r, n, n_chains, squares, furthest = len(rows.edges), problem.lines.n, blocks.n_chains, 0.0, 0.0
+    sums, centre = problem.lines.sums, problem.lines.pull[:, 0]
     fresh, bias_precision = sqrt(1 - problem.alpha**2), problem.prior.bias_precision
     for i in range(len(theta) - r):
         k = r + i
-        kick = 0.5 * problem.step[k] * (problem.sums[k] - n * blocks.ones[i] / n_chains - bias_precision * theta[k])
+        kick = 0.5 * problem.step[k] * (sums[k] - n * blocks.ones[i] / n_chains - bias_precision * theta[k])
         momentum[k] = problem.alpha * (momentum[k] + kick) + fresh * rng.standard_normal() + kick
     for k in range(rows.n_present[0]):
         e = rows.present[k]
         i, j = rows.edges[e, 0], rows.edges[e, 1]
-        c_i, c_j = problem.centre[i], problem.centre[j]
+        c_i, c_j = centre[i], centre[j]
         excess = (
-            problem.sums[e] - c_j * problem.sums[r + i] - c_i * problem.sums[r + j]
+            sums[e] - c_j * sums[r + i] - c_i * sums[r + j]
             - n * (count_both(blocks.words, i, j) - c_j * blocks.ones[i] - c_i * blocks.ones[j]) / n_chains
         )  # fmt: skip
         prior = bias_precision * (c_j * theta[r + i] + c_i * theta[r + j])

@@ -9,10 +9,10 @@ import numpy as np
 from ...likelihood import Likelihood
 from ...models.agreement import Agreement
 from ...priors import DirichletProcess
+from ..conditionals.rivals import rivals
 from .exact import ExactMarginals
 from .gibbs import GroupedGibbs
 from .many_states import ManyStateParticles
-from .moves.pairs import rivals
 from .two_states import TwoStateParticles
 
 
@@ -63,7 +63,7 @@ def particle_groups(
     others = None
     if prior.density is not None and model.n_parameters == 1:
         # Where edges may be absent, what mixes slowly is which of two takes the other's place.
-        others = rivals(model.graph, s_bar[: model.n_edges])
+        others = rivals(model.graph, np.abs(2 * s_bar[: model.n_edges] - 1))
     marginals: Any
     if isinstance(model, Agreement):
         marginals = TwoStateParticles(model, n_particles, sampler, others)

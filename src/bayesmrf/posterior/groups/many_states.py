@@ -57,7 +57,7 @@ class ManyStateParticles:
     n_particles : int
         Rounded up to a multiple of 64.
     rivals : (n_edges, k) int array, optional
-        For each edge others that may take its place (`bayesmrf.posterior.groups.moves.pairs.rivals`).
+        For each edge others that may take its place (`bayesmrf.posterior.conditionals.rivals.rivals`).
     """
 
     model: Any

@@ -79,7 +79,7 @@ class TwoStateParticles:
     sampler : Likelihood, optional
         With an engine that answers ``sample``, where fresh exact particles are wanted.
     rivals : (n_edges, k) int array, optional
-        For each edge others that may take its place (`bayesmrf.posterior.groups.moves.pairs.rivals`).
+        For each edge others that may take its place (`bayesmrf.posterior.conditionals.rivals.rivals`).
     """
 
     model: Agreement

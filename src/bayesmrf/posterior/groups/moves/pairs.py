@@ -11,7 +11,7 @@ exactly,
 Both groups are drawn together, by Gibbs sampling over the groups there are and two new ones (Neal 2000, algorithm 8,
 for a block of two): a group that has no other edge is one of the new ones, the others have values from the base
 distribution. Where edges may be absent, that is offered too, so that one edge can take the place of another: u's edge
-to v that of its edge to w, where v and w are alike in the data (`rivals`).
+to v that of its edge to w, where v and w are alike in the data (`bayesmrf.posterior.conditionals.rivals`).
 
 Most edges near each other hardly know of each other, and one at a time does as well. The odds ratio P_11 P_00 /
 (P_10 P_01) is the same at all values of the two parameters; at those where the model agrees with the data in both
@@ -28,7 +28,6 @@ from typing import NamedTuple
 import numpy as np
 
 from ....compiled import leaf, strict_leaf
-from ....graphs import Graph
 from ....particles.cluster_flips import flip_near
 from ....particles.refresh import edge_moment, move_to
 from ..dirichlet_process import ABSENT, logit_beta_variate, open_group
@@ -37,7 +36,6 @@ from ..scans import MATERIAL, N_FLIPS
 
 _CORRELATED = 0.3  # pairs with less correlation are left to moves of one edge
 _N_LOOKED_AT = 1024  # particles that tell it
-_N_ALIKE = 4  # nodes that may take the place of one
 _NEW = -2  # label of a group offered that is to be opened
 _SMALL = 1e-9
 _DROP = 40.0  # what is e^-40 as probable as the best is never drawn
@@ -53,39 +51,6 @@ def _count_agreements(x_u, x_v, y_u, y_v):
         first += a
         second += b
     return both, first, second
-
-
-def rivals(graph: Graph, agreement: np.ndarray) -> np.ndarray:
-    """For each edge (u, v) the edges (u, w) and (w, v), w the four nodes most like v, or u, in the data.
-
-    The choice depends on the data alone, so that moves of such pairs leave the posterior invariant.
-
-    Parameters
-    ----------
-    graph : Graph
-    agreement : (n_edges,) array
-        Share of samples in which the ends agree; nodes without an edge between them are not compared.
-
-    Returns
-    -------
-    (n_edges, 8) int array
-        -1 where there is no such edge.
-    """
-    edges, a = graph.edges.astype(np.int64), graph.adjacency
-    alike = np.abs(2 * agreement - 1)
-    top = np.full((graph.n_nodes, _N_ALIKE), -1)
-    for i in range(graph.n_nodes):
-        row = slice(a.starts[i], a.starts[i + 1])
-        best = np.argsort(-alike[a.edge_of[row]], kind="stable")[:_N_ALIKE]
-        top[i, : len(best)] = a.neighbours[row][best]
-    code = edges.min(axis=1) * graph.n_nodes + edges.max(axis=1)
-    order = np.argsort(code)
-    ends = np.concatenate([edges, edges[:, ::-1]], axis=1).reshape(-1, 2)  # (stays, leaves) twice for each edge
-    stays, other = np.broadcast_arrays(ends[:, :1], top[ends[:, 1]])
-    wanted = np.minimum(stays, other) * graph.n_nodes + np.maximum(stays, other)
-    place = order[np.searchsorted(code, wanted, sorter=order).clip(max=max(0, len(code) - 1))]
-    found = np.where((code[place] == wanted) & (other >= 0) & (other != stays), place, -1)
-    return found.reshape(len(edges), 2 * _N_ALIKE).astype(np.int32)
 
 
 @strict_leaf

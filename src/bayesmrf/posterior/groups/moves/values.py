@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ....compiled import leaf, strict_leaf
+from ....particles.importance import systematic
 from ...conditionals.one_coordinate import log_sigmoid, sigmoid
 
 _REACH = 1.0  # largest standard deviation of the log weights of one move
@@ -91,27 +92,12 @@ def add_half_particle(found, row, size, delta):
 @strict_leaf
 def resample(rng, log_weights, x, counts):
     """Systematic resampling of the particles (columns of ``x`` and ``counts``); those not drawn become copies."""
-    m, top = len(log_weights), log_weights.max()
-    weights = np.exp(log_weights - top)
-    scale = m / weights.sum()
-    spare, dead = np.empty(m, np.int64), np.empty(m, np.int64)
-    n_spare, n_dead, drawn, position = 0, 0, 0, rng.random()
-    for p in range(m):
-        position += scale * weights[p]
-        copies = max(0, min(int(position), m) - drawn)
-        drawn += copies
-        if copies == 0:
-            dead[n_dead] = p
-            n_dead += 1
-        for _ in range(copies - 1):
-            spare[n_spare] = p
-            n_spare += 1
-    n_moved = min(n_spare, n_dead)
+    spare, dead = systematic(rng, np.exp(log_weights - log_weights.max()))
     for i in range(len(x)):
-        for j in range(n_moved):
+        for j in range(len(dead)):
             x[i, dead[j]] = x[i, spare[j]]
     for g in range(len(counts)):
-        for j in range(n_moved):
+        for j in range(len(dead)):
             counts[g, dead[j]] = counts[g, spare[j]]
     log_weights[:] = 0.0
 

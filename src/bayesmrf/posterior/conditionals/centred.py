@@ -1,0 +1,180 @@
+r"""Lines along the parameters of a pairwise model whose features are centred on the data.
+
+An edge's parameter a is moved together with those of its two nodes, so that the feature which changes is
+
+.. math:: g(x_u, x_v) = f(x_u, x_v) - \sum_j k_{uj} y_j(x_u) - \sum_j k_{vj} y_j(x_v),
+
+with f the feature of an edge, :math:`y_j` those of a node, and :math:`\sum_j k_{uj} y_j(x_u)` the mean of f over the
+data's law of :math:`x_v`. In a Boltzmann machine this is the product of the centred nodes, but for a constant. It has
+little to do with the nodes' parameters, which need not follow before an edge can come, go or change. The map from (a,
+node parameters) to (a, node parameters at a = 0) has Jacobian 1.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+from numba.extending import overload
+
+from ...compiled import strict_leaf
+from .line import Line, LineSample
+
+
+@runtime_checkable
+class CentredModel(Protocol):
+    """A model whose edges have one parameter, and its nodes m - 1, or none.
+
+    ``edge_values`` (m, m) is the feature of an edge, ``node_values`` are the two values of the features of a node.
+    """
+
+    @property
+    def edge_values(self) -> np.ndarray: ...  # noqa: D102
+    @property
+    def node_values(self) -> tuple[float, float]: ...  # noqa: D102
+
+
+class TwoStates(NamedTuple):
+    """Smaller value of the feature y of a node, and what lies between the two."""
+
+    low: float
+    unit: float
+
+
+class ManyStates(NamedTuple):
+    """The same with m states: :math:`y_j` is ``low + unit`` in the state j, j = 1, ..., m - 1."""
+
+    low: float
+    unit: float
+
+
+class CentredLines(NamedTuple):
+    """What lines need of model and data; theta has r edges, then m - 1 parameters of each node, or none."""
+
+    form: Any
+    values: np.ndarray  # (m, m), f
+    edges: np.ndarray  # (r, 2) int64
+    n: float
+    sums: np.ndarray  # (n_features,), of the data
+    pull: np.ndarray  # (n_nodes, m - 1), k of a neighbour of the node; (n_nodes, 0) without node parameters
+
+
+def centred_lines(model: Any, s_bar: np.ndarray, n: float) -> CentredLines:
+    """Lines of a model, centred on data with the mean statistics ``s_bar`` of n observations."""
+    values, (low, high) = model.edge_values, model.node_values
+    share = node_shares(model, s_bar) if n > 0 else np.full((model.graph.n_nodes, model.n_states), 1 / model.n_states)
+    pull = share @ (values[:, 1:] - values[:, :1]) / (high - low)
+    if model.n_features == model.n_edges:
+        pull = pull[:, :0]
+    form = (TwoStates if model.n_states == 2 else ManyStates)(low, high - low)
+    return CentredLines(form, values, model.graph.edges.astype(np.int64), n, n * s_bar, pull)
+
+
+def node_shares(model: Any, moments: np.ndarray) -> np.ndarray:
+    """Probability of each state of each node, (n_nodes, m), from the moments of a model's features.
+
+    Models without node parameters say nothing about it: equal probabilities.
+    """
+    if model.n_features == model.n_edges:
+        return np.full((model.graph.n_nodes, model.n_states), 1 / model.n_states)
+    low, high = model.node_values
+    share = (moments[model.n_edges :].reshape(model.graph.n_nodes, -1) - low) / (high - low)
+    return np.column_stack([1 - share.sum(axis=1), share])
+
+
+def pair_cells(model: Any, moments: np.ndarray, share: np.ndarray, e: int) -> np.ndarray:
+    """Probabilities of the states 00, 01, 10, 11 of the ends of edge e of a binary model, (4,), from its moments."""
+    f, (u, v) = model.edge_values, model.graph.edges[e]
+    p, q = share[u, 1], share[v, 1]
+    both = (moments[e] - f[0, 0] - (f[0, 1] - f[0, 0]) * (p + q)) / (f[1, 1] - 2 * f[0, 1] + f[0, 0])
+    return np.maximum([1 - p - q + both, q - both, p - both, both], 0.0)
+
+
+@strict_leaf
+def _values_of_two(lines, i, j):
+    f = lines.values
+    if lines.pull.shape[1] == 0:
+        return f[0, 0], f[0, 1], f[1, 0], f[1, 1]
+    base = lines.form.low * (lines.pull[j, 0] + lines.pull[i, 0])
+    d_i, d_j = lines.form.unit * lines.pull[j, 0], lines.form.unit * lines.pull[i, 0]
+    return f[0, 0] - base, f[0, 1] - base - d_j, f[1, 0] - base - d_i, f[1, 1] - base - d_i - d_j
+
+
+@strict_leaf
+def _values_of_many(lines, i, j):
+    m, base = len(lines.values), lines.form.low * (lines.pull[i].sum() + lines.pull[j].sum())
+    out = lines.values.ravel() - base
+    for x in range(m):
+        for y in range(1, lines.pull.shape[1] + 1):
+            out[y * m + x] -= lines.form.unit * lines.pull[j, y - 1]
+            out[x * m + y] -= lines.form.unit * lines.pull[i, y - 1]
+    return out
+
+
+@strict_leaf
+def _shares_of_two(cells, total):
+    return cells[0] / total, cells[1] / total, cells[2] / total, cells[3] / total
+
+
+@strict_leaf
+def _shares_of_many(cells, total):
+    return cells / total
+
+
+def pair_values(lines, i, j):
+    """Values of the centred feature of nodes i and j in their states 00, 01, ..., with the form's own type."""
+    return (_values_of_two if isinstance(lines.form, TwoStates) else _values_of_many)(lines, i, j)
+
+
+def pair_shares(lines, cells, total):
+    """``cells`` over their ``total``, with the form's own type."""
+    return (_shares_of_two if isinstance(lines.form, TwoStates) else _shares_of_many)(cells, total)
+
+
+@overload(pair_values)
+def _pair_values(lines, i, j):
+    if lines.types[0].instance_class is TwoStates:
+        return lambda lines, i, j: _values_of_two(lines, i, j)
+    return lambda lines, i, j: _values_of_many(lines, i, j)
+
+
+@overload(pair_shares)
+def _pair_shares(lines, cells, total):
+    if lines.types[0].instance_class is TwoStates:
+        return lambda lines, cells, total: _shares_of_two(cells, total)
+    return lambda lines, cells, total: _shares_of_many(cells, total)
+
+
+@strict_leaf
+def edge_line(lines, cells, total, e, i, j, theta, precision):
+    """The line of edge e, whose ends i and j are in the states 00, 01, ... with probabilities ``cells`` / ``total``.
+
+    ``precision`` is that of a normal prior of each parameter.
+    """
+    r, n_own = len(lines.edges), lines.pull.shape[1]
+    score, kappa, mu = lines.sums[e], precision[e], 0.0
+    for t in range(n_own):
+        for node, other in ((i, j), (j, i)):
+            place, k = r + node * n_own + t, lines.pull[other, t]
+            score -= k * lines.sums[place]
+            kappa += precision[place] * k * k
+            mu += precision[place] * k * (theta[place] + theta[e] * k)
+    sample = LineSample(pair_shares(lines, cells, total), pair_values(lines, i, j), theta[e], lines.n)
+    return Line((sample,), score, kappa, mu / kappa)
+
+
+@strict_leaf
+def own_line(lines, p, k, low, unit, theta, precision):
+    """The line of parameter k alone, whose feature is ``low + unit`` with probability p, else ``low``."""
+    sample = LineSample((p, 1 - p), (unit, 0.0), theta[k], lines.n)
+    return Line((sample,), lines.sums[k] - lines.n * low, precision[k], 0.0)
+
+
+@strict_leaf
+def move_edge(lines, e, i, j, theta, value):
+    """Set the parameter of edge e, whose ends are i and j; those of the nodes follow."""
+    r, n_own, change = len(lines.edges), lines.pull.shape[1], value - theta[e]
+    theta[e] = value
+    for t in range(n_own):
+        theta[r + i * n_own + t] -= change * lines.pull[j, t]
+        theta[r + j * n_own + t] -= change * lines.pull[i, t]

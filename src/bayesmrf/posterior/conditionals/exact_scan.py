@@ -1,0 +1,379 @@
+"""Exact scans over theta: every edge along its centred line, then every parameter of a node, given all else.
+
+Up to 2^20 states a scan is compiled, and the weights of all states lie in a table. On larger graphs the engine is asked
+for moments after each change.
+"""
+
+from __future__ import annotations
+
+from math import exp, log, log1p
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...base import MOMENTS
+from ...compiled import strict_leaf
+from ...errors import OptionError
+from ...likelihood import Likelihood
+from .centred import CentredLines, CentredModel, edge_line, move_edge, node_shares, own_line, pair_cells, pair_values
+from .line import Line, line_mode
+from .rivals import rival_pairs
+from .spike import (
+    EdgePrior,
+    birth_log_ratio,
+    draw_hyper,
+    log_slab_odds,
+    normal_precision,
+    visit_edge,
+    visit_node,
+)
+from .state_table import (
+    fill_table,
+    node_sum,
+    pair_sums,
+    scale,
+    scale_node,
+    scale_pair,
+    scale_triple,
+    sum_out,
+    triple_sums,
+)
+from .student_t import draw_t
+
+MAX_STATES = 2**20  # of a table: 8 MiB
+
+
+class ScanProblem(NamedTuple):
+    """Constants of a scan; ``scales`` are scale^-2 of the prior of each parameter, where it is not drawn."""
+
+    lines: CentredLines
+    prior: EdgePrior
+    scales: np.ndarray
+
+
+def require_exact(likelihood: Likelihood, kernel: str) -> None:
+    """Check that a scan can be exact.
+
+    Raises
+    ------
+    OptionError
+    """
+    likelihood.require(kernel, {MOMENTS})
+    if not likelihood.is_exact:
+        raise OptionError(
+            f"engine: {kernel!r} needs an exact engine, {likelihood.engine.name!r} is not; take enumeration or "
+            "elimination, or a method for engines that are not exact"
+        )
+    if not isinstance(likelihood.model, CentredModel):
+        raise OptionError(
+            option="model",
+            got=likelihood.model.name,
+            expected=f"one with edge_values and node_values for {kernel!r}: boltzmann, ising, agreement or potts",
+        )
+    if likelihood.curve is not None or likelihood.others:
+        raise OptionError(
+            option="kernel",
+            got=kernel,
+            expected="one that takes tied parameters and several samples",
+            remedy="take kernel='metropolis'",
+        )
+
+
+def rivals_in(likelihood: Likelihood) -> np.ndarray:
+    """Pairs of edges that may take each other's place: Cohen's kappa says which nodes are alike in the data."""
+    model: Any = likelihood.model
+    if likelihood.n_samples == 0 or model.n_edges < 2:
+        return np.empty((0, 2), np.int64)
+    share, agree, (u, v) = node_shares(model, likelihood.s_bar), likelihood.s_bar[: model.n_edges], model.graph.edges.T
+    if model.n_states == 2:
+        agree = np.array([pair_cells(model, likelihood.s_bar, share, e)[[0, 3]].sum() for e in range(model.n_edges)])
+    chance = (share[u] * share[v]).sum(axis=1)
+    return rival_pairs(model.graph, np.abs(agree - chance) / np.maximum(1 - chance, 1e-9))
+
+
+def scan(
+    rng: np.random.Generator,
+    likelihood: Likelihood,
+    problem: ScanProblem,
+    theta: np.ndarray,
+    n_scans: int,
+    pairs: np.ndarray,
+) -> tuple[float, float, float]:
+    """Change theta in place by exact scans.
+
+    Parameters
+    ----------
+    rng : Generator
+    likelihood : Likelihood
+    problem : ScanProblem
+    theta : (n_features,) array
+    n_scans : int
+    pairs : (n_pairs, 2) int array
+        Edges that may take each other's place.
+
+    Returns
+    -------
+    density, precision, log_z : float
+        p0, the slab's precision, and log Z at the end.
+    """
+    model: Any = likelihood.model
+    if model.n_states**model.graph.n_nodes <= MAX_STATES:
+        return scan_table(rng, problem, theta, n_scans, pairs)
+    walk = _EngineScan(rng, likelihood, problem, theta)
+    for _ in range(n_scans):
+        density, precision, log_slab = draw_scales(rng, problem.prior, walk.scales, theta, len(problem.lines.edges))
+        walk.visit_all(log_slab)
+        if len(pairs) > 0 and log_slab < np.inf:
+            for k in rng.integers(len(pairs), size=model.graph.n_nodes):
+                walk.swap(*pairs[k])
+    return density, precision, likelihood.log_z(theta)
+
+
+class _EngineScan:
+    """The same with the engine's moments, where there are too many states for a table."""
+
+    def __init__(
+        self, rng: np.random.Generator, likelihood: Likelihood, problem: ScanProblem, theta: np.ndarray
+    ) -> None:
+        self.rng, self.likelihood, self.theta = rng, likelihood, theta
+        self.lines, self.prior, scales = problem
+        self.scales, self.now = scales.copy(), scales.copy()
+        self.model: Any = likelihood.model
+        # No moment tells the joint law of nodes with many states, or without parameters: edges move alone.
+        self.is_alone = self.lines.pull.shape[1] != 1
+        self._look()
+
+    def _look(self) -> None:
+        self.moments = self.likelihood.moments(self.theta)
+        self.share = node_shares(self.model, self.moments)
+
+    def _line(self, e: int) -> Line:
+        """The line of edge e."""
+        if self.is_alone:
+            low = self.model.feature_low[e]
+            p = (self.moments[e] - low) / (1 - low)
+            return own_line(self.lines, min(max(p, 0.0), 1.0), e, low, 1 - low, self.theta, self.now)
+        cells = pair_cells(self.model, self.moments, self.share, e)
+        return edge_line(self.lines, cells, cells.sum(), e, *self.lines.edges[e], self.theta, self.now)
+
+    def _move(self, e: int, value: float) -> None:
+        if self.is_alone:
+            self.theta[e] = value
+        else:
+            move_edge(self.lines, e, *self.lines.edges[e], self.theta, value)
+        self._look()
+
+    def visit_all(self, log_slab: float) -> None:
+        """Redraw every edge, then every parameter of a node."""
+        rng, prior, lines, theta, now = self.rng, self.prior, self.lines, self.theta, self.now
+        low, high = self.model.node_values
+        for e, (i, j) in enumerate(lines.edges):
+            _normal_prior(rng, prior, lines, e, i, j, theta, self.scales, now)
+            new = visit_edge(rng, self._line(e), theta[e], log_slab)
+            if new != theta[e]:
+                self._move(e, new)
+        for k in range(len(lines.edges), len(theta)):
+            now[k] = normal_precision(rng, prior.cauchy_nodes, self.scales[k], theta[k])
+            p = min(max((self.moments[k] - low) / (high - low), 0.0), 1.0)
+            theta[k] = visit_node(rng, own_line(lines, p, k, low, high - low, theta, now))
+            self._look()
+
+    def swap(self, e: int, f: int) -> None:
+        """Let one of two rival edges take the place of the other; see `_swap`."""
+        if (self.theta[e] != 0) == (self.theta[f] != 0):
+            return
+        if self.theta[e] == 0:
+            e, f = f, e
+        for edge in (e, f):
+            i, j = self.lines.edges[edge]
+            _normal_prior(self.rng, self.prior, self.lines, edge, i, j, self.theta, self.scales, self.now)
+        before, moments, a = self.theta.copy(), self.moments, self.theta[e]
+        self._move(e, 0.0)
+        b = _draw_swap(self.rng, self._line(e), self._line(f), a)
+        if b == 0:
+            self.theta[:], self.moments, self.share = before, moments, node_shares(self.model, moments)
+        else:
+            self._move(f, b)
+
+
+@strict_leaf
+def draw_scales(rng, prior, scales, theta, r):
+    """Draw p0 and the slab's precision, which ``scales`` gets; return both, and the log odds of the slab's top."""
+    n_included, squares = 0, 0.0
+    for e in range(r):
+        n_included += theta[e] != 0
+        squares += theta[e] ** 2
+    density, precision = draw_hyper(rng, prior, n_included, r, squares)
+    if prior.precision == 0:
+        scales[:r] = precision
+    return density, precision, log_slab_odds(prior, density, precision)
+
+
+@strict_leaf
+def _normal_prior(rng, prior, lines, e, i, j, theta, scales, now):
+    """Precisions of normal priors that stand for those of edge e and its nodes, into ``now``."""
+    now[e] = normal_precision(rng, prior.cauchy, scales[e], theta[e])
+    if prior.cauchy_nodes:
+        r, n_own = len(lines.edges), lines.pull.shape[1]
+        for node in (i, j):
+            for k in range(r + node * n_own, r + (node + 1) * n_own):
+                now[k] = normal_precision(rng, True, scales[k], theta[k])
+
+
+@strict_leaf
+def _visit(rng, prior, lines, cells, total, e, i, j, theta, scales, now, log_slab):
+    """Redraw edge e, whose ends are i and j, and say whether it changed."""
+    _normal_prior(rng, prior, lines, e, i, j, theta, scales, now)
+    old = theta[e]
+    move_edge(
+        lines, e, i, j, theta,
+        visit_edge(rng, edge_line(lines, cells, total, e, i, j, theta, now), old, log_slab),
+    )  # fmt: skip
+    return theta[e] != old
+
+
+@strict_leaf
+def scan_table(rng, problem, theta, n_scans, pairs):
+    """Scans with the weights of all states in a table; returns p0, the slab's precision and log Z.
+
+    Nodes are in four blocks. The edges and node parameters of two blocks see the others through the summed weights of
+    the blocks' own states alone, a small table. So the large one is read and written once for each two blocks.
+    """
+    lines, prior, scales = problem.lines, problem.prior, problem.scales.copy()
+    r, n_nodes, m = len(lines.edges), len(lines.pull), len(lines.values)
+    edge_of = np.full((n_nodes, n_nodes), -1)
+    for e in range(r):
+        edge_of[lines.edges[e, 0], lines.edges[e, 1]] = edge_of[lines.edges[e, 1], lines.edges[e, 0]] = e
+    n_blocks = min(4, n_nodes)
+    bounds = np.array([b * n_nodes // n_blocks for b in range(n_blocks + 1)])
+    table, top = fill_table(lines, theta)
+    now, members = scales.copy(), np.empty(n_nodes, np.int64)
+    density = precision = 0.0
+    for _ in range(n_scans):
+        density, precision, log_slab = draw_scales(rng, prior, scales, theta, r)
+        for b in range(n_blocks):
+            for c in range(b + 1, n_blocks):
+                k = 0
+                for i in range(n_nodes):
+                    if bounds[b] <= i < bounds[b + 1] or bounds[c] <= i < bounds[c + 1]:
+                        members[k] = i
+                        k += 1
+                small = np.zeros(m**k)
+                sum_out(table, small, m, bounds[b], bounds[b + 1], bounds[c], bounds[c + 1])
+                old = small.copy()
+                # Pairs inside a block, and nodes, are visited once in a scan.
+                first, last = c == b + 1, c == n_blocks - 1 and b == n_blocks - 2
+                top += _scan_blocks(
+                    rng, prior, lines, edge_of, theta, scales, now, log_slab,
+                    small, members[:k], bounds[b + 1] - bounds[b], first, last,
+                )  # fmt: skip
+                for x in range(len(small)):
+                    small[x] = small[x] / old[x] if old[x] > 0 else 1.0
+                scale(table, small, m, bounds[b], bounds[b + 1], bounds[c], bounds[c + 1])
+        if len(pairs) > 0 and log_slab < np.inf:
+            for _ in range(n_nodes):
+                k = int(rng.random() * len(pairs))
+                _swap(rng, prior, lines, table, pairs[k, 0], pairs[k, 1], theta, scales, now)
+    return density, precision, top + log(table.sum())
+
+
+@strict_leaf
+def _scan_blocks(rng, prior, lines, edge_of, theta, scales, now, log_slab, table, members, n_first, first, last):
+    """Visit the edges between the first ``n_first`` members and the others; those among either if ``first``, ``last``,
+    and their nodes then. Returns the log of a factor of all weights that the table does not have.
+    """
+    r, n_own, low = len(lines.edges), lines.pull.shape[1], lines.form.low
+    m, offset = len(lines.values), 0.0
+    cells, factors = np.empty(m * m), np.empty(m * m)
+    for v in range(len(members)):
+        for u in range(v):
+            i, j = members[u], members[v]
+            e = edge_of[i, j]
+            if e < 0 or (v < n_first and not first) or (u >= n_first and not last):
+                continue
+            cells[:] = 0.0
+            pair_sums(table, m, u, v, cells)
+            before = theta[e]
+            if _visit(rng, prior, lines, cells, cells.sum(), e, i, j, theta, scales, now, log_slab):
+                g, change = pair_values(lines, i, j), theta[e] - before
+                for x in range(m * m):
+                    factors[x] = exp(change * g[x])
+                scale_pair(table, m, u, v, factors)
+    total = table.sum()
+    for u in range(len(members)):
+        if (u < n_first and first) or (u >= n_first and last):
+            for x in range(1, n_own + 1):
+                k = r + members[u] * n_own + x - 1
+                now[k] = normal_precision(rng, prior.cauchy_nodes, scales[k], theta[k])
+                own, before = node_sum(table, m, u, x), theta[k]
+                p = min(own / total, 1.0)
+                theta[k] = visit_node(rng, own_line(lines, p, k, low, lines.form.unit, theta, now))
+                factor = exp((theta[k] - before) * lines.form.unit)
+                offset += (theta[k] - before) * low
+                scale_node(table, m, u, x, factor)
+                total += own * (factor - 1)
+    return offset
+
+
+@strict_leaf
+def _ends(edges, e, f):
+    """Of edges e and f the node that they share, the other end of e, and the other end of f."""
+    hub, v = edges[e, 0], edges[e, 1]
+    if hub != edges[f, 0] and hub != edges[f, 1]:
+        hub, v = v, hub
+    return hub, v, edges[f, 0] + edges[f, 1] - hub
+
+
+@strict_leaf
+def _draw_swap(rng, line_e, line_f, a):
+    """The weight that f gets in the place of e, whose weight is a; 0 where this is rejected.
+
+    From the model without both, of which these are the lines, either is born as in `visit_edge`: the ratio of the two
+    births is that of the swap.
+    """
+    (mode_e, scale_e), (mode_f, scale_f) = line_mode(line_e), line_mode(line_f)
+    b = draw_t(rng, mode_f, scale_f)
+    ratio = birth_log_ratio(line_f, b, mode_f, scale_f) - birth_log_ratio(line_e, a, mode_e, scale_e)
+    return b if log1p(-rng.random()) < ratio else 0.0
+
+
+@strict_leaf
+def _swap(rng, prior, lines, table, e, f, theta, scales, now):
+    """Of two edges that share a node, one present and one absent, propose that the other takes its place.
+
+    The joint law of their three nodes is all that is needed of the others.
+    """
+    if (theta[e] != 0) == (theta[f] != 0):
+        return
+    if theta[e] == 0:
+        e, f = f, e
+    hub, v, w = _ends(lines.edges, e, f)
+    _normal_prior(rng, prior, lines, e, hub, v, theta, scales, now)
+    _normal_prior(rng, prior, lines, f, hub, w, theta, scales, now)
+    m, a = len(lines.values), theta[e]
+    nodes, strides = np.sort(np.array([hub, v, w])), np.array([m, 1, m * m])
+    one_hub, one_v = strides[np.searchsorted(nodes, hub)], strides[np.searchsorted(nodes, v)]
+    one_w = strides[np.searchsorted(nodes, w)]
+    cells = np.empty((m, m * m))
+    triple_sums(table, m, nodes, cells)
+    flat, of_e, of_f = cells.ravel(), np.zeros(m * m), np.zeros(m * m)
+    g_e, g_f = pair_values(lines, hub, v), pair_values(lines, hub, w)
+    for s in range(m**3):
+        x = s // one_hub % m * m
+        k, j = x + s // one_v % m, x + s // one_w % m
+        weight = flat[s] * exp(-a * g_e[k])
+        of_e[k] += weight
+        of_f[j] += weight
+    before = theta.copy()
+    move_edge(lines, e, hub, v, theta, 0.0)
+    line_e = edge_line(lines, of_e, of_e.sum(), e, hub, v, theta, now)
+    line_f = edge_line(lines, of_f, of_f.sum(), f, hub, w, theta, now)
+    b = _draw_swap(rng, line_e, line_f, a)
+    if b == 0:
+        theta[:] = before
+        return
+    move_edge(lines, f, hub, w, theta, b)
+    for s in range(m**3):
+        x = s // one_hub % m * m
+        flat[s] = exp(b * g_f[x + s // one_w % m] - a * g_e[x + s // one_v % m])
+    scale_triple(table, m, nodes, cells)

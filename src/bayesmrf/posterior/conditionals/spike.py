@@ -1,0 +1,139 @@
+"""A spike and a slab on a line: constants of the prior, its hyper-parameters, birth and death of an edge.
+
+Coordinates of theta whose prior is plain, normal or Cauchy, are the case of edges that always exist.
+"""
+
+from __future__ import annotations
+
+from math import log, log1p, pi, sqrt
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import erfcx
+
+from ...compiled import strict_leaf
+from ...priors import CAUCHY_TAPER, Beta, Cauchy, Gamma, SpikeSlab
+from .line import line_log_density, line_mode
+from .log_concave import draw_around
+from .student_t import draw_t, log_t
+
+_LEAST = 1e-100  # draws of a Gamma variable of small shape round to 0
+_TAPER = CAUCHY_TAPER**-2  # precision of the normal factor of a Cauchy slab
+
+
+class EdgePrior(NamedTuple):
+    """Constants of `bayesmrf.priors.SpikeSlab`, or of a plain prior, for compiled code."""
+
+    a: float
+    b: float
+    fixed: float  # p0, 0 where it has a Beta prior, or 1 where every edge exists
+    shape: float
+    rate: float
+    precision: float  # of the slab, scale^-2, or 0 where it has a Gamma prior
+    cauchy: bool
+    cauchy_nodes: bool  # whether the node parameters have Cauchy priors, too
+    log_top: float  # log density of a Cauchy slab at 0
+    curvature: float  # of minus the log density of the slab at 0, at the prior mean of the precision
+    bias_precision: float
+
+
+def edge_prior(prior: SpikeSlab) -> EdgePrior:
+    """Constants of a prior."""
+    density, slab = prior.density, prior.slab
+    a, b, fixed = (density.a, density.b, 0.0) if isinstance(density, Beta) else (1.0, 1.0, float(density))
+    if isinstance(slab, Gamma):
+        return EdgePrior(
+            a=float(a), b=float(b), fixed=fixed, shape=float(slab.shape), rate=float(slab.rate), precision=0.0,
+            cauchy=False, cauchy_nodes=False, log_top=0.0,
+            curvature=slab.shape / slab.rate, bias_precision=prior.bias_scale**-2.0,
+        )  # fmt: skip
+    cauchy, scale = isinstance(slab, Cauchy), float(slab.scale)
+    return EdgePrior(
+        a=float(a), b=float(b), fixed=fixed, shape=1.0, rate=1.0, precision=scale**-2, cauchy=cauchy,
+        cauchy_nodes=False,
+        log_top=-log(pi * scale * erfcx(scale * sqrt(_TAPER / 2))) if cauchy else 0.0,
+        curvature=2 * scale**-2 + _TAPER if cauchy else scale**-2, bias_precision=prior.bias_scale**-2.0,
+    )  # fmt: skip
+
+
+def plain_prior(cauchy: bool) -> EdgePrior:
+    """Constants of a prior without a spike: Cauchy, or normal, in all coordinates."""
+    return EdgePrior(
+        a=1.0, b=1.0, fixed=1.0, shape=1.0, rate=1.0, precision=1.0,
+        cauchy=cauchy, cauchy_nodes=cauchy, log_top=0.0, curvature=1.0, bias_precision=1.0,
+    )  # fmt: skip
+
+
+@strict_leaf
+def draw_hyper(rng, prior, n_included, n_candidates, sum_of_squares):
+    """Draw p0 and the slab's precision given the edges, where not fixed (Chen and Welling 2012 structure, eq. 14)."""
+    density, precision = prior.fixed, prior.precision
+    if density == 0:
+        density = rng.beta(prior.a + n_included, prior.b + n_candidates - n_included)
+    if precision == 0:
+        drawn = max(rng.standard_gamma(prior.shape + 0.5 * n_included), _LEAST)
+        precision = drawn / (prior.rate + 0.5 * sum_of_squares)
+    return density, precision
+
+
+@strict_leaf
+def log_slab_odds(prior, density, precision):
+    """Log of p0 / (1 - p0) times the slab's density at its top."""
+    return log(density) - log1p(-density) + (prior.log_top if prior.cauchy else 0.5 * log(precision / (2 * pi)))
+
+
+@strict_leaf
+def normal_precision(rng, cauchy, precision, a):
+    r"""Precision of a normal density that stands for the prior of a coordinate at a (0 for an absent edge).
+
+    A Cauchy density of precision q has the density of its top times the mean of :math:`e^{-\lambda a^2 / 2}` over
+    exponential :math:`\lambda` of mean 2 q. So given :math:`\lambda` the prior is normal, and the line
+    concave. Given a, :math:`\lambda` depends on nothing else: it is drawn before each visit, and need not be kept.
+    """
+    if not cauchy:
+        return precision
+    return _TAPER + 2 * precision * rng.standard_exponential() / (1 + precision * a * a)
+
+
+@strict_leaf
+def slab_slope(prior, precision, a):
+    """Minus the slope of the slab's log density at a, over a."""
+    return _TAPER + 2 * precision / (1 + precision * a * a) if prior.cauchy else precision
+
+
+@strict_leaf
+def slab_factors(prior, precision, a):
+    """The slab's density over that at its top, as a normal factor and the rest: precision, and log of the rest at a."""
+    if prior.cauchy:
+        return _TAPER, -log1p(precision * a * a)
+    return precision, 0.0
+
+
+@strict_leaf
+def visit_edge(rng, line, a, log_slab):
+    """Birth or death of an edge, then a fresh weight if it is there; a = 0 is an absent edge.
+
+    Both propose the weight from a t at the line's mode, which is the same from either end of a jump, so that the
+    Metropolis-Hastings ratio of a birth is the inverse of that of the death. An infinite ``log_slab`` is no spike.
+    """
+    mode, scale = line_mode(line)
+    if log_slab < np.inf:
+        new = draw_t(rng, mode, scale) if a == 0 else a
+        ratio = log_slab + birth_log_ratio(line, new, mode, scale)
+        if (log1p(-rng.random()) < (ratio if a == 0 else -ratio)) == (a != 0):
+            return 0.0
+    # An edge just born too: a chain that spares it has another stationary law.
+    return draw_around(rng, line, mode, scale)
+
+
+@strict_leaf
+def birth_log_ratio(line, a, mode, scale):
+    """Log ratio of the densities of a weight a and of none, over the density of its proposal."""
+    return line_log_density(a, line) - log_t(a, mode, scale) - line_log_density(0.0, line)
+
+
+@strict_leaf
+def visit_node(rng, line):
+    """A fresh value of a parameter that always exists."""
+    mode, scale = line_mode(line)
+    return draw_around(rng, line, mode, scale)

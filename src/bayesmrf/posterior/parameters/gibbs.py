@@ -1,0 +1,90 @@
+"""Gibbs sampling of theta: every coordinate in turn from its exact full conditional."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...base import MOMENTS
+from ...errors import OptionError
+from ...likelihood import Likelihood
+from ...options import check_fields
+from ...priors import Cauchy, Normal
+from ..conditionals.centred import centred_lines
+from ..conditionals.exact_scan import ScanProblem, require_exact, scan
+from ..conditionals.spike import plain_prior
+from .adaptation import dispersed
+
+WIDEST = 100.0  # scale of a prior: beyond, weights of states leave the numbers of a double
+_NO_PAIRS = np.empty((0, 2), np.int64)
+
+
+class CoordinateGibbsState(NamedTuple):
+    """Present draw."""
+
+    theta: np.ndarray
+
+
+class CoordinateGibbsInfo(NamedTuple):
+    """Draw, and its log likelihood."""
+
+    theta: np.ndarray
+    log_likelihood: float
+
+
+@dataclass(frozen=True, eq=False)
+class CoordinateGibbs:
+    """An exact draw of every parameter of an edge along its centred line, then of every parameter of a node.
+
+    Parameters
+    ----------
+    likelihood : Likelihood
+        With an exact engine that answers ``moments``; the model's nodes have fields.
+    prior : Normal or Cauchy
+        With scales of 100 at most. A Cauchy density is tapered by a normal one of standard deviation 50
+        (`bayesmrf.priors.CAUCHY_TAPER`): it differs at weights far beyond what data can tell apart.
+    start : (n_features,) array
+    root : (n_features,) or (n_features, n_features) array or None
+        Chains start at ``start`` plus this times standard normal numbers.
+    """
+
+    likelihood: Likelihood
+    prior: Any
+    start: np.ndarray
+    root: np.ndarray | None = None
+
+    name = "gibbs"
+    needs = frozenset({MOMENTS})
+    dims = {"theta": ("feature",), "log_likelihood": ()}  # noqa: RUF012
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        require_exact(self.likelihood, self.name)
+        if not isinstance(self.prior, Normal | Cauchy) or np.max(self.prior.scale) > WIDEST:
+            raise OptionError(
+                option="prior",
+                got=self.prior,
+                expected=f"priors.Normal or priors.Cauchy with scales <= {WIDEST:g} for kernel='gibbs'",
+                remedy="kernel='metropolis' takes any prior",
+            )
+
+    @cached_property
+    def _problem(self) -> ScanProblem:
+        lik, prior = self.likelihood, plain_prior(isinstance(self.prior, Cauchy))
+        scales = np.broadcast_to(np.asarray(self.prior.scale, dtype=np.float64) ** -2.0, lik.model.n_features)
+        return ScanProblem(centred_lines(lik.model, lik.s_bar, lik.n_samples), prior, scales.copy())
+
+    def init(self, rng: np.random.Generator) -> CoordinateGibbsState:
+        """Start at ``start``, or around it."""
+        return CoordinateGibbsState(dispersed(self.start, self.root, rng))
+
+    def step(
+        self, rng: np.random.Generator, state: CoordinateGibbsState
+    ) -> tuple[CoordinateGibbsState, CoordinateGibbsInfo]:
+        """One scan."""
+        lik, theta = self.likelihood, state.theta.copy()
+        _, _, log_z = scan(rng, lik, self._problem, theta, 1, _NO_PAIRS)
+        return CoordinateGibbsState(theta), CoordinateGibbsInfo(theta, lik.log_likelihood(theta, log_z))
