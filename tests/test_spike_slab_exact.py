@@ -18,7 +18,9 @@ from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.posterior.conditionals import exact_scan
 from bayesmrf.posterior.conditionals import spike as edges
 from bayesmrf.posterior.conditionals.centred import CentredLines, TwoStates, edge_line
+from bayesmrf.posterior.conditionals.exact_scan import rivals_in
 from bayesmrf.posterior.conditionals.line import line_log_density
+from bayesmrf.posterior.conditionals.state_table import fill_table
 from bayesmrf.posterior.edges.exact import SpikeSlabExact
 from bayesmrf.priors import CAUCHY_TAPER, Beta, Cauchy, Gamma, Normal, SpikeSlab
 from tests import spike_slab_oracle as oracle
@@ -232,6 +234,72 @@ def test_log_likelihood_of_the_draw(rng):
     assert info.log_likelihood == pytest.approx(lik.log_likelihood(info.theta, lik.log_z(info.theta)), abs=1e-8)
     assert info.n_edges == info.included.sum() == np.count_nonzero(info.theta[:36])
     assert info.slab_scale == pytest.approx(state.precision**-0.5)
+
+
+# Rival edges
+
+
+def alike(rng, n=N):
+    """Nodes 1 and 2 are all but the same, and node 0 is as near to either."""
+    x = rng.integers(0, 2, size=(n, 3))
+    x[:, 2] = x[:, 1]
+    x[: n // 10, 2] = 1 - x[: n // 10, 1]
+    x[n // 3 :, 0] = x[n // 3 :, 1]
+    model = Boltzmann(graphs.complete(3))
+    return Likelihood(model, model.statistics(x), n, ENGINE)
+
+
+@pytest.mark.parametrize("by_engine", [False, True])
+def test_swaps_leave_the_posterior_as_it_is(by_engine, rng):
+    """Draws of a sampler that knows no swaps, swapped five times each."""
+    lik = alike(rng)
+    model, prior = lik.model, SpikeSlab(0.4, Cauchy(1.5), 2.0)
+    exact = oracle.posterior(model.graph, lik.s_bar, N, prior, rng)
+    kernel = SpikeSlabExact(lik, prior, n_scans=10, pairs=np.empty((0, 2), np.int64))
+    values = draw(kernel, rng, 40 if by_engine else 100)
+    problem = kernel._problem
+
+    def swapped(problem):
+        thetas, moved = values["theta"].copy(), 0
+        for theta in thetas.reshape(-1, 6):
+            before = theta[:3] != 0
+            walk = exact_scan._EngineScan(rng, lik, problem, theta)
+            table, _ = fill_table(problem.lines, theta)
+            for e, f in rng.permuted([(0, 1), (0, 2), (1, 2), (0, 1), (0, 1)], axis=0).tolist():
+                if by_engine:
+                    walk.swap(e, f)
+                else:
+                    scales = problem.scales
+                    exact_scan._swap(rng, problem.prior, problem.lines, table, e, f, theta, scales, scales.copy())
+            if not by_engine:
+                np.testing.assert_allclose(table / table.sum(), (t := fill_table(problem.lines, theta)[0]) / t.sum())
+            moved += (before != (theta[:3] != 0)).any()
+        return values | {"theta": thetas, "included": thetas[..., :3] != 0}, moved
+
+    found, moved = swapped(problem)
+    assert moved > 0.02 * found["n_edges"].size
+    assert oracle.worst_score(found, *exact) < LIMIT
+    # Negative control: swaps that take each weight's sum over the data for that of more agreement.
+    lines = problem.lines._replace(sums=problem.lines.sums + np.array([4.0, 0, 0, 0, 0, 0]))
+    assert oracle.worst_score(swapped(problem._replace(lines=lines))[0], *exact) > LIMIT
+
+
+def test_rivals_swap_more_often(rng):
+    """Node 0 is as near to 1 as to 2, which are all but the same: its edge goes from one to the other."""
+    x = rng.integers(0, 2, size=(300, 6))
+    x[:, 2] = x[:, 0] = x[:, 1]
+    x[:4, 2] = 1 - x[:4, 1]
+    x[2:34, 0] = 1 - x[2:34, 1]  # from 1 in samples 2 to 33, from 2 in 0, 1 and 4 to 33
+    model = Boltzmann(graphs.complete(6))
+    lik = Likelihood(model, model.statistics(x), 300, ENGINE)
+    assert [0, 1] in rivals_in(lik).tolist()
+
+    def n_swaps(**pairs):
+        values = draw(SpikeSlabExact(lik, SpikeSlab(0.2), **pairs), rng, 200)
+        first, second = values["included"][..., 0], values["included"][..., 1]
+        return int((first[:, :-1] & ~second[:, :-1] & ~first[:, 1:] & second[:, 1:]).sum())
+
+    assert n_swaps() > 2 * n_swaps(pairs=np.empty((0, 2), np.int64)) + 20
 
 
 # The law of one edge
