@@ -24,6 +24,7 @@ from bayesmrf.estimators import BayesianMRF
 from bayesmrf.graphs import Graph
 from bayesmrf.inference.bethe.two_states import Bethe
 from bayesmrf.inference.elimination.two_states import Elimination
+from bayesmrf.kernels import KERNELS, Langevin, Metropolis
 from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.models.ising import Ising
 from bayesmrf.results import diagnostics
@@ -52,15 +53,15 @@ def timed(estimator: BayesianMRF, X: np.ndarray, weights: object = None) -> floa
 
 def coronary(rng: np.random.Generator) -> None:
     X, counts = _coronary()
-    timed(BayesianMRF(n_draws=10, step_size=0.1, **ONE_CHAIN), X, counts)
-    wall = timed(BayesianMRF(n_draws=100_000, step_size=0.1, **ONE_CHAIN), X, counts)
+    timed(BayesianMRF(kernel=Metropolis(0.1), n_draws=10, **ONE_CHAIN), X, counts)
+    wall = timed(BayesianMRF(kernel=Metropolis(0.1), n_draws=100_000, **ONE_CHAIN), X, counts)
     print(f"coronary: 100,000 sweeps of 21 proposals, exact Metropolis: {duration(wall)} (target 30 s)")
 
 
 def loopy(rng: np.random.Generator) -> None:
     graph = random_graph(204, rng)
     X, sweeps = data(graph, rng), -(-100_000 // 304)
-    options = ONE_CHAIN | {"graph": graph.edges, "engine": "bethe", "step_size": 0.1}
+    options = ONE_CHAIN | {"graph": graph.edges, "engine": "bethe", "kernel": Metropolis(0.1)}
     timed(BayesianMRF(n_draws=1, **options), X)
     wall = timed(BayesianMRF(n_draws=sweeps, **options), X)
     print(f"loopy: {304 * sweeps:,} proposals, Bethe, 204 edges: {duration(wall)} (target 180 s)")
@@ -69,13 +70,13 @@ def loopy(rng: np.random.Generator) -> None:
 def brief(rng: np.random.Generator) -> None:
     graph = random_graph(500, rng)
     X = data(graph, rng)
-    options = ONE_CHAIN | {"graph": graph.edges, "kernel": "langevin", "engine": "brief", "epsilon": 0.01, "thin": 100}
+    options = ONE_CHAIN | {"graph": graph.edges, "kernel": Langevin(0.01), "engine": "brief", "thin": 100}
     timed(BayesianMRF(n_draws=1, **options), X)
     wall = timed(BayesianMRF(n_draws=1000, **options), X)
     print(f"brief: 100,000 Langevin steps, 100 brief chains, 500 edges: {duration(wall)} (target 60 s)")
 
 
-KERNELS: list[tuple[str, str, dict[str, object], int]] = [
+CASES: list[tuple[str, str, dict[str, object], int]] = [
     ("metropolis, steps of 0.1", "exact", {"step_size": 0.1}, 20_000),
     ("metropolis", "exact", {}, 5000),
     ("langevin, adjusted, preconditioned", "exact", {"adjusted": True, "precondition": True, "epsilon": 0.5}, 10_000),
@@ -96,8 +97,8 @@ KERNELS: list[tuple[str, str, dict[str, object], int]] = [
 def kernels(rng: np.random.Generator) -> None:
     X, counts = _coronary()
     rows = [("kernel", "engine", "steps", "time", "ESS/s, median", "ESS/s, least")]
-    for kernel, engine, options, n in KERNELS:
-        chosen = {"kernel": kernel.split(",")[0], "engine": engine} | ONE_CHAIN | options
+    for kernel, engine, options, n in CASES:
+        chosen = {"kernel": KERNELS.build(kernel.split(",")[0], options), "engine": engine} | ONE_CHAIN
         timed(BayesianMRF(n_draws=4, **chosen), X, counts)
         estimator = BayesianMRF(**chosen | {"n_draws": n, "n_warmup": n // 10})
         wall = timed(estimator, X, counts)

@@ -10,7 +10,6 @@ import pytest
 
 from bayesmrf import graphs, run
 from bayesmrf.errors import ApproximatePosteriorWarning, OptionError
-from bayesmrf.estimators import BayesianMRF, LabelFieldMRF
 from bayesmrf.estimators.bayesian import _all_moved
 from bayesmrf.estimators.starts import find_start
 from bayesmrf.inference.bethe.two_states import Bethe
@@ -33,6 +32,7 @@ from bayesmrf.results import diagnostics
 from bayesmrf.states import check_states
 from tests import oracle
 from tests.bounds import assert_mean, assert_other_mean
+from tests.flat import bayesian, label_field
 from tests.test_posterior_kernels import MODELS, grid_posterior, moments, problem
 
 QUIET = {"progress": False, "n_jobs": 1, "random_state": 0}
@@ -261,7 +261,7 @@ FROZEN = [
 def test_chains_move_and_find_the_posterior(kind, options):
     """They froze at theta = 0. Compared with the mode, in posterior standard deviations (skew moves means by 0.5)."""
     X = table(kind)
-    est = BayesianMRF(n_draws=400, n_warmup=300, **QUIET, **options).fit(X)
+    est = bayesian(n_draws=400, n_warmup=300, **QUIET, **options).fit(X)
     stats = est.posterior_["sample_stats"]
     assert (stats["accepted"].mean("draw") > 0.2).all()
     assert (stats["step_size"] == stats["step_size"][:, :1]).all()
@@ -283,7 +283,7 @@ def test_default_steps_fit_the_posterior_of_any_data():
     X = np.random.default_rng(1).integers(0, 2, (40, 3))
     for weight in (1, 10_000):
         for kernel in ("metropolis", "exchange") if weight == 1 else ("metropolis",):
-            est = BayesianMRF(kernel=kernel, n_draws=300, n_warmup=200, **QUIET)
+            est = bayesian(kernel=kernel, n_draws=300, n_warmup=200, **QUIET)
             est.fit(X, sample_weight=np.full(40, weight))
             assert est.posterior_["sample_stats"]["acceptance"].mean() == pytest.approx(0.44, abs=0.08)
             assert diagnostics(est.posterior_)["r_hat"].max() < 1.2
@@ -293,7 +293,7 @@ def test_default_steps_fit_the_posterior_of_any_data():
 def test_steps_and_starts_of_the_paper_make_the_draws_of_the_plain_kernel(kernel):
     X = np.random.default_rng(1).integers(0, 2, (20, 3))
     options = {"n_draws": 20, "n_warmup": 10, "n_chains": 2, **QUIET}
-    est = BayesianMRF(kernel=kernel, step_size=0.1, start="zero", **options).fit(X)
+    est = bayesian(kernel=kernel, step_size=0.1, start="zero", **options).fit(X)
     model = Boltzmann(graphs.complete(3))
     likelihood = Likelihood(model, model.statistics(X), 20, Elimination())
     plain = (Metropolis if kernel == "metropolis" else Exchange)(likelihood, Normal(np.ones(6)), np.zeros(6), 0.1)
@@ -302,7 +302,7 @@ def test_steps_and_starts_of_the_paper_make_the_draws_of_the_plain_kernel(kernel
     assert set(est.posterior_["sample_stats"]["step_size"].values.ravel()) == {0.1}
     # control: a step of its own, and a start around the mode, are others
     for changed in ({"step_size": None}, {"start": "mode"}):
-        other = BayesianMRF(kernel=kernel, **{"step_size": 0.1, "start": "zero"} | changed, **options).fit(X)
+        other = bayesian(kernel=kernel, **{"step_size": 0.1, "start": "zero"} | changed, **options).fit(X)
         assert (other.posterior_["posterior"]["theta"].values != draws["theta"]).all()
 
 
@@ -370,7 +370,7 @@ def test_variance_of_langevin_without_an_accept_step(alpha, rng):
 def test_a_step_that_would_diverge_is_shortened(options):
     """Each state of three nodes a million times: 0 is right, and means of -179 came."""
     X = np.array([[a, b, c] for a in (0, 1) for b in (0, 1) for c in (0, 1)])
-    est, near = BayesianMRF(kernel="langevin", epsilon=0.01, n_draws=300, **QUIET, **options), 0.02
+    est, near = bayesian(kernel="langevin", epsilon=0.01, n_draws=300, **QUIET, **options), 0.02
     if options["engine"] == "brief":
         near = 0.2  # noise of 64 chains for 8 million observations
     with pytest.warns(ApproximatePosteriorWarning, match=r"epsilon = 0.01 is unstable: .* need epsilon < 0.000968"):
@@ -380,7 +380,7 @@ def test_a_step_that_would_diverge_is_shortened(options):
     # A stable step is kept, and without one a stable one is chosen; there is nothing to warn of.
     for given in (0.0005, None):
         plain = {"epsilon": given, "precondition": False, "n_draws": 300}
-        est = BayesianMRF(kernel="langevin", **plain, **QUIET, **options)
+        est = bayesian(kernel="langevin", **plain, **QUIET, **options)
         est.fit(X, sample_weight=np.full(8, 10**6))
         assert np.abs(est.theta_).max() < near
         used = est.posterior_["sample_stats"]["step_size"].values[0, 0]
@@ -392,8 +392,8 @@ def test_label_fields_have_stable_steps_too():
     y = np.where(points[:, 0] > 0, 1, 0)
     options = {"kernel": "langevin", "engine": "brief", "n_draws": 20, "n_warmup": 5, "n_chains": 2, **QUIET}
     with pytest.warns(ApproximatePosteriorWarning, match="epsilon = 30 is unstable"):
-        LabelFieldMRF(epsilon=30.0, **options).fit(points, y)
-    est = LabelFieldMRF(**options).fit(points, y)
+        label_field(epsilon=30.0, **options).fit(points, y)
+    est = label_field(**options).fit(points, y)
     assert 0.01 < est.posterior_["sample_stats"]["step_size"].values[0, 0] < 1
-    walk = LabelFieldMRF(kernel="metropolis", engine="exact", n_draws=200, n_warmup=200, **QUIET).fit(points, y)
+    walk = label_field(kernel="metropolis", engine="exact", n_draws=200, n_warmup=200, **QUIET).fit(points, y)
     assert walk.posterior_["sample_stats"]["acceptance"].mean() == pytest.approx(0.44, abs=0.15)

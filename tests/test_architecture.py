@@ -22,6 +22,7 @@ LAYERS = [
         "options",
         "registry",
         "methods",
+        "kernels",
         "compiled",
         "base",
         "rng",

@@ -12,6 +12,7 @@ from bayesmrf.likelihood import Likelihood
 from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.posterior.parameters.pseudo_posterior import correction, posterior_mode
 from bayesmrf.priors import Cauchy, Normal
+from tests.flat import bayesian
 
 QUICK = {"n_draws": 12, "n_warmup": 2, "n_chains": 2, "progress": False, "random_state": 0}
 BY_MOMENTS = ["exact", "enumeration", "mean-field", "tree", "bethe", "pseudo-likelihood", "brief", "persistent"]
@@ -36,7 +37,7 @@ def data(rng):
 @pytest.mark.parametrize(("kernel", "engine"), LEGAL)
 @pytest.mark.parametrize("model", ["boltzmann", "ising", "agreement"])
 def test_every_legal_pair_runs_and_says_what_it_is(kernel, engine, model, data):
-    est = BayesianMRF(model=model, kernel=kernel, engine=engine, **QUICK).fit(data)
+    est = bayesian(model=model, kernel=kernel, engine=engine, **QUICK).fit(data)
     theta = est.posterior_["posterior"]["theta"]
     assert theta.sizes == {"chain": 2, "draw": 12, "feature": 10}
     assert np.isfinite(theta.values).all()
@@ -49,7 +50,7 @@ def test_every_legal_pair_runs_and_says_what_it_is(kernel, engine, model, data):
 @pytest.mark.parametrize(("kernel", "engine"), ILLEGAL)
 def test_illegal_pairs(kernel, engine, data):
     with pytest.raises(OptionError, match=f"'{kernel}' needs .*, engines that answer it: enumeration"):
-        BayesianMRF(kernel=kernel, engine=engine, **QUICK).fit(data)
+        bayesian(kernel=kernel, engine=engine, **QUICK).fit(data)
 
 
 @pytest.mark.parametrize(
@@ -58,13 +59,13 @@ def test_illegal_pairs(kernel, engine, data):
         ({"kernel": "magic"}, "kernel must be .*, got 'magic'"),
         ({"engine": "magic"}, "engine must be .*, got 'magic'"),
         ({"model": "magic"}, "model must be .*, got 'magic'"),
-        ({"prior_scale": 0}, "prior_scale must be .*, got 0"),
+        ({"prior_scale": 0}, "scale must be .*, got 0"),
         ({"bias_scale": -1.0}, "bias_scale must be .*, got -1.0"),
     ],
 )
 def test_bad_options(options, message, data):
     with pytest.raises(OptionError, match=message):
-        BayesianMRF(**QUICK | options).fit(data)
+        bayesian(**QUICK | options).fit(data)
 
 
 def test_exact_kernels_agree_on_real_data():
@@ -72,14 +73,14 @@ def test_exact_kernels_agree_on_real_data():
     table = datasets.coronary()
     X, counts = table.iloc[:, :6], table["count"]
     common = {"n_chains": 8, "n_warmup": 300, "progress": False}
-    walk = BayesianMRF(kernel="metropolis", n_draws=1500, **common).fit(X, sample_weight=counts)
+    walk = bayesian(kernel="metropolis", n_draws=1500, **common).fit(X, sample_weight=counts)
     options = {"kernel": "langevin", "adjusted": True, "precondition": True, "epsilon": 0.5}
-    langevin = BayesianMRF(n_draws=3000, **common, **options).fit(X, sample_weight=counts)
+    langevin = bayesian(n_draws=3000, **common, **options).fit(X, sample_weight=counts)
     a, b = (e.posterior_["posterior"]["theta"].mean("draw").values for e in (walk, langevin))
     t = (a.mean(axis=0) - b.mean(axis=0)) / np.sqrt((a.var(axis=0, ddof=1) + b.var(axis=0, ddof=1)) / 8)
     assert np.abs(t).max() < stats.t.isf(1e-6 / 42, 7)
     # control: a tighter prior is another posterior
-    tight = BayesianMRF(n_draws=3000, prior_scale=0.1, **common, **options).fit(X, sample_weight=counts)
+    tight = bayesian(n_draws=3000, prior_scale=0.1, **common, **options).fit(X, sample_weight=counts)
     c = tight.posterior_["posterior"]["theta"].mean("draw").values
     t = (a.mean(axis=0) - c.mean(axis=0)) / np.sqrt((a.var(axis=0, ddof=1) + c.var(axis=0, ddof=1)) / 8)
     assert np.abs(t).max() > stats.t.isf(1e-6 / 42, 7)
@@ -95,7 +96,7 @@ def test_pseudo_posterior_is_too_narrow_and_the_correction_mends_it():
     sd = np.sqrt(np.diag(np.linalg.inv(exact.curvature)))
     spread = {}
     for corrected in (False, True):
-        est = BayesianMRF(kernel="pseudo-posterior", corrected=corrected, n_draws=1500, n_chains=4, progress=False)
+        est = bayesian(kernel="pseudo-posterior", corrected=corrected, n_draws=1500, n_chains=4, progress=False)
         theta = est.fit(X, sample_weight=counts).posterior_["posterior"]["theta"].values.reshape(-1, 21)
         spread[corrected] = np.median(theta.std(axis=0) / sd)
     assert spread[False] < 0.8
@@ -128,7 +129,7 @@ def test_summaries(data):
 
 def test_correlation_against_the_formula(data):
     """On two nodes the correlation is that of a 2 x 2 table."""
-    est = BayesianMRF(**QUICK).fit(data[:, :2])
+    est = bayesian(**QUICK).fit(data[:, :2])
     theta = est.posterior_["posterior"]["theta"].values[1, 7]
     p = np.exp([0, theta[2], theta[1], theta.sum()])  # states 00, 01, 10, 11
     p /= p.sum()
@@ -140,10 +141,10 @@ def test_correlation_against_the_formula(data):
 def test_prior_of_any_form_and_counts(rng):
     X, counts = rng.integers(0, 2, size=(10, 3)), rng.integers(1, 4, size=10)
     options = QUICK | {"prior": Cauchy(0.3)}
-    a = BayesianMRF(**options).fit(X, sample_weight=counts)
-    b = BayesianMRF(**options).fit(np.repeat(X, counts, axis=0))
+    a = bayesian(**options).fit(X, sample_weight=counts)
+    b = bayesian(**options).fit(np.repeat(X, counts, axis=0))
     np.testing.assert_allclose(a.theta_, b.theta_)
-    assert (BayesianMRF(**QUICK).fit(X, sample_weight=counts).theta_ != a.theta_).any()
+    assert (bayesian(**QUICK).fit(X, sample_weight=counts).theta_ != a.theta_).any()
 
 
 # Many states
@@ -169,7 +170,7 @@ def test_potts_with_every_engine_that_takes_it(kernel, engine, gaps, levels):
     if gaps:
         X[[0, 7, 7], [1, 0, 2]] = np.nan
     options = QUICK | ({"hidden_engine": "exact"} if gaps and engine != "brief" else {})
-    est = BayesianMRF(model="potts", kernel=kernel, engine=engine, **options)
+    est = bayesian(model="potts", kernel=kernel, engine=engine, **options)
     if gaps and kernel == "metropolis" and engine in ("brief", "persistent", "from-exact"):
         with pytest.raises(OptionError, match="'metropolis' needs log_z"):
             est.fit(X)
@@ -197,14 +198,14 @@ def test_potts_with_every_engine_that_takes_it(kernel, engine, gaps, levels):
 )
 def test_potts_refusals(options, message, levels):
     with pytest.raises(OptionError, match=message):
-        BayesianMRF(model="potts", **QUICK | options).fit(levels)
+        bayesian(model="potts", **QUICK | options).fit(levels)
 
 
 def test_potts_of_two_states_is_the_agreement_model(data):
     """[x_u = x_v] is the same feature; a field h on {-1, +1} is 2 h on {0, 1}."""
     options = QUICK | {"n_draws": 3000, "n_warmup": 200, "n_chains": 4, "step_size": 0.8}
-    potts = BayesianMRF(model="potts", bias_scale=2.0, **options).fit(data)
-    agreement = BayesianMRF(model="agreement", bias_scale=1.0, **options | {"random_state": 1}).fit(data)
+    potts = bayesian(model="potts", bias_scale=2.0, **options).fit(data)
+    agreement = bayesian(model="agreement", bias_scale=1.0, **options | {"random_state": 1}).fit(data)
     scale = np.repeat([1.0, 2.0], [6, 4])
     a, b = (e.posterior_["posterior"]["theta"].mean("draw").values for e in (potts, agreement))
     b = b * scale
@@ -215,7 +216,7 @@ def test_potts_of_two_states_is_the_agreement_model(data):
 
 def test_potts_keeps_levels_and_samples_them(rng):
     X = np.array(["no", "some", "yes"])[rng.integers(0, 3, size=(50, 3))]
-    est = BayesianMRF(model="potts", **QUICK).fit(X)
+    est = bayesian(model="potts", **QUICK).fit(X)
     assert set(np.unique(est.sample(200, random_state=1))) == {"no", "some", "yes"}
     assert np.isfinite(est.score(X[:1]))
     assert est.strength().sizes["node"] == 3

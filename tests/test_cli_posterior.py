@@ -17,6 +17,7 @@ from bayesmrf.inference.registry import NAMES
 from bayesmrf.samplers.gibbs import Gibbs
 from bayesmrf.summary import ParameterSummary, compare
 from tests.conftest import is_silent
+from tests.flat import bayesian
 
 from .commands import one_sentence, stopped_by
 
@@ -42,7 +43,7 @@ def test_one_run_then_its_report(bayesmrf, votes, folder):
     ):
         assert wanted in " ".join(out.split())
     tree = load("votes.zarr")
-    direct = BayesianMRF(random_state=3, **QUICK).fit(votes)
+    direct = bayesian(random_state=3, **QUICK).fit(votes)
     np.testing.assert_array_equal(tree["posterior"]["theta"], direct.posterior_["posterior"]["theta"])
     assert tree.attrs["command"] == "bayesmrf posterior votes.csv --seed 3 " + " ".join(SMALL)
     table = ParameterSummary(tree).table
@@ -109,7 +110,7 @@ def test_a_graph_is_learnt_as_the_estimator_learns_it(bayesmrf, votes):
     assert code == 0
     assert re.fullmatch(r"warning: 1 column\(s\) of the data never vary: 'Cid'; .*\n", err)
     with pytest.warns(UserWarning, match="never vary"):
-        direct = BayesianMRF(graph="learn:3", random_state=2, **QUICK).fit(votes.assign(Cid=1))
+        direct = bayesian(graph="learn:3", random_state=2, **QUICK).fit(votes.assign(Cid=1))
     np.testing.assert_array_equal(theta_of("votes.zarr"), direct.posterior_["posterior"]["theta"])
 
 
@@ -233,7 +234,7 @@ def test_missing_values(bayesmrf, votes, rng, folder):
     n = int(gaps.isna().to_numpy().sum())
     assert f"{n} missing values, with probability: row " in out
     found = ParameterSummary(load("votes.zarr")).missing_table
-    direct = BayesianMRF(random_state=3, **QUICK).fit(gaps).missing_
+    direct = bayesian(random_state=3, **QUICK).fit(gaps).missing_
     pd.testing.assert_frame_equal(found.drop(columns="state"), direct, check_dtype=False)
     assert (found["state"] == 1).all()
     assert bayesmrf("report", "votes.zarr")[0] == 0

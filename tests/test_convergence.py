@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from bayesmrf import BayesianMRF, GroupedMRF, LabelFieldMRF, SpikeSlabMRF, convergence, graphs, results
+from bayesmrf import GroupedMRF, SpikeSlabMRF, convergence, graphs, results
 from bayesmrf.errors import ConvergenceWarning
 from bayesmrf.models.agreement import Agreement
 from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.rank_diagnostics import rank_diagnostics
 from bayesmrf.run import Draws
 from bayesmrf.summary import summarise
+from tests.flat import bayesian, label_field
 
 NODES = ("a", "b", "c", "d")
 GRAPH = graphs.complete(4, NODES)
@@ -272,10 +273,10 @@ def table(rng, n=60, p=3):
 
 TINY = {"n_draws": 12, "n_warmup": 0, "n_chains": 2, "random_state": 0, "progress": False}
 ESTIMATORS = {
-    "BayesianMRF": lambda: BayesianMRF(step_size=0.001, **TINY),
+    "BayesianMRF": lambda: bayesian(step_size=0.001, **TINY),
     "GroupedMRF": lambda: GroupedMRF(method="exact", **TINY),
     "SpikeSlabMRF": lambda: SpikeSlabMRF(method="exact", **TINY),
-    "LabelFieldMRF": lambda: LabelFieldMRF(step_size=0.001, **TINY),
+    "LabelFieldMRF": lambda: label_field(step_size=0.001, **TINY),
 }
 
 

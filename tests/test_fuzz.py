@@ -34,6 +34,7 @@ from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.inference.enumeration import Enumeration
 from bayesmrf.inference.mean_field import MeanField
 from bayesmrf.inference.tree import Tree
+from bayesmrf.kernels import KERNELS, Phases
 from bayesmrf.learning.persistent import PersistentMLE
 from bayesmrf.learning.rbm_brief import BriefRBM
 from bayesmrf.learning.rbm_persistent import PersistentRBM
@@ -227,7 +228,7 @@ def kernels():
     yield BriefRBM(machine, X)
     yield from (potts, symmetric, machine)
     yield PairwiseTarget(boltzmann, X, np.ones(n), normal)
-    yield from (registry_row.options() for registry in (GROUPS, EDGES, FAMILIES) for registry_row in registry)
+    yield from (registry_row.options() for registry in (GROUPS, EDGES, FAMILIES, KERNELS) for registry_row in registry)
 
 
 RECORDS = {
@@ -239,6 +240,7 @@ RECORDS = {
         *(priors.Beta(), priors.Gamma(), priors.Normal(), priors.LogisticBeta(), priors.Cauchy(), FREE),
         *(priors.SpikeSlab(), priors.MultivariateNormal(np.eye(2)), Checkpoint("run.zarr")),
         *(ModeSearch(), PosteriorSampler(), *(row.method for row in METHODS.values())),
+        *(Phases(), priors.WeightsAndBiases()),
     ]
 }
 

@@ -27,6 +27,7 @@ from bayesmrf.posterior.parameters.langevin import Langevin
 from bayesmrf.posterior.parameters.metropolis import Metropolis
 from bayesmrf.priors import Normal
 from tests import oracle, potts_oracle
+from tests.flat import bayesian
 
 LIMIT = 7.0
 MODELS = {"ising": Ising, "boltzmann": Boltzmann, "agreement": lambda g: Agreement(g, fields=True)}
@@ -302,8 +303,8 @@ def test_predictive_probabilities_are_those_of_the_grid(table):
 def test_weights_count_rows_with_missing_values(table):
     X = np.where(table < 0, np.nan, table)
     rows, counts = np.unique(X[:20], axis=0, return_counts=True, equal_nan=True)
-    a = BayesianMRF(**QUICK).fit(rows, sample_weight=counts)
-    b = BayesianMRF(**QUICK).fit(np.repeat(rows, counts, axis=0))
+    a = bayesian(**QUICK).fit(rows, sample_weight=counts)
+    b = bayesian(**QUICK).fit(np.repeat(rows, counts, axis=0))
     np.testing.assert_allclose(a.theta_, b.theta_, rtol=1e-9)
     gaps = np.argwhere(np.isnan(rows))
     assert (a.missing_[["row", "node"]].astype(int).to_numpy() == gaps).all()
@@ -344,9 +345,9 @@ def test_weights_count_rows_with_missing_values(table):
 )
 def test_bad_input(options, error, message, table):
     with pytest.raises(error, match=message):
-        BayesianMRF(**QUICK | options).fit(np.where(table < 0, np.nan, table))
+        bayesian(**QUICK | options).fit(np.where(table < 0, np.nan, table))
 
 
 def test_a_column_of_which_nothing_was_seen():
     with pytest.raises(DataError, match="missing"):
-        BayesianMRF(**QUICK).fit([[0, np.nan], [1, np.nan], [1, np.nan]])
+        bayesian(**QUICK).fit([[0, np.nan], [1, np.nan], [1, np.nan]])

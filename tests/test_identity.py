@@ -25,6 +25,7 @@ from bayesmrf.priors import (
     LogisticBeta,
     Normal,
 )
+from tests.flat import bayesian
 from tests.tables import AGREEMENT, BINARY, KERNELS, likelihood, start
 
 
@@ -220,7 +221,7 @@ def test_what_cannot_be_compared_is_refused_with_a_checkpoint_only(value, tmp_pa
 @pytest.mark.parametrize(
     "estimator",
     [
-        BayesianMRF(kernel="langevin", hidden_engine="persistent"),
+        bayesian(kernel="langevin", hidden_engine="persistent"),
         SpikeSlabMRF(method="exact"),
         LabelFieldMRF(kernel="exchange"),
     ],

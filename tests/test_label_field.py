@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bayesmrf import LabelFieldMRF, run
+from bayesmrf import run
 from bayesmrf.errors import DataError, OptionError
 from bayesmrf.inference.chains import Persistent
 from bayesmrf.inference.elimination.two_states import Elimination
@@ -17,6 +17,7 @@ from bayesmrf.posterior.parameters.metropolis import Metropolis
 from bayesmrf.priors import Normal
 from bayesmrf.samplers.swendsen_wang import SwendsenWang
 from tests import oracle
+from tests.flat import label_field
 
 LIMIT = 7.0
 LABELS = np.array([0, 0, -1, -1, -1, 1, 1], dtype=np.int8)
@@ -121,7 +122,7 @@ QUICK = {"n_draws": 20, "n_warmup": 5, "n_chains": 2, "progress": False, "random
     ],
 )
 def test_every_legal_pair(kernel, engine, points):
-    est = LabelFieldMRF(kernel=kernel, engine=engine, **QUICK).fit(points, LABELS)
+    est = label_field(kernel=kernel, engine=engine, **QUICK).fit(points, LABELS)
     assert est.posterior_["posterior"]["theta"].sizes == {"chain": 2, "draw": 20, "feature": 2}
     assert list(est.posterior_["posterior"]["feature"].values) == ["log_sigma_x", "log_sigma_y"]
     np.testing.assert_allclose(est.label_distributions_.sum(axis=1), 1)
@@ -134,7 +135,7 @@ def test_every_legal_pair(kernel, engine, points):
 
 
 def test_predictions_average_over_the_posterior(points):
-    est = LabelFieldMRF(kernel="metropolis", engine="exact", step_size=1.2, **QUICK | {"n_draws": 2000})
+    est = label_field(kernel="metropolis", engine="exact", step_size=1.2, **QUICK | {"n_draws": 2000})
     found = est.fit(points, LABELS).label_distributions_[:, 1]
     expected = grid_posterior(points, LABELS)[1]
     assert np.abs(found - expected).max() < 0.05  # 7 standard errors: sd over sigma below 0.15, 500 effective draws
@@ -145,7 +146,7 @@ def test_predictions_average_over_the_posterior(points):
 def test_labels_of_any_numbers_and_names(points):
     frame = pd.DataFrame(points, columns=["east", "north"])
     y = np.where(LABELS < 0, -1, np.where(LABELS == 1, 7, 3))
-    est = LabelFieldMRF(**QUICK).fit(frame, y)
+    est = label_field(**QUICK).fit(frame, y)
     assert list(est.classes_) == [3, 7]
     assert set(est.transduction_) <= {3, 7}
     assert list(est.posterior_["posterior"]["feature"].values) == ["log_sigma_east", "log_sigma_north"]
@@ -153,18 +154,18 @@ def test_labels_of_any_numbers_and_names(points):
 
 def test_masked_labels_are_hidden_and_masked_places_refused(points):
     y = np.ma.masked_array(np.where(LABELS < 0, 1, LABELS), LABELS < 0)
-    est, plain = (LabelFieldMRF(**QUICK).fit(points, labels) for labels in (y, LABELS))
+    est, plain = (label_field(**QUICK).fit(points, labels) for labels in (y, LABELS))
     np.testing.assert_array_equal(est.theta_, plain.theta_)
     with pytest.raises(DataError, match="finite numbers"):
-        LabelFieldMRF(**QUICK).fit(np.ma.masked_array(points, points > 1), LABELS)
+        label_field(**QUICK).fit(np.ma.masked_array(points, points > 1), LABELS)
     with pytest.raises(DataError, match="X: two coordinates have the same name"):
-        LabelFieldMRF(**QUICK).fit(pd.DataFrame(points, columns=["a", "a"]), LABELS)
+        label_field(**QUICK).fit(pd.DataFrame(points, columns=["a", "a"]), LABELS)
 
 
 @pytest.mark.parametrize("engine", ["swendsen-wang", "exact"])
 def test_all_labels_seen(points, engine):
     y = np.maximum(LABELS, 0)
-    est = LabelFieldMRF(engine=engine, **QUICK).fit(points, y)
+    est = label_field(engine=engine, **QUICK).fit(points, y)
     assert (est.transduction_ == y).all()
 
 
@@ -179,7 +180,7 @@ def test_all_labels_seen(points, engine):
 )
 def test_bad_data(X, y, error, message):
     with pytest.raises(error, match=message):
-        LabelFieldMRF(**QUICK).fit(X, y)
+        label_field(**QUICK).fit(X, y)
 
 
 @pytest.mark.parametrize(
@@ -193,4 +194,4 @@ def test_bad_data(X, y, error, message):
 )
 def test_bad_options(options, message, points):
     with pytest.raises(OptionError, match=message):
-        LabelFieldMRF(**QUICK | options).fit(points, LABELS)
+        label_field(**QUICK | options).fit(points, LABELS)

@@ -34,6 +34,7 @@ from bayesmrf.evidence.target import Target
 from bayesmrf.inference.enumeration import Enumeration
 from bayesmrf.models.rbm import RestrictedBoltzmann
 from bayesmrf.priors import LogisticBeta
+from tests.flat import bayesian
 
 from . import evidence_oracle
 
@@ -62,7 +63,7 @@ def likelihood(model, X, theta):
 
 @pytest.mark.parametrize("kind", ["boltzmann", "ising", "agreement"])
 def test_fixed_graph(kind, X, rng):
-    est = BayesianMRF(graph=EDGES, model=kind, prior_scale=0.5, bias_scale=2.0)
+    est = bayesian(graph=EDGES, model=kind, prior_scale=0.5, bias_scale=2.0)
     target, note = make_target(est, X)
     assert note == ""
     assert not hasattr(est, "graph_")  # what came stays as it was
@@ -111,7 +112,7 @@ def test_tied_edges(X, rng):
 
 def test_ties_of_a_bayesian_mrf(X, rng):
     """One coupling and one field: the target's likelihood is that of the whole model."""
-    est = BayesianMRF(graph=EDGES, model="ising", ties="all", prior_scale=0.5, bias_scale=2.0)
+    est = bayesian(graph=EDGES, model="ising", ties="all", prior_scale=0.5, bias_scale=2.0)
     target, _ = make_target(est, X)
     assert target.n_features == 2
     assert list(target.prior.scale) == [0.5, 2.0]
@@ -488,7 +489,7 @@ def test_priors_on_other_parameters_are_not_compared(X):
 
 def test_scales_of_edges_and_nodes_are_told_apart(X):
     def name(*scales, **options):
-        return make_name(BayesianMRF(EDGES, prior_scale=scales[0], bias_scale=scales[1], **options), X)
+        return make_name(bayesian(EDGES, prior_scale=scales[0], bias_scale=scales[1], **options), X)
 
     assert name(1.0, 1.0) == f"normal, scale 1, on {ZERO_ONE}"
     assert name(1.0, 10.0) == f"normal, scale 1 of edges and 10 of nodes, on {ZERO_ONE}"

@@ -75,12 +75,6 @@ def test_each_row_allows_its_ends_and_refuses_foreign_values(name):
         assert "\n" not in str(e.value)
 
 
-def test_choices_are_those_of_the_registries():
-    from bayesmrf.estimators.bayesian import MODELS
-
-    assert set(OPTIONS["BayesianMRF.model"].good) == set(MODELS)
-
-
 # Edges, and labels of edges, are checked where they are read.
 READ = {"graph", "candidates", "ties"}
 

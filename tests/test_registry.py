@@ -16,6 +16,7 @@ from bayesmrf.models.ising import Ising
 from bayesmrf.models.pairwise import FeatureForm, PairwiseModel
 from bayesmrf.models.potts import Potts
 from bayesmrf.samplers.gibbs import Gibbs
+from tests.flat import bayesian
 
 QUICK = {"n_draws": 20, "n_warmup": 10, "n_chains": 2, "random_state": 1, "progress": False}
 CHAIN = [(0, 1), (1, 2), (2, 3)]
@@ -96,17 +97,17 @@ def test_an_engine_of_your_own(X):
     assert fit.posterior_.attrs["engine"] == "independent-nodes"
     assert fit.posterior_.attrs["kind"] == "approximate (independent-nodes: approximate)"
     # Without edges it is exact, and makes the same draws as enumeration by log Z does.
-    alone = [BayesianMRF([], engine=e, step_size=1.0, **QUICK).fit(X).theta_ for e in (IndependentNodes(), "bethe")]
+    alone = [bayesian([], engine=e, step_size=1.0, **QUICK).fit(X).theta_ for e in (IndependentNodes(), "bethe")]
     np.testing.assert_allclose(*alone, atol=1e-9)
     with pytest.raises(OptionError, match="'exchange' needs sample"):
-        BayesianMRF(CHAIN, kernel="exchange", engine=IndependentNodes(), **QUICK).fit(X)
+        bayesian(CHAIN, kernel="exchange", engine=IndependentNodes(), **QUICK).fit(X)
     with pytest.raises(OptionError, match="an engine for the model 'potts'"):
         BayesianMRF(CHAIN, model="potts", engine=IndependentNodes(), **QUICK).fit(X)
 
 
 def test_an_engine_with_options(X):
     by_name, same, other = (
-        BayesianMRF("complete", kernel="langevin", engine=e, **QUICK).fit(X).posterior_
+        bayesian("complete", kernel="langevin", engine=e, **QUICK).fit(X).posterior_
         for e in ("bethe", Bethe(), Bethe(max_iterations=1))
     )
     assert by_name["posterior"].equals(same["posterior"])
@@ -117,11 +118,11 @@ def test_an_engine_with_options(X):
 def test_an_engine_of_your_own_for_missing_values(X):
     table = X.astype(float)
     table[::7, 1] = np.nan
-    exact = BayesianMRF(CHAIN, **QUICK).fit(table)
-    given = BayesianMRF(CHAIN, hidden_engine=Elimination(), **QUICK).fit(table)
+    exact = bayesian(CHAIN, **QUICK).fit(table)
+    given = bayesian(CHAIN, hidden_engine=Elimination(), **QUICK).fit(table)
     assert exact.posterior_["posterior"].equals(given.posterior_["posterior"])
     assert given.posterior_.attrs["hidden_engine"] == "elimination"
-    own = BayesianMRF(CHAIN, hidden_engine=IndependentNodes(), **QUICK).fit(table)
+    own = bayesian(CHAIN, hidden_engine=IndependentNodes(), **QUICK).fit(table)
     assert own.posterior_.attrs["kind"] == "approximate (missing values by independent-nodes: approximate)"
 
 
@@ -140,7 +141,7 @@ def test_a_model_of_your_own(rng):
         return theta @ p / p.sum()
 
     def fit(graph, **options):
-        return BayesianMRF(graph, random_state=rng, progress=False, n_chains=8, **options).fit(X)
+        return bayesian(graph, random_state=rng, progress=False, n_chains=8, **options).fit(X)
 
     fitted = fit([(0, 1)], model=lambda graph: Distance(graph, fields=False))
     means = fitted.posterior_["posterior"]["theta"].values[:, :, 0].mean(axis=1)

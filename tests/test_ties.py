@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 from scipy.special import logsumexp
 
-from bayesmrf import BayesianMRF, graphs, run
+from bayesmrf import graphs, run
 from bayesmrf.errors import OptionError, StoreError
 from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.likelihood import Hidden, Likelihood, Sample
@@ -22,6 +22,7 @@ from bayesmrf.posterior.parameters.langevin import Langevin
 from bayesmrf.posterior.parameters.metropolis import Metropolis
 from bayesmrf.priors import Normal
 from bayesmrf.summary import ParameterSummary
+from tests.flat import bayesian
 
 QUICK = {"n_draws": 20, "n_warmup": 10, "n_chains": 2, "random_state": 1, "progress": False}
 FALSE_ALARM = 1e-6
@@ -206,7 +207,7 @@ def test_one_coupling_against_quadrature(lattice, options, rng):
         return grid_mean(log_p, np.linspace(-0.5, 1.2, 2001))
 
     common = {"n_chains": 24, "n_draws": 150, "n_warmup": 100, "thin": 2, "random_state": rng, "progress": False}
-    fit = BayesianMRF(graph, model=lambda g: Ising(g, fields=False), ties="all", **common | options).fit(X)
+    fit = bayesian(graph, model=lambda g: Ising(g, fields=False), ties="all", **common | options).fit(X)
     phi = fit.posterior_["posterior"]["phi"]
     assert list(phi["parameter"].values) == fit.parameter_names_ == ["edges"]
     assert fit.posterior_.attrs["kind"] == "exact"
@@ -220,7 +221,7 @@ def test_forms_of_ties(lattice):
     graph, X = lattice
 
     def fit(ties, **options):
-        return BayesianMRF(graph, model="ising", ties=ties, **QUICK | options).fit(X)
+        return bayesian(graph, model="ising", ties=ties, **QUICK | options).fit(X)
 
     assert fit("all").parameter_names_ == ["edges", "nodes"]
     assert fit("edges").parameter_names_ == ["edges", *graph.names]
@@ -253,7 +254,7 @@ def test_forms_of_ties(lattice):
 @pytest.mark.parametrize("model", [Potts, Symmetric])
 def test_ties_where_nodes_have_many_states(model, rng):
     X = rng.integers(0, 3, size=(40, 4))
-    fit = BayesianMRF(graphs.cycle(4), model=lambda g: model(g, 3, True), n_states=3, ties="all", **QUICK).fit(X)
+    fit = bayesian(graphs.cycle(4), model=lambda g: model(g, 3, True), n_states=3, ties="all", **QUICK).fit(X)
     edges = ["edges"] if model is Potts else ["edges=1,1", "edges=1,2", "edges=2,2"]
     assert fit.parameter_names_ == [*edges, "nodes=1", "nodes=2"]
     theta = fit.posterior_["posterior"]["theta"].values
@@ -268,7 +269,7 @@ def test_what_comes_after_a_fit(lattice, tmp_path, rng):
     table = X.astype(float)
     table[rng.random(X.shape) < 0.05] = np.nan
     options = {"graph": graph, "model": "ising", "ties": "all", **QUICK}
-    fit = BayesianMRF(**options).fit(table)
+    fit = bayesian(**options).fit(table)
     assert len(fit.missing_) == np.isnan(table).sum()
     assert fit.interval_().index.tolist() == ["edges", "nodes"]
     assert np.isfinite(fit.score(X))
@@ -277,12 +278,12 @@ def test_what_comes_after_a_fit(lattice, tmp_path, rng):
     assert s.table.index.tolist() == ["edges", "nodes"]
     assert s.worst_feature in ("edges", "nodes")
     assert set(s.diagnostics.index) == {"phi[edges]", "phi[nodes]"}
-    short = BayesianMRF(**options | {"n_draws": 7}, checkpoint=tmp_path / "run").fit(table)
+    short = bayesian(**options | {"n_draws": 7}, checkpoint=tmp_path / "run").fit(table)
     assert short.posterior_["posterior"].sizes["draw"] == 7
-    resumed = BayesianMRF(**options, checkpoint=tmp_path / "run").fit(table)
+    resumed = bayesian(**options, checkpoint=tmp_path / "run").fit(table)
     assert resumed.posterior_["posterior"].equals(fit.posterior_["posterior"])
     with pytest.raises(StoreError, match=r"likelihood\.curve"):
-        BayesianMRF(**options | {"ties": "edges"}, checkpoint=tmp_path / "run").fit(table)
+        bayesian(**options | {"ties": "edges"}, checkpoint=tmp_path / "run").fit(table)
     for kernel in ("langevin", "pseudo-posterior", "auxiliary-variable"):
-        found = BayesianMRF(**options | {"kernel": kernel}, corrected=kernel == "pseudo-posterior").fit(X)
+        found = bayesian(**options | {"kernel": kernel}, corrected=kernel == "pseudo-posterior").fit(X)
         assert found.posterior_["posterior"]["phi"].shape == (2, 20, 2)

@@ -11,8 +11,12 @@ import xarray as xr
 
 from bayesmrf import BayesianMRF
 from bayesmrf.inference.registry import engine_of
+from bayesmrf.kernels import KERNELS
+from bayesmrf.priors import WeightsAndBiases
 from papers.cells import CellSettings
+from papers.options import method_of
 
+_RECORDED = {"alpha": "momentum"}  # what options are called in stored settings, and now
 LONGEST = 4000  # draws of a chain that effective sample sizes are taken from
 
 
@@ -48,7 +52,14 @@ def fit(
     options = dict(options)
     if "n_sweeps" in options:  # of the engine
         options["engine"] = engine_of(options["engine"], n_sweeps=options.pop("n_sweeps"))
-    estimator = BayesianMRF(progress=False, n_jobs=1, random_state=seeds, checkpoint=checkpoint, **options)
+    given = {_RECORDED.get(name, name): value for name, value in options.items()}
+    kernel, others = method_of(KERNELS, given.pop("kernel", "metropolis"), given)
+    if "prior_scale" in others or "bias_scale" in others:
+        scale = others.pop("prior_scale", 1.0)
+        others["prior"] = WeightsAndBiases(scale, others.pop("bias_scale", scale))
+    estimator = BayesianMRF(
+        kernel=kernel, progress=False, n_jobs=1, random_state=seeds, checkpoint=checkpoint, **others
+    )
     tree = estimator.fit(X, sample_weight=weights).posterior_
     if not tree.attrs["complete"]:
         raise KeyboardInterrupt

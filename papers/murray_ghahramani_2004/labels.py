@@ -11,7 +11,11 @@ import numpy as np
 import pandas as pd
 
 from bayesmrf import LabelFieldMRF
+from bayesmrf.inference.registry import engine_of
+from bayesmrf.kernels import LABEL_KERNELS, Phases
+from bayesmrf.priors import Normal
 from papers.cells import Cell
+from papers.options import method_of
 from papers.store import Record
 
 from .common import Settings, summary
@@ -69,7 +73,7 @@ class Labels:
             return {"long_x": at((4.0, 0.5), self.n_points, seeds), "long_y": at((0.5, 4.0), self.n_points, seeds)}
         points, labels = draw_points(self.n_points)
         options = {"prior_scale": self.prior_scale, "n_chains": self.n_chains, **self.options[method]}
-        estimator = LabelFieldMRF(n_jobs=1, progress=False, random_state=seeds, checkpoint=checkpoint, **options)
+        estimator = _estimator(n_jobs=1, progress=False, random_state=seeds, checkpoint=checkpoint, **options)
         tree = estimator.fit(points, labels).posterior_
         if not tree.attrs["complete"]:
             raise KeyboardInterrupt
@@ -94,7 +98,7 @@ def at(sigma: tuple[float, float], n_points: int, seeds: np.random.SeedSequence)
     """Mean probability of a cross over the unlabelled cluster at one sigma, as good as fixed by a narrow prior."""
     points, labels = draw_points(n_points)
     options = {"prior_scale": 1e-3, "step_size": 1e-3, "n_draws": 200, "n_warmup": 50, "n_chains": 2}
-    estimator = LabelFieldMRF(n_jobs=1, progress=False, random_state=seeds, **options)
+    estimator = _estimator(n_jobs=1, progress=False, random_state=seeds, **options)
     estimator.fit(points / np.array(sigma), labels)
     return float(estimator.label_distributions_[-(n_points // 4) :, 1].mean())
 
@@ -129,3 +133,17 @@ def draw_points(n_points: int) -> tuple[np.ndarray, np.ndarray]:
     along = np.linspace(0, 1, n)[:, None]
     bridge = [-1.2, -1.6] + 2.8 * along + 0.15 * rng.standard_normal((n, 2))
     return np.concatenate([cross, ring, bridge, cluster]), np.repeat([CROSS, RING, HIDDEN, HIDDEN], n)
+
+
+def _estimator(
+    prior_scale: float = 1.0,
+    kernel: str = "exchange",
+    engine: str = "swendsen-wang",
+    n_sweeps: int = 20,
+    **options: Any,
+) -> LabelFieldMRF:
+    """An estimator of the flat options of a cell; chains, those of the hidden labels too, make ``n_sweeps`` sweeps."""
+    chains = {"n_chains": 16, "n_sweeps": n_sweeps, "moves": "swendsen-wang"}
+    moves, others = method_of(LABEL_KERNELS, kernel, options)
+    found = Phases(engine_of(engine, **chains), None if engine == "bethe" else engine_of("persistent", **chains))
+    return LabelFieldMRF(prior=Normal(prior_scale), kernel=moves, engine=found, **others)

@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from . import datasets, graphs, metrics, partitions, plots, results
+    from . import datasets, families, graphs, kernels, methods, metrics, partitions, plots, results
     from .estimators import (
         RBM,
         BayesianMRF,
@@ -19,12 +19,14 @@ if TYPE_CHECKING:
         SpikeSlabMRF,
         compare_evidence,
         log_evidence,
+        support,
     )
     from .evidence.target import Evidence
     from .graphs import Graph
-    from .priors import Beta, Cauchy, Gamma, Normal
+    from .priors import Beta, Cauchy, DirichletProcess, Gamma, Normal, SpikeSlab
     from .report import write_report
     from .results import load, save
+    from .store import Checkpoint
 
 __version__ = "0.1.0"
 
@@ -35,6 +37,10 @@ _HOMES = {
     "MaximumLikelihoodMRF": "estimators",
     "compare_evidence": "estimators",
     "log_evidence": "estimators",
+    "support": "estimators",
+    "Checkpoint": "store",
+    "DirichletProcess": "priors",
+    "SpikeSlab": "priors",
     "Evidence": "evidence.target",
     "Graph": "graphs",
     "Beta": "priors",
@@ -47,13 +53,15 @@ _HOMES = {
     "save": "results",
     "write_report": "report",
 }
-_MODULES = ("datasets", "graphs", "metrics", "partitions", "plots", "results")
+_MODULES = ("datasets", "families", "graphs", "kernels", "methods", "metrics", "partitions", "plots", "results")
 
 __all__ = [
     "RBM",
     "BayesianMRF",
     "Beta",
     "Cauchy",
+    "Checkpoint",
+    "DirichletProcess",
     "Evidence",
     "Gamma",
     "Graph",
@@ -61,17 +69,22 @@ __all__ = [
     "LabelFieldMRF",
     "MaximumLikelihoodMRF",
     "Normal",
+    "SpikeSlab",
     "SpikeSlabMRF",
     "compare_evidence",
     "datasets",
+    "families",
     "graphs",
+    "kernels",
     "load",
     "log_evidence",
+    "methods",
     "metrics",
     "partitions",
     "plots",
     "results",
     "save",
+    "support",
     "write_report",
 ]
 

@@ -5,13 +5,14 @@ GroupedMRF(model=families.Potts(n_states=3))
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from .graphs import Graph
 from .options import OPTIONS, check_fields
 from .registry import Registry
-from .rules import FACTORY, either
+from .rules import FACTORY, either, instance
 
 
 @dataclass(frozen=True)
@@ -89,6 +90,26 @@ class Symmetric:
         from .models.symmetric import Symmetric as Model
 
         return Model(graph, n_states, fields)
+
+
+@dataclass(frozen=True)
+class Custom:
+    """A model of your own.
+
+    Parameters
+    ----------
+    make : callable
+        Returns the model on a `Graph`, such as a class with the attributes of `bayesmrf.base.Model`.
+    n_states : int, "auto" or None
+        Number of states of a node; None for two, in the coding of the data.
+    """
+
+    make: Callable[[Graph], Any]
+    n_states: int | str | None = None
+
+    def on(self, graph: Graph, n_states: int, fields: bool) -> Any:
+        """Return the model on a graph."""
+        return self.make(graph)
 
 
 @dataclass(frozen=True)
@@ -182,3 +203,4 @@ def families_of(estimator: str) -> Registry[FamilyRow]:
 
 OPTIONS["GroupedMRF.model"] = families_of("GroupedMRF").rule()
 OPTIONS["MaximumLikelihoodMRF.model"] = either(families_of("MaximumLikelihoodMRF").rule(), FACTORY)
+OPTIONS["BayesianMRF.model"] = either(families_of("BayesianMRF").rule(), FACTORY, instance("families", "Custom"))

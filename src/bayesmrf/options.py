@@ -12,7 +12,6 @@ from .rules import (
     COUNT,
     COVARIANCE,
     ENGINE,
-    FACTORY,
     FLAG,
     GAMMA,
     MOMENTUM,
@@ -137,12 +136,13 @@ OPTIONS: dict[str, Rule] = {
     # 2^12 joint states are summed for each row.
     "PairwiseTarget.n_hidden": integer(0, 12, "a restricted Boltzmann machine takes more"),
     # Priors
-    "BayesianMRF.prior": optional(PRIOR),
+    "BayesianMRF.prior": either(choice("normal"), instance("priors", "WeightsAndBiases"), PRIOR),
     "evidence.prior": optional(PRIOR),
     **{f"{kernel}.prior": PRIOR for kernel in ("Metropolis", "Langevin", "Exchange", "AuxiliaryVariable")},
     "prior_scale": SCALE,
     "bias_scale": SCALE,
     "scale": SCALES,
+    "WeightsAndBiases.scale": SCALE,
     **{f"{kernel}.scale": optional(ROOT) for kernel in ("Metropolis", "Langevin", "Exchange", "AuxiliaryVariable")},
     "covariance": COVARIANCE,
     **{f"{prior}.{name}": constant_of(f"{prior}(a, b)") for prior in ("Beta", "LogisticBeta") for name in "ab"},
@@ -153,23 +153,20 @@ OPTIONS: dict[str, Rule] = {
     "SpikeSlab.density": either(PROBABILITY, BETA),
     "SpikeSlab.slab": SLAB,
     # Estimators
-    "BayesianMRF.model": either(choice("boltzmann", "ising", "agreement", "potts"), FACTORY),
-    "BayesianMRF.kernel": choice(
-        "metropolis", "gibbs", "langevin", "exchange", "auxiliary-variable", "pseudo-posterior"
-    ),
     "engine": ENGINE,
-    "BayesianMRF.hidden_engine": optional(ENGINE),
-    "BayesianMRF.bias_scale": optional(SCALE),
-    "BayesianMRF.step_size": optional(STEP),
-    "BayesianMRF.epsilon": optional(STEP),
-    "BayesianMRF.precondition": choice(None, False, True),
-    "BayesianMRF.start": choice("mode", "zero"),
+    "Phases.model": ENGINE,
+    "Phases.hidden": optional(ENGINE),
+    **{f"kernels.{k}.step_size": optional(STEP) for k in ("Metropolis", "Exchange", "AuxiliaryVariable")},
+    "kernels.Langevin.epsilon": optional(STEP),
+    "kernels.Langevin.precondition": choice(None, False, True),
+    **{
+        f"kernels.{k}.start": choice("mode", "zero")
+        for k in ("Metropolis", "Gibbs", "Exchange", "AuxiliaryVariable", "Langevin", "PseudoPosterior")
+    },
     "GroupedMRF.prior": either(choice("dirichlet-process"), instance("priors", "DirichletProcess")),
     "GroupedMRF.fields": choice(False, True, "grouped"),
     "SpikeSlabMRF.prior": either(choice("spike-slab"), instance("priors", "SpikeSlab")),
-    "LabelFieldMRF.kernel": choice("exchange", "metropolis", "langevin"),
-    "LabelFieldMRF.step_size": optional(STEP),
-    "LabelFieldMRF.epsilon": optional(STEP),
+    "LabelFieldMRF.prior": either(choice("normal"), instance("priors", "Normal")),
     "RBM.n_chains": STATES,
     "RBM.prior_scale": optional(SCALE),
     "learning_rate": STEP,

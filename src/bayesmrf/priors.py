@@ -120,6 +120,29 @@ class Normal:
         return self.scale * rng.standard_normal((n_draws, n_features))
 
 
+@dataclass(frozen=True)
+class WeightsAndBiases:
+    """Normal prior with one standard deviation for the parameters of edges, and one for those of nodes.
+
+    Parameters
+    ----------
+    scale : float
+        Of the parameters of edges.
+    bias_scale : float
+        Of the parameters of nodes.
+    """
+
+    scale: float = 1.0
+    bias_scale: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+    def of(self, n_edge_parameters: int, n_parameters: int) -> Normal:
+        """Return the prior of all parameters, those of edges first."""
+        return Normal(np.repeat([self.scale, self.bias_scale], [n_edge_parameters, n_parameters - n_edge_parameters]))
+
+
 @dataclass(frozen=True, eq=False)
 class MultivariateNormal:
     """Normal law of p parameters together, with mean 0 and a ``covariance`` (p, p)."""

@@ -19,13 +19,14 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 _MARK = b"bayesmrf"  # in the first bytes of pictures of this package
-_NOT_ASKED = ("graph", "checkpoint", "overwrite", "progress", "n_jobs")  # arguments that draws do not depend on
+_NOT_ASKED = ("graph", "checkpoint", "progress", "n_jobs")  # arguments that draws do not depend on
 
 
 class Job(NamedTuple):
     """One posterior to make."""
 
     name: str
+    method: str
     path: Path
     estimator: Any
 
@@ -59,7 +60,7 @@ def run_all(
         trees[job.name] = found
     for job in jobs:
         if trees[job.name] is None:
-            console.print(f"{job.name}: {job.estimator.kernel} with {job.estimator.engine} ...")
+            console.print(f"{job.name}: {job.method} ...")
             tree = common.sample(job.estimator, data, weights, source, job.path, console, instead="another engine")
             write(tree, job.path, request=requests[job.name])
             trees[job.name] = tree

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
+from .. import rules
 from ..errors import ConstantColumnWarning, OptionError
+from ..families import families_of
 from ..inference.registry import NAMES, engine_of, kernel_for, row_of
-from ..options import OPTIONS
+from ..kernels import KERNELS, Phases
 from . import common
 from .common import Chains, Draws, Drop, Jobs, MissingCode, Overwrite, Quiet, Seed, Thin, Warmup, Weight
 
@@ -48,7 +51,7 @@ def posterior(
     model: Annotated[
         str,
         typer.Option(
-            metavar="boltzmann|ising|agreement|potts",
+            metavar="|".join(families_of("BayesianMRF").names),
             help="Coding of the parameters: weights and biases over 0/1; couplings and fields over -1/+1; logits of "
             "agreements, and fields; couplings and fields of nodes with more than two states.",
         ),
@@ -65,7 +68,7 @@ def posterior(
     kernel: Annotated[
         str | None,
         typer.Option(
-            metavar="metropolis|gibbs|langevin|exchange|auxiliary-variable|pseudo-posterior",
+            metavar="|".join(KERNELS.names),
             help="How the parameters move. [dim]\\[default: metropolis][/dim]",
         ),
     ] = None,
@@ -105,7 +108,7 @@ def posterior(
         float | None,
         typer.Option(help="Step of langevin. [dim]\\[default: adapted with --adjusted, else short enough][/dim]"),
     ] = None,
-    alpha: Annotated[
+    momentum: Annotated[
         float | None, typer.Option(help="Share of langevin's momentum that is kept. [dim]\\[default: 0][/dim]")
     ] = None,
     precondition: Annotated[
@@ -154,23 +157,23 @@ def posterior(
 
     A run that was stopped, even killed, continues when the same command is given again.
     """
+    from ..priors import WeightsAndBiases
     from ..tables import read_labels, read_votes
 
     console = common.new_console(quiet)
     options = common.checked(
         "BayesianMRF",
         model=model,
-        hidden_engine=hidden_engine,
-        prior_scale=prior_scale,
-        bias_scale=bias_scale,
         n_draws=n_draws,
         n_warmup=n_warmup,
         n_chains=n_chains,
         thin=thin,
         n_jobs=n_jobs,
     )
+    common.check({"prior_scale": prior_scale, "bias_scale": prior_scale if bias_scale is None else bias_scale})
+    options["prior"] = WeightsAndBiases(prior_scale, prior_scale if bias_scale is None else bias_scale)
     if kernel is not None:
-        common.checked("BayesianMRF", kernel=kernel)
+        KERNELS.build(kernel, {})
     for option, name in (("--engine", engine), ("--hidden-engine", hidden_engine)):
         if name is not None:
             row_of(name, option)
@@ -187,9 +190,15 @@ def posterior(
         if twice is not None:
             raise OptionError(option="--compare", got=compare, expected="different names", remedy=f"{twice} is twice")
         out = out or Path(f"{stem}-compare")
-    given: dict[str, Any] = {"step_size": step_size, "epsilon": epsilon, "alpha": alpha, "precondition": precondition}
+    given: dict[str, Any] = {
+        "step_size": step_size,
+        "epsilon": epsilon,
+        "momentum": momentum,
+        "precondition": precondition,
+    }
     given |= {"adjusted": adjusted, "corrected": corrected}
-    given = common.checked("BayesianMRF", **{k: v for k, v in given.items() if v is not None and v is not False})
+    given = {k: v for k, v in given.items() if v is not None and v is not False}
+    common.check({k: v for k, v in given.items() if v is not None})
     data, weights = read_votes(table, weight, drop or (), missing_code or ())
     labels = ties if ties in (None, "all", "edges") else read_labels(Path(ties), [str(c) for c in data.columns])
     with common.about_file(table):
@@ -201,29 +210,32 @@ def posterior(
     _check_used(given, particular, choices)
 
     from ..estimators import BayesianMRF
+    from ..store import Checkpoint
     from ..summary import ParameterSummary
     from .compare import Job, run_all
     from .show import show
 
     def estimator(choice: Choice, path: Path) -> BayesianMRF:
+        found = _engine_with(str(choice.engine), particular)
         return BayesianMRF(
             graph=edges,
             ties=labels,
-            kernel=choice.kernel,
-            engine=_engine_with(str(choice.engine), particular),
-            **{name: value for name, value in given.items() if name in _used(choice)},
+            kernel=KERNELS.build(choice.kernel, {name: v for name, v in given.items() if name in _used(choice)}),
+            engine=found if hidden_engine is None else Phases(found, hidden_engine),
             **options,
             random_state=seed,
             progress=not quiet,
-            checkpoint=path,
-            overwrite=overwrite,
+            checkpoint=Checkpoint(path, overwrite),
         )
 
     def write(tree: Any, path: Path, **more: Any) -> None:
         common.finish(tree, path, table, context.obj, graph=graph, **more)
 
     if compare is not None:
-        jobs_to_do = [Job(c.name, path := out / f"{c.name}.zarr", estimator(c, path)) for c in choices]
+        jobs_to_do = [
+            Job(c.name, f"{c.kernel} with {c.engine}", path := out / f"{c.name}.zarr", estimator(c, path))
+            for c in choices
+        ]
         run_all(jobs_to_do, data, weights, table, out, overwrite, console, write)
         return
     tree = common.sample(estimator(choices[0], out), data, weights, table, out, console, instead="--engine bethe")
@@ -236,7 +248,7 @@ def _choice(name: str) -> Choice:
     """A name of --compare."""
     kernel, plus, engine = name.partition("+")
     if plus:
-        OPTIONS["BayesianMRF.kernel"].check("--compare", kernel)
+        rules.choice(*KERNELS.names).check("--compare", kernel)
         row_of(engine, "--compare")
         return Choice(name, kernel, engine)
     if name in NAMES:
@@ -285,9 +297,7 @@ def _engine_of(kernel: str, graph: Graph, n_states: int | None = None) -> str:
 
 def _used(choice: Choice) -> tuple[str, ...]:
     """Options that a kernel looks at."""
-    from ..summary.parameters import KERNEL_OPTIONS
-
-    return KERNEL_OPTIONS.get(choice.kernel, ())
+    return tuple(f.name for f in fields(KERNELS.row(choice.kernel).options) if f.name != "start")
 
 
 def _engine_options(engine: str | None, given: dict[str, int]) -> dict[str, int]:

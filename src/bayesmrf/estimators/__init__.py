@@ -7,6 +7,7 @@ from .label_field import LabelFieldMRF
 from .maximum_likelihood import MaximumLikelihoodMRF
 from .rbm import RBM
 from .spike_slab import SpikeSlabMRF
+from .supported import support
 
 __all__ = [
     "RBM",
@@ -17,4 +18,5 @@ __all__ = [
     "SpikeSlabMRF",
     "compare_evidence",
     "log_evidence",
+    "support",
 ]

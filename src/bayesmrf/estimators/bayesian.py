@@ -2,114 +2,64 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 from warnings import warn
 
 import numpy as np
 
 from .. import convergence, results, run
-from ..base import LOG_Z, Engine, Kernel, Kind
+from ..base import Engine, Kernel, Kind
 from ..errors import ApproximatePosteriorWarning
+from ..families import Custom, families_of
 from ..inference.elimination.two_states import Elimination
+from ..inference.registry import engine_of
+from ..kernels import KERNELS, Langevin, Metropolis, Phases, PseudoPosterior
 from ..likelihood import Hidden, Likelihood
-from ..models.agreement import Agreement
-from ..models.boltzmann import Boltzmann
-from ..models.ising import Ising
 from ..models.linear_map import LinearMap
-from ..models.potts import Potts
 from ..options import check_params
-from ..posterior.hidden_entries import DrawHiddenEntries
-from ..posterior.parameters.adaptation import WALK_FIRST
-from ..posterior.parameters.auxiliary_variable import AuxiliaryVariable
-from ..posterior.parameters.exchange import Exchange
-from ..posterior.parameters.gibbs import CoordinateGibbs
-from ..posterior.parameters.langevin import Langevin
-from ..posterior.parameters.metropolis import Metropolis
 from ..posterior.parameters.pseudo_posterior import correction, posterior_mode
-from ..priors import Normal, Prior
+from ..priors import Normal, Prior, WeightsAndBiases
 from ..states import States
-from .base import data_hash, missing_table, options_shown, run_seed, sample_posterior
+from .base import data_hash, missing_table, run_seed, sample_posterior
 from .engines import changed_options, read_engine, read_hidden
+from .option_objects import OptionObjects
+from .parameter_kernels import parameter_kernel
 from .parameter_posterior import ParameterPosterior
-from .starts import Start, find_start, uncorrected_epsilon
+from .starts import find_start
 from .ties import n_edge_parameters, read_ties
 
-MODELS: dict[str, Callable[..., Any]] = {
-    "boltzmann": Boltzmann,
-    "ising": Ising,
-    "agreement": lambda graph: Agreement(graph, fields=True),
-    "potts": Potts,
-}
-_WIDER = 2.0  # spread of the chains' starts, in posterior standard deviations
 
-
-class BayesianMRF(ParameterPosterior):
+class BayesianMRF(OptionObjects, ParameterPosterior):
     """Posterior of the parameters of a binary pairwise Markov random field (Murray and Ghahramani 2004).
 
     Parameters
     ----------
     graph : edges, DataFrame, networkx graph, `Graph`, "complete" or "learn:K"
         As in `GroupedMRF`.
-    model : {"boltzmann", "ising", "agreement", "potts"} or callable
+    model : {"boltzmann", "ising", "agreement", "potts"}, object of `bayesmrf.families` or callable
         Coding of theta: weights and biases over {0, 1}; couplings and fields over {-1, +1}; logits of the edges'
-        agreements and fields; or, of nodes with many states, rewards of agreement and fields of each state but the
-        first. A callable makes a model of your own from the `Graph`, such as a class with the attributes of
-        `bayesmrf.base.Model`.
+        agreements and fields; or, of nodes with many states (`families.Potts`), rewards of agreement and fields of each
+        state but the first. A callable makes a model of your own from the `Graph` (`families.Custom`).
     ties : None, "all", "edges", sequence, or mapping (a Series)
         Which parameters are shared. None (default): each edge and each node has its own. "all": one for all edges and
         one for all nodes, as on a homogeneous lattice. "edges": one for all edges, and one for each node. A sequence
         has a label for each edge of ``edges_``: edges with the same label share a parameter, and nodes are free. A
         mapping or Series has labels by name, ``u-v`` or (u, v) for an edge and ``u`` for a node; what it does not name
         is free. The prior is on the shared parameters.
-    n_states : int or "auto"
-        Number of states of a node of the Potts model, whose data are 0, ..., n_states - 1; "auto" takes the levels
-        that occur, in their order.
-    prior_scale : float
-        Standard deviation of the normal prior of an edge's parameter.
-    bias_scale : float or None
-        The same for a node's; None for ``prior_scale``.
-    prior : Prior or None
-        Any density of `bayesmrf.priors` with a gradient, in the place of the normal ones.
-    kernel : {"metropolis", "gibbs", "langevin", "exchange", "auxiliary-variable", "pseudo-posterior"}
+    prior : "normal", `priors.WeightsAndBiases` or Prior
+        Normal with standard deviation 1; with one for edges and one for nodes; or any density of `bayesmrf.priors` with
+        a gradient.
+    kernel : {"metropolis", "gibbs", "langevin", "exchange", "auxiliary-variable", "pseudo-posterior"} or object
         How theta moves. "gibbs" draws one parameter after another from its exact full conditional; it needs an exact
-        engine and a normal or Cauchy prior. "pseudo-posterior" is adjusted Langevin on the pseudo-likelihood, which is
-        not the likelihood.
-    engine : str or Engine
+        engine and a normal or Cauchy prior. Options belong to the objects of `bayesmrf.kernels`, such as ``Langevin(adjusted=True)``.
+    engine : str, Engine or `kernels.Phases`
         How log Z or moments are computed, or states are drawn: the name of an engine with its defaults, or an engine,
         such as ``Bethe(damping=0.5)`` or one of your own. Metropolis takes "exact" (elimination), "enumeration",
         "mean-field", "tree", "bethe", "pseudo-likelihood" and "persistent"; langevin "brief" and "from-exact" too;
-        exchange and auxiliary-variable "gibbs", "swendsen-wang", "cftp" and the exact ones.
-    hidden_engine : str, Engine or None
-        The same for the model clamped to the data, where values are missing. None (default) takes the exact engine
-        where it is cheap and 64 persistent chains elsewhere, and always for brief chains, which start from their
-        states.
-    step_size : float or None
-        Standard deviation of the proposals of the random walks (metropolis, exchange, auxiliary-variable); 0.1 in the
-        paper. None (default) takes multiples of the standard deviations at the mode: of each parameter given the others
-        or, where parameters are much correlated (and with exchange and auxiliary-variable always), of combinations of
-        up to 200 parameters that are not. The multiple is adapted during warm-up to an acceptance of 0.44; that of
-        auxiliary-variable stays 2.4.
-    epsilon : float or None
-        Step of Langevin. None (default) adapts it during warm-up to an acceptance of 0.574 (more with momentum) where
-        steps are accepted or rejected, and in pseudo-posterior always; elsewhere it is so short that, for the curvature
-        at the mode, no variance is more than 5 % too large.
-    alpha : float
-        Share of Langevin's momentum that is kept, in [0, 1).
-    precondition : bool or None
-        Scale the steps of Langevin by the covariance at the mode (of more than 200 parameters: by each one's standard
-        deviation given the others). None (default) does so where ``epsilon`` is None.
-    adjusted : bool
-        Accept or reject the steps of Langevin; the engine must answer log Z.
-    corrected : bool
-        Bring the pseudo-posterior to the location and scale of the true posterior at the mode (Bouranis et al. 2017).
-    start : {"mode", "zero"}
-        Where chains start: around the mode of the posterior (where exact inference is cheap, else of the
-        pseudo-posterior), two posterior standard deviations wide so that R-hat can tell whether they have converged; or
-        at theta = 0, as in the paper. The chains of auxiliary-variable start around the mode, one standard deviation
-        wide, as farther from their reference nothing is accepted.
-    n_draws, n_warmup, n_chains, thin, random_state, n_jobs, progress, checkpoint, overwrite
+        exchange and auxiliary-variable "gibbs", "swendsen-wang", "cftp" and the exact ones. Where values are missing,
+        ``Phases("brief", hidden="persistent")`` names the engine of the model clamped to what was seen, too.
+    n_draws, n_warmup, n_chains, thin, random_state, n_jobs, progress, checkpoint
         As in `GroupedMRF`.
 
     Attributes
@@ -131,25 +81,21 @@ class BayesianMRF(ParameterPosterior):
         The graph used.
     """
 
+    read = {  # noqa: RUF012
+        "model": families_of("BayesianMRF").read,
+        "prior": lambda _: Normal(1.0),
+        "kernel": KERNELS.read,
+        "engine": engine_of,
+    }
+
     def __init__(
         self,
         graph: Any = "complete",
         model: Any = "boltzmann",
         ties: Any = None,
-        n_states: int | str = "auto",
-        prior_scale: float = 1.0,
-        bias_scale: float | None = None,
-        prior: Any = None,
-        kernel: str = "metropolis",
+        prior: Any = "normal",
+        kernel: Any = "metropolis",
         engine: Any = "exact",
-        hidden_engine: Any = None,
-        step_size: float | None = None,
-        epsilon: float | None = None,
-        alpha: float = 0.0,
-        precondition: bool | None = None,
-        adjusted: bool = False,
-        corrected: bool = False,
-        start: str = "mode",
         n_draws: int = 1000,
         n_warmup: int = 500,
         n_chains: int = 4,
@@ -158,25 +104,13 @@ class BayesianMRF(ParameterPosterior):
         n_jobs: int | None = None,
         progress: bool = True,
         checkpoint: Any = None,
-        overwrite: bool = False,
     ):
         self.graph = graph
         self.model = model
         self.ties = ties
-        self.n_states = n_states
-        self.prior_scale = prior_scale
-        self.bias_scale = bias_scale
         self.prior = prior
         self.kernel = kernel
         self.engine = engine
-        self.hidden_engine = hidden_engine
-        self.step_size = step_size
-        self.epsilon = epsilon
-        self.alpha = alpha
-        self.precondition = precondition
-        self.adjusted = adjusted
-        self.corrected = corrected
-        self.start = start
         self.n_draws = n_draws
         self.n_warmup = n_warmup
         self.n_chains = n_chains
@@ -185,13 +119,18 @@ class BayesianMRF(ParameterPosterior):
         self.n_jobs = n_jobs
         self.progress = progress
         self.checkpoint = checkpoint
-        self.overwrite = overwrite
+
+    def _family(self) -> tuple[Any, Any]:
+        """Options of the model, and the number of states of a node as they give it; None for two."""
+        if callable(self.model):
+            return Custom(self.model), None
+        family = self.object("model")
+        many = isinstance(family, Custom) or families_of("BayesianMRF").row(self.model).many_states
+        return family, family.n_states if many else None
 
     def _model(self) -> Any:
-        if callable(self.model):
-            return self.model(self.graph_)
-        more = (len(self._coding),) if self.model == "potts" else ()
-        return MODELS[self.model](self.graph_, *more)
+        n_states = 2 if isinstance(self._coding, str) else len(self._coding)
+        return self._family()[0].on(self.graph_, n_states, True)
 
     def fit(self, X: Any, y: None = None, sample_weight: Any = None) -> BayesianMRF:
         """Sample the posterior; see `GroupedMRF.fit` for the arguments.
@@ -213,7 +152,8 @@ class BayesianMRF(ParameterPosterior):
             parameters = list(curve.feature_names)
             values = draws.values | {"theta": curve.natural(phi), "phi": phi}
             draws = replace(draws, values=values, dims={**draws.dims, "phi": ("parameter",)})
-        attrs = options_shown(self) | {
+        row = KERNELS.row(self.kernel)
+        attrs = asdict(self.object("kernel")) | {
             "data_hash": data_hash(self.graph_, s_bar, n, None if hidden is None else hidden.model.states),
             "prior": type(prior).__name__,
             "prior_scale": np.atleast_1d(getattr(prior, "scale", np.nan)).tolist(),
@@ -223,7 +163,7 @@ class BayesianMRF(ParameterPosterior):
             "engine": engine.name,
             "engine_options": changed_options(engine),
             "hidden_engine": None if hidden is None else hidden.engine.name,
-            "method": self.kernel,
+            "method": row.name,
         }
         self.posterior_ = results.to_datatree(
             draws, model, attrs=attrs, observed={"statistics": s_bar, "n_samples": n}, parameters=parameters
@@ -244,76 +184,39 @@ class BayesianMRF(ParameterPosterior):
     def _prepare(self, X: Any, sample_weight: Any) -> tuple[States, Likelihood, Likelihood | None, Prior, Kernel]:
         """All that comes before the first draw; the second likelihood is the true one, for a correction at the end."""
         check_params(self)
-        many = self.n_states if self.model == "potts" or (callable(self.model) and self.n_states != "auto") else None
-        states = self._read(X, sample_weight, self.progress, missing=True, n_states=many)
+        phases = self.engine if isinstance(self.engine, Phases) else Phases(self.engine)
+        kernel = self.object("kernel")
+        states = self._read(X, sample_weight, self.progress, missing=True, n_states=self._family()[1])
         model, n = self._model(), states.n_samples
-        engine = read_engine("pseudo-likelihood" if self._is_pseudo else self.engine, states)
-        hidden = read_hidden(self.hidden_engine, engine, model, states)
+        engine = read_engine("pseudo-likelihood" if isinstance(kernel, PseudoPosterior) else phases.model, states)
+        hidden = read_hidden(phases.hidden, engine, model, states)
         s_bar = model.statistics(states.values, states.weights) if hidden is None else hidden.model.seen_statistics()
         curve = read_ties(self.ties, model)
         prior = self._prior(model, curve)
         likelihood = Likelihood(model, s_bar, n, engine, hidden, curve)
-        truth = likelihood.replaced(s_bar, Elimination()) if self._is_pseudo and self.corrected else None
-        kernel = self._kernel(likelihood, prior, find_start(likelihood, prior, states))
-        return states, likelihood, truth, prior, kernel
-
-    @property
-    def _is_pseudo(self) -> bool:
-        return self.kernel == "pseudo-posterior"
+        corrected = isinstance(kernel, PseudoPosterior) and kernel.corrected
+        truth = likelihood.replaced(s_bar, Elimination()) if corrected else None
+        at = find_start(likelihood, prior, states)
+        return states, likelihood, truth, prior, parameter_kernel(kernel, likelihood, prior, at, self.n_warmup)
 
     def _prior(self, model: Any, curve: LinearMap | None) -> Prior:
-        if self.prior is not None:
-            return self.prior
-        n_edges = model.n_parameters * model.n_edges if curve is None else n_edge_parameters(curve, model)
-        n_nodes = (model.n_features if curve is None else curve.n_features) - n_edges
-        bias = self.prior_scale if self.bias_scale is None else self.bias_scale
-        return Normal(np.repeat([self.prior_scale, bias], [n_edges, n_nodes]))
-
-    def _kernel(self, likelihood: Likelihood, prior: Prior, at: Start) -> Kernel:
-        """The kernel, with chains that start around the mode and steps that fit the curvature there."""
-        zero = self.start == "zero"
-        theta, spread = (0 * at.theta, None) if zero else (at.theta, _WIDER * at.root)
-        if self.kernel == "gibbs":
-            gibbs = CoordinateGibbs(likelihood.replaced(likelihood.s_bar), prior, theta, spread)
-            return gibbs if likelihood.hidden is None else DrawHiddenEntries(gibbs, likelihood)
-        if self.kernel in ("langevin", "pseudo-posterior"):
-            return self._langevin(likelihood, prior, at, theta, spread)
-        step, scale, n_adapt = self.step_size, None, 0
-        if step is None:
-            step, scale, n_adapt = WALK_FIRST, at.root, self.n_warmup
-            # Walks along coordinates are compiled, and need no more than moments.
-            if self.kernel == "metropolis" and not (at.is_oblique and LOG_Z in likelihood.engine.answers):
-                scale = at.scale
-        if self.kernel == "auxiliary-variable":
-            # The reference must lie where the posterior is, and chains near it, or hardly a proposal is accepted.
-            return AuxiliaryVariable(likelihood, prior, at.theta, step, scale, None if zero else at.root)
-        kernel = Metropolis if self.kernel == "metropolis" else Exchange
-        return kernel(likelihood, prior, theta, step, scale, spread, n_adapt)
-
-    def _langevin(
-        self, likelihood: Likelihood, prior: Prior, at: Start, theta: np.ndarray, spread: np.ndarray | None
-    ) -> Langevin:
-        pseudo = self._is_pseudo
-        adjusted, given = self.adjusted or pseudo, None if pseudo else self.epsilon
-        precondition = self.epsilon is None if self.precondition is None else self.precondition
-        scale = at.root if precondition or pseudo else None
-        epsilon, n_adapt = given, 0
-        if not adjusted:
-            epsilon = uncorrected_epsilon(given, at.stiffness(scale))
-        elif epsilon is None:
-            epsilon, n_adapt = uncorrected_epsilon(None, at.stiffness(scale)), self.n_warmup
-        return Langevin(likelihood, prior, theta, epsilon, self.alpha, scale, adjusted, spread, n_adapt)
+        prior = self.object("prior")
+        if isinstance(prior, WeightsAndBiases):
+            n_edges = model.n_parameters * model.n_edges if curve is None else n_edge_parameters(curve, model)
+            return prior.of(n_edges, model.n_features if curve is None else curve.n_features)
+        return prior
 
     def _kind(self, engine: Engine, hidden: Hidden | None, is_corrected: bool) -> str:
         """Whether the chain's stationary law is the posterior, in words."""
-        if self._is_pseudo:
+        kernel = self.object("kernel")
+        if isinstance(kernel, PseudoPosterior):
             return "approximate (pseudo-likelihood" + (", corrected at the mode)" if is_corrected else ")")
-        if self.kernel == "langevin" and not self.adjusted:
+        if isinstance(kernel, Langevin) and not kernel.adjusted:
             return f"approximate (uncorrected Langevin, moments from {engine.name}: {engine.kind.value})"
         if engine.kind is not Kind.EXACT:
             return f"approximate ({engine.name}: {engine.kind.value})"
         # Exchange and auxiliary-variable draw the missing values too, for which any chain on them will do.
-        if hidden is not None and hidden.engine.kind is not Kind.EXACT and self.kernel in ("metropolis", "langevin"):
+        if hidden is not None and hidden.engine.kind is not Kind.EXACT and isinstance(kernel, Metropolis | Langevin):
             return f"approximate (missing values by {hidden.engine.name}: {hidden.engine.kind.value})"
         return "exact"
 

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from .. import convergence, results, run
+from .. import convergence, kernels, results, run
 from ..base import LOG_Z, MOMENTS, Kernel
 from ..errors import DataError
 from ..inference.chains import Brief
 from ..inference.registry import engine_of
+from ..kernels import LABEL_KERNELS, Phases
 from ..likelihood import Hidden, Likelihood
 from ..models.clamped import Clamped
 from ..models.label_field import LabelField
@@ -26,16 +27,18 @@ from ..posterior.parameters.metropolis import Metropolis
 from ..priors import Normal
 from ..sample_weight import unmasked
 from ..samplers.swendsen_wang import SwendsenWang
-from .base import central, hidden_probabilities, options_shown, run_seed, sample_posterior
+from .base import central, hidden_probabilities, run_seed, sample_posterior
+from .option_objects import OptionObjects
 from .starts import uncorrected_epsilon
 
 if TYPE_CHECKING:
     import pandas as pd
 
+_CHAINS, _SWEEPS = 16, 20  # of engines that are named
 _N_SCALES, _N_STATES = 16, 100  # draws from the prior at which curvatures are looked at, and states at each
 
 
-class LabelFieldMRF(BaseEstimator):
+class LabelFieldMRF(OptionObjects, BaseEstimator):
     """Labels of points, some seen and the rest hidden, by a `LabelField` (Murray and Ghahramani 2004, section 6.2).
 
     The posterior is that of the logarithms of the length scales, sigma_k for each coordinate; predictions are averages
@@ -43,26 +46,21 @@ class LabelFieldMRF(BaseEstimator):
 
     Parameters
     ----------
-    prior_scale : float
-        Standard deviation of the normal prior, centre 0, of each log sigma: bring the points to a scale of about 1.
-    kernel : {"exchange", "langevin", "metropolis"}
-        How log sigma moves. "exchange" draws the hidden labels too, and its chain tends to the posterior as
-        ``n_sweeps`` grows; "langevin" with "brief" is the paper's choice, and so is "metropolis" with "bethe", which
-        fails.
-    engine : str or Engine
+    prior : "normal" or `priors.Normal`
+        Prior, with centre 0, of each log sigma: bring the points to a scale of about 1. The name stands for a standard
+        deviation of 1.
+    kernel : {"exchange", "langevin", "metropolis"} or an object of `bayesmrf.kernels`
+        How log sigma moves. "exchange" draws the hidden labels too, and its chain tends to the posterior as the cluster
+        sweeps of its engine grow; "langevin" with "brief" is the paper's choice, and so is "metropolis" with "bethe",
+        which fails. Random walks are adapted during warm-up to an acceptance of 0.44; Langevin takes a step that is
+        short enough for the curvatures seen under the prior. Other steps are options of the objects, which here have no
+        ``start``, ``momentum``, ``precondition`` or ``adjusted``: chains start at draws from the prior.
+    engine : str, Engine or `kernels.Phases`
         How Z is approximated, or states are drawn. Exchange takes "swendsen-wang" or "exact", langevin "brief" or
-        "persistent", whose chains are moved by cluster sweeps, metropolis "mean-field", "tree" or "bethe". "exact" is
-        for some twenty points at most. An engine of your own may take its place, as in `BayesianMRF`.
-    step_size : float or None
-        Standard deviation of the random walks on log sigma; None (default) adapts it during warm-up to an acceptance of
-        0.44.
-    epsilon : float or None
-        Step of Langevin; None (default) takes one that is short enough for the curvatures seen under the prior.
-    n_sweeps : int
-        Cluster sweeps of each chain in each step.
-    n_particles : int
-        Chains of "brief" and "persistent", and of the hidden labels.
-    n_draws, n_warmup, n_chains, thin, random_state, n_jobs, progress, checkpoint, overwrite
+        "persistent", metropolis "mean-field", "tree" or "bethe". "exact" is for some twenty points at most. The names
+        stand for 16 chains and 20 cluster sweeps; an engine of your own may take their place, as in `BayesianMRF`.
+        ``Phases`` has the chains of the hidden labels, too: Persistent(16, 20, moves="swendsen-wang") by default.
+    n_draws, n_warmup, n_chains, thin, random_state, n_jobs, progress, checkpoint
         As in `GroupedMRF`.
 
     Attributes
@@ -78,15 +76,13 @@ class LabelFieldMRF(BaseEstimator):
         Draws in ArviZ's form.
     """
 
+    read = {"kernel": LABEL_KERNELS.read, "prior": lambda _: Normal(1.0)}  # noqa: RUF012
+
     def __init__(
         self,
-        prior_scale: float = 1.0,
-        kernel: str = "exchange",
-        engine: str = "swendsen-wang",
-        step_size: float | None = None,
-        epsilon: float | None = None,
-        n_sweeps: int = 20,
-        n_particles: int = 16,
+        prior: Any = "normal",
+        kernel: Any = "exchange",
+        engine: Any = "swendsen-wang",
         n_draws: int = 1000,
         n_warmup: int = 200,
         n_chains: int = 4,
@@ -95,15 +91,10 @@ class LabelFieldMRF(BaseEstimator):
         n_jobs: int | None = None,
         progress: bool = True,
         checkpoint: Any = None,
-        overwrite: bool = False,
     ):
-        self.prior_scale = prior_scale
+        self.prior = prior
         self.kernel = kernel
         self.engine = engine
-        self.step_size = step_size
-        self.epsilon = epsilon
-        self.n_sweeps = n_sweeps
-        self.n_particles = n_particles
         self.n_draws = n_draws
         self.n_warmup = n_warmup
         self.n_chains = n_chains
@@ -112,7 +103,6 @@ class LabelFieldMRF(BaseEstimator):
         self.n_jobs = n_jobs
         self.progress = progress
         self.checkpoint = checkpoint
-        self.overwrite = overwrite
 
     def fit(self, X: Any, y: Any) -> LabelFieldMRF:
         """Sample the posterior of the scales and the hidden labels.
@@ -137,13 +127,14 @@ class LabelFieldMRF(BaseEstimator):
         seeds = run_seed(self)
         draws = sample_posterior(self, field, kernel, seeds)
         engine = likelihood.engine
-        exact = likelihood.is_exact and self.kernel != "langevin"
-        attrs = options_shown(self) | {
+        row, options = LABEL_KERNELS.row(self.kernel), self.object("kernel")
+        exact = likelihood.is_exact and row.name != "langevin"
+        attrs = asdict(options) | {
             "data_hash": hashlib.sha256(np.ascontiguousarray(points).tobytes() + labels.tobytes()).hexdigest(),
             "model": field.name,
             "engine": engine.name,
             "kind": "exact" if exact else f"approximate ({engine.name}: {engine.kind.value})",
-            "method": self.kernel,
+            "method": row.name,
         }
         self.posterior_ = results.to_datatree(draws, field, attrs=attrs, observed={"n_samples": 1})
         self.theta_ = draws.values["theta"].mean(axis=(0, 1))
@@ -180,43 +171,46 @@ class LabelFieldMRF(BaseEstimator):
         return points, names, np.where(given == -1, -1, given == self.classes_[1]).astype(np.int8)
 
     def _likelihood(self, field: LabelField, labels: np.ndarray) -> Likelihood:
-        chains: dict[str, Any] = {"n_chains": self.n_particles, "n_sweeps": self.n_sweeps, "moves": "swendsen-wang"}
-        engine = engine_of(self.engine, **chains)
+        chains: dict[str, Any] = {"n_chains": _CHAINS, "n_sweeps": _SWEEPS, "moves": "swendsen-wang"}
+        phases = self.engine if isinstance(self.engine, Phases) else Phases(self.engine)
+        engine = engine_of(phases.model, **chains)
         if isinstance(engine, Brief):
             engine = replace(engine, states=np.maximum(labels, 0)[None])
         if (labels >= 0).all():
             return Likelihood(field.base, field.base.statistics(labels[None]), 1, engine, curve=field)
         # Bounds and Bethe take the positive phase too, as in the paper; all else runs chains on the hidden labels.
-        positive = engine if {LOG_Z, MOMENTS} <= engine.answers else engine_of("persistent", **chains)
+        hidden_engine = "persistent" if phases.hidden is None else phases.hidden
+        same = phases.hidden is None and {LOG_Z, MOMENTS} <= engine.answers
+        positive = engine if same else engine_of(hidden_engine, **chains)
         hidden = Hidden(Clamped(field.base, labels[None]), positive)
         return Likelihood(field.base, np.zeros(field.base.n_features), 1, engine, hidden, field)
 
     def _kernel(self, likelihood: Likelihood, field: LabelField) -> Kernel:
         """The kernel; chains start at draws from the prior, as the posterior may have several modes."""
-        prior, start = Normal(self.prior_scale), np.zeros(field.n_features)
-        spread = np.full(field.n_features, float(self.prior_scale))
-        if self.kernel == "langevin":
-            epsilon = uncorrected_epsilon(self.epsilon, self._stiffness(field))
+        prior, options, start = self.object("prior"), self.object("kernel"), np.zeros(field.n_features)
+        spread = np.broadcast_to(np.asarray(prior.scale, dtype=np.float64), field.n_features).copy()
+        if isinstance(options, kernels.Langevin):
+            epsilon = uncorrected_epsilon(options.epsilon, self._stiffness(field, spread))
             return Langevin(likelihood, prior, start, epsilon, spread=spread)
-        kernel = Exchange if self.kernel == "exchange" else Metropolis
-        if self.step_size is None:
+        kernel = Exchange if isinstance(options, kernels.Exchange) else Metropolis
+        if options.step_size is None:
             return kernel(likelihood, prior, start, WALK_FIRST, spread, spread, self.n_warmup)
-        return kernel(likelihood, prior, start, self.step_size, spread=spread)
+        return kernel(likelihood, prior, start, options.step_size, spread=spread)
 
-    def _stiffness(self, field: LabelField) -> float:
+    def _stiffness(self, field: LabelField, spread: np.ndarray) -> float:
         """Largest curvature of the log posterior at 0 and at draws from the prior, as cluster samples see it.
 
         With J = dW / dlog sigma it is that of J Cov[s] J^T, without the share that hidden labels take from it, and of
         the prior.
         """
-        rng, engine, k = np.random.default_rng(0), SwendsenWang(n_sweeps=self.n_sweeps), field.n_features
+        rng, engine, k = np.random.default_rng(0), SwendsenWang(n_sweeps=_SWEEPS), field.n_features
         (u, v), largest = field.graph.edges.T, 0.0
-        for theta in np.vstack([np.zeros(k), self.prior_scale * rng.standard_normal((_N_SCALES, k))]):
+        for theta in np.vstack([np.zeros(k), spread * rng.standard_normal((_N_SCALES, k))]):
             states = engine.sample(field.base, field.natural(theta), None, _N_STATES, rng)
             slopes = np.array([field.pull_back(theta, row) for row in (states[:, u] == states[:, v]).astype(float)])
             slopes -= slopes.mean(axis=0)
             largest = max(largest, float(np.linalg.norm(slopes, 2)) ** 2 / (_N_STATES - 1))
-        return largest + self.prior_scale**-2
+        return largest + float(spread.min()) ** -2
 
     def _predict(
         self, likelihood: Likelihood, draws: run.Draws, labels: np.ndarray, seeds: np.random.SeedSequence

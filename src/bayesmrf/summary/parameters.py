@@ -4,35 +4,27 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ..families import FAMILIES
 from ..graphs import edge_names
 from ..inference.registry import ROWS
+from ..kernels import KERNELS
 from ..names import shown
 from .base import Summary, intervals, plain
 
 if TYPE_CHECKING:
     import pandas as pd
 
-# Options of `BayesianMRF` that a kernel looks at; the others play no part.
-KERNEL_OPTIONS = {
-    "metropolis": ("step_size",),
-    "gibbs": (),
-    "exchange": ("step_size",),
-    "auxiliary-variable": ("step_size",),
-    "langevin": ("epsilon", "alpha", "precondition", "adjusted"),
-    "pseudo-posterior": ("alpha", "corrected"),
-}
-
 _STEPS = ("step_size", "epsilon")
 _LABELS = {
     "step_size": "step size",
     "epsilon": "step epsilon",
-    "alpha": "share of momentum kept",
+    "momentum": "share of momentum kept",
     "precondition": "preconditioned",
     "adjusted": "accept step",
     "corrected": "corrected at the mode",
@@ -56,18 +48,6 @@ class Terms(NamedTuple):
     meaning: str
 
 
-_TERMS = {
-    "boltzmann": Terms("weight", "bias", "A weight is the log odds ratio of the two ends, coded 0 and 1, given all "
-                       "other nodes; a bias the log odds of 1 where all others are 0."),
-    "ising": Terms("coupling", "field", "A coupling is a quarter of the log odds ratio of the two ends, coded -1 and "
-                   "+1, given all other nodes; a field is half the log odds of +1 where the others cancel."),
-    "agreement": Terms("logit of agreement", "field", "An edge's parameter is the logit of its agreement: half the log "
-                       "odds ratio of its two ends, given all other nodes; a field is half the log odds of yes where "
-                       "the others cancel."),
-    "potts": Terms("coupling", "field", "A coupling is the log odds of two alike ends against two given unlike states, "
-                   "fields apart; a field is the log odds of its state against state 0 where the neighbours favour "
-                   "neither."),
-}  # fmt: skip
 _OTHER_TERMS = Terms("edge parameter", "node parameter", "Parameters are natural parameters of the model.")
 
 
@@ -84,7 +64,8 @@ class ParameterSummary(Summary):
     @property
     def terms(self) -> Terms:
         """What the parameters are called."""
-        return _TERMS.get(str(self.attrs.get("model")), _OTHER_TERMS)
+        row = FAMILIES.find(str(self.attrs.get("model")))
+        return Terms(row.edge, row.node, row.meaning) if row else _OTHER_TERMS
 
     @property
     def drawn_as(self) -> str:
@@ -196,7 +177,8 @@ class ParameterSummary(Summary):
     def options(self) -> dict[str, str]:
         """Options that matter for kernel and engine of the run."""
         a = self.attrs
-        used = KERNEL_OPTIONS.get(str(a.get("method")), ())
+        row = KERNELS.find(str(a.get("method")))
+        used = [f.name for f in fields(row.options) if f.name in _LABELS] if row else []
         found = {_LABELS[k]: self._step(k) if k in _STEPS else plain(a[k])[0] for k in used if k in a}
         given = json.loads(str(a.get("engine_options", "{}")))
         found |= {_ENGINE_LABELS.get(k, k.replace("_", " ")): v for k, v in given.items()}

@@ -1,0 +1,103 @@
+"""The kernels behind `BayesianMRF`: chains that start around the mode, and steps that fit the curvature there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..base import LOG_Z, Kernel
+from ..kernels import KERNELS
+from ..likelihood import Likelihood
+from ..posterior.hidden_entries import DrawHiddenEntries
+from ..posterior.parameters.adaptation import WALK_FIRST
+from ..posterior.parameters.auxiliary_variable import AuxiliaryVariable
+from ..posterior.parameters.exchange import Exchange
+from ..posterior.parameters.gibbs import CoordinateGibbs
+from ..posterior.parameters.langevin import Langevin
+from ..posterior.parameters.metropolis import Metropolis
+from ..priors import Prior
+from .starts import Start, uncorrected_epsilon
+
+_WIDER = 2.0  # spread of the chains' starts, in posterior standard deviations
+
+
+class Problem(NamedTuple):
+    """What a kernel is built from."""
+
+    likelihood: Likelihood
+    prior: Prior
+    at: Start
+    n_warmup: int
+
+
+def parameter_kernel(options: Any, likelihood: Likelihood, prior: Prior, at: Start, n_warmup: int) -> Kernel:
+    """Return the kernel of some options (`bayesmrf.kernels`)."""
+    return _BUILD[KERNELS.row(options).name](options, Problem(likelihood, prior, at, n_warmup))
+
+
+def _start(options: Any, at: Start) -> tuple[np.ndarray, np.ndarray | None]:
+    """Where chains start, and how widely around that."""
+    return (0 * at.theta, None) if options.start == "zero" else (at.theta, _WIDER * at.root)
+
+
+def _walk(options: Any, p: Problem, scale: np.ndarray) -> tuple[float, np.ndarray | None, int]:
+    """Step size, its unit, and number of steps in which it is adapted."""
+    return (WALK_FIRST, scale, p.n_warmup) if options.step_size is None else (options.step_size, None, 0)
+
+
+def _metropolis(options: Any, p: Problem) -> Kernel:
+    # Walks along coordinates are compiled, and need no more than moments.
+    oblique = p.at.is_oblique and LOG_Z in p.likelihood.engine.answers
+    step, scale, n_adapt = _walk(options, p, p.at.root if oblique else p.at.scale)
+    theta, spread = _start(options, p.at)
+    return Metropolis(p.likelihood, p.prior, theta, step, scale, spread, n_adapt)
+
+
+def _exchange(options: Any, p: Problem) -> Kernel:
+    step, scale, n_adapt = _walk(options, p, p.at.root)
+    theta, spread = _start(options, p.at)
+    return Exchange(p.likelihood, p.prior, theta, step, scale, spread, n_adapt)
+
+
+def _auxiliary_variable(options: Any, p: Problem) -> Kernel:
+    # The reference must lie where the posterior is, and chains near it, or hardly a proposal is accepted.
+    step, scale, _ = _walk(options, p, p.at.root)
+    spread = None if options.start == "zero" else p.at.root
+    return AuxiliaryVariable(p.likelihood, p.prior, p.at.theta, step, scale, spread)
+
+
+def _gibbs(options: Any, p: Problem) -> Kernel:
+    theta, spread = _start(options, p.at)
+    gibbs = CoordinateGibbs(p.likelihood.replaced(p.likelihood.s_bar), p.prior, theta, spread)
+    return gibbs if p.likelihood.hidden is None else DrawHiddenEntries(gibbs, p.likelihood)
+
+
+def _langevin(options: Any, p: Problem) -> Kernel:
+    precondition = options.epsilon is None if options.precondition is None else options.precondition
+    return _dynamics(options, p, options.epsilon, p.at.root if precondition else None, options.adjusted)
+
+
+def _pseudo_posterior(options: Any, p: Problem) -> Kernel:
+    return _dynamics(options, p, None, p.at.root, True)
+
+
+def _dynamics(options: Any, p: Problem, given: float | None, scale: np.ndarray | None, adjusted: bool) -> Kernel:
+    epsilon, n_adapt = given, 0
+    if not adjusted:
+        epsilon = uncorrected_epsilon(given, p.at.stiffness(scale))
+    elif epsilon is None:
+        epsilon, n_adapt = uncorrected_epsilon(None, p.at.stiffness(scale)), p.n_warmup
+    theta, spread = _start(options, p.at)
+    return Langevin(p.likelihood, p.prior, theta, epsilon, options.momentum, scale, adjusted, spread, n_adapt)
+
+
+_BUILD: dict[str, Callable[[Any, Problem], Kernel]] = {
+    "metropolis": _metropolis,
+    "gibbs": _gibbs,
+    "langevin": _langevin,
+    "exchange": _exchange,
+    "auxiliary-variable": _auxiliary_variable,
+    "pseudo-posterior": _pseudo_posterior,
+}

@@ -1,0 +1,75 @@
+"""Which combinations of model, prior and method run, and whether they are exact: `support`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..errors import OptionError
+from ..families import FAMILIES, families_of
+from ..kernels import KERNELS
+from ..methods import EDGES, GROUPS, MethodRow, refusal
+from ..registry import Registry
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_MISSING = ", missing values"
+# What is asked of a method of groups, by what the prior and the data are called in the table.
+_GROUP_PRIORS = {
+    "groups": ("groups",),
+    "groups, absent edges": ("groups", "spike"),
+    "groups, grouped fields": ("groups", "field_groups"),
+    f"groups{_MISSING}": ("groups", "missing"),
+}
+
+
+def support() -> pd.DataFrame:
+    """Return which combinations run, and whether their chains have the posterior as stationary distribution.
+
+    Returns
+    -------
+    DataFrame
+        A row for each estimator, model and prior (with and without missing values), a column for each method or kernel
+        with its default options: "exact", "approximate", or the sentence with which the estimator refuses it; empty
+        where the estimator has no such method. Kernels of `BayesianMRF` are as exact as their engines: "exact" stands
+        for an exact engine.
+    """
+    import pandas as pd
+
+    rows: dict[tuple[str, str, str], dict[str, str]] = {}
+    for family in families_of("GroupedMRF"):
+        for prior, features in _GROUP_PRIORS.items():
+            rows["GroupedMRF", family.name, prior] = {
+                row.name: _of_method(row, GROUPS, features, family.name) for row in GROUPS
+            }
+    for prior, features in {"spike and slab": ("spike",), f"spike and slab{_MISSING}": ("spike", "missing")}.items():
+        for family in [row for row in FAMILIES if "SpikeSlabMRF" in row.estimators]:
+            rows["SpikeSlabMRF", family.name, prior] = {
+                row.name: _of_method(row, EDGES, features, family.name) for row in EDGES
+            }
+    for family in families_of("BayesianMRF"):
+        for prior, missing in {"any density": False, f"any density{_MISSING}": True}.items():
+            rows["BayesianMRF", family.name, prior] = {
+                row.name: _of_kernel(row.name, family.name, missing) for row in KERNELS
+            }
+    index = pd.MultiIndex.from_tuples(rows, names=["estimator", "model", "prior"])
+    return pd.DataFrame(list(rows.values()), index=index).fillna("")
+
+
+def _of_method(row: MethodRow, registry: Registry[MethodRow], features: tuple[str, ...], model: str) -> str:
+    for feature in features:
+        refused = refusal(row, registry, feature, model)
+        if refused:
+            return str(OptionError(**refused))
+    return row.kind.split()[0]
+
+
+def _of_kernel(name: str, model: str, missing: bool) -> str:
+    row = KERNELS.row(name)
+    for asked, able in ((FAMILIES.row(model).many_states, row.many_states), (missing, row.missing)):
+        if asked and not able:
+            what = "missing values" if missing and not row.missing else f"model={model!r}"
+            able_names = [repr(r.name) for r in KERNELS if (r.missing if what == "missing values" else r.many_states)]
+            expected = f"{', '.join(able_names[:-1])} or {able_names[-1]} for {what}"
+            return str(OptionError(option="kernel", got=name, expected=expected))
+    return row.kind.split()[0]

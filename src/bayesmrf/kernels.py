@@ -1,0 +1,217 @@
+"""Kernels of `BayesianMRF` and `LabelFieldMRF`: how the parameters move, and their options.
+
+BayesianMRF(kernel=kernels.Langevin(adjusted=True))
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from .options import OPTIONS, check_fields
+from .registry import Registry
+
+
+@dataclass(frozen=True)
+class Metropolis:
+    """Random walk, one coordinate at a time (`bayesmrf.posterior.parameters.metropolis`).
+
+    Parameters
+    ----------
+    step_size : float or None
+        Standard deviation of the proposals; 0.1 in the paper. None (default) takes multiples of the standard deviations
+        at the mode: of each parameter given the others or, where parameters are much correlated, of combinations of up
+        to 200 parameters that are not. The multiple is adapted during warm-up to an acceptance of 0.44.
+    start : {"mode", "zero"}
+        Where chains start: around the mode of the posterior (where exact inference is cheap, else of the
+        pseudo-posterior), two posterior standard deviations wide so that R-hat can tell whether they have converged; or
+        at theta = 0, as in the paper.
+    """
+
+    step_size: float | None = None
+    start: str = "mode"
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+
+@dataclass(frozen=True)
+class Gibbs:
+    """One parameter after another from its exact full conditional (`bayesmrf.posterior.parameters.gibbs`).
+
+    It needs an exact engine, and a normal or Cauchy prior.
+
+    Parameters
+    ----------
+    start : {"mode", "zero"}
+        As in `Metropolis`.
+    """
+
+    start: str = "mode"
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """The exchange algorithm (`bayesmrf.posterior.parameters.exchange`).
+
+    Parameters
+    ----------
+    step_size : float or None
+        As in `Metropolis`; None always takes combinations of the parameters that are not correlated.
+    start : {"mode", "zero"}
+        As in `Metropolis`.
+    """
+
+    step_size: float | None = None
+    start: str = "mode"
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+
+@dataclass(frozen=True)
+class AuxiliaryVariable:
+    """The single auxiliary variable method (`bayesmrf.posterior.parameters.auxiliary_variable`).
+
+    Parameters
+    ----------
+    step_size : float or None
+        As in `Exchange`, with the multiple 2.4, which is not adapted.
+    start : {"mode", "zero"}
+        Around the mode chains start one standard deviation wide, as farther from their reference nothing is accepted.
+    """
+
+    step_size: float | None = None
+    start: str = "mode"
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+
+@dataclass(frozen=True)
+class Langevin:
+    """Langevin dynamics (`bayesmrf.posterior.parameters.langevin`).
+
+    Parameters
+    ----------
+    epsilon : float or None
+        Step size. None (default) adapts it during warm-up to an acceptance of 0.574 (more with momentum) where steps
+        are accepted or rejected; elsewhere it is so short that, for the curvature at the mode, no variance is more than
+        5 % too large.
+    momentum : float
+        Share of the momentum that is kept, in [0, 1).
+    precondition : bool or None
+        Scale the steps by the covariance at the mode (of more than 200 parameters: by the standard deviation of each
+        given the others). None (default) does so where ``epsilon`` is None.
+    adjusted : bool
+        Accept or reject the steps; the engine must answer log Z.
+    start : {"mode", "zero"}
+        As in `Metropolis`.
+    """
+
+    epsilon: float | None = None
+    momentum: float = 0.0
+    precondition: bool | None = None
+    adjusted: bool = False
+    start: str = "mode"
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+
+@dataclass(frozen=True)
+class PseudoPosterior:
+    """Adjusted Langevin dynamics on the pseudo-likelihood, which is not the likelihood.
+
+    Parameters
+    ----------
+    momentum : float
+        Share of the momentum that is kept, in [0, 1).
+    corrected : bool
+        Bring the draws to the location and scale of the true posterior at the mode (Bouranis et al. 2017).
+    start : {"mode", "zero"}
+        As in `Metropolis`.
+    """
+
+    momentum: float = 0.0
+    corrected: bool = False
+    start: str = "mode"
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+
+@dataclass(frozen=True)
+class Phases:
+    """Engines of the two phases, where values are missing.
+
+    Parameters
+    ----------
+    model : str or Engine
+        Of the negative phase, the model itself; as ``engine`` of `BayesianMRF`.
+    hidden : str, Engine or None
+        Of the positive phase, the model clamped to what was seen. None takes the exact engine where it is cheap and 64
+        persistent chains elsewhere, and always for brief chains, which start from their states.
+    """
+
+    model: Any = "exact"
+    hidden: Any = None
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+
+@dataclass(frozen=True)
+class KernelRow:
+    """A kernel.
+
+    Attributes
+    ----------
+    name : str
+    options : type
+    sentence : str
+        What it does, for reports.
+    missing : bool
+        Whether it supports missing values.
+    many_states : bool
+        Whether it supports nodes with more than two states.
+    kind : str
+        "exact" if the engine is, or "approximate (...)".
+    """
+
+    name: str
+    options: type
+    sentence: str
+    missing: bool = True
+    many_states: bool = True
+    kind: str = "exact"
+
+
+KERNELS = Registry(
+    "kernel",
+    "kernels",
+    [
+        KernelRow("metropolis", Metropolis, "random walk, one coordinate at a time"),
+        KernelRow("gibbs", Gibbs, "one parameter after another from its exact full conditional"),
+        KernelRow("langevin", Langevin, "Langevin dynamics", kind="approximate (uncorrected Langevin)"),
+        KernelRow("exchange", Exchange, "exchange algorithm"),
+        KernelRow("auxiliary-variable", AuxiliaryVariable, "single auxiliary variable method"),
+        KernelRow(
+            "pseudo-posterior",
+            PseudoPosterior,
+            "Langevin dynamics on the pseudo-likelihood",
+            missing=False,
+            many_states=False,
+            kind="approximate (pseudo-likelihood)",
+        ),
+    ],
+)
+LABEL_KERNELS = Registry(
+    "kernel", "kernels", [row for row in KERNELS if row.name in ("exchange", "metropolis", "langevin")]
+)
+
+OPTIONS["BayesianMRF.kernel"] = KERNELS.rule()
+OPTIONS["LabelFieldMRF.kernel"] = LABEL_KERNELS.rule()
