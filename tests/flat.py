@@ -10,8 +10,12 @@ from bayesmrf.priors import Normal, WeightsAndBiases
 
 
 def bayesian(*graph, kernel="metropolis", model="boltzmann", engine="exact", hidden_engine=None, **options):
-    """A BayesianMRF whose options of the kernel, of the model and of a normal prior are given by their own names."""
+    """A BayesianMRF whose options of the kernel, of the model and of a normal prior are given by their own names.
+
+    Options that other kernels alone have are left out.
+    """
     own = {f.name for f in fields(KERNELS.row(kernel).options)}
+    every = {f.name for row in KERNELS for f in fields(row.options)}
     scale = options.pop("prior_scale", None)
     bias = options.pop("bias_scale", None)
     if scale is not None or bias is not None:
@@ -26,7 +30,7 @@ def bayesian(*graph, kernel="metropolis", model="boltzmann", engine="exact", hid
         model=model,
         kernel=KERNELS.build(kernel, {k: v for k, v in options.items() if k in own}),
         engine=engine if hidden_engine is None else Phases(engine, hidden_engine),
-        **{k: v for k, v in options.items() if k not in own},
+        **{k: v for k, v in options.items() if k not in every},
     )
 
 

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from matplotlib.image import imread
 
-from bayesmrf import BayesianMRF, datasets, graphs, load
+from bayesmrf import datasets, graphs, load
 from bayesmrf.cli.posterior import _choice, _engine_of, _engine_with
 from bayesmrf.inference.chains import FromExact, Persistent
 from bayesmrf.inference.registry import NAMES
@@ -69,12 +69,12 @@ def test_options_reach_the_estimator(bayesmrf, votes, folder):
     counts = votes.value_counts().reset_index().assign(note="text")
     counts.to_csv("counts.csv.gz", index=False)
     given = ["--graph", "edges.csv", "--model", "ising", "--weight", "count", "--drop", "note", "--seed", 1]
-    given += ["--kernel", "langevin", "--engine", "persistent", "--epsilon", 0.3, "--alpha", 0.5, "--precondition"]
+    given += ["--kernel", "langevin", "--engine", "persistent", "--epsilon", 0.3, "--momentum", 0.5, "--precondition"]
     given += ["--n-sweeps", 2, "--n-particles", 64, "--prior-scale", 0.7, "--bias-scale", 2, "--thin", 2]
     assert is_silent(bayesmrf("posterior", "counts.csv.gz", *given, "-q", *SMALL))
-    options = {"kernel": "langevin", "engine": Persistent(n_chains=64, n_sweeps=2), "epsilon": 0.3, "alpha": 0.5}
+    options = {"kernel": "langevin", "engine": Persistent(n_chains=64, n_sweeps=2), "epsilon": 0.3, "momentum": 0.5}
     options |= {"precondition": True, "prior_scale": 0.7, "bias_scale": 2.0, "thin": 2, "random_state": 1}
-    direct = BayesianMRF(graph=[(0, 1), (1, 4)], model="ising", **options, **QUICK)
+    direct = bayesian([(0, 1), (1, 4)], model="ising", **options, **QUICK)
     direct.fit(counts[list(votes)], sample_weight=counts["count"])
     np.testing.assert_array_equal(theta_of("counts.zarr"), direct.posterior_["posterior"]["theta"])
     text = " ".join(bayesmrf("posterior", "counts.csv.gz", *given, "--overwrite", *SMALL)[1].split())
@@ -254,7 +254,7 @@ BAD = {
     "learn too many": (["--graph", "learn:99"], "--graph learn:K: 99 edges came"),
     "prior scale": (["--prior-scale", "0"], "--prior-scale must be .*, got 0.0"),
     "epsilon": (["--kernel", "langevin", "--epsilon", "-1"], "--epsilon must be .*, got -1.0"),
-    "alpha": (["--kernel", "langevin", "--alpha", "1"], "--alpha must be .*, got 1.0"),
+    "momentum": (["--kernel", "langevin", "--momentum", "1"], "--momentum must be .*, got 1.0"),
     "diverges": (["--kernel", "langevin", "--adjusted", "--epsilon", "1e60"], "--epsilon: .*give a smaller epsilon"),
     "adjusted": (["--kernel", "langevin", "--engine", "brief", "--adjusted"], "--engine must .* needs log_z"),
     "no use": (["--epsilon", "0.1"], "--epsilon has no effect on metropolis with exact; leave it out"),

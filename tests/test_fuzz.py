@@ -125,11 +125,12 @@ def accepts(call, option, value):
                 raise
 
 
+WALK = {"kernel": "metropolis", "engine": "exact"}
 ESTIMATORS = {
     "BayesianMRF": (lambda **o: bayesmrf.BayesianMRF(**SMALL | o).fit(X), {}),
     "GroupedMRF": (lambda **o: bayesmrf.GroupedMRF(**SMALL | o).fit(X), {}),
     "SpikeSlabMRF": (lambda **o: bayesmrf.SpikeSlabMRF(**SMALL | o).fit(X), {}),
-    "LabelFieldMRF": (lambda **o: bayesmrf.LabelFieldMRF(**SMALL | o).fit(np.eye(3)[:, :2], [0, 1, -1]), {}),
+    "LabelFieldMRF": (lambda **o: bayesmrf.LabelFieldMRF(**WALK | SMALL | o).fit(np.eye(3)[:, :2], [0, 1, -1]), {}),
     "MaximumLikelihoodMRF": (lambda **o: bayesmrf.MaximumLikelihoodMRF(**o).fit(X), {}),
     "RBM": (lambda **o: bayesmrf.RBM(**{"n_steps": 3, "n_hidden": 2, "random_state": 0} | o).fit(X), {}),
 }
