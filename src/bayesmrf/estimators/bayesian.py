@@ -52,7 +52,8 @@ class BayesianMRF(OptionObjects, ParameterPosterior):
         a gradient.
     kernel : {"metropolis", "gibbs", "langevin", "exchange", "auxiliary-variable", "pseudo-posterior"} or object
         How theta moves. "gibbs" draws one parameter after another from its exact full conditional; it needs an exact
-        engine and a normal or Cauchy prior. Options belong to the objects of `bayesmrf.kernels`, such as ``Langevin(adjusted=True)``.
+        engine and a normal or Cauchy prior. Options belong to the objects of `bayesmrf.kernels`, such as
+        ``Langevin(adjusted=True)``.
     engine : str, Engine or `kernels.Phases`
         How log Z or moments are computed, or states are drawn: the name of an engine with its defaults, or an engine,
         such as ``Bethe(damping=0.5)`` or one of your own. Metropolis takes "exact" (elimination), "enumeration",
