@@ -1,9 +1,8 @@
-"""Risk factors for coronary heart disease of 1,841 men: which pairs are tied equally closely.
+"""Risk factors for coronary heart disease of 1,841 men: which pairs depend on each other equally strongly.
 
     python examples/coronary.py [DRAWS]
 
-All 15 pairs are edges and each factor has a field of its own, as few men have a family history and many smoke. The
-graph is narrow, so the sampler is exact.
+All 15 pairs are edges, and each factor has a field for its frequency. The graph is narrow, so the sampler is exact.
 """
 
 import sys
@@ -26,14 +25,14 @@ def main(n_draws: int = 1000) -> None:
     est = GroupedMRF("complete", method="exact", n_draws=n_draws, random_state=1)
     est.fit(states, sample_weight=counts)
 
-    print("agreement  MLE    group  edge (0.5: the edge says nothing)")
+    print("agreement  MLE    group  edge (0.5: no effect)")
     for e in est.agreement_.argsort()[::-1]:
         u, v = est.edges_[e]
         first, second = list(FACTORS.values())[u], list(FACTORS.values())[v]
         print(f"{est.agreement_[e]:9.3f}{est.mle_[e]:7.3f}{est.groups_[e]:6d}   {first} - {second}")
     print("\nnumber of groups and its posterior probability")
     print(est.n_groups_.to_string(header=False))
-    print("\nhave the chains mixed?")
+    print("\nconvergence of the chains")
     print(results.diagnostics(est.posterior_, n_worst=2).round(3))
 
 

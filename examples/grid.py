@@ -1,4 +1,4 @@
-"""A 6x6 grid whose 60 edges fall into three known groups: what knowing that there are groups is worth.
+"""A 6x6 grid whose 60 edges belong to three groups: the gain from estimating groups.
 
     python examples/grid.py [DRAWS]
 
@@ -33,7 +33,7 @@ def main(n_draws: int = 1000, n_samples: int = 500) -> None:
     for name, value in estimates.items():
         print(f"{metrics.mean_absolute_error(value, truth):8.4f}  {name}")
     closer = metrics.vi_difference(est.posterior_["posterior"]["groups"].values, groups, rng)
-    print(f"the groups drawn are {closer:.2f} nats closer to the true ones than random groups are")
+    print(f"the sampled groups are {closer:.2f} nats closer to the truth than random groups")
 
     plots.plot_estimates(truth, estimates, groups).figure.savefig("grid-estimates.png", dpi=150)
     plots.plot_network(est.posterior_).figure.savefig("grid-network.png", dpi=150)

@@ -1,12 +1,13 @@
-"""Groups of edges where nodes have three states, against estimates blind to groups: a table of papers/liu_page_2013.
+"""Groups of edges of nodes with three states, with and without groups: a table of papers/liu_page_2013.
 
     python examples/many_states.py [DATA_SETS] [DRAWS] [SIDE]
 
 A SIDE x SIDE grid whose edges belong to three groups at random; the value of each group is drawn from the base: an
-agreement from Unif(0, 1) (potts), or a table of log potentials from N(0, 1/4) beside fields from N(0, 1/4) (symmetric).
-The truths are the same for all n, their data are drawn anew. Errors are mean absolute ones over the edges: of
-agreements, or of the entries of tables. Blind to groups is the maximum likelihood estimate, or (tables) the mode of the
-posterior with the same base. VI difference: that of random groupings from the truth less that of the draws, in nats.
+agreement from Unif(0, 1) (potts), or a table of log potentials from N(0, 1/4), and fields from N(0, 1/4) (symmetric).
+The truths are the same for all n, with new data for each n. Errors are mean absolute errors over the edges: of
+agreements, or of the entries of tables. The estimate that ignores groups is the maximum likelihood estimate, or
+(tables) the mode of the posterior with the same base. VI difference: distance of random partitions from the truth minus
+that of the draws, in nats.
 """
 
 import sys
@@ -40,7 +41,7 @@ def new_truth(name: str, side: int, rng: np.random.Generator) -> tuple[Any, np.n
 
 
 def one(truth: tuple[Any, np.ndarray, np.ndarray], n: int, n_draws: int, rng: np.random.Generator) -> tuple[float, ...]:
-    """Errors blind to groups and grouped, mean number of groups, VI difference."""
+    """Errors without and with groups, mean number of groups, VI difference."""
     model, groups, theta = truth
     r = model.n_edges * model.n_parameters
     states = ENGINE.sample(model, theta, ENGINE.prepare(model), n, rng)
@@ -80,7 +81,7 @@ def table_of(name: str, n_data_sets: int, n_draws: int, side: int) -> None:
 
 def main(n_data_sets: int = 5, n_draws: int = 300, side: int = 6) -> None:
     warnings.simplefilter("ignore", BayesMRFWarning)
-    print("| model | n | error: blind | error: grouped | ratio | groups | VI difference |")
+    print("| model | n | error: no groups | error: groups | ratio | groups | VI difference |")
     print("| --- | ---: | ---: | ---: | ---: | ---: | ---: |")
     for name in ("potts", "symmetric"):
         table_of(name, n_data_sets, n_draws, side)

@@ -1,9 +1,9 @@
-"""How the published auxiliary-variable sampler differs from the exact posterior: the table of docs/exactness.md.
+"""The difference of the published auxiliary-variable sampler from the exact posterior: the table of docs/exactness.md.
 
     python examples/restart.py [DATA_SETS] [DRAWS]
 
-Each model's data are drawn anew for every data set; the columns are means over data sets. "sd" is the standard
-deviation of an edge's agreement over the draws, averaged over edges; "ratio" is that to the exact posterior's.
+Each data set is new; the columns are means over data sets. "sd" is the standard
+deviation of an edge's agreement over the draws, averaged over edges; "ratio" is its ratio to the exact one.
 """
 
 import sys

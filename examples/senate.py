@@ -1,9 +1,9 @@
-"""Votes of the United States Senate: learn a graph and its groups from 2005, judge them on 2006.
+"""Votes of the United States Senate: learn a graph and its groups from 2005, and evaluate them on 2006.
 
     BAYESMRF_DATA=folder python examples/senate.py [DRAWS]
 
-The folder holds senate109_votes.csv.gz. 279 edges are learnt by neighbourhood selection; exact answers would be slow on
-such a graph, so the sampler is particle. The score is the log likelihood of a vote, in nats.
+The folder holds senate109_votes.csv.gz. 279 edges are learnt by neighbourhood selection; exact inference would be slow
+on such a graph, so the sampler uses particles. The score is the log likelihood of a vote, in nats.
 """
 
 import sys
@@ -17,11 +17,11 @@ def main(n_draws: int = 1000) -> None:
     blind = MaximumLikelihoodMRF(est.graph_, random_state=1).fit(train)
 
     print("mean log likelihood of a vote            first session (train)   second session (test)")
-    for name, fitted in (("maximum likelihood, blind to groups", blind), ("posterior over groups", est)):
+    for name, fitted in (("maximum likelihood, without groups", blind), ("posterior over groups", est)):
         print(f"{name:37s}{fitted.score(train):22.3f}{fitted.score(test):24.3f}")
     print("\nnumber of groups and its posterior probability")
     print(est.n_groups_.to_string(header=False))
-    print("\nwhere two senators are most alike, and most unlike")
+    print("\npairs of senators with the largest and the smallest agreement")
     order = est.agreement_.argsort()
     for e in [*order[:-6:-1], *order[4::-1]]:
         first, second = (est.graph_.names[u] for u in est.edges_[e])

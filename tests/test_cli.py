@@ -137,7 +137,7 @@ def test_constant_column_is_a_warning_of_one_line(bayesmrf, votes):
     code, _, err = bayesmrf("groups", "votes.csv", "--graph", "learn:3", "-q", *SMALL)
     assert code == 0
     assert re.fullmatch(
-        r"warning: 1 column\(s\) of the data never vary: 'Cid'; .*\n(warning: Not converged: .*\n)?", err
+        r"warning: 1 column\(s\) of the data are constant: 'Cid'; .*\n(warning: Not converged: .*\n)?", err
     )
 
 
@@ -154,23 +154,26 @@ BAD_VOTES = {
     "not binary": (
         spoil(3, 1, 7),
         r"votes\.csv: 7 \(1 cell\) lie outside the levels 0 and 1, the first in row 4 below the first line, column "
-        r"'Bob'; if they stand for missing values give --missing-code 7, if",
+        r"'Bob'; give --missing-code 7 if they code missing values, or",
     ),
-    "mixed": (spoil(3, 1, -1), r"votes\.csv: the codings 0/1 and -1/\+1 are mixed .*use one coding"),
+    "mixed": (spoil(3, 1, -1), r"votes\.csv must have one coding, but 0/1 and -1/\+1 are mixed .*use one coding"),
     "missing": (
         spoil(3, 1, np.nan),
-        r"votes\.csv: 1 value.* missing.*row 4 below the first line, column 'Bob'; drop or impute",
+        r"votes\.csv must not .* 1 are missing.*row 4 below the first line, column 'Bob'; drop or impute",
     ),
     "text": (
         spoil(3, 1, "yes"),
-        r"votes\.csv: 'yes' in row 4 below the first line, column 'Bob' is not a number; code",
+        r"votes\.csv must contain numbers, got 'yes' in row 4 below the first line, column 'Bob'; code",
     ),
-    "no rows": (lambda t: t[:0].to_csv("votes.csv", index=False), r"votes\.csv: the table has zero rows; at least one"),
+    "no rows": (lambda t: t[:0].to_csv("votes.csv", index=False), r"votes\.csv must be a table with at least one row"),
     "row labels": (lambda t: t.to_csv("votes.csv"), r"votes\.csv: a column has no name .*--drop 'Unnamed: 0'"),
-    "no header": (lambda t: t.to_csv("votes.csv", index=False, header=False), "first line holds values.*put a header"),
+    "no header": (
+        lambda t: t.to_csv("votes.csv", index=False, header=False),
+        "first line contains values.*add a",
+    ),
     "names twice": (
         lambda t: t.set_axis(list("abcda"), axis=1).to_csv("votes.csv", index=False),
-        r"votes\.csv: column name 'a' occurs twice .*its own name",
+        r"votes\.csv: column name 'a' occurs twice .*rename one",
     ),
     "ragged": (
         lambda t: Path("votes.csv").write_text(t.to_csv(index=False) + "1,0,1,0,1,0\n"),
@@ -180,8 +183,11 @@ BAD_VOTES = {
         lambda t: Path("votes.csv").write_text("a,b\n1,0,1\n0,1,1\n"),
         r"row 1 below the first line has 3 entries, but the first line names 2 columns",
     ),
-    "empty": (lambda t: Path("votes.csv").write_text(""), r"votes\.csv: the file is empty; a header line"),
-    "one column": (lambda t: t[["Ann"]].to_csv("votes.csv", index=False), r"votes\.csv: 1 column.* at least two nodes"),
+    "empty": (lambda t: Path("votes.csv").write_text(""), r"votes\.csv: the file is empty; write a header line"),
+    "one column": (
+        lambda t: t[["Ann"]].to_csv("votes.csv", index=False),
+        "must have at least two nodes, got 1 col",
+    ),
     "no such file": (lambda t: shutil.move("votes.csv", "v"), r"votes\.csv: this file does not exist; give the path"),
     "not text": (
         lambda t: Path("votes.csv").write_bytes(b"\xff\xfe\x00,\x81"),
@@ -204,9 +210,9 @@ BAD_GRAPHS = {
     "unknown name": ("Ann,Bob\nAnn,Zoe\n", "'Zoe' in line 2 of edges.csv is not a column .*columns are 'Ann', 'Bob'"),
     "unknown names first": ("Ann,Zoe\nAnn,Bob\n", "'Zoe' in line 1"),
     "names and numbers": ("Ann,Bob\n0,1\n", "'0' in line 2 of edges.csv is not a column"),
-    "three columns": ("Ann,Bob,Cid\n", r"edges.csv has 3 column\(s\); two are wanted"),
-    "one end": ("Ann,Bob\nCid,\n", "line 2 of edges.csv has one end only; write two"),
-    "only a header": ("from,to\n", "edges.csv holds no edges; write"),
+    "three columns": ("Ann,Bob,Cid\n", r"edges.csv must have two columns, .*got 3"),
+    "one end": ("Ann,Bob\nCid,\n", "line 2 of edges.csv has only one end; write two"),
+    "only a header": ("from,to\n", "edges.csv contains no edges; write"),
     "empty": ("", "edges.csv: the file is empty"),
 }
 
@@ -221,7 +227,7 @@ def test_bad_graphs(case, bayesmrf, votes, folder):
 BAD_OPTIONS = {
     "graph": (["--graph", "all"], "--graph: 'all' is neither a file, nor complete, nor learn:K"),
     "learn": (["--graph", "learn:x"], "--graph: 'learn:x' is neither"),
-    "learn too many": (["--graph", "learn:99"], "--graph learn:K: 99 edges came, .* ask for at most 10"),
+    "learn too many": (["--graph", "learn:99"], "--graph learn:K must be at most 10, .* got 99"),
     "learn none": (["--graph", "learn:0"], "--graph must be a graph with at least one edge"),
     "alpha zero": (["--alpha", "0"], "--alpha must be .*, got 0.0"),
     "alpha text": (["--alpha", "x"], "--alpha must be .*, got 'x'"),
@@ -273,8 +279,8 @@ def test_out_that_is_not_ours(bayesmrf, votes, folder):
     (folder / "mine.zarr").mkdir()
     (folder / "mine.zarr" / "notes").write_text("mine")
     for out, message in {
-        "file": "--out: file is a file, a folder is wanted; give another path",
-        "mine.zarr": "--out: mine.zarr is not a store of bayesmrf.* left as it is; give another path",
+        "file": "--out: file must be a folder, but is a file; give another path",
+        "mine.zarr": "--out: mine.zarr is not a store of bayesmrf.* not changed; give another path",
         "file/x": "--out: file/x cannot be written.*give another path",
         "/proc/x.zarr": "--out: /proc/x.zarr cannot be written.*give a",
     }.items():
@@ -286,9 +292,9 @@ def test_out_that_is_not_ours(bayesmrf, votes, folder):
 
 
 def test_report_of_what_is_no_result(bayesmrf, folder):
-    one_sentence(bayesmrf("report", "none.zarr"), "none.zarr: there are no results here; give the path")
+    one_sentence(bayesmrf("report", "none.zarr"), "none.zarr contains no results; give the path")
     (folder / "file").write_text("mine")
-    one_sentence(bayesmrf("report", "file"), "file is a file, a folder is wanted")
+    one_sentence(bayesmrf("report", "file"), "file must be a folder, but is a file")
 
 
 RUN = ["groups", "votes.csv", "--graph", "complete", "--n-draws", "200", "--n-warmup", "10", "--n-chains", "2"]
@@ -302,7 +308,7 @@ def test_run_that_was_stopped_continues_with_the_same_draws(how, bayesmrf, votes
         assert re.fullmatch(r"interrupted: stopped; .* kept in votes\.zarr; give the same command again .*\n", err)
     else:
         assert code == -signal.SIGKILL
-    one_sentence(bayesmrf("report", "votes.zarr"), "votes.zarr holds an unfinished run .* of 200 draws")
+    one_sentence(bayesmrf("report", "votes.zarr"), "votes.zarr contains an unfinished run .* of 200 draws")
     one_sentence(bayesmrf(*RUN, "--alpha", "2"), "--out: votes.zarr belongs to another run: .*alpha", "or --overwrite")
 
     cut = shutil.copytree(folder / "votes.zarr", folder / "cut.zarr") / "checkpoint" / "chain_0" / "zarr.json"

@@ -412,7 +412,7 @@ BAD = {
     ),
     "unknown node": (["--compare", "structure", "--edges", "edges.csv"], "--edges: 'Zoe' in line 2 of edges.csv"),
     "no file": (["--compare", "structure", "--edges", "no.csv"], "--edges: 'no.csv' is neither a file nor complete"),
-    "a file as folder": (["--hidden", "1", "--out", "edges.csv"], "--out: edges.csv is a file, a folder is wanted"),
+    "a file as folder": (["--hidden", "1", "--out", "edges.csv"], "--out: edges.csv must be a folder, but is a file"),
     "weight": (["--hidden", "1", "--weight", "Zoe"], "--weight: there is no column 'Zoe'"),
 }
 

@@ -80,7 +80,7 @@ def test_credible_ball_refuses():
         credible_ball([[0, 1]], level=95)
     with pytest.raises(OptionError, match=r"level must be .*, got 0"):
         credible_ball([[0, 1]], level=0)
-    with pytest.raises(DataError, match=r"center: an array of shape \(1, 2\)"):
+    with pytest.raises(DataError, match=r"center must be .* got an array of shape \(1, 2\)"):
         credible_ball([[0, 1]], [[0, 1]])
-    with pytest.raises(DataError, match="3 and of 2 items"):
+    with pytest.raises(DataError, match="the same items, got 3 and 2"):
         credible_ball([[0, 1]], [0, 1, 1])

@@ -38,7 +38,7 @@ def test_senate109_is_prepared_as_in_the_paper(data_folder, session, n_votes):
 
 
 def test_senate109_refuses_other_sessions():
-    with pytest.raises(OptionError, match="session: 3 came"):
+    with pytest.raises(OptionError, match=r"session must be 1 \(2005\) or 2 \(2006\), got 3"):
         datasets.senate109(3)
 
 

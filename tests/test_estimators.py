@@ -173,7 +173,7 @@ def test_new_data_are_brought_to_the_order_of_the_columns(grid_data):
     frame = pd.DataFrame(X, columns=[f"n{i}" for i in range(16)])
     est = MaximumLikelihoodMRF(graph=graph).fit(frame)
     assert est.score(frame[frame.columns[::-1]]) == pytest.approx(est.score(frame))
-    with pytest.raises(DataError, match="'n3' of the fitted data is missing"):
+    with pytest.raises(DataError, match="columns of the fitted data, but 'n3' is missing"):
         est.score(frame.drop(columns="n3"))
 
 

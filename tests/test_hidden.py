@@ -321,7 +321,7 @@ def test_weights_count_rows_with_missing_values(table):
         (
             {"kernel": "pseudo-posterior"},
             DataError,
-            r"X: 32 value\(s\) are missing, which the pseudo-likelihood cannot",
+            r"X must not have missing values \(NaN\), but 32 are missing, which the pseudo-likelihood cannot",
         ),
         ({"engine": "pseudo-likelihood"}, DataError, "which the pseudo-likelihood cannot take"),
         ({"hidden_engine": "magic"}, OptionError, "hidden_engine must be .*, got 'magic'"),

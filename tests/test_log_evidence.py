@@ -587,9 +587,9 @@ def test_bad_options(case, X):
 
 
 def test_bad_data(X):
-    with pytest.raises(DataError, match="not binary, the first is 2"):
+    with pytest.raises(DataError, match=r"must be binary, .* the first is 2"):
         log_evidence(RBM(n_hidden=1), X + 1)
-    with pytest.raises(DataError, match=r"1 value\(s\) are missing"):
+    with pytest.raises(DataError, match=r"1 are missing"):
         log_evidence("independent", np.where(np.arange(120).reshape(30, 4) == 7, np.nan, X))
     with pytest.raises(DataError, match="sample_weight must have shape"):
         log_evidence("independent", X, sample_weight=[1, 2])

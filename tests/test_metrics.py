@@ -12,7 +12,7 @@ from bayesmrf.models.agreement import Agreement
 
 def test_mean_absolute_error():
     assert metrics.mean_absolute_error([0.1, 0.5, 0.9], [0.2, 0.5, 0.6]) == pytest.approx(0.4 / 3)
-    with pytest.raises(DataError, match="agreement: shapes"):
+    with pytest.raises(DataError, match="agreement must have one value for each edge"):
         metrics.mean_absolute_error([0.1, 0.2], [0.1])
 
 

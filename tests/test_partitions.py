@@ -109,14 +109,14 @@ def test_canonical():
 
 
 def test_vi_refuses_different_lengths():
-    with pytest.raises(DataError, match="3 and of 2 items"):
+    with pytest.raises(DataError, match="the same items, got 3 and 2"):
         variation_of_information([0, 0, 1], [0, 1])
 
 
 def test_random_partition_has_the_groups_wanted(rng):
     for n_groups in (1, 2, 7, 12):
         assert len(set(random_partition(12, n_groups, rng))) == n_groups
-    with pytest.raises(OptionError, match="n_groups: 13 came for 12 items"):
+    with pytest.raises(OptionError, match=r"n_groups must be an integer from 1 to 12, .* got 13"):
         random_partition(12, 13, rng)
 
 
@@ -282,9 +282,9 @@ def test_co_clustering(rng):
     assert co_clustering(draws, [4]).tolist() == [[1]]
     many = np.zeros((40_000, 2), dtype=int)  # more than are counted in 16 bits
     assert co_clustering(many, [0, 1]).tolist() == [[1, 1], [1, 1]]
-    with pytest.raises(OptionError, match="item 7 at place 1"):
+    with pytest.raises(OptionError, match="got 7 at index 1"):
         co_clustering(draws, [0, 7])
-    with pytest.raises(OptionError, match="ask for at most"):
+    with pytest.raises(OptionError, match="items must be at most"):
         co_clustering(draws, np.zeros(5001, dtype=int))
     with pytest.raises(OptionError, match="item numbers"):
         co_clustering(draws, [0.5])

@@ -156,15 +156,15 @@ def test_estimates_at_the_bound_are_named(rng):
 
 def test_wrong_arguments(rng):
     model, theta, states = problem(rng, False)
-    with pytest.raises(OptionError, match="theta: shape"):
+    with pytest.raises(OptionError, match=r"theta must be an array of shape \(6,\)"):
         log_pseudo_likelihood(model, theta[:-1], states)
-    with pytest.raises(DataError, match="states: shape"):
+    with pytest.raises(DataError, match=r"states must be an array of shape \(n_samples, .*got an array"):
         log_pseudo_likelihood(model, theta, states[:, :-1])
-    with pytest.raises(DataError, match="weights: shape"):
+    with pytest.raises(DataError, match=r"weights must be .*got an array of shape \(3,\)"):
         log_pseudo_likelihood(model, theta, states, np.ones(3))
-    with pytest.raises(OptionError, match="groups: shape"):
+    with pytest.raises(OptionError, match=r"groups must be .*got an array of shape \(2,\)"):
         maximum_pseudo_likelihood(model, states, groups=np.zeros(2, dtype=int))
-    with pytest.raises(OptionError, match="bound: -1"):
+    with pytest.raises(OptionError, match=r"bound must be a finite number > 0, .*got -1"):
         maximum_pseudo_likelihood(model, states, bound=-1)
 
 

@@ -348,9 +348,9 @@ def test_bad_options(options, message):
 
 
 def test_bad_input(rng):
-    with pytest.raises(DataError, match="not binary"):
+    with pytest.raises(DataError, match="must be binary"):
         RBM().fit(np.array([[0, 2], [1, 1]]))
-    with pytest.raises(DivergenceError, match="learning_rate: parameters beyond"):
+    with pytest.raises(DivergenceError, match="learning_rate must be smaller than"):
         RBM(learning_rate=1e38, n_steps=100).fit(np.eye(4))
     model = RestrictedBoltzmann(30, 25)
     with pytest.raises(TooWideError, match=r"30 visible and 25 hidden units is a sum of 2\^25 terms.*annealed"):

@@ -77,7 +77,7 @@ def test_constant_columns_get_no_edges(rng):
     graph = learn_graph(states, 4)
     assert graph.n_edges == 4
     assert not np.isin(graph.edges, (2, 5)).any()
-    with pytest.raises(GraphError, match="ask for at most 6"):
+    with pytest.raises(GraphError, match=r"n_edges must be at most 6, .* got"):
         learn_graph(states, 7)
 
 
@@ -95,12 +95,12 @@ def test_wrong_options(rng):
     for wrong in (-1, 2.5, "3", True):
         with pytest.raises(OptionError, match="n_edges"):
             learn_graph(states, wrong)
-    with pytest.raises(GraphError, match="have 6 pairs"):
+    with pytest.raises(GraphError, match="at most 6, the pairs"):
         learn_graph(states, 7)
 
 
 def test_data_that_cannot_support_the_edges():
     # Every cell of a table once: no node says anything about another.
     states = check_states((np.arange(16)[:, None] >> np.arange(4)) & 1)
-    with pytest.raises(GraphError, match="the data support only 0 "):
+    with pytest.raises(GraphError, match="at most 0, the edges that the data support"):
         learn_graph(states, 1)

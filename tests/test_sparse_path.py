@@ -124,5 +124,5 @@ def test_bad_input(rng):
         cross_validated(states, wainwright, n_folds=31)
     missing = states.values.copy()
     missing[0, 0] = -1
-    with pytest.raises(DataError, match="missing values came"):
+    with pytest.raises(DataError, match="must not have missing values"):
         wainwright(type(states)(missing, states.names, None, "01"))

@@ -159,7 +159,7 @@ def test_a_text_that_claims_to_be_many_is_refused(run, closed):
 
     chunk = run / "posterior" / "edge" / "c" / "0"
     chunk.write_bytes(compress(b"\xff\xff\xff\xff" + b"\0" * 40, 0))
-    with pytest.raises(StoreError, match="a chunk has not the size"):
+    with pytest.raises(StoreError, match="a chunk does not have the declared size"):
         load(run)
 
 
@@ -256,7 +256,7 @@ def test_what_version_0_1_left(run, result, checkpoint):
     assert load(run).equals(load(result))
     edit(checkpoint / "zarr.json", older)
     for act in (lambda: load(checkpoint), lambda: sample(Fails(), checkpoint=checkpoint, **FAST)):
-        with pytest.raises(StoreError, match="an unfinished run of an older version, which this one cannot continue"):
+        with pytest.raises(StoreError, match="an unfinished run of an older version, which cannot be continued"):
             act()
     assert sample(Fails(), checkpoint=checkpoint, overwrite=True, **FAST).complete
 

@@ -80,7 +80,7 @@ REFUSED = {
     "zstd": (b"\x28\xb5\x2f\xfd" + bytes(30), "this is a Zstandard archive, which is not supported"),
     "tar": (tarred(), "this is a tar archive"),
     "packed tar": (gzip.compress(tarred()), "this is a tar archive"),
-    "two files": (zipped(a="1", b="2"), r"this archive holds 2 files; give one with a single table"),
+    "two files": (zipped(a="1", b="2"), r"this archive contains 2 files; give one with a single table"),
     "no files": (zipped(), "cannot be read|NUL"),
     "cut zip": (zipped(a=TEXT)[:40], r"cannot be read \(.*zip.*\)"),
     "broken zip": (zipped(a=TEXT).replace(b"1,0,1", b"1,1,1"), "cannot be read .*CRC"),
@@ -93,15 +93,15 @@ REFUSED = {
     "pickle": (b"\x80\x04\x95" + bytes(30), "binary file"),
     "picture": (b"\x89PNG\r\n\x1a\n" + bytes(30), "line 1 is not UTF-8 text"),
     "latin-1": ("a,b\n1,é\n".encode("latin-1"), r"line 2 is not UTF-8 text \(byte 0xe9\); save the file as UTF-8"),
-    "nul": (b"a,b\n1,0\n1,\x000\n", "line 3 holds a NUL character"),
-    "utf-16 without a mark": (TEXT.encode("utf-16-le"), "line 1 holds a NUL character"),
-    "empty": (b"", "the file is empty; a header line"),
+    "nul": (b"a,b\n1,0\n1,\x000\n", "line 3 contains a NUL character"),
+    "utf-16 without a mark": (TEXT.encode("utf-16-le"), "line 1 contains a NUL character"),
+    "empty": (b"", "the file is empty; write a header line"),
     "blank": (b"\n\n\n", "the file is empty"),
-    "only spaces": (b"  \n", r"1 column\(s\) are left|no name"),
-    "one column": (b"a b c\n1 0 1\n", r"1 column\(s\) are left"),
+    "only spaces": (b"  \n", r"at least two nodes, got 1 column\(s\)|no name"),
+    "one column": (b"a b c\n1 0 1\n", r"at least two nodes, got 1 column\(s\)"),
     "short line": (b"a,b,c\n1,0,1\n1,0\n", "row 2 below the first line has 2 entries, but the first line names 3"),
     "long line": (b"a,b,c\n1,0,1,\n", "row 1 below the first line has 4 entries"),
-    "open quote": (b'a,b\n1,"0\n1,0\n', "cannot be read as comma-separated values .*repair the file"),
+    "open quote": (b'a,b\n1,"0\n1,0\n', "cannot be read as comma-separated values .*fix the file"),
     "stray quote": (b'a,b\n1,"0"x\n', "cannot be read as comma-separated values"),
     "huge entry": (b"a,b\n1," + b"0" * 200, "cannot be read as comma-separated values .*field larger"),
     "same names": (b"a,b, a\n1,0,1\n", "column name 'a' occurs twice"),
@@ -127,7 +127,7 @@ def test_an_archive_of_more_than_the_memory_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr("bayesmrf.files._MOST", 1000)
     for packed in (gzip.compress(bytes(10**6)), zipped(a=bytes(10**6)), b"1" * 2000):
         (tmp_path / "bomb.csv").write_bytes(packed)
-        with pytest.raises(DataError, match=r"bomb\.csv: this file holds more than .* GiB of text"):
+        with pytest.raises(DataError, match=r"bomb\.csv: this file contains more than .* GiB of text"):
             read_votes(tmp_path / "bomb.csv")
 
 
@@ -263,10 +263,10 @@ def test_the_command_line_names_what_is_no_answer(bayesmrf, folder, rng):
     table.mask(table == 3, -9).to_csv("t.csv", index=False)
     given = bayesmrf("structure", "t.csv", "--binarize", ">=4")
     one_sentence(given, r"t.csv: -9 \(\d+ cells\) lie outside the levels 1 to 5, the first in row \d+ below")
-    assert "give --missing-code -9, if they are answers --missing-code none" in given[2]
+    assert "give --missing-code -9 if they code missing values, or --missing-code none if they are answers" in given[2]
     counts = pd.DataFrame({"a": [0, 1] * 10, "b": [0, 0, 1, 1] * 5, "count": rng.choice(500, 20, replace=False)})
     counts.to_csv("t.csv", index=False)
-    one_sentence(bayesmrf("structure", "t.csv"), "--drop count, or give --weight count if it says how often a row")
+    one_sentence(bayesmrf("structure", "t.csv"), "--drop count, or give --weight count if it counts how often a row")
 
 
 def test_missing_codes(tmp_path, rng):

@@ -1,4 +1,4 @@
-"""Which values of a table that was read are answers, and which of these mean yes."""
+"""Which values of a table are answers, and which of these mean yes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _MOST_NAMED = 5
 
 
 def without_codes(path: Path, table: pd.DataFrame, codes: Sequence[str]) -> pd.DataFrame:
-    """The table with codes of missing values blank."""
+    """Return the table with codes of missing values replaced by NaN."""
     import pandas as pd
 
     table = table.copy() if codes else table
@@ -47,7 +47,7 @@ def without_codes(path: Path, table: pd.DataFrame, codes: Sequence[str]) -> pd.D
 
 
 def check_answers(path: Path, table: pd.DataFrame) -> None:
-    """Refuse identifiers, columns on another scale, and codes outside the levels."""
+    """Refuse identifiers, columns on a different scale, and codes outside the levels."""
     import numpy as np
 
     if _is_yes_no(table):
@@ -58,12 +58,12 @@ def check_answers(path: Path, table: pd.DataFrame) -> None:
         names = [table.columns[i] for i in (*found.ids, *found.scales)]
         what = "looks like an identifier"
         if not found.ids:
-            what = f"is on another scale than the others, whose levels are {found.span}"
+            what = f"is on a different scale than the others, whose levels are {found.span}"
         drop = " ".join(f"--drop {_quoted(n)}" for n in names[:_MOST_NAMED])
         more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
         weight = next((n for n in names if _COUNTS.search(n)), None)
-        hint = f", or give --weight {_quoted(weight)} if it says how often a row was seen" if weight else ""
-        raise DataError(f"{call(path)}: column {quoted(names[0])} {what}; leave out what is no answer with {drop}"
+        hint = f", or give --weight {_quoted(weight)} if it counts how often a row was observed" if weight else ""
+        raise DataError(f"{call(path)}: column {quoted(names[0])} {what}; drop columns that are not answers with {drop}"
                         f"{more}{hint}")  # fmt: skip
     if found.codes:
         codes = sorted(found.codes, key=lambda c: -found.codes[c])[:_MOST_NAMED]
@@ -71,29 +71,29 @@ def check_answers(path: Path, table: pd.DataFrame) -> None:
         row, column = np.argwhere(table.isin(codes).to_numpy())[0]
         named = " ".join(f"--missing-code {c:g}" for c in codes)
         raise DataError(f"{call(path)}: {listed} lie outside the levels {found.span}, the first in row {row + 1} below "
-                        f"the first line, column {quoted(table.columns[column])}; if they stand for missing values "
-                        f"give {named}, if they are answers --missing-code {NO_CODES}")  # fmt: skip
+                        f"the first line, column {quoted(table.columns[column])}; give {named} if they code missing "
+                        f"values, or --missing-code {NO_CODES} if they are answers")  # fmt: skip
 
 
 def to_binary(path: Path, table: pd.DataFrame, rule: str | None) -> pd.DataFrame:
-    """Make yes/no of ordered levels.
+    """Convert ordered levels to yes/no.
 
     Parameters
     ----------
     path : Path
-        Where the table is from, for the messages.
+        The file of the table, for messages.
     table : DataFrame
         From `read_votes`.
     rule : str or None
         Which levels mean yes: ``>=4``, ``>2``, ``<=1``, ``<3`` or ``==5``. Without it a table of more than two levels
-        is refused. What is missing stays so.
+        is refused. Missing values stay missing.
 
     Raises
     ------
     OptionError
-        If the rule cannot be read, or does not tell any two levels apart.
+        If the rule cannot be parsed, or does not divide the levels.
     DataError
-        If there are levels that no rule was given for, or texts that cannot be compared.
+        If there are more than two levels and no rule, or texts that cannot be compared.
     """
     import numpy as np
 
@@ -103,8 +103,8 @@ def to_binary(path: Path, table: pd.DataFrame, rule: str | None) -> pd.DataFrame
     for name in table.columns.difference(numbers.columns, sort=False):
         text = next((v for v in table[name].dropna() if isinstance(v, str) and not _is_value(v)), None)
         if text is not None:
-            raise DataError(f"{call(path)}: column {quoted(name)} holds text such as {quoted(text)}; recode it as "
-                            f"numbers, or leave it out with --drop {_quoted(name)}")  # fmt: skip
+            raise DataError(f"{call(path)}: column {quoted(name)} contains text such as {quoted(text)}; recode it as "
+                            f"numbers, or drop it with --drop {_quoted(name)}")  # fmt: skip
     levels = np.unique(numbers.to_numpy(dtype=float))
     levels = levels[~np.isnan(levels)]
     listed = ", ".join(f"{v:g}" for v in levels[:7]) + (f", ... ({len(levels)} in all)" if len(levels) > 7 else "")
@@ -114,9 +114,9 @@ def to_binary(path: Path, table: pd.DataFrame, rule: str | None) -> pd.DataFrame
             first = str(many.idxmax())
             own = np.unique(numbers[first].dropna())
             example = own[min((len(own) + 1) // 2, len(own) - 1)]
-            only = "" if 2 * many.sum() > len(many) else f", or leave it out with --drop {_quoted(first)}"
+            only = "" if 2 * many.sum() > len(many) else f", or drop it with --drop {_quoted(first)}"
             raise DataError(f"{call(path)}: the table has the levels {listed} (column {quoted(first)} is the first "
-                            "with others than yes and no); say which of them mean yes, such as --binarize "
+                            "with more than two); state which of them mean yes, for example --binarize "
                             f'">={example:g}"{only}')  # fmt: skip
         return table
     found = re.fullmatch(r"\s*(>=|<=|==|>|<)\s*([+-]?(\d+\.?\d*|\.\d+))\s*", rule)
@@ -126,13 +126,13 @@ def to_binary(path: Path, table: pd.DataFrame, rule: str | None) -> pd.DataFrame
     compare, than = _COMPARISONS[found[1]], float(found[2])
     if len(set(compare(levels, than))) < 2:
         raise OptionError(f"--binarize must divide the levels ({listed}), got {rule!r}, which puts all of them "
-                          "on one side; give a rule that tells them apart")  # fmt: skip
+                          "on one side; give a rule that divides them")  # fmt: skip
     yes = compare(numbers.astype(float), than)
     return yes.astype(float).where(numbers.notna()) if numbers.isna().any(axis=None) else yes.astype(np.int8)
 
 
 def _is_yes_no(table: pd.DataFrame) -> bool:
-    """Whether all values are -1, 0, 1, truths, or missing: seen at once, however many columns there are."""
+    """Whether all values are -1, 0, 1, booleans, or missing; checked for all columns at once."""
     import numpy as np
 
     values = table.to_numpy()

@@ -1,15 +1,15 @@
-"""A run on disk: a zarr folder that a kill at any moment leaves whole.
+"""A run on disk: a zarr folder that stays valid if the process is killed at any moment.
 
 Layout, all of it zarr groups and arrays::
 
-    run.zarr/zarr.json                          what the folder holds: a checkpoint with its settings, or results
+    run.zarr/zarr.json                          content of the folder: a checkpoint with its settings, or results
     run.zarr/checkpoint/chain_0/zarr.json       the chain's commit record
-    run.zarr/checkpoint/chain_0/draws_2/groups  the draws between two commits, never touched again
-    run.zarr/checkpoint/chain_0/state_1/...     State and generator, in two places by turns
+    run.zarr/checkpoint/chain_0/draws_2/groups  the draws between two commits, never changed again
+    run.zarr/checkpoint/chain_0/state_1/...     State and generator, in two places in turn
 
-A commit writes the new draws and then the State beside the last one; what makes it valid is the record, replaced in one
-move. Whatever was half written is in nobody's record and is written again. Records carry a checksum, and those of the
-arrays they stand for, since zarr reads a missing chunk as zeros.
+A commit writes the new draws and then the State next to the previous one; it becomes valid by its record, which is
+replaced atomically. Incomplete files are in no record and are written again. Records contain a checksum, and those of
+their arrays, since zarr reads a missing chunk as zeros.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from .store import (
 
 
 class Position(NamedTuple):
-    """Where a chain stood at its last commit."""
+    """State of a chain at its last commit."""
 
     steps: int
     state: Any
@@ -58,13 +58,13 @@ class ChainStore:
     Parameters
     ----------
     folder : Path
-        The chain's own folder; chains never write into another's.
+        The folder of this chain alone.
     chain : int
-        Its number, and
+        Its number.
     run : str
-        the checksum of its run, which are part of each commit: a folder of another chain is refused.
+        The checksum of its run. Both are part of each commit, so a folder of another chain is refused.
     modules : collection of str
-        Names of modules that the classes of a State may come from (`bayesmrf.state_spec.flatten`).
+        Names of modules in which the classes of a State may be defined (`bayesmrf.state_spec.flatten`).
     """
 
     def __init__(self, folder: Path, chain: int, run: str, modules: Collection[str]) -> None:
@@ -79,7 +79,7 @@ class ChainStore:
         with as_written(self.folder):
             record = read_record(self.folder)["commit"]
             if {name: record[name] for name in self.whose} != self.whose:
-                raise damaged(self.folder, "its commits are of another chain or run; it was copied or renamed")
+                raise damaged(self.folder, "its commits belong to another chain or run; it was copied or renamed")
             steps, slot = record["steps"], record["slot"]
             if type(steps) is not int or slot not in (0, 1) or not 0 <= record["run_time"] < np.inf:
                 raise ValueError
@@ -98,7 +98,7 @@ class ChainStore:
     def commit(
         self, steps: int, state: Any, generator: np.ndarray, draws: Mapping[str, np.ndarray], run_time: float
     ) -> None:
-        """Keep ``draws`` made since the last commit, the State after ``steps`` steps, and the generator."""
+        """Store the ``draws`` since the last commit, the State after ``steps`` steps, and the generator."""
         began = time.monotonic()
         arrays: dict[str, np.ndarray] = {"generator": generator}
         spec, digests, slot = (
@@ -128,46 +128,47 @@ class ChainStore:
 
 
 def pause(run_time: float, cost: float) -> float:
-    """Seconds from a commit to the next: a kill may lose 2 % of a long run, and commits may take 2 % of its time."""
+    """Seconds until the next commit: a kill may lose 2 % of a long run, and commits may take 2 % of its time."""
     return max(2.0, 0.02 * run_time, 50 * cost)
 
 
 def open_checkpoint(
     path: Path, settings: dict[str, Any], fresh_seed: dict[str, Any], overwrite: bool, modules: Collection[str] = ()
 ) -> tuple[dict[str, Any], list[ChainStore]]:
-    """Open the checkpoint of a run, or begin one.
+    """Open the checkpoint of a run, or create one.
 
     Parameters
     ----------
     path : Path
-        Folder, made if it is not there.
+        Folder, created if it does not exist.
     settings : dict
-        Plain JSON values that make the run what it is, in the order in which they are compared; ``identity`` is that of
-        its kernel (`bayesmrf.identity.record_of`). A seed of None stands for the one in the store; ``n_draws`` may be
+        Plain JSON values that identify the run, in the order of comparison; ``identity`` is that of
+        its kernel (`bayesmrf.identity.record_of`). A seed of None means the one in the store; ``n_draws`` may be
         larger than in the store.
     fresh_seed : dict
-        Stands for a seed of None where nothing is stored.
+        Replaces a seed of None if nothing is stored.
     overwrite : bool
-        Begin anew where another run, or results, are.
+        Start again if the folder contains another run, or results.
     modules : collection of str
         See `ChainStore`.
 
     Returns
     -------
     settings : dict
-        With the seed that holds.
+        With the seed of the run.
     chains : list of ChainStore
 
     Raises
     ------
     StoreError
-        If the folder is not ours, holds another run or results, is damaged, or cannot be written.
+        If the folder was not written by this package, contains another run or results, is damaged, or cannot be
+        written.
     """
     settings = json.loads(json.dumps(settings))
     if is_ours(path) and not overwrite:
         if what(path) == RESULTS:
             raise StoreError(
-                f"checkpoint: {path} holds finished results; load them, give another path, or set overwrite=True"
+                f"checkpoint: {path} contains finished results; load them, give another path, or set overwrite=True"
             )
         with as_written(path):
             stored = read_record(path)["bayesmrf"]["settings"]
@@ -189,7 +190,7 @@ def open_checkpoint(
         (path / CHECKPOINT).mkdir(exist_ok=True)
         write_record(path / CHECKPOINT, {})
     except OSError as e:
-        raise StoreError(f"checkpoint: {path} cannot be written ({e}); give a folder that can be made") from e
+        raise StoreError(f"checkpoint: {path} cannot be written ({e}); give a folder that can be created") from e
     run = checksum({name: value for name, value in settings.items() if name != "n_draws"})
     return settings, [ChainStore(folder, i, run, modules) for i, folder in enumerate(folders)]
 
@@ -198,8 +199,8 @@ def open_checkpoint(
 def opened(
     path: Path, settings: dict[str, Any], fresh_seed: dict[str, Any], overwrite: bool, modules: Collection[str]
 ) -> Iterator[tuple[dict[str, Any], list[ChainStore]]]:
-    """Hold the folder of a run, and open it (see `open_checkpoint`): no two processes write into it at once."""
-    is_ours(path)  # a folder of others is left alone
+    """Lock the folder of a run, and open it (see `open_checkpoint`)."""
+    is_ours(path)  # other folders are not changed
     with hold(path):
         yield open_checkpoint(path, settings, fresh_seed, overwrite, modules)
 
@@ -212,7 +213,7 @@ def seed_of(path: Path) -> np.random.SeedSequence:
 
 
 def _sequence(seed: dict[str, Any]) -> np.random.SeedSequence:
-    """The seed that a store describes."""
+    """The seed described in a store."""
     key, spawned = tuple(seed["spawn_key"]), seed["spawned"]
     if type(spawned) is not int or not 0 <= spawned < 2**31:
         raise ValueError

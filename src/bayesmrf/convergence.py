@@ -1,4 +1,4 @@
-"""Whether the chains of a run have converged: one verdict, for `fit`, summaries, the command line and reports."""
+"""Whether the chains of a run have converged, for `fit`, summaries, the command line and reports."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
-IN_DOUBT = (0.1, 0.9)  # inclusion of the edges whose coming and going is judged
+IN_DOUBT = (0.1, 0.9)  # inclusion of the edges whose indicators are judged
 SCALARS = ("n_groups", "alpha", "density", "slab_scale")
 
 # Vehtari et al. (2021): R-hat at most 1.01, and 100 effective draws a chain. Means need fewer: with 25 a chain and four
 # chains, their error is a tenth of a posterior standard deviation.
 GOOD_R_HAT, FAIR_R_HAT = 1.01, 1.05
 GOOD_ESS, FAIR_ESS = 100, 25
-_RARELY = 0.01  # acceptance that gets a sentence of its own
-_FEWEST = 10  # draws in which a parameter that never changes is no chance
+_RARELY = 0.01  # acceptance below which a warning is added
+_FEWEST = 10  # draws in which a constant parameter is not due to chance
 _MOST_TIMES = 20  # "... times as many draws", at most
 # Kernels whose step is an option.
 _STEPPED = ("metropolis", "exchange", "auxiliary-variable", "langevin")
 
 
 class Verdict(NamedTuple):
-    """Whether draws can be relied on.
+    """Judgement of the convergence of a run.
 
     Attributes
     ----------
     grade : {"good", "fair", "bad"}
-        good: for means and intervals; fair: for means, or it cannot be told; bad: not at all.
+        good: for means and intervals; fair: for means, or unknown; bad: not converged.
     sentence : str
-        Why, and what to do.
+        The reason, and what to do.
     """
 
     grade: str
@@ -67,14 +67,14 @@ def diagnostics(tree: xr.DataTree, n_worst: int | None = 5) -> pd.DataFrame:
     tree : xarray.DataTree
         From `bayesmrf.results.to_datatree`.
     n_worst : int or None
-        Rows for edges and parameters, worst first; None for all. The scalars that come first are always there.
+        Rows for edges and parameters, worst first; None for all. The first scalars are always included.
 
     Returns
     -------
     pandas.DataFrame
         Columns mean, sd, r_hat (the larger of the rank-normalised split R-hat and that of the folded draws), ess_bulk,
-        ess_tail. What never varies has none of the latter (NaN); what varies between the chains alone has an infinite
-        R-hat.
+        ess_tail. Constant quantities have no diagnostics (NaN); quantities that vary between chains only have an
+        infinite R-hat.
     """
     import pandas as pd
 
@@ -93,7 +93,7 @@ def verdict(tree: xr.DataTree, table: pd.DataFrame | None = None) -> Verdict:
     tree : xarray.DataTree
         From `bayesmrf.results.to_datatree`.
     table : DataFrame, optional
-        `diagnostics` of all rows, where it is known already.
+        `diagnostics` of all rows, if computed already.
     """
     sizes = tree["posterior"].sizes
     n_chains, n_draws = sizes["chain"], sizes["chain"] * sizes["draw"]
@@ -103,7 +103,7 @@ def verdict(tree: xr.DataTree, table: pd.DataFrame | None = None) -> Verdict:
         return Verdict("bad", stuck)
     table = (diagnostics(tree, None) if table is None else table).dropna(subset=["ess_bulk"])
     if table.empty:
-        return Verdict("fair", "Nothing varied in these draws: run more draws.")
+        return Verdict("fair", "All draws are equal: run more draws.")
     bulk, tail = float(table["ess_bulk"].min()), float(table["ess_tail"].min())
     r_hat = float(table["r_hat"].max()) if n_chains > 1 else 1.0
     wanted, enough, rarely = GOOD_ESS * n_chains, FAIR_ESS * n_chains, _rarely(tree)
@@ -128,7 +128,7 @@ def verdict(tree: xr.DataTree, table: pd.DataFrame | None = None) -> Verdict:
 
 
 def warn_unless_converged(tree: xr.DataTree) -> None:
-    """Warn, as `fit` does, of chains whose draws cannot be relied on."""
+    """Warn, as `fit` does, if the chains have not converged."""
     found = verdict(tree)
     if found.grade == "bad":
         warnings.warn(found.sentence, ConvergenceWarning, stacklevel=3)
@@ -171,7 +171,7 @@ def _judged(tree: xr.DataTree) -> tuple[list[_Series], list[_Series]]:
 
 
 def _given_inclusion(names: list[str], values: np.ndarray, included: np.ndarray) -> Iterable[_Series]:
-    """Parameters of edges over the draws in which they exist; edges with nearly equally many draws come together."""
+    """Parameters of edges over the draws in which they exist; edges with nearly equal numbers of draws are grouped."""
     counts = included.sum(axis=1)
     fewest = counts.min(axis=0)
     judged = np.flatnonzero((included.mean(axis=(0, 1)) >= IN_DOUBT[0]) & (fewest >= 4))
@@ -201,13 +201,13 @@ def _table(series: list[_Series]) -> pd.DataFrame:
 
 
 def _shortfall(table: pd.DataFrame, r_hat: float, ess: float, columns: list[str]) -> np.ndarray:
-    """How many times each row falls short of an R-hat and of effective sample sizes; -1 for what never varies."""
+    """How many times each row falls short of an R-hat and of effective sample sizes; -1 for constants."""
     found = np.fmax((table["r_hat"].to_numpy() - 1) / (r_hat - 1), ess / table[columns].to_numpy().min(axis=1))
     return np.nan_to_num(found, nan=-1)
 
 
 def _stuck(tree: xr.DataTree) -> str:
-    """A sentence about chains that never moved, or in which a parameter never did; empty where there are none."""
+    """A sentence about chains that never moved, or with a constant parameter; empty if there are none."""
     chains, acceptance = tree["posterior"].to_dataset()["chain"].values, _acceptance(tree)
     what, how = "", "acceptance 0"
     still: Any = np.zeros(len(chains), dtype=bool) if acceptance is None else np.asarray(acceptance == 0)

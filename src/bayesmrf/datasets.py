@@ -2,8 +2,8 @@
 
 `coronary` is part of the package. The others are read from the folder that the environment variable BAYESMRF_DATA
 names, else from the user's cache (``pooch.os_cache("bayesmrf")``). Their files are conversions of public data: no
-public address serves the same bytes, so nothing is downloaded. Every file is checked against its SHA-256 sum, and a
-missing one is an error that names its source.
+public address serves the same bytes, so nothing is downloaded. Every file is checked against its SHA-256 sum; the
+error for a missing file names its source.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def senate109(session: int = 1) -> pd.DataFrame:
     import pandas as pd
 
     if session not in (1, 2):
-        raise OptionError(f"session: {session!r} came; 1 (2005) or 2 (2006) is wanted")
+        raise OptionError(option="session", got=session, expected="1 (2005) or 2 (2006)")
     table = pd.read_csv(data_file("senate109_votes.csv.gz"))
     table = table[table["session"] == session].set_index("vote")
     senators = table.drop(columns=["session", "rollnumber", "date", "yea", "nay", "CORZINE_NJ", "MENENDEZ_NJ"])
@@ -186,8 +186,8 @@ def data_file(name: str) -> Path:
     Raises
     ------
     DataError
-        If the file is in neither folder (the message says where it was sought, and its source), or is another than this
-        version of the package knows.
+        If the file is in neither folder (the message names the folder and the source), or differs from the file that
+        this version of the package expects.
     """
     import pooch
 
@@ -197,8 +197,8 @@ def data_file(name: str) -> Path:
         raise DataError(f"{name} is not in {path.parent}; set the environment variable BAYESMRF_DATA to the folder "
                         f"that holds it (it was converted from {source} on GitHub; nothing is downloaded)")  # fmt: skip
     if (found := pooch.file_hash(str(path))) != sha256:
-        raise DataError(f"{path} has the SHA-256 sum {found[:12]}..., {sha256[:12]}... is wanted; "
-                        "replace it by the file that this version of the package knows")  # fmt: skip
+        raise DataError(f"{path} must have the SHA-256 sum {sha256[:12]}..., got {found[:12]}...; replace it by the "
+                        "file that this version of the package expects.")  # fmt: skip
     return path
 
 

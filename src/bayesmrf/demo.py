@@ -1,4 +1,4 @@
-"""The demonstration: groups that are known, then real data."""
+"""The demonstration: known groups, then real data."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ RISK_FACTORS = {
 }
 
 _GRID = (
-    "Neighbours on a 4 x 4 grid agree with probabilities that only five groups of edges share. Maximum likelihood does "
-    "not know about groups and estimates 24 numbers; the Bayesian estimators find out which edges belong together, and "
-    "edges that share a parameter share their evidence: the estimates of a group close up around the truth."
+    "The 24 edges of a 4 x 4 grid belong to five groups, and the edges of a group share one agreement. Maximum "
+    "likelihood estimates each edge separately. The Bayesian estimators find which edges belong together and pool "
+    "their data, so that their estimates are closer to the truth."
 )
 _CORONARY = (
     "Six risk factors for coronary heart disease of 1,841 men employed in a Czech car factory (Reinis et al. 1981): "
     "smoking, strenuous mental work, strenuous physical work, systolic blood pressure above 140, ratio of beta to "
-    "alpha lipoproteins above 3, coronary heart disease in the family. All 15 pairs are edges; a field for each factor "
-    "takes up how frequent it is. Sampled by the exact method."
+    "alpha lipoproteins above 3, coronary heart disease in the family. All 15 pairs are edges, and each factor has a "
+    "field for its frequency. Sampled by the exact method."
 )
 
 
 class Grid(NamedTuple):
-    """A grid with known groups, and what the estimators found."""
+    """A grid with known groups, and its estimates."""
 
     truth: np.ndarray
     groups: np.ndarray
@@ -60,14 +60,14 @@ def run_demo(
     n_draws: tuple[int, int] = (400, 2000),
     n_chains: int = 4,
 ) -> tuple[Grid, GroupedSummary]:
-    """Print both parts and write the report; a demonstration's earlier report is replaced.
+    """Print both parts and write the report; the report of an earlier demonstration is replaced.
 
     Parameters
     ----------
     out : Path
         The HTML file.
     seed : int
-        Of the data drawn and of the chains.
+        Seed of the data and of the chains.
     console : rich.console.Console
         Where to print.
     n_samples : int
@@ -82,7 +82,7 @@ def run_demo(
     check_out(out, overwrite=False, replace_own=True)
     console.rule("1. A grid whose groups are known")
     console.print(f"{_GRID}\n")
-    console.print("Sampling; the first time this compiles for half a minute ...\n", style="dim")
+    console.print("Sampling; the first run compiles for half a minute ...\n", style="dim")
     grid = known_grid(seed, n_samples, n_draws[0], n_chains)
     _print_grid(grid, n_samples, console)
     console.print()
@@ -92,15 +92,15 @@ def run_demo(
     show(summary, console)
     body: list[Section] = [("1. A grid whose groups are known", _grid_html(grid, n_samples))]
     body += [("2. Risk factors for coronary heart disease", paragraph(_CORONARY)), *sections(summary)]
-    write_page(out, "bayesmrf: a demonstration", "Known groups found again, then groups in real data.", body)
+    write_page(out, "bayesmrf: a demonstration", "Recovery of known groups, then groups in real data.", body)
     console.print(f"\nThe report, with pictures: {out}", soft_wrap=True)
     return grid, summary
 
 
 def known_grid(seed: int, n_samples: int, n_draws: int, n_chains: int) -> Grid:
-    """Draw data from a 4 x 4 grid with five groups, and estimate.
+    """Draw data from a 4 x 4 grid with five groups, and estimate the agreements.
 
-    As in section 4.2 of Liu and Page (2013), but for the groups' agreements, which are evenly spaced, and that each
+    As in section 4.2 of Liu and Page (2013), except that the agreements of the groups are evenly spaced, and each
     group has at least one edge.
     """
     rng = np.random.default_rng([seed, 0])
@@ -144,7 +144,7 @@ def coronary(seed: int, n_draws: int, n_chains: int) -> GroupedMRF:
 
 
 def _rows(grid: Grid) -> tuple[list[str], list[list[str]]]:
-    """The table of the grid: the range of estimates in each true group, then how good they are."""
+    """The table of the grid: the range of estimates in each true group, then their errors."""
     rows = []
     for g, value in enumerate(TRUE_AGREEMENTS):
         inside = grid.groups == g

@@ -1,4 +1,4 @@
-"""The text of a stranger's file: plain or compressed, in any encoding that its first bytes tell; else one sentence."""
+"""Read the text of a file: plain or compressed, in the encoding that its first bytes indicate."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ _DAMAGED = (EOFError, OSError, RuntimeError, NotImplementedError, zipfile.BadZip
 
 
 def call(path: Path) -> str:
-    """What a file is called in messages."""
+    """Name of a file in messages."""
     return shown(path, 200)
 
 
 def kind_of(path: Path) -> str:
-    """What is at a path: "file", "folder", "nothing", or, in words, why it cannot be told."""
+    """Kind of a path: "file", "folder", "nothing", or the reason why it is unknown."""
     try:
         mode = path.stat().st_mode
     except (FileNotFoundError, NotADirectoryError):
@@ -63,7 +63,7 @@ def kind_of(path: Path) -> str:
 
 
 def check_path(path: Path, prefix: str = "") -> None:
-    """Refuse a path that no file can have, or that is neither a file nor a folder."""
+    """Refuse an invalid path, or one that is neither a file nor a folder."""
     kind = kind_of(path)
     if kind not in ("file", "folder", "nothing"):
         raise StoreError(f"{prefix}{call(path)}: {kind}; give another path")
@@ -75,7 +75,7 @@ def read_text(path: Path) -> str:
     Raises
     ------
     DataError
-        If there is no such file, or it is damaged, too large, or no text.
+        If there is no such file, or it is damaged, too large, or not text.
     """
     kind = kind_of(path)
     if kind != "file":
@@ -88,7 +88,9 @@ def read_text(path: Path) -> str:
         reason = (e.strerror if isinstance(e, OSError) and e.strerror else str(e)) or "it is cut short"
         raise DataError(f"{call(path)}: this file cannot be read ({shown(reason, 200)}); check or repair it") from None
     if len(data) > _MOST:
-        raise DataError(f"{call(path)}: this file holds more than {_MOST / 2**30:g} GiB of text; give a smaller table")
+        raise DataError(
+            f"{call(path)}: this file contains more than {_MOST / 2**30:g} GiB of text; give a smaller table"
+        )
     _refuse(path, data)
     return _decoded(path, data)
 
@@ -105,7 +107,7 @@ def _unpacked(path: Path, file: Any) -> bytes:
             if "[Content_Types].xml" in names:
                 raise DataError(f"{call(path)}: this is an Excel workbook; save the sheet as CSV")
             if len(names) != 1:
-                raise DataError(f"{call(path)}: this archive holds {len(names)} files; give one with a single table")
+                raise DataError(f"{call(path)}: this archive contains {len(names)} files; give one with a single table")
             with archive.open(names[0]) as member:
                 return member.read(_MOST + 1)
     opened = next((f for start, f in _OPENED.items() if head.startswith(start)), None)
@@ -114,7 +116,7 @@ def _unpacked(path: Path, file: Any) -> bytes:
 
 
 def _refuse(path: Path, data: bytes) -> None:
-    """Refuse what is known not to be text, by its first bytes."""
+    """Refuse files whose first bytes show that they are not text."""
     what = "a tar archive" if data[257:262] == b"ustar" else None
     what = what or next((name for start, name in _REFUSED.items() if data.startswith(start)), None)
     if what is not None:
@@ -132,6 +134,6 @@ def _decoded(path: Path, data: bytes) -> str:
                         f"0x{data[e.start]:02x}); save the file as UTF-8") from None  # fmt: skip
     nul = text.find("\0")
     if nul >= 0:
-        raise DataError(f"{call(path)}: line {text.count(chr(10), 0, nul) + 1} holds a NUL character, so this is not "
-                        "a text file in UTF-8; save it as such")  # fmt: skip
+        raise DataError(f"{call(path)}: line {text.count(chr(10), 0, nul) + 1} contains a NUL character, so this is "
+                        "not a text file in UTF-8; save it as UTF-8")  # fmt: skip
     return text.replace("\r\n", "\n").replace("\r", "\n")

@@ -55,7 +55,7 @@ class Graph:
             raise GraphError(f"graph: {len(names)} node names for {self.n_nodes} nodes; give one name for each node")
         if len(set(names)) != len(names):
             twice = next(s for i, s in enumerate(names) if s in names[:i])
-            raise GraphError(f"graph: node name {twice!r} occurs twice; give each node a name of its own")
+            raise GraphError(f"graph: node name {twice!r} occurs twice; give each node a unique name")
         object.__setattr__(self, "names", names)
         loops = np.flatnonzero(edges[:, 0] == edges[:, 1])
         if loops.size:
@@ -212,7 +212,7 @@ def from_edges(edges: Any, names: Sequence[str]) -> Graph:
     elif hasattr(edges, "iloc"):
         n_columns = edges.shape[1] if edges.ndim == 2 else 1
         if n_columns < 2:
-            raise GraphError(f"graph: the edge table has {n_columns} column(s); two are wanted, the ends of an edge")
+            raise GraphError(f"graph: the edge table must have two columns, the ends of an edge, got {n_columns}")
         edges = list(edges.iloc[:, :2].itertuples(index=False, name=None))
     try:
         pairs = [_pair(e) for e in (edges.tolist() if isinstance(edges, np.ndarray) else edges)]

@@ -1,7 +1,7 @@
-"""Which values of a table are answers: identifiers, other scales and codes of missing values are told from them.
+"""Detect identifiers, columns on a different scale, and codes of missing values in a table of answers.
 
-Tables of answers have few levels, and the same ones in most columns. What does not fit was never an answer: a number
-that counts the rows, an age next to items from 1 to 5, or -9 and 99 for "no answer".
+Tables of answers have few levels, and most columns have the same levels. Exceptions are not answers: a number
+of the row, an age next to items from 1 to 5, or -9 and 99 for "no answer".
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 _MANY_ROWS = 20  # fewer rows may differ by chance
 _DISTINCT = 0.9  # share of an identifier's values that differ
 _MANY_VALUES = 100  # fewer may leave out a level by chance
-_RARE = 0.05  # share of the values beyond a single empty level, from which it is a level that nobody chose
+_RARE = 0.05  # share of the values beyond a single empty level, from which it counts as a level that was never chosen
 _FEW_LEVELS = 12  # of a scale of answers; longer ones have gaps
 _ID_NAME = re.compile(
     r"(?i)(^|[\W_])(ids?|uuid|guid|index|idx|row|rows|nr|case|caseid|record|serial|key|subject|subj|participant|pid|"
@@ -25,18 +25,18 @@ _ID_NAME = re.compile(
 
 @dataclass(frozen=True)
 class Foreign:
-    """What does not look like answers.
+    """Columns and values that do not look like answers.
 
     Attributes
     ----------
     ids : list of int
         Columns that number or name the rows.
     scales : list of int
-        Columns whose values lie outside the levels of the others, or are many more.
+        Columns whose values lie outside the levels of the others, or that have many more levels.
     codes : dict of float to int
-        Values apart from the levels, and how often they occur.
+        Values outside the levels, and how often they occur.
     levels : tuple of float
-        The levels: a run of evenly spaced values that holds most answers.
+        The levels: a range of evenly spaced values with most of the answers.
     """
 
     ids: list[int] = field(default_factory=list)
@@ -53,7 +53,7 @@ class Foreign:
 
 
 def find_foreign(columns: Sequence[np.ndarray], names: Sequence[str]) -> Foreign:
-    """Find identifiers, columns on another scale, and codes outside the levels.
+    """Find identifiers, columns on a different scale, and codes outside the levels.
 
     Parameters
     ----------
@@ -67,9 +67,9 @@ def find_foreign(columns: Sequence[np.ndarray], names: Sequence[str]) -> Foreign
     An identifier has at least 20 values, nearly all of them different, and either numbers the rows, or is named like
     one, or stands among columns with few levels. The levels of the other columns that hold integers are pooled, and cut
     where more than one level in succession is empty, or a single one before the last 5 % of at least 100 values. The
-    piece with most values is the scale; the other pieces are codes, unless they hold most values of a column, which is
-    then on another scale. On scales of more than 12 levels, codes are as far from the scale as it is wide, or below
-    zero where it is not.
+    piece with most values is the scale; the other pieces are codes, unless they contain most values of a column, which
+    is then on a different scale. On scales of more than 12 levels, codes are as far from the scale as it is wide, or
+    below zero where it is not.
     """
     counted = [np.unique(c, return_counts=True) for c in columns]
     distinct = np.array([len(levels) for levels, _ in counted])

@@ -1,9 +1,9 @@
-"""One process at a time writes into a folder: a lock that a kill leaves harmless.
+"""A lock, so that one process at a time writes into a folder; locks of killed processes are removed.
 
-Whoever wants the folder puts a file of its own there, with host, process and start time, and then looks for the files
-of others. If one of them is of a process that still runs, it takes its own back. Since each writes before it looks, of
-two that come at the same moment at least one sees the other. Files of processes that have ended are removed: no name is
-used twice, so that nobody's new file can be mistaken for an old one.
+A process first writes a lock file with host, process and start time into the folder, and then looks for other lock
+files. If one of them belongs to a process that still runs, it removes its own. As each process writes before it looks,
+at least one of two simultaneous processes sees the other. Lock files of processes that have ended are removed: names
+are unique, so that a new file cannot be mistaken for an old one.
 """
 
 from __future__ import annotations
@@ -24,27 +24,27 @@ from .errors import StoreError
 
 _NAME = re.compile(r"(\.?)bayesmrf-\d+-[0-9a-f]+\.lock")  # with a dot while it is being written
 _KEYS = ("host", "machine", "boot", "process", "started", "since")
-_WAIT = 0.2  # seconds in which another that came at the same moment takes its file back
+_WAIT = 0.2  # seconds in which a simultaneous process removes its file
 
 
 def is_lock(name: str) -> bool:
-    """Whether a file of this name is a lock, or was to become one."""
+    """Whether a file of this name is a lock, or an incomplete one."""
     return _NAME.fullmatch(name) is not None
 
 
 @contextmanager
 def hold(folder: Path) -> Iterator[None]:
-    """Keep other processes, and other runs of this one, from writing into ``folder``, which is made if need be.
+    """Keep other processes, and other runs of this one, from writing into ``folder``, which is created if necessary.
 
     Raises
     ------
     StoreError
-        If another process holds it, which is named, or if the folder cannot be written.
+        If another process holds the lock (the message names it), or if the folder cannot be written.
     """
     try:
         mine = _announce(folder)
     except FileNotFoundError as e:
-        if folder.is_dir():  # its holder has cleared away what was half written
+        if folder.is_dir():  # its holder has removed incomplete files
             raise StoreError(f"{folder} is in use by another process; wait until it ends") from e
         raise StoreError(f"{folder} cannot be written ({e.strerror}); give another path") from e
     except OSError as e:
@@ -56,7 +56,7 @@ def hold(folder: Path) -> Iterator[None]:
             others = _others(mine)
         if others:
             raise _in_use(folder, *others.popitem())
-        for path in folder.glob(".bayesmrf-*.lock"):  # of processes that a kill has kept from writing them
+        for path in folder.glob(".bayesmrf-*.lock"):  # incomplete files of killed processes
             path.unlink(missing_ok=True)
         yield
     finally:
@@ -64,7 +64,7 @@ def hold(folder: Path) -> Iterator[None]:
 
 
 def _announce(folder: Path) -> Path:
-    """Write a file that says who wants the folder; it is whole when it appears."""
+    """Write a lock file with this process; it is complete when it appears."""
     folder.mkdir(parents=True, exist_ok=True)
     mine = folder / f"bayesmrf-{os.getpid()}-{secrets.token_hex(4)}.lock"
     partial = folder / f".{mine.name}"
@@ -79,7 +79,7 @@ def _announce(folder: Path) -> Path:
 
 
 def _others(mine: Path) -> dict[Path, dict[str, Any]]:
-    """Files of other holders that may still run; those that have ended are removed."""
+    """Lock files of other processes that may still run; other lock files are removed."""
     found = {}
     for path in mine.parent.iterdir():
         if path != mine and is_lock(path.name) and not path.name.startswith("."):
@@ -92,7 +92,7 @@ def _others(mine: Path) -> dict[Path, dict[str, Any]]:
 
 
 def _read(path: Path) -> dict[str, Any] | None:
-    """Who holds it; None for what no running process can have written."""
+    """Read the holder of a lock; None if no running process can have written the file."""
     try:
         holder = json.loads(path.read_bytes()) if path.is_file() and not path.is_symlink() else None
     except (OSError, ValueError, RecursionError):
@@ -103,7 +103,7 @@ def _read(path: Path) -> dict[str, Any] | None:
 
 
 def _me() -> dict[str, Any]:
-    """Describe this process, so that another on the same machine can tell whether it still runs."""
+    """Describe this process, so that another on the same machine can check whether it still runs."""
     values = (
         socket.gethostname(),
         _machine(),
@@ -116,13 +116,13 @@ def _me() -> dict[str, Any]:
 
 
 def _may_run(holder: dict[str, Any]) -> bool:
-    """Whether a holder still runs; that of another machine, or in another container, may."""
+    """Whether a holder may still run; unknown, and so True, on another machine or in another container."""
     me = _me()
     if (holder["host"], holder["machine"]) != (me["host"], me["machine"]):
         return True
     if holder["boot"] != me["boot"]:
         return False
-    return _started(holder["process"]) == holder["started"]  # a number may belong to a new process
+    return _started(holder["process"]) == holder["started"]  # its number may belong to a new process
 
 
 def _started(process: int) -> str | None:

@@ -1,4 +1,4 @@
-"""Refusals of what cannot fit into the memory of this machine, before any of it is made."""
+"""Check that draws and graphs fit into the memory of this machine before they are made."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MOST_EDGES = 20_000_000  # some GiB with their names: all pairs of 6,000 nodes
 
 
 def machine_bytes() -> float:
-    """Return the memory of this machine in bytes; infinity where the system does not say."""
+    """Return the memory of this machine in bytes; infinity where the system does not tell."""
     try:
         return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
     except (AttributeError, ValueError, OSError):  # Windows has no sysconf
@@ -21,12 +21,12 @@ def machine_bytes() -> float:
 
 
 def check_draws(dims: Mapping[str, tuple[str, ...]], sizes: Mapping[str, int], n_draws: int, n_chains: int) -> None:
-    """Raise OptionError where the draws of a run need more memory than there is.
+    """Raise OptionError if the draws of a run need more memory than the machine has.
 
     Parameters
     ----------
     dims : mapping of str to tuple of str
-        Dimensions of what a kernel draws.
+        Dimensions of the quantities that a kernel draws.
     sizes : mapping of str to int
         Sizes of dimensions; 1 where they are not known.
     n_draws, n_chains : int
@@ -45,7 +45,7 @@ def check_draws(dims: Mapping[str, tuple[str, ...]], sizes: Mapping[str, int], n
 
 
 def check_pairs(n_nodes: int) -> None:
-    """Raise GraphError where all pairs of nodes are more edges than fit into memory."""
+    """Raise GraphError if the edges between all pairs of nodes do not fit into memory."""
     n_edges = n_nodes * (n_nodes - 1) // 2
     if n_edges > _MOST_EDGES:
         raise GraphError(

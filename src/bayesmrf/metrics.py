@@ -1,4 +1,4 @@
-"""How good an estimate is: error, likelihood of new data, and closeness of groupings (Liu and Page 2013, section 4)."""
+"""Quality of an estimate: error, likelihood of new data, distance of partitions (Liu and Page 2013, section 4)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,9 @@ def mean_absolute_error(agreement: Any, truth: Any) -> float:
     """Mean over the edges of the absolute error of the agreement (Liu and Page 2013, section 4)."""
     a, b = np.asarray(agreement, dtype=np.float64), np.asarray(truth, dtype=np.float64)
     if a.shape != b.shape or a.size == 0:
-        raise DataError(f"agreement: shapes {a.shape} and {b.shape} (truth) came; one value an edge is wanted in both")
+        raise DataError(
+            f"agreement must have one value for each edge, as truth, got the shapes {a.shape} and {b.shape}."
+        )
     return float(np.abs(a - b).mean())
 
 
@@ -56,7 +58,7 @@ def conditional_log_probability(
     model : Model
     thetas : (n_parameters, n_features) array
     states : (n_samples, n_nodes) array in {0, 1}
-        Those of the group are not looked at.
+        The values of the group are ignored.
     group : sequence of int
         Nodes; their joint state number s has the first node in its highest bit.
 
@@ -94,11 +96,11 @@ def log_likelihood(
     Parameters
     ----------
     model : Model
-        What the statistics are.
+        The model.
     theta : (n_features,) array
         Its natural parameters.
     states : (n_samples, n_nodes) array in {0, 1}
-        Test data, say.
+        For example test data.
     engine : Engine
         Must answer ``log_z`` exactly (enumeration, elimination).
     weights : (n_samples,) array, optional

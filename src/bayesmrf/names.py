@@ -1,4 +1,4 @@
-"""Names and texts from strangers' files, made safe to show: on the terminal, in pages, in pictures, as file names."""
+"""Names and texts from untrusted files, escaped for terminals, pages, pictures and file names."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ _JOINERS = "\u200c\u200d"  # belong to the spelling of Persian, Hindi and emoji
 def shown(text: object, most: int | None = LONGEST, keep: str = "") -> str:
     r"""Make every character of a name visible, and cut long names in their middle.
 
-    Control characters (ANSI escapes, line ends), marks that turn the direction of writing, lone surrogates and whatever
-    else cannot be seen are written as Python escapes, such as ``\x1b``. Letters of all scripts stay as they are.
+    Control characters (ANSI escapes, line ends), marks that change the direction of writing, lone surrogates and other
+    invisible characters are written as Python escapes, such as ``\x1b``. Letters of all scripts are unchanged.
 
     Parameters
     ----------
     text : object
         A name, or any other text.
     most : int or None
-        Length from which it is cut; None never cuts.
+        Length beyond which it is cut; None never cuts.
     keep : str
-        Characters that stay although they cannot be seen, such as line ends of one's own.
+        Invisible characters that are kept, such as line ends.
     """
     whole = _cut(str(text), most)
     if whole.isascii() and whole.isprintable():

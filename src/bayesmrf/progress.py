@@ -1,7 +1,7 @@
 """Progress bars on standard error: one line a chain for sampling, one line for other long work.
 
-Nothing is shown when standard error is not a terminal. Bars cost the chains no time: the bar's own thread reads how far
-they are.
+Nothing is shown when standard error is not a terminal. Bars do not slow the chains: a separate thread reads their
+progress.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-SHOWN = ("n_groups",)  # fields of Info worth a place on a chain's line
+SHOWN = ("n_groups",)  # fields of Info that are shown on the line of a chain
 
 
 class Watched(Protocol):
@@ -37,9 +37,9 @@ def track(items: Iterable[T], description: str, total: int | None = None, progre
     Parameters
     ----------
     items : iterable
-        What to go through.
+        The items.
     description : str
-        Stands before the bar.
+        Text before the bar.
     total : int, optional
         Number of items where ``items`` has no length.
     progress : bool
@@ -56,7 +56,7 @@ def track(items: Iterable[T], description: str, total: int | None = None, progre
 
 
 def _console() -> Any:
-    """Rich's console on standard error, None if nobody watches (FORCE_COLOR counts as somebody, as rich has it)."""
+    """Rich's console on standard error, None if it is not a terminal (rich treats FORCE_COLOR as one)."""
     from rich.console import Console
 
     console = Console(stderr=True)
@@ -69,7 +69,7 @@ def _chain_bars(
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     class ChainBars(Progress):
-        """Lines that ask the chains, each time they are drawn, how far they are."""
+        """Lines that read the progress of the chains each time they are drawn."""
 
         def get_renderables(self) -> Iterable[Any]:
             for task in self.tasks:

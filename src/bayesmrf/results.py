@@ -1,4 +1,4 @@
-"""Draws as an `xarray.DataTree` in ArviZ's form, on disk and back."""
+"""Draws as an `xarray.DataTree` in the form of ArviZ, and on disk."""
 
 from __future__ import annotations
 
@@ -67,16 +67,16 @@ def to_datatree(
     constant: Mapping[str, np.ndarray] | None = None,
     parameters: Sequence[str] | None = None,
 ) -> xr.DataTree:
-    r"""Collect the draws, the data and how they came about.
+    r"""Collect the draws, the data and the settings of a run.
 
-    Group ``posterior`` holds what is named in `POSTERIOR`, ``sample_stats`` the other fields, ``observed_data`` the
+    Group ``posterior`` contains the fields in `POSTERIOR`, ``sample_stats`` the others, ``observed_data`` the
     mean statistics, and ``constant_data`` the edges. In the model of Liu and Page (2013) ``agreement`` is added to
     ``theta``: :math:`a_c = 1 / (1 + e^{-\theta_c})` for each edge.
 
-    An ``alpha`` or ``density`` that never changes was given, not drawn, and is a number in ``constant_data``.
-    The labels in ``groups`` are a coordinate of ``posterior``, not a variable: which number a group has means nothing,
-    so that no mean or R-hat of it belongs in a summary. Where grouped edges may be absent, those that are have the
-    label 0, and ``included`` says it too.
+    A constant ``alpha`` or ``density`` was given, not drawn, and is a number in ``constant_data``.
+    The labels in ``groups`` are a coordinate of ``posterior``, not a variable: the number of a group has no meaning,
+    so summaries must not contain its mean or R-hat. Where grouped edges may be absent, the label 0 means absence, as
+    does ``included``.
 
     Parameters
     ----------
@@ -85,8 +85,9 @@ def to_datatree(
     model : Model
         Names the features, edges and nodes.
     attrs : mapping
-        ``method``, ``engine``, ``engine_kind``, ``options``, ``data_hash`` and the like; what is not a number or a text
-        is stored as JSON. Seed, versions, run time, time of creation, warm-up, thinning and completeness are added.
+        ``method``, ``engine``, ``engine_kind``, ``options``, ``data_hash`` and the like; other values than numbers and
+        texts are stored as JSON. Seed, versions, run time, time of creation, warm-up, thinning and completeness are
+        added.
     observed : mapping
         ``n_samples``, and ``statistics`` (n_features,) where they are those of theta.
     constant : mapping, optional
@@ -125,7 +126,7 @@ def to_datatree(
     for name in ("alpha", "density"):
         if name in draws.values and np.ptp(draws.values[name]) == 0:
             given[name] = ((), values.pop(name)[1][0, 0])
-    # ArviZ takes quantiles of every variable, which numpy has not for booleans.
+    # ArviZ computes quantiles of every variable, which numpy does not support for booleans.
     posterior = {n: (values[n][0], _countable(values[n][1])) for n in POSTERIOR if n in values}
     arrays: dict[str, Any] = {"edges": (("edge", "end"), np.asarray(model.graph.edges)), **given}
     for name, value in (constant or {}).items():
@@ -146,14 +147,14 @@ def to_datatree(
 
 
 def add_missing(tree: xr.DataTree, missing: pd.DataFrame) -> None:
-    """Put the probabilities of missing values into the group ``posterior_predictive``, in place.
+    """Add the probabilities of missing values as group ``posterior_predictive``, in place.
 
     Parameters
     ----------
     tree : xarray.DataTree
         From `to_datatree`.
     missing : DataFrame
-        Columns row, node and probability, and state where it is that of one of many.
+        Columns row, node and probability, and state if nodes have many states.
     """
     import xarray as xr
 
@@ -166,17 +167,17 @@ def add_missing(tree: xr.DataTree, missing: pd.DataFrame) -> None:
 
 
 def add_partition(tree: xr.DataTree, labels: str, partition: np.ndarray) -> None:
-    """Put the point partition of all draws of ``labels`` beside what is constant, in place.
+    """Add the point partition of all draws of ``labels`` to ``constant_data``, in place.
 
     Parameters
     ----------
     tree : xarray.DataTree
         From `to_datatree`.
     labels : {"groups", "field_groups"}
-        The partition is ``groups_point`` or ``field_groups_point``; its attribute ``n_draws`` says of how many draws it
-        is, so that it is not taken for that of some of them.
+        The partition is ``groups_point`` or ``field_groups_point``; its attribute ``n_draws`` is the number of draws,
+        so that it is not mistaken for the partition of a part of them.
     partition : (n_edges,) or (n_nodes,) int array
-        -1 for what is in no group.
+        -1 for items in no group.
     """
     import xarray as xr
 
@@ -193,27 +194,27 @@ def save(tree: xr.DataTree, path: str | PathLike[str], overwrite: bool = False) 
     tree : xarray.DataTree
         From `to_datatree`.
     path : path
-        Folder to make.
+        Folder to create.
     overwrite : bool
-        Replace results, or a checkpoint, that are there. What this package did not write is never replaced.
+        Replace existing results or an existing checkpoint. Other files are never replaced.
 
     Raises
     ------
     StoreError
-        If something is there already, or the folder cannot be written.
+        If the folder contains something already, or cannot be written.
     """
     path = Path(path)
     there = is_ours(path)
     if there and not overwrite:
         holds = "a checkpoint" if what(path) == CHECKPOINT else "results"
-        raise StoreError(f"{path} holds {holds} already; give another path or set overwrite=True")
+        raise StoreError(f"{path} contains {holds} already; give another path or set overwrite=True")
     _write(tree, path, clear_first=there)
 
 
 def finish(tree: xr.DataTree, path: str | PathLike[str]) -> None:
-    """Put the results of a complete run in the place of its checkpoint.
+    """Replace the checkpoint of a complete run by its results.
 
-    The results are written beside the checkpoint, which stays valid until they are whole.
+    The results are written next to the checkpoint, which stays valid until they are complete.
 
     Parameters
     ----------
@@ -229,10 +230,10 @@ def finish(tree: xr.DataTree, path: str | PathLike[str]) -> None:
     """
     path = Path(path)
     if not is_ours(path) or what(path) != CHECKPOINT:
-        raise StoreError(f"{path} holds no checkpoint; use save")
+        raise StoreError(f"{path} contains no checkpoint; use save")
     if not tree.attrs["complete"]:
         raise StoreError(
-            f"{path} holds a run that can go on, and these are not all of its draws; save them to another path"
+            f"{path} contains an unfinished run, and these are not all of its draws; save them to another path"
         )
     _write(tree, path, clear_first=False)
 
@@ -243,19 +244,20 @@ def load(path: str | PathLike[str]) -> xr.DataTree:
     Raises
     ------
     StoreError
-        If there are none, if the run is not finished (the message says how far it is), or if something is damaged.
+        If there are none, if the run is not finished (the message states its progress), or if something is damaged.
     """
     import xarray as xr
 
     path = Path(path)
     if not is_ours(path):
-        raise StoreError(f"{path}: there are no results here; give the path that a run was written to")
+        raise StoreError(f"{path} contains no results; give the path that a run was written to")
     if what(path) == CHECKPOINT:
         with as_written(path):
             steps, s = progress_of(path)
             kept = Plan(s["n_draws"], s["n_warmup"], s["thin"]).kept(steps)
-        raise StoreError(f"{path} holds an unfinished run ({kept} of {s['n_draws']} draws of each of {s['n_chains']} "
-                         "chains); call again with the same data, options and checkpoint to finish it")  # fmt: skip
+        raise StoreError(f"{path} contains an unfinished run ({kept} of {s['n_draws']} draws of each of "
+                         f"{s['n_chains']} chains); call again with the same data, options and "
+                         "checkpoint to finish it")  # fmt: skip
     with as_written(path):
         attrs = read_record(path)
         digests, groups = dict(attrs["bayesmrf"]["digests"]), [str(group) for group in attrs["bayesmrf"]["groups"]]
@@ -263,17 +265,17 @@ def load(path: str | PathLike[str]) -> xr.DataTree:
             raise TypeError
     found = {f"{group}/{name}" for group in groups for name in check_group(path / group)}
     if found != set(digests):
-        raise damaged(path, f"it lacks, or has in addition, {', '.join(sorted(found ^ set(digests))):.80}")
+        raise damaged(path, f"missing or additional arrays: {', '.join(sorted(found ^ set(digests))):.80}")
     try:
-        # Group by group: in the folder may also be what is left of a checkpoint.
+        # Group by group: the folder may also contain the rest of a checkpoint.
         data = {group: _open(path, group).load() for group in groups}
         tree = xr.DataTree.from_dict(data)
         found_digests = _digests(tree)
-    except Exception as e:  # zarr, its codecs and xarray raise what they please on a damaged file
+    except Exception as e:  # zarr, its codecs and xarray raise any exception on a damaged file
         raise damaged(path, f"zarr cannot read it ({type(e).__name__}: {e!s:.200})") from e
     wrong = [name for name, digest in digests.items() if found_digests.get(name) != digest]
     if wrong:
-        raise damaged(path / wrong[0], "the contents are not those that were written")
+        raise damaged(path / wrong[0], "its contents have changed since they were written")
     tree.attrs = {k: v for k, v in attrs.items() if k != "bayesmrf"}
     with as_written(path):
         _check_form(tree)
@@ -281,7 +283,7 @@ def load(path: str | PathLike[str]) -> xr.DataTree:
 
 
 def _open(path: Path, group: str) -> xr.Dataset:
-    """A group of a store whose metadata were checked."""
+    """Open a group of a store whose metadata were checked."""
     import xarray as xr
 
     return xr.open_dataset(
@@ -296,7 +298,7 @@ def _open(path: Path, group: str) -> xr.Dataset:
 
 
 def _check_form(tree: xr.DataTree) -> None:
-    """Refuse what readers of results would stumble over: the wrong dimensions, types, or numbers."""
+    """Refuse results with wrong dimensions, types, or numbers."""
     for name, kinds in {"run_time": (int, float), "n_warmup": (int,), "thin": (int,), "complete": (bool, int)}.items():
         value = tree.attrs[name]
         if not isinstance(value, kinds) or not 0 <= value < np.inf:
@@ -346,12 +348,12 @@ def _digests(tree: xr.DataTree) -> dict[str, str]:
 
 
 def _countable(v: np.ndarray) -> np.ndarray:
-    """Booleans as 0 and 1, of which ArviZ can take quantiles."""
+    """Booleans as 0 and 1, of which ArviZ can compute quantiles."""
     return v.astype(np.int8) if v.dtype == bool else v
 
 
 def _plain(value: Any) -> Any:
-    """A number or a text, which is what a zarr attribute is; anything else as JSON."""
+    """A number or a text, as zarr attributes are; other values as JSON."""
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, Enum):
@@ -360,7 +362,7 @@ def _plain(value: Any) -> Any:
 
 
 def _circumstances(draws: Draws) -> dict[str, Any]:
-    """What `to_datatree` adds to the attributes."""
+    """Attributes that `to_datatree` adds."""
     return {
         "kernel": draws.kernel,
         "n_warmup": draws.n_warmup,

@@ -1,4 +1,4 @@
-"""The only loop: chains, warm-up, thinning, workers, interruption, checkpoint."""
+"""The loop over draws: chains, warm-up, thinning, workers, interruption, checkpoint."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, eq=False)
 class Draws:
-    """What the chains drew.
+    """Draws of the chains.
 
     Attributes
     ----------
@@ -48,11 +48,11 @@ class Draws:
     n_warmup, thin : int
         As asked.
     chains : tuple of int
-        Which chains these are: all of them, unless the run was interrupted.
+        Numbers of the chains: all of them, unless the run was interrupted.
     complete : bool
         False when the run was interrupted or failed before all draws were made.
     run_time : float
-        Seconds of wall time, those before a resumption included.
+        Seconds of wall time, including those before a resumption.
     seed : dict
         ``entropy``, ``spawn_key`` and ``spawned`` of the `numpy.random.SeedSequence` the chains descend from.
     """
@@ -79,7 +79,7 @@ class Draws:
 
 
 class Plan(NamedTuple):
-    """How many steps, and which of them are kept."""
+    """Number of steps, and which of them are kept."""
 
     n_draws: int
     n_warmup: int
@@ -91,12 +91,12 @@ class Plan(NamedTuple):
         return self.n_warmup + self.n_draws * self.thin
 
     def kept(self, steps: int) -> int:
-        """Draws that ``steps`` steps leave."""
+        """Number of draws after ``steps`` steps."""
         return max(0, steps - self.n_warmup) // self.thin
 
 
 class _Board:
-    """What the chains of one process share: their draws, how far each is, and the wish to stop.
+    """What the chains of one process share: their draws, their progress, and the request to stop.
 
     Threads write their draws where the caller reads them, without a copy. A worker process has a board of its own.
     """
@@ -121,7 +121,7 @@ class _Board:
 
 
 class _Outcome(NamedTuple):
-    """What a chain hands back: its draws since the start, and the error that ended it."""
+    """What a chain returns: its draws since the start, and the error that ended it."""
 
     steps: int
     first: int
@@ -149,37 +149,37 @@ def sample(
     Parameters
     ----------
     kernel : Kernel
-        What makes one step.
+        The transition.
     n_draws, n_warmup, n_chains, thin : int
         Draws kept of each chain, steps before the first of them, chains, and steps for one draw.
     random_state : int, SeedSequence, Generator, RandomState or None
-        Where the chains' generators descend from.
+        Seed from which the generators of the chains are spawned.
     n_jobs : int, optional
-        Chains at work at one time, by default as many as there are cores, in threads. Inside `joblib.parallel_config`
-        the backend named there is used; chains in other processes show no progress, and do not hear of a Ctrl-C that
-        reaches this process alone.
+        Number of chains run in parallel, by default one for each core, in threads. Inside `joblib.parallel_config`
+        its backend is used; chains in other processes show no progress, and do not notice a Ctrl-C that
+        reaches this process only.
     progress : bool
         False shows no bars. They are never shown when standard error is not a terminal.
     checkpoint : path, optional
-        Folder (zarr) in which the run is kept as it goes, and from which it continues with the very same draws: those
-        of the same kernel, with all it holds (see `bayesmrf.identity`).
+        Folder (zarr) in which the run is stored while it grows, and from which it continues with the same draws if the
+        kernel and all its fields are equal (see `bayesmrf.identity`).
     overwrite : bool
-        Start anew where ``checkpoint`` holds another run.
+        Start again if ``checkpoint`` contains another run.
 
     Returns
     -------
     Draws
         After an interruption (Ctrl-C) the largest full block of chains by draws, with a warning. A second Ctrl-C does
-        not wait for the steps under way and may give the draws up.
+        not wait for the current steps and may lose the draws.
 
     Raises
     ------
     OptionError
-        If a number is out of its range.
+        If a number is out of range.
     StoreError
-        If the checkpoint is of another run, is damaged, or cannot be written.
+        If the checkpoint belongs to another run, is damaged, or cannot be written.
     Exception
-        Whatever a step raises, with the draws so far in its attribute ``draws``.
+        Any exception of a step, with the draws so far in its attribute ``draws``.
     KeyboardInterrupt
         If interrupted before the first draw.
     """
@@ -223,7 +223,7 @@ def sample(
             error.draws = draws
             error.add_note(
                 f"Chain {chain} failed in step {outcome.steps + 1} of {plan.n_steps}; the attribute `draws` of this "
-                f"error holds {draws.n_draws} draws of {draws.n_chains} chain(s)."
+                f"error contains {draws.n_draws} draws of {draws.n_chains} chain(s)."
             )
             raise error
     if draws.n_draws == 0:
@@ -247,17 +247,17 @@ def _run_chains(
     n_jobs: int | None,
     progress: bool,
 ) -> tuple[dict[int, _Outcome], float]:
-    """Run what is left of all chains; return what came of each, and the seconds that the whole run took."""
+    """Run the remaining steps of all chains; return their outcomes, and the seconds of the whole run."""
     plan, generators = board.plan, _spawn(seed, board.n_chains)
     starts = [_start(kernel, board, chain, generators[chain], store) for chain, store in enumerate(stores)]
     if stores[0] and any(start.steps for start in starts):
         least = plan.kept(min(start.steps for start in starts))
-        _log.info("%s holds a run that was stopped: continuing, its chains have at least %d of %d draws",
+        _log.info("%s contains a stopped run: continuing, its chains have at least %d of %d draws",
                   stores[0].folder.parents[1], least, plan.n_draws)  # fmt: skip
     earlier = max((store.record["run_time"] for store in stores if store), default=0.0)
     began = time.time() - earlier
     todo = [chain for chain in range(board.n_chains) if starts[chain].steps < plan.n_steps]
-    # Chains share the cores as threads: those of BLAS in addition only get in their way.
+    # Chains use the cores as threads; additional threads of BLAS would slow them.
     one_thread = threadpool_limits(1, user_api="blas")
     with one_thread, _interruptible(board), chain_bars(board, todo, plan.n_warmup, plan.n_steps, plan.thin, progress):
         outcomes = Parallel(n_jobs=_n_jobs(n_jobs, board.n_chains), prefer="threads", batch_size=1)(
@@ -272,14 +272,14 @@ def _run_chains(
 def seed_sequence(
     random_state: Any, checkpoint: str | PathLike[str] | None = None, overwrite: bool = False
 ) -> np.random.SeedSequence:
-    """The seed of a run: ``random_state`` or, where that is None, the seed of the checkpoint if there is one.
+    """The seed of a run: ``random_state`` or, if that is None, the seed of the checkpoint if there is one.
 
-    For callers that draw random numbers themselves before `sample`, from children of this seed.
+    For callers that draw random numbers before `sample`, from children of this seed.
     """
     path = None if checkpoint is None or overwrite or random_state is not None else Path(checkpoint)
     if path is None or not is_ours(path) or what(path) != CHECKPOINT:
         seeds = as_seed_sequence(random_state)
-        # A copy: children that a run takes of a SeedSequence are not counted in the caller's, so that it can go on.
+        # A copy, so that children spawned by a run do not change the SeedSequence of the caller.
         return np.random.SeedSequence(
             seeds.entropy, spawn_key=seeds.spawn_key, n_children_spawned=seeds.n_children_spawned
         )
@@ -287,7 +287,7 @@ def seed_sequence(
 
 
 def _n_jobs(n_jobs: int | None, n_chains: int) -> int:
-    """Chains at work at one time: as asked, else as `joblib.parallel_config` says, else one for each core."""
+    """Number of chains run in parallel: as given, else that of `joblib.parallel_config`, else one for each core."""
     if n_jobs is None:
         _, n_jobs = get_active_backend()
     return min(n_chains, cpu_count()) if n_jobs is None else n_jobs
@@ -308,7 +308,7 @@ def _spawn(seed: dict[str, Any], n_chains: int) -> list[np.ndarray]:
 
 
 def _start(kernel: Kernel, board: _Board, chain: int, generator: np.ndarray, store: ChainStore | None) -> Position:
-    """Where a chain takes up: at its last commit, its draws brought to the board, or before its first step."""
+    """Start of a chain: its last commit, with its draws copied to the board, or before the first step."""
     position = store.load() if store else None
     if store is None or position is None:
         return Position(0, None, generator)
@@ -337,7 +337,7 @@ class _Row(NamedTuple):
     kind: Any
 
     def check(self, value: Any) -> None:
-        """Refuse a value that would be cut, such as a fraction among whole numbers."""
+        """Refuse a value that would be truncated, such as a fraction among integers."""
         if not np.can_cast(np.asarray(value).dtype, self.values.dtype, "same_kind"):
             raise TypeError(f"Info.{self.name} is {value!r} now and was {self.values.dtype} in the first draw")
 
@@ -345,7 +345,7 @@ class _Row(NamedTuple):
 def _run_chain(
     kernel: Kernel, chain: int, start: Position, board: _Board, store: ChainStore | None, began: float
 ) -> _Outcome:
-    """Run one chain to its end, to the wish to stop or to an error."""
+    """Run one chain until its end, a request to stop, or an error."""
     step, state, generator = start
     rng = generator_from_array(generator)
     n_steps, n_warmup, thin = board.plan.n_steps, board.plan.n_warmup, board.plan.thin
@@ -365,7 +365,7 @@ def _run_chain(
     try:
         if state is None and not board.stop:
             state = kernel.init(rng)
-            commit()  # finds out at once what cannot be kept
+            commit()  # fails early if the State cannot be stored
         while step < n_steps and not board.stop:
             state, info = kernel.step(rng, state)
             kept, rest = divmod(step + 1 - n_warmup, thin)
@@ -376,14 +376,14 @@ def _run_chain(
                     if getattr(value, "dtype", type(value)) != row.kind:
                         row.check(value)
                     row.values[kept - 1] = value
-            step += 1  # only now: an interruption never counts a draw that is not written
+            step += 1  # at the end, so that an interruption never counts a draw that is not written
             steps[chain], latest[chain] = step, info
             if store is not None and clock() > store.due:
                 commit()
         if step > start.steps:
             commit()
     except BaseException as e:
-        # A step that did not end may leave State and generator half changed: they are not kept.
+        # An interrupted step may leave State and generator inconsistent: they are not stored.
         board.stop, error = True, e
     values = {row.name: row.values[first : board.plan.kept(step)] for row in rows}
     return _Outcome(step, first, values, error)
@@ -403,7 +403,7 @@ def _rows(kernel: Kernel, board: _Board, chain: int, info: Any) -> list[_Row]:
 
 
 def _collect(board: _Board, chain: int, outcome: _Outcome) -> None:
-    """Bring a chain's draws to the caller's board, where those of a thread already are."""
+    """Copy the draws of a chain to the board of the caller, where those of a thread already are."""
     board.steps[chain] = outcome.steps
     for name, v in outcome.values.items():
         target = board.rows(name, chain, v.shape[1:], v.dtype)[outcome.first : outcome.first + len(v)]
@@ -412,7 +412,7 @@ def _collect(board: _Board, chain: int, outcome: _Outcome) -> None:
 
 
 def _block(kernel: Kernel, board: _Board, run_time: float, seed: dict[str, Any]) -> Draws:
-    """Choose the largest full block of chains by draws; of interrupted chains, that leaves out those hardly begun."""
+    """Choose the largest full block of chains by draws, which omits interrupted chains with few draws."""
     plan = board.plan
     kept = np.array([plan.kept(s) for s in board.steps])
     n = max(kept, key=lambda k: k * np.count_nonzero(kept >= k))
@@ -435,7 +435,7 @@ def _block(kernel: Kernel, board: _Board, run_time: float, seed: dict[str, Any])
 
 @contextmanager
 def _interruptible(board: _Board) -> Iterator[None]:
-    """Turn the first Ctrl-C into a wish to stop, which the chains see between steps; the second interrupts as usual."""
+    """Turn the first Ctrl-C into a request to stop between two steps; the second interrupts as usual."""
 
     def ask(signum: int, frame: Any) -> None:
         board.stop = True

@@ -1,4 +1,4 @@
-"""Checking the states (the table of observations) and bringing them to one coding."""
+"""Check the states (the table of observations) and convert them to one coding."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ class States:
     names : tuple of str
         Column names of a DataFrame, else "0", "1", ...
     weights : (n_samples,) float array or None
-        How many times each row was seen.
+        How often each row was observed.
     coding : {"01", "pm1", "bool"} or tuple
-        What the user gave, so that samples can be returned alike; of nodes with many states, the level behind each.
+        Coding of the user's data, in which samples are returned; of nodes with many states, the level of each state.
     """
 
     values: np.ndarray
@@ -61,7 +61,7 @@ class States:
 
     @property
     def rows(self) -> np.ndarray:
-        """The observations, each standing there as often as it was seen.
+        """The observations, each repeated as often as it was observed.
 
         Raises
         ------
@@ -71,7 +71,7 @@ class States:
         return self.values if self.weights is None else self.values[self.row_numbers]
 
     def spread(self, n: int) -> np.ndarray:
-        """Return ``n`` of the observations, evenly spread over all of them, without listing them all."""
+        """Return ``n`` of the observations, evenly spaced, without listing them all."""
         at = (np.arange(n) + 0.5) * (self.n_samples / n)
         if self.weights is None:
             return self.values[at.astype(np.int64)]
@@ -84,7 +84,7 @@ class States:
 
 
 def decode(values: np.ndarray, coding: str | Sequence[Any]) -> np.ndarray:
-    """Bring states {0, ..., n_states - 1}, none of them missing, to a coding."""
+    """Convert states {0, ..., n_states - 1} without missing values to a coding."""
     return np.take(CODINGS[coding] if isinstance(coding, str) else coding, values)
 
 
@@ -101,53 +101,57 @@ def check_states(
     Parameters
     ----------
     X : array or DataFrame (n_samples, n_nodes)
-        Coded {0, 1}, {-1, +1} or boolean, one coding for the whole table; or, of nodes with many states, whole numbers
+        Coded {0, 1}, {-1, +1} or boolean, one coding for the whole table; or, of nodes with many states, integers
         0, ..., n_states - 1, or any levels that have an order: numbers, texts, or pandas' categories.
     sample_weight : array (n_samples,), optional
-        Counts of rows: integers >= 0. A Series must have the index of a DataFrame ``X``: rows are never matched by
-        labels, and another order would go unnoticed.
+        Counts of rows: integers >= 0. A Series must have the index of a DataFrame ``X``: rows are not matched by
+        labels, so a different order would go unnoticed.
     names : tuple of str, optional
-        The node names that are wanted (of the data fitted before); a DataFrame's columns are brought to their order.
+        The node names of the data fitted before; the columns of a DataFrame are put into their order.
     missing : bool
-        Whether values may be missing (NaN, None, pandas' NA, masked); they become -1, and all else is judged by the
+        Whether values may be missing (NaN, None, pandas' NA, masked); they become -1, and the other checks use the
         rest.
     n_states : int or "auto", optional
-        Number m of states of each node. Whole numbers 0, ..., m - 1 stand for themselves; otherwise there must be m
-        levels in the table, which become 0, ..., m - 1 in their order. "auto" takes the levels that are there.
+        Number m of states of each node. Integers 0, ..., m - 1 are states themselves; otherwise there must be m
+        levels in the table, which become 0, ..., m - 1 in their order. "auto" uses the levels of the table.
     levels : sequence, optional
-        The levels in order (of the data fitted before), in the place of ``n_states``.
+        The levels in order (of the data fitted before), instead of ``n_states``.
 
     Raises
     ------
     DataError
-        For missing, wrong or mixed values (how many and where), no rows, names that occur twice, or wrong weights; for
-        a column in which everything is missing, unless it is later data; with ``n_states="auto"``, for columns that
-        look like identifiers or are on another scale than the others, and for values apart from the levels.
+        For missing, wrong or mixed values (how many and where), no rows, duplicate names, or wrong weights; for
+        a column in which all values are missing, unless it is new data; with ``n_states="auto"``, for columns that
+        look like identifiers or are on a different scale than the others, and for values outside the levels.
 
     Warns
     -----
     ConstantColumnWarning
-        If a column never varies.
+        If a column is constant.
     """
     is_frame = hasattr(X, "columns") and hasattr(X, "to_numpy")
     found = tuple(str(c) for c in X.columns) if is_frame else None
     if names is not None and is_frame and found != names:
         lacking = [n for n in names if n not in set(found or ())]
         if lacking:
-            raise DataError(f"X: column {lacking[0]!r} of the fitted data is missing ({len(lacking)} in all); "
-                            "give a table with the columns the model was fitted on")  # fmt: skip
+            raise DataError(f"X must have the columns of the fitted data, but {quoted(lacking[0])} is missing "
+                            f"({len(lacking)} in all); give a table with these columns.")  # fmt: skip
         X = X.set_axis(list(found or ()), axis=1)[list(names)]
         found = names
     if issparse(X):
-        raise DataError("X: a sparse matrix came; sparse input is not supported, give X.toarray()")
+        raise DataError("X must be a dense table, got a sparse matrix; sparse input is not supported, use X.toarray().")
     if is_frame and n_states is not None and levels is None:
         levels = _categories(X, n_states)
     values = X.to_numpy() if is_frame else unmasked(X)
     if values.ndim != 2:
-        raise DataError(f"X: a table (n_samples, n_nodes) is wanted, got an array of shape {values.shape}; "
-                        "reshape your data so that rows are observations and columns are nodes")  # fmt: skip
+        raise DataError(
+            option="X",
+            got=values,
+            expected="a table (n_samples, n_nodes)",
+            remedy="reshape your data so that rows are observations and columns are nodes",
+        )
     if values.shape[0] == 0:
-        raise DataError("X: the table has zero rows; at least one observation is wanted")
+        raise DataError(option="X", got=values, expected="a table with at least one row (observation)")
     if values.shape[1] == 0:
         raise DataError(
             f"X: 0 feature(s) (shape={values.shape}) while a minimum of 1 is required; give a column for each node"
@@ -156,11 +160,11 @@ def check_states(
         raise DataError(f"X has {values.shape[1]} features, but bayesmrf is expecting {len(names)} features as input; "
                         "give the columns it was fitted on")  # fmt: skip
     if np.iscomplexobj(values):
-        raise DataError("X: Complex data not supported; code the states as 0/1, -1/+1 or booleans")
+        raise DataError(f"X must be real; Complex data not supported; code the states as {_CODED}.")
     labels = found or names or tuple(str(i) for i in range(values.shape[1]))
     if len(set(labels)) < len(labels):
         twice = next(name for i, name in enumerate(labels) if name in labels[:i])
-        raise DataError(f"X: column name {quoted(twice)} occurs twice; give each column its own name")
+        raise DataError(f"X must have unique column names, but {quoted(twice)} occurs twice; rename one of them.")
     coding: str | tuple[Any, ...]
     if n_states is None and levels is None:
         numbers, is_bool = _to_numbers(values, labels)
@@ -187,15 +191,16 @@ def _missing(table: np.ndarray, labels: tuple[str, ...], allowed: bool) -> np.nd
     if not gone.any():
         return None
     if not allowed:
-        raise DataError(f"X: {int(gone.sum())} value(s) are missing (NaN) in {int(gone.any(axis=0).sum())} column(s), "
-                        f"the first in {_place(gone, labels)}; drop or impute these rows")  # fmt: skip
+        raise DataError(f"X must not have missing values (NaN), but {int(gone.sum())} are missing in "
+                        f"{int(gone.any(axis=0).sum())} column(s), the first in {_place(gone, labels)}; drop or impute "
+                        "these rows.")  # fmt: skip
     return gone
 
 
 def _to_numbers(values: np.ndarray, labels: tuple[str, ...], wanted: str = _CODED) -> tuple[np.ndarray, bool]:
-    """Whole numbers as they came (a large table is never copied to floats), else floats; and whether all were truths.
+    """Integers unchanged (a large table is never copied to floats), else floats; and whether all were booleans.
 
-    What is missing becomes NaN.
+    Missing values become NaN.
     """
     if values.dtype == bool:
         return values.view(np.int8), True
@@ -217,12 +222,12 @@ def _to_numbers(values: np.ndarray, labels: tuple[str, ...], wanted: str = _CODE
         remedy = f"code the states as {wanted}"
         if isinstance(value, str) and value.strip().lower() in _WORDS_FOR_MISSING:
             remedy = f"replace {value!r} by NaN"
-        raise DataError(f"X: {in_words(value)} in row {row}, column {quoted(labels[column])} is not a number; "
-                        f"{remedy}") from None  # fmt: skip
+        raise DataError(f"X must contain numbers, got {in_words(value)} in row {row}, column {quoted(labels[column])}; "
+                        f"{remedy}.") from None  # fmt: skip
 
 
 def _to_binary(numbers: np.ndarray, labels: tuple[str, ...], is_bool: bool) -> tuple[np.ndarray, str]:
-    """States in {0, 1} and the coding; NaN is passed over."""
+    """States in {0, 1} and the coding; NaN is ignored."""
     if is_bool:
         return (numbers == 1).astype(np.int8), "bool"
     if np.issubdtype(numbers.dtype, np.integer) and numbers.min() >= 0 and numbers.max() <= 1:
@@ -232,19 +237,19 @@ def _to_binary(numbers: np.ndarray, labels: tuple[str, ...], is_bool: bool) -> t
     if wrong.any():
         value = numbers[tuple(np.argwhere(wrong)[0])]
         remedy = _remedy(numbers, np.isnan(numbers) if numbers.dtype.kind == "f" else None, labels)
-        raise DataError(f"X: {int(wrong.sum())} value(s) are not binary, the first is {value:g} in "
-                        f"{_place(wrong, labels)}; {remedy or f'code the states as {_CODED}'}")  # fmt: skip
+        raise DataError(f"X must be binary, but {int(wrong.sum())} value(s) are not, the first is {value:g} in "
+                        f"{_place(wrong, labels)}; {remedy or f'code the states as {_CODED}'}.")  # fmt: skip
     if not minus.any():
         return ones.astype(np.int8), "01"
     if not zeros.any():
         return ones.astype(np.int8), "pm1"
-    raise DataError(f"X: the codings 0/1 and -1/+1 are mixed ({int(zeros.sum())} zeros, the first in "
-                    f"{_place(zeros, labels)}, beside {int(minus.sum())} values -1); use one "
-                    f"coding, and replace 0 by NaN, or -1, whichever stands for missing values")  # fmt: skip
+    raise DataError(f"X must have one coding, but 0/1 and -1/+1 are mixed ({int(zeros.sum())} zeros, the first in "
+                    f"{_place(zeros, labels)}, and {int(minus.sum())} values -1); use one coding, and replace 0 or "
+                    "-1 by NaN if it means a missing value.")  # fmt: skip
 
 
 def _categories(X: Any, n_states: int | str) -> tuple[Any, ...] | None:
-    """The categories of a DataFrame whose columns all have the same ones."""
+    """The categories of a DataFrame, if all columns have the same."""
     kinds = set(X.dtypes)
     found = getattr(kinds.pop(), "categories", None) if len(kinds) == 1 else None
     return None if found is None or n_states not in ("auto", len(found)) else tuple(found.tolist())
@@ -264,14 +269,16 @@ def _to_table(values: np.ndarray, labels: tuple[str, ...], levels: Sequence[Any]
     other = ~gone & np.array([not isinstance(v, str) for v in values.flat]).reshape(values.shape)
     if other.any():
         value = values[tuple(np.argwhere(other)[0])]
-        raise DataError(f"X: {value!r} in {_place(other, labels)} is no text, as others are; give levels of one kind")
+        raise DataError(
+            f"X must have levels of one type, got {value!r} in {_place(other, labels)} and texts elsewhere."
+        )
     return np.where(gone, "", values).astype(str), False
 
 
 def _levels(
     table: np.ndarray, gone: np.ndarray | None, labels: tuple[str, ...], is_bool: bool, n_states: int | str | None
 ) -> tuple[Any, ...]:
-    """What the states 0, 1, ... stand for."""
+    """The levels behind the states 0, 1, ..."""
     found = np.unique(table if gone is None else table[~gone])
     is_text = found.dtype.kind == "U"
     finite = is_text or bool(np.isfinite(found).all())
@@ -280,34 +287,37 @@ def _levels(
     if n_states == "auto":
         remedy = "" if is_bool else _remedy(table, gone, labels)
         if remedy:
-            raise DataError(f"X: {remedy}, or give n_states={len(levels)} if all values are answers")
+            raise DataError(
+                f"X must contain answers only: {remedy}, or set n_states={len(levels)} if all values are answers."
+            )
         if finite and 2 <= len(levels) <= MOST_STATES:
             return levels
-        raise DataError(f"X: {len(levels)} level(s) are there ({_listed(levels)}); from 2 to {MOST_STATES} finite ones "
-                        "are wanted, or give n_states and whole numbers from 0 on")  # fmt: skip
+        raise DataError(f"X must have from 2 to {MOST_STATES} finite levels, got {len(levels)} ({_listed(levels)}); "
+                        "recode them, or set n_states and use integers from 0.")  # fmt: skip
     if not isinstance(n_states, int | np.integer) or not 2 <= n_states <= MOST_STATES:
-        raise DataError(f"n_states must be 'auto' or an integer from 2 to {MOST_STATES}, got {in_words(n_states)}.")
+        expected = f"'auto' or an integer from 2 to {MOST_STATES}"
+        raise DataError(option="n_states", got=n_states, expected=expected)
     if finite and len(levels) == n_states:
         return levels
     if whole and len(found) and found[0] >= 0 and found[-1] < n_states:
         return tuple(range(n_states))
     if is_text or not len(found):
-        raise DataError(f"X: {len(levels)} level(s) are there ({_listed(levels)}), and n_states = {n_states} came; "
-                        "give the levels in order, or another n_states")  # fmt: skip
+        raise DataError(f"X must have {n_states} levels (n_states={n_states}), got {len(levels)} "
+                        f"({_listed(levels)}); change n_states, or recode X.")  # fmt: skip
     wrong = (table < 0) | (table >= n_states) | (table != np.round(table))
     wrong &= True if gone is None else ~gone
     value = table[tuple(np.argwhere(wrong)[0])]
-    raise DataError(f"X: {int(wrong.sum())} value(s) are no states 0 to {n_states - 1}, the first is {value:g} in "
-                    f"{_place(wrong, labels)}; {len(levels)} level(s) are there: code them from 0 on, or give another "
-                    "n_states")  # fmt: skip
+    raise DataError(f"X must contain states from 0 to {n_states - 1}, but {int(wrong.sum())} value(s) do not, the "
+                    f"first is {value:g} in {_place(wrong, labels)}; recode the {len(levels)} levels from 0, or change "
+                    "n_states.")  # fmt: skip
 
 
 def _to_codes(
     table: np.ndarray, gone: np.ndarray | None, labels: tuple[str, ...], levels: tuple[Any, ...]
 ) -> np.ndarray:
-    """Place of each value among the levels; whatever where values are missing."""
+    """Index of each value among the levels; arbitrary where values are missing."""
     if not 2 <= len(set(levels)) == len(levels) <= MOST_STATES:
-        raise DataError(f"levels: {_listed(levels)} came, from 2 to {MOST_STATES} different ones are wanted")
+        raise DataError(f"levels must be from 2 to {MOST_STATES} different values, got {_listed(levels)}.")
     level = np.array(levels)
     order = np.argsort(level)
     place = order[np.searchsorted(level[order], table).clip(max=len(level) - 1)].astype(np.int8)
@@ -315,8 +325,9 @@ def _to_codes(
     wrong &= True if gone is None else ~gone
     if wrong.any():
         value = table[tuple(np.argwhere(wrong)[0])].item()
-        raise DataError(f"X: {int(wrong.sum())} value(s) are not among the levels ({_listed(levels)}), the first is "
-                        f"{value!r} in {_place(wrong, labels)}; recode them, or fit with these levels")  # fmt: skip
+        raise DataError(f"X must contain the levels {_listed(levels)} only, but {int(wrong.sum())} value(s) differ, "
+                        f"the first is {value!r} in {_place(wrong, labels)}; recode them, or fit with these "
+                        "levels.")  # fmt: skip
     return place
 
 
@@ -331,18 +342,18 @@ def _place(where: np.ndarray, labels: tuple[str, ...]) -> str:
 
 
 def _check_columns(seen: np.ndarray, labels: tuple[str, ...], gaps: bool) -> None:
-    """Refuse columns in which everything is missing, and warn of those that never vary."""
+    """Refuse columns in which all values are missing, and warn about constant columns."""
     high = seen.max(axis=0)
     low = np.where(seen < 0, np.int8(127), seen).min(axis=0) if gaps else seen.min(axis=0)
     empty = np.flatnonzero(high < 0)
     if empty.size:
-        raise DataError(f"X: all values are missing in {empty.size} column(s): {_some(empty, labels)}; "
-                        "drop them, or give rows in which they were seen")  # fmt: skip
+        raise DataError(f"X must have observed values in every column, but all are missing in {empty.size} column(s): "
+                        f"{_some(empty, labels)}; drop them, or add rows in which they were observed.")  # fmt: skip
     constant = np.flatnonzero(low == high)
     if constant.size:
         warnings.warn(
-            f"{constant.size} column(s) of X never vary: {_some(constant, labels)}; parameters that touch them are "
-            "known only through the prior",
+            f"{constant.size} column(s) of X are constant: {_some(constant, labels)}; their parameters are determined "
+            "by the prior alone",
             ConstantColumnWarning,
             stacklevel=4,
         )
@@ -361,14 +372,14 @@ def _is_number(v: Any) -> bool:
 
 
 def _remedy(table: np.ndarray, gone: np.ndarray | None, labels: tuple[str, ...]) -> str:
-    """What to do with columns and values that do not look like answers; "" where all do."""
+    """Remedy for columns and values that do not look like answers; "" where all do."""
     seen = [c if gone is None else c[~gone[:, i]] for i, c in enumerate(table.T)]
     found = find_foreign(seen, labels)
     if found.ids or found.scales:
         columns = np.array([*found.ids, *found.scales])
-        kind = "an identifier" if found.ids else f"on another scale than the others ({found.span})"
-        return f"leave out what is no answer: {_some(columns, labels)} (the first looks like {kind})"
+        kind = "looks like an identifier" if found.ids else f"is on a different scale than the others ({found.span})"
+        return f"drop columns that are not answers: {_some(columns, labels)} (the first {kind})"
     if found.codes:
         codes = " and ".join(f"{c:g}" for c in found.codes)
-        return f"replace {codes} by NaN, as for missing values; the levels are {found.span}"
+        return f"replace {codes} by NaN if it codes missing values (the levels are {found.span})"
     return ""

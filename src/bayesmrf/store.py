@@ -1,8 +1,8 @@
-"""A folder of this package on disk: records and arrays that a kill at any moment leaves whole.
+"""Folders of this package on disk: records and arrays that stay valid if the process is killed at any moment.
 
-A record is the attributes of a zarr group, replaced in one move, with a checksum of its own and those of the arrays it
-stands for, since zarr reads a missing chunk as zeros. What is read may be a stranger's: nothing is opened before
-`bayesmrf.zarr_check` has looked at it, and no link is followed.
+A record is the attributes of a zarr group, replaced atomically, with its own checksum and those of its arrays, since
+zarr reads a missing chunk as zeros. Folders may be untrusted: nothing is opened before `bayesmrf.zarr_check` has
+checked it, and no link is followed.
 """
 
 from __future__ import annotations
@@ -60,18 +60,18 @@ def place_of(checkpoint: Any) -> tuple[Path | None, bool]:
 
 
 def is_ours(path: Path) -> bool:
-    """Whether ``path`` holds a store of this package; False where nothing is.
+    """Whether ``path`` contains a store of this package; False if nothing is there.
 
     Raises
     ------
     StoreError
-        If there is something that this package did not write.
+        If ``path`` contains something that this package did not write.
     """
     check_path(path)
     if not path.exists() and not path.is_symlink():
         return False
     if not path.is_dir():
-        raise StoreError(f"{path} is a file, a folder is wanted; give another path")
+        raise StoreError(f"{path} must be a folder, but is a file; give another path.")
     try:
         names = [p.name for p in path.iterdir()]
     except OSError as e:
@@ -83,13 +83,13 @@ def is_ours(path: Path) -> bool:
     except (OSError, ValueError, KeyError, TypeError):
         ours = False
     if not ours:
-        raise StoreError(f"{path} is not a store of bayesmrf, or its zarr.json is damaged, and is left as it is; "
+        raise StoreError(f"{path} is not a store of bayesmrf, or its zarr.json is damaged; it was not changed; "
                          "give another path, or remove it yourself")  # fmt: skip
     return True
 
 
 def what(path: Path) -> str:
-    """What a store of ours holds: `CHECKPOINT` or `RESULTS`."""
+    """Content of a store of this package: `CHECKPOINT` or `RESULTS`."""
     with as_written(path):
         marker = read_record(path)["bayesmrf"]
         version, holds = marker["format"], marker["holds"]
@@ -99,15 +99,15 @@ def what(path: Path) -> str:
         raise StoreError(f"{path} has store format {version}, which this version cannot read; use the version "
                          "that wrote it")  # fmt: skip
     if holds == CHECKPOINT and version != FORMAT:
-        raise StoreError(f"{path} holds an unfinished run of an older version, which this one cannot continue; finish "
+        raise StoreError(f"{path} contains an unfinished run of an older version, which cannot be continued; finish "
                          "it with that version, give another path, or set overwrite=True")  # fmt: skip
     return str(holds)
 
 
 def publish(path: Path, partial: Path, marker: Mapping[str, Any]) -> None:
-    """Make the zarr group ``partial``, a folder inside ``path``, what ``path`` holds, and drop what it held before.
+    """Replace the content of ``path`` by the zarr group ``partial``, a folder inside it.
 
-    Until the record of ``path`` is replaced a checkpoint in it stays valid.
+    A checkpoint in ``path`` stays valid until the record is replaced.
     """
     attributes = json.loads((partial / "zarr.json").read_bytes())["attributes"]
     sync(partial)
@@ -120,7 +120,7 @@ def publish(path: Path, partial: Path, marker: Mapping[str, Any]) -> None:
 
 
 def clear(path: Path, keep: set[str] | frozenset[str] = frozenset()) -> None:
-    """Remove what this package wrote into ``path``, its record last; anything else in the folder stays."""
+    """Remove what this package wrote into ``path``, its record last; other files stay."""
     for p in path.iterdir():
         if p.name not in keep and ((p / "zarr.json").exists() or p.name.endswith(".partial")):
             remove(p)
@@ -129,10 +129,10 @@ def clear(path: Path, keep: set[str] | frozenset[str] = frozenset()) -> None:
 
 
 def write_record(folder: Path, attributes: Mapping[str, Any]) -> None:
-    """Replace the attributes of a zarr group in one move, with their checksum."""
+    """Replace the attributes of a zarr group atomically, with their checksum."""
     body = {**attributes, "checksum": checksum(attributes)}
     partial = folder / "zarr.json.partial"
-    partial.unlink(missing_ok=True)  # and follow no link
+    partial.unlink(missing_ok=True)  # without following a link
     with partial.open("x") as f:
         json.dump({**GROUP, "attributes": body}, f)
         f.flush()
@@ -162,7 +162,7 @@ def read_record(folder: Path) -> dict[str, Any]:
 
 def damaged(place: Path, reason: str) -> StoreError:
     """The error for a store that was cut short or changed."""
-    return StoreError(f"{place} is damaged: {reason}; bring the folder back from a copy, or begin anew with "
+    return StoreError(f"{place} is damaged: {reason}; restore the folder from a copy, or start again with "
                       "overwrite=True or another path")  # fmt: skip
 
 
@@ -171,7 +171,7 @@ def digest_of(arrays: Mapping[str, np.ndarray]) -> str:
     h = hashlib.blake2b(digest_size=16)
     for name in sorted(arrays):
         a = arrays[name]
-        if a.dtype.kind in "OTU" or not a.size:  # zarr keeps no type of texts where there are none
+        if a.dtype.kind in "OTU" or not a.size:  # zarr does not store the type of empty text arrays
             a = np.frombuffer("\0".join(map(str, a.ravel())).encode(), np.uint8)
         h.update(f"{name}{a.dtype.str}{a.shape}".encode())
         h.update(np.ascontiguousarray(a).reshape(-1).view(np.uint8).data)
@@ -179,8 +179,8 @@ def digest_of(arrays: Mapping[str, np.ndarray]) -> str:
 
 
 def write_arrays(folder: Path, arrays: Mapping[str, np.ndarray]) -> str:
-    """Write a group of arrays, in place of what was there; return their digest."""
-    import zarr  # slow to import, and not wanted without checkpoints
+    """Write a group of arrays, replacing a previous one; return their digest."""
+    import zarr  # slow to import, and not needed without checkpoints
 
     remove(folder)
     group = zarr.create_group(folder, zarr_format=3)
@@ -199,26 +199,26 @@ def read_arrays(folder: Path, digest: str) -> dict[str, np.ndarray]:
     names = check_group(folder)
     try:
         arrays = {name: np.asarray(zarr.open_array(folder / name, mode="r", zarr_format=3)[...]) for name in names}
-    except Exception as e:  # zarr and its codecs raise what they please on a damaged file
+    except Exception as e:  # zarr and its codecs raise any exception on a damaged file
         raise damaged(folder, f"zarr cannot read it ({type(e).__name__})") from e
     if digest_of(arrays) != digest:
-        raise damaged(folder, "the contents are not those that were written")
+        raise damaged(folder, "its contents have changed since they were written")
     return arrays
 
 
 @contextmanager
 def as_written(place: Path) -> Iterator[None]:
-    """Turn what comes of a record with missing entries, or ones of wrong types or sizes, into one sentence."""
+    """Turn errors from missing or wrong entries of a record into a StoreError."""
     try:
         yield
     except BayesMRFError:
         raise
     except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as e:
-        raise damaged(place, f"its record is not one that this package writes ({type(e).__name__})") from e
+        raise damaged(place, f"its record was not written by this package ({type(e).__name__})") from e
 
 
 def remove(folder: Path) -> None:
-    """Remove a folder with all it holds, a file or a link."""
+    """Remove a folder with its contents, a file or a link."""
     if folder.is_dir() and not folder.is_symlink():
         shutil.rmtree(folder)
     else:
@@ -226,8 +226,8 @@ def remove(folder: Path) -> None:
 
 
 def sync(folder: Path, deep: bool = True) -> None:
-    """Bring a folder to the disk, so that a record never gets there before what it stands for."""
-    if os.name != "posix":  # elsewhere a folder cannot be opened
+    """Flush a folder to the disk, so that no record is written before its arrays."""
+    if os.name != "posix":  # folders cannot be opened on other systems
         return
     for p in [*(folder.rglob("*") if deep else ()), folder]:
         handle = os.open(p, os.O_RDONLY)

@@ -1,4 +1,4 @@
-"""Reading the command line's tables: observations and edges from CSV files."""
+"""Read the tables of the command line: observations and edges from CSV files."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ def read_votes(
     path : Path
         ``.csv``, or compressed as ``.csv.gz``, ``.bz2``, ``.xz`` or ``.zip``.
     weight : str, optional
-        Column that counts how many times each row was seen.
+        Column that counts how often each row was observed.
     drop : sequence of str
-        Columns to leave out.
+        Columns to drop.
     missing_codes : sequence of str
-        Values that stand for missing ones. "none" says that there are no such codes and that every value is an answer.
+        Values that code missing ones. "none" states that there are no such codes and that every value is an answer.
 
     Returns
     -------
@@ -53,26 +53,26 @@ def read_votes(
     ------
     DataError
         If the file cannot be read, is not a table, or has no header line; for columns that look like identifiers, are
-        on another scale than the others, or hold values apart from the levels that no ``missing_codes`` name.
+        on a different scale than the others, or contain values outside the levels that are not in ``missing_codes``.
     OptionError
-        If ``weight`` or ``drop`` names a column that is not there, or a missing code is nowhere in the table.
+        If ``weight`` or ``drop`` names a column that does not exist, or a missing code does not occur in the table.
     """
     text = read_text(path)
     separator = _separator(text)
     header = [c.strip() for c in next((line for line in _lines(path, text, separator) if line), [])]
     if not header:
-        raise DataError(f"{call(path)}: the file is empty; a header line and a row for each observation are wanted")
+        raise DataError(f"{call(path)}: the file is empty; write a header line and one row for each observation")
     twice = next((c for c, n in Counter(header).items() if c and n > 1), None)
     if twice is not None and all(c.lower() in _VALUES for c in header):
-        raise DataError(f"{call(path)}: the first line holds values, not names; put a header line with the columns' "
-                        "names")  # fmt: skip
+        raise DataError(f"{call(path)}: the first line contains values, not names; add a header line with the names "
+                        "of the columns")  # fmt: skip
     if twice is not None:
-        raise DataError(f"{call(path)}: column name {quoted(twice)} occurs twice in the first line; give each column "
-                        "its own name")  # fmt: skip
+        raise DataError(f"{call(path)}: column name {quoted(twice)} occurs twice in the first line; rename one of "
+                        "them")  # fmt: skip
     for i, line in enumerate(line for line in _lines(path, text, separator) if line):
         if len(line) != len(header):  # pandas would take what is not there for missing values
             raise DataError(f"{call(path)}: row {i} below the first line has {len(line)} entries, but the first line "
-                            f"names {len(header)} columns; repair the file")  # fmt: skip
+                            f"names {len(header)} columns; fix the file")  # fmt: skip
     names = [c or f"Unnamed: {i}" for i, c in enumerate(header)]
     table = _parsed(path, text, separator, names)
     for option, wanted in (("--drop", drop), ("--weight", [weight] if weight is not None else [])):
@@ -81,16 +81,16 @@ def read_votes(
             raise OptionError(f"{option}: there is no column {quoted(unknown)} in {call(path)}; its columns are "
                               f"{_some(names)}")  # fmt: skip
     if weight is not None and weight in drop:
-        raise OptionError(f"--weight: column {weight!r} is also named by --drop; leave it out there")
+        raise OptionError(f"--weight: column {weight!r} is also named by --drop; remove it there")
     weights = None if weight is None else table[weight]
     table = table.drop(columns=[*drop, *([weight] if weight is not None else [])])
     unnamed = next((c for c in table.columns if re.fullmatch(r"Unnamed: \d+", c)), None)
     if unnamed is not None:
-        raise DataError(f"{call(path)}: a column has no name in the first line; if it holds row labels leave it out "
-                        f"with --drop {unnamed!r}, else name it")  # fmt: skip
+        raise DataError(f"{call(path)}: a column has no name in the first line; drop it with --drop {unnamed!r} if it "
+                        "contains row labels, else name it")  # fmt: skip
     if table.shape[1] < 2:
-        raise DataError(f"{call(path)}: {table.shape[1]} column(s) are left; at least two nodes are wanted, in columns "
-                        "separated by commas")  # fmt: skip
+        raise DataError(f"{call(path)}: the table must have at least two nodes, got {table.shape[1]} column(s); "
+                        "separate columns by commas")  # fmt: skip
     table = without_codes(path, table, [c for c in missing_codes if c.strip().lower() != NO_CODES])
     if not any(c.strip().lower() == NO_CODES for c in missing_codes):
         check_answers(path, table)
@@ -100,7 +100,7 @@ def read_votes(
 def read_edges(path: Path, names: Sequence[str], option: str = "--graph") -> tuple[list[tuple[Any, Any]], str | None]:
     """Read edges from a CSV file of two columns, the ends of each edge.
 
-    Ends are node names or, where every end is a whole number and no node has a number for a name, node numbers from 0.
+    Ends are node names or, if every end is an integer and no node name is, node numbers from 0.
     The first line is a header if neither of its entries is a node while the next line has one.
 
     Parameters
@@ -110,7 +110,7 @@ def read_edges(path: Path, names: Sequence[str], option: str = "--graph") -> tup
     names : sequence of str
         Names of the nodes.
     option : str
-        What asked for the edges, for the messages.
+        The option that names the file, for messages.
 
     Returns
     -------
@@ -132,13 +132,13 @@ def read_edges(path: Path, names: Sequence[str], option: str = "--graph") -> tup
     if width == 0:
         raise GraphError(f"{option}: {call(path)}: the file is empty; write two nodes a line, separated by a comma")
     if width != 2:
-        raise GraphError(f"{option}: {call(path)} has {width} column(s); two are wanted, the ends of each edge")
+        raise GraphError(f"{option}: {call(path)} must have two columns, the ends of each edge, got {width}.")
     padded = ((i, [*(s.strip() for s in line), "", ""]) for i, line in enumerate(given, start=1))
     lines = [(i, ends[0], ends[1]) for i, ends in padded if ends[0] or ends[1]]
     half = next((i for i, a, b in lines if not (a and b)), None)
     if half is not None:
         raise GraphError(
-            f"{option}: line {half} of {call(path)} has one end only; write two nodes, separated by a comma"
+            f"{option}: line {half} of {call(path)} has only one end; write two nodes, separated by a comma"
         )
     known, seen = set(names), set[frozenset[str]]()
 
@@ -149,7 +149,7 @@ def read_edges(path: Path, names: Sequence[str], option: str = "--graph") -> tup
     if lines and not any(map(is_node, lines[0][1:])) and (len(lines) == 1 or any(map(is_node, lines[1][1:]))):
         header = ",".join(lines.pop(0)[1:])
     if not lines:
-        raise GraphError(f"{option}: {call(path)} holds no edges; write two nodes a line, or give complete"
+        raise GraphError(f"{option}: {call(path)} contains no edges; write two nodes a line, or give complete"
                          f"{' or learn:K' if option == '--graph' else ''}")  # fmt: skip
     for i, a, b in lines:
         if a == b:
@@ -175,7 +175,7 @@ def read_edges(path: Path, names: Sequence[str], option: str = "--graph") -> tup
 
 
 def _separator(text: str) -> str:
-    """What stands between columns: what gives the first lines equally many entries, and most."""
+    """The separator of columns: the one that gives the first lines equal and largest numbers of entries."""
     lines = text[:_LOOKED_AT].split("\n")[:20]
 
     def suits(separator: str) -> tuple[bool, int]:
@@ -194,11 +194,11 @@ def _lines(path: Path, text: str, separator: str) -> Iterator[list[str]]:
     try:
         yield from csv.reader(StringIO(text, newline=""), delimiter=separator, strict=True)
     except csv.Error as e:
-        raise DataError(f"{call(path)}: cannot be read as comma-separated values ({e}); repair the file") from None
+        raise DataError(f"{call(path)}: cannot be read as comma-separated values ({e}); fix the file") from None
 
 
 def _parsed(path: Path, text: str, separator: str, names: list[str]) -> pd.DataFrame:
-    """The table, its numbers with points, or, not between commas, with decimal commas."""
+    """The table, with decimal points or, unless commas separate columns, decimal commas."""
     import pandas as pd
 
     def parsed(decimal: str) -> pd.DataFrame:
@@ -216,7 +216,7 @@ def _parsed(path: Path, text: str, separator: str, names: list[str]) -> pd.DataF
             )
         except (pd.errors.ParserError, ValueError, OverflowError) as e:
             raise DataError(f"{call(path)}: cannot be read as comma-separated values "
-                            f"({shown(' '.join(str(e).split()), 200)}); repair the file") from None  # fmt: skip
+                            f"({shown(' '.join(str(e).split()), 200)}); fix the file") from None  # fmt: skip
 
     table = parsed(".")
     if separator == ",":

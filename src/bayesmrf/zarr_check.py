@@ -1,7 +1,7 @@
-"""Whether a zarr folder may be opened: its metadata are read as plain JSON before zarr, or any codec, sees them.
+"""Check whether a zarr folder may be opened, from its metadata as plain JSON, before zarr or any codec reads it.
 
-A folder from a stranger must not run code, follow a link out of itself, or fill the memory. So nothing is opened but
-zarr format 3 with numbers, booleans and text, plain or packed by Zstandard, whose sizes fit what is on the disk.
+An untrusted folder must not run code, follow a link out of itself, or fill the memory. So only zarr format 3 is opened,
+with numbers, booleans and text, plain or compressed by Zstandard, and sizes that agree with the files.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from typing import Any
 from .errors import StoreError
 
 LARGEST_RECORD = 2**26  # bytes of a zarr.json
-FREE = 2**30  # bytes of arrays that may be declared whatever is on the disk (what is all zeros takes no room there)
-DENSEST = 1000  # bytes of arrays for each byte on the disk beyond
+FREE = 2**30  # bytes of arrays that may be declared without any on the disk (chunks of zeros are not stored)
+DENSEST = 1000  # bytes of further arrays for each byte on the disk
 MOST_ABSENT = 4096  # chunks that may be missing, which zarr reads as zeros
 
 _NUMBERS = {"bool": 1, "complex64": 8, "complex128": 16, "float16": 2, "float32": 4, "float64": 8}
@@ -34,7 +34,7 @@ _BAD = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError,
 
 
 def read_json(path: Path) -> Any:
-    """Read a JSON file that is a regular file of sane size, and no link.
+    """Read a JSON file that is a regular file of limited size, and not a link.
 
     Raises
     ------
@@ -44,7 +44,7 @@ def read_json(path: Path) -> Any:
     with os.fdopen(handle, "rb") as file:
         about = os.fstat(handle)
         if not stat.S_ISREG(about.st_mode) or about.st_size > LARGEST_RECORD:
-            raise ValueError("it is no regular file, or too large")
+            raise ValueError("it is not a regular file, or too large")
         try:
             return json.loads(file.read())
         except RecursionError:
@@ -57,7 +57,7 @@ def check_group(folder: Path) -> list[str]:
     Raises
     ------
     StoreError
-        If there is anything that this package does not write.
+        If it contains anything that this package does not write.
     """
     try:
         if folder.is_symlink() or not _NAME.fullmatch(folder.name):
@@ -68,7 +68,7 @@ def check_group(folder: Path) -> list[str]:
             if entry.name == "zarr.json":
                 continue
             if not entry.is_dir(follow_symlinks=False) or not _NAME.fullmatch(entry.name):
-                raise ValueError(f"{entry.name!r:.80} is no array")
+                raise ValueError(f"{entry.name!r:.80} is not an array")
             names.append(entry.name)
             array = _Declared(read_json(folder / entry.name / "zarr.json"))
             n_files, size = array.check_chunks(folder / entry.name)
@@ -77,7 +77,7 @@ def check_group(folder: Path) -> list[str]:
         if declared > max(FREE, DENSEST * on_disk) or n_absent > MOST_ABSENT:
             raise ValueError(f"its arrays would take {declared:.3g} bytes in memory, and take {on_disk:,} on the disk")
     except (OSError, RuntimeError, *_BAD) as e:
-        raise StoreError(f"{folder} is damaged, or was not written by this package: {e!s:.200}; bring it back from a "
+        raise StoreError(f"{folder} is damaged, or was not written by this package: {e!s:.200}; restore it from a "
                          "copy, or give another path") from e  # fmt: skip
     return names
 
@@ -95,7 +95,7 @@ def _check_group_record(record: Any) -> None:
 
 
 class _Declared:
-    """What the zarr.json of an array says, as far as it is allowed."""
+    """The allowed entries of the zarr.json of an array."""
 
     def __init__(self, record: Any) -> None:
         if not _ARRAY_KEYS <= set(record) <= _ARRAY_KEYS | _OTHER_KEYS:
@@ -121,7 +121,7 @@ class _Declared:
         self.is_packed = _check_codecs(record["codecs"], self.is_text)
 
     def check_chunks(self, folder: Path) -> tuple[int, int]:
-        """Look at the files of the chunks; return their number and their size."""
+        """Check the files of the chunks; return their number and their size."""
         n_files = total = 0
         todo = [folder]
         while todo:
@@ -129,26 +129,26 @@ class _Declared:
                 if entry.is_dir(follow_symlinks=False):
                     todo.append(Path(entry.path))
                 elif not entry.is_file(follow_symlinks=False):
-                    raise ValueError(f"{entry.name!r:.80} is a link or no regular file")
+                    raise ValueError(f"{entry.name!r:.80} is a link or not a regular file")
                 elif entry.name != "zarr.json":
                     n_files, total = n_files + 1, total + entry.stat(follow_symlinks=False).st_size
                     self._check_chunk(Path(entry.path))
         return n_files, total
 
     def _check_chunk(self, path: Path) -> None:
-        """Refuse a chunk that unpacks to another size than declared (of text of variable length, to a large one)."""
+        """Refuse a chunk whose decompressed size differs from the declared one, or is too large for text."""
         with path.open("rb") as file:
             size = _unpacked_size(file.read(18)) if self.is_packed else os.fstat(file.fileno()).st_size
         if not self.is_text and size == self.chunk_bytes:
             return
         good = self.is_text and size <= LARGEST_RECORD
         if good and self.is_packed:
-            from numcodecs.zstd import decompress  # takes as long as zarr to import
+            from numcodecs.zstd import decompress  # as slow to import as zarr
 
-            # The codec makes room for as many texts as the chunk says it has.
+            # The codec allocates as many texts as the chunk declares.
             good = int.from_bytes(decompress(path.read_bytes())[:4], "little") * 8 == self.chunk_bytes
         if not good:
-            raise ValueError("a chunk has not the size that is declared")
+            raise ValueError("a chunk does not have the declared size")
 
 
 def _size_of(kind: Any) -> tuple[bool, int]:
@@ -166,7 +166,7 @@ def _size_of(kind: Any) -> tuple[bool, int]:
 
 
 def _check_codecs(codecs: Any, is_text: bool) -> bool:
-    """Refuse all codecs but those this package uses; return whether chunks are packed."""
+    """Refuse codecs that this package does not use; return whether chunks are compressed."""
     first, *rest = [(codec["name"], codec.get("configuration") or {}) for codec in codecs]
     plain = [("vlen-utf8", {})] if is_text else [("bytes", {"endian": "little"}), ("bytes", {})]
     packed = len(rest) == 1 and rest[0][0] == "zstd" and set(rest[0][1]) <= {"level", "checksum"}
@@ -176,13 +176,13 @@ def _check_codecs(codecs: Any, is_text: bool) -> bool:
 
 
 def _unpacked_size(head: bytes) -> int:
-    """Size that a Zstandard frame says it has (RFC 8878, section 3.1.1.1)."""
+    """Declared size of a Zstandard frame (RFC 8878, section 3.1.1.1)."""
     if head[:4] != b"\x28\xb5\x2f\xfd":
         raise ValueError("a chunk is not a Zstandard frame")
     flags = head[4]
     single = bool(flags & 0x20)
     n_bytes = (1 if single else 0, 2, 4, 8)[flags >> 6]
     if n_bytes == 0:
-        raise ValueError("a chunk does not say how large it is")
+        raise ValueError("a chunk does not declare its size")
     start = 5 + (not single) + (0, 1, 2, 4)[flags & 3]
     return int.from_bytes(head[start : start + n_bytes], "little") + (256 if n_bytes == 2 else 0)

@@ -204,7 +204,7 @@ def about_file(source: Path) -> Iterator[None]:
     except DataError as e:
         message = re.sub(r"\brow (\d+)", lambda m: f"row {int(m[1]) + 1} below the first line", str(e))
         message = re.sub(r"\breplace (-?\d+) by NaN", r"give --missing-code \1", message)
-        raise DataError(re.sub(r"^X(?=:)", lambda _: call(source), message)) from None
+        raise DataError(re.sub(r"^X(?=:| )", lambda _: call(source), message)) from None
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""The likeliest forest of edges where nodes have many states (Chow and Liu 1968), and the mode on it."""
+"""The most likely forest of edges for nodes with many states (Chow and Liu 1968), and the mode on it."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from .maximum_likelihood import maximum_likelihood
 def forest_start(
     model: Any, values: np.ndarray, weights: np.ndarray | None, base: np.ndarray, rng: np.random.Generator
 ) -> np.ndarray:
-    """Theta at the mode on the likeliest forest; 0 for all edges that are not in it.
+    """Theta at the mode on the most likely forest; 0 for all other edges.
 
-    Of the candidate edges those are taken that gain the most mutual information, as long as N times it is above
+    The forest has the candidate edges with the largest mutual information, as long as N times it exceeds
     (m - 1)^2 log(N) / 2 (BIC).
 
     Parameters
@@ -33,7 +33,7 @@ def forest_start(
         States 0, ..., m - 1; -1 where missing.
     weights : (n_samples,) array or None
     base : (p, p) array
-        Precision of the normal base of a table; not used of a Potts model.
+        Precision of the normal base of a table; not used for a Potts model.
     rng : Generator
     """
     graph, m = model.graph, model.n_states

@@ -25,16 +25,16 @@ def persistent_ascent(
     limit: np.ndarray,
     curve: LinearMap | None = None,
 ) -> np.ndarray:
-    """Climb N (theta . s_bar - log Z) - sum penalty theta^2 / 2 by persistent chains (Tieleman 2008), within +-limit.
+    """Maximise N (theta . s_bar - log Z) - sum penalty theta^2 / 2 within +-limit by persistent chains.
 
-    Steps are scaled by the running variance of each feature and fall as j^(-2/3) in the second half, whose average is
-    the estimate (Polyak and Juditsky 1992).
+    Chains are those of Tieleman (2008). Steps are scaled by the running variance of each feature and fall as j^(-2/3)
+    in the second half, whose average is the estimate (Polyak and Juditsky 1992).
 
     Parameters
     ----------
     model : Model
     s_bar, penalty, limit : (n_features,) arrays
-        Mean statistics of the data; what each parameter is held back by, and where it stops.
+        Mean statistics of the data; quadratic penalty and bound of each parameter.
     n_samples : float
     rng : Generator
     curve : LinearMap, optional
@@ -63,11 +63,11 @@ def persistent_ascent(
 def potential_mode(
     model: Symmetric, s_bar: np.ndarray, n_samples: float, engine: Engine, rng: np.random.Generator, base: np.ndarray
 ) -> np.ndarray:
-    """Where the posterior is highest when every edge has a potential of its own, N(0, base^-1), and fields their prior.
+    """Mode of the posterior if every edge has its own potential, N(0, base^-1), and fields their prior.
 
-    The likelihood alone need not have a top: without fields, potentials of the edges of a cycle are not told apart (see
-    `bayesmrf.models.symmetric`). ``base`` is a precision (p, p). With an engine that answers log Z and moments the mode
-    is found by L-BFGS, otherwise by persistent chains and the diagonal of ``base``.
+    The likelihood alone need not have a maximum: without fields, potentials of the edges of a cycle are not identified
+    (see `bayesmrf.models.symmetric`). ``base`` is a precision (p, p). With an engine that answers log Z and moments the
+    mode is found by L-BFGS, otherwise by persistent chains and the diagonal of ``base``.
     """
     r, p = model.n_edges, model.n_parameters
     loose = np.full(model.n_features - r * p, FIELD_SCALE**-2)

@@ -19,7 +19,7 @@ from ..models.pairwise import PairwiseModel
 from .many_states import persistent_ascent
 from .persistent import PersistentMLE
 
-_LOOSE = 3.0  # fields compensate for couplings: their box is so much wider
+_LOOSE = 3.0  # fields compensate for couplings, so their box is this much wider
 N_STEPS = 1000  # iterations of persistent contrastive divergence from a cold start
 
 
@@ -76,7 +76,7 @@ def maximum_likelihood(
     Warns
     -----
     BoundaryWarning
-        Names the edges whose estimate lies at infinity (edges whose ends always, or never, agree) and was bounded.
+        Names the edges whose estimate is infinite (edges whose ends always, or never, agree) and was bounded.
     """
     r = model.n_parameters * model.n_edges
     limit = bound(n_samples) * _stretch(model)

@@ -25,13 +25,13 @@ def log_pseudo_likelihood(
     Parameters
     ----------
     model : Model
-        What the statistics are.
+        The model.
     theta : (n_features,) array
         Its natural parameters.
     states : (n_samples, n_nodes) array in {0, 1}
         The data.
     weights : (n_samples,) array, optional
-        How many times each row counts; once when absent.
+        How often each row counts; once by default.
 
     Returns
     -------
@@ -52,8 +52,8 @@ def maximum_pseudo_likelihood(
     """Maximise the log pseudo-likelihood within bounds, by L-BFGS-B with its exact gradient.
 
     The objective is concave, so the maximum is global. Edge parameters stay within -bound..bound, the field of a node
-    of degree k within (1 + k) / 2 times that, so that it can outweigh all its edges. Where a bound is active the
-    estimate without it lies at infinity (an edge whose ends always agree, say) or close to it: theta = 12 is an
+    of degree k within (1 + k) / 2 times that, so that it can outweigh all its edges. If a bound is active the
+    estimate without it is infinite (for example for an edge whose ends always agree) or large: theta = 12 is an
     agreement of 1 - 6e-6.
 
     Parameters
@@ -63,7 +63,7 @@ def maximum_pseudo_likelihood(
     states : (n_samples, n_nodes) array in {0, 1}
         The data.
     weights : (n_samples,) array, optional
-        How many times each row counts.
+        How often each row counts.
     groups : (n_edges,) integer array, optional
         Edges with the same label share one parameter; each has its own when absent. Fields are never tied.
     bound : float
@@ -83,7 +83,7 @@ def maximum_pseudo_likelihood(
     """
     x, w = _checked(model, states, weights)
     if not (np.isfinite(bound) and bound > 0):
-        raise OptionError(f"bound: {bound} came; a positive number is wanted, the largest |theta| allowed")
+        raise OptionError(option="bound", got=bound, expected="a finite number > 0, the largest |theta| of an edge")
     of_edge = np.arange(model.n_edges) if groups is None else _checked_groups(groups, model.n_edges)
     n_free_edges = int(of_edge.max(initial=-1)) + 1
     free = np.concatenate([of_edge, n_free_edges + np.arange(model.n_features - model.n_edges)])
@@ -109,7 +109,7 @@ def maximum_pseudo_likelihood(
         bounds=Bounds(-box, box),
         options={"maxiter": 10_000, "maxfun": 100_000, "ftol": 1e-14, "gtol": 1e-10},
     )
-    # Status 2 is a line search that can gain nothing more at this precision.
+    # Status 2 is a line search that cannot improve at this precision.
     if found.status == 1:
         warnings.warn(
             f"maximum pseudo-likelihood stopped after {found.nit} iterations, before its tolerance: {found.message}",
@@ -122,8 +122,8 @@ def maximum_pseudo_likelihood(
         names = model.feature_names
         some = ", ".join(repr(names[i]) for i in at_bound[:5]) + (", ..." if at_bound.size > 5 else "")
         warnings.warn(
-            f"{at_bound.size} parameter(s) lie at their bound (|theta| <= {bound:g} for edges): {some}; "
-            "these data give no finite estimate for them",
+            f"{at_bound.size} parameter(s) are at their bound (|theta| <= {bound:g} for edges): {some}; "
+            "they have no finite estimate",
             BoundaryWarning,
             stacklevel=2,
         )
@@ -133,21 +133,27 @@ def maximum_pseudo_likelihood(
 def _theta(model: Model, theta: np.ndarray) -> np.ndarray:
     theta = np.asarray(theta, dtype=np.float64)
     if theta.shape != (model.n_features,):
-        raise OptionError(f"theta: shape {theta.shape} came, ({model.n_features},) is wanted, one for each feature")
+        raise OptionError(
+            option="theta", got=theta, expected=f"an array of shape ({model.n_features},), one for each feature"
+        )
     return theta
 
 
 def _checked(model: Model, states: np.ndarray, weights: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
     states = np.asarray(states)
     if states.ndim != 2 or states.shape[1] != model.graph.n_nodes or len(states) == 0:
-        raise DataError(f"states: shape {states.shape} came, (n_samples, {model.graph.n_nodes}) with a row is wanted")
+        expected = f"an array of shape (n_samples, {model.graph.n_nodes}) with at least one row"
+        raise DataError(option="states", got=states, expected=expected)
     w = np.ones(len(states)) if weights is None else np.asarray(weights, dtype=np.float64)
     if w.shape != (len(states),):
-        raise DataError(f"weights: shape {w.shape} came, ({len(states)},) is wanted, one weight for each row of states")
+        raise DataError(
+            option="weights", got=w, expected=f"an array of shape ({len(states)},), one for each row of states"
+        )
     return np.ascontiguousarray(states, dtype=np.int8), w
 
 
 def _checked_groups(groups: np.ndarray, n_edges: int) -> np.ndarray:
     if np.shape(groups) != (n_edges,):
-        raise OptionError(f"groups: shape {np.shape(groups)} came, ({n_edges},) is wanted, one label for each edge")
+        expected = f"an array of shape ({n_edges},), one label for each edge"
+        raise OptionError(option="groups", got=np.asarray(groups), expected=expected)
     return canonical(groups) if n_edges else np.zeros(0, dtype=np.int32)

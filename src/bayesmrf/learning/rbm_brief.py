@@ -3,10 +3,10 @@ r"""Contrastive divergence of restricted Boltzmann machines (Hinton 2002), compi
 .. math:: \sum_n \big(E[s(x, z) \mid x_n] - E[s(x, z) \mid x'_n]\big), \qquad
           z_n \sim p(z \mid x_n), \; x'_n \sim p(x \mid z_n)
 
-is close to the gradient of the log likelihood: x' is one sweep away from the data, where it ought to be a state of the
-model. The bias towards the data falls with the number of sweeps. It is what
-`bayesmrf.posterior.parameters.langevin.Langevin` needs of a likelihood, in one call of compiled code: hidden units are
-drawn and summed out along the way.
+approximates the gradient of the log likelihood: x' is one sweep away from the data instead of a sample of the
+model. The bias decreases with the number of sweeps. This is what
+`bayesmrf.posterior.parameters.langevin.Langevin` needs of a likelihood, in one call of compiled code that draws and
+sums out the hidden units.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class BriefRBM:
     ----------
     model : RestrictedBoltzmann
     states : (n_samples, n_visible) array in {0, 1}
-        A row that was seen k times stands there k times.
+        A row that was observed k times is repeated k times.
     n_sweeps : int
         From the data to x'.
     """
@@ -54,8 +54,8 @@ class BriefRBM:
         """Check that a kernel needs no more than ``moments``."""
         missing = sorted(set(needs) - {MOMENTS})
         if missing:
-            raise OptionError(f"adjusted: {kernel!r} needs {', '.join(missing)}, which brief chains do not answer; "
-                              "leave the accept step out")  # fmt: skip
+            raise OptionError(f"adjusted: {kernel!r} needs {', '.join(missing)}, which brief chains do not compute; "
+                              "set adjusted=False")  # fmt: skip
 
     def start(self, rng: np.random.Generator) -> Memory:
         """The generators of the chains."""

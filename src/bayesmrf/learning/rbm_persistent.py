@@ -56,7 +56,7 @@ class PersistentRBM:
         check_fields(self)
 
     def start(self, states: np.ndarray, rng: np.random.Generator) -> RBMState:
-        """Small random weights, visible biases that fit the margins of ``states``, chains at random."""
+        """Small random weights, visible biases that fit the margins of ``states``, random chains."""
         model, n = self.model, len(states)
         weights = _START * rng.standard_normal((model.n_hidden, model.n_visible))
         visible = logit((states.sum(axis=0) + 0.5) / (n + 1))  # half an observation from the boundary
@@ -72,7 +72,7 @@ class PersistentRBM:
         Raises
         ------
         DivergenceError
-            If a parameter leaves +-1e6, where every unit is certain.
+            If a parameter exceeds 1e6 in absolute value.
         """
         # Copies: the leaf overwrites them.
         w, alpha, beta = (np.array(part, np.float32) for part in self.model.split(state.theta))
@@ -86,8 +86,8 @@ class PersistentRBM:
             done += len(part)
         theta = self.model.join(w, alpha, beta)
         if not (np.abs(theta) < _DIVERGED).all():
-            raise DivergenceError(f"learning_rate: parameters beyond {_DIVERGED:g} came of steps {rates.max():g}; "
-                                  "give a smaller one")  # fmt: skip
+            raise DivergenceError(f"learning_rate must be smaller than {rates.max():g}: parameters exceeded "
+                                  f"{_DIVERGED:g}; use a tenth of it.")  # fmt: skip
         return state._replace(theta=theta)
 
 

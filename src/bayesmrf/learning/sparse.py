@@ -15,7 +15,7 @@ from ..progress import track
 from ..rules import choice, integer
 from ..states import States
 
-LARGEST_C = 1e3  # the penalty is then a thousandth of a nat for a unit of coefficient, whatever the number of samples
+LARGEST_C = 1e3  # a penalty of a thousandth of a nat for a unit of coefficient, for any number of samples
 PRECISION = 1e-4  # of log C
 
 # scikit-learn 1.8 names the penalty by `l1_ratio` and deprecates `penalty`.
@@ -32,20 +32,20 @@ def learn_graph(
     .. math:: \min_{b, w} \|w\|_1 + C \sum_s \log\big(1 + e^{-x_{si} (b + \sum_j w_j x_{sj})}\big),
 
     and its neighbours are the nodes with w_j != 0 (Ravikumar, Wainwright and Lafferty 2010). One C serves all nodes. It
-    is found by bisection as the smallest that gives enough edges; where their number jumps past the target, the edges
-    with the largest absolute coefficients are kept. The answer is deterministic.
+    is found by bisection as the smallest that gives enough edges; if their number jumps past the target, the edges
+    with the largest absolute coefficients are kept. The result is deterministic.
 
     Parameters
     ----------
     states : States
-        The data; weights count rows. Columns that never vary get no edges.
+        The data; weights count rows. Constant columns get no edges.
     n_edges : int
-        Edges wanted.
+        Number of edges.
     rule : {"max", "min"}
         An edge needs a coefficient in either of its two regressions ("max", the "or" rule), or in both ("min", the
-        "and" rule). The rule also says which of the two absolute coefficients ranks the edge.
+        "and" rule). The rule also selects which of the two absolute coefficients ranks the edge.
     n_jobs : int, optional
-        Regressions run at a time, in joblib's threads unless another backend is chosen around the call.
+        Number of regressions run in parallel, in threads of joblib unless another backend is chosen around the call.
     progress : bool
         Show a bar.
 
@@ -57,9 +57,9 @@ def learn_graph(
     Raises
     ------
     OptionError
-        If ``rule`` or ``n_edges`` is not legal.
+        If ``rule`` or ``n_edges`` is not valid.
     GraphError
-        If the columns that vary, or the data, do not allow as many edges.
+        If the columns that vary, or the data, do not support so many edges.
     """
     choice("max", "min").check("rule", rule)
     integer(0, remedy="it is the number of edges to learn").check("n_edges", n_edges)
@@ -71,8 +71,8 @@ def learn_graph(
     check_pairs(len(varies))
     first, second = np.triu_indices(len(varies), 1)
     if n_edges > len(first):
-        raise GraphError(f"n_edges: {n_edges} edges came, but the {len(varies)} column(s) that vary have {len(first)} "
-                         f"pairs; ask for at most {len(first)}")  # fmt: skip
+        expected = f"at most {len(first)}, the pairs of the {len(varies)} column(s) that vary"
+        raise GraphError(option="n_edges", got=n_edges, expected=expected)
     if n_edges == 0:
         return Graph(n_nodes, np.zeros((0, 2), dtype=np.int32), states.names)
     x = 2.0 * values[:, varies] - 1.0
@@ -87,7 +87,7 @@ def learn_graph(
         rounds = _bisection(strengths, n_edges, 1 / states.n_samples)
         for found in track(rounds, "learning the graph", progress=progress):
             strength = found
-    # Stable, so that ties are settled by the order of the pairs.
+    # Stable, so that ties are resolved by the order of the pairs.
     kept = np.sort(np.argsort(-strength, kind="stable")[:n_edges])
     return Graph(n_nodes, varies[np.stack([first[kept], second[kept]], axis=1)], states.names)
 
@@ -95,7 +95,7 @@ def learn_graph(
 def _coefficients(x: np.ndarray, node: int, weights: np.ndarray | None, c: float) -> np.ndarray:
     """Coefficients of the regression of a node on all nodes, zero for itself."""
     others = np.delete(x, node, axis=1)
-    # liblinear penalises the intercept too, by its size over `intercept_scaling`: hardly.
+    # liblinear penalises the intercept, too, divided by `intercept_scaling`: hardly.
     model = LogisticRegression(
         C=c, solver="liblinear", intercept_scaling=100.0, max_iter=10_000, random_state=0, **_L1
     ).fit(others, x[:, node], sample_weight=weights)
@@ -103,7 +103,7 @@ def _coefficients(x: np.ndarray, node: int, weights: np.ndarray | None, c: float
 
 
 def _bisection(strengths: Callable[[float], np.ndarray], n_edges: int, c: float) -> Iterator[np.ndarray]:
-    """Strengths at the smallest C known to give at least ``n_edges`` edges, better with every round.
+    """Strengths at the smallest known C with at least ``n_edges`` edges, refined in every round.
 
     ``c`` must be too small to give any edge: 1 / N is, as the slope of the loss at w = 0 never exceeds N.
     """
@@ -115,8 +115,8 @@ def _bisection(strengths: Callable[[float], np.ndarray], n_edges: int, c: float)
         if np.count_nonzero(best) >= n_edges:
             break
         if high == LARGEST_C:
-            raise GraphError(f"n_edges: {n_edges} edges came, but the data support only {np.count_nonzero(best)} with "
-                             "hardly any penalty; ask for fewer edges, or use rule='max'")  # fmt: skip
+            expected = f"at most {np.count_nonzero(best)}, the edges that the data support with hardly any penalty"
+            raise GraphError(option="n_edges", got=n_edges, expected=expected, remedy="or use rule='max'")
         low = high
     while np.count_nonzero(best) > n_edges and high > low * (1 + PRECISION):
         middle = np.sqrt(low * high)

@@ -9,8 +9,8 @@ Over x in {0, 1}, with :math:`\ell_i` the mean over observations of log P(x_i | 
   (Hoefling and Tibshirani 2009).
 * `pseudo_likelihood_path`: W is symmetric, the pseudo-likelihood of Hoefling and Tibshirani (2009).
 
-Biases are not penalised; with the pair's weight taken from one of two regressions, a bias keeps what its own regression
-says at the mean of the other nodes. Both are solved by the same accelerated proximal gradient (Beck and Teboulle 2009;
+Biases are not penalised; if the weight of a pair is from one of two regressions, each bias fits its own regression
+at the mean of the other nodes. Both are solved by the same accelerated proximal gradient (Beck and Teboulle 2009;
 restarted as O'Donoghue and Candes 2015), for all nodes at once, each penalty from the solution of the one before.
 """
 
@@ -55,7 +55,7 @@ class SparsePath:
         return (self.theta[:, :n_pairs] != 0).mean(axis=1)
 
     def at_density(self, density: float) -> np.ndarray:
-        """Estimate whose density is nearest; the sparser one of two that are as near."""
+        """Estimate whose density is nearest; the sparser one of two equally near."""
         number(0, 1, ends="[]").check("density", density)
         return self.theta[int(np.argmin(np.abs(self.density - density)))]
 
@@ -129,7 +129,7 @@ def log_conditionals(theta: np.ndarray, states: np.ndarray) -> np.ndarray:
 
 def _path(states, symmetric, combine, n_path, ratio, penalty) -> SparsePath:
     if (states.values < 0).any():
-        raise DataError("states: missing values came; rows without them are wanted: drop the others")
+        raise DataError("states must not have missing values; drop these rows.")
     x = states.values.astype(np.float64)
     share = np.full(len(x), 1.0) if states.weights is None else states.weights.astype(np.float64)
     share = share / share.sum()
@@ -151,7 +151,7 @@ def _path(states, symmetric, combine, n_path, ratio, penalty) -> SparsePath:
         top = np.abs(gradient).max() * (2 if symmetric else 1)
         penalty = max(top, 1e-12) * (1 + 1e-9) * np.geomspace(1, ratio, n_path)
     bias[varies] = np.log(means[varies] / (1 - means[varies]))
-    # The slope of expit is at most 1/4; the largest eigenvalue is that of centred columns beside a column of ones.
+    # The slope of expit is at most 1/4; the largest eigenvalue is that of centred columns and a column of ones.
     spread = np.linalg.eigvalsh(centred.T @ (share[:, None] * centred))[-1]
     length = 4 / max(spread * (2 if symmetric else 1), 1.0)
     theta = np.empty((len(penalty), d * (d - 1) // 2 + d))
@@ -162,10 +162,10 @@ def _path(states, symmetric, combine, n_path, ratio, penalty) -> SparsePath:
 
 
 def sparse_start(graph: Graph, states: States) -> np.ndarray | None:
-    """The L1-penalised pseudo-likelihood estimate at a penalty that only strong edges pass; None where no data tell.
+    """The L1-penalised pseudo-likelihood estimate at a penalty that only strong edges pass; None without complete rows.
 
-    Where samplers of edges start: a strong edge may take long to be born where few persistent chains know of its
-    neighbourhood; a weak one does not. Rows with missing values are left out.
+    Samplers of edges start there: with few persistent chains, the birth of a strong edge may take long, that of a weak
+    one does not. Rows with missing values are omitted.
 
     Returns
     -------
@@ -190,7 +190,7 @@ def sparse_start(graph: Graph, states: States) -> np.ndarray | None:
 
 
 def _offsets(w, means, combine, d) -> np.ndarray:
-    """What centred columns add to the biases, for the weights that the pairs end with."""
+    """Contribution of the centring of columns to the biases, for the final weights of the pairs."""
     pairs = np.zeros((d, d))
     pairs[np.triu_indices(d, 1)] = combine(w)
     return (pairs + pairs.T) @ means

@@ -1,8 +1,8 @@
-"""Groupings of items: distances between them, one that stands for many, the ball around it, and the prior over them.
+"""Partitions of items: distances, the point partition of many, its credible ball, and the prior.
 
-A grouping (a partition) of n items is a vector of n integer labels; only which items share a label matters. Posterior
-draws of a grouping are an array ``(n_draws, n_items)``. Nothing here has the size n_items^2, but for `co_clustering` of
-the items asked for, and the average-linkage trees of at most 5,000 items.
+A partition (grouping) of n items is a vector of n integer labels; only which items share a label matters. Posterior
+draws of a grouping are an array ``(n_draws, n_items)``. Nothing here has the size n_items^2, except `co_clustering` of
+selected items, and the average-linkage trees of at most 5,000 items.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How far the draws lie from the grouping that stands for them (Wade and Ghahramani 2018)."""
+"""The credible ball of a point partition (Wade and Ghahramani 2018)."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from ..options import check
 from .distance import canonical, distances, joined
 from .point import point_partition
 
-_EQUAL = 1e-9  # nats: distances closer than that are the same, but for rounding
+_EQUAL = 1e-9  # nats: smaller differences of distances are due to rounding
 
 
 class CredibleBall(NamedTuple):
-    """The smallest ball, in variation of information, that holds a given share of the draws, and its bounds.
+    """The smallest ball, in variation of information, that contains a given share of the draws, and its bounds.
 
-    Bounds are draws in the ball, canonical, each once, in the order of the draws; mostly there is one of a kind.
+    Bounds are draws in the ball, canonical, each once, in the order of the draws; usually there is one of each kind.
     """
 
     center: np.ndarray  # (n_items,)
@@ -33,7 +33,7 @@ def credible_ball(draws: Any, center: Any = None, level: float = 0.95) -> Credib
 
     Its radius is the least e with P(VI(c, c*) <= e) >= level, where P are the draws. Of the draws c inside, the bounds
     are those farthest from c*: of all (horizontal), of those with the fewest groups (upper vertical), of those with the
-    most groups (lower vertical; groups lie below one another as one is cut out of the other).
+    most groups (lower vertical).
 
     Parameters
     ----------
@@ -42,15 +42,15 @@ def credible_ball(draws: Any, center: Any = None, level: float = 0.95) -> Credib
     center : (n_items,) integer array, optional
         c*; by default `point_partition` of the draws.
     level : float
-        Share of the draws that the ball holds at least, above 0 and at most 1.
+        Least share of the draws in the ball, above 0 and at most 1.
     """
     check({"level": level})
     labels = canonical(joined(draws))
     middle = point_partition(labels) if center is None else canonical(center)
     if middle.ndim != 1:
-        raise DataError(f"center: an array of shape {middle.shape} came; one label for each item is wanted")
+        raise DataError(option="center", got=middle, expected="an array of shape (n_items,), one label for each item")
     away = distances(middle.astype(np.int32), labels)
-    rank = int(np.ceil(level * len(away) - _EQUAL)) - 1  # 0.95 of 20 draws are 19, whatever rounding says
+    rank = int(np.ceil(level * len(away) - _EQUAL)) - 1  # 0.95 of 20 draws are 19 despite rounding
     radius = float(np.sort(away)[rank])
     inside = np.flatnonzero(away <= radius + _EQUAL)
     n_groups = labels[inside].max(axis=1) + 1

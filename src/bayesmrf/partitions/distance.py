@@ -17,7 +17,7 @@ def canonical(groups: Any) -> np.ndarray:
     Parameters
     ----------
     groups : (..., n_items) integer array
-        Any integer labels; each row is a grouping of its own.
+        Any integer labels; each row is one partition.
 
     Returns
     -------
@@ -25,11 +25,11 @@ def canonical(groups: Any) -> np.ndarray:
     """
     labels = np.asarray(groups)
     if labels.ndim == 0 or labels.size == 0 or not (np.issubdtype(labels.dtype, np.integer) or labels.dtype == bool):
-        raise DataError(f"groups: an array of {labels.dtype} of shape {labels.shape} came; at least one integer label "
-                        "is wanted, one for each item")  # fmt: skip
+        raise DataError(f"groups must be an array of integer labels, one for each item, got {labels.dtype} of shape "
+                        f"{labels.shape}.")  # fmt: skip
     rows = labels.reshape(-1, labels.shape[-1])
     low, high = int(rows.min()), int(rows.max())
-    if high - low > 2 * rows.size:  # far-flung labels: rank them, so that a table over them fits
+    if high - low > 2 * rows.size:  # widely spaced labels: rank them, so that a table over them fits
         rows = np.unique(rows, return_inverse=True)[1].reshape(rows.shape)
         low, high = 0, int(rows.max())
     out = np.empty(rows.shape, dtype=np.int32)
@@ -44,7 +44,7 @@ def variation_of_information(a: Any, b: Any) -> float:
         = \frac1n \Big( \sum_k n_k \log n_k + \sum_l m_l \log m_l - 2 \sum_{kl} n_{kl} \log n_{kl} \Big),
 
     where n_k and m_l are the sizes of the groups and n_kl of their intersections (Meila 2003). It is a metric on
-    partitions, at most log n. Time and memory are O(n) (O(n log n) for far-flung labels).
+    partitions, at most log n. Time and memory are O(n) (O(n log n) for widely spaced labels).
     """
     return float(distances(canonical(a), canonical(b)[None])[0])
 
@@ -61,14 +61,16 @@ def random_partition(n_items: int, n_groups: int, rng: np.random.Generator) -> n
     Each group receives one item drawn without replacement, every other item a group drawn uniformly.
     """
     if not 1 <= n_groups <= n_items:
-        raise OptionError(f"n_groups: {n_groups} came for {n_items} items; a number from 1 to {n_items} is wanted")
+        raise OptionError(
+            option="n_groups", got=n_groups, expected=f"an integer from 1 to {n_items}, the number of items"
+        )
     groups = rng.integers(n_groups, size=n_items)
     groups[rng.choice(n_items, size=n_groups, replace=False)] = np.arange(n_groups)
     return groups
 
 
 def vi_difference(groups_draws: Any, truth: Any, rng: np.random.Generator) -> float:
-    """How much closer to the truth the draws are than random groupings with as many groups, in nats.
+    """Distance of random partitions from the truth minus that of the draws, with equal numbers of groups, in nats.
 
     The mean over the draws C of VI(C', truth) - VI(C, truth), where C' is a random grouping with as many groups as C
     (Liu and Page 2013, section 4). Zero is no better than chance; more is better.
@@ -96,8 +98,8 @@ def thinned(draws: np.ndarray, most: int) -> np.ndarray:
 def distances(groups: np.ndarray, draws: np.ndarray) -> np.ndarray:
     """Variation of information between ``groups`` (n_items,) and each draw (n_draws, n_items), all canonical."""
     if len(groups) != draws.shape[1]:
-        raise DataError(f"groups: groupings of {len(groups)} and of {draws.shape[1]} items cannot be compared; "
-                        "give one label for each of the same items")  # fmt: skip
+        raise DataError(f"groups must be partitions of the same items, got {len(groups)} and {draws.shape[1]} "
+                        "items.")  # fmt: skip
     n_groups = groups.max() + 1
     starts = np.concatenate([[0], np.cumsum(np.bincount(groups, minlength=n_groups))])
     size = np.arange(len(groups) + 1.0)

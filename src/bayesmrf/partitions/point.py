@@ -1,4 +1,4 @@
-"""The grouping that stands for many: it minimises the expected variation of information."""
+"""The point partition of many: it minimises the expected variation of information."""
 
 from __future__ import annotations
 
@@ -12,32 +12,32 @@ from .distance import canonical, distances, joined, thinned
 from .similarity import MOST_CO_CLUSTERING_ITEMS, linkage_cut
 from .sweeten import IntersectionTable, closer_draw, rise, sweeten
 
-_MOST_CELLS = 2**23  # labels of draws that are looked at; of tables of intersections eight times as many
-_MOST_PLACES = 2**25  # items x draws x groups: what one sweep of a start costs
+_MOST_CELLS = 2**23  # labels of draws that are used; of tables of intersections eight times as many
+_MOST_PLACES = 2**25  # items x draws x groups: the cost of one sweep of a start
 _MOST_STEPS = 2**33  # of comparisons among the draws
 _MOST_SUMS = 2**32  # terms of the sums of all rough descents, and of those that finish
-_N_STARTS = (16, 64)  # as many of them as one sweep of all costs 2^25
-_N_FINISHED = 3  # starts that are carried on with all draws
+_N_STARTS = (16, 64)  # limits of their number, for which one sweep of all costs 2^25
+_N_FINISHED = 3  # starts that are continued with all draws
 
 
 def point_partition(draws: Any) -> np.ndarray:
-    """The grouping that stands for the draws: it minimises their expected variation of information.
+    """Find the partition with the least expected variation of information from the draws.
 
     Wade and Ghahramani (2018), searched as by SALSO (Dahl, Johnson and Mueller 2022): items are placed one after the
-    other in a random order, each where the expected distance grows least; then single items move, also to a group of
-    their own, until no move helps; then whole groups are broken up and placed anew, as long as that helps. Descents
-    start from nothing (in several orders), from one group for everything, from some of the draws, and from the best cut
-    of the average-linkage tree. Where draws and items are many, the starts are made on a part of the draws, and the
-    best of them are carried on with all.
+    other in a random order, each where the expected distance increases least; then single items move, also to a group
+    of their own, until no move improves; then whole groups are dissolved and their items placed again, as long as that
+    improves. Descents start from no placed items (in several orders), from one group for everything, from some of the
+    draws, and from the best cut of the average-linkage tree. With many draws and items, the descents use a part of the
+    draws, and the best of them are continued with all.
 
-    The answer is never worse than the cuts of the average-linkage tree into at most twice as many groups as any draw
-    has (of at most 5,000 items), and never worse than any of the draws: each is either compared, or found too far as
-    soon as the sum of its distances says so. It is a minimum under single moves, not proven to be the global one (of
-    draws beyond some 2^26 labels times groups, descents may be cut short of it). The answer is deterministic.
+    The result is never worse than the cuts of the average-linkage tree into at most twice as many groups as any draw
+    has (of at most 5,000 items), and never worse than any of the draws: each is compared until the sum of its
+    distances exceeds the best. It is a minimum under single moves, not proven to be the global one (of
+    draws beyond some 2^26 labels times groups, descents may stop before it). The result is deterministic.
 
-    More than max(100, 2^23 / n_items) draws are thinned evenly to that number; the descents look at fewer where their
-    tables of intersections would exceed 2^26 cells. Where n_draws^2 n_items exceeds 2^33, not all draws are compared
-    but as many as that allows, evenly spaced.
+    More than max(100, 2^23 / n_items) draws are thinned evenly to that number; the descents use fewer if their
+    tables of intersections would exceed 2^26 cells. If n_draws^2 n_items exceeds 2^33, only as many draws are compared
+    as that allows, evenly spaced.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""How often two items share a group, and groupings cut from average-linkage trees over that."""
+"""Posterior similarity of items, and partitions by cutting average-linkage trees of it."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ MOST_CO_CLUSTERING_ITEMS = 5_000  # 200 MB
 
 
 def co_clustering(draws: Any, items: Any) -> np.ndarray:
-    """Posterior probability that two items share a group, for the items asked for.
+    """Posterior probability that two items share a group, for selected items.
 
     Parameters
     ----------
     draws : (..., n_items) integer array
         Groupings from the posterior; leading dimensions (chain, draw) are joined.
     items : (m,) integer array
-        Items wanted, at most 5,000.
+        Selected items, at most 5,000.
 
     Returns
     -------
@@ -32,14 +32,14 @@ def co_clustering(draws: Any, items: Any) -> np.ndarray:
     labels, wanted = np.asarray(draws), np.atleast_1d(np.asarray(items))
     n_items = labels.shape[-1] if labels.ndim else 0
     if wanted.ndim != 1 or not np.issubdtype(wanted.dtype, np.integer):
-        raise OptionError(f"items: {wanted.dtype} of shape {wanted.shape} came; a list of item numbers is wanted")
+        raise OptionError(f"items must be a list of item numbers, got {wanted.dtype} of shape {wanted.shape}.")
     if wanted.size > MOST_CO_CLUSTERING_ITEMS:
-        raise OptionError(f"items: {wanted.size} items came, a table of {wanted.size**2 * 8 / 2**30:.1f} GiB; "
-                          f"ask for at most {MOST_CO_CLUSTERING_ITEMS} at a time")  # fmt: skip
+        raise OptionError(f"items must be at most {MOST_CO_CLUSTERING_ITEMS} items, got {wanted.size}, a table of "
+                          f"{wanted.size**2 * 8 / 2**30:.1f} GiB.")  # fmt: skip
     wrong = np.flatnonzero((wanted < 0) | (wanted >= n_items))
     if wrong.size:
-        raise OptionError(f"items: item {wanted[wrong[0]]} at place {wrong[0]} is out of range; "
-                          f"numbers from 0 to {n_items - 1} are wanted")  # fmt: skip
+        raise OptionError(f"items must be numbers from 0 to {n_items - 1}, got {wanted[wrong[0]]} at index "
+                          f"{wrong[0]}.")  # fmt: skip
     chosen = canonical(labels.reshape(-1, n_items)[:, wanted])
     if wanted.size == 1:
         return np.ones((1, 1))

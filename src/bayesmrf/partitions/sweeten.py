@@ -1,4 +1,4 @@
-"""Compiled search for a grouping close to many: descent by single items and whole groups, and a look at the draws."""
+"""Compiled search for a partition close to many: descent by single items and whole groups, and the draws themselves."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from scipy.special import xlogy
 
 from ..compiled import leaf
 
-_TOLERANCE = 1e-9  # of n_items times an expected distance: rounding must not make items wander for ever
+_TOLERANCE = 1e-9  # of n_items times an expected distance: rounding must not make items move forever
 
 
 class IntersectionTable(NamedTuple):
-    """How many items the groups of the draws share with those of the grouping that is searched.
+    """Numbers of items that the groups of the draws share with those of the current partition.
 
-    Item i lies in row ``rows[i, d]`` of draw d; rows are numbered through all draws. ``gain`` = ``rise[shared]`` is
-    kept beside ``shared``, so that the inner loop is one contiguous sum.
+    Item i is in row ``rows[i, d]`` of draw d; rows are numbered across all draws. ``gain`` = ``rise[shared]`` is
+    stored as well, so that the inner loop is one contiguous sum.
     """
 
     rows: np.ndarray  # (n_items, n_draws) int32
@@ -27,18 +27,18 @@ class IntersectionTable(NamedTuple):
 
 
 def rise(n_items: int) -> np.ndarray:
-    """(n + 1) log(n + 1) - n log n for n < n_items: what one item more adds to the sum over groups of n log n."""
+    """(n + 1) log(n + 1) - n log n for n < n_items: the increase of the sum over groups of n log n by one more item."""
     size = np.arange(n_items + 1.0)
     return np.diff(xlogy(size, size))
 
 
 @leaf
 def sweeten(start, order, table, most_visits):
-    """Descend in the expected distance by moves of single items, and by groups that are broken up and placed anew.
+    """Descend in the expected distance by moves of single items, and by dissolving whole groups.
 
     Label -1 is an item not placed yet. Putting an item into group k raises n times the expected distance by
-    rise[n_k] - 2 sum_d w_d rise[n_kl], which is zero for an empty group. Nothing new is begun after ``most_visits``
-    looks at an item.
+    rise[n_k] - 2 sum_d w_d rise[n_kl], which is zero for an empty group. No new pass begins after ``most_visits``
+    visits of items.
     """
     n_items, n_draws = table.rows.shape
     most = table.shared.shape[1]
@@ -77,8 +77,8 @@ def sweeten(start, order, table, most_visits):
 def closer_draw(draws, order, starts, weights, n_log_n, bound, step):
     """The first of every ``step``-th draw whose expected distance is below ``bound``, -1 if there is none.
 
-    A draw is left as soon as the sum of its distances exceeds the bound. A distance is added to both of its draws.
-    ``order`` sorts the items of a draw by group, and ``starts`` says where its groups begin.
+    The sum over the distances of a draw stops as soon as it exceeds the bound. A distance is added to both of its
+    draws. ``order`` sorts the items of a draw by group, and ``starts`` contains the first index of each group.
     """
     n_draws, n_items = draws.shape
     own = np.zeros(n_draws)
@@ -125,10 +125,10 @@ def closer_draw(draws, order, starts, weights, n_log_n, bound, step):
 
 @leaf
 def _settle(labels, order, sizes, table, cost, most_visits):
-    """Move single items to where the expected distance is least, until none moves; returns how many were looked at."""
+    """Move single items to where the expected distance is least, until none moves; returns the number of visits."""
     moved = True
     n_visits = 0
-    while moved and (n_visits == 0 or n_visits < most_visits):  # once at least: all items must have a place
+    while moved and (n_visits == 0 or n_visits < most_visits):  # at least once: all items must be placed
         moved = False
         n_visits += len(order)
         for i in order:
@@ -148,7 +148,7 @@ def _settle(labels, order, sizes, table, cost, most_visits):
 
 @leaf
 def _renew(group, labels, order, sizes, table, cost, members):
-    """Take a group apart and place its items anew, one after the other; back, unless that lowers the distance."""
+    """Dissolve a group and place its items again, one after the other; undo it unless the distance decreases."""
     n = 0
     change = 0.0
     for i in order:

@@ -1,4 +1,4 @@
-"""Evidence of models beside each other."""
+"""Pictures of the evidence of models."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import OptionError
 from ..names import shown
-from .style import COLOURS, GREY, PALE, as_text, axes, whole_numbers
+from .style import COLOURS, GREY, PALE, as_text, axes, set_integer_ticks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,10 +20,10 @@ _MARKERS = "osD^vP*X"
 
 
 def plot_evidence(evidences: Mapping[str, Mapping[Any, Evidence]], ax: Axes | None = None) -> Axes:
-    """Log evidence of each model by each method, with bars of two standard errors; a ring marks each method's best.
+    """Log evidence of each model by each method, with bars of two standard errors; rings mark the best models.
 
-    Of three methods or more, one may be hundreds of nats below the others, which would then look alike: the axis ends
-    at the median of the methods' smallest values, and the legend says of which some lie below.
+    With three or more methods, one may be hundreds of nats below the others: the axis ends
+    at the median of the smallest values of the methods, and the legend marks methods with values below.
 
     Parameters
     ----------
@@ -34,7 +34,9 @@ def plot_evidence(evidences: Mapping[str, Mapping[Any, Evidence]], ax: Axes | No
     """
     models = list(dict.fromkeys(m for found in evidences.values() for m in found))
     if not models:
-        raise OptionError("evidences: none came; give for each method the Evidence of each model")
+        raise OptionError(
+            option="evidences", got=evidences, expected="a dict with the Evidence of each model by each method"
+        )
     counted = all(isinstance(m, int | np.integer) for m in models)
     models = sorted(models) if counted else models
     at = dict(zip(models, models if counted else range(len(models)), strict=True))
@@ -69,7 +71,7 @@ def plot_evidence(evidences: Mapping[str, Mapping[Any, Evidence]], ax: Axes | No
         best = int(np.argmax(value))
         ax.plot(place[best], value[best], "o", markersize=11, markerfacecolor="none", markeredgecolor=colour)
     if counted:
-        whole_numbers(ax.xaxis)
+        set_integer_ticks(ax.xaxis)
         ax.set_xlabel("hidden units")
     else:
         ax.set_xticks(range(len(models)), [shown(m) for m in models], parse_math=False)

@@ -1,4 +1,4 @@
-"""Pictures of a posterior over groups of edges: numbered and coloured by falling agreement, alike in all of them."""
+"""Pictures of a posterior over groups of edges: numbered and coloured by falling agreement, the same in all of them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..names import shown
-from .style import COLOURS, GREY, INK, MOST_NAMED, PALE, as_text, axes, group_colours, grouped, no_edges, whole_numbers
+from .style import (
+    COLOURS,
+    GREY,
+    INK,
+    MOST_NAMED,
+    PALE,
+    as_text,
+    axes,
+    group_colours,
+    grouped,
+    no_edges,
+    set_integer_ticks,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,7 +44,7 @@ def plot_n_groups(tree: Any, ax: Axes | None = None) -> Axes:
     bars = ax.bar(p.index, p.to_numpy(), width=0.8, color=COLOURS[0])
     if len(p) <= 12:
         ax.bar_label(bars, [f"{v:.2f}" if v >= 0.005 else "" for v in p], fontsize=8, color=GREY, padding=2)
-    whole_numbers(ax.xaxis)
+    set_integer_ticks(ax.xaxis)
     ax.set_xlim(p.index.min() - 1, p.index.max() + 1)
     ax.set_ylim(0, 1.12 * p.max())
     ax.set(xlabel="number of groups", ylabel="posterior probability")
@@ -42,7 +54,7 @@ def plot_n_groups(tree: Any, ax: Axes | None = None) -> Axes:
 def plot_groups(tree: Any, ax: Axes | None = None) -> Axes:
     """Table of the groups: agreement with 90 % interval, number of edges, and examples of them by name.
 
-    Of more than 40 groups the largest have a row.
+    With more than 40 groups only the largest have a row.
 
     Parameters
     ----------
@@ -74,15 +86,16 @@ def plot_groups(tree: Any, ax: Axes | None = None) -> Axes:
         ax.text(1.13, y, f"{listed['size'][g]:,}", fontsize=8, color=INK, ha="right", va="center", transform=across)
         ax.text(1.17, y, named, fontsize=8, color=INK, va="center", parse_math=False, transform=across)
     few = "" if len(listed) == len(table) else f"; the {len(listed)} largest of {len(table):,} groups"
-    ax.set_xlabel(f"agreement, 90 % interval (0.5: an edge says nothing){few}")
+    ax.set_xlabel(f"agreement, 90 % interval (0.5: no effect){few}")
     return ax
 
 
 def plot_agreement(tree: Any, ax: Axes | None = None) -> Axes:
-    """Agreement of each edge with its 90 % interval, by group, beside the grouping-blind maximum likelihood estimate.
+    """Agreement of each edge with its 90 % interval, by group, and its maximum likelihood estimate.
 
-    Where edges may be absent, those with an inclusion above 0.5 are shown, as they are where they exist, without that
-    estimate. Up to 60 edges have a row each with their name; more are drawn side by side without.
+    Where edges may be absent, those with an inclusion above 0.5 are shown, with their agreement where they exist, and
+    without that estimate. Up to 60 edges have a row each with their name; more are drawn next to each other without
+    names.
 
     Parameters
     ----------
@@ -106,7 +119,7 @@ def plot_agreement(tree: Any, ax: Axes | None = None) -> Axes:
         "facecolors": "none" if named else GREY,
         "edgecolors": GREY,
     }
-    blind |= {"linewidths": 0.9 if named else 0, "zorder": 2, "label": "maximum likelihood, blind to groups"}
+    blind |= {"linewidths": 0.9 if named else 0, "zorder": 2, "label": "maximum likelihood, ignoring groups"}
     mean: dict[str, Any] = {
         "s": 20 if named else 5,
         "color": colour,
@@ -137,7 +150,7 @@ def plot_agreement(tree: Any, ax: Axes | None = None) -> Axes:
             parse_math=False,
         )
         ax.set_ylim(len(table) - 0.4, -0.6)
-        ax.set_xlabel("agreement (0.5: the edge says nothing)")
+        ax.set_xlabel("agreement (0.5: no effect)")
         ax.tick_params(axis="y", length=0)
     else:
         ax.axhline(0.5, color=PALE, linewidth=1, zorder=1)
@@ -146,7 +159,7 @@ def plot_agreement(tree: Any, ax: Axes | None = None) -> Axes:
             ax.scatter(place, table["mle"], rasterized=len(table) > 2000, **blind)
         ax.scatter(place, value, rasterized=len(table) > 2000, **mean)
         ax.set_xlim(-0.01 * len(table), 1.01 * len(table))
-        ax.set(xlabel=f"{len(table):,} edges, by group", ylabel="agreement (0.5: the edge says nothing)")
+        ax.set(xlabel=f"{len(table):,} edges, by group", ylabel="agreement (0.5: no effect)")
     _name_groups(ax, table["group"].to_numpy(), group_colours(len(summary.group_table)), down=named)
     handles, labels = ax.get_legend_handles_labels()
     legend = ax.legend(
@@ -173,7 +186,7 @@ def plot_estimates(truth: Any, estimates: Mapping[str, Any], groups: Any, ax: Ax
     truth : (n_edges,) array
         True agreements.
     estimates : mapping of str to (n_edges,) array
-        What each estimator found.
+        Estimated agreements by name of the estimator.
     groups : (n_edges,) int array
         True groups; edges are ordered by them.
     ax : Axes, optional
@@ -205,7 +218,7 @@ def plot_estimates(truth: Any, estimates: Mapping[str, Any], groups: Any, ax: Ax
 
 
 def _name_groups(ax: Axes, group: np.ndarray, colours: np.ndarray, down: bool) -> None:
-    """Write the number of each group that has room beside its edges, which are sorted by group."""
+    """Write the number of each group that has room next to its edges, which are sorted by group."""
     starts = np.flatnonzero(np.diff(group, prepend=0))
     ends = np.append(starts[1:], len(group))
     for start, end in zip(starts, ends, strict=True):

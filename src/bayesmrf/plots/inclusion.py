@@ -13,15 +13,15 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _MOST_SIGNED = 40  # nodes up to which the signs of weights are written
-_MOST_ORDERED = 300  # nodes whose leaves are put into the best order
+_MOST_ORDERED = 300  # nodes up to which the leaves are ordered optimally
 _LONGEST = 20  # letters of a name
 
 
 def plot_inclusion(tree: Any, ax: Axes | None = None) -> Axes:
     """Probability of each edge, as a heat map whose nodes are ordered by clustering.
 
-    The order is that of average linkage at distance one less inclusion, so that nodes that share edges stand together.
-    A minus stands on likely edges (inclusion above 0.5) with a negative mean weight, or, in groups, an agreement below
+    The order is that of average linkage at distance one less inclusion, so that nodes that share edges are adjacent.
+    A minus marks likely edges (inclusion above 0.5) with a negative mean weight, or, in groups, an agreement below
     0.5; cells without a candidate are hatched. Up to 60 nodes are named.
 
     Parameters

@@ -1,4 +1,4 @@
-"""Where the nodes of a network stand in its picture."""
+"""Positions of the nodes of a network in its picture."""
 
 from __future__ import annotations
 
@@ -7,16 +7,17 @@ import numpy as np
 from ..compiled import leaf
 
 _MOST_SPRINGS = 120  # nodes up to which springs are solved to their minimum
-_MOST_CROWDED = 40  # nodes that stay as their springs put them
+_MOST_CROWDED = 40  # nodes whose positions are those of the springs alone
 _N_ROUNDS = 30
 
 
 def layout(n_nodes: int, ends: np.ndarray) -> np.ndarray:
-    """Places (n_nodes, 2) of nodes all of which have edges, the long side of the picture across.
+    """Positions (n_nodes, 2) of nodes that all have edges, with the long side horizontal.
 
-    Kamada and Kawai (1989): each two nodes are held by a spring as long as the path between them and of stiffness one
-    over its square. Beyond 120 nodes the springs are relaxed one after the other, in random order and by less and less
-    (Zheng, Pawar and Goodman 2019), which takes seconds for 3,000 nodes. Beyond 40 nodes crowds are spread out.
+    Kamada and Kawai (1989): a spring joins every two nodes, with the length of the path between them and a stiffness of
+    one over its square. Beyond 120 nodes the springs are relaxed one after the other, in random order and with
+    decreasing steps (Zheng, Pawar and Goodman 2019), which takes seconds for 3,000 nodes. Beyond 40 nodes dense regions
+    are spread out.
     """
     import networkx as nx
     from scipy.sparse import csr_array
@@ -38,12 +39,12 @@ def layout(n_nodes: int, ends: np.ndarray) -> np.ndarray:
     else:
         rng = np.random.default_rng(0)
         place = d.max() * rng.random((n_nodes, 2))
-        # The first round moves even the longest spring to its length, the last one hardly any.
+        # The first round moves even the longest spring to its length, the last one hardly changes any.
         for step in np.geomspace(d.max() ** 2, 0.1, _N_ROUNDS):
             _relax(place, d, step, rng.permutation(n_nodes), rng.permutation(n_nodes))
     place = place - place.mean(axis=0)
     place = place @ np.linalg.svd(place, full_matrices=False)[2].T
-    if n_nodes > _MOST_CROWDED:  # halfway to an even spread along each axis: crowds become readable
+    if n_nodes > _MOST_CROWDED:  # halfway to an even spread along each axis, so that dense regions become readable
         rank = place.argsort(axis=0).argsort(axis=0) / (n_nodes - 1) - 0.5
         place = place / np.ptp(place, axis=0) + rank
     return place

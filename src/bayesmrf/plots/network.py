@@ -1,4 +1,4 @@
-"""The graph, its edges drawn by what the posterior says of them."""
+"""Pictures of the graph, with edges drawn by their posterior."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _MOST_LABELLED_NODES = 120
-_MOST_EQUAL = 40  # nodes whose picture is as wide as it is high
-_MOST_WIDE = 500  # edges of groups that may be wide, and edges that are in colour however long
+_MOST_EQUAL = 40  # nodes up to which the picture is square
+_MOST_WIDE = 500  # edges of groups that may be wide, and edges that are in colour whatever their length
 _MOST_INK = 150  # pictures: total length of the edges that are in colour
-_MOST_PLACED = 3000  # nodes that get a place for the sake of grey edges
-_LEFT_OF_MANY = 1000  # edges that are drawn where nodes are more
+_MOST_PLACED = 3000  # nodes that are placed for grey edges
+_LEFT_OF_MANY = 1000  # edges that are drawn if there are more nodes
 _INCLUSION = (("inclusion 1", 0.9), ("inclusion 0.5", 0.2))  # alpha of edges that may be absent
 
 
@@ -34,18 +34,18 @@ class _Look(NamedTuple):
 
 
 def plot_network(tree: Any, ax: Axes | None = None) -> Axes:
-    """The graph: edges coloured by group, or by sign where there are no groups, wide where strong, dashed below zero.
+    """Draw the graph: edges coloured by group, or by sign without groups, wide if strong, dashed below zero.
 
-    Where edges come and go, in groups or not, those with an inclusion above 0.5 are drawn, as strong as they are on
-    average where they exist, the paler the less probable.
+    If edges may be absent, those with an inclusion above 0.5 are drawn, with their mean strength where they
+    exist, and paler if less probable.
 
-    Width grows with the size of the parameter: abs(logit agreement) of groups. Groups are dashed where the ends tend to
-    differ, parameters where they are negative, and edges whose 90 % interval holds zero are pale. Nodes are laid out by
-    Kamada and Kawai's springs on the graph alone, so that the picture does not depend on the posterior; beyond 40 nodes
-    crowds are spread out. Nodes without edges are named only.
+    Width grows with the size of the parameter: abs(logit agreement) of groups. Groups are dashed if the ends tend to
+    differ, parameters if they are negative, and edges whose 90 % interval contains zero are pale. Nodes are laid out by
+    the springs of Kamada and Kawai on the graph alone, so that the picture does not depend on the posterior; beyond 40
+    nodes dense regions are spread out. Nodes without edges are only named.
 
-    Of many edges the strongest are drawn so and the others in grey: 500 are in colour, and as many more as make lines
-    of 150 times the size of the picture. Beyond 3,000 nodes just the strongest 1,000 edges are drawn.
+    If there are many edges only the strongest are in colour and the others grey: 500, and more up to a total length
+    of 150 times the size of the picture. Beyond 3,000 nodes only the strongest 1,000 edges are drawn.
 
     Parameters
     ----------
@@ -58,7 +58,9 @@ def plot_network(tree: Any, ax: Axes | None = None) -> Axes:
 
     summary = summarise(tree)
     if isinstance(summary, ParameterSummary) and not summary.n_weights and summary.n_edges:
-        raise OptionError("tree: edges of this model have no parameters of their own, so there is nothing to colour")
+        raise OptionError(
+            "tree must be the posterior of a model with a parameter for each edge, which this model lacks."
+        )
     names = np.array(summary.names, dtype=object)
     look, kept = _look(summary), np.arange(len(summary.drawn))
     if len(np.unique(summary.drawn)) > _MOST_PLACED:
@@ -147,7 +149,7 @@ def _by_group(summary: GroupedSummary) -> _Look:
 def _by_sign(summary: ParameterSummary) -> _Look:
     table = summary.table[summary.table["is_edge"]]
     value, clear = table["mean"].to_numpy(), table["clear"].to_numpy()
-    sure, doubtful = ("90 % interval clear of zero", 0.9), ("90 % interval holds zero", 0.35)
+    sure, doubtful = ("90 % interval excludes zero", 0.9), ("90 % interval contains zero", 0.35)
     return _signed(value, np.where(clear, sure[1], doubtful[1]), summary.terms.edge, sure, doubtful)
 
 
@@ -164,7 +166,7 @@ def _paler(inclusion: np.ndarray) -> np.ndarray:
 def _signed(
     value: np.ndarray, alpha: np.ndarray, noun: str, sure: tuple[str, float], doubtful: tuple[str, float]
 ) -> _Look:
-    """Colour and dashes by sign, width by size; ``sure`` and ``doubtful`` say what two of the alphas mean."""
+    """Colour and dashes by sign, width by size; ``sure`` and ``doubtful`` name two of the alphas."""
     from matplotlib.colors import to_rgba
 
     size, top = np.abs(value), max(float(np.abs(value).max(initial=0)), 1e-12)
@@ -181,7 +183,7 @@ def _signed(
 
 
 def _doubt(*said: tuple[str, float]) -> list[Any]:
-    """Lines in the legend that say what some of the alphas mean."""
+    """Lines in the legend that explain some of the alphas."""
     from matplotlib.colors import to_rgba
 
     return [_line(label, (*to_rgba(GREY)[:3], a), 1.5) for label, a in said]
@@ -200,7 +202,7 @@ def _line(label: str, colour: Any, width: float = 1.0, dashed: bool = False) -> 
 
 
 def _name_nodes(ax: Axes, names: list[str], place: np.ndarray, degree: np.ndarray) -> None:
-    """Write names above their nodes, those with many edges first; where many would overlap, some are left out."""
+    """Write names above their nodes, those with many edges first; names that would overlap are omitted."""
     n, figure = len(names), ax.get_figure(root=True)
     size, most = (9, 24) if n <= 30 else (7, 16) if n <= 60 else (5.5, 12)
     assert figure is not None

@@ -20,16 +20,16 @@ _MOST_PANELS = 42
 _COLUMNS = 7
 _LONGEST = 50  # letters of a label
 _GRID = 256  # points of a density
-_WIDEST = 1.5  # how far a panel may reach beyond the first posterior's own range, in such ranges
+_WIDEST = 1.5  # how far a panel may extend beyond the range of the first posterior, in such ranges
 _STYLES: tuple[Any, ...] = ("-", (0, (5, 1.6)), (0, (1, 1.2)), (0, (6, 1.5, 1, 1.5)), (0, (3, 1.2, 1, 1.2, 1, 1.2)))
-# From dark to light, so that neighbours differ on grey paper too.
+# From dark to light, so that neighbours differ in grey, too.
 _LINES = ("#1f2430", "#D55E00", "#0072B2", "#CC79A7", "#009E73", "#E69F00", "#56B4E9", "#5D3A9B")
 
 
 def plot_parameters(tree: Any, ax: Axes | None = None) -> Axes:
-    """Each parameter with its 90 % interval, edges first, strongest first; hollow where the interval holds zero.
+    """Each parameter with its 90 % interval, edges first, strongest first; hollow if the interval contains zero.
 
-    Up to 60 parameters have a row each with their name; more are drawn side by side without.
+    Up to 60 parameters have a row each with their name; more are drawn next to each other without names.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def plot_parameters(tree: Any, ax: Axes | None = None) -> Axes:
 def plot_strength(tree: Any, ax: Axes | None = None) -> Axes:
     """Strength centrality of each node, the sum of the sizes of its edges' parameters, with its 90 % interval.
 
-    Of more than 60 nodes the strongest are shown.
+    With more than 60 nodes only the strongest are shown.
 
     Parameters
     ----------
@@ -100,10 +100,10 @@ def plot_strength(tree: Any, ax: Axes | None = None) -> Axes:
 def plot_marginals(
     trees: Mapping[str, Any] | Any, features: Sequence[str] | None = None, axes: Sequence[Axes] | None = None
 ) -> np.ndarray:
-    """Marginal posterior density of each parameter, of one posterior or several laid over each other.
+    """Marginal posterior density of each parameter, of one posterior or of several in one panel.
 
     As figure 1 of Murray and Ghahramani (2004): the first is solid, the others differ in colour and in dashes. Panels
-    show the range of the first; what lies far outside is cut off.
+    show the range of the first and are cut far outside it.
 
     Parameters
     ----------
@@ -130,10 +130,14 @@ def plot_marginals(
     for name, s in summaries.items():
         unknown = next((f for f in wanted if f not in s.table.index), None)
         if unknown is not None:
-            raise OptionError(f"features: {name or 'the posterior'} has no parameter {unknown!r}")
+            raise OptionError(
+                f"features must be parameters of the posterior; {name or 'it'} has no parameter {unknown!r}."
+            )
     panels = _panels(len(wanted)) if axes is None else list(axes)
     if len(panels) < len(wanted):
-        raise OptionError(f"axes: {len(panels)} came, {len(wanted)} are wanted, one for each parameter")
+        raise OptionError(
+            option="axes", got=len(panels), expected=f"at least {len(wanted)} axes, one for each parameter"
+        )
     panels = panels[: len(wanted)]
     for feature, ax in zip(wanted, panels, strict=True):
         _marginal(summaries, feature, ax)
@@ -149,14 +153,14 @@ def _by_value(summary: ParameterSummary) -> pd.DataFrame:
 
 
 def _explain(ax: Axes, summary: ParameterSummary, below: bool) -> None:
-    """The legend of `plot_parameters`, of what there is."""
+    """Add the legend of `plot_parameters`, with the kinds of parameters that exist."""
     from matplotlib.lines import Line2D
 
     kinds = [(True, summary.terms.edge, COLOURS[0]), (False, summary.terms.node, COLOURS[1])]
     handles = [Line2D([], [], color=c, marker="o", markersize=4.5, label=name) for part, name, c in kinds
                if (summary.table["is_edge"] == part).any()]  # fmt: skip
     hollow: dict[str, Any] = {"marker": "o", "markersize": 4.5, "markerfacecolor": "white"}
-    handles.append(Line2D([], [], color=GREY, linewidth=2, **hollow, label="interval holds zero"))
+    handles.append(Line2D([], [], color=GREY, linewidth=2, **hollow, label="interval contains zero"))
     place: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (0, -0.16)} if below else {
         "loc": "lower left", "bbox_to_anchor": (0, 1.0)}  # fmt: skip
     ax.legend(handles=handles, ncols=3, frameon=False, fontsize=8, borderaxespad=0.2, **place)
@@ -171,7 +175,7 @@ def _chosen(summary: ParameterSummary) -> list[str]:
 def _panels(n: int) -> list[Axes]:
     from matplotlib.figure import Figure
 
-    columns = n if n <= _COLUMNS else min(range(_COLUMNS, 3, -1), key=lambda c: -n % c)  # few empty places
+    columns = n if n <= _COLUMNS else min(range(_COLUMNS, 3, -1), key=lambda c: -n % c)  # few empty panels
     rows = -(-n // columns)
     figure = Figure(figsize=(1.4 * columns, 1.25 * rows + 0.6), layout="constrained")
     grid = figure.subplots(rows, columns, squeeze=False).ravel()
@@ -215,14 +219,14 @@ def _density(draws: np.ndarray, at: np.ndarray) -> np.ndarray:
     step = at[1] - at[0]
     spread = min(float(draws.std()), float(iqr(draws)) / 1.349) or float(draws.std())
     width = max(0.9 * spread * len(draws) ** -0.2, step)
-    pad = int(np.ceil(4 * width / step))  # what lies just outside leaks in
+    pad = int(np.ceil(4 * width / step))  # draws just outside contribute
     edges = at[0] + step * (np.arange(-pad, len(at) + pad + 1) - 0.5)
     counts = np.histogram(draws, edges)[0] / (len(draws) * step)
     return gaussian_filter1d(counts, width / step, mode="constant")[pad : pad + len(at)]
 
 
 def _finish(panels: list[Axes], names: list[str], n_drawn: int, n: int) -> None:
-    """What stands once on the whole figure."""
+    """Add the label and legend of the whole figure."""
     figure = panels[0].get_figure(root=True)
     assert figure is not None
     few = f" ({n_drawn} strongest of {n:,})" if n_drawn < n else ""

@@ -1,4 +1,4 @@
-"""Pictures of how sure a partition of the edges is: which edges share a group, and how far other partitions are."""
+"""Pictures of the uncertainty of a partition of the edges: which edges share a group, and how far the draws differ."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _BOUNDS = {
 def plot_co_clustering(tree: Any, ax: Axes | None = None) -> Axes:
     """Posterior probability that two edges share a group, edges in the order of the point partition.
 
-    Where edges may be absent, those with an inclusion above 0.5 are shown, and absent edges share a group. Of more than
-    300 edges an evenly spaced choice is shown.
+    Where edges may be absent, those with an inclusion above 0.5 are shown, and absent edges share a group. With more
+    than 300 edges an evenly spaced selection is shown.
 
     Parameters
     ----------
@@ -64,10 +64,10 @@ def plot_co_clustering(tree: Any, ax: Axes | None = None) -> Axes:
 def plot_credible_ball(tree: Any, ax: Axes | None = None) -> Axes:
     """How far groupings may differ within the 95 % credible ball: the point partition, and the bounds below it.
 
-    Edges stand side by side in the order of the point partition, coloured by the group they have in each of the four
+    Edges are in the order of the point partition, coloured by the group they have in each of the four
     partitions. A group of a bound has the colour of the group of the point partition with which it shares most edges,
-    each colour once; those left over are grey. Where edges may be absent, those with an inclusion above 0.5 are shown,
-    and those absent from a bound are a group of it.
+    each colour once; other groups are grey. Where edges may be absent, those with an inclusion above 0.5 are shown,
+    and those absent from a bound form a group of it.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def plot_credible_ball(tree: Any, ax: Axes | None = None) -> Axes:
     strips, lone = np.empty((4, len(order), 4)), False
     for row, groups in zip(strips, (center, ball.horizontal[0], ball.upper[0], ball.lower[0]), strict=True):
         match, spare = _matched(groups, center)
-        greys = [to_rgba(str(level)) for level in (0.8, 0.55, 0.7)]  # neighbours among the left over differ
+        greys = [to_rgba(str(level)) for level in (0.8, 0.55, 0.7)]  # neighbouring unmatched groups differ
         own = np.array([hues[m] if m >= 0 else greys[n % 3] for m, n in zip(match, spare, strict=True)])
         row[:] = own[groups[order]]
         lone |= bool((match < 0).any())
@@ -108,9 +108,9 @@ def plot_credible_ball(tree: Any, ax: Axes | None = None) -> Axes:
 
 
 def _matched(groups: np.ndarray, center: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The group of ``center`` that each group goes with, -1 for none, so that together they share most.
+    """Match each group to a group of ``center``, or to none (-1), so that they share most edges.
 
-    Beside it a number among those that go with none.
+    The second array numbers the unmatched groups.
     """
     from scipy.optimize import linear_sum_assignment
     from scipy.sparse import coo_array

@@ -1,4 +1,4 @@
-"""The house style of all pictures."""
+"""The common style of all pictures."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#5D3A9B", "#4D4D4D")
 INK, GREY, PALE = "#1f2430", "#6b7280", "#d6dae0"
 DASHED = (0, (2.5, 1.2))
-MOST_NAMED = 60  # edges or parameters that get a row with their name
+MOST_NAMED = 60  # edges or parameters that have a row with their name
 MOST_IN_LEGEND = 8
 
 
@@ -24,7 +24,7 @@ def grouped(tree: Any) -> GroupedSummary:
     """The summary of a posterior over groups."""
     found = summarise(tree)
     if not isinstance(found, GroupedSummary):
-        raise OptionError(f"tree: this posterior knows no groups; give one of GroupedMRF, or use {_picture_of(found)}")
+        raise OptionError(f"tree must be a posterior of GroupedMRF; this one has no groups, use {_picture_of(found)}.")
     return found
 
 
@@ -32,8 +32,10 @@ def parameters(tree: Any) -> ParameterSummary:
     """The summary of a posterior over parameters."""
     found = summarise(tree)
     if not isinstance(found, ParameterSummary):
-        over = "groups" if isinstance(found, GroupedSummary) else "edges that come and go"
-        raise OptionError(f"tree: this posterior is over {over}; give one of BayesianMRF, or use {_picture_of(found)}")
+        over = "groups" if isinstance(found, GroupedSummary) else "which edges exist"
+        raise OptionError(
+            f"tree must be a posterior of BayesianMRF; this one is over {over}, use {_picture_of(found)}."
+        )
     return found
 
 
@@ -41,20 +43,20 @@ def with_inclusion(tree: Any) -> GroupedSummary | StructureSummary:
     """The summary of a posterior over which edges exist."""
     found = summarise(tree)
     if isinstance(found, ParameterSummary) or not found.spike:
-        raise OptionError("tree: in this posterior all edges exist; give one of SpikeSlabMRF, or of GroupedMRF with "
-                          f"spike=True, or use {_picture_of(found)}")  # fmt: skip
+        raise OptionError("tree must be a posterior of SpikeSlabMRF, or of GroupedMRF with candidates; in this one all "
+                          f"edges exist, use {_picture_of(found)}.")  # fmt: skip
     return found
 
 
 def _picture_of(summary: GroupedSummary | ParameterSummary | StructureSummary) -> str:
-    """The picture that suits a posterior."""
+    """The function that plots a posterior of this kind."""
     if isinstance(summary, GroupedSummary):
         return "plot_agreement"
     return "plot_inclusion" if isinstance(summary, StructureSummary) else "plot_parameters"
 
 
 def axes(ax: Axes | None, size: tuple[float, float]) -> Axes:
-    """The axes given, or those of a new figure, in the house style."""
+    """The axes given, or those of a new figure, in the common style."""
     if ax is None:
         from matplotlib.figure import Figure
 
@@ -68,7 +70,7 @@ def axes(ax: Axes | None, size: tuple[float, float]) -> Axes:
 
 
 def no_edges(ax: Axes | None) -> Axes:
-    """Axes that say that no edge is likely."""
+    """Axes with the text that no edge is likely."""
     ax = axes(ax, (4.6, 1.2))
     ax.text(0.5, 0.5, "no edge has an inclusion above 0.5", fontsize=9, color=GREY, ha="center", va="center")
     ax.axis("off")
@@ -76,7 +78,7 @@ def no_edges(ax: Axes | None) -> Axes:
 
 
 def group_colours(n_groups: int) -> np.ndarray:
-    """A colour for each group: told apart by hue while hues last, else along one scale."""
+    """A colour for each group: different hues for up to eight groups, else along one scale."""
     from matplotlib import colormaps
     from matplotlib.colors import to_rgba_array
 
@@ -86,13 +88,13 @@ def group_colours(n_groups: int) -> np.ndarray:
 
 
 def as_text(legend: Any) -> None:
-    """Show the labels of a legend as they are: no mathematics between dollar signs, nothing that cannot be seen."""
+    """Show the labels of a legend as they are: no mathematics between dollar signs, no invisible characters."""
     for label in legend.get_texts():
         label.set(parse_math=False, text=shown(label.get_text()))
 
 
-def whole_numbers(axis: Any) -> None:
-    """Ticks at whole numbers only."""
+def set_integer_ticks(axis: Any) -> None:
+    """Put ticks at integers only."""
     from matplotlib.ticker import MaxNLocator
 
     axis.set_major_locator(MaxNLocator(nbins=12, integer=True, min_n_ticks=1))

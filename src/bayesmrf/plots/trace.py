@@ -8,7 +8,7 @@ import numpy as np
 
 from ..names import shown
 from ..summary import ParameterSummary, StructureSummary, summarise
-from .style import MOST_IN_LEGEND, axes, group_colours, whole_numbers
+from .style import MOST_IN_LEGEND, axes, group_colours, set_integer_ticks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,9 +17,9 @@ _MOST_POINTS = 2000  # of a chain that are drawn
 
 
 def plot_trace(tree: Any, ax: Axes | None = None, feature: str | None = None) -> Axes:
-    """One quantity along each chain: pale the draws, bold their running mean over a twentieth of the run.
+    """One quantity along each chain: draws pale, their running mean over a twentieth of the run bold.
 
-    Chains that have forgotten their start wander over the same range. Of long chains an evenly spaced choice of draws
+    Converged chains vary over the same range. Of long chains an evenly spaced selection of draws
     is shown.
 
     Parameters
@@ -29,8 +29,8 @@ def plot_trace(tree: Any, ax: Axes | None = None, feature: str | None = None) ->
     ax : Axes, optional
         Where to draw.
     feature : str, optional
-        Parameter, as in coordinate ``feature``. Without it the number of groups is shown, or that of the edges where
-        they come and go; elsewhere the parameter with the largest R-hat.
+        Parameter, as in coordinate ``feature``. Without it the number of groups is shown, or that of the edges if
+        they may be absent; otherwise the parameter with the largest R-hat.
     """
     summary = summarise(tree)
     posterior = summary["posterior"]
@@ -56,7 +56,7 @@ def plot_trace(tree: Any, ax: Axes | None = None, feature: str | None = None) ->
         ax.plot(draw[::every], values[::every], color=colour, linewidth=0.5, alpha=0.3)
         ax.plot(at[::every], running[::every], color=colour, linewidth=1.5, label=f"chain {chain}")
     if np.issubdtype(series.dtype, np.integer):
-        whole_numbers(ax.yaxis)
+        set_integer_ticks(ax.yaxis)
     ax.set_xlim(0, max(1, draw[-1]))
     ax.set_xlabel("draw")
     ax.set_ylabel(shown(label), parse_math=False)

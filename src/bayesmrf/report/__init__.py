@@ -23,7 +23,7 @@ _TITLES = {
 
 
 def write_report(tree: Any, out: str | PathLike[str], overwrite: bool = False) -> Path:
-    """Write one HTML file that needs no other: tables, pictures, convergence, and how to make the run again.
+    """Write one self-contained HTML file: tables, pictures, convergence, and how to repeat the run.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ def write_report(tree: Any, out: str | PathLike[str], overwrite: bool = False) -
     out : path
         The file to write.
     overwrite : bool
-        Replace a file that is there.
+        Replace an existing file.
 
     Returns
     -------
@@ -43,12 +43,12 @@ def write_report(tree: Any, out: str | PathLike[str], overwrite: bool = False) -
     Raises
     ------
     StoreError
-        If ``tree`` is a path without a finished result, or ``out`` is there already or cannot be written.
+        If ``tree`` is a path without a finished result, or ``out`` exists already or cannot be written.
     """
     out = check_out(out, overwrite)
     from_disk = isinstance(tree, str | PathLike)
     found = results.load(tree) if from_disk else tree
-    # What a stranger's store says of itself may have any type; what is said of one's own has the right one.
+    # The attributes of an untrusted store may have any type.
     with as_written(Path(tree)) if from_disk else nullcontext():
         summary = summarise(found)
         title, sentence, parts = _TITLES[type(summary)], summary.data_sentence, sections(summary)
@@ -56,7 +56,7 @@ def write_report(tree: Any, out: str | PathLike[str], overwrite: bool = False) -
 
 
 def sections(summary: GroupedSummary | ParameterSummary | StructureSummary) -> list[Section]:
-    """What the page says about one run."""
+    """Sections of the page about one run."""
     if isinstance(summary, GroupedSummary):
         return grouped.sections(summary)
     if isinstance(summary, StructureSummary):

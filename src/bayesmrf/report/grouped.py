@@ -1,4 +1,4 @@
-"""What a page says of a posterior over groups of edges."""
+"""Sections of a page about a posterior over groups of edges."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .structure import inclusion
 MOST_EDGES = 500  # rows of the table of edges
 MOST_GROUPS = 100  # rows of the table of groups
 _LIKELY = "edges with an inclusion above 0.5"
-_MOST_SIZES = 12  # groups of a bound whose size is told
+_MOST_SIZES = 12  # groups of a bound whose size is listed
 _NETWORK = "Edges coloured by group; wide: strong; dashed: the ends tend to differ (agreement below 0.5)."
 _NETWORK_SPIKE = f"{_NETWORK[:-1]}; pale: less probable. Shown are edges with an inclusion above 0.5."
 _CITE = (
@@ -28,11 +28,11 @@ _CITE = (
 
 
 def sections(summary: GroupedSummary) -> list[Section]:
-    """What the page says about one run."""
+    """Sections of the page about one run."""
     s, there = summary, len(summary.shown)
-    judged, cite, network = "the number of groups, and the edges and fields that mixed worst", _CITE, _NETWORK
+    judged, cite, network = "the number of groups, and the edges and fields with the worst convergence", _CITE, _NETWORK
     if s.spike:
-        judged = "the numbers of groups and of edges, the density, and the edges and fields that mixed worst"
+        judged = "the numbers of groups and of edges, the density, and the edges and fields with the worst convergence"
         cite, network = f"{_CITE}; edges that may be absent: {CITE_SPIKE}", _NETWORK_SPIKE
     parts = [
         (True, "What was run", lambda: what_was_run(s, str(s.attrs.get("method", "unknown")))),
@@ -40,13 +40,13 @@ def sections(summary: GroupedSummary) -> list[Section]:
         (True, "Number of groups", lambda: _number_of_groups(s)),
         (there > 0, "Groups", lambda: _groups(s)),
         (s.tabled is not None, "Tables of the groups", lambda: _potentials(s)),
-        (there > 1 or not s.spike, "How sure is the partition?", lambda: _ball(s)),
+        (there > 1 or not s.spike, "Uncertainty of the partition", lambda: _ball(s)),
         (there > 0, "Network", lambda: picture(lambda: plots.plot_network(s), network)),
         (True, "Edges", lambda: _edges(s)),
         (len(s.field_table) > 0, "Node fields", lambda: _fields(s)),
         (len(s.missing_table) > 0, "Missing values", lambda: missing(s)),
         (True, "Have the chains converged?", lambda: convergence(s, judged, "Number of groups")),
-        (True, "Run it again, cite it", lambda: run_again(s, cite)),
+        (True, "Reproduce and cite", lambda: run_again(s, cite)),
     ]
     return [(title, say()) for wanted, title, say in parts if wanted]
 
@@ -64,14 +64,14 @@ def _groups(s: GroupedSummary) -> str:
         for g, r in zip(listed.index, listed.itertuples(index=False), strict=True)
     ]
     text = (
-        "An edge's agreement is its pull on its two ends, all else being equal: 0.5 says nothing, more makes them "
-        f"alike, less makes them differ. Shown is the one partition of the {_LIKELY if s.spike else 'edges'} that is "
-        "closest to all draws (it minimises the posterior expected variation of information). A group's agreement is "
-        f"the mean over its edges{' that exist' if s.spike else ''}."
+        "The agreement of an edge is its effect on its two ends, all else equal: 0.5 means no effect, above 0.5 they "
+        f"tend to be alike, below 0.5 to differ. Shown is the partition of the {_LIKELY if s.spike else 'edges'} that "
+        "is closest to all draws (it minimises the posterior expected variation of information). The agreement of a "
+        f"group is the mean over its edges{' that exist' if s.spike else ''}."
     )
     if s.tabled is not None:
         text += (
-            " That of a table is the mean of its log potentials over equal states less that over unequal ones, brought "
+            " That of a table is the mean of its log potentials over equal states minus that over unequal ones, mapped "
             "to (0, 1)."
         )
     if len(listed) < len(s.group_table):
@@ -98,8 +98,8 @@ def _ball(s: GroupedSummary) -> str:
         for name, r in zip(s.ball_table.index, by_row(s.ball_table), strict=True)
     ]
     text = (
-        f"{s.ball_sentence}. The smallest such ball that holds 95 % of the draws is their credible ball (Wade and "
-        "Ghahramani 2018). Its extremes are shown: the most distant partition in it, the most distant of those with "
+        f"{s.ball_sentence}. The smallest such ball that contains 95 % of the draws is their credible ball (Wade and "
+        "Ghahramani 2018). Its bounds are shown: the most distant partition in it, the most distant of those with "
         "the fewest groups, and of those with the most."
     )
     listed = table(["partition", "groups", "distance (nats)", "edges of its groups"], rows)
@@ -116,13 +116,13 @@ def _ball(s: GroupedSummary) -> str:
 
 
 def _sizes(sizes: Sequence[int]) -> str:
-    """Sizes, the largest first; many are cut short."""
+    """Sizes, the largest first; long lists are cut."""
     listed = ", ".join(f"{n:,}" for n in sizes[:_MOST_SIZES])
     return listed if len(sizes) <= _MOST_SIZES else f"{listed} and {len(sizes) - _MOST_SIZES:,} smaller ones"
 
 
 def _edges(s: GroupedSummary) -> str:
-    text = "Agreement of each edge with its 90 % interval; grouping draws the estimates of a group together."
+    text = "Agreement of each edge with its 90 % interval; grouping shrinks the estimates of a group together."
     if s.spike:
         text = f"{text[:-1]}. Shown are edges with an inclusion above 0.5, and their agreement where they exist."
     shown = picture(lambda: plots.plot_agreement(s), text) if len(s.shown) else paragraph(f"There are no {_LIKELY}.")
@@ -137,8 +137,7 @@ def _candidates(s: GroupedSummary) -> tuple[str, list[str], list[Any]]:
     if len(edges) > MOST_EDGES:
         edges = edges.loc[edges["inclusion"].sort_values(ascending=False, kind="stable").index[:MOST_EDGES]]
         note = paragraph(
-            f"The {MOST_EDGES} most probable edges are listed; {s.n_edges - MOST_EDGES:,} others are left out, and are "
-            "in the result itself."
+            f"The {MOST_EDGES} most probable edges are listed; the result has the other {s.n_edges - MOST_EDGES:,}."
         )
     likely = s.by_group[s.by_group.index.isin(edges.index)]
     others = edges[edges["group"] == 0].sort_values("inclusion", ascending=False, kind="stable")
@@ -160,8 +159,8 @@ def _all_edges(s: GroupedSummary) -> tuple[str, list[str], list[Any]]:
         weakness = -(edges["agreement"] - 0.5).abs()
         edges = edges.loc[weakness.sort_values(kind="stable").index[:MOST_EDGES]]
         note = paragraph(
-            f"The {MOST_EDGES} strongest edges (agreement farthest from 0.5) are listed; {s.n_edges - MOST_EDGES:,} "
-            "others are left out, and are in the result itself."
+            f"The {MOST_EDGES} strongest edges (agreement farthest from 0.5) are listed; the result contains the "
+            f"other {s.n_edges - MOST_EDGES:,}."
         )
     edges = edges.sort_values(["group", "agreement"], ascending=[True, False], kind="stable")
     rows = [
@@ -174,9 +173,9 @@ def _all_edges(s: GroupedSummary) -> tuple[str, list[str], list[Any]]:
 def _fields(s: GroupedSummary) -> str:
     header, found = ["node", "field h", "90 % interval"], s.field_table
     rows = [(f.node, f"{f.field:.3f}", f"{f.low:.3f} to {f.high:.3f}") for f in by_row(found)]
-    text = "A node's field h multiplies its state in {-1, +1}: above 0 it tends to yes, below 0 to no, all else equal."
+    text = "The field h of a node multiplies its state in {-1, +1}: above 0 it favours yes, below 0 no, all else equal."
     if s.levels:
-        text = f"A node's field h of a state (numbered from 0) is its log odds against {s.levels[0]}, all else equal."
+        text = f"The field h of a state (from 0) of a node is its log odds against {s.levels[0]}, all else equal."
     fixed = s.attrs.get("method") == "stripped-beta"
     text += " This method keeps fields at their tied maximum likelihood estimate in every step." if fixed else ""
     if not s.fields_grouped:

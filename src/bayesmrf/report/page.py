@@ -1,4 +1,4 @@
-"""The frame of a page, and its parts: tables, pictures, paragraphs."""
+"""HTML pages and their parts: tables, pictures, paragraphs."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ Section = tuple[str, str]
 
 
 def check_out(out: str | PathLike[str], overwrite: bool, replace_own: bool = False) -> Path:
-    """Refuse a file that must not or cannot be written; ``replace_own`` allows to replace a page of this package."""
+    """Refuse a file that must not or cannot be written; ``replace_own`` allows replacing a page of this package."""
     out = Path(out)
     check_path(out, "out: ")
     if out.is_dir():
-        raise StoreError(f"out: {out} is a folder, a file is wanted; give a path such as {out / 'report.html'}")
+        raise StoreError(f"out must be a file, got the folder {out}; give a path such as {out / 'report.html'}.")
     if out.exists() and not overwrite:
         own = replace_own and _GENERATOR.encode() in out.read_bytes()[:1000]
         if not own:
-            raise StoreError(f"out: {out} exists already; give another path or set overwrite=True")
+            raise StoreError(f"out: {out} exists already; give another path or set overwrite=True.")
     folder = out.absolute().parent
     if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
         reason = "cannot be written to" if folder.is_dir() else "does not exist"
@@ -68,12 +68,12 @@ def write_page(out: Path, title: str, lead: str, body: Iterable[Section]) -> Pat
 
 
 def escape(text: str) -> str:
-    """Text for HTML: no markup, and nothing that cannot be seen."""
+    """Text for HTML, without markup and invisible characters."""
     return escape_html(shown(text, None))
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[Any]], sortable: bool = False) -> str:
-    """An HTML table: numbers and ranges of them to the right, everything escaped."""
+    """An HTML table: numbers and ranges right-aligned, everything escaped."""
     rows = [list(row) for row in rows]
     numeric = [all(_is_numeric(row[i]) for row in rows) for i in range(len(header))]
 
@@ -93,7 +93,7 @@ def picture(draw: Callable[[], Axes], caption: str) -> str:
 
     file = BytesIO()
     with rc_context({"svg.fonttype": "none"}), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Glyph .* missing")  # the reader's own fonts may have it
+        warnings.filterwarnings("ignore", "Glyph .* missing")  # the fonts of the reader may have it
         draw().figure.savefig(file, format="svg", dpi=150, metadata={"Date": None})  # type: ignore[union-attr]
     data = base64.b64encode(file.getvalue()).decode()
     return (
@@ -108,7 +108,7 @@ def paragraph(text: str, kind: str = "") -> str:
 
 
 def _is_numeric(value: Any) -> bool:
-    """Whether a cell holds a number, a range of numbers, or the dash that stands for none."""
+    """Whether a cell is a number, a range of numbers, or a dash."""
     number = r"-?[\d,]+(\.\d+)?"
     return re.fullmatch(rf"{number}( to {number})?|–", str(value)) is not None
 

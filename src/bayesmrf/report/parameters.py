@@ -1,4 +1,4 @@
-"""What a page says of a posterior over parameters."""
+"""Sections of a page about a posterior over parameters."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ _SOURCES = {
 
 
 def sections(summary: ParameterSummary) -> list[Section]:
-    """What the page says about one run."""
-    shown = "the parameters that mixed worst"
-    worst = f"Parameter {summary.worst_feature}, the one with the largest R-hat,"
+    """Sections of the page about one run."""
+    shown = "the parameters with the worst convergence"
+    worst = f"Parameter {summary.worst_feature}, which has the largest R-hat,"
     named = [
         ("What was run", what_was_run(summary, summary.method_sentence)),
         ("Parameters", _parameters(summary)),
@@ -45,7 +45,7 @@ def sections(summary: ParameterSummary) -> list[Section]:
     return [
         *named,
         ("Have the chains converged?", convergence(summary, shown, worst)),
-        ("Run it again, cite it", run_again(summary, _SOURCES.get(str(summary.attrs.get("method")), _LANGEVIN))),
+        ("Reproduce and cite", run_again(summary, _SOURCES.get(str(summary.attrs.get("method")), _LANGEVIN))),
     ]
 
 
@@ -54,8 +54,8 @@ def _parameters(s: ParameterSummary) -> str:
     if len(found) > MOST_PARAMETERS:
         strong = np.sort(found["mean"].abs().to_numpy().argsort(kind="stable")[-MOST_PARAMETERS:])
         note = paragraph(
-            f"The {MOST_PARAMETERS} strongest parameters are listed; {len(found) - MOST_PARAMETERS:,} others are left "
-            "out, and are in the result itself."
+            f"The {MOST_PARAMETERS} strongest parameters are listed; the result contains the other "
+            f"{len(found) - MOST_PARAMETERS:,}."
         )
         found = found.iloc[strong]
     found = found.iloc[np.lexsort((-found["mean"].abs(), ~found["is_edge"]))]
@@ -71,9 +71,9 @@ def _parameters(s: ParameterSummary) -> str:
         )
         for p in rows(found)
     ]
-    header = ["parameter", "kind", "clear of zero", "mean", "sd", "from", "to"]
+    header = ["parameter", "kind", "excludes zero", "mean", "sd", "from", "to"]
     drawn = picture(
-        lambda: plots.plot_parameters(s), "Posterior mean and 90 % interval; hollow where the interval holds zero."
+        lambda: plots.plot_parameters(s), "Posterior mean and 90 % interval; hollow if the interval contains zero."
     )
     listed = table(header, cells, sortable=True)
     return (
@@ -86,19 +86,20 @@ def _parameters(s: ParameterSummary) -> str:
 def _network(s: ParameterSummary) -> str:
     return picture(
         lambda: plots.plot_network(s),
-        f"Width: size of the mean {s.terms.edge}; dashed: negative; pale: its 90 % interval holds zero.",
+        f"Width: size of the mean {s.terms.edge}; dashed: negative; pale: its 90 % interval contains zero.",
     )
 
 
 def _strength(s: ParameterSummary) -> str:
     text = (
-        "The strength of a node is the sum of the sizes of its edges' parameters: how much it has to do with the rest. "
-        "It is taken in every draw, so that it has an interval of its own; being a sum of sizes it is above zero even "
-        "where no edge is clear of zero."
+        "The strength of a node is the sum of the absolute parameters of its edges, computed in every draw. As a sum "
+        "of absolute values it is above zero even if the intervals of all edges contain zero."
     )
     found, note = s.strength_table, ""
     if len(found) > MOST_NODES:
-        note = paragraph(f"The {MOST_NODES} strongest nodes are listed, {len(found) - MOST_NODES:,} are left out.")
+        note = paragraph(
+            f"The {MOST_NODES} strongest nodes are listed; the result contains the other {len(found) - MOST_NODES:,}."
+        )
     cells = [(r.node, f"{r.strength:.3f}", f"{r.low:.3f}", f"{r.high:.3f}") for r in rows(found.iloc[:MOST_NODES])]
     drawn = picture(lambda: plots.plot_strength(s), "Strength of each node with its 90 % interval.")
     return paragraph(text) + drawn + note + table(["node", "strength", "from", "to"], cells, sortable=True)

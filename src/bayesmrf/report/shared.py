@@ -1,4 +1,4 @@
-"""Sections that every page has: what was run, whether the chains agree, how to run it again."""
+"""Sections that every page has: what was run, convergence, how to repeat the run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .page import escape, paragraph, picture, table
 
 MOST_MISSING = 100  # rows of the table of missing values
 _MOST_JUDGED = 7  # rows of the table of convergence
-# What the command line asks beside an estimator's options.
+# Options of the command line that estimators do not have.
 _ASKED = (("Graph", "graph"), ("Candidate edges", "candidates"), ("An answer means yes if it is", "binarize"))
 
 
@@ -26,17 +26,17 @@ def what_was_run(s: Summary, method: str) -> str:
     facts += [("Method", method), ("Exact or approximate", s.kind_sentence)]
     facts += [("Draws", s.draws_sentence)]
     facts += [(label[0].upper() + label[1:], value) for label, value in s.options.items()]
-    facts += [("Run time", f"{a['run_time']:,.1f} s"), ("Made", str(a.get("created_at", "unknown")))]
+    facts += [("Run time", f"{a['run_time']:,.1f} s"), ("Created", str(a.get("created_at", "unknown")))]
     cut = "" if a.get("complete", True) else paragraph(
-        "This run was stopped before its end: the draws it made until then are shown.", "verdict fair")  # fmt: skip
+        "This run was stopped before its end; the draws made until then are shown.", "verdict fair")  # fmt: skip
     grade, sentence = s.verdict
     return f"{cut}{paragraph(sentence, f'verdict {grade}')}{_facts(facts)}"
 
 
 def missing(s: Summary) -> str:
-    """The probabilities of what was missing."""
+    """The probabilities of missing values."""
     found = s.missing_table
-    text = f"{s.n_missing:,} values were missing, and were summed out or drawn together with the parameters."
+    text = f"{s.n_missing:,} values were missing; they were summed over, or drawn together with the parameters."
     if len(found) > MOST_MISSING:
         text += f" The first {MOST_MISSING} probabilities are listed."
     cells = [(f"{int(m.row) + 1:,}", m.node, m.state, f"{m.probability:.3f}") for m in rows(found.iloc[:MOST_MISSING])]
@@ -60,17 +60,19 @@ def convergence(s: Summary, which: str, traced: str) -> str:
         for name, d in zip(judged.index, rows(judged), strict=True)
     ]
     text = (
-        "R-hat compares the chains with each other (1.00: they agree). The effective sample size (ESS) is the number "
-        "of independent draws worth as much as these: bulk for means, tail for the ends of intervals. "
-        f"{count(len(s.diagnostics), 'quantity', 'quantities')} were judged; shown are {which}."
+        "R-hat compares the chains (1.00: they agree). The effective sample size (ESS) is the number "
+        "of independent draws with the same precision: bulk for means, tail for the ends of intervals. "
+        f"{count(len(s.diagnostics), 'quantity', 'quantities')} were checked; shown are {which}."
     )
-    trace = picture(lambda: plots.plot_trace(s), f"{traced} along each chain: they should wander over the same range.")
+    trace = picture(
+        lambda: plots.plot_trace(s), f"{traced} along each chain: converged chains vary over the same range."
+    )
     numbers = table(["quantity", "mean", "sd", "R-hat", "bulk ESS", "tail ESS"], cells)
     return paragraph(sentence, f"verdict {grade}") + paragraph(text) + numbers + trace
 
 
 def run_again(s: Summary, source: str) -> str:
-    """Command, seed, versions, and the paper the method is from."""
+    """Command, seed, versions, and the source of the method."""
     a = s.attrs
     versions = ", ".join(f"{k} {v}" for k, v in json.loads(a.get("versions", "{}")).items())
     seed = str(a.get("seed", "unknown"))

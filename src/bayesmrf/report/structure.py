@@ -1,4 +1,4 @@
-"""What a page says of a posterior over which edges exist."""
+"""Sections of a page about a posterior over which edges exist."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ CITE = (
 
 
 def sections(summary: StructureSummary) -> list[Section]:
-    """What the page says about one run."""
-    shown = "the density, the slab scale, the number of edges, and the edges and biases that mixed worst"
+    """Sections of the page about one run."""
+    shown = "the density, the slab scale, the number of edges, and the edges and biases with the worst convergence"
     named = [
         ("What was run", what_was_run(summary, summary.method_sentence)),
-        ("Which edges exist", inclusion(summary, "the slab scale the spread of the weights of those")),
+        ("Which edges exist", inclusion(summary, "and the slab scale is the scale of the prior of their weights")),
         ("Network", _network(summary)),
         ("Edges", _edges(summary)),
     ]
@@ -28,19 +28,19 @@ def sections(summary: StructureSummary) -> list[Section]:
     return [
         *named,
         ("Have the chains converged?", convergence(summary, shown, "Number of edges")),
-        ("Run it again, cite it", run_again(summary, CITE)),
+        ("Reproduce and cite", run_again(summary, CITE)),
     ]
 
 
 def inclusion(s: InclusionSummary, also: str = "") -> str:
-    """How many edges there are, how dense they lie, and which; ``also`` explains what else is told."""
+    """Number of edges, density, and inclusion of each edge; ``also`` explains other quantities."""
     text = (
-        "The inclusion of an edge is the probability that it exists, given the data: near 1 the data ask for it, near "
-        "0 they do without it, in between they leave it open. The density is the share of the candidates that exist"
+        "The inclusion of an edge is the posterior probability that it exists: near 1 the data support the edge, near "
+        "0 its absence, and in between they do not decide. The density is the share of the candidates that exist"
         f"{', ' if also else ''}{also}."
     )
     shown = picture(
-        lambda: plots.plot_inclusion(s), "Inclusion of each edge; nodes that share edges stand next to each other."
+        lambda: plots.plot_inclusion(s), "Inclusion of each edge; nodes that share edges are next to each other."
     )
     return (
         paragraph(f"Number of edges: {s.n_edges_sentence}.")
@@ -66,8 +66,8 @@ def _edges(s: StructureSummary) -> str:
     found, note = s.edge_table.sort_values("inclusion", ascending=False, kind="stable"), ""
     if len(found) > MOST_EDGES:
         note = paragraph(
-            f"The {MOST_EDGES} most probable edges are listed; {len(found) - MOST_EDGES:,} others are left out, and "
-            "are in the result itself."
+            f"The {MOST_EDGES} most probable edges are listed; the result contains the other "
+            f"{len(found) - MOST_EDGES:,}."
         )
     cells = [
         (
