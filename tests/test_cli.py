@@ -157,10 +157,6 @@ BAD_VOTES = {
         r"'Bob'; give --missing-code 7 if they code missing values, or",
     ),
     "mixed": (spoil(3, 1, -1), r"votes\.csv must have one coding, but 0/1 and -1/\+1 are mixed .*use one coding"),
-    "missing": (
-        spoil(3, 1, np.nan),
-        r"votes\.csv must not .* 1 are missing.*row 4 below the first line, column 'Bob'; drop or impute",
-    ),
     "text": (
         spoil(3, 1, "yes"),
         r"votes\.csv must contain numbers, got 'yes' in row 4 below the first line, column 'Bob'; code",

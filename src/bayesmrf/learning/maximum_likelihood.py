@@ -97,7 +97,7 @@ def maximum_likelihood(
         names = model.graph.edge_names
         some = ", ".join(names[i] for i in at_bound[:5]) + (", ..." if at_bound.size > 5 else "")
         warnings.warn(
-            f"the maximum likelihood estimate of {at_bound.size} edge(s) lies at or near infinity and was bounded "
+            f"the maximum likelihood estimate of {at_bound.size} edge(s) is infinite or large and was bounded "
             f"at an agreement of {1 / (1 + np.exp(-bound(n_samples))):.6g} (or one minus it): {some}",
             BoundaryWarning,
             stacklevel=4,
