@@ -21,13 +21,12 @@ from bayesmrf.posterior.groups.moves.fields import scan_fields
 from bayesmrf.posterior.groups.prior import GroupPrior
 from bayesmrf.posterior.groups.scans import RefreshData, scan_coordinates
 from bayesmrf.priors import FIELD_SCALE, DirichletProcess, Normal
-from tests.scores import share_error
+from tests.bounds import Comparison
 
 ENGINE = Elimination()
 PAIR = Agreement(graphs.Graph(2, np.array([[0, 1]])), True)
 N = 30
 N_CHAINS = 32
-LIMIT = stats.t.isf(1e-8, N_CHAINS - 1)
 PRIOR = GroupPrior(1.0, 1.0, 1.0, 1.0, 0.0, 0.0)
 FIELDS = GroupPrior(1.0, 1.0, 0.0, 0.0, (2 * FIELD_SCALE) ** -2, 0.0)
 
@@ -61,14 +60,12 @@ def oracle(s_bar, alpha):
     return p[0], p @ np.array(means)
 
 
-def score(kernel, p, means, rng, n_draws=60):
-    """Largest distance from the oracle, in standard errors between chains."""
+def compare(kernel, p, means, rng, n_draws=60):
+    """How often the nodes share a field, and the means of theta, against the oracle."""
     options = {"n_warmup": 20, "n_chains": N_CHAINS, "random_state": rng, "progress": False}
     found = run.sample(kernel, n_draws=n_draws, **options).values
     together = found["field_groups"][..., 0] == found["field_groups"][..., 1]
-    share, theta = together.mean(axis=1), found["theta"].mean(axis=1)
-    z = (theta.mean(axis=0) - means) / (theta.std(axis=0, ddof=1) / np.sqrt(N_CHAINS))
-    return max(abs(share.mean() - p) / share_error(share, p, n_draws), np.abs(z).max())
+    return Comparison().shares(together, p).means(found["theta"], means)
 
 
 def kernel_of(method, s_bar, alpha=1.0):
@@ -84,13 +81,13 @@ def kernel_of(method, s_bar, alpha=1.0):
 def test_groups_of_fields_have_the_posterior(method, rng):
     s_bar = data(rng)
     # The noise of 2,048 particles is n / m of a variance: far below what these chains can see.
-    assert score(kernel_of(method, s_bar), *oracle(s_bar, 1.0), rng) < LIMIT
+    assert compare(kernel_of(method, s_bar), *oracle(s_bar, 1.0), rng).holds
 
 
 @pytest.mark.parametrize("method", ["exact", "fed"])
 def test_a_wrong_concentration_is_caught(method, rng):
     s_bar = data(rng)
-    assert score(kernel_of(method, s_bar, 30.0), *oracle(s_bar, 1.0), rng) > LIMIT
+    assert not compare(kernel_of(method, s_bar, 30.0), *oracle(s_bar, 1.0), rng).holds
 
 
 def pulled(scan, rng):

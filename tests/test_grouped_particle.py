@@ -23,14 +23,14 @@ from bayesmrf.posterior.groups.prior import GroupPrior
 from bayesmrf.posterior.groups.two_states import default_particles
 from bayesmrf.priors import Beta, DirichletProcess
 from tests import oracle
+from tests.bounds import Comparison
 from tests.test_calibration import N_RANKS, p_values, prior_draw
-from tests.test_partition_posterior import LIMIT, LOOP, TREE, loop_posterior, tied_data, tree_posterior, worst
+from tests.test_partition_posterior import LOOP, TREE, compare, loop_posterior, tied_data, tree_posterior
 
 ENGINE = Elimination()
 PRIOR = GroupPrior(1.0, 1.0, 1.0, 1.0, 0.0, 0.0)
 N = 25
 SHORT = {"n_chains": 24, "n_draws": 60, "n_warmup": 15}  # a score is Student's t with 23 degrees of freedom
-T_LIMIT = stats.t.isf(1e-8, 23)
 
 
 class AtZero(Elimination):
@@ -56,12 +56,12 @@ def problem(graph, rng):
 @pytest.mark.parametrize("graph", [TREE, LOOP], ids=["tree", "loop"])
 def test_fed_by_exact_particles_the_law_is_exact(graph, rng):
     s_bar, (p, means) = problem(graph, rng)
-    assert worst(kernel_of(graph, s_bar, N, ENGINE), p, means, rng, **SHORT) < T_LIMIT
+    assert compare(kernel_of(graph, s_bar, N, ENGINE), p, means, rng, **SHORT).holds
 
 
 def test_particles_of_another_model_are_caught(rng):
     s_bar, (p, means) = problem(LOOP, rng)
-    assert worst(kernel_of(LOOP, s_bar, N, AtZero()), p, means, rng, **SHORT) > T_LIMIT
+    assert not compare(kernel_of(LOOP, s_bar, N, AtZero()), p, means, rng, **SHORT).holds
 
 
 @pytest.mark.parametrize("graph", [TREE, LOOP], ids=["tree", "loop"])
@@ -70,7 +70,7 @@ def test_fed_by_its_own_particles_the_bias_is_small(graph, rng):
     s_bar, (p, means) = problem(graph, rng)
     sizes = np.array([labels.max() + 1 for labels in partitions.set_partitions(graph.n_edges)])
 
-    def error(alpha):
+    def compared(alpha):
         draws = run.sample(
             kernel_of(graph, s_bar, N, alpha=alpha),
             n_draws=150,
@@ -79,18 +79,11 @@ def test_fed_by_its_own_particles_the_bias_is_small(graph, rng):
             random_state=rng,
             progress=False,
         ).values
-        number = draws["n_groups"].mean(axis=1)
-        agreement = (1 / (1 + np.exp(-draws["theta"]))).mean(axis=1)
-        return max(
-            excess(number, p @ sizes, 0.05), *(excess(a, m, 0.01) for a, m in zip(agreement.T, means, strict=True))
-        )
+        found = Comparison().means(draws["n_groups"], p @ sizes, bias=0.05)
+        return found.means(1 / (1 + np.exp(-draws["theta"])), means, bias=0.01)
 
-    def excess(by_chain, exact, bias):
-        far = abs(by_chain.mean() - exact) - bias
-        return far / (by_chain.std(ddof=1) / np.sqrt(len(by_chain)) + 1e-12)
-
-    assert error(1.0) < LIMIT
-    assert error(30.0) > LIMIT
+    assert compared(1.0).holds
+    assert not compared(30.0).holds
 
 
 def exact_crowd(graph, theta, m, rng, fields=False, hub=32):

@@ -9,7 +9,7 @@ from bayesmrf import graphs
 from bayesmrf.models.agreement import Agreement
 from bayesmrf.posterior.groups.dirichlet_process import GROUPED_DIMS, GroupedInfo, Grouping, compact
 from bayesmrf.posterior.groups.moves.split_merge import MERGE, NONE, SPLIT, apply, propose, shifts
-from tests.test_partition_posterior import LIMIT, LOOP, TREE, loop_posterior, tied_data, tree_posterior, worst
+from tests.test_partition_posterior import LOOP, TREE, compare, loop_posterior, tied_data, tree_posterior
 
 N, N_TRIES = 25, 10
 
@@ -63,17 +63,17 @@ def score(graph, rng, extra=0.0):
         p, means = tree_posterior(s, N, 1.0, 1.5, 0.7)
     nu = 0.4 * rng.standard_normal(len(s))  # any will do
     kernel = Jumps(s, float(N), nu, 1.0, (1.0, 1.0) if cycle else (1.5, 0.7), cycle, extra)
-    return worst(kernel, p, means, rng, n_chains=64, n_draws=100, n_warmup=20)
+    return compare(kernel, p, means, rng, n_chains=64, n_draws=100, n_warmup=20)
 
 
 @pytest.mark.parametrize("graph", [TREE, LOOP], ids=["tree", "loop"])
 def test_partitions(graph, rng):
-    assert score(graph, rng) < LIMIT + 1  # Student's t with 63 degrees of freedom
+    assert score(graph, rng).holds
 
 
 @pytest.mark.parametrize("graph", [TREE, LOOP], ids=["tree", "loop"])
 def test_a_wrong_acceptance_ratio_is_caught(graph, rng):
-    assert score(graph, rng, extra=1.0) > LIMIT + 1
+    assert not score(graph, rng, extra=1.0).holds
 
 
 def test_a_split_and_its_merge_are_inverses(rng):
