@@ -18,7 +18,7 @@ from .target import Evidence, Target
 
 
 class Point(NamedTuple):
-    """The first three terms of eq. 5 at a point, with the standard error of log Z."""
+    """The first three terms of Laplace's approximation at a point, with the standard error of log Z."""
 
     parts: dict[str, float]
     error: float
