@@ -11,7 +11,7 @@ from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.likelihood import Likelihood
 from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.posterior.parameters.pseudo_posterior import correction, posterior_mode
-from bayesmrf.priors import Cauchy, Normal
+from bayesmrf.priors import Cauchy, LogisticBeta, Normal
 from tests.flat import bayesian
 
 QUICK = {"n_draws": 12, "n_warmup": 2, "n_chains": 2, "progress": False, "random_state": 0}
@@ -20,6 +20,7 @@ BY_MOMENTS += ["from-exact"]
 BY_SAMPLES = ["exact", "enumeration", "gibbs", "swendsen-wang", "cftp"]
 LEGAL = (
     [("metropolis", e) for e in BY_MOMENTS]
+    + [("gibbs", e) for e in ("exact", "enumeration")]
     + [("langevin", e) for e in BY_MOMENTS]
     + [(k, e) for k in ("exchange", "auxiliary-variable") for e in BY_SAMPLES]
     + [("pseudo-posterior", "exact")]
@@ -41,10 +42,24 @@ def test_every_legal_pair_runs_and_says_what_it_is(kernel, engine, model, data):
     theta = est.posterior_["posterior"]["theta"]
     assert theta.sizes == {"chain": 2, "draw": 12, "feature": 10}
     assert np.isfinite(theta.values).all()
-    exact = (kernel, engine) in {("metropolis", "exact"), ("metropolis", "enumeration")} or (
+    exact = (kernel in ("metropolis", "gibbs") and engine in ("exact", "enumeration")) or (
         kernel in ("exchange", "auxiliary-variable") and engine in ("exact", "enumeration", "cftp")
     )
     assert (est.posterior_.attrs["kind"] == "exact") == exact
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"engine": "bethe"}, "'gibbs' needs an exact engine, 'bethe' is not"),
+        ({"ties": "edges"}, "kernel must be one that takes tied parameters .*, got 'gibbs'; take kernel='metropolis'"),
+        ({"prior": LogisticBeta()}, "prior must be priors.Normal or priors.Cauchy with scales <= 100"),
+        ({"prior_scale": 1e3}, "prior must be priors.Normal or priors.Cauchy with scales <= 100"),
+    ],
+)
+def test_what_gibbs_does_not_take(options, message, data):
+    with pytest.raises(OptionError, match=message):
+        bayesian(kernel="gibbs", **QUICK | options).fit(data)
 
 
 @pytest.mark.parametrize(("kernel", "engine"), ILLEGAL)

@@ -117,6 +117,7 @@ def test_a_graph_is_learnt_as_the_estimator_learns_it(bayesmrf, votes):
 def test_every_kernel_runs_with_the_engine_that_belongs_to_it(bayesmrf, votes):
     own = {
         "metropolis": ("elimination", "bethe"),
+        "gibbs": ("elimination", "exact"),
         "langevin": ("elimination", "brief"),
         "exchange": ("elimination", "gibbs"),
         "auxiliary-variable": ("elimination", "gibbs"),

@@ -23,6 +23,7 @@ from bayesmrf.models.symmetric import Symmetric
 from bayesmrf.posterior.hidden_entries import DrawHiddenEntries
 from bayesmrf.posterior.parameters.auxiliary_variable import AuxiliaryVariable
 from bayesmrf.posterior.parameters.exchange import Exchange
+from bayesmrf.posterior.parameters.gibbs import CoordinateGibbs
 from bayesmrf.posterior.parameters.langevin import Langevin
 from bayesmrf.posterior.parameters.metropolis import Metropolis
 from bayesmrf.priors import Normal
@@ -205,6 +206,9 @@ def kernels(lik, start):
         "langevin": lambda: Langevin(lik, prior, start, 0.5, adjusted=True),
         "exchange": lambda: Exchange(lik, prior, start, 0.7),
         "auxiliary-variable": lambda: AuxiliaryVariable(lik, prior, start, 0.5),
+        "gibbs": lambda: DrawHiddenEntries(
+            CoordinateGibbs(Likelihood(PATH, np.zeros(3), N, Elimination()), prior, start), lik
+        ),
         "drawn before each step": lambda: DrawHiddenEntries(
             Metropolis(Likelihood(PATH, np.zeros(3), N, Elimination()), prior, start, 0.7), lik
         ),
@@ -218,6 +222,8 @@ CASES = [
     ("exchange", Persistent(n_chains=1)),
     ("auxiliary-variable", Elimination()),
     ("auxiliary-variable", Persistent(n_chains=1)),
+    ("gibbs", Elimination()),
+    ("gibbs", Persistent(n_chains=1)),
     ("drawn before each step", Elimination()),
     ("drawn before each step", Persistent(n_chains=1)),
 ]
