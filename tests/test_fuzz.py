@@ -55,6 +55,7 @@ from bayesmrf.posterior.groups.stripped_beta import GroupedStrippedBeta
 from bayesmrf.posterior.groups.tree import GroupedTree
 from bayesmrf.posterior.parameters.auxiliary_variable import AuxiliaryVariable
 from bayesmrf.posterior.parameters.exchange import Exchange
+from bayesmrf.posterior.parameters.gibbs import CoordinateGibbs
 from bayesmrf.posterior.parameters.langevin import Langevin
 from bayesmrf.posterior.parameters.metropolis import Metropolis
 from bayesmrf.samplers.cftp import CouplingFromThePast
@@ -207,6 +208,7 @@ def kernels():
     exact, start, normal = of(boltzmann, Elimination()), np.zeros(6), priors.Normal()
     samples = of(boltzmann, Gibbs())
     yield Metropolis(exact, normal, start)
+    yield CoordinateGibbs(exact, normal, start)
     yield Langevin(exact, normal, start)
     yield Exchange(samples, normal, start)
     yield AuxiliaryVariable(samples, normal, start)

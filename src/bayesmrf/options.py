@@ -138,7 +138,10 @@ OPTIONS: dict[str, Rule] = {
     # Priors
     "BayesianMRF.prior": either(choice("normal"), instance("priors", "WeightsAndBiases"), PRIOR),
     "evidence.prior": optional(PRIOR),
-    **{f"{kernel}.prior": PRIOR for kernel in ("Metropolis", "Langevin", "Exchange", "AuxiliaryVariable")},
+    **{
+        f"{kernel}.prior": PRIOR
+        for kernel in ("Metropolis", "CoordinateGibbs", "Langevin", "Exchange", "AuxiliaryVariable")
+    },
     "prior_scale": SCALE,
     "bias_scale": SCALE,
     "scale": SCALES,
