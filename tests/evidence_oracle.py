@@ -17,6 +17,7 @@ from bayesmrf.evidence.pairwise_target import PairwiseTarget
 from bayesmrf.evidence.rbm_target import RBMTarget
 from bayesmrf.models.agreement import Agreement
 from bayesmrf.models.boltzmann import Boltzmann
+from bayesmrf.models.linear_map import LinearMap
 from bayesmrf.models.rbm import RestrictedBoltzmann
 from bayesmrf.priors import LogisticBeta, Normal
 
@@ -43,8 +44,8 @@ def features(target):
             row = [s[u] * s[v] for u, v in model.graph.edges] + (s if model.fields else [])
         else:
             row = [x[u] * x[v] for u, v in model.graph.edges] + (list(x) if model.fields else [])
-        if target.tie is not None:
-            row = np.bincount(target.tie, row)
+        if target.linear is not None:
+            row = row @ target.linear.matrix.toarray()
         found.append(row)
     return np.array(found, dtype=float).reshape(2**d, 2**k, -1)
 
@@ -149,6 +150,8 @@ TINY = {  # targets of random data, of 2 to 7 parameters
     "triangle": lambda rng: target_of(Agreement(graphs.complete(3)), rows(25, 3, rng), LogisticBeta(2.0, 1.0)),
     "hidden node": lambda rng: target_of(Boltzmann(graphs.path(3)), rows(30, 2, rng), n_hidden=1),
     "tied": lambda rng: target_of(
-        Agreement(graphs.grid(2, 2), fields=True), rows(25, 4, rng), tie=np.array([0, 0, 1, 1, 2, 2, 2, 2])
+        Agreement(graphs.grid(2, 2), fields=True),
+        rows(25, 4, rng),
+        linear=LinearMap.tied([0, 0, 1, 1, 2, 2, 2, 2], "abc"),
     ),
 }

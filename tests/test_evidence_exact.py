@@ -12,6 +12,7 @@ from bayesmrf.evidence import conjugate as conjugate_module
 from bayesmrf.evidence import rbm_exact
 from bayesmrf.evidence import target as target_module
 from bayesmrf.evidence.conjugate import Conjugate
+from bayesmrf.evidence.laplace import Laplace
 from bayesmrf.evidence.pairwise_target import PairwiseTarget
 from bayesmrf.evidence.rbm_exact import rbm_log_likelihoods
 from bayesmrf.evidence.rbm_target import RBMTarget
@@ -20,6 +21,7 @@ from bayesmrf.evidence.target import Target
 from bayesmrf.models.agreement import Agreement
 from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.models.ising import Ising
+from bayesmrf.models.linear_map import LinearMap
 from bayesmrf.models.rbm import RestrictedBoltzmann
 from bayesmrf.priors import LogisticBeta, Normal
 from tests import evidence_oracle as oracle
@@ -106,6 +108,27 @@ def test_rows_are_prepared_once_and_sums_are_those_of_the_rows(name, rng, monkey
         assert sum(calls) == (1 if once else 10) * n
 
 
+def test_parameters_of_which_features_depend_on_sums(rng):
+    """The evidence under a linear map, by quadrature: a baseline and the difference of two edges, and tied fields."""
+    matrix = [[1, 0.5, 0], [1, -0.5, 0], [0, 0, 1], [0, 0, 1], [0, 0, -1]]
+    target = target_of(Boltzmann(graphs.path(3)), rows(40, 3, rng), linear=LinearMap.of(matrix, "abc"))
+    thetas = rng.normal(size=(5, 3))
+    values, gradients = target.log_likelihoods(thetas)
+    np.testing.assert_allclose(values, oracle.log_likelihoods(target, thetas), rtol=1e-12)
+    for theta, value, gradient in zip(thetas, values, gradients, strict=True):
+        one = Target.log_likelihood(target, theta)
+        assert one[0] == pytest.approx(value)
+        np.testing.assert_allclose(one[1], gradient, atol=1e-9)
+    found = Laplace()(target, rng)
+    assert (
+        abs(found.parts["importance_sampling"] - oracle.log_evidence(target, rng)) < 6 * found.parts["importance_error"]
+    )
+    other = replace(target, linear=LinearMap.of(np.abs(matrix), "abc"))
+    assert abs(oracle.log_evidence(other, rng) - found.log_evidence) > 0.1  # control: another map
+    with pytest.raises(OptionError, match="features depend on sums of parameters"):
+        Conjugate()(target_of(Agreement(graphs.path(3)), rows(9, 3, rng), linear=LinearMap.of([[1], [2]], "a")), rng)
+
+
 @pytest.mark.parametrize("n_edges", [12, 66])
 @pytest.mark.parametrize("model", [Agreement, Boltzmann, Ising])
 def test_sums_without_a_table_of_features(model, n_edges, rng):
@@ -149,7 +172,7 @@ def test_batches_of_pairwise_fields(hidden, rng):
 
 def test_wide_machines_are_refused(rng):
     target = target_of(RestrictedBoltzmann(15, 20), rows(5, 15, rng))
-    with pytest.raises(TooWideError, match=r"2\^15 = 32768 terms, more than the 2\^14 allowed; use 'laplace'"):
+    with pytest.raises(TooWideError, match=r"2\^15 = 32768 terms, more than the 2\^14 allowed; use method='laplace'"):
         target.log_likelihoods(np.zeros((2, target.n_features)))
 
 
@@ -163,7 +186,7 @@ CLOSED = {
     "two trees": (Agreement(graphs.from_edges([("a", "b")], "abcd")), Normal(1.0), {}),
     "nodes": (Boltzmann(EMPTY), LogisticBeta(3.0, 1.2), {}),
     "normal nodes": (Ising(EMPTY), Normal(np.array([0.5, 1.0, 2.0])), {}),
-    "tied": (Agreement(graphs.path(4)), LogisticBeta(2.0, 1.0), {"tie": np.array([0, 1, 0])}),
+    "tied": (Agreement(graphs.path(4)), LogisticBeta(2.0, 1.0), {"linear": LinearMap.tied([0, 1, 0], "ab")}),
 }
 
 

@@ -28,6 +28,7 @@ from bayesmrf.evidence.sampled import BATCHES, SHARE, SampledPosterior
 from bayesmrf.models.agreement import Agreement
 from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.models.ising import Ising
+from bayesmrf.models.linear_map import LinearMap
 from bayesmrf.models.rbm import RestrictedBoltzmann
 from bayesmrf.priors import LogisticBeta, Normal
 from tests.evidence_oracle import PRECISION, TINY, log_evidence, rows, target_of
@@ -356,7 +357,7 @@ def two_hidden(rng, n=60):
     """Four visible nodes, and two hidden ones that each favour two of them: exchanging these gives the same model."""
     model = Agreement(graphs.Graph(6, np.array([(i, 4 + k) for k in range(2) for i in range(4)])))
     tie = np.array([2 * (k - 4) + (i >= 2) for i, k in model.graph.edges])
-    options = {"n_hidden": 2, "tie": tie, "exchangeable": np.array([[0, 1], [2, 3]])}
+    options = {"n_hidden": 2, "linear": LinearMap.tied(tie, "abcd"), "exchangeable": np.array([[0, 1], [2, 3]])}
     return drawn(model, [3.0, 0.3, 0.3, 3.0], n, rng, LogisticBeta(6.0, 1.0), **options)
 
 

@@ -355,9 +355,9 @@ def test_bad_input(rng):
     model = RestrictedBoltzmann(30, 25)
     with pytest.raises(TooWideError, match=r"30 visible and 25 hidden units is a sum of 2\^25 terms.*annealed"):
         model.exact(np.zeros(model.n_features))
-    with pytest.raises(OptionError, match=r"theta: shape \(3,\) came, \(805,\) is wanted"):
+    with pytest.raises(OptionError, match=r"theta must have shape \(805,\), .* got \(3,\)"):
         model.split(np.zeros(3))
     with pytest.raises(OptionError, match=r"n_visible must be .*, got 0"):
         RestrictedBoltzmann(0, 2)
-    with pytest.raises(DataError, match=r"shape \(2, 3\) came, \(n_samples, 30\)"):
+    with pytest.raises(DataError, match=r"states must have shape \(n_samples, 30\) .* got \(2, 3\)"):
         model.free_energy(np.zeros(model.n_features), np.zeros((2, 3)))

@@ -1,4 +1,4 @@
-"""The command ``bayesmrf evidence``: how probable the data are under each model, its parameters averaged out."""
+"""The command ``bayesmrf evidence``: the probability of the data under each model, averaged over its parameters."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def evidence(
         float, typer.Option(help="Standard deviation of the normal prior of every weight and bias over {0, 1}.")
     ] = 1.0,
     edges: Annotated[
-        Path | None, typer.Option(metavar="EDGES.csv", help="Edges of structure and of groups, in the place of learnt.")
+        Path | None, typer.Option(metavar="EDGES.csv", help="Edges of structure and of groups, instead of learnt ones.")
     ] = None,
     holdout: Annotated[
         float | None,
@@ -106,7 +106,7 @@ def evidence(
     overwrite: Overwrite = False,
     quiet: Quiet = False,
 ) -> None:
-    """Find out which model the data ask for: how many hidden units, or which edges.
+    """Compare models by their evidence: numbers of hidden units, or sets of edges.
 
     Results are kept as they come: a run that was stopped goes on when the same command is given again, and more models
     or methods can be asked for later.
@@ -166,30 +166,32 @@ def _methods(text: str) -> list[str]:
     methods = [part.strip() for part in text.split(",")]
     for i, name in enumerate(methods):
         if name not in METHODS:
-            raise OptionError(f"--method: {name!r} came, one or more of {', '.join(METHODS)} are wanted, with commas")
+            expected = f"one or more of {', '.join(METHODS)}, separated by commas"
+            raise OptionError(option="--method", got=name, expected=expected)
         if name in methods[:i]:
-            raise OptionError(f"--method: {name!r} came twice; give each method once")
+            raise OptionError(f"--method must name each method once, but {name!r} is there twice.")
     return methods
 
 
 def _models(hidden: str | None, compare: str | None, edges: Path | None, holdout: float | None) -> list[Any]:
     """Names of the models asked for."""
     if (hidden is None) == (compare is None):
-        both = "both came" if hidden else "neither came"
-        raise OptionError(f"--hidden, --compare: {both}; give --hidden 1:9 for machines with hidden units, or "
-                          f"--compare {','.join(_COMPARED)} for models without")  # fmt: skip
+        raise OptionError(
+            f"give either --hidden 1:9, for machines with hidden units, or --compare {','.join(_COMPARED)}, for models "
+            f"without; got {'both' if hidden else 'neither'}."
+        )
     if compare is not None:
         names = [part.strip() for part in compare.split(",")]
         for i, name in enumerate(names):
             if name not in _COMPARED or name in names[:i]:
-                raise OptionError(f"--compare: {name!r} came{' twice' if name in names[:i] else ''}, one or more of "
-                                  f"{', '.join(_COMPARED)} are wanted, with commas")  # fmt: skip
+                expected = f"one or more of {', '.join(_COMPARED)}, separated by commas and each once"
+                raise OptionError(option="--compare", got=name, expected=expected)
         if holdout is not None and not 0 < holdout < 1:
-            raise OptionError(f"--holdout: {holdout:g} came, a share between 0 and 1 is wanted, such as 0.5")
+            raise OptionError(option="--holdout", got=holdout, expected="a share between 0 and 1, such as 0.5")
         return names
     for flag, value in (("--edges", edges), ("--holdout", holdout)):
         if value is not None:
-            raise OptionError(f"{flag}: {value} came, which is for models of --compare; leave it out with --hidden")
+            raise OptionError(f"{flag} is for models of --compare; remove it, or use --compare instead of --hidden.")
     assert hidden is not None
     expected = "numbers of hidden units, such as 1:9 or 1,2,5"
     parts = [part.strip() for part in re.split("[:,]", hidden)]
@@ -239,7 +241,7 @@ def _run(
     console: Console,
     progress: bool,
 ) -> None:
-    """Make what is not there yet; all that can be refused is refused before the first of it."""
+    """Compute the missing results; all that can be refused is refused before the first."""
     from ..estimators.evidence import label
     from ..evidence.methods import evaluate
 

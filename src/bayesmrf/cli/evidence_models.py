@@ -15,7 +15,7 @@ _EXACT_NODES = 15  # up to which the exact sampler of edges takes seconds
 
 
 class Job(NamedTuple):
-    """A model, under the name it has in tables, and how it comes about: what is to be said of it beside."""
+    """A model by its name in tables, and the function that makes its target and a note for the reader."""
 
     name: int | str
     make: Callable[[], tuple[Any, str]]
@@ -51,7 +51,7 @@ def fields(
     n_nodes = table.shape[1]
     counts = np.ones(len(table), dtype=np.int64) if weights is None else np.asarray(weights, dtype=np.int64)
     learn, rest = _split(counts, holdout, seed) if holdout is not None else (counts, counts)
-    flattered = "" if holdout is not None else "found on the same data, which flatters it; see --holdout"
+    flattered = "" if holdout is not None else "found on the same data, which favours it; see --holdout"
 
     def fixed(graph: Any) -> Any:
         return make_target(BayesianMRF(graph, model=CODING), table, prior_scale, None, rest)
@@ -86,7 +86,7 @@ def _split(counts: np.ndarray, share: float, seed: int) -> tuple[np.ndarray, np.
     n = int(counts.sum())
     size = round(share * n)
     if not 0 < size < n:
-        raise OptionError(f"--holdout: a share of {share:g} of {n} observations leaves nothing on one side; give one "
-                          "nearer to 0.5")  # fmt: skip
+        expected = f"a share that leaves some of the {n} observations on either side"
+        raise OptionError(option="--holdout", got=share, expected=expected, remedy="an example is 0.5")
     learn = np.random.default_rng(seed).multivariate_hypergeometric(counts, size)
     return learn, counts - learn

@@ -1,4 +1,4 @@
-"""What is printed of evidences: tables, which model the data ask for, and what is to be known of the numbers."""
+"""Tables, verdicts and warnings about evidences, as printed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from ..evidence.target import Evidence
 
-_COLUMNS = 3  # methods beside each other
+_COLUMNS = 3  # methods side by side
 _SURE = 2.0  # standard errors of a difference, within which it says nothing
 
 Results = Mapping[str, Mapping[Any, "Evidence"]]
@@ -92,14 +92,14 @@ def _verdicts(method: str, found: Mapping[Any, Evidence], hidden: bool) -> list[
 
 
 def _verdict(method: str, found: Mapping[Any, Evidence], hidden: bool) -> str:
-    """What the data ask for by a method, and how surely."""
+    """The best model by a method, and how certain that is."""
     from ..estimators.evidence import compare_evidence
 
     best = _best(found)
     if best is None:
-        return f"By {method} there is no answer."
+        return f"{method} has no result."
     table = compare_evidence(found)
-    said = f"By {method} the data ask for {named(best) if hidden else best}"
+    said = f"{method} favours {named(best) if hidden else best}"
     probability = table["probability"][best]
     if len(found) > 1 and not math.isnan(probability):
         said += f" (probability {probability:.3f})"

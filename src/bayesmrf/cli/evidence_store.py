@@ -45,7 +45,7 @@ class EvidenceStore:
         None takes that of the folder, where there is one, else ``fresh``.
     fresh : int
     overwrite : bool
-        Begin anew.
+        Start again.
     """
 
     def __init__(self, folder: Path, request: str, seed: int | None, fresh: int, overwrite: bool):
@@ -114,7 +114,7 @@ def opened(folder: Path, request: str, seed: int | None, fresh: int, overwrite: 
     """Open the store of a folder (see `EvidenceStore`), and keep other processes from writing there."""
     check_path(folder, "--out: ")
     if folder.exists() and not folder.is_dir():
-        raise StoreError(f"--out: {folder} is a file, a folder is wanted; give another path")
+        raise StoreError(f"--out: {folder} must be a folder, but is a file; give another path")
     check_writable(folder)
     with hold(folder):
         yield EvidenceStore(folder, request, seed, fresh, overwrite)

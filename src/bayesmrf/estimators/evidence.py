@@ -88,13 +88,13 @@ def log_evidence(
 
 
 def label(found: Evidence, target: Target, note: str) -> Evidence:
-    """With what was compared, and what is to be said of the model."""
+    """The same result with data, prior and what is to be said about the model."""
     status = "; ".join(s for s in (found.status, note) if s)
     return replace(found, status=status, data_hash=hash_of(target), prior=prior_name(target))
 
 
 def compare_evidence(evidences: Mapping[Any, Evidence] | Sequence[Evidence]) -> pd.DataFrame:
-    """Models of the same data beside each other.
+    """Compare models of the same data.
 
     Parameters
     ----------
@@ -118,21 +118,21 @@ def compare_evidence(evidences: Mapping[Any, Evidence] | Sequence[Evidence]) -> 
 
     named = dict(evidences) if isinstance(evidences, Mapping) else dict(enumerate(evidences))
     if not named:
-        raise OptionError("evidences: none came; give at least one result of log_evidence")
+        raise OptionError("evidences must contain at least one result of log_evidence.")
     first_name, first = next(iter(named.items()))
     for name, e in named.items():
         if e.data_hash != first.data_hash:
-            raise OptionError(f"evidences: {name!r} is of other data ({e.n_samples:g} observations) than "
-                              f"{first_name!r} ({first.n_samples:g}); take all of them on the same data")  # fmt: skip
+            raise OptionError(f"evidences must be of the same data, but {name!r} ({e.n_samples:g} observations) and "
+                              f"{first_name!r} ({first.n_samples:g}) are not.")  # fmt: skip
         if e.prior != first.prior:
-            raise OptionError(f"evidences: {name!r} has another prior ({e.prior}) than {first_name!r} "
-                              f"({first.prior}); give the same prior_scale and coding to all of them")  # fmt: skip
+            raise OptionError(f"evidences must have the same prior, but {name!r} has {e.prior} and {first_name!r} has "
+                              f"{first.prior}; give all the same prior_scale and coding.")  # fmt: skip
     methods = {e.method: None for e in named.values()}
     score = next((m for m in methods if m in METHODS and METHODS[m].kind == "score"), None)
     if score is not None and len(methods) > 1:
         other = next(m for m in methods if m != score)
-        raise OptionError(f"evidences: those of method {score!r} and of {other!r} are different quantities; compare "
-                          "models by one method")  # fmt: skip
+        raise OptionError(f"evidences must be by one method, as those by {score!r} and {other!r} are different "
+                          "quantities.")  # fmt: skip
     value = np.array([e.log_evidence for e in named.values()], dtype=np.float64)
     difference = value - np.fmax.reduce(value)
     weight = np.exp(difference)

@@ -1,4 +1,4 @@
-"""What estimators and data are to the methods of evidence: targets, and the names of what is compared."""
+"""Targets of estimators and data for the methods of evidence, and the names of what is compared."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from ..families import FAMILIES
 from ..models.agreement import Agreement
 from ..models.boltzmann import Boltzmann
 from ..models.ising import Ising
+from ..models.linear_map import LinearMap
 from ..models.pairwise import PairwiseModel
 from ..models.rbm import RestrictedBoltzmann
 from ..options import check, check_params
@@ -38,7 +39,7 @@ CODINGS: dict[str, tuple[type[PairwiseModel], str]] = {
     "ising": (Ising, "couplings and fields over {-1, +1}"),
     "agreement": (Agreement, "log odds of agreement and fields over {-1, +1}"),
 }
-_SAME_DATA = "the {} found on the same data, which flatters the model: take the evidence of data it has not seen"
+_SAME_DATA = "the {} found on the same data, which favours the model; compute the evidence on other data"
 
 
 def make_target(
@@ -49,17 +50,22 @@ def make_target(
     sample_weight: Any = None,
     coding: str | None = None,
 ) -> tuple[Target, str]:
-    """What a model and data are to the methods, and what a reader of the result must know."""
+    """The target of a model and data, and what a reader of the result must know."""
     choice(None, *CODINGS).check("coding", coding)
     check({"prior_scale": prior_scale, "prior": prior}, "evidence")
     if prior_scale is not None and prior is not None:
-        raise OptionError(f"prior_scale: {prior_scale!r} came beside a prior; give one of the two")
+        raise OptionError(
+            option="prior_scale",
+            got=prior_scale,
+            expected="None where a prior is given",
+            remedy="remove one of the two",
+        )
     if isinstance(model, Target):
         more = {"X": X, "prior_scale": prior_scale, "prior": prior, "sample_weight": sample_weight,
                 "coding": coding}  # fmt: skip
         given = next((name for name, value in more.items() if value is not None), None)
         if given is not None:
-            raise OptionError(f"{given}: it came beside a Target, which has data and prior of its own; leave it out")
+            raise OptionError(f"{given} must be None with a Target, which has data and a prior; remove {given}.")
         return model, ""
     if prior is None and prior_scale is not None:
         prior = Normal(float(prior_scale))
@@ -90,15 +96,17 @@ def _machine(model: RBM, states: States, prior: Any) -> RBMTarget:
     if prior is None:
         prior = Normal(1.0 if model.prior_scale is None else model.prior_scale)
     if isinstance(prior, Normal) and np.ndim(prior.scale):
-        raise OptionError("prior: scales of each parameter came; one for all parameters of an RBM is wanted")
+        raise OptionError(option="prior", got=prior.scale, expected="of one scale for all parameters of an RBM")
     machine = RestrictedBoltzmann(len(states.names), int(model.n_hidden))
     return RBMTarget(machine, *_counted(states), _proper(prior))
 
 
 def _fixed(model: BayesianMRF, X: Any, sample_weight: Any, prior: Any, coding: str | None) -> tuple[Target, str]:
     if FAMILIES.row(model.model).many_states:
-        raise OptionError("model: a Potts model came; the evidence is that of yes/no nodes: take model 'boltzmann', "
-                          "'ising' or 'agreement'")  # fmt: skip
+        raise OptionError(
+            "model must be a BayesianMRF with model='boltzmann', 'ising' or 'agreement', as the evidence is that of "
+            "yes/no nodes, got model='potts'."
+        )
     check_params(model)
     reader = clone(model)
     states = reader._read(X, sample_weight)
@@ -110,8 +118,8 @@ def _fixed(model: BayesianMRF, X: Any, sample_weight: Any, prior: Any, coding: s
 
 def _grouped(model: GroupedMRF, X: Any, sample_weight: Any, prior: Any, coding: str | None) -> tuple[Target, str]:
     if not hasattr(model, "groups_"):
-        raise OptionError("model: a GroupedMRF came that is not fitted, so that it has no groups; fit it first, or "
-                          "give groups to MaximumLikelihoodMRF(ties=...)")  # fmt: skip
+        raise OptionError("model must be a fitted GroupedMRF, which has groups; fit it first, or use "
+                          "MaximumLikelihoodMRF(ties=...).")  # fmt: skip
     if FAMILIES.row(model.model).many_states:
         expected = "a GroupedMRF with model='agreement', as the evidence is that of yes/no nodes"
         raise OptionError(option="model", got=f"model={FAMILIES.row(model.model).name!r}", expected=expected)
@@ -123,8 +131,8 @@ def _grouped(model: GroupedMRF, X: Any, sample_weight: Any, prior: Any, coding: 
     if not there.all():
         field = Agreement(graphs.Graph(model.graph_.n_nodes, model.edges_[there], model.graph_.names), field.fields)
     if not field.n_features:
-        raise OptionError("model: it has neither edges with an inclusion above 0.5 nor node fields, and so no "
-                          "parameters to average over; fit it with fields=True")  # fmt: skip
+        raise OptionError("model must have parameters, but no edge has an inclusion above 0.5 and there are no node "
+                          "fields; fit it with fields=True.")  # fmt: skip
     shared = model.field_groups_ if model.fields == "grouped" else None
     target = _field(field, states, prior or Normal(), coding, model.groups_[there], shared)
     return target, _SAME_DATA.format(f"{what} were") if seen else _learnt(model.graph)
@@ -164,16 +172,19 @@ def _field(
 ) -> PairwiseTarget:
     """A field without hidden nodes, its edges tied where there are groups, and its node fields too."""
     model = _in_coding(model, coding, free=model.fields and field_groups is None)
-    tie = None
+    tied = None
     if groups is not None:
         label = canonical(np.asarray(groups)) if len(groups) else np.zeros(0, dtype=np.int64)
         n = label.max(initial=-1) + 1
         own = np.arange(model.n_features - model.n_edges) if field_groups is None else canonical(field_groups)
         tie = np.concatenate([label, n + own]).astype(np.int64)
-    target = PairwiseTarget(model, *_counted(states), _proper(prior), tie=tie)
+        tied = LinearMap.tied(tie, [str(i) for i in range(tie.max(initial=-1) + 1)])
+    target = PairwiseTarget(model, *_counted(states), _proper(prior), linear=tied)
     wanted = np.size(prior.scale) if isinstance(prior, Normal) else 1
     if wanted not in (1, target.n_features):
-        raise OptionError(f"prior: {wanted} scales came, one or {target.n_features} are wanted, one for each parameter")
+        raise OptionError(
+            option="prior", got=f"{wanted} scales", expected=f"of one scale or {target.n_features}, one a parameter"
+        )
     return target
 
 
@@ -202,8 +213,10 @@ def _counted(states: States) -> tuple[np.ndarray, np.ndarray]:
 
 def _proper(prior: Prior) -> ProperPrior:
     if not isinstance(prior, ProperPrior):
-        raise OptionError(f"prior: {type(prior).__name__} came, whose evidence is not known how to take; give "
-                          "priors.Normal or priors.LogisticBeta")  # fmt: skip
+        raise OptionError(
+            option="prior", got=prior, expected="a proper prior that can be drawn from, such as priors.Normal or "
+            "priors.LogisticBeta",
+        )  # fmt: skip
     return prior
 
 
@@ -235,7 +248,7 @@ def _scales(scale: np.ndarray, n_edges: int) -> str:
 
 
 def hash_of(target: Target) -> str:
-    """Checksum of the observations, in whatever order they came."""
+    """Checksum of the observations, whatever their order."""
     order = np.lexsort(target.states.T[::-1])
     digest = hashlib.sha256(repr(target.states.shape).encode())
     digest.update(np.ascontiguousarray(target.states[order], dtype=np.int8).tobytes())

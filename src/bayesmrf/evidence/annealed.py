@@ -89,7 +89,7 @@ class AIS(Method):
 
     def require(self, target: Target) -> None:
         """Refuse targets whose Z cannot be summed."""
-        target.require_exact(self.name)
+        target.require_exact("method='ais'")
 
     @threadpool_limits.wrap(limits=1, user_api="blas")  # matrices are small: threads cost more than they give
     def _estimate(self, target: Target, rng: np.random.Generator, work: None, progress: bool) -> Evidence:

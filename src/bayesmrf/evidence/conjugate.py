@@ -72,7 +72,11 @@ def _independent(target: Target) -> tuple[float, np.ndarray, int, np.ndarray]:
     if not isinstance(target, PairwiseTarget) or target.n_hidden:
         raise _refusal("hidden units tie its parameters together")
     model, x = target.model, target.states
-    label = np.arange(target.n_features) if target.tie is None else target.tie
+    label, a = np.arange(target.n_features), target.linear
+    if a is not None:
+        label = a.columns[np.argsort(a.rows)]
+        if len(label) != model.n_features or len(np.unique(a.rows)) < len(label) or (a.values != 1).any():
+            raise _refusal("features depend on sums of parameters")
     graph, form = model.graph, model.form
     if graph.n_edges == 0:
         return 2 * form.q, x if model.fields else x[:, :0], 0 if model.fields else graph.n_nodes, label
@@ -87,9 +91,10 @@ def _independent(target: Target) -> tuple[float, np.ndarray, int, np.ndarray]:
 
 
 def _refusal(reason: str) -> OptionError:
-    return OptionError("method: 'conjugate' needs parameters that are independent given the data, and of this model "
-                       f"{reason}; nodes without edges, and forests without fields, will do; use 'ais' or "
-                       "'laplace'")  # fmt: skip
+    return OptionError(
+        f"method='conjugate' needs parameters that are independent given the data, but {reason}; use nodes without "
+        "edges, a forest without fields, or method='ais' or 'laplace'."
+    )
 
 
 def _quadrature(kappa: float, successes: np.ndarray, trials: np.ndarray, prior: ProperPrior) -> np.ndarray:

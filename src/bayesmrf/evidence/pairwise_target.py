@@ -18,6 +18,7 @@ from ..inference.chains import Brief, Persistent
 from ..inference.elimination.two_states import Elimination, cost
 from ..likelihood import Hidden, Likelihood
 from ..models.clamped import Clamped
+from ..models.linear_map import LinearMap
 from ..models.pairwise import PairwiseModel
 from ..options import check_fields
 from ..samplers.gibbs import Gibbs
@@ -41,15 +42,15 @@ class PairwiseTarget(Target):
         Of visible and hidden nodes.
     n_hidden : int
         How many of the last nodes are hidden; their joint states are summed for each row.
-    tie : (model.n_features,) int array, optional
-        Features with equal labels 0, ..., F - 1 share a parameter.
+    linear : LinearMap, optional
+        Natural parameters as a linear map of the free ones, such as of those that several features share.
     exchangeable : (n_hidden, m) int array, optional
         Features of each hidden node in an order that all share, where exchanging those of two gives the same model.
     """
 
     model: PairwiseModel
     n_hidden: int = 0
-    tie: np.ndarray | None = None
+    linear: LinearMap | None = None
     exchangeable: np.ndarray = field(default_factory=lambda: np.zeros((0, 0), dtype=np.int64))
 
     def __post_init__(self) -> None:
@@ -57,8 +58,8 @@ class PairwiseTarget(Target):
 
     @property
     def n_features(self) -> int:
-        """Number of free parameters: of features, or of their groups."""
-        return self.model.n_features if self.tie is None else int(self.tie.max(initial=-1)) + 1
+        """Number of free parameters."""
+        return self.model.n_features if self.linear is None else self.linear.n_features
 
     @property
     def rows_at_once(self) -> int:
@@ -99,17 +100,11 @@ class PairwiseTarget(Target):
 
     def natural(self, theta: np.ndarray) -> np.ndarray:
         """A parameter for each feature."""
-        return theta if self.tie is None else theta[self.tie]
-
-    def pull_back(self, theta: np.ndarray, gradient: np.ndarray) -> np.ndarray:
-        """Sums over features that share a parameter."""
-        return self._pull(gradient)
+        return theta if self.linear is None else self.linear.natural(theta)
 
     def _pull(self, features: np.ndarray) -> np.ndarray:
-        """Sum features (..., model.n_features) over those that share a parameter."""
-        if self.tie is None:
-            return features
-        return features @ np.eye(self.n_features)[self.tie]
+        """Statistics of the free parameters, A^T s, from features s (..., model.n_features)."""
+        return features if self.linear is None else np.asarray(features @ self.linear.matrix)
 
     def _features(self, spins: np.ndarray) -> np.ndarray:
         """s(x) of each row of all nodes in {-1, +1}, (n_rows, n_features)."""
@@ -154,7 +149,7 @@ class PairwiseTarget(Target):
 
     def exact(self, theta: np.ndarray, want: str = MOMENTS) -> Inference:
         """By elimination."""
-        self.require_exact("exact log Z")
+        self.require_exact("this")
         found = self._engine.infer(self.model, self.natural(theta), self._plan, want)
         return found if found.moments is None else Inference(found.log_z, self._pull(found.moments))
 
@@ -192,9 +187,8 @@ class PairwiseTarget(Target):
     def require_exact(self, method: str) -> None:
         """Refuse graphs on which elimination is not cheap."""
         if not self._is_exact:
-            raise TooWideError(f"method: {method!r} needs the exact Z at every step, and elimination on these "
-                               f"{self.model.graph.n_nodes} nodes and {self.model.graph.n_edges} edges is not cheap; "
-                               "take 'laplace'")  # fmt: skip
+            raise TooWideError(f"{method} needs the exact Z, and elimination on these {self.model.graph.n_nodes} nodes "
+                               f"and {self.model.graph.n_edges} edges is not cheap; use method='laplace'.")  # fmt: skip
 
     @property
     def is_quick(self) -> bool:
@@ -253,7 +247,7 @@ class PairwiseTarget(Target):
         clamped = Clamped(model, np.hstack([rows, unseen]))
         hidden = Hidden(clamped, Persistent(n_chains=FILLED)) if self.n_hidden else None
         engine = Brief(np.maximum(clamped.states, 0), n_sweeps=n_sweeps)
-        return Likelihood(model, clamped.seen_statistics(), len(rows), engine, hidden, curve=self)
+        return Likelihood(model, clamped.seen_statistics(), len(rows), engine, hidden, self.linear)
 
 
 @dataclass(frozen=True, eq=False)

@@ -303,11 +303,11 @@ def _bethe_bias(
 def _biased(bias: float, error: float) -> list[str]:
     """What belief propagation does to the log likelihoods, and so to the log evidence."""
     if np.isnan(bias):
-        return ["log Z is by belief propagation, whose bias is not known: too few chains of annealed importance "
+        return ["log Z is by belief propagation, and its bias is unknown, as too few chains of annealed importance "
                 "sampling count; use 'laplace'"]  # fmt: skip
     if abs(bias) + 2 * error < _SMALL:
         return []
     shown = f"{bias:+.2f}" + (f" ± {error:.2f}" if error else "")
-    remedy = "take 'laplace'" if error else "take dynamics='exact'"
+    remedy = "use 'laplace'" if error else "use dynamics='exact'"
     return [f"log Z is by belief propagation, which shifts log likelihoods, and so the estimate, by {shown} nats on "
             f"average; {remedy}"]  # fmt: skip

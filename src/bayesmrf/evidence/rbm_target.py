@@ -80,17 +80,17 @@ class RBMTarget(Target):
 
     def exact(self, theta: np.ndarray, want: str = MOMENTS) -> Inference:
         """The sum over the smaller side."""
-        self.require_exact("exact log Z")
+        self.require_exact("this")
         return self.model.exact(theta, want, EXACT_UNITS)
 
     def log_likelihoods(self, thetas: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """All in one compiled call."""
-        self.require_exact("exact log Z")
+        self.require_exact("this")
         return rbm_log_likelihoods(self.model, thetas, self.values, self.weights)
 
     def covariance(self, theta: np.ndarray) -> np.ndarray:
         """Over all states x of the smaller side: sum of p(x) (Cov[s | x] + m m'), less mean mean', m = E[s | x]."""
-        self.require_exact("exact log Z")
+        self.require_exact("this")
         model = self.model
         k, d = model.n_hidden, model.n_visible
         if k < d:  # the machine with its sides exchanged
@@ -108,8 +108,8 @@ class RBMTarget(Target):
         """Refuse more than 2^14 terms."""
         units = min(self.model.n_visible, self.model.n_hidden)
         if units > EXACT_UNITS:
-            raise TooWideError(f"method: {method!r} needs the exact Z at every step, here a sum of 2^{units} = "
-                               f"{2**units} terms, more than the 2^{EXACT_UNITS} allowed; use 'laplace'")  # fmt: skip
+            raise TooWideError(f"{method} needs the exact Z, a sum of 2^{units} = {2**units} terms, more than the "
+                               f"2^{EXACT_UNITS} allowed; use method='laplace'.")  # fmt: skip
 
     @property
     def is_quick(self) -> bool:

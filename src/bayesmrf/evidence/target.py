@@ -226,12 +226,8 @@ class Target(ABC):
         """The model of visible and hidden nodes together, visible ones first."""
 
     def natural(self, theta: np.ndarray) -> np.ndarray:
-        """Parameters of `joint`: theta itself, unless features share parameters."""
+        """Parameters of `joint`: theta itself, unless it has a `bayesmrf.models.linear_map.LinearMap`."""
         return theta
-
-    def pull_back(self, theta: np.ndarray, gradient: np.ndarray) -> np.ndarray:
-        """Gradient by theta of that by the parameters of `joint`."""
-        return gradient
 
     @property
     @abstractmethod
@@ -269,7 +265,7 @@ class Target(ABC):
 
     @abstractmethod
     def require_exact(self, method: str) -> None:
-        """Raise TooWideError, naming the cost and other methods, where `exact` is not feasible."""
+        """Raise TooWideError, with the cost and another method, where `exact` is not feasible."""
 
     @property
     @abstractmethod
@@ -298,7 +294,7 @@ class Target(ABC):
     def can_sum(self) -> bool:
         """Whether `exact` is feasible."""
         try:
-            self.require_exact("exact Z")
+            self.require_exact("this")
         except TooWideError:
             return False
         return True

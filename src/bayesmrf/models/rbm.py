@@ -121,8 +121,8 @@ class RestrictedBoltzmann:
         """Parts of theta."""
         theta = np.asarray(theta, dtype=np.float64)
         if theta.shape != (self.n_features,):
-            raise OptionError(f"theta: shape {theta.shape} came, ({self.n_features},) is wanted: {self.n_hidden} x "
-                              f"{self.n_visible} weights, then a bias for each visible and hidden unit")  # fmt: skip
+            raise OptionError(f"theta must have shape ({self.n_features},), {self.n_hidden} x {self.n_visible} weights "
+                              f"and a bias for each visible and hidden unit, got {theta.shape}.")  # fmt: skip
         n = self.n_visible * self.n_hidden
         return RBMWeights(
             theta[:n].reshape(self.n_hidden, self.n_visible), theta[n : n + self.n_visible], theta[n + self.n_visible :]
@@ -245,8 +245,8 @@ class RestrictedBoltzmann:
     def _visible(self, states: np.ndarray) -> np.ndarray:
         x = np.asarray(states, dtype=np.float64)
         if x.ndim != 2 or len(x) == 0 or x.shape[1] != self.n_visible:
-            raise DataError(f"states: an array of shape {x.shape} came, (n_samples, {self.n_visible}) with at least "
-                            "one row is wanted; give one column for each visible unit")  # fmt: skip
+            raise DataError(f"states must have shape (n_samples, {self.n_visible}) and at least one row, got "
+                            f"{x.shape}.")  # fmt: skip
         return x
 
 
