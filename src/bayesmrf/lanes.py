@@ -1,4 +1,9 @@
-"""Arithmetic of compiled sweeps: one uniform draw, one tanh and 64 bits of many chains at a time."""
+"""Arithmetic of compiled sweeps: uniform draws, tanh, exp and log of many numbers at a time, and 64 bits of chains.
+
+Functions of the C library do not vectorise. Here exp(-g) = 2^-n exp(r) with |r| < 0.35, exp(r) by Taylor: one loop
+fills an array with the bits of 2^-n, the next multiplies by the series. Logarithms are log((1 + z) / (1 - z)) =
+2 artanh(z).
+"""
 
 from __future__ import annotations
 
@@ -15,6 +20,41 @@ Q2, Q4, Q6, Q8 = np.array([0.467064937, 0.0258419751, 3.27138373e-4, 7.70265487e
 ONE, HALF, STEP = np.float32(1), np.float32(0.5), np.float32(2.0**-23)
 PAIRS, NIBBLES, BYTES = np.uint64(0x3333333333333333), np.uint64(0x0F0F0F0F0F0F0F0F), np.uint64(0x0101010101010101)
 ODD = np.uint64(0x5555555555555555)
+LOG_2 = float(np.log(2))
+INVERSE_LOG_2 = 1 / LOG_2
+MOST = 700.0  # exp(-g) of more is nothing next to 1
+# The same in float32, where Taylor's series to r^6 has the error of the type.
+LOG_2_F, INVERSE_LOG_2_F, MOST_F = np.float32(np.log(2)), np.float32(1 / np.log(2)), np.float32(80)
+C2, C3, C4, C5, C6 = np.array([1 / 2, 1 / 6, 1 / 24, 1 / 120, 1 / 720], np.float32)
+
+
+@leaf
+def power_bits(g):
+    """The bits of the float64 2^-n, n = g / log 2 rounded, for g from 0 to `MOST`."""
+    return np.int64(1023 - np.int32(g * INVERSE_LOG_2 + 0.5)) << 52
+
+
+@leaf
+def exp_rest(g):
+    """exp(-g) over the 2^-n of `power_bits`, to the last bits of float64."""
+    r = np.int32(g * INVERSE_LOG_2 + 0.5) * LOG_2 - g
+    series = 1.0
+    for n in range(13, 0, -1):
+        series = 1 + series * r * (1 / n)
+    return series
+
+
+@leaf
+def power_bits_f(g):
+    """`power_bits` of a float32 from 0 to `MOST_F`."""
+    return int32(int32(127) - int32(g * INVERSE_LOG_2_F + HALF)) << int32(23)
+
+
+@leaf
+def exp_rest_f(g):
+    """`exp_rest` of a float32."""
+    r = float32(int32(g * INVERSE_LOG_2_F + HALF)) * LOG_2_F - g
+    return ONE + r * (ONE + r * (C2 + r * (C3 + r * (C4 + r * (C5 + r * C6)))))
 
 
 @leaf

@@ -17,7 +17,7 @@ import numpy as np
 from joblib import cpu_count
 
 from ..compiled import leaf
-from ..inference.elimination.passes import INVERSE_LOG_2, LOG_2
+from ..lanes import MOST, exp_rest, power_bits
 from ..models.rbm import RestrictedBoltzmann
 
 _BLOCK = 2**12  # fields in memory at once: they stay in the second cache
@@ -148,22 +148,13 @@ def _log_likelihoods(thetas, x, weights, n_visible, n_hidden, values, gradients)
 
 @leaf
 def _sigmoid(field, mean):
-    """``mean`` = 1 / (1 + exp(-field)), with the series of exp written out as in `_sum_out` of elimination.
-
-    exp(-|a|) = 2^-n exp(r), |r| < 0.35: calls of the C library do not vectorise.
-    """
+    """``mean`` = 1 / (1 + exp(-field)), with exp by the series of `bayesmrf.lanes`."""
     a, out = field.reshape(-1), mean.reshape(-1)
     power = out.view(np.int64)
     for i in range(len(a)):
-        # The bits of the float64 2^-n.
-        power[i] = np.int64(1023 - np.int32(min(abs(a[i]), 700.0) * INVERSE_LOG_2 + 0.5)) << 52
+        power[i] = power_bits(min(abs(a[i]), MOST))
     for i in range(len(a)):
-        g = min(abs(a[i]), 700.0)
-        r = np.int32(g * INVERSE_LOG_2 + 0.5) * LOG_2 - g
-        ratio = 1.0
-        for n in range(13, 0, -1):
-            ratio = 1 + ratio * r * (1 / n)
-        ratio *= out[i]
+        ratio = exp_rest(min(abs(a[i]), MOST)) * out[i]
         out[i] = (1.0 if a[i] > 0 else ratio) / (1 + ratio)
 
 

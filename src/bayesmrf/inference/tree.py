@@ -10,6 +10,7 @@ import numpy as np
 from ..base import BINARY, MOMENTS, Inference, Kind, Model
 from ..compiled import leaf
 from ..models.categorical import binary_form
+from ..samplers.clusters import root as find
 from .iterative import Iterative
 from .mean_field import entropy, solve
 
@@ -106,13 +107,7 @@ def _spanning_tree(p):
     edge = np.empty(n, np.int64)
     n_links = 0
     for e in np.argsort(-np.abs(p.coupling), kind="mergesort"):
-        u, v = p.edges[e]
-        while label[u] != u:
-            label[u] = label[label[u]]
-            u = label[u]
-        while label[v] != v:
-            label[v] = label[label[v]]
-            v = label[v]
+        u, v = find(label, p.edges[e, 0]), find(label, p.edges[e, 1])
         if u != v:
             label[u] = v
             edge[n_links >> 1] = e

@@ -15,12 +15,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import float32, int32
+from numba import float32
 
 from ..compiled import leaf, strict_leaf
-from ..lanes import symmetric_uniform
+from ..lanes import HALF, MOST_F, ONE, exp_rest_f, power_bits_f, symmetric_uniform
 from ..rng import lane_generators, next_uint32
-from ..samplers.categorical_gibbs import C2, C3, C4, C5, C6, FAR, HALF, INVERSE_LOG_2, LOG_2, ONE
 
 _TILE = 1024  # particles looked at together
 
@@ -104,13 +103,11 @@ def _weigh(graph, crowd, i, without, first, last, out):
             top[lane] = max(top[lane], row[lane])
     for k in range(m):
         row = out[k, first:last]
-        # exp(-g) = 2^-n exp(r), as in the Gibbs sweep.
         for lane in range(size):
-            row[lane] = min(top[lane] - row[lane], FAR)
-            power[lane] = int32(int32(127) - int32(row[lane] * INVERSE_LOG_2 + HALF)) << int32(23)
+            row[lane] = min(top[lane] - row[lane], MOST_F)
+            power[lane] = power_bits_f(row[lane])
         for lane in range(size):
-            r = float32(int32(row[lane] * INVERSE_LOG_2 + HALF)) * LOG_2 - row[lane]
-            row[lane] = (ONE + r * (ONE + r * (C2 + r * (C3 + r * (C4 + r * (C5 + r * C6)))))) * scale[lane]
+            row[lane] = exp_rest_f(row[lane]) * scale[lane]
 
 
 @leaf

@@ -8,16 +8,11 @@ The new state is the number of cumulated weights that do not exceed u times thei
 from __future__ import annotations
 
 import numpy as np
-from numba import float32, int32
+from numba import float32
 
 from ..compiled import leaf
-from ..lanes import symmetric_uniform
+from ..lanes import HALF, MOST_F, ONE, exp_rest_f, power_bits_f, symmetric_uniform
 from ..rng import next_uint32
-
-# exp(-g) = 2^-n exp(r), |r| < 0.35, by Taylor to r^6: the relative error is that of float32. Beyond 80 nothing is left.
-LOG_2, INVERSE_LOG_2 = np.float32(np.log(2)), np.float32(1 / np.log(2))
-ONE, HALF, FAR = np.float32(1), np.float32(0.5), np.float32(80)
-C2, C3, C4, C5, C6 = np.array([1 / 2, 1 / 6, 1 / 24, 1 / 120, 1 / 720], np.float32)
 
 
 @leaf
@@ -72,12 +67,10 @@ def categorical_sweep(model, states, lanes, n_sweeps):
                 for k in range(m):
                     row = h[k]
                     for lane in range(n_lanes):
-                        row[lane] = min(top[lane] - row[lane], FAR)
-                        power[lane] = int32(int32(127) - int32(row[lane] * INVERSE_LOG_2 + HALF)) << int32(23)
+                        row[lane] = min(top[lane] - row[lane], MOST_F)
+                        power[lane] = power_bits_f(row[lane])
                     for lane in range(n_lanes):
-                        r = float32(int32(row[lane] * INVERSE_LOG_2 + HALF)) * LOG_2 - row[lane]
-                        series = ONE + r * (ONE + r * (C2 + r * (C3 + r * (C4 + r * (C5 + r * C6)))))
-                        row[lane] = series * scale[lane]
+                        row[lane] = exp_rest_f(row[lane]) * scale[lane]
                     if k > 0:
                         before = h[k - 1]
                         for lane in range(n_lanes):

@@ -12,9 +12,8 @@ import numpy as np
 
 from ...compiled import leaf
 from ...graphs import EliminationOrder
+from ...lanes import LOG_2, MOST, exp_rest, power_bits
 
-LOG_2 = float(np.log(2))
-INVERSE_LOG_2 = 1 / LOG_2
 CHUNK = 1024  # entries whose m weights stay in the cache from the maximum to the logarithm
 SQRT_HALF = int(np.float64(0.5**0.5).view(np.int64))
 
@@ -74,8 +73,8 @@ def _spread(k, m, subset, low, high):
 def _sum_out(weight, table, space, start, stop):
     """``table`` = log sum_y exp(weight[y]), and ``weight[y]`` becomes exp(weight[y] - table), from start to stop.
 
-    exp and log are written out as series because calls of the C library do not vectorise: exp(-g) = 2^-n exp(r) with
-    |r| < 0.35, by Taylor; log(2^e t) = e log 2 + 2 artanh((t - 1) / (t + 1)) with t in [0.71, 1.41], argument < 0.172.
+    exp and log are series (see `bayesmrf.lanes`): log(2^e t) = e log 2 + 2 artanh((t - 1) / (t + 1)) with t in
+    [0.71, 1.41], argument < 0.172.
     """
     m = len(weight)
     size = stop - start
@@ -90,16 +89,10 @@ def _sum_out(weight, table, space, start, stop):
     for y in range(m):
         row = weight[y, start:stop]
         for s in range(size):
-            # Beyond 700 the smaller term is nothing beside the larger.
-            row[s] = min(top[s] - row[s], 700.0)
-            # The bits of the float64 2^-n.
-            power[s] = np.int64(1023 - np.int32(row[s] * INVERSE_LOG_2 + 0.5)) << 52
+            row[s] = min(top[s] - row[s], MOST)
+            power[s] = power_bits(row[s])
         for s in range(size):
-            r = np.int32(row[s] * INVERSE_LOG_2 + 0.5) * LOG_2 - row[s]
-            series = 1.0
-            for n in range(13, 0, -1):
-                series = 1 + series * r * (1 / n)
-            row[s] = series * total[s]
+            row[s] = exp_rest(row[s]) * total[s]
     total[:] = weight[0, start:stop]
     for y in range(1, m):
         row = weight[y, start:stop]

@@ -8,9 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...compiled import leaf
-
-LOG_2 = float(np.log(2))
-INVERSE_LOG_2 = 1 / LOG_2
+from ...lanes import MOST, exp_rest, power_bits
 
 
 @leaf
@@ -37,24 +35,17 @@ def _spread(k, subset, low, high):
 def _sum_out(up, down, table):
     """``table`` = log(exp(up) + exp(down)); ``up`` becomes exp(up) / (exp(up) + exp(down)), and ``down`` is used up.
 
-    With g = |up - down|, both follow from exp(-g) and log(1 + exp(-g)). Their series are written out because calls of
-    the C library do not vectorise, and would take three quarters of the time: exp(-g) = 2^-n exp(r), |r| < 0.35, by
-    Taylor; log(1 + t) = 2 artanh(t / (2 + t)), argument < 1/3. Both agree with the library to the last bits.
+    With g = |up - down|, both follow from exp(-g) and log(1 + exp(-g)), whose series (see `bayesmrf.lanes`) agree with
+    the C library to the last bits: log(1 + t) = 2 artanh(t / (2 + t)), argument < 1/3.
     """
     power = down.view(np.int64)
     for s in range(len(table)):
         gap = up[s] - down[s]
         table[s] = max(up[s], down[s])
         up[s] = gap
-        # The bits of the float64 2^-n. Beyond 700 the smaller term is nothing beside the larger.
-        power[s] = np.int64(1023 - np.int32(min(abs(gap), 700.0) * INVERSE_LOG_2 + 0.5)) << 52
+        power[s] = power_bits(min(abs(gap), MOST))
     for s in range(len(table)):
-        g = min(abs(up[s]), 700.0)
-        r = np.int32(g * INVERSE_LOG_2 + 0.5) * LOG_2 - g
-        ratio = 1.0
-        for n in range(13, 0, -1):
-            ratio = 1 + ratio * r * (1 / n)
-        ratio *= down[s]
+        ratio = exp_rest(min(abs(up[s]), MOST)) * down[s]
         z = ratio / (2 + ratio)
         series = 0.0
         for n in range(35, 0, -2):
