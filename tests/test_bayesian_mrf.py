@@ -204,10 +204,10 @@ def test_potts_with_every_engine_that_takes_it(kernel, engine, gaps, levels):
     [
         (
             {"engine": "tree"},
-            "3 states a node came, binary ones are wanted; engines that take many states: enumeration",
+            "engine must be .* with 3 states a node, got 'tree'; engines that do: enumeration",
         ),
-        ({"kernel": "exchange", "engine": "cftp"}, "engines that take many states"),
-        ({"kernel": "pseudo-posterior"}, "engines that take many states"),
+        ({"kernel": "exchange", "engine": "cftp"}, "engine must be an engine for the model 'potts' .*, got 'cftp'"),
+        ({"kernel": "pseudo-posterior"}, "kernel must be 'metropolis', .* for nodes with more than two states"),
         ({"graph": "learn:2"}, "which needs yes/no data, not 3 states"),
     ],
 )

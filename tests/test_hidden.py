@@ -326,8 +326,8 @@ def test_weights_count_rows_with_missing_values(table):
     [
         (
             {"kernel": "pseudo-posterior"},
-            DataError,
-            r"X must not have missing values \(NaN\), but 32 are missing, which the pseudo-likelihood cannot",
+            OptionError,
+            "kernel must be 'metropolis', .* for missing values, got 'pseudo-posterior'",
         ),
         ({"engine": "pseudo-likelihood"}, DataError, "which the pseudo-likelihood cannot take"),
         ({"hidden_engine": "magic"}, OptionError, "hidden_engine must be .*, got 'magic'"),

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from .results import load, save
     from .store import Checkpoint
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _HOMES = {
     "BayesianMRF": "estimators",

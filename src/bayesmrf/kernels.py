@@ -215,3 +215,23 @@ LABEL_KERNELS = Registry(
 
 OPTIONS["BayesianMRF.kernel"] = KERNELS.rule()
 OPTIONS["LabelFieldMRF.kernel"] = LABEL_KERNELS.rule()
+
+
+def refusal(row: KernelRow, many_states: bool, missing: bool) -> dict[str, Any]:
+    """Return the parts of an `OptionError` where a kernel does not support the data; empty if it does.
+
+    Parameters
+    ----------
+    row : KernelRow
+    many_states : bool
+        Whether nodes have more than two states.
+    missing : bool
+        Whether values are missing.
+    """
+    if many_states and not row.many_states:
+        able, what = [repr(r.name) for r in KERNELS if r.many_states], "nodes with more than two states"
+    elif missing and not row.missing:
+        able, what = [repr(r.name) for r in KERNELS if r.missing], "missing values"
+    else:
+        return {}
+    return {"option": "kernel", "got": row.name, "expected": f"{', '.join(able[:-1])} or {able[-1]} for {what}"}

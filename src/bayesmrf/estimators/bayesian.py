@@ -10,11 +10,11 @@ import numpy as np
 
 from .. import convergence, results, run
 from ..base import Engine, Kernel, Kind
-from ..errors import ApproximatePosteriorWarning
+from ..errors import ApproximatePosteriorWarning, OptionError
 from ..families import Custom, families_of
 from ..inference.elimination.two_states import Elimination
 from ..inference.registry import engine_of
-from ..kernels import KERNELS, Langevin, Metropolis, Phases, PseudoPosterior
+from ..kernels import KERNELS, Langevin, Metropolis, Phases, PseudoPosterior, refusal
 from ..likelihood import Hidden, Likelihood
 from ..models.linear_map import LinearMap
 from ..options import check_params
@@ -188,6 +188,9 @@ class BayesianMRF(OptionObjects, ParameterPosterior):
         phases = self.engine if isinstance(self.engine, Phases) else Phases(self.engine)
         kernel = self.object("kernel")
         states = self._read(X, sample_weight, self.progress, missing=True, n_states=self._family()[1])
+        refused = refusal(KERNELS.row(kernel), states.n_states > 2, bool((states.values < 0).any()))
+        if refused:
+            raise OptionError(**refused)
         model, n = self._model(), states.n_samples
         engine = read_engine("pseudo-likelihood" if isinstance(kernel, PseudoPosterior) else phases.model, states)
         hidden = read_hidden(phases.hidden, engine, model, states)

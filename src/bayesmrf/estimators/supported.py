@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from .. import kernels
 from ..errors import OptionError
 from ..families import FAMILIES, families_of
 from ..kernels import KERNELS
@@ -66,10 +67,5 @@ def _of_method(row: MethodRow, registry: Registry[MethodRow], features: tuple[st
 
 def _of_kernel(name: str, model: str, missing: bool) -> str:
     row = KERNELS.row(name)
-    for asked, able in ((FAMILIES.row(model).many_states, row.many_states), (missing, row.missing)):
-        if asked and not able:
-            what = "missing values" if missing and not row.missing else f"model={model!r}"
-            able_names = [repr(r.name) for r in KERNELS if (r.missing if what == "missing values" else r.many_states)]
-            expected = f"{', '.join(able_names[:-1])} or {able_names[-1]} for {what}"
-            return str(OptionError(option="kernel", got=name, expected=expected))
-    return row.kind.split()[0]
+    refused = kernels.refusal(row, FAMILIES.row(model).many_states, missing)
+    return str(OptionError(**refused)) if refused else row.kind.split()[0]
