@@ -434,7 +434,10 @@ def test_bad_data(bayesmrf, votes, folder):
     (votes + 2).to_csv("votes.csv", index=False)
     one_sentence(bayesmrf("evidence", "votes.csv", "--hidden", 1), r"the table has the levels 2, 3 .*--binarize")
     votes.mask(np.eye(60, 5) == 1).to_csv("votes.csv", index=False)
-    one_sentence(bayesmrf("evidence", "votes.csv", "--hidden", 1), r"votes.csv must not have missing values .NaN., but 5 are missing")
+    one_sentence(
+        bayesmrf("evidence", "votes.csv", "--hidden", 1),
+        r"votes.csv must not have missing values .NaN., but 5 are missing",
+    )
     assert not (folder / FOLDER).exists()
 
 
