@@ -12,10 +12,10 @@ from math import exp, log
 import numpy as np
 
 from ....compiled import strict_leaf
+from ....particles.importance import LEAST, resample
 from ...conditionals.log_concave import draw
 from ...conditionals.one_coordinate import OneCoordinate
 from ..prior import reassign, value_of
-from .values import LEAST, resample
 
 TURNS = 4  # resamplings in one scan of the fields
 

@@ -6,10 +6,11 @@ from math import log
 
 import numpy as np
 
+from ....particles.importance import add_half_particle, log_mean_weight, resample
 from ..dirichlet_process import group_totals
 from .potential_values import category_counts
 from .split_merge import Proposal, shifts
-from .values import add_half_particle, group_counts, log_mean_weight, resample
+from .values import group_counts
 
 
 def accept_jump(

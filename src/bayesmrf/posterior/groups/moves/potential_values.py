@@ -17,9 +17,7 @@ import numpy as np
 from numpy.linalg import cholesky, solve
 
 from ....compiled import leaf
-from .values import add_half_particle, log_mean_weight, resample
-
-_LEAST = 0.5  # share of effective particles below which they are resampled at once
+from ....particles.importance import LEAST, add_half_particle, log_mean_weight, resample
 
 
 @leaf
@@ -67,7 +65,7 @@ def move_potentials(
     n_accepted = 0
     for g in rng.permutation(several):
         now = log_mean_weight(log_weights)
-        if now.spread > 1 / _LEAST - 1:
+        if now.spread > 1 / LEAST - 1:
             resample(rng, log_weights, x, nothing)
             now = log_mean_weight(log_weights)
         members, value = np.flatnonzero(groups == g), values[g]

@@ -118,39 +118,46 @@ def _log_base(value, a, b):
 
 
 @strict_leaf
+def draw_anchors(rng, groups, first, second):
+    """Members of one or two groups, 1 for those of the second, and two anchors: in the group, or one in each."""
+    members = np.flatnonzero((groups == first) | (groups == second))
+    part, anchors, size = np.zeros(len(groups), np.int8), np.empty(2, np.int64), len(members)
+    if first == second:
+        if size > 1:
+            x = int(rng.random() * size)
+            y = int(rng.random() * (size - 1))
+            anchors[0], anchors[1] = members[x], members[y + (y >= x)]
+        return members, part, anchors
+    for i in members:
+        part[i] = int(groups[i] == second)
+    ones, twos = np.flatnonzero(groups == first), np.flatnonzero(groups == second)
+    anchors[0], anchors[1] = ones[int(rng.random() * len(ones))], twos[int(rng.random() * len(twos))]
+    return members, part, anchors
+
+
+@strict_leaf
 def propose(rng, groups, values, s, nu, n, alpha, a, b):
     """A split of a group chosen at random or, as often, a merge of two that are neighbours in value.
 
     ``groups`` are labelled 0..k-1 without gaps.
     """
     k = len(values)
-    part, nothing = np.zeros(len(s), np.int8), np.empty(0, np.int64)
-    none = Proposal(NONE, nothing, part, 0, 0, 0.0, 0.0, 0.0, 0.0)
-    anchors = np.empty(2, np.int64)
+    none = Proposal(NONE, np.empty(0, np.int64), np.empty(0, np.int8), 0, 0, 0.0, 0.0, 0.0, 0.0)
     split = rng.random() < 0.5
     if split:
         first = second = int(rng.random() * k)
-        members = np.flatnonzero(groups == first)
-        size = len(members)
-        if size < 2:
-            return none
-        x = int(rng.random() * size)
-        y = int(rng.random() * (size - 1))
-        anchors[0], anchors[1] = members[x], members[y + (y >= x)]
+    elif k < 2:
+        return none
     else:
-        if k < 2:
-            return none
         order = np.argsort(values)
         x = int(rng.random() * (k - 1))
         first, second = order[x], order[x + 1]
         if rng.random() < 0.5:
             first, second = second, first
-        members = np.flatnonzero((groups == first) | (groups == second))
-        size = len(members)
-        for i in members:
-            part[i] = int(groups[i] == second)
-        ones, twos = np.flatnonzero(groups == first), np.flatnonzero(groups == second)
-        anchors[0], anchors[1] = ones[int(rng.random() * len(ones))], twos[int(rng.random() * len(twos))]
+    members, part, anchors = draw_anchors(rng, groups, first, second)
+    size = len(members)
+    if size < 2:
+        return none
     wanted = part[:0] if split else part
     parts, log_parts = _split_parts(rng, members, anchors, wanted, s, nu, n, a, b)
     n_second = 0

@@ -20,7 +20,7 @@ from ...conditionals.one_potential import (
     log_fit,
     log_t_around,
 )
-from .split_merge import MERGE, NONE, SPLIT, Proposal
+from .split_merge import MERGE, NONE, SPLIT, Proposal, draw_anchors
 
 _N_LAUNCH = 3  # restricted scans behind a launch state
 _MAX_NEWTON, _NEAR = 100, 1e-3  # steps to the mode, and the length at which they end
@@ -139,32 +139,21 @@ def propose(rng, groups, values, counts, nu, n, alpha, precision, log_constant):
 
     ``groups`` are labelled 0..k-1 without gaps.
     """
-    k, p = values.shape
-    part, nothing, zero = np.zeros(len(counts), np.int8), np.empty(0, np.int64), np.zeros(p)
-    none = Proposal(NONE, nothing, part, 0, 0, zero, zero, zero, 0.0)
-    anchors = np.empty(2, np.int64)
+    k, zero = len(values), np.zeros(values.shape[1])
+    none = Proposal(NONE, np.empty(0, np.int64), np.empty(0, np.int8), 0, 0, zero, zero, zero, 0.0)
     split = rng.random() < 0.5
     if split:
         first = second = int(rng.random() * k)
-        members = np.flatnonzero(groups == first)
-        size = len(members)
-        if size < 2:
-            return none
-        x = int(rng.random() * size)
-        y = int(rng.random() * (size - 1))
-        anchors[0], anchors[1] = members[x], members[y + (y >= x)]
+    elif k < 2:
+        return none
     else:
-        if k < 2:
-            return none
         first = int(rng.random() * k)
         second = int(rng.random() * (k - 1))
         second += second >= first
-        members = np.flatnonzero((groups == first) | (groups == second))
-        size = len(members)
-        for i in members:
-            part[i] = int(groups[i] == second)
-        ones, twos = np.flatnonzero(groups == first), np.flatnonzero(groups == second)
-        anchors[0], anchors[1] = ones[int(rng.random() * len(ones))], twos[int(rng.random() * len(twos))]
+    members, part, anchors = draw_anchors(rng, groups, first, second)
+    size = len(members)
+    if size < 2:
+        return none
     wanted = part[:0] if split else part
     parts, log_parts = _split_parts(rng, members, anchors, wanted, counts, nu, n, precision)
     rows_first, rows_second = _rows(members, parts, 0), _rows(members, parts, 1)

@@ -7,6 +7,7 @@ from math import exp, log
 import numpy as np
 
 from ....compiled import strict_leaf
+from ....particles.importance import LEAST, resample
 from ....particles.tables import redraw_node, state_share, weigh_node
 from ....priors import FIELD_SCALE
 from ...conditionals.log_concave import draw
@@ -14,7 +15,6 @@ from ...conditionals.one_coordinate import OneCoordinate
 from ...conditionals.one_potential import OnePotential
 from ..prior import reassign_potential
 from .fields import TURNS
-from .values import LEAST, resample
 
 _PRECISION = FIELD_SCALE**-2
 

@@ -13,24 +13,15 @@ the new values.
 
 from __future__ import annotations
 
-from math import exp, log, log1p, sqrt
-from typing import NamedTuple
+from math import exp, log1p, sqrt
 
 import numpy as np
 
 from ....compiled import leaf, strict_leaf
-from ....particles.importance import systematic
+from ....particles.importance import LEAST, add_half_particle, log_mean_weight, resample
 from ...conditionals.one_coordinate import log_sigmoid, sigmoid
 
 _REACH = 1.0  # largest standard deviation of the log weights of one move
-LEAST = 0.5  # share of effective particles below which they are resampled at once
-
-
-class LogMean(NamedTuple):
-    """Log of the mean weight, and the variance of a weight over its squared mean."""
-
-    value: float
-    spread: float
 
 
 @leaf
@@ -55,51 +46,6 @@ def node_counts(label, k, x):
         for lane in range(m):
             row[lane] += np.float32(state[lane] > 0)
     return out
-
-
-@strict_leaf
-def log_mean_weight(log_weights):
-    """Log of the mean of exp(log_weights), with the spread of the weights."""
-    top, m = log_weights.max(), len(log_weights)
-    mean, square = 0.0, 0.0
-    for p in range(m):
-        w = exp(log_weights[p] - top)
-        mean += w
-        square += w * w
-    mean /= m
-    return LogMean(top + log(mean), max(0.0, square / m / (mean * mean) - 1))
-
-
-@strict_leaf
-def add_half_particle(found, row, size, delta):
-    """The log mean weight with half a particle more that has an edge more that agrees, and half one that has one less.
-
-    Where all particles say that ``size`` edges always agree (T = size), or never, they do not know by how much.
-    Elsewhere the two cancel.
-    """
-    m = len(row)
-    n_top, n_bottom = 0, 0
-    for p in range(m):
-        n_top += int(row[p] == size)
-        n_bottom += int(row[p] == 0)
-    more, less = (0.5 - 0.5 * n_top / m) / m, (0.5 - 0.5 * n_bottom / m) / m
-    up, down = exp(delta) - 1, exp(-delta) - 1
-    return LogMean(
-        found.value + log1p(max(more * up + less * down, -0.5)), found.spread + more * up * up + less * down * down
-    )
-
-
-@strict_leaf
-def resample(rng, log_weights, x, counts):
-    """Systematic resampling of the particles (columns of ``x`` and ``counts``); those not drawn become copies."""
-    spare, dead = systematic(rng, np.exp(log_weights - log_weights.max()))
-    for i in range(len(x)):
-        for j in range(len(dead)):
-            x[i, dead[j]] = x[i, spare[j]]
-    for g in range(len(counts)):
-        for j in range(len(dead)):
-            counts[g, dead[j]] = counts[g, spare[j]]
-    log_weights[:] = 0.0
 
 
 @strict_leaf
