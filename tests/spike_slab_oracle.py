@@ -58,10 +58,12 @@ def log_taper(scale):
     return log(quad(lambda a: 2 * stats.cauchy.pdf(a, scale=scale) * exp(-((a / TAPER) ** 2) / 2), 0, np.inf)[0])
 
 
-def posterior(graph, s_bar, n, prior, rng, n_samples=10_000):
+def posterior(graph, s_bar, n, prior, rng, n_samples=10_000, features=None):
     """Posterior means, and their standard errors, of: inclusion of each edge, theta, theta^2, the number of edges, p0
-    and the slab's precision (in this order, one vector)."""
-    features, m, d = _features(graph), graph.n_edges, graph.n_nodes
+    and the slab's precision (in this order, one vector). ``features`` of all states are those of a Boltzmann machine,
+    or of another model whose edges come first."""
+    features, m = _features(graph) if features is None else features, graph.n_edges
+    d = features.shape[1] - m
     weights, values = [], []
     for included in itertools.product((False, True), repeat=m):
         kept = np.concatenate([np.flatnonzero(included), m + np.arange(d)])

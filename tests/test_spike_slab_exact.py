@@ -14,7 +14,10 @@ from bayesmrf.errors import OptionError
 from bayesmrf.inference.enumeration import Enumeration
 from bayesmrf.inference.pseudo_likelihood import PseudoLikelihood
 from bayesmrf.likelihood import Likelihood
+from bayesmrf.models.agreement import Agreement
 from bayesmrf.models.boltzmann import Boltzmann
+from bayesmrf.models.ising import Ising
+from bayesmrf.models.potts import Potts
 from bayesmrf.posterior.conditionals import exact_scan
 from bayesmrf.posterior.conditionals import spike as edges
 from bayesmrf.posterior.conditionals.centred import CentredLines, TwoStates, edge_line
@@ -72,6 +75,11 @@ def test_oracle_matches_a_grid(rng):
     np.testing.assert_array_less(np.abs(means[:4] - exact), 6 * error[:4] + 1e-5)
 
 
+OTHERS = {
+    "ising": Ising(graphs.complete(3)),
+    "agreement": Agreement(graphs.complete(3), True),
+    "potts": Potts(graphs.complete(3), 3),
+}
 GRAPHS = {
     "all pairs of 4": graphs.complete(4),
     "cycle of 4": graphs.cycle(4),
@@ -234,6 +242,20 @@ def test_log_likelihood_of_the_draw(rng):
     assert info.log_likelihood == pytest.approx(lik.log_likelihood(info.theta, lik.log_z(info.theta)), abs=1e-8)
     assert info.n_edges == info.included.sum() == np.count_nonzero(info.theta[:36])
     assert info.slab_scale == pytest.approx(state.precision**-0.5)
+
+
+@pytest.mark.parametrize("model", OTHERS.values(), ids=OTHERS)
+def test_every_structure_of_another_model(model, rng):
+    m, d = model.n_states, model.graph.n_nodes
+    x = rng.integers(0, m, size=(N, d))
+    x[: N // 2, 1] = x[: N // 2, 0]
+    lik = Likelihood(model, model.statistics(x), N, ENGINE)
+    states = np.array(np.unravel_index(np.arange(m**d), (m,) * d)).T.astype(np.int8)
+    features = np.array([model.statistics(s[None]) for s in states])
+    exact = oracle.posterior(model.graph, lik.s_bar, N, PRIOR, rng, features=features)
+    assert score(SpikeSlabExact(lik, PRIOR, n_scans=10), rng, exact) < LIMIT
+    wrong = SpikeSlab(Beta(3.0, 2.0), PRIOR.slab, PRIOR.bias_scale)
+    assert score(SpikeSlabExact(lik, wrong, n_scans=20), rng, exact, n_draws=200) > LIMIT
 
 
 # Rival edges
