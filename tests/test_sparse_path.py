@@ -116,7 +116,7 @@ def test_bad_input(rng):
     states, _ = sample(rng, 30)
     with pytest.raises(OptionError, match=r"rule must be .*, got 'or'"):
         wainwright(states, "or")
-    with pytest.raises(OptionError, match="n_path, ratio"):
+    with pytest.raises(OptionError, match="n_path and ratio must"):
         pseudo_likelihood_path(states, n_path=0)
     with pytest.raises(OptionError, match=r"density must be .*, got 2"):
         pseudo_likelihood_path(states, n_path=2).at_density(2)

@@ -230,7 +230,7 @@ def _stuck(tree: xr.DataTree) -> str:
 
 
 def _name(label: object) -> str:
-    """A parameter's name from a stranger's table, safe to show."""
+    """Name of a parameter, escaped for display."""
     return shown(label, 2 * LONGEST)
 
 

@@ -146,7 +146,7 @@ def _path(states, symmetric, combine, n_path, ratio, penalty) -> SparsePath:
     if penalty is None:
         if not (n_path >= 1 and 0 < ratio <= 1):
             raise OptionError(
-                f"n_path, ratio: {n_path!r} and {ratio!r} came; at least 1 and a ratio in (0, 1] are wanted"
+                f"n_path and ratio must be an integer >= 1 and a number in (0, 1], got {n_path!r} and {ratio!r}."
             )
         top = np.abs(gradient).max() * (2 if symmetric else 1)
         penalty = max(top, 1e-12) * (1 + 1e-9) * np.geomspace(1, ratio, n_path)

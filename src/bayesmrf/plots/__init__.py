@@ -2,7 +2,7 @@
 
 Every function draws on the `matplotlib.axes.Axes` given, or on those of a new figure (``ax.figure``), and returns them.
 None of them touches pyplot, so that they work the same in scripts, notebooks and servers. Colours (Okabe and Ito) can
-be told apart by the colour-blind, and nothing is told by colour alone.
+be told apart by the colour-blind, and no information is in colour alone.
 """
 
 from __future__ import annotations
