@@ -5,7 +5,7 @@ r"""Evidence by Laplace's approximation around one mode (Chen and Welling 2012 e
 
 (Chen and Welling 2012 evidence, eq. 5) at the mode lambda of the posterior, with the inverse of Sigma minus the second
 derivative there. Steps of the
-algorithm: 1 to 3 are `find_mode`; 4, the determinant, with trapezoids in place of the normal law along eigenvectors in
+algorithm: 1 to 3 are `ModeSearch`; 4, the determinant, with trapezoids in place of the normal law along eigenvectors in
 which the likelihood adds no curvature to the prior's (section 3.1.3); 5, log Z at the mode by annealed importance
 sampling, or by the exact sum where that is feasible; 6, the sum, and the number of equivalent modes (section 3.1.4).
 
