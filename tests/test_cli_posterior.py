@@ -310,8 +310,8 @@ def test_long_tables_are_cut_and_the_rest_is_counted(bayesmrf, rng, folder):
     listed = [line.split("│")[1].strip() for line in out.splitlines() if line.startswith("│")]
     assert listed == [*s.strongest["label"][:20], *s.strongest["label"][30:40]]
     rest = s.strongest[["clear"]].to_numpy().ravel()
-    wanted = f"Not listed: 10 weaker (weight), {rest[20:30].sum()} of them clear of zero; 3 weaker (bias), "
-    assert wanted + f"{rest[40:].sum()} of them clear" in " ".join(out.split())
+    wanted = f"Not listed: 10 weaker (weight), {rest[20:30].sum()} of them excluding zero; 3 weaker (bias), "
+    assert wanted + f"{rest[40:].sum()} of them excluding" in " ".join(out.split())
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ USER_ERROR, INTERRUPTED = 2, 130
 
 app = typer.Typer(
     help="Bayesian learning in Markov random fields: which edges of a network exist, which share a parameter, what it "
-    "is, and which model the data ask for.",
+    "is, and how models compare.",
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",

@@ -157,7 +157,7 @@ def _show_parameters(summary: ParameterSummary, console: Console) -> None:
     console.print(f"Method: {summary.method_sentence}{options}. Its draws are {summary.kind_sentence}.")
     console.print(f"{summary.draws_sentence}; {summary.attrs['run_time']:.1f} s.")
     console.print(f"{summary.clear_sentence}.\n")
-    table = Table(title="Parameters, strongest first (* clear of zero)", title_justify="left")
+    table = Table(title="Parameters, strongest first (*: interval excludes zero)", title_justify="left")
     table.add_column("parameter")
     table.add_column("kind")
     for name in ("mean", "sd", "90 % interval"):
@@ -173,7 +173,7 @@ def _show_parameters(summary: ParameterSummary, console: Console) -> None:
             table.add_row(p.label, kind, f"{p.mean:.3f}", f"{p.sd:.3f}", low_high, "*" if p.clear else "")
         rest = part.iloc[most:]
         if len(rest):
-            left_out.append(f"{len(rest):,} weaker ({kind}), {rest['clear'].sum():,} of them clear of zero")
+            left_out.append(f"{len(rest):,} weaker ({kind}), {rest['clear'].sum():,} of them excluding zero")
         table.add_section()
     console.print(table)
     if left_out:

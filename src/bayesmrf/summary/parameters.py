@@ -89,7 +89,7 @@ class ParameterSummary(Summary):
     @cached_property
     def table(self) -> pd.DataFrame:
         """Each parameter by its name: label, whether of an edge, mean, sd, ends of the 90 % interval, and whether
-        that is clear of zero.
+        that excludes zero.
         """
         import pandas as pd
 
@@ -140,9 +140,9 @@ class ParameterSummary(Summary):
 
     @property
     def clear_sentence(self) -> str:
-        """How many edges (or parameters, where edges have none of their own) have an interval clear of zero."""
+        """How many edges (or parameters, where edges have none of their own) have an interval that excludes zero."""
         part, noun = (self.table[self.table["is_edge"]], "edges") if self.n_weights else (self.table, "parameters")
-        return f"{part['clear'].sum()} of {len(part)} {noun} have a 90 % interval clear of zero"
+        return f"{part['clear'].sum()} of {len(part)} {noun} have a 90 % interval that excludes zero"
 
     @property
     def kind_sentence(self) -> str:
