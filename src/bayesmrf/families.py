@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from .graphs import Graph
 from .options import OPTIONS, check_fields
 from .registry import Registry
 from .rules import FACTORY, either, instance
+
+if TYPE_CHECKING:
+    from .graphs import Graph
 
 
 @dataclass(frozen=True)
