@@ -53,7 +53,7 @@ def test_one_run_then_its_report(bayesmrf, linked, folder):
             f"{e.inclusion:.3f}",
             f"{e.group}",
             f"{e.agreement:.3f}",
-            f"{e.low:.3f} to {e.high:.3f}",
+            f"{e.lower:.3f} to {e.upper:.3f}",
         ]
         for e in s.strongest.itertuples()
     ]

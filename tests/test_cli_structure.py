@@ -60,7 +60,7 @@ def test_one_run_then_its_report(bayesmrf, linked, folder):
     shown = [[c.strip() for c in line.strip("│").split("│")] for line in out.splitlines() if line.startswith("│")]
     assert shown[0][0] == "Ann – Bob"
     assert shown == [
-        [f"{e.first} – {e.second}", f"{e.inclusion:.3f}", f"{e.weight:.3f}", f"{e.low:.3f} to {e.high:.3f}"]
+        [f"{e.first} – {e.second}", f"{e.inclusion:.3f}", f"{e.weight:.3f}", f"{e.lower:.3f} to {e.upper:.3f}"]
         for e in s.strongest.itertuples()
     ]
     same("votes.zarr", SpikeSlabMRF(random_state=3, **QUICK).fit(linked))

@@ -51,14 +51,14 @@ def test_groups_are_those_of_the_likely_edges(tree):
 def test_table_of_edges_has_inclusion_and_agreement_where_they_exist(tree):
     s = GroupedSummary(tree)
     table, (agreement, included) = s.edge_table, draws_of(tree)
-    assert list(table) == ["first", "second", "group", "agreement", "low", "high", "inclusion"]
+    assert list(table) == ["first", "second", "group", "agreement", "lower", "upper", "inclusion"]
     np.testing.assert_allclose(table["inclusion"], included.mean(axis=0))
     np.testing.assert_array_equal(table["group"], s.groups + 1)
-    assert table.loc[4, ["agreement", "low", "high"]].isna().all()  # it never exists
+    assert table.loc[4, ["agreement", "lower", "upper"]].isna().all()  # it never exists
     for e in np.flatnonzero(SHARE):
         there = agreement[included[:, e] != 0, e]
         wanted = [there.mean(), *np.quantile(there, [0.05, 0.95])]
-        np.testing.assert_allclose(table.loc[e, ["agreement", "low", "high"]].astype(float), wanted)
+        np.testing.assert_allclose(table.loc[e, ["agreement", "lower", "upper"]].astype(float), wanted)
         assert abs(there.mean() - agreement[:, e].mean()) > 1e-4 or SHARE[e] == 1  # absent, it is 0.5
     np.testing.assert_array_equal(np.sort(s.by_group.index), LIKELY)
     assert s.by_group["group"].is_monotonic_increasing
@@ -74,7 +74,7 @@ def test_agreement_of_a_group_is_that_of_its_edges_that_exist(tree):
         own = s.groups == g - 1
         levels = [a[i != 0].mean() for a, i in zip(agreement[:, own], included[:, own], strict=True) if i.any()]
         np.testing.assert_allclose(
-            row[["agreement", "low", "high"]], [np.mean(levels), *np.quantile(levels, [0.05, 0.95])]
+            row[["agreement", "lower", "upper"]], [np.mean(levels), *np.quantile(levels, [0.05, 0.95])]
         )
         assert len(s.examples(g, 12)) == row["size"]
 
@@ -218,7 +218,7 @@ def test_page_has_the_numbers(rng, tmp_path):
     assert table[0] == ["one end", "other end", "inclusion", "group", "agreement", "from", "to"]
     listed = {(row[0], row[1]): row[2:] for row in table[1:]}
     for e in s.edge_table.itertuples():
-        numbers = [f"{v:.3f}" for v in (e.agreement, e.low, e.high)] if e.inclusion else ["–"] * 3
+        numbers = [f"{v:.3f}" for v in (e.agreement, e.lower, e.upper)] if e.inclusion else ["–"] * 3
         assert listed[e.first, e.second] == [f"{e.inclusion:.3f}", str(e.group or "–"), *numbers]
     group = [row[3] for row in table[1:]]
     assert group == [*sorted(g for g in group if g != "–"), *["–"] * 4]

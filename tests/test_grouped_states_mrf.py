@@ -215,7 +215,7 @@ def test_summary_of_tables(rng):
     assert len(found) == 10
     assert found.loc[(2, "mid", "top"), "potential"] == pytest.approx(est.potential_[3, 1, 2])
     assert found.loc[(1, "low", "top"), "potential"] == pytest.approx(est.potential_[groups == 0, 0, 2].mean())
-    assert (found["low"] <= found["potential"]).all()
+    assert (found["lower"] <= found["potential"]).all()
     np.testing.assert_allclose(summary.edge_table["mle"], est.mle_)
     assert len(summary.field_table) == 0
     assert summary.reference_sentence.endswith("against the pair low, low, whose is 0.")

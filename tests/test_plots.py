@@ -111,7 +111,7 @@ def test_table_of_groups_has_sizes_intervals_and_examples(rng):
     summary = GroupedSummary(tree)
     ax, table = plots.plot_groups(tree), summary.group_table
     lines = next(c for c in ax.collections if isinstance(c, LineCollection)).get_segments()
-    np.testing.assert_allclose(np.array(lines)[:, :, 0], table[["low", "high"]])
+    np.testing.assert_allclose(np.array(lines)[:, :, 0], table[["lower", "upper"]])
     points = next(c for c in ax.collections if isinstance(c, PathCollection)).get_offsets()
     np.testing.assert_allclose(points[:, 0], table["agreement"])
     written = [t.get_text() for t in ax.texts]
@@ -213,7 +213,7 @@ def test_groups_are_numbered_by_falling_agreement(rng):
         level = draws[:, summary.groups == g - 1].mean(axis=1)
         assert row["size"] == (summary.groups == g - 1).sum()
         np.testing.assert_allclose(
-            [row["agreement"], row["low"], row["high"]], [level.mean(), *np.quantile(level, [0.05, 0.95])]
+            [row["agreement"], row["lower"], row["upper"]], [level.mean(), *np.quantile(level, [0.05, 0.95])]
         )
 
 
@@ -263,7 +263,7 @@ def test_each_parameter_is_at_its_mean_and_hollow_where_zero_is_inside(graph, rn
     np.testing.assert_array_equal(hollow, ~shown["clear"])
     assert 0 < hollow.sum() < len(table)
     lines = next(c for c in ax.collections if isinstance(c, LineCollection)).get_segments()
-    np.testing.assert_allclose(np.array(lines)[:, :, 0 if named else 1], shown[["low", "high"]])
+    np.testing.assert_allclose(np.array(lines)[:, :, 0 if named else 1], shown[["lower", "upper"]])
     if named:
         assert [t.get_text() for t in ax.get_yticklabels()] == list(shown["label"])
 

@@ -80,7 +80,7 @@ def test_page_has_the_numbers_and_needs_nothing_from_outside(rng, tmp_path):
     edges = {(row[0], row[1]): row for row in page.table("one end")[1:]}
     assert len(edges) == summary.n_edges
     for e in summary.edge_table.itertuples():
-        numbers = [f"{v:.3f}" for v in (e.agreement, e.low, e.high, e.mle)]
+        numbers = [f"{v:.3f}" for v in (e.agreement, e.lower, e.upper, e.mle)]
         assert edges[e.first, e.second][2:] == [str(e.group), *numbers]
     assert [row[0] for row in page.table("node")[1:]] == summary.names
     text = " ".join(page.text)
@@ -207,10 +207,10 @@ def test_page_of_parameters_has_the_numbers_and_needs_nothing_from_outside(rng, 
     rows = page.table("parameter")[1:]
     assert [row[0] for row in rows] == list(summary.strongest["label"])
     for row, p in zip(rows, summary.strongest.itertuples(), strict=True):
-        numbers = [f"{v:.3f}" for v in (p.mean, p.sd, p.low, p.high)]
+        numbers = [f"{v:.3f}" for v in (p.mean, p.sd, p.lower, p.upper)]
         assert row[1:] == ["weight" if p.is_edge else "bias", "yes" if p.clear else "no", *numbers]
     strength = summary.strength_table
-    wanted = [[r.node, f"{r.strength:.3f}", f"{r.low:.3f}", f"{r.high:.3f}"] for r in strength.itertuples()]
+    wanted = [[r.node, f"{r.strength:.3f}", f"{r.lower:.3f}", f"{r.upper:.3f}"] for r in strength.itertuples()]
     assert page.table("node")[1:] == wanted
     said = " ".join(page.text)
     for part in ("Posterior of the parameters", "metropolis, with bethe", "errors of log Z", "abc", "log odds ratio"):

@@ -47,13 +47,13 @@ def test_table_of_edges(rng):
     table = StructureSummary(tree).edge_table
     theta, included = draws_of(tree)
     np.testing.assert_allclose(table["inclusion"], included.mean(axis=0))
-    assert table.loc[0, ["weight", "low", "high"]].isna().all()
-    assert table.loc[1, ["weight", "low", "high"]].tolist() == [-1.5] * 3
+    assert table.loc[0, ["weight", "lower", "upper"]].isna().all()
+    assert table.loc[1, ["weight", "lower", "upper"]].tolist() == [-1.5] * 3
     for e in range(2, 600):
         there = theta[included[:, e], e]
         if len(there):
             wanted = [there.mean(), *np.quantile(there, [0.05, 0.95])]
-            np.testing.assert_allclose(table.loc[e, ["weight", "low", "high"]].astype(float), wanted)
+            np.testing.assert_allclose(table.loc[e, ["weight", "lower", "upper"]].astype(float), wanted)
     assert table.loc[3, ["first", "second"]].tolist() == ["3", "4"]
 
 
@@ -271,7 +271,7 @@ def test_page_has_the_numbers_and_needs_nothing_from_outside(rng, tmp_path):
     listed = {(row[0], row[1]): row[2:] for row in table[1:]}
     assert len(listed) == 10
     for e in s.edge_table.itertuples():
-        numbers = [f"{v:.3f}" for v in (e.weight, e.low, e.high)] if e.inclusion else ["–"] * 3
+        numbers = [f"{v:.3f}" for v in (e.weight, e.lower, e.upper)] if e.inclusion else ["–"] * 3
         assert listed[e.first, e.second] == [f"{e.inclusion:.3f}", *numbers]
     inclusion = [float(row[2]) for row in table[1:]]
     assert inclusion == sorted(inclusion, reverse=True)

@@ -26,7 +26,7 @@ def test_table_and_strongest(rng):
     s = ParameterSummary(tree)
     draws = tree["posterior"]["theta"].values.reshape(-1, 10)
     low, high = np.quantile(draws, [0.05, 0.95], axis=0)
-    np.testing.assert_allclose(s.table[["mean", "sd", "low", "high"]].T, [draws.mean(0), draws.std(0), low, high])
+    np.testing.assert_allclose(s.table[["mean", "sd", "lower", "upper"]].T, [draws.mean(0), draws.std(0), low, high])
     np.testing.assert_array_equal(s.table["clear"], (low > 0) | (high < 0))
     assert list(s.table["is_edge"]) == [True] * 6 + [False] * 4
     for part in (s.strongest.iloc[:6], s.strongest.iloc[6:]):
@@ -85,7 +85,7 @@ def test_strength_is_that_of_the_estimator(rng):
     draws = est.strength()
     table = ParameterSummary(est.posterior_).strength_table.set_index("node")
     np.testing.assert_allclose(table["strength"][list("0123")], draws.mean(["chain", "draw"]))
-    np.testing.assert_allclose(table["high"][list("0123")], draws.quantile(0.95, ["chain", "draw"]))
+    np.testing.assert_allclose(table["upper"][list("0123")], draws.quantile(0.95, ["chain", "draw"]))
 
 
 def test_comparison_in_the_sds_of_the_first(rng):

@@ -106,7 +106,7 @@ def groups(
         typer.Option(metavar="ALPHA|SHAPE,RATE", help="Concentration of the Dirichlet process, or its Gamma prior."),
     ] = "1.0",
     base: Annotated[str, typer.Option(metavar="A,B", help="Base distribution Beta(A, B) of an agreement.")] = "1,1",
-    n_draws: Draws = 3000,
+    n_draws: Draws = 1000,
     n_warmup: Warmup = 500,
     n_chains: Chains = 4,
     thin: Thin = 1,

@@ -134,7 +134,7 @@ def posterior(
             min=1, help="Chains of brief and persistent. [dim]\\[default: one an observation; persistent: 1024][/dim]"
         ),
     ] = None,
-    n_draws: Draws = 3000,
+    n_draws: Draws = 1000,
     n_warmup: Warmup = 500,
     n_chains: Chains = 4,
     thin: Thin = 1,

@@ -86,7 +86,7 @@ def _show_potentials(summary: GroupedSummary, console: Console) -> None:
         shown.add_column(name, justify="left" if name == "states" else "right", no_wrap=True)
     for group, part in islice(found.groupby("group"), _MOST_GROUPS):
         for p in rows(part):
-            shown.add_row(f"{group}", f"{p.one}, {p.other}", f"{p.potential:.3f}", f"{p.low:.3f} to {p.high:.3f}")
+            shown.add_row(f"{group}", f"{p.one}, {p.other}", f"{p.potential:.3f}", f"{p.lower:.3f} to {p.upper:.3f}")
         shown.add_section()
     console.print(shown)
     console.print(summary.reference_sentence)
@@ -140,7 +140,7 @@ def _show_edges(found: pd.DataFrame, columns: tuple[str, ...], console: Console)
         table.add_column(name, justify="right", no_wrap=True)
     most = _MOST_EDGES + (len(found) == _MOST_EDGES + 1)  # "1 more" takes as much room as the row
     for e in rows(found.iloc[:most]):
-        low_high = f"{e.low:.3f} to {e.high:.3f}"
+        low_high = f"{e.lower:.3f} to {e.upper:.3f}"
         values = (getattr(e, name) for name in columns)
         said = [f"{v:.3f}" if isinstance(v, float) else f"{v}" for v in values]
         table.add_row(f"{e.first} – {e.second}", *said, low_high)
@@ -169,7 +169,7 @@ def _show_parameters(summary: ParameterSummary, console: Console) -> None:
         kind = summary.terms.edge if is_edge else summary.terms.node
         most += len(part) == most + 1  # "1 more" takes as much room as the row
         for p in rows(part.iloc[:most]):
-            low_high = f"{p.low:.3f} to {p.high:.3f}"
+            low_high = f"{p.lower:.3f} to {p.upper:.3f}"
             table.add_row(p.label, kind, f"{p.mean:.3f}", f"{p.sd:.3f}", low_high, "*" if p.clear else "")
         rest = part.iloc[most:]
         if len(rest):

@@ -72,7 +72,7 @@ def structure(
     n_iterations: Annotated[
         int | None, typer.Option(help="Iterations in a step. [dim]\\[default: the method's][/dim]")
     ] = None,
-    n_draws: Draws = 3000,
+    n_draws: Draws = 1000,
     n_warmup: Warmup = 500,
     n_chains: Chains = 4,
     thin: Thin = 1,

@@ -138,7 +138,7 @@ class GroupedMRF(OptionObjects, PairwiseMRF):
         prior: Any = "dirichlet-process",
         method: Any = "auto",
         n_draws: int = 1000,
-        n_warmup: int = 200,
+        n_warmup: int = 500,
         n_chains: int = 4,
         thin: int = 1,
         random_state: Any = None,

@@ -84,7 +84,7 @@ class LabelFieldMRF(OptionObjects, BaseEstimator):
         kernel: Any = "exchange",
         engine: Any = "swendsen-wang",
         n_draws: int = 1000,
-        n_warmup: int = 200,
+        n_warmup: int = 500,
         n_chains: int = 4,
         thin: int = 1,
         random_state: Any = None,

@@ -96,7 +96,7 @@ class SpikeSlabMRF(OptionObjects, DensityMixin, BaseEstimator):
         prior: Any = "spike-slab",
         method: Any = "one-edge",
         n_draws: int = 1000,
-        n_warmup: int = 200,
+        n_warmup: int = 500,
         n_chains: int = 4,
         thin: int = 1,
         random_state: Any = None,

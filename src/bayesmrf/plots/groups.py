@@ -72,7 +72,7 @@ def plot_groups(tree: Any, ax: Axes | None = None) -> Axes:
     ax = axes(ax, (8.6, 1.2 + 0.24 * len(listed)))
     ax.axvline(0.5, color=PALE, linewidth=1, zorder=1)
     lines: dict[str, Any] = {"colors": colour, "linewidth": 3, "alpha": 0.6, "zorder": 2}
-    ax.hlines(place, listed["low"], listed["high"], **lines)
+    ax.hlines(place, listed["lower"], listed["upper"], **lines)
     ax.scatter(listed["agreement"], place, s=26, color=colour, zorder=3)
     ax.set_yticks(place, [f"group {g}" for g in listed.index], fontsize=8)
     ax.set_ylim(len(listed) - 0.4, -0.6)
@@ -112,7 +112,7 @@ def plot_agreement(tree: Any, ax: Axes | None = None) -> Axes:
     place, named = np.arange(len(table)), len(table) <= MOST_NAMED
     ax = axes(ax, (7.2, max(2.0, 0.9 + 0.19 * len(table))) if named else (7.2, 3.6))
     value = table["agreement"].to_numpy()
-    low, high = table["low"].to_numpy(), table["high"].to_numpy()
+    low, high = table["lower"].to_numpy(), table["upper"].to_numpy()
     blind: dict[str, Any] = {
         "s": 16 if named else 6,
         "marker": "D",

@@ -45,7 +45,7 @@ def plot_parameters(tree: Any, ax: Axes | None = None) -> Axes:
     ax = axes(ax, (7.2, max(2.0, 0.9 + 0.19 * n)) if named else (7.2, 3.6))
     place = np.arange(n)
     colour = np.where(table["is_edge"], COLOURS[0], COLOURS[1])
-    low, high, mean = (table[c].to_numpy() for c in ("low", "high", "mean"))
+    low, high, mean = (table[c].to_numpy() for c in ("lower", "upper", "mean"))
     style: dict[str, Any] = {"s": 20 if named else 5, "zorder": 4, "linewidths": 1.2 if named else 0.5}
     style |= {"edgecolors": colour, "facecolors": np.where(table["clear"], colour, "white")}
     lines: dict[str, Any] = {"colors": colour, "linewidth": 2 if named else max(0.5, min(2.0, 300 / n)), "alpha": 0.6}
@@ -86,7 +86,7 @@ def plot_strength(tree: Any, ax: Axes | None = None) -> Axes:
     strongest = table.iloc[:MOST_NAMED]
     ax = axes(ax, (7.2, max(1.6, 0.9 + 0.19 * len(strongest))))
     place = np.arange(len(strongest))
-    ax.hlines(place, strongest["low"], strongest["high"], colors=COLOURS[2], linewidth=2, alpha=0.6)
+    ax.hlines(place, strongest["lower"], strongest["upper"], colors=COLOURS[2], linewidth=2, alpha=0.6)
     ax.scatter(strongest["strength"], place, s=20, color=COLOURS[2], zorder=3)
     ax.set_yticks(place, [shown(n, _LONGEST) for n in strongest["node"]], fontsize=8, parse_math=False)
     ax.set_ylim(len(strongest) - 0.4, -0.6)

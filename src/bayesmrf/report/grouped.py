@@ -60,7 +60,7 @@ def _number_of_groups(s: GroupedSummary) -> str:
 def _groups(s: GroupedSummary) -> str:
     listed = s.group_table.loc[s.group_table["size"].nlargest(MOST_GROUPS).index].sort_index()
     rows = [
-        (g, f"{r.size:,}", f"{r.agreement:.3f}", f"{r.low:.3f} to {r.high:.3f}", "; ".join(s.examples(g, 4)))
+        (g, f"{r.size:,}", f"{r.agreement:.3f}", f"{r.lower:.3f} to {r.upper:.3f}", "; ".join(s.examples(g, 4)))
         for g, r in zip(listed.index, listed.itertuples(index=False), strict=True)
     ]
     text = (
@@ -84,7 +84,8 @@ def _potentials(s: GroupedSummary) -> str:
     found = s.potential_table(s.groups)
     listed = found[found["group"] <= MOST_GROUPS]
     rows = [
-        (p.group, f"{p.one}, {p.other}", f"{p.potential:.3f}", f"{p.low:.3f} to {p.high:.3f}") for p in by_row(listed)
+        (p.group, f"{p.one}, {p.other}", f"{p.potential:.3f}", f"{p.lower:.3f} to {p.upper:.3f}")
+        for p in by_row(listed)
     ]
     text = f"Edges of a group share a whole table. {s.reference_sentence}"
     if len(listed) < len(found):
@@ -144,7 +145,7 @@ def _candidates(s: GroupedSummary) -> tuple[str, list[str], list[Any]]:
     rows = [
         (
             *(e.first, e.second, f"{e.inclusion:.3f}", e.group or "–"),
-            *(f"{v:.3f}" if e.inclusion else "–" for v in (e.agreement, e.low, e.high)),
+            *(f"{v:.3f}" if e.inclusion else "–" for v in (e.agreement, e.lower, e.upper)),
         )
         for part in (likely, others)
         for e in by_row(part)
@@ -164,7 +165,7 @@ def _all_edges(s: GroupedSummary) -> tuple[str, list[str], list[Any]]:
         )
     edges = edges.sort_values(["group", "agreement"], ascending=[True, False], kind="stable")
     rows = [
-        (e.first, e.second, e.group, f"{e.agreement:.3f}", f"{e.low:.3f}", f"{e.high:.3f}", f"{e.mle:.3f}")
+        (e.first, e.second, e.group, f"{e.agreement:.3f}", f"{e.lower:.3f}", f"{e.upper:.3f}", f"{e.mle:.3f}")
         for e in edges.itertuples(index=False)
     ]
     return note, ["one end", "other end", "group", "agreement", "from", "to", "maximum likelihood"], rows
@@ -172,7 +173,7 @@ def _all_edges(s: GroupedSummary) -> tuple[str, list[str], list[Any]]:
 
 def _fields(s: GroupedSummary) -> str:
     header, found = ["node", "field h", "90 % interval"], s.field_table
-    rows = [(f.node, f"{f.field:.3f}", f"{f.low:.3f} to {f.high:.3f}") for f in by_row(found)]
+    rows = [(f.node, f"{f.field:.3f}", f"{f.lower:.3f} to {f.upper:.3f}") for f in by_row(found)]
     text = "The field h of a node multiplies its state in {-1, +1}: above 0 it favours yes, below 0 no, all else equal."
     if s.levels:
         text = f"The field h of a state (from 0) of a node is its log odds against {s.levels[0]}, all else equal."

@@ -66,8 +66,8 @@ def _parameters(s: ParameterSummary) -> str:
             "yes" if p.clear else "no",
             f"{p.mean:.3f}",
             f"{p.sd:.3f}",
-            f"{p.low:.3f}",
-            f"{p.high:.3f}",
+            f"{p.lower:.3f}",
+            f"{p.upper:.3f}",
         )
         for p in rows(found)
     ]
@@ -100,6 +100,6 @@ def _strength(s: ParameterSummary) -> str:
         note = paragraph(
             f"The {MOST_NODES} strongest nodes are listed; the result contains the other {len(found) - MOST_NODES:,}."
         )
-    cells = [(r.node, f"{r.strength:.3f}", f"{r.low:.3f}", f"{r.high:.3f}") for r in rows(found.iloc[:MOST_NODES])]
+    cells = [(r.node, f"{r.strength:.3f}", f"{r.lower:.3f}", f"{r.upper:.3f}") for r in rows(found.iloc[:MOST_NODES])]
     drawn = picture(lambda: plots.plot_strength(s), "Strength of each node with its 90 % interval.")
     return paragraph(text) + drawn + note + table(["node", "strength", "from", "to"], cells, sortable=True)

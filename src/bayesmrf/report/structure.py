@@ -74,7 +74,7 @@ def _edges(s: StructureSummary) -> str:
             e.first,
             e.second,
             f"{e.inclusion:.3f}",
-            *(f"{v:.3f}" if e.inclusion else "–" for v in (e.weight, e.low, e.high)),
+            *(f"{v:.3f}" if e.inclusion else "–" for v in (e.weight, e.lower, e.upper)),
         )
         for e in rows(found.iloc[:MOST_EDGES])
     ]

@@ -79,7 +79,7 @@ class GroupedSummary(InclusionSummary, PotentialSummary):
         first, second = (np.array(self.names, dtype=object)[self.ends[:, i]] for i in (0, 1))
         mean, low, high = self._agreement
         table = {"first": first, "second": second, "group": self.groups + 1}
-        table |= {"agreement": mean, "low": low, "high": high}
+        table |= {"agreement": mean, "lower": low, "upper": high}
         if self.spike:
             return pd.DataFrame(table | {"inclusion": self.inclusion})
         return pd.DataFrame(table | {"mle": self.agreement_at(self["constant_data"]["mle"].values)})
@@ -164,7 +164,7 @@ class GroupedSummary(InclusionSummary, PotentialSummary):
         draws = self.stacked("theta")[:, first:]
         low, high = intervals(draws)
         names, mean = [shown(f) for f in self["posterior"]["feature"].values[first:]], draws.mean(axis=0)
-        table = {"node": names, "field": mean, "low": low, "high": high}
+        table = {"node": names, "field": mean, "lower": low, "upper": high}
         if self.fields_grouped:
             table["group"] = ranked(self._point("field_groups", np.arange(len(mean))), mean) + 1
         return pd.DataFrame(table)
@@ -257,7 +257,7 @@ def _levels(name: str, draws: np.ndarray, groups: np.ndarray, there: np.ndarray 
             some = exists.any(axis=1)
             level = np.where(exists, own, 0).sum(axis=1)[some] / exists.sum(axis=1)[some]
         found[k] = level.mean(), *np.quantile(level, INTERVAL)
-    table = pd.DataFrame(found, columns=[name, "low", "high"], index=pd.RangeIndex(1, len(sizes) + 1, name="group"))
+    table = pd.DataFrame(found, columns=[name, "lower", "upper"], index=pd.RangeIndex(1, len(sizes) + 1, name="group"))
     table.insert(0, "size", sizes)
     return table
 

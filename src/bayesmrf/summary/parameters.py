@@ -105,8 +105,8 @@ class ParameterSummary(Summary):
                 "is_edge": is_edge,
                 "mean": draws.mean(axis=0),
                 "sd": draws.std(axis=0),
-                "low": low,
-                "high": high,
+                "lower": low,
+                "upper": high,
                 "clear": (low > 0) | (high < 0),
             },
             index=pd.Index(features, name="feature"),
@@ -128,7 +128,7 @@ class ParameterSummary(Summary):
         for c, ends in enumerate(self.ends[: self.n_weights]):
             draws[:, ends] += np.abs(theta[:, [c]])
         low, high = intervals(draws)
-        found = pd.DataFrame({"node": self.names, "strength": draws.mean(axis=0), "low": low, "high": high})
+        found = pd.DataFrame({"node": self.names, "strength": draws.mean(axis=0), "lower": low, "upper": high})
         return found.sort_values("strength", ascending=False, kind="stable", ignore_index=True)
 
     @property

@@ -58,7 +58,7 @@ class PotentialSummary(Summary):
             low, high = intervals(own)
             for j, (k, other) in enumerate(model.pairs):
                 found.append((g + 1, self.levels[k], self.levels[other], own[:, j].mean(), low[j], high[j]))
-        return pd.DataFrame(found, columns=["group", "one", "other", "potential", "low", "high"])
+        return pd.DataFrame(found, columns=["group", "one", "other", "potential", "lower", "upper"])
 
     @property
     def reference_sentence(self) -> str:

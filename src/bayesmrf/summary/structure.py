@@ -47,7 +47,7 @@ class StructureSummary(InclusionSummary):
         first, second = (np.array(self.names, dtype=object)[self.ends[:, i]] for i in (0, 1))
         mean, low, high = given_inclusion(self.stacked("theta")[:, : self.n_edges], self.stacked("included"))
         table = {"first": first, "second": second, "inclusion": self.inclusion}
-        return pd.DataFrame(table | {"weight": mean, "low": low, "high": high})
+        return pd.DataFrame(table | {"weight": mean, "lower": low, "upper": high})
 
     @property
     def strongest(self) -> pd.DataFrame:
