@@ -69,7 +69,7 @@ def features(problem):
     return np.array(columns, dtype=float).T
 
 
-def posterior(problem, s_bar, n, rng, n_draws=3000, rows=None):
+def posterior(problem, s_bar, n, rng, n_draws=2000, rows=None):
     """The exact posterior, given mean statistics of n observations, or (``rows``) states of which -1 is missing."""
     r, p, q = len(problem.edges), problem.p, problem.q
     spiked = problem.density is not None

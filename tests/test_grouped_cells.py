@@ -32,7 +32,7 @@ MODELS = {
     "symmetric": lambda fields: Symmetric(PATH, 3, fields),
 }
 CELLS = list(product(MODELS, [False, True], [False, True, "grouped"]))
-N_CHAINS, N_DRAWS, N_WARMUP = 24, 60, 30
+N_CHAINS, N_DRAWS, N_WARMUP = 16, 50, 20
 
 
 def problem_of(name, spike, fields, rng):
@@ -57,7 +57,7 @@ def kernel_of(model, s_bar, problem, marginals, alpha=ALPHA):
     start = np.zeros(model.n_features)
     if marginals == "exact":
         return exact_groups(Likelihood(model, s_bar, N, ENGINE), prior, start, fields, n_jumps=2)
-    return particle_groups(model, s_bar, N, prior, start, 2048, field_prior=fields, n_jumps=3)
+    return particle_groups(model, s_bar, N, prior, start, 1024, field_prior=fields, n_jumps=3)
 
 
 def largest_score(kernel, exact, rng, bias=0.0, mean_bias=0.0):

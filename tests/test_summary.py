@@ -128,7 +128,7 @@ def test_kinds_say_why(kind, fragment, rng):
 def test_options_and_prior(rng):
     s = ParameterSummary(parameter_tree(rng))
     assert s.options == {"prior": "normal, scale 1", "step size": "0.1"}
-    given = {"method": "langevin", "engine": "brief", "alpha": 0.5, "precondition": True, "adjusted": False}
+    given = {"method": "langevin", "engine": "brief", "momentum": 0.5, "precondition": True, "adjusted": False}
     s = ParameterSummary(
         parameter_tree(rng, model=Ising, prior_scale=[0.5] * 6 + [2.0] * 4, engine_options={"n_sweeps": 2}, **given)
     )
