@@ -17,6 +17,7 @@ from bayesmrf.inference.chains import Persistent
 from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.inference.enumeration import Enumeration
 from bayesmrf.inference.pseudo_likelihood import PseudoLikelihood
+from bayesmrf.inference.registry import engine_of
 from bayesmrf.likelihood import Evaluation, Hidden, Likelihood
 from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.models.clamped import Clamped
@@ -366,7 +367,7 @@ def test_variance_of_langevin_without_an_accept_step(alpha, rng):
     assert np.abs(state.theta).max() > 1e6
 
 
-@pytest.mark.parametrize("options", [{"engine": "exact"}, {"engine": "brief", "n_particles": 64}])
+@pytest.mark.parametrize("options", [{"engine": "exact"}, {"engine": engine_of("brief", n_chains=64)}])
 def test_a_step_that_would_diverge_is_shortened(options):
     """Each state of three nodes a million times: 0 is right, and means of -179 came."""
     X = np.array([[a, b, c] for a in (0, 1) for b in (0, 1) for c in (0, 1)])

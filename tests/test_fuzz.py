@@ -191,7 +191,8 @@ def test_values_at_the_ends_of_ranges_are_accepted(name):
         rule = row(option, name)
         for value in () if rule is None else rule.good:
             if option not in ("random_state", "n_jobs") or value is not None:
-                accepts(lambda option=option, value=value: fit(**{option: value}), option, value)
+                more = {"fields": False, "graph": [(0, 1), (1, 2)]} if str(value) == "tree" else {}
+                accepts(lambda option=option, value=value, more=more: fit(**{option: value} | more), option, value)
 
 
 PATH, PAIRS = graphs.path(3), graphs.complete(3)

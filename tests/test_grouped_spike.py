@@ -15,7 +15,7 @@ from bayesmrf import graphs, run
 from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.likelihood import Likelihood
 from bayesmrf.models.agreement import Agreement
-from bayesmrf.posterior.groups import exact as grouped_exact
+from bayesmrf.posterior.groups import blocks
 from bayesmrf.posterior.groups import prior as group_prior
 from bayesmrf.posterior.groups.kernels import exact_groups, particle_groups
 from bayesmrf.priors import Beta, DirichletProcess, Gamma
@@ -165,9 +165,9 @@ def test_exact_broken_is_caught(broken, problem, rng, monkeypatch):
     s_bar, exact = problem
     if broken == "restaurant":
         monkeypatch.setattr(group_prior, "log_odds_absent", of_all_candidates)
-        monkeypatch.setattr(grouped_exact, "reassign", group_prior.reassign.py_func)
+        monkeypatch.setattr(blocks, "reassign", group_prior.reassign.py_func)
     else:
-        monkeypatch.setattr(grouped_exact, "draw_density", of_the_mirrored_prior)
+        monkeypatch.setattr(blocks, "draw_density", of_the_mirrored_prior)
     draws = run.sample(exact_kernel(s_bar, N, PRIOR), random_state=rng, n_jobs=1, **LENGTH).values
     assert not passes(draws, exact)
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from math import log
 from typing import Any
 
 import numpy as np
@@ -76,7 +77,7 @@ class Items:
     grouped: bool = True
     unit: float = 1.0
 
-    @property
+    @cached_property
     def p(self) -> int:
         """Parameters of an item."""
         return int(np.prod(self.counts.shape[1:]))
@@ -86,8 +87,10 @@ class Items:
         """Number of the feature after the last."""
         return self.first + self.counts.size
 
-    def features(self, items: Any) -> np.ndarray:
-        """Numbers of the features of one or several items."""
+    def features(self, items: Any) -> Any:
+        """Number of the feature of an item, or numbers of those of several items or of an item with several."""
+        if self.counts.ndim == 1:
+            return self.first + items
         own = np.asarray(items)[..., None] * self.p + np.arange(self.p)
         return (self.first + own).ravel()
 
@@ -142,7 +145,7 @@ class Logits(Items):
         """Logit of the probability of the larger value of item i, were its parameter 0."""
         j = self.first + i
         q = 1 - self.unit * (1 - moments[j])
-        return float(np.log(max(q, _TINY)) - np.log(max(1 - q, 1e-16)) - theta[j] / self.unit)
+        return log(max(q, _TINY)) - log(max(1 - q, 1e-16)) - theta[j] / self.unit
 
     def reassign(self, rng: np.random.Generator, urn: Urn, i: int, nu: float) -> None:
         """Redraw the group of item i given all else (Liu and Page 2013, eq. 4)."""

@@ -132,13 +132,15 @@ class ExactWalk:
         self, rng: np.random.Generator, block: Block, state: Grouping, n_pairs: int
     ) -> tuple[Grouping, np.ndarray]:
         """Groups of all items, one by one; and their log odds nu."""
-        urn, nu = block.open(state), np.zeros(block.counts.shape)
+        urn, nu, single = block.open(state), np.zeros(block.counts.shape), block.counts.ndim == 1
         for i in range(len(block.counts)):
             own = block.features(i)
-            nu[i] = block.nu(i, self.theta, self.memory.moments)
-            block.reassign(rng, urn, i, nu[i])
+            found: Any = block.nu(i, self.theta, self.memory.moments)
+            nu[i] = found
+            block.reassign(rng, urn, i, found)
             value = block.unit * urn.value(i)
-            if np.any(value != self.theta[own]):
+            changed = value != self.theta[own]
+            if changed if single else changed.any():
                 self._move(own, value)
         return block.close(urn, state), nu
 

@@ -146,7 +146,7 @@ class GroupedGibbs:
                 if walk.accept(rng, block, tried, block.theta(new)):
                     edges = new
                     jumped[tried.kind] += 1
-        return compact(edges), jumped
+        return (compact(edges) if self.n_jumps else edges), jumped
 
 
 @lru_cache
