@@ -135,9 +135,9 @@ def test_a_wrong_base_of_potentials_is_caught(rng):
 def test_bases_that_do_not_fit_are_refused():
     model = Symmetric(TRIANGLE, 3)
     for base, message in [
-        (Beta(), "a normal law of 5 parameters"),
-        (Normal(np.ones(3)), "base: 3 scales came, one for all or one for each of 5"),
-        (MultivariateNormal(np.eye(2)), r"a covariance of shape \(2, 2\) came, \(5, 5\) is wanted"),
+        (Beta(), "a normal prior of 5 parameters"),
+        (Normal(np.ones(3)), r"base must be one scale, or one for each of 5 parameters, got .*3 scales"),
+        (MultivariateNormal(np.eye(2)), r"base must be of shape 5 x 5, got .*shape 2 x 2"),
     ]:
         with pytest.raises(OptionError, match=message):
             base_precision(base, model.n_parameters)
