@@ -51,7 +51,7 @@ def flag_of(option: str) -> str:
 
 
 # Sentences call an argument by its name at their start ("epsilon must be") and where they give a value ("fields=True").
-_NAMES = "|".join({*_FLAGS, *(key.rpartition(".")[2] for key in OPTIONS), "graph", "candidates", "out"})
+_NAMES = "|".join({*_FLAGS, *(key.rpartition(".")[2] for key in OPTIONS), "graph", "candidates", "out", "method"})
 _NAMED = re.compile(rf"^({_NAMES})(?= must )|(?<![\w-])({_NAMES})(?=[:=])")
 
 # Options of every command that samples.

@@ -56,9 +56,8 @@ class GroupedTree:
 
     def __post_init__(self) -> None:
         if not self.graph.is_forest:
-            raise GraphError(
-                "method: 'tree' is exact on forests only and this graph has a cycle; use 'exact' or 'stripped-beta'"
-            )
+            expected = "'exact', 'particle' or 'stripped-beta' for a graph with a cycle"
+            raise GraphError(option="method", got="tree", expected=expected)
         check_fields(self)
 
     @cached_property
