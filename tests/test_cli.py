@@ -234,7 +234,10 @@ BAD_OPTIONS = {
     "warmup": (["--n-warmup", "-1"], "--n-warmup must be .*, got -1"),
     "jobs": (["--n-jobs", "0"], "--n-jobs must be .*, got 0"),
     "method": (["--method", "magic"], "--method must be one of .*'stripped-beta', got 'magic'"),
-    "tree with loops": (["--method", "tree", "--no-fields"], "--method must be .* for a graph with a cycle, got 'tree'"),
+    "tree with loops": (
+        ["--method", "tree", "--no-fields"],
+        "--method must be .* for a graph with a cycle, got 'tree'",
+    ),
     "tree with fields": (["--method", "tree", "--fields"], "--method must be .* for node fields"),
     "weight": (["--weight", "Zoe"], "--weight: there is no column 'Zoe' in votes.csv; its columns are 'Ann'"),
     "weight dropped": (["--weight", "Ann", "--drop", "Ann"], "--weight: column 'Ann' is also named by --drop"),
