@@ -63,7 +63,7 @@ def main(n_data_sets: int = 10, n_draws: int = 500) -> None:
                 draws, stats = est.posterior_["posterior"], est.posterior_["sample_stats"]
                 sd = draws["agreement"].std(("chain", "draw")).mean()
                 accepted = [
-                    stats[f"acceptance_{of}"].mean() if "acceptance_values" in stats else np.nan for of in ACCEPTED
+                    stats[f"acceptance_{of}"].mean() if f"acceptance_{of}" in stats else np.nan for of in ACCEPTED
                 ]
                 found[name].append((sd, draws["n_groups"].mean(), *accepted))
         print(f"\n{title}\n{'':62s}{'sd':>8s}{'ratio':>8s}{'groups':>8s}   accepted: groups, values")

@@ -77,7 +77,7 @@ def _check_folder(out: Path, picture: Path, overwrite: bool) -> None:
     """Refuse a folder that must not or cannot be written to."""
     check_path(out, "--out: ")
     if out.exists() and not out.is_dir():
-        raise StoreError(f"--out: {out} is a file, a folder is wanted; give another path")
+        raise StoreError(f"--out: {out} must be a folder, but is a file; give another path")
     if (out / "zarr.json").exists():
         raise StoreError(f"--out: {out} holds a run; give a folder in which each method has a store of its own")
     if picture.exists() and not overwrite and _MARK not in picture.read_bytes()[:1000]:

@@ -28,7 +28,7 @@ from ..conditionals.one_potential import information, log_odds
 from .blocks import Block, Logits, Potentials, Urn
 from .dirichlet_process import Grouping, group_totals
 
-EXACT_DIMS: dict[str, tuple[str, ...]] = {"log_likelihood": (), "acceptance_values": (), "n_solves": ()}
+EXACT_DIMS: dict[str, tuple[str, ...]] = {"log_likelihood": (), "n_solves": ()}
 _TRIES = 2  # moves of each shared potential in a step
 _STEPS = 0.3, 1.6  # range of their length, in units of one item's information summed over the group
 
@@ -56,10 +56,14 @@ class ExactMarginals:
 
     name = "exact"
     needs = frozenset({LOG_Z, MOMENTS})
-    dims = EXACT_DIMS
 
     def __post_init__(self) -> None:
         require_answers(self.engine, "grouped_exact", self.needs)
+
+    @property
+    def dims(self) -> dict[str, tuple[str, ...]]:
+        """Numbers about a step; tables alone have moves that may be rejected."""
+        return EXACT_DIMS | ({"acceptance_values": ()} if self.model.n_parameters > 1 else {})
 
     @property
     def is_exact(self) -> bool:
@@ -110,8 +114,10 @@ class ExactWalk:
     def stats(self) -> dict[str, float]:
         """Numbers about the step."""
         value = self._log_likelihood(self.theta, self.memory.log_z)
-        rate = self._accepted / max(1, self._tried)
-        return {"log_likelihood": value, "acceptance_values": rate, "n_solves": self.n_solves}
+        found = {"log_likelihood": value, "n_solves": self.n_solves}
+        if "acceptance_values" in self._marginals.dims:
+            found["acceptance_values"] = self._accepted / max(1, self._tried)
+        return found
 
     def odds(self, e: int) -> Any:
         """Log odds of edge e in the model without it."""
