@@ -171,8 +171,8 @@ def test_bad_input(rng):
         (lambda: forward(model, theta, rng, temperatures=0), "temperatures must be .*, got 0"),
         (lambda: forward(model, theta, rng, temperatures=[0, 0.5]), "rise from 0 to 1, got"),
         (lambda: forward(model, theta, rng, temperatures=[0, 0.5, 0.5, 1]), "rise from 0 to 1, got"),
-        (lambda: forward(model, theta, rng, margins=margins[1:]), r"margins: an array of shape \(7,\) came, \(8,\)"),
-        (lambda: forward(model, theta, rng, margins=margins + 1), "margins: .* probabilities are wanted"),
+        (lambda: forward(model, theta, rng, margins=margins[1:]), r"margins must be .* \(8,\) .*, got .*shape \(7,\)"),
+        (lambda: forward(model, theta, rng, margins=margins + 1), "margins must be .* of probabilities"),
         (lambda: forward(model, np.where(theta == theta[0], np.inf, theta), rng), r"theta: 1 parameter\(s\) are not"),
         (lambda: forward(Potts(GRID, 3), np.zeros(30), rng), "model must be a binary model"),
     ]:  # fmt: skip

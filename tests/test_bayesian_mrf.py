@@ -136,7 +136,7 @@ def test_summaries(data):
     by_graph = est.statistic(lambda g: abs(g.edges["0", "1"]["weight"]) + g.nodes["2"]["bias"], of="graph")
     np.testing.assert_allclose(by_graph, np.abs(theta[:, :, 0]) + theta[:, :, 4])
     assert est.statistic(lambda t: t[:3], name="first").dims == ("chain", "draw", "first_dim_0")
-    with pytest.raises(OptionError, match="of: 'edges' came"):
+    with pytest.raises(OptionError, match=r"of must be .*, got 'edges'"):
         est.statistic(len, of="edges")
     with pytest.raises(OptionError, match=r"probability must be .*, got 2"):
         est.interval_(2)

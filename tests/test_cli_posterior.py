@@ -263,7 +263,7 @@ BAD = {
     "no correction": (["--compare", "exact,brief", "--corrected"], "--corrected has no effect on .* or langevin"),
     "sweeps": (["--engine", "gibbs", "--n-sweeps", "0"], "'--n-sweeps'.*; see bayesmrf posterior --help"),
     "draws": (["--n-draws", "0"], "--n-draws must be .*, got 0"),
-    "compare what": (["--compare", "exact,magic"], r"--compare: 'magic' came; give engines \(exact, .*KERNEL\+ENGINE"),
+    "compare what": (["--compare", "exact,magic"], r"--compare must be .*\(exact, .*KERNEL\+ENGINE.*, got 'magic'"),
     "compare pair": (["--compare", "exchange+bethe"], "--engine must be .* answers sample"),
     "compare and kernel": (["--compare", "exact", "--kernel", "langevin"], "--compare: .*leave out --kernel"),
     "weight": (["--weight", "Zoe"], "--weight: there is no column 'Zoe'"),

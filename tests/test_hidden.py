@@ -346,7 +346,11 @@ def test_weights_count_rows_with_missing_values(table):
             OptionError,
             "hidden_engine must be .* brief chains, which start from .*, got 'exact'",
         ),
-        ({"graph": "learn:2"}, OptionError, "graph: 'learn:2' came, which needs a table without missing values"),
+        (
+            {"graph": "learn:2"},
+            OptionError,
+            "graph must be edges or 'complete' for a table with missing values, got 'learn:2'",
+        ),
     ],
 )
 def test_bad_input(options, error, message, table):

@@ -173,9 +173,9 @@ def test_all_labels_seen(points, engine):
     ("X", "y", "error", "message"),
     [
         ([[0.0, 1], [np.nan, 0]], [0, 1], DataError, "X: an array of shape .* finite numbers"),
-        ([[0.0, 1], [1, 0]], [0, -1], DataError, r"y: 1 class\(es\) were seen \(0\); two are wanted"),
-        ([[0.0, 1], [1, 0]], [0.0, 1.0], DataError, "y: float64 came; whole numbers are wanted"),
-        ([[0.0, 1], [1, 0]], [0], DataError, r"y: shape \(1,\) came"),
+        ([[0.0, 1], [1, 0]], [0, -1], DataError, r"y must be labels of two classes, .*, got .*1 class\(es\) \(0\)"),
+        ([[0.0, 1], [1, 0]], [0.0, 1.0], DataError, "y must be an array of integers, .*, got .*float64"),
+        ([[0.0, 1], [1, 0]], [0], DataError, r"y must be an array of shape \(2,\), .*, got .*shape \(1,\)"),
     ],
 )
 def test_bad_data(X, y, error, message):

@@ -169,7 +169,7 @@ def test_states_that_are_none_are_refused(rng):
     for value in (3, -1, 1.5):
         data = np.zeros((4, 5))
         data[2, 3] = value
-        with pytest.raises(DataError, match=rf"states: {value:.1f} came in row 2, column 3; code the states as 0 to 2"):
+        with pytest.raises(DataError, match=rf"states must be .* from 0 to 2, got .*{value:.1f} in row 2, column 3"):
             Brief(data).prepare(model)
 
 

@@ -245,7 +245,11 @@ def test_bad_data(data):
     with pytest.raises(Exception, match="7"):
         SpikeSlabMRF([(0, 7)], **QUICK).fit(data)
     est = SpikeSlabMRF(method="exact", **QUICK).fit(data)
-    for group, message in (([9], "group: 9 is not a node"), ([1, 1], "2 nodes came"), (["x"], "group: 'x' is not")):
+    for group, message in (
+        ([9], "group: 9 is not a node"),
+        ([1, 1], "1 to 16 different nodes"),
+        (["x"], "group: 'x' is not"),
+    ):
         with pytest.raises(OptionError, match=message):
             est.predict_conditional(data, group)
     with pytest.raises(OptionError, match=r"average must be .*, got 'median'"):

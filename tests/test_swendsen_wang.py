@@ -207,7 +207,7 @@ def test_wrong_calls_are_refused(rng):
             sweep(model, chains, n)
         with pytest.raises(OptionError, match=f"n_chains must be .*, got {n}"):
             sweep(model, chains, 1, n)
-    with pytest.raises(OptionError, match="65 came, but these chains are 64"):
+    with pytest.raises(OptionError, match="at most the 64 chains that were started, got 65"):
         sweep(model, chains, 1, 65)
     with pytest.raises(OptionError, match="5 nodes, the model has 6"):
         sweep(model, start(64, 5, rng), 1)

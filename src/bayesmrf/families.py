@@ -1,4 +1,4 @@
-"""Models of estimators before the graph is known: their options, and what is said of their parameters.
+"""Models of estimators before the graph is known: their options, and the meaning of their parameters.
 
 GroupedMRF(model=families.Potts(n_states=3))
 """

@@ -255,9 +255,8 @@ def _choice(name: str) -> Choice:
         return Choice(name, kernel_for(name), name)
     if name in (*_OWN, "pseudo-posterior"):
         return Choice(name, name, None)
-    raise OptionError(
-        f"--compare: {name!r} came; give engines ({', '.join(NAMES)}), kernels, or KERNEL+ENGINE, separated by commas"
-    )
+    expected = f"engines ({', '.join(NAMES)}), kernels, or KERNEL+ENGINE, separated by commas"
+    raise OptionError(option="--compare", got=name, expected=expected)
 
 
 def _graph(text: str, data: Any, weights: Any, console: Console, progress: bool) -> Graph:

@@ -34,9 +34,6 @@ _PREDICTED = 1000  # draws over which the probabilities of missing values are av
 _UNBALANCED = 1e-6  # p-value of a column that is not balanced
 _NAMED = 5  # columns that are named
 _SWEEPS = 500  # Gibbs sweeps behind each state of `sample` where no exact sampler reaches
-# Parameters of estimators that are data or objects, or that say how to run rather than what.
-_NOT_SHOWN = {"graph", "candidate", "candidates", "prior", "n_draws", "n_warmup", "n_chains", "thin", "random_state"}
-_NOT_SHOWN |= {"n_jobs", "progress", "checkpoint", "overwrite"}
 
 
 class PairwiseMRF(DensityMixin, BaseEstimator):
@@ -145,11 +142,6 @@ def central(probability: float) -> tuple[float, float]:
     return (1 - probability) / 2, (1 + probability) / 2
 
 
-def options_shown(estimator: Any) -> dict[str, Any]:
-    """Collect the options that summaries and reports may show, as attributes of ``posterior_``."""
-    return {name: v for name, v in estimator.get_params(deep=False).items() if name not in _NOT_SHOWN}
-
-
 def run_seed(estimator: Any) -> np.random.SeedSequence:
     """Take the seed of an estimator's run: its random_state or, for None, that of the checkpoint if there is one."""
     return run.seed_sequence(estimator.random_state, *_place(estimator))
@@ -191,11 +183,11 @@ def read_graph(graph: Any, states: States, progress: bool, option: str = "graph"
     kind, _, number = graph.partition(":")
     if kind == "learn" and is_count(number):
         if states.n_states > 2:
-            raise OptionError(f"{option}: {graph!r} came, which needs yes/no data, not {states.n_states} states; give "
-                              "edges or 'complete'")  # fmt: skip
+            expected = f"edges or 'complete' for data with {states.n_states} states"
+            raise OptionError(option=option, got=graph, expected=expected)
         if (states.values < 0).any():
-            raise OptionError(f"{option}: {graph!r} came, which needs a table without missing values; give edges or "
-                              "'complete', or drop the rows with missing values")  # fmt: skip
+            expected = "edges or 'complete' for a table with missing values"
+            raise OptionError(option=option, got=graph, expected=expected, remedy="or drop the rows that have any")
         from ..learning.sparse import learn_graph  # takes half a second
 
         return learn_graph(states, int(number), progress=progress)

@@ -181,7 +181,7 @@ class GroupedMRF(OptionObjects, PairwiseMRF):
         Raises
         ------
         DataError, GraphError, OptionError, StoreError
-            One sentence each: what came, what is wanted, the remedy.
+            If an option, the graph, the data or the checkpoint is not valid.
         """
         request = read(self)
         option = "graph" if self.candidates is None else "candidates"

@@ -149,19 +149,22 @@ class LabelFieldMRF(OptionObjects, BaseEstimator):
         try:
             points = unmasked(X).astype(np.float64)
         except (TypeError, ValueError):
-            raise DataError("X: numbers are wanted, one row for each point") from None
+            raise DataError("X must contain numbers, one row for each point.") from None
         if points.ndim != 2 or not np.isfinite(points).all():
-            raise DataError(f"X: an array of shape {points.shape} came, finite numbers of shape (n_points, "
-                            "n_coordinates) are wanted; drop points whose place is not known")  # fmt: skip
+            expected = "an array of finite numbers, of shape (n_points, n_coordinates)"
+            remedy = "drop points whose position is unknown"
+            raise DataError(option="X", got=points, expected=expected, remedy=remedy)
         given = y.filled(-1) if isinstance(y, np.ma.MaskedArray) else np.asarray(y)
         if given.shape != (len(points),):
-            raise DataError(f"y: shape {given.shape} came, ({len(points)},) is wanted, a label for each point, or -1")
+            expected = f"an array of shape ({len(points)},), a label for each point"
+            raise DataError(option="y", got=given, expected=expected)
         if not np.issubdtype(given.dtype, np.integer):
-            raise DataError(f"y: {given.dtype} came; whole numbers are wanted, and -1 where the label is hidden")
+            expected = "an array of integers, -1 where the label is hidden"
+            raise DataError(option="y", got=f"type {given.dtype}", expected=expected)
         self.classes_ = np.unique(given[given != -1])
         if len(self.classes_) != 2:
-            raise DataError(f"y: {len(self.classes_)} class(es) were seen ({', '.join(map(str, self.classes_))}); "
-                            "two are wanted, each at one point at least")  # fmt: skip
+            got = f"{len(self.classes_)} class(es) ({', '.join(map(str, self.classes_))})"
+            raise DataError(option="y", got=got, expected="labels of two classes, each observed at least once")
         self.n_features_in_ = points.shape[1]
         named = hasattr(X, "columns") and all(isinstance(c, str) for c in X.columns)
         names = tuple(X.columns) if named else tuple("xyz"[: points.shape[1]]) if points.shape[1] <= 3 else ()

@@ -53,7 +53,7 @@ class ParameterPosterior(PairwiseMRF):
 
         check_is_fitted(self)
         if of not in ("theta", "graph"):
-            raise OptionError(f"of: {of!r} came, 'theta' or 'graph' is wanted")
+            raise OptionError(option="of", got=of, expected="'theta' or 'graph'")
         theta = self.posterior_["posterior"].dataset["theta"]
         draws = np.asarray(theta)
         argument = self._network if of == "graph" else np.asarray

@@ -132,7 +132,7 @@ class SpikeSlabMRF(OptionObjects, DensityMixin, BaseEstimator):
         states = check_states(X, sample_weight, missing=True)
         self.n_features_in_ = len(states.names)
         if self.n_features_in_ < 2:
-            raise DataError("X: 1 feature(s) came, one node, and no edge; give at least two columns")
+            raise DataError("X must have at least two columns, got 1 feature(s).")
         if hasattr(X, "columns") and all(isinstance(c, str) for c in X.columns):
             self.feature_names_in_ = np.array(states.names, dtype=object)
         self._names, self._coding = states.names, states.coding
@@ -290,7 +290,7 @@ class SpikeSlabMRF(OptionObjects, DensityMixin, BaseEstimator):
                 last = len(self._names) - 1
                 raise OptionError(f"group: {in_words(given)} is not a node; give names, or numbers from 0 to {last}")
         if not 1 <= len(set(nodes)) == len(nodes) <= 16:
-            raise OptionError(f"group: {len(nodes)} nodes came, 1 to 16 different ones are wanted")
+            raise OptionError(option="group", got=f"{len(nodes)} nodes", expected="1 to 16 different nodes")
         return Boltzmann(self._candidates), states, [int(i) for i in nodes]
 
     def score(self, X: Any, y: None = None, sample_weight: Any = None, average: str = "bayes") -> float:

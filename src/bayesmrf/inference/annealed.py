@@ -121,8 +121,8 @@ def reverse(
     path = _path(model, theta, margins)
     states = np.asarray(states)
     if states.ndim != 2 or states.shape[1] != len(path.margins) or not ((states == 0) | (states == 1)).all():
-        raise DataError(f"states: an array of shape {states.shape} came, (n_chains, {len(path.margins)}) in {{0, 1}} "
-                        "is wanted; draw samples from the model")  # fmt: skip
+        expected = f"an array of shape (n_chains, {len(path.margins)}) with values in {{0, 1}}"
+        raise DataError(option="states", got=states, expected=expected, remedy="sample the model")
     check_chains("states", len(states))
     return estimate(path.log_z - path.anneal(states, ladder_of(temperatures)[::-1], rng), -1)
 
@@ -188,8 +188,8 @@ def _path(model: Any, theta: np.ndarray, margins: np.ndarray | None) -> _RBMPath
                           "model has no end, give finite ones")  # fmt: skip
     m = np.full(n, 0.5) if margins is None else np.asarray(margins, dtype=np.float64)
     if m.shape != (n,) or not ((m >= 0) & (m <= 1)).all():
-        raise OptionError(f"margins: an array of shape {m.shape} came, ({n},) probabilities are wanted, such as the "
-                          "means of the data")  # fmt: skip
+        expected = f"an array of shape ({n},) of probabilities, such as the means of the data"
+        raise OptionError(option="margins", got=m, expected=expected)
     m = np.clip(m, _MARGIN, 1 - _MARGIN)
     return _RBMPath(model.split(theta), m) if is_rbm else _PairwisePath(binary_form(model, theta), m)
 

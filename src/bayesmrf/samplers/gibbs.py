@@ -93,15 +93,14 @@ def from_states(states: np.ndarray, n_chains: int, n_nodes: int, n_states: int |
     """Lay states out as `Chains` holds them; chain c gets row ``c % len(states)``."""
     states = np.asarray(states)
     if states.ndim != 2 or len(states) == 0 or states.shape[1] != n_nodes:
-        raise DataError(f"states: an array of shape {states.shape} came, (n_samples, {n_nodes}) with at least one row "
-                        "is wanted; give one column for each node of the graph")  # fmt: skip
+        expected = f"an array of shape (n_samples, {n_nodes}) with at least one row, a column for each node"
+        raise DataError(option="states", got=states, expected=expected)
     known = (states == 0) | (states == 1) if n_states is None else np.isin(states, np.arange(n_states))
     if not known.all():
         row, column = np.argwhere(~known)[0]
-        wanted = "0 and 1" if n_states is None else f"0 to {n_states - 1}"
-        raise DataError(
-            f"states: {states[row, column]} came in row {row}, column {column}; code the states as {wanted}"
-        )
+        expected = "0 or 1" if n_states is None else f"integers from 0 to {n_states - 1}"
+        got = f"{states[row, column]} in row {row}, column {column}"
+        raise DataError(option="states", got=got, expected=expected)
     n_blocks = -(-check_positive("n_chains", n_chains) // LANES)
     x = np.empty((n_blocks, n_nodes, LANES), dtype=np.int8)
     for b in range(n_blocks):
@@ -233,7 +232,7 @@ def _check_nodes(model: Pairwise | Categorical, chains: Chains) -> None:
 def _check_room(chains: Chains, n_chains: int) -> None:
     room = len(chains.states) * LANES
     if check_positive("n_chains", n_chains) > room:
-        raise OptionError(f"n_chains: {n_chains} came, but these chains are {room}; start as many as are wanted")
+        raise OptionError(option="n_chains", got=n_chains, expected=f"at most the {room} chains that were started")
 
 
 @cache

@@ -46,8 +46,9 @@ def check_finite(model: Pairwise | Categorical) -> None:
     for name, values in (("coupling of edge", model.coupling), ("field of node", model.field)):
         bad = np.argwhere(~np.isfinite(values))
         if len(bad):
-            raise OptionError(f"theta: the {name} {bad[0, 0]} is {values[tuple(bad[0])]}; finite parameters are wanted "
-                              "(a node whose state is given goes into its neighbours' fields)")  # fmt: skip
+            remedy = "put a node whose state is given into its neighbours' fields"
+            got = f"{values[tuple(bad[0])]} as the {name} {bad[0, 0]}"
+            raise OptionError(option="theta", got=got, expected="finite", remedy=remedy)
 
 
 def sweep(model: Pairwise | Categorical, chains: Chains, n_sweeps: int, n_chains: int | None = None) -> None:
@@ -77,9 +78,8 @@ def sweep(model: Pairwise | Categorical, chains: Chains, n_sweeps: int, n_chains
     n_chains = n_blocks * LANES if n_chains is None else check_positive("n_chains", n_chains)
     check_positive("n_sweeps", n_sweeps)
     if n_chains > n_blocks * LANES:
-        raise OptionError(
-            f"n_chains: {n_chains} came, but these chains are {n_blocks * LANES}; start as many as are wanted"
-        )
+        expected = f"at most the {n_blocks * LANES} chains that were started"
+        raise OptionError(option="n_chains", got=n_chains, expected=expected)
     if len(model.field) != n_nodes:
         raise OptionError(f"chains: they run on {n_nodes} nodes, the model has {len(model.field)}; "
                           "start chains for this model")  # fmt: skip

@@ -12,6 +12,7 @@ its log odds nu in the model without it, and the prior of a value.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from math import log
@@ -53,7 +54,7 @@ class Urn:
 
 
 @dataclass(frozen=True, eq=False)
-class Items:
+class Items(ABC):
     """Items of one kind side by side in theta.
 
     Parameters
@@ -122,9 +123,9 @@ class Items:
         alpha = draw_alpha(rng, state.alpha, self.prior, len(state.values), n_there)
         return state._replace(alpha=alpha, density=draw_density(rng, self.prior, state.groups))
 
+    @abstractmethod
     def constants(self, state: Grouping) -> Any:
         """Constants of the prior for compiled code."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True, eq=False)

@@ -56,7 +56,7 @@ def particle_groups(
     n_particles : int
         Rounded up to a multiple of 64.
     sampler : Likelihood, optional
-        Of two states: an engine that answers ``sample``, where fresh exact particles are wanted.
+        Of two states: an engine that answers ``sample``, to draw exact particles before every use.
     s_bar, n_samples, prior, start, n_jumps, n_pairs, field_prior
         As in `GroupedGibbs`.
     """

@@ -77,7 +77,7 @@ class TwoStateParticles:
     n_particles : int
         Rounded up to a multiple of 64.
     sampler : Likelihood, optional
-        With an engine that answers ``sample``, where fresh exact particles are wanted.
+        With an engine that answers ``sample``, to draw exact particles before every use.
     rivals : (n_edges, k) int array, optional
         For each edge others that may take its place (`bayesmrf.posterior.conditionals.rivals.rivals`).
     """

@@ -71,7 +71,7 @@ def _value_law(members, part, which, s, nu, n, a, b):
 
 @strict_leaf
 def _restricted_scan(rng, members, anchors, part, wanted, first, second, s, nu, n):
-    """Reassign all but the anchors to the two parts; log probability of what came out (or, if given, of ``wanted``)."""
+    """Reassign all but the anchors to the two parts; log probability of the outcome (or, if given, of ``wanted``)."""
     sizes = np.zeros(2)
     for i in members:
         sizes[part[i]] += 1
