@@ -132,7 +132,7 @@ def to_binary(path: Path, table: pd.DataFrame, rule: str | None) -> pd.DataFrame
 
 
 def _is_yes_no(table: pd.DataFrame) -> bool:
-    """Whether all values are -1, 0, 1, booleans, or missing; checked for all columns at once."""
+    """Return whether all values are -1, 0, 1, booleans, or missing; checked for all columns at once."""
     import numpy as np
 
     values = table.to_numpy()

@@ -160,7 +160,7 @@ class WalkingEngine(Protocol):
         deltas: np.ndarray,
         thresholds: np.ndarray,
     ) -> tuple[np.ndarray, Inference, int]:
-        """Theta, the answer there, and the number of moves made; see `bayesmrf.likelihood.Likelihood.walk`."""
+        """Return theta, the answer there, and the number of moves made; see `bayesmrf.likelihood.Likelihood.walk`."""
         ...
 
 
@@ -171,7 +171,7 @@ class ChainEngine(Protocol):
     @property
     def n_chains(self) -> int: ...  # noqa: D102
     def states(self, model: Model, memory: Any, n_samples: int) -> np.ndarray:
-        """States of the first ``n_samples`` chains."""
+        """Return the states of the first ``n_samples`` chains."""
         ...
 
 
@@ -180,7 +180,7 @@ class RestartingEngine(Protocol):
     """An engine whose chains restart at the data, and which takes hidden entries of these from other chains."""
 
     def restarts(self, plan: Any, hidden: Any, n_chains: int) -> Callable[[Any, Any], Any]:
-        """A function of the plan and the chains on the hidden entries, whose value is the plan for one call."""
+        """Return a function of the plan and the chains on the hidden entries that makes the plan for one call."""
         ...
 
 
@@ -189,7 +189,7 @@ class DataEngine(Protocol):
     """An engine that looks at the data themselves."""
 
     def given(self, states: States) -> Engine:
-        """The same engine with its data."""
+        """Return the same engine with its data."""
         ...
 
 

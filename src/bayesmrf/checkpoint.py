@@ -128,7 +128,7 @@ class ChainStore:
 
 
 def pause(run_time: float, cost: float) -> float:
-    """Seconds until the next commit: a kill may lose 2 % of a long run, and commits may take 2 % of its time."""
+    """Return the seconds until the next commit: a kill may lose 2 % of a long run, which commits may take."""
     return max(2.0, 0.02 * run_time, 50 * cost)
 
 
@@ -213,7 +213,7 @@ def seed_of(path: Path) -> np.random.SeedSequence:
 
 
 def _sequence(seed: dict[str, Any]) -> np.random.SeedSequence:
-    """The seed described in a store."""
+    """Return the seed described in a store."""
     key, spawned = tuple(seed["spawn_key"]), seed["spawned"]
     if type(spawned) is not int or not 0 <= spawned < 2**31:
         raise ValueError
@@ -221,7 +221,7 @@ def _sequence(seed: dict[str, Any]) -> np.random.SeedSequence:
 
 
 def progress_of(path: Path) -> tuple[int, dict[str, Any]]:
-    """Steps of the shortest chain of a checkpoint, and its settings."""
+    """Return the steps of the shortest chain of a checkpoint, and its settings."""
     with as_written(path):
         settings = read_record(path)["bayesmrf"]["settings"]
         begun = [p for p in (path / CHECKPOINT).glob("chain_*") if (p / "zarr.json").exists()]

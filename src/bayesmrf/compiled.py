@@ -50,7 +50,7 @@ class Files:
         self._enabled = True
 
     def disable(self) -> None:
-        """Neither read nor write files from now on."""
+        """Stop reading and writing files."""
         self._enabled = False
 
     def flush(self) -> None:
@@ -90,7 +90,7 @@ class Files:
         return digest_of(self._leaf) + _digest(code)
 
     def load_overload(self, signature: Any, target_context: Any) -> Any:
-        """The code compiled for a signature; None if there is none, or if it was made from something else."""
+        """Return the code compiled for a signature; None if there is none, or if it was made from something else."""
         target_context.refresh()
         if not (self._enabled and self._impl):
             return None
@@ -148,7 +148,7 @@ def _digest(content: bytes) -> bytes:
 
 
 def _classes(part: Any) -> Iterator[str]:
-    """Full names of the Python classes in a numba type or a tuple of them."""
+    """Return the full names of the Python classes in a numba type or a tuple of them."""
     if isinstance(part, types.Type):
         yield from _classes(part.key)
     elif isinstance(part, tuple):
@@ -159,7 +159,7 @@ def _classes(part: Any) -> Iterator[str]:
 
 
 def digest_of(leaf: Any) -> bytes:
-    """Digest of all that the machine code of a leaf is made from.
+    """Return the digest of all that the machine code of a leaf is made from.
 
     Its Python code and that of all leaves it calls, in whatever file, with their constants and options, and the
     version of numba; but no comments, and nothing that does not change the code.
@@ -187,13 +187,13 @@ def digest_of(leaf: Any) -> bytes:
 
 
 def _code_text(code: CodeType) -> str:
-    """Python code, without the place it stands at."""
+    """Return Python code as text, without its location."""
     constants = [_code_text(c) if isinstance(c, CodeType) else repr(c) for c in code.co_consts]
     return repr((code.co_code, constants, code.co_names, code.co_varnames, code.co_freevars, code.co_argcount))
 
 
 def _names(code: CodeType) -> Iterator[str]:
-    """Global names and attributes in Python code."""
+    """Return the global names and attributes in Python code."""
     yield from code.co_names
     for c in code.co_consts:
         if isinstance(c, CodeType):
@@ -201,7 +201,7 @@ def _names(code: CodeType) -> Iterator[str]:
 
 
 def _values(function: FunctionType) -> Iterator[Any]:
-    """What a function finds under the global names in its code, and in its closure."""
+    """Return the values of the global names in a function's code, and of its closure."""
     names = [*dict.fromkeys(_names(function.__code__))]
     found = [function.__globals__[n] for n in names if n in function.__globals__]
     found += [cell.cell_contents for cell in function.__closure__ or ()]
@@ -214,7 +214,7 @@ def _values(function: FunctionType) -> Iterator[Any]:
 
 
 def _constant_text(value: Any) -> str:
-    """A constant that is frozen into compiled code."""
+    """Return a constant that is frozen into compiled code as text."""
     if isinstance(value, np.ndarray):
         return f"{value.dtype} {value.shape} {_digest(value.tobytes()).hex()}"
     if isinstance(value, type):
@@ -225,7 +225,7 @@ def _constant_text(value: Any) -> str:
 
 
 def _is_known() -> bool:
-    """Whether numba keeps code through the parts, and with the arguments, that `Files` has and uses."""
+    """Return whether numba keeps code through the parts, and with the arguments, that `Files` has and uses."""
     try:
         protocol, impl = caching._Cache, caching.CompileResultCacheImpl
         compiled: Any = njit(_is_known)
@@ -243,7 +243,7 @@ _OWN_FILES = _is_known()
 
 
 def _compiled(**options: Any) -> Any:
-    """A decorator of leaves."""
+    """Return a decorator of leaves."""
     compiler = njit(nogil=True, error_model="numpy", **options)
 
     def decorate(function: Any) -> Any:

@@ -54,7 +54,7 @@ class _Series(NamedTuple):
 
 
 def diagnostics(tree: xr.DataTree, n_worst: int | None = 5) -> pd.DataFrame:
-    """R-hat and effective sample sizes (Vehtari et al. 2021) of every scalar that is reported.
+    """Compute R-hat and effective sample sizes (Vehtari et al. 2021) of every scalar that is reported.
 
     Judged are ``n_groups``, ``alpha``, ``density``, ``slab_scale``, ``n_field_groups`` and ``n_edges``; all agreements
     (the parameters of edges that have one each) and all other parameters, node fields and tables of potentials among
@@ -135,7 +135,7 @@ def warn_unless_converged(tree: xr.DataTree) -> None:
 
 
 def _judged(tree: xr.DataTree) -> tuple[list[_Series], list[_Series]]:
-    """Scalars that are always shown, and all others."""
+    """Divide scalars into those that are always shown, and all others."""
     posterior: Any = tree["posterior"].to_dataset()
     scalars = [_Series([name], posterior[name].values[..., None], False) for name in SCALARS if name in posterior]
     if "field_groups" in posterior:
@@ -171,7 +171,7 @@ def _judged(tree: xr.DataTree) -> tuple[list[_Series], list[_Series]]:
 
 
 def _given_inclusion(names: list[str], values: np.ndarray, included: np.ndarray) -> Iterable[_Series]:
-    """Parameters of edges over the draws in which they exist; edges with nearly equal numbers of draws are grouped."""
+    """Return the parameters of edges over the draws in which they are present, grouped by similar numbers of draws."""
     counts = included.sum(axis=1)
     fewest = counts.min(axis=0)
     judged = np.flatnonzero((included.mean(axis=(0, 1)) >= IN_DOUBT[0]) & (fewest >= 4))
@@ -201,13 +201,13 @@ def _table(series: list[_Series]) -> pd.DataFrame:
 
 
 def _shortfall(table: pd.DataFrame, r_hat: float, ess: float, columns: list[str]) -> np.ndarray:
-    """How many times each row falls short of an R-hat and of effective sample sizes; -1 for constants."""
+    """Return the factor by which each row misses its thresholds of R-hat and ESS; -1 for constants."""
     found = np.fmax((table["r_hat"].to_numpy() - 1) / (r_hat - 1), ess / table[columns].to_numpy().min(axis=1))
     return np.nan_to_num(found, nan=-1)
 
 
 def _stuck(tree: xr.DataTree) -> str:
-    """A sentence about chains that never moved, or with a constant parameter; empty if there are none."""
+    """Describe chains that never moved or have a constant parameter; empty if there are none."""
     chains, acceptance = tree["posterior"].to_dataset()["chain"].values, _acceptance(tree)
     what, how = "", "acceptance 0"
     still: Any = np.zeros(len(chains), dtype=bool) if acceptance is None else np.asarray(acceptance == 0)
@@ -235,7 +235,7 @@ def _name(label: object) -> str:
 
 
 def _acceptance(tree: xr.DataTree) -> np.ndarray | None:
-    """Share of the proposals that each chain accepted, where the sampler makes proposals."""
+    """Return the share of the proposals that each chain accepted, if the sampler makes proposals."""
     stats = tree["sample_stats"].to_dataset()
     for name in ("acceptance", "accepted"):
         if name in stats:
@@ -244,7 +244,7 @@ def _acceptance(tree: xr.DataTree) -> np.ndarray | None:
 
 
 def _rarely(tree: xr.DataTree) -> str:
-    """A sentence about proposals that are hardly ever accepted."""
+    """Describe proposals that are hardly ever accepted."""
     acceptance = _acceptance(tree)
     if acceptance is None or not acceptance.min() < _RARELY:
         return ""
@@ -252,7 +252,7 @@ def _rarely(tree: xr.DataTree) -> str:
 
 
 def _remedy(tree: xr.DataTree, times: int) -> str:
-    """What to change."""
+    """Return what to change."""
     acceptance, kernel = _acceptance(tree), str(tree.attrs.get("kernel", ""))
     if acceptance is not None and acceptance.min() < _RARELY:
         return "use a shorter step, a longer warm-up or another method"

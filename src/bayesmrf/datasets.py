@@ -52,7 +52,7 @@ FILES = {
 
 
 def coronary() -> pd.DataFrame:
-    """Risk factors for coronary heart disease of 1,841 men employed in a Czech car factory: a table of 2^6 counts.
+    """Load risk factors for coronary heart disease of 1,841 men in a Czech car factory: a table of 2^6 counts.
 
     Reinis et al. (1981), as published by Edwards and Havranek (1985), Biometrika 72, 339-351.
 
@@ -80,7 +80,7 @@ def coronary() -> pd.DataFrame:
 
 
 def senate109(session: int = 1) -> pd.DataFrame:
-    """Roll calls of the United States Senate in 2005 (session 1) or 2006 (session 2), as in Liu and Page (2013).
+    """Load the roll calls of the US Senate in 2005 (session 1) or 2006 (session 2), as in Liu and Page (2013).
 
     The two senators who shared a seat (CORZINE_NJ, MENENDEZ_NJ) are dropped. "Yes" is +1 and all else, absence
     included, is -1. Only votes with 10 to 90 "yes" among the 99 are kept. Source: Voteview (Lewis et al.).
@@ -102,7 +102,7 @@ def senate109(session: int = 1) -> pd.DataFrame:
 
 
 def senate542() -> pd.DataFrame:
-    """542 key votes of the 100 senators of 2006 (Banerjee, El Ghaoui and d'Aspremont 2008).
+    """Load 542 key votes of the 100 senators of 2006 (Banerjee, El Ghaoui and d'Aspremont 2008).
 
     Returns
     -------
@@ -116,7 +116,7 @@ def senate542() -> pd.DataFrame:
 
 
 def adhd() -> pd.DataFrame:
-    """18 symptoms of 355 children aged 6 to 8, and whether they are diagnosed (``group``) (Silk et al. 2019).
+    """Load 18 symptoms of 355 children aged 6 to 8, and whether they are diagnosed (``group``) (Silk et al. 2019).
 
     Returns
     -------
@@ -128,7 +128,7 @@ def adhd() -> pd.DataFrame:
 
 
 def wenchuan() -> pd.DataFrame:
-    """17 symptoms of post-traumatic stress in 362 parents bereaved by the Wenchuan earthquake (McNally et al. 2015).
+    """Load 17 symptoms of post-traumatic stress in 362 parents bereaved by an earthquake (McNally et al. 2015).
 
     Returns
     -------
@@ -141,7 +141,7 @@ def wenchuan() -> pd.DataFrame:
 
 
 def news20() -> tuple[pd.DataFrame, pd.Series]:
-    """Which of 100 words occur in 16,242 postings to newsgroups (Roweis's selection from 20 Newsgroups).
+    """Load which of 100 words occur in 16,242 postings to newsgroups (Roweis's selection from 20 Newsgroups).
 
     Returns
     -------
@@ -157,7 +157,7 @@ def news20() -> tuple[pd.DataFrame, pd.Series]:
 
 
 def mnist() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Handwritten digits (LeCun, Cortes and Burges).
+    """Load handwritten digits (LeCun, Cortes and Burges).
 
     Returns
     -------
@@ -169,7 +169,7 @@ def mnist() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
 
 
 def retina50() -> np.ndarray:
-    """Spikes of 50 ganglion cells of a salamander's retina (Marre et al.; Tkacik et al. 2014).
+    """Load the spikes of 50 ganglion cells of a salamander's retina (Marre et al.; Tkacik et al. 2014).
 
     Returns
     -------
@@ -181,7 +181,7 @@ def retina50() -> np.ndarray:
 
 
 def data_file(name: str) -> Path:
-    """Path of a data file, its SHA-256 sum checked.
+    """Return the path of a data file after checking its SHA-256 sum.
 
     Raises
     ------

@@ -144,7 +144,7 @@ def coronary(seed: int, n_draws: int, n_chains: int) -> GroupedMRF:
 
 
 def _rows(grid: Grid) -> tuple[list[str], list[list[str]]]:
-    """The table of the grid: the range of estimates in each true group, then their errors."""
+    """Make the table of the grid: the range of estimates in each true group, then their errors."""
     rows = []
     for g, value in enumerate(TRUE_AGREEMENTS):
         inside = grid.groups == g

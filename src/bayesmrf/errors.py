@@ -33,7 +33,7 @@ class BayesMRFError(ValueError):
         super().__init__(message if option is None else self.sentence(option))
 
     def sentence(self, name: str) -> str:
-        """The message with the argument called ``name``, as on the command line."""
+        """Return the message with the argument called ``name``, as on the command line."""
         remedy = f"; {self.remedy}" if self.remedy else ""
         return f"{name} must be {self.expected}, got {self.got}{remedy}."
 

@@ -52,7 +52,7 @@ def call(path: Path) -> str:
 
 
 def kind_of(path: Path) -> str:
-    """Kind of a path: "file", "folder", "nothing", or the reason why it is unknown."""
+    """Return the kind of a path: "file", "folder", "nothing", or the reason why it is unknown."""
     try:
         mode = path.stat().st_mode
     except (FileNotFoundError, NotADirectoryError):
@@ -96,7 +96,7 @@ def read_text(path: Path) -> str:
 
 
 def _unpacked(path: Path, file: Any) -> bytes:
-    """The bytes of a file, or of the one file that an archive holds; one more than allowed where they are too many."""
+    """Return the contents of a file, or of the only file in an archive, and at most one byte more than allowed."""
     head = file.read(8)
     file.seek(0)
     if head.startswith(b"PK\x03\x04"):

@@ -94,7 +94,7 @@ class Graph:
         return self.n_edges == n - n_components
 
     def elimination_order(self, max_entries: float = np.inf) -> EliminationOrder:
-        """`min_fill` order of this graph, computed once: a shorter search is the beginning of a longer one."""
+        """Return the `min_fill` order of this graph, computed once: a shorter search begins a longer one."""
         limit, known = self._longest_order
         if known is None or (len(known.order) < self.n_nodes and max_entries > limit):
             known = min_fill(self, max_entries)
@@ -107,7 +107,7 @@ class Graph:
         return [0.0, None]
 
     def to_networkx(self) -> Any:
-        """The same graph for networkx, nodes by name, edges with their number as ``index``."""
+        """Convert to a networkx graph: nodes by name, edges with their number as ``index``."""
         import networkx as nx
 
         g = nx.Graph()
@@ -145,7 +145,7 @@ class Adjacency:
 
 
 def grid(n_rows: int, n_columns: int) -> Graph:
-    """Rectangular lattice, nodes numbered row by row."""
+    """Make a rectangular lattice, nodes numbered row by row."""
     node = np.arange(n_rows * n_columns).reshape(n_rows, n_columns)
     across = np.stack([node[:, :-1].ravel(), node[:, 1:].ravel()], axis=1)
     down = np.stack([node[:-1].ravel(), node[1:].ravel()], axis=1)
@@ -153,7 +153,7 @@ def grid(n_rows: int, n_columns: int) -> Graph:
 
 
 def complete(n_nodes: int, names: Sequence[str] = ()) -> Graph:
-    """All pairs, in lexicographic order.
+    """Make the graph of all pairs, in lexicographic order.
 
     Raises
     ------
@@ -165,30 +165,30 @@ def complete(n_nodes: int, names: Sequence[str] = ()) -> Graph:
 
 
 def binary_tree(height: int) -> Graph:
-    """Perfect binary tree with 2^(height + 1) - 1 nodes; the root is 0, the parent of i is (i - 1) // 2."""
+    """Make a perfect binary tree with 2^(height + 1) - 1 nodes; the root is 0, the parent of i is (i - 1) // 2."""
     child = np.arange(1, 2 ** (height + 1) - 1)
     return Graph(2 ** (height + 1) - 1, np.stack([(child - 1) // 2, child], axis=1))
 
 
 def path(n_nodes: int) -> Graph:
-    """Chain 0 - 1 - ... - (n_nodes - 1)."""
+    """Make the chain 0 - 1 - ... - (n_nodes - 1)."""
     return Graph(n_nodes, np.stack([np.arange(n_nodes - 1), np.arange(1, n_nodes)], axis=1))
 
 
 def cycle(n_nodes: int) -> Graph:
-    """Loop through all nodes."""
+    """Make a cycle through all nodes."""
     return Graph(n_nodes, np.stack([np.arange(n_nodes), np.roll(np.arange(n_nodes), -1)], axis=1))
 
 
 def _pair(edge: Any) -> tuple[Any, ...]:
-    """The ends of an edge; a text has no ends, although it has letters."""
+    """Return the ends of an edge; a text has no ends, although it has letters."""
     if isinstance(edge, str | bytes):
         raise TypeError
     return tuple(edge)
 
 
 def from_edges(edges: Any, names: Sequence[str]) -> Graph:
-    """Graph on the nodes ``names`` from a networkx graph, a table, or pairs of node names or numbers.
+    """Make a graph on the nodes ``names`` from a networkx graph, a table, or pairs of node names or numbers.
 
     Pairs of integers are node numbers, unless the names themselves are these integers; anything else is looked up among
     ``names``.
@@ -261,7 +261,7 @@ class EliminationOrder(NamedTuple):
         return float(np.exp2(np.diff(self.starts)).sum())
 
     def up_to(self, max_entries: float) -> EliminationOrder:
-        """The order up to the first step at which `n_entries` exceeds ``max_entries``."""
+        """Return the order up to the first step at which `n_entries` exceeds ``max_entries``."""
         over = np.flatnonzero(np.cumsum(np.exp2(np.diff(self.starts))) > max_entries)
         if not over.size:
             return self
@@ -270,7 +270,7 @@ class EliminationOrder(NamedTuple):
 
 
 def min_fill(graph: Graph, max_entries: float = np.inf) -> EliminationOrder:
-    """Greedy elimination order: always the node that needs the fewest new edges between its neighbours.
+    """Find a greedy elimination order: always the node that needs the fewest new edges between its neighbours.
 
     (Koller and Friedman 2009, section 9.4.3.) Ties go to the node with the smaller number. The counts of missing edges
     are kept up to date edge by edge, so that trees take O(n log n) and narrow graphs little more.

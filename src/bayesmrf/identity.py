@@ -59,7 +59,7 @@ def record_of(kernel: Any) -> dict[str, Any]:
 
 
 def modules_of(kernel: Any) -> set[str]:
-    """Names of the modules that the classes of a kernel, and of all it holds, are from."""
+    """Return the names of the modules that define the classes of a kernel and of everything in it."""
     modules: set[str] = set()
     _add({}, modules, "", kernel, 0)
     return modules
@@ -78,12 +78,12 @@ def difference(now: Mapping[str, Any], stored: Mapping[str, Any]) -> str:
 
 
 def checksum(value: Any) -> str:
-    """Checksum of plain JSON values."""
+    """Return the checksum of plain JSON values."""
     return hashlib.blake2b(json.dumps(value, sort_keys=True).encode(), digest_size=16).hexdigest()
 
 
 def class_name(kind: type) -> str:
-    """Module and name of a class."""
+    """Return the module and name of a class."""
     return f"{kind.__module__}.{kind.__qualname__}"
 
 
@@ -126,7 +126,7 @@ def _is_scalar(value: Any) -> bool:
 
 
 def _scalar(key: str, value: Any) -> Any:
-    """A value that JSON gives back as it was, and that tells this one from others."""
+    """Return a value that JSON preserves, and that identifies this one."""
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, Enum):
@@ -145,7 +145,7 @@ def _scalar(key: str, value: Any) -> Any:
 
 
 def _array(key: str, a: np.ndarray) -> str:
-    """Type, shape and values of an array."""
+    """Return the type, shape and values of an array."""
     if a.dtype.hasobject or isinstance(a, np.ma.MaskedArray):
         raise _unknown(key, "is an array that is masked, or of Python objects")
     if key.removeprefix("kernel.") in ESTIMATED and a.dtype.kind == "f":
@@ -157,7 +157,7 @@ def _array(key: str, a: np.ndarray) -> str:
 
 
 def _fields(key: str, value: Any) -> dict[str, Any]:
-    """What an object holds, by name."""
+    """Return the contents of an object, by name."""
     kind = type(value)
     if dataclasses.is_dataclass(value):
         names = [f.name for f in dataclasses.fields(value)]

@@ -30,13 +30,13 @@ C2, C3, C4, C5, C6 = np.array([1 / 2, 1 / 6, 1 / 24, 1 / 120, 1 / 720], np.float
 
 @leaf
 def power_bits(g):
-    """The bits of the float64 2^-n, n = g / log 2 rounded, for g from 0 to `MOST`."""
+    """Return the bits of the float64 2^-n, n = g / log 2 rounded, for g from 0 to `MOST`."""
     return np.int64(1023 - np.int32(g * INVERSE_LOG_2 + 0.5)) << 52
 
 
 @leaf
 def exp_rest(g):
-    """exp(-g) over the 2^-n of `power_bits`, to the last bits of float64."""
+    """Return exp(-g) over the 2^-n of `power_bits`, to the last bits of float64."""
     r = np.int32(g * INVERSE_LOG_2 + 0.5) * LOG_2 - g
     series = 1.0
     for n in range(13, 0, -1):
@@ -46,20 +46,20 @@ def exp_rest(g):
 
 @leaf
 def power_bits_f(g):
-    """`power_bits` of a float32 from 0 to `MOST_F`."""
+    """Return `power_bits` of a float32 from 0 to `MOST_F`."""
     return int32(int32(127) - int32(g * INVERSE_LOG_2_F + HALF)) << int32(23)
 
 
 @leaf
 def exp_rest_f(g):
-    """`exp_rest` of a float32."""
+    """Return `exp_rest` of a float32."""
     r = float32(int32(g * INVERSE_LOG_2_F + HALF)) * LOG_2_F - g
     return ONE + r * (ONE + r * (C2 + r * (C3 + r * (C4 + r * (C5 + r * C6)))))
 
 
 @leaf
 def tanh_ratio(h):
-    """Numerator and denominator (positive) of tanh(h), so that u < tanh(h) needs no division."""
+    """Return numerator and denominator (positive) of tanh(h), so that u < tanh(h) needs no division."""
     h = min(max(h, -BOUND), BOUND)
     y = h * h
     return h * (P1 + y * (P3 + y * (P5 + y * (P7 + y * P9)))), ONE + y * (Q2 + y * (Q4 + y * (Q6 + y * Q8)))
@@ -67,13 +67,13 @@ def tanh_ratio(h):
 
 @leaf
 def symmetric_uniform(bits):
-    """Uniform on the odd multiples of 2^-24 in (-1, 1), of the upper 24 of 32 random bits."""
+    """Convert the upper 24 of 32 random bits to a uniform number on the odd multiples of 2^-24 in (-1, 1)."""
     return (float32(int32(int32(bits) >> int32(8))) + HALF) * STEP
 
 
 @leaf
 def popcount(word):
-    """Number of ones in a 64-bit word; LLVM knows this form and makes one instruction of it."""
+    """Count the ones in a 64-bit word; LLVM compiles this form to one instruction."""
     word = word - ((word >> uint64(1)) & ODD)
     word = (word & PAIRS) + ((word >> uint64(2)) & PAIRS)
     word = (word + (word >> uint64(4))) & NIBBLES

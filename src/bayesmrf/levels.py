@@ -104,7 +104,7 @@ def _is_whole(values: np.ndarray) -> bool:
 
 
 def _is_id(i: int, counted: Sequence[tuple[np.ndarray, np.ndarray]], distinct: np.ndarray, name: str) -> bool:
-    """Whether column ``i`` numbers or names the rows."""
+    """Return whether column ``i`` numbers or names the rows."""
     levels, counts = counted[i]
     n, text = counts.sum(), levels.dtype.kind in "US"
     if len(levels) < _MANY_ROWS or not (text or _is_whole(levels)):
@@ -117,7 +117,7 @@ def _is_id(i: int, counted: Sequence[tuple[np.ndarray, np.ndarray]], distinct: n
 
 
 def _scale(levels: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Which of the sorted levels belong to the scale."""
+    """Return which of the sorted levels belong to the scale."""
     if len(levels) < 3:
         return np.ones(len(levels), dtype=bool)
     gaps = np.diff(levels)

@@ -171,7 +171,7 @@ class Likelihood:
         return self.hidden is None and self.curve is None and not self.others
 
     def replaced(self, s_bar: np.ndarray, engine: Engine | None = None) -> Likelihood:
-        """The same likelihood of complete data with mean statistics ``s_bar``; in several samples, of the first."""
+        """Return the same likelihood of complete data with mean statistics ``s_bar``; of several samples, the first."""
         if engine is not None:
             return Likelihood(self.model, s_bar, self.n_samples, engine, None, self.curve, self.others)
         found = copy(self)
@@ -199,11 +199,11 @@ class Likelihood:
                 require_answers(sample.hidden.engine, kernel, needs, "hidden_engine")
 
     def start(self, rng: np.random.Generator) -> Memory:
-        """Memory of engines that have one (persistent chains)."""
+        """Return the memory of engines that have one (persistent chains)."""
         return _linked([term.start(rng) for term in self._terms])
 
     def evaluate(self, theta: np.ndarray, want: str = MOMENTS, memory: Memory = NO_MEMORY) -> Evaluation:
-        """Log likelihood (``want`` "log_z"), or its gradient sum N (s_bar - E[s]) and, where known, its value too.
+        """Compute the log likelihood (``want`` "log_z"), or its gradient sum N (s_bar - E[s]) and, if known, its value.
 
         With hidden entries the first term of the gradient is an expectation as well (Murray and Ghahramani 2004, eq.
         4).
@@ -228,35 +228,35 @@ class Likelihood:
         return found
 
     def inference(self, theta: np.ndarray, want: str = MOMENTS, state: Any = None) -> Inference:
-        """The engine's answer at natural parameters."""
+        """Return the engine's answer at natural parameters."""
         found: Inference = self.engine.infer(self.model, theta, self.plan, want, state)
         return found
 
     def log_likelihood(self, theta: np.ndarray, log_z: float) -> float:
-        """N (theta . s_bar - log Z)."""
+        """Return N (theta . s_bar - log Z)."""
         return float(self.n_samples * (theta @ self.s_bar - log_z))
 
     def log_z(self, theta: np.ndarray) -> float:
-        """Log of the normaliser."""
+        """Return the log of the normaliser."""
         log_z = self.inference(theta, LOG_Z).log_z
         assert log_z is not None
         return log_z
 
     def moments(self, theta: np.ndarray) -> np.ndarray:
-        """Expectation of the statistics."""
+        """Return the expectation of the statistics."""
         moments = self.inference(theta, MOMENTS).moments
         assert moments is not None
         return moments
 
     def log_ratio(self, theta: np.ndarray, theta_new: np.ndarray) -> float:
-        """Log p(X | theta_new) - log p(X | theta)."""
+        """Return log p(X | theta_new) - log p(X | theta)."""
         old, new = (self.evaluate(t, LOG_Z).log_likelihood for t in (theta, theta_new))
         assert old is not None
         assert new is not None
         return new - old
 
     def curvature_alone(self) -> np.ndarray:
-        """Curvature N Var[s] along each parameter, if all features were independent with the means of the data.
+        """Return the curvature N Var[s] along each parameter if features were independent with the means of the data.
 
         Half an observation is added to either side, as some features never vary.
         """
@@ -270,7 +270,7 @@ class Likelihood:
         return total
 
     def coordinate_log_ratio(self, moment: float, j: int, delta: float) -> float:
-        """Change of the log likelihood when theta_j moves by ``delta``, from the moment of feature j at theta.
+        """Return the change of the log likelihood when theta_j moves by ``delta``, from the moment of feature j.
 
         Feature j takes the values 1 and ``low``, with probability p = (moment - low) / (1 - low) of 1, so that Z
         changes by exactly p e^delta + (1 - p) e^(low delta): no other knowledge of Z is needed. This is the expectation
@@ -328,17 +328,17 @@ class Likelihood:
         return theta, Evaluation(value, None, found.moments, at.memory), accepted
 
     def score(self, theta: np.ndarray) -> np.ndarray:
-        """Gradient sum N (s_bar - E[s])."""
+        """Return the gradient sum N (s_bar - E[s])."""
         score = self.evaluate(theta).score
         assert score is not None
         return score
 
     def auxiliary(self, theta: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Summed statistics of fresh data drawn at theta (Moeller et al. 2006); of several samples, a row for each."""
+        """Sum the statistics of new data drawn at theta (Moeller et al. 2006); a row for each of several samples."""
         return _rows([term.auxiliary(theta, rng) for term in self._terms])
 
     def complete(self, theta: np.ndarray, rng: np.random.Generator, memory: Memory) -> tuple[np.ndarray, Memory]:
-        """Summed statistics of the data, hidden entries drawn from their law given theta and what was seen.
+        """Sum the statistics of the data, with hidden entries drawn given theta and the observed ones.
 
         Exact where the engine of the positive phase samples; its persistent chains leave that law invariant, which is
         all that a chain on (theta, hidden entries) needs. Of several samples there is a row for each.
@@ -347,14 +347,14 @@ class Likelihood:
         return _rows([sums for sums, _ in found]), _linked([m for _, m in found])
 
     def gain(self, theta: np.ndarray, theta_new: np.ndarray, statistics: np.ndarray) -> float:
-        """Change of the unnormalised log probability of data with summed ``statistics``: (theta' - theta) . S."""
+        """Return (theta' - theta) . S, the change of the unnormalised log probability of data with ``statistics`` S."""
         rows = statistics.reshape(len(self._terms), -1)
         return math.fsum(
             float((t.natural(theta_new) - t.natural(theta)) @ s) for t, s in zip(self._terms, rows, strict=True)
         )
 
     def hidden_probabilities(self, thetas: np.ndarray, rng: np.random.Generator, sample: int = 0) -> np.ndarray:
-        """Probability that each hidden entry is 1 given what was seen, averaged over draws (n_draws, n_parameters).
+        """Return the mean over draws (n_draws, n_parameters) of the probability that each hidden entry is 1.
 
         Of nodes with many states: the probability of each, (n_hidden, n_states). ``sample`` is the number of the
         sample whose hidden entries are meant.
@@ -437,7 +437,7 @@ class _Term:
 
 
 def _linked(memories: Sequence[Memory]) -> Memory:
-    """The memories of all samples as one."""
+    """Link the memories of all samples."""
     found: Memory | None = None
     for memory in reversed(memories):
         found = memory._replace(rest=found)

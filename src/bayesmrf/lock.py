@@ -28,7 +28,7 @@ _WAIT = 0.2  # seconds in which a simultaneous process removes its file
 
 
 def is_lock(name: str) -> bool:
-    """Whether a file of this name is a lock, or an incomplete one."""
+    """Return whether a file of this name is a lock, or an incomplete one."""
     return _NAME.fullmatch(name) is not None
 
 
@@ -79,7 +79,7 @@ def _announce(folder: Path) -> Path:
 
 
 def _others(mine: Path) -> dict[Path, dict[str, Any]]:
-    """Lock files of other processes that may still run; other lock files are removed."""
+    """Return the lock files of other processes that may still run, and remove the rest."""
     found = {}
     for path in mine.parent.iterdir():
         if path != mine and is_lock(path.name) and not path.name.startswith("."):
@@ -116,7 +116,7 @@ def _me() -> dict[str, Any]:
 
 
 def _may_run(holder: dict[str, Any]) -> bool:
-    """Whether a holder may still run; unknown, and so True, on another machine or in another container."""
+    """Return whether a holder may still run; unknown, and so True, on another machine or in another container."""
     me = _me()
     if (holder["host"], holder["machine"]) != (me["host"], me["machine"]):
         return True
@@ -126,7 +126,7 @@ def _may_run(holder: dict[str, Any]) -> bool:
 
 
 def _started(process: int) -> str | None:
-    """When a process began, in ticks since the machine did ("" where that is not known); None if it has ended."""
+    """Return when a process began, in ticks since the machine did ("" if unknown); None if it has ended."""
     if Path("/proc/self/stat").exists():
         state, *fields = _contents(f"/proc/{process}/stat").rpartition(")")[2].split() or ["X"]
         return None if state in "ZX" else fields[18]
@@ -141,7 +141,7 @@ def _started(process: int) -> str | None:
 
 
 def _machine() -> str:
-    """The machine and, in a container, its processes' own numbering."""
+    """Identify the machine and, in a container, its process namespace."""
     try:
         numbering = os.readlink("/proc/self/ns/pid")
     except OSError:

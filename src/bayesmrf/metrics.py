@@ -27,7 +27,7 @@ __all__ = [
 
 
 def mean_absolute_error(agreement: Any, truth: Any) -> float:
-    """Mean over the edges of the absolute error of the agreement (Liu and Page 2013, section 4)."""
+    """Compute the mean absolute error of the agreement over the edges (Liu and Page 2013, section 4)."""
     a, b = np.asarray(agreement, dtype=np.float64), np.asarray(truth, dtype=np.float64)
     if a.shape != b.shape or a.size == 0:
         raise DataError(
@@ -37,7 +37,7 @@ def mean_absolute_error(agreement: Any, truth: Any) -> float:
 
 
 def log_probability(model: Model, theta: np.ndarray, states: np.ndarray, engine: InferenceEngine) -> np.ndarray:
-    """Log probability of each of ``states`` (n_samples, n_nodes) in {0, 1}, by an engine's log Z."""
+    """Compute the log probability of each of ``states`` (n_samples, n_nodes) in {0, 1}, with the engine's log Z."""
     log_z = engine.infer(model, theta, engine.prepare(model), want=LOG_Z).log_z
     assert log_z is not None
     return log_potential(binary_form(model, theta), states) - log_z
@@ -46,7 +46,7 @@ def log_probability(model: Model, theta: np.ndarray, states: np.ndarray, engine:
 def conditional_log_probability(
     model: Model, thetas: np.ndarray, states: np.ndarray, group: Sequence[int]
 ) -> np.ndarray:
-    r"""Log probability of each joint state of some nodes given the others, averaged over several parameters.
+    r"""Compute the log probability of each joint state of some nodes given the others, averaged over parameters.
 
     .. math:: \log \frac1K \sum_k p(x_G \mid x_{-G}, \theta_k),
 
@@ -91,7 +91,7 @@ def conditional_log_probability(
 def log_likelihood(
     model: Model, theta: np.ndarray, states: np.ndarray, engine: InferenceEngine, weights: np.ndarray | None = None
 ) -> float:
-    """Exact log likelihood of data, in nats: N (theta . s_bar - log Z(theta)).
+    """Compute the exact log likelihood of data, in nats: N (theta . s_bar - log Z(theta)).
 
     Parameters
     ----------

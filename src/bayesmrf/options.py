@@ -75,7 +75,7 @@ def check_params(estimator: Any) -> None:
 
 
 def owners(record: Any) -> list[str]:
-    """Names under which the class of an object, and its base classes, have rows of their own: "Beta", "priors.Beta"."""
+    """Return the names under which the class of an object and its base classes have rows: "Beta", "priors.Beta"."""
     lineage = [(c.__module__.rpartition(".")[2], c.__name__) for c in type(record).__mro__]
     return [name for module, kind in lineage for name in (f"{module}.{kind}", kind)]
 

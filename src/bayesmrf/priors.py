@@ -99,24 +99,24 @@ class Normal:
         check_fields(self)
 
     def log_density(self, theta: np.ndarray) -> np.ndarray:
-        """-theta^2 / (2 scale^2)."""
+        """Return -theta^2 / (2 scale^2)."""
         return -0.5 * (theta / self.scale) ** 2
 
     def gradient(self, theta: np.ndarray) -> np.ndarray:
-        """-theta / scale^2."""
+        """Return -theta / scale^2."""
         return -theta / np.square(self.scale)
 
     def log_constant(self, n_features: int) -> float:
-        """What makes the density of ``n_features`` parameters integrate to 1."""
+        """Return the log of the constant that normalises the density of ``n_features`` parameters."""
         scale = np.broadcast_to(np.asarray(self.scale, dtype=np.float64), n_features)
         return float(-np.log(scale).sum() - 0.5 * n_features * np.log(2 * np.pi))
 
     def curvature(self, theta: np.ndarray) -> np.ndarray:
-        """1 / scale^2, minus the second derivative of the log density."""
+        """Return 1 / scale^2, minus the second derivative of the log density."""
         return np.broadcast_to(1 / np.square(np.asarray(self.scale, dtype=np.float64)), np.shape(theta))
 
     def draw(self, n_draws: int, n_features: int, rng: np.random.Generator) -> np.ndarray:
-        """Independent draws, (n_draws, n_features)."""
+        """Draw independently, (n_draws, n_features)."""
         return self.scale * rng.standard_normal((n_draws, n_features))
 
 
@@ -165,23 +165,23 @@ class LogisticBeta:
         check_fields(self)
 
     def log_density(self, theta: np.ndarray) -> np.ndarray:
-        """-a log(1 + exp(-theta)) - b log(1 + exp(theta)): the Jacobian is in it."""
+        """Return -a log(1 + exp(-theta)) - b log(1 + exp(theta)), Jacobian included."""
         return -self.a * np.logaddexp(0, -theta) - self.b * np.logaddexp(0, theta)
 
     def gradient(self, theta: np.ndarray) -> np.ndarray:
-        """(a + b) (a / (a + b) - sigmoid(theta))."""
+        """Return (a + b) (a / (a + b) - sigmoid(theta))."""
         return self.a - (self.a + self.b) * expit(theta)
 
     def log_constant(self, n_features: int) -> float:
-        """What makes the density of ``n_features`` parameters integrate to 1."""
+        """Return the log of the constant that normalises the density of ``n_features`` parameters."""
         return float(-n_features * betaln(self.a, self.b))
 
     def curvature(self, theta: np.ndarray) -> np.ndarray:
-        """(a + b) sigmoid(theta) sigmoid(-theta), minus the second derivative of the log density."""
+        """Return (a + b) sigmoid(theta) sigmoid(-theta), minus the second derivative of the log density."""
         return (self.a + self.b) * expit(theta) * expit(-theta)
 
     def draw(self, n_draws: int, n_features: int, rng: np.random.Generator) -> np.ndarray:
-        """Independent draws, (n_draws, n_features)."""
+        """Draw independently, (n_draws, n_features)."""
         # Ratios of Gamma variables keep their logits finite where a Beta variable rounds to 0 or 1.
         shape = (n_draws, n_features)
         return np.log(rng.standard_gamma(self.a, shape)) - np.log(rng.standard_gamma(self.b, shape))
@@ -197,11 +197,11 @@ class Cauchy:
         check_fields(self)
 
     def log_density(self, theta: np.ndarray) -> np.ndarray:
-        """-log(1 + (theta / scale)^2)."""
+        """Return -log(1 + (theta / scale)^2)."""
         return -np.log1p((theta / self.scale) ** 2)
 
     def gradient(self, theta: np.ndarray) -> np.ndarray:
-        """-2 theta / (scale^2 + theta^2)."""
+        """Return -2 theta / (scale^2 + theta^2)."""
         return -2 * theta / (np.square(self.scale) + theta**2)
 
 

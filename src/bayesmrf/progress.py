@@ -26,7 +26,7 @@ class Watched(Protocol):
 
 
 def chain_bars(watched: Watched, chains: Sequence[int], n_warmup: int, n_steps: int, thin: int, progress: bool) -> Any:
-    """Context in which each of ``chains`` has a line with draws per second, the time left and `SHOWN` fields."""
+    """Show a line for each of ``chains`` with draws per second, the time left and `SHOWN` fields, in a context."""
     console = _console() if progress else None
     return nullcontext() if console is None else _chain_bars(console, watched, chains, n_warmup, n_steps, thin)
 
@@ -56,7 +56,7 @@ def track(items: Iterable[T], description: str, total: int | None = None, progre
 
 
 def _console() -> Any:
-    """Rich's console on standard error, None if it is not a terminal (rich treats FORCE_COLOR as one)."""
+    """Return Rich's console on standard error, None if it is not a terminal (rich treats FORCE_COLOR as one)."""
     from rich.console import Console
 
     console = Console(stderr=True)

@@ -64,7 +64,7 @@ def rank_diagnostics(draws: np.ndarray) -> RankDiagnostics:
 
 
 def _of_block(x: np.ndarray, scores: np.ndarray) -> RankDiagnostics:
-    """Of half chains ``x`` (n, 2 n_chains, n_half)."""
+    """Compute the diagnostics of half chains ``x`` (n, 2 n_chains, n_half)."""
     shape, flat = x.shape, x.reshape(len(x), -1)
     order = np.argsort(flat, axis=1)
     ordered = np.take_along_axis(flat, order, axis=1)
@@ -86,14 +86,14 @@ def _of_block(x: np.ndarray, scores: np.ndarray) -> RankDiagnostics:
 
 
 def _put(order: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Values of sorted draws in the places that the draws came from."""
+    """Put the values of sorted draws back into the original order."""
     found = np.empty_like(values)
     np.put_along_axis(found, order, values, axis=1)
     return found
 
 
 def _mean_scores(ordered: np.ndarray, scores: np.ndarray) -> np.ndarray:
-    """Normal scores of sorted draws; those that are equal share the mean of their ranks."""
+    """Return normal scores of sorted draws; ties share the mean of their ranks."""
     n, size = ordered.shape
     rank = np.arange(1, size + 1)
     new = np.ones((n, size + 1), dtype=bool)
@@ -106,7 +106,7 @@ def _mean_scores(ordered: np.ndarray, scores: np.ndarray) -> np.ndarray:
 
 
 def _quantile(ordered: np.ndarray, p: float) -> np.ndarray:
-    """Quantile (n, 1) of sorted draws, linear between them."""
+    """Return the quantile (n, 1) of sorted draws, with linear interpolation."""
     at = p * (ordered.shape[1] - 1)
     low = int(at)
     below, above = ordered[:, [low]], ordered[:, [min(low + 1, ordered.shape[1] - 1)]]
@@ -114,7 +114,7 @@ def _quantile(ordered: np.ndarray, p: float) -> np.ndarray:
 
 
 def _r_hat(z: np.ndarray) -> np.ndarray:
-    """R-hat of half chains (n, m, n_half)."""
+    """Compute R-hat of half chains (n, m, n_half)."""
     n_half = z.shape[2]
     within, between = z.var(axis=2, ddof=1).mean(axis=1), z.mean(axis=2).var(axis=1, ddof=1)
     with np.errstate(divide="ignore", invalid="ignore"):  # nothing varies, or the chains alone
@@ -124,7 +124,7 @@ def _r_hat(z: np.ndarray) -> np.ndarray:
 
 
 def _ess(x: np.ndarray) -> np.ndarray:
-    """Effective sample size of half chains (n, m, n_half), by Geyer's initial monotone sequence."""
+    """Compute the effective sample size of half chains (n, m, n_half), by Geyer's initial monotone sequence."""
     n, m, n_half = x.shape
     size = m * n_half
     mean = x.mean(axis=2, dtype=np.float64)

@@ -339,7 +339,7 @@ def _write(tree: xr.DataTree, path: Path, clear_first: bool) -> None:
 
 
 def _digests(tree: xr.DataTree) -> dict[str, str]:
-    """Checksum of each variable."""
+    """Return the checksum of each variable."""
     return {
         f"{group.strip('/')}/{name}": digest_of({str(name): v.values})
         for group, data in tree.to_dict().items()
@@ -348,12 +348,12 @@ def _digests(tree: xr.DataTree) -> dict[str, str]:
 
 
 def _countable(v: np.ndarray) -> np.ndarray:
-    """Booleans as 0 and 1, of which ArviZ can compute quantiles."""
+    """Convert booleans to 0 and 1, of which ArviZ can compute quantiles."""
     return v.astype(np.int8) if v.dtype == bool else v
 
 
 def _plain(value: Any) -> Any:
-    """A number or a text, as zarr attributes are; other values as JSON."""
+    """Return numbers and texts unchanged, as zarr attributes are, and other values as JSON."""
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, Enum):
@@ -362,7 +362,7 @@ def _plain(value: Any) -> Any:
 
 
 def _circumstances(draws: Draws) -> dict[str, Any]:
-    """Attributes that `to_datatree` adds."""
+    """Return the attributes that `to_datatree` adds."""
     return {
         "kernel": draws.kernel,
         "n_warmup": draws.n_warmup,

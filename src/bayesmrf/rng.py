@@ -24,12 +24,12 @@ def as_seed_sequence(random_state: int | np.random.SeedSequence | np.random.Gene
 
 
 def spawn_generators(random_state, n: int) -> list[np.random.Generator]:
-    """``n`` independent PCG64 generators."""
+    """Make ``n`` independent PCG64 generators."""
     return [np.random.Generator(np.random.PCG64(s)) for s in as_seed_sequence(random_state).spawn(n)]
 
 
 def generator_to_array(rng: np.random.Generator) -> np.ndarray:
-    """State of a PCG64 generator as six uint64, so that a checkpoint is plain arrays."""
+    """Convert the state of a PCG64 generator to six uint64, so that a checkpoint contains plain arrays."""
     s = rng.bit_generator.state
     word = (1 << 64) - 1
     state, inc = s["state"]["state"], s["state"]["inc"]
@@ -37,7 +37,7 @@ def generator_to_array(rng: np.random.Generator) -> np.ndarray:
 
 
 def generator_from_array(a: np.ndarray) -> np.random.Generator:
-    """Inverse of `generator_to_array`."""
+    """Invert `generator_to_array`."""
     v = [int(i) for i in a]
     bit_generator = np.random.PCG64()
     bit_generator.state = {

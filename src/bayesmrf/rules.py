@@ -43,18 +43,18 @@ class Rule:
 
 
 def is_integer(value: Any) -> bool:
-    """Whether ``value`` is an integer of Python or numpy; booleans are not."""
+    """Return whether ``value`` is an integer of Python or numpy; booleans are not."""
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 def is_number(value: Any) -> bool:
-    """Whether ``value`` is a finite number that a double can hold; booleans and fractions are not."""
+    """Return whether ``value`` is a finite number that a double can hold; booleans and fractions are not."""
     real: bool = is_integer(value) or (isinstance(value, Real) and not isinstance(value, Rational))
     return real and -_MOST <= value <= _MOST  # no comparison with NaN is true
 
 
 def is_count(text: str) -> bool:
-    """Whether a text is an integer >= 0 of at most nine digits; str.isdigit takes exponents and any length."""
+    """Return whether a text is an integer >= 0 of at most nine digits; str.isdigit takes exponents and any length."""
     return text.isascii() and text.isdecimal() and len(text) <= 9
 
 
@@ -62,14 +62,16 @@ _MOST = 1e300
 
 
 def integer(least: int, most: int | None = None, remedy: str = "") -> Rule:
-    """An integer, at least ``least``."""
+    """Make the rule of an integer, at least ``least``."""
     expected = f"an integer >= {least}" if most is None else f"an integer from {least} to {most:,}"
     top = 2**62 if most is None else most
     return Rule(expected, lambda v: is_integer(v) and least <= v <= top, (least,), remedy)
 
 
 def number(low: float, high: float = math.inf, *, ends: str = "()", good: Sequence[float] = ()) -> Rule:
-    """A finite number between ``low`` and ``high``; ``ends`` says which of them belong to it, as in ``"[)"``."""
+    """Make the rule of a finite number between ``low`` and ``high``; ``ends``, such as ``"[)"``, says which are
+    included.
+    """
     bottom, top = (">=" if ends[0] == "[" else ">"), ends[1]
     expected = f"a finite number {bottom} {low:g}"
     if math.isfinite(high):
@@ -88,7 +90,7 @@ PROBABILITY = number(0, 1, good=(0.5,))
 
 
 def choice(*values: Any) -> Rule:
-    """One of a few values."""
+    """Make the rule of one of a few values."""
     # Without ==, which arrays and data frames answer with one answer for each element.
     return Rule(
         ("one of " if len(values) > 1 else "") + ", ".join(map(repr, values)),
@@ -101,7 +103,7 @@ FLAG = Rule("True or False", lambda v: type(v).__name__ in ("bool", "bool_"), (F
 
 
 def either(*rules: Rule, expected: str = "", remedy: str = "") -> Rule:
-    """What one of several rules allows."""
+    """Make the rule that allows what one of several rules allows."""
     words = expected or " or ".join(r.expected for r in rules)
     return Rule(words, lambda v: any(r.allows(v) for r in rules), sum((r.good for r in rules), ()), remedy)
 
@@ -110,12 +112,12 @@ NONE = Rule("None", lambda v: v is None, (None,))
 
 
 def optional(rule: Rule) -> Rule:
-    """The same, or None."""
+    """Make the rule that allows None, too."""
     return either(rule, NONE, remedy=rule.remedy)
 
 
 def instance(module: str, *names: str) -> Rule:
-    """An object of a class of this package, which is imported when a value is looked at."""
+    """Make the rule of an instance of classes of this package, which are not imported for it."""
 
     def allows(value: Any) -> bool:
         return any(c.__module__ == f"bayesmrf.{module}" and c.__name__ in names for c in type(value).__mro__)
@@ -138,7 +140,7 @@ SEED = Rule("an integer >= 0, a numpy SeedSequence, Generator or RandomState, or
 
 
 def _are_scales(value: Any, low: float = 1e-8, high: float = 1e8) -> bool:
-    """Whether this is a standard deviation, or one for each parameter."""
+    """Return whether this is a standard deviation, or one for each parameter."""
     import numpy as np
 
     if SCALE.allows(value):
@@ -154,7 +156,7 @@ def _are_scales(value: Any, low: float = 1e-8, high: float = 1e8) -> bool:
 
 
 def _is_root(value: Any) -> bool:
-    """Whether this is a regular triangular matrix."""
+    """Return whether this is a regular triangular matrix."""
     import numpy as np
 
     triangle = isinstance(value, np.ndarray) and value.dtype.kind == "f" and value.ndim == 2
@@ -163,7 +165,7 @@ def _is_root(value: Any) -> bool:
 
 
 def _is_covariance(value: Any) -> bool:
-    """Whether this is a symmetric matrix with eigenvalues > 0."""
+    """Return whether this is a symmetric matrix with eigenvalues > 0."""
     import numpy as np
 
     try:
@@ -175,18 +177,18 @@ def _is_covariance(value: Any) -> bool:
 
 
 def _is_prior(value: Any) -> bool:
-    """Whether this object has the methods of `bayesmrf.priors.Prior`."""
+    """Return whether this object has the methods of `bayesmrf.priors.Prior`."""
     methods = ("log_density", "gradient")
     return not isinstance(value, type) and all(callable(getattr(value, name, None)) for name in methods)
 
 
 def _is_slab(value: Any) -> bool:
-    """Whether this is the prior of the weights of edges that exist."""
+    """Return whether this is the prior of the weights of edges that exist."""
     return GAMMA.allows(value) or (NORMAL_OR_CAUCHY.allows(value) and SCALE.allows(value.scale))
 
 
 def is_list(value: Any) -> bool:
-    """Whether this is a collection of something that has an order."""
+    """Return whether this is a collection of something that has an order."""
     if isinstance(value, str | bytes | Mapping | Set):
         return False
     try:
@@ -196,7 +198,7 @@ def is_list(value: Any) -> bool:
 
 
 def is_ladder(value: Any) -> bool:
-    """Whether numbers rise from 0 to 1."""
+    """Return whether numbers rise from 0 to 1."""
     import numpy as np
 
     if isinstance(value, str | bytes) or np.ndim(value) != 1 or len(value) < 2:
@@ -206,7 +208,7 @@ def is_ladder(value: Any) -> bool:
 
 
 def constant_of(prior: str) -> Rule:
-    """A constant of a Beta or Gamma prior, named in the message."""
+    """Make the rule of a constant of a Beta or Gamma prior, which is named in the message."""
     return replace(CONSTANT, expected=f"{CONSTANT.expected} in {prior}")
 
 

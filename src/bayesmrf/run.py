@@ -91,7 +91,7 @@ class Plan(NamedTuple):
         return self.n_warmup + self.n_draws * self.thin
 
     def kept(self, steps: int) -> int:
-        """Number of draws after ``steps`` steps."""
+        """Return the number of draws after ``steps`` steps."""
         return max(0, steps - self.n_warmup) // self.thin
 
 
@@ -113,7 +113,7 @@ class _Board:
         return _Board, (self.plan, self.n_chains)
 
     def rows(self, name: str, chain: int, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
-        """Room (n_draws, ...) for the draws of one field of one chain."""
+        """Allocate the draws (n_draws, ...) of one field of one chain."""
         with self.lock:
             if name not in self.values:
                 self.values[name] = np.empty((self.n_chains, self.plan.n_draws, *shape), dtype)
@@ -272,7 +272,7 @@ def _run_chains(
 def seed_sequence(
     random_state: Any, checkpoint: str | PathLike[str] | None = None, overwrite: bool = False
 ) -> np.random.SeedSequence:
-    """The seed of a run: ``random_state`` or, if that is None, the seed of the checkpoint if there is one.
+    """Return the seed of a run: ``random_state`` or, if that is None, the seed of the checkpoint if there is one.
 
     For callers that draw random numbers before `sample`, from children of this seed.
     """
@@ -287,21 +287,21 @@ def seed_sequence(
 
 
 def _n_jobs(n_jobs: int | None, n_chains: int) -> int:
-    """Number of chains run in parallel: as given, else that of `joblib.parallel_config`, else one for each core."""
+    """Return the number of chains run in parallel: as given, as in `joblib.parallel_config`, or one for each core."""
     if n_jobs is None:
         _, n_jobs = get_active_backend()
     return min(n_chains, cpu_count()) if n_jobs is None else n_jobs
 
 
 def _describe(seeds: np.random.SeedSequence) -> dict[str, Any]:
-    """A SeedSequence in plain JSON values."""
+    """Describe a SeedSequence in plain JSON values."""
     entropy: Any = seeds.entropy
     entropy = int(entropy) if np.ndim(entropy) == 0 else [int(i) for i in entropy]
     return {"entropy": entropy, "spawn_key": [int(i) for i in seeds.spawn_key], "spawned": seeds.n_children_spawned}
 
 
 def _spawn(seed: dict[str, Any], n_chains: int) -> list[np.ndarray]:
-    """Generators of the chains, as arrays, from a described SeedSequence."""
+    """Make the generators of the chains, as arrays, from a described SeedSequence."""
     key, spawned = tuple(seed["spawn_key"]), seed["spawned"]
     root = np.random.SeedSequence(seed["entropy"], spawn_key=key, n_children_spawned=spawned)
     return [generator_to_array(rng) for rng in spawn_generators(root, n_chains)]
@@ -390,7 +390,7 @@ def _run_chain(
 
 
 def _rows(kernel: Kernel, board: _Board, chain: int, info: Any) -> list[_Row]:
-    """Room for the draws of a chain, in the order of the fields of Info."""
+    """Allocate the draws of a chain, in the order of the fields of Info."""
     if set(info._fields) != set(kernel.dims):
         raise TypeError(f"kernel {kernel.name}: dims names {sorted(kernel.dims)}, Info has {sorted(info._fields)}")
     rows = []

@@ -39,7 +39,7 @@ def flatten(value: Any, name: str, arrays: dict[str, np.ndarray], modules: Colle
 
 
 def unflatten(spec: Any, arrays: Mapping[str, np.ndarray], modules: Collection[str]) -> Any:
-    """Inverse of `flatten`."""
+    """Invert `flatten`."""
     if "array" in spec:
         a = arrays[spec["array"]]
         return a[()] if spec["scalar"] else _aligned(a, "F" if spec["fortran"] else "C")
@@ -57,7 +57,7 @@ def unflatten(spec: Any, arrays: Mapping[str, np.ndarray], modules: Collection[s
 
 
 def _aligned(a: np.ndarray, order: Literal["C", "F"]) -> np.ndarray:
-    """A copy that begins on a cache line, as the lanes of a fresh run do."""
+    """Return a copy that begins on a cache line, as the lanes of a new run do."""
     memory = np.empty(a.nbytes + 64, np.uint8)
     out = memory[-memory.ctypes.data % 64 :][: a.nbytes].view(a.dtype).reshape(a.shape, order=order)
     out[...] = a
@@ -65,7 +65,7 @@ def _aligned(a: np.ndarray, order: Literal["C", "F"]) -> np.ndarray:
 
 
 def _find(kind: str, modules: Collection[str]) -> Any:
-    """A NamedTuple at the top of a loaded module of this package or of the kernel; None where there is none."""
+    """Find a NamedTuple at the top of a loaded module of this package or of the kernel; None if there is none."""
     module, _, name = kind.partition(":")
     if module not in modules and not module.startswith(f"{__package__}."):
         return None

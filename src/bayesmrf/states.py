@@ -184,7 +184,7 @@ def check_states(
 
 
 def _missing(table: np.ndarray, labels: tuple[str, ...], allowed: bool) -> np.ndarray | None:
-    """Where values are missing (NaN in numbers, "" in text); None if nowhere."""
+    """Locate missing values (NaN in numbers, "" in text); None if there are none."""
     if np.issubdtype(table.dtype, np.integer):
         return None
     gone = np.isnan(table) if np.issubdtype(table.dtype, np.floating) else table == ""
@@ -198,7 +198,7 @@ def _missing(table: np.ndarray, labels: tuple[str, ...], allowed: bool) -> np.nd
 
 
 def _to_numbers(values: np.ndarray, labels: tuple[str, ...], wanted: str = _CODED) -> tuple[np.ndarray, bool]:
-    """Integers unchanged (a large table is never copied to floats), else floats; and whether all were booleans.
+    """Return integers unchanged (a large table is never copied to floats), else floats; and whether all were booleans.
 
     Missing values become NaN.
     """
@@ -227,7 +227,7 @@ def _to_numbers(values: np.ndarray, labels: tuple[str, ...], wanted: str = _CODE
 
 
 def _to_binary(numbers: np.ndarray, labels: tuple[str, ...], is_bool: bool) -> tuple[np.ndarray, str]:
-    """States in {0, 1} and the coding; NaN is ignored."""
+    """Convert to states in {0, 1} and return the coding; NaN is ignored."""
     if is_bool:
         return (numbers == 1).astype(np.int8), "bool"
     if np.issubdtype(numbers.dtype, np.integer) and numbers.min() >= 0 and numbers.max() <= 1:
@@ -249,14 +249,14 @@ def _to_binary(numbers: np.ndarray, labels: tuple[str, ...], is_bool: bool) -> t
 
 
 def _categories(X: Any, n_states: int | str) -> tuple[Any, ...] | None:
-    """The categories of a DataFrame, if all columns have the same."""
+    """Return the categories of a DataFrame, if all columns have the same."""
     kinds = set(X.dtypes)
     found = getattr(kinds.pop(), "categories", None) if len(kinds) == 1 else None
     return None if found is None or n_states not in ("auto", len(found)) else tuple(found.tolist())
 
 
 def _to_table(values: np.ndarray, labels: tuple[str, ...], levels: Sequence[Any] | None) -> tuple[np.ndarray, bool]:
-    """Numbers as of `_to_numbers`, or texts, "" where missing."""
+    """Return numbers as `_to_numbers`, or texts, "" where missing."""
     if levels is None or not any(isinstance(v, str) for v in levels):
         try:
             return _to_numbers(values, labels, "numbers" if levels is None else _listed(tuple(levels)))
@@ -278,7 +278,7 @@ def _to_table(values: np.ndarray, labels: tuple[str, ...], levels: Sequence[Any]
 def _levels(
     table: np.ndarray, gone: np.ndarray | None, labels: tuple[str, ...], is_bool: bool, n_states: int | str | None
 ) -> tuple[Any, ...]:
-    """The levels behind the states 0, 1, ..."""
+    """Return the levels of the states 0, 1, ..."""
     found = np.unique(table if gone is None else table[~gone])
     is_text = found.dtype.kind == "U"
     finite = is_text or bool(np.isfinite(found).all())
@@ -315,7 +315,7 @@ def _levels(
 def _to_codes(
     table: np.ndarray, gone: np.ndarray | None, labels: tuple[str, ...], levels: tuple[Any, ...]
 ) -> np.ndarray:
-    """Index of each value among the levels; arbitrary where values are missing."""
+    """Return the index of each value among the levels; arbitrary where values are missing."""
     if not 2 <= len(set(levels)) == len(levels) <= MOST_STATES:
         raise DataError(f"levels must be from 2 to {MOST_STATES} different values, got {_listed(levels)}.")
     level = np.array(levels)
@@ -336,7 +336,7 @@ def _listed(levels: tuple[Any, ...]) -> str:
 
 
 def _place(where: np.ndarray, labels: tuple[str, ...]) -> str:
-    """Row and column of the first True."""
+    """Describe the row and column of the first True."""
     row, column = np.argwhere(where)[0]
     return f"row {row}, column {labels[column]!r}"
 
@@ -372,7 +372,7 @@ def _is_number(v: Any) -> bool:
 
 
 def _remedy(table: np.ndarray, gone: np.ndarray | None, labels: tuple[str, ...]) -> str:
-    """Remedy for columns and values that do not look like answers; "" where all do."""
+    """Return the remedy for columns and values that do not look like answers; "" if all do."""
     seen = [c if gone is None else c[~gone[:, i]] for i, c in enumerate(table.T)]
     found = find_foreign(seen, labels)
     if found.ids or found.scales:

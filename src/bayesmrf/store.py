@@ -60,7 +60,7 @@ def place_of(checkpoint: Any) -> tuple[Path | None, bool]:
 
 
 def is_ours(path: Path) -> bool:
-    """Whether ``path`` contains a store of this package; False if nothing is there.
+    """Return whether ``path`` contains a store of this package; False if nothing is there.
 
     Raises
     ------
@@ -89,7 +89,7 @@ def is_ours(path: Path) -> bool:
 
 
 def what(path: Path) -> str:
-    """Content of a store of this package: `CHECKPOINT` or `RESULTS`."""
+    """Return the content of a store of this package: `CHECKPOINT` or `RESULTS`."""
     with as_written(path):
         marker = read_record(path)["bayesmrf"]
         version, holds = marker["format"], marker["holds"]
@@ -142,7 +142,7 @@ def write_record(folder: Path, attributes: Mapping[str, Any]) -> None:
 
 
 def read_record(folder: Path) -> dict[str, Any]:
-    """Attributes of a zarr group that `write_record` wrote.
+    """Return the attributes of a zarr group that `write_record` wrote.
 
     Raises
     ------
@@ -161,13 +161,13 @@ def read_record(folder: Path) -> dict[str, Any]:
 
 
 def damaged(place: Path, reason: str) -> StoreError:
-    """The error for a store that was cut short or changed."""
+    """Return the error for a store that is incomplete or changed."""
     return StoreError(f"{place} is damaged: {reason}; restore the folder from a copy, or start again with "
                       "overwrite=True or another path")  # fmt: skip
 
 
 def digest_of(arrays: Mapping[str, np.ndarray]) -> str:
-    """Checksum of names, types, shapes and contents."""
+    """Return the checksum of names, types, shapes and contents."""
     h = hashlib.blake2b(digest_size=16)
     for name in sorted(arrays):
         a = arrays[name]

@@ -175,7 +175,7 @@ def read_edges(path: Path, names: Sequence[str], option: str = "--graph") -> tup
 
 
 def _separator(text: str) -> str:
-    """The separator of columns: the one that gives the first lines equal and largest numbers of entries."""
+    """Detect the separator of columns: the one that gives the first lines equal and largest numbers of entries."""
     lines = text[:_LOOKED_AT].split("\n")[:20]
 
     def suits(separator: str) -> tuple[bool, int]:
@@ -189,7 +189,7 @@ def _separator(text: str) -> str:
 
 
 def _lines(path: Path, text: str, separator: str) -> Iterator[list[str]]:
-    """The entries of each line."""
+    """Iterate over the entries of each line."""
     csv.field_size_limit(_LONGEST_CELL)
     try:
         yield from csv.reader(StringIO(text, newline=""), delimiter=separator, strict=True)
@@ -198,7 +198,7 @@ def _lines(path: Path, text: str, separator: str) -> Iterator[list[str]]:
 
 
 def _parsed(path: Path, text: str, separator: str, names: list[str]) -> pd.DataFrame:
-    """The table, with decimal points or, unless commas separate columns, decimal commas."""
+    """Parse the table, with decimal points or, unless commas separate columns, decimal commas."""
     import pandas as pd
 
     def parsed(decimal: str) -> pd.DataFrame:

@@ -152,7 +152,7 @@ class _Declared:
 
 
 def _size_of(kind: Any) -> tuple[bool, int]:
-    """Whether a type is text of variable length, and the bytes of an element."""
+    """Return whether a type is text of variable length, and the bytes of an element."""
     if kind == _OLD_TEXT:
         return True, 8
     if isinstance(kind, dict):
@@ -176,7 +176,7 @@ def _check_codecs(codecs: Any, is_text: bool) -> bool:
 
 
 def _unpacked_size(head: bytes) -> int:
-    """Declared size of a Zstandard frame (RFC 8878, section 3.1.1.1)."""
+    """Return the declared size of a Zstandard frame (RFC 8878, section 3.1.1.1)."""
     if head[:4] != b"\x28\xb5\x2f\xfd":
         raise ValueError("a chunk is not a Zstandard frame")
     flags = head[4]

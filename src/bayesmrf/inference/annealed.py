@@ -195,7 +195,7 @@ def _path(model: Any, theta: np.ndarray, margins: np.ndarray | None) -> _RBMPath
 
 
 def ladder_of(temperatures: int | np.ndarray) -> np.ndarray:
-    """Equal steps from 0 to 1, or a given ladder, checked."""
+    """Return equal steps from 0 to 1, or a given ladder after checking it."""
     check({"temperatures": temperatures})
     if np.ndim(temperatures) == 0:
         return np.linspace(0, 1, int(temperatures) + 1)
@@ -208,7 +208,7 @@ def check_chains(option: str, n: int) -> None:
 
 
 def estimate(log_weights: np.ndarray, sign: int = 1, remedy: str = _REMEDY) -> Annealed:
-    """Mean of exp(sign log_weights), as a log; ``remedy`` ends the status where few chains count."""
+    """Return the log of the mean of exp(sign log_weights); ``remedy`` ends the status if few chains count."""
     signed = sign * log_weights
     top = signed.max()
     weight = np.exp(signed - top)
@@ -233,7 +233,7 @@ def _softplus(x):
 
 @leaf
 def _anneal_rbm(weights, base, ladder, x, lanes, log_weights):
-    """Carry the chains ``x`` (n_chains, n_visible) along the ladder, up or down, and add up their log weights."""
+    """Move the chains ``x`` (n_chains, n_visible) along the ladder, up or down, and sum their log weights."""
     n_chains, n_visible, n_hidden = len(x), len(base.visible), len(base.hidden)
     z = np.empty((n_chains, n_hidden))
     input_z, input_x = np.empty((n_chains, n_hidden)), np.empty((n_chains, n_visible))

@@ -10,5 +10,5 @@ __all__ = ["choose", "is_cheap"]
 
 
 def choose(graph: Graph, n_jobs: int = 1, n_states: int | None = None) -> Elimination | Persistent:
-    """Elimination where it is cheap, else persistent chains; ``n_states`` is that of a categorical model."""
+    """Choose elimination if it is cheap, else persistent chains; ``n_states`` is that of a categorical model."""
     return Elimination() if is_cheap(graph, n_states) else Persistent(n_jobs=n_jobs)

@@ -62,20 +62,20 @@ class Persistent:
         return _families(self.moves)
 
     def prepare(self, model: Model) -> None:
-        """Nothing depends on the graph alone."""
+        """Return None: there is nothing to plan."""
 
     def start(self, model: Model, rng: np.random.Generator) -> Chains:
-        """Chains at uniform random states."""
+        """Start chains at uniform random states."""
         return start(self.n_chains, model.graph.n_nodes, rng, n_states=states_of(model))
 
     def infer(
         self, model: Model, theta: np.ndarray, plan: None, want: str = MOMENTS, state: Chains | None = None
     ) -> Inference:
-        """Moments after ``n_sweeps`` sweeps; ``state`` is advanced in place and handed back."""
+        """Estimate the moments after ``n_sweeps`` sweeps; ``state`` is advanced in place and returned."""
         return _moments(self, model, theta, _started(self.name, state), self.n_chains)
 
     def states(self, model: Model, memory: Chains, n_samples: int) -> np.ndarray:
-        """States of the first ``n_samples`` chains, (n_samples, n_nodes)."""
+        """Return the states of the first ``n_samples`` chains, (n_samples, n_nodes)."""
         return to_states(memory, n_samples, states_of(model))
 
 
@@ -114,7 +114,7 @@ class Brief:
         return _families(self.moves)
 
     def given(self, states: States) -> Brief:
-        """The engine with its data; values that are missing are filled in at each start (see `restarts`)."""
+        """Return the engine with its data; missing values are imputed at each start (see `restarts`)."""
         if self.n_chains is not None and (states.values >= 0).all():
             return replace(self, states=states.spread(self.n_chains))
         return replace(self, states=np.maximum(states.rows, 0))
@@ -124,17 +124,17 @@ class Brief:
         return Restarts(plan, hidden, n_chains)
 
     def prepare(self, model: Model) -> np.ndarray:
-        """The data as the chains hold them, (n_blocks, n_nodes, 64)."""
+        """Lay out the data as the chains store them, (n_blocks, n_nodes, 64)."""
         return from_states(self._rows, self._n_chains, model.graph.n_nodes, states_of(model))
 
     def start(self, model: Model, rng: np.random.Generator) -> Chains:
-        """Chains at the data; only their generators are remembered between calls."""
+        """Start chains at the data; only their generators are kept between calls."""
         return start(self._n_chains, model.graph.n_nodes, rng, self._rows, states_of(model))
 
     def infer(
         self, model: Model, theta: np.ndarray, plan: np.ndarray, want: str = MOMENTS, state: Chains | None = None
     ) -> Inference:
-        """Moments ``n_sweeps`` sweeps away from the data; ``state`` is overwritten and handed back."""
+        """Estimate the moments ``n_sweeps`` sweeps from the data; ``state`` is overwritten and returned."""
         chains = _started(self.name, state)
         chains.states[...] = plan
         return _moments(self, model, theta, chains, self._n_chains)
@@ -171,7 +171,7 @@ class Restarts:
         self._from = other // n_lanes, entry, other % n_lanes
 
     def __call__(self, plan: np.ndarray, chains: Chains) -> np.ndarray:
-        """The starting points."""
+        """Return the starting points."""
         start = plan.copy()
         start[self._to] = chains.states[self._from]
         return start
@@ -212,20 +212,20 @@ class FromExact:
         return EVERY_FAMILY if self.sampler is None else self.sampler.families
 
     def prepare(self, model: Model) -> tuple[SamplingEngine, Any]:
-        """The sampler and its plan."""
+        """Prepare the sampler; return it with its plan."""
         sampler = self.sampler
         if sampler is None:
             sampler = Elimination() if is_cheap(model.graph, states_of(model)) else CouplingFromThePast()
         return sampler, sampler.prepare(model)
 
     def start(self, model: Model, rng: np.random.Generator) -> np.ndarray:
-        """A generator of its own, as an array."""
+        """Return a generator as an array."""
         return generator_to_array(spawn_generators(rng, 1)[0])
 
     def infer(
         self, model: Model, theta: np.ndarray, plan: Any, want: str = MOMENTS, state: np.ndarray | None = None
     ) -> Inference:
-        """Mean statistics of ``n_samples`` states; the generator that has drawn them is handed back."""
+        """Average the statistics of ``n_samples`` states; the generator is advanced and returned."""
         rng = generator_from_array(_started(self.name, state))
         sampler, order = plan
         states = sampler.sample(model, theta, order, self.n_samples, rng)

@@ -57,10 +57,10 @@ class Enumeration:
             )
 
     def start(self, model: Model, rng: np.random.Generator) -> None:
-        """No memory between calls."""
+        """Return None: the engine has no memory."""
 
     def infer(self, model: Model, theta: np.ndarray, plan: None, want: str = MOMENTS, state: Any = None) -> Inference:
-        """Log Z, and the moments when wanted."""
+        """Compute log Z, and the moments on request."""
         p = compiled_form(model, theta)
         log_weight = _log_weights(p)
         top = log_weight.max()
@@ -79,7 +79,7 @@ class Enumeration:
     def sample(
         self, model: Model, theta: np.ndarray, plan: None, n_samples: int, rng: np.random.Generator
     ) -> np.ndarray:
-        """Independent states by inverting the distribution function."""
+        """Sample independent states by inverting the distribution function."""
         log_weight = _log_weights(compiled_form(model, theta))
         cumulated = np.cumsum(np.exp(log_weight - log_weight.max()))
         number = np.searchsorted(cumulated, rng.random(n_samples) * cumulated[-1], side="right")
@@ -87,7 +87,7 @@ class Enumeration:
 
 
 def _log_weights(p: Pairwise | Categorical) -> np.ndarray:
-    """Unnormalised log probability of state number s, in which digit i of s, to base m, is the state of node i."""
+    """Return the unnormalised log probability of state number s; its digit i, to base m, is the state of node i."""
     log_weight = np.array([p.offset])
     for i in range(len(p.field)):
         coupling = np.zeros((i, *p.coupling.shape[1:]))
@@ -105,7 +105,7 @@ def _log_weights(p: Pairwise | Categorical) -> np.ndarray:
 
 
 def _local(field: np.ndarray, coupling: np.ndarray, k: int) -> np.ndarray:
-    """What a node in state k adds to the log weight of each state of those before it."""
+    """Return the contribution of a node in state k to the log weight of each state of the nodes before it."""
     local, digits = field[k : k + 1], np.arange(len(field))
     for c in coupling:
         gain = c[k] if coupling.ndim > 1 else c * (digits == k)
@@ -114,7 +114,7 @@ def _local(field: np.ndarray, coupling: np.ndarray, k: int) -> np.ndarray:
 
 
 def _marginals(p: Categorical, probability: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """P(x_u = x_v) of each edge (the law of both ends, where edges have tables) and P(x_i = k) of each node."""
+    """Return P(x_u = x_v) of each edge (the joint distribution if edges have tables) and P(x_i = k) of each node."""
     n, m = p.field.shape
     node, pair = np.empty((n, m)), np.empty(p.coupling.shape)
     for i in range(n):
@@ -127,7 +127,7 @@ def _marginals(p: Categorical, probability: np.ndarray) -> tuple[np.ndarray, np.
 
 
 def _walsh_hadamard(probability: np.ndarray) -> np.ndarray:
-    """Entry S of the result is E[prod_{i in S} x_i], S a set of nodes given by its bits."""
+    """Compute E[prod_{i in S} x_i] into entry S, a set of nodes given by its bits."""
     moment = probability
     for i in range(len(probability).bit_length() - 1):
         pairs = moment.reshape(-1, 2, 2**i)

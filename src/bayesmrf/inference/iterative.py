@@ -37,7 +37,7 @@ class Iterative:
         check_fields(self)
 
     def start(self, model: Model, rng: np.random.Generator) -> None:
-        """No memory between calls."""
+        """Return None: the engine has no memory."""
 
     def _answer(self, log_z: float, moments: np.ndarray, n_iterations: int, change: float) -> Inference:
         status = ""

@@ -45,10 +45,10 @@ class MeanField(Iterative):
     kind = Kind.LOWER
 
     def prepare(self, model: Model) -> None:
-        """Nothing depends on the graph alone."""
+        """Return None: there is nothing to plan."""
 
     def infer(self, model: Model, theta: np.ndarray, plan: None, want: str = MOMENTS, state: Any = None) -> Inference:
-        """Log Z and moments, which come together."""
+        """Compute log Z and moments together."""
         p = compiled_form(model, theta)
         if isinstance(p, Categorical):
             log_z, q, n_iterations, change = solve_categorical(p, self.max_iterations, self.tolerance)
@@ -66,7 +66,7 @@ class MeanField(Iterative):
 
 @leaf
 def entropy(local):
-    """Of a spin with mean tanh(local): log 2cosh(local) - local tanh(local), without cancellation."""
+    """Return the entropy log 2cosh(local) - local tanh(local) of a spin, without cancellation."""
     e = np.exp(-2 * abs(local))
     return np.log1p(e) + 2 * abs(local) * e / (1 + e)
 

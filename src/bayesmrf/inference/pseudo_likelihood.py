@@ -43,11 +43,11 @@ class PseudoLikelihood:
     kind = Kind.APPROXIMATE
 
     def given(self, states: States) -> PseudoLikelihood:
-        """The engine with its data."""
+        """Return the engine with its data."""
         return replace(self, states=states.values, weights=states.weights)
 
     def prepare(self, model: Model) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Equal rows merged into one with a weight, and the mean statistics."""
+        """Merge equal rows into one with a weight, and compute the mean statistics."""
         states = np.asarray(self.states)
         if states.ndim != 2 or states.shape[1] != model.graph.n_nodes or not len(states):
             raise DataError(f"states must be an array of shape (n_samples, {model.graph.n_nodes}), got "
@@ -57,10 +57,10 @@ class PseudoLikelihood:
         return rows, w, model.statistics(rows, w)
 
     def start(self, model: Model, rng: np.random.Generator) -> None:
-        """No memory."""
+        """Return None: the engine has no memory."""
 
     def infer(self, model: Model, theta: np.ndarray, plan: Any, want: str = MOMENTS, state: Any = None) -> Inference:
-        """Log Z and moments in the sense of the module."""
+        """Compute log Z and moments as defined in the module."""
         rows, w, s_bar = plan
         value, by_pair, by_node = value_and_scores(binary_form(model, theta), rows, w)
         n = w.sum()
@@ -73,7 +73,7 @@ class PseudoLikelihood:
 
 @strict_leaf
 def value_and_scores(model, states, weights):
-    """Log pseudo-likelihood and its derivatives by the couplings and the fields.
+    """Return the log pseudo-likelihood and its derivatives with respect to the couplings and the fields.
 
     With m_i = h_i + sum_j J_ij x_j the derivative by h_i is x_i - tanh(m_i), that by J_uv is
     (x_u - tanh m_u) x_v + (x_v - tanh m_v) x_u.

@@ -67,7 +67,7 @@ NAMES = (*SYNONYMS, *(row.name for row in ROWS))
 
 
 def row_of(name: str, option: str = "engine") -> EngineRow:
-    """The row of an engine.
+    """Return the row of an engine.
 
     Raises
     ------
@@ -100,7 +100,7 @@ def engine_of(engine: str | Engine, option: str = "engine", **options: Any) -> E
 
 
 def engines_that_answer(needs: Iterable[str], model: Model | None = None) -> list[str]:
-    """Names of the engines that answer all of ``needs`` (log Z without noise), and take the model."""
+    """List the engines that answer all of ``needs`` (log Z without noise) and support the model."""
     classes = [row.engine_class for row in ROWS]
     return [c.name for c in classes if set(needs) <= c.answers and (model is None or _takes(c(), model))]
 

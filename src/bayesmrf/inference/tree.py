@@ -54,10 +54,10 @@ class Tree(Iterative):
     kind = Kind.LOWER
 
     def prepare(self, model: Model) -> None:
-        """The tree depends on theta: there is nothing to plan."""
+        """Return None: the tree depends on theta."""
 
     def infer(self, model: Model, theta: np.ndarray, plan: None, want: str = MOMENTS, state: Any = None) -> Inference:
-        """Log Z and moments, which come together."""
+        """Compute log Z and moments together."""
         p = binary_form(model, theta)
         tree = SpanningTree(*_spanning_tree(p))
         paths = TreePaths(*_paths(p, tree))
@@ -98,7 +98,7 @@ class TreePaths(NamedTuple):
 
 @leaf
 def _spanning_tree(p):
-    """Kruskal's algorithm, and the depth-first order of the tree."""
+    """Find the spanning tree by Kruskal's algorithm, and its depth-first order."""
     n = len(p.field)
     label = np.arange(n)
     # Neighbours in the tree are linked lists: entry k leads over edge[k >> 1], and link[k] is the next entry.
@@ -148,7 +148,7 @@ def _spanning_tree(p):
 
 @leaf
 def _by_node(nodes, n_nodes):
-    """Places in ``nodes`` sorted by node, and where those of each node start."""
+    """Return positions in ``nodes`` sorted by node, and where those of each node start."""
     starts = np.zeros(n_nodes + 1, np.int64)
     for i in nodes:
         starts[i + 1] += 1
@@ -197,7 +197,7 @@ def _paths(p, tree):
 
 @leaf
 def _spin(local):
-    """P(x = -1) and P(x = +1) where log P(x) = local x + constant, each to full relative precision."""
+    """Return P(x = -1) and P(x = +1) where log P(x) = local x + constant, each to full relative precision."""
     e = np.exp(-2 * abs(local))
     rare, common = e / (1 + e), 1 / (1 + e)
     return (rare, common) if local > 0 else (common, rare)
@@ -205,7 +205,7 @@ def _spin(local):
 
 @leaf
 def _marginals(tree, given, prob, above):
-    """From the roots down: ``prob[i]``, P(x_i), and ``above[i]``, E[x_pa | x_i] = above[i, 0] + above[i, 1] x_i."""
+    """Compute from the roots down ``prob[i]``, P(x_i), and ``above[i]``, E[x_pa | x_i]."""
     for i in tree.order:
         parent = tree.parent[i]
         for x in range(2):

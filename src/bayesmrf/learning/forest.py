@@ -20,7 +20,7 @@ from .maximum_likelihood import maximum_likelihood
 def forest_start(
     model: Any, values: np.ndarray, weights: np.ndarray | None, base: np.ndarray, rng: np.random.Generator
 ) -> np.ndarray:
-    """Theta at the mode on the most likely forest; 0 for all other edges.
+    """Return theta at the mode on the most likely forest; 0 for all other edges.
 
     The forest has the candidate edges with the largest mutual information, as long as N times it exceeds
     (m - 1)^2 log(N) / 2 (BIC).
@@ -58,7 +58,7 @@ def forest_start(
 
 
 def _gain(x: np.ndarray, y: np.ndarray, w: np.ndarray, m: int) -> float:
-    """N times the mutual information of two nodes, less the penalty."""
+    """Return N times the mutual information of two nodes, minus the penalty."""
     seen = (x >= 0) & (y >= 0)
     table = np.bincount(x[seen].astype(np.int64) * m + y[seen], w[seen], minlength=m * m).reshape(m, m)
     n = table.sum()

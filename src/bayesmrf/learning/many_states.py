@@ -63,7 +63,7 @@ def persistent_ascent(
 def potential_mode(
     model: Symmetric, s_bar: np.ndarray, n_samples: float, engine: Engine, rng: np.random.Generator, base: np.ndarray
 ) -> np.ndarray:
-    """Mode of the posterior if every edge has its own potential, N(0, base^-1), and fields their prior.
+    """Find the mode of the posterior if every edge has its own potential, N(0, base^-1), and fields their prior.
 
     The likelihood alone need not have a maximum: without fields, potentials of the edges of a cycle are not identified
     (see `bayesmrf.models.symmetric`). ``base`` is a precision (p, p). With an engine that answers log Z and moments the

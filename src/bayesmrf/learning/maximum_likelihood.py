@@ -41,7 +41,7 @@ class Estimate:
 
 
 def bound(n_samples: float) -> float:
-    """Logits of agreements are kept within logit(1 - 1 / 2n): half an observation from the boundary on a tree."""
+    """Return the largest absolute logit, logit(1 - 1 / 2n): half an observation from the boundary on a tree."""
     return float(np.log(max(2 * n_samples - 1, 3.0)))
 
 
@@ -106,12 +106,12 @@ def maximum_likelihood(
 
 
 def _stretch(model: Model) -> float:
-    """An edge's parameter over the logit of agreement that has the same coupling."""
+    """Return an edge's parameter over the logit of agreement that has the same coupling."""
     return 1 / (2 * model.form.b) if isinstance(model, PairwiseModel) else 1.0
 
 
 def _has_closed_form(model: Model) -> bool:
-    """Whether edges say no more than whether their ends agree."""
+    """Return whether edges say no more than whether their ends agree."""
     return model.family == POTTS or (isinstance(model, PairwiseModel) and model.form.c == 0)
 
 

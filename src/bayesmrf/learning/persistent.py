@@ -58,7 +58,7 @@ class PersistentMLE:
         check_fields(self)
 
     def start(self, rng: np.random.Generator) -> PCDState:
-        """Chains at random states, theta = 0."""
+        """Start chains at random states, at theta = 0."""
         chains = gibbs.start(self.n_chains, self.model.graph.n_nodes, rng)
         return PCDState(np.zeros(self.model.n_features), chains)
 
@@ -118,7 +118,7 @@ class PersistentMLE:
 
 @leaf
 def summed_statistics(edges, groups, k, fields, states):
-    """Statistics of each chain summed over each group, then node states: (k [+ n_nodes], n_blocks, n_lanes)."""
+    """Sum the statistics of each chain over each group, then node states: (k [+ n_nodes], n_blocks, n_lanes)."""
     n_blocks, n_nodes, n_lanes = states.shape
     out = np.zeros((k + (n_nodes if fields else 0), n_blocks, n_lanes), np.float32)
     for block in range(n_blocks):

@@ -58,11 +58,11 @@ class BriefRBM:
                               "set adjusted=False")  # fmt: skip
 
     def start(self, rng: np.random.Generator) -> Memory:
-        """The generators of the chains."""
+        """Return the generators of the chains."""
         return Memory(generators(rng))
 
     def evaluate(self, theta: np.ndarray, want: str = MOMENTS, memory: Memory = NO_MEMORY) -> Evaluation:
-        """The gradient; the generators in ``memory`` are advanced in place."""
+        """Estimate the gradient; the generators in ``memory`` are advanced in place."""
         w = self.model.split(theta)
         weights, visible, hidden = (np.ascontiguousarray(part, dtype=np.float32) for part in w)
         score = np.empty(len(theta))

@@ -56,7 +56,7 @@ class PersistentRBM:
         check_fields(self)
 
     def start(self, states: np.ndarray, rng: np.random.Generator) -> RBMState:
-        """Small random weights, visible biases that fit the margins of ``states``, random chains."""
+        """Start from small random weights, visible biases that fit the margins of ``states``, and random chains."""
         model, n = self.model, len(states)
         weights = _START * rng.standard_normal((model.n_hidden, model.n_visible))
         visible = logit((states.sum(axis=0) + 0.5) / (n + 1))  # half an observation from the boundary

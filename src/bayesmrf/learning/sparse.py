@@ -93,7 +93,7 @@ def learn_graph(
 
 
 def _coefficients(x: np.ndarray, node: int, weights: np.ndarray | None, c: float) -> np.ndarray:
-    """Coefficients of the regression of a node on all nodes, zero for itself."""
+    """Return the coefficients of the regression of a node on all nodes, zero for itself."""
     others = np.delete(x, node, axis=1)
     # liblinear penalises the intercept, too, divided by `intercept_scaling`: hardly.
     model = LogisticRegression(
@@ -103,7 +103,7 @@ def _coefficients(x: np.ndarray, node: int, weights: np.ndarray | None, c: float
 
 
 def _bisection(strengths: Callable[[float], np.ndarray], n_edges: int, c: float) -> Iterator[np.ndarray]:
-    """Strengths at the smallest known C with at least ``n_edges`` edges, refined in every round.
+    """Return strengths at the smallest C found with at least ``n_edges`` edges, by bisection.
 
     ``c`` must be too small to give any edge: 1 / N is, as the slope of the loss at w = 0 never exceeds N.
     """

@@ -63,7 +63,7 @@ class SparsePath:
 def wainwright(
     states: States, rule: str = "max", n_path: int = 40, ratio: float = 1e-2, penalty: np.ndarray | None = None
 ) -> SparsePath:
-    """Weights of all pairs by one L1-penalised logistic regression for each node.
+    """Estimate the weights of all pairs by one L1-penalised logistic regression for each node.
 
     Parameters
     ----------
@@ -88,14 +88,14 @@ def wainwright(
 def pseudo_likelihood_path(
     states: States, n_path: int = 40, ratio: float = 1e-2, penalty: np.ndarray | None = None
 ) -> SparsePath:
-    """Weights of all pairs by the L1-penalised pseudo-likelihood; parameters as of `wainwright`."""
+    """Estimate the weights of all pairs by the L1-penalised pseudo-likelihood; parameters as in `wainwright`."""
     return _path(states, True, lambda w: w[np.triu_indices(len(w), 1)], n_path, ratio, penalty)
 
 
 def cross_validated(
     states: States, fit: Callable[..., SparsePath], n_folds: int = 10, random_state: int | None = None, **options
 ) -> tuple[np.ndarray, float]:
-    """The estimate at the penalty with the best mean log pseudo-likelihood of left-out rows, and that penalty.
+    """Return the estimate at the penalty with the best mean log pseudo-likelihood of left-out rows, and that penalty.
 
     Parameters
     ----------
@@ -162,7 +162,7 @@ def _path(states, symmetric, combine, n_path, ratio, penalty) -> SparsePath:
 
 
 def sparse_start(graph: Graph, states: States) -> np.ndarray | None:
-    """The L1-penalised pseudo-likelihood estimate at a penalty that only strong edges pass; None without complete rows.
+    """Return the L1-penalised estimate at a penalty that selects strong edges only; None without complete rows.
 
     Samplers of edges start there: with few persistent chains, the birth of a strong edge may take long, that of a weak
     one does not. Rows with missing values are omitted.
@@ -190,14 +190,14 @@ def sparse_start(graph: Graph, states: States) -> np.ndarray | None:
 
 
 def _offsets(w, means, combine, d) -> np.ndarray:
-    """Contribution of the centring of columns to the biases, for the final weights of the pairs."""
+    """Return the contribution of the centring of columns to the biases, for the final weights of the pairs."""
     pairs = np.zeros((d, d))
     pairs[np.triu_indices(d, 1)] = combine(w)
     return (pairs + pairs.T) @ means
 
 
 def _solve(x, centred, share, w, bias, varies, penalty, symmetric, length):
-    """One penalty. Row i of w holds the weights of node i's regression; columns are centred."""
+    """Solve for one penalty. Row i of w contains the weights of node i's regression; columns are centred."""
     old_w, old_bias, t = w, bias, 1.0
     ahead_w, ahead_bias = w, bias
     for _ in range(_MAX_STEPS):

@@ -40,22 +40,22 @@ class CategoricalModel(Model, Protocol):
 
 
 def is_categorical(model: Any) -> TypeGuard[CategoricalModel]:
-    """Whether the model's compiled form is `Categorical`; else it is `bayesmrf.models.pairwise.Pairwise`."""
+    """Return whether the model's compiled form is `Categorical`; else it is `bayesmrf.models.pairwise.Pairwise`."""
     return bool(model.family != BINARY)
 
 
 def states_of(model: Any) -> int | None:
-    """Number of states where the compiled form is `Categorical`, else None."""
+    """Return the number of states if the compiled form is `Categorical`, else None."""
     return model.n_states if is_categorical(model) else None
 
 
 def compiled_form(model: Any, theta: np.ndarray) -> Categorical | Pairwise:
-    """The model at theta as compiled code knows it."""
+    """Return the compiled form of the model at theta."""
     return model.categorical(theta) if is_categorical(model) else model.pairwise(theta)
 
 
 def binary_form(model: Any, theta: np.ndarray) -> Pairwise:
-    """The same of a binary model.
+    """Return the compiled form of a binary model at theta.
 
     Raises
     ------
@@ -84,12 +84,12 @@ def categorical(graph: Graph, coupling: np.ndarray, field: np.ndarray, offset: f
 
 
 def field_names(graph: Graph, n_states: int) -> list[str]:
-    """``u=1`` to ``u=m-1`` for each node."""
+    """Name the fields: ``u=1`` to ``u=m-1`` for each node."""
     return [f"{u}={k}" for u in graph.names for k in range(1, n_states)]
 
 
 def field_table(fields: np.ndarray, n_nodes: int, n_states: int) -> np.ndarray:
-    """Fields of all states, (n_nodes, m), from those of states 1 to m - 1 in a row; zeros where there are none."""
+    """Return the fields of all states, (n_nodes, m), from those of states 1 to m - 1 (none: zeros) in one vector."""
     table = np.zeros((n_nodes, n_states))
     if len(fields):
         table[:, 1:] = fields.reshape(n_nodes, n_states - 1)
@@ -97,13 +97,13 @@ def field_table(fields: np.ndarray, n_nodes: int, n_states: int) -> np.ndarray:
 
 
 def node_statistics(states: np.ndarray, n_states: int, weights: np.ndarray | None = None) -> np.ndarray:
-    """Share of (weighted) ``states`` in which each node is in each state, (n_nodes, m)."""
+    """Return the share of (weighted) ``states`` in which each node is in each state, (n_nodes, m)."""
     w = np.ones(len(states)) if weights is None else np.asarray(weights, dtype=np.float64)
     return np.stack([w @ (states == k) for k in range(n_states)], axis=1) / w.sum()
 
 
 def log_potential(model: Categorical, states: np.ndarray) -> np.ndarray:
-    """Unnormalised log probability of each row of ``states`` (n_samples, n_nodes) in {0, ..., m - 1}."""
+    """Return the unnormalised log probability of each row of ``states`` (n_samples, n_nodes) in {0, ..., m - 1}."""
     u, v = model.edges.T
     own = model.field[np.arange(len(model.field)), states].sum(axis=1)
     if model.coupling.ndim > 1:

@@ -126,7 +126,7 @@ class Clamped:
         return self.model.feature_low
 
     def seen_statistics(self) -> np.ndarray:
-        """Mean statistics of each pair and node over the rows that show them: a summary, not a likelihood's."""
+        """Return the mean statistics of each pair and node over the rows that show them, as a summary."""
         seen = (self._x != 0).astype(np.float64)
         u, v = self.model.graph.edges.T
         n_pair, n_node = np.einsum("nd,nd->d", seen[:, u], seen[:, v]), seen.sum(axis=0)
@@ -134,19 +134,19 @@ class Clamped:
         return self.model.moments(pair / np.maximum(n_pair, 1), node / np.maximum(n_node, 1))
 
     def fill(self, hidden: np.ndarray) -> np.ndarray:
-        """The table, its hidden entries filled with ``hidden`` (n_hidden,) in {0, 1}."""
+        """Return the table with its hidden entries set to ``hidden`` (n_hidden,) in {0, 1}."""
         full = self.states.copy()
         full[tuple(self.cells.T)] = hidden
         return full
 
     def statistics(self, states: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
-        """Mean over ``states`` (n_samples, n_hidden) of the statistics summed over the rows of the filled table."""
+        """Average over ``states`` (n_samples, n_hidden) the statistics summed over the rows of the filled table."""
         tables = np.concatenate([self.fill(s) for s in states])
         every = None if weights is None else np.repeat(weights, len(self.states))
         return len(self.states) * self.model.statistics(tables, every)
 
     def pairwise(self, theta: np.ndarray) -> Pairwise:
-        """Compiled form on `graph`."""
+        """Return the compiled form on `graph`."""
         p = self.model.pairwise(theta)
         entry, edge, x = self._links
         n = len(self.cells)
@@ -156,7 +156,7 @@ class Clamped:
         return pairwise(self.graph, p.coupling[self._inner[1]], field, offset)
 
     def moments(self, pair: np.ndarray, node: np.ndarray) -> np.ndarray:
-        """Statistics summed over rows from E[x_a x_b] and E[x_a] of the hidden entries."""
+        """Sum the statistics over rows from E[x_a x_b] and E[x_a] of the hidden entries."""
         g, n = self.model.graph, len(self.states)
         entry, edge, x = self._links
         seen_pair, seen_node = self._sums
@@ -171,5 +171,5 @@ class HiddenEntries(Clamped):
     """The same field, asked for the probability that each hidden entry is 1: its "moments"."""
 
     def moments(self, pair: np.ndarray, node: np.ndarray) -> np.ndarray:
-        """P(x_a = 1 | what was seen) of each hidden entry, in the order of `cells`."""
+        """Return P(x_a = 1 | what was seen) of each hidden entry, in the order of `cells`."""
         return (1 + node) / 2

@@ -60,13 +60,13 @@ class ClampedCategorical(Clamped):
         return both.sum(axis=0), np.moveaxis(table, -1, 0), node
 
     def seen_statistics(self) -> np.ndarray:
-        """Mean statistics of each pair and node over the rows that show them: a summary, not a likelihood's."""
+        """Return the mean statistics of each pair and node over the rows that show them, as a summary."""
         both, pair, node = self._counts
         share = (pair.T / np.maximum(both, 1)).T
         return self.model.moments(share, node / np.maximum(node.sum(axis=1, keepdims=True), 1))
 
     def categorical(self, theta: np.ndarray) -> Categorical:
-        """Compiled form on `graph`."""
+        """Return the compiled form on `graph`."""
         p = self.model.categorical(theta)
         entry, edge, state = self._neighbours
         field = p.field[self.cells[:, 1]]
@@ -80,9 +80,7 @@ class ClampedCategorical(Clamped):
         return categorical(self.graph, p.coupling[self._inner[1]], field, offset)
 
     def moments(self, pair: np.ndarray, node: np.ndarray) -> np.ndarray:
-        """Statistics summed over rows from P(x_a = x_b), or the joint law of the two, and P(x_a = k) of the hidden
-        entries.
-        """
+        """Sum the statistics over rows from P(x_a = x_b), or joint probabilities, and P(x_a = k) of hidden entries."""
         entry, edge, state = self._neighbours
         n = len(self.states)
         _, seen_pair, seen = self._counts
@@ -102,10 +100,10 @@ class HiddenStates(ClampedCategorical):
     """The same field, asked for the probability of each state of each hidden entry: its "moments"."""
 
     def moments(self, pair: np.ndarray, node: np.ndarray) -> np.ndarray:
-        """P(x_a = k | what was seen), (n_hidden, m), in the order of `cells`."""
+        """Return P(x_a = k | what was seen), (n_hidden, m), in the order of `cells`."""
         return node
 
 
 def clamp(model: Any, states: np.ndarray) -> Clamped:
-    """The model on the hidden entries of a table, whatever its compiled form."""
+    """Return the model on the hidden entries of a table, binary or categorical."""
     return ClampedCategorical(model, states) if is_categorical(model) else Clamped(model, states)

@@ -61,9 +61,9 @@ class LabelField:
         return [f"log_sigma_{name}" for name in self.names]
 
     def natural(self, theta: np.ndarray) -> np.ndarray:
-        """W of each pair."""
+        """Return W of each pair."""
         return np.exp(-0.5 * (self._squares @ np.exp(-2 * theta)))
 
     def pull_back(self, theta: np.ndarray, gradient: np.ndarray) -> np.ndarray:
-        """Gradient in W brought to theta: dW_ij / dlog sigma_k = W_ij (x_ik - x_jk)^2 / sigma_k^2."""
+        """Return the gradient in theta from that in W: dW_ij / dlog sigma_k = W_ij (x_ik - x_jk)^2 / sigma_k^2."""
         return (gradient * self.natural(theta)) @ self._squares * np.exp(-2 * theta)

@@ -43,7 +43,7 @@ class LinearMap:
 
     @classmethod
     def of(cls, matrix: Any, feature_names: Sequence[str]) -> LinearMap:
-        """The map of a matrix (n_natural, n_features), dense or sparse."""
+        """Make the map of a matrix (n_natural, n_features), dense or sparse."""
         a = coo_array(matrix)
         rows, columns = a.coords
         return cls(rows.astype(np.int64), columns.astype(np.int64), a.data.astype(np.float64), a.shape,
@@ -51,7 +51,7 @@ class LinearMap:
 
     @classmethod
     def tied(cls, label: np.ndarray, feature_names: Sequence[str]) -> LinearMap:
-        """The map in which natural parameter i is phi[label[i]]."""
+        """Make the map in which natural parameter i is phi[label[i]]."""
         n = len(label)
         return cls(np.arange(n), np.asarray(label, dtype=np.int64), np.ones(n), (n, len(feature_names)),
                    tuple(feature_names))  # fmt: skip
@@ -71,7 +71,7 @@ class LinearMap:
         return self.matrix.T.tocsr()
 
     def natural(self, theta: np.ndarray) -> np.ndarray:
-        """A phi, of one phi or of each of an array (..., n_features)."""
+        """Return A phi, for one phi or each of an array (..., n_features)."""
         if theta.ndim == 1:
             one: np.ndarray = self.matrix @ theta
             return one
@@ -79,11 +79,11 @@ class LinearMap:
         return found.reshape(*theta.shape[:-1], self.shape[0])
 
     def pull_back(self, theta: np.ndarray, gradient: np.ndarray) -> np.ndarray:
-        """A^T times a gradient in the natural parameters."""
+        """Return A^T times a gradient in the natural parameters."""
         found: np.ndarray = self._transposed @ gradient
         return found
 
     def squares(self, curvature: np.ndarray) -> np.ndarray:
-        """Diagonal of A^T diag(curvature) A."""
+        """Return the diagonal of A^T diag(curvature) A."""
         found: np.ndarray = self._transposed.power(2) @ curvature
         return found

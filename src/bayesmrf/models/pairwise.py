@@ -42,7 +42,7 @@ def pairwise(graph: Graph, coupling: np.ndarray, field: np.ndarray, offset: floa
 
 
 def log_potential(model: Pairwise, states: np.ndarray) -> np.ndarray:
-    """Unnormalised log probability of each row of ``states`` (n_samples, n_nodes) in {0, 1}."""
+    """Return the unnormalised log probability of each row of ``states`` (n_samples, n_nodes) in {0, 1}."""
     x = 2.0 * states - 1.0
     u, v = model.edges[:, 0], model.edges[:, 1]
     return model.offset + (x[:, u] * x[:, v]) @ model.coupling + x @ model.field
@@ -51,7 +51,7 @@ def log_potential(model: Pairwise, states: np.ndarray) -> np.ndarray:
 def edge_statistics(
     graph: Graph, states: np.ndarray, weights: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Share of (weighted) ``states`` in which the ends of each edge agree, and in which each node is 1."""
+    """Return the share of (weighted) ``states`` in which the ends of each edge agree, and in which each node is 1."""
     # Sums of counts are exact in floating point; one division at the end cannot leave [0, 1].
     w = np.ones(len(states)) if weights is None else np.asarray(weights, dtype=np.float64)
     total = w.sum()
@@ -130,12 +130,12 @@ class PairwiseModel:
         return self.form.p - self.form.q, self.form.p + self.form.q
 
     def statistics(self, states: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
-        """Mean statistics of ``states`` (n_samples, n_nodes) in {0, 1}, rows weighted by ``weights``."""
+        """Return the mean statistics of ``states`` (n_samples, n_nodes) in {0, 1}, rows weighted by ``weights``."""
         agree, ones = edge_statistics(self.graph, states, weights)
         return self.moments(2 * agree - 1, 2 * ones - 1)
 
     def pairwise(self, theta: np.ndarray) -> Pairwise:
-        """Compiled form: log potential theta . s(x) as a polynomial in x."""
+        """Return the compiled form: log potential theta . s(x) as a polynomial in x."""
         f, edge, node = self.form, theta[: self.n_edges], theta[self.n_edges :]
         n = self.graph.n_nodes
         field = f.q * node if self.fields else np.zeros(n)
@@ -146,7 +146,7 @@ class PairwiseModel:
         return pairwise(self.graph, f.b * edge, field, offset)
 
     def moments(self, pair: np.ndarray, node: np.ndarray) -> np.ndarray:
-        """Moments of the statistics from E[x_u x_v] and E[x_u]."""
+        """Compute the moments of the statistics from E[x_u x_v] and E[x_u]."""
         f = self.form
         edge = f.a + f.b * pair
         if f.c:

@@ -83,15 +83,15 @@ class Potts:
         return 0.0, 1.0
 
     def statistics(self, states: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
-        """Mean statistics of ``states`` (n_samples, n_nodes) in {0, ..., m - 1}, rows weighted by ``weights``."""
+        """Return the mean statistics of weighted ``states`` (n_samples, n_nodes) in {0, ..., m - 1}."""
         agree, _ = edge_statistics(self.graph, states, weights)
         return self.moments(agree, node_statistics(states, self.n_states, weights))
 
     def categorical(self, theta: np.ndarray) -> Categorical:
-        """Compiled form."""
+        """Return the compiled form."""
         field = field_table(theta[self.n_edges :], self.graph.n_nodes, self.n_states)
         return categorical(self.graph, theta[: self.n_edges], field)
 
     def moments(self, pair: np.ndarray, node: np.ndarray) -> np.ndarray:
-        """Moments of the statistics from P(x_u = x_v) of each edge and P(x_i = k), (n_nodes, m)."""
+        """Compute the moments of the statistics from P(x_u = x_v) of each edge and P(x_i = k), (n_nodes, m)."""
         return np.concatenate([pair, node[:, 1:].ravel()]) if self.fields else pair

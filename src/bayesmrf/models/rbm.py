@@ -63,17 +63,17 @@ class HiddenGivenVisible:
         return expit(self.fields)
 
     def mean(self) -> np.ndarray:
-        """E[s(x, z) | x] of each row, (n, n_features)."""
+        """Return E[s(x, z) | x] of each row, (n, n_features)."""
         x, z = self.states, self.probabilities
         return np.hstack([(z[:, :, None] * x[:, None, :]).reshape(len(x), -1), x, z])
 
     def sum(self, weights: np.ndarray) -> np.ndarray:
-        """Weighted sum of these means, (n_features,): two matrix products, without an array of n F numbers."""
+        """Return the weighted sum of these means, (n_features,), without an array of n F numbers."""
         x, z = self.states, self.probabilities
         return np.concatenate([((z * weights[:, None]).T @ x).ravel(), weights @ x, weights @ z])
 
     def covariance(self, weights: np.ndarray) -> np.ndarray:
-        """Weighted sum of Cov[s(x, z) | x], (n_features, n_features).
+        """Return the weighted sum of Cov[s(x, z) | x], (n_features, n_features).
 
         It has a block for each hidden unit, the sum of p_k (1 - p_k) x x' with x = (x_1, ..., x_D, 1).
         """
@@ -118,7 +118,7 @@ class RestrictedBoltzmann:
         )
 
     def split(self, theta: np.ndarray) -> RBMWeights:
-        """Parts of theta."""
+        """Split theta into its parts."""
         theta = np.asarray(theta, dtype=np.float64)
         if theta.shape != (self.n_features,):
             raise OptionError(f"theta must have shape ({self.n_features},), {self.n_hidden} x {self.n_visible} weights "
@@ -129,37 +129,37 @@ class RestrictedBoltzmann:
         )
 
     def join(self, weights: np.ndarray, visible: np.ndarray, hidden: np.ndarray) -> np.ndarray:
-        """Theta of its parts."""
+        """Join the parts of theta."""
         return np.concatenate([np.ravel(weights), visible, hidden]).astype(np.float64)
 
     def given(self, theta: np.ndarray, states: np.ndarray) -> HiddenGivenVisible:
-        """Hidden units given each of ``states`` (n_samples, n_visible) in {0, 1}."""
+        """Return the hidden units given each of ``states`` (n_samples, n_visible) in {0, 1}."""
         w, x = self.split(theta), self._visible(states)
         return HiddenGivenVisible(x, x @ w.weights.T + w.hidden, w.visible)
 
     def free_energy(self, theta: np.ndarray, states: np.ndarray) -> np.ndarray:
-        r"""Minus the log of the unnormalised probability of each of ``states`` (n_samples, n_visible) in {0, 1}.
+        r"""Return minus the log of the unnormalised probability of each of ``states`` (n_samples, n_visible) in {0, 1}.
 
         .. math:: F(x) = -\alpha^T x - \sum_k \log(1 + e^{\beta_k + W_k x})
         """
         return -self.given(theta, states).log_weights
 
     def hidden_probabilities(self, theta: np.ndarray, states: np.ndarray) -> np.ndarray:
-        """P(z_k = 1 | x) of each row, (n_samples, n_hidden)."""
+        """Return P(z_k = 1 | x) of each row, (n_samples, n_hidden)."""
         return self.given(theta, states).probabilities
 
     def visible_probabilities(self, theta: np.ndarray, hidden: np.ndarray) -> np.ndarray:
-        """P(x_d = 1 | z) of each row of ``hidden`` (n_samples, n_hidden), (n_samples, n_visible)."""
+        """Return P(x_d = 1 | z) of each row of ``hidden`` (n_samples, n_hidden), (n_samples, n_visible)."""
         w = self.split(theta)
         return expit(np.asarray(hidden, dtype=np.float64) @ w.weights + w.visible)
 
     def statistics(self, theta: np.ndarray, states: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
-        """Mean over (weighted) ``states`` of E[s(x, z) | x], s = (z_k x_d, x_d, z_k): the positive phase."""
+        """Return the mean over (weighted) ``states`` of E[s(x, z) | x], s = (z_k x_d, x_d, z_k): the positive phase."""
         w = np.ones(len(states)) if weights is None else np.asarray(weights, dtype=np.float64)
         return self.given(theta, states).sum(w / w.sum())
 
     def exact(self, theta: np.ndarray, want: str = MOMENTS, max_units: int = 20) -> Inference:
-        """Log Z and, unless ``want`` is "log_z", the moments E[s(x, z)], by the sum over the smaller side.
+        """Compute log Z and, unless ``want`` is "log_z", the moments E[s(x, z)], by the sum over the smaller side.
 
         Parameters
         ----------
@@ -196,7 +196,7 @@ class RestrictedBoltzmann:
     def log_likelihood(
         self, theta: np.ndarray, states: np.ndarray, weights: np.ndarray | None = None, max_units: int = 20
     ) -> tuple[float, np.ndarray]:
-        """Exact log likelihood of data, in nats, and its gradient N (E_data[s] - E_theta[s]).
+        """Return the exact log likelihood of data, in nats, and its gradient N (E_data[s] - E_theta[s]).
 
         Raises
         ------
@@ -210,7 +210,7 @@ class RestrictedBoltzmann:
         return float(w @ given.log_weights) - w.sum() * found.log_z, given.sum(w) - w.sum() * found.moments
 
     def sample(self, theta: np.ndarray, n_samples: int, rng: np.random.Generator, max_units: int = 20) -> np.ndarray:
-        """Exact independent states of the visible units, (n_samples, n_visible) int8 in {0, 1}.
+        """Sample exact independent states of the visible units, (n_samples, n_visible) int8 in {0, 1}.
 
         Raises
         ------
@@ -231,7 +231,7 @@ class RestrictedBoltzmann:
         return self.n_hidden <= self.n_visible
 
     def _sides(self, theta: np.ndarray, max_units: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Biases of the smaller and the larger side, and the weights (smaller, larger)."""
+        """Return the biases of the smaller and the larger side, and the weights (smaller, larger)."""
         units = min(self.n_visible, self.n_hidden)
         if units > max_units:
             raise TooWideError(
@@ -251,16 +251,16 @@ class RestrictedBoltzmann:
 
 
 def _log_weights(small: np.ndarray, large: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Unnormalised log probability of each state of the smaller side, the larger summed out."""
+    """Return the unnormalised log probability of each state of the smaller side, summed over the larger."""
     return np.concatenate([r @ small + np.logaddexp(0, r @ weights + large).sum(axis=1) for r in _binary(len(small))])
 
 
 def _digits(number: np.ndarray, n_units: int) -> np.ndarray:
-    """The states with these numbers, unit i being bit i."""
+    """Return the states with these numbers, unit i being bit i."""
     return (number[:, None] >> np.arange(n_units) & 1).astype(np.float64)
 
 
 def _binary(n_units: int) -> Iterator[np.ndarray]:
-    """All states of some units, a block of rows at a time."""
+    """Iterate over all states of some units, a block of rows at a time."""
     for first in range(0, 2**n_units, _ROWS):
         yield _digits(np.arange(first, min(first + _ROWS, 2**n_units)), n_units)

@@ -100,7 +100,7 @@ class Symmetric:
         return np.zeros(self.n_features)
 
     def statistics(self, states: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
-        """Mean statistics of ``states`` (n_samples, n_nodes) in {0, ..., m - 1}, rows weighted by ``weights``."""
+        """Return the mean statistics of weighted ``states`` (n_samples, n_nodes) in {0, ..., m - 1}."""
         w = np.ones(len(states)) if weights is None else np.asarray(weights, dtype=np.float64)
         columns, p = np.ascontiguousarray(states.T), self.n_parameters
         edge = np.empty((self.n_edges, p))
@@ -109,13 +109,13 @@ class Symmetric:
         return self._features(edge, node_statistics(states, self.n_states, weights))
 
     def table(self, theta: np.ndarray) -> np.ndarray:
-        """W of each edge, (..., n_edges, m, m)."""
+        """Return W of each edge, (..., n_edges, m, m)."""
         r, p = self.n_edges, self.n_parameters
         potential = theta[..., : r * p].reshape(*theta.shape[:-1], r, p)
         return np.concatenate([np.zeros((*potential.shape[:-1], 1)), potential], axis=-1)[..., self.category]
 
     def agreement(self, theta: np.ndarray) -> np.ndarray:
-        r"""How far a table rewards agreement, (..., n_edges), from 0 to 1; 0.5 says nothing.
+        r"""Measure how strongly a table rewards agreement, (..., n_edges), from 0 to 1; 0.5 is neutral.
 
         It is 1 / (1 + exp(-j)) with j the mean of W over pairs of states that agree less that over pairs that differ.
         What log Z cannot tell apart, f(k) + f(l), has no part in it, and for W(k, l) = J [k = l] it is that of J.
@@ -125,12 +125,12 @@ class Symmetric:
         return expit(agree / m - (w.sum(axis=(-2, -1)) - agree) / (m * (m - 1)))
 
     def categorical(self, theta: np.ndarray) -> Categorical:
-        """Compiled form, with a table for each edge."""
+        """Return the compiled form, with a table for each edge."""
         fields = theta[self.n_edges * self.n_parameters :]
         return categorical(self.graph, self.table(theta), field_table(fields, self.graph.n_nodes, self.n_states))
 
     def moments(self, pair: np.ndarray, node: np.ndarray) -> np.ndarray:
-        """Moments of the statistics from P(x_u = k, x_v = l), (n_edges, m, m), and P(x_i = k), (n_nodes, m)."""
+        """Compute the moments of the statistics from P(x_u = k, x_v = l), (n_edges, m, m), and P(x_i = k)."""
         each = np.eye(self.n_parameters + 1)[self.category].reshape(-1, self.n_parameters + 1)
         return self._features(pair.reshape(self.n_edges, self.n_states**2) @ each[:, 1:], node)
 

@@ -24,7 +24,7 @@ _HALF = np.float32(0.5)
 
 @leaf
 def flip_clusters(rng, blocks, rows, theta):
-    """Gibbs flips of all clusters of more than one node. Words are not made anew."""
+    """Flip all clusters of more than one node by Gibbs sampling, without updating the words."""
     n_blocks, n_nodes, _ = blocks.states.shape
     there = rows.present[: rows.n_present[0]]
     label = random_clusters(rng, rows.edges[there], theta[there], n_nodes)
@@ -38,7 +38,7 @@ def flip_clusters(rng, blocks, rows, theta):
 
 @leaf
 def _flip(x, generators, rows, theta, members, label, c):
-    """Gibbs flip of the nodes ``members``, those with label c, in a block of chains."""
+    """Flip the nodes ``members``, those with label c, in a block of chains by Gibbs sampling."""
     n_lanes = x.shape[1] >> 6 << 6
     r = len(rows.edges)
     energy, field = np.zeros(n_lanes, np.float32), np.empty(n_lanes, np.float32)

@@ -58,7 +58,7 @@ def _flip(flip, x):
 
 @strict_leaf
 def random_clusters(rng, edges, theta, n_nodes):
-    """Label of each node: the least node of its cluster."""
+    """Draw clusters; return the label of each node, the smallest node of its cluster."""
     parent, scale = np.arange(n_nodes), _LOOSE * rng.random()
     for e in range(len(edges)):
         if rng.random() >= exp(-scale * abs(theta[e])):
@@ -76,7 +76,7 @@ def _flips_below(bits, below, flip):
 
 @strict_leaf
 def _energies(w, n):
-    """Energy of every key of ``n`` bits: coupling w[k] where bit k is set, else -w[k]."""
+    """Return the energy of every key of ``n`` bits: coupling w[k] where bit k is set, else -w[k]."""
     out = np.empty(1 << n, np.float32)
     out[0] = -w[:n].sum()
     for bit in range(n):
@@ -97,7 +97,7 @@ def _gather(key, w, n, energy, begun):
 
 @strict_leaf
 def _flip_cluster(graph, crowd, members, label, c, energy, flip, kept):
-    """Gibbs flip of the nodes ``members``, those with label c.
+    """Flip the nodes ``members``, those with label c, by Gibbs sampling.
 
     ``kept`` says that the local fields of hubs are up to date: then a hub costs its edges inside the cluster only.
     """
@@ -151,7 +151,7 @@ def _flip_cluster(graph, crowd, members, label, c, energy, flip, kept):
 
 @strict_leaf
 def by_cluster(label):
-    """Nodes in the order of their clusters, and where each cluster begins in it (and the last ends)."""
+    """Sort nodes by their clusters; return them and where each cluster begins (and the last ends)."""
     order = np.argsort(label, kind="mergesort")
     sorted_label = label[order]
     inner = np.flatnonzero(sorted_label[1:] != sorted_label[:-1]) + 1
@@ -160,7 +160,7 @@ def by_cluster(label):
 
 @strict_leaf
 def _flip_all(graph: RefreshGraph, crowd: Crowd, label: np.ndarray, order: np.ndarray, starts: np.ndarray):
-    """Gibbs flips of all clusters of more than one node (`by_cluster`); local fields of hubs are not kept up."""
+    """Flip all clusters of more than one node (`by_cluster`), without updating the local fields of hubs."""
     energy, flip = np.empty(len(crowd.key), np.float32), np.empty(len(crowd.key), np.int8)
     for j in range(len(starts) - 1):
         first, last = starts[j], starts[j + 1]
@@ -181,7 +181,7 @@ def _flip_grown(graph: RefreshGraph, crowd: Crowd, members: np.ndarray, c: int):
 
 @strict_leaf
 def flip_near(rng, graph: RefreshGraph, crowd: Crowd, feature: int):
-    """Gibbs flip of a cluster, of bounded size, grown from a node, or by other bonds from an end of an edge.
+    """Flip a cluster of bounded size grown from a node, or by other bonds from an end of an edge.
 
     Nothing is done where it is the node alone, which has just been redrawn, and where its nodes have many edges: those
     cost much, and one of many hardly binds.
@@ -212,7 +212,7 @@ def flip_near(rng, graph: RefreshGraph, crowd: Crowd, feature: int):
 
 
 def flip_clusters(rng: np.random.Generator, graph: RefreshGraph, crowd: Crowd, n_times: int) -> None:
-    """Gibbs flips of all clusters of more than one node, for ``n_times`` ways to bind them."""
+    """Flip all clusters of more than one node, for ``n_times`` random clusterings."""
     for _ in range(n_times):
         label = random_clusters(rng, graph.edges, crowd.theta, len(crowd.x))
         _flip_all(graph, crowd, label, *by_cluster(label))

@@ -26,7 +26,7 @@ class LogMean(NamedTuple):
 
 @strict_leaf
 def log_mean_weight(log_weights):
-    """Log of the mean of exp(log_weights), with the spread of the weights."""
+    """Return the log of the mean of exp(log_weights), and the spread of the weights."""
     top, m = log_weights.max(), len(log_weights)
     mean, square = 0.0, 0.0
     for p in range(m):
@@ -39,7 +39,7 @@ def log_mean_weight(log_weights):
 
 @strict_leaf
 def add_half_particle(found, row, size, delta):
-    """The log mean weight with half a particle more that has an edge more that agrees, and half one that has one less.
+    """Return the log mean weight with one more particle: half of it has one edge more in agreement, half one less.
 
     Where all particles say that ``size`` edges always agree (T = size), or never, they do not know by how much.
     Elsewhere the two cancel.
@@ -58,7 +58,7 @@ def add_half_particle(found, row, size, delta):
 
 @strict_leaf
 def systematic(rng, weights):
-    """Systematic resampling: particles that are drawn twice, and those not drawn that become their copies.
+    """Resample systematically; return the particles drawn twice, and those not drawn, which become their copies.
 
     Returns
     -------
@@ -85,7 +85,7 @@ def systematic(rng, weights):
 
 @strict_leaf
 def resample(rng, log_weights, x, counts):
-    """Systematic resampling of the particles (columns of ``x`` and ``counts``); those not drawn become copies."""
+    """Resample the particles (columns of ``x`` and ``counts``) systematically; those not drawn become copies."""
     spare, dead = systematic(rng, np.exp(log_weights - log_weights.max()))
     for i in range(len(x)):
         for j in range(len(spare)):

@@ -35,14 +35,14 @@ def add_agreements(x, y, bit, key):
 
 @leaf
 def look_up(key, table, out):
-    """The table's entry for each particle."""
+    """Return the table's entry for each particle."""
     for lane in range(len(out) >> 6 << 6):
         out[lane] = table[key[lane]]
 
 
 @leaf
 def count_keys(key, n_keys):
-    """How many particles have each of the first ``n_keys`` keys."""
+    """Count the particles with each of the first ``n_keys`` keys."""
     ways = np.zeros((_WAYS, n_keys), np.int32)
     for lane in range(0, len(key) >> 6 << 6, _WAYS):
         for way in range(_WAYS):
@@ -55,13 +55,13 @@ def count_keys(key, n_keys):
 
 @strict_leaf
 def threshold(p):
-    """32 random bits are below it with probability p."""
+    """Return the threshold below which 32 random bits lie with probability p."""
     return uint32(min(max(p * 2.0**32, 0.0), _CERTAIN))
 
 
 @leaf
 def random_bits(lanes, first, out):
-    """32 random bits for each of the particles from ``first`` on."""
+    """Draw 32 random bits for each of the particles from ``first`` on."""
     start = uint64(first)  # an index that may be negative would not be vectorised
     for lane in range(len(out) >> 6 << 6):
         out[lane] = next_uint32(lanes, start + uint64(lane))

@@ -62,7 +62,7 @@ class Crowd(NamedTuple):
 
 
 def refresh_graph(graph: Graph, hub: int = HUB, rivals: np.ndarray | None = None) -> RefreshGraph:
-    """Rows of a graph; nodes with more than ``hub`` neighbours are hubs."""
+    """Return the rows of a graph; nodes with more than ``hub`` neighbours are hubs."""
     a = graph.adjacency
     is_hub = np.diff(a.starts) > hub
     hub_of = np.where(is_hub, np.cumsum(is_hub) - 1, -1).astype(np.int32)
@@ -71,14 +71,14 @@ def refresh_graph(graph: Graph, hub: int = HUB, rivals: np.ndarray | None = None
 
 
 def start_particles(n_particles: int, n_nodes: int, rng: np.random.Generator) -> Particles:
-    """Particles at uniform random states, as many as asked rounded up to a multiple of 64."""
+    """Start particles at uniform random states, their number rounded up to a multiple of 64."""
     n_words = -(-n_particles // 64)
     words = rng.integers(0, 2**64, size=(n_nodes, n_words), dtype=np.uint64)
     return Particles(words, lane_generators(rng, n_words, 64))
 
 
 def unpack(particles: Particles, graph: RefreshGraph, theta: np.ndarray) -> Crowd:
-    """Particles ready for work at ``theta``, copied."""
+    """Return a working copy of the particles at ``theta``."""
     n_nodes, n_words = particles.words.shape
     m = 64 * n_words
     x = np.empty((n_nodes, m), np.int8)
@@ -107,7 +107,7 @@ def unpack(particles: Particles, graph: RefreshGraph, theta: np.ndarray) -> Crow
 
 
 def pack(crowd: Crowd) -> Particles:
-    """Particles as they are kept between steps."""
+    """Return the particles as they are kept between steps."""
     words = np.empty((len(crowd.x), crowd.x.shape[1] // 64), np.uint64)
     _pack(crowd.x, words)
     lanes = crowd.lanes.reshape(4, -1, 64).transpose(1, 0, 2)
@@ -135,13 +135,13 @@ def _pack(x, words):
 
 @leaf
 def bias_of(crowd, i, r):
-    """Field of node i, where the model has fields."""
+    """Return the field of node i, or 0 in a model without fields."""
     return float32(crowd.theta[r + i]) if len(crowd.theta) > r else float32(0)
 
 
 @leaf
 def fill_hubs(graph, crowd):
-    """Local fields of all hubs anew."""
+    """Compute the local fields of all hubs."""
     r = len(graph.edges)
     for i in range(len(graph.hub_of)):
         if graph.hub_of[i] >= 0:
@@ -168,7 +168,7 @@ def _add(w, change, h):
 
 @leaf
 def tell_hubs(graph, crowd, i, old, without):
-    """Local fields of the hubs beside node i, whose states were ``old``, but for that across edge ``without``."""
+    """Update the local fields of hubs next to node i, whose states were ``old``, except across edge ``without``."""
     change = np.empty(len(old), np.float32)
     _change(crowd.x[i], old, change)
     for k in range(graph.starts[i], graph.starts[i + 1]):
@@ -179,7 +179,7 @@ def tell_hubs(graph, crowd, i, old, without):
 
 @leaf
 def tell_end(graph, crowd, i, j, new, was, old):
-    """The local field of node i, if a hub, of the edge to j, whose coupling was ``was`` and its states ``old``."""
+    """Update the local field of hub i for the edge to j, with former coupling ``was`` and former states ``old``."""
     hub = graph.hub_of[i]
     if hub >= 0 and (new != 0 or was != 0):
         h, x = crowd.hubs[hub], crowd.x[j]

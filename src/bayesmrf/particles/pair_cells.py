@@ -21,7 +21,7 @@ _LEAST = 0.5  # chains in a state in which there is none, where states are count
 
 @leaf
 def counted_cells(words, i, j, square):
-    """Shares of the chains of ``words`` in the states 00, 01, 10, 11, half a chain in each at least.
+    """Return the shares of the chains of ``words`` in the states 00, 01, 10, 11, at least half a chain in each.
 
     ``square`` (4, 4) is set to the mean products of a chain's own shares, which are 0 or 1.
     """
@@ -37,7 +37,7 @@ def counted_cells(words, i, j, square):
 
 @leaf
 def _probability(blocks, rows, theta, b, i, e, out):
-    """P(x_i = 1) in the chains of a block, given their other nodes, without edge e."""
+    """Return P(x_i = 1) in the chains of a block, given their other nodes, without edge e."""
     x, n_lanes = blocks.states[b], len(out) >> 6 << 6
     bias = _HALF * float32(theta[len(rows.edges) + i])
     for lane in range(n_lanes):
@@ -54,7 +54,7 @@ def _probability(blocks, rows, theta, b, i, e, out):
 
 @leaf
 def conditional_cells(blocks, rows, theta, e, first, square):
-    """The same for chains from ``first`` (a multiple of 64) on, from the law of the pair given the rest of each."""
+    """Return the cells of `counted_cells` for chains from ``first`` (a multiple of 64) on, given other nodes."""
     i, j, n_lanes = rows.edges[e, 0], rows.edges[e, 1], blocks.states.shape[2]
     room = np.empty((2, n_lanes), np.float32)
     tilt = float32(np.exp(min(theta[e], _MOST))) - _ONE

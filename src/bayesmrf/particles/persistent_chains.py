@@ -56,14 +56,14 @@ class EdgeBlocks(NamedTuple):
 
 
 def start_chains(n_chains: int, n_nodes: int, rng: np.random.Generator) -> EdgeChains:
-    """Chains at uniform random states."""
+    """Start chains at uniform random states."""
     n_blocks = -(-n_chains // LANES)
     words = rng.integers(0, 2**64, size=(n_nodes, n_blocks * LANES // 64), dtype=np.uint64)
     return EdgeChains(words, lane_generators(rng, n_blocks, LANES))
 
 
 def start_rows(graph: Graph, included: np.ndarray) -> EdgeRows:
-    """Rows in which the included edges are present, in their order."""
+    """Return the rows in which the included edges are present, in their order."""
     a, r = graph.adjacency, graph.n_edges
     rows = EdgeRows(
         graph.edges, a.starts, a.neighbours.copy(), a.edge_of.copy(), np.zeros(graph.n_nodes, np.int64),
@@ -74,7 +74,7 @@ def start_rows(graph: Graph, included: np.ndarray) -> EdgeRows:
 
 
 def unpack(chains: EdgeChains, n_chains: int) -> EdgeBlocks:
-    """Chains ready for sweeps, copied."""
+    """Return a working copy of the chains."""
     n_nodes = len(chains.words)
     bits = np.unpackbits(chains.words.astype("<u8").view(np.uint8), axis=1, bitorder="little")
     states = np.ascontiguousarray(bits.reshape(n_nodes, -1, LANES).transpose(1, 0, 2)).view(np.int8)
@@ -135,7 +135,7 @@ def remove_edge(rows, e):
 
 @leaf
 def sweep(blocks, rows, theta):
-    """One systematic scan of all chains at theta (weights of the candidates, then biases), and their words anew."""
+    """Scan all chains once at theta (weights of the candidates, then biases), and update their words."""
     n_blocks, n_nodes, n_lanes = blocks.states.shape
     n_lanes = n_lanes >> 6 << 6  # a multiple of 64 and no more is said: a constant would be unrolled
     r = len(rows.edges)
@@ -164,7 +164,7 @@ def sweep(blocks, rows, theta):
 
 @leaf
 def _pack(blocks, b, i):
-    """The words of node i in block b, from its bytes; ``ones`` grows by what they hold."""
+    """Pack the bytes of node i in block b into words, and add their ones to ``ones``."""
     eight, per_block = blocks.states[b, i].view(np.uint64), blocks.states.shape[2] >> 6
     for k in range(per_block):
         word = uint64(0)
@@ -179,7 +179,7 @@ def _pack(blocks, b, i):
 
 @leaf
 def count_both(words, i, j):
-    """Chains in which two nodes are both 1; those in which a node is 1, where the two are the same."""
+    """Count the chains in which two nodes are both 1, or, if the two are the same, in which it is 1."""
     total = uint64(0)
     for k in range(words.shape[1]):
         total += popcount(words[i, k] & words[j, k])
@@ -188,7 +188,7 @@ def count_both(words, i, j):
 
 @leaf
 def resample(rng, blocks, i, j, weights, first, last):
-    """Systematic resampling of chains first..last-1 by weights of the states 00, 01, 10 and 11 of (x_i, x_j).
+    """Resample chains first..last-1 systematically by weights of the states 00, 01, 10 and 11 of (x_i, x_j).
 
     Chains at one theta are chains at another when weighted by the ratio of the two laws, which knows of the nodes i and
     j alone where one edge and its biases have changed. Chains that are not drawn become copies of those drawn twice.
@@ -209,7 +209,7 @@ def resample(rng, blocks, i, j, weights, first, last):
 
 @leaf
 def pack(blocks):
-    """The words of all nodes anew."""
+    """Pack the words of all nodes."""
     for i in range(len(blocks.ones)):
         blocks.ones[i] = 0
         for b in range(len(blocks.states)):

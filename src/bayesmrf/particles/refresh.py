@@ -35,7 +35,7 @@ ONE = np.float32(1)
 
 @leaf
 def _local_field(graph, crowd, i, without, first, h):
-    """Local field of node i in a tile of particles, less that of edge ``without`` (or of its own field, if -1)."""
+    """Return the local field of node i in a tile of particles, without edge ``without`` (-1: without its own field)."""
     r, n_lanes = len(graph.edges), len(h) >> 6 << 6
     bias = bias_of(crowd, i, r)
     if graph.hub_of[i] >= 0:
@@ -72,7 +72,7 @@ def _tau(crowd, feature, r):
 
 @leaf
 def tanh_of(h, out):
-    """Hyperbolic tangents."""
+    """Compute hyperbolic tangents."""
     for lane in range(len(h) >> 6 << 6):
         p, q = tanh_ratio(h[lane])
         out[lane] = p / q
@@ -93,7 +93,7 @@ def _sums(tanh_u, tanh_v, tau):
 
 @leaf
 def uniforms(lanes, first, out):
-    """Draws in (-1, 1) for the particles from ``first`` on."""
+    """Draw uniform numbers in (-1, 1) for the particles from ``first`` on."""
     start = uint64(first)  # an index that may be negative would not be vectorised
     for lane in range(len(out) >> 6 << 6):
         out[lane] = symmetric_uniform(next_uint32(lanes, start + uint64(lane)))
@@ -121,7 +121,7 @@ def _draw_second(x, sign, out):
 
 @leaf
 def _look_at_particles(graph, crowd, u, v, without, tau):
-    """Sums over each tile of A = (1 + t) / (1 + tau t), B = (1 - t) / (1 + tau t) and A B; v < 0 is +1 always."""
+    """Sum A = (1 + t) / (1 + tau t), B = (1 - t) / (1 + tau t) and A B over each tile; v < 0 stands for +1."""
     room = np.empty(TILE, np.float32)
     for first in range(0, len(crowd.key), TILE):
         n_lanes = min(TILE, len(crowd.key) - first) >> 6 << 6
@@ -139,7 +139,7 @@ def _look_at_particles(graph, crowd, u, v, without, tau):
 
 @leaf
 def _redraw_ends(crowd, u, v, tau):
-    """Both ends of the edge looked at. A field's end (v < 0) is +1: the node itself is the sign."""
+    """Redraw both ends of the current edge. For a field (v < 0) the other end is +1, so that the node is the sign."""
     room, signs = np.empty(TILE, np.float32), np.empty(TILE, np.float32)
     for first in range(0, len(crowd.key), TILE):
         n_lanes = min(TILE, len(crowd.key) - first) >> 6 << 6
@@ -158,14 +158,14 @@ def _redraw_ends(crowd, u, v, tau):
 
 @strict_leaf
 def _ends(graph, i):
-    """Nodes of edge i, and the edge; of a field, its node, -1 and -1."""
+    """Return the nodes of edge i, and the edge; for a field its node, -1 and -1."""
     r = len(graph.edges)
     return (graph.edges[i, 0], graph.edges[i, 1], i) if i < r else (i - r, -1, -1)
 
 
 @strict_leaf
 def _look(graph, crowd, i):
-    """What the particles say of edge or field i."""
+    """Sum over the particles for edge or field i."""
     u, v, without = _ends(graph, i)
     if key_ends(graph, crowd, u, v, without):
         look_at_keys(crowd)
@@ -176,7 +176,7 @@ def _look(graph, crowd, i):
 
 @strict_leaf
 def edge_moment(graph, crowd, i):
-    """nu_i = logit q_i - theta_i, and the share of the variance of [x_u = x_v] that lies between particles.
+    """Return nu_i = logit q_i - theta_i, and the share of the variance of [x_u = x_v] between particles.
 
     As (1 + tau) A + (1 - tau) B = 2, the means of A and B give q and 1 - q without cancellation. Half a particle is
     added to both: where 1 - q is below 1 / m there may be none with x_u != x_v, which is no proof that there never

@@ -52,7 +52,7 @@ def _key_end(graph, crowd, i, without, bits, end):
 
 @strict_leaf
 def key_ends(graph, crowd, u, v, without):
-    """Keys of the particles for an edge, or for a field where v < 0; False where neighbours are too many."""
+    """Compute the keys of the particles for an edge, or a field if v < 0; False if there are too many neighbours."""
     if not _key_end(graph, crowd, u, without, 0, 0):
         return False
     crowd.n_bits[1], crowd.ends[1, 0] = 0, 1.0
@@ -72,7 +72,7 @@ def look_at_keys(crowd):
 
 @strict_leaf
 def sum_keys(crowd, tau):
-    """Sums over all particles of A = (1 + t) / (1 + tau t), B = (1 - t) / (1 + tau t) and A B, from their keys."""
+    """Sum A = (1 + t) / (1 + tau t), B = (1 - t) / (1 + tau t) and A B over all particles, from their keys."""
     n, n_u = crowd.n_bits[0] + crowd.n_bits[1], crowd.n_bits[0]
     total_a, total_b, total_ab = 0.0, 0.0, 0.0
     for key in range(1 << n):
@@ -94,7 +94,7 @@ def _set_states(bits, below, x):
 
 @strict_leaf
 def redraw_by_keys(crowd, u, v, tau):
-    """Both ends of an edge: one draw for their joint state."""
+    """Redraw both ends of an edge from their joint distribution."""
     n, n_u = crowd.n_bits[0] + crowd.n_bits[1], crowd.n_bits[0]
     size = 1 << n
     first, second = np.empty(size, np.uint32), np.empty(2 * size, np.uint32)

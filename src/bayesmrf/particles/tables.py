@@ -54,28 +54,28 @@ class TableCrowd(NamedTuple):
 
 
 def table_graph(model: Any, rivals: np.ndarray | None = None) -> TableGraph:
-    """Rows of the model's graph."""
+    """Return the rows of the model's graph."""
     a = model.graph.adjacency
     rivals = np.empty((model.graph.n_edges, 0), np.int32) if rivals is None else rivals
     return TableGraph(model.graph.edges, a.starts, a.neighbours, a.edge_of, model.category, rivals)
 
 
 def start_particles(n_particles: int, n_nodes: int, n_states: int, rng: np.random.Generator) -> TableParticles:
-    """Particles at uniform random states, as many as asked rounded up to a multiple of 64."""
+    """Start particles at uniform random states, their number rounded up to a multiple of 64."""
     n_words = -(-n_particles // 64)
     x = rng.integers(0, n_states, size=(n_nodes, 64 * n_words), dtype=np.int8)
     return TableParticles(x, lane_generators(rng, n_words, 64))
 
 
 def unpack(particles: TableParticles, potentials: np.ndarray, field: np.ndarray) -> TableCrowd:
-    """Particles ready for work, copied."""
+    """Return a working copy of the particles."""
     room = [np.empty((field.shape[1], particles.x.shape[1]), np.float32) for _ in range(2)]
     return TableCrowd(particles.x.copy(), particles.lanes.copy(), potentials.copy(), field.copy(), *room)
 
 
 @leaf
 def _weigh(graph, crowd, i, without, first, last, out):
-    """Weights of the states of node i given its neighbours but for that across edge ``without``; the largest is 1."""
+    """Compute the weights of the states of node i given its neighbours except across edge ``without``; largest 1."""
     m, size = len(graph.category), (last - first) >> 6 << 6
     for k in range(m):
         row, own = out[k, first:last], float32(crowd.field[i, k])
@@ -112,7 +112,7 @@ def _weigh(graph, crowd, i, without, first, last, out):
 
 @leaf
 def _tables(graph, crowd, i):
-    """exp(W) of the edge for each pair of states, less its largest."""
+    """Compute exp(W) of the edge for each pair of states, relative to its largest."""
     m = len(graph.category)
     table = np.zeros((m, m))
     for k in range(m):
@@ -125,7 +125,7 @@ def _tables(graph, crowd, i):
 
 @leaf
 def edge_categories(graph, crowd, i):
-    """Probabilities of categories 0 to p of edge i, and the share of their variance that lies between particles.
+    """Return the probabilities of categories 0 to p of edge i, and the share of their variance between particles.
 
     That share is the largest over the categories. A particle more is added, evenly over the categories: that none is in
     one of them is no proof that none ever is.
@@ -170,7 +170,7 @@ def edge_categories(graph, crowd, i):
 
 @leaf
 def _uniforms(lanes, first, out):
-    """Draws in (-1, 1) for the particles from ``first`` on."""
+    """Draw uniform numbers in (-1, 1) for the particles from ``first`` on."""
     for word in range(len(out) >> 6):
         generators, draws = lanes[(first >> 6) + word], out[64 * word : 64 * word + 64]
         for lane in range(lanes.shape[2] >> 6 << 6):
@@ -197,7 +197,7 @@ def _choose(draws, weights, out):
 
 @leaf
 def redraw_ends(graph, crowd, i):
-    """Both ends of edge i in every particle, under its present potential; `edge_categories` comes first."""
+    """Redraw both ends of edge i in every particle under its present potential, after `edge_categories`."""
     m, n_particles = len(graph.category), crowd.x.shape[1]
     table, u, v = _tables(graph, crowd, i), graph.edges[i, 0], graph.edges[i, 1]
     room, draws = np.empty((m, min(n_particles, _TILE)), np.float32), np.empty(min(n_particles, _TILE), np.float32)
@@ -231,14 +231,14 @@ def redraw_ends(graph, crowd, i):
 
 @leaf
 def weigh_node(graph, crowd, i):
-    """Weights of the states of node i given its neighbours, in ``at_u``."""
+    """Compute the weights of the states of node i given its neighbours into ``at_u``."""
     for first in range(0, crowd.x.shape[1], _TILE):
         _weigh(graph, crowd, i, -1, first, min(first + _TILE, crowd.x.shape[1]), crowd.at_u)
 
 
 @leaf
 def state_share(crowd, k):
-    """Mean over the particles of the probability of state k, by the weights in ``at_u``; half a particle is added."""
+    """Average the probability of state k over the particles, by the weights in ``at_u``; half a particle is added."""
     m, n_particles, s = len(crowd.at_u), crowd.x.shape[1], 0.0
     for lane in range(n_particles):
         total = float32(0)
@@ -250,7 +250,7 @@ def state_share(crowd, k):
 
 @leaf
 def redraw_node(crowd, i):
-    """Node i in every particle, by the weights in ``at_u``."""
+    """Redraw node i in every particle by the weights in ``at_u``."""
     n_particles = crowd.x.shape[1]
     draws = np.empty(min(n_particles, _TILE), np.float32)
     for first in range(0, n_particles, _TILE):

@@ -29,7 +29,7 @@ class CredibleBall(NamedTuple):
 
 
 def credible_ball(draws: Any, center: Any = None, level: float = 0.95) -> CredibleBall:
-    r"""The credible ball of Wade and Ghahramani (2018) around a grouping c*.
+    r"""Compute the credible ball of Wade and Ghahramani (2018) around a grouping c*.
 
     Its radius is the least e with P(VI(c, c*) <= e) >= level, where P are the draws. Of the draws c inside, the bounds
     are those farthest from c*: of all (horizontal), of those with the fewest groups (upper vertical), of those with the

@@ -38,7 +38,7 @@ def canonical(groups: Any) -> np.ndarray:
 
 
 def variation_of_information(a: Any, b: Any) -> float:
-    r"""Distance between two groupings, in nats.
+    r"""Compute the distance between two groupings, in nats.
 
     .. math:: VI(a, b) = H(a \mid b) + H(b \mid a)
         = \frac1n \Big( \sum_k n_k \log n_k + \sum_l m_l \log m_l - 2 \sum_{kl} n_{kl} \log n_{kl} \Big),
@@ -50,13 +50,13 @@ def variation_of_information(a: Any, b: Any) -> float:
 
 
 def expected_vi(candidate: Any, draws: Any) -> float:
-    """Mean variation of information, in nats, between one grouping (n_items,) and each of the draws (..., n_items)."""
+    """Compute the mean variation of information of one grouping (n_items,) and the draws (..., n_items), in nats."""
     labels = canonical(draws)
     return float(distances(canonical(candidate), labels.reshape(-1, labels.shape[-1])).mean())
 
 
 def random_partition(n_items: int, n_groups: int, rng: np.random.Generator) -> np.ndarray:
-    """A random grouping with exactly ``n_groups`` groups.
+    """Draw a random grouping with exactly ``n_groups`` groups.
 
     Each group receives one item drawn without replacement, every other item a group drawn uniformly.
     """
@@ -70,7 +70,7 @@ def random_partition(n_items: int, n_groups: int, rng: np.random.Generator) -> n
 
 
 def vi_difference(groups_draws: Any, truth: Any, rng: np.random.Generator) -> float:
-    """Distance of random partitions from the truth minus that of the draws, with equal numbers of groups, in nats.
+    """Return the distance of random partitions from the truth minus that of draws with as many groups, in nats.
 
     The mean over the draws C of VI(C', truth) - VI(C, truth), where C' is a random grouping with as many groups as C
     (Liu and Page 2013, section 4). Zero is no better than chance; more is better.
@@ -83,20 +83,20 @@ def vi_difference(groups_draws: Any, truth: Any, rng: np.random.Generator) -> fl
 
 
 def joined(draws: Any) -> np.ndarray:
-    """Draws (..., n_items) with their leading dimensions joined; a single grouping is one draw."""
+    """Join the leading dimensions of draws (..., n_items); a single grouping is one draw."""
     labels = np.asarray(draws)
     return labels.reshape(-1, labels.shape[-1]) if labels.ndim else labels
 
 
 def thinned(draws: np.ndarray, most: int) -> np.ndarray:
-    """At most ``most`` of the draws, evenly spaced."""
+    """Return at most ``most`` of the draws, evenly spaced."""
     if len(draws) <= most:
         return draws
     return draws[np.linspace(0, len(draws) - 1, most).round().astype(np.int64)]
 
 
 def distances(groups: np.ndarray, draws: np.ndarray) -> np.ndarray:
-    """Variation of information between ``groups`` (n_items,) and each draw (n_draws, n_items), all canonical."""
+    """Compute the variation of information of ``groups`` (n_items,) and each draw (n_draws, n_items), all canonical."""
     if len(groups) != draws.shape[1]:
         raise DataError(f"groups must be partitions of the same items, got {len(groups)} and {draws.shape[1]} "
                         "items.")  # fmt: skip
@@ -121,7 +121,7 @@ def _relabel(rows, low, seen, new, out):
 
 @strict_leaf
 def _compare(order, starts, draws, n_log_n):
-    """Distances to the draws. Items are sorted by group: one group at a time needs only O(n_items) memory."""
+    """Compute distances to the draws. Items are sorted by group: one group at a time needs only O(n_items) memory."""
     n_draws, n_items = draws.shape
     out = np.empty(n_draws)
     own = 0.0

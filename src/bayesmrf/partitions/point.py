@@ -87,14 +87,14 @@ def point_partition(draws: Any) -> np.ndarray:
 
 
 def _distinct(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Each grouping (n_distinct, n_items) once, and its share of the draws."""
+    """Return the distinct groupings (n_distinct, n_items), and their shares of the draws."""
     times = Counter(row.tobytes() for row in labels)
     distinct = np.frombuffer(b"".join(times), dtype=np.int32).reshape(len(times), labels.shape[1])
     return distinct, np.array(list(times.values())) / len(labels)
 
 
 def _table(distinct: np.ndarray, weights: np.ndarray, most: int) -> IntersectionTable:
-    """Room for the intersections of ``most`` groups with those of the draws."""
+    """Allocate the intersections of ``most`` groups with those of the draws."""
     n_items = distinct.shape[1]
     n_groups = distinct.max(axis=1) + 1
     rows = np.ascontiguousarray((distinct + (np.cumsum(n_groups) - n_groups).astype(np.int32)[:, None]).T)
@@ -103,7 +103,7 @@ def _table(distinct: np.ndarray, weights: np.ndarray, most: int) -> Intersection
 
 
 def _sorted(distinct: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The items of each draw sorted by group, and where the groups begin (n_draws, most groups + 1)."""
+    """Sort the items of each draw by group; return them and where the groups begin (n_draws, most groups + 1)."""
     order = np.argsort(distinct, axis=1, kind="stable").astype(np.int32)
     starts = np.zeros((len(distinct), int(distinct.max()) + 2), dtype=np.int64)
     for row, draw in zip(starts, distinct, strict=True):

@@ -15,7 +15,7 @@ MOST_SET_PARTITION_ITEMS = 10  # 115,975 partitions
 
 
 def log_prior(groups: Any, alpha: float) -> float:
-    r"""Log probability of a grouping under the Dirichlet process (the Chinese restaurant process).
+    r"""Return the log probability of a grouping under the Dirichlet process (the Chinese restaurant process).
 
     .. math:: p(c) = \frac{\Gamma(\alpha)}{\Gamma(\alpha + n)} \alpha^k \prod_{j=1}^k (n_j - 1)!
     """
@@ -25,13 +25,13 @@ def log_prior(groups: Any, alpha: float) -> float:
 
 
 def expected_n_groups(n_items: int, alpha: float) -> float:
-    """Prior mean of the number of groups, the sum over i < n of alpha / (alpha + i)."""
+    """Return the prior mean of the number of groups, the sum over i < n of alpha / (alpha + i)."""
     alpha = _check_alpha(alpha)
     return float(alpha * (digamma(alpha + n_items) - digamma(alpha)))
 
 
 def set_partitions(n_items: int) -> Iterator[np.ndarray]:
-    """All groupings of at most 10 items, each once, in canonical labels (restricted growth strings)."""
+    """List all groupings of at most 10 items in canonical labels (restricted growth strings)."""
     integer(1, MOST_SET_PARTITION_ITEMS).check("n_items", n_items)
     return _grow(n_items)
 

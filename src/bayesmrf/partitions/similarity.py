@@ -16,7 +16,7 @@ MOST_CO_CLUSTERING_ITEMS = 5_000  # 200 MB
 
 
 def co_clustering(draws: Any, items: Any) -> np.ndarray:
-    """Posterior probability that two items share a group, for selected items.
+    """Compute the posterior probability that two items share a group, for selected items.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def co_clustering(draws: Any, items: Any) -> np.ndarray:
 
 
 def linkage_cut(labels: np.ndarray, rows: np.ndarray, weights: np.ndarray, most: int) -> np.ndarray:
-    """The cut of the average-linkage tree over 1 - similarity that is closest to the draws.
+    """Cut the average-linkage tree over 1 - similarity where it is closest to the draws.
 
     Every cut into at most ``most`` groups is looked at: joining two groups changes nothing but their own intersections
     with the draws, so that all cuts together cost little more than one.
@@ -87,7 +87,7 @@ def linkage_cut(labels: np.ndarray, rows: np.ndarray, weights: np.ndarray, most:
 
 
 def _cut(pairs: np.ndarray, n_items: int, n_groups: int) -> np.ndarray:
-    """The groups when all but ``n_groups`` - 1 of the joins are made, by the numbers they have in the tree."""
+    """Return the groups after all but ``n_groups`` - 1 of the joins, by their numbers in the tree."""
     top = np.arange(2 * n_items - 1)
     for step in range(n_items - n_groups - 1, -1, -1):
         top[pairs[step]] = top[n_items + step]
@@ -96,7 +96,7 @@ def _cut(pairs: np.ndarray, n_items: int, n_groups: int) -> np.ndarray:
 
 @leaf
 def _shared(labels):
-    """In how many draws each two items share a group, in the order of scipy's condensed matrices.
+    """Count the draws in which each two items share a group, in the order of scipy's condensed matrices.
 
     A block of columns at a time: it stays in the cache while all items before it are compared with it.
     """

@@ -27,14 +27,14 @@ class IntersectionTable(NamedTuple):
 
 
 def rise(n_items: int) -> np.ndarray:
-    """(n + 1) log(n + 1) - n log n for n < n_items: the increase of the sum over groups of n log n by one more item."""
+    """Tabulate (n + 1) log(n + 1) - n log n for n < n_items, the increase of the sum of n log n by one more item."""
     size = np.arange(n_items + 1.0)
     return np.diff(xlogy(size, size))
 
 
 @leaf
 def sweeten(start, order, table, most_visits):
-    """Descend in the expected distance by moves of single items, and by dissolving whole groups.
+    """Decrease the expected distance by moves of single items, and by dissolving whole groups.
 
     Label -1 is an item not placed yet. Putting an item into group k raises n times the expected distance by
     rise[n_k] - 2 sum_d w_d rise[n_kl], which is zero for an empty group. No new pass begins after ``most_visits``
@@ -75,7 +75,7 @@ def sweeten(start, order, table, most_visits):
 
 @leaf
 def closer_draw(draws, order, starts, weights, n_log_n, bound, step):
-    """The first of every ``step``-th draw whose expected distance is below ``bound``, -1 if there is none.
+    """Return the first of every ``step``-th draw whose expected distance is below ``bound``, -1 if there is none.
 
     The sum over the distances of a draw stops as soon as it exceeds the bound. A distance is added to both of its
     draws. ``order`` sorts the items of a draw by group, and ``starts`` contains the first index of each group.
@@ -175,7 +175,7 @@ def _renew(group, labels, order, sizes, table, cost, members):
 
 @leaf
 def _cost(i, k, sizes, table):
-    """What item i, which is in no group, adds to n times the expected distance in group k."""
+    """Return the contribution of item i, which is in no group, to n times the expected distance in group k."""
     cost = table.rise[sizes[k]]
     for d in range(len(table.weights)):
         cost -= 2.0 * table.weights[d] * table.gain[table.rows[i, d], k]
@@ -184,7 +184,7 @@ def _cost(i, k, sizes, table):
 
 @leaf
 def _best(i, sizes, table, cost, here):
-    """The group other than ``here`` that is best for item i, and what i adds there."""
+    """Return the group other than ``here`` that is best for item i, and the contribution of i there."""
     width = len(sizes)
     while width > 1 and sizes[width - 1] == 0 and sizes[width - 2] == 0:
         width -= 1  # one empty group beyond those in use

@@ -55,13 +55,13 @@ class DrawHiddenEntries:
         return HiddenEntriesState(self.kernel.init(rng), self.likelihood.start(rng))
 
     def step(self, rng: np.random.Generator, state: HiddenEntriesState) -> tuple[HiddenEntriesState, NamedTuple]:
-        """One draw of the hidden entries, one step of the kernel."""
+        """Draw the hidden entries once, and make one step of the kernel."""
         sums, memory = self.likelihood.complete(state.inner.theta, rng, state.memory)
         inner, info = self._given(sums / self.likelihood.n_samples).step(rng, state.inner)
         return HiddenEntriesState(inner, memory), info
 
     def _given(self, s_bar: np.ndarray) -> Kernel:
-        """The kernel on complete data."""
+        """Return the kernel on complete data."""
         if any(f.name == "s_bar" for f in fields(self.kernel)):
             return replace(self.kernel, s_bar=s_bar)
         return replace(self.kernel, likelihood=self.kernel.likelihood.replaced(s_bar))

@@ -37,7 +37,7 @@ def _add_neighbour(coupling, e, other, h):
 
 @leaf
 def categorical_sweep(model, states, lanes, n_sweeps):
-    """Carry blocks of lanes, (n_blocks, n_nodes, n_lanes) in {0, ..., m - 1}, through systematic scans."""
+    """Run blocks of lanes, (n_blocks, n_nodes, n_lanes) in {0, ..., m - 1}, through systematic scans."""
     n_blocks, n_nodes, n_lanes = states.shape
     # Says that n_lanes is a multiple of 64 and no more: a constant 64 would be unrolled, and then not vectorised.
     n_lanes = n_lanes >> 6 << 6
@@ -102,7 +102,7 @@ def _count_pair(pair, e, u, v, n_counted):
 
 @leaf
 def categorical_counts(edges, states, n_chains, pair, node):
-    """Over the first ``n_chains`` lanes: counts of [x_i = k] into ``node``, and of [x_u = x_v] into ``pair``.
+    """Count [x_i = k] into ``node`` and [x_u = x_v] into ``pair``, over the first ``n_chains`` lanes.
 
     Where ``pair`` is (n_edges, m, m): of [x_u = k, x_v = l].
     """

@@ -51,7 +51,7 @@ class ExactDraws(NamedTuple):
 
 
 def is_attractive(model: Pairwise) -> bool:
-    """Whether turning some nodes over makes all couplings >= 0: no cycle has an odd number of negative ones.
+    """Return whether turning some nodes over makes all couplings >= 0: no cycle has an odd number of negative ones.
 
     Two copies of each node stand for its two signs, and a coupling joins the copies it favours together. Signs are
     contradictory where both copies of a node are connected (Harary's balance of signed graphs).
@@ -117,10 +117,10 @@ class CouplingFromThePast:
         check_fields(self)
 
     def prepare(self, model: Model) -> None:
-        """Nothing depends on the graph alone."""
+        """Return None: there is nothing to plan."""
 
     def start(self, model: Model, rng: np.random.Generator) -> None:
-        """No memory between calls."""
+        """Return None: the engine has no memory."""
 
     def sample(
         self, model: Model, theta: np.ndarray, plan: None, n_samples: int, rng: np.random.Generator
@@ -186,7 +186,7 @@ def _thresholds(generators, odds, bits, out):
 # Not fastmath: the two ends of an interval must be rounded alike, or they could cross.
 @strict_leaf
 def _sweep(model, low, high, generators, n_sweeps):
-    """Carry the intervals of a block of lanes, (n_nodes, n_lanes) each end, and its generators through sweeps."""
+    """Run the intervals of a block of lanes, (n_nodes, n_lanes) each end, and its generators through sweeps."""
     # Says that n_lanes is a multiple of 64 and no more: a constant 64 would be unrolled, and then not vectorised.
     n_nodes, n_lanes = low.shape[0], low.shape[1] >> 6 << 6
     bottom, top, threshold, odds = np.empty(n_lanes), np.empty(n_lanes), np.empty(n_lanes), np.empty(n_lanes)

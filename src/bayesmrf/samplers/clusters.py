@@ -7,7 +7,7 @@ from ..compiled import strict_leaf
 
 @strict_leaf
 def root(parent, i):
-    """Root of node i; paths are halved on the way."""
+    """Find the root of node i, halving paths on the way."""
     while parent[i] != i:
         parent[i] = parent[parent[i]]
         i = parent[i]

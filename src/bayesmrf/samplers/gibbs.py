@@ -113,7 +113,7 @@ def from_states(states: np.ndarray, n_chains: int, n_nodes: int, n_states: int |
 
 
 def to_states(chains: Chains, n_chains: int, n_states: int | None = None) -> np.ndarray:
-    """States of the first ``n_chains`` chains, (n_chains, n_nodes) int8 in {0, 1} or {0, ..., n_states - 1}."""
+    """Return the states of the first ``n_chains`` chains, (n_chains, n_nodes) int8."""
     _check_room(chains, n_chains)
     states = np.empty((n_chains, chains.states.shape[1]), dtype=np.int8)
     for b in range(-(-n_chains // LANES)):
@@ -208,10 +208,10 @@ class Gibbs:
         check_fields(self)
 
     def prepare(self, model: Model) -> None:
-        """Nothing depends on the graph alone."""
+        """Return None: there is nothing to plan."""
 
     def start(self, model: Model, rng: np.random.Generator) -> None:
-        """Each call of `sample` starts afresh: no memory."""
+        """Return None: each call of `sample` starts new chains."""
 
     def sample(
         self, model: Model, theta: np.ndarray, plan: None, n_samples: int, rng: np.random.Generator
@@ -237,7 +237,7 @@ def _check_room(chains: Chains, n_chains: int) -> None:
 
 @cache
 def _pool(n_threads: int) -> ThreadPoolExecutor:
-    """Threads kept between calls: to start them costs as much as a sweep of a 30 x 30 grid."""
+    """Return threads that are kept between calls: starting them costs as much as a sweep of a 30 x 30 grid."""
     return ThreadPoolExecutor(n_threads, thread_name_prefix="gibbs")
 
 

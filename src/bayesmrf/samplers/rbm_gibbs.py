@@ -21,12 +21,12 @@ LANES = 64
 
 
 def generators(rng: np.random.Generator) -> np.ndarray:
-    """The 64 generators of `draw_units`, uint32 (4, 64)."""
+    """Make the 64 generators of `draw_units`, uint32 (4, 64)."""
     return lane_generators(rng, 1, LANES)[0]
 
 
 def sweep(weights: RBMWeights, visible: np.ndarray, n_sweeps: int, lanes: np.ndarray) -> np.ndarray:
-    """States of the visible units (n_chains, n_visible) after ``n_sweeps`` draws of all hidden and visible units."""
+    """Run ``n_sweeps`` sweeps of all hidden and visible units; return the visible states (n_chains, n_visible)."""
     x = np.ascontiguousarray(visible, dtype=np.float32)
     w, alpha, beta = (part.astype(np.float32) for part in weights)
     z = np.empty((len(x), len(beta)), np.float32)

@@ -123,10 +123,10 @@ class SwendsenWang:
         check_fields(self)
 
     def prepare(self, model: Model) -> None:
-        """Nothing depends on the graph alone."""
+        """Return None: there is nothing to plan."""
 
     def start(self, model: Model, rng: np.random.Generator) -> None:
-        """Each call of `sample` starts afresh: no memory."""
+        """Return None: each call of `sample` starts new chains."""
 
     def sample(
         self, model: Model, theta: np.ndarray, plan: None, n_samples: int, rng: np.random.Generator
@@ -140,7 +140,7 @@ class SwendsenWang:
 
 @strict_leaf
 def _uniform(generators, lane):
-    """Uniform on the odd multiples of 2^-33 in (0, 1)."""
+    """Draw uniformly from the odd multiples of 2^-33 in (0, 1)."""
     return (next_uint32(generators, lane) + 0.5) * 2.0**-32
 
 
@@ -206,7 +206,7 @@ def _categorical_sweep(edges, coupling, field, states, lanes, n_chains, n_sweeps
 
 @strict_leaf
 def _draw(pull, i, u):
-    """State k with probability proportional to exp(pull[i, k]), by one uniform; the row is overwritten."""
+    """Draw state k with probability proportional to exp(pull[i, k]), by one uniform number; the row is overwritten."""
     m = pull.shape[1]
     top = pull[i, 0]
     for k in range(1, m):

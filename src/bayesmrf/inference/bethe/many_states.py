@@ -18,7 +18,7 @@ TINY = 1e-300  # in the place of zero under a logarithm
 
 @leaf
 def _ahead(plan, p, tolerance):
-    """Where the messages within the component whose first node is i start, (n_nodes, m).
+    """Initialise the messages within the component whose first node is i, (n_nodes, m).
 
     At zero, but where the state with the largest sum of fields has equals (states with the same field at every node)
     the last of them is ahead: beliefs that start equal would stay so.
@@ -53,7 +53,7 @@ def _total(p, message, i, total):
 
 @leaf
 def categorical_propagate(plan, p, damping, max_iterations, tolerance):
-    """Messages (2 n_edges, m) at the fixed point, sweeps, and the last change."""
+    """Iterate messages (2 n_edges, m) to the fixed point; return them, the number of sweeps and the last change."""
     n, m = p.field.shape
     ahead = _ahead(plan, p, tolerance)
     message = np.empty((len(p.neighbours), m))
@@ -98,7 +98,7 @@ def categorical_propagate(plan, p, damping, max_iterations, tolerance):
 
 @leaf
 def categorical_beliefs(plan, p, message):
-    """Log Z_B without the offset, P(x_u = x_v) of each edge and P(x_i = k) of each node."""
+    """Return log Z_B without the offset, P(x_u = x_v) of each edge and P(x_i = k) of each node."""
     n, m = p.field.shape
     total = np.empty((n, m))
     node = np.empty((n, m))

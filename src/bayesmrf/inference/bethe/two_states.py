@@ -84,7 +84,7 @@ class Bethe(Iterative):
     def infer(
         self, model: Model, theta: np.ndarray, plan: BeliefPlan, want: str = MOMENTS, state: Any = None
     ) -> Inference:
-        """Log Z and moments, which come together."""
+        """Compute log Z and moments together."""
         p = compiled_form(model, theta)
         propagate, beliefs = _propagate, _beliefs
         if isinstance(p, Categorical):
@@ -105,7 +105,7 @@ class Bethe(Iterative):
         deltas: np.ndarray,
         thresholds: np.ndarray,
     ) -> tuple[np.ndarray, Inference, int]:
-        """A sweep of one-coordinate moves in one call; see `bayesmrf.base.WalkingEngine`."""
+        """Sweep over one-coordinate moves in one call; see `bayesmrf.base.WalkingEngine`."""
         p = model.pairwise(theta)
         p = p._replace(coupling=p.coupling.copy(), field=p.field.copy())
         damping, theta = 0.0 if model.graph.is_forest else self.damping, theta.copy()
@@ -117,7 +117,7 @@ class Bethe(Iterative):
 
 @leaf
 def _depth_first(starts, neighbours):
-    """Nodes in depth-first preorder, component by component, and the first node of each one's component."""
+    """List the nodes in depth-first preorder, component by component, and the first node of each one's component."""
     n = len(starts) - 1
     order = np.empty(n, np.int64)
     root = np.full(n, -1)
@@ -142,7 +142,7 @@ def _depth_first(starts, neighbours):
 
 @leaf
 def _total(p, message, i):
-    """Field of node i and all messages to it; ``message[k]`` is the one from ``neighbours[k]`` to the row's node."""
+    """Sum the field of node i and all messages to it; ``message[k]`` is from ``neighbours[k]`` to the row's node."""
     total = p.field[i]
     for k in range(p.starts[i], p.starts[i + 1]):
         total += message[k]
@@ -187,7 +187,7 @@ def _log_2_cosh(x):
 
 @leaf
 def _beliefs(plan, p, message):
-    """Log Z_B without the offset, E[x_u x_v] of each edge and E[x_i] of each node."""
+    """Return log Z_B without the offset, E[x_u x_v] of each edge and E[x_i] of each node."""
     n = len(p.field)
     total = np.empty(n)
     log_z = 0.0

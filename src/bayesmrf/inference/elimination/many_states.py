@@ -40,14 +40,14 @@ class CategoricalPlan(NamedTuple):
 
 
 def bytes_of_tables(order: EliminationOrder, n_states: int) -> float:
-    """Bytes that `categorical_moments` takes: a message and m conditional probabilities an entry, and work space."""
+    """Return the bytes that `categorical_moments` needs: a message and m probabilities an entry, and work space."""
     entries = float(n_states) ** np.diff(order.starts)
     return 8.0 * float((n_states + 1) * entries.sum() + n_states * entries.max(initial=0))
 
 
 @leaf
 def _spread(k, m, subset, low, high):
-    """For entry s of the parent's bag, the entry of the child's table: ``low[s % n_low] + high[s // n_low]``.
+    """Map each entry s of the parent's bag to the entry ``low[s % n_low] + high[s // n_low]`` of the child's table.
 
     That is, gather those digits of s that are in ``subset``. Returns n_low and n_high, the lengths of the lists.
     """
@@ -71,7 +71,7 @@ def _spread(k, m, subset, low, high):
 
 @leaf
 def _sum_out(weight, table, space, start, stop):
-    """``table`` = log sum_y exp(weight[y]), and ``weight[y]`` becomes exp(weight[y] - table), from start to stop.
+    """Set ``table`` = log sum_y exp(weight[y]) and ``weight[y]`` to exp(weight[y] - table), from start to stop.
 
     exp and log are series (see `bayesmrf.lanes`): log(2^e t) = e log 2 + 2 artanh((t - 1) / (t + 1)) with t in
     [0.71, 1.41], argument < 0.172.
@@ -194,13 +194,15 @@ def _forward(plan, coupling, field, message, conditional):
 
 @leaf
 def categorical_log_z(plan, coupling, field):
-    """Log Z without the offset."""
+    """Return log Z without the offset."""
     return _forward(plan, coupling, field, np.empty(plan.tables[-1]), np.empty(0))
 
 
 @leaf
 def categorical_moments(plan, coupling, field):
-    """Log Z without the offset, P(x_u = x_v) of each edge (or the law of both ends) and P(x_v = k) of each node."""
+    """Return log Z without the offset, P(x_u = x_v) (or the joint distribution) of each edge and P(x_v = k) of each
+    node.
+    """
     n = len(plan.order)
     m = plan.n_states
     message = np.empty(plan.tables[-1])
@@ -249,7 +251,7 @@ def categorical_moments(plan, coupling, field):
 
 @leaf
 def categorical_samples(plan, coupling, field, n_samples, rng):
-    """Independent states, (n_samples, n_nodes) int8: one pass forward, and one back for each."""
+    """Sample independent states, (n_samples, n_nodes) int8: one pass forward, and one back for each."""
     n = len(plan.order)
     m = plan.n_states
     message = np.empty(plan.tables[-1])

@@ -13,7 +13,7 @@ from ...lanes import MOST, exp_rest, power_bits
 
 @leaf
 def _spread(k, subset, low, high):
-    """For entry s of the parent's bag, the entry of the child's table: ``low[s % n_low] + high[s // n_low]``.
+    """Map each entry s of the parent's bag to the entry ``low[s % n_low] + high[s // n_low]`` of the child's table.
 
     That is, gather those bits of s that are in ``subset``. As bits add up, two lists of about 2^(k/2) numbers do for
     all 2^k entries. Returns n_low and n_high, the lengths of the lists.
@@ -33,7 +33,7 @@ def _spread(k, subset, low, high):
 
 @leaf
 def _sum_out(up, down, table):
-    """``table`` = log(exp(up) + exp(down)); ``up`` becomes exp(up) / (exp(up) + exp(down)), and ``down`` is used up.
+    """Set ``table`` = log(exp(up) + exp(down)) and ``up`` to exp(up) / (exp(up) + exp(down)); ``down`` is overwritten.
 
     With g = |up - down|, both follow from exp(-g) and log(1 + exp(-g)), whose series (see `bayesmrf.lanes`) agree with
     the C library to the last bits: log(1 + t) = 2 artanh(t / (2 + t)), argument < 1/3.
@@ -97,13 +97,13 @@ def forward(plan, coupling, field, message, conditional):
 
 @leaf
 def log_z_of(plan, coupling, field):
-    """Log Z without the offset."""
+    """Return log Z without the offset."""
     return forward(plan, coupling, field, np.empty(plan.tables[-1]), np.empty(0))
 
 
 @leaf
 def moments_of(plan, coupling, field):
-    """Log Z without the offset, E[x_u x_v] of each edge and E[x_v] of each node."""
+    """Return log Z without the offset, E[x_u x_v] of each edge and E[x_v] of each node."""
     n = len(plan.order)
     message = np.empty(plan.tables[-1])
     conditional = np.empty(plan.tables[-1])
@@ -150,7 +150,7 @@ def moments_of(plan, coupling, field):
 
 @leaf
 def sample_states(plan, coupling, field, n_samples, rng):
-    """Independent exact states (n_samples, n_nodes) in {0, 1}."""
+    """Sample independent exact states (n_samples, n_nodes) in {0, 1}."""
     n = len(plan.order)
     message = np.empty(plan.tables[-1])
     conditional = np.empty(plan.tables[-1])

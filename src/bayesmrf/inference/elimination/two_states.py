@@ -50,7 +50,7 @@ class EliminationPlan(NamedTuple):
 
 
 def cost(graph: Graph, max_bytes: float = 2 * 1024**3, n_states: int | None = None) -> tuple[int, float]:
-    """Width of the min-fill order and bytes of its tables; both are lower bounds where the bytes exceed ``max_bytes``.
+    """Return the min-fill width and the bytes of its tables; lower bounds if the bytes exceed ``max_bytes``.
 
     The width is the size of the largest bag, an upper bound of the treewidth: 0 without edges, 1 for trees, n_nodes - 1
     for complete graphs. The search is broken off at ``max_bytes``, and nothing is allocated for the tables. For
@@ -60,12 +60,12 @@ def cost(graph: Graph, max_bytes: float = 2 * 1024**3, n_states: int | None = No
 
 
 def width(graph: Graph) -> int:
-    """Width of the min-fill order (see `cost`), however wide: tables have up to 2^width entries."""
+    """Return the width of the min-fill order (see `cost`), however large: tables have up to 2^width entries."""
     return graph.elimination_order().width
 
 
 def is_cheap(graph: Graph, n_states: int | None = None) -> bool:
-    """Whether exact elimination on the graph costs at most some ten milliseconds a solve (see `cost`)."""
+    """Return whether exact elimination on the graph costs at most some ten milliseconds a solve (see `cost`)."""
     return cost(graph, _CHEAP_BYTES, n_states)[1] <= _CHEAP_BYTES
 
 
@@ -140,10 +140,10 @@ class Elimination:
         )
 
     def start(self, model: Model, rng: np.random.Generator) -> None:
-        """No memory between calls."""
+        """Return None: the engine has no memory."""
 
     def infer(self, model: Model, theta: np.ndarray, plan: Any, want: str = MOMENTS, state: Any = None) -> Inference:
-        """Log Z, and the moments when wanted: one pass forward, and one back for the moments."""
+        """Compute log Z in a forward pass, and the moments on request in a backward pass."""
         p = compiled_form(model, theta)
         many = isinstance(p, Categorical)
         if want == LOG_Z:
@@ -163,7 +163,7 @@ class Elimination:
         deltas: np.ndarray,
         thresholds: np.ndarray,
     ) -> tuple[np.ndarray, Inference, int]:
-        """A sweep of one-coordinate moves in one call; see `bayesmrf.base.WalkingEngine`."""
+        """Sweep over one-coordinate moves in one call; see `bayesmrf.base.WalkingEngine`."""
         assert at.moments is not None
         p = model.pairwise(theta)
         theta, moments = theta.copy(), at.moments.copy()
@@ -174,7 +174,7 @@ class Elimination:
     def sample(
         self, model: Model, theta: np.ndarray, plan: Any, n_samples: int, rng: np.random.Generator
     ) -> np.ndarray:
-        """Independent states: one pass forward, and one back for each state."""
+        """Sample independent states: one pass forward, and one back for each state."""
         p = compiled_form(model, theta)
         draw = categorical_samples if isinstance(p, Categorical) else sample_states
         return draw(plan, p.coupling, p.field, n_samples, rng)

@@ -60,7 +60,7 @@ class CentredLines(NamedTuple):
 
 
 def centred_lines(model: Any, s_bar: np.ndarray, n: float) -> CentredLines:
-    """Lines of a model, centred on data with the mean statistics ``s_bar`` of n observations."""
+    """Return the lines of a model, centred on data with the mean statistics ``s_bar`` of n observations."""
     values, (low, high) = model.edge_values, model.node_values
     share = node_shares(model, s_bar) if n > 0 else np.full((model.graph.n_nodes, model.n_states), 1 / model.n_states)
     pull = share @ (values[:, 1:] - values[:, :1]) / (high - low)
@@ -71,7 +71,7 @@ def centred_lines(model: Any, s_bar: np.ndarray, n: float) -> CentredLines:
 
 
 def node_shares(model: Any, moments: np.ndarray) -> np.ndarray:
-    """Probability of each state of each node, (n_nodes, m), from the moments of a model's features.
+    """Compute the probability of each state of each node, (n_nodes, m), from the moments of a model's features.
 
     Models without node parameters say nothing about it: equal probabilities.
     """
@@ -83,7 +83,7 @@ def node_shares(model: Any, moments: np.ndarray) -> np.ndarray:
 
 
 def pair_cells(model: Any, moments: np.ndarray, share: np.ndarray, e: int) -> np.ndarray:
-    """Probabilities of the states 00, 01, 10, 11 of the ends of edge e of a binary model, (4,), from its moments."""
+    """Compute the probabilities (4,) of the states 00, 01, 10, 11 of the ends of edge e of a binary model."""
     f, (u, v) = model.edge_values, model.graph.edges[e]
     p, q = share[u, 1], share[v, 1]
     both = (moments[e] - f[0, 0] - (f[0, 1] - f[0, 0]) * (p + q)) / (f[1, 1] - 2 * f[0, 1] + f[0, 0])
@@ -122,12 +122,12 @@ def _shares_of_many(cells, total):
 
 
 def pair_values(lines, i, j):
-    """Values of the centred feature of nodes i and j in their states 00, 01, ..., with the form's own type."""
+    """Return the values of the centred feature of nodes i and j in their states 00, 01, ..., in the form's type."""
     return (_values_of_two if isinstance(lines.form, TwoStates) else _values_of_many)(lines, i, j)
 
 
 def pair_shares(lines, cells, total):
-    """``cells`` over their ``total``, with the form's own type."""
+    """Return ``cells`` / ``total`` in the type of the form."""
     return (_shares_of_two if isinstance(lines.form, TwoStates) else _shares_of_many)(cells, total)
 
 
@@ -147,7 +147,7 @@ def _pair_shares(lines, cells, total):
 
 @strict_leaf
 def edge_line(lines, cells, total, e, i, j, theta, precision):
-    """The line of edge e, whose ends i and j are in the states 00, 01, ... with probabilities ``cells`` / ``total``.
+    """Return the line of edge e = ij, whose ends are in states 00, 01, ... with probabilities ``cells`` / ``total``.
 
     ``precision`` is that of a normal prior of each parameter.
     """
@@ -165,7 +165,7 @@ def edge_line(lines, cells, total, e, i, j, theta, precision):
 
 @strict_leaf
 def own_line(lines, p, k, low, unit, theta, precision):
-    """The line of parameter k alone, whose feature is ``low + unit`` with probability p, else ``low``."""
+    """Return the line of parameter k alone, whose feature is ``low + unit`` with probability p, else ``low``."""
     sample = LineSample((p, 1 - p), (unit, 0.0), theta[k], lines.n)
     return Line((sample,), lines.sums[k] - lines.n * low, precision[k], 0.0)
 

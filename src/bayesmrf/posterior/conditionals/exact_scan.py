@@ -80,7 +80,7 @@ def require_exact(likelihood: Likelihood, kernel: str) -> None:
 
 
 def rivals_in(likelihood: Likelihood) -> np.ndarray:
-    """Pairs of edges that may take each other's place: Cohen's kappa says which nodes are alike in the data."""
+    """List the pairs of edges that may be swapped; nodes are similar by Cohen's kappa in the data."""
     model: Any = likelihood.model
     if likelihood.n_samples == 0 or model.n_edges < 2:
         return np.empty((0, 2), np.int64)
@@ -148,7 +148,7 @@ class _EngineScan:
         self.share = node_shares(self.model, self.moments)
 
     def _line(self, e: int) -> Line:
-        """The line of edge e."""
+        """Return the line of edge e."""
         if self.is_alone:
             low = self.model.feature_low[e]
             p = (self.moments[e] - low) / (1 - low)
@@ -211,7 +211,7 @@ def draw_scales(rng, prior, scales, theta, r):
 
 @strict_leaf
 def _normal_prior(rng, prior, lines, e, i, j, theta, scales, now):
-    """Precisions of normal priors that stand for those of edge e and its nodes, into ``now``."""
+    """Write into ``now`` the precisions of normal priors conditional on the parameters of edge e and its nodes."""
     now[e] = normal_precision(rng, prior.cauchy, scales[e], theta[e])
     if prior.cauchy_nodes:
         r, n_own = len(lines.edges), lines.pull.shape[1]
@@ -234,7 +234,7 @@ def _visit(rng, prior, lines, cells, total, e, i, j, theta, scales, now, log_sla
 
 @strict_leaf
 def scan_table(rng, problem, theta, n_scans, pairs):
-    """Scans with the weights of all states in a table; returns p0, the slab's precision and log Z.
+    """Scan with the weights of all states in a table; return p0, the slab's precision and log Z.
 
     Nodes are in four blocks. The edges and node parameters of two blocks see the others through the summed weights of
     the blocks' own states alone, a small table. So the large one is read and written once for each two blocks.
@@ -317,7 +317,7 @@ def _scan_blocks(rng, prior, lines, edge_of, theta, scales, now, log_slab, table
 
 @strict_leaf
 def _ends(edges, e, f):
-    """Of edges e and f the node that they share, the other end of e, and the other end of f."""
+    """Return the node that edges e and f share, the other end of e, and the other end of f."""
     hub, v = edges[e, 0], edges[e, 1]
     if hub != edges[f, 0] and hub != edges[f, 1]:
         hub, v = v, hub
@@ -326,7 +326,7 @@ def _ends(edges, e, f):
 
 @strict_leaf
 def _draw_swap(rng, line_e, line_f, a):
-    """The weight that f gets in the place of e, whose weight is a; 0 where this is rejected.
+    """Propose the swap of edge e, with weight a, for edge f; return the weight of f, or 0 if rejected.
 
     From the model without both, of which these are the lines, either is born as in `visit_edge`: the ratio of the two
     births is that of the swap.
@@ -339,7 +339,7 @@ def _draw_swap(rng, line_e, line_f, a):
 
 @strict_leaf
 def _swap(rng, prior, lines, table, e, f, theta, scales, now):
-    """Of two edges that share a node, one present and one absent, propose that the other takes its place.
+    """Propose to swap two edges that share a node, one present and one absent.
 
     The joint law of their three nodes is all that is needed of the others.
     """

@@ -50,7 +50,7 @@ class Line(NamedTuple):
 
 @strict_leaf
 def growth(sample, a):
-    """Z at a over Z at ``sample.at``."""
+    """Return Z(a) / Z(``sample.at``)."""
     d, total = a - sample.at, 0.0
     for k in range(len(sample.p)):
         total += sample.p[k] * exp(d * sample.g[k])
@@ -59,7 +59,7 @@ def growth(sample, a):
 
 @strict_leaf
 def line_log_density(a, line):
-    """Log density along the line, up to a constant."""
+    """Return the log density along the line, up to a constant."""
     out = a * line.score - 0.5 * line.kappa * (a - line.mu) ** 2
     for t in range(len(line.samples)):
         sample = line.samples[t]
@@ -69,7 +69,7 @@ def line_log_density(a, line):
 
 @strict_leaf
 def line_derivatives(a, line):
-    """Slope of the log density, and minus its second derivative."""
+    """Return the slope of the log density and minus its second derivative."""
     slope, curvature = line.score - line.kappa * (a - line.mu), line.kappa
     for t in range(len(line.samples)):
         sample = line.samples[t]
@@ -88,13 +88,13 @@ def line_derivatives(a, line):
 
 @strict_leaf
 def line_slope(a, line):
-    """Slope of the log density."""
+    """Return the slope of the log density."""
     return line_derivatives(a, line)[0]
 
 
 @strict_leaf
 def line_mode(line):
-    """Mode of the line, and the standard deviation that its curvature there gives: Newton's method in a bracket.
+    """Find the mode of the line and the standard deviation from its curvature, by bracketed Newton steps.
 
     It starts at 0, whatever the present value of the coordinate: proposals around it are the same from either end.
     """
@@ -115,7 +115,7 @@ def line_mode(line):
 
 @strict_leaf
 def line_peak(line):
-    """The mode, minus the second derivative there, and the number of observations."""
+    """Return the mode, minus the second derivative there, and the number of observations."""
     n, (mode, scale) = 0.0, line_mode(line)
     for t in range(len(line.samples)):
         n += line.samples[t].n

@@ -29,17 +29,17 @@ _ROUNDING = 1e-15  # of the log density, for each observation: with many of them
 
 
 def log_density(t, law):
-    """Log density at t, up to a constant."""
+    """Return the log density at t, up to a constant."""
     return line_log_density(t, law) if isinstance(law, Line) else coordinate_log_density(t, law)
 
 
 def slope(t, law):
-    """Slope of the log density at t; it decreases."""
+    """Return the slope of the log density at t, a decreasing function."""
     return line_slope(t, law) if isinstance(law, Line) else coordinate_slope(t, law)
 
 
 def peak(law):
-    """Mode, minus the second derivative of the log density there (or a bound of it), and number of observations."""
+    """Return the mode, minus the second derivative there (or a bound of it), and the number of observations."""
     return line_peak(law) if isinstance(law, Line) else coordinate_peak(law)
 
 
@@ -66,7 +66,7 @@ def _peak(law):
 
 @strict_leaf
 def fall(mode, curvature, law, drop, sign):
-    """A point on one side (sign +-1) of the mode where the log density has fallen by between drop and 1.2 drop."""
+    """Find a point on one side (sign +-1) of the mode where the log density is lower by between drop and 1.2 drop."""
     top = log_density(mode, law)
     near, width = 0.0, sqrt(2 * drop / curvature)
     while top - log_density(mode + sign * width, law) < drop:
@@ -84,7 +84,7 @@ def fall(mode, curvature, law, drop, sign):
 
 @strict_leaf
 def log_integral(law):
-    """Log of the integral of the density over the real line.
+    """Return the log of the integral of the density over the real line.
 
     The trapezoidal rule converges geometrically for an analytic integrand that has died out at both ends;
     intervals are halved until two sums agree.
@@ -112,14 +112,14 @@ def log_integral(law):
 
 @strict_leaf
 def draw(rng, law):
-    """An exact draw, by rejection under tangents where the log density has fallen by about 1."""
+    """Draw exactly, by rejection under tangents where the log density is lower than at the mode by about 1."""
     mode, curvature, _ = peak(law)
     return draw_between(rng, law, mode, fall(mode, curvature, law, 1.0, -1.0), fall(mode, curvature, law, 1.0, 1.0))
 
 
 @strict_leaf
 def draw_between(rng, law, mode, left, right):
-    """An exact draw, by rejection: the hat is flat at the top and follows the tangents at ``left`` and ``right``.
+    """Draw exactly by rejection from an envelope: flat at the top, then the tangents at ``left`` and ``right``.
 
     Concavity makes it a hat wherever the two points are.
     """
@@ -144,12 +144,12 @@ def draw_between(rng, law, mode, left, right):
 
 @strict_leaf
 def draw_around(rng, law, mode, scale):
-    """The same with tangents at sqrt(2) standard deviations from the mode, which takes no search."""
+    """Draw as `draw_between` with tangents at sqrt(2) standard deviations from the mode, without a search."""
     return draw_between(rng, law, mode, mode - _BEND * scale, mode + _BEND * scale)
 
 
 def log_marginal(s: float, n: float, eta: float, a: float = 1.0, b: float = 1.0) -> float:
-    """Log of the integral of lambda^s (1 - lambda)^(n - s) over theta_c ~ Beta(a, b).
+    """Return the log of the integral of lambda^s (1 - lambda)^(n - s) over theta_c ~ Beta(a, b).
 
     Parameters
     ----------

@@ -44,13 +44,13 @@ class OneCoordinate(NamedTuple):
 
 @strict_leaf
 def log_sigmoid(t):
-    """log(1 / (1 + exp(-t))) without cancellation."""
+    """Return log(1 / (1 + exp(-t))) without cancellation."""
     return -log1p(exp(-t)) if t >= 0 else t - log1p(exp(t))
 
 
 @strict_leaf
 def sigmoid(t):
-    """1 / (1 + exp(-t)) without overflow."""
+    """Return 1 / (1 + exp(-t)) without overflow."""
     if t >= 0:
         return 1 / (1 + exp(-t))
     e = exp(t)
@@ -59,7 +59,7 @@ def sigmoid(t):
 
 @strict_leaf
 def saturated(s, n):
-    """Largest log likelihood of n Bernoulli trials with s successes (reached at s / n)."""
+    """Return the largest log likelihood of n Bernoulli trials with s successes (reached at s / n)."""
     out = 0.0
     if s > 0:
         out += s * log(s / n)
@@ -70,13 +70,13 @@ def saturated(s, n):
 
 @strict_leaf
 def log_likelihood(t, s, n):
-    """Bernoulli log likelihood at logit t, relative to the saturated one; at most 0."""
+    """Return the Bernoulli log likelihood at logit t, relative to the saturated one; at most 0."""
     return s * log_sigmoid(t) + (n - s) * log_sigmoid(-t) - saturated(s, n)
 
 
 @strict_leaf
 def coordinate_log_density(t, p):
-    """g(t), concave."""
+    """Return g(t), a concave function."""
     g = log_likelihood(t, p.s, p.n) - 0.5 * p.kappa * (t - p.nu) ** 2
     if p.a > 0:
         g += p.a * log_sigmoid(t - p.nu) + p.b * log_sigmoid(p.nu - t)
@@ -85,7 +85,7 @@ def coordinate_log_density(t, p):
 
 @strict_leaf
 def coordinate_slope(t, p):
-    """g'(t), decreasing."""
+    """Return g'(t), a decreasing function."""
     # The two sides of each Bernoulli term apart: n - s may be tiny beside n sigmoid(t).
     g = p.s * sigmoid(-t) - (p.n - p.s) * sigmoid(t) - p.kappa * (t - p.nu)
     return g + p.a * sigmoid(p.nu - t) - p.b * sigmoid(t - p.nu)
@@ -93,7 +93,7 @@ def coordinate_slope(t, p):
 
 @strict_leaf
 def coordinate_mode(p):
-    """Where g'(t) = 0: bracket by doubling, then bisect."""
+    """Solve g'(t) = 0: bracket by doubling, then bisect."""
     start = p.nu
     step = 1.0 if coordinate_slope(start, p) > 0 else -1.0
     near, far = start, start + step
@@ -113,11 +113,11 @@ def coordinate_mode(p):
 
 @strict_leaf
 def coordinate_peak(p):
-    """The mode, a bound of -g'', and the number of trials."""
+    """Return the mode, a bound of -g'', and the number of trials."""
     return coordinate_mode(p), 0.25 * p.n + 0.25 * (p.a + p.b) + p.kappa, p.n
 
 
 @strict_leaf
 def log_beta(a, b):
-    """Log of the Beta function."""
+    """Return the log of the Beta function."""
     return lgamma(a) + lgamma(b) - lgamma(a + b)

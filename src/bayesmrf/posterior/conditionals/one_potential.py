@@ -41,14 +41,14 @@ class OnePotential(NamedTuple):
 
 @strict_leaf
 def log_odds(q, potential):
-    """nu, from the probabilities of categories 1 to p in the model with the edge."""
+    """Compute nu from the probabilities of categories 1 to p in the model with the edge."""
     rest = max(1.0 - q.sum(), _TINY)
     return np.log(np.maximum(q, 1e-300) / rest) - potential
 
 
 @strict_leaf
 def categories(w, nu):
-    """Probabilities of categories 1 to p at W = w, and log of 1 + sum exp(W + nu)."""
+    """Return the probabilities of categories 1 to p at W = w, and log of 1 + sum exp(W + nu)."""
     p = len(w)
     q, top = np.empty(p), 0.0
     for j in range(p):
@@ -62,7 +62,7 @@ def categories(w, nu):
 
 @strict_leaf
 def log_fit(w, law):
-    """Log likelihood at W = w, up to a constant."""
+    """Return the log likelihood at W = w, up to a constant."""
     out = -law.n * categories(w, law.nu)[1]
     for j in range(len(w)):
         out += law.counts[j] * (w[j] + law.nu[j])
@@ -71,13 +71,13 @@ def log_fit(w, law):
 
 @strict_leaf
 def log_base(w, precision, log_constant):
-    """Log density of the base."""
+    """Return the log density of the base."""
     return log_constant - 0.5 * (w @ (precision @ w))
 
 
 @strict_leaf
 def information(q, n):
-    """Fisher information n (diag(q) - q q') of n draws of a category."""
+    """Return the Fisher information n (diag(q) - q q') of n draws of a category."""
     out = np.empty((len(q), len(q)))
     for j in range(len(q)):
         for k in range(len(q)):
@@ -88,7 +88,7 @@ def information(q, n):
 
 @strict_leaf
 def mode_of(law):
-    """Where L times the base is highest, and the Cholesky factor of its curvature there: damped Newton steps."""
+    """Find the mode of L times the base and the Cholesky factor of its curvature there, by damped Newton steps."""
     p = len(law.nu)
     rest = law.n - law.counts.sum()
     w = np.empty(p)
@@ -134,14 +134,14 @@ def solve_upper(lower, z):
 
 @strict_leaf
 def draw_t_around(rng, mode, lower):
-    """A draw of the multivariate t around a mode, with curvature L L'."""
+    """Draw from the multivariate t around a mode with curvature L L'."""
     z = rng.standard_normal(len(mode))
     return mode + solve_upper(lower, z) / sqrt(2 * rng.standard_gamma(0.5 * _DF) / _DF)
 
 
 @strict_leaf
 def log_t_around(w, mode, lower):
-    """Its log density."""
+    """Return the log density of `draw_t_around`."""
     p = len(w)
     out = lgamma(0.5 * (_DF + p)) - lgamma(0.5 * _DF) - 0.5 * p * log(_DF * pi)
     square = 0.0

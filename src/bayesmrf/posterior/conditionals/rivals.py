@@ -11,7 +11,7 @@ _ALIKE = 0.3  # and how much they are alike at least, where pairs are listed
 
 
 def rivals(graph: Graph, alike: np.ndarray, least: float = 0.0) -> np.ndarray:
-    """For each edge (u, v) the edges (u, w) and (w, v), w the four nodes most like v, or u, in the data.
+    """List for each edge (u, v) the edges (u, w) and (w, v), w the four nodes most similar to v, or u, in the data.
 
     The choice depends on the data alone, so that moves of such pairs leave the posterior invariant.
 
@@ -46,7 +46,7 @@ def rivals(graph: Graph, alike: np.ndarray, least: float = 0.0) -> np.ndarray:
 
 
 def rival_pairs(graph: Graph, alike: np.ndarray) -> np.ndarray:
-    """Pairs of rival edges, (n_pairs, 2), each once; v and w are alike by 0.3 at least."""
+    """List pairs of rival edges, (n_pairs, 2), each once, of nodes v and w whose similarity is at least 0.3."""
     found = rivals(graph, alike, _ALIKE)
     pairs = np.stack([np.repeat(np.arange(len(found)), found.shape[1]), found.ravel()], axis=1)
     return np.unique(np.sort(pairs[pairs[:, 1] >= 0], axis=1), axis=0)

@@ -38,7 +38,7 @@ class EdgePrior(NamedTuple):
 
 
 def edge_prior(prior: SpikeSlab) -> EdgePrior:
-    """Constants of a prior."""
+    """Return the constants of a prior."""
     density, slab = prior.density, prior.slab
     a, b, fixed = (density.a, density.b, 0.0) if isinstance(density, Beta) else (1.0, 1.0, float(density))
     if isinstance(slab, Gamma):
@@ -57,7 +57,7 @@ def edge_prior(prior: SpikeSlab) -> EdgePrior:
 
 
 def plain_prior(cauchy: bool) -> EdgePrior:
-    """Constants of a prior without a spike: Cauchy, or normal, in all coordinates."""
+    """Return the constants of a prior without a spike: Cauchy, or normal, in all coordinates."""
     return EdgePrior(
         a=1.0, b=1.0, fixed=1.0, shape=1.0, rate=1.0, precision=1.0,
         cauchy=cauchy, cauchy_nodes=cauchy, log_top=0.0, curvature=1.0, bias_precision=1.0,
@@ -78,13 +78,13 @@ def draw_hyper(rng, prior, n_included, n_candidates, sum_of_squares):
 
 @strict_leaf
 def log_slab_odds(prior, density, precision):
-    """Log of p0 / (1 - p0) times the slab's density at its top."""
+    """Return the log of p0 / (1 - p0) times the slab's density at its top."""
     return log(density) - log1p(-density) + (prior.log_top if prior.cauchy else 0.5 * log(precision / (2 * pi)))
 
 
 @strict_leaf
 def normal_precision(rng, cauchy, precision, a):
-    r"""Precision of a normal density that stands for the prior of a coordinate at a (0 for an absent edge).
+    r"""Return the precision of a normal density that stands for the prior of a coordinate at a (0 for an absent edge).
 
     A Cauchy density of precision q has the density of its top times the mean of :math:`e^{-\lambda a^2 / 2}` over
     exponential :math:`\lambda` of mean 2 q. So given :math:`\lambda` the prior is normal, and the line
@@ -97,13 +97,13 @@ def normal_precision(rng, cauchy, precision, a):
 
 @strict_leaf
 def slab_slope(prior, precision, a):
-    """Minus the slope of the slab's log density at a, over a."""
+    """Return minus the slope of the slab's log density at a, divided by a."""
     return _TAPER + 2 * precision / (1 + precision * a * a) if prior.cauchy else precision
 
 
 @strict_leaf
 def slab_factors(prior, precision, a):
-    """The slab's density over that at its top, as a normal factor and the rest: precision, and log of the rest at a."""
+    """Factor the slab's density, over its top, into a normal one and the rest; return precision and log rest at a."""
     if prior.cauchy:
         return _TAPER, -log1p(precision * a * a)
     return precision, 0.0
@@ -111,7 +111,7 @@ def slab_factors(prior, precision, a):
 
 @strict_leaf
 def visit_edge(rng, line, a, log_slab):
-    """Birth or death of an edge, then a fresh weight if it is there; a = 0 is an absent edge.
+    """Propose the birth or death of an edge, then redraw its weight if it is present; a = 0 is an absent edge.
 
     Both propose the weight from a t at the line's mode, which is the same from either end of a jump, so that the
     Metropolis-Hastings ratio of a birth is the inverse of that of the death. An infinite ``log_slab`` is no spike.
@@ -128,12 +128,12 @@ def visit_edge(rng, line, a, log_slab):
 
 @strict_leaf
 def birth_log_ratio(line, a, mode, scale):
-    """Log ratio of the densities of a weight a and of none, over the density of its proposal."""
+    """Return the log ratio of the densities with weight a and without the edge, over the density of its proposal."""
     return line_log_density(a, line) - log_t(a, mode, scale) - line_log_density(0.0, line)
 
 
 @strict_leaf
 def visit_node(rng, line):
-    """A fresh value of a parameter that always exists."""
+    """Redraw a parameter that is always present."""
     mode, scale = line_mode(line)
     return draw_around(rng, line, mode, scale)

@@ -14,7 +14,7 @@ from ...compiled import leaf, strict_leaf
 
 @strict_leaf
 def fill_table(lines, theta):
-    """Weights of all states at theta, relative to the largest, and its log."""
+    """Fill the weights of all states at theta, relative to the largest; return the log of the largest."""
     r, m, (n_nodes, n_own) = len(lines.edges), len(lines.values), lines.pull.shape
     coupling = np.zeros((n_nodes, n_nodes))
     for e in range(r):
@@ -135,7 +135,7 @@ def scale_pair(table, m, u, v, factors):
 
 @leaf
 def node_sum(table, m, i, x):
-    """Summed weights of the states with x_i = x."""
+    """Sum the weights of the states with x_i = x."""
     one, total = m**i, 0.0
     for high in range(x * one, len(table), m * one):
         for k in range(high, high + one):
@@ -154,7 +154,7 @@ def scale_node(table, m, i, x, factor):
 
 @strict_leaf
 def triple_sums(table, m, nodes, cells):
-    """Summed weights of the states of three nodes in rising order: ``cells`` (m, m^2), the last node first."""
+    """Sum the weights for the states of three nodes in increasing order: ``cells`` (m, m^2), the last node first."""
     one = m ** nodes[2]
     cells[:] = 0.0
     for x in range(m):

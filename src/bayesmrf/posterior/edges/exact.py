@@ -97,7 +97,7 @@ class SpikeSlabExact:
     def step(
         self, rng: np.random.Generator, state: SpikeSlabExactState
     ) -> tuple[SpikeSlabExactState, SpikeSlabExactInfo]:
-        """``n_scans`` scans."""
+        """Run ``n_scans`` scans."""
         lik, theta = self.likelihood, state.theta.copy()
         density, precision, log_z = scan(rng, lik, self._problem, theta, self.n_scans, np.asarray(self.pairs))
         included = theta[: self._model.n_edges] != 0

@@ -198,7 +198,7 @@ class SpikeSlabLangevin:
         return LangevinJump(prior, self.n_samples, sums, width, step, self.alpha, self.n_sweeps, groups)
 
     def step(self, rng: np.random.Generator, state: SpikeSlabState) -> tuple[SpikeSlabState, SpikeSlabInfo]:
-        """``n_iterations`` iterations."""
+        """Run ``n_iterations`` iterations."""
         r = self.model.n_edges
         theta, momentum = state.theta.copy(), state.momentum.copy()
         rows = start_rows(self.model.graph, theta[:r] != 0)
@@ -311,7 +311,7 @@ def _births(rng, jumps, rows, blocks, theta, slab, precision):
 
 @leaf
 def jump_log_ratio(a, pull, precision, variance, n, n_chains, width, sign):
-    r"""Log Q* but for p0 and the top of the slab; for a death with the sign -1.
+    r"""Return log Q* without p0 and the top of the slab; for a death with the sign -1.
 
     Q* is the ratio of Chen and Welling 2012 structure, eq. 8, with log Z to the second order by its mean and variance
     (eq. 9 and 10 there). With the optimal proposal h(a) / int h (eq. 12 and 13) all that depends on a cancels, and what
@@ -327,7 +327,7 @@ def jump_log_ratio(a, pull, precision, variance, n, n_chains, width, sign):
 
 @leaf
 def _jump_range(pull, tau, width):
-    """Top of a pull - a^2 tau / 2 on -width..width, and middle and half length of where it is within 45 of the top.
+    """Return the top of a pull - a^2 tau / 2 on -width..width, and middle and half length of the range within 45 of it.
 
     Beyond, its exponential is below rounding: pieces and proposals there would cost time without end where the jumps
     are wide.
@@ -341,7 +341,7 @@ def _jump_range(pull, tau, width):
 
 @leaf
 def log_jump_integral(pull, tau, width):
-    """Log of the integral of exp(a pull - a^2 tau / 2) over -width..width, by Gauss and Legendre on short pieces."""
+    """Return the log integral of exp(a pull - a^2 tau / 2) over -width..width, by Gauss-Legendre quadrature."""
     top, centre, half = _jump_range(pull, tau, width)
     pieces = 1 + int(0.5 * half * (abs(pull - tau * centre) + tau * half))
     half, total = half / pieces, 0.0
@@ -355,7 +355,7 @@ def log_jump_integral(pull, tau, width):
 
 @leaf
 def draw_jump(rng, pull, tau, width):
-    """A normal of precision tau and mean pull / tau, truncated to -width..width, by rejection.
+    """Draw a normal of precision tau and mean pull / tau, truncated to -width..width, by rejection.
 
     With the pull and curvature of the log posterior at 0: Chen and Welling 2012 structure, eq. 13.
     """
@@ -368,7 +368,7 @@ def draw_jump(rng, pull, tau, width):
 
 @leaf
 def _particle_variance(edges, words, ones, n_chains):
-    """Variance of each statistic over the particles."""
+    """Return the variance of each statistic over the particles."""
     r = len(edges)
     out = np.empty(r + len(ones))
     for e in range(r):

@@ -198,7 +198,7 @@ class SpikeSlabOneEdge:
         return OneEdgeProblem(prior, lines, now, scale, epsilon * scale, self.alpha, rare)
 
     def step(self, rng: np.random.Generator, state: OneEdgeState) -> tuple[OneEdgeState, OneEdgeInfo]:
-        """``n_iterations`` iterations."""
+        """Run ``n_iterations`` iterations."""
         r = self.model.n_edges
         theta, momentum = state.theta.copy(), state.momentum.copy()
         rows = start_rows(self.model.graph, theta[:r] != 0)
@@ -281,7 +281,7 @@ def _jump(rng, problem, rows, blocks, theta, e, log_slab, precision):
 
 @leaf
 def _penalty(sample, square, delta, n_chains):
-    r"""Half the variance of the estimated log ratio, and its bias.
+    r"""Return half the variance of the estimated log ratio, and its bias.
 
     The estimate is :math:`-N \log \hat m` with m the mean of w = exp(delta g) over the chains; with v = Var w / m^2 its
     variance is N^2 v / n, and its bias N v / 2n. ``square`` has the mean products of a chain's probabilities of the
@@ -297,9 +297,7 @@ def _penalty(sample, square, delta, n_chains):
 
 @leaf
 def _langevin(rng, problem, rows, blocks, theta, momentum, precision):
-    """One Langevin step of all weights along their lines, and of all biases; returns the sum of squared weights,
-    and how far from 0 the furthest parameter is.
-    """
+    """Move all weights along their lines, and biases; return the sum of squared weights and the largest parameter."""
     r, n, n_chains, squares, furthest = len(rows.edges), problem.lines.n, blocks.n_chains, 0.0, 0.0
     sums, centre = problem.lines.sums, problem.lines.pull[:, 0]
     fresh, bias_precision = sqrt(1 - problem.alpha**2), problem.prior.bias_precision

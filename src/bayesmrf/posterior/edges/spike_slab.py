@@ -13,7 +13,7 @@ EDGE_DIMS = {"theta": ("feature",), "included": ("edge",), "n_edges": (), "densi
 
 
 def noise_share(n_samples: float, n_chains: int, alpha: float) -> float:
-    r"""What the noise of moments from chains adds to a posterior variance, over :math:`\epsilon^2` and that variance.
+    r"""Return the relative increase of a posterior variance by noisy moments, over :math:`\epsilon^2`.
 
     Where the posterior has the curvature :math:`N S^2`, the mean of n chains adds a noise of variance
     :math:`N^2 S^2 / n` to its slope. With steps of epsilon standard deviations the variance grows by the factor
@@ -23,7 +23,7 @@ def noise_share(n_samples: float, n_chains: int, alpha: float) -> float:
 
 
 def start_theta(model: Any, s_bar: np.ndarray, n_samples: float, start: np.ndarray | None) -> np.ndarray:
-    """``start``, checked; or no edges, and node parameters that fit each node alone (half an observation added)."""
+    """Check ``start``, or start without edges, with node parameters fitted to each node alone."""
     if start is None:
         low, high = model.node_values
         share = (n_samples * node_shares(model, s_bar) + 1 / model.n_states) / (n_samples + 1)

@@ -34,7 +34,7 @@ def settle(rng, blocks, rows, theta, centre, scale, n, direction):
 
 @leaf
 def stiffness(blocks, rows, centre, scale, n, direction):
-    r"""Rayleigh quotient :math:`\lambda` of ``direction`` (n_features,), which is turned towards the eigenvector.
+    r"""Return the Rayleigh quotient :math:`\lambda` of ``direction`` (n_features,); move it towards the eigenvector.
 
     ``scale`` is the diagonal of C; f are the products (x_i - c_i)(x_j - c_j) of the present edges, and the states.
     """

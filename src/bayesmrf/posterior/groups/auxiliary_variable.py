@@ -148,7 +148,7 @@ class GroupedAuxiliaryVariable:
         return AuxiliaryState(groups, values, alpha, fields, None if self.restart else z, tied), info
 
     def _log_ratio(self, theta, theta_new, reference, z, z_new) -> float:
-        """Log of the ratio of section 3.1.1, from summed statistics."""
+        """Return the log of the ratio of section 3.1.1, from summed statistics."""
         data = self.likelihood.n_samples * self.likelihood.s_bar
         return float((theta_new - theta) @ data + (reference - theta_new) @ z_new - (reference - theta) @ z)
 
@@ -185,7 +185,7 @@ class GroupedAuxiliaryVariable:
         return grouping, z, accepted / max(1, r * self.n_proposals)
 
     def _walk(self, rng, start, groups, k, reference, y):
-        """S steps on (phi, Y) (section 3.1.2); the state kept, its Y, and the share accepted."""
+        """Make S steps on (phi, Y) (section 3.1.2); return the state kept, its Y, and the share accepted."""
         keep = int(rng.integers(self.n_walk)) if self.restart else self.n_walk - 1
         position, kept, accepted = start, (start, y), 0
         for step in range(self.n_walk):
@@ -209,7 +209,7 @@ class GroupedAuxiliaryVariable:
         return np.concatenate([position[:k][groups], position[k:]])
 
     def _log_prior(self, position, k) -> float:
-        """Log prior density of the agreements (on their own scale, as they walk) and fields."""
+        """Return the log prior density of the agreements (on their own scale, as in the walk) and fields."""
         a, b = self.prior.base.a, self.prior.base.b
         t, h = position[:k], position[k:]
         log_agree, log_differ = -np.logaddexp(0, -t), -np.logaddexp(0, t)

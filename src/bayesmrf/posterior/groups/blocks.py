@@ -44,7 +44,7 @@ class Urn:
     prior: Any  # constants, for compiled code
 
     def value(self, i: int) -> Any:
-        """Value of item i; 0 where it is absent."""
+        """Return the value of item i; 0 if it is absent."""
         c = self.groups[i]
         return self.values[c] if c >= 0 else np.zeros(self.values.shape[1:])[()]
 
@@ -89,34 +89,34 @@ class Items(ABC):
         return self.first + self.counts.size
 
     def features(self, items: Any) -> Any:
-        """Number of the feature of an item, or numbers of those of several items or of an item with several."""
+        """Return the index of the feature of an item, or indices for several items or an item with several features."""
         if self.counts.ndim == 1:
             return self.first + items
         own = np.asarray(items)[..., None] * self.p + np.arange(self.p)
         return (self.first + own).ravel()
 
     def theta(self, state: Grouping) -> np.ndarray:
-        """Theta of all items in a row."""
+        """Return theta of all items as one vector."""
         return self.unit * state.spread().ravel()
 
     def open(self, state: Grouping) -> Urn:
-        """A working copy."""
+        """Return a working copy."""
         k = len(state.values)
         sizes = group_sizes(state.groups, k)
         return Urn(state.groups.copy(), state.values.copy(), sizes, k, self.constants(state))
 
     def close(self, urn: Urn, state: Grouping) -> Grouping:
-        """The grouping with labels in order of first appearance."""
+        """Return the grouping with labels in order of first appearance."""
         found = state._replace(groups=urn.groups, values=urn.values[: urn.k])
         return compact(found) if self.grouped else found
 
     def apply(self, tried: Any, state: Grouping) -> Grouping:
-        """The grouping after a split or a merge."""
+        """Return the grouping after a split or a merge."""
         groups, values = split_merge.apply(tried, state.groups.copy(), state.values.copy())
         return state._replace(groups=groups, values=values)
 
     def draw_constants(self, rng: np.random.Generator, state: Grouping) -> Grouping:
-        """Alpha and p0, where they have priors."""
+        """Draw alpha and p0 if they have priors."""
         if not self.grouped:
             return state
         n_there = int((state.groups >= 0).sum())
@@ -125,7 +125,7 @@ class Items(ABC):
 
     @abstractmethod
     def constants(self, state: Grouping) -> Any:
-        """Constants of the prior for compiled code."""
+        """Return the constants of the prior for compiled code."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,17 +133,17 @@ class Logits(Items):
     """Items with one parameter."""
 
     def start(self, estimate: np.ndarray, rng: np.random.Generator) -> Grouping:
-        """k-means on the probability that an item alone would have; or each item in a group of its own."""
+        """Start from k-means on the probability of each item alone, or with each item in a group of its own."""
         if self.grouped:
             return initial_grouping(1 / (1 + np.exp(-estimate / self.unit)), self.prior, rng)
         return Grouping(np.arange(len(estimate), dtype=np.int32), estimate / self.unit, self.prior.alpha_start)
 
     def constants(self, state: Grouping) -> GroupPrior:
-        """Constants of the prior."""
+        """Return the constants of the prior."""
         return group_prior(self.prior, state, self.unit)
 
     def nu(self, i: int, theta: np.ndarray, moments: np.ndarray) -> float:
-        """Logit of the probability of the larger value of item i, were its parameter 0."""
+        """Return the logit of the probability of the larger value of item i if its parameter were 0."""
         j = self.first + i
         q = 1 - self.unit * (1 - moments[j])
         return log(max(q, _TINY)) - log(max(1 - q, 1e-16)) - theta[j] / self.unit
@@ -164,7 +164,7 @@ class Logits(Items):
         return split_merge.propose(rng, state.groups, state.values, self.counts, nu, n, p.alpha, p.a, p.b)
 
     def log_prior(self, urn: Urn, value: float) -> float:
-        """Log prior density of a value, up to a constant."""
+        """Return the log prior density of a value, up to a constant."""
         p = urn.prior
         return p.a * log_sigmoid(value) + p.b * log_sigmoid(-value) - 0.5 * p.kappa * value**2
 
@@ -179,15 +179,15 @@ class Potentials(Items):
         return base_precision(self.prior.base, self.p)
 
     def start(self, estimate: np.ndarray, rng: np.random.Generator) -> Grouping:
-        """k-means on the estimates of the items."""
+        """Start from k-means on the estimates of the items."""
         return initial_potentials(estimate.reshape(self.counts.shape), self.prior, rng)
 
     def constants(self, state: Grouping) -> PotentialPrior:
-        """Constants of the prior."""
+        """Return the constants of the prior."""
         return PotentialPrior(float(state.alpha), float(state.density), *self.base)
 
     def nu(self, i: int, theta: np.ndarray, moments: np.ndarray) -> np.ndarray:
-        """Log odds of categories 1 to p against category 0 in the model without item i."""
+        """Return the log odds of categories 1 to p against category 0 in the model without item i."""
         own = slice(self.first + i * self.p, self.first + (i + 1) * self.p)
         return log_odds(moments[own], theta[own])
 
@@ -208,7 +208,7 @@ Block = Logits | Potentials
 
 
 def edge_block(model: Any, counts: np.ndarray, n: float, prior: DirichletProcess) -> Block:
-    """The edges of a model: logits where their prior is that of an agreement, else potentials."""
+    """Make the block of the edges of a model: logits if their prior is that of an agreement, else potentials."""
     r, p = model.n_edges, model.n_parameters
     if isinstance(prior.base, Beta):
         return Logits(0, counts[:r], n, prior)
@@ -216,7 +216,7 @@ def edge_block(model: Any, counts: np.ndarray, n: float, prior: DirichletProcess
 
 
 def field_block(model: Any, counts: np.ndarray, n: float, prior: DirichletProcess | None) -> Block:
-    """The node fields of a model: those of many states are grouped node by node; else each is for itself."""
+    """Make the block of the node fields; those of many states are grouped by node, others one by one."""
     first = model.n_edges * model.n_parameters
     ones, low = counts[first:], model.feature_low[first:]
     given = prior or DirichletProcess(base=Normal(FIELD_SCALE))
@@ -227,7 +227,7 @@ def field_block(model: Any, counts: np.ndarray, n: float, prior: DirichletProces
 
 
 def base_precision(base: Any, p: int) -> tuple[np.ndarray, float]:
-    """Precision of a normal base of p parameters, and the log constant of its density.
+    """Return the precision of a normal base of p parameters, and the log constant of its density.
 
     Raises
     ------

@@ -27,7 +27,7 @@ class Grouping(NamedTuple):
     density: float = 1.0
 
     def spread(self) -> np.ndarray:
-        """The value of each item; 0 where it is absent."""
+        """Return the value of each item; 0 if it is absent."""
         return np.concatenate([self.values, np.zeros((1, *self.values.shape[1:]))])[self.groups]
 
 
@@ -44,7 +44,7 @@ GROUPED_DIMS: dict[str, tuple[str, ...]] = {"theta": ("feature",), "groups": ("e
 
 
 def initial_grouping(agreement: np.ndarray, prior: DirichletProcess, rng: np.random.Generator) -> Grouping:
-    """k-means on maximum likelihood agreements; those of 1/2 are absent, where items may be.
+    """Group maximum likelihood agreements by k-means; those of 1/2 are absent if items may be.
 
     With K = max(1, floor(alpha ln r)) (Liu and Page 2013, Algorithms 1 and 2).
     """
@@ -54,12 +54,12 @@ def initial_grouping(agreement: np.ndarray, prior: DirichletProcess, rng: np.ran
 
 
 def initial_potentials(potentials: np.ndarray, prior: DirichletProcess, rng: np.random.Generator) -> Grouping:
-    """k-means on an estimate of all potentials (n_items, p); those of 0 are absent, where items may be."""
+    """Group an estimate of all potentials (n_items, p) by k-means; those of 0 are absent if items may be."""
     return compact(_k_means(potentials, np.zeros(potentials.shape[1]), prior, rng))
 
 
 def _k_means(points: np.ndarray, absent: np.ndarray, prior: DirichletProcess, rng: np.random.Generator) -> Grouping:
-    """K = max(1, floor(alpha ln r)) groups of r points.
+    """Group r points into K = max(1, floor(alpha ln r)) groups by k-means.
 
     Where items may be absent, those at the point ``absent`` are, and p0 has its mean given the others: from its prior
     mean, thousands of candidates would enter in the first scan, to leave in hundreds.
@@ -121,7 +121,7 @@ def draw_alpha(rng: np.random.Generator, alpha: float, prior: DirichletProcess, 
 
 @strict_leaf
 def log_gamma_variate(rng, shape):
-    """Log of a Gamma(shape, 1) draw; for a small shape the draw itself would underflow."""
+    """Draw the log of a Gamma(shape, 1) variable; for a small shape the variable itself would underflow."""
     if shape >= 1:
         return log(rng.standard_gamma(shape))
     return log(rng.standard_gamma(shape + 1)) + log(1 - rng.random()) / shape
@@ -129,18 +129,18 @@ def log_gamma_variate(rng, shape):
 
 @strict_leaf
 def logit_beta_variate(rng, a, b):
-    """Logit of a Beta(a, b) draw."""
+    """Draw the logit of a Beta(a, b) variable."""
     return log_gamma_variate(rng, a) - log_gamma_variate(rng, b)
 
 
 def group_sizes(groups: np.ndarray, k: int) -> np.ndarray:
-    """Items of each group."""
+    """Count the items of each group."""
     return np.bincount(groups[groups >= 0], minlength=k).astype(np.float64)
 
 
 @strict_leaf
 def group_totals(groups, successes, k):
-    """Edges and successes of each group."""
+    """Sum edges and successes of each group."""
     sizes, totals = np.zeros(k), np.zeros(k)
     for i in range(len(groups)):
         if groups[i] >= 0:
@@ -151,7 +151,7 @@ def group_totals(groups, successes, k):
 
 @strict_leaf
 def relative_likelihoods(values, k, nu, s, n, log_new):
-    """Likelihood of an edge at each group's value and of a new group, relative to the largest so that none overflow."""
+    """Compute the likelihood of an edge in each group and in a new one, relative to the largest to avoid overflow."""
     out = np.empty(k)
     peak = log_new
     for c in range(k):
@@ -164,7 +164,7 @@ def relative_likelihoods(values, k, nu, s, n, log_new):
 
 @strict_leaf
 def choose(rng, weights, k, last):
-    """Index 0..k-1 with probability proportional to ``weights``, or k with that of ``last``."""
+    """Draw an index 0..k-1 with probability proportional to ``weights``, or k with that of ``last``."""
     total = last
     for c in range(k):
         total += weights[c]

@@ -75,24 +75,24 @@ class ExactMarginals:
         return self.engine.prepare(self.model)
 
     def solve(self, theta: np.ndarray) -> ExactMemory:
-        """The engine's answer at theta."""
+        """Solve the engine at theta."""
         found = self.engine.infer(self.model, theta, self._plan, MOMENTS)
         assert found.moments is not None
         assert found.log_z is not None
         return ExactMemory(found.moments, found.log_z)
 
     def log_z(self, theta: np.ndarray) -> float:
-        """Log of the normaliser."""
+        """Return the log of the normaliser."""
         found = self.engine.infer(self.model, theta, self._plan, LOG_Z)
         assert found.log_z is not None
         return found.log_z
 
     def start(self, theta: np.ndarray, rng: np.random.Generator) -> ExactMemory:
-        """The answer at the start."""
+        """Solve the engine at the start."""
         return self.solve(theta)
 
     def thaw(self, memory: ExactMemory, theta: np.ndarray, s_bar: np.ndarray, n: float) -> ExactWalk:
-        """At work at theta, with the mean statistics of n observations."""
+        """Return the mutable state at theta, with the mean statistics of n observations."""
         return ExactWalk(self, memory, theta, s_bar, n)
 
 
@@ -105,14 +105,14 @@ class ExactWalk:
         self._accepted = self._tried = 0
 
     def freeze(self) -> ExactMemory:
-        """What the next step starts from."""
+        """Return what the next step starts from."""
         return self.memory
 
     def _log_likelihood(self, theta: np.ndarray, log_z: float) -> float:
         return float(self._n * (theta @ self._s_bar - log_z))
 
     def stats(self) -> dict[str, float]:
-        """Numbers about the step."""
+        """Return statistics of the step."""
         value = self._log_likelihood(self.theta, self.memory.log_z)
         found = {"log_likelihood": value, "n_solves": self.n_solves}
         if "acceptance_values" in self._marginals.dims:
@@ -120,14 +120,14 @@ class ExactWalk:
         return found
 
     def odds(self, e: int) -> Any:
-        """Log odds of edge e in the model without it."""
+        """Return the log odds of edge e in the model without it."""
         p = self._marginals.model.n_parameters
         own = slice(e * p, e * p + p)
         found = log_odds(self.memory.moments[own], self.theta[own])
         return found if p > 1 else float(found[0])
 
     def mix(self, rng: np.random.Generator) -> None:
-        """Nothing lags behind theta."""
+        """Do nothing: the engine is always at theta."""
 
     def _move(self, features: Any, theta: Any) -> None:
         self.theta[features] = theta
@@ -137,7 +137,7 @@ class ExactWalk:
     def scan(
         self, rng: np.random.Generator, block: Block, state: Grouping, n_pairs: int
     ) -> tuple[Grouping, np.ndarray]:
-        """Groups of all items, one by one; and their log odds nu."""
+        """Redraw the groups of all items in turn; return their log odds nu."""
         urn, nu, single = block.open(state), np.zeros(block.counts.shape), block.counts.ndim == 1
         for i in range(len(block.counts)):
             own = block.features(i)
@@ -151,7 +151,7 @@ class ExactWalk:
         return block.close(urn, state), nu
 
     def move_values(self, rng: np.random.Generator, block: Block, state: Grouping) -> Grouping:
-        """Values of all groups."""
+        """Redraw the values of all groups."""
         urn = block.open(state)
         totals = None if isinstance(block, Potentials) else group_totals(urn.groups, block.counts, urn.k)[1]
         for c in range(urn.k):
@@ -177,7 +177,7 @@ class ExactWalk:
         return state._replace(values=urn.values)
 
     def move_fields(self, rng: np.random.Generator, block: Block, state: Grouping) -> Grouping:
-        """Groups of the fields, where they have any, and their values."""
+        """Redraw the groups of the fields, if they are grouped, and their values."""
         if block.grouped:
             state, _ = self.scan(rng, block, state, 0)
         return self.move_values(rng, block, state)
@@ -195,7 +195,7 @@ class ExactWalk:
         return True
 
     def _slice(self, rng: np.random.Generator, block: Logits, urn: Urn, members: np.ndarray, width: float) -> float:
-        """Slice sampling with stepping out (Neal 2003, figures 3 and 5) of the value shared by ``members``."""
+        """Redraw the value shared by ``members`` by slice sampling with stepping out (Neal 2003, figures 3 and 5)."""
         trial, shared = self.theta.copy(), block.features(members)
 
         def log_target(value: float, log_z: float | None = None) -> float:
@@ -230,7 +230,7 @@ class ExactWalk:
         length = rng.uniform(*_STEPS)
 
         def proposal(theta: np.ndarray, moments: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            """Its mean, and the Cholesky factor of its precision."""
+            """Return the mean of the proposal and the Cholesky factor of its precision."""
             value, q = theta[shared[:p]], moments[shared].reshape(-1, p)
             metric = precision + sum(information(row, n) for row in q)
             gradient = totals - n * q.sum(axis=0) - precision @ value
@@ -256,6 +256,6 @@ class ExactWalk:
 
 
 def _slice_width(successes: float, trials: float) -> float:
-    """About four posterior standard deviations of a group's value, from its counts alone (never from its value)."""
+    """Return about four posterior standard deviations of a group's value, from its counts alone."""
     p = (successes + 0.5) / (trials + 1)
     return 4 / sqrt((trials + 1) * p * (1 - p))

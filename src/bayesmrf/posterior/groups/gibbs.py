@@ -110,7 +110,7 @@ class GroupedGibbs:
         return GroupsState(edges, fields, theta, memory, np.zeros(self._blocks[0].counts.shape), 0)
 
     def step(self, rng: np.random.Generator, state: GroupsState) -> tuple[GroupsState, Any]:
-        """One scan of the edges, values and fields, splits and merges, alpha and p0."""
+        """Make one scan of the edges, values and fields, splits and merges, alpha and p0."""
         block, field_block = self._blocks
         walk = self.marginals.thaw(state.memory, state.theta, self.s_bar, float(self.n_samples))
         walk.mix(rng)

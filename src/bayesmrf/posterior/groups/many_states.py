@@ -81,7 +81,7 @@ class ManyStateParticles:
         return unpack(particles, theta[: r * p].reshape(r, p), self.model.categorical(theta).field)
 
     def start(self, theta: np.ndarray, rng: np.random.Generator) -> TableParticles:
-        """Particles refreshed at theta."""
+        """Return particles refreshed at theta."""
         n_nodes, r = self.model.graph.n_nodes, self.model.n_edges
         crowd = self._unpack(start_particles(self.n_particles, n_nodes, self.model.n_states, rng), theta)
         there = np.flatnonzero(crowd.potentials.any(axis=1))
@@ -94,7 +94,7 @@ class ManyStateParticles:
         return TableParticles(crowd.x, crowd.lanes)
 
     def thaw(self, memory: TableParticles, theta: np.ndarray, s_bar: np.ndarray, n: float) -> ManyStateWalk:
-        """At work at theta."""
+        """Return the mutable state at theta."""
         return ManyStateWalk(self, self._unpack(memory, theta), n)
 
 
@@ -112,20 +112,20 @@ class ManyStateWalk:
         return np.concatenate([self._crowd.potentials.ravel(), fields])
 
     def freeze(self) -> TableParticles:
-        """Particles as they are kept."""
+        """Return the particles to be kept."""
         return TableParticles(self._crowd.x, self._crowd.lanes)
 
     def stats(self) -> dict[str, float]:
-        """Numbers about the step."""
+        """Return statistics of the step."""
         return {"likelihood_noise": self._noise, "acceptance_values": self._accepted}
 
     def odds(self, e: int) -> np.ndarray:
-        """Log odds of the categories of edge e in the model without it."""
+        """Return the log odds of the categories of edge e in the model without it."""
         q, _ = edge_categories(self._graph, self._crowd, e)
         return np.log(q[1:] / q[0]) - self._crowd.potentials[e]
 
     def mix(self, rng: np.random.Generator) -> None:
-        """Particles are redrawn as theta moves."""
+        """Do nothing: particles are redrawn as theta moves."""
 
     def scan(
         self, rng: np.random.Generator, block: Block, state: Grouping, n_pairs: int
@@ -144,7 +144,7 @@ class ManyStateWalk:
         return block.close(urn, state), nu
 
     def move_values(self, rng: np.random.Generator, block: Block, state: Grouping) -> Grouping:
-        """Values of groups with one edge one by one, then those of larger groups."""
+        """Redraw the values of groups with one edge one by one, then those of larger groups."""
         graph, crowd, n, groups = self._graph, self._crowd, self._n, state.groups
         values, there = state.values.copy(), np.flatnonzero(groups >= 0)
         if isinstance(block, Potentials):
@@ -166,7 +166,7 @@ class ManyStateWalk:
         return state
 
     def move_fields(self, rng: np.random.Generator, block: Block, state: Grouping) -> Grouping:
-        """Groups of the nodes, where their fields are grouped, and values of all."""
+        """Redraw the groups of the nodes, if their fields are grouped, and all values."""
         graph, crowd, n = self._graph, self._crowd, self._n
         order, m = rng.permutation(len(crowd.x)), self._model.n_states
         if isinstance(block, Logits) and not block.grouped:
@@ -209,7 +209,7 @@ def _nu(q, potential):
 
 @strict_leaf
 def _stays_absent(rng, graph, crowd, was, now):
-    """Whether the particles need not follow: candidates are many more than edges."""
+    """Return whether the particles need not follow: candidates are many more than edges."""
     share = 0.5 * _REDRAWN * len(crowd.x) / max(len(graph.edges), 1)
     return was == ABSENT and now == ABSENT and rng.random() > share
 
@@ -231,7 +231,7 @@ def _scan_logits(rng, graph, crowd, order, successes, n, groups, values, sizes, 
 
 @strict_leaf
 def _scan_potentials(rng, graph, crowd, order, counts, n, groups, values, sizes, k, prior, nu, between):
-    """The same for edges with tables."""
+    """Reassign edges with tables, as `_scan_logits`."""
     for i in order:
         q, between[i] = edge_categories(graph, crowd, i)
         nu[i] = np.log(q[1:] / q[0]) - crowd.potentials[i]
@@ -271,7 +271,7 @@ def _scan_pairs(rng, graph, crowd, order, successes, n, groups, values, sizes, k
 
 @strict_leaf
 def _scan_values(rng, graph, crowd, order, successes, n, prior):
-    """Exact draws of the edges in ``order``, which share their values with no other."""
+    """Draw exactly the values of the edges in ``order``, which are in groups of their own."""
     for i in order:
         nu = _nu(edge_categories(graph, crowd, i)[0], crowd.potentials[i, 0])
         law = OneCoordinate(successes[i], n, nu, prior.a, prior.b, prior.kappa)

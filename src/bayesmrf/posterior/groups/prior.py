@@ -51,7 +51,7 @@ _N_NEW = 4  # auxiliary values of potentials
 
 
 def group_prior(prior: DirichletProcess, grouping: Grouping, unit: float = 1.0) -> GroupPrior:
-    """Constants of ``prior`` with the present alpha and p0; ``unit`` is theta over the value v."""
+    """Return the constants of ``prior`` with the present alpha and p0; ``unit`` is theta over the value v."""
     base = prior.base
     if isinstance(base, Beta):
         constants = base.a, base.b, 0.0, -log_beta(base.a, base.b)
@@ -71,7 +71,7 @@ def draw_density(rng: np.random.Generator, prior: DirichletProcess, groups: np.n
 
 @strict_leaf
 def log_odds_absent(prior, n_others):
-    """Log weight of being absent, where that of a group is log(size): (1 - p0) / p0 (alpha + m), m others exist."""
+    """Return the log weight of absence, (1 - p0) / p0 (alpha + m) with m others present; a group has log(size)."""
     if prior.density >= 1:
         return -np.inf
     return log1p(-prior.density) - log(prior.density) + log(prior.alpha + n_others)
@@ -159,5 +159,5 @@ def reassign_potential(rng, i, law, groups, values, sizes, k, prior):
 
 @strict_leaf
 def value_of(groups, values, i):
-    """Value of feature i; 0 where it is absent."""
+    """Return the value of feature i; 0 if it is absent."""
     return values[groups[i]] if groups[i] >= 0 else 0.0

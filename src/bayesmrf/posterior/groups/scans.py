@@ -22,7 +22,7 @@ _RUN = 64  # coordinates next to each other in memory that are visited one soon 
 
 
 def scan_order(rng: np.random.Generator, size: int) -> np.ndarray:
-    """A random order of coordinates: runs of 64 in random order, and each of them in random order.
+    """Return a random order of coordinates: runs of 64 in random order, each of them in random order.
 
     Any order leaves the posterior invariant. In this one most particles' states that an edge needs are in the second
     cache already, as edges beside each other share nodes.
@@ -59,7 +59,7 @@ def _move(rng, graph, crowd, i, value, nu, between, n):
 
 @strict_leaf
 def scan_groups(rng, graph, crowd, data, order, groups, values, sizes, k, nu, between):
-    """Local refresh: reassign the edges in ``order`` one by one, each from the particles as they are then.
+    """Reassign the edges in ``order`` one by one with local refresh, each from the current particles.
 
     ``order`` may name node fields instead (from n_edges on), with the groups and values v = 2 h of the nodes. What was
     found of each edge goes to ``nu`` and ``between`` (see `edge_moment`). Returns (values, sizes, k).
@@ -81,7 +81,7 @@ def scan_groups(rng, graph, crowd, data, order, groups, values, sizes, k, nu, be
 
 @strict_leaf
 def scan_coordinates(rng, graph, crowd, data, order):
-    """Exact draws of features one by one: edges that share their value with no other, and node fields.
+    """Draw features exactly, one by one: edges in groups of their own, and node fields.
 
     A field has t = 2 h + nu, the logit of P(x_u = 1).
     """

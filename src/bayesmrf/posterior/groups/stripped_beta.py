@@ -122,5 +122,5 @@ class GroupedStrippedBeta:
 
 
 def _floor(x: np.ndarray) -> np.ndarray:
-    """Floor that takes 2.9999999 for the 3 it stands for."""
+    """Round down, with a tolerance for rounding errors just below an integer."""
     return np.floor(x + 1e-6)

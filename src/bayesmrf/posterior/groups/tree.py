@@ -93,7 +93,7 @@ class GroupedTree:
 def beta_values(
     rng: np.random.Generator, trials: np.ndarray, successes: np.ndarray, prior: DirichletProcess
 ) -> np.ndarray:
-    """Logit of a Beta(a + successes, b + trials - successes) draw for each group."""
+    """Draw the logit of a Beta(a + successes, b + trials - successes) variable for each group."""
     a, b = prior.base.a, prior.base.b
     return np.array(
         [logit_beta_variate(rng, a + s, b + m - s) for s, m in zip(successes, trials, strict=True)], dtype=np.float64

@@ -59,7 +59,7 @@ _FLIPS = 8  # ways to bind nodes into clusters in a step
 
 
 def default_particles(n_samples: float, n_nodes: int) -> int:
-    """Ten for each observation, at least 1,024; at most ten million, and as many as fill 1 GiB at one byte a node.
+    """Return ten particles for each observation, at least 1,024, at most ten million or 1 GiB at one byte a node.
 
     The noise they put into an edge's log likelihood is at most sqrt(n / n_particles) nats, so 0.32 with ten.
     """
@@ -102,7 +102,7 @@ class TwoStateParticles:
         return refresh_graph(self.model.graph, rivals=self.rivals)
 
     def start(self, theta: np.ndarray, rng: np.random.Generator) -> Particles:
-        """Particles refreshed at theta."""
+        """Return particles refreshed at theta."""
         particles = start_particles(self.n_particles, self.model.graph.n_nodes, rng)
         if self.sampler is not None:
             return particles
@@ -114,7 +114,7 @@ class TwoStateParticles:
         return pack(crowd)
 
     def thaw(self, memory: Particles, theta: np.ndarray, s_bar: np.ndarray, n: float) -> TwoStateWalk:
-        """At work at theta, with the mean statistics of n observations."""
+        """Return the mutable state at theta, with the mean statistics of n observations."""
         return TwoStateWalk(self, unpack(memory, self.graph, theta), s_bar, n)
 
 
@@ -133,15 +133,15 @@ class TwoStateWalk:
         return self._crowd.theta
 
     def freeze(self) -> Particles:
-        """Particles as they are kept."""
+        """Return the particles to be kept."""
         return pack(self._crowd)
 
     def stats(self) -> dict[str, float]:
-        """Numbers about the step."""
+        """Return statistics of the step."""
         return {"likelihood_noise": self._noise, "acceptance_values": self._accepted}
 
     def odds(self, e: int) -> float:
-        """Log odds of edge e in the model without it."""
+        """Return the log odds of edge e in the model without it."""
         return float(edge_moment(self._graph, self._crowd, e)[0])
 
     def mix(self, rng: np.random.Generator) -> None:
@@ -171,7 +171,7 @@ class TwoStateWalk:
         return block.close(urn, state), nu
 
     def move_values(self, rng: np.random.Generator, block: Block, state: Grouping) -> Grouping:
-        """Values of groups with one edge one by one, then those of larger groups."""
+        """Redraw the values of groups with one edge one by one, then those of larger groups."""
         crowd, groups, values, prior = self._crowd, state.groups, state.values.copy(), block.constants(state)
         sizes, totals = group_totals(groups, block.counts, len(values))
         alone = np.flatnonzero(np.append(sizes, 0.0)[groups] == 1)
@@ -187,7 +187,7 @@ class TwoStateWalk:
         return state
 
     def move_fields(self, rng: np.random.Generator, block: Block, state: Grouping) -> Grouping:
-        """Groups of the nodes, where their fields are grouped, and values of all."""
+        """Redraw the groups of the nodes, if their fields are grouped, and all values."""
         urn, crowd = block.open(state), self._crowd
         theta, common = crowd.theta[block.first :], (block.counts, self._n, urn.prior)
         for regroup in (True, False) if block.grouped else (False,):
@@ -230,11 +230,11 @@ class TwoStateWalk:
         fill_hubs(self._graph, self._crowd)
 
     def _turns(self, order: np.ndarray) -> Any:
-        """All coordinates in one scan; one at a time, where each has fresh particles."""
+        """Divide coordinates into scans: one for all, or one for each if exact particles are drawn for each."""
         return [order] if self._marginals.sampler is None else order[:, None]
 
     def _renew(self, rng: np.random.Generator) -> None:
-        """Fresh exact particles, where there is a sampler."""
+        """Draw exact particles, if there is a sampler."""
         sampler, crowd = self._marginals.sampler, self._crowd
         if sampler is not None:
             states = sampler.engine.sample(sampler.model, crowd.theta, sampler.plan, crowd.x.shape[1], rng)

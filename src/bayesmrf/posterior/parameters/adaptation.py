@@ -80,7 +80,7 @@ def displacements(noise: np.ndarray, scale: np.ndarray | None) -> Iterator[np.nd
 
 
 def langevin_target(alpha: float) -> float:
-    """Acceptance that is best for adjusted Langevin dynamics: 0.574 without momentum (Roberts and Rosenthal 1998).
+    """Return the optimal acceptance of adjusted Langevin dynamics: 0.574 without momentum (Roberts and Rosenthal 1998).
 
     With momentum a rejection turns the chain back. So that as many rejections fall into the time in which momentum is
     forgotten, 1 / (1 - alpha) steps, they must be rarer by 1 - alpha.
@@ -104,5 +104,5 @@ def dispersed(start: np.ndarray, spread: np.ndarray | None, rng: np.random.Gener
 
 
 def times(root: np.ndarray, vector: np.ndarray) -> np.ndarray:
-    """A root of a covariance (a matrix, its diagonal, or a number) times a vector."""
+    """Multiply a root of a covariance (a matrix, its diagonal, or a number) by a vector."""
     return root @ vector if root.ndim == 2 else root * vector

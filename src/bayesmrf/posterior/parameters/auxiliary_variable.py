@@ -80,7 +80,7 @@ class AuxiliaryVariable:
     def step(
         self, rng: np.random.Generator, state: AuxiliaryVariableState
     ) -> tuple[AuxiliaryVariableState, AuxiliaryVariableInfo]:
-        """One sweep."""
+        """Make one sweep."""
         lik, reference = self.likelihood, self.start
         theta, y, memory = state
         data, memory = lik.complete(theta, rng, memory)

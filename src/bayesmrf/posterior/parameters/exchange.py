@@ -73,7 +73,7 @@ class Exchange:
         return ExchangeState(theta, self.likelihood.start(rng), StepSize(self.step_size))
 
     def step(self, rng: np.random.Generator, state: ExchangeState) -> tuple[ExchangeState, ExchangeInfo]:
-        """One sweep."""
+        """Make one sweep."""
         lik, theta, size = self.likelihood, state.theta, state.step.size
         data, memory = lik.complete(theta, rng, state.memory)
         noise, accepted = size * rng.standard_normal(len(theta)), 0

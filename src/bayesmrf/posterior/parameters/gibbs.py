@@ -84,7 +84,7 @@ class CoordinateGibbs:
     def step(
         self, rng: np.random.Generator, state: CoordinateGibbsState
     ) -> tuple[CoordinateGibbsState, CoordinateGibbsInfo]:
-        """One scan."""
+        """Make one scan."""
         lik, theta = self.likelihood, state.theta.copy()
         _, _, log_z = scan(rng, lik, self._problem, theta, 1, _NO_PAIRS)
         return CoordinateGibbsState(theta), CoordinateGibbsInfo(theta, lik.log_likelihood(theta, log_z))

@@ -118,7 +118,7 @@ class Langevin:
         return LangevinState(theta, momentum, gradient, log_posterior, found.memory, step)
 
     def step(self, rng: np.random.Generator, state: LangevinState) -> tuple[LangevinState, LangevinInfo]:
-        """One leapfrog step."""
+        """Make one leapfrog step."""
         root, epsilon = np.ones(()) if self.scale is None else self.scale, state.step.size
         half_step = epsilon / 2 * root.T
         momentum = self.alpha * state.momentum
@@ -144,7 +144,7 @@ class Langevin:
 
 
 def is_stable(epsilon: float, stiffness: float) -> bool:
-    r"""Whether dynamics without an accept step have a stationary law where the curvature is ``stiffness``.
+    r"""Return whether dynamics without an accept step have a stationary law where the curvature is ``stiffness``.
 
     Along an eigenvector of the curvature of a normal posterior, brought to the metric M, with eigenvalue lambda, the
     leapfrog step keeps :math:`\lambda (1 - \epsilon^2 \lambda / 4) x^2 + p^2` as it is, and so does the refreshment of
@@ -159,7 +159,7 @@ def is_stable(epsilon: float, stiffness: float) -> bool:
 
 
 def stable_epsilon(stiffness: float) -> float:
-    """Step with which the variance in the stiffest direction is 5 % too large: epsilon^2 lambda = 0.2.
+    """Return the step size at which the variance in the stiffest direction is 5 % too large: epsilon^2 lambda = 0.2.
 
     The curvature may be ten times as large away from the mode, and the step is still stable there.
     """

@@ -103,7 +103,7 @@ class Metropolis:
         return MetropolisState(theta, found.log_likelihood, moments, found.memory, StepSize(self.step_size))
 
     def step(self, rng: np.random.Generator, state: MetropolisState) -> tuple[MetropolisState, MetropolisInfo]:
-        """One sweep."""
+        """Make one sweep."""
         n_features, size = len(state.theta), state.step.size
         noise, thresholds = size * rng.standard_normal(n_features), np.log1p(-rng.random(n_features))
         if self._is_oblique:

@@ -21,7 +21,7 @@ class Mode(NamedTuple):
 
 
 def own_scale(likelihood: Likelihood, prior: Prior) -> np.ndarray:
-    """Standard deviation that each parameter would have alone, at the data's own mean.
+    """Return the standard deviation that each parameter would have alone, at the mean of the data.
 
     The curvature of the log posterior along one coordinate is `Likelihood.curvature_alone`, and the prior's at 0.
     """
@@ -55,21 +55,21 @@ def find_mode(likelihood: Likelihood, prior: Prior, start: np.ndarray) -> np.nda
 
 
 def curvature_along(likelihood: Likelihood, prior: Prior, theta: np.ndarray, direction: np.ndarray) -> np.ndarray:
-    """Minus the Hessian of the log posterior times ``direction``, by central differences of the gradient."""
+    """Return minus the Hessian of the log posterior times ``direction``, by central differences of the gradient."""
     step = 1e-4 * direction / np.abs(direction).max()
     above, below = (likelihood.score(t) + prior.gradient(t) for t in (theta + step, theta - step))
     return (below - above) / (2e-4 / np.abs(direction).max())
 
 
 def posterior_mode(likelihood: Likelihood, prior: Prior, start: np.ndarray) -> Mode:
-    """Where the posterior is highest, and its curvature there; see `find_mode` for the arguments."""
+    """Find the mode of the posterior and its curvature there; see `find_mode` for the arguments."""
     theta = find_mode(likelihood, prior, start)
     hessian = np.array([curvature_along(likelihood, prior, theta, e) for e in np.eye(len(theta))])
     return Mode(theta, (hessian + hessian.T) / 2)
 
 
 def correction(true: Mode, pseudo: Mode) -> np.ndarray:
-    r"""The matrix W that carries the pseudo-posterior's covariance at the mode to the true one.
+    r"""Return the matrix W that maps the covariance of the pseudo-posterior at the mode to that of the posterior.
 
     With curvatures :math:`H = L L^T` of the posterior and :math:`\tilde H = \tilde L \tilde L^T` of the other,
 

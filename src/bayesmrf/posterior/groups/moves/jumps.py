@@ -31,7 +31,7 @@ def accept_jump_of_potentials(
     n: float,
     x: np.ndarray,
 ) -> bool:
-    """The same where edges have tables: ``successes`` (n_edges, p), ``category`` (m, m)."""
+    """Accept or reject as `accept_jump` for edges with tables: ``successes`` (n_edges, p), ``category`` (m, m)."""
     p = successes.shape[1]
     parts = [tried.members[tried.part[tried.members] == which] for which in (0, 1)]
     counts = np.concatenate([category_counts(edges, category, members, p, x) for members in parts])
@@ -50,7 +50,7 @@ def _accept(
     n: float,
     x: np.ndarray,
 ) -> bool:
-    r"""Whether parameters that move by ``change`` do so; ``counts`` are their statistics in each particle.
+    r"""Return whether parameters that move by ``change`` do so; ``counts`` are their statistics in each particle.
 
     Z changes by the mean weight of the particles. The noise of its logarithm has a known variance v / m, and n times
     it is in the log ratio: half of n (n + 1) v / m is taken off (the penalty method, Ceperley and Dewing 1999).

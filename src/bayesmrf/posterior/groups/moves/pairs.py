@@ -43,7 +43,7 @@ _DROP = 40.0  # what is e^-40 as probable as the best is never drawn
 
 @leaf
 def _count_agreements(x_u, x_v, y_u, y_v):
-    """Particles in which the ends of both edges agree, of the first, and of the second."""
+    """Count the particles in which the ends of both edges agree, of the first, and of the second."""
     both, first, second = np.int32(0), np.int32(0), np.int32(0)
     for lane in range(len(x_u) >> 6 << 6):
         a, b = np.int32(x_u[lane] == x_v[lane]), np.int32(y_u[lane] == y_v[lane])
@@ -55,7 +55,7 @@ def _count_agreements(x_u, x_v, y_u, y_v):
 
 @strict_leaf
 def near_edge(rng, graph, i):
-    """Another edge near edge i, or a rival; -1 where there is none.
+    """Choose another edge near edge i, or a rival; -1 if there is none.
 
     The former is at an end of edge i, or at a neighbour of an end.
     """
@@ -73,7 +73,7 @@ def near_edge(rng, graph, i):
 
 @strict_leaf
 def screened_correlation(p11, p10, p01, p00, p, q):
-    """Correlation of two events of probabilities p and q with the odds ratio of p11, p10, p01 and p00 (Plackett)."""
+    """Return the correlation of events of probabilities p and q with the odds ratio of p11 to p00 (Plackett)."""
     excess = p11 * p00 / (p10 * p01) - 1
     if abs(excess) < _SMALL:
         return 0.0
@@ -84,7 +84,7 @@ def screened_correlation(p11, p10, p01, p00, p, q):
 
 @strict_leaf
 def _agreements(edges, x, i, j, m):
-    """Of ``m`` particles and one more, how many have edges i and j both agree, i alone, j alone, and neither."""
+    """Count, of ``m`` particles and one more, those in which edges i and j agree: both, i alone, j alone, neither."""
     u, v, y, z = edges[i, 0], edges[i, 1], edges[j, 0], edges[j, 1]
     both, first, second = _count_agreements(x[u, :m], x[v, :m], x[y, :m], x[z, :m])
     p11, p10, p01 = both + 0.25, first - both + 0.25, second - both + 0.25
@@ -161,7 +161,7 @@ def scan_pairs(rng, graph, crowd, data, order, groups, values, sizes, k):
 
 @strict_leaf
 def pair_prior(weight, n_old, prior):
-    """Log prior of two edges in the groups offered, (k, k), up to a constant.
+    """Return the log prior of two edges in the groups offered, (k, k), up to a constant.
 
     Offered are ``n_old`` groups of other edges, two new ones, and (as the last, where edges may be) to be absent.
     """

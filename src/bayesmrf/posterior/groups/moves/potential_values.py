@@ -22,7 +22,7 @@ from ....particles.importance import LEAST, add_half_particle, log_mean_weight, 
 
 @leaf
 def category_counts(edges, category, members, p, x):
-    """Edges of ``members`` in each of the categories 1 to p in each particle, (p, n_particles)."""
+    """Count the edges of ``members`` in each of the categories 1 to p in each particle, (p, n_particles)."""
     out = np.zeros((p + 1, x.shape[1]), np.float32)
     for e in members:
         u, v = x[edges[e, 0]], x[edges[e, 1]]
@@ -33,7 +33,7 @@ def category_counts(edges, category, members, p, x):
 
 @leaf
 def state_counts(nodes, p, x):
-    """The ``nodes`` in each of the states 1 to p in each particle, (p, n_particles)."""
+    """Count the ``nodes`` in each of the states 1 to p in each particle, (p, n_particles)."""
     out = np.zeros((p + 1, x.shape[1]), np.float32)
     for u in nodes:
         for lane in range(x.shape[1]):

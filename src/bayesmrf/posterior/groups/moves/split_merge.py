@@ -43,7 +43,7 @@ class Proposal(NamedTuple):
 
 @strict_leaf
 def _value_law(members, part, which, s, nu, n, a, b):
-    """Mode and scale of a value by the edges alone: those of ``members`` with ``part`` = which (all, if < 0)."""
+    """Return the mode and scale of a value given the edges of ``members`` with ``part`` = which (all, if < 0)."""
     total, count, shift = a, a + b, 0.0
     size = 0
     for i in members:
@@ -92,7 +92,7 @@ def _restricted_scan(rng, members, anchors, part, wanted, first, second, s, nu, 
 
 @strict_leaf
 def _split_parts(rng, members, anchors, wanted, s, nu, n, a, b):
-    """Parts of a split, and the log probability of proposing them (of ``wanted``, if given)."""
+    """Propose the parts of a split; return them and the log probability of proposing them (of ``wanted``, if given)."""
     part = np.zeros(len(s), np.int8)
     none, one = np.empty(0, np.int8), np.empty(1, np.int64)
     for i in members:
@@ -119,7 +119,7 @@ def _log_base(value, a, b):
 
 @strict_leaf
 def draw_anchors(rng, groups, first, second):
-    """Members of one or two groups, 1 for those of the second, and two anchors: in the group, or one in each."""
+    """Draw two anchors, in a group or one in each of two; return the members (1 for the second group), too."""
     members = np.flatnonzero((groups == first) | (groups == second))
     part, anchors, size = np.zeros(len(groups), np.int8), np.empty(2, np.int64), len(members)
     if first == second:
@@ -137,7 +137,7 @@ def draw_anchors(rng, groups, first, second):
 
 @strict_leaf
 def propose(rng, groups, values, s, nu, n, alpha, a, b):
-    """A split of a group chosen at random or, as often, a merge of two that are neighbours in value.
+    """Propose a split of a random group or, with equal probability, a merge of two groups that are neighbours in value.
 
     ``groups`` are labelled 0..k-1 without gaps.
     """
@@ -188,7 +188,7 @@ def propose(rng, groups, values, s, nu, n, alpha, a, b):
 
 
 def apply(proposal: Proposal, groups: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Groups and values after the proposal, labels without gaps."""
+    """Return groups and values after the proposal, labels without gaps."""
     groups, values = groups.copy(), values.copy()
     if proposal.kind == SPLIT:
         values = np.concatenate([values, [proposal.value_second]])
@@ -205,7 +205,7 @@ def apply(proposal: Proposal, groups: np.ndarray, values: np.ndarray) -> tuple[n
 
 
 def shifts(proposal: Proposal) -> tuple[Any, Any]:
-    """By how much the values of the edges of the two parts move."""
+    """Return the shifts of the values of the edges of the two parts."""
     if proposal.kind == SPLIT:
         return proposal.value_first - proposal.value, proposal.value_second - proposal.value
     return proposal.value - proposal.value_first, proposal.value - proposal.value_second

@@ -29,7 +29,7 @@ _WIDER = 1.2  # a value is proposed from a t this much wider than the items' lik
 
 @strict_leaf
 def _derivatives(w, rows, total, nu, n, precision, slope, curvature, q):
-    """Log likelihood of the items ``rows``, whose counts add up to ``total``, at a shared value, and log of its base.
+    """Compute the log likelihood of ``rows``, whose counts sum to ``total``, at a shared value, and log of its base.
 
     ``slope`` and minus the second derivative, ``curvature``, are filled; ``q`` is room to work in.
     """
@@ -61,7 +61,7 @@ def _derivatives(w, rows, total, nu, n, precision, slope, curvature, q):
 
 @strict_leaf
 def _value_law(rows, counts, nu, n, precision):
-    """Mode of a shared value by the items ``rows`` alone, and the Cholesky factor of the curvature there."""
+    """Return the mode of a value shared by the items ``rows``, and the Cholesky factor of the curvature there."""
     p = len(precision)
     total, w, slope, q = np.zeros(p), np.zeros(p), np.empty(p), np.empty(p)
     curvature = np.empty((p, p))
@@ -116,7 +116,7 @@ def _restricted_scan(rng, members, anchors, part, wanted, first, second, counts,
 
 @strict_leaf
 def _split_parts(rng, members, anchors, wanted, counts, nu, n, precision):
-    """Parts of a split, and the log probability of proposing them (of ``wanted``, if given)."""
+    """Propose the parts of a split; return them and the log probability of proposing them (of ``wanted``, if given)."""
     part, none = np.zeros(len(counts), np.int8), np.empty(0, np.int8)
     for i in members:
         part[i] = int(rng.random() < 0.5)
@@ -135,7 +135,7 @@ def _split_parts(rng, members, anchors, wanted, counts, nu, n, precision):
 
 @strict_leaf
 def propose(rng, groups, values, counts, nu, n, alpha, precision, log_constant):
-    """A split of a group chosen at random or, as often, a merge of two chosen at random.
+    """Propose a split of a random group or, with equal probability, a merge of two random groups.
 
     ``groups`` are labelled 0..k-1 without gaps.
     """

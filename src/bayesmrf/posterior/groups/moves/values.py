@@ -26,7 +26,7 @@ _REACH = 1.0  # largest standard deviation of the log weights of one move
 
 @leaf
 def group_counts(edges, members, label, k, x):
-    """Edges of each group whose ends agree, in each particle: (k, n_particles) float32, over the edges ``members``."""
+    """Count the edges of ``members`` in each group whose ends agree, in each particle: (k, n_particles) float32."""
     m = x.shape[1] >> 6 << 6
     out = np.zeros((k, m), np.float32)
     for e in members:
@@ -38,7 +38,7 @@ def group_counts(edges, members, label, k, x):
 
 @leaf
 def node_counts(label, k, x):
-    """Nodes of each group that are up, in each particle: (k, n_particles) float32."""
+    """Count the nodes of each group in state 1, in each particle: (k, n_particles) float32."""
     m = x.shape[1] >> 6 << 6
     out = np.zeros((k, m), np.float32)
     for u in range(len(label)):
@@ -55,8 +55,7 @@ def _log_prior(value, prior):
 
 @strict_leaf
 def move_values(rng, counts, sizes, successes, values, n, prior, x):
-    r"""Redraw the value of every group with more than one edge, in random order; particles follow, values change in
-    place.
+    r"""Redraw the value of every group with more than one edge, in random order, in place; particles follow.
 
     Given the particles, the target of a move delta of group g is exp(n (delta s / n - log mean weight)) times the
     prior. Its centre carries the error of the mean of T_g, whose variance is n / m of the posterior's: the draw is
