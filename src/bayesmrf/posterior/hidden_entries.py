@@ -12,7 +12,7 @@ from ..likelihood import Likelihood, Memory
 
 
 class HiddenEntriesState(NamedTuple):
-    """State of the kernel, and what the sampler of hidden entries remembers."""
+    """State of the kernel, and memory of the sampler of hidden entries."""
 
     inner: Any
     memory: Memory
@@ -20,10 +20,10 @@ class HiddenEntriesState(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class DrawHiddenEntries:
-    """Draw what is hidden given theta and what was seen; then let a kernel move theta given the completed data.
+    """Draw the hidden entries given theta and the observed ones, then make a step of a kernel on the completed data.
 
-    If the kernel leaves the posterior given complete data as it is, the pair (theta, hidden entries) has the joint
-    posterior as its stationary law.
+    If the kernel leaves the posterior given complete data invariant, the pair (theta, hidden entries) has the joint
+    posterior as its stationary distribution.
 
     Parameters
     ----------

@@ -7,8 +7,8 @@ After step t, with acceptance :math:`a_t` and the target :math:`\delta`,
           \log \bar\epsilon_{t+1} = t^{-\kappa} \log \epsilon_{t+1} + (1 - t^{-\kappa}) \log \bar\epsilon_t,
 
 with gamma = 0.05, t_0 = 10 and kappa = 0.75, as in the paper. Here mu is the log of the first step size, which comes
-from the curvature of the posterior, and not of ten times it. After the last step of warm-up the size is the average
-:math:`\bar\epsilon`, and stays: the chain is a Markov chain with a fixed kernel from there on.
+from the curvature of the posterior; the paper takes ten times it. After warm-up the step size is fixed at the average
+:math:`\bar\epsilon`.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ import numpy as np
 _GAMMA, _T0, _KAPPA = 0.05, 10, 0.75
 _FARTHEST = 10.0  # of the log of a step size from that of the first
 WALK_TARGET = 0.44  # of a random walk in one coordinate (Gelman, Roberts and Gilks 1996)
-WALK_FIRST = 2.4  # its step there, in conditional standard deviations of a normal posterior (the same)
+WALK_FIRST = 2.4  # its step there, in conditional standard deviations of a normal posterior (ibid.)
 
 
 class StepSize(NamedTuple):
-    """A step size and the memory of its adaptation, which are part of a kernel's State."""
+    """A step size and the state of its adaptation, part of a kernel's State."""
 
     size: float
     n_updates: int = 0
@@ -47,7 +47,7 @@ def adapt(step: StepSize, acceptance: float, *, target: float, first: float, n_a
     first : float
         The first step size.
     n_adapt : int
-        Number of steps that adapt; after them ``step`` comes back as it is.
+        Number of steps that adapt; after them ``step`` is returned unchanged.
     """
     if step.n_updates >= n_adapt:
         return step
@@ -60,15 +60,15 @@ def adapt(step: StepSize, acceptance: float, *, target: float, first: float, n_a
 
 
 def displacements(noise: np.ndarray, scale: np.ndarray | None) -> Iterator[np.ndarray]:
-    """Give the proposals of a random walk's sweep in turn, each as what is added to theta (n_features,).
+    """Iterate over the proposals of a random-walk sweep, each as the displacement of theta (n_features,).
 
     Parameters
     ----------
     noise : (n_features,) array
         Length of each step.
     scale : (n_features,) or (n_features, n_features) array or None
-        Along coordinate j in units of ``scale[j]``, or along column j of a root of the posterior's covariance, in whose
-        coordinates parameters are uncorrelated; None for units of 1.
+        Units of the coordinates, or a root of the posterior's covariance, whose columns are then the directions of the
+        steps; None for units of 1.
     """
     if scale is not None and scale.ndim == 2:
         yield from (length * column for length, column in zip(noise, scale.T, strict=True))
@@ -82,8 +82,8 @@ def displacements(noise: np.ndarray, scale: np.ndarray | None) -> Iterator[np.nd
 def langevin_target(alpha: float) -> float:
     """Return the optimal acceptance of adjusted Langevin dynamics: 0.574 without momentum (Roberts and Rosenthal 1998).
 
-    With momentum a rejection turns the chain back. So that as many rejections fall into the time in which momentum is
-    forgotten, 1 / (1 - alpha) steps, they must be rarer by 1 - alpha.
+    With momentum a rejection reverses the chain. To keep the number of rejections per persistence time of the momentum,
+    1 / (1 - alpha) steps, their rate is lower by the factor 1 - alpha.
     """
     return 1 - (1 - 0.574) * (1 - alpha)
 

@@ -15,7 +15,7 @@ from .adaptation import dispersed, displacements
 
 
 class AuxiliaryVariableState(NamedTuple):
-    """theta, the summed statistics of the auxiliary data set Y, and what the sampler of hidden entries remembers."""
+    """theta, the summed statistics of the auxiliary data set Y, and the memory of the sampler of hidden entries."""
 
     theta: np.ndarray
     y: np.ndarray
@@ -32,20 +32,20 @@ class AuxiliaryVariableInfo(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class AuxiliaryVariable:
-    r"""A sweep proposes theta_j + step_size scale_j N(0, 1) for every coordinate in turn, with Y' ~ p(. | theta').
+    r"""Propose theta_j + step_size scale_j N(0, 1) for every coordinate in turn, with Y' ~ p(. | theta').
 
-    The state is (theta, Y), where Y has the law p(. | reference) for a fixed theta~, the reference; the ratio
+    The state is (theta, Y), where Y ~ p(. | theta~) for a fixed theta~, the reference; the ratio
 
     .. math:: \frac{p(\theta')}{p(\theta)} \exp\big((\theta' - \theta) \cdot S(X) + (\tilde\theta - \theta') \cdot S(Y')
               - (\tilde\theta - \theta) \cdot S(Y)\big)
 
-    holds no normaliser, unlike that of Liu and Page 2013, eq. 2. Exact when Y' is drawn exactly; approximate with Gibbs
-    runs. The exchange algorithm needs no reference and accepts more often.
+    contains no normaliser, unlike that of Liu and Page 2013, eq. 2. The chain is exact when Y' is drawn exactly, and
+    approximate with Gibbs runs. The exchange algorithm needs no reference and accepts more often.
 
-    The step is not adapted. The ratio has the noise of S(Y') and S(Y) whatever the step is, which no target acceptance
-    allows for: for p parameters a step of length zero is accepted with a probability of about :math:`2 \Phi(-\sqrt{p /
-    2})`. In a normal posterior the expected squared jump is largest at 2.4 conditional standard deviations without that
-    noise, and at :math:`\sqrt 8` where it dominates, so that a step between them serves both.
+    The step is not adapted: the ratio contains the noise of S(Y') and S(Y) for any step, so that even a step of length
+    zero is accepted with a probability of about :math:`2 \Phi(-\sqrt{p / 2})` only, for p parameters. In a normal
+    posterior the expected squared jump is largest at 2.4 conditional standard deviations without that noise, and at
+    :math:`\sqrt 8` where it dominates.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class AuxiliaryVariable:
         With an engine that answers ``sample``.
     prior : Prior
     start : (n_features,) array
-        Also the reference: a maximum likelihood estimate, say.
+        Also the reference, such as a maximum likelihood estimate.
     step_size, scale, spread
         As in `bayesmrf.posterior.parameters.metropolis.Metropolis`.
     """

@@ -15,7 +15,7 @@ from .adaptation import WALK_TARGET, StepSize, adapt, dispersed, displacements
 
 
 class ExchangeState(NamedTuple):
-    """theta, what the sampler of hidden entries remembers, and the step size."""
+    """theta, the memory of the sampler of hidden entries, and the step size."""
 
     theta: np.ndarray
     memory: Memory
@@ -32,15 +32,14 @@ class ExchangeInfo(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Exchange:
-    r"""A sweep proposes theta_j + step_size scale_j N(0, 1) for every coordinate in turn, each with a fresh data set
-    Y ~ p(. | theta').
+    r"""Propose theta_j + step_size scale_j N(0, 1) for every coordinate in turn, with auxiliary data Y ~ p(. | theta').
 
-    Offering the data to theta and Y to theta' cancels every normaliser from the acceptance ratio,
+    Exchanging the data X and Y between theta and theta' cancels the normalisers in the acceptance ratio,
 
     .. math:: \frac{p(\theta')}{p(\theta)} \exp\big((\theta'_j - \theta_j) (S_j(X) - S_j(Y))\big).
 
-    Exact when Y is drawn exactly; approximate with Gibbs runs. Hidden entries of X are drawn anew before each sweep, so
-    that the chain runs on theta and them.
+    The chain is exact when Y is drawn exactly, and approximate with Gibbs runs. Hidden entries of X are redrawn before
+    each sweep, as part of the chain.
 
     Parameters
     ----------

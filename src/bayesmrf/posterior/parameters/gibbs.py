@@ -18,7 +18,7 @@ from ..conditionals.exact_scan import ScanProblem, require_exact, scan
 from ..conditionals.spike import plain_prior
 from .adaptation import dispersed
 
-WIDEST = 100.0  # scale of a prior: beyond, weights of states leave the numbers of a double
+WIDEST = 100.0  # scale of a prior: beyond, the weights of states overflow
 _NO_PAIRS = np.empty((0, 2), np.int64)
 
 
@@ -37,15 +37,15 @@ class CoordinateGibbsInfo(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class CoordinateGibbs:
-    """An exact draw of every parameter of an edge along its centred line, then of every parameter of a node.
+    """Draw every parameter of an edge exactly along its centred line, then every parameter of a node.
 
     Parameters
     ----------
     likelihood : Likelihood
         With an exact engine that answers ``moments``; the model's nodes have fields.
     prior : Normal or Cauchy
-        With scales of 100 at most. A Cauchy density is tapered by a normal one of standard deviation 50
-        (`bayesmrf.priors.CAUCHY_TAPER`): it differs at weights far beyond what data can tell apart.
+        With scales <= 100. A Cauchy density is tapered by a normal one of standard deviation 50
+        (`bayesmrf.priors.CAUCHY_TAPER`), which differs only at weights that no data can distinguish.
     start : (n_features,) array
     root : (n_features,) or (n_features, n_features) array or None
         Chains start at ``start`` plus this times standard normal numbers.

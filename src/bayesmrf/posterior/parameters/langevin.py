@@ -19,7 +19,7 @@ _DIVERGED = 1e100  # well before squares overflow
 
 
 class Differentiable(Protocol):
-    """What Langevin dynamics ask of a `bayesmrf.likelihood.Likelihood`, and others may answer too."""
+    """What Langevin dynamics use of a `bayesmrf.likelihood.Likelihood`; other targets may implement it."""
 
     def require(self, kernel: str, needs: Iterable[str]) -> None: ...  # noqa: D102
     def start(self, rng: np.random.Generator) -> Memory: ...  # noqa: D102
@@ -27,8 +27,8 @@ class Differentiable(Protocol):
 
 
 class LangevinState(NamedTuple):
-    """Position, momentum, gradient of the log posterior there, its value (adjusted only), the engines' memory, and the
-    step size.
+    """Position, momentum, gradient and (adjusted only) value of the log posterior, memory of the engines, and step
+    size.
     """
 
     theta: np.ndarray
@@ -49,16 +49,16 @@ class LangevinInfo(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Langevin:
-    r"""One leapfrog step of length epsilon after a partial refreshment of the momentum (Horowitz 1991).
+    r"""Refresh the momentum partially, then make a leapfrog step of length epsilon (Horowitz 1991).
 
     .. math:: p &\leftarrow \alpha p + \sqrt{1 - \alpha^2}\, n, \qquad n \sim N(0, I) \\
               \theta' &= \theta + \tfrac{\epsilon^2}{2} M \nabla \log p(\theta \mid X) + \epsilon C p,
               \qquad M = C C^T
 
     The gradient is that of Murray and Ghahramani 2004, eq. 10. With alpha = 0 and M = I this is eq. 9 there; the
-    momentum is that of Chen and Welling 2012 structure, eq. 7. Without the accept step (``adjusted=False``) it is right
-    in the limit of small epsilon and exact moments only (see `stable_epsilon`); with it, and exact answers, the
-    posterior is invariant for any epsilon.
+    momentum is that of Chen and Welling 2012 structure, eq. 7. Without the accept step (``adjusted=False``) the
+    posterior is invariant only in the limit of small epsilon and exact moments (see `stable_epsilon`); with it, and
+    exact moments and log Z, for any epsilon.
 
     Parameters
     ----------
@@ -76,13 +76,13 @@ class Langevin:
     spread : array or None
         How widely chains start around ``start`` (see `bayesmrf.posterior.parameters.adaptation.dispersed`).
     n_adapt : int
-        Number of first steps in which epsilon is adapted, from ``epsilon`` on, to an acceptance of
+        Number of first steps in which epsilon is adapted, starting from ``epsilon``, to an acceptance of
         `bayesmrf.posterior.parameters.adaptation.langevin_target`; for adjusted dynamics only.
 
     Raises
     ------
     DivergenceError
-        In a step that leaves the finite numbers; the message names a smaller epsilon as the remedy.
+        If theta becomes non-finite; use a smaller epsilon.
     """
 
     likelihood: Differentiable
@@ -126,9 +126,7 @@ class Langevin:
         middle = momentum + times(half_step, state.gradient)
         theta = state.theta + times(epsilon * root, middle)
         if not (np.abs(theta) < _DIVERGED).all():
-            raise DivergenceError(
-                f"epsilon: theta left the finite numbers with epsilon = {epsilon:g}; give a smaller epsilon"
-            )
+            raise DivergenceError(f"theta became non-finite with epsilon={epsilon:g}; use a smaller epsilon.")
         new = self._at(theta, middle, state.memory, state.step)
         new = new._replace(momentum=middle + times(half_step, new.gradient))
         if not self.adjusted:
@@ -136,7 +134,7 @@ class Langevin:
         kinetic = (new.momentum @ new.momentum - momentum @ momentum) / 2
         gain = new.log_posterior - state.log_posterior - kinetic
         accepted = bool(np.log1p(-rng.random()) < gain)
-        probability = float(np.exp(min(gain, 0.0))) if gain == gain else 0.0  # where it is no number
+        probability = float(np.exp(min(gain, 0.0))) if gain == gain else 0.0  # if it is NaN
         target = langevin_target(self.alpha)
         step = adapt(state.step, probability, target=target, first=self.epsilon, n_adapt=self.n_adapt)
         new = new if accepted else state._replace(momentum=-momentum)
@@ -144,16 +142,16 @@ class Langevin:
 
 
 def is_stable(epsilon: float, stiffness: float) -> bool:
-    r"""Return whether dynamics without an accept step have a stationary law where the curvature is ``stiffness``.
+    r"""Return whether dynamics without an accept step have a stationary distribution at curvature ``stiffness``.
 
-    Along an eigenvector of the curvature of a normal posterior, brought to the metric M, with eigenvalue lambda, the
-    leapfrog step keeps :math:`\lambda (1 - \epsilon^2 \lambda / 4) x^2 + p^2` as it is, and so does the refreshment of
-    p, for any alpha, the law
+    Let lambda be an eigenvalue of the curvature of a normal posterior in the metric M, and x and p the position and
+    momentum along its eigenvector. The leapfrog step conserves :math:`\lambda (1 - \epsilon^2 \lambda / 4) x^2 + p^2`,
+    and the refreshment of p, for any alpha, leaves invariant the distribution
 
     .. math:: x \sim N\Big(0, \frac{1}{\lambda (1 - \epsilon^2 \lambda / 4)}\Big), \qquad p \sim N(0, 1).
 
-    It exists if :math:`\epsilon^2 \lambda < 4`; beyond, the step multiplies distances and x runs away. With alpha = 0
-    this is the autoregression :math:`x' = (1 - \epsilon^2 \lambda / 2) x + \epsilon n`.
+    It exists if :math:`\epsilon^2 \lambda < 4`; otherwise x diverges. With alpha = 0 this is the autoregression
+    :math:`x' = (1 - \epsilon^2 \lambda / 2) x + \epsilon n`.
     """
     return epsilon**2 * stiffness < 4
 
@@ -161,6 +159,6 @@ def is_stable(epsilon: float, stiffness: float) -> bool:
 def stable_epsilon(stiffness: float) -> float:
     """Return the step size at which the variance in the stiffest direction is 5 % too large: epsilon^2 lambda = 0.2.
 
-    The curvature may be ten times as large away from the mode, and the step is still stable there.
+    The step remains stable if the curvature is up to ten times as large away from the mode.
     """
     return float(np.sqrt(0.2 / stiffness))

@@ -15,7 +15,7 @@ from .adaptation import WALK_TARGET, StepSize, adapt, dispersed, displacements
 
 
 class MetropolisState(NamedTuple):
-    """theta, the log likelihood or the moments there, the engines' memory, and the step size."""
+    """theta, the log likelihood or the moments there, the memory of the engines, and the step size."""
 
     theta: np.ndarray
     log_likelihood: float | None
@@ -35,17 +35,16 @@ class MetropolisInfo(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Metropolis:
-    r"""A sweep proposes theta_j + step_size scale_j N(0, 1) for every coordinate in turn.
+    r"""Propose theta_j + step_size scale_j N(0, 1) for every coordinate in turn.
 
     Proposals are accepted by the ratio of posterior densities (Murray and Ghahramani 2004, eq. 7).
 
-    The ratio of normalisers comes from the engine in one of two ways: as log Z at both ends, or from the moment of the
-    one feature that moves, by the identity of `Likelihood.coordinate_log_ratio`. With an exact engine both are exact,
-    and the second costs a solve for each *accepted* proposal only; it is used there, and with engines that answer
-    moments alone, as long as nothing is hidden. Approximations that answer log Z (mean field, tree, Bethe) are used as
-    in the paper, by log Z.
+    The engine gives the ratio of normalisers in one of two ways: by log Z at both ends, or by the moment of the one
+    feature that moves (see `Likelihood.coordinate_log_ratio`). The second needs a solve for each *accepted* proposal
+    only; it is used with exact engines and with engines that compute moments alone, unless entries are hidden.
+    Approximations of log Z (mean field, tree, Bethe) are used as in the paper, by log Z.
 
-    The chain is as good as the engine: errors of log Z enter the acceptance multiplied by N.
+    Errors of log Z enter the acceptance multiplied by N.
 
     Parameters
     ----------
@@ -57,11 +56,11 @@ class Metropolis:
         Standard deviation of a proposal, in units of ``scale``; 0.1 in the paper.
     scale : (n_features,) or (n_features, n_features) array or None
         Unit of each coordinate's step, such as its conditional standard deviation; None for 1. With a matrix, a root of
-        the posterior's covariance, steps go along its columns, which takes an engine that answers ``log_z``.
+        the posterior's covariance, steps go along its columns, which needs an engine that computes ``log_z``.
     spread : array or None
         How widely chains start around ``start`` (see `bayesmrf.posterior.parameters.adaptation.dispersed`).
     n_adapt : int
-        Number of first steps in which the step size is adapted, from ``step_size`` on, to an acceptance of 0.44.
+        Number of first steps in which the step size is adapted, starting from ``step_size``, to an acceptance of 0.44.
     """
 
     likelihood: Likelihood
@@ -109,7 +108,7 @@ class Metropolis:
         if self._is_oblique:
             return self._finish(*self._walk_along(state, noise, thresholds), n_features)
         deltas = noise if self.scale is None else self.scale * noise
-        # Coordinate j moves once in a sweep, so what the prior says of its move is known beforehand.
+        # Coordinate j moves once in a sweep, so the prior's log ratio of its move is known beforehand.
         thresholds -= self.prior.log_density(state.theta + deltas) - self.prior.log_density(state.theta)
         at = Evaluation(state.log_likelihood, None, state.moments, state.memory)
         theta, at, accepted = self.likelihood.walk(state.theta, at, deltas, thresholds)
@@ -134,7 +133,7 @@ class Metropolis:
         return MetropolisState(theta, value, None, memory, state.step), accepted
 
     def _finish(self, state: MetropolisState, accepted: int, n_solves: int) -> tuple[MetropolisState, MetropolisInfo]:
-        """Adapt the step, and say what happened."""
+        """Adapt the step size, and return State and Info."""
         share = accepted / len(state.theta)
         step = adapt(state.step, share, target=WALK_TARGET, first=self.step_size, n_adapt=self.n_adapt)
         return state._replace(step=step), MetropolisInfo(state.theta, share, n_solves, state.step.size)

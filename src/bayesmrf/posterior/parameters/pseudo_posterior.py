@@ -14,7 +14,7 @@ from ...priors import Prior
 
 
 class Mode(NamedTuple):
-    """Where a posterior is highest, and minus the Hessian of its log there."""
+    """Mode of a posterior, and minus the Hessian of its log there."""
 
     theta: np.ndarray
     curvature: np.ndarray
@@ -23,7 +23,7 @@ class Mode(NamedTuple):
 def own_scale(likelihood: Likelihood, prior: Prior) -> np.ndarray:
     """Return the standard deviation that each parameter would have alone, at the mean of the data.
 
-    The curvature of the log posterior along one coordinate is `Likelihood.curvature_alone`, and the prior's at 0.
+    The curvature of the log posterior along one coordinate is `Likelihood.curvature_alone` plus that of the prior at 0.
     """
     step = np.full(likelihood.n_parameters, 1e-4)
     slope = (prior.gradient(step) - prior.gradient(-step)) / 2e-4
@@ -71,7 +71,8 @@ def posterior_mode(likelihood: Likelihood, prior: Prior, start: np.ndarray) -> M
 def correction(true: Mode, pseudo: Mode) -> np.ndarray:
     r"""Return the matrix W that maps the covariance of the pseudo-posterior at the mode to that of the posterior.
 
-    With curvatures :math:`H = L L^T` of the posterior and :math:`\tilde H = \tilde L \tilde L^T` of the other,
+    With curvatures :math:`H = L L^T` of the posterior and :math:`\tilde H = \tilde L \tilde L^T` of the
+    pseudo-posterior,
 
     .. math:: W = L^{-T} \tilde L^T, \qquad W \tilde H^{-1} W^T = H^{-1},
 
