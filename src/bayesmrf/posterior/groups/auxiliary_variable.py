@@ -37,7 +37,7 @@ class AuxiliaryState(NamedTuple):
     values: np.ndarray
     alpha: float
     fields: np.ndarray
-    z: np.ndarray | None  # None where Z is drawn anew for each edge
+    z: np.ndarray | None  # None if Z is redrawn for each edge
     tied: PCDState | None
 
 
@@ -62,17 +62,16 @@ class GroupedAuxiliaryVariable:
               \\frac{\\tilde P(Z^*;\\tilde\\theta)\\,\\tilde P(Z;\\theta)}
               {\\tilde P(Z;\\tilde\\theta)\\,\\tilde P(Z^*;\\theta^*)},
 
-    in which no Z(theta) is left. Only summed statistics of the particles enter. Groups are proposed from their
-    conditional prior, M times an edge; values by S steps of a N(phi, sigma_q^2 I) walk on the agreements (node fields
-    walk along, on their own scale).
+    which contains no Z(theta), and only summed statistics of the particles. Groups are proposed from their conditional
+    prior, M times an edge; values by S steps of a N(phi, sigma_q^2 I) walk on the agreements (and on node fields, on
+    their own scale).
 
-    As published (``restart=True``) the particles Z are drawn anew at the current theta for each edge; the walk starts
-    at the tied estimate of persistent contrastive divergence, which is also the reference of its auxiliary variable
-    Y, and one of its S states is kept at random. That leaves the posterior invariant only approximately. With
-    ``restart=False`` Z stays in the state, the walk continues from the current values and from Z with the reference
-    theta~ = MLE, and its last state is kept: with an exact sampler for the particles the whole chain is then exact.
-    It pays for that where the data are many: few proposals are accepted against a Z that happens to favour the
-    current theta.
+    As published (``restart=True``) the particles Z are redrawn at the current theta for each edge; the walk starts at
+    the tied estimate of persistent contrastive divergence, which is also the reference of its auxiliary variable Y, and
+    one of its S states is kept at random. That leaves the posterior invariant only approximately. With
+    ``restart=False`` Z is part of the state, the walk continues from the current values and from Z with the reference
+    theta~ = MLE, and its last state is kept: with an exact sampler for the particles the chain is then exact, but for
+    large N it accepts few proposals.
 
     Parameters
     ----------
@@ -80,7 +79,7 @@ class GroupedAuxiliaryVariable:
         With an engine that answers ``sample``: Gibbs (approximate) or an exact one.
     prior : DirichletProcess
     mle : (n_features,) array
-        The reference theta~, and where the chain starts.
+        The reference theta~, and the start of the chain.
     persistent : PersistentMLE
         Estimator of tied parameters, used with ``restart=True``.
     n_proposals : int
@@ -125,7 +124,7 @@ class GroupedAuxiliaryVariable:
         if self.restart:
             tied = self.persistent.fit(self.persistent.start(rng), self.n_pcd_start, g.groups)
             return AuxiliaryState(g.groups, g.values, g.alpha, fields, None, tied)
-        # Z of the reference would hold the chain at a distant start, which no one edge can leave.
+        # With Z at the reference the chain could not leave a distant start by moves of single edges.
         z = self.likelihood.auxiliary(np.concatenate([g.values[g.groups], fields]), rng)
         return AuxiliaryState(g.groups, g.values, g.alpha, fields, z, None)
 

@@ -6,8 +6,8 @@ theta for one in {-1, +1}, so that the logit of the feature's larger value is v 
 is in one of p + 1 categories at a time (`bayesmrf.posterior.conditionals.one_potential`): the unordered pairs of states
 of the ends of an edge, or the states of a node.
 
-Both kinds offer the same: the start of a grouping, a working copy of it (`Urn`), the redraw of one item's group given
-its log odds nu in the model without it, and the prior of a value.
+Both kinds have the same methods: the start of a grouping, a working copy of it (`Urn`), the redraw of one item's group
+given its log odds nu in the model without it, and the prior of a value.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _TINY = 1e-300
 
 @dataclass
 class Urn:
-    """A grouping at work: labels, values of the groups (with room for more), items in each, and groups in all."""
+    """Working copy of a grouping: labels, values of the groups (with room for more), their sizes, and their number."""
 
     groups: np.ndarray
     values: np.ndarray
@@ -49,26 +49,26 @@ class Urn:
         return self.values[c] if c >= 0 else np.zeros(self.values.shape[1:])[()]
 
     def take(self, grown: tuple[np.ndarray, np.ndarray, int]) -> None:
-        """Keep what a compiled redraw returns."""
+        """Store the result of a compiled redraw."""
         self.values, self.sizes, self.k = grown
 
 
 @dataclass(frozen=True, eq=False)
 class Items(ABC):
-    """Items of one kind side by side in theta.
+    """Items of one kind, contiguous in theta.
 
     Parameters
     ----------
     first : int
-        Number of the first feature.
+        Index of the first feature.
     counts : (n_items,) or (n_items, p) array
         Observations in which each feature is at its larger value.
     n_samples : float
     prior : DirichletProcess
     grouped : bool
-        Whether values are shared; else each item is in a group of its own.
+        Whether items may share values; else each item is in a group of its own.
     unit : float
-        Theta over the value.
+        Ratio of theta to the value.
     """
 
     first: int
@@ -80,12 +80,12 @@ class Items(ABC):
 
     @cached_property
     def p(self) -> int:
-        """Parameters of an item."""
+        """Number of parameters of an item."""
         return int(np.prod(self.counts.shape[1:]))
 
     @property
     def end(self) -> int:
-        """Number of the feature after the last."""
+        """Index of the feature after the last."""
         return self.first + self.counts.size
 
     def features(self, items: Any) -> Any:
@@ -130,7 +130,7 @@ class Items(ABC):
 
 @dataclass(frozen=True, eq=False)
 class Logits(Items):
-    """Items with one parameter."""
+    """Items with one parameter each."""
 
     def start(self, estimate: np.ndarray, rng: np.random.Generator) -> Grouping:
         """Start from k-means on the probability of each item alone, or with each item in a group of its own."""
@@ -154,7 +154,7 @@ class Logits(Items):
         urn.take(reassign(rng, i, self.counts[i], self.n_samples, nu, *given))
 
     def draw_value(self, rng: np.random.Generator, urn: Urn, i: int, nu: float) -> float:
-        """Draw the value of an item that shares it with no other from its full conditional."""
+        """Draw the value of an item in a group of its own from its full conditional."""
         p, n = urn.prior, self.n_samples
         return draw(rng, OneCoordinate(self.counts[i], n, nu, p.a, p.b, p.kappa)) - nu
 
@@ -171,7 +171,7 @@ class Logits(Items):
 
 @dataclass(frozen=True, eq=False)
 class Potentials(Items):
-    """Items with several parameters, whose base distribution is normal."""
+    """Items with several parameters each, with a normal base distribution."""
 
     @cached_property
     def base(self) -> tuple[np.ndarray, float]:

@@ -1,7 +1,7 @@
-"""What all samplers of groups share: the state of a grouping, and the Dirichlet process draws that need no Z.
+"""State of a grouping, and the draws of the Dirichlet process that do not need Z.
 
 The state (c, phi) follows Liu and Page (2013, section 3) and Neal (2000): group labels of the edges and one value for
-each group. Values are kept as natural parameters (logit of the agreement), where nothing rounds to 0 or 1.
+each group. Values are natural parameters (logits of agreements), which do not round to 0 or 1.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from ...compiled import strict_leaf
 from ...priors import Beta, DirichletProcess, Gamma
 from ..conditionals.one_coordinate import log_beta, log_likelihood, saturated
 
-ABSENT = -1  # label of an edge that does not exist
+ABSENT = -1  # label of an absent edge
 
 
 class Grouping(NamedTuple):
-    """Groups and their values; the share p0 of edges that exist."""
+    """Groups and their values; the probability p0 that an edge is present."""
 
     groups: np.ndarray  # (n_items,) int32, labels 0..k-1, or ABSENT
-    values: np.ndarray  # (k,) natural parameter of each group, or (k, p) where an item has p of them
+    values: np.ndarray  # (k,) natural parameter of each group, or (k, p) of items with p parameters
     alpha: float
     density: float = 1.0
 
@@ -32,7 +32,7 @@ class Grouping(NamedTuple):
 
 
 class GroupedInfo(NamedTuple):
-    """What is kept of a state for the reader."""
+    """Draw: what is recorded of a state."""
 
     theta: np.ndarray  # (n_features,)
     groups: np.ndarray  # (n_edges,) int32, labels in order of first appearance
@@ -46,10 +46,10 @@ GROUPED_DIMS: dict[str, tuple[str, ...]] = {"theta": ("feature",), "groups": ("e
 def initial_grouping(agreement: np.ndarray, prior: DirichletProcess, rng: np.random.Generator) -> Grouping:
     """Group maximum likelihood agreements by k-means; those of 1/2 are absent if items may be.
 
-    With K = max(1, floor(alpha ln r)) (Liu and Page 2013, Algorithms 1 and 2).
+    K = max(1, floor(alpha ln r)), as in Liu and Page 2013, Algorithms 1 and 2.
     """
     found = _k_means(agreement[:, None], np.array([0.5]), prior, rng)
-    centres = np.clip(found.values[:, 0], 1e-6, 1 - 1e-6)  # an edge that always agrees has its centre at 1
+    centres = np.clip(found.values[:, 0], 1e-6, 1 - 1e-6)  # the centre of edges that always agree is 1
     return compact(found._replace(values=np.log(centres) - np.log1p(-centres)))
 
 
@@ -61,13 +61,13 @@ def initial_potentials(potentials: np.ndarray, prior: DirichletProcess, rng: np.
 def _k_means(points: np.ndarray, absent: np.ndarray, prior: DirichletProcess, rng: np.random.Generator) -> Grouping:
     """Group r points into K = max(1, floor(alpha ln r)) groups by k-means.
 
-    Where items may be absent, those at the point ``absent`` are, and p0 has its mean given the others: from its prior
-    mean, thousands of candidates would enter in the first scan, to leave in hundreds.
+    If items may be absent, those at the point ``absent`` are, and p0 starts at its mean given these: from its prior
+    mean, thousands of candidates would be added in the first scan, and hundreds of scans needed to remove them.
     """
     from sklearn.cluster import KMeans
 
     alpha, density = prior.alpha_start, prior.density_start
-    points = np.round(points, 9)  # equal but for rounding is equal
+    points = np.round(points, 9)  # equal up to rounding
     there = np.ones(len(points), bool) if prior.density is None else (points != absent).any(axis=1)
     if isinstance(prior.density, Beta):
         density = float((prior.density.a + there.sum()) / (prior.density.a + prior.density.b + len(there)))
@@ -108,7 +108,7 @@ def _compact(groups, values):
 
 
 def draw_alpha(rng: np.random.Generator, alpha: float, prior: DirichletProcess, n_groups: int, n_edges: int) -> float:
-    """Redraw the concentration under its Gamma prior, by an auxiliary Beta variable (Escobar and West 1995)."""
+    """Redraw the concentration under its Gamma prior with an auxiliary Beta variable (Escobar and West 1995)."""
     if not isinstance(prior.alpha, Gamma):
         return alpha
     if n_edges == 0:
@@ -178,7 +178,7 @@ def choose(rng, weights, k, last):
 
 @strict_leaf
 def open_group(value, values, sizes, k):
-    """Store a new group in an empty slot, or behind the last; return (values, sizes, slot, k), grown where full."""
+    """Store a new group in an empty slot or at the end; return (values, sizes, slot, k), enlarged if full."""
     slot = 0
     while slot < k and sizes[slot] > 0:
         slot += 1
@@ -195,8 +195,8 @@ def conjugate_scan(rng, groups, values, order, successes, n, alpha, a, b):
 
     The likelihood of edge i is theta^S_i (1 - theta)^(n - S_i). The integral over G0 = Beta(a, b) is a Beta function
     and a new value is a Beta(a + S, b + n - S) draw. ``order`` sorts the edges by S, so that edges with equal counts
-    share one row of likelihoods: the cost is a multiply-add for each edge and group. Returns (groups, values) with
-    empty groups left in place.
+    share a row of likelihoods: the cost is a multiply-add for each edge and group. Returns (groups, values) with empty
+    groups left in place.
     """
     k = len(values)
     sizes, _ = group_totals(groups, successes, k)

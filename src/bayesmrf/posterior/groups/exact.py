@@ -1,15 +1,16 @@
-"""Groups with the exact likelihood, wherever an exact engine reaches (Gibbs_ExactL; Liu and Page 2013, section 4.2).
+"""Groups with the exact likelihood, on graphs that an exact engine can solve (Gibbs_ExactL; Liu and Page 2013, section
+4.2).
 
 Every move leaves the posterior invariant:
 
-* an item's group needs one moment, or the pair marginal, of the current model;
-* a logit of its own is drawn from its full conditional;
+* the group of an item is drawn with one moment, or the pair marginal, of the current model;
+* the logit of an item in a group of its own is drawn from its full conditional;
 * a shared logit is drawn by slice sampling (Neal 2003);
 * a shared potential moves by Metropolis-Hastings with a preconditioned Langevin proposal (Roberts and Stramer 2002),
   the likelihood and its gradient from the engine at both ends. The metric is the sum over the group of the information
-  of each item by itself, n (diag(q) - q q'), and that of the base; it leaves out how items vary together, so that
-  lengths of steps are drawn from a range;
-* splits and merges of groups are accepted by log Z at both ends.
+  n (diag(q) - q q') of each item, and that of the base; it ignores correlations of items, so step lengths are drawn
+  from a range;
+* splits and merges of groups are accepted with log Z at both ends.
 """
 
 from __future__ import annotations
@@ -30,11 +31,11 @@ from .dirichlet_process import Grouping, group_totals
 
 EXACT_DIMS: dict[str, tuple[str, ...]] = {"log_likelihood": (), "n_solves": ()}
 _TRIES = 2  # moves of each shared potential in a step
-_STEPS = 0.3, 1.6  # range of their length, in units of one item's information summed over the group
+_STEPS = 0.3, 1.6  # range of their lengths, in units of the information summed over the group
 
 
 class ExactMemory(NamedTuple):
-    """What the engine answered at the present theta."""
+    """Answer of the engine at the present theta."""
 
     moments: np.ndarray
     log_z: float
@@ -42,13 +43,13 @@ class ExactMemory(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ExactMarginals:
-    """Moments and log Z from an engine; the chain is exact where the engine is.
+    """Moments and log Z from an engine; the chain is exact if the engine is.
 
     Parameters
     ----------
     model : Model
     engine : Engine
-        Which answers ``log_z`` and ``moments``.
+        One that computes ``log_z`` and ``moments``.
     """
 
     model: Any
@@ -62,7 +63,7 @@ class ExactMarginals:
 
     @property
     def dims(self) -> dict[str, tuple[str, ...]]:
-        """Numbers about a step; tables alone have moves that may be rejected."""
+        """Dimensions of the statistics of a step; only tables have moves that may be rejected."""
         return EXACT_DIMS | ({"acceptance_values": ()} if self.model.n_parameters > 1 else {})
 
     @property
@@ -97,7 +98,7 @@ class ExactMarginals:
 
 
 class ExactWalk:
-    """Theta on its way through one step, and what the engine answers there."""
+    """Mutable theta within a step, and the answer of the engine there."""
 
     def __init__(self, marginals: ExactMarginals, memory: ExactMemory, theta: np.ndarray, s_bar: np.ndarray, n: float):
         self._marginals, self.theta, self._s_bar, self._n = marginals, theta.copy(), s_bar, n

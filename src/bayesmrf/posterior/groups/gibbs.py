@@ -1,18 +1,16 @@
-"""Gibbs sampling of the groups of edges that share a parameter: one kernel for all models and all marginals.
+"""Gibbs sampling of groups of edges that share a parameter: one kernel for all models and engines.
 
-A step is
+A step consists of
 
-* a scan of the edges: each one's group is drawn by Liu and Page 2013, eq. 4, extended by edges that may be
-  absent;
-* values of all groups;
-* node fields: each for itself, or in groups of nodes as edges are;
+* a scan of the edges: the group of each is drawn by Liu and Page 2013, eq. 4, extended to edges that may be absent;
+* draws of the values of all groups;
+* draws of node fields, separately or in groups of nodes;
 * splits and merges of groups (`bayesmrf.posterior.groups.moves.split_merge`);
 * alpha and p0.
 
-What an item is, and what prior its value has, is a matter of its block (`bayesmrf.posterior.groups.blocks`). What the
-model at theta answers, and how that follows theta, is a matter of the marginals: an exact engine
-(`bayesmrf.posterior.groups.exact`), particles of two states (`bayesmrf.posterior.groups.two_states`) or of many
-(`bayesmrf.posterior.groups.many_states`).
+Blocks (`bayesmrf.posterior.groups.blocks`) define the items and the prior of their values. Marginals of the model at
+theta come from an exact engine (`bayesmrf.posterior.groups.exact`), or from particles of two states
+(`bayesmrf.posterior.groups.two_states`) or of many (`bayesmrf.posterior.groups.many_states`).
 """
 
 from __future__ import annotations
@@ -30,12 +28,12 @@ from .blocks import Block, edge_block, field_block
 from .dirichlet_process import GROUPED_DIMS, Grouping, compact
 from .moves.split_merge import MERGE, NONE, SPLIT
 
-_FORGET = 0.7  # the mean of nu over the scans gives the t-th a weight of t^-0.7
+_FORGET = 0.7  # weight t^-0.7 of the t-th scan in the mean of nu
 
 
 class GroupsState(NamedTuple):
-    """Groups of edges and of fields; theta, and what the marginals remember there; the mean of nu over the scans so
-    far, and their number.
+    """Groups of edges and of fields; theta, and the memory of the marginals; the mean of nu over the scans, and their
+    number.
     """
 
     edges: Grouping
@@ -58,15 +56,15 @@ class GroupedGibbs:
         Mean statistics of the data.
     n_samples : float
     prior : DirichletProcess
-        Of the edges. Its base is a Beta distribution of the agreement, or normal where an edge has a table.
+        Of the edges. Its base is a Beta distribution of the agreement, or normal if edges have tables.
     start : (n_features,) array
-        Estimate that ignores groups, from which the chain starts.
+        Estimate that ignores groups, for the start of the chain.
     field_prior : DirichletProcess, optional
-        Of node fields that are grouped; None for a field of its own for each node.
+        Of grouped node fields; None for separate fields of the nodes.
     n_jumps : int
-        Splits and merges tried in a step.
+        Splits and merges proposed in a step.
     n_pairs : int
-        With particles, joint reassignments of an edge and one near it in a step, for each edge.
+        With particles, joint reassignments of each edge and one near it in a step.
     """
 
     marginals: Any
@@ -83,7 +81,7 @@ class GroupedGibbs:
 
     @property
     def name(self) -> str:
-        """Such as grouped_exact."""
+        """Name, such as grouped_exact."""
         return f"grouped_{self.marginals.name}"
 
     @property

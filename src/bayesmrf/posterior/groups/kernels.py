@@ -23,12 +23,12 @@ def exact_groups(
     field_prior: DirichletProcess | None = None,
     n_jumps: int = 0,
 ) -> GroupedGibbs:
-    """Sample groups with the answers of an engine; the chain is exact where the engine is.
+    """Make the kernel that samples groups with an engine; it is exact if the engine is.
 
     Parameters
     ----------
     likelihood : Likelihood
-        With an engine that answers ``log_z`` and ``moments``.
+        With an engine that computes ``log_z`` and ``moments``.
     prior, start, field_prior, n_jumps
         As in `GroupedGibbs`.
     """
@@ -48,7 +48,7 @@ def particle_groups(
     n_pairs: int = 2,
     field_prior: DirichletProcess | None = None,
 ) -> GroupedGibbs:
-    """Sample groups on any graph, with particles that follow theta.
+    """Make the kernel that samples groups on any graph with particles that follow theta.
 
     Parameters
     ----------
@@ -56,13 +56,13 @@ def particle_groups(
     n_particles : int
         Rounded up to a multiple of 64.
     sampler : Likelihood, optional
-        Of two states: an engine that answers ``sample``, to draw exact particles before every use.
+        For two states, with an exact sampling engine, to redraw the particles before every use.
     s_bar, n_samples, prior, start, n_jumps, n_pairs, field_prior
         As in `GroupedGibbs`.
     """
     others = None
     if prior.density is not None and model.n_parameters == 1:
-        # Where edges may be absent, what mixes slowly is which of two takes the other's place.
+        # If edges may be absent, swaps of two edges mix slowest.
         others = rivals(model.graph, np.abs(2 * s_bar[: model.n_edges] - 1))
     marginals: Any
     if isinstance(model, Agreement):

@@ -1,8 +1,8 @@
 """Groups on any graph of nodes with many states, with moments from particles that follow theta edge by edge.
 
-The scans are those of `bayesmrf.posterior.groups.two_states`, by `bayesmrf.particles.tables`; flips of clusters are
-missing, so that particles lag farther behind where couplings are strong. Edges of one parameter (Potts) are logits,
-edges with a table of log potentials are drawn whole (`bayesmrf.posterior.groups.prior.reassign_potential`).
+The scans are those of `bayesmrf.posterior.groups.two_states`, with `bayesmrf.particles.tables`. There are no cluster
+flips, so that particles lag further behind theta if couplings are strong. Edges of one parameter (Potts) are logits,
+edges with a table of log potentials are drawn jointly (`bayesmrf.posterior.groups.prior.reassign_potential`).
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from .prior import reassign, reassign_potential, value_of
 from .two_states import PARTICLE_DIMS
 
 _START = 20  # scans of the particles before the first step
-_REDRAWN = 2.0  # times that the ends of edges which stay absent are redrawn in a scan, on average for each node
+_REDRAWN = 2.0  # mean number of times a scan redraws each node for edges that stay absent
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +57,7 @@ class ManyStateParticles:
     n_particles : int
         Rounded up to a multiple of 64.
     rivals : (n_edges, k) int array, optional
-        For each edge others that may take its place (`bayesmrf.posterior.conditionals.rivals.rivals`).
+        Edges with which each edge may be swapped (`bayesmrf.posterior.conditionals.rivals.rivals`).
     """
 
     model: Any
@@ -99,7 +99,7 @@ class ManyStateParticles:
 
 
 class ManyStateWalk:
-    """Theta on its way through one step, and the particles that follow."""
+    """Mutable theta within a step, and the particles that follow it."""
 
     def __init__(self, marginals: ManyStateParticles, crowd: TableCrowd, n: float):
         self._model, self._graph, self._crowd, self._n = marginals.model, marginals.graph, crowd, n
@@ -107,7 +107,7 @@ class ManyStateWalk:
 
     @property
     def theta(self) -> np.ndarray:
-        """Where the particles are."""
+        """Parameters of the particles."""
         fields = self._crowd.field[:, 1:].ravel() if self._model.fields else np.empty(0)
         return np.concatenate([self._crowd.potentials.ravel(), fields])
 
@@ -130,7 +130,7 @@ class ManyStateWalk:
     def scan(
         self, rng: np.random.Generator, block: Block, state: Grouping, n_pairs: int
     ) -> tuple[Grouping, np.ndarray]:
-        """Reassign all edges, then (of one parameter each) pairs of them; and the edges' log odds nu."""
+        """Reassign all edges, then (with one parameter each) pairs of them; return the log odds nu of the edges."""
         urn, r = block.open(state), len(state.groups)
         nu, between = np.empty(block.counts.shape), np.empty(r)
         leaf = _scan_logits if isinstance(block, Logits) else _scan_potentials
@@ -188,7 +188,7 @@ class ManyStateWalk:
         return state
 
     def accept(self, rng: np.random.Generator, block: Block, tried: Proposal, theta: np.ndarray) -> bool:
-        """Accept or reject a split or a merge, which brings the block to ``theta``."""
+        """Accept or reject a split or a merge, with the block at ``theta``."""
         edges, x = self._graph.edges, self._crowd.x
         if isinstance(block, Logits):
             accepted = accept_jump(rng, tried, edges, block.counts, self._n, x)
@@ -216,7 +216,7 @@ def _stays_absent(rng, graph, crowd, was, now):
 
 @strict_leaf
 def _scan_logits(rng, graph, crowd, order, successes, n, groups, values, sizes, k, prior, nu, between):
-    """Reassign the edges in ``order`` one by one, each from the particles as they are then; (values, sizes, k)."""
+    """Reassign the edges in ``order`` one by one, each from the current particles; return (values, sizes, k)."""
     for i in order:
         q, between[i] = edge_categories(graph, crowd, i)
         nu[i] = _nu(q, crowd.potentials[i, 0])

@@ -1,13 +1,13 @@
 """The prior of an item's group and value in compiled form, and the redraw of one item's group given all else.
 
-Values are shared as a Dirichlet process has it. Items may also be *absent*, which is a group of its own: the value is 0
-exactly, with the label ``ABSENT`` and no size.
+Groups have the prior of a Dirichlet process. Items may also be *absent*: their value is exactly 0, with the label
+``ABSENT`` and no size.
 
-The integral over the base of a new group's value is a quadrature for a logit. For a potential it has no closed form: a
-new value is drawn by Neal's (2000) algorithm 8 with the auxiliary values from a Student's t around the mode of the
-likelihood L times the base g0, and not from g0, whose values hardly ever fit when n is large. In place of L, the weight
-of an auxiliary value is then L g0 / t. The chain on (groups, values) has the same stationary distribution, as t depends
-on the item's data and on all other parameters, but not on the item's own.
+The integral over the base of a new group's value is computed by quadrature for a logit. A new potential is drawn by
+Neal's (2000) algorithm 8, with auxiliary values from a Student's t around the mode of the likelihood L times the base
+g0, as values from g0 itself rarely fit when n is large. The weight of an auxiliary value is then L g0 / t in place of
+L. The stationary distribution is the same, as t depends on the item's data and all other parameters, but not on the
+item's own.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from .dirichlet_process import ABSENT, Grouping, choose, open_group
 
 
 class GroupPrior(NamedTuple):
-    """Concentration; p0, 1 where every feature exists; Beta exponents and normal precision of a value, and the log
-    constant that makes the density of t integrate to 1.
+    """Concentration; p0, 1 if every feature is present; Beta exponents and normal precision of a value, and the log of
+    the constant that normalises the density of t.
     """
 
     alpha: float
@@ -39,7 +39,7 @@ class GroupPrior(NamedTuple):
 
 
 class PotentialPrior(NamedTuple):
-    """The same for potentials, whose base is normal."""
+    """`GroupPrior` for potentials, whose base is normal."""
 
     alpha: float
     density: float
@@ -62,7 +62,7 @@ def group_prior(prior: DirichletProcess, grouping: Grouping, unit: float = 1.0) 
 
 
 def draw_density(rng: np.random.Generator, prior: DirichletProcess, groups: np.ndarray) -> float:
-    """Redraw p0 given which features exist: Beta(a + m, b + r - m); a fixed one stays."""
+    """Redraw p0 given which features are present, Beta(a + m, b + r - m), unless it is fixed."""
     if not isinstance(prior.density, Beta):
         return prior.density_start
     n_absent = int((groups == ABSENT).sum())
@@ -81,7 +81,7 @@ def log_odds_absent(prior, n_others):
 def reassign(rng, i, s, n, nu, groups, values, sizes, k, prior):
     """Redraw the group of feature i given all else (Liu and Page 2013, eq. 4).
 
-    Return (values, sizes, k), grown where needed.
+    Return (values, sizes, k), enlarged if needed.
     """
     if groups[i] >= 0:
         sizes[groups[i]] -= 1
@@ -92,7 +92,8 @@ def reassign(rng, i, s, n, nu, groups, values, sizes, k, prior):
             n_others += sizes[c]
             weights[c] = log(sizes[c]) + log_likelihood(values[c] + nu, s, n)
     weights[k] = log_odds_absent(prior, n_others) + log_likelihood(nu, s, n)
-    # A new group weighs alpha at most, as the likelihood is relative to its largest: its integral is seldom needed.
+    # The weight of a new group is at most alpha, as likelihoods are relative to the largest: its integral is seldom
+    # needed.
     most = log(prior.alpha)
     top = max(weights.max(), most)
     weights = np.exp(weights - top)
@@ -112,9 +113,9 @@ def reassign(rng, i, s, n, nu, groups, values, sizes, k, prior):
 
 @strict_leaf
 def reassign_potential(rng, i, law, groups, values, sizes, k, prior):
-    """Redraw the group of item i given all else; return (values, sizes, k), grown where needed.
+    """Redraw the group of item i given all else; return (values, sizes, k), enlarged if needed.
 
-    ``values`` is (k or more, p). An item alone brings its value along as one of the auxiliary ones.
+    ``values`` is (k or more, p). The value of an item in a group of its own is one of the auxiliary ones.
     """
     own, p = groups[i], values.shape[1]
     alone = False

@@ -16,23 +16,23 @@ from .dirichlet_process import ABSENT
 from .prior import GroupPrior, reassign, value_of
 
 MATERIAL = 0.5  # posterior standard deviations of a coordinate, as far as they lie between particles
-N_FLIPS = 2  # clusters tried after a move that is larger
-_REDRAWN = 2.0  # times that the ends of edges which stay absent are redrawn in a scan, on average for each node
-_RUN = 64  # coordinates next to each other in memory that are visited one soon after the other
+N_FLIPS = 2  # clusters proposed after a larger move
+_REDRAWN = 2.0  # mean number of times a scan redraws each node for edges that stay absent
+_RUN = 64  # coordinates next to each other in memory that are visited together
 
 
 def scan_order(rng: np.random.Generator, size: int) -> np.ndarray:
     """Return a random order of coordinates: runs of 64 in random order, each of them in random order.
 
-    Any order leaves the posterior invariant. In this one most particles' states that an edge needs are in the second
-    cache already, as edges beside each other share nodes.
+    Any order leaves the posterior invariant. With this one most of the states that an edge needs are in the L2 cache,
+    as consecutive edges share nodes.
     """
     run = np.arange(size) // _RUN
     return np.argsort(rng.permutation(run[-1] + 1 if size else 0)[run] + rng.random(size))
 
 
 class RefreshData(NamedTuple):
-    """What the data and the priors say of edges and fields."""
+    """Data and priors of edges and fields."""
 
     successes: np.ndarray  # (n_features,): samples in which the ends agree, and in which the node is 1
     n: float
@@ -42,10 +42,10 @@ class RefreshData(NamedTuple):
 
 @strict_leaf
 def _move(rng, graph, crowd, i, value, nu, between, n):
-    """Move theta_i, and the particles after it.
+    """Move theta_i, and update the particles.
 
-    A redraw of the two ends is enough where their surroundings hardly know of the edge. A move that would weight the
-    particles unevenly turns over whole clusters beside the edge: the next edges must not find the old signs there.
+    A redraw of the two ends suffices for small moves. After a move that would weight the particles unevenly, whole
+    clusters near the edge are flipped, too.
     """
     r = len(graph.edges)
     before = crowd.theta[i] if i < r else 2 * crowd.theta[i]  # a field's t is 2 h + nu
@@ -61,8 +61,8 @@ def _move(rng, graph, crowd, i, value, nu, between, n):
 def scan_groups(rng, graph, crowd, data, order, groups, values, sizes, k, nu, between):
     """Reassign the edges in ``order`` one by one with local refresh, each from the current particles.
 
-    ``order`` may name node fields instead (from n_edges on), with the groups and values v = 2 h of the nodes. What was
-    found of each edge goes to ``nu`` and ``between`` (see `edge_moment`). Returns (values, sizes, k).
+    ``order`` may contain node fields instead (from n_edges on), with the groups and values v = 2 h of the nodes. ``nu``
+    and ``between`` receive the results of `edge_moment`. Returns (values, sizes, k).
     """
     r = len(graph.edges)
     redrawn = 0.5 * _REDRAWN * len(crowd.x) / max(r, 1)
@@ -71,7 +71,7 @@ def scan_groups(rng, graph, crowd, data, order, groups, values, sizes, k, nu, be
         nu[i], between[i] = edge_moment(graph, crowd, feature)
         s, was = data.successes[feature], groups[i]
         values, sizes, k = reassign(rng, i, s, data.n, nu[i], groups, values, sizes, k, prior)
-        # Candidates are many more than edges: particles need not follow each that was and stays absent.
+        # With many more candidates than edges, particles need not be redrawn for each that stays absent.
         if was == ABSENT and groups[i] == ABSENT and rng.random() > redrawn:
             continue
         value = unit * value_of(groups, values, i)

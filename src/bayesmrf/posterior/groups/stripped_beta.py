@@ -34,20 +34,19 @@ class StrippedBetaState(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class GroupedStrippedBeta:
-    """Gibbs sampling of groups with the likelihood of each edge replaced by a Beta (Liu and Page 2013, Algorithm 2).
+    """Gibbs sampling of groups with a Beta likelihood of each edge (Liu and Page 2013, Algorithm 2).
 
     * Reassignment: the likelihood of edge i is that of n trials with floor(n t_i) successes, t_i the edge's maximum
-      likelihood estimate: what is left of Liu and Page 2013, eq. 5, without the rest of the network (section 3.2.1).
-      The integral over G0 is then a Beta function; the paper averages over draws from G0.
-    * Values: Beta(floor(m n p) + 1, m n - floor(m n p) + 1) for a group of m edges with tied estimate p (section
-    3.2.2), found by
-      persistent contrastive divergence under the current grouping, warm-started from the step before. A base Beta(a,
-      b) puts a and b in the place of the ones.
+      likelihood estimate: Liu and Page 2013, eq. 5, without the rest of the network (section 3.2.1). The integral over
+      G0 is then a Beta function; the paper averages over draws from G0.
+    * Values: Beta(floor(m n p) + 1, m n - floor(m n p) + 1) for a group of m edges, with the tied estimate p (section
+      3.2.2) by persistent contrastive divergence under the current grouping, warm-started from the step before. With a
+      base Beta(a, b), a and b replace the ones.
     * Node fields, where the model has them, stay at their tied maximum likelihood estimate.
 
-    The stationary law is **not** the posterior: what the rest of the network says about an edge is dropped, and
-    groups are over-estimated in number. On forests without fields t = S / n, the tied estimate is a mean, and the
-    sampler is that of `GroupedTree`, exact.
+    The stationary distribution is **not** the posterior: the information of the rest of the network about an edge is
+    ignored, and the number of groups is overestimated. On forests without fields t = S / n, the tied estimate is a
+    mean, and the sampler is that of `GroupedTree`, exact.
 
     Parameters
     ----------
@@ -60,7 +59,7 @@ class GroupedStrippedBeta:
     n_pcd : int
         Iterations of persistent contrastive divergence in each step.
     n_pcd_start : int
-        The same before the first step.
+        Iterations before the first step.
     """
 
     mle: np.ndarray
@@ -93,7 +92,7 @@ class GroupedStrippedBeta:
         grouping = initial_grouping(agreement, self.prior, rng)
         if self._closed_form:
             return StrippedBetaState(*grouping[:3], None)
-        # Chains begin at random states, which are of the law at theta = 0: a start anywhere else would mislead them.
+        # Chains start at random states, which are samples at theta = 0; they must start at that theta.
         tied = self.persistent.fit(self.persistent.start(rng), self.n_pcd_start, grouping.groups)
         return StrippedBetaState(*grouping[:3], tied)
 

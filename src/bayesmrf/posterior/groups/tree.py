@@ -28,8 +28,8 @@ from .dirichlet_process import (
 class GroupedTree:
     """Groups on a forest without fields, where the edges' agreements are independent given theta.
 
-    There Z is constant in the edges' own weights and S_c is Binomial(n, theta_c), so that both conditionals of the
-    Gibbs sampler are Beta: the value of a group with m edges is Beta(a + sum S, b + m n - sum S).
+    S_c is Binomial(n, theta_c), so that both conditionals of the Gibbs sampler are Beta: the value of a group with m
+    edges is Beta(a + sum S, b + m n - sum S).
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ class GroupedTree:
 
     @cached_property
     def _order(self) -> np.ndarray:
-        """Edges by S, so that equal ones share a row of likelihoods."""
+        """Edges sorted by S, so that equal ones share a row of likelihoods."""
         return np.argsort(self.successes, kind="stable")
 
     def init(self, rng: np.random.Generator) -> Grouping:

@@ -1,30 +1,30 @@
 r"""Groups on any graph of two-state nodes, with moments from particles that follow theta edge by edge.
 
-* Clusters of nodes are flipped in the particles (`bayesmrf.particles.cluster_flips`): strongly coupled ones would lag
-  behind theta.
+* Clusters of nodes are flipped in the particles (`bayesmrf.particles.cluster_flips`), as strongly coupled nodes would
+  lag behind theta.
 * A scan is one of *local refresh* (`bayesmrf.particles.refresh`): edges in random order; q_i is the mean over the
-  particles of what each says given the other nodes; the edge's group is drawn by Liu and Page 2013, eq. 4, with
-  its exact one-edge likelihood; the edge's two ends are drawn again in every particle, under the new value, before the
-  next edge. All edges at once from one set of moments would not do: posteriors of neighbouring edges are correlated,
-  and parallel draws amplify that.
-* Every edge together with one near it (`bayesmrf.posterior.groups.moves.pairs`), where each alone would be held by the
-  other.
-* Values of groups with one edge in the same way, one by one; values of larger groups, and node fields, with the
-  particles as an importance sample (`bayesmrf.posterior.groups.moves.values`); fields that are grouped are scanned as
-  edges are.
-* Splits and merges of groups are decided with the same importance sample. The noise of their log ratio has a known
-  variance, half of which is taken off (the penalty method, Ceperley and Dewing 1999).
+  particles of the probability given the other nodes; the edge's group is drawn by Liu and Page 2013, eq. 4, with its
+  exact one-edge likelihood; the edge's two ends are redrawn in every particle, under the new value, before the next
+  edge. Edges are not drawn in parallel from one set of moments, as that would amplify the posterior correlation of
+  neighbouring edges.
+* Every edge is reassigned jointly with one near it (`bayesmrf.posterior.groups.moves.pairs`), where single moves would
+  be rejected.
+* Values of groups with one edge are drawn in the same way, one by one; values of larger groups, and node fields, with
+  the particles as an importance sample (`bayesmrf.posterior.groups.moves.values`); grouped fields are scanned like
+  edges.
+* Splits and merges of groups are accepted with the same importance sample. Half the variance of the log ratio is
+  subtracted from it (the penalty method, Ceperley and Dewing 1999).
 
-With a ``sampler``, particles are drawn by an exact engine before every use, and what is left of error is the noise of
-finitely many: the chain tends to the exact one as ``n_particles`` grows. Without, particles also lag behind theta.
+With a ``sampler``, particles are drawn by an exact engine before every use, and the chain tends to the exact one as
+``n_particles`` grows. Without, particles also lag behind theta.
 
 An edge's q has a standard error, and the log likelihood of a value that is one posterior standard deviation away has
 n |d log L / dq| times that,
 
 .. math:: \sqrt{\frac{n}{m} \cdot \frac{\mathrm{Var}_p\, q_p}{q (1 - q)}},
 
-with q_p what one of the m particles says. Its 95 % quantile over the edges, as few noisy ones are enough to mislead
-all, is reported as ``likelihood_noise``; it is sqrt(n / m) at most.
+with q_p the probability given one of the m particles. Its 95 % quantile over the edges is reported as
+``likelihood_noise``; it is at most sqrt(n / m).
 """
 
 from __future__ import annotations
@@ -53,15 +53,15 @@ from .scans import RefreshData, scan_coordinates, scan_groups, scan_order
 
 PARTICLE_DIMS: dict[str, tuple[str, ...]] = {"likelihood_noise": (), "acceptance_values": ()}
 _LEAST, _MOST_BYTES = 1024, 2**30
-_MOST_PARTICLES = 10**7 // 64 * 64  # as many as may be asked for
-_START, _START_FLIPS = 20, 16  # scans of the particles before the first step, ways to bind nodes in each
-_FLIPS = 8  # ways to bind nodes into clusters in a step
+_MOST_PARTICLES = 10**7 // 64 * 64  # largest number of particles
+_START, _START_FLIPS = 20, 16  # scans of the particles before the first step, random clusterings in each
+_FLIPS = 8  # random clusterings in a step
 
 
 def default_particles(n_samples: float, n_nodes: int) -> int:
     """Return ten particles for each observation, at least 1,024, at most ten million or 1 GiB at one byte a node.
 
-    The noise they put into an edge's log likelihood is at most sqrt(n / n_particles) nats, so 0.32 with ten.
+    Their noise in an edge's log likelihood is at most sqrt(n / n_particles) nats, 0.32 with ten.
     """
     most = max(_LEAST, min(_MOST_PARTICLES, _MOST_BYTES // max(1, n_nodes)))
     return -(-int(min(max(_LEAST, 10 * n_samples), most)) // 64) * 64
@@ -77,9 +77,9 @@ class TwoStateParticles:
     n_particles : int
         Rounded up to a multiple of 64.
     sampler : Likelihood, optional
-        With an engine that answers ``sample``, to draw exact particles before every use.
+        With an exact sampling engine, to redraw the particles before every use.
     rivals : (n_edges, k) int array, optional
-        For each edge others that may take its place (`bayesmrf.posterior.conditionals.rivals.rivals`).
+        Edges with which each edge may be swapped (`bayesmrf.posterior.conditionals.rivals.rivals`).
     """
 
     model: Agreement
@@ -119,7 +119,7 @@ class TwoStateParticles:
 
 
 class TwoStateWalk:
-    """Theta on its way through one step, and the particles that follow."""
+    """Mutable theta within a step, and the particles that follow it."""
 
     def __init__(self, marginals: TwoStateParticles, crowd: Crowd, s_bar: np.ndarray, n: float):
         low = marginals.model.feature_low
@@ -129,7 +129,7 @@ class TwoStateWalk:
 
     @property
     def theta(self) -> np.ndarray:
-        """Where the particles are."""
+        """Parameters of the particles."""
         return self._crowd.theta
 
     def freeze(self) -> Particles:
@@ -145,7 +145,7 @@ class TwoStateWalk:
         return float(edge_moment(self._graph, self._crowd, e)[0])
 
     def mix(self, rng: np.random.Generator) -> None:
-        """Flip clusters, and redraw nodes one by one: those without edges are redrawn by nothing else."""
+        """Flip clusters, and redraw nodes one by one, as nodes without edges are redrawn by no other move."""
         if self._marginals.sampler is None:
             model = self._marginals.model
             flip_clusters(rng, self._graph, self._crowd, _FLIPS)
@@ -157,7 +157,7 @@ class TwoStateWalk:
     def scan(
         self, rng: np.random.Generator, block: Block, state: Grouping, n_pairs: int
     ) -> tuple[Grouping, np.ndarray]:
-        """Reassign all edges, then pairs of them; and the edges' log odds nu."""
+        """Reassign all edges, then pairs of them; return the log odds nu of the edges."""
         urn, r = block.open(state), len(state.groups)
         nu, between = np.empty(r), np.empty(r)
         common = rng, self._graph, self._crowd, self._data(urn.prior)
@@ -199,7 +199,7 @@ class TwoStateWalk:
             done, *grown = scan_fields(rng, order, theta, *common, *held, regroup, crowd.x)
             urn.take(grown)
             fill_hubs(self._graph, crowd)
-            # So many that the particles would be worn out: the last ones by local refresh.
+            # After too many resamplings, the remaining ones by local refresh.
             for rest in self._turns(block.first + order[done:]):
                 self._renew(rng)
                 if regroup:
@@ -218,7 +218,7 @@ class TwoStateWalk:
         return state
 
     def accept(self, rng: np.random.Generator, block: Block, tried: Proposal, theta: np.ndarray) -> bool:
-        """Accept or reject a split or a merge, which brings the block to ``theta``."""
+        """Accept or reject a split or a merge, with the block at ``theta``."""
         self._renew(rng)
         if not accept_jump(rng, tried, self._graph.edges, block.counts, self._n, self._crowd.x):
             return False

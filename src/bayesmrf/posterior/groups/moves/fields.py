@@ -1,8 +1,8 @@
 """Node fields, one after another, with particles of x as an importance sample.
 
 When the field of node u moves by delta, a particle's weight is multiplied by exp(delta x_u). Where the weights have
-become uneven, the particles are resampled. All of a particle follows at once, near and far: redraws of single nodes
-would lag behind, as in a strongly coupled network every field pulls at every node.
+become uneven, the particles are resampled. Redraws of single nodes would lag behind in a strongly coupled network,
+where every field influences every node.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ TURNS = 4  # resamplings in one scan of the fields
 def scan_fields(rng, order, fields, ones, n, prior, groups, values, sizes, k, regroup, x):
     """Redraw the groups (``regroup``) or the values of the nodes in ``order``, each with the weights of those before.
 
-    Values v = 2 h are redrawn exactly, of nodes that share theirs with no other. It ends when the particles were
-    resampled ``TURNS`` times. Returns (number of nodes done, values, sizes, k); ``fields`` and ``x`` change in place.
+    Values v = 2 h of nodes in groups of their own are drawn exactly. The scan ends after ``TURNS`` resamplings. Returns
+    (number of nodes visited, values, sizes, k); ``fields`` and ``x`` change in place.
     """
     m, none = x.shape[1], np.empty((0, 1), np.float32)
     weights, turns = np.ones(m), 0
@@ -42,7 +42,7 @@ def scan_fields(rng, order, fields, ones, n, prior, groups, values, sizes, k, re
             if turns == TURNS:
                 return done, values, sizes, k
             total, up = float(m), float((row > 0).sum())
-        # Half a particle more of both kinds: none of one kind is no proof that there are none.
+        # Half a particle is added in each state: a state without particles may have a small probability.
         nu = log((up / total * m + 0.5) / ((1 - up / total) * m + 0.5)) - 2 * fields[u]
         if regroup:
             values, sizes, k = reassign(rng, u, ones[u], n, nu, groups, values, sizes, k, prior)

@@ -1,4 +1,4 @@
-"""Whether a split or merge of groups is accepted, with particles of x as an importance sample."""
+"""Acceptance of splits and merges of groups, with particles of x as an importance sample."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .values import group_counts
 def accept_jump(
     rng: np.random.Generator, tried: Proposal, edges: np.ndarray, successes: np.ndarray, n: float, x: np.ndarray
 ) -> bool:
-    """Accept or reject; where accepted, the particles ``x`` are resampled to be at the new values."""
+    """Accept or reject a split or merge; if accepted, resample the particles ``x`` to the new values."""
     counts = group_counts(edges, tried.members, tried.part, 2, x)
     sizes, totals = group_totals(tried.part[tried.members], successes[tried.members], 2)
     return _accept(rng, tried, counts, np.array(shifts(tried)), sizes, totals, n, x)
@@ -52,8 +52,8 @@ def _accept(
 ) -> bool:
     r"""Return whether parameters that move by ``change`` do so; ``counts`` are their statistics in each particle.
 
-    Z changes by the mean weight of the particles. The noise of its logarithm has a known variance v / m, and n times
-    it is in the log ratio: half of n (n + 1) v / m is taken off (the penalty method, Ceperley and Dewing 1999).
+    Z changes by the mean weight of the particles, whose logarithm has the variance v / m and enters the log ratio n
+    times: half of n (n + 1) v / m is subtracted (the penalty method, Ceperley and Dewing 1999).
     """
     log_weights = (change @ counts).astype(np.float64)
     found = log_mean_weight(log_weights)

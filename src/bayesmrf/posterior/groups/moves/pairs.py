@@ -1,23 +1,21 @@
 r"""Joint reassignment of two edges that are close to each other.
 
-Where two clusters of strongly bound nodes are joined by two edges, the data know the sum of the two parameters and
-little else: one edge at a time cannot leave a wrong pair of groups, as each move alone would cost tens of nats. The
-two statistics have four states, whose probabilities P in the current model give the likelihood of both parameters
-exactly,
+If two clusters of strongly coupled nodes are joined by two edges, the data determine little but the sum of the two
+parameters: moves of single edges cannot leave a wrong pair of groups, as each would cost tens of nats. The two
+statistics have four states, whose probabilities P in the current model give the likelihood of both parameters exactly,
 
 .. math:: \log L(\theta_i + \delta, \theta_j + \epsilon) - \log L = S_i \delta + S_j \epsilon
           - n \log \sum_{a, b \in \{0, 1\}} P_{ab} e^{a \delta + b \epsilon}.
 
-Both groups are drawn together, by Gibbs sampling over the groups there are and two new ones (Neal 2000, algorithm 8,
-for a block of two): a group that has no other edge is one of the new ones, the others have values from the base
-distribution. Where edges may be absent, that is offered too, so that one edge can take the place of another: u's edge
-to v that of its edge to w, where v and w are alike in the data (`bayesmrf.posterior.conditionals.rivals`).
+Both groups are drawn jointly, by Gibbs sampling over the existing groups and two new ones (Neal 2000, algorithm 8, for
+a block of two): a group without other edges is one of the new ones, the others have values from the base distribution.
+If edges may be absent, absence is another choice, so that edge u-v can replace edge u-w, where v and w are similar in
+the data (`bayesmrf.posterior.conditionals.rivals`).
 
-Most edges near each other hardly know of each other, and one at a time does as well. The odds ratio P_11 P_00 /
-(P_10 P_01) is the same at all values of the two parameters; at those where the model agrees with the data in both
-statistics, it tells their correlation (`screened_correlation`), which is that of the two parameters in the posterior.
-Pairs where it is small are left out. As the choice does not depend on the two parameters, the posterior stays
-invariant.
+Pairs with a small posterior correlation are skipped. The odds ratio P_11 P_00 / (P_10 P_01) is the same at all values
+of the two parameters, and gives the correlation of the two statistics where both agree with the data
+(`screened_correlation`), which is that of the two parameters in the posterior. As the choice does not depend on the two
+parameters, the posterior is invariant.
 """
 
 from __future__ import annotations
@@ -34,11 +32,11 @@ from ..dirichlet_process import ABSENT, logit_beta_variate, open_group
 from ..prior import log_odds_absent
 from ..scans import MATERIAL, N_FLIPS
 
-_CORRELATED = 0.3  # pairs with less correlation are left to moves of one edge
-_N_LOOKED_AT = 1024  # particles that tell it
-_NEW = -2  # label of a group offered that is to be opened
+_CORRELATED = 0.3  # pairs with less correlation are skipped
+_N_LOOKED_AT = 1024  # particles from which it is estimated
+_NEW = -2  # label of a new group among the choices
 _SMALL = 1e-9
-_DROP = 40.0  # what is e^-40 as probable as the best is never drawn
+_DROP = 40.0  # choices e^-40 times as probable as the best are never drawn
 
 
 @leaf
@@ -57,7 +55,7 @@ def _count_agreements(x_u, x_v, y_u, y_v):
 def near_edge(rng, graph, i):
     """Choose another edge near edge i, or a rival; -1 if there is none.
 
-    The former is at an end of edge i, or at a neighbour of an end.
+    The former has an end in common with edge i, or with a neighbour of an end.
     """
     k = graph.rivals.shape[1]
     if k > 0 and rng.random() < 0.5:
@@ -92,7 +90,9 @@ def _agreements(edges, x, i, j, m):
 
 
 class PairMove(NamedTuple):
-    """New values of two edges, and by how much their move spreads the particles' log weights; < 0 for no move."""
+    """New values of two edges, and the standard deviation of the particles' log weights for their move; < 0 for no
+    move.
+    """
 
     first: float
     second: float
@@ -101,7 +101,9 @@ class PairMove(NamedTuple):
 
 @strict_leaf
 def draw_pair(rng, edges, x, m, at, s, n, prior, i, j, groups, values, sizes, k):
-    """Redraw the groups of edges i and j, whose parameters are ``at``, by m particles: (move, values, sizes, k)."""
+    """Redraw the groups of edges i and j, whose parameters are ``at``, with m particles; return (move, values, sizes,
+    k).
+    """
     stays = PairMove(at[0], at[1], -1.0)
     p, q = (s[i] + 0.5) / (n + 1), (s[j] + 0.5) / (n + 1)
     p11, p10, p01, p00 = _agreements(edges, x, i, j, min(m, _N_LOOKED_AT))
@@ -163,7 +165,7 @@ def scan_pairs(rng, graph, crowd, data, order, groups, values, sizes, k):
 def pair_prior(weight, n_old, prior):
     """Return the log prior of two edges in the groups offered, (k, k), up to a constant.
 
-    Offered are ``n_old`` groups of other edges, two new ones, and (as the last, where edges may be) to be absent.
+    The choices are ``n_old`` groups of other edges, two new ones, and absence (last, if edges may be absent).
     """
     size, absent, n_others = n_old + 3 if prior.density < 1 else n_old + 2, n_old + 2, weight[:n_old].sum()
     one = np.log(weight[:size])
@@ -212,7 +214,7 @@ def _draw_pair(rng, offered, weight, n_old, prior, theta_i, theta_j, s_i, s_j, n
 
 @strict_leaf
 def _join(i, g, offered, label, groups, values, sizes, k):
-    """Put edge i into the group offered as g, which is opened where it is new."""
+    """Put edge i into choice g, which may be a new group."""
     c = label[g]
     if c == _NEW:
         values, sizes, c, k = open_group(offered[g], values, sizes, k)

@@ -1,7 +1,7 @@
-r"""Potentials shared by many edges, drawn with particles of x as an importance sample.
+r"""Draws of potentials shared by many edges, with particles of x as an importance sample.
 
-What `bayesmrf.posterior.groups.moves.values` is for values of one parameter: when the potential of group g moves by
-delta,
+The counterpart of `bayesmrf.posterior.groups.moves.values` for several parameters: when the potential of group g moves
+by delta,
 
 .. math:: \log Z(\theta + \delta) - \log Z(\theta) = \log \frac1m \sum_p \exp \sum_j \delta_j T_{jp},
 
@@ -53,9 +53,9 @@ def move_potentials(
 ) -> float:
     """Redraw the value of every group with more than one edge, in random order; values and particles change in place.
 
-    The proposal is normal at the top of the target's quadratic form, and is accepted by Metropolis-Hastings with the
-    particles held fixed. The error of the mean of T adds n / m of the posterior's variance; the draw is narrower by as
-    much. ``counts_of`` gives the statistics of a group's members in each particle. Returns the share of proposals
+    The proposal is a normal approximation of the target at its mode, accepted by Metropolis-Hastings with the particles
+    held fixed. The error of the mean of T adds n / m of the posterior's variance, which is subtracted from that of the
+    proposal. ``counts_of`` gives the statistics of a group's members in each particle. Returns the share of proposals
     accepted.
     """
     m, p = x.shape[1], len(precision)
@@ -78,7 +78,7 @@ def move_potentials(
         total = counts[members].sum(axis=0)
         curvature = sharper * n * covariance + precision
         centre = solve(curvature, sharper * (total - n * mean) - precision @ value)
-        # No move shall weight the particles by much more than e.
+        # Moves are limited so that weights of particles vary by a factor of about e.
         centre = centre / max(1.0, sqrt(centre @ covariance @ centre), np.abs(centre).max())
         lower = cholesky(curvature)
         delta = centre + solve(lower.T, rng.standard_normal(p))

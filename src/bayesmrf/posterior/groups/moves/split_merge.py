@@ -1,14 +1,14 @@
 r"""Splits and merges of groups (Jain and Neal 2004; 2007 for values that are not integrated out).
 
-A merge takes two groups next to each other in value, a split one group, and both two of their edges as anchors, one
-in each part. The parts of a split come from restricted Gibbs sampling: a launch state that depends on the anchors
-alone is run for a few scans, and the last scan is the proposal, whose probability is known. A merge is accepted with
-the probability that its reverse would have been proposed.
+A merge joins two groups with neighbouring values, a split divides one group; two edges are anchors, one in each part.
+The parts of a split come from restricted Gibbs sampling: after a few scans from a launch state that depends on the
+anchors alone, the last scan is the proposal, whose probability is known. The acceptance of a merge uses the probability
+of proposing its reverse.
 
-Proposals know the likelihood by edges, :math:`\ell_i(\phi) = S_i \log\sigma(\phi + \nu_i) + (n - S_i)
-\log\sigma(-\phi - \nu_i)` (see `one_coordinate`), with each nu_i held fixed: exact on a forest, and elsewhere close
-enough to propose by. Whether a proposal is accepted is decided by the likelihood of the whole model, which is the
-caller's. So the posterior is left invariant for *any* nu, as long as nu does not depend on the present state.
+Proposals use the likelihood of each edge, :math:`\ell_i(\phi) = S_i \log\sigma(\phi + \nu_i) + (n - S_i)
+\log\sigma(-\phi - \nu_i)` (see `one_coordinate`), with each nu_i held fixed, which is exact on a forest and approximate
+elsewhere. The caller accepts or rejects them with the likelihood of the whole model, so that the posterior is invariant
+for *any* nu that does not depend on the present state.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from ....compiled import strict_leaf
 from ...conditionals.one_coordinate import log_beta, log_sigmoid, sigmoid
 from ...conditionals.student_t import draw_t, log_t
 
-_N_LAUNCH = 3  # restricted scans behind a launch state
-_WIDER = 1.2  # a value is proposed from a t this much wider than its law by the edges
+_N_LAUNCH = 3  # restricted scans from a launch state
+_WIDER = 1.2  # scale of the proposal of a value, relative to that by the edges
 NONE, SPLIT, MERGE = 0, 1, -1
 
 
 class Proposal(NamedTuple):
-    """A split or merge, and everything of its acceptance ratio but the likelihood."""
+    """A split or merge, and its acceptance ratio without the likelihood."""
 
-    kind: int  # NONE where there is nothing to propose
+    kind: int  # NONE if nothing can be proposed
     members: np.ndarray  # edges of both parts
     part: np.ndarray  # (n_edges,) int8: 1 for edges of the second part, elsewhere 0
     first: int  # label of the group split, or of the first part
     second: int  # label of the second part of a merge
-    value: Any  # of the two parts together: a number, or (p,) of potentials
+    value: Any  # of the merged parts: a number, or (p,) of potentials
     value_first: Any
     value_second: Any
     log_ratio: float
@@ -71,7 +71,7 @@ def _value_law(members, part, which, s, nu, n, a, b):
 
 @strict_leaf
 def _restricted_scan(rng, members, anchors, part, wanted, first, second, s, nu, n):
-    """Reassign all but the anchors to the two parts; log probability of the outcome (or, if given, of ``wanted``)."""
+    """Reassign all but the anchors to the two parts; return the log probability of the outcome (or of ``wanted``)."""
     sizes = np.zeros(2)
     for i in members:
         sizes[part[i]] += 1
@@ -174,8 +174,8 @@ def propose(rng, groups, values, s, nu, n, alpha, a, b):
         low, high = min(value_first, value_second), max(value_first, value_second)
         for c in range(k):
             if c != first and low < values[c] < high:
-                return none  # a merge would not find the two side by side
-    # Ratio of the state with two groups to that with one, then of the ways from one to the other and back.
+                return none  # no merge would propose the reverse
+    # Ratio of the state with two groups to that with one, then of the numbers of ways to propose each from the other.
     ratio = log(alpha) + lgamma(n_first) + lgamma(n_second) - lgamma(size)
     ratio += _log_base(value_first, a, b) + _log_base(value_second, a, b) - _log_base(value, a, b)
     k_one = k if split else k - 1

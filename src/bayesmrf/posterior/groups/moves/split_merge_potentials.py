@@ -1,8 +1,8 @@
 """Splits and merges of groups of potentials: those of `bayesmrf.posterior.groups.moves.split_merge`, with p parameters.
 
-The items' likelihoods, with their log odds nu held fixed, are those of n draws of a category each
-(`bayesmrf.posterior.conditionals.one_potential`). Values are proposed from Student's t around the mode that the items
-of a part have together. Potentials have no order, so that a merge takes any two groups.
+The items' likelihoods, with log odds nu held fixed, are those of n draws of a category
+(`bayesmrf.posterior.conditionals.one_potential`). Values are proposed from Student's t around the mode of the joint
+likelihood of the items of a part. Potentials have no order, so a merge joins any two groups.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from ...conditionals.one_potential import (
 )
 from .split_merge import MERGE, NONE, SPLIT, Proposal, draw_anchors
 
-_N_LAUNCH = 3  # restricted scans behind a launch state
+_N_LAUNCH = 3  # restricted scans from a launch state
 _MAX_NEWTON, _NEAR = 100, 1e-3  # steps to the mode, and the length at which they end
-_WIDER = 1.2  # a value is proposed from a t this much wider than the items' likelihood
+_WIDER = 1.2  # scale of the proposal of a value, relative to the items' likelihood
 
 
 @strict_leaf
 def _derivatives(w, rows, total, nu, n, precision, slope, curvature, q):
     """Compute the log likelihood of ``rows``, whose counts sum to ``total``, at a shared value, and log of its base.
 
-    ``slope`` and minus the second derivative, ``curvature``, are filled; ``q`` is room to work in.
+    ``slope`` and minus the second derivative, ``curvature``, are filled; ``q`` is work space.
     """
     p, out = len(w), 0.0
     for j in range(p):
@@ -97,7 +97,7 @@ def _rows(members, part, which):
 
 @strict_leaf
 def _restricted_scan(rng, members, anchors, part, wanted, first, second, counts, nu, n, precision):
-    """Reassign all but the anchors to the two parts; log probability of the outcome (or, if given, of ``wanted``)."""
+    """Reassign all but the anchors to the two parts; return the log probability of the outcome (or of ``wanted``)."""
     sizes, found = np.zeros(2), 0.0
     for i in members:
         sizes[part[i]] += 1
@@ -168,7 +168,7 @@ def propose(rng, groups, values, counts, nu, n, alpha, precision, log_constant):
     else:
         value = draw_t_around(rng, mode, lower)
         value_first, value_second = values[first].copy(), values[second].copy()
-    # Ratio of the state with two groups to that with one, then of the ways from one to the other and back.
+    # Ratio of the state with two groups to that with one, then of the numbers of ways to propose each from the other.
     ratio = log(alpha) + lgamma(n_first) + lgamma(n_second) - lgamma(size)
     ratio += log_base(value_first, precision, log_constant) + log_base(value_second, precision, log_constant)
     ratio -= log_base(value, precision, log_constant)

@@ -1,4 +1,6 @@
-"""Fields of nodes with many states, with particles of x as an importance sample (as in `field_moves`)."""
+"""Fields of nodes with many states, with particles of x as an importance sample (as in
+`bayesmrf.posterior.groups.moves.fields`).
+"""
 
 from __future__ import annotations
 
@@ -23,9 +25,9 @@ _PRECISION = FIELD_SCALE**-2
 def draw_fields(rng, graph, crowd, order, counts, n):
     """Redraw the fields of the nodes in ``order``, then the nodes in every particle under them.
 
-    Each state's field has an exact conditional law (`bayesmrf.posterior.conditionals.one_coordinate`); ``counts``
-    (n_nodes, m - 1) are the observations in states 1 to m - 1. Particles are weighted by the moves made; where they
-    were resampled so often that they would be worn out, the last nodes are redrawn with their fields, one by one.
+    Each state's field has an exact full conditional (`bayesmrf.posterior.conditionals.one_coordinate`); ``counts``
+    (n_nodes, m - 1) are the observations in states 1 to m - 1. Particles are weighted by the moves made; after too many
+    resamplings, the remaining nodes are redrawn with their fields, one by one.
     """
     n_particles, none = crowd.x.shape[1], np.empty((0, 1), np.float32)
     weights, turns = np.ones(n_particles), 0
@@ -40,7 +42,7 @@ def draw_fields(rng, graph, crowd, order, counts, n):
                 total += weights[p]
                 square += weights[p] * weights[p]
                 there += weights[p] * (row[p] == k)
-            # Half a particle more in and out of the state: none there is no proof that there never is.
+            # Half a particle is added in and out of the state: a state without particles may have a small probability.
             share = there / total * n_particles
             nu = log((share + 0.5) / (n_particles - share + 0.5)) - crowd.field[i, k]
             value = draw(rng, OneCoordinate(counts[i, k - 1], n, nu, 0.0, 0.0, _PRECISION)) - nu
@@ -63,7 +65,7 @@ def draw_fields(rng, graph, crowd, order, counts, n):
 def scan_fields(rng, graph, crowd, order, counts, n, groups, values, sizes, k, prior):
     """Reassign the nodes in ``order`` to groups that share the fields of all states; return (values, sizes, k).
 
-    Particles are weighted by the moves made, and redrawn node by node in the end, as in `draw_fields`.
+    Particles are weighted by the moves made, and redrawn node by node at the end, as in `draw_fields`.
     """
     n_particles, m, none = crowd.x.shape[1], len(graph.category), np.empty((0, 1), np.float32)
     weights, turns = np.ones(n_particles), 0
@@ -82,7 +84,7 @@ def scan_fields(rng, graph, crowd, order, counts, n, groups, values, sizes, k, p
                 total += weights[p]
                 square += weights[p] * weights[p]
                 share[row[p]] += weights[p]
-            # One particle more, evenly over the states: none in one of them is no proof that there never is.
+            # One particle is added, evenly over the states: a state without particles may have a small probability.
             share = share / total * n_particles + 1 / m
             if total * total < LEAST * n_particles * square:
                 resample(rng, np.log(weights), crowd.x, none)

@@ -1,14 +1,13 @@
-r"""Values shared by many edges, or by many nodes, drawn with particles of x as an importance sample.
+r"""Draws of values shared by many edges or nodes, with particles of x as an importance sample.
 
 When the values of groups move by delta, Z changes by the mean over the particles of a weight (Murray and Ghahramani
 2004, eq. 8),
 
 .. math:: \log Z(\theta + \delta) - \log Z(\theta) = \log \frac1m \sum_p \exp \sum_g \delta_g T_{gp},
 
-with T_gp the number of edges of group g whose ends agree in particle p. A move by one posterior standard deviation
-has log weights with standard deviation n^(-1/2), so that the weights are nearly even. Groups are visited one after
-another, each with the weights of the moves before it, and the particles are resampled at the end: they are then at
-the new values.
+with T_gp the number of edges of group g whose ends agree in particle p. A move by one posterior standard deviation has
+log weights with standard deviation n^(-1/2), so the weights are nearly even. Groups are visited one after another, each
+with the weights of the moves before it; in the end the particles are resampled to the new values.
 """
 
 from __future__ import annotations
@@ -58,8 +57,8 @@ def move_values(rng, counts, sizes, successes, values, n, prior, x):
     r"""Redraw the value of every group with more than one edge, in random order, in place; particles follow.
 
     Given the particles, the target of a move delta of group g is exp(n (delta s / n - log mean weight)) times the
-    prior. Its centre carries the error of the mean of T_g, whose variance is n / m of the posterior's: the draw is
-    made narrower by as much, so that both together have the posterior's spread (as long as m > 2 n).
+    prior. Its centre has the error of the mean of T_g, whose variance is n / m of the posterior's: the variance of the
+    draw is smaller by as much, so that both together have the posterior's variance (if m > 2 n).
 
     Returns the share of proposals accepted.
     """
@@ -84,7 +83,7 @@ def move_values(rng, counts, sizes, successes, values, n, prior, x):
         mean += 0.5 * at_end / m / m
         sharper = 1 / (1 - min(0.5, n * (1 + now.spread) / m))
         reach = _REACH / max(sqrt(variance), _REACH)
-        # Newton's method on the quadratic form of the target, within reach.
+        # Newton's method on the quadratic form of the target, within limits.
         value, delta, curvature = values[g], 0.0, 1.0
         for _ in range(8):
             here = value + delta
