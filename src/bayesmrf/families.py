@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from .options import OPTIONS, check_fields
+from .options import OPTIONS, Checked
 from .registry import Registry
 from .rules import FACTORY, either, instance
 
@@ -51,7 +51,7 @@ class Ising:
 
 
 @dataclass(frozen=True)
-class Potts:
+class Potts(Checked):
     """Many states; an edge rewards agreement of its ends (`bayesmrf.models.potts.Potts`).
 
     Parameters
@@ -62,9 +62,6 @@ class Potts:
 
     n_states: int | str = "auto"
 
-    def __post_init__(self) -> None:
-        check_fields(self)
-
     def on(self, graph: Graph, n_states: int, fields: bool) -> Any:
         """Return the model on a graph."""
         from .models.potts import Potts as Model
@@ -73,7 +70,7 @@ class Potts:
 
 
 @dataclass(frozen=True)
-class Symmetric:
+class Symmetric(Checked):
     """Many states; each edge has a symmetric table of log potentials (`bayesmrf.models.symmetric.Symmetric`).
 
     Parameters
@@ -83,9 +80,6 @@ class Symmetric:
     """
 
     n_states: int | str = "auto"
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
     def on(self, graph: Graph, n_states: int, fields: bool) -> Any:
         """Return the model on a graph."""

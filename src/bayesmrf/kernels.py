@@ -8,12 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from .options import OPTIONS, check_fields
+from .options import OPTIONS, Checked
 from .registry import Registry
 
 
 @dataclass(frozen=True)
-class Metropolis:
+class Metropolis(Checked):
     """Random walk, one coordinate at a time (`bayesmrf.posterior.parameters.metropolis`).
 
     Parameters
@@ -31,12 +31,9 @@ class Metropolis:
     step_size: float | None = None
     start: str = "mode"
 
-    def __post_init__(self) -> None:
-        check_fields(self)
-
 
 @dataclass(frozen=True)
-class Gibbs:
+class Gibbs(Checked):
     """One parameter after another from its exact full conditional (`bayesmrf.posterior.parameters.gibbs`).
 
     It needs an exact engine, and a normal or Cauchy prior.
@@ -49,12 +46,9 @@ class Gibbs:
 
     start: str = "mode"
 
-    def __post_init__(self) -> None:
-        check_fields(self)
-
 
 @dataclass(frozen=True)
-class Exchange:
+class Exchange(Checked):
     """The exchange algorithm (`bayesmrf.posterior.parameters.exchange`).
 
     Parameters
@@ -68,12 +62,9 @@ class Exchange:
     step_size: float | None = None
     start: str = "mode"
 
-    def __post_init__(self) -> None:
-        check_fields(self)
-
 
 @dataclass(frozen=True)
-class AuxiliaryVariable:
+class AuxiliaryVariable(Checked):
     """The single auxiliary variable method (`bayesmrf.posterior.parameters.auxiliary_variable`).
 
     Parameters
@@ -87,12 +78,9 @@ class AuxiliaryVariable:
     step_size: float | None = None
     start: str = "mode"
 
-    def __post_init__(self) -> None:
-        check_fields(self)
-
 
 @dataclass(frozen=True)
-class Langevin:
+class Langevin(Checked):
     """Langevin dynamics (`bayesmrf.posterior.parameters.langevin`).
 
     Parameters
@@ -118,12 +106,9 @@ class Langevin:
     adjusted: bool = False
     start: str = "mode"
 
-    def __post_init__(self) -> None:
-        check_fields(self)
-
 
 @dataclass(frozen=True)
-class PseudoPosterior:
+class PseudoPosterior(Checked):
     """Adjusted Langevin dynamics on the pseudo-likelihood, which is not the likelihood.
 
     Parameters
@@ -140,12 +125,9 @@ class PseudoPosterior:
     corrected: bool = False
     start: str = "mode"
 
-    def __post_init__(self) -> None:
-        check_fields(self)
-
 
 @dataclass(frozen=True)
-class Phases:
+class Phases(Checked):
     """Engines of the two phases, where values are missing.
 
     Parameters
@@ -159,9 +141,6 @@ class Phases:
 
     model: Any = "exact"
     hidden: Any = None
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from .options import OPTIONS, check_fields
+from .options import OPTIONS, Checked
 from .registry import Registry
 
 
@@ -25,7 +25,7 @@ class Exact:
 
 
 @dataclass(frozen=True)
-class Particle:
+class Particle(Checked):
     """Groups of edges on any graph, with moments from particles that follow theta.
 
     Parameters
@@ -36,12 +36,9 @@ class Particle:
 
     n_particles: int | None = None
 
-    def __post_init__(self) -> None:
-        check_fields(self)
-
 
 @dataclass(frozen=True)
-class AuxiliaryVariable:
+class AuxiliaryVariable(Checked):
     """Metropolis-Hastings with particles (Liu and Page 2013, Algorithm 1).
 
     With ``inner="exact"`` and ``restart=False`` the chain is exact.
@@ -69,9 +66,6 @@ class AuxiliaryVariable:
     sigma_q: float = 0.001
     restart: bool = True
 
-    def __post_init__(self) -> None:
-        check_fields(self)
-
     @property
     def kind(self) -> str:
         """Whether the stationary distribution is the posterior, in words."""
@@ -86,7 +80,7 @@ class StrippedBeta:
 
 
 @dataclass(frozen=True)
-class OneEdge:
+class OneEdge(Checked):
     """Single-edge birth and death: edges of any weight come and go, with moments from persistent chains.
 
     Parameters
@@ -107,12 +101,9 @@ class OneEdge:
     momentum: float = 0.5
     n_iterations: int = 20
 
-    def __post_init__(self) -> None:
-        check_fields(self)
-
 
 @dataclass(frozen=True)
-class Langevin:
+class Langevin(Checked):
     """Algorithm 1 of Chen and Welling (2012): persistent chains, Langevin dynamics and reversible jumps near 0.
 
     Parameters
@@ -137,9 +128,6 @@ class Langevin:
     momentum: float = 0.9
     width: float = 0.01
     n_iterations: int = 1000
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
 
 # What may be asked of a method, and what it is called in messages.

@@ -64,9 +64,11 @@ def row(name: str, *owners: str) -> Rule | None:
     return next((OPTIONS[key] for key in (*(f"{o}.{name}" for o in owners), name) if key in OPTIONS), None)
 
 
-def check_fields(record: Any) -> None:
-    """Check the fields of a dataclass, in its ``__post_init__``."""
-    check({f.name: getattr(record, f.name) for f in fields(record)}, *owners(record))
+class Checked:
+    """Base of dataclasses whose fields are options, and checked when a record is made."""
+
+    def __post_init__(self) -> None:
+        check({f.name: getattr(self, f.name) for f in fields(self)}, *owners(self))  # type: ignore[arg-type]
 
 
 def check_params(estimator: Any) -> None:

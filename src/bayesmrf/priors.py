@@ -9,33 +9,27 @@ import numpy as np
 from scipy.special import betaln, expit
 
 from .errors import OptionError
-from .options import check_fields
+from .options import Checked
 
 
 @dataclass(frozen=True)
-class Beta:
+class Beta(Checked):
     """Beta(a, b) on (0, 1); Beta(1, 1) is uniform."""
 
     a: float = 1.0
     b: float = 1.0
 
-    def __post_init__(self) -> None:
-        check_fields(self)
-
 
 @dataclass(frozen=True)
-class Gamma:
+class Gamma(Checked):
     """Gamma with density proportional to x^(shape - 1) exp(-rate x)."""
 
     shape: float = 1.0
     rate: float = 1.0
 
-    def __post_init__(self) -> None:
-        check_fields(self)
-
 
 @dataclass(frozen=True)
-class DirichletProcess:
+class DirichletProcess(Checked):
     """Prior of the edge parameters: theta_c ~ G, G ~ DP(alpha, base) (Liu and Page 2013, eq. 3).
 
     With a ``density`` p0, an edge is absent (theta_c = 0) with probability 1 - p0, and the process is that of the edges
@@ -54,9 +48,6 @@ class DirichletProcess:
     alpha: float | Gamma = 1.0
     base: Any = Beta()
     density: Beta | float | None = None
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
     @property
     def alpha_start(self) -> float:
@@ -90,13 +81,10 @@ class ProperPrior(Prior, Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Normal:
+class Normal(Checked):
     """Normal with mean 0; ``scale`` is one standard deviation, or one for each feature."""
 
     scale: Any = 1.0
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
     def log_density(self, theta: np.ndarray) -> np.ndarray:
         """Return -theta^2 / (2 scale^2)."""
@@ -121,7 +109,7 @@ class Normal:
 
 
 @dataclass(frozen=True)
-class WeightsAndBiases:
+class WeightsAndBiases(Checked):
     """Normal prior with one standard deviation for the parameters of edges, and one for those of nodes.
 
     Parameters
@@ -135,34 +123,28 @@ class WeightsAndBiases:
     scale: float = 1.0
     bias_scale: float = 1.0
 
-    def __post_init__(self) -> None:
-        check_fields(self)
-
     def of(self, n_edge_parameters: int, n_parameters: int) -> Normal:
         """Return the prior of all parameters, those of edges first."""
         return Normal(np.repeat([self.scale, self.bias_scale], [n_edge_parameters, n_parameters - n_edge_parameters]))
 
 
 @dataclass(frozen=True, eq=False)
-class MultivariateNormal:
+class MultivariateNormal(Checked):
     """Normal law of p parameters together, with mean 0 and a ``covariance`` (p, p)."""
 
     covariance: np.ndarray
 
     def __post_init__(self) -> None:
-        check_fields(self)
+        super().__post_init__()
         object.__setattr__(self, "covariance", np.asarray(self.covariance, dtype=np.float64))
 
 
 @dataclass(frozen=True, eq=False)
-class LogisticBeta:
+class LogisticBeta(Checked):
     """Law of the logit of a Beta(a, b) variable: that of theta where an edge's agreement has the prior Beta(a, b)."""
 
     a: float = 1.0
     b: float = 1.0
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
     def log_density(self, theta: np.ndarray) -> np.ndarray:
         """Return -a log(1 + exp(-theta)) - b log(1 + exp(theta)), Jacobian included."""
@@ -188,13 +170,10 @@ class LogisticBeta:
 
 
 @dataclass(frozen=True, eq=False)
-class Cauchy:
+class Cauchy(Checked):
     """Cauchy with centre 0; ``scale`` is one half width, or one for each feature."""
 
     scale: Any = 2.5
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
     def log_density(self, theta: np.ndarray) -> np.ndarray:
         """Return -log(1 + (theta / scale)^2)."""
@@ -206,7 +185,7 @@ class Cauchy:
 
 
 @dataclass(frozen=True)
-class SpikeSlab:
+class SpikeSlab(Checked):
     r"""Prior of a Boltzmann machine whose edges may be absent (Chen and Welling 2012 structure, eq. 2 and 3).
 
     .. math:: \theta_a = Y_a A_a, \quad Y_a \sim \mathrm{Bern}(p_0), \quad p_0 \sim \mathrm{Beta}(a, b), \quad
@@ -231,9 +210,6 @@ class SpikeSlab:
     density: Beta | float = Beta(1.0, 1.0)
     slab: Gamma | Normal | Cauchy = Cauchy(1.0)
     bias_scale: float = 10.0
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
 
 def read_slab(text: str) -> Gamma | Normal | Cauchy:

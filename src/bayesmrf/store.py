@@ -23,7 +23,7 @@ from .errors import BayesMRFError, StoreError
 from .files import check_path
 from .identity import checksum
 from .lock import is_lock
-from .options import check_fields
+from .options import Checked
 from .zarr_check import check_group, read_json
 
 FORMAT = 2
@@ -34,7 +34,7 @@ GROUP = {"zarr_format": 3, "node_type": "group"}
 
 
 @dataclass(frozen=True)
-class Checkpoint:
+class Checkpoint(Checked):
     """Where the run of an estimator is kept as it goes.
 
     Parameters
@@ -47,9 +47,6 @@ class Checkpoint:
 
     path: str | os.PathLike[str]
     overwrite: bool = False
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
 
 def place_of(checkpoint: Any) -> tuple[Path | None, bool]:

@@ -8,16 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from ..options import check_fields
+from ..options import Checked
 from .target import Evidence, Target
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Work(ABC):
+class Work(Checked, ABC):
     """Something that takes a target and can be refused before it starts; its fields are its options."""
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
     def require(self, target: Target) -> None:
         """Raise an error where this cannot be done for ``target``, before any work."""

@@ -20,7 +20,7 @@ from ..likelihood import Hidden, Likelihood
 from ..models.clamped import Clamped
 from ..models.linear_map import LinearMap
 from ..models.pairwise import PairwiseModel
-from ..options import check_fields
+from ..options import Checked
 from ..samplers.gibbs import Gibbs
 from .target import ENTRIES, Given, Target
 
@@ -33,7 +33,7 @@ _EXACT_STEPS = 1000  # after which ascent by exact moments was within 1e-5 nats 
 
 
 @dataclass(frozen=True, eq=False)
-class PairwiseTarget(Target):
+class PairwiseTarget(Checked, Target):
     """A binary pairwise field of which the last ``n_hidden`` nodes are never seen.
 
     Parameters
@@ -52,9 +52,6 @@ class PairwiseTarget(Target):
     n_hidden: int = 0
     linear: LinearMap | None = None
     exchangeable: np.ndarray = field(default_factory=lambda: np.zeros((0, 0), dtype=np.int64))
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
     @property
     def n_features(self) -> int:

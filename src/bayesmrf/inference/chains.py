@@ -16,7 +16,7 @@ from ..base import BINARY, EVERY_FAMILY, MOMENTS, POTTS, SAMPLE, Engine, Inferen
 from ..errors import OptionError
 from ..models.categorical import Categorical, compiled_form, states_of
 from ..models.clamped import Clamped
-from ..options import check_fields
+from ..options import Checked
 from ..rng import generator_from_array, generator_to_array, spawn_generators
 from ..samplers import swendsen_wang
 from ..samplers.cftp import CouplingFromThePast
@@ -28,7 +28,7 @@ Memory = TypeVar("Memory", Chains, np.ndarray)
 
 
 @dataclass(frozen=True)
-class Persistent:
+class Persistent(Checked):
     """Chains that go on where the last call left them (Tieleman 2008).
 
     While theta moves slowly, the chains stay close to p(x | theta); at a fixed theta their law tends to it.
@@ -52,9 +52,6 @@ class Persistent:
     name = "persistent"
     answers = frozenset({MOMENTS})
     kind = Kind.RANDOM
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
     @property
     def families(self) -> frozenset[str]:
@@ -80,7 +77,7 @@ class Persistent:
 
 
 @dataclass(frozen=True, eq=False)
-class Brief:
+class Brief(Checked):
     """Chains that restart at the data in each call: contrastive divergence (Hinton 2002).
 
     With few sweeps the moments are biased towards those of the data; those of `Persistent` are not.
@@ -104,9 +101,6 @@ class Brief:
     name = "brief"
     answers = frozenset({MOMENTS})
     kind = Kind.RANDOM
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
     @property
     def families(self) -> frozenset[str]:
@@ -178,7 +172,7 @@ class Restarts:
 
 
 @dataclass(frozen=True)
-class FromExact:
+class FromExact(Checked):
     """Fresh exact samples in each call (Murray and Ghahramani 2004, section 4).
 
     The moments have no bias, and the error of ``n_samples`` independent states. Equal memories give equal samples.
@@ -200,7 +194,7 @@ class FromExact:
     kind = Kind.RANDOM
 
     def __post_init__(self) -> None:
-        check_fields(self)
+        super().__post_init__()
         s = self.sampler
         if s is not None and (not isinstance(s, Engine) or s.kind is not Kind.EXACT or SAMPLE not in s.answers):
             raise OptionError(option="sampler", got=s, expected="an engine that draws exact samples",

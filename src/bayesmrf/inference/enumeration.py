@@ -12,11 +12,11 @@ from ..base import EVERY_FAMILY, LOG_Z, MOMENTS, SAMPLE, Inference, Kind, Model
 from ..errors import TooWideError
 from ..models.categorical import Categorical, compiled_form
 from ..models.pairwise import Pairwise
-from ..options import check_fields
+from ..options import Checked
 
 
 @dataclass(frozen=True)
-class Enumeration:
+class Enumeration(Checked):
     """Sum over all states x in {-1, +1}^d (Murray and Ghahramani 2004, eq. 2).
 
     Log weights are built by doubling: those of nodes 0..i follow from those of nodes 0..i-1 by adding
@@ -36,9 +36,6 @@ class Enumeration:
     answers = frozenset({LOG_Z, MOMENTS, SAMPLE})
     families = EVERY_FAMILY
     kind = Kind.EXACT
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
     def prepare(self, model: Model) -> None:
         """Check the number of nodes; there is nothing to plan.

@@ -8,11 +8,11 @@ from typing import ClassVar
 import numpy as np
 
 from ..base import LOG_Z, MOMENTS, Inference, Model
-from ..options import check_fields
+from ..options import Checked
 
 
 @dataclass(frozen=True)
-class Iterative:
+class Iterative(Checked):
     """Deterministic iteration, from the same start in every call: log Z is a function of theta and of nothing else.
 
     A start at the last answer would be quicker, but a solution that depends on the path makes log Z ambiguous wherever
@@ -32,9 +32,6 @@ class Iterative:
     name: ClassVar[str]
     remedy: ClassVar[str] = "raise max_iterations"
     answers: ClassVar[frozenset[str]] = frozenset({LOG_Z, MOMENTS})
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
     def start(self, model: Model, rng: np.random.Generator) -> None:
         """Return None: the engine has no memory."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..compiled import leaf
 from ..models.agreement import Agreement
-from ..options import check_fields
+from ..options import Checked
 from ..samplers import gibbs
 
 # Up to this many free parameters the chains give a full Fisher matrix; above, its diagonal.
@@ -25,7 +25,7 @@ class PCDState(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class PersistentMLE:
+class PersistentMLE(Checked):
     """Stochastic Newton ascent of the likelihood with persistent Gibbs chains.
 
     With psi the free parameters (one for each group of edges, one for each node field) and t their summed statistics,
@@ -53,9 +53,6 @@ class PersistentMLE:
     bound: float
     n_chains: int = 1024
     n_jobs: int = 1
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
     def start(self, rng: np.random.Generator) -> PCDState:
         """Start chains at random states, at theta = 0."""

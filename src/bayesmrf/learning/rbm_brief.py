@@ -22,12 +22,12 @@ from ..compiled import leaf
 from ..errors import OptionError
 from ..likelihood import NO_MEMORY, Evaluation, Memory
 from ..models.rbm import RestrictedBoltzmann
-from ..options import check_fields
+from ..options import Checked
 from ..samplers.rbm_gibbs import draw_units, generators, mean_units
 
 
 @dataclass(frozen=True, eq=False)
-class BriefRBM:
+class BriefRBM(Checked):
     """The gradient, one chain for each row of the data.
 
     Parameters
@@ -42,9 +42,6 @@ class BriefRBM:
     model: RestrictedBoltzmann
     states: np.ndarray
     n_sweeps: int = 1
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
     @cached_property
     def _rows(self) -> np.ndarray:

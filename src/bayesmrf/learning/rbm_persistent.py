@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_limits
 from ..compiled import leaf
 from ..errors import DivergenceError
 from ..models.rbm import RestrictedBoltzmann
-from ..options import check_fields
+from ..options import Checked
 from ..samplers.rbm_gibbs import draw_units, generators, mean_units
 
 _DIVERGED = 1e6
@@ -28,7 +28,7 @@ class RBMState(NamedTuple):
 
 
 @dataclass(frozen=True)
-class PersistentRBM:
+class PersistentRBM(Checked):
     r"""Stochastic ascent of the likelihood, or of the posterior, with persistent block Gibbs chains.
 
     .. math:: \theta \leftarrow \theta + \gamma_t \Big(\frac1B \sum_n E[s \mid x_n] - \frac1C \sum_c E[s \mid x_c]
@@ -51,9 +51,6 @@ class PersistentRBM:
     n_chains: int = 100
     batch_size: int = 100
     penalty: float = 0.0
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
     def start(self, states: np.ndarray, rng: np.random.Generator) -> RBMState:
         """Start from small random weights, visible biases that fit the margins of ``states``, and random chains."""

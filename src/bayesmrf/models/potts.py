@@ -8,13 +8,13 @@ import numpy as np
 
 from ..base import POTTS
 from ..graphs import Graph
-from ..options import check_fields
+from ..options import Checked
 from .categorical import Categorical, categorical, field_names, field_table, node_statistics
 from .pairwise import edge_statistics
 
 
 @dataclass(frozen=True, eq=False)
-class Potts:
+class Potts(Checked):
     r"""Field over states {0, ..., m - 1} (Potts 1952, with fields).
 
     .. math:: p(x \mid \theta) \propto
@@ -38,9 +38,6 @@ class Potts:
 
     name = "potts"
     family = POTTS
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
     @property
     def n_edges(self) -> int:

@@ -19,7 +19,7 @@ from scipy.special import expit
 from ..base import LOG_Z, MOMENTS, Inference
 from ..errors import DataError, OptionError, TooWideError
 from ..graphs import Graph
-from ..options import check_fields
+from ..options import Checked
 from .boltzmann import Boltzmann
 
 _ROWS = 2**13  # states of the smaller side that are in memory at once
@@ -87,7 +87,7 @@ class HiddenGivenVisible:
 
 
 @dataclass(frozen=True)
-class RestrictedBoltzmann:
+class RestrictedBoltzmann(Checked):
     """Visible units x and hidden units z, with theta = (W row by row, alpha, beta).
 
     Parameters
@@ -99,9 +99,6 @@ class RestrictedBoltzmann:
     n_hidden: int
 
     name = "rbm"
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
     @property
     def n_features(self) -> int:

@@ -10,12 +10,12 @@ from scipy.special import expit
 
 from ..base import TABLES
 from ..graphs import Graph
-from ..options import check_fields
+from ..options import Checked
 from .categorical import Categorical, categorical, field_names, field_table, node_statistics
 
 
 @dataclass(frozen=True, eq=False)
-class Symmetric:
+class Symmetric(Checked):
     r"""Field over states {0, ..., m - 1} whose edges have more than one parameter.
 
     .. math:: p(x \mid \theta) \propto
@@ -53,9 +53,6 @@ class Symmetric:
 
     name = "symmetric"
     family = TABLES
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
     @cached_property
     def pairs(self) -> list[tuple[int, int]]:

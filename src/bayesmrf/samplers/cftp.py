@@ -37,7 +37,7 @@ from ..compiled import strict_leaf
 from ..errors import OptionError
 from ..models.categorical import binary_form
 from ..models.pairwise import Pairwise
-from ..options import check_fields
+from ..options import Checked
 from ..rng import lane_generators, next_uint32
 from .gibbs import LANES, check_positive
 from .swendsen_wang import check_finite
@@ -96,7 +96,7 @@ def draw(model: Pairwise, n_samples: int, rng: np.random.Generator, max_sweeps: 
 
 
 @dataclass(frozen=True)
-class CouplingFromThePast:
+class CouplingFromThePast(Checked):
     """Engine that draws exact samples by coupling from the past: monotone where possible, else by summary states.
 
     Parameters
@@ -112,9 +112,6 @@ class CouplingFromThePast:
     answers = frozenset({SAMPLE})
     families = frozenset({BINARY})
     kind = Kind.EXACT
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
     def prepare(self, model: Model) -> None:
         """Return None: there is nothing to plan."""

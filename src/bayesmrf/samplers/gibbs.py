@@ -28,7 +28,7 @@ from ..errors import DataError, OptionError
 from ..lanes import popcount, symmetric_uniform, tanh_ratio
 from ..models.categorical import Categorical, compiled_form, states_of
 from ..models.pairwise import Pairwise
-from ..options import check_fields
+from ..options import Checked
 from ..rng import lane_generators, next_uint32
 from ..rules import COUNT
 from .categorical_gibbs import categorical_counts, categorical_sweep
@@ -182,7 +182,7 @@ def counts(model: Pairwise | Categorical, chains: Chains, n_chains: int) -> tupl
 
 
 @dataclass(frozen=True)
-class Gibbs:
+class Gibbs(Checked):
     """Engine that draws samples by Gibbs sweeps from uniform random states; one chain for each sample.
 
     The samples are independent of each other; their law tends to p(x | theta) as ``n_sweeps`` grows, and is not it for
@@ -203,9 +203,6 @@ class Gibbs:
     answers = frozenset({SAMPLE})
     families = EVERY_FAMILY
     kind = Kind.APPROXIMATE
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
     def prepare(self, model: Model) -> None:
         """Return None: there is nothing to plan."""

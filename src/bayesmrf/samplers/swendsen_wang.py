@@ -29,7 +29,7 @@ from ..compiled import strict_leaf
 from ..errors import OptionError
 from ..models.categorical import Categorical, compiled_form, states_of
 from ..models.pairwise import Pairwise
-from ..options import check_fields
+from ..options import Checked
 from ..rng import next_uint32
 from .clusters import bind
 from .gibbs import LANES, Chains, check_positive, start, to_states
@@ -100,7 +100,7 @@ def sweep(model: Pairwise | Categorical, chains: Chains, n_sweeps: int, n_chains
 
 
 @dataclass(frozen=True)
-class SwendsenWang:
+class SwendsenWang(Checked):
     """Engine that draws samples by cluster sweeps from uniform random states; one chain for each sample.
 
     The samples are independent of each other; their law tends to p(x | theta) as ``n_sweeps`` grows, and is not it for
@@ -118,9 +118,6 @@ class SwendsenWang:
     answers = frozenset({SAMPLE})
     families = frozenset({BINARY, POTTS})
     kind = Kind.APPROXIMATE
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
     def prepare(self, model: Model) -> None:
         """Return None: there is nothing to plan."""

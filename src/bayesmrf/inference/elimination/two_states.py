@@ -13,7 +13,7 @@ from ...errors import TooWideError
 from ...graphs import EliminationOrder, Graph
 from ...models.categorical import Categorical, compiled_form, states_of
 from ...models.pairwise import PairwiseModel
-from ...options import check_fields
+from ...options import Checked
 from ..coordinate_walk import walk
 from .many_states import (
     CategoricalPlan,
@@ -76,7 +76,7 @@ def _cost(order: EliminationOrder, n_states: int | None) -> tuple[int, float]:
 
 
 @dataclass(frozen=True)
-class Elimination:
+class Elimination(Checked):
     r"""Sum out one node after another.
 
     Summing out node v with later neighbours N (its bag) leaves the message
@@ -104,9 +104,6 @@ class Elimination:
     families = EVERY_FAMILY
     kind = Kind.EXACT
     walks_by = MOMENTS
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
     def prepare(self, model: Model) -> EliminationPlan | CategoricalPlan:
         """Find the order and lay out the tables.

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...base import MOMENTS
 from ...likelihood import Likelihood
-from ...options import check_fields
+from ...options import Checked
 from ...priors import SpikeSlab
 from ..conditionals.centred import centred_lines
 from ..conditionals.exact_scan import ScanProblem, require_exact, rivals_in, scan
@@ -38,7 +38,7 @@ class SpikeSlabExactInfo(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class SpikeSlabExact:
+class SpikeSlabExact(Checked):
     """Every edge in turn is born, dies or moves by its exact full conditional; then every node's parameters.
 
     A birth proposes a weight from where the likelihood wants it, however far from 0. Up to 2^20 states a step
@@ -70,7 +70,7 @@ class SpikeSlabExact:
     dims = EDGE_DIMS | {"log_likelihood": ()}
 
     def __post_init__(self) -> None:
-        check_fields(self)
+        super().__post_init__()
         require_exact(self.likelihood, self.name)
         if self.pairs is None:
             object.__setattr__(self, "pairs", rivals_in(self.likelihood))

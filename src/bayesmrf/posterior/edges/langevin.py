@@ -17,7 +17,7 @@ import numpy as np
 from ...compiled import leaf
 from ...errors import ApproximatePosteriorWarning, DivergenceError
 from ...models.boltzmann import Boltzmann
-from ...options import check_fields
+from ...options import Checked
 from ...particles.persistent_chains import (
     EdgeChains,
     add_edge,
@@ -94,7 +94,7 @@ class LangevinJump(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class SpikeSlabLangevin:
+class SpikeSlabLangevin(Checked):
     r"""Conjugate draws, persistent Gibbs sweeps, Langevin dynamics, and jumps near 0, without rejection.
 
     This is Chen and Welling 2012 structure, Algorithm 1, with the leapfrog steps of eq. 4, the gradient of eq. 5 and
@@ -153,7 +153,7 @@ class SpikeSlabLangevin:
     dims = EDGE_DIMS
 
     def __post_init__(self) -> None:
-        check_fields(self)
+        super().__post_init__()
         noise = self.epsilon**2 * noise_share(self.n_samples, self.n_particles, self.alpha)
         if noise > _NOISE and self.epsilon < 2:  # longer steps diverge, which is an error
             longest = self.epsilon * sqrt(_NOISE / noise)

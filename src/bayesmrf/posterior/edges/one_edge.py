@@ -26,7 +26,7 @@ import numpy as np
 from ...compiled import leaf
 from ...errors import DivergenceError
 from ...models.boltzmann import Boltzmann
-from ...options import check_fields
+from ...options import Checked
 from ...particles.chain_flips import flip_clusters
 from ...particles.pair_cells import conditional_cells, counted_cells
 from ...particles.persistent_chains import (
@@ -103,7 +103,7 @@ class OneEdgeProblem(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class SpikeSlabOneEdge:
+class SpikeSlabOneEdge(Checked):
     """Birth and death of an edge at any weight, with moments from many persistent chains.
 
     An iteration is a Gibbs sweep of the chains, the turn of as many candidates as there are nodes, and a Langevin step.
@@ -146,9 +146,6 @@ class SpikeSlabOneEdge:
 
     name = "spike_slab_one_edge"
     dims = EDGE_DIMS | {"n_jumps": ()}
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
     @property
     def _n_chains(self) -> int:

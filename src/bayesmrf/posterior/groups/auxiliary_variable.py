@@ -16,7 +16,7 @@ from ...base import SAMPLE
 from ...learning.persistent import PCDState, PersistentMLE
 from ...likelihood import Likelihood
 from ...models.agreement import Agreement
-from ...options import check_fields
+from ...options import Checked
 from ...priors import FIELD_SCALE, DirichletProcess
 from .dirichlet_process import (
     GROUPED_DIMS,
@@ -53,7 +53,7 @@ class AuxiliaryInfo(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class GroupedAuxiliaryVariable:
+class GroupedAuxiliaryVariable(Checked):
     """Metropolis-Hastings with auxiliary variables (Liu and Page 2013, Algorithm 1).
 
     A proposal theta -> theta* comes with particles Z* ~ P(. | theta*) and is accepted with the ratio of section 3.1.1,
@@ -109,7 +109,7 @@ class GroupedAuxiliaryVariable:
     dims = GROUPED_DIMS | {"acceptance_groups": (), "acceptance_values": ()}
 
     def __post_init__(self) -> None:
-        check_fields(self)
+        super().__post_init__()
         self.likelihood.require(self.name, self.needs)
 
     @property

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...options import check_fields
+from ...options import Checked
 from ...priors import DirichletProcess
 from .blocks import Block, edge_block, field_block
 from .dirichlet_process import GROUPED_DIMS, Grouping, compact
@@ -45,7 +45,7 @@ class GroupsState(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class GroupedGibbs:
+class GroupedGibbs(Checked):
     """Gibbs sampling of groups.
 
     Parameters
@@ -75,9 +75,6 @@ class GroupedGibbs:
     field_prior: DirichletProcess | None = None
     n_jumps: int = 10
     n_pairs: int = 2
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
     @property
     def name(self) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ...compiled import strict_leaf
-from ...options import check_fields
+from ...options import Checked
 from ...particles.tables import (
     TableCrowd,
     TableGraph,
@@ -48,7 +48,7 @@ _REDRAWN = 2.0  # mean number of times a scan redraws each node for edges that s
 
 
 @dataclass(frozen=True, eq=False)
-class ManyStateParticles:
+class ManyStateParticles(Checked):
     """Particles of a model of nodes with many states.
 
     Parameters
@@ -67,9 +67,6 @@ class ManyStateParticles:
     name = "particle"
     dims = PARTICLE_DIMS
     is_exact = False
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
     @cached_property
     def graph(self) -> TableGraph:

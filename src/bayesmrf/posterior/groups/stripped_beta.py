@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...learning.persistent import PCDState, PersistentMLE
-from ...options import check_fields
+from ...options import Checked
 from ...priors import DirichletProcess
 from .dirichlet_process import (
     GROUPED_DIMS,
@@ -33,7 +33,7 @@ class StrippedBetaState(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class GroupedStrippedBeta:
+class GroupedStrippedBeta(Checked):
     """Gibbs sampling of groups with a Beta likelihood of each edge (Liu and Page 2013, Algorithm 2).
 
     * Reassignment: the likelihood of edge i is that of n trials with floor(n t_i) successes, t_i the edge's maximum
@@ -71,9 +71,6 @@ class GroupedStrippedBeta:
 
     name = "grouped_stripped_beta"
     dims = GROUPED_DIMS
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
     @property
     def _closed_form(self) -> bool:

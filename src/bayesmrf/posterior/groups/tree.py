@@ -9,7 +9,7 @@ import numpy as np
 
 from ...errors import GraphError
 from ...graphs import Graph
-from ...options import check_fields
+from ...options import Checked
 from ...priors import DirichletProcess
 from .dirichlet_process import (
     GROUPED_DIMS,
@@ -25,7 +25,7 @@ from .dirichlet_process import (
 
 
 @dataclass(frozen=True, eq=False)
-class GroupedTree:
+class GroupedTree(Checked):
     """Groups on a forest without fields, where the edges' agreements are independent given theta.
 
     S_c is Binomial(n, theta_c), so that both conditionals of the Gibbs sampler are Beta: the value of a group with m
@@ -58,7 +58,7 @@ class GroupedTree:
         if not self.graph.is_forest:
             expected = "'exact', 'particle' or 'stripped-beta' for a graph with a cycle"
             raise GraphError(option="method", got="tree", expected=expected)
-        check_fields(self)
+        super().__post_init__()
 
     @cached_property
     def _order(self) -> np.ndarray:

@@ -38,7 +38,7 @@ import numpy as np
 from ...base import SAMPLE
 from ...likelihood import Likelihood
 from ...models.agreement import Agreement
-from ...options import check_fields
+from ...options import Checked
 from ...particles.cluster_flips import flip_clusters
 from ...particles.memory import Crowd, Particles, RefreshGraph, fill_hubs, pack, refresh_graph, start_particles, unpack
 from ...particles.refresh import edge_moment, refresh
@@ -68,7 +68,7 @@ def default_particles(n_samples: float, n_nodes: int) -> int:
 
 
 @dataclass(frozen=True, eq=False)
-class TwoStateParticles:
+class TwoStateParticles(Checked):
     """Particles of a model of two-state nodes.
 
     Parameters
@@ -92,7 +92,7 @@ class TwoStateParticles:
     is_exact = False
 
     def __post_init__(self) -> None:
-        check_fields(self)
+        super().__post_init__()
         if self.sampler is not None:
             self.sampler.require("grouped_particle", {SAMPLE})
 

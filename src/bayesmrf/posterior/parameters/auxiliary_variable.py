@@ -9,7 +9,7 @@ import numpy as np
 
 from ...base import SAMPLE
 from ...likelihood import Likelihood, Memory
-from ...options import check_fields
+from ...options import Checked
 from ...priors import Prior
 from .adaptation import dispersed, displacements
 
@@ -31,7 +31,7 @@ class AuxiliaryVariableInfo(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class AuxiliaryVariable:
+class AuxiliaryVariable(Checked):
     r"""Propose theta_j + step_size scale_j N(0, 1) for every coordinate in turn, with Y' ~ p(. | theta').
 
     The state is (theta, Y), where Y ~ p(. | theta~) for a fixed theta~, the reference; the ratio
@@ -69,7 +69,7 @@ class AuxiliaryVariable:
     dims = {"theta": ("feature",), "acceptance": (), "step_size": ()}  # noqa: RUF012
 
     def __post_init__(self) -> None:
-        check_fields(self)
+        super().__post_init__()
         self.likelihood.require(self.name, {SAMPLE})
 
     def init(self, rng: np.random.Generator) -> AuxiliaryVariableState:

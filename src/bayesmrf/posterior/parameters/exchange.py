@@ -9,7 +9,7 @@ import numpy as np
 
 from ...base import SAMPLE
 from ...likelihood import Likelihood, Memory
-from ...options import check_fields
+from ...options import Checked
 from ...priors import Prior
 from .adaptation import WALK_TARGET, StepSize, adapt, dispersed, displacements
 
@@ -31,7 +31,7 @@ class ExchangeInfo(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Exchange:
+class Exchange(Checked):
     r"""Propose theta_j + step_size scale_j N(0, 1) for every coordinate in turn, with auxiliary data Y ~ p(. | theta').
 
     Exchanging the data X and Y between theta and theta' cancels the normalisers in the acceptance ratio,
@@ -63,7 +63,7 @@ class Exchange:
     dims = {"theta": ("feature",), "acceptance": (), "step_size": ()}  # noqa: RUF012
 
     def __post_init__(self) -> None:
-        check_fields(self)
+        super().__post_init__()
         self.likelihood.require(self.name, {SAMPLE})
 
     def init(self, rng: np.random.Generator) -> ExchangeState:

@@ -11,7 +11,7 @@ import numpy as np
 from ...base import MOMENTS
 from ...errors import OptionError
 from ...likelihood import Likelihood
-from ...options import check_fields
+from ...options import Checked
 from ...priors import Cauchy, Normal
 from ..conditionals.centred import centred_lines
 from ..conditionals.exact_scan import ScanProblem, require_exact, scan
@@ -36,7 +36,7 @@ class CoordinateGibbsInfo(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class CoordinateGibbs:
+class CoordinateGibbs(Checked):
     """Draw every parameter of an edge exactly along its centred line, then every parameter of a node.
 
     Parameters
@@ -61,7 +61,7 @@ class CoordinateGibbs:
     dims = {"theta": ("feature",), "log_likelihood": ()}  # noqa: RUF012
 
     def __post_init__(self) -> None:
-        check_fields(self)
+        super().__post_init__()
         require_exact(self.likelihood, self.name)
         if not isinstance(self.prior, Normal | Cauchy) or np.max(self.prior.scale) > WIDEST:
             raise OptionError(

@@ -11,7 +11,7 @@ import numpy as np
 from ...base import LOG_Z, MOMENTS
 from ...errors import DivergenceError
 from ...likelihood import Evaluation, Memory
-from ...options import check_fields
+from ...options import Checked
 from ...priors import Prior
 from .adaptation import StepSize, adapt, dispersed, langevin_target, times
 
@@ -48,7 +48,7 @@ class LangevinInfo(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Langevin:
+class Langevin(Checked):
     r"""Refresh the momentum partially, then make a leapfrog step of length epsilon (Horowitz 1991).
 
     .. math:: p &\leftarrow \alpha p + \sqrt{1 - \alpha^2}\, n, \qquad n \sim N(0, I) \\
@@ -99,7 +99,7 @@ class Langevin:
     dims = {"theta": ("feature",), "accepted": (), "step_size": ()}  # noqa: RUF012
 
     def __post_init__(self) -> None:
-        check_fields(self)
+        super().__post_init__()
         self.likelihood.require(self.name, {MOMENTS, LOG_Z} if self.adjusted else {MOMENTS})
 
     def init(self, rng: np.random.Generator) -> LangevinState:

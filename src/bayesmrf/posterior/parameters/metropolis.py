@@ -9,7 +9,7 @@ import numpy as np
 
 from ...base import LOG_Z, MOMENTS
 from ...likelihood import Evaluation, Likelihood, Memory
-from ...options import check_fields
+from ...options import Checked
 from ...priors import Prior
 from .adaptation import WALK_TARGET, StepSize, adapt, dispersed, displacements
 
@@ -34,7 +34,7 @@ class MetropolisInfo(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Metropolis:
+class Metropolis(Checked):
     r"""Propose theta_j + step_size scale_j N(0, 1) for every coordinate in turn.
 
     Proposals are accepted by the ratio of posterior densities (Murray and Ghahramani 2004, eq. 7).
@@ -75,7 +75,7 @@ class Metropolis:
     dims = {"theta": ("feature",), "acceptance": (), "n_solves": (), "step_size": ()}  # noqa: RUF012
 
     def __post_init__(self) -> None:
-        check_fields(self)
+        super().__post_init__()
         lik = self.likelihood
         if LOG_Z not in lik.engine.answers and lik.is_linear and not self._is_oblique:
             lik.require(self.name, {MOMENTS})
