@@ -276,7 +276,7 @@ BAD = {
     "iterations": (["--method", "langevin", "--n-iterations", "0"], "--n-iterations must be .*, got 0"),
     "particles": (["--method", "langevin", "--n-particles", "1"], "--n-particles must be .*, got 1"),
     "momentum": (["--method", "langevin", "--momentum", "1"], "--momentum must be .*, got 1.0"),
-    "diverges": (["--method", "langevin", "--epsilon", "1e9"], "--epsilon: a weight left .*give a smaller epsilon"),
+    "diverges": (["--method", "langevin", "--epsilon", "1e9"], "--epsilon must be smaller, as a weight exceeded 1000"),
     "draws": (["--n-draws", "0"], "--n-draws must be .*, got 0"),
     "weight": (["--weight", "Zoe"], "--weight: there is no column 'Zoe'"),
     "one node": ([x for n in ("Bob", "Cid", "Dot", "Eve") for x in ("--drop", n)], "at least two nodes, got 1 column"),

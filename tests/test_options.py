@@ -2,6 +2,7 @@
 
 import pickle
 from inspect import signature
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -9,15 +10,24 @@ import pytest
 
 import bayesmrf
 from bayesmrf import memory
-from bayesmrf.cli.common import say, say_error
-from bayesmrf.errors import GraphError, OptionError, in_words
+from bayesmrf.cli.common import about_file, say
+from bayesmrf.errors import (
+    DataError,
+    FieldsWarning,
+    GraphError,
+    OptionError,
+    argument,
+    data_row,
+    in_words,
+    missing_code,
+)
 from bayesmrf.options import OPTIONS, check, check_params, row
+from bayesmrf.rules import integer, optional
 
 
 def test_the_sentence_of_an_error_is_made_of_its_parts():
     error = OptionError(option="epsilon", got=np.nan, expected="a finite number > 0", remedy="take 0.1")
     assert str(error) == "epsilon must be a finite number > 0, got nan; take 0.1."
-    assert error.sentence("--epsilon").startswith("--epsilon must be")
     assert str(OptionError(option="thin", got=0, expected="an integer >= 1")) == "thin must be an integer >= 1, got 0."
     assert str(OptionError("a sentence")) == "a sentence"
     again = pickle.loads(pickle.dumps(error))
@@ -49,13 +59,25 @@ def test_any_value_is_shown_in_few_words(value, text):
 
 
 def test_the_command_line_calls_options_by_their_flags(capsys):
-    say_error(OptionError(option="n_draws", got=0, expected="an integer >= 1", remedy="or set thin=2, fields=True"))
-    say("error", "epsilon must be a number > 0, got -1")
-    say("warning", "n_particles: 3 are few, and the graph must be wider; set overwrite=True")
+    """Arguments that are marked have flags; words that are merely spelled like one, and names of columns, stay."""
+    remedy = f"or set {argument('thin', 2)}, {argument('fields', True)}"
+    error = OptionError(option="n_draws", got=0, expected="an integer >= 1", remedy=remedy)
+    assert str(error) == "n_draws must be an integer >= 1, got 0; or set thin=2, fields=True."
+    warning = FieldsWarning(f"{argument('fields', False)}, but the graph and 'n_draws=3' must be wider")
+    assert str(warning) == "fields=False, but the graph and 'n_draws=3' must be wider"
+    say("error", pickle.loads(pickle.dumps(error)))
+    say("warning", warning)
+    with pytest.raises(OptionError, match=r"must be an integer from 1 .* or None, got 0") as none:
+        optional(integer(1, 5)).check("n_particles", 0)
+    say("error", none.value)
+    with pytest.raises(DataError) as about, about_file(Path("v.csv")):
+        raise DataError(f"{argument('X')} must be binary, got -9 in {data_row(3)}; {missing_code('-9')}.")
+    say("error", about.value)
     assert capsys.readouterr().err == (
         "error: --n-draws must be an integer >= 1, got 0; or set --thin 2, --fields.\n"
-        "error: --epsilon must be a number > 0, got -1\n"
-        "warning: --n-particles: 3 are few, and the graph must be wider; give --overwrite\n"
+        "warning: --no-fields, but the graph and 'n_draws=3' must be wider\n"
+        "error: --n-particles must be an integer from 1 to 5, got 0.\n"
+        "error: v.csv must be binary, got -9 in row 4 below the first line; give --missing-code -9.\n"
     )
 
 

@@ -366,7 +366,7 @@ def test_bad_input(rng):
     ]:
         with pytest.raises(OptionError, match=match):
             SpikeSlabLangevin(model, s_bar, N, **option)
-    with pytest.raises(DivergenceError, match="give a smaller epsilon") as caught:
+    with pytest.raises(DivergenceError, match=r"^epsilon must be smaller, as a weight exceeded 1000, got") as caught:
         run.sample(SpikeSlabLangevin(model, s_bar, N, epsilon=50.0), n_draws=5, n_chains=1, progress=False)
     assert caught.value.draws.n_draws == 0
     assert edge_prior(SpikeSlab(0.2)).fixed == 0.2

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .errors import StoreError
+from .errors import StoreError, argument
 from .identity import checksum, difference
 from .lock import hold
 from .rng import generator_from_array
@@ -42,6 +42,9 @@ from .store import (
     write_arrays,
     write_record,
 )
+
+_CHECKPOINT = argument("checkpoint")
+_OVERWRITE = argument("overwrite", True)
 
 
 class Position(NamedTuple):
@@ -121,7 +124,7 @@ class ChainStore:
             }
             write_record(self.folder, {"commit": record})
         except OSError as e:
-            raise StoreError(f"checkpoint: cannot write {self.folder} ({e}); make room on the disk and call again: "
+            raise StoreError(f"{_CHECKPOINT}: cannot write {self.folder} ({e}); make room on the disk and call again: "
                              "the run continues from its last commit") from e  # fmt: skip
         self.record, now = record, time.monotonic()
         self.due = now + pause(run_time, now - began)
@@ -168,7 +171,7 @@ def open_checkpoint(
     if is_ours(path) and not overwrite:
         if what(path) == RESULTS:
             raise StoreError(
-                f"checkpoint: {path} contains finished results; load them, give another path, or set overwrite=True"
+                f"{_CHECKPOINT}: {path} contains finished results; load them, give another path, or set {_OVERWRITE}"
             )
         with as_written(path):
             stored = read_record(path)["bayesmrf"]["settings"]
@@ -190,7 +193,7 @@ def open_checkpoint(
         (path / CHECKPOINT).mkdir(exist_ok=True)
         write_record(path / CHECKPOINT, {})
     except OSError as e:
-        raise StoreError(f"checkpoint: {path} cannot be written ({e}); give a folder that can be created") from e
+        raise StoreError(f"{_CHECKPOINT}: {path} cannot be written ({e}); give a folder that can be created") from e
     run = checksum({name: value for name, value in settings.items() if name != "n_draws"})
     return settings, [ChainStore(folder, i, run, modules) for i, folder in enumerate(folders)]
 
@@ -242,5 +245,5 @@ def _compare(path: Path, settings: dict[str, Any], stored: dict[str, Any]) -> No
     more = max(settings["n_draws"], stored["n_draws"])  # a run may become longer
     found = difference(flat(settings), flat(stored | {"n_draws": more}))
     if found:
-        raise StoreError(f"checkpoint: {path} belongs to another run: {found}; give another path, the settings of that "
-                         "run, or overwrite=True")  # fmt: skip
+        raise StoreError(f"{_CHECKPOINT}: {path} belongs to another run: {found}; give another path, the settings of "
+                         f"that run, or {_OVERWRITE}")  # fmt: skip

@@ -5,8 +5,71 @@ Every message names the argument, what it must be, the value that was given, and
 
 from __future__ import annotations
 
+import re
 import reprlib
+from collections.abc import Callable
 from typing import Any
+
+# Private characters of Unicode: they enclose what Python and the command line call by different names.
+_TERM = re.compile("\ue000(\\w+)\ue001(.*?)\ue001(.*?)\ue002", re.DOTALL)
+
+
+def _term(kind: str, name: object, value: str = "") -> str:
+    return f"\ue000{kind}\ue001{name}\ue001{value}\ue002"
+
+
+def argument(name: str, value: Any = None) -> str:
+    """Mark an argument in the text of an error or warning, for example ``f"set {argument('fields', True)}"``.
+
+    Python's message says "fields=True", that of the command line "--fields".
+
+    Parameters
+    ----------
+    name : str
+    value : object
+        None for the name alone.
+    """
+    return _term("argument", name, "" if value is None else in_words(value))
+
+
+def data_row(number: int) -> str:
+    """Mark the number of a row of the data, from 0, in the text of an error."""
+    return _term("row", number)
+
+
+def missing_code(value: str) -> str:
+    """Mark, as a remedy, that a value stands for a missing one."""
+    return _term("code", value)
+
+
+def in_python(text: str) -> str:
+    """Mark a text that the command line leaves out."""
+    return _term("python", text)
+
+
+def said_in_python(kind: str, name: str, value: str) -> str:
+    """Write a marked term as in Python."""
+    if kind == "argument":
+        return f"{name}={value}" if value else name
+    return {"row": f"row {name}", "code": f"replace {name} by NaN"}.get(kind, name)
+
+
+def said(text: str, say: Callable[[str, str, str], str] = said_in_python) -> str:
+    """Return a text with each marked term as ``say(kind, name, value)`` writes it.
+
+    Parameters
+    ----------
+    text : str
+    say : callable
+        Its arguments are "argument", a name and a value as Python writes it, or ""; "row", a number, ""; "code", a
+        value, ""; or "python", a text, "".
+    """
+    return _TERM.sub(lambda term: say(*term.groups()), text)
+
+
+def renamed(text: str, old: str, new: str) -> str:
+    """Return a marked text in which an argument has another name."""
+    return said(text, lambda kind, name, value: _term(kind, new if name == old else name, value))
 
 
 class BayesMRFError(ValueError):
@@ -15,27 +78,29 @@ class BayesMRFError(ValueError):
     Parameters
     ----------
     message : str
-        The whole sentence, where the error is not about the value of one argument.
+        What is wrong, where the error is not about the value of one argument.
     option : str, optional
-        Name of the argument. The sentence is then "<option> must be <expected>, got <got>; <remedy>.".
+        Name of the argument. The message is then "<option> must be <expected>, got <got>; <remedy>.".
     got : object
         Its value.
     expected : str
         What it must be, such as "a finite number > 0".
     remedy : str
         What to do, where ``expected`` does not say it all.
+
+    Attributes
+    ----------
+    problem, text : str
+        The message without the remedy, and with it, for `said`.
     """
 
     def __init__(
         self, message: str = "", *, option: str | None = None, got: Any = None, expected: str = "", remedy: str = ""
     ) -> None:
-        self.option, self.got, self.expected, self.remedy = option, in_words(got), expected, remedy
-        super().__init__(message if option is None else self.sentence(option))
-
-    def sentence(self, name: str) -> str:
-        """Return the message with the argument called ``name``, as on the command line."""
-        remedy = f"; {self.remedy}" if self.remedy else ""
-        return f"{name} must be {self.expected}, got {self.got}{remedy}."
+        self.option, self.got, self.expected, self.remedy = option, in_words(got), said(expected), said(remedy)
+        self.problem = message if option is None else f"{argument(option)} must be {expected}, got {self.got}"
+        self.text = f"{self.problem}; {remedy}." if remedy else f"{self.problem}." if option else message
+        super().__init__(said(self.text))
 
 
 class DataError(BayesMRFError):
@@ -63,7 +128,17 @@ class DivergenceError(BayesMRFError, FloatingPointError):
 
 
 class BayesMRFWarning(UserWarning):
-    """Base class of all warnings."""
+    """Base class of all warnings.
+
+    Attributes
+    ----------
+    text : str
+        The message, for `said`.
+    """
+
+    def __init__(self, message: str = "") -> None:
+        self.text = message
+        super().__init__(said(message))
 
 
 class ApproximatePosteriorWarning(BayesMRFWarning):

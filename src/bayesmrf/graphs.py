@@ -11,8 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .compiled import leaf
-from .errors import GraphError, in_words
+from .errors import GraphError, argument
 from .memory import check_pairs
+
+_GRAPH = argument("graph")
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,29 +45,31 @@ class Graph:
         if edges.size == 0:
             edges = edges.reshape(0, 2)
         if edges.ndim != 2 or edges.shape[1] != 2 or not (edges.size == 0 or np.issubdtype(edges.dtype, np.integer)):
-            raise GraphError(f"graph: edges must be an (n_edges, 2) array of integers, got {edges.dtype} of shape "
+            raise GraphError(f"{_GRAPH}: edges must be an (n_edges, 2) array of integers, got {edges.dtype} of shape "
                              f"{edges.shape}; give one row (u, v) for each edge")  # fmt: skip
         bad = np.flatnonzero((edges < 0).any(axis=1) | (edges >= self.n_nodes).any(axis=1))
         if bad.size:
             u, v = edges[bad[0]]
-            raise GraphError(f"graph: edge {bad[0]} = ({u}, {v}) is out of range for {self.n_nodes} nodes; "
+            raise GraphError(f"{_GRAPH}: edge {bad[0]} = ({u}, {v}) is out of range for {self.n_nodes} nodes; "
                              f"node numbers run from 0 to {self.n_nodes - 1}")  # fmt: skip
         names = tuple(str(s) for s in self.names) or tuple(str(i) for i in range(self.n_nodes))
         if len(names) != self.n_nodes:
-            raise GraphError(f"graph: {len(names)} node names for {self.n_nodes} nodes; give one name for each node")
+            raise GraphError(f"{_GRAPH}: {len(names)} node names for {self.n_nodes} nodes; give one name for each node")
         if len(set(names)) != len(names):
             twice = next(s for i, s in enumerate(names) if s in names[:i])
-            raise GraphError(f"graph: node name {twice!r} occurs twice; give each node a unique name")
+            raise GraphError(f"{_GRAPH}: node name {twice!r} occurs twice; give each node a unique name")
         object.__setattr__(self, "names", names)
         loops = np.flatnonzero(edges[:, 0] == edges[:, 1])
         if loops.size:
-            raise GraphError(f"graph: edge {loops[0]} joins {names[edges[loops[0], 0]]!r} to itself; remove self-loops")
+            raise GraphError(
+                f"{_GRAPH}: edge {loops[0]} joins {names[edges[loops[0], 0]]!r} to itself; remove self-loops"
+            )
         key = edges.min(axis=1) * np.int64(self.n_nodes) + edges.max(axis=1)
         _, first = np.unique(key, return_index=True)
         if first.size < len(edges):
             again = int(np.setdiff1d(np.arange(len(edges)), first)[0])
             u, v = edges[again]
-            raise GraphError(f"graph: edge {again} ({names[u]!r}, {names[v]!r}) is a duplicate; list each pair once")
+            raise GraphError(f"{_GRAPH}: edge {again} ({names[u]!r}, {names[v]!r}) is a duplicate; list each pair once")
         object.__setattr__(self, "edges", np.ascontiguousarray(edges, dtype=np.int32))
 
     @property
@@ -200,7 +204,7 @@ def from_edges(edges: Any, names: Sequence[str]) -> Graph:
     """
     if isinstance(edges, Graph):
         if edges.n_nodes != len(names):
-            raise GraphError(f"graph: it has {edges.n_nodes} nodes but the data have {len(names)} columns; "
+            raise GraphError(f"{_GRAPH}: it has {edges.n_nodes} nodes but the data have {len(names)} columns; "
                              "give a graph on the columns of the data")  # fmt: skip
         default = tuple(str(i) for i in range(edges.n_nodes))
         if edges.names in (default, tuple(names)):
@@ -212,17 +216,17 @@ def from_edges(edges: Any, names: Sequence[str]) -> Graph:
     elif hasattr(edges, "iloc"):
         n_columns = edges.shape[1] if edges.ndim == 2 else 1
         if n_columns < 2:
-            raise GraphError(f"graph: the edge table must have two columns, the ends of an edge, got {n_columns}")
+            raise GraphError(f"{_GRAPH}: the edge table must have two columns, the ends of an edge, got {n_columns}")
         edges = list(edges.iloc[:, :2].itertuples(index=False, name=None))
     try:
         pairs = [_pair(e) for e in (edges.tolist() if isinstance(edges, np.ndarray) else edges)]
     except TypeError:
         raise GraphError(
-            f"graph must be pairs of nodes, a table of two columns, a networkx graph or a Graph, got {in_words(edges)}."
+            option="graph", got=edges, expected="pairs of nodes, a table of two columns, a networkx graph or a Graph"
         ) from None
     wrong = next((i for i, e in enumerate(pairs) if len(e) != 2), None)
     if wrong is not None:
-        raise GraphError(f"graph: row {wrong} has {len(pairs[wrong])} entries; an edge is a pair (u, v)")
+        raise GraphError(f"{_GRAPH}: row {wrong} has {len(pairs[wrong])} entries; an edge is a pair (u, v)")
     number = {name: i for i, name in enumerate(names)}
     ends = [end for pair in pairs for end in pair] + alone
     numeric = all(isinstance(end, int | np.integer) and not isinstance(end, bool) for end in ends)
@@ -233,7 +237,7 @@ def from_edges(edges: Any, names: Sequence[str]) -> Graph:
         some = ", ".join(repr(m) for m in missing[:5]) + (", ..." if len(missing) > 5 else "")
         columns = ", ".join(map(repr, list(names)[:5])) + (", ..." if len(names) > 5 else "")
         raise GraphError(
-            f"graph: {len(missing)} node(s) are not columns of the data: {some}; the columns are {columns}"
+            f"{_GRAPH}: {len(missing)} node(s) are not columns of the data: {some}; the columns are {columns}"
         )
     index = np.array([[number[str(a)], number[str(b)]] for a, b in pairs], dtype=np.int64).reshape(-1, 2)
     return Graph(len(names), index, tuple(names))

@@ -30,7 +30,9 @@ from typing import Any
 
 import numpy as np
 
-from .errors import OptionError
+from .errors import OptionError, argument
+
+_CHECKPOINT = argument("checkpoint")
 
 NOT_PART = frozenset({"n_jobs"})
 ESTIMATED = frozenset({"start", "spread", "scale", "mle"})
@@ -180,6 +182,8 @@ def _fields(key: str, value: Any) -> dict[str, Any]:
 
 def _unknown(key: str, why: str) -> OptionError:
     return OptionError(
-        f"checkpoint must be None for this run, because a stored run could not be told from another: {key} {why}; hold "
-        "numbers, texts, arrays, or dataclasses of them there"
+        option="checkpoint",
+        got="a path",
+        expected=f"None for this run, because a stored run could not be told from another: {key} {why}",
+        remedy="use numbers, texts, arrays, or dataclasses of them there",
     )

@@ -6,8 +6,9 @@ import math
 import os
 from collections.abc import Mapping
 
-from .errors import GraphError, OptionError
+from .errors import GraphError, OptionError, argument
 
+_GRAPH = argument("graph")
 _GIB = 2**30
 _MOST_EDGES = 20_000_000  # some GiB with their names: all pairs of 6,000 nodes
 
@@ -49,6 +50,6 @@ def check_pairs(n_nodes: int) -> None:
     n_edges = n_nodes * (n_nodes - 1) // 2
     if n_edges > _MOST_EDGES:
         raise GraphError(
-            f"graph must have at most {_MOST_EDGES:,} edges, got {n_edges:,}, all pairs of {n_nodes:,} nodes; give a "
-            "list of edges, or fewer columns."
+            f"{_GRAPH} must have at most {_MOST_EDGES:,} edges, got {n_edges:,}, all pairs of {n_nodes:,} nodes; give "
+            "a list of edges, or fewer columns."
         )

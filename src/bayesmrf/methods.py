@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from .errors import argument
 from .options import OPTIONS, Checked
 from .registry import Registry
 
@@ -197,7 +198,7 @@ def refusal(row: MethodRow, rows: Registry[MethodRow], feature: str, model: str)
         return {}
     able = [repr(r.name) for r in rows if model in r.supports.get(feature, ())]
     if able:
-        what = f"{'' if feature == 'groups' else FEATURES[feature] + ' with '}model={model!r}"
+        what = f"{'' if feature == 'groups' else FEATURES[feature] + ' with '}{argument('model', model)}"
         return {"option": "method", "got": row.name, "expected": f"{_listed(able)} for {what}"}
     models = sorted({repr(m) for r in rows for m in r.supports.get(feature, ())})
     if not models:

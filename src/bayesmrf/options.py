@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
+from .errors import in_python
 from .rules import (
     BETA,
     CONSTANT,
@@ -90,7 +91,7 @@ OPTIONS: dict[str, Rule] = {
     "thin": integer(1, MOST_DRAWS),
     "random_state": SEED,
     "n_jobs": Rule(
-        "an integer other than 0, or None",
+        f"an integer other than 0{in_python(', or None')}",
         lambda v: v is None or (is_integer(v) and v != 0 and abs(v) <= 2**20),
         (None, 1, -1),
         "-1 is one job for each core",

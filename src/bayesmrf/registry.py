@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from typing import Any, Generic, Protocol, TypeVar
 
-from .errors import OptionError
+from .errors import OptionError, argument
 from .rules import Rule, choice
 
 
@@ -100,7 +100,7 @@ class Registry(Generic[R]):
         for option, value in given.items():
             if option not in known:
                 having = [r.name for r in self.rows if option in {f.name for f in fields(r.options)}]
-                expected = f"omitted with {self.option}={name!r}"
+                expected = f"omitted with {argument(self.option, name)}"
                 remedy = f"{self.option}s with this option: {', '.join(having)}" if having else ""
                 raise OptionError(option=option, got=value, expected=expected, remedy=remedy)
         return row.options(**given)

@@ -18,7 +18,7 @@ from scipy.special import expit
 from .base import Model
 from .checkpoint import progress_of
 from .convergence import diagnostics
-from .errors import StoreError
+from .errors import StoreError, argument
 from .lock import hold
 from .models.agreement import Agreement
 from .models.label_field import LabelField
@@ -40,6 +40,8 @@ from .zarr_check import check_group
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
+
+_OVERWRITE = argument("overwrite", True)
 
 __all__ = ["add_missing", "add_partition", "diagnostics", "finish", "load", "save", "to_datatree"]
 
@@ -207,7 +209,7 @@ def save(tree: xr.DataTree, path: str | PathLike[str], overwrite: bool = False) 
     there = is_ours(path)
     if there and not overwrite:
         holds = "a checkpoint" if what(path) == CHECKPOINT else "results"
-        raise StoreError(f"{path} contains {holds} already; give another path or set overwrite=True")
+        raise StoreError(f"{path} contains {holds} already; give another path or set {_OVERWRITE}")
     _write(tree, path, clear_first=there)
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from numbers import Integral, Number, Rational, Real
 from typing import Any
 
-from .errors import OptionError
+from .errors import OptionError, in_python
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,8 @@ NONE = Rule("None", lambda v: v is None, (None,))
 
 def optional(rule: Rule) -> Rule:
     """Make the rule that allows None, too."""
-    return either(rule, NONE, remedy=rule.remedy)
+    words = rule.expected + in_python(" or None")  # on the command line the flag is left out
+    return either(rule, NONE, expected=words, remedy=rule.remedy)
 
 
 def instance(module: str, *names: str) -> Rule:
@@ -136,7 +137,11 @@ def _is_seed(value: Any) -> bool:
     return isinstance(value, np.random.SeedSequence | np.random.Generator | np.random.RandomState)
 
 
-SEED = Rule("an integer >= 0, a numpy SeedSequence, Generator or RandomState, or None", _is_seed, (0, 2**100, None))
+SEED = Rule(
+    f"an integer >= 0, a numpy SeedSequence, Generator or RandomState{in_python(', or None')}",
+    _is_seed,
+    (0, 2**100, None),
+)
 
 
 def _are_scales(value: Any, low: float = 1e-8, high: float = 1e8) -> bool:

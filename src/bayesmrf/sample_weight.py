@@ -7,7 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from .errors import DataError, in_words
+from .errors import DataError, argument, data_row, in_words
+
+_X = argument("X")
+_WEIGHT = argument("sample_weight")
 
 MOST_ENTRIES = 5 * 10**7  # of a table in which each observation has a row of its own
 MOST_SAMPLES = 10**12  # observations in all: more are a mistake, and no table has them
@@ -27,7 +30,7 @@ def check_weights(sample_weight: Any, X: Any, n: int) -> np.ndarray | None:
     pandas = sys.modules.get("pandas")  # without it nobody gives a Series
     labelled = pandas is not None and isinstance(X, pandas.DataFrame) and isinstance(sample_weight, pandas.Series)
     if labelled and len(sample_weight) == n and not sample_weight.index.equals(X.index):
-        raise DataError("sample_weight must have the index of X, in the same order, got another one; give "
+        raise DataError(f"{_WEIGHT} must have the index of {_X}, in the same order, got another one; give "
                         "sample_weight.reindex(X.index), or sample_weight.to_numpy() if rows correspond")  # fmt: skip
     given = unmasked(sample_weight)
     if given.dtype.kind == "O":
@@ -40,18 +43,18 @@ def check_weights(sample_weight: Any, X: Any, n: int) -> np.ndarray | None:
     except (TypeError, ValueError):
         w = None
     if w is None:
-        raise DataError(f"sample_weight must contain numbers, one for each row of X, got {in_words(sample_weight)}")
+        raise DataError(f"{_WEIGHT} must contain numbers, one for each row of {_X}, got {in_words(sample_weight)}")
     if w.shape != (n,):
-        raise DataError(f"sample_weight must have shape ({n},), one number for each row of X, got shape {w.shape}")
+        raise DataError(f"{_WEIGHT} must have shape ({n},), one number for each row of {_X}, got shape {w.shape}")
     bad = np.flatnonzero(~(np.isfinite(w) & (w >= 0) & (w == np.round(w))))
     if bad.size:
         more = f" and others in {bad.size - 1:,} more" if bad.size > 1 else ""
-        raise DataError("sample_weight must contain integers >= 0, how often each row was seen, got "
-                        f"{w[bad[0]]:g} in row {bad[0]}{more}")  # fmt: skip
+        raise DataError(f"{_WEIGHT} must contain integers >= 0, how often each row was seen, got "
+                        f"{w[bad[0]]:g} in {data_row(bad[0])}{more}")  # fmt: skip
     if w.sum() == 0:
-        raise DataError("sample_weight must be above zero in at least one row, got zeros only")
+        raise DataError(f"{_WEIGHT} must be above zero in at least one row, got zeros only")
     if w.sum() > MOST_SAMPLES:
-        raise DataError(f"sample_weight must sum to at most {MOST_SAMPLES:,}, got a sum of {w.sum():,.0f}; divide the "
+        raise DataError(f"{_WEIGHT} must sum to at most {MOST_SAMPLES:,}, got a sum of {w.sum():,.0f}; divide the "
                         "weights by a common factor")  # fmt: skip
     return w
 
@@ -60,7 +63,7 @@ def check_listed(n_samples: float, n_columns: int) -> None:
     """Refuse so many observations that a table with a row for each would not fit into memory."""
     most = MOST_ENTRIES // n_columns
     if n_samples > most:
-        raise DataError(f"sample_weight must sum to at most {most:,} here, where each observation needs a row of its "
+        raise DataError(f"{_WEIGHT} must sum to at most {most:,} here, where each observation needs a row of its "
                         "own (for its missing values, or for a state drawn or a chain started there), got a sum of "
                         f"{n_samples:,.0f}; give smaller weights, or take another method")  # fmt: skip
 

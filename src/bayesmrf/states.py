@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from .errors import ConstantColumnWarning, DataError, in_words
+from .errors import ConstantColumnWarning, DataError, argument, data_row, in_words, missing_code
 from .levels import find_foreign
 from .names import quoted
 from .sample_weight import check_weights, row_numbers, unmasked
+
+_X = argument("X")
 
 _CODED = "0/1, -1/+1 or booleans"
 CODINGS = {"01": (0, 1), "pm1": (-1, 1), "bool": (False, True)}
@@ -134,12 +136,14 @@ def check_states(
     if names is not None and is_frame and found != names:
         lacking = [n for n in names if n not in set(found or ())]
         if lacking:
-            raise DataError(f"X must have the columns of the fitted data, but {quoted(lacking[0])} is missing "
+            raise DataError(f"{_X} must have the columns of the fitted data, but {quoted(lacking[0])} is missing "
                             f"({len(lacking)} in all); give a table with these columns.")  # fmt: skip
         X = X.set_axis(list(found or ()), axis=1)[list(names)]
         found = names
     if issparse(X):
-        raise DataError("X must be a dense table, got a sparse matrix; sparse input is not supported, use X.toarray().")
+        raise DataError(
+            f"{_X} must be a dense table, got a sparse matrix; sparse input is not supported, use X.toarray()."
+        )
     if is_frame and n_states is not None and levels is None:
         levels = _categories(X, n_states)
     values = X.to_numpy() if is_frame else unmasked(X)
@@ -154,17 +158,17 @@ def check_states(
         raise DataError(option="X", got=values, expected="a table with at least one row (observation)")
     if values.shape[1] == 0:
         raise DataError(
-            f"X: 0 feature(s) (shape={values.shape}) while a minimum of 1 is required; give a column for each node"
+            f"{_X}: 0 feature(s) (shape={values.shape}) while a minimum of 1 is required; give a column for each node"
         )
     if names is not None and values.shape[1] != len(names):
-        raise DataError(f"X has {values.shape[1]} features, but bayesmrf is expecting {len(names)} features as input; "
-                        "give the columns it was fitted on")  # fmt: skip
+        raise DataError(f"{_X} has {values.shape[1]} features, but bayesmrf is expecting {len(names)} features as "
+                        "input; give the columns it was fitted on")  # fmt: skip
     if np.iscomplexobj(values):
-        raise DataError(f"X must be real; Complex data not supported; code the states as {_CODED}.")
+        raise DataError(f"{_X} must be real; Complex data not supported; code the states as {_CODED}.")
     labels = found or names or tuple(str(i) for i in range(values.shape[1]))
     if len(set(labels)) < len(labels):
         twice = next(name for i, name in enumerate(labels) if name in labels[:i])
-        raise DataError(f"X must have unique column names, but {quoted(twice)} occurs twice; rename one of them.")
+        raise DataError(f"{_X} must have unique column names, but {quoted(twice)} occurs twice; rename one of them.")
     coding: str | tuple[Any, ...]
     if n_states is None and levels is None:
         numbers, is_bool = _to_numbers(values, labels)
@@ -191,7 +195,7 @@ def _missing(table: np.ndarray, labels: tuple[str, ...], allowed: bool) -> np.nd
     if not gone.any():
         return None
     if not allowed:
-        raise DataError(f"X must not have missing values (NaN), but {int(gone.sum())} are missing in "
+        raise DataError(f"{_X} must not have missing values (NaN), but {int(gone.sum())} are missing in "
                         f"{int(gone.any(axis=0).sum())} column(s), the first in {_place(gone, labels)}; drop or impute "
                         "these rows.")  # fmt: skip
     return gone
@@ -221,9 +225,9 @@ def _to_numbers(values: np.ndarray, labels: tuple[str, ...], wanted: str = _CODE
         value = values[row, column]
         remedy = f"code the states as {wanted}"
         if isinstance(value, str) and value.strip().lower() in _WORDS_FOR_MISSING:
-            remedy = f"replace {value!r} by NaN"
-        raise DataError(f"X must contain numbers, got {in_words(value)} in row {row}, column {quoted(labels[column])}; "
-                        f"{remedy}.") from None  # fmt: skip
+            remedy = missing_code(repr(value))
+        raise DataError(f"{_X} must contain numbers, got {in_words(value)} in {data_row(row)}, column "
+                        f"{quoted(labels[column])}; {remedy}.") from None  # fmt: skip
 
 
 def _to_binary(numbers: np.ndarray, labels: tuple[str, ...], is_bool: bool) -> tuple[np.ndarray, str]:
@@ -237,13 +241,13 @@ def _to_binary(numbers: np.ndarray, labels: tuple[str, ...], is_bool: bool) -> t
     if wrong.any():
         value = numbers[tuple(np.argwhere(wrong)[0])]
         remedy = _remedy(numbers, np.isnan(numbers) if numbers.dtype.kind == "f" else None, labels)
-        raise DataError(f"X must be binary, but {int(wrong.sum())} value(s) are not, the first is {value:g} in "
+        raise DataError(f"{_X} must be binary, but {int(wrong.sum())} value(s) are not, the first is {value:g} in "
                         f"{_place(wrong, labels)}; {remedy or f'code the states as {_CODED}'}.")  # fmt: skip
     if not minus.any():
         return ones.astype(np.int8), "01"
     if not zeros.any():
         return ones.astype(np.int8), "pm1"
-    raise DataError(f"X must have one coding, but 0/1 and -1/+1 are mixed ({int(zeros.sum())} zeros, the first in "
+    raise DataError(f"{_X} must have one coding, but 0/1 and -1/+1 are mixed ({int(zeros.sum())} zeros, the first in "
                     f"{_place(zeros, labels)}, and {int(minus.sum())} values -1); use one coding, and replace 0 or "
                     "-1 by NaN if it means a missing value.")  # fmt: skip
 
@@ -270,7 +274,7 @@ def _to_table(values: np.ndarray, labels: tuple[str, ...], levels: Sequence[Any]
     if other.any():
         value = values[tuple(np.argwhere(other)[0])]
         raise DataError(
-            f"X must have levels of one type, got {value!r} in {_place(other, labels)} and texts elsewhere."
+            f"{_X} must have levels of one type, got {value!r} in {_place(other, labels)} and texts elsewhere."
         )
     return np.where(gone, "", values).astype(str), False
 
@@ -288,12 +292,13 @@ def _levels(
         remedy = "" if is_bool else _remedy(table, gone, labels)
         if remedy:
             raise DataError(
-                f"X must contain answers only: {remedy}, or set n_states={len(levels)} if all values are answers."
+                f"{_X} must contain answers only: {remedy}, or set {argument('n_states', len(levels))} if all "
+                "values are answers."
             )
         if finite and 2 <= len(levels) <= MOST_STATES:
             return levels
-        raise DataError(f"X must have from 2 to {MOST_STATES} finite levels, got {len(levels)} ({_listed(levels)}); "
-                        "recode them, or set n_states and use integers from 0.")  # fmt: skip
+        raise DataError(f"{_X} must have from 2 to {MOST_STATES} finite levels, got {len(levels)} ({_listed(levels)}); "
+                        f"recode them, or set {argument('n_states')} and use integers from 0.")  # fmt: skip
     if not isinstance(n_states, int | np.integer) or not 2 <= n_states <= MOST_STATES:
         expected = f"'auto' or an integer from 2 to {MOST_STATES}"
         raise DataError(option="n_states", got=n_states, expected=expected)
@@ -302,12 +307,12 @@ def _levels(
     if whole and len(found) and found[0] >= 0 and found[-1] < n_states:
         return tuple(range(n_states))
     if is_text or not len(found):
-        raise DataError(f"X must have {n_states} levels (n_states={n_states}), got {len(levels)} "
-                        f"({_listed(levels)}); change n_states, or recode X.")  # fmt: skip
+        raise DataError(f"{_X} must have {n_states} levels ({argument('n_states', n_states)}), got {len(levels)} "
+                        f"({_listed(levels)}); change {argument('n_states')}, or recode {_X}.")  # fmt: skip
     wrong = (table < 0) | (table >= n_states) | (table != np.round(table))
     wrong &= True if gone is None else ~gone
     value = table[tuple(np.argwhere(wrong)[0])]
-    raise DataError(f"X must contain states from 0 to {n_states - 1}, but {int(wrong.sum())} value(s) do not, the "
+    raise DataError(f"{_X} must contain states from 0 to {n_states - 1}, but {int(wrong.sum())} value(s) do not, the "
                     f"first is {value:g} in {_place(wrong, labels)}; recode the {len(levels)} levels from 0, or change "
                     "n_states.")  # fmt: skip
 
@@ -325,7 +330,7 @@ def _to_codes(
     wrong &= True if gone is None else ~gone
     if wrong.any():
         value = table[tuple(np.argwhere(wrong)[0])].item()
-        raise DataError(f"X must contain the levels {_listed(levels)} only, but {int(wrong.sum())} value(s) differ, "
+        raise DataError(f"{_X} must contain the levels {_listed(levels)} only, but {int(wrong.sum())} value(s) differ, "
                         f"the first is {value!r} in {_place(wrong, labels)}; recode them, or fit with these "
                         "levels.")  # fmt: skip
     return place
@@ -338,7 +343,7 @@ def _listed(levels: tuple[Any, ...]) -> str:
 def _place(where: np.ndarray, labels: tuple[str, ...]) -> str:
     """Describe the row and column of the first True."""
     row, column = np.argwhere(where)[0]
-    return f"row {row}, column {labels[column]!r}"
+    return f"{data_row(row)}, column {labels[column]!r}"
 
 
 def _check_columns(seen: np.ndarray, labels: tuple[str, ...], gaps: bool) -> None:
@@ -347,13 +352,14 @@ def _check_columns(seen: np.ndarray, labels: tuple[str, ...], gaps: bool) -> Non
     low = np.where(seen < 0, np.int8(127), seen).min(axis=0) if gaps else seen.min(axis=0)
     empty = np.flatnonzero(high < 0)
     if empty.size:
-        raise DataError(f"X must have observed values in every column, but all are missing in {empty.size} column(s): "
-                        f"{_some(empty, labels)}; drop them, or add rows in which they were observed.")  # fmt: skip
+        raise DataError(f"{_X} must have observed values in every column, but all are missing in "
+                        f"{empty.size} column(s): {_some(empty, labels)}; drop them, or add rows in which they were "
+                        "observed.")  # fmt: skip
     constant = np.flatnonzero(low == high)
     if constant.size:
         warnings.warn(
-            f"{constant.size} column(s) of X are constant: {_some(constant, labels)}; their parameters are determined "
-            "by the prior alone",
+            f"{constant.size} column(s) of {_X} are constant: {_some(constant, labels)}; their "
+            "parameters are determined by the prior alone",
             ConstantColumnWarning,
             stacklevel=4,
         )
@@ -381,5 +387,5 @@ def _remedy(table: np.ndarray, gone: np.ndarray | None, labels: tuple[str, ...])
         return f"drop columns that are not answers: {_some(columns, labels)} (the first {kind})"
     if found.codes:
         codes = " and ".join(f"{c:g}" for c in found.codes)
-        return f"replace {codes} by NaN if it codes missing values (the levels are {found.span})"
+        return f"{missing_code(codes)} if it codes missing values (the levels are {found.span})"
     return ""

@@ -12,7 +12,7 @@ import typer
 from .. import __version__
 from ..errors import BayesMRFError
 from ..names import shown
-from .common import Stopped, new_console, say, say_error, spoken_warnings
+from .common import Stopped, new_console, say, spoken_warnings
 from .evidence import evidence
 from .groups import groups
 from .posterior import posterior
@@ -85,7 +85,7 @@ def run(arguments: Sequence[str]) -> int:
         say("error", f"{e.format_message().rstrip('.')}; see {where} --help")
         return USER_ERROR
     except BayesMRFError as e:
-        say_error(e)
+        say("error", e)
         return USER_ERROR
     except OSError as e:  # a full disk, while a picture or page was being written
         say("error", f"{shown(e.filename or 'a file', 200)} cannot be read or written ({e.strerror or e}); "

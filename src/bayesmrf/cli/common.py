@@ -23,10 +23,12 @@ from ..errors import (
     StoreError,
     TooWideError,
     in_words,
+    said,
+    said_in_python,
 )
 from ..files import call, check_path, kind_of
 from ..names import file_stem, shown
-from ..options import OPTIONS, check
+from ..options import check
 from ..rules import is_count
 
 if TYPE_CHECKING:
@@ -49,10 +51,6 @@ def flag_of(option: str) -> str:
     name = option.rpartition(".")[2]
     return option if option.startswith("-") or option == "X" else _FLAGS.get(name, "--" + name.replace("_", "-"))
 
-
-# Sentences call an argument by its name at their start ("epsilon must be") and where they give a value ("fields=True").
-_NAMES = "|".join({*_FLAGS, *(key.rpartition(".")[2] for key in OPTIONS), "graph", "candidates", "out", "method"})
-_NAMED = re.compile(rf"^({_NAMES})(?= must )|(?<![\w-])({_NAMES})(?=[:=])")
 
 # Options of every command that samples.
 Draws = Annotated[int, typer.Option(help="Draws of each chain.")]
@@ -199,12 +197,18 @@ def edges_of(graph: str, names: Sequence[str], console: Console, flag: str = "--
 @contextmanager
 def about_file(source: Path) -> Iterator[None]:
     """Messages about the table X, or its weights, as ones about the file, whose rows people count from 1."""
+
+    def say_of_file(kind: str, name: str, value: str) -> str:
+        if kind == "row":
+            return f"row {int(name) + 1} below the first line"
+        if kind == "code":
+            return f"give --missing-code {name}"
+        return call(source) if name == "X" else spoken(kind, name, value)
+
     try:
         yield
     except DataError as e:
-        message = re.sub(r"\brow (\d+)", lambda m: f"row {int(m[1]) + 1} below the first line", str(e))
-        message = re.sub(r"\breplace (-?\d+) by NaN", r"give --missing-code \1", message)
-        raise DataError(re.sub(r"^X(?=:| )", lambda _: call(source), message)) from None
+        raise DataError(said(e.text, say_of_file)) from None
 
 
 @contextmanager
@@ -214,7 +218,7 @@ def about_fit(source: Path, instead: str) -> Iterator[None]:
         with about_file(source):
             yield
     except TooWideError as e:
-        raise TooWideError(f"{str(e).split(';')[0]}; use {instead}, or a graph with fewer edges") from None
+        raise TooWideError(e.problem, remedy=f"use {instead}, or a graph with fewer edges") from None
 
 
 def sample(estimator: Any, table: Any, weights: Any, source: Path, out: Path, console: Console, instead: str) -> Any:
@@ -260,39 +264,34 @@ def new_console(quiet: bool = False) -> Console:
     return SafeConsole(markup=False, highlight=False, emoji=False, quiet=quiet)
 
 
-def say(kind: str, message: str) -> None:
+def spoken(kind: str, name: str, value: str) -> str:
+    """Write a marked term of a message (`bayesmrf.errors.said`) as on the command line."""
+    if kind == "python":
+        return ""
+    if kind != "argument" or name == "X":
+        return "the data" if name == "X" else said_in_python(kind, name, value)
+    flag = flag_of(name)
+    if value in ("True", "False"):
+        return flag if value == "True" else flag.replace("--", "--no-", 1)
+    return f"{flag} {value}".rstrip().replace("'", "")
+
+
+def say(kind: str, message: str | BayesMRFError | BayesMRFWarning) -> None:
     """Write one line to standard error, with arguments called by their flags."""
-    message = re.sub(r"(\S{100})\S{200,}", r"\1...", " ".join(message.split()))
-    message = re.sub(
-        r"\b(set |or )?overwrite=True", lambda m: (m[1] or "").replace("set", "give") + "--overwrite", message
-    )
-    message = re.sub(r"\b(set )?fields=False", lambda m: ("give " if m[1] else "") + "--no-fields", message)
-    message = re.sub(r"\bset fields=True", "leave --no-fields out", message)
-    message = _NAMED.sub(lambda m: flag_of(m[1] or m[2]), message)
-    message = re.sub(r"\bof X\b", "of the data", message)
-    message = re.sub(r"(--[\w-]+)=True\b", r"\1", message)
-    message = re.sub(r"(--[\w-]+)='?([\w-]+)'?", r"\1 \2", message)
-    typer.echo(f"{kind}: {shown(message, _LONGEST)}", err=True)
-
-
-def say_error(error: Exception) -> None:
-    """Write what is wrong, in one line."""
-    if isinstance(error, BayesMRFError) and error.option is not None:
-        error.expected = error.expected.removesuffix(" or None")  # which is to leave the flag out
-        say("error", error.sentence(flag_of(error.option)))
-    else:
-        say("error", str(error))
+    text = message if isinstance(message, str) else said(message.text, spoken)
+    text = re.sub(r"(\S{100})\S{200,}", r"\1...", " ".join(text.split()))
+    typer.echo(f"{kind}: {shown(text, _LONGEST)}", err=True)
 
 
 @contextmanager
 def spoken_warnings() -> Iterator[None]:
     """Show each warning as one line, and once."""
-    said = set[str]()
+    known = set[str]()
 
     def show_one(message: Any, category: Any, *_: Any, **__: Any) -> None:
-        if str(message) not in said:
-            said.add(str(message))
-            say("warning", str(message))
+        if str(message) not in known:
+            known.add(str(message))
+            say("warning", message)
 
     with warnings.catch_warnings():
         warnings.simplefilter("always", BayesMRFWarning)

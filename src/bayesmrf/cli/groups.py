@@ -193,5 +193,5 @@ def _method(name: str, own: dict[str, Any]) -> Any:
         return common.own_options(GROUPS, name, **own)
     for option, value in own.items():
         if value is not None:
-            raise OptionError(option=option, got=value, expected="omitted with method='auto'", remedy="give a method")
+            raise OptionError(option=option, got=value, expected="omitted with --method auto", remedy="give a method")
     return name

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import graphs, run
 from ..base import Kernel, SamplingEngine
-from ..errors import FieldsWarning, GraphError, OptionError
+from ..errors import FieldsWarning, GraphError, OptionError, argument, renamed
 from ..graphs import Graph
 from ..inference.auto import choose
 from ..inference.elimination.two_states import Elimination
@@ -179,7 +179,7 @@ def read_graph(graph: Any, states: States, progress: bool, option: str = "graph"
         if graph == "complete":
             return graphs.complete(len(states.names), states.names)
     except GraphError as e:
-        raise GraphError(str(e).replace("graph", option, 1)) from None
+        raise GraphError(renamed(e.text, "graph", option)) from None
     kind, _, number = graph.partition(":")
     if kind == "learn" and is_count(number):
         if states.n_states > 2:
@@ -211,8 +211,8 @@ def warn_of_unbalanced(states: States) -> None:
         some = ", ".join(repr(states.names[i]) for i in far[:_NAMED])
         rest = f" and {len(far) - _NAMED} more" if len(far) > _NAMED else ""
         warnings.warn(
-            f"fields=False, but {len(far)} of {len(states.names)} columns are far from balanced ({some}{rest}); the "
-            "imbalance will look like edges, set fields=True.",
+            f"{argument('fields', False)}, but {len(far)} of {len(states.names)} columns are far from balanced "
+            f"({some}{rest}); the imbalance will look like edges, set {argument('fields', True)}.",
             FieldsWarning,
             stacklevel=3,
         )

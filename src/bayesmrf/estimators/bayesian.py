@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import convergence, results, run
 from ..base import Engine, Kernel, Kind
-from ..errors import ApproximatePosteriorWarning, OptionError
+from ..errors import ApproximatePosteriorWarning, OptionError, argument
 from ..families import Custom, families_of
 from ..inference.elimination.two_states import Elimination
 from ..inference.registry import engine_of
@@ -230,8 +230,9 @@ def _all_moved(draws: run.Draws) -> bool:
     stuck = [c for c, theta in zip(draws.chains, draws.values["theta"], strict=True) if (theta == theta[0]).all()]
     if stuck and draws.n_draws > 1:
         warn(
-            f"corrected=True was ignored: chain(s) {', '.join(map(str, stuck))} of {draws.n_chains} never moved, and "
-            "their draws are no sample of the pseudo-posterior; raise n_warmup and n_draws",
+            f"{argument('corrected', True)} was ignored: chain(s) {', '.join(map(str, stuck))} of {draws.n_chains} "
+            "never moved, and their draws are no sample of the pseudo-posterior; raise "
+            f"{argument('n_warmup')} and {argument('n_draws')}",
             ApproximatePosteriorWarning,
             stacklevel=3,
         )

@@ -6,7 +6,7 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 from ..base import DataEngine, Engine
-from ..errors import DataError, OptionError
+from ..errors import DataError, OptionError, argument
 from ..inference.auto import is_cheap
 from ..inference.chains import Brief, Persistent
 from ..inference.pseudo_likelihood import PseudoLikelihood
@@ -24,8 +24,9 @@ def read_engine(engine: str | Engine, states: States) -> Engine:
     found = engine_of(engine)
     if isinstance(found, PseudoLikelihood) and (states.values < 0).any():
         raise DataError(
-            f"X: {(states.values < 0).sum()} value(s) are missing, which the pseudo-likelihood cannot take; drop or "
-            "impute these rows, or take another kernel and engine, such as kernel='metropolis' with engine='exact'"
+            f"{argument('X')}: {(states.values < 0).sum()} value(s) are missing, which the pseudo-likelihood cannot "
+            f"take; drop or impute these rows, or take another kernel and engine, such as "
+            f"{argument('kernel', 'metropolis')} with {argument('engine', 'exact')}"
         )
     return found.given(states) if isinstance(found, DataEngine) else found
 

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import convergence, partitions, results
 from ..base import Engine
-from ..errors import ApproximatePosteriorWarning, OptionError, in_words
+from ..errors import ApproximatePosteriorWarning, OptionError, argument, in_words
 from ..families import families_of
 from ..inference.auto import choose
 from ..inference.elimination.two_states import Elimination
@@ -328,7 +328,7 @@ class GroupedMRF(OptionObjects, PairwiseMRF):
         warnings.warn(
             f"Moments from {n_particles} particles put a noise of {noise:.2f} nats into the log likelihood of an edge "
             f"(exceeded by 5 % of the edges), and at most {_NOISE}, from no fewer particles than the {n_samples:g} "
-            f"observations, is acceptable; use n_particles={enough} or more.",
+            f"observations, is acceptable; use {argument('n_particles', enough)} or more.",
             ApproximatePosteriorWarning,
             stacklevel=3,
         )

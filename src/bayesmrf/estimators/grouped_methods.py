@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..base import Engine, Kernel
-from ..errors import OptionError
+from ..errors import OptionError, argument
 from ..families import FAMILIES, FamilyRow
 from ..inference.elimination.two_states import Elimination, cost
 from ..learning.maximum_likelihood import bound
@@ -98,7 +98,9 @@ def read(estimator: Any) -> Request:
         prior = replace(prior, base=Normal())
     if isinstance(prior.base, Beta) == tables:
         expected = "Normal or MultivariateNormal" if tables else "a Beta distribution of the agreement"
-        raise OptionError(option="prior.base", got=prior.base, expected=f"{expected} for model={family.name!r}")
+        raise OptionError(
+            option="prior.base", got=prior.base, expected=f"{expected} for {argument('model', family.name)}"
+        )
     fields = DirichletProcess(prior.alpha, Normal(FIELD_SCALE)) if estimator.fields == "grouped" else None
     method = None if estimator.method == "auto" else estimator.object("method")
     found = Request(family, estimator.object("model"), prior, fields, bool(estimator.fields), method)

@@ -13,12 +13,15 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import StoreError
+from ..errors import StoreError, argument
 from ..files import check_path
 from ..names import shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+_OVERWRITE = argument("overwrite", True)
+_OUT = argument("out")
 
 _GENERATOR = '<meta name="generator" content="bayesmrf">'
 
@@ -28,17 +31,17 @@ Section = tuple[str, str]
 def check_out(out: str | PathLike[str], overwrite: bool, replace_own: bool = False) -> Path:
     """Refuse a file that must not or cannot be written; ``replace_own`` allows replacing a page of this package."""
     out = Path(out)
-    check_path(out, "out: ")
+    check_path(out, f"{_OUT}: ")
     if out.is_dir():
-        raise StoreError(f"out must be a file, got the folder {out}; give a path such as {out / 'report.html'}.")
+        raise StoreError(f"{_OUT} must be a file, got the folder {out}; give a path such as {out / 'report.html'}.")
     if out.exists() and not overwrite:
         own = replace_own and _GENERATOR.encode() in out.read_bytes()[:1000]
         if not own:
-            raise StoreError(f"out: {out} exists already; give another path or set overwrite=True.")
+            raise StoreError(f"{_OUT}: {out} exists already; give another path or set {_OVERWRITE}.")
     folder = out.absolute().parent
     if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
         reason = "cannot be written to" if folder.is_dir() else "does not exist"
-        raise StoreError(f"out: the folder {folder} {reason}; give a path in a folder that can be written to")
+        raise StoreError(f"{_OUT}: the folder {folder} {reason}; give a path in a folder that can be written to")
     return out
 
 
@@ -63,7 +66,7 @@ def write_page(out: Path, title: str, lead: str, body: Iterable[Section]) -> Pat
         partial.write_text(page, encoding="utf-8")
         partial.replace(out)
     except OSError as e:
-        raise StoreError(f"out: {out} cannot be written ({e}); give another path") from e
+        raise StoreError(f"{_OUT}: {out} cannot be written ({e}); give another path") from e
     return out
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from ...base import MOMENTS
 from ...compiled import strict_leaf
-from ...errors import OptionError
+from ...errors import OptionError, argument
 from ...likelihood import Likelihood
 from .centred import CentredLines, CentredModel, edge_line, move_edge, node_shares, own_line, pair_cells, pair_values
 from .line import Line, line_mode
@@ -75,7 +75,7 @@ def require_exact(likelihood: Likelihood, kernel: str) -> None:
             option="kernel",
             got=kernel,
             expected="one that takes tied parameters and several samples",
-            remedy="take kernel='metropolis'",
+            remedy=f"take {argument('kernel', 'metropolis')}",
         )
 
 

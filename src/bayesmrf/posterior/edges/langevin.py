@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...compiled import leaf
-from ...errors import ApproximatePosteriorWarning, DivergenceError
+from ...errors import ApproximatePosteriorWarning, DivergenceError, argument
 from ...models.boltzmann import Boltzmann
 from ...options import Checked
 from ...particles.persistent_chains import (
@@ -158,9 +158,10 @@ class SpikeSlabLangevin(Checked):
         if noise > _NOISE and self.epsilon < 2:  # longer steps diverge, which is an error
             longest = self.epsilon * sqrt(_NOISE / noise)
             warnings.warn(
-                f"epsilon={self.epsilon:g} is too long for {self.n_particles:,} particles and {self.n_samples:,g} "
-                f"observations: the noise of the moments makes posterior standard deviations {sqrt(1 + noise):.2g} "
-                f"times too wide; use epsilon <= {longest:.1g}, or more particles",
+                f"{argument('epsilon', self.epsilon)} is too long for {self.n_particles:,} particles and "
+                f"{self.n_samples:,g} observations: the "
+                f"noise of the moments makes posterior standard deviations {sqrt(1 + noise):.2g} "
+                f"times too wide; use {argument('epsilon')} <= {longest:.1g}, or more particles",
                 ApproximatePosteriorWarning,
                 stacklevel=2,
             )
@@ -207,7 +208,7 @@ class SpikeSlabLangevin(Checked):
         density, precision = _iterate(rng, jumps, rows, blocks, theta, momentum, self.n_iterations)
         if not (np.abs(theta) <= _DIVERGED).all():
             raise DivergenceError(
-                f"epsilon: a weight left +-{_DIVERGED:g} with epsilon = {self.epsilon:g}; give a smaller epsilon"
+                option="epsilon", got=self.epsilon, expected=f"smaller, as a weight exceeded {_DIVERGED:g}"
             )
         curvature = state.curvature
         if state.age < self.n_adapt:

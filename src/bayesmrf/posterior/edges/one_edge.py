@@ -210,7 +210,7 @@ class SpikeSlabOneEdge(Checked):
         )
         if not (np.abs(theta) <= _DIVERGED).all():
             raise DivergenceError(
-                f"epsilon: a weight left +-{_DIVERGED:g} with epsilon = {self.epsilon:g}; give a smaller epsilon"
+                option="epsilon", got=self.epsilon, expected=f"smaller, as a weight exceeded {_DIVERGED:g}"
             )
         included = rows.place >= 0
         found = stiffness(blocks, rows, problem.lines.pull[:, 0], problem.scale, self.n_samples, direction)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...base import MOMENTS
-from ...errors import OptionError
+from ...errors import OptionError, argument
 from ...likelihood import Likelihood
 from ...options import Checked
 from ...priors import Cauchy, Normal
@@ -67,8 +67,8 @@ class CoordinateGibbs(Checked):
             raise OptionError(
                 option="prior",
                 got=self.prior,
-                expected=f"priors.Normal or priors.Cauchy with scales <= {WIDEST:g} for kernel='gibbs'",
-                remedy="kernel='metropolis' takes any prior",
+                expected=f"priors.Normal or priors.Cauchy with scales <= {WIDEST:g} for {argument('kernel', 'gibbs')}",
+                remedy=f"{argument('kernel', 'metropolis')} takes any prior",
             )
 
     @cached_property

@@ -126,7 +126,7 @@ class Langevin(Checked):
         middle = momentum + times(half_step, state.gradient)
         theta = state.theta + times(epsilon * root, middle)
         if not (np.abs(theta) < _DIVERGED).all():
-            raise DivergenceError(f"theta became non-finite with epsilon={epsilon:g}; use a smaller epsilon.")
+            raise DivergenceError(option="epsilon", got=epsilon, expected=f"smaller, as theta exceeded {_DIVERGED:g}")
         new = self._at(theta, middle, state.memory, state.step)
         new = new._replace(momentum=middle + times(half_step, new.gradient))
         if not self.adjusted:
