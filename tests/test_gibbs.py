@@ -357,7 +357,7 @@ def test_wrong_calls_are_refused(rng):
         with pytest.raises(OptionError, match="at most the 64 chains that were started, got 65"):
             too_many()
     for wrong in (lambda: sweep(model, start(64, 5, rng), 1), lambda: counts(model, start(64, 5, rng), 64)):
-        with pytest.raises(OptionError, match="5 nodes, the model has 6"):
+        with pytest.raises(OptionError, match="chains must be for 6 nodes, got 5"):
             wrong()
 
 

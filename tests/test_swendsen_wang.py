@@ -209,7 +209,7 @@ def test_wrong_calls_are_refused(rng):
             sweep(model, chains, 1, n)
     with pytest.raises(OptionError, match="at most the 64 chains that were started, got 65"):
         sweep(model, chains, 1, 65)
-    with pytest.raises(OptionError, match="5 nodes, the model has 6"):
+    with pytest.raises(OptionError, match="chains must be for 6 nodes, got 5"):
         sweep(model, start(64, 5, rng), 1)
     with pytest.raises(OptionError, match=r"n_samples must be .*, got 0"):
         SwendsenWang().sample(Ising(random_graph(rng, 3, 2)), np.zeros(5), None, 0, rng)
@@ -219,10 +219,10 @@ def test_wrong_calls_are_refused(rng):
 def test_parameters_that_are_not_finite_are_refused(rng, value):
     model, theta = Ising(random_graph(rng, 4, 3)), np.zeros(7)
     theta[2] = value
-    with pytest.raises(OptionError, match=f"theta: the coupling of edge 2 is {value}"):
+    with pytest.raises(OptionError, match=f"theta must be finite, got '{value} as the coupling of edge 2"):
         SwendsenWang().sample(model, theta, None, 5, rng)
     theta[2], theta[6] = 0, value
-    with pytest.raises(OptionError, match=f"theta: the field of node 3 is {value}"):
+    with pytest.raises(OptionError, match=f"theta must be finite, got '{value} as the field of node 3"):
         SwendsenWang().sample(model, theta, None, 5, rng)
 
 

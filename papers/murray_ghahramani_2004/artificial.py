@@ -141,7 +141,7 @@ def draw_system(settings: Settings, n_nodes: int, n_samples: int, replicate: int
         states = engine.sample(model, theta, engine.prepare(model), n_samples, rng)
         return System(graph, theta, states, "elimination", width, size / 8)
     try:
-        found = cftp.draw(model.pairwise(theta), n_samples, rng)
+        found = cftp.sample_exact(model.pairwise(theta), n_samples, rng)
         how, states = f"coupling from the past, {found.depths.max()} sweeps", found.states
     except OptionError as e:
         states = tempered(model.pairwise(theta), n_samples, rng)

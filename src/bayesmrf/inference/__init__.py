@@ -1,1 +1,1 @@
-"""Engines: log Z, moments and samples at one theta."""
+"""Engines, which compute or approximate log Z, moments or samples at one theta."""

@@ -5,10 +5,9 @@ Chains go from independent units, whose Z_0 is known, to the model along the geo
 
 .. math:: w = \prod_{t=1}^T \frac{f_t(x_{t-1})}{f_{t-1}(x_{t-1})}
 
-the mean of Z_0 w is Z for any ladder, so that by Jensen log Z is underestimated on average. The same path walked from
-exact samples of the model back to the independent units is the same method with the ends exchanged: 1 / w has the mean
-Z_0 / Z, and log Z is overestimated. The two bracket it. Hidden units of a restricted Boltzmann machine are summed out
-of f_t.
+the mean of Z_0 w is Z for any ladder, so that by Jensen's inequality log Z is underestimated on average. From exact
+samples of the model back to the independent units, 1 / w has the mean Z_0 / Z, and log Z is overestimated. The two
+bracket it. Hidden units of a restricted Boltzmann machine are summed out of f_t.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ from ..samplers.gibbs import start, sweep
 from ..samplers.rbm_gibbs import draw_units, generators
 
 _MARGIN = 0.01  # margins of the independent units are kept this far from 0 and 1
-_FEW = 10.0  # effective chains below which the estimate and its error say little
+_FEW = 10.0  # effective chains below which the estimate and its error are unreliable
 _REMEDY = "give more temperatures, or margins near those of the model"
 
 
@@ -47,7 +46,7 @@ class Annealed:
     standard_error : float
         Of log Z, from the spread of the chains' weights.
     n_effective : float
-        (sum w)^2 / sum w^2: how many chains of equal weight would do as well.
+        (sum w)^2 / sum w^2: the number of chains of equal weight with the same precision.
     log_weights : (n_chains,) array
         Each chain's own estimate of log Z; forward below it on average, reverse above.
     status : str
@@ -77,11 +76,11 @@ def forward(
     theta : (n_features,) array
     rng : numpy.random.Generator
     n_chains : int
-        At least 2, whose weights tell the error.
+        At least 2, for the standard error.
     temperatures : int or array
-        Steps of the path, equal ones, or the whole ladder from 0 to 1.
+        Number of equal steps, or the whole ladder from 0 to 1.
     margins : (n_visible,) or (n_nodes,) array, optional
-        P(x_i = 1) of the independent units: the means of the data, say. Even chances when absent.
+        P(x_i = 1) of the independent units, such as the means of the data; 1/2 by default.
 
     Raises
     ------
@@ -104,7 +103,8 @@ def reverse(
 ) -> Annealed:
     """Anneal a chain from each of ``states`` back to the independent units; E[exp(-log_z)] = 1 / Z.
 
-    This holds for exact samples of the model. From data, the bracket is as good as the model (Burda et al. 2015).
+    This holds for exact samples of the model. From data, the bracket holds as far as the model fits (Burda et al.
+    2015).
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ def reverse(
     Raises
     ------
     OptionError, DataError
-        As in `forward`; and for states that are not binary, or have another number of columns.
+        As in `forward`; and for states that are not binary, or have the wrong number of columns.
     """
     path = _path(model, theta, margins)
     states = np.asarray(states)
@@ -129,14 +129,14 @@ def reverse(
 
 @dataclass(frozen=True, eq=False)
 class _RBMPath:
-    """From independent units to a restricted Boltzmann machine, the hidden units summed out."""
+    """Path from independent units to a restricted Boltzmann machine, the hidden units summed out."""
 
     weights: RBMWeights
     margins: np.ndarray
 
     @property
     def _base(self) -> RBMWeights:
-        # Hidden units of their own, at the fields that the margins give them, lose the least on the way.
+        # Independent hidden units, with fields from the margins, give the least variance.
         w = self.weights
         return RBMWeights(np.zeros_like(w.weights), logit(self.margins), w.hidden + w.weights @ self.margins)
 
@@ -144,7 +144,7 @@ class _RBMPath:
     def log_z(self) -> float:
         return float(np.logaddexp(0, self._base.visible).sum() + np.logaddexp(0, self._base.hidden).sum())
 
-    @threadpool_limits.wrap(limits=1, user_api="blas")  # threads wait for each other: seen 40 times as long
+    @threadpool_limits.wrap(limits=1, user_api="blas")  # threads wait for each other: up to 40 times slower
     def anneal(self, states: np.ndarray, ladder: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         log_weights = np.zeros(len(states))
         _anneal_rbm(self.weights, self._base, ladder, states.astype(np.float64), generators(rng), log_weights)
@@ -153,7 +153,7 @@ class _RBMPath:
 
 @dataclass(frozen=True, eq=False)
 class _PairwisePath:
-    """From independent nodes to a pairwise field."""
+    """Path from independent nodes to a pairwise field."""
 
     form: Pairwise
     margins: np.ndarray
@@ -184,8 +184,7 @@ def _path(model: Any, theta: np.ndarray, margins: np.ndarray | None) -> _RBMPath
     n = model.n_visible if is_rbm else model.graph.n_nodes
     theta = np.asarray(theta, dtype=np.float64)
     if not np.isfinite(theta).all():
-        raise OptionError(f"theta: {int((~np.isfinite(theta)).sum())} parameter(s) are not finite; the path to such a "
-                          "model has no end, give finite ones")  # fmt: skip
+        raise OptionError(option="theta", got=theta[~np.isfinite(theta)][0], expected="finite")
     m = np.full(n, 0.5) if margins is None else np.asarray(margins, dtype=np.float64)
     if m.shape != (n,) or not ((m >= 0) & (m <= 1)).all():
         expected = f"an array of shape ({n},) of probabilities, such as the means of the data"
@@ -203,7 +202,7 @@ def ladder_of(temperatures: int | np.ndarray) -> np.ndarray:
 
 
 def check_chains(option: str, n: int) -> None:
-    """Refuse fewer than 2."""
+    """Refuse fewer than 2 chains."""
     integer(2, 10**7, "their spread gives the standard error").check(option, n)
 
 

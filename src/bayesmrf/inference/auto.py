@@ -1,4 +1,4 @@
-"""The automatic choice of an engine: exact where it is cheap, persistent chains elsewhere."""
+"""The automatic choice of an engine: exact if it is cheap, else persistent chains."""
 
 from __future__ import annotations
 

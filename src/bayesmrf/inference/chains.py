@@ -1,8 +1,8 @@
 """Moments from samples: persistent chains, brief chains, and exact samples.
 
 All estimate E[s(x)] by the mean of the statistics over states: of ``n_chains`` Gibbs chains after ``n_sweeps`` sweeps,
-which differ in where they start, or of an exact sampler. Their moments are random and belong to no log Z, so no accept
-step can be built on them.
+with different starts, or of an exact sampler. Their moments are random and not those of any log Z, so they do not
+support accept steps.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ Memory = TypeVar("Memory", Chains, np.ndarray)
 
 @dataclass(frozen=True)
 class Persistent(Checked):
-    """Chains that go on where the last call left them (Tieleman 2008).
+    """Chains that continue from their states in the last call (Tieleman 2008).
 
-    While theta moves slowly, the chains stay close to p(x | theta); at a fixed theta their law tends to it.
+    If theta moves slowly, the chains stay close to p(x | theta); at a fixed theta they converge to it.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class Persistent(Checked):
     n_sweeps : int
         Sweeps of each chain in each call.
     moves : {"gibbs", "swendsen-wang"}
-        Sweeps of single nodes, or of clusters, which pay where the field is strongly ordered.
+        Sweeps of single nodes, or of clusters, which mix faster in strongly ordered models.
     n_jobs : int
         Threads of Gibbs sweeps; the moments do not depend on it.
     """
@@ -55,7 +55,7 @@ class Persistent(Checked):
 
     @property
     def families(self) -> frozenset[str]:
-        """Models it takes."""
+        """Supported models."""
         return _families(self.moves)
 
     def prepare(self, model: Model) -> None:
@@ -85,9 +85,9 @@ class Brief(Checked):
     Parameters
     ----------
     states : (n_samples, n_nodes) array in {0, ..., n_states - 1}, optional
-        The data; chain c restarts at row ``c % n_samples``. Estimators fill them in.
+        The data; chain c restarts at row ``c % n_samples``. Estimators set them.
     n_chains : int, optional
-        One chain for each row when absent.
+        By default one chain for each row.
     n_sweeps, moves, n_jobs
         As in `Persistent`.
     """
@@ -104,7 +104,7 @@ class Brief(Checked):
 
     @property
     def families(self) -> frozenset[str]:
-        """Models it takes."""
+        """Supported models."""
         return _families(self.moves)
 
     def given(self, states: States) -> Brief:
@@ -114,7 +114,7 @@ class Brief(Checked):
         return replace(self, states=np.maximum(states.rows, 0))
 
     def restarts(self, plan: np.ndarray, hidden: Clamped, n_chains: int) -> Restarts:
-        """Fill hidden entries of the starting points from ``n_chains`` chains on them."""
+        """Return the imputation of hidden entries of the starting points from ``n_chains`` chains on them."""
         return Restarts(plan, hidden, n_chains)
 
     def prepare(self, model: Model) -> np.ndarray:
@@ -145,7 +145,7 @@ class Brief(Checked):
 
 
 class Restarts:
-    """Fill the hidden entries of brief chains' starting points from the chains of the positive phase.
+    """Imputation of hidden entries in the starting points of brief chains, from the chains of the positive phase.
 
     Chain c starts at row c % N, with that row's hidden entries from chain c % ``n_positive`` of the positive phase.
     """
@@ -173,15 +173,14 @@ class Restarts:
 
 @dataclass(frozen=True)
 class FromExact(Checked):
-    """Fresh exact samples in each call (Murray and Ghahramani 2004, section 4).
+    """New exact samples in each call (Murray and Ghahramani 2004, section 4).
 
-    The moments have no bias, and the error of ``n_samples`` independent states. Equal memories give equal samples.
+    The moments are unbiased, with the error of ``n_samples`` independent states. Equal memories give equal samples.
 
     Parameters
     ----------
     sampler : SamplingEngine
-        Draws the states: an EXACT engine. None (default) takes `Elimination` where it is cheap, else
-        `CouplingFromThePast`.
+        An exact engine. None (default) selects `Elimination` if it is cheap, else `CouplingFromThePast`.
     n_samples : int
         States drawn in each call.
     """

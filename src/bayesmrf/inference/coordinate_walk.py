@@ -10,10 +10,11 @@ from .elimination.passes import moments_of
 
 @strict_leaf
 def walk(plan, edges, form, coupling, field, theta, moments, low, s_bar, n_samples, deltas, thresholds):
-    """Try theta_j + deltas_j in turn, accept where the log likelihood gains more than thresholds_j; count them.
+    """Try theta_j + deltas_j in turn, accept if the log likelihood increases by more than thresholds_j; count
+    acceptances.
 
-    The gain follows from the moment of feature j (`Likelihood.coordinate_log_ratio`), so that only accepted moves cost
-    a solve. ``coupling``, ``field``, ``theta`` and ``moments`` are overwritten.
+    The increase follows from the moment of feature j (`Likelihood.coordinate_log_ratio`), so only accepted moves need a
+    solve. ``coupling``, ``field``, ``theta`` and ``moments`` are overwritten.
     """
     n_edges = len(coupling)
     accepted = 0

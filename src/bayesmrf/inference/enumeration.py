@@ -1,4 +1,4 @@
-"""Exact answers by summing over all states: for small models, and as the yardstick of every other engine."""
+"""Exact inference by summing over all states: for small models, and as the reference for other engines."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from ..options import Checked
 
 @dataclass(frozen=True)
 class Enumeration(Checked):
-    """Sum over all states x in {-1, +1}^d (Murray and Ghahramani 2004, eq. 2).
+    """Exact engine that sums over all states x in {-1, +1}^d (Murray and Ghahramani 2004, eq. 2).
 
-    Log weights are built by doubling: those of nodes 0..i follow from those of nodes 0..i-1 by adding
-    +-(h_i + sum_{u<i} J_ui x_u), so that all 2^d of them cost O(2^d). The moments E[prod_{i in S} x_i] of all subsets S
-    are the Walsh-Hadamard transform of the probabilities; the singletons and edges are read off. With m states a node,
-    weights grow by the factor m, and marginals are sums over the others' digits.
+    Log weights are built by doubling: those of nodes 0..i follow from those of nodes 0..i-1 by adding +-(h_i +
+    sum_{u<i} J_ui x_u), so that all 2^d of them cost O(2^d). The moments E[prod_{i in S} x_i] of all subsets S are the
+    Walsh-Hadamard transform of the probabilities, which contains those of singletons and edges. With m states a node,
+    marginals are sums over the other digits.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class Enumeration(Checked):
         if bits > self.max_nodes:
             raise TooWideError(
                 f"graph: enumeration over {d} nodes would need {2 ** (bits - 25):.3g} GiB for {m}^{d} states, more "
-                f"than max_nodes = {self.max_nodes} allows; use elimination or persistent chains, or raise max_nodes"
+                f"than max_nodes = {self.max_nodes} allows; use elimination, persistent chains, or a larger max_nodes"
             )
 
     def start(self, model: Model, rng: np.random.Generator) -> None:

@@ -1,4 +1,4 @@
-"""What the engines that iterate towards a fixed point have in common: options, and a word when they do not arrive."""
+"""Base class of engines that iterate to a fixed point: options, and the status if they do not converge."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from ..options import Checked
 
 @dataclass(frozen=True)
 class Iterative(Checked):
-    """Deterministic iteration, from the same start in every call: log Z is a function of theta and of nothing else.
+    """Deterministic iteration, from the same start in every call: log Z is a function of theta alone.
 
-    A start at the last answer would be quicker, but a solution that depends on the path makes log Z ambiguous wherever
-    there are several, and accept steps that use it wrong.
+    A start at the last solution would be faster, but with several solutions log Z would depend on the path, which makes
+    accept steps wrong.
 
     Parameters
     ----------
     max_iterations : int
-        Sweeps after which a solve is given up; its answer then carries a ``status``.
+        Largest number of sweeps; if it is reached, the answer has a ``status``.
     tolerance : float
-        Largest change within one sweep at which the iteration counts as converged.
+        Largest change in a sweep at convergence.
     """
 
     max_iterations: int = 1000

@@ -15,19 +15,19 @@ from .iterative import Iterative
 
 @dataclass(frozen=True)
 class MeanField(Iterative):
-    r"""Best distribution in which the nodes are independent.
+    r"""Engine of the best distribution with independent nodes.
 
     By Jensen's inequality, for any q with means m (Murray and Ghahramani 2004, eq. 11),
 
     .. math:: \log Z \ge \sum_{(u,v)} J_{uv} m_u m_v + \sum_i h_i m_i + \sum_i H(m_i),
 
-    H being the entropy of a spin with mean m_i. Given the others, the best mean is
-    :math:`m_i = \tanh(h_i + \sum_j J_{ij} m_j)`; setting one node after another to it never lowers the bound. At the
-    maximum, the gradient of the bound is E_q[s], with E_q[x_u x_v] = m_u m_v: these are the moments.
+    with H the entropy of a spin with mean m_i. Given the others, the best mean is :math:`m_i = \tanh(h_i + \sum_j
+    J_{ij} m_j)`; setting one node after another to it never decreases the bound. At the maximum, the gradient of the
+    bound is E_q[s], with E_q[x_u x_v] = m_u m_v: these are the moments.
 
-    The bound has several maxima where couplings are strong, and m = 0 is stationary where there are no fields. So the
-    ascent starts from three points, m = tanh(h), all m = 1 and all m = -1, and the highest of the three maxima is the
-    answer. Global flips map the starts to each other, so that log Z is as symmetric as the model.
+    The bound has several maxima if couplings are strong, and m = 0 is stationary without fields. So the ascent starts
+    from m = tanh(h), all m = 1 and all m = -1, and the highest of the three maxima is used. Global flips permute the
+    starts, so that log Z has the symmetry of the model.
 
     With m states a node the best q_i(k) is proportional to exp(h_ik + sum_j J_ij q_j(k)), and the m + 1 starts are q_i
     proportional to exp(h_ik), and all nodes in one state.
@@ -35,9 +35,9 @@ class MeanField(Iterative):
     Parameters
     ----------
     max_iterations : int
-        Sweeps of one ascent. An ascent that was broken off gives a lower bound all the same.
+        Largest number of sweeps of an ascent. Without convergence the result is still a lower bound.
     tolerance : float
-        Largest change of a mean within one sweep at which the ascent has converged.
+        Largest change of a mean in a sweep at convergence.
     """
 
     name = "mean-field"
@@ -73,7 +73,7 @@ def entropy(local):
 
 @leaf
 def solve(p, max_iterations, tolerance):
-    """Ascend from each start: bound (without the offset), fields (n_starts, n_nodes) with m = tanh, sweeps, change."""
+    """Ascend from each start; return bound (without offset), fields (n_starts, n_nodes), m = tanh, sweeps, change."""
     n = len(p.field)
     local = np.empty((3, n))
     log_z = np.zeros(3)
@@ -115,7 +115,7 @@ def softmax(log_weight, q):
 
 @leaf
 def solve_categorical(p, max_iterations, tolerance):
-    """Ascend from each start: bound (without the offset), q (n_starts, n_nodes, m), sweeps, change."""
+    """Ascend from each start; return bound (without offset), q (n_starts, n_nodes, m), sweeps, change."""
     n, m = p.field.shape
     q = np.zeros((m + 1, n, m))
     log_z = np.zeros(m + 1)

@@ -1,10 +1,10 @@
-r"""The pseudo-likelihood (Besag 1975) in the place of the likelihood, as if an engine had said so.
+r"""The pseudo-likelihood (Besag 1975) in place of the likelihood, in the form of an engine.
 
 .. math:: \log PL(\theta) = \sum_n \sum_i \log P(x_i^{(n)} \mid x_{-i}^{(n)})
           \quad\text{is written}\quad N (\theta \cdot \bar s - \log Z_{PL}(\theta)),
 
-which defines a log Z that depends on the data, and moments that are its gradient. Every sampler that works with log Z
-or moments then samples the pseudo-posterior, which is *not* the posterior: its standard deviations are too small, by
+which defines a log Z that depends on the data, and moments that are its gradient. Samplers that use log Z or moments
+then sample the pseudo-posterior, which is *not* the posterior: its standard deviations are too small by a factor of
 about 0.7.
 """
 
@@ -24,14 +24,14 @@ from ..states import States
 
 @dataclass(frozen=True, eq=False)
 class PseudoLikelihood:
-    """Engine whose log Z turns the likelihood into the pseudo-likelihood of the data it holds.
+    """Engine whose log Z turns the likelihood into the pseudo-likelihood of its data.
 
     Parameters
     ----------
     states : (n_samples, n_nodes) array in {0, 1}
-        The data that the likelihood is of; estimators fill them in.
+        The data of the likelihood; estimators set them.
     weights : (n_samples,) array, optional
-        How many times each row counts.
+        Counts of the rows.
     """
 
     states: np.ndarray | None = field(default=None, repr=False)
@@ -75,8 +75,8 @@ class PseudoLikelihood:
 def value_and_scores(model, states, weights):
     """Return the log pseudo-likelihood and its derivatives with respect to the couplings and the fields.
 
-    With m_i = h_i + sum_j J_ij x_j the derivative by h_i is x_i - tanh(m_i), that by J_uv is
-    (x_u - tanh m_u) x_v + (x_v - tanh m_v) x_u.
+    With m_i = h_i + sum_j J_ij x_j the derivative with respect to h_i is x_i - tanh(m_i), and that with respect to J_uv
+    is (x_u - tanh m_u) x_v + (x_v - tanh m_v) x_u.
     """
     n_samples, n_nodes = states.shape
     n_edges = len(model.edges)

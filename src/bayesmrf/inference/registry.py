@@ -1,4 +1,4 @@
-"""The engines by name: one row each, from which estimators, the command line, reports and messages read."""
+"""The engines by name: one row each, read by estimators, the command line, reports and messages."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ class EngineRow(NamedTuple):
     Attributes
     ----------
     name : str
-        What ``engine=`` takes.
+        Value of ``engine=``.
     home : str
         Module within the package, and class.
     about : str
         How it computes or approximates log Z, moments or samples, in a few words.
     caveat : str
-        Why draws that rest on it are approximate; empty where it is exact.
+        Why draws that use it are approximate; empty if it is exact.
     """
 
     name: str
@@ -72,7 +72,7 @@ def row_of(name: str, option: str = "engine") -> EngineRow:
     Raises
     ------
     OptionError
-        If there is none of this name.
+        If there is no engine of this name.
     """
     for row in ROWS:
         if row.name == SYNONYMS.get(name, name):
@@ -81,12 +81,12 @@ def row_of(name: str, option: str = "engine") -> EngineRow:
 
 
 def engine_of(engine: str | Engine, option: str = "engine", **options: Any) -> Engine:
-    """Return the engine of a name, with those of ``options`` that it has; an engine itself comes back as it is.
+    """Return the engine of a name, with those of ``options`` that it has; an engine is returned unchanged.
 
     Raises
     ------
     OptionError
-        If the name is not known, or the object is no engine.
+        If the name is unknown, or the object is not an engine.
     """
     if isinstance(engine, str):
         row = row_of(engine, option)
@@ -106,12 +106,12 @@ def engines_that_answer(needs: Iterable[str], model: Model | None = None) -> lis
 
 
 def check_model(engine: Engine, model: Model, option: str = "engine") -> None:
-    """Check that an engine takes a model.
+    """Check that an engine supports a model.
 
     Raises
     ------
     OptionError
-        Naming the engines that take it.
+        With the engines that support it.
     """
     if not _takes(engine, model):
         remedy = f"engines that do: {', '.join(engines_that_answer((), model))}"
@@ -124,12 +124,12 @@ def _takes(engine: Engine, model: Model) -> bool:
 
 
 def require_answers(engine: Engine, user: str, needs: Iterable[str], option: str = "engine") -> None:
-    """Check that an engine answers what a kernel needs, and log Z without noise where it is needed.
+    """Check that an engine computes what a kernel needs, and log Z without noise if needed.
 
     Raises
     ------
     OptionError
-        Naming the engines that would do.
+        With the engines that would do.
     """
     missing = ", ".join(sorted(set(needs) - engine.answers))
     others = f"engines that answer it: {', '.join(engines_that_answer(needs))}"
@@ -142,7 +142,7 @@ def require_answers(engine: Engine, user: str, needs: Iterable[str], option: str
 
 
 def kernel_for(engine: str) -> str:
-    """Name of the kernel of parameters that goes with an engine: what it answers decides."""
+    """Return the name of the default kernel for an engine."""
     found = row_of(engine).engine_class
     if engine == "pseudo-likelihood":
         return "pseudo-posterior"

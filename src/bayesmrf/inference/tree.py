@@ -17,36 +17,34 @@ from .mean_field import entropy, solve
 
 @dataclass(frozen=True)
 class Tree(Iterative):
-    r"""Best distribution on the spanning tree of the strongest couplings.
+    r"""Engine of the best distribution on the spanning tree of the strongest couplings.
 
     Among q(x) = prod_i q(x_i | x_pa(i)), pa(i) the parent in a spanning tree (of each component), the bound
 
     .. math:: \log Z \ge E_q[\log \tilde p(x)] + H(q), \qquad \tilde p(x) = e^{\theta \cdot s(x)},
 
-    is raised as far as it goes (Wiegerinck 2000; Murray and Ghahramani 2004, section 4). As a function of one
-    conditional table it is concave, with its maximum at
+    is maximised (Wiegerinck 2000; Murray and Ghahramani 2004, section 4). As a function of one conditional table it is
+    concave, with its maximum at
 
     .. math:: q(x_i \mid x_{pa(i)}) \propto
               \exp E_q\Big[\log \tilde p(x) - \sum_{j \ne i} \log q(x_j \mid x_{pa(j)}) \Bigm| x_i, x_{pa(i)}\Big].
 
-    A sweep sets one table after another, leaves first, so that it never lowers the bound, and is exact elimination
-    where the graph is a forest. Of an edge (u, v) outside the tree, E_q[x_u x_v | ...] follows from the regressions of
-    x_i on its parent, and of parents on x_i, along the path from u to v; a sweep costs as much as these paths are long.
-    At the maximum the gradient of the bound is E_q[s]: these are the moments.
+    A sweep updates one table after another, leaves first, so that it never decreases the bound, and is exact
+    elimination on a forest. For an edge (u, v) outside the tree, E_q[x_u x_v | ...] follows from the regressions of x_i
+    on its parent, and of parents on x_i, along the path from u to v; the cost of a sweep is proportional to the length
+    of these paths. At the maximum the gradient of the bound is E_q[s]: these are the moments.
 
-    The tree is the maximum spanning tree by abs(J) over {-1, +1}, ties going to the edge with the smaller number. It is
-    a function of theta alone, but it changes with theta, and log Z jumps where it does. The ascent starts from the
-    three solutions of `MeanField` with the same options, whose family is part of this one, so that log Z is never below
-    theirs, and from uniform states, which is better where the former have broken a symmetry that the tree can keep. The
-    highest maximum is the answer.
+    The tree is the maximum spanning tree by abs(J) over {-1, +1}, ties going to the edge with the smaller index. It is
+    a function of theta, and log Z is discontinuous where it changes. The ascent starts from the three solutions of
+    `MeanField` with the same options, so that log Z is never below theirs, and from uniform states, which is better if
+    the former have broken a symmetry that the tree can keep. The highest maximum is used.
 
     Parameters
     ----------
     max_iterations : int
-        Sweeps of one ascent. An ascent that was broken off gives a lower bound all the same.
+        Largest number of sweeps of an ascent. Without convergence the result is still a lower bound.
     tolerance : float
-        Largest change of a conditional mean within one sweep, times the probability of its condition, at which the
-        ascent has converged.
+        Largest change of a conditional mean in a sweep, times the probability of its condition, at convergence.
     """
 
     name = "tree"
@@ -78,7 +76,7 @@ class SpanningTree(NamedTuple):
 
 
 class TreePaths(NamedTuple):
-    """The paths that the other edges span in the tree.
+    """The tree paths between the ends of the other edges.
 
     Path of ``edge[c]`` has two halves, 2c and 2c + 1, from either end up to the node where they meet. Half k consists
     of ``nodes[starts[k]:starts[k + 1]]``, from its end upwards, without the node where they meet. ``at`` lists the
@@ -101,7 +99,7 @@ def _spanning_tree(p):
     """Find the spanning tree by Kruskal's algorithm, and its depth-first order."""
     n = len(p.field)
     label = np.arange(n)
-    # Neighbours in the tree are linked lists: entry k leads over edge[k >> 1], and link[k] is the next entry.
+    # Neighbours in the tree are linked lists: entry k is along edge[k >> 1], and link[k] is the next entry.
     head = np.full(n, -1)
     link = np.empty(2 * n, np.int64)
     edge = np.empty(n, np.int64)
@@ -212,14 +210,14 @@ def _marginals(tree, given, prob, above):
             low = given[i, 0, x] * (prob[parent, 0] if parent >= 0 else 0.5)
             high = given[i, 1, x] * (prob[parent, 1] if parent >= 0 else 0.5)
             prob[i, x] = low + high
-            # Of a state too rare for float64, any regression will do.
+            # Any regression is valid for a state with probability below float64.
             above[i, x] = (high - low) / (low + high) if low + high > 0 else 0.0
         above[i, 0], above[i, 1] = (above[i, 1] + above[i, 0]) / 2, (above[i, 1] - above[i, 0]) / 2
 
 
 @leaf
 def _enter(paths, k, below, above, around):
-    """Fill ``around`` over half k, v being the far end: at node i, E[x_v | x_pa] = around[., 0] + around[., 1] x_pa."""
+    """Fill ``around`` over half k with far end v: at node i, E[x_v | x_pa] = around[., 0] + around[., 1] x_pa."""
     level, slope = 0.0, 1.0
     for place in range(paths.starts[k ^ 1], paths.starts[(k ^ 1) + 1]):
         i = paths.nodes[place]
@@ -234,7 +232,7 @@ def _enter(paths, k, below, above, around):
 
 @leaf
 def _sweep(p, tree, paths, given, prob, above, below, value, end, around):
-    """Set every table to its best, leaves first; return the bound without the offset, and the largest change."""
+    """Optimise every table in turn, leaves first; return the bound without the offset, and the largest change."""
     log_z = 0.0
     change = 0.0
     value[:, 0] = 0.0
@@ -248,7 +246,7 @@ def _sweep(p, tree, paths, given, prob, above, below, value, end, around):
             value[i, 1] += coupling * (end[2 * c, 0] * end[2 * c + 1, 1] + end[2 * c, 1] * end[2 * c + 1, 0])
         parent = tree.parent[i]
         tie = p.coupling[tree.up_edge[i]] if parent >= 0 else 0.0
-        # Paths that go on from here pull at x_i; their energy is counted where their halves meet.
+        # Paths that continue from here add a field to x_i; their energy is added where their halves meet.
         pull, pull_slope = 0.0, 0.0
         for place in paths.at[paths.at_starts[i] : paths.at_starts[i + 1]]:
             k = paths.half[place]
@@ -294,7 +292,7 @@ def _ascend(p, tree, paths, local, max_iterations, tolerance):
     prob = np.empty((n, 2))
     above = np.empty((n, 2))
     value = np.empty((n, 2))  # the part of the bound from i down, as value[i, 0] + value[i, 1] x_i
-    end = np.empty((2 * len(paths.edge), 2))  # of each half, E[end | x_i] where the sweep has come to, likewise
+    end = np.empty((2 * len(paths.edge), 2))  # of each half, E[end | x_i] at the present node, in the same form
     around = np.empty((len(paths.nodes), 2))
     log_z = 0.0
     n_iterations = 0

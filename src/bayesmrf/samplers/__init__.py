@@ -1,1 +1,1 @@
-"""Drawing states x given theta."""
+"""Samplers of states x given theta."""

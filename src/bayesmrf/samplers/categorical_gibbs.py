@@ -2,7 +2,7 @@ r"""The Gibbs sweep over nodes with m states, and counts, compiled; see `bayesmr
 
 .. math:: p(x_i = k \mid x_{-i}) \propto \exp\Big(h_{ik} + \sum_{j \sim i} J_{ij} [x_j = k]\Big).
 
-The new state is the number of cumulated weights that do not exceed u times their sum, which takes no branch.
+The new state is the number of cumulative weights that do not exceed u times their sum, which needs no branch.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ..rng import next_uint32
 
 @leaf
 def _add_neighbour(coupling, e, other, h):
-    """Add to the log weights ``h`` (m, n_lanes) what the edge says, whose other end is in the states ``other``."""
+    """Add the terms of an edge, whose other end is in the states ``other``, to the log weights ``h`` (m, n_lanes)."""
     m, n_lanes = h.shape
     n_lanes = n_lanes >> 6 << 6
     if coupling.ndim == 1:
@@ -39,7 +39,7 @@ def _add_neighbour(coupling, e, other, h):
 def categorical_sweep(model, states, lanes, n_sweeps):
     """Run blocks of lanes, (n_blocks, n_nodes, n_lanes) in {0, ..., m - 1}, through systematic scans."""
     n_blocks, n_nodes, n_lanes = states.shape
-    # Says that n_lanes is a multiple of 64 and no more: a constant 64 would be unrolled, and then not vectorised.
+    # Tells the compiler that n_lanes is a multiple of 64; a constant 64 would be unrolled and not vectorised.
     n_lanes = n_lanes >> 6 << 6
     m = model.field.shape[1]
     h = np.empty((m, n_lanes), np.float32)
@@ -75,7 +75,7 @@ def categorical_sweep(model, states, lanes, n_sweeps):
                         before = h[k - 1]
                         for lane in range(n_lanes):
                             row[lane] += before[lane]
-                # The weights are cumulated now, and the last row has their sum.
+                # The weights are cumulative now, and the last row is their sum.
                 row = h[m - 1]
                 for lane in range(n_lanes):
                     u = (symmetric_uniform(next_uint32(generators, lane)) + ONE) * HALF
@@ -104,7 +104,7 @@ def _count_pair(pair, e, u, v, n_counted):
 def categorical_counts(edges, states, n_chains, pair, node):
     """Count [x_i = k] into ``node`` and [x_u = x_v] into ``pair``, over the first ``n_chains`` lanes.
 
-    Where ``pair`` is (n_edges, m, m): of [x_u = k, x_v = l].
+    If ``pair`` is (n_edges, m, m), count [x_u = k, x_v = l].
     """
     n_blocks, n_nodes, n_lanes = states.shape
     pair[:] = 0

@@ -1,26 +1,25 @@
 r"""Exact sampling by coupling from the past (Propp and Wilson 1996) with summary states (Childs et al. 2001).
 
-Gibbs sweeps that began infinitely long ago have reached p(x | theta) by time 0. Their state at time 0 is known as soon
-as sweeps from some time -T, driven by given random numbers, lead from *every* state to the same one. All states are
-followed at once by an interval at each node: [-1, +1] ("?") at time -T, and then, with a threshold c_i for each visit
-of node i, logistic divided by 2,
+Gibbs sweeps from time -infinity have the distribution p(x | theta) at time 0. Their state at time 0 is known if sweeps
+from some time -T, with given random numbers, lead from *every* state to the same one. All states are followed at once
+by an interval at each node: [-1, +1] ("?") at time -T, and then, with a threshold c_i for each visit of node i,
+logistic divided by 2,
 
 .. math:: x_i = \begin{cases}+1 & h_i > c_i\\ -1 & \text{else}\end{cases},
           \qquad h_i = b_i + \sum_{j \sim i} w_{ij} x_j \in [h_i^{\min}, h_i^{\max}],
 
-which is the heat bath, since P(c < h) = (1 + tanh h) / 2. The node's interval is a single value unless c_i lies between
+which is the heat bath, as P(c < h) = (1 + tanh h) / 2. The node's interval is a single value unless c_i lies between
 the bounds of its field (Childs, Patterson and MacKay 2001; the bounding chains of Huber 1998 and of Haggstrom and
-Nelander 1999). T is doubled until no interval is left, and each time step keeps its random numbers however often it is
-replayed: that is what makes the result exact.
+Nelander 1999). T is doubled until all intervals are single values, and each time step keeps its random numbers, which
+makes the result exact.
 
-Where couplings are attractive (w_ij >= 0, or after turning some nodes over, see `is_attractive`) the ends of the
-intervals are two chains, from the least and the greatest state: this *is* the monotone algorithm of Propp and Wilson,
-which takes about as long as Gibbs sampling needs to mix. Where they are frustrated, the intervals may stay open longer
-than anyone waits, though the chains below them met long ago. Given open neighbours O, node i stays open with a
-probability of at most sum_{j in O} tanh|w_ij|, so that row sums of tanh|w| below 1 are enough for a quick end; fields
-make it far likelier.
+With attractive couplings (w_ij >= 0, or after flipping some nodes, see `is_attractive`) the ends of the intervals are
+two chains, from the smallest and the largest state: this *is* the monotone algorithm of Propp and Wilson, whose time is
+of the order of the mixing time of Gibbs sampling. With frustrated couplings the intervals may stay open much longer
+than the chains need to coalesce. Given open neighbours O, node i stays open with a probability of at most sum_{j in O}
+tanh|w_ij|, so row sums of tanh|w| below 1 suffice for quick coalescence; fields help.
 
-64 samples are drawn side by side. That a sample is taken back further than it needs does not change it.
+64 samples are drawn in parallel. A longer T than a sample needs does not change it.
 """
 
 from __future__ import annotations
@@ -44,17 +43,17 @@ from .swendsen_wang import check_finite
 
 
 class ExactDraws(NamedTuple):
-    """Independent exact samples, and how far back each had to go."""
+    """Independent exact samples, and the start time of each."""
 
     states: np.ndarray  # (n_samples, n_nodes) int8 in {0, 1}
-    depths: np.ndarray  # (n_samples,) int64, sweeps, powers of two: the first start from which all states had met
+    depths: np.ndarray  # (n_samples,) int64, sweeps, powers of two: the first T at which all states had coalesced
 
 
 def is_attractive(model: Pairwise) -> bool:
-    """Return whether turning some nodes over makes all couplings >= 0: no cycle has an odd number of negative ones.
+    """Return whether flipping some nodes makes all couplings >= 0: no cycle has an odd number of negative ones.
 
-    Two copies of each node stand for its two signs, and a coupling joins the copies it favours together. Signs are
-    contradictory where both copies of a node are connected (Harary's balance of signed graphs).
+    Two copies of each node stand for its two signs, and a coupling joins the copies that it favours. The graph is
+    frustrated if both copies of a node are connected (Harary's balance of signed graphs).
     """
     n = len(model.field)
     u, v = model.edges[model.coupling != 0].T.astype(np.int64)
@@ -65,8 +64,8 @@ def is_attractive(model: Pairwise) -> bool:
     return bool((label[:n] != label[n:]).all())
 
 
-def draw(model: Pairwise, n_samples: int, rng: np.random.Generator, max_sweeps: int = 2**16) -> ExactDraws:
-    """Draw exact samples and say how far back they went.
+def sample_exact(model: Pairwise, n_samples: int, rng: np.random.Generator, max_sweeps: int = 2**16) -> ExactDraws:
+    """Draw exact samples, and return them with the start time of each.
 
     Parameters
     ----------
@@ -76,13 +75,13 @@ def draw(model: Pairwise, n_samples: int, rng: np.random.Generator, max_sweeps: 
     rng : numpy.random.Generator
         Seeds the lane generators, one for each sample and each doubling of the time.
     max_sweeps : int
-        Furthest start tried.
+        Largest T.
 
     Raises
     ------
     OptionError
-        If a number is not a positive whole one or a parameter is not finite; if some sample has not coalesced from
-        ``max_sweeps`` back. To catch that and draw again instead would favour states that coalesce soon.
+        If a number is not an integer >= 1 or a parameter is not finite, or if a sample has not coalesced within
+        ``max_sweeps``. Drawing again in that case would bias the samples towards states that coalesce early.
     """
     check_positive("n_samples", n_samples)
     check_positive("max_sweeps", max_sweeps)
@@ -97,13 +96,12 @@ def draw(model: Pairwise, n_samples: int, rng: np.random.Generator, max_sweeps: 
 
 @dataclass(frozen=True)
 class CouplingFromThePast(Checked):
-    """Engine that draws exact samples by coupling from the past: monotone where possible, else by summary states.
+    """Engine that draws exact samples by coupling from the past: monotone if possible, else by summary states.
 
     Parameters
     ----------
     max_sweeps : int
-        Furthest start tried (its powers of two); then `sample` gives up with an OptionError, rather than answer
-        inexactly. See `draw`, which also tells how far back each sample went.
+        Largest T (a power of two), after which `sample` raises an OptionError. See `sample_exact`.
     """
 
     max_sweeps: int = 2**16
@@ -123,7 +121,7 @@ class CouplingFromThePast(Checked):
         self, model: Model, theta: np.ndarray, plan: None, n_samples: int, rng: np.random.Generator
     ) -> np.ndarray:
         """Draw ``(n_samples, n_nodes)`` int8 states in {0, 1}."""
-        return draw(binary_form(model, theta), n_samples, rng, self.max_sweeps).states
+        return sample_exact(binary_form(model, theta), n_samples, rng, self.max_sweeps).states
 
 
 def _coalesce(
@@ -145,14 +143,14 @@ def _coalesce(
             states[...] = low.T[:n_samples] > 0
             return
     why = (
-        "the couplings are attractive, and Gibbs sampling itself takes about as long to mix"
+        "the couplings are attractive, so Gibbs sampling mixes about as slowly"
         if is_attractive(model)
-        else "the couplings are frustrated, and summary states may stay open long after Gibbs sampling has mixed"
+        else "the couplings are frustrated, so Gibbs sampling may mix much sooner"
     )
     raise OptionError(
-        f"max_sweeps: {(~met).sum()} of {n_samples} samples have not coalesced from {n_sweeps} sweeps back, where "
-        f"{open_nodes[:, ~met].mean():.0%} of their nodes are still open; {why}; take the engine 'elimination' where "
-        "the graph is narrow, weaker couplings, or a larger max_sweeps"
+        f"max_sweeps={n_sweeps} was too small: {(~met).sum()} of {n_samples} samples have not coalesced, and "
+        f"{open_nodes[:, ~met].mean():.0%} of their nodes are still open; {why}; use engine='elimination' if the "
+        "treewidth is small, weaker couplings, or a larger max_sweeps."
     )
 
 
@@ -164,8 +162,8 @@ HALF_LOG_2 = float(np.log(2) / 2)
 def _thresholds(generators, odds, bits, out):
     """Fill ``out`` with log(u / (1 - u)) / 2 for one uniform u of each lane (an odd multiple of 2^-33).
 
-    The logarithm is written out because calls of the C library do not vectorise: with odds = 2^e m, m in [0.71, 1.41],
-    it is e log 2 + 2 artanh((m - 1) / (m + 1)), argument below 0.172, by a series that errs by less than 1e-12.
+    The logarithm is computed here because calls of the C library do not vectorise: with odds = 2^e m, m in [0.71,
+    1.41], it is e log 2 + 2 artanh((m - 1) / (m + 1)), argument below 0.172, by a series with an error below 1e-12.
     """
     for lane in range(len(out)):
         u = (next_uint32(generators, lane) + 0.5) * 2.0**-32
@@ -180,11 +178,11 @@ def _thresholds(generators, odds, bits, out):
         out[lane] += z * (1 + y * (1 / 3 + y * (1 / 5 + y * (1 / 7 + y * (1 / 9 + y * (1 / 11 + y / 13))))))
 
 
-# Not fastmath: the two ends of an interval must be rounded alike, or they could cross.
+# Not fastmath: the two ends of an interval must be rounded in the same way, or they could cross.
 @strict_leaf
 def _sweep(model, low, high, generators, n_sweeps):
     """Run the intervals of a block of lanes, (n_nodes, n_lanes) each end, and its generators through sweeps."""
-    # Says that n_lanes is a multiple of 64 and no more: a constant 64 would be unrolled, and then not vectorised.
+    # Tells the compiler that n_lanes is a multiple of 64; a constant 64 would be unrolled and not vectorised.
     n_nodes, n_lanes = low.shape[0], low.shape[1] >> 6 << 6
     bottom, top, threshold, odds = np.empty(n_lanes), np.empty(n_lanes), np.empty(n_lanes), np.empty(n_lanes)
     bits = odds.view(np.int64)

@@ -1,4 +1,4 @@
-"""Clusters of bound nodes as trees of parents, whose root is the least node."""
+"""Clusters of connected nodes as trees of parents; the root is the smallest node."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def root(parent, i):
 
 @strict_leaf
 def bind(parent, u, v):
-    """Make one cluster of those of u and v.
+    """Merge the clusters of u and v.
 
     As no parent has a larger number, one pass upwards makes all trees flat.
     """

@@ -1,12 +1,12 @@
 r"""Single-site Gibbs sampling of many chains at once.
 
-A sweep visits the nodes in order and draws each from its law given its neighbours (Geman and Geman 1984),
+A sweep visits the nodes in order and draws each given its neighbours (Geman and Geman 1984),
 
 .. math:: p(x_i = +1 \mid x_{-i}) = \tfrac12 (1 + \tanh h_i), \qquad h_i = b_i + \sum_{j \sim i} w_{ij} x_j,
 
-for x in {-1, +1}; `bayesmrf.samplers.categorical_gibbs` has the law for m states. Chains are independent, so 64 of them
-sit side by side in memory (a *block*) and every operation is done for all of them at once. A node of a block is 64
-bytes, one cache line: a chain costs one byte a node.
+for x in {-1, +1}; `bayesmrf.samplers.categorical_gibbs` is for m states. Chains are independent, and 64 of them (a
+*block*) are contiguous in memory and updated together. A node of a block is 64 bytes, one cache line: a chain takes one
+byte a node.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from ..rng import lane_generators, next_uint32
 from ..rules import COUNT
 from .categorical_gibbs import categorical_counts, categorical_sweep
 
-LANES = 64  # the bits of a word in `counts`; eight-bit states beat float32 ones, and 128 lanes gain little over 64
+LANES = 64  # the bits of a word in `counts`; 128 lanes are hardly faster
 
 
 class Chains(NamedTuple):
@@ -61,22 +61,22 @@ def start(
     Parameters
     ----------
     n_chains : int
-        Chains wanted. Blocks are filled up with extra chains, which run and are never counted.
+        Number of chains. Blocks are filled up with extra chains, which are ignored.
     n_nodes : int
         Number of nodes.
     rng : numpy.random.Generator
         Seeds the lane generators (and draws the random states).
     states : (n_samples, n_nodes) array in {0, 1} or {0, ..., n_states - 1}, optional
-        Where to start; uniform random states when absent.
+        Where to start; by default at uniform random states.
     n_states : int, optional
-        Of a categorical model; absent for binary ones.
+        Of a categorical model; None for binary ones.
 
     Raises
     ------
     OptionError
-        If ``n_chains`` is not a positive whole number.
+        If ``n_chains`` is not an integer >= 1.
     DataError
-        If ``states`` is empty, has not ``n_nodes`` columns, or values that are no states.
+        If ``states`` is empty, or has the wrong number of columns or wrong values.
     """
     if states is not None:
         x = from_states(states, n_chains, n_nodes, n_states)
@@ -90,7 +90,7 @@ def start(
 
 
 def from_states(states: np.ndarray, n_chains: int, n_nodes: int, n_states: int | None = None) -> np.ndarray:
-    """Lay states out as `Chains` holds them; chain c gets row ``c % len(states)``."""
+    """Lay out states as in `Chains`; chain c gets row ``c % len(states)``."""
     states = np.asarray(states)
     if states.ndim != 2 or len(states) == 0 or states.shape[1] != n_nodes:
         expected = f"an array of shape (n_samples, {n_nodes}) with at least one row, a column for each node"
@@ -136,12 +136,12 @@ def sweep(model: Pairwise | Categorical, chains: Chains, n_sweeps: int, n_jobs: 
     n_sweeps : int
         Number of scans.
     n_jobs : int
-        Threads. A chain has a generator of its own, so the states do not depend on ``n_jobs``.
+        Threads. Each chain has its own generator, so the states do not depend on ``n_jobs``.
 
     Raises
     ------
     OptionError
-        If ``n_sweeps`` or ``n_jobs`` is not a positive whole number, or the chains run on another number of nodes.
+        If ``n_sweeps`` or ``n_jobs`` is not an integer >= 1, or the number of nodes differs from that of the chains.
     """
     check_positive("n_sweeps", n_sweeps)
     n_jobs = min(check_positive("n_jobs", n_jobs), len(chains.states))
@@ -159,15 +159,15 @@ def sweep(model: Pairwise | Categorical, chains: Chains, n_sweeps: int, n_jobs: 
 
 
 def counts(model: Pairwise | Categorical, chains: Chains, n_chains: int) -> tuple[np.ndarray, np.ndarray]:
-    """Count agreements and ups (or every state) over the first ``n_chains`` chains.
+    """Count agreements and ones (or every state) over the first ``n_chains`` chains.
 
     Returns
     -------
     agree : (n_edges,) int64
-        Number of chains in which the two ends of an edge agree; of a model with tables (n_edges, m, m), in which they
-        are in each two states.
+        Number of chains in which the two ends of an edge agree; for a model with tables (n_edges, m, m), in which they
+        are in each pair of states.
     ones : (n_nodes,) int64
-        Number of chains in which a node is +1; of a categorical model (n_nodes, m), in which it is in each state.
+        Number of chains in which a node is +1; for a categorical model (n_nodes, m), in which it is in each state.
     """
     _check_room(chains, n_chains)
     _check_nodes(model, chains)
@@ -185,8 +185,8 @@ def counts(model: Pairwise | Categorical, chains: Chains, n_chains: int) -> tupl
 class Gibbs(Checked):
     """Engine that draws samples by Gibbs sweeps from uniform random states; one chain for each sample.
 
-    The samples are independent of each other; their law tends to p(x | theta) as ``n_sweeps`` grows, and is not it for
-    any finite number.
+    The samples are independent of each other; their distribution is p(x | theta) only in the limit of large
+    ``n_sweeps``.
 
     Parameters
     ----------
@@ -222,8 +222,8 @@ class Gibbs(Checked):
 
 def _check_nodes(model: Pairwise | Categorical, chains: Chains) -> None:
     if len(model.field) != chains.states.shape[1]:
-        raise OptionError(f"chains: they run on {chains.states.shape[1]} nodes, the model has {len(model.field)}; "
-                          "start chains for this model")  # fmt: skip
+        expected, n_nodes = f"for {len(model.field)} nodes", chains.states.shape[1]
+        raise OptionError(option="chains", got=n_nodes, expected=expected, remedy="start chains for this model")
 
 
 def _check_room(chains: Chains, n_chains: int) -> None:
@@ -239,7 +239,7 @@ def _pool(n_threads: int) -> ThreadPoolExecutor:
 
 
 _forget_pools: Callable[[], None] = _pool.cache_clear
-if hasattr(os, "register_at_fork"):  # a forked child has none of its parent's threads
+if hasattr(os, "register_at_fork"):  # a forked process has none of its parent's threads
     os.register_at_fork(after_in_child=_forget_pools)
 
 UP, DOWN = np.int8(1), np.int8(-1)
@@ -248,7 +248,7 @@ UP, DOWN = np.int8(1), np.int8(-1)
 @leaf
 def _sweep(model, states, lanes, n_sweeps):
     n_blocks, n_nodes, n_lanes = states.shape
-    # Says that n_lanes is a multiple of 64 and no more: a constant 64 would be unrolled, and then not vectorised.
+    # Tells the compiler that n_lanes is a multiple of 64; a constant 64 would be unrolled and not vectorised.
     n_lanes = n_lanes >> 6 << 6
     h = np.empty(n_lanes, np.float32)
     for b in range(n_blocks):
@@ -259,7 +259,8 @@ def _sweep(model, states, lanes, n_sweeps):
                 for lane in range(n_lanes):
                     h[lane] = field
                 stop = model.starts[i + 1]
-                # Two neighbours at a time halve the traffic of h; an odd last one is paired with a coupling of zero.
+                # Two neighbours at a time halve the memory traffic of h; an odd last one is paired with a coupling of
+                # zero.
                 for k in range(model.starts[i], stop, 2):
                     j, w = model.neighbours[k], float32(model.coupling[model.edge_of[k]])
                     j2, w2 = j, float32(0)

@@ -4,8 +4,8 @@ All hidden units are drawn at once given the visible ones, and all visible ones 
 
 .. math:: p(z_k = 1 \mid x) = \sigma(\beta_k + W_k x), \qquad p(x_d = 1 \mid z) = \sigma(\alpha_d + z^T W_d).
 
-The fields of many chains are one matrix product. 64 generators side by side serve the units in turn, so that the draw
-of any number of units vectorises.
+The fields of many chains are one matrix product. 64 generators serve the units in turn, so that draws of any number of
+units vectorise.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def sweep(weights: RBMWeights, visible: np.ndarray, n_sweeps: int, lanes: np.nda
 
 @leaf
 def draw_units(field, bias, lanes, units):
-    """Draw ``units`` from their probabilities sigma(field + bias), which take the place of ``field``; both (n, m)."""
+    """Draw ``units`` from their probabilities sigma(field + bias), which overwrite ``field``; both (n, m)."""
     for i in range(len(field)):
         for j in range(len(bias)):
             field[i, j] = HALF * (field[i, j] + bias[j])

@@ -4,18 +4,19 @@ Edwards and Sokal (1988): with J_e x_u x_v = -|J_e| + 2 |J_e| [edge e is satisfi
 
 .. math:: e^{J_e x_u x_v} = e^{-|J_e|} \sum_{b_e \in \{0, 1\}} \Big((e^{2 |J_e|} - 1) [J_e x_u x_v > 0]\Big)^{b_e},
 
-so that x is the marginal law of a joint law of x and bonds b. A sweep draws each in turn: given x, a satisfied edge
-gets a bond with probability 1 - exp(-2 |J_e|) and no other edge does; given b, the nodes that bonds connect (a cluster
-C) keep their relative signs and turn over together, so that cluster by cluster
+so that p(x) is a marginal of a joint distribution of x and bonds b. A sweep draws each in turn: given x, a satisfied
+edge gets a bond with probability 1 - exp(-2 |J_e|), and other edges get none; given b, the nodes connected by bonds (a
+cluster C) keep their relative signs and are flipped together,
 
 .. math:: P(x_C \text{ stays}) = \frac{e^{F}}{e^{F} + e^{-F}}, \qquad F = \sum_{i \in C} h_i x_i.
 
-Signs may be frustrated: the law stays right, since unsatisfied edges never carry bonds. Sweeps pay where large clusters
-turn over; strong frustration (clusters of nearly all nodes) and strong fields (clusters that hardly turn) slow them.
+This is valid for frustrated signs, too, as unsatisfied edges never have bonds. Sweeps mix fast if large clusters are
+flipped, and slowly with strong frustration (clusters of nearly all nodes) or strong fields (clusters that are rarely
+flipped).
 
 With m states and J_e >= 0, e^{J_e [x_u = x_v]} = 1 + (e^{J_e} - 1) [x_u = x_v]: ends that agree get a bond with
-probability 1 - exp(-J_e), and a cluster draws its common state k with weight exp(sum_{i in C} h_ik). Ends that differ
-say nothing about each other's states where m > 2, so that negative couplings have no such law and are refused.
+probability 1 - exp(-J_e), and a cluster draws its common state k with weight exp(sum_{i in C} h_ik). Negative couplings
+have no such form for m > 2, and are refused.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ def check_finite(model: Pairwise | Categorical) -> None:
     Raises
     ------
     OptionError
-        Naming the first of them.
+        With the first of them.
     """
     for name, values in (("coupling of edge", model.coupling), ("field of node", model.field)):
         bad = np.argwhere(~np.isfinite(values))
@@ -55,7 +56,7 @@ def sweep(model: Pairwise | Categorical, chains: Chains, n_sweeps: int, n_chains
     """Advance the first ``n_chains`` chains, in place, by ``n_sweeps`` draws of all bonds and clusters.
 
     The chains are those of `bayesmrf.samplers.gibbs`, with its ``start``, ``counts`` and ``to_states``; sweeps of both
-    kinds may take turns on them.
+    kinds may alternate.
 
     Parameters
     ----------
@@ -66,13 +67,13 @@ def sweep(model: Pairwise | Categorical, chains: Chains, n_sweeps: int, n_chains
     n_sweeps : int
         Number of sweeps.
     n_chains : int, optional
-        All chains when absent. Clusters are grown chain by chain, so that chains nobody looks at cost time here.
+        By default all chains. Clusters are grown chain by chain, so extra chains would cost time here.
 
     Raises
     ------
     OptionError
-        If a number is not a positive whole one, the chains are fewer or run on another number of nodes, a parameter
-        is not finite, or a coupling of a categorical model is negative.
+        If a number is not an integer >= 1, there are too few chains or their number of nodes differs, a parameter is
+        not finite, or a coupling of a categorical model is negative.
     """
     n_blocks, n_nodes, _ = chains.states.shape
     n_chains = n_blocks * LANES if n_chains is None else check_positive("n_chains", n_chains)
@@ -81,8 +82,8 @@ def sweep(model: Pairwise | Categorical, chains: Chains, n_sweeps: int, n_chains
         expected = f"at most the {n_blocks * LANES} chains that were started"
         raise OptionError(option="n_chains", got=n_chains, expected=expected)
     if len(model.field) != n_nodes:
-        raise OptionError(f"chains: they run on {n_nodes} nodes, the model has {len(model.field)}; "
-                          "start chains for this model")  # fmt: skip
+        expected = f"for {len(model.field)} nodes"
+        raise OptionError(option="chains", got=n_nodes, expected=expected, remedy="start chains for this model")
     check_finite(model)
     visit = _sweep
     if isinstance(model, Categorical):
@@ -93,9 +94,9 @@ def sweep(model: Pairwise | Categorical, chains: Chains, n_sweeps: int, n_chains
         visit = _categorical_sweep
         if (model.coupling < 0).any():
             e = int(np.flatnonzero(model.coupling < 0)[0])
-            raise OptionError(f"theta: the coupling of edge {e} is {model.coupling[e]:g}; cluster moves over more than "
-                              "two states want couplings >= 0; take 'gibbs', or 'elimination' where the graph is "
-                              "narrow")  # fmt: skip
+            expected = f"couplings >= 0 for cluster moves with more than two states (edge {e})"
+            remedy = "use moves='gibbs', or engine='elimination' if the treewidth is small"
+            raise OptionError(option="theta", got=model.coupling[e], expected=expected, remedy=remedy)
     visit(model.edges, model.coupling, model.field, chains.states, chains.lanes, n_chains, n_sweeps)
 
 
@@ -103,8 +104,8 @@ def sweep(model: Pairwise | Categorical, chains: Chains, n_sweeps: int, n_chains
 class SwendsenWang(Checked):
     """Engine that draws samples by cluster sweeps from uniform random states; one chain for each sample.
 
-    The samples are independent of each other; their law tends to p(x | theta) as ``n_sweeps`` grows, and is not it for
-    any finite number.
+    The samples are independent of each other; their distribution is p(x | theta) only in the limit of large
+    ``n_sweeps``.
 
     Parameters
     ----------
@@ -163,7 +164,7 @@ def _sweep(edges, coupling, field, states, lanes, n_chains, n_sweeps):
                 parent[i] = parent[parent[i]]
                 pull[parent[i]] += field[i] * x[i]
             for i in range(n_nodes):
-                # A root comes before its cluster; once its sign is drawn, the sign takes the place of the pull.
+                # A root precedes its cluster; once its sign is drawn, it overwrites the pull.
                 if parent[i] == i:
                     pull[i] = 1 if _uniform(generators, lane) * (1 + np.exp(-2 * pull[i])) < 1 else -1
                 if pull[parent[i]] < 0:
@@ -196,7 +197,7 @@ def _categorical_sweep(edges, coupling, field, states, lanes, n_chains, n_sweeps
                 for k in range(m):
                     pull[parent[i], k] += field[i, k]
             for i in range(n_nodes):
-                # A root comes before its cluster.
+                # A root precedes its cluster.
                 x[i] = _draw(pull, i, _uniform(generators, lane)) if parent[i] == i else x[parent[i]]
         states[c // n_lanes, :, lane] = x
 

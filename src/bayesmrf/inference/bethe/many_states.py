@@ -13,15 +13,15 @@ import numpy as np
 from ...compiled import leaf
 from ..mean_field import softmax
 
-TINY = 1e-300  # in the place of zero under a logarithm
+TINY = 1e-300  # replaces zero in a logarithm
 
 
 @leaf
 def _ahead(plan, p, tolerance):
     """Initialise the messages within the component whose first node is i, (n_nodes, m).
 
-    At zero, but where the state with the largest sum of fields has equals (states with the same field at every node)
-    the last of them is ahead: beliefs that start equal would stay so.
+    They start at zero, except that if states are tied for the largest sum of fields (with the same field at every node)
+    the last of them starts ahead: equal beliefs would stay equal.
     """
     n, m = p.field.shape
     total = np.zeros((n, m))
@@ -31,7 +31,7 @@ def _ahead(plan, p, tolerance):
     for i in range(n):
         best = np.argmax(total[plan.root[i]])
         for k in range(m):
-            # Less than the tolerance would not set the iteration going.
+            # A start below the tolerance would stop the iteration.
             if abs(p.field[i, k] - p.field[i, best]) > tolerance:
                 tied[plan.root[i], k] = False
     ahead = np.zeros((n, m))

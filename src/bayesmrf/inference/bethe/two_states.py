@@ -16,7 +16,7 @@ from .many_states import categorical_beliefs, categorical_propagate
 
 
 class BeliefPlan(NamedTuple):
-    """All that depends on the graph alone.
+    """Everything that depends on the graph alone.
 
     ``order`` visits the nodes depth first, and ``root[i]`` is the first node visited in the component of i. Slot k of
     the adjacency, in node i's row, is the pair (i, neighbours[k]); ``reverse[k]`` is the same edge's slot in the
@@ -32,7 +32,7 @@ class BeliefPlan(NamedTuple):
 class Bethe(Iterative):
     r"""Stationary point of the Bethe free energy, found by belief propagation.
 
-    The message from k to i, kept as a field u_ki on x_i, is
+    The message from k to i, as a field u_ki on x_i, is
 
     .. math:: u_{ki} = \operatorname{artanh}(\tanh J_{ki} \tanh c_{ki}), \qquad
               c_{ki} = h_k + \sum_{j \ne i} u_{jk}
@@ -43,24 +43,23 @@ class Bethe(Iterative):
               - \sum_i (d_i - 1) \log 2 \cosh \Big(h_i + \sum_k u_{ki}\Big),
 
     d_i being the number of neighbours, whose gradient there is given by the beliefs: these are the moments. It is exact
-    on forests, in three sweeps; elsewhere it errs on either side, most where couplings are strong and loops frustrated.
+    on forests, in three sweeps; elsewhere log Z_B may be too large or too small, most if couplings are strong and loops
+    frustrated.
 
-    Messages start at zero in every call; in components without any field, where zero is a fixed point however strong
-    the couplings, they start at one (the mirror image would give the same log Z). With m states a node, messages are
-    logarithms with mean zero over the m states; where the state with the largest fields of a component has equals, the
-    last of them starts ahead. Nodes are visited depth first,
-    backwards and forwards in turn.
+    Messages start at zero in every call; in components without fields, where zero is always a fixed point, they start
+    at one (its mirror image has the same log Z). With m states a node, messages are logarithms with mean zero over the
+    m states, and one of the states that are tied for the largest fields of a component starts ahead. Nodes are visited
+    depth first, backwards and forwards in turn.
 
     Parameters
     ----------
     max_iterations : int
-        Sweeps over all nodes after which a solve is given up.
+        Largest number of sweeps over all nodes.
     tolerance : float
-        Largest change that a sweep asks of a message (before damping) at which the solve has converged.
+        Largest change of a message in a sweep (before damping) at convergence.
     damping : float
-        Share of the old message in the new one, in [0, 1). Damping makes more of the frustrated models converge, and
-        slows down the others; the fixed points do not depend on it, though which of them is reached may. Forests need
-        none and get none.
+        Weight of the old message in the new one, in [0, 1). Damping helps frustrated models to converge, and slows down
+        others. The fixed points do not depend on it, but which of them is reached may. It is not used on forests.
     """
 
     damping: float = 0.2
@@ -75,7 +74,7 @@ class Bethe(Iterative):
         """Order the nodes, and pair the two directions of each edge."""
         a = model.graph.adjacency
         order, root = _depth_first(a.starts, a.neighbours)
-        # Sorted by edge, the two slots of an edge stand side by side.
+        # Sorted by edge, the two slots of an edge are adjacent.
         slots = np.argsort(a.edge_of, kind="stable").reshape(-1, 2)
         reverse = np.empty(len(a.edge_of), np.int64)
         reverse[slots] = slots[:, ::-1]
@@ -154,7 +153,7 @@ def _propagate(plan, p, damping, max_iterations, tolerance):
     n = len(p.field)
     has_field = np.zeros(n, np.bool_)
     for i in range(n):
-        # Less than the tolerance would not set the iteration going.
+        # A start below the tolerance would stop the iteration.
         if abs(p.field[i]) > tolerance:
             has_field[plan.root[i]] = True
     message = np.zeros(len(p.neighbours))
@@ -209,7 +208,7 @@ def _beliefs(plan, p, message):
 
 @leaf
 def _walk(plan, p, form, damping, max_iterations, tolerance, theta, log_z, n_samples, deltas, gains):
-    """Move theta_j by deltas_j where N times the rise of log Z stays below gains_j, in turn."""
+    """Move theta_j by deltas_j in turn, if N times the increase of log Z is below gains_j."""
     n_edges, offset, accepted = len(p.coupling), p.offset, 0
     for j in range(len(deltas)):
         _shift(p, form, j, deltas[j])
@@ -227,7 +226,7 @@ def _walk(plan, p, form, damping, max_iterations, tolerance, theta, log_z, n_sam
 
 @leaf
 def _shift(p, form, j, delta):
-    """Change the compiled form as theta_j changes by delta; the offset apart."""
+    """Change the compiled form as theta_j changes by delta, except the offset."""
     if j < len(p.coupling):
         p.coupling[j] += form.b * delta
         p.field[p.edges[j, 0]] += form.c * delta

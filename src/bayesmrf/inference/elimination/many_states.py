@@ -1,7 +1,7 @@
 """The passes of variable elimination over nodes with m states, compiled.
 
-The binary passes of `bayesmrf.inference.elimination.passes` with m in the place of 2; there it pays to know that m = 2.
-``coupling`` is a number for each edge, which rewards agreement, or a symmetric table: two compilations of one code.
+The generalisation of the binary passes in `bayesmrf.inference.elimination.passes`, which are faster for m = 2.
+``coupling`` is a number for each edge, which rewards agreement, or a symmetric table.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ from ...compiled import leaf
 from ...graphs import EliminationOrder
 from ...lanes import LOG_2, MOST, exp_rest, power_bits
 
-CHUNK = 1024  # entries whose m weights stay in the cache from the maximum to the logarithm
+CHUNK = 1024  # entries whose m weights fit into the cache
 SQRT_HALF = int(np.float64(0.5**0.5).view(np.int64))
 
 
 class CategoricalPlan(NamedTuple):
-    """All that depends on the graph and m alone.
+    """Everything that depends on the graph and m alone.
 
     Step i eliminates ``order[i]`` and leaves a table over its bag of k = ``starts[i + 1] - starts[i]`` nodes: m^k
-    entries from ``tables[i]`` on. Digit b of an entry's number, to base m, is the state of ``bags[starts[i] + b]``; the
-    last digit is that of the node eliminated first. All else as in
+    entries from ``tables[i]`` on. Digit b of an entry's index, to base m, is the state of ``bags[starts[i] + b]``; the
+    last digit is that of the node eliminated first. The rest is as in
     `bayesmrf.inference.elimination.two_states.EliminationPlan`.
     """
 
     order: np.ndarray  # (n_nodes,) nodes
     starts: np.ndarray  # (n_nodes + 1,)
     bags: np.ndarray  # (starts[-1],) nodes
-    bag_edges: np.ndarray  # (starts[-1],) edge between the eliminated node and the bag's, -1 where there is none
+    bag_edges: np.ndarray  # (starts[-1],) edge between the eliminated node and the bag's, -1 if there is none
     tables: np.ndarray  # (n_nodes + 1,)
     child_starts: np.ndarray  # (n_nodes + 1,)
     children: np.ndarray  # (child_starts[-1],) steps
@@ -49,7 +49,7 @@ def bytes_of_tables(order: EliminationOrder, n_states: int) -> float:
 def _spread(k, m, subset, low, high):
     """Map each entry s of the parent's bag to the entry ``low[s % n_low] + high[s // n_low]`` of the child's table.
 
-    That is, gather those digits of s that are in ``subset``. Returns n_low and n_high, the lengths of the lists.
+    It gathers the digits of s that are in ``subset``. Returns n_low and n_high, the lengths of the lists.
     """
     low[0] = 0
     high[0] = 0
@@ -139,7 +139,7 @@ def _add_pair(pair, e, y, joint, part):
 
 @leaf
 def _forward(plan, coupling, field, message, conditional):
-    """Fill ``message`` (each table less its first entry) and, where it is not empty, ``conditional``; return log Z.
+    """Fill ``message`` (each table minus its first entry) and, if it is not empty, ``conditional``; return log Z.
 
     The conditional probabilities P(x_v = y | bag) of step i are m rows of m^k, from m ``tables[i]`` on.
     """
@@ -184,7 +184,7 @@ def _forward(plan, coupling, field, message, conditional):
             _sum_out(weight, table, total, chunk, min(chunk + CHUNK, size))
         if len(conditional) > 0:
             conditional[m * plan.tables[i] : m * plan.tables[i + 1]] = space[: m * size]
-        # Tables hold differences between their entries, which stay small where the sums grow with the graph.
+        # Tables contain differences between their entries, which stay small while the sums grow with the graph.
         first = table[0]
         log_z += first
         for s in range(size):
@@ -208,7 +208,7 @@ def categorical_moments(plan, coupling, field):
     message = np.empty(plan.tables[-1])
     conditional = np.empty(m * plan.tables[-1])
     log_z = _forward(plan, coupling, field, message, conditional)
-    # The messages have done their duty; their place takes the marginals of the bags.
+    # The messages are no longer needed; the marginals of the bags overwrite them.
     marginal = message
     pair = np.zeros_like(coupling)
     node = np.empty((n, m))
@@ -235,7 +235,7 @@ def categorical_moments(plan, coupling, field):
                     part = child[y * rest + high[t] : (y + 1) * rest]
                     for s in range(n_low):
                         part[low[s]] += joint[t * n_low + s]
-            # Digits are summed away one by one, the highest first; where one equals y, its node agrees with v.
+            # Digits are summed out one by one, the highest first; if one equals y, its node agrees with v.
             part_size = size
             for b in range(k - 1, -1, -1):
                 part_size //= m

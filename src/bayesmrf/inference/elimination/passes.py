@@ -1,6 +1,6 @@
 """The passes of variable elimination, compiled: forward for log Z, back for moments and samples.
 
-All take the `bayesmrf.inference.elimination.two_states.EliminationPlan` of a graph.
+They use the `bayesmrf.inference.elimination.two_states.EliminationPlan` of a graph.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from ...lanes import MOST, exp_rest, power_bits
 def _spread(k, subset, low, high):
     """Map each entry s of the parent's bag to the entry ``low[s % n_low] + high[s // n_low]`` of the child's table.
 
-    That is, gather those bits of s that are in ``subset``. As bits add up, two lists of about 2^(k/2) numbers do for
-    all 2^k entries. Returns n_low and n_high, the lengths of the lists.
+    It gathers the bits of s that are in ``subset``. Two lists of about 2^(k/2) numbers suffice for all 2^k entries.
+    Returns n_low and n_high, the lengths of the lists.
     """
     n_low = (k + 1) // 2
     low[0] = 0
@@ -56,7 +56,7 @@ def _sum_out(up, down, table):
 
 @leaf
 def forward(plan, coupling, field, message, conditional):
-    """Fill ``message`` (each table less its first entry) and, where it is not empty, ``conditional``; return log Z."""
+    """Fill ``message`` (each table minus its first entry) and, if it is not empty, ``conditional``; return log Z."""
     n = len(plan.order)
     up = np.empty(1 << plan.width)
     down = np.empty(1 << plan.width)
@@ -87,7 +87,7 @@ def forward(plan, coupling, field, message, conditional):
         _sum_out(up[: 1 << k], down[: 1 << k], table)
         if len(conditional) > 0:
             conditional[plan.tables[i] : plan.tables[i + 1]] = up[: 1 << k]
-        # Tables hold differences between their entries, which stay small where the sums grow with the graph.
+        # Tables contain differences between their entries, which stay small while the sums grow with the graph.
         first = table[0]
         log_z += first
         for s in range(1 << k):
@@ -108,7 +108,7 @@ def moments_of(plan, coupling, field):
     message = np.empty(plan.tables[-1])
     conditional = np.empty(plan.tables[-1])
     log_z = forward(plan, coupling, field, message, conditional)
-    # The messages have done their duty; their place takes the marginals of the bags.
+    # The messages are no longer needed; the marginals of the bags overwrite them.
     marginal = message
     pair = np.empty(len(coupling))
     node = np.empty(n)
@@ -134,7 +134,7 @@ def moments_of(plan, coupling, field):
                 for s in range(n_low):
                     down_part[low[s]] += down[t * n_low + s]
                     up_part[low[s]] += up[t * n_low + s]
-        # E[x_v x_u] is a signed sum of P(+1, x_N) - P(-1, x_N); the bits are folded away one by one, the highest first.
+        # E[x_v x_u] is a signed sum of P(+1, x_N) - P(-1, x_N); bits are summed out one by one, the highest first.
         for s in range(1 << k):
             up[s] -= down[s]
         for b in range(k - 1, -1, -1):

@@ -1,4 +1,4 @@
-"""Exact answers on narrow graphs: variable elimination in min-fill order (a junction tree)."""
+"""Exact inference on graphs of small treewidth: variable elimination in min-fill order (a junction tree)."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from .many_states import (
 )
 from .passes import log_z_of, moments_of, sample_states
 
-# One solve of 2^22 table entries takes some ten milliseconds; fits need hundreds of them.
+# A solve of 2^22 table entries takes some ten milliseconds; fits need hundreds of solves.
 _CHEAP_BYTES = 8 * 2**22
 BYTES_PER_ENTRY = 16  # a message and a conditional probability, both float64
 
 
 class EliminationPlan(NamedTuple):
-    """All that depends on the graph alone.
+    """Everything that depends on the graph alone.
 
     Step i eliminates ``order[i]`` and leaves a table over its bag of k = ``starts[i + 1] - starts[i]`` nodes: 2^k
-    entries from ``tables[i]`` on. Bit b of an entry's number is the state of node ``bags[starts[i] + b]``. Bit k - 1 is
+    entries from ``tables[i]`` on. Bit b of an entry's index is the state of node ``bags[starts[i] + b]``. Bit k - 1 is
     the node eliminated first; its step is the table's parent. The bag's other nodes are in the parent's bag too, and
     ``subset[i]`` has their bits there. The children of step i are ``children[child_starts[i]:child_starts[i + 1]]``.
     """
@@ -41,7 +41,7 @@ class EliminationPlan(NamedTuple):
     order: np.ndarray  # (n_nodes,) nodes
     starts: np.ndarray  # (n_nodes + 1,)
     bags: np.ndarray  # (starts[-1],) nodes
-    bag_edges: np.ndarray  # (starts[-1],) edge between the eliminated node and the bag's, -1 where there is none
+    bag_edges: np.ndarray  # (starts[-1],) edge between the eliminated node and the bag's, -1 if there is none
     tables: np.ndarray  # (n_nodes + 1,)
     child_starts: np.ndarray  # (n_nodes + 1,)
     children: np.ndarray  # (child_starts[-1],) steps
@@ -53,8 +53,8 @@ def cost(graph: Graph, max_bytes: float = 2 * 1024**3, n_states: int | None = No
     """Return the min-fill width and the bytes of its tables; lower bounds if the bytes exceed ``max_bytes``.
 
     The width is the size of the largest bag, an upper bound of the treewidth: 0 without edges, 1 for trees, n_nodes - 1
-    for complete graphs. The search is broken off at ``max_bytes``, and nothing is allocated for the tables. For
-    categorical models, ``n_states`` is their number of states.
+    for complete graphs. The search stops at ``max_bytes``, and tables are not allocated. ``n_states`` is that of
+    categorical models.
     """
     return _cost(graph.elimination_order(max_bytes / BYTES_PER_ENTRY), n_states)
 
@@ -77,24 +77,24 @@ def _cost(order: EliminationOrder, n_states: int | None) -> tuple[int, float]:
 
 @dataclass(frozen=True)
 class Elimination(Checked):
-    r"""Sum out one node after another.
+    r"""Exact engine that sums out one node after another.
 
     Summing out node v with later neighbours N (its bag) leaves the message
 
     .. math:: m_v(x_N) = \log \sum_{x_v = \pm 1} \exp\Big(x_v \big(h_v + \sum_{u \in N} J_{uv} x_u\big)
               + \sum_{c} m_c(x_v, x_N)\Big)
 
-    over the messages c in whose bag v comes first, and the conditional probability q_v(x_N) = P(x_v = +1 | x_N)
-    (Koller and Friedman 2009, chapters 9 and 10). The constants that remain add up to log Z. In reverse order,
-    P(x_v = +1, x_N) = P(x_N) q_v(x_N) gives the marginals of all bags, and with them every E[x_u x_v] and E[x_v];
-    drawing x_v from q_v gives exact samples. Messages are kept as logarithms, so that no strength of parameters
-    overflows; the way back is in probabilities. Nodes with m states are summed out alike, over tables of m^k entries.
+    over the messages c in whose bag v comes first, and the conditional probability q_v(x_N) = P(x_v = +1 | x_N) (Koller
+    and Friedman 2009, chapters 9 and 10). The remaining constants sum to log Z. In reverse order, P(x_v = +1, x_N) =
+    P(x_N) q_v(x_N) gives the marginals of all bags, and with them every E[x_u x_v] and E[x_v]; drawing x_v from q_v
+    gives exact samples. Messages are logarithms, so that large parameters do not overflow; the backward pass uses
+    probabilities. Nodes with m states are summed out with tables of m^k entries.
 
     Parameters
     ----------
     max_bytes : float
-        Memory that the tables of one call may take (calls from several threads take as much each). Wider graphs are
-        refused by `prepare`, before anything is allocated.
+        Largest memory of the tables of one call (for each of several threads). Wider graphs are refused by `prepare`,
+        before anything is allocated.
     """
 
     max_bytes: float = 2 * 1024**3
@@ -121,7 +121,7 @@ class Elimination(Checked):
             raise TooWideError(
                 f"graph: exact elimination over {model.graph.n_nodes} nodes has width {least}{width} and would need "
                 f"{least}{n_bytes / 2**30:.3g} GiB, more than max_bytes = {self.max_bytes / 2**30:.3g} GiB; "
-                "use a method without exact inference (stripped-beta, chains), a sparser graph, or raise max_bytes"
+                "use a method without exact inference (stripped-beta, chains), a sparser graph, or a larger max_bytes"
             )
         adjacency = model.graph.adjacency
         bags, bag_edges, tables, child_starts, children, subset = _layout(
