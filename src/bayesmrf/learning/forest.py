@@ -22,8 +22,8 @@ def forest_start(
 ) -> np.ndarray:
     """Return theta at the mode on the most likely forest; 0 for all other edges.
 
-    The forest has the candidate edges with the largest mutual information, as long as N times it exceeds
-    (m - 1)^2 log(N) / 2 (BIC).
+    The forest has the candidate edges with the largest mutual information, if N times it exceeds (m - 1)^2 log(N) / 2
+    (BIC).
 
     Parameters
     ----------

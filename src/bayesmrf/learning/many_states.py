@@ -27,8 +27,8 @@ def persistent_ascent(
 ) -> np.ndarray:
     """Maximise N (theta . s_bar - log Z) - sum penalty theta^2 / 2 within +-limit by persistent chains.
 
-    Chains are those of Tieleman (2008). Steps are scaled by the running variance of each feature and fall as j^(-2/3)
-    in the second half, whose average is the estimate (Polyak and Juditsky 1992).
+    Persistent chains are those of Tieleman (2008). Steps are scaled by the running variance of each feature and
+    decrease as j^(-2/3) in the second half, whose average is the estimate (Polyak and Juditsky 1992).
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def persistent_ascent(
     n_samples : float
     rng : Generator
     curve : LinearMap, optional
-        Where parameters are tied, whose common step is the mean of those that they would make apart.
+        If parameters are tied; their step is the mean of the separate steps.
     """
     engine, low = Persistent(n_chains=1024), model.feature_low
     chains, theta, average = engine.start(model, rng), np.zeros(model.n_features), np.zeros(model.n_features)

@@ -45,7 +45,7 @@ def bound(n_samples: float) -> float:
     return float(np.log(max(2 * n_samples - 1, 3.0)))
 
 
-@threadpool_limits.wrap(limits=1, user_api="blas")  # matrices are small: threads cost more than they give
+@threadpool_limits.wrap(limits=1, user_api="blas")  # matrices are small: threads would be slower
 def maximum_likelihood(
     model: Model,
     s_bar: np.ndarray,
@@ -76,7 +76,7 @@ def maximum_likelihood(
     Warns
     -----
     BoundaryWarning
-        Names the edges whose estimate is infinite (edges whose ends always, or never, agree) and was bounded.
+        If an estimate is infinite (the ends of an edge always, or never, agree) and was bounded.
     """
     r = model.n_parameters * model.n_edges
     limit = bound(n_samples) * _stretch(model)
@@ -111,7 +111,7 @@ def _stretch(model: Model) -> float:
 
 
 def _has_closed_form(model: Model) -> bool:
-    """Return whether edges say no more than whether their ends agree."""
+    """Return whether edges only depend on whether their ends agree."""
     return model.family == POTTS or (isinstance(model, PairwiseModel) and model.form.c == 0)
 
 

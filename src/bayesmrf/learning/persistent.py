@@ -18,7 +18,7 @@ _MAX_STEP = 0.5  # of a natural parameter in one iteration
 
 
 class PCDState(NamedTuple):
-    """Where the next call starts: the last estimate and the persistent chains."""
+    """State between calls: the last estimate and the persistent chains."""
 
     theta: np.ndarray  # (n_features,)
     chains: gibbs.Chains

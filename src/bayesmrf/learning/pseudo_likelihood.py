@@ -77,7 +77,7 @@ def maximum_pseudo_likelihood(
     Warns
     -----
     BoundaryWarning
-        Names the features at their bound.
+        If features are at their bound.
     ConvergenceWarning
         If L-BFGS-B stops before its tolerance.
     """

@@ -3,10 +3,9 @@ r"""Contrastive divergence of restricted Boltzmann machines (Hinton 2002), compi
 .. math:: \sum_n \big(E[s(x, z) \mid x_n] - E[s(x, z) \mid x'_n]\big), \qquad
           z_n \sim p(z \mid x_n), \; x'_n \sim p(x \mid z_n)
 
-approximates the gradient of the log likelihood: x' is one sweep away from the data instead of a sample of the
-model. The bias decreases with the number of sweeps. This is what
-`bayesmrf.posterior.parameters.langevin.Langevin` needs of a likelihood, in one call of compiled code that draws and
-sums out the hidden units.
+approximates the gradient of the log likelihood: x' is one sweep away from the data instead of a sample of the model.
+The bias decreases with the number of sweeps. It is a likelihood for `bayesmrf.posterior.parameters.langevin.Langevin`,
+in one call of compiled code that draws and sums out the hidden units.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from ..samplers.rbm_gibbs import draw_units, generators, mean_units
 
 @dataclass(frozen=True, eq=False)
 class BriefRBM(Checked):
-    """The gradient, one chain for each row of the data.
+    """Gradient of the log likelihood, with one chain for each row of the data.
 
     Parameters
     ----------

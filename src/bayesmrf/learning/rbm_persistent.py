@@ -20,7 +20,7 @@ _START = 0.01  # standard deviation of the weights at the start: equal hidden un
 
 
 class RBMState(NamedTuple):
-    """Where the next call starts: the last estimate, the hidden units of the persistent chains, their generators."""
+    """State between calls: the last estimate, the hidden units of the persistent chains, their generators."""
 
     theta: np.ndarray  # (n_features,)
     hidden: np.ndarray  # (n_chains, n_hidden) float32
@@ -60,7 +60,7 @@ class PersistentRBM(Checked):
         hidden = rng.integers(0, 2, size=(self.n_chains, model.n_hidden)).astype(np.float32)
         return RBMState(model.join(weights, visible, np.zeros(model.n_hidden)), hidden, generators(rng))
 
-    @threadpool_limits.wrap(limits=1, user_api="blas")  # matrices are small: threads cost more than they give
+    @threadpool_limits.wrap(limits=1, user_api="blas")  # matrices are small: threads would be slower
     def fit(self, state: RBMState, states: np.ndarray, rates: np.ndarray, rng: np.random.Generator) -> RBMState:
         """Update once for each of ``rates``, on batches of rows of ``states`` that are shuffled in every pass.
 

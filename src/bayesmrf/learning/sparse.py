@@ -95,7 +95,7 @@ def learn_graph(
 def _coefficients(x: np.ndarray, node: int, weights: np.ndarray | None, c: float) -> np.ndarray:
     """Return the coefficients of the regression of a node on all nodes, zero for itself."""
     others = np.delete(x, node, axis=1)
-    # liblinear penalises the intercept, too, divided by `intercept_scaling`: hardly.
+    # liblinear penalises the intercept, too, but divided by `intercept_scaling`.
     model = LogisticRegression(
         C=c, solver="liblinear", intercept_scaling=100.0, max_iter=10_000, random_state=0, **_L1
     ).fit(others, x[:, node], sample_weight=weights)
@@ -105,7 +105,7 @@ def _coefficients(x: np.ndarray, node: int, weights: np.ndarray | None, c: float
 def _bisection(strengths: Callable[[float], np.ndarray], n_edges: int, c: float) -> Iterator[np.ndarray]:
     """Return strengths at the smallest C found with at least ``n_edges`` edges, by bisection.
 
-    ``c`` must be too small to give any edge: 1 / N is, as the slope of the loss at w = 0 never exceeds N.
+    ``c`` must give no edge, such as 1 / N, as the slope of the loss at w = 0 is at most N.
     """
     low = high = c
     while True:

@@ -34,7 +34,7 @@ _ROWS = 5000  # at most, behind a starting point
 
 @dataclass(frozen=True, eq=False)
 class SparsePath:
-    """Estimates for falling penalties.
+    """Estimates for decreasing penalties.
 
     Attributes
     ----------
@@ -73,7 +73,7 @@ def wainwright(
     n_path, ratio : int, float
         Penalties, and the smallest of them over the largest, which is the first at which all weights are 0.
     penalty : array, optional
-        The penalties themselves, falling, in place of the two.
+        The penalties in decreasing order, instead of the two.
     """
     choice("max", "min").check("rule", rule)
 
@@ -164,8 +164,8 @@ def _path(states, symmetric, combine, n_path, ratio, penalty) -> SparsePath:
 def sparse_start(graph: Graph, states: States) -> np.ndarray | None:
     """Return the L1-penalised estimate at a penalty that selects strong edges only; None without complete rows.
 
-    Samplers of edges start there: with few persistent chains, the birth of a strong edge may take long, that of a weak
-    one does not. Rows with missing values are omitted.
+    Samplers of edges start there, as with few persistent chains the birth of a strong edge may take long. Rows with
+    missing values are omitted.
 
     Returns
     -------

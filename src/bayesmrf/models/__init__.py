@@ -1,1 +1,1 @@
-"""What p(x | theta) is."""
+"""Models: the distributions p(x | theta)."""

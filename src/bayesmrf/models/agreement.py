@@ -9,19 +9,19 @@ from .pairwise import FeatureForm, PairwiseModel
 
 @dataclass(frozen=True, eq=False)
 class Agreement(PairwiseModel):
-    """Binary field in which edge c = (u, v) agrees with its own strength.
+    """Binary field with one agreement parameter for each edge c = (u, v).
 
     .. math:: p(x \\mid \\theta) \\propto \\prod_c a_c^{[x_u = x_v]} (1 - a_c)^{[x_u \\ne x_v]} \\, e^{\\sum_u h_u x_u},
 
-    (Liu and Page 2013, eq. 1), with agreement :math:`a_c = 1 / (1 + e^{-\\theta_c})`. Natural parameters are
-    theta = (logit a_1, ..., logit a_r[, h_1, ..., h_d]) and the statistics are ([x_u = x_v] for each edge[, x_u in
-    {-1, +1} for each node]). The normaliser belongs to exp(theta . s), that is without the constant factors 1 - a_c.
+    (Liu and Page 2013, eq. 1), with agreement :math:`a_c = 1 / (1 + e^{-\\theta_c})`. Natural parameters are theta =
+    (logit a_1, ..., logit a_r[, h_1, ..., h_d]) and the statistics are ([x_u = x_v] for each edge[, x_u in {-1, +1} for
+    each node]). Z normalises exp(theta . s), without the constant factors 1 - a_c.
 
     Parameters
     ----------
     graph : Graph
     fields : bool
-        Whether nodes have a field h_u of their own. Without, the model is symmetric under flipping all nodes.
+        Whether nodes have fields h_u. Without, the model is symmetric under flipping all nodes.
     """
 
     fields: bool = False

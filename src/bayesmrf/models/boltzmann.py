@@ -20,7 +20,7 @@ class Boltzmann(PairwiseModel):
     ----------
     graph : Graph
     fields : bool
-        Whether nodes have a bias b_i of their own.
+        Whether nodes have biases b_i.
     """
 
     name = "boltzmann"

@@ -1,4 +1,4 @@
-"""The form that compiled code knows of models with more than two states a node."""
+"""The compiled form of models with more than two states a node."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from .pairwise import Pairwise
 class Categorical(NamedTuple):
     """log p~(x) = offset + sum_e coupling_e [x_u = x_v] + sum_i field_{i, x_i}, x in {0, ..., m - 1}.
 
-    Or, with a table for each edge in the place of a coupling, sum_e coupling_{e, x_u, x_v}; the tables are symmetric.
-    ``starts``, ``neighbours`` and ``edge_of`` are the compressed rows of the graph (see `bayesmrf.graphs.Adjacency`).
+    If edges have symmetric tables instead, the second term is sum_e coupling_{e, x_u, x_v}. ``starts``, ``neighbours``
+    and ``edge_of`` are the compressed rows of the graph (see `bayesmrf.graphs.Adjacency`).
     """
 
     edges: np.ndarray  # (n_edges, 2) int32
@@ -29,11 +29,11 @@ class Categorical(NamedTuple):
 
 
 class CategoricalModel(Model, Protocol):
-    """A model with ``n_states`` states a node: `bayesmrf.base.Model`, but for the compiled form.
+    """A model with ``n_states`` states a node: `bayesmrf.base.Model` with another compiled form.
 
-    ``statistics(states)`` are of data in {0, ..., m - 1}; ``moments(pair, node)`` turns P(x_u = x_v) of each edge and
-    P(x_i = k), (n_nodes, m), into the moments of the model's own statistics. Where edges have tables, ``pair`` is
-    P(x_u = k, x_v = l), (n_edges, m, m), in which engines may take the ends in either order.
+    ``statistics(states)`` are for data in {0, ..., m - 1}; ``moments(pair, node)`` turns P(x_u = x_v) of each edge and
+    P(x_i = k), (n_nodes, m), into the moments of the model's own statistics. If edges have tables, ``pair`` is P(x_u =
+    k, x_v = l), (n_edges, m, m), with the ends in either order.
     """
 
     def categorical(self, theta: np.ndarray) -> Categorical: ...  # noqa: D102
@@ -60,7 +60,7 @@ def binary_form(model: Any, theta: np.ndarray) -> Pairwise:
     Raises
     ------
     OptionError
-        If nodes have more than two states, or the model another compiled form.
+        If nodes have more than two states, or the model has another compiled form.
     """
     if is_categorical(model):
         raise OptionError(option="model", got=f"{model.name} ({model.n_states} states a node)",
@@ -70,7 +70,7 @@ def binary_form(model: Any, theta: np.ndarray) -> Pairwise:
 
 
 def categorical(graph: Graph, coupling: np.ndarray, field: np.ndarray, offset: float = 0.0) -> Categorical:
-    """Collect a graph's arrays and parameters."""
+    """Collect the arrays and parameters of a graph."""
     a = graph.adjacency
     return Categorical(
         graph.edges,

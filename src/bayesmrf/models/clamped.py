@@ -1,4 +1,4 @@
-"""The positive phase: a model on the missing entries of a table, given the entries that were seen."""
+"""The positive phase: a model on the missing entries of a table, given the observed ones."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from .pairwise import Pairwise, pairwise
 
 @dataclass(frozen=True, eq=False)
 class Clamped:
-    r"""Hidden entries of all rows at once, as one field on the disjoint union of the rows' hidden subgraphs.
+    r"""Model of the hidden entries of all rows, on the disjoint union of the rows' hidden subgraphs.
 
-    The probability of what was seen of row n is :math:`Z_n(\theta) / Z(\theta)` (Murray and Ghahramani 2004, eq. 12),
-    with Z_n the sum over the row's hidden entries. Rows share no edge here, so that this model's own normaliser is
-    :math:`\prod_n Z_n`, and its moments are the sums over rows of the statistics expected given what was seen:
+    The probability of the observed entries of row n is :math:`Z_n(\theta) / Z(\theta)` (Murray and Ghahramani 2004, eq.
+    12), with Z_n the sum over the row's hidden entries. Rows share no edges, so the normaliser of this model is
+    :math:`\prod_n Z_n`, and its moments are the sums over rows of the expected statistics given the observed entries:
 
     .. math:: \nabla \log \prod_n Z_n(\theta) = \sum_n E_\theta[s(x) \mid x_{n, \mathrm{seen}}].
 
-    It is a model like any other, for any engine: a seen neighbour adds J x_seen to a hidden node's field.
+    It works with any engine: an observed neighbour adds J x_seen to a hidden node's field.
 
     Parameters
     ----------
     model : PairwiseModel
     states : (n_samples, n_nodes) int8 array
-        {0, 1} where seen, -1 where hidden; a row that was seen k times stands there k times.
+        {0, 1} if observed, -1 if hidden; a row that was observed k times is repeated k times.
     """
 
     model: Any
@@ -39,25 +39,25 @@ class Clamped:
 
     @property
     def family(self) -> str:
-        """That of the model."""
+        """As in the model."""
         family: str = self.model.family
         return family
 
     @property
     def n_edges(self) -> int:
-        """That of the model."""
+        """As in the model."""
         n_edges: int = self.model.n_edges
         return n_edges
 
     @property
     def n_parameters(self) -> int:
-        """That of the model."""
+        """As in the model."""
         n_parameters: int = self.model.n_parameters
         return n_parameters
 
     @property
     def fields(self) -> bool:
-        """That of the model."""
+        """As in the model."""
         return bool(self.model.fields)
 
     @cached_property
@@ -67,12 +67,12 @@ class Clamped:
 
     @cached_property
     def _x(self) -> np.ndarray:
-        """What was seen, in {-1, +1}, and 0 where hidden."""
+        """Observed values in {-1, +1}, and 0 if hidden."""
         return np.where(self.states < 0, 0, 2 * self.states - 1).astype(np.int8)
 
     @cached_property
     def _inner(self) -> tuple[np.ndarray, np.ndarray]:
-        """Pairs of hidden entries that an edge joins (n, 2), and that edge."""
+        """Pairs of hidden entries joined by an edge (n, 2), and the edge."""
         number = np.full(self.states.shape, -1, dtype=np.int64)
         number[tuple(self.cells.T)] = np.arange(len(self.cells))
         u, v = self.model.graph.edges.T
@@ -81,7 +81,7 @@ class Clamped:
 
     @cached_property
     def _links(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Hidden entries with a seen neighbour: the entry, the edge, and the neighbour's x."""
+        """Hidden entries with an observed neighbour: the entry, the edge, and the neighbour's x."""
         row, node = self.cells.T
         u, v = self.model.graph.edges.T
         entries, edges, values = [], [], []
@@ -100,7 +100,7 @@ class Clamped:
 
     @cached_property
     def _sums(self) -> tuple[np.ndarray, np.ndarray]:
-        """Sums over rows of x_u x_v and x_u, as far as they were seen."""
+        """Sums over rows of observed x_u x_v and x_u."""
         x = self._x.astype(np.float64)
         u, v = self.model.graph.edges.T
         return np.einsum("nd,nd->d", x[:, u], x[:, v]), x.sum(axis=0)
@@ -117,7 +117,7 @@ class Clamped:
 
     @property
     def feature_names(self) -> list[str]:
-        """Those of the model."""
+        """Names of the features of the model."""
         return self.model.feature_names
 
     @property
@@ -168,8 +168,8 @@ class Clamped:
 
 @dataclass(frozen=True, eq=False)
 class HiddenEntries(Clamped):
-    """The same field, asked for the probability that each hidden entry is 1: its "moments"."""
+    """`Clamped` with the probabilities that each hidden entry is 1 as "moments"."""
 
     def moments(self, pair: np.ndarray, node: np.ndarray) -> np.ndarray:
-        """Return P(x_a = 1 | what was seen) of each hidden entry, in the order of `cells`."""
+        """Return P(x_a = 1 | observed entries) of each hidden entry, in the order of `cells`."""
         return (1 + node) / 2

@@ -14,13 +14,13 @@ from .clamped import Clamped
 
 @dataclass(frozen=True, eq=False)
 class ClampedCategorical(Clamped):
-    """Hidden entries of all rows at once: a seen neighbour in state k adds J to the field of state k.
+    """Model of the hidden entries of all rows: an observed neighbour in state k adds J to the field of state k.
 
     Parameters
     ----------
     model : CategoricalModel
     states : (n_samples, n_nodes) int8 array
-        {0, ..., m - 1} where seen, -1 where hidden; a row that was seen k times stands there k times.
+        {0, ..., m - 1} if observed, -1 if hidden; a row that was observed k times is repeated k times.
     """
 
     @property
@@ -30,7 +30,7 @@ class ClampedCategorical(Clamped):
 
     @cached_property
     def _neighbours(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Hidden entries with a seen neighbour: the entry, the edge, and the neighbour's state."""
+        """Hidden entries with an observed neighbour: the entry, the edge, and the neighbour's state."""
         number = np.full(self.states.shape, -1, dtype=np.int64)
         number[tuple(self.cells.T)] = np.arange(len(self.cells))
         ends = self.model.graph.edges.T
@@ -43,13 +43,13 @@ class ClampedCategorical(Clamped):
 
     @cached_property
     def _has_tables(self) -> bool:
-        """Whether edges have a table of log potentials; else agreement is rewarded."""
+        """Whether edges have tables of log potentials."""
         return self.model.categorical(np.zeros(self.model.n_features)).coupling.ndim > 1
 
     @cached_property
     def _counts(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Of each edge, rows that show both ends, and those in which they agree (or the table of their joint states);
-        of each node, rows in each state.
+        """For each edge, rows with both ends and those in which they agree (or their joint states); for nodes, rows in
+        each state.
         """
         (u, v), x, m = self.model.graph.edges.T, self.states, self.n_states
         both = (x[:, u] >= 0) & (x[:, v] >= 0)
@@ -70,7 +70,7 @@ class ClampedCategorical(Clamped):
         p = self.model.categorical(theta)
         entry, edge, state = self._neighbours
         field = p.field[self.cells[:, 1]]
-        # The tables are symmetric: either end may be the seen one.
+        # The tables are symmetric: either end may be the observed one.
         if self._has_tables:
             np.add.at(field, entry, p.coupling[edge, state])
         else:
@@ -97,10 +97,10 @@ class ClampedCategorical(Clamped):
 
 @dataclass(frozen=True, eq=False)
 class HiddenStates(ClampedCategorical):
-    """The same field, asked for the probability of each state of each hidden entry: its "moments"."""
+    """`ClampedCategorical` with the probabilities of the states of each hidden entry as "moments"."""
 
     def moments(self, pair: np.ndarray, node: np.ndarray) -> np.ndarray:
-        """Return P(x_a = k | what was seen), (n_hidden, m), in the order of `cells`."""
+        """Return P(x_a = k | observed entries), (n_hidden, m), in the order of `cells`."""
         return node
 
 

@@ -19,7 +19,7 @@ class Ising(PairwiseModel):
     ----------
     graph : Graph
     fields : bool
-        Whether nodes have a field h_u of their own.
+        Whether nodes have fields h_u.
     """
 
     name = "ising"

@@ -1,4 +1,4 @@
-"""Labels on points in space: couplings that fall off with distance (Murray and Ghahramani 2004, section 6.2)."""
+"""Labels on points in space: couplings that decrease with distance (Murray and Ghahramani 2004, section 6.2)."""
 
 from __future__ import annotations
 
@@ -13,14 +13,13 @@ from .agreement import Agreement
 
 @dataclass(frozen=True, eq=False)
 class LabelField:
-    r"""A field whose couplings are functions of the distances between its points.
+    r"""A field whose couplings are functions of the distances between points.
 
     .. math:: p(S \mid \sigma) \propto \exp\Big(\sum_{i < j} [s_i = s_j]\, W_{ij}(\sigma)\Big), \qquad
               W_{ij} = \exp\Big(-\tfrac12 \sum_k \frac{(x_{ik} - x_{jk})^2}{\sigma_k^2}\Big).
 
-    (Murray and Ghahramani 2004, eq. 13 and 14), theta = log sigma, one scale for each coordinate. The field itself is
-    an `Agreement` model on all pairs with natural parameters W: this class is the curve theta -> W in its parameter
-    space (a `bayesmrf.likelihood.Curve`).
+    (Murray and Ghahramani 2004, eq. 13 and 14), theta = log sigma, one scale for each coordinate. It is an `Agreement`
+    model on all pairs with natural parameters W, and this class is the map theta -> W (a `bayesmrf.likelihood.Curve`).
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Natural parameters as a linear map of fewer, or other, parameters."""
+"""Natural parameters as a linear map of other parameters."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from ..errors import OptionError
 
 @dataclass(frozen=True, eq=False)
 class LinearMap:
-    r"""Parameters phi, and natural parameters :math:`\theta = A \phi`, with A given by its entries.
+    r"""The linear map from parameters phi to natural parameters :math:`\theta = A \phi`.
 
     It is a `bayesmrf.likelihood.Curve`. The likelihood is concave in phi, with the gradient :math:`A^T \nabla_\theta`.
 
     Parameters
     ----------
     rows, columns : (n_entries,) int arrays
-        Place of each entry of A that is not 0.
+        Row and column of each nonzero entry of A.
     values : (n_entries,) array
     shape : (int, int)
         Length of theta, and of phi.

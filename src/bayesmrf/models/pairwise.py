@@ -1,4 +1,4 @@
-"""The one form that compiled code knows: a pairwise field over x in {-1, +1}."""
+"""The compiled form of binary models: a pairwise field over x in {-1, +1}."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Pairwise(NamedTuple):
 
 
 def pairwise(graph: Graph, coupling: np.ndarray, field: np.ndarray, offset: float) -> Pairwise:
-    """Collect a graph's arrays and parameters."""
+    """Collect the arrays and parameters of a graph."""
     a = graph.adjacency
     return Pairwise(
         graph.edges,
@@ -52,7 +52,7 @@ def edge_statistics(
     graph: Graph, states: np.ndarray, weights: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the share of (weighted) ``states`` in which the ends of each edge agree, and in which each node is 1."""
-    # Sums of counts are exact in floating point; one division at the end cannot leave [0, 1].
+    # Sums of counts are exact in floating point, so that one division at the end stays in [0, 1].
     w = np.ones(len(states)) if weights is None else np.asarray(weights, dtype=np.float64)
     total = w.sum()
     columns = np.ascontiguousarray(states.T)
@@ -77,15 +77,15 @@ class FeatureForm(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class PairwiseModel:
-    """What binary models with a parameter for each edge[, and one for each node] share.
+    """Base class of binary models with a parameter for each edge[, and one for each node].
 
-    Their features differ in the `FeatureForm` alone; the larger value of each is 1. theta has edges first, then nodes.
+    They differ in the `FeatureForm` alone; the larger value of each feature is 1. theta has edges first, then nodes.
 
     Parameters
     ----------
     graph : Graph
     fields : bool
-        Whether nodes have a parameter of their own.
+        Whether nodes have parameters.
     """
 
     graph: Graph

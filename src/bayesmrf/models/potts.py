@@ -21,7 +21,7 @@ class Potts(Checked):
               \exp\Big(\sum_{(u,v)} J_{uv} [x_u = x_v] + \sum_i \sum_{k=1}^{m-1} h_{ik} [x_i = k]\Big)
 
     with theta = (J of each edge, then h_{i1}, ..., h_{i,m-1} of each node). State 0 is the reference, whose field is 0.
-    Every feature is 0 or 1, so that one moment gives the change of log Z under any change of one parameter.
+    Every feature is 0 or 1, so its moment gives the change of log Z under any change of its parameter.
 
     Parameters
     ----------

@@ -1,9 +1,9 @@
-r"""The restricted Boltzmann machine: visible and hidden units over {0, 1}, edges between the two kinds alone.
+r"""The restricted Boltzmann machine: visible and hidden units over {0, 1}, with edges between the two kinds only.
 
 .. math:: p(x, z) \propto \exp(z^T W x + \beta^T z + \alpha^T x)
 
-(Chen and Welling 2012 evidence, eq. 8). Hidden units are independent given the visible ones and the other way round, so
-that either side can be summed out: Z is a sum over the states of the smaller side.
+(Chen and Welling 2012 evidence, eq. 8). Hidden units are independent given the visible ones and vice versa, so that Z
+is a sum over the states of the smaller side.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class RBMWeights(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class HiddenGivenVisible:
-    """Hidden units given some rows x of the visible ones: each is independent of the others.
+    """Hidden units given some rows x of the visible ones, independent of each other.
 
     The statistics are s(x, z) = (z_k x_d row by row, x_d, z_k).
 
@@ -163,7 +163,7 @@ class RestrictedBoltzmann(Checked):
         theta : (n_features,) array
         want : {"moments", "log_z"}
         max_units : int
-            More units on the smaller side are refused.
+            Largest number of units on the smaller side.
 
         Raises
         ------
@@ -198,7 +198,7 @@ class RestrictedBoltzmann(Checked):
         Raises
         ------
         TooWideError
-            As `exact`.
+            As in `exact`.
         """
         found = self.exact(theta, max_units=max_units)
         assert found.log_z is not None
@@ -212,7 +212,7 @@ class RestrictedBoltzmann(Checked):
         Raises
         ------
         TooWideError
-            As `exact`.
+            As in `exact`.
         """
         small, large, weights = self._sides(theta, max_units)
         log_weight = _log_weights(small, large, weights)
@@ -234,7 +234,7 @@ class RestrictedBoltzmann(Checked):
             raise TooWideError(
                 f"n_hidden: the exact log Z of {self.n_visible} visible and {self.n_hidden} hidden units is a sum of "
                 f"2^{units} terms, more than the 2^{max_units} allowed; estimate it by "
-                "bayesmrf.inference.annealed.forward, or raise max_units"
+                "bayesmrf.inference.annealed.forward, or use a larger max_units"
             )
         w = self.split(theta)
         return (w.hidden, w.visible, w.weights) if self._hidden_is_small else (w.visible, w.hidden, w.weights.T)

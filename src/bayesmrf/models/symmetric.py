@@ -23,19 +23,19 @@ class Symmetric(Checked):
               W_c(k, l) = W_c(l, k).
 
     The free entries of W_c are its *potential*, one natural parameter for each unordered pair of states {k, l}: its
-    feature is [{x_u, x_v} = {k, l}], which is 0 or 1. An edge has just one of its features at a time, or none: that is
-    its *category*, from 1 to the number of parameters p, or 0.
+    feature is [{x_u, x_v} = {k, l}], which is 0 or 1. At most one feature of an edge is 1: its index, from 1 to the
+    number of parameters p, or 0 for none, is the *category* of the edge.
 
-    What is fixed at 0, as log Z could not tell it apart:
+    Entries that are not identified are fixed at 0:
 
-    * without fields, W(0, 0), since a constant added to W changes nothing: p = m (m + 1) / 2 - 1;
-    * with fields, all W(0, l), since f(k) + f(l) added to W(k, l) is a field of both ends: p = m (m - 1) / 2.
+    * without fields, W(0, 0), as a constant can be added to W: p = m (m + 1) / 2 - 1;
+    * with fields, all W(0, l), as f(k) + f(l) added to W(k, l) is a field of both ends: p = m (m - 1) / 2.
 
-    Without fields, tables of their own for all edges of an even cycle are not told apart either: f(k) + f(l) added to
-    every other table of the cycle, and taken from the rest, leaves the law as it was. Tables shared by groups of edges
-    hardly ever have such a direction; a proper prior settles it.
+    Without fields, separate tables of the edges of an even cycle are not identified either: f(k) + f(l) can be added to
+    every other table of the cycle and subtracted from the rest. Tables shared by groups of edges rarely have such a
+    direction; a proper prior identifies them.
 
-    theta holds the potentials edge by edge, each in the order (0, 1), (0, 2), ..., (1, 1), (1, 2), ... of its pairs,
+    theta contains the potentials edge by edge, each in the order (0, 1), (0, 2), ..., (1, 1), (1, 2), ... of its pairs,
     then h_{i1}, ..., h_{i,m-1} of each node.
 
     Parameters
@@ -63,7 +63,7 @@ class Symmetric(Checked):
 
     @cached_property
     def category(self) -> np.ndarray:
-        """Category of each pair of states, (m, m): 1 + its place in a potential, or 0."""
+        """Category of each pair of states, (m, m): 1 + its index in a potential, or 0."""
         out = np.zeros((self.n_states, self.n_states), np.int64)
         for j, (k, other) in enumerate(self.pairs):
             out[k, other] = out[other, k] = 1 + j
@@ -114,8 +114,8 @@ class Symmetric(Checked):
     def agreement(self, theta: np.ndarray) -> np.ndarray:
         r"""Measure how strongly a table rewards agreement, (..., n_edges), from 0 to 1; 0.5 is neutral.
 
-        It is 1 / (1 + exp(-j)) with j the mean of W over pairs of states that agree less that over pairs that differ.
-        What log Z cannot tell apart, f(k) + f(l), has no part in it, and for W(k, l) = J [k = l] it is that of J.
+        It is 1 / (1 + exp(-j)) with j the mean of W over pairs of states that agree minus that over pairs that differ.
+        It does not depend on the unidentified f(k) + f(l), and for W(k, l) = J [k = l] it is 1 / (1 + exp(-J)).
         """
         w, m = self.table(theta), self.n_states
         agree = np.trace(w, axis1=-2, axis2=-1)

@@ -1,1 +1,1 @@
-"""States that follow theta: pair marginals and importance weights."""
+"""Particles: states that follow theta, for pair marginals and importance weights."""

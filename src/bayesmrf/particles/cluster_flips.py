@@ -1,16 +1,14 @@
 r"""Flips of whole clusters of nodes in many particles at once.
 
-Where couplings are strong, bound nodes turn over together and single ones hardly ever. Here nodes are bound by
-chance, by the couplings alone and alike for all particles: an edge is a bond with probability 1 - exp(-c |theta|), c
-uniform on (0, 1/2), so that clusters are of all sizes. Each cluster C in turn is flipped in each particle by Gibbs
-sampling,
+If couplings are strong, single nodes are rarely flipped. Here clusters are drawn at random by the couplings alone, the
+same for all particles: an edge is a bond with probability 1 - exp(-c |theta|), c uniform on (0, 1/2), so that clusters
+are of all sizes. Each cluster C in turn is flipped in each particle by Gibbs sampling,
 
 .. math:: P(\mathrm{flip}) = \tfrac12 (1 - \tanh E), \qquad
           E = \sum_{u \in C, v \notin C} w_{uv} x_u x_v + \sum_{u \in C} h_u x_u.
 
-As no cluster depends on the states, that leaves the law of x invariant, whatever the signs of the couplings.
-(Clusters that follow the states, as those of Swendsen and Wang do, need no acceptance and are of no use where
-couplings contradict each other.)
+As clusters do not depend on the states, p(x | theta) is invariant for any signs of the couplings. (Clusters of Swendsen
+and Wang, which depend on the states, are of no use with frustrated couplings.)
 """
 
 from __future__ import annotations
@@ -26,10 +24,10 @@ from .memory import TILE, Crowd, RefreshGraph, bias_of, fill_hubs, tell_hubs
 from .refresh import tanh_of, uniforms
 
 UP, DOWN = np.int8(1), np.int8(-1)
-_MOST, _MOST_EDGES = 100, 400  # nodes of a cluster that grows from an edge, and edges at those it grows by
+_MOST, _MOST_EDGES = 100, 400  # largest number of nodes of a cluster grown from an edge, and of edges at them
 _BITS = 8  # of a key
-_CROWDED = 16  # edges at a node beyond which clusters near an edge are left alone
-_LOOSE = 0.5  # of 0.4, 0.5, 1 and 1.5 the quickest on a frustrated 30 x 30 grid
+_CROWDED = 16  # edges at a node beyond which clusters near an edge are not flipped
+_LOOSE = 0.5  # of 0.4, 0.5, 1 and 1.5 the fastest on a frustrated 30 x 30 grid
 
 
 @leaf
@@ -87,7 +85,7 @@ def _energies(w, n):
 
 @strict_leaf
 def _gather(key, w, n, energy, begun):
-    """Add what the keys say to the energies; ``begun`` is False for the first ones."""
+    """Add the energies of the keys; ``begun`` is False for the first ones."""
     if begun:
         _add_looked_up(key, _energies(w, n), energy)
     else:
@@ -99,7 +97,7 @@ def _gather(key, w, n, energy, begun):
 def _flip_cluster(graph, crowd, members, label, c, energy, flip, kept):
     """Flip the nodes ``members``, those with label c, by Gibbs sampling.
 
-    ``kept`` says that the local fields of hubs are up to date: then a hub costs its edges inside the cluster only.
+    If ``kept``, the local fields of hubs are up to date, and only edges of a hub inside the cluster are visited.
     """
     r, key = len(graph.edges), crowd.key
     w, n, begun = np.empty(_BITS), 0, False
@@ -170,7 +168,7 @@ def _flip_all(graph: RefreshGraph, crowd: Crowd, label: np.ndarray, order: np.nd
 
 @strict_leaf
 def _flip_grown(graph: RefreshGraph, crowd: Crowd, members: np.ndarray, c: int):
-    """Flip the cluster c that `flip_near` has grown."""
+    """Flip cluster c of `flip_near`."""
     energy, flip = np.empty(len(crowd.key), np.float32), np.empty(len(crowd.key), np.int8)
     _flip_cluster(graph, crowd, members, crowd.label, c, energy, flip, True)
     if graph.n_hubs > 0:
@@ -183,8 +181,8 @@ def _flip_grown(graph: RefreshGraph, crowd: Crowd, members: np.ndarray, c: int):
 def flip_near(rng, graph: RefreshGraph, crowd: Crowd, feature: int):
     """Flip a cluster of bounded size grown from a node, or by other bonds from an end of an edge.
 
-    Nothing is done where it is the node alone, which has just been redrawn, and where its nodes have many edges: those
-    cost much, and one of many hardly binds.
+    A cluster of a single node, which has just been redrawn, is not flipped, and neither is one whose nodes have many
+    edges.
     """
     r, scale = len(graph.edges), _LOOSE * rng.random()
     members, label = crowd.cluster, crowd.label

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..compiled import strict_leaf
 
-LEAST = 0.5  # share of effective particles below which they are resampled at once
+LEAST = 0.5  # share of effective particles below which they are resampled
 
 
 class LogMean(NamedTuple):
@@ -41,8 +41,8 @@ def log_mean_weight(log_weights):
 def add_half_particle(found, row, size, delta):
     """Return the log mean weight with one more particle: half of it has one edge more in agreement, half one less.
 
-    Where all particles say that ``size`` edges always agree (T = size), or never, they do not know by how much.
-    Elsewhere the two cancel.
+    It matters if ``size`` edges always agree (T = size) or never agree in all particles; otherwise the two halves
+    nearly cancel.
     """
     m = len(row)
     n_top, n_bottom = 0, 0
@@ -63,7 +63,7 @@ def systematic(rng, weights):
     Returns
     -------
     spare, dead : int arrays of the same length
-        Particle ``dead[k]`` is to become a copy of ``spare[k]``; one drawn c times is c - 1 times in ``spare``.
+        Particle ``dead[k]`` becomes a copy of ``spare[k]``; one drawn c times is c - 1 times in ``spare``.
     """
     m = len(weights)
     scale = m / weights.sum()

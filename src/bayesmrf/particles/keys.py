@@ -1,8 +1,8 @@
 r"""A few bits of each particle as a byte, its *key*, and tables over keys.
 
-What a sum of couplings times states can be, w_1 x_1 + ... + w_k x_k, has 2^k values. Where k is small, a function of
-it is worked out once for each of them and not once for each particle: the states go to the bits of a key, a table is
-looked up, and means over particles are sums over the counts of keys. A byte takes 64 particles at a time.
+A sum of couplings times states, w_1 x_1 + ... + w_k x_k, has 2^k possible values. If k is small, a function of it is
+computed once for each value instead of once for each particle: the states are the bits of a key, which indexes a table,
+and means over particles are sums over the counts of keys. Bytes are processed 64 particles at a time.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ..compiled import leaf, strict_leaf
 from ..rng import next_uint32
 
 _CERTAIN = 2.0**32 - 1
-_WAYS = 8  # counts kept side by side: neighbours in memory often have the same key
+_WAYS = 8  # parallel counters, as neighbours in memory often have the same key
 
 
 @leaf

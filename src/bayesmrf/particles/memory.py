@@ -1,8 +1,8 @@
-"""Particles of x in memory: one byte a node and particle while they are worked on, one bit otherwise.
+"""Particles of x in memory: one byte a node and particle within a step, one bit between steps.
 
-Particles sit side by side, one byte a node and particle. The local field of a node comes from the rows of its
-neighbours; that of a *hub* (more than 32 neighbours) is kept and told of every change, so that an edge costs no more
-than its less connected end and the hubs beside it.
+The local field of a node is computed from the rows of its neighbours; that of a *hub* (more than 32 neighbours) is
+stored and updated with every change, so the cost of an edge is bounded by that of its less connected end and the
+adjacent hubs.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from ..compiled import leaf
 from ..graphs import Graph
 from ..rng import lane_generators
 
-TILE = 1024  # particles worked on together: what they need stays in the first cache
+TILE = 1024  # particles processed together: their data fit into the L1 cache
 _MOST_KEYS = 128
-HUB = 32  # neighbours beyond which a node's local field is kept
+HUB = 32  # neighbours beyond which a node's local field is stored
 
 
 class Particles(NamedTuple):
-    """Particle c is bit c % 64 of word c // 64; all of them are used."""
+    """Packed particles: particle c is bit c % 64 of word c // 64."""
 
     words: np.ndarray  # (n_nodes, n_words) uint64
     lanes: np.ndarray  # (n_words, 4, 64) uint32, one xoshiro128++ generator for each particle
@@ -35,30 +35,30 @@ class RefreshGraph(NamedTuple):
     starts: np.ndarray  # (n_nodes + 1,) int64
     neighbours: np.ndarray  # (2 n_edges,) int32
     edge_of: np.ndarray  # (2 n_edges,) int32
-    hub_of: np.ndarray  # (n_nodes,) int32, number of the hub, or -1
+    hub_of: np.ndarray  # (n_nodes,) int32, index of the hub, or -1
     n_hubs: int
-    rivals: np.ndarray  # (n_edges, k) int32, for each edge others that may take its place; -1 for none
+    rivals: np.ndarray  # (n_edges, k) int32, edges with which each may be swapped; -1 for none
 
 
 class Crowd(NamedTuple):
-    """Particles unpacked, the theta they are at, and room to work in."""
+    """Unpacked particles, their theta, and work space."""
 
     x: np.ndarray  # (n_nodes, n_particles) int8 in {-1, +1}
     lanes: np.ndarray  # (4, n_particles) uint32
     theta: np.ndarray  # (n_features,)
     hubs: np.ndarray  # (n_hubs, n_particles) float32, local fields
-    tanh_u: np.ndarray  # (n_particles,) float32, of the edge looked at last
+    tanh_u: np.ndarray  # (n_particles,) float32, of the current edge
     tanh_v: np.ndarray
     old_u: np.ndarray  # (n_particles,) int8, of the ends redrawn last
     old_v: np.ndarray
     key: np.ndarray  # (n_particles,) uint8, states of the neighbours of both ends (see `particle_keys`)
-    ends: np.ndarray  # (2, 128) tanh of the local field of either end, by the bits of the key that are its own
-    n_bits: np.ndarray  # (2,) how many those are; -1 where there are too many for a key
+    ends: np.ndarray  # (2, 128) tanh of the local field of either end, by its bits of the key
+    n_bits: np.ndarray  # (2,) number of bits; -1 if there are too many for a key
     counts: np.ndarray  # (128,) int32, particles by key
     sums: np.ndarray  # (n_tiles, 3), over the particles of a tile
     cluster: np.ndarray  # (n_nodes,) int64, nodes to be flipped
-    label: np.ndarray  # (n_nodes,) int64, number of the last cluster that each node was in
-    n_grown: np.ndarray  # (1,) int64, number of the last cluster
+    label: np.ndarray  # (n_nodes,) int64, index of the last cluster of each node
+    n_grown: np.ndarray  # (1,) int64, index of the last cluster
 
 
 def refresh_graph(graph: Graph, hub: int = HUB, rivals: np.ndarray | None = None) -> RefreshGraph:

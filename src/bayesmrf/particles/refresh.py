@@ -7,12 +7,12 @@ a and b be the local fields of u and v in a particle without the edge. Given all
 .. math:: E[x_u x_v] = \frac{\tau + t}{1 + \tau t}, \qquad
           E[x_u \mid x_u x_v = \pm 1] = \frac{\tanh a \pm \tanh b}{1 \pm t}.
 
-The first, averaged over the particles, is a better estimate of q_i = P(x_u = x_v) than a count of agreements. Both
-redraw the two ends jointly, under a new tau, before the next edge is looked at. A node field h is an edge to one more
-node that is always +1: w = h and b = infinity.
+The first, averaged over the particles, is a better estimate of q_i = P(x_u = x_v) than the share of agreements. With
+both the two ends are redrawn jointly, under a new tau, before the next edge is visited. A node field h is an edge to
+one more node that is always +1: w = h and b = infinity.
 
-Where both ends together have few other neighbours, all of this is done once for each of their joint states, with the
-particles counted by state (`refresh_by_keys`); elsewhere once for each particle.
+If both ends together have few other neighbours, this is computed once for each of their joint states, with the
+particles counted by state (`bayesmrf.particles.refresh_keys`); otherwise once for each particle.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from ..rng import next_uint32
 from .memory import TILE, bias_of, tell_end, tell_hubs
 from .refresh_keys import DOWN, UP, key_ends, look_at_keys, redraw_by_keys, sum_keys
 
-_TAU = 1 - 1e-6  # couplings beyond are taken for this one (an agreement of 1 - 5e-7) while particles are looked at
+_TAU = 1 - 1e-6  # largest coupling in estimates of moments (an agreement of 1 - 5e-7)
 _SMALL = 1e-30
 ONE = np.float32(1)
 
@@ -67,7 +67,7 @@ def _tau(crowd, feature, r):
     return float32(min(max(tanh(w), -_TAU), _TAU))
 
 
-# Loops over few arrays are vectorised; over many, the compiler gives up telling whether they overlap.
+# Loops over few arrays are vectorised; with many, the compiler cannot exclude that they overlap.
 
 
 @leaf
@@ -179,8 +179,7 @@ def edge_moment(graph, crowd, i):
     """Return nu_i = logit q_i - theta_i, and the share of the variance of [x_u = x_v] between particles.
 
     As (1 + tau) A + (1 - tau) B = 2, the means of A and B give q and 1 - q without cancellation. Half a particle is
-    added to both: where 1 - q is below 1 / m there may be none with x_u != x_v, which is no proof that there never
-    is.
+    added to both: if 1 - q is below 1 / m there may be no particle with x_u != x_v.
     """
     _look(graph, crowd, i)
     r, m, theta = len(graph.edges), len(crowd.tanh_u), crowd.theta[i]
@@ -201,9 +200,9 @@ def edge_moment(graph, crowd, i):
 
 @strict_leaf
 def _redraw(graph, crowd, i, was):
-    """Redraw the ends of edge i (or the node of a field); theta_i ``was`` another.
+    """Redraw the ends of edge i (or the node of a field) after theta_i ``was`` changed.
 
-    The states before are kept in ``old_u`` and ``old_v`` for hubs to hear of.
+    The former states are stored in ``old_u`` and ``old_v``, to update hubs.
     """
     u, v, _ = _ends(graph, i)
     if graph.n_hubs > 0:
@@ -228,7 +227,7 @@ def _redraw(graph, crowd, i, was):
 
 @strict_leaf
 def move_to(graph, crowd, i, value):
-    """Set theta_i, and redraw the ends of edge i (or the node of a field) under it; `edge_moment` comes first."""
+    """Set theta_i, and redraw the ends of edge i (or the node of a field) under it, after `edge_moment`."""
     was = crowd.theta[i]
     crowd.theta[i] = value
     _redraw(graph, crowd, i, was)

@@ -1,7 +1,7 @@
 """Moments of an edge and redraws of its ends, once for each joint state of their few neighbours.
 
-As in `local_refresh`, whose notation this has, where both ends together have few other neighbours: those particles
-that see the same states there have the same key (`particle_keys`).
+This is the case of few other neighbours in `bayesmrf.particles.refresh`, with the same notation: particles with the
+same states of these neighbours have the same key (`bayesmrf.particles.keys`).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ UP, DOWN = np.int8(1), np.int8(-1)
 
 @strict_leaf
 def _key_end(graph, crowd, i, without, bits, end):
-    """Add the neighbours of node i to the keys, after ``bits`` others; False where there are too many.
+    """Add the neighbours of node i to the keys, after ``bits`` others; return False if there are too many.
 
     The hyperbolic tangent of the local field less that of edge ``without`` goes to ``crowd.ends[end]``.
     """

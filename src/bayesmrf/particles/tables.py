@@ -1,13 +1,13 @@
-r"""Particles of m states a node that follow theta edge by edge: categories of one edge, and redraws of its two ends.
+r"""Particles of m states a node that follow theta edge by edge: categories of an edge, and redraws of its two ends.
 
-What `bayesmrf.particles.refresh` is for two states. Let A_k and B_l be the weights that the rest of a particle
-gives the two ends of an edge, without it. Given all other nodes,
+The counterpart of `bayesmrf.particles.refresh` for m states. Let A_k and B_l be the weights of the states of the two
+ends of an edge given the rest of a particle, without the edge. Given all other nodes,
 
 .. math:: P(x_u = k, x_v = l) \propto A_k B_l \, e^{W(k, l)},
 
 summed over the pairs of states in a category (`bayesmrf.models.symmetric`; agreement is the one category of the Potts
 model) and averaged over the particles this is an estimate of the category's probability. Both ends are redrawn jointly,
-under a new W, before the next edge is looked at.
+under a new W, before the next edge is visited.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ..compiled import leaf, strict_leaf
 from ..lanes import HALF, MOST_F, ONE, exp_rest_f, power_bits_f, symmetric_uniform
 from ..rng import lane_generators, next_uint32
 
-_TILE = 1024  # particles looked at together
+_TILE = 1024  # particles processed together
 
 
 class TableGraph(NamedTuple):
@@ -32,24 +32,24 @@ class TableGraph(NamedTuple):
     neighbours: np.ndarray  # (2 n_edges,) int32
     edge_of: np.ndarray  # (2 n_edges,) int32
     category: np.ndarray  # (m, m) int64
-    rivals: np.ndarray  # (n_edges, k) int32, for each edge others that may take its place; -1 for none
+    rivals: np.ndarray  # (n_edges, k) int32, edges with which each may be swapped; -1 for none
 
 
 class TableParticles(NamedTuple):
-    """Particles as they are kept between steps."""
+    """Packed particles, between steps."""
 
     x: np.ndarray  # (n_nodes, n_particles) int8 in {0, ..., m - 1}
     lanes: np.ndarray  # (n_particles / 64, 4, 64) uint32, one xoshiro128++ generator for each particle
 
 
 class TableCrowd(NamedTuple):
-    """Particles at work, and the theta they are at."""
+    """Unpacked particles and their theta."""
 
     x: np.ndarray
     lanes: np.ndarray
     potentials: np.ndarray  # (n_edges, p)
     field: np.ndarray  # (n_nodes, m)
-    at_u: np.ndarray  # (m, n_particles) float32, weights of the states of the ends of the edge looked at last
+    at_u: np.ndarray  # (m, n_particles) float32, weights of the states of the ends of the current edge
     at_v: np.ndarray
 
 
@@ -127,8 +127,8 @@ def _tables(graph, crowd, i):
 def edge_categories(graph, crowd, i):
     """Return the probabilities of categories 0 to p of edge i, and the share of their variance between particles.
 
-    That share is the largest over the categories. A particle more is added, evenly over the categories: that none is in
-    one of them is no proof that none ever is.
+    That share is the largest over the categories. One particle is added, evenly over the categories: a category without
+    particles may have a small probability.
     """
     m, n_particles, p = len(graph.category), crowd.x.shape[1], crowd.potentials.shape[1]
     table = _tables(graph, crowd, i)
@@ -179,7 +179,7 @@ def _uniforms(lanes, first, out):
 
 @leaf
 def _choose(draws, weights, out):
-    """Draw a state with probability proportional to ``weights`` (m, n_lanes), which are cumulated."""
+    """Draw a state with probability proportional to ``weights`` (m, n_lanes), which become cumulative."""
     m, size = len(weights), len(draws) >> 6 << 6
     for k in range(1, m):
         row, before = weights[k], weights[k - 1]

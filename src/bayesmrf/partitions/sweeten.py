@@ -36,9 +36,8 @@ def rise(n_items: int) -> np.ndarray:
 def sweeten(start, order, table, most_visits):
     """Decrease the expected distance by moves of single items, and by dissolving whole groups.
 
-    Label -1 is an item not placed yet. Putting an item into group k raises n times the expected distance by
-    rise[n_k] - 2 sum_d w_d rise[n_kl], which is zero for an empty group. No new pass begins after ``most_visits``
-    visits of items.
+    Label -1 is an item not placed yet. Adding an item to group k increases n times the expected distance by rise[n_k] -
+    2 sum_d w_d rise[n_kl], which is zero for an empty group. No new pass begins after ``most_visits`` visits of items.
     """
     n_items, n_draws = table.rows.shape
     most = table.shared.shape[1]
