@@ -45,10 +45,10 @@ def own_cells(theta, states, edges, e):
 @pytest.mark.parametrize("e", [0, 3, 5])
 def test_what_each_chain_says(e, rng):
     _, theta, states, rows, blocks = problem(rng, 384)
-    for first in (0, 64, 192):
+    for first, last in ((0, 384), (64, 384), (192, 384), (0, 192), (64, 128)):
         square = np.empty((4, 4))
-        cells = conditional_cells(blocks, rows, theta, e, first, square)
-        own = own_cells(theta, states[first:], rows.edges, e)
+        cells = conditional_cells(blocks, rows, theta, e, first, last, square)
+        own = own_cells(theta, states[first:last], rows.edges, e)
         np.testing.assert_allclose(cells, own.mean(axis=0), atol=2e-5)
         np.testing.assert_allclose(square, own.T @ own / len(own), atol=2e-5)
     i, j = rows.edges[e]
@@ -75,7 +75,7 @@ def test_both_are_the_models_probabilities(e, rng):
 
 def both(blocks, rows, theta, e):
     square = np.empty((4, 4))
-    yield np.array(conditional_cells(blocks, rows, theta, e, 0, square)), square
+    yield np.array(conditional_cells(blocks, rows, theta, e, 0, N_CHAINS, square)), square
     yield np.array(counted_cells(blocks.words, *rows.edges[e], square)), square
 
 
@@ -105,9 +105,9 @@ def test_where_no_chain_is(rng):
     edge_chains.pack(blocks)
     p, q = expit(theta[1:])
     square = np.empty((4, 4))
-    cells = conditional_cells(blocks, rows, theta, 0, 0, square)
+    cells = conditional_cells(blocks, rows, theta, 0, 0, 128, square)
     np.testing.assert_allclose(cells, [(1 - p) * (1 - q), (1 - p) * q, p * (1 - q), p * q], rtol=1e-4)
     theta[0] = 500.0  # an edge as strong as can be: no chain doubts it, and nothing is infinite
-    cells = conditional_cells(blocks, edge_chains.start_rows(model.graph, np.ones(1, bool)), theta, 0, 0, square)
+    cells = conditional_cells(blocks, edge_chains.start_rows(model.graph, np.ones(1, bool)), theta, 0, 0, 128, square)
     np.testing.assert_allclose(cells, [0, 0, 0, 1], atol=1e-6)
     np.testing.assert_allclose(counted_cells(blocks.words, 0, 1, square), np.array([0.5, 128, 0.5, 0.5]) / 129.5)

@@ -128,6 +128,27 @@ def test_block_model(rng):
     assert max(scores(SpikeSlab(0.9, PAPER.slab))) > 14
 
 
+def test_pairs_with_rare_states(rng, monkeypatch):
+    """Two nodes that are 1 in four of 300 rows, both in two: inclusion is within 0.02 of brute force (0.97 for their
+    edge, and 0.36 if the states are counted), apart from Monte Carlo error."""
+    n, x = 300, np.zeros((300, 3), np.int8)
+    x[:, 0] = rng.random(n) < 0.5
+    x[:4, 1] = x[2:6, 2] = 1
+    model = Boltzmann(graphs.complete(3))
+    s_bar, prior = model.statistics(x), SpikeSlab(0.5, Cauchy(1.0))
+    exact, error = oracle.posterior(model.graph, s_bar, n, prior, rng)
+
+    def score():
+        kernel = SpikeSlabOneEdge(model, s_bar, n, prior, n_particles=256)
+        found = draw(kernel, rng, 60)["included"].mean(axis=1)
+        spread = np.hypot(found.std(axis=0, ddof=1) / np.sqrt(N_CHAINS), error[:3])
+        return ((np.abs(found.mean(axis=0) - exact[:3]) - 0.02) / spread).max()
+
+    assert score() < LIMIT
+    monkeypatch.setattr(one_edge, "_RARE", 0)  # negative control: counts
+    assert score() > LIMIT
+
+
 def camps(n, d, stray, rng):
     """Votes of two camps that decide at random; each node strays from its camp now and then, and once at least."""
     votes = rng.random((n, 2))[:, np.arange(d) % 2] < 0.5

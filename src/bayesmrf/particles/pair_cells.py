@@ -1,8 +1,9 @@
 """Probabilities of the four states of a pair of nodes, from chains: counted, or from what each chain says.
 
-A state that few chains are in is badly known from their number: none in it is no proof that there never is one, and a
-large weight makes much of what a small probability leaves. There, each chain is asked for the law of the pair given
-the rest of it, which is never zero; the mean over the chains has the same expectation as the count, and less spread.
+A count of few chains is a poor estimate of a probability: its error is large and skewed, and differs between the models
+with and without the edge. There, each chain gives the distribution of the pair given its other nodes, which is never
+zero; the mean over the chains has the same expectation as the share of the chains, and a smaller variance (Rao and
+Blackwell).
 """
 
 from __future__ import annotations
@@ -36,6 +37,14 @@ def counted_cells(words, i, j, square):
 
 
 @leaf
+def estimated_cells(blocks, rows, theta, e, conditional, first, last, square):
+    """Return cells from chains first..last-1 (multiples of 64) by one of the two estimators; set ``square``."""
+    if conditional:
+        return conditional_cells(blocks, rows, theta, e, first, last, square)
+    return counted_cells(blocks.words[:, first >> 6 : last >> 6], rows.edges[e, 0], rows.edges[e, 1], square)
+
+
+@leaf
 def _probability(blocks, rows, theta, b, i, e, out):
     """Return P(x_i = 1) in the chains of a block, given their other nodes, without edge e."""
     x, n_lanes = blocks.states[b], len(out) >> 6 << 6
@@ -53,18 +62,18 @@ def _probability(blocks, rows, theta, b, i, e, out):
 
 
 @leaf
-def conditional_cells(blocks, rows, theta, e, first, square):
-    """Return the cells of `counted_cells` for chains from ``first`` (a multiple of 64) on, given other nodes."""
+def conditional_cells(blocks, rows, theta, e, first, last, square):
+    """Return these cells for chains first..last-1 (multiples of 64), each given the other nodes of its chain."""
     i, j, n_lanes = rows.edges[e, 0], rows.edges[e, 1], blocks.states.shape[2]
     room = np.empty((2, n_lanes), np.float32)
     tilt = float32(np.exp(min(theta[e], _MOST))) - _ONE
     square[:] = 0
     m11 = m10 = m01 = m00 = np.float64(0)
-    for b in range(first // n_lanes, len(blocks.states)):
+    for b in range(first // n_lanes, (last - 1) // n_lanes + 1):
         _probability(blocks, rows, theta, b, i, e, room[0])
         _probability(blocks, rows, theta, b, j, e, room[1])
-        start = max(0, first - b * n_lanes)
-        p_i, p_j = room[0, start:], room[1, start:]
+        start, stop = max(0, first - b * n_lanes), min(n_lanes, last - b * n_lanes)
+        p_i, p_j = room[0, start:stop], room[1, start:stop]
         s11 = s10 = s01 = s00 = float32(0)
         s1110 = s1101 = s1100 = s1001 = s1000 = s0100 = float32(0)
         t11 = t10 = t01 = t00 = float32(0)
@@ -98,7 +107,7 @@ def conditional_cells(blocks, rows, theta, e, first, square):
         square[1, 2] += s1001
         square[0, 2] += s1000
         square[0, 1] += s0100
-    n_chains = len(blocks.states) * n_lanes - first
+    n_chains = last - first
     for k in range(4):
         for m in range(k, 4):
             square[k, m] /= n_chains

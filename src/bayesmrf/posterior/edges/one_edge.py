@@ -4,7 +4,9 @@ Chen and Welling (2012) let an edge be born and die near 0 alone, where the like
 particles tell by how much; a strong edge has to drift there first. Here an edge jumps along its line (see `edges`),
 where Z at any weight follows from the law of the pair's two states at one. Many persistent chains estimate it:
 
-* One half of them proposes the weight, the other decides, so that the two errors have nothing to do with each other.
+* One half of them proposes the weight, the other decides, so that the two errors are independent. Where a state of the
+  pair is rare, both average what each chain says of the pair given its other nodes (see `pair_cells`): counts would
+  give proposals around other weights at a birth than at a death, and so too few edges.
 * The error of the log ratio is nearly normal, its variance s^2 is known, and s^2 / 2 is taken off the ratio: detailed
   balance then holds in spite of the error (the penalty method, Ceperley and Dewing 1999).
 * When an edge jumps each chain is weighted by the ratio of the two laws, which the states of the pair give, and the
@@ -28,7 +30,7 @@ from ...errors import DivergenceError
 from ...models.boltzmann import Boltzmann
 from ...options import Checked
 from ...particles.chain_flips import flip_clusters
-from ...particles.pair_cells import conditional_cells, counted_cells
+from ...particles.pair_cells import estimated_cells
 from ...particles.persistent_chains import (
     LANES,
     EdgeChains,
@@ -60,7 +62,7 @@ from .stiffness import settle, stiffness
 
 _DIVERGED = 1e3  # a hundred standard deviations of the default prior of a bias
 _NOISE = 0.1  # most that the noise of moments may add to a posterior variance, as a share of it
-_RARE = 8.0  # chains expected in a state, below which they are not counted
+_RARE = 8.0  # chains of a half expected in a state; below, states are not counted
 
 
 class OneEdgeState(NamedTuple):
@@ -99,7 +101,7 @@ class OneEdgeProblem(NamedTuple):
     scale: np.ndarray  # (n_features,) one over the square root of the curvature
     step: np.ndarray  # (n_features,) epsilon times that
     alpha: float
-    rare: np.ndarray  # (n_edges,) bool, whether the pair has a state that the data are hardly ever in
+    rare: np.ndarray  # (n_edges,) bool, whether a state of the pair is rare in the data, or if independent
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,9 +182,11 @@ class SpikeSlabOneEdge(Checked):
         noise = noise_share(n, self._n_chains, self.alpha)
         epsilon = min(self.epsilon, sqrt(_NOISE / noise)) if noise > 0 else self.epsilon
         scale, epsilon = 1 / np.sqrt(curvature), epsilon / max(1.0, epsilon * sqrt(stiffness))
-        # The data say which pairs these are, and not the chains: so what is found of them has no bias.
-        least = np.min([both, c_u - both, c_v - both, 1 - c_u - c_v + both], axis=0)
-        rare = least * (self._n_chains / 2) < _RARE
+        # The data choose these pairs, not the chains, so the choice adds no bias. A state may be rare in the model with
+        # the edge, which is near the data, or in the one without it, which is near independent nodes.
+        cells = [both, c_u - both, c_v - both, 1 - c_u - c_v + both]
+        cells += [c_u * c_v, c_u * (1 - c_v), (1 - c_u) * c_v, (1 - c_u) * (1 - c_v)]
+        rare = np.min(cells, axis=0) * (self._n_chains / 2) < _RARE
         lines = CentredLines(
             TwoStates(0.0, 1.0),
             self.model.edge_values,
@@ -245,23 +249,23 @@ def _iterate(rng, problem, rows, blocks, theta, momentum, turn, n_iterations):
 @leaf
 def _jump(rng, problem, rows, blocks, theta, e, log_slab, precision):
     """Propose the birth or death of edge e; say whether it happened."""
-    half, lines, now = blocks.words.shape[1] // 2, problem.lines, problem.now
+    half, lines, now = 32 * blocks.words.shape[1], problem.lines, problem.now
     i, j, square = rows.edges[e, 0], rows.edges[e, 1], np.empty((4, 4))
-    a = theta[e]
+    a = new = theta[e]
+    mode = scale = 0.0
     now[e] = normal_precision(rng, problem.prior.cauchy, precision, a)
-    cells = counted_cells(blocks.words[:, :half], i, j, square)
-    mode, scale = line_mode(edge_line(lines, cells, 1.0, e, i, j, theta, now))
-    new = draw_t(rng, mode, scale) if a == 0 else a
-    if problem.rare[e]:
-        cells = conditional_cells(blocks, rows, theta, e, 64 * half, square)
-    else:
-        cells = counted_cells(blocks.words[:, half:], i, j, square)
-    line = edge_line(lines, cells, 1.0, e, i, j, theta, now)
+    for first in (0, half):
+        cells = estimated_cells(blocks, rows, theta, e, problem.rare[e], first, first + half, square)
+        line = edge_line(lines, cells, 1.0, e, i, j, theta, now)
+        if first == 0:
+            mode, scale = line_mode(line)
+            if a == 0:
+                new = draw_t(rng, mode, scale)
     ratio = log_slab + birth_log_ratio(line, new, mode, scale)
     if a != 0:
         ratio = -ratio
     change = new if a == 0 else -a
-    if not log1p(-rng.random()) < ratio - _penalty(line.samples[0], square, change, 64 * half):
+    if not log1p(-rng.random()) < ratio - _penalty(line.samples[0], square, change, half):
         return False
     if a == 0:
         add_edge(rows, e)
@@ -270,8 +274,8 @@ def _jump(rng, problem, rows, blocks, theta, e, log_slab, precision):
     move_edge(lines, e, i, j, theta, a + change if a == 0 else 0.0)
     g = line.samples[0].g
     weights = exp(change * g[0]), exp(change * g[1]), exp(change * g[2]), exp(change * g[3])
-    resample(rng, blocks, i, j, weights, 0, 64 * half)
-    resample(rng, blocks, i, j, weights, 64 * half, 128 * half)
+    resample(rng, blocks, i, j, weights, 0, half)
+    resample(rng, blocks, i, j, weights, half, 2 * half)
     pack(blocks)
     return True
 
