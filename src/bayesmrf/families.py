@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from .options import OPTIONS, Checked
@@ -17,41 +18,45 @@ if TYPE_CHECKING:
     from .graphs import Graph
 
 
+class _Family(Checked):
+    """Options of a model, which is the class of the same name in `bayesmrf.models`."""
+
+    @property
+    def _model(self) -> Any:
+        name = type(self).__name__
+        return getattr(import_module(f"bayesmrf.models.{name.lower()}"), name)
+
+    def on(self, graph: Graph, n_states: int, fields: bool) -> Any:
+        """Return the model on a graph."""
+        return self._model(graph, fields)
+
+
 @dataclass(frozen=True)
-class Agreement:
+class _ManyStates(_Family):
+    n_states: int | str = "auto"
+
+    def on(self, graph: Graph, n_states: int, fields: bool) -> Any:
+        """Return the model on a graph."""
+        return self._model(graph, n_states, fields)
+
+
+@dataclass(frozen=True)
+class Agreement(_Family):
     """Two states; an edge rewards agreement of its ends (`bayesmrf.models.agreement.Agreement`)."""
 
-    def on(self, graph: Graph, n_states: int, fields: bool) -> Any:
-        """Return the model on a graph."""
-        from .models.agreement import Agreement as Model
-
-        return Model(graph, fields)
-
 
 @dataclass(frozen=True)
-class Boltzmann:
+class Boltzmann(_Family):
     """Two states coded {0, 1}: weights and biases (`bayesmrf.models.boltzmann.Boltzmann`)."""
 
-    def on(self, graph: Graph, n_states: int, fields: bool) -> Any:
-        """Return the model on a graph."""
-        from .models.boltzmann import Boltzmann as Model
-
-        return Model(graph, fields)
-
 
 @dataclass(frozen=True)
-class Ising:
+class Ising(_Family):
     """Two states coded {-1, +1}: couplings and fields (`bayesmrf.models.ising.Ising`)."""
 
-    def on(self, graph: Graph, n_states: int, fields: bool) -> Any:
-        """Return the model on a graph."""
-        from .models.ising import Ising as Model
-
-        return Model(graph, fields)
-
 
 @dataclass(frozen=True)
-class Potts(Checked):
+class Potts(_ManyStates):
     """Many states; an edge rewards agreement of its ends (`bayesmrf.models.potts.Potts`).
 
     Parameters
@@ -60,32 +65,16 @@ class Potts(Checked):
         The data are 0, ..., n_states - 1; "auto" takes the levels that occur, in their order.
     """
 
-    n_states: int | str = "auto"
-
-    def on(self, graph: Graph, n_states: int, fields: bool) -> Any:
-        """Return the model on a graph."""
-        from .models.potts import Potts as Model
-
-        return Model(graph, n_states, fields)
-
 
 @dataclass(frozen=True)
-class Symmetric(Checked):
+class Symmetric(_ManyStates):
     """Many states; each edge has a symmetric table of log potentials (`bayesmrf.models.symmetric.Symmetric`).
 
     Parameters
     ----------
     n_states : int or "auto"
-        The data are 0, ..., n_states - 1; "auto" takes the levels that occur, in their order.
+        As in `Potts`.
     """
-
-    n_states: int | str = "auto"
-
-    def on(self, graph: Graph, n_states: int, fields: bool) -> Any:
-        """Return the model on a graph."""
-        from .models.symmetric import Symmetric as Model
-
-        return Model(graph, n_states, fields)
 
 
 @dataclass(frozen=True)

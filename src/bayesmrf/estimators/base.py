@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import warnings
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -142,16 +143,30 @@ def central(probability: float) -> tuple[float, float]:
     return (1 - probability) / 2, (1 + probability) / 2
 
 
-def run_seed(estimator: Any) -> np.random.SeedSequence:
+@dataclass(eq=False, repr=False, kw_only=True)
+class RunOptions:
+    """Options of the estimators that sample a posterior; see `bayesmrf.GroupedMRF`."""
+
+    n_draws: int = 1000
+    n_warmup: int = 500
+    n_chains: int = 4
+    thin: int = 1
+    random_state: Any = None
+    n_jobs: int | None = None
+    progress: bool = True
+    checkpoint: Any = None
+
+
+def run_seed(estimator: RunOptions) -> np.random.SeedSequence:
     """Take the seed of an estimator's run: its random_state or, for None, that of the checkpoint if there is one."""
-    return run.seed_sequence(estimator.random_state, *_place(estimator))
+    return run.seed_sequence(estimator.random_state, *place_of(estimator.checkpoint))
 
 
-def sample_posterior(estimator: Any, model: Any, kernel: Kernel, seeds: np.random.SeedSequence) -> run.Draws:
+def sample_posterior(estimator: RunOptions, model: Any, kernel: Kernel, seeds: np.random.SeedSequence) -> run.Draws:
     """Run a kernel from a seed (see `run_seed`) by the options that all estimators of posteriors have."""
     sizes = {"feature": model.n_features, "edge": model.graph.n_edges, "node": model.graph.n_nodes}
     check_draws(kernel.dims, sizes, estimator.n_draws, estimator.n_chains)
-    path, overwrite = _place(estimator)
+    path, overwrite = place_of(estimator.checkpoint)
     return run.sample(
         kernel,
         n_draws=estimator.n_draws,
@@ -164,11 +179,6 @@ def sample_posterior(estimator: Any, model: Any, kernel: Kernel, seeds: np.rando
         checkpoint=path,
         overwrite=overwrite,
     )
-
-
-def _place(estimator: Any) -> tuple[Any, bool]:
-    path, overwrite = place_of(estimator.checkpoint)
-    return path, overwrite or getattr(estimator, "overwrite", False)
 
 
 def read_graph(graph: Any, states: States, progress: bool, option: str = "graph") -> Graph:

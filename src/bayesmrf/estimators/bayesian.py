@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 from warnings import warn
 
@@ -21,7 +21,7 @@ from ..options import check_params
 from ..posterior.parameters.pseudo_posterior import correction, posterior_mode
 from ..priors import Normal, Prior, WeightsAndBiases
 from ..states import States
-from .base import data_hash, missing_table, run_seed, sample_posterior
+from .base import RunOptions, data_hash, missing_table, run_seed, sample_posterior
 from .engines import changed_options, read_engine, read_hidden
 from .option_objects import OptionObjects
 from .parameter_kernels import parameter_kernel
@@ -30,7 +30,8 @@ from .starts import find_start
 from .ties import n_edge_parameters, read_ties
 
 
-class BayesianMRF(OptionObjects, ParameterPosterior):
+@dataclass(eq=False, repr=False)
+class BayesianMRF(RunOptions, OptionObjects, ParameterPosterior):
     """Posterior of the parameters of a binary pairwise Markov random field (Murray and Ghahramani 2004).
 
     Parameters
@@ -89,37 +90,12 @@ class BayesianMRF(OptionObjects, ParameterPosterior):
         "engine": engine_of,
     }
 
-    def __init__(
-        self,
-        graph: Any = "complete",
-        model: Any = "boltzmann",
-        ties: Any = None,
-        prior: Any = "normal",
-        kernel: Any = "metropolis",
-        engine: Any = "exact",
-        n_draws: int = 1000,
-        n_warmup: int = 500,
-        n_chains: int = 4,
-        thin: int = 1,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        progress: bool = True,
-        checkpoint: Any = None,
-    ):
-        self.graph = graph
-        self.model = model
-        self.ties = ties
-        self.prior = prior
-        self.kernel = kernel
-        self.engine = engine
-        self.n_draws = n_draws
-        self.n_warmup = n_warmup
-        self.n_chains = n_chains
-        self.thin = thin
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.progress = progress
-        self.checkpoint = checkpoint
+    graph: Any = "complete"
+    model: Any = "boltzmann"
+    ties: Any = None
+    prior: Any = "normal"
+    kernel: Any = "metropolis"
+    engine: Any = "exact"
 
     def _family(self) -> tuple[Any, Any]:
         """Options of the model, and the number of states of a node as they give it; None for two."""

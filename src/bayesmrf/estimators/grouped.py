@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import asdict, astuple
+from dataclasses import asdict, astuple, dataclass
 from typing import Any
 
 import numpy as np
@@ -30,7 +30,7 @@ from ..posterior.hidden_entries import DrawHiddenEntries
 from ..priors import Beta, DirichletProcess, Gamma, MultivariateNormal
 from ..rules import is_integer
 from ..states import States
-from .base import PairwiseMRF, data_hash, missing_table, run_seed, sample_posterior, warn_of_unbalanced
+from .base import PairwiseMRF, RunOptions, data_hash, missing_table, run_seed, sample_posterior, warn_of_unbalanced
 from .engines import read_hidden
 from .grouped_methods import Problem, Request, build_kernel, choose_method, kind, read, with_numbers
 from .grouped_states import agreement_of, states_start
@@ -39,7 +39,8 @@ from .option_objects import OptionObjects
 _NOISE = 0.32  # nats that particles may put into the log likelihood of an edge: ten an observation never put more
 
 
-class GroupedMRF(OptionObjects, PairwiseMRF):
+@dataclass(eq=False, repr=False)
+class GroupedMRF(RunOptions, OptionObjects, PairwiseMRF):
     """Posterior of the groups of edges that share a parameter (Liu and Page 2013).
 
     The model: ``p(x) ~ prod_c a_c^[x_u = x_v] (1 - a_c)^[x_u != x_v]`` over the edges c = (u, v) of a graph, with
@@ -129,37 +130,12 @@ class GroupedMRF(OptionObjects, PairwiseMRF):
         "method": GROUPS.read,
     }
 
-    def __init__(
-        self,
-        graph: Any = "complete",
-        candidates: Any = None,
-        model: Any = "agreement",
-        fields: bool | str = True,
-        prior: Any = "dirichlet-process",
-        method: Any = "auto",
-        n_draws: int = 1000,
-        n_warmup: int = 500,
-        n_chains: int = 4,
-        thin: int = 1,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        progress: bool = True,
-        checkpoint: Any = None,
-    ):
-        self.graph = graph
-        self.candidates = candidates
-        self.model = model
-        self.fields = fields
-        self.prior = prior
-        self.method = method
-        self.n_draws = n_draws
-        self.n_warmup = n_warmup
-        self.n_chains = n_chains
-        self.thin = thin
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.progress = progress
-        self.checkpoint = checkpoint
+    graph: Any = "complete"
+    candidates: Any = None
+    model: Any = "agreement"
+    fields: bool | str = True
+    prior: Any = "dirichlet-process"
+    method: Any = "auto"
 
     def _model(self) -> Any:
         n_states = 2 if isinstance(self._coding, str) else len(self._coding)

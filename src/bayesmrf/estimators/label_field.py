@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,7 +27,7 @@ from ..posterior.parameters.metropolis import Metropolis
 from ..priors import Normal
 from ..sample_weight import unmasked
 from ..samplers.swendsen_wang import SwendsenWang
-from .base import central, hidden_probabilities, run_seed, sample_posterior
+from .base import RunOptions, central, hidden_probabilities, run_seed, sample_posterior
 from .option_objects import OptionObjects
 from .starts import uncorrected_epsilon
 
@@ -38,7 +38,8 @@ _CHAINS, _SWEEPS = 16, 20  # of engines that are named
 _N_SCALES, _N_STATES = 16, 100  # draws from the prior at which curvatures are looked at, and states at each
 
 
-class LabelFieldMRF(OptionObjects, BaseEstimator):
+@dataclass(eq=False, repr=False)
+class LabelFieldMRF(RunOptions, OptionObjects, BaseEstimator):
     """Labels of points, some seen and the rest hidden, by a `LabelField` (Murray and Ghahramani 2004, section 6.2).
 
     The posterior is that of the logarithms of the length scales, sigma_k for each coordinate; predictions are averages
@@ -78,31 +79,9 @@ class LabelFieldMRF(OptionObjects, BaseEstimator):
 
     read = {"kernel": LABEL_KERNELS.read, "prior": lambda _: Normal(1.0)}  # noqa: RUF012
 
-    def __init__(
-        self,
-        prior: Any = "normal",
-        kernel: Any = "exchange",
-        engine: Any = "swendsen-wang",
-        n_draws: int = 1000,
-        n_warmup: int = 500,
-        n_chains: int = 4,
-        thin: int = 1,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        progress: bool = True,
-        checkpoint: Any = None,
-    ):
-        self.prior = prior
-        self.kernel = kernel
-        self.engine = engine
-        self.n_draws = n_draws
-        self.n_warmup = n_warmup
-        self.n_chains = n_chains
-        self.thin = thin
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.progress = progress
-        self.checkpoint = checkpoint
+    prior: Any = "normal"
+    kernel: Any = "exchange"
+    engine: Any = "swendsen-wang"
 
     def fit(self, X: Any, y: Any) -> LabelFieldMRF:
         """Sample the posterior of the scales and the hidden labels.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from .option_objects import OptionObjects
 from .ties import read_ties
 
 
+@dataclass(eq=False, repr=False)
 class MaximumLikelihoodMRF(OptionObjects, PairwiseMRF):
     """Maximum likelihood estimate of the parameters of a Markov random field.
 
@@ -52,15 +54,11 @@ class MaximumLikelihoodMRF(OptionObjects, PairwiseMRF):
 
     read = {"model": families_of("MaximumLikelihoodMRF").read}  # noqa: RUF012
 
-    def __init__(
-        self, graph: Any = "complete", model: Any = "agreement", ties: Any = None, fields: bool = True,
-        random_state: Any = None,
-    ):  # fmt: skip
-        self.graph = graph
-        self.model = model
-        self.ties = ties
-        self.fields = fields
-        self.random_state = random_state
+    graph: Any = "complete"
+    model: Any = "agreement"
+    ties: Any = None
+    fields: bool = True
+    random_state: Any = None
 
     def _model(self) -> Any:
         if callable(self.model):

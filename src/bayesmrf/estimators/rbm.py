@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from ..states import States, check_states, decode
 _EXACT_UNITS = 16  # on the smaller side, up to which log Z is summed: a fraction of a second
 
 
+@dataclass(eq=False, repr=False)
 class RBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Restricted Boltzmann machine by persistent contrastive divergence (Tieleman 2008).
 
@@ -62,26 +64,13 @@ class RBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         side has at most 16 units; else by annealed importance sampling (100 chains, 1,000 temperatures).
     """
 
-    _state: RBMState
-    _log_z: tuple[float, float] | None
-
-    def __init__(
-        self,
-        n_hidden: int = 20,
-        learning_rate: float = 0.1,
-        batch_size: int = 100,
-        n_chains: int = 100,
-        n_steps: int = 10_000,
-        prior_scale: float | None = None,
-        random_state: Any = None,
-    ):
-        self.n_hidden = n_hidden
-        self.learning_rate = learning_rate
-        self.batch_size = batch_size
-        self.n_chains = n_chains
-        self.n_steps = n_steps
-        self.prior_scale = prior_scale
-        self.random_state = random_state
+    n_hidden: int = 20
+    learning_rate: float = 0.1
+    batch_size: int = 100
+    n_chains: int = 100
+    n_steps: int = 10_000
+    prior_scale: float | None = None
+    random_state: Any = None
 
     def fit(self, X: Any, y: None = None, sample_weight: Any = None) -> RBM:
         """Climb the likelihood, or the posterior, from small random weights.
@@ -142,6 +131,37 @@ class RBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         drawn = rbm_gibbs.sweep(self.model_.split(self.theta_), states, n_sweeps, rbm_gibbs.generators(rng))
         return decode(drawn, self._coding)
 
+    def _start(self, X: Any, sample_weight: Any = None) -> States:
+        """Check X and the options, and start afresh."""
+        check_params(self)
+        states = check_states(X, sample_weight)
+        self.n_features_in_ = len(states.names)
+        if hasattr(X, "columns") and all(isinstance(c, str) for c in X.columns):
+            self.feature_names_in_ = np.array(states.names, dtype=object)
+        self._names, self._coding = states.names, states.coding
+        self.model_ = RestrictedBoltzmann(len(states.names), self.n_hidden)
+        self._rng = np.random.default_rng(as_seed_sequence(self.random_state))
+        self._margins = states.rows.mean(axis=0)
+        self._state: RBMState = self._learner(states.n_samples).start(states.rows, self._rng)
+        self._n_features_out = self.n_hidden
+        return states
+
+    def _learner(self, n_samples: float) -> PersistentRBM:
+        penalty = 0.0 if self.prior_scale is None else 1 / (n_samples * self.prior_scale**2)
+        return PersistentRBM(self.model_, self.n_chains, self.batch_size, penalty)
+
+    def _climb(self, values: np.ndarray, rates: np.ndarray) -> None:
+        self._state = self._learner(len(values)).fit(self._state, values, rates, self._rng)
+        self.theta_ = self._state.theta
+        w = self.model_.split(self.theta_)
+        self.components_, self.intercept_visible_, self.intercept_hidden_ = w.weights, w.visible, w.hidden
+        self._seed = int(self._rng.integers(2**63))
+        self._log_z: tuple[float, float] | None = None
+
+    def _read(self, X: Any) -> States:
+        check_is_fitted(self)
+        return check_states(X, names=self._names)
+
     @property
     def log_z_(self) -> float:
         """Log of the normaliser."""
@@ -171,34 +191,3 @@ class RBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                     )  # fmt: skip
                 self._log_z = estimate.log_z, estimate.standard_error
         return self._log_z
-
-    def _start(self, X: Any, sample_weight: Any = None) -> States:
-        """Check X and the options, and start afresh."""
-        check_params(self)
-        states = check_states(X, sample_weight)
-        self.n_features_in_ = len(states.names)
-        if hasattr(X, "columns") and all(isinstance(c, str) for c in X.columns):
-            self.feature_names_in_ = np.array(states.names, dtype=object)
-        self._names, self._coding = states.names, states.coding
-        self.model_ = RestrictedBoltzmann(len(states.names), self.n_hidden)
-        self._rng = np.random.default_rng(as_seed_sequence(self.random_state))
-        self._margins = states.rows.mean(axis=0)
-        self._state = self._learner(states.n_samples).start(states.rows, self._rng)
-        self._n_features_out = self.n_hidden
-        return states
-
-    def _learner(self, n_samples: float) -> PersistentRBM:
-        penalty = 0.0 if self.prior_scale is None else 1 / (n_samples * self.prior_scale**2)
-        return PersistentRBM(self.model_, self.n_chains, self.batch_size, penalty)
-
-    def _climb(self, values: np.ndarray, rates: np.ndarray) -> None:
-        self._state = self._learner(len(values)).fit(self._state, values, rates, self._rng)
-        self.theta_ = self._state.theta
-        w = self.model_.split(self.theta_)
-        self.components_, self.intercept_visible_, self.intercept_hidden_ = w.weights, w.visible, w.hidden
-        self._seed = int(self._rng.integers(2**63))
-        self._log_z = None
-
-    def _read(self, X: Any) -> States:
-        check_is_fitted(self)
-        return check_states(X, names=self._names)

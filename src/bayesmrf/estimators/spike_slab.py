@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,7 +33,7 @@ from ..rng import as_seed_sequence
 from ..rules import is_integer
 from ..samplers.gibbs import Gibbs
 from ..states import States, check_states, decode
-from .base import central, data_hash, missing_table, read_graph, run_seed, sample_posterior
+from .base import RunOptions, central, data_hash, missing_table, read_graph, run_seed, sample_posterior
 from .edge_prior import warn_of_prior
 from .normaliser import normaliser, warn_if_rough
 from .option_objects import OptionObjects
@@ -48,7 +48,8 @@ _ANNEALING = 128, 200  # chains and temperatures behind log Z of each of them, w
 _SWEEPS = 500  # Gibbs sweeps behind each state of `sample` where no exact sampler reaches
 
 
-class SpikeSlabMRF(OptionObjects, DensityMixin, BaseEstimator):
+@dataclass(eq=False, repr=False)
+class SpikeSlabMRF(RunOptions, OptionObjects, DensityMixin, BaseEstimator):
     r"""Posterior over edges, weights and biases of a Boltzmann machine (Chen and Welling 2012).
 
     Each candidate edge is absent with probability 1 - p0 (the spike), and has a normal or Cauchy weight otherwise (the
@@ -90,31 +91,9 @@ class SpikeSlabMRF(OptionObjects, DensityMixin, BaseEstimator):
 
     read = {"method": EDGES.read, "prior": lambda _: SpikeSlab()}  # noqa: RUF012
 
-    def __init__(
-        self,
-        candidates: Any = "complete",
-        prior: Any = "spike-slab",
-        method: Any = "one-edge",
-        n_draws: int = 1000,
-        n_warmup: int = 500,
-        n_chains: int = 4,
-        thin: int = 1,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        progress: bool = True,
-        checkpoint: Any = None,
-    ):
-        self.candidates = candidates
-        self.prior = prior
-        self.method = method
-        self.n_draws = n_draws
-        self.n_warmup = n_warmup
-        self.n_chains = n_chains
-        self.thin = thin
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.progress = progress
-        self.checkpoint = checkpoint
+    candidates: Any = "complete"
+    prior: Any = "spike-slab"
+    method: Any = "one-edge"
 
     def fit(self, X: Any, y: None = None, sample_weight: Any = None) -> SpikeSlabMRF:
         """Sample the posterior.
