@@ -287,7 +287,7 @@ def test_where_nothing_can_be_written_code_is_compiled_every_time(own, total, mo
         function = leaf(total)
         return function(np.arange(4.0)), function.stats.cache_path
 
-    with pytest.warns(BayesMRFWarning, match="Set NUMBA_CACHE_DIR to a folder that can be written"):
+    with pytest.warns(BayesMRFWarning, match="Set NUMBA_CACHE_DIR to a writable folder"):
         assert call() == (6, None)
     assert call() == (6, None)  # said once
 
@@ -304,4 +304,4 @@ def test_import_where_nothing_can_be_written():
     )
     done = subprocess.run([sys.executable, "-c", code], env=environment(), capture_output=True, text=True)
     assert done.stdout == "[0 1 1]\n", done.stderr
-    assert "compiled code cannot be kept" in done.stderr
+    assert "compiled code cannot be cached" in done.stderr

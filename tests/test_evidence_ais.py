@@ -102,8 +102,8 @@ def independent(rng):
 
 def test_chains_must_start_from_the_prior(rng):
     class Narrow(Normal):
-        def draw(self, *arguments):
-            return 0.3 * super().draw(*arguments)
+        def sample(self, *arguments):
+            return 0.3 * super().sample(*arguments)
 
     target = independent(rng)
     truth = Conjugate()(target, rng).log_evidence

@@ -1,4 +1,4 @@
-"""Which values of a table are answers, and which of these mean yes."""
+"""Detection of answers in a table, and conversion of ordered answers to yes/no."""
 
 from __future__ import annotations
 

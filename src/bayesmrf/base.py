@@ -1,13 +1,13 @@
-"""The architecture on a page.
+"""Protocols of models, engines and kernels.
 
-Everything the package does comes down to
+The package is about
 
 .. math:: \\log p(X \\mid \\theta) = N (\\theta \\cdot \\bar s - \\log Z(\\theta)).
 
-A `Model` says what the statistics *s* of p(x | theta) = exp(theta . s(x)) / Z(theta) are (Murray and Ghahramani 2004,
-eq. 1). An `Engine` answers some of three questions about a model at ``theta``:
-``log_z``, ``moments`` (the expectation of *s*) and ``sample``. A `Kernel` is one transition of a Markov chain on the
-posterior. Kernels never see engines: `bayesmrf.likelihood.Likelihood` is the seam between them.
+A `Model` defines the statistics *s* of p(x | theta) = exp(theta . s(x)) / Z(theta) (Murray and Ghahramani 2004, eq. 1).
+An `Engine` computes or approximates one or more of ``log_z``, ``moments`` (the expectation of *s*) and ``sample`` of a
+model at ``theta``. A `Kernel` is one transition of a Markov chain on the posterior. Kernels do not use engines
+directly, but `bayesmrf.likelihood.Likelihood`.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from .states import States
 
 LOG_Z, MOMENTS, SAMPLE = "log_z", "moments", "sample"
-# What a model looks like to compiled code: two states a node; many states, edges that reward agreement; many states, a
-# table of log potentials for each edge.
+# Compiled form of a model: two states a node; many states, edges that reward agreement; many states, a table of log
+# potentials for each edge.
 BINARY, POTTS, TABLES = "binary", "potts", "tables"
 EVERY_FAMILY = frozenset({BINARY, POTTS, TABLES})
 
 
 class Kind(Enum):
-    """What an engine's answer is, compared with the truth."""
+    """How the answer of an engine relates to the true value."""
 
     EXACT = "exact"
     LOWER = "lower bound"
@@ -42,20 +42,20 @@ class Kind(Enum):
 
 @dataclass(frozen=True)
 class Inference:
-    """What an engine found at one ``theta``.
+    """Answer of an engine at one ``theta``.
 
     Attributes
     ----------
     log_z : float or None
-        Log of the normaliser, None where the engine was not asked or does not answer it.
+        Log of the normaliser, None if it was not requested or is not available.
     moments : (n_features,) array or None
         Expectation of the statistics.
     status : str
-        A sentence a user can act on; empty when all is well.
+        A warning for the user; empty if there is none.
     stats : dict
-        Numbers about the work done (iterations, width, ...).
+        Statistics of the computation (iterations, width, ...).
     state : NamedTuple of arrays or None
-        What the next call may start from (persistent chains); None for engines without memory.
+        Start of the next call (persistent chains); None for engines without memory.
     """
 
     log_z: float | None = None
@@ -68,11 +68,11 @@ class Inference:
 class Model(Protocol):
     """An exponential family of pairwise fields: which statistics, and how they map to arrays.
 
-    ``family`` says which compiled form it has: a `BINARY` model has ``pairwise(theta)``, the form over x in {-1, +1},
-    the others ``categorical(theta)`` (see `bayesmrf.models.categorical.CategoricalModel`). ``statistics(states)`` are
-    the mean statistics of data in {0, 1}; ``moments(pair, node)`` turns E[x_u x_v] and E[x_u] into the moments of the
-    model's own statistics. theta has ``n_parameters`` of each of ``n_edges`` edges first, then those of nodes where
-    there are ``fields``.
+    ``family`` is its compiled form: a `BINARY` model has ``pairwise(theta)``, the form over x in {-1, +1}, the others
+    ``categorical(theta)`` (see `bayesmrf.models.categorical.CategoricalModel`). ``statistics(states)`` are the mean
+    statistics of data in {0, 1}; ``moments(pair, node)`` turns E[x_u x_v] and E[x_u] into the moments of the model's
+    own statistics. theta has ``n_parameters`` of each of ``n_edges`` edges first, then those of nodes if there are
+    ``fields``.
     """
 
     @property
@@ -101,13 +101,12 @@ class Model(Protocol):
 
 @runtime_checkable
 class Engine(Protocol):
-    """A small frozen dataclass that holds options only.
+    """A small frozen dataclass of options.
 
-    ``answers`` is a subset of {"log_z", "moments", "sample"}: an engine that answers one of the first two is an
-    `InferenceEngine`, one that answers the third a `SamplingEngine`. ``families`` names the models it takes.
-    ``prepare(model)`` does the work that depends on the graph alone (an elimination order) once; its result, the plan,
-    is passed in every call and never changes. ``start`` makes the memory of an engine that has one (persistent chains)
-    and None otherwise.
+    ``answers`` is a subset of {"log_z", "moments", "sample"}: an engine with one of the first two is an
+    `InferenceEngine`, one with the third a `SamplingEngine`. ``families`` are the supported models. ``prepare(model)``
+    does the work that depends on the graph alone (an elimination order) once; its result, the plan, is an argument of
+    every call and never changes. ``start`` returns the memory of an engine that has one (persistent chains), else None.
     """
 
     @property
@@ -123,15 +122,15 @@ class Engine(Protocol):
 
 
 class InferenceEngine(Engine, Protocol):
-    """An engine that answers "log_z", "moments", or both."""
+    """An engine that computes "log_z", "moments", or both."""
 
     def infer(self, model: Model, theta: np.ndarray, plan: Any, want: str = MOMENTS, state: Any = None) -> Inference:
-        """Answer ``want`` ("log_z" or "moments"; an engine may fill both when they come together)."""
+        """Compute ``want`` ("log_z" or "moments"; an engine may return both)."""
         ...
 
 
 class SamplingEngine(Engine, Protocol):
-    """An engine that answers "sample"."""
+    """An engine that samples states."""
 
     def sample(
         self, model: Model, theta: np.ndarray, plan: Any, n_samples: int, rng: np.random.Generator
@@ -144,7 +143,7 @@ class SamplingEngine(Engine, Protocol):
 class WalkingEngine(Protocol):
     """An engine with a compiled sweep of one-coordinate moves, for a `bayesmrf.models.pairwise.PairwiseModel`.
 
-    ``walks_by`` is what it compares: `LOG_Z` at both ends of a move, or the `MOMENTS` before it.
+    ``walks_by`` is the quantity that it uses: `LOG_Z` at both ends of a move, or the `MOMENTS` before it.
     """
 
     @property
@@ -166,7 +165,7 @@ class WalkingEngine(Protocol):
 
 @runtime_checkable
 class ChainEngine(Protocol):
-    """An engine whose memory are chains, and whose ``infer`` leaves p(x | theta) invariant at a fixed theta."""
+    """An engine whose memory consists of chains, and whose ``infer`` leaves p(x | theta) invariant at a fixed theta."""
 
     @property
     def n_chains(self) -> int: ...  # noqa: D102
@@ -177,7 +176,7 @@ class ChainEngine(Protocol):
 
 @runtime_checkable
 class RestartingEngine(Protocol):
-    """An engine whose chains restart at the data, and which takes hidden entries of these from other chains."""
+    """An engine whose chains restart at the data, with hidden entries of these from other chains."""
 
     def restarts(self, plan: Any, hidden: Any, n_chains: int) -> Callable[[Any, Any], Any]:
         """Return a function of the plan and the chains on the hidden entries that makes the plan for one call."""
@@ -186,7 +185,7 @@ class RestartingEngine(Protocol):
 
 @runtime_checkable
 class DataEngine(Protocol):
-    """An engine that looks at the data themselves."""
+    """An engine that depends on the data."""
 
     def given(self, states: States) -> Engine:
         """Return the same engine with its data."""
@@ -196,8 +195,8 @@ class DataEngine(Protocol):
 class Kernel(Protocol):
     """One Markov chain on the posterior, as two functions over NamedTuples of arrays.
 
-    ``State`` is what the next step needs (and what a checkpoint holds), ``Info`` what the reader needs. ``dims``
-    names the dimensions of every field of Info, e.g. ``{"groups": ("edge",), "n_groups": ()}``.
+    ``State`` is the input of the next step (and part of a checkpoint), ``Info`` the draw. ``dims`` names the dimensions
+    of every field of Info, e.g. ``{"groups": ("edge",), "n_groups": ()}``.
     """
 
     @property
@@ -209,11 +208,11 @@ class Kernel(Protocol):
 
 
 class PairMarginals(Protocol):
-    """The fourth question, which samplers of groups and of edges ask: what is the full conditional of this coordinate?
+    """Pair marginals at theta, from which samplers of groups and edges compute full conditionals.
 
-    The marginal of the two ends of an edge at one theta tells Z along the edge's coordinate (docs/exactness.md), so
-    that all a sampler needs is this marginal, and that it follows each move of theta. Where the marginals stand is
-    kept by the caller as a ``memory``, a NamedTuple of arrays: `start` makes one, and `thaw` the object at work.
+    The marginal of the two ends of an edge at one theta determines Z along the edge's coordinate (docs/exactness.md),
+    so a sampler only needs this marginal, updated with each move of theta. Between steps the caller keeps their
+    ``memory``, a NamedTuple of arrays: `start` makes one, and `thaw` converts it to a mutable `PairWalk`.
     """
 
     @property
@@ -227,11 +226,11 @@ class PairMarginals(Protocol):
 
 
 class PairWalk(Protocol):
-    """Pair marginals at work: theta on its way through one step of a sampler, and what follows it.
+    """Pair marginals within a step of a sampler: mutable theta, and the marginals that follow it.
 
-    ``odds(e)`` are the log odds of the categories of edge e (to agree, of one parameter) in the model *without* it;
-    ``freeze`` gives the memory that the next step starts from; ``stats`` numbers about the step, such as the noise of
-    the answers.
+    ``odds(e)`` are the log odds of the categories of edge e (of agreement, if it has one parameter) in the model
+    *without* it; ``freeze`` returns the memory for the next step; ``stats`` are statistics of the step, such as the
+    noise of the marginals.
     """
 
     @property

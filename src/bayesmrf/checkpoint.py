@@ -37,8 +37,8 @@ from .store import (
     damaged,
     is_ours,
     read_arrays,
+    read_kind,
     read_record,
-    what,
     write_arrays,
     write_record,
 )
@@ -63,7 +63,7 @@ class ChainStore:
     folder : Path
         The folder of this chain alone.
     chain : int
-        Its number.
+        Index of the chain.
     run : str
         The checksum of its run. Both are part of each commit, so a folder of another chain is refused.
     modules : collection of str
@@ -158,7 +158,7 @@ def open_checkpoint(
     Returns
     -------
     settings : dict
-        With the seed of the run.
+        Settings with the seed of the run.
     chains : list of ChainStore
 
     Raises
@@ -169,7 +169,7 @@ def open_checkpoint(
     """
     settings = json.loads(json.dumps(settings))
     if is_ours(path) and not overwrite:
-        if what(path) == RESULTS:
+        if read_kind(path) == RESULTS:
             raise StoreError(
                 f"{_CHECKPOINT}: {path} contains finished results; load them, give another path, or set {_OVERWRITE}"
             )

@@ -1,10 +1,10 @@
-"""How every compiled leaf is compiled, and how its machine code is kept on disk.
+"""Compilation of leaves, and the cache of their machine code on disk.
 
 A *leaf* is a plain function over arrays and NamedTuples of arrays; everything above it is ordinary Python.
 
-numba's own cache does not notice when a function that a leaf calls changes in another file, numbers its files by an
-index that two processes may write at the same time, and fails where no folder can be written. Here each signature of
-a leaf has a file of its own, which begins with a digest of all that its code was made from.
+numba's own cache does not notice changes in another file of a function that a leaf calls, uses an index that two
+processes may write at the same time, and fails if no folder is writable. Here each signature of a leaf has its own
+file, which begins with a digest of everything that its code depends on.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from .errors import BayesMRFWarning
 try:
     from numba.core import caching
     from numba.core.serialize import dumps
-except ImportError:  # another version of numba, whose own cache is used
+except ImportError:  # another version of numba: use its own cache
     caching = None  # type: ignore[assignment]
 
 
@@ -60,12 +60,12 @@ class Files:
 
     @property
     def cache_path(self) -> str | None:
-        """The folder, None where there is none that can be written."""
+        """The folder, None if none is writable."""
         return self._impl.locator.get_cache_path() if self._impl else None
 
     @cached_property
     def _impl(self) -> Any:
-        """How numba turns code into plain objects and back, and where it would keep it; None if nowhere."""
+        """Serialisation of code by numba, and its cache folder; None if there is no folder."""
         try:
             return caching.CompileResultCacheImpl(self._leaf.py_func)
         except RuntimeError:
@@ -82,7 +82,7 @@ class Files:
         return [*Path(self.cache_path).glob(f"{self._prefix}*")] if self.cache_path else []
 
     def _path(self, signature: Any, codegen: Any) -> Path:
-        # Two NamedTuples of one name have the same repr: their modules tell them apart.
+        # NamedTuples of the same name have the same repr, but differ in their modules.
         key = repr((signature, sorted(_classes(signature)), codegen.magic_tuple()))
         return Path(self.cache_path or "", f"{self._prefix}{_digest(key.encode()).hex()[:20]}.nbc")
 
@@ -90,7 +90,7 @@ class Files:
         return digest_of(self._leaf) + _digest(code)
 
     def load_overload(self, signature: Any, target_context: Any) -> Any:
-        """Return the code compiled for a signature; None if there is none, or if it was made from something else."""
+        """Return the code compiled for a signature; None if there is none, or if it is outdated."""
         target_context.refresh()
         if not (self._enabled and self._impl):
             return None
@@ -102,7 +102,7 @@ class Files:
         return self._impl.rebuild(target_context, pickle.loads(code)) if head == self._head(code) else None
 
     def save_overload(self, signature: Any, data: Any) -> None:
-        """Keep the code compiled for a signature, if the disk takes it."""
+        """Store the code compiled for a signature, if possible."""
         if not (self._enabled and self._impl and self._impl.check_cachable(data)):
             return
         code = dumps(self._impl.reduce(data))
@@ -112,12 +112,12 @@ class Files:
             self._remove_old(path.parent, head[: _HEAD // 2])
             written.write_bytes(head + code)
             os.replace(written, path)
-        except OSError:  # a full disk, say: the code that was compiled runs all the same
+        except OSError:  # such as a full disk; the compiled code still runs
             with suppress(OSError):
                 written.unlink(missing_ok=True)
 
     def _remove_old(self, folder: Path, made_from: bytes) -> None:
-        """Remove other versions of this leaf, and leaves that its file does not define any more."""
+        """Remove other versions of this leaf, and leaves that its file no longer defines."""
         for path in self._siblings():
             with path.open("rb") as file:
                 if file.read(len(made_from)) != made_from:
@@ -136,8 +136,8 @@ _HEAD = 2 * sha256().digest_size
 def _warn_of_no_folder() -> None:
     """Warn once that every process compiles again."""
     warnings.warn(
-        "compiled code cannot be kept, as neither the installation nor the home folder can be written: each process "
-        "compiles it again, which takes up to a minute. Set NUMBA_CACHE_DIR to a folder that can be written.",
+        "compiled code cannot be cached, as neither the installation nor the home folder is writable: each process "
+        "compiles it again, which takes up to a minute. Set NUMBA_CACHE_DIR to a writable folder.",
         BayesMRFWarning,
         stacklevel=2,
     )
@@ -159,10 +159,10 @@ def _classes(part: Any) -> Iterator[str]:
 
 
 def digest_of(leaf: Any) -> bytes:
-    """Return the digest of all that the machine code of a leaf is made from.
+    """Return the digest of everything that the machine code of a leaf depends on.
 
-    Its Python code and that of all leaves it calls, in whatever file, with their constants and options, and the
-    version of numba; but no comments, and nothing that does not change the code.
+    That is its Python code and that of all leaves it calls, in any file, with their constants and options, and the
+    version of numba; comments and docstrings do not matter.
     """
     waiting, seen, parts = [leaf], [leaf], [numba.__version__]
     while waiting:
@@ -171,7 +171,7 @@ def digest_of(leaf: Any) -> bytes:
             parts.append(repr(sorted(function.targetoptions.items(), key=str)))
             function = function.py_func
             used = [*_values(function)]
-        else:  # the stub of an overload, say: its file, and all leaves that the file knows
+        else:  # such as the stub of an overload: its file, and all leaves in the namespace of the file
             parts.append(_digest(Path(inspect.getfile(function)).read_bytes()).hex())
             used = [v for v in function.__globals__.values() if isinstance(v, Dispatcher)]
         parts.append(repr((function.__module__, function.__qualname__, function.__defaults__)))
@@ -225,7 +225,7 @@ def _constant_text(value: Any) -> str:
 
 
 def _is_known() -> bool:
-    """Return whether numba keeps code through the parts, and with the arguments, that `Files` has and uses."""
+    """Return whether numba caches code with the methods and arguments that `Files` implements and uses."""
     try:
         protocol, impl = caching._Cache, caching.CompileResultCacheImpl
         compiled: Any = njit(_is_known)
@@ -248,7 +248,7 @@ def _compiled(**options: Any) -> Any:
 
     def decorate(function: Any) -> Any:
         found = compiler(function)
-        if isinstance(found, Dispatcher):  # it is the function itself where compilation is switched off
+        if isinstance(found, Dispatcher):  # the function itself if compilation is disabled
             _keep(found)
         return found
 
@@ -256,7 +256,7 @@ def _compiled(**options: Any) -> Any:
 
 
 def _keep(leaf: Any) -> None:
-    """Keep what is compiled for a leaf on disk."""
+    """Cache the compiled code of a leaf on disk."""
     if _OWN_FILES:
         leaf._cache = Files(leaf)
         return
@@ -266,8 +266,8 @@ def _keep(leaf: Any) -> None:
         _warn_of_no_folder()
 
 
-# error_model="numpy" drops the ZeroDivisionError branch, without which the lane loops do not vectorise.
+# error_model="numpy" removes the ZeroDivisionError branch, which would prevent vectorisation of the lane loops.
 leaf = _compiled(fastmath=True)
 
-# The same without fastmath: for code that meets infinities (log of zero) or relies on the order of summation.
+# The same without fastmath: for code with infinities (log of zero) or a required order of summation.
 strict_leaf = _compiled()

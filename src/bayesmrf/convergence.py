@@ -1,4 +1,4 @@
-"""Whether the chains of a run have converged, for `fit`, summaries, the command line and reports."""
+"""Convergence of the chains of a run, for `fit`, summaries, the command line and reports."""
 
 from __future__ import annotations
 
@@ -56,11 +56,11 @@ class _Series(NamedTuple):
 def diagnostics(tree: xr.DataTree, n_worst: int | None = 5) -> pd.DataFrame:
     """Compute R-hat and effective sample sizes (Vehtari et al. 2021) of every scalar that is reported.
 
-    Judged are ``n_groups``, ``alpha``, ``density``, ``slab_scale``, ``n_field_groups`` and ``n_edges``; all agreements
-    (the parameters of edges that have one each) and all other parameters, node fields and tables of potentials among
-    them. Where edges may be absent, judged are the inclusion of each edge that is in doubt (from 0.1 to 0.9 in a
-    chain), and the parameter of each edge that exists in a tenth of the draws or more: over these draws, as many of
-    each chain as the chain with the fewest has.
+    Included are ``n_groups``, ``alpha``, ``density``, ``slab_scale``, ``n_field_groups`` and ``n_edges``; all
+    agreements (the parameters of edges that have one each) and all other parameters, node fields and tables of
+    potentials among them. If edges may be absent, these are the inclusion of each uncertain edge (0.1 to 0.9 in a
+    chain), and the parameter of each edge that is present in a tenth of the draws or more: over these draws, with equal
+    numbers in each chain.
 
     Parameters
     ----------
@@ -152,7 +152,7 @@ def _judged(tree: xr.DataTree) -> tuple[list[_Series], list[_Series]]:
     seen: set[str] = set()
     names_of = {"theta": "feature"}
     if "phi" in posterior:
-        names_of = {"phi": "parameter"}  # theta follows from it
+        names_of = {"phi": "parameter"}  # theta is a function of it
     elif "groups" in posterior.coords and "agreement" in posterior:
         names_of = {"agreement": "edge", "theta": "feature"}
     for name, dim in names_of.items():
@@ -175,7 +175,7 @@ def _given_inclusion(names: list[str], values: np.ndarray, included: np.ndarray)
     counts = included.sum(axis=1)
     fewest = counts.min(axis=0)
     judged = np.flatnonzero((included.mean(axis=(0, 1)) >= IN_DOUBT[0]) & (fewest >= 4))
-    # Lengths in steps of 3 %, so that many edges go through `rank_diagnostics` at once.
+    # Lengths in steps of 3 %, so that `rank_diagnostics` processes many edges at once.
     steps = np.unique(np.floor(4 * 1.03 ** np.arange(500)).astype(int))
     length = steps[np.searchsorted(steps, fewest[judged], side="right") - 1]
     length[fewest[judged] == included.shape[1]] = included.shape[1]
@@ -216,7 +216,7 @@ def _stuck(tree: xr.DataTree) -> str:
         # Corrected draws are linear maps of others, with rounding errors.
         parts = [np.ptp(s.draws, axis=1) <= 1e-10 * np.abs(s.draws).max(axis=1) for s in series]
         constant = np.concatenate(parts, axis=1)
-        # What never varies in any chain was given, or estimated once; unless it is everything.
+        # Parameters that are constant in all chains were given or estimated once, unless all are.
         frozen: np.ndarray = constant if constant.all() else constant & ~constant.all(axis=0)
         still, how = frozen.sum(axis=1) > 0, "its draws are all equal"
         if not constant[still].all():

@@ -1,9 +1,9 @@
 """Real binary data sets.
 
 `coronary` is part of the package. The others are read from the folder that the environment variable BAYESMRF_DATA
-names, else from the user's cache (``pooch.os_cache("bayesmrf")``). Their files are conversions of public data: no
-public address serves the same bytes, so nothing is downloaded. Every file is checked against its SHA-256 sum; the
-error for a missing file names its source.
+names, else from the user's cache (``pooch.os_cache("bayesmrf")``). Their files are conversions of public data, which
+cannot be downloaded in this form. Every file is checked against its SHA-256 sum; the error for a missing file names its
+source.
 """
 
 from __future__ import annotations

@@ -62,7 +62,7 @@ class Potts(_ManyStates):
     Parameters
     ----------
     n_states : int or "auto"
-        The data are 0, ..., n_states - 1; "auto" takes the levels that occur, in their order.
+        The data are 0, ..., n_states - 1; "auto" uses the levels that occur, in their order.
     """
 
 
@@ -79,7 +79,7 @@ class Symmetric(_ManyStates):
 
 @dataclass(frozen=True)
 class Custom:
-    """A model of your own.
+    """A user-defined model.
 
     Parameters
     ----------
@@ -108,11 +108,11 @@ class FamilyRow:
     many_states : bool
         Whether nodes may have more than two states.
     estimators : set of str
-        The estimators that have it.
+        Estimators that support it.
     edge, node : str
-        What the parameters of an edge and of a node are called.
+        Names of the parameters of an edge and of a node.
     meaning : str
-        What they say, for reports.
+        Interpretation of the parameters, for reports.
     """
 
     name: str

@@ -16,7 +16,7 @@ from typing import Any
 from .errors import DataError, StoreError
 from .names import shown
 
-_MOST = 2**29  # bytes of text: a small archive can hold far more than the memory
+_MOST = 2**29  # bytes of text: a small archive can contain more than fits into memory
 _OPENED: dict[bytes, Callable[[Any], Any]] = {
     b"\x1f\x8b": lambda f: gzip.GzipFile(fileobj=f),
     b"BZh": bz2.BZ2File,
@@ -47,7 +47,7 @@ _DAMAGED = (EOFError, OSError, RuntimeError, NotImplementedError, zipfile.BadZip
 
 
 def call(path: Path) -> str:
-    """Name of a file in messages."""
+    """Return the name of a file for messages."""
     return shown(path, 200)
 
 
@@ -70,7 +70,7 @@ def check_path(path: Path, prefix: str = "") -> None:
 
 
 def read_text(path: Path) -> str:
-    """Read the text of a file, unpacked where it is compressed as .gz, .bz2, .xz or .zip.
+    """Read the text of a file, uncompressed if it is .gz, .bz2, .xz or .zip.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Undirected graphs: construction, checking, and the arrays compiled code walks over."""
+"""Undirected graphs: construction, checks, and arrays for compiled code."""
 
 from __future__ import annotations
 
@@ -79,12 +79,12 @@ class Graph:
 
     @property
     def edge_names(self) -> list[str]:
-        """``u-v`` for each edge, or ``'u'-'v'`` where names with hyphens would make two of these alike."""
+        """``u-v`` for each edge, or ``'u'-'v'`` if names with hyphens would make two of these equal."""
         return edge_names(self.names, self.edges)
 
     @cached_property
     def adjacency(self) -> Adjacency:
-        """Compressed sparse rows: neighbours of each node and the edge that leads there."""
+        """Compressed sparse rows: neighbours of each node, and the edges to them."""
         return Adjacency.of(self.n_nodes, self.edges)
 
     @cached_property
@@ -107,7 +107,7 @@ class Graph:
 
     @cached_property
     def _longest_order(self) -> list[Any]:
-        """The largest ``max_entries`` asked for so far, and the order found for it."""
+        """The largest ``max_entries`` requested so far, and its order."""
         return [0.0, None]
 
     def to_networkx(self) -> Any:
@@ -121,7 +121,7 @@ class Graph:
 
 
 def edge_names(names: Sequence[str], edges: np.ndarray) -> list[str]:
-    """Return a name for each edge that no other edge or node has: parameters are looked up by it."""
+    """Return a unique name for each edge, different from all names of nodes."""
     plain = [f"{names[u]}-{names[v]}" for u, v in edges]
     if len({*plain, *names}) == len(plain) + len(names):
         return plain
@@ -162,7 +162,7 @@ def complete(n_nodes: int, names: Sequence[str] = ()) -> Graph:
     Raises
     ------
     GraphError
-        If they are more than 20 million.
+        If there are more than 20 million.
     """
     check_pairs(n_nodes)
     return Graph(n_nodes, np.stack(np.triu_indices(n_nodes, 1), axis=1), tuple(names))
@@ -244,10 +244,10 @@ def from_edges(edges: Any, names: Sequence[str]) -> Graph:
 
 
 class EliminationOrder(NamedTuple):
-    """An order in which nodes are eliminated, and what each is then joined to.
+    """An order in which nodes are eliminated, and the neighbours of each at its elimination.
 
-    Step i eliminates ``order[i]``, whose neighbours of that moment, all eliminated later, are its bag,
-    ``bags[starts[i]:starts[i + 1]]``. An order that was broken off ends with the step that was too much.
+    Step i eliminates ``order[i]``, whose neighbours at that step, all eliminated later, are its bag,
+    ``bags[starts[i]:starts[i + 1]]``. An incomplete order ends with the step that exceeded the limit.
     """
 
     order: np.ndarray  # (n_steps,) int64
@@ -276,22 +276,22 @@ class EliminationOrder(NamedTuple):
 def min_fill(graph: Graph, max_entries: float = np.inf) -> EliminationOrder:
     """Find a greedy elimination order: always the node that needs the fewest new edges between its neighbours.
 
-    (Koller and Friedman 2009, section 9.4.3.) Ties go to the node with the smaller number. The counts of missing edges
-    are kept up to date edge by edge, so that trees take O(n log n) and narrow graphs little more.
+    (Koller and Friedman 2009, section 9.4.3.) Ties go to the node with the smaller index. The counts of missing edges
+    are updated edge by edge, so that trees take O(n log n) and graphs of small treewidth little more.
 
     Parameters
     ----------
     graph : Graph
-        What to eliminate.
+        Graph.
     max_entries : float
-        Break off at the first step at which ``EliminationOrder.n_entries`` exceeds this.
+        Stop at the first step at which ``EliminationOrder.n_entries`` exceeds this.
     """
     return EliminationOrder(*_min_fill(graph.n_nodes, graph.edges, float(max_entries)))
 
 
 @leaf
 def _connect(a, b, n_nodes, alive, degree, fill, head, link, other, pairs, touched):
-    """Add edge (a, b), and bring ``fill``, the number of missing edges between each node's neighbours, up to date."""
+    """Add edge (a, b), and update ``fill``, the number of missing edges between the neighbours of each node."""
     if degree[b] < degree[a]:
         a, b = b, a
     common, previous, p = 0, -1, head[a]
@@ -322,8 +322,8 @@ def _min_fill(n_nodes, edges, max_entries):
     alive = np.ones(n_nodes, np.bool_)
     degree = np.zeros(n_nodes, np.int64)
     fill = np.zeros(n_nodes, np.int64)
-    # Neighbours are linked lists: entry p holds node other[p], and link[p] is the next entry. Eliminated nodes are
-    # unlinked when met, so that a hub does not pay for each of its leaves.
+    # Neighbours are linked lists: entry p is node other[p], and link[p] is the next entry. Eliminated nodes are
+    # unlinked when visited, so that a hub does not visit each of its leaves again.
     head = np.full(n_nodes, -1, np.int64)
     link = [np.int64(0) for _ in range(0)]
     other = [np.int64(0) for _ in range(0)]
@@ -333,7 +333,7 @@ def _min_fill(n_nodes, edges, max_entries):
         a, b = np.int64(edges[e, 0]), np.int64(edges[e, 1])
         _connect(a, b, n_nodes, alive, degree, fill, head, link, other, pairs, touched)
     touched.clear()
-    # Entries of the heap whose count is no longer the node's are stale and skipped.
+    # Entries of the heap with an outdated count are skipped.
     heap: list[Any] = [(fill[v], v) for v in range(n_nodes)]
     heapify(heap)
     pushed = np.full(n_nodes, -1, np.int64)
@@ -363,7 +363,7 @@ def _min_fill(n_nodes, edges, max_entries):
                 a, b = bags[i], bags[j]
                 if min(a, b) * n_nodes + max(a, b) not in pairs:
                     _connect(a, b, n_nodes, alive, degree, fill, head, link, other, pairs, touched)
-        # The neighbours of v are a clique by now: what u loses is the missing edges between v and u's other neighbours.
+        # The neighbours of v are a clique now: u loses the missing edges between v and u's other neighbours.
         alive[v] = False
         for i in range(start, start + k):
             u = bags[i]

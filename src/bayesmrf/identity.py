@@ -1,18 +1,17 @@
-"""The identity of a run: the fields of its kernel, and of all that they hold, as flat readable values.
+"""The identity of a run: the fields of its kernel, recursively, as flat readable values.
 
-A run on disk is continued only with the same kernel, model, engine, prior and data. What they are is read off the
-kernel itself, so that no caller can forget an option:
+A run on disk is continued only with the same kernel, model, engine, prior and data. They are read from the kernel
+itself, so that no option can be missed:
 
 * a dataclass or NamedTuple is its class and its fields;
-* another object of this package is its class and the arguments it was built from (what it derives from them, such as
-  the plan of an engine, follows);
-* an object of another package is its class and everything it holds;
+* another object of this package is its class and the arguments of its constructor;
+* an object of another package is its class and all its attributes;
 * an array is its type, its shape and its values, or their checksum;
-* a number, a text, None, and lists of these, are themselves.
+* a number, a text, None, and lists of these, are unchanged.
 
-Two things are left out on purpose. `NOT_PART` names options on which draws do not depend. A field of the kernel in
-`ESTIMATED` comes out of an optimiser, whose last bits may differ with the number of threads: it counts to nine
-decimals. Code is not part of the identity but for the version of this package, which is compared next to it.
+Options in `NOT_PART`, on which draws do not depend, are omitted. Fields in `ESTIMATED` are results of an optimiser,
+whose last bits may depend on the number of threads: they are rounded to nine decimals. Code is not part of the
+identity; the version of this package is compared in addition.
 """
 
 from __future__ import annotations
@@ -37,8 +36,8 @@ _CHECKPOINT = argument("checkpoint")
 NOT_PART = frozenset({"n_jobs"})
 ESTIMATED = frozenset({"start", "spread", "scale", "mle"})
 DECIMALS = 9  # of natural parameters
-ROOT = "class"  # the key of the kernel's own class, which no field can have
-SHORT = 8  # values that are kept as they are; of more, a checksum
+ROOT = "class"  # the key of the kernel's class, which is not a field name
+SHORT = 8  # largest number of values that are stored; of more, a checksum
 DEEPEST = 30
 
 
@@ -53,7 +52,7 @@ def record_of(kernel: Any) -> dict[str, Any]:
     Raises
     ------
     OptionError
-        If a field holds what cannot be compared, such as a function made in place or an open generator.
+        If a field cannot be compared, such as a lambda or an open generator.
     """
     record: dict[str, Any] = {}
     _add(record, set(), "", kernel, 0)
@@ -68,7 +67,7 @@ def modules_of(kernel: Any) -> set[str]:
 
 
 def difference(now: Mapping[str, Any], stored: Mapping[str, Any]) -> str:
-    """Name the first value that differs between two flat records; empty where none does."""
+    """Describe the first difference between two flat records; empty if there is none."""
     for key in dict.fromkeys([*now, *stored]):
         if key not in stored:
             return f"{key} is {now[key]!r}, and was not there in the stored run"
@@ -90,7 +89,7 @@ def class_name(kind: type) -> str:
 
 
 def _add(record: dict[str, Any], modules: set[str], path: str, value: Any, depth: int) -> None:
-    """Put ``value`` and all it holds into the record, and the modules of their classes into ``modules``."""
+    """Add ``value`` and its contents to the record, and the modules of their classes to ``modules``."""
     key = path or ROOT
     if depth > DEEPEST:
         raise _unknown(key, "lies too deep, or holds itself")

@@ -1,4 +1,4 @@
-"""Kernels of `BayesianMRF` and `LabelFieldMRF`: how the parameters move, and their options.
+"""Kernels of `BayesianMRF` and `LabelFieldMRF`: their options, and what they support.
 
 BayesianMRF(kernel=kernels.Langevin(adjusted=True))
 """
@@ -19,13 +19,13 @@ class Metropolis(Checked):
     Parameters
     ----------
     step_size : float or None
-        Standard deviation of the proposals; 0.1 in the paper. None (default) takes multiples of the standard deviations
-        at the mode: of each parameter given the others or, where parameters are much correlated, of combinations of up
-        to 200 parameters that are not. The multiple is adapted during warm-up to an acceptance of 0.44.
+        Standard deviation of the proposals; 0.1 in the paper. None (default) uses multiples of the standard deviations
+        at the mode: of each parameter given the others or, if parameters are strongly correlated, of up to 200
+        uncorrelated combinations. The multiple is adapted during warm-up to an acceptance of 0.44.
     start : {"mode", "zero"}
-        Where chains start: around the mode of the posterior (where exact inference is cheap, else of the
-        pseudo-posterior), two posterior standard deviations wide so that R-hat can tell whether they have converged; or
-        at theta = 0, as in the paper.
+        Where chains start: around the mode of the posterior (of the pseudo-posterior, if exact inference is expensive),
+        with two posterior standard deviations, so that R-hat can detect a lack of convergence; or at theta = 0, as in
+        the paper.
     """
 
     step_size: float | None = None
@@ -54,7 +54,7 @@ class Exchange(Checked):
     Parameters
     ----------
     step_size : float or None
-        As in `Metropolis`; None always takes combinations of the parameters that are not correlated.
+        As in `Metropolis`; None always uses uncorrelated combinations of the parameters.
     start : {"mode", "zero"}
         As in `Metropolis`.
     """
@@ -72,7 +72,8 @@ class AuxiliaryVariable(Checked):
     step_size : float or None
         As in `Exchange`, with the multiple 2.4, which is not adapted.
     start : {"mode", "zero"}
-        Around the mode chains start one standard deviation wide, as farther from their reference nothing is accepted.
+        Chains start around the mode with one standard deviation, as proposals further from the reference are rarely
+        accepted.
     """
 
     step_size: float | None = None
@@ -86,16 +87,16 @@ class Langevin(Checked):
     Parameters
     ----------
     epsilon : float or None
-        Step size. None (default) adapts it during warm-up to an acceptance of 0.574 (more with momentum) where steps
-        are accepted or rejected; elsewhere it is so short that, for the curvature at the mode, no variance is more than
-        5 % too large.
+        Step size. None (default) adapts it during warm-up to an acceptance of 0.574 (more with momentum) if steps are
+        accepted or rejected; otherwise it is such that, for the curvature at the mode, no variance is more than 5 % too
+        large.
     momentum : float
         Share of the momentum that is kept, in [0, 1).
     precondition : bool or None
         Scale the steps by the covariance at the mode (of more than 200 parameters: by the standard deviation of each
-        given the others). None (default) does so where ``epsilon`` is None.
+        given the others). None (default) does so if ``epsilon`` is None.
     adjusted : bool
-        Accept or reject the steps; the engine must answer log Z.
+        Accept or reject the steps; the engine must compute log Z.
     start : {"mode", "zero"}
         As in `Metropolis`.
     """
@@ -109,14 +110,14 @@ class Langevin(Checked):
 
 @dataclass(frozen=True)
 class PseudoPosterior(Checked):
-    """Adjusted Langevin dynamics on the pseudo-likelihood, which is not the likelihood.
+    """Adjusted Langevin dynamics on the pseudo-likelihood instead of the likelihood.
 
     Parameters
     ----------
     momentum : float
         Share of the momentum that is kept, in [0, 1).
     corrected : bool
-        Bring the draws to the location and scale of the true posterior at the mode (Bouranis et al. 2017).
+        Transform the draws to the location and scale of the true posterior at the mode (Bouranis et al. 2017).
     start : {"mode", "zero"}
         As in `Metropolis`.
     """
@@ -128,15 +129,15 @@ class PseudoPosterior(Checked):
 
 @dataclass(frozen=True)
 class Phases(Checked):
-    """Engines of the two phases, where values are missing.
+    """Engines of the two phases, if values are missing.
 
     Parameters
     ----------
     model : str or Engine
         Of the negative phase, the model itself; as ``engine`` of `BayesianMRF`.
     hidden : str, Engine or None
-        Of the positive phase, the model clamped to what was seen. None takes the exact engine where it is cheap and 64
-        persistent chains elsewhere, and always for brief chains, which start from their states.
+        Of the positive phase, the model clamped to the observed values. None selects the exact engine if it is cheap,
+        else (and always with brief chains, which start from their states) 64 persistent chains.
     """
 
     model: Any = "exact"
@@ -197,7 +198,7 @@ OPTIONS["LabelFieldMRF.kernel"] = LABEL_KERNELS.rule()
 
 
 def refusal(row: KernelRow, many_states: bool, missing: bool) -> dict[str, Any]:
-    """Return the parts of an `OptionError` where a kernel does not support the data; empty if it does.
+    """Return the parts of an `OptionError` if a kernel does not support the data, else nothing.
 
     Parameters
     ----------

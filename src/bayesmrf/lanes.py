@@ -22,8 +22,8 @@ PAIRS, NIBBLES, BYTES = np.uint64(0x3333333333333333), np.uint64(0x0F0F0F0F0F0F0
 ODD = np.uint64(0x5555555555555555)
 LOG_2 = float(np.log(2))
 INVERSE_LOG_2 = 1 / LOG_2
-MOST = 700.0  # exp(-g) of more is nothing next to 1
-# The same in float32, where Taylor's series to r^6 has the error of the type.
+MOST = 700.0  # exp(-g) of more is negligible relative to 1
+# The same in float32, with the Taylor series to r^6 for its precision.
 LOG_2_F, INVERSE_LOG_2_F, MOST_F = np.float32(np.log(2)), np.float32(1 / np.log(2)), np.float32(80)
 C2, C3, C4, C5, C6 = np.array([1 / 2, 1 / 6, 1 / 24, 1 / 120, 1 / 720], np.float32)
 

@@ -1,7 +1,7 @@
 """Detect identifiers, columns on a different scale, and codes of missing values in a table of answers.
 
-Tables of answers have few levels, and most columns have the same levels. Exceptions are not answers: a number
-of the row, an age next to items from 1 to 5, or -9 and 99 for "no answer".
+Tables of answers have few levels, and most columns have the same levels. Exceptions are not answers: a row number, an
+age in addition to items from 1 to 5, or -9 and 99 for "no answer".
 """
 
 from __future__ import annotations
@@ -62,14 +62,12 @@ def find_foreign(columns: Sequence[np.ndarray], names: Sequence[str]) -> Foreign
     names : sequence of str
         Their names.
 
-    Notes
-    -----
-    An identifier has at least 20 values, nearly all of them different, and either numbers the rows, or is named like
-    one, or stands among columns with few levels. The levels of the other columns that hold integers are pooled, and cut
-    where more than one level in succession is empty, or a single one before the last 5 % of at least 100 values. The
-    piece with most values is the scale; the other pieces are codes, unless they contain most values of a column, which
-    is then on a different scale. On scales of more than 12 levels, codes are as far from the scale as it is wide, or
-    below zero where it is not.
+    Notes ----- An identifier has at least 20 values, nearly all of them different, and either numbers the rows, or is
+    named like one, or is among columns with few levels. The levels of the other integer columns are pooled, and divided
+    where more than one consecutive level is empty, or a single one before the last 5 % of at least 100 values. The part
+    with most values is the scale; the other parts are codes, unless they contain most values of a column, which is then
+    on a different scale. On scales of more than 12 levels, codes are at least the width of the scale away from it, or
+    below zero if the scale is not.
     """
     counted = [np.unique(c, return_counts=True) for c in columns]
     distinct = np.array([len(levels) for levels, _ in counted])
@@ -110,7 +108,7 @@ def _is_id(i: int, counted: Sequence[tuple[np.ndarray, np.ndarray]], distinct: n
     if len(levels) < _MANY_ROWS or not (text or _is_whole(levels)):
         return False
     usual = np.median(np.delete(distinct, i)) if len(distinct) > 1 else np.inf
-    if len(levels) < _DISTINCT * n:  # people seen several times have the same number
+    if len(levels) < _DISTINCT * n:  # repeated observations of a person have the same number
         return bool(_ID_NAME.search(name)) and len(levels) > 3 * usual
     consecutive = not text and float(levels[-1]) - float(levels[0]) < 1.5 * len(levels)
     return consecutive or bool(_ID_NAME.search(name)) or usual < 0.5 * n

@@ -1,14 +1,13 @@
-r"""The seam: the only file that knows both engines and what samplers of theta ask for.
+r"""The likelihood of theta, which connects engines with samplers of theta.
 
 .. math:: \log p(X \mid \phi) = \sum_t N_t \big(\theta_t \cdot \bar s_t - \log Z(\theta_t)\big), \qquad
           \theta_t = A_t \phi,
 
-over samples t: mostly a single one, with theta = phi. Parameters that are tied, and differences between groups of
-people, are linear maps A_t (`bayesmrf.models.linear_map.LinearMap`); length scales are a map that is not linear.
+over samples t, usually a single one with theta = phi. Tied parameters, and differences between groups of people, are
+linear maps A_t (`bayesmrf.models.linear_map.LinearMap`); length scales are a nonlinear map.
 
-Data enter through the mean statistics and N only; the raw states are never looked at again. Where some entries are
-hidden, the first term becomes a normaliser of its own, that of the model clamped to what was seen, and a second engine
-answers the same questions about it (Murray and Ghahramani 2004, eq. 12):
+Data enter through the mean statistics and N only. If some entries are hidden, the first term becomes the normaliser of
+the model clamped to the observed entries, with a second engine (Murray and Ghahramani 2004, eq. 12):
 
 .. math:: \log p(X_\mathrm{seen} \mid \theta) = \sum_n \log Z_n(\theta) - N \log Z(\theta).
 """
@@ -53,7 +52,7 @@ class Hidden(NamedTuple):
 
 
 class Curve(Protocol):
-    """Parameters that are not the model's natural ones: phi -> natural(phi), and gradients on their way back."""
+    """A map phi -> natural(phi) to the natural parameters of a model, and the map of gradients back to phi."""
 
     @property
     def n_features(self) -> int: ...  # noqa: D102
@@ -72,7 +71,7 @@ class Sample:
     n_samples : float
         Number of observations N.
     hidden : Hidden, optional
-        Where some entries are hidden.
+        If some entries are hidden.
     curve : Curve, optional
         Natural parameters of this sample as a function of phi, such as a `bayesmrf.models.linear_map.LinearMap`.
     """
@@ -84,7 +83,7 @@ class Sample:
 
 
 class Memory(NamedTuple):
-    """What the engines of the negative and the positive phase remember between calls (persistent chains), or None.
+    """Memory of the engines of the negative and the positive phase between calls (persistent chains), or None.
 
     ``rest`` is the memory of the samples after the first.
     """
@@ -98,7 +97,7 @@ NO_MEMORY = Memory()
 
 
 class Evaluation(NamedTuple):
-    """Log likelihood and its gradient, as far as they were wanted; the engine's own moments, and its memory."""
+    """Log likelihood and its gradient, as far as requested; moments and memory of the engine."""
 
     log_likelihood: float | None
     score: np.ndarray | None
@@ -107,23 +106,23 @@ class Evaluation(NamedTuple):
 
 
 class Likelihood:
-    """Likelihood of theta (or of phi, where there is a curve) as an engine sees it.
+    """Likelihood of theta (or of phi, if there is a curve), computed by an engine.
 
     Parameters
     ----------
     model : Model
     s_bar : (n_features,) array
-        Mean sufficient statistics of the data (with hidden entries: of what was seen; only a scale).
+        Mean sufficient statistics of the data (of observed entries, if some are hidden; these only set a scale).
     n_samples : float
         Number of observations N.
     engine : Engine
-        Answers what is asked of Z.
+        Computes log Z, moments or samples.
     hidden : Hidden, optional
-        Where some entries of the data are hidden.
+        If some entries of the data are hidden.
     curve : Curve, optional
-        Where theta is not the natural parameter of the model.
+        If theta is not the natural parameter of the model.
     others : sequence of Sample
-        Further samples, of the same model with natural parameters of their own.
+        Further samples of the same model, with other natural parameters.
     """
 
     def __init__(
@@ -156,7 +155,7 @@ class Likelihood:
 
     @property
     def n_parameters(self) -> int:
-        """Number of parameters: of phi, where there is a curve."""
+        """Number of parameters: of phi, if there is a curve."""
         return self.model.n_features if self.curve is None else self.curve.n_features
 
     @property
@@ -180,21 +179,21 @@ class Likelihood:
         return found
 
     def require(self, kernel: str, needs: Iterable[str]) -> None:
-        """Check that the engines answer what a kernel needs.
+        """Check that the engines compute what a kernel needs.
 
         Raises
         ------
         OptionError
-            Naming the engines that would do. A random ``log_z`` is refused too: whoever asks for it compares two of
-            them, N times over, and a Z without bias does not give the 1 / Z^N of an accept step.
+            With the engines that would do. A random ``log_z`` is refused, too: an unbiased Z does not give an unbiased
+            1 / Z^N for an accept step.
         """
         require_answers(self.engine, kernel, needs)
         self.require_hidden(kernel, needs)
 
     def require_hidden(self, kernel: str, needs: Iterable[str]) -> None:
-        """Check the same of the engines of the positive phase."""
+        """Check the engines of the positive phase."""
         for sample in self.samples:
-            # A sampler of theta and the hidden entries needs no more than a chain on these (see `complete`).
+            # A sampler of theta and the hidden entries only needs a chain on these (see `complete`).
             if sample.hidden and not (SAMPLE in needs and isinstance(sample.hidden.engine, ChainEngine)):
                 require_answers(sample.hidden.engine, kernel, needs, "hidden_engine")
 
@@ -205,8 +204,7 @@ class Likelihood:
     def evaluate(self, theta: np.ndarray, want: str = MOMENTS, memory: Memory = NO_MEMORY) -> Evaluation:
         """Compute the log likelihood (``want`` "log_z"), or its gradient sum N (s_bar - E[s]) and, if known, its value.
 
-        With hidden entries the first term of the gradient is an expectation as well (Murray and Ghahramani 2004, eq.
-        4).
+        With hidden entries the first term of the gradient is an expectation, too (Murray and Ghahramani 2004, eq. 4).
         """
         if len(self._terms) == 1:
             return self._terms[0].evaluate(theta, want, memory)
@@ -258,7 +256,7 @@ class Likelihood:
     def curvature_alone(self) -> np.ndarray:
         """Return the curvature N Var[s] along each parameter if features were independent with the means of the data.
 
-        Half an observation is added to either side, as some features never vary.
+        Half an observation is added to either side, as some features may be constant.
         """
         total = np.zeros(self.n_parameters)
         for s in self.samples:
@@ -273,8 +271,8 @@ class Likelihood:
         """Return the change of the log likelihood when theta_j moves by ``delta``, from the moment of feature j.
 
         Feature j takes the values 1 and ``low``, with probability p = (moment - low) / (1 - low) of 1, so that Z
-        changes by exactly p e^delta + (1 - p) e^(low delta): no other knowledge of Z is needed. This is the expectation
-        of Murray and Ghahramani 2004, eq. 8, for a move of one coordinate.
+        changes exactly by the factor p e^delta + (1 - p) e^(low delta). This is the expectation of Murray and
+        Ghahramani 2004, eq. 8, for a move of one coordinate.
         """
         low = self.low[j]
         p = min(max((moment - low) / (1 - low), 0.0), 1.0)
@@ -285,15 +283,14 @@ class Likelihood:
     def walk(
         self, theta: np.ndarray, at: Evaluation, deltas: np.ndarray, thresholds: np.ndarray
     ) -> tuple[np.ndarray, Evaluation, int]:
-        """Try theta_j + deltas_j for each coordinate in turn; move where the log likelihood gains over thresholds_j.
+        """Try theta_j + deltas_j for each coordinate in turn; accept if the log likelihood increases by more than
+        thresholds_j.
 
-        Where ``at``, what is known at theta, has moments, each gain comes from one of them (see
-        `coordinate_log_ratio`), so that only moves made cost a solve; this takes `is_linear`. Else it has the log
-        likelihood, and each proposal costs a solve. A `bayesmrf.base.WalkingEngine` has a compiled sweep of its own.
+        If ``at``, the evaluation at theta, has moments, each increase is computed from one of them (see
+        `coordinate_log_ratio`), so that only accepted moves need a solve; this requires `is_linear`. Otherwise it has
+        the log likelihood, and each proposal needs a solve. A `bayesmrf.base.WalkingEngine` has its own compiled sweep.
 
-        Returns
-        -------
-        theta, what is known there, n_accepted
+        Returns ------- theta, its evaluation, n_accepted
         """
         by = LOG_Z if at.moments is None else MOMENTS
         if self._compiled is not None and self._compiled.walks_by == by and self.is_linear:
@@ -340,8 +337,8 @@ class Likelihood:
     def complete(self, theta: np.ndarray, rng: np.random.Generator, memory: Memory) -> tuple[np.ndarray, Memory]:
         """Sum the statistics of the data, with hidden entries drawn given theta and the observed ones.
 
-        Exact where the engine of the positive phase samples; its persistent chains leave that law invariant, which is
-        all that a chain on (theta, hidden entries) needs. Of several samples there is a row for each.
+        It is exact if the engine of the positive phase samples; persistent chains leave the conditional distribution
+        invariant, which suffices for a chain on (theta, hidden entries). There is a row for each of several samples.
         """
         found = [t.complete(theta, rng, m) for t, m in zip(self._terms, self._memories(memory), strict=True)]
         return _rows([sums for sums, _ in found]), _linked([m for _, m in found])
@@ -356,14 +353,13 @@ class Likelihood:
     def hidden_probabilities(self, thetas: np.ndarray, rng: np.random.Generator, sample: int = 0) -> np.ndarray:
         """Return the mean over draws (n_draws, n_parameters) of the probability that each hidden entry is 1.
 
-        Of nodes with many states: the probability of each, (n_hidden, n_states). ``sample`` is the number of the
-        sample whose hidden entries are meant.
+        With many states: the probability of each, (n_hidden, n_states). ``sample`` is the index of the sample.
         """
         return self._terms[sample].hidden_probabilities(thetas, rng)
 
 
 class _Term:
-    """One sample's part of the likelihood: both phases of it, at its own natural parameters."""
+    """The term of one sample in the likelihood: both phases, at its natural parameters."""
 
     def __init__(self, whole: Likelihood, sample: Sample):
         self.model, self.engine, self.plan = whole.model, whole.engine, whole.plan
@@ -401,7 +397,7 @@ class _Term:
         return Evaluation(value, score, found.moments, Memory(found.state, positive.state))
 
     def _positive(self, natural: np.ndarray, want: str, state: Any) -> Inference:
-        """Sum over rows of log Z_n and of the statistics expected given what was seen."""
+        """Sum log Z_n and the expected statistics given the observed entries over rows."""
         if self.hidden is None:
             return Inference(log_z=self.n * float(natural @ self.s_bar), moments=self.n * self.s_bar)
         found: Inference = self.hidden.engine.infer(self.hidden.model, natural, self._hidden_plan, want, state)

@@ -14,7 +14,7 @@ _MOST_EDGES = 20_000_000  # some GiB with their names: all pairs of 6,000 nodes
 
 
 def machine_bytes() -> float:
-    """Return the memory of this machine in bytes; infinity where the system does not tell."""
+    """Return the memory of this machine in bytes; infinity if unknown."""
     try:
         return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
     except (AttributeError, ValueError, OSError):  # Windows has no sysconf
@@ -29,10 +29,10 @@ def check_draws(dims: Mapping[str, tuple[str, ...]], sizes: Mapping[str, int], n
     dims : mapping of str to tuple of str
         Dimensions of the quantities that a kernel draws.
     sizes : mapping of str to int
-        Sizes of dimensions; 1 where they are not known.
+        Sizes of dimensions; 1 if unknown.
     n_draws, n_chains : int
     """
-    # Parameters are doubles; all else has a byte at least.
+    # Parameters are doubles; everything else takes at least a byte.
     each = sum(math.prod(sizes.get(d, 1) for d in names) * (8 if "feature" in names else 1) for names in dims.values())
     room = machine_bytes()
     most = int(room // (each * n_chains))

@@ -22,7 +22,7 @@ class Tree:
 
 @dataclass(frozen=True)
 class Exact:
-    """Samplers whose every step uses exact moments; the graph must be narrow, or small."""
+    """Samplers with exact moments in every step; the graph must be small or of small treewidth."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Particle(Checked):
     Parameters
     ----------
     n_particles : int or None
-        States of x in memory; None for ten for each observation, 1,024 at least, within 1 GiB a chain.
+        Number of states of x in memory; None for ten for each observation, at least 1,024, at most 1 GiB a chain.
     """
 
     n_particles: int | None = None
@@ -69,7 +69,7 @@ class AuxiliaryVariable(Checked):
 
     @property
     def kind(self) -> str:
-        """Whether the stationary distribution is the posterior, in words."""
+        """Description of the stationary distribution."""
         if self.inner == "gibbs":
             return f"approximate (particles from {self.n_sweeps} Gibbs sweeps)"
         return "approximate (values restart at the tied estimate)" if self.restart else "exact"
@@ -82,12 +82,13 @@ class StrippedBeta:
 
 @dataclass(frozen=True)
 class OneEdge(Checked):
-    """Single-edge birth and death: edges of any weight come and go, with moments from persistent chains.
+    """Single-edge birth and death at any weight, with moments from persistent chains.
 
     Parameters
     ----------
     n_particles : int or None
-        Persistent chains; None for as many as there are observations, within 256 and 4,096. Fewer stop strong edges.
+        Persistent chains; None for the number of observations, within 256 and 4,096. With fewer, births of strong edges
+        are rarely accepted.
     epsilon : float
         Step of the Langevin dynamics between births and deaths, in posterior standard deviations; it is shortened
         where the posterior is stiffer.
@@ -131,7 +132,7 @@ class Langevin(Checked):
     n_iterations: int = 1000
 
 
-# What may be asked of a method, and what it is called in messages.
+# Features of methods, and their names in messages.
 FEATURES = {
     "groups": "this model",
     "fields": "node fields",
@@ -152,12 +153,11 @@ class MethodRow:
     sentence : str
         What it does, for reports.
     reason : str
-        Why its draws are approximate, for reports; empty where they are exact.
+        Why its draws are approximate, for reports; empty if they are exact.
     kind : str
         "exact", or "approximate (...)", of the default options.
     supports : mapping of str to set of str
-        For each of `FEATURES`, the models (`bayesmrf.families`) with which the method supports it. A combination is
-        switched on here.
+        For each of `FEATURES`, the models (`bayesmrf.families`) with which the method supports it.
     """
 
     name: str
@@ -184,13 +184,13 @@ def kind_of(row: MethodRow, options: Any, is_forest: bool) -> str:
 
 
 def refusal(row: MethodRow, rows: Registry[MethodRow], feature: str, model: str) -> dict[str, Any]:
-    """Return the parts of an `OptionError` where a method does not support a feature with a model; empty if it does.
+    """Return the parts of an `OptionError` if a method does not support a feature with a model, else nothing.
 
     Parameters
     ----------
     row : MethodRow
     rows : Registry
-        Among which others are named.
+        Methods among which alternatives are named.
     feature : {"groups", "fields", "spike", "field_groups", "missing"}
     model : str
     """

@@ -51,7 +51,7 @@ def conditional_log_probability(
     .. math:: \log \frac1K \sum_k p(x_G \mid x_{-G}, \theta_k),
 
     exactly, by the sum over the 2^g states of the group; the conditional log likelihood of Chen and Welling (2012,
-    section 5) is its value at the state seen.
+    section 5) is its value at the observed state.
 
     Parameters
     ----------
@@ -102,9 +102,9 @@ def log_likelihood(
     states : (n_samples, n_nodes) array in {0, 1}
         For example test data.
     engine : Engine
-        Must answer ``log_z`` exactly (enumeration, elimination).
+        Must compute ``log_z`` exactly (enumeration, elimination).
     weights : (n_samples,) array, optional
-        How many times each row counts.
+        Counts of the rows.
 
     Raises
     ------

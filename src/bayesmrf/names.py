@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 
 LONGEST = 60  # letters of a name that are shown
-_JOINERS = "\u200c\u200d"  # belong to the spelling of Persian, Hindi and emoji
+_JOINERS = "\u200c\u200d"  # used in Persian, Hindi and emoji
 
 
 def shown(text: object, most: int | None = LONGEST, keep: str = "") -> str:

@@ -1,4 +1,4 @@
-"""The options of estimators, methods, kernels, engines, priors and commands: what each may be, in one table."""
+"""The legal values of all options of estimators, methods, kernels, engines, priors and commands, in one table."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from .rules import (
     optional,
 )
 
-MOST_DRAWS = 10**12  # beyond the memory of any machine, which `run.sample` looks at
+MOST_DRAWS = 10**12  # beyond the memory of any machine, which `run.sample` checks
 MOST_CHAINS = 10_000
 
 
@@ -50,9 +50,9 @@ def check(options: Mapping[str, Any], *owners: str) -> None:
     Parameters
     ----------
     options : mapping of str to object
-        Values by name. Names without a row are not looked at.
+        Values by name. Names without a row are ignored.
     *owners : str
-        Classes whose options these are. Where a name means something of its own there, its row is "owner.name".
+        Classes of these options. A name with a special meaning in a class has a row "owner.name".
     """
     for name, value in options.items():
         rule = row(name, *owners)
@@ -61,12 +61,12 @@ def check(options: Mapping[str, Any], *owners: str) -> None:
 
 
 def row(name: str, *owners: str) -> Rule | None:
-    """Return the rule of an option, that of the first of its owners which has one of its own."""
+    """Return the rule of an option, that of the first of its owners with a special one."""
     return next((OPTIONS[key] for key in (*(f"{o}.{name}" for o in owners), name) if key in OPTIONS), None)
 
 
 class Checked:
-    """Base of dataclasses whose fields are options, and checked when a record is made."""
+    """Base of dataclasses whose fields are options, which are checked on construction."""
 
     def __post_init__(self) -> None:
         check({f.name: getattr(self, f.name) for f in fields(self)}, *owners(self))  # type: ignore[arg-type]
@@ -178,7 +178,7 @@ OPTIONS: dict[str, Rule] = {
     "learning_rate": STEP,
     "batch_size": STATES,
     "n_steps": integer(1, 10**8),
-    "n_samples": number(0, 1e15, ends="[)", good=(0, 1)),  # observations of a kernel; none leave the prior
+    "n_samples": number(0, 1e15, ends="[)", good=(0, 1)),  # observations of a kernel; 0 samples the prior
     # Engines
     "PersistentMLE.n_jobs": integer(1, 2**10),
     "PersistentMLE.n_chains": STATES,

@@ -32,17 +32,17 @@ class Gamma(Checked):
 class DirichletProcess(Checked):
     """Prior of the edge parameters: theta_c ~ G, G ~ DP(alpha, base) (Liu and Page 2013, eq. 3).
 
-    With a ``density`` p0, an edge is absent (theta_c = 0) with probability 1 - p0, and the process is that of the edges
-    that exist.
+    With a ``density`` p0, an edge is absent (theta_c = 0) with probability 1 - p0, and the process is that of the
+    present edges.
 
     Parameters
     ----------
     alpha : float or Gamma
-        Concentration; fixed, or with a Gamma prior of its own.
+        Concentration; fixed, or with a Gamma prior.
     base : Beta or Normal
         Base distribution G0 of an agreement in (0, 1), or (Normal) of a node field.
     density : Beta, float or None
-        Prior of p0, or its fixed value in (0, 1); None where every edge exists.
+        Prior of p0, or its fixed value in (0, 1); None if every edge is present.
     """
 
     alpha: float | Gamma = 1.0
@@ -56,7 +56,7 @@ class DirichletProcess(Checked):
 
     @property
     def density_start(self) -> float:
-        """The fixed p0, or its prior mean; 1 where every edge exists."""
+        """The fixed p0, or its prior mean; 1 if every edge is present."""
         if self.density is None:
             return 1.0
         p = self.density
@@ -65,7 +65,7 @@ class DirichletProcess(Checked):
 
 @runtime_checkable
 class Prior(Protocol):
-    """Independent prior of the natural parameters: log density (up to a constant) and slope of each."""
+    """Independent prior of the natural parameters: log density (up to a constant) of each, and its derivative."""
 
     def log_density(self, theta: np.ndarray) -> np.ndarray: ...  # noqa: D102
     def gradient(self, theta: np.ndarray) -> np.ndarray: ...  # noqa: D102
@@ -73,11 +73,11 @@ class Prior(Protocol):
 
 @runtime_checkable
 class ProperPrior(Prior, Protocol):
-    """A prior that evidence can be taken under: its constant is known, and it can be drawn from."""
+    """A proper prior, for evidence: with a normalising constant, and samples."""
 
     def log_constant(self, n_features: int) -> float: ...  # noqa: D102
     def curvature(self, theta: np.ndarray) -> np.ndarray: ...  # noqa: D102
-    def draw(self, n_draws: int, n_features: int, rng: np.random.Generator) -> np.ndarray: ...  # noqa: D102
+    def sample(self, n_draws: int, n_features: int, rng: np.random.Generator) -> np.ndarray: ...  # noqa: D102
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +103,7 @@ class Normal(Checked):
         """Return 1 / scale^2, minus the second derivative of the log density."""
         return np.broadcast_to(1 / np.square(np.asarray(self.scale, dtype=np.float64)), np.shape(theta))
 
-    def draw(self, n_draws: int, n_features: int, rng: np.random.Generator) -> np.ndarray:
+    def sample(self, n_draws: int, n_features: int, rng: np.random.Generator) -> np.ndarray:
         """Draw independently, (n_draws, n_features)."""
         return self.scale * rng.standard_normal((n_draws, n_features))
 
@@ -130,7 +130,7 @@ class WeightsAndBiases(Checked):
 
 @dataclass(frozen=True, eq=False)
 class MultivariateNormal(Checked):
-    """Normal law of p parameters together, with mean 0 and a ``covariance`` (p, p)."""
+    """Normal distribution of p parameters, with mean 0 and a ``covariance`` (p, p)."""
 
     covariance: np.ndarray
 
@@ -141,7 +141,7 @@ class MultivariateNormal(Checked):
 
 @dataclass(frozen=True, eq=False)
 class LogisticBeta(Checked):
-    """Law of the logit of a Beta(a, b) variable: that of theta where an edge's agreement has the prior Beta(a, b)."""
+    """Distribution of the logit of a Beta(a, b) variable, such as theta if an agreement has the prior Beta(a, b)."""
 
     a: float = 1.0
     b: float = 1.0
@@ -162,9 +162,9 @@ class LogisticBeta(Checked):
         """Return (a + b) sigmoid(theta) sigmoid(-theta), minus the second derivative of the log density."""
         return (self.a + self.b) * expit(theta) * expit(-theta)
 
-    def draw(self, n_draws: int, n_features: int, rng: np.random.Generator) -> np.ndarray:
+    def sample(self, n_draws: int, n_features: int, rng: np.random.Generator) -> np.ndarray:
         """Draw independently, (n_draws, n_features)."""
-        # Ratios of Gamma variables keep their logits finite where a Beta variable rounds to 0 or 1.
+        # Ratios of Gamma variables have finite logits even if a Beta variable would round to 0 or 1.
         shape = (n_draws, n_features)
         return np.log(rng.standard_gamma(self.a, shape)) - np.log(rng.standard_gamma(self.b, shape))
 
@@ -191,8 +191,8 @@ class SpikeSlab(Checked):
     .. math:: \theta_a = Y_a A_a, \quad Y_a \sim \mathrm{Bern}(p_0), \quad p_0 \sim \mathrm{Beta}(a, b), \quad
               b_i \sim N(0, \sigma_b^2)
 
-    The weight A of an edge that exists (the slab) is Cauchy, or normal with :math:`A_a \sim N(0, \sigma_0^2)`. The
-    paper has Beta(5, 5) and a normal slab with Gamma(5, 5); docs/edge_priors.md compares these with the defaults.
+    The weight A of a present edge (the slab) is Cauchy, or normal with :math:`A_a \sim N(0, \sigma_0^2)`. The paper has
+    Beta(5, 5) and a normal slab with Gamma(5, 5); docs/edge_priors.md compares these with the defaults.
 
     Parameters
     ----------
@@ -202,7 +202,7 @@ class SpikeSlab(Checked):
         Gamma: the weights are normal, and this is the prior of their precision :math:`\sigma_0^{-2}`, as in the paper.
         Normal: the weights are normal with a fixed standard deviation. Cauchy: the weights are Cauchy with a fixed
         scale s; the density is proportional to :math:`e^{-a^2 / 2 \tau^2} / (1 + a^2 / s^2)` with tau = 50
-        (`CAUCHY_TAPER`), which differs from the Cauchy density only at weights far beyond what data can tell apart.
+        (`CAUCHY_TAPER`), which differs from the Cauchy density only at weights that no data can distinguish.
     bias_scale : float
         sigma_b.
     """
@@ -235,5 +235,5 @@ def read_slab(text: str) -> Gamma | Normal | Cauchy:
         ) from None
 
 
-CAUCHY_TAPER = 50.0  # beyond some tens, weights give the same probabilities but overflow exp(weight)
+CAUCHY_TAPER = 50.0  # weights beyond some tens give the same probabilities, but exp(weight) overflows
 FIELD_SCALE = 10.0  # standard deviation of the normal prior of a node field h_u

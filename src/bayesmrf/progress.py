@@ -1,7 +1,7 @@
 """Progress bars on standard error: one line a chain for sampling, one line for other long work.
 
-Nothing is shown when standard error is not a terminal. Bars do not slow the chains: a separate thread reads their
-progress.
+Nothing is shown if standard error is not a terminal. A separate thread reads the progress, so that bars do not slow the
+chains.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ SHOWN = ("n_groups",)  # fields of Info that are shown on the line of a chain
 
 
 class Watched(Protocol):
-    """What a bar reads of running chains: the steps done and the last Info of each."""
+    """Progress of running chains: the number of steps and the last Info of each."""
 
     steps: list[int]
     latest: list[Any]
@@ -41,7 +41,7 @@ def track(items: Iterable[T], description: str, total: int | None = None, progre
     description : str
         Text before the bar.
     total : int, optional
-        Number of items where ``items`` has no length.
+        Number of items if ``items`` has no length.
     progress : bool
         False shows nothing.
     """
@@ -69,7 +69,7 @@ def _chain_bars(
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     class ChainBars(Progress):
-        """Lines that read the progress of the chains each time they are drawn."""
+        """Lines that show the progress of the chains."""
 
         def get_renderables(self) -> Iterable[Any]:
             for task in self.tasks:

@@ -1,6 +1,6 @@
 """R-hat and effective sample sizes of many scalars at once (Vehtari et al. 2021).
 
-The formulas are those of `arviz_stats`, which is the reference in the tests; it goes through scalars one by one, some
+The formulas are those of `arviz_stats`, the reference in the tests, which processes scalars one by one, some
 milliseconds each, and takes two seconds to import.
 """
 
@@ -14,17 +14,17 @@ from scipy.special import ndtri
 
 _BLOCK = 2**17  # draws processed together, so that they stay in the cache
 _TAILS = (0.05, 0.95)
-_STUCK = 1e6  # an R-hat beyond it is a division by zero, or by rounding: no chain moved
+_STUCK = 1e6  # a larger R-hat is a division by zero, or by rounding errors: no chain moved
 
 
 class RankDiagnostics(NamedTuple):
-    """Of each scalar; NaN where it never varies, or where chains have fewer than four draws.
+    """Diagnostics of scalars; NaN if a scalar is constant, or chains have fewer than four draws.
 
     Attributes
     ----------
     r_hat : (n,) array
-        The larger of the rank-normalised split R-hat and that of the folded draws; NaN for a single chain, infinite
-        where only the chains differ.
+        The larger of the rank-normalised split R-hat and that of the folded draws; NaN for a single chain, infinite if
+        only the chains differ.
     ess_bulk : (n,) array
         Effective sample size for the mean.
     ess_tail : (n,) array
@@ -42,7 +42,7 @@ def rank_diagnostics(draws: np.ndarray) -> RankDiagnostics:
     Parameters
     ----------
     draws : (n_chains, n_draws, n) array
-        The middle one of an odd number of draws is left out.
+        The middle one of an odd number of draws is omitted.
     """
     n_chains, n_draws, n = draws.shape
     found = RankDiagnostics(*np.full((3, n), np.nan))
@@ -50,7 +50,7 @@ def rank_diagnostics(draws: np.ndarray) -> RankDiagnostics:
     if half < 2:
         return found
     size = 2 * n_chains * half
-    # Scores of all mean ranks, which are halves of integers where draws are equal.
+    # Scores of all mean ranks, which are halves of integers for ties.
     scores = ndtri((np.arange(2 * size + 1) / 2 - 3 / 8) / (size + 1 / 4))
     width = max(1, _BLOCK // size)
     for i in range(0, n, width):
@@ -71,7 +71,7 @@ def _of_block(x: np.ndarray, scores: np.ndarray) -> RankDiagnostics:
     z = _put(order, _mean_scores(ordered, scores)).reshape(shape)
     middle = flat.shape[1] // 2
     median = ordered[:, middle - 1 : middle + 1].mean(axis=1, keepdims=True)
-    fold = np.abs(ordered - median)  # falls, then rises: a stable sort merges the two runs
+    fold = np.abs(ordered - median)  # decreases, then increases: a stable sort merges the two runs
     refold = np.argsort(fold, axis=1, kind="stable")
     folded_scores = _mean_scores(np.take_along_axis(fold, refold, axis=1), scores)
     folded = _put(np.take_along_axis(order, refold, axis=1), folded_scores).reshape(shape)
@@ -117,7 +117,7 @@ def _r_hat(z: np.ndarray) -> np.ndarray:
     """Compute R-hat of half chains (n, m, n_half)."""
     n_half = z.shape[2]
     within, between = z.var(axis=2, ddof=1).mean(axis=1), z.mean(axis=2).var(axis=1, ddof=1)
-    with np.errstate(divide="ignore", invalid="ignore"):  # nothing varies, or the chains alone
+    with np.errstate(divide="ignore", invalid="ignore"):  # constant, or only the chains differ
         found = np.sqrt((n_half - 1) / n_half + between / within)
     found[found > _STUCK] = np.inf
     return found
@@ -139,7 +139,7 @@ def _ess(x: np.ndarray) -> np.ndarray:
     constant = (x.max(axis=(1, 2)) == x.min(axis=(1, 2))) | ~(total > 0)
     rho = 1 - (within - covariance) / np.where(constant, 1, total)[:, None]
     rho[:, 0] = 1
-    # Pairs of lags, up to the first whose sum is not positive, made to fall.
+    # Sums of pairs of lags, up to the first that is not positive, made monotone.
     last = max((n_half - 3) // 2, 0)
     pairs = rho[:, 0 : 2 * last + 2 : 2] + rho[:, 1 : 2 * last + 2 : 2]
     stop = np.where((pairs <= 0).any(axis=1), (pairs <= 0).argmax(axis=1), last)

@@ -1,7 +1,7 @@
 """Registries: one row for each model, method and kernel, from which estimators, commands, reports and messages read.
 
-A row has a name, the class of the options, and declarations of what is supported. Where an option of an estimator is
-one of these, it is the name as a text, which stands for the default options, or an object of the class of options.
+A row has a name, the class of the options, and declarations of what is supported. Such an option of an estimator is the
+name, for the default options, or an object of the class of options.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .rules import Rule, choice
 
 
 class Row(Protocol):
-    """What the rows of all registries have."""
+    """Common attributes of the rows of all registries."""
 
     @property
     def name(self) -> str: ...  # noqa: D102
@@ -32,9 +32,9 @@ class Registry(Generic[R]):
     Parameters
     ----------
     option : str
-        The argument that takes these values, such as "method".
+        The argument with these values, such as "method".
     module : str
-        Where the classes of options are, as in "methods".
+        Module of the classes of options, such as "methods".
     rows : sequence of Row
     """
 
@@ -50,7 +50,7 @@ class Registry(Generic[R]):
         return tuple(row.name for row in self.rows)
 
     def find(self, value: Any) -> R | None:
-        """Return the row of a name or of an object of options; None where there is none."""
+        """Return the row of a name or of an object of options; None if there is none."""
         if isinstance(value, str):
             return next((row for row in self.rows if row.name == value), None)
         return next((row for row in self.rows if type(value) is row.options), None)

@@ -31,9 +31,9 @@ from .store import (
     digest_of,
     is_ours,
     publish,
+    read_kind,
     read_record,
     remove,
-    what,
 )
 from .zarr_check import check_group
 
@@ -75,10 +75,9 @@ def to_datatree(
     mean statistics, and ``constant_data`` the edges. In the model of Liu and Page (2013) ``agreement`` is added to
     ``theta``: :math:`a_c = 1 / (1 + e^{-\theta_c})` for each edge.
 
-    A constant ``alpha`` or ``density`` was given, not drawn, and is a number in ``constant_data``.
-    The labels in ``groups`` are a coordinate of ``posterior``, not a variable: the number of a group has no meaning,
-    so summaries must not contain its mean or R-hat. Where grouped edges may be absent, the label 0 means absence, as
-    does ``included``.
+    A constant ``alpha`` or ``density`` was not sampled, and is a number in ``constant_data``. The labels in ``groups``
+    are a coordinate of ``posterior``, not a variable: the number of a group has no meaning, so summaries must not
+    contain its mean or R-hat. If grouped edges may be absent, the label 0 means absence (see ``included``).
 
     Parameters
     ----------
@@ -96,7 +95,7 @@ def to_datatree(
         ``mle`` (n_features,) and other arrays, with a value for each edge.
 
     parameters : sequence of str, optional
-        Names of ``phi``, the parameters that were sampled where ``theta`` is a linear map of them.
+        Names of ``phi``, the parameters that were sampled if ``theta`` is a linear map of them.
 
     Returns
     -------
@@ -208,7 +207,7 @@ def save(tree: xr.DataTree, path: str | PathLike[str], overwrite: bool = False) 
     path = Path(path)
     there = is_ours(path)
     if there and not overwrite:
-        holds = "a checkpoint" if what(path) == CHECKPOINT else "results"
+        holds = "a checkpoint" if read_kind(path) == CHECKPOINT else "results"
         raise StoreError(f"{path} contains {holds} already; give another path or set {_OVERWRITE}")
     _write(tree, path, clear_first=there)
 
@@ -231,7 +230,7 @@ def finish(tree: xr.DataTree, path: str | PathLike[str]) -> None:
         If there is no checkpoint, the run is not complete, or the folder cannot be written.
     """
     path = Path(path)
-    if not is_ours(path) or what(path) != CHECKPOINT:
+    if not is_ours(path) or read_kind(path) != CHECKPOINT:
         raise StoreError(f"{path} contains no checkpoint; use save")
     if not tree.attrs["complete"]:
         raise StoreError(
@@ -253,7 +252,7 @@ def load(path: str | PathLike[str]) -> xr.DataTree:
     path = Path(path)
     if not is_ours(path):
         raise StoreError(f"{path} contains no results; give the path that a run was written to")
-    if what(path) == CHECKPOINT:
+    if read_kind(path) == CHECKPOINT:
         with as_written(path):
             steps, s = progress_of(path)
             kept = Plan(s["n_draws"], s["n_warmup"], s["thin"]).kept(steps)

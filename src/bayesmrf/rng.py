@@ -1,6 +1,6 @@
 """Random numbers: one generator a chain, and one xoshiro128++ a lane inside compiled sweeps.
 
-Everything descends from one `numpy.random.SeedSequence`: the same seed gives the same draws for any number of workers.
+All generators are spawned from one `numpy.random.SeedSequence`: draws do not depend on the number of workers.
 """
 
 from __future__ import annotations
@@ -52,10 +52,10 @@ def generator_from_array(a: np.ndarray) -> np.random.Generator:
 def lane_generators(rng: np.random.Generator, n_blocks: int, n_lanes: int) -> np.ndarray:
     """Seed one xoshiro128++ for each lane: uint32 array (n_blocks, 4, n_lanes), period 2^128 - 1 each.
 
-    Seeds come from the chain's own generator, so a lane's stream is fixed by the chain's seed.
+    Seeds are drawn from the generator of the chain, so the streams of its lanes are determined by the chain's seed.
     """
     shape = (n_blocks, 4, n_lanes)
-    # Rows begin on cache lines: vectors that straddle two cost a tenth of a sweep.
+    # Rows begin on cache lines: unaligned vectors would slow a sweep by a tenth.
     memory = np.empty(math.prod(shape) * 4 + 64, dtype=np.uint8)
     lanes = memory[-memory.ctypes.data % 64 :][: math.prod(shape) * 4].view(np.uint32).reshape(shape)
     lanes[...] = rng.integers(1, 2**32, size=shape, dtype=np.uint64)

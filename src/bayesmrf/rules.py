@@ -1,7 +1,7 @@
-"""Rules: what the value of an option may be, in words and as a test.
+"""Rules: the legal values of an option, in words and as a test.
 
-scikit-learn's ``_parameter_constraints`` are not used: they are private, cover estimators only, and write messages
-that the command line could not bring to its flags.
+scikit-learn's ``_parameter_constraints`` are not used: they are private, cover estimators only, and their messages
+cannot be translated to flags of the command line.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .errors import OptionError, in_python
 
 @dataclass(frozen=True)
 class Rule:
-    """What an option may be.
+    """Legal values of an option.
 
     Attributes
     ----------
@@ -91,7 +91,7 @@ PROBABILITY = number(0, 1, good=(0.5,))
 
 def choice(*values: Any) -> Rule:
     """Make the rule of one of a few values."""
-    # Without ==, which arrays and data frames answer with one answer for each element.
+    # Type first: == of arrays and data frames is elementwise.
     return Rule(
         ("one of " if len(values) > 1 else "") + ", ".join(map(repr, values)),
         lambda v: isinstance(v, str | bool | None) and any(v == w for w in values),
@@ -193,7 +193,7 @@ def _is_slab(value: Any) -> bool:
 
 
 def is_list(value: Any) -> bool:
-    """Return whether this is a collection of something that has an order."""
+    """Return whether this is an ordered collection."""
     if isinstance(value, str | bytes | Mapping | Set):
         return False
     try:
@@ -219,11 +219,11 @@ def constant_of(prior: str) -> Rule:
 
 COUNT = integer(1, 10**9)  # sweeps, iterations, ...: time, and no memory
 STATES = integer(1, 10**7)  # chains or particles in memory
-STEP = number(0, 1e100, good=(1e-3, 1))  # squares of it, and sums of these, remain finite
-SCALE = number(1e-8, 1e8, ends="[]", good=(1e-8, 0.5, 1e8))  # curvatures of prior and data add up without a loss
+STEP = number(0, 1e100, good=(1e-3, 1))  # so that sums of its squares are finite
+SCALE = number(1e-8, 1e8, ends="[]", good=(1e-8, 0.5, 1e8))  # so that sums of curvatures are accurate
 CONSTANT = number(
     1e-6, 1e6, ends="[]", good=(1e-6, 1.0, 1e6)
-)  # of Beta and Gamma priors, whose draws and integrals hold
+)  # of Beta and Gamma priors, so that their draws and integrals are accurate
 MOMENTUM = number(0, 1, ends="[)", good=(0, 0.9))
 BETA = instance("priors", "Beta")
 GAMMA = instance("priors", "Gamma")

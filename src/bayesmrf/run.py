@@ -28,7 +28,7 @@ from .identity import modules_of, record_of
 from .memory import check_draws
 from .progress import chain_bars
 from .rng import as_seed_sequence, generator_from_array, generator_to_array, spawn_generators
-from .store import CHECKPOINT, as_written, is_ours, what
+from .store import CHECKPOINT, as_written, is_ours, read_kind
 
 _log = logging.getLogger(__name__)
 
@@ -46,9 +46,9 @@ class Draws:
     kernel : str
         The kernel's name.
     n_warmup, thin : int
-        As asked.
+        As requested.
     chains : tuple of int
-        Numbers of the chains: all of them, unless the run was interrupted.
+        Indices of the chains: all of them, unless the run was interrupted.
     complete : bool
         False when the run was interrupted or failed before all draws were made.
     run_time : float
@@ -96,7 +96,7 @@ class Plan(NamedTuple):
 
 
 class _Board:
-    """What the chains of one process share: their draws, their progress, and the request to stop.
+    """Shared data of the chains of one process: their draws, their progress, and the request to stop.
 
     Threads write their draws where the caller reads them, without a copy. A worker process has a board of its own.
     """
@@ -121,7 +121,7 @@ class _Board:
 
 
 class _Outcome(NamedTuple):
-    """What a chain returns: its draws since the start, and the error that ended it."""
+    """Result of a chain: its draws since the start, and the error that ended it."""
 
     steps: int
     first: int
@@ -142,7 +142,7 @@ def sample(
     checkpoint: str | PathLike[str] | None = None,
     overwrite: bool = False,
 ) -> Draws:
-    """Run the chains of ``kernel`` and keep every ``thin``-th of the states after ``n_warmup`` steps.
+    """Run the chains of ``kernel``, and record every ``thin``-th state after ``n_warmup`` steps.
 
     Each chain has its own generator, spawned from one seed: the draws do not depend on ``n_jobs``.
 
@@ -161,8 +161,8 @@ def sample(
     progress : bool
         False shows no bars. They are never shown when standard error is not a terminal.
     checkpoint : path, optional
-        Folder (zarr) in which the run is stored while it grows, and from which it continues with the same draws if the
-        kernel and all its fields are equal (see `bayesmrf.identity`).
+        Folder (zarr) in which the run is stored, and from which it continues with the same draws if the kernel and all
+        its fields are equal (see `bayesmrf.identity`).
     overwrite : bool
         Start again if ``checkpoint`` contains another run.
 
@@ -277,7 +277,7 @@ def seed_sequence(
     For callers that draw random numbers before `sample`, from children of this seed.
     """
     path = None if checkpoint is None or overwrite or random_state is not None else Path(checkpoint)
-    if path is None or not is_ours(path) or what(path) != CHECKPOINT:
+    if path is None or not is_ours(path) or read_kind(path) != CHECKPOINT:
         seeds = as_seed_sequence(random_state)
         # A copy, so that children spawned by a run do not change the SeedSequence of the caller.
         return np.random.SeedSequence(
@@ -308,7 +308,7 @@ def _spawn(seed: dict[str, Any], n_chains: int) -> list[np.ndarray]:
 
 
 def _start(kernel: Kernel, board: _Board, chain: int, generator: np.ndarray, store: ChainStore | None) -> Position:
-    """Start of a chain: its last commit, with its draws copied to the board, or before the first step."""
+    """Return the start of a chain: its last commit, after copying its draws to the board, or before the first step."""
     position = store.load() if store else None
     if store is None or position is None:
         return Position(0, None, generator)
@@ -330,7 +330,7 @@ def _start(kernel: Kernel, board: _Board, chain: int, generator: np.ndarray, sto
 
 
 class _Row(NamedTuple):
-    """Room for the draws of one field of Info, and the type of the first of them."""
+    """Array for the draws of one field of Info, and the type of the first of them."""
 
     name: str
     values: np.ndarray
@@ -403,7 +403,7 @@ def _rows(kernel: Kernel, board: _Board, chain: int, info: Any) -> list[_Row]:
 
 
 def _collect(board: _Board, chain: int, outcome: _Outcome) -> None:
-    """Copy the draws of a chain to the board of the caller, where those of a thread already are."""
+    """Copy the draws of a chain to the board of the caller, unless it ran in a thread."""
     board.steps[chain] = outcome.steps
     for name, v in outcome.values.items():
         target = board.rows(name, chain, v.shape[1:], v.dtype)[outcome.first : outcome.first + len(v)]

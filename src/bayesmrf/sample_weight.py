@@ -1,4 +1,4 @@
-"""How often each row was seen: the one place that decides what a weight may be."""
+"""Checks of sample weights, the counts of rows."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from .errors import DataError, argument, data_row, in_words
 _X = argument("X")
 _WEIGHT = argument("sample_weight")
 
-MOST_ENTRIES = 5 * 10**7  # of a table in which each observation has a row of its own
-MOST_SAMPLES = 10**12  # observations in all: more are a mistake, and no table has them
+MOST_ENTRIES = 5 * 10**7  # of a table with a row for each observation
+MOST_SAMPLES = 10**12  # total number of observations; more must be a mistake
 
 
 def check_weights(sample_weight: Any, X: Any, n: int) -> np.ndarray | None:
-    """Read the counts of the ``n`` rows of ``X``: integers >= 0 in floating point; None where each was seen once.
+    """Read the counts of the ``n`` rows of ``X``: integers >= 0 in floating point; None if each was observed once.
 
     Raises
     ------
     DataError
-        If they are no integers >= 0, none is above zero, they are not one for each row, or their sum is beyond 10^12;
-        if they are a Series whose index is not that of the DataFrame ``X``: whether rows correspond cannot be known.
+        If they are not integers >= 0 for each row, all are zero, or their sum is above 10^12; if they are a Series
+        whose index differs from that of the DataFrame ``X``.
     """
     if sample_weight is None:
         return None
-    pandas = sys.modules.get("pandas")  # without it nobody gives a Series
+    pandas = sys.modules.get("pandas")  # if pandas is not imported, there are no Series
     labelled = pandas is not None and isinstance(X, pandas.DataFrame) and isinstance(sample_weight, pandas.Series)
     if labelled and len(sample_weight) == n and not sample_weight.index.equals(X.index):
         raise DataError(f"{_WEIGHT} must have the index of {_X}, in the same order, got another one; give "
@@ -69,7 +69,7 @@ def check_listed(n_samples: float, n_columns: int) -> None:
 
 
 def row_numbers(weights: np.ndarray, n_columns: int) -> np.ndarray:
-    """Return the number of the row behind each observation, each as often as it was seen.
+    """Return the row number of each observation; rows are repeated by their counts.
 
     Raises
     ------
@@ -81,7 +81,7 @@ def row_numbers(weights: np.ndarray, n_columns: int) -> np.ndarray:
 
 
 def unmasked(X: Any) -> np.ndarray:
-    """Return an array of values; those that are masked are missing (NaN, None)."""
+    """Return an array of values; masked values are missing (NaN, None)."""
     if not isinstance(X, np.ma.MaskedArray) or not np.ma.getmaskarray(X).any():
         return np.asarray(X)
     values = np.array(X.data, dtype=np.float64 if X.dtype.kind in "iuf" else object)

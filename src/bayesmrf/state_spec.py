@@ -1,6 +1,6 @@
 """A State as arrays and plain JSON values, and back.
 
-Nothing is ever unpickled, and no name in a file makes the package import anything.
+Nothing is unpickled, and names in a file are never imported.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _OVERWRITE = argument("overwrite", True)
 def flatten(value: Any, name: str, arrays: dict[str, np.ndarray], modules: Collection[str]) -> dict[str, Any]:
     """Put the arrays of a State into ``arrays`` and describe the rest in plain JSON values.
 
-    NamedTuples must be of this package or of one of ``modules``: those that the kernel is made of.
+    NamedTuples must be of this package or of one of ``modules``, those of the kernel's classes.
     """
     if value is None or type(value) in (bool, int, float, str):
         return {"value": value}

@@ -50,12 +50,12 @@ class States:
 
     @property
     def row_numbers(self) -> np.ndarray:
-        """The row of `values` behind each observation.
+        """The row of `values` of each observation.
 
         Raises
         ------
         DataError
-            If the weights stand for too many observations to list them.
+            If there are too many observations to list them.
         """
         if self.weights is None:
             return np.arange(len(self.values))
@@ -68,7 +68,7 @@ class States:
         Raises
         ------
         DataError
-            If the weights stand for too many observations to list them.
+            If there are too many observations to list them.
         """
         return self.values if self.weights is None else self.values[self.row_numbers]
 
@@ -114,17 +114,17 @@ def check_states(
         Whether values may be missing (NaN, None, pandas' NA, masked); they become -1, and the other checks use the
         rest.
     n_states : int or "auto", optional
-        Number m of states of each node. Integers 0, ..., m - 1 are states themselves; otherwise there must be m
-        levels in the table, which become 0, ..., m - 1 in their order. "auto" uses the levels of the table.
+        Number m of states of each node. Integers 0, ..., m - 1 are states; otherwise there must be m levels in the
+        table, which become 0, ..., m - 1 in their order. "auto" uses the levels of the table.
     levels : sequence, optional
         The levels in order (of the data fitted before), instead of ``n_states``.
 
     Raises
     ------
     DataError
-        For missing, wrong or mixed values (how many and where), no rows, duplicate names, or wrong weights; for
-        a column in which all values are missing, unless it is new data; with ``n_states="auto"``, for columns that
-        look like identifiers or are on a different scale than the others, and for values outside the levels.
+        For missing, wrong or mixed values, no rows, duplicate names, or wrong weights; for a column in which all values
+        are missing, unless it is new data; with ``n_states="auto"``, for columns that look like identifiers or are on a
+        different scale than the others, and for values outside the levels.
 
     Warns
     -----

@@ -37,14 +37,14 @@ GROUP = {"zarr_format": 3, "node_type": "group"}
 
 @dataclass(frozen=True)
 class Checkpoint(Checked):
-    """Where the run of an estimator is kept as it goes.
+    """Where the run of an estimator is stored.
 
     Parameters
     ----------
     path : path
         Zarr folder. A run that was stopped continues from it.
     overwrite : bool
-        Whether to replace another run that the folder holds.
+        Whether to replace another run in the folder.
     """
 
     path: str | os.PathLike[str]
@@ -52,7 +52,7 @@ class Checkpoint(Checked):
 
 
 def place_of(checkpoint: Any) -> tuple[Path | None, bool]:
-    """Return the folder of a checkpoint (a path, a `Checkpoint` or None), and whether to overwrite what it holds."""
+    """Return the folder of a checkpoint (a path, a `Checkpoint` or None), and whether to overwrite its contents."""
     if isinstance(checkpoint, Checkpoint):
         return Path(checkpoint.path), checkpoint.overwrite
     return None if checkpoint is None else Path(checkpoint), False
@@ -87,7 +87,7 @@ def is_ours(path: Path) -> bool:
     return True
 
 
-def what(path: Path) -> str:
+def read_kind(path: Path) -> str:
     """Return the content of a store of this package: `CHECKPOINT` or `RESULTS`."""
     with as_written(path):
         marker = read_record(path)["bayesmrf"]
@@ -119,7 +119,7 @@ def publish(path: Path, partial: Path, marker: Mapping[str, Any]) -> None:
 
 
 def clear(path: Path, keep: set[str] | frozenset[str] = frozenset()) -> None:
-    """Remove what this package wrote into ``path``, its record last; other files stay."""
+    """Remove the files of this package in ``path``, its record last; other files are not changed."""
     for p in path.iterdir():
         if p.name not in keep and ((p / "zarr.json").exists() or p.name.endswith(".partial")):
             remove(p)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _VALUES = {"0", "1", "-1", "0.0", "1.0", "-1.0", "true", "false"}
 _MISSING = ["", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null"]  # not "None", which may be an answer
 _SEPARATORS = ",;\t|"
-_LOOKED_AT = 100_000  # letters in which the separator is looked for
+_LOOKED_AT = 100_000  # characters in which the separator is detected
 _LONGEST_CELL = 10_000_000  # letters
 
 
@@ -70,7 +70,7 @@ def read_votes(
         raise DataError(f"{call(path)}: column name {quoted(twice)} occurs twice in the first line; rename one of "
                         "them")  # fmt: skip
     for i, line in enumerate(line for line in _lines(path, text, separator) if line):
-        if len(line) != len(header):  # pandas would take what is not there for missing values
+        if len(line) != len(header):  # pandas would treat missing entries as missing values
             raise DataError(f"{call(path)}: row {i} below the first line has {len(line)} entries, but the first line "
                             f"names {len(header)} columns; fix the file")  # fmt: skip
     names = [c or f"Unnamed: {i}" for i, c in enumerate(header)]
@@ -245,7 +245,7 @@ def read_labels(path: Path, names: Sequence[str], option: str = "--ties") -> dic
     names : sequence of str
         Names of the nodes.
     option : str
-        What asked for the labels, for the messages.
+        Option that names the file, for messages.
 
     Returns
     -------

@@ -128,10 +128,10 @@ def beta(flag: str, text: str) -> Any:
 
 def check_out(out: Path, overwrite: bool) -> None:
     """Refuse early what would be refused after all the work."""
-    from ..store import CHECKPOINT, is_ours, what
+    from ..store import CHECKPOINT, is_ours, read_kind
 
     try:
-        finished = is_ours(out) and not overwrite and what(out) != CHECKPOINT
+        finished = is_ours(out) and not overwrite and read_kind(out) != CHECKPOINT
     except StoreError as e:
         raise StoreError(f"--out: {e}") from None
     if finished:

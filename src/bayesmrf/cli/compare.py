@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from .. import plots, results
 from ..errors import StoreError
 from ..files import check_path
-from ..store import RESULTS, is_ours, what
+from ..store import RESULTS, is_ours, read_kind
 from ..summary import ParameterSummary
 from . import common
 from .show import show_comparison
@@ -88,7 +88,7 @@ def _check_folder(out: Path, picture: Path, overwrite: bool) -> None:
 def _finished(path: Path, request: str) -> Any:
     """The result that is there, if it answers the request; None where a run is to begin or to continue."""
     try:
-        if not is_ours(path) or what(path) != RESULTS:
+        if not is_ours(path) or read_kind(path) != RESULTS:
             return None
     except StoreError as e:
         raise StoreError(f"--out: {e}") from None

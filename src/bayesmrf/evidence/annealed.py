@@ -120,7 +120,7 @@ class AIS(Method):
 
 def _start(target: Target, n_chains: int, rng: np.random.Generator) -> Swarm:
     """Draws from the prior."""
-    return swarm_at(target, target.prior.draw(n_chains, target.n_features, rng))
+    return swarm_at(target, target.prior.sample(n_chains, target.n_features, rng))
 
 
 def _adapt(target: Target, rng: np.random.Generator, n_leapfrog: int, progress: bool) -> Steps:

@@ -50,7 +50,7 @@ class BridgeSampling(FromDraws):
 
     def _estimate(self, target: Target, rng: np.random.Generator, work: PosteriorDraws, progress: bool) -> Evidence:
         n = work.log_likelihood.size if self.n_prior is None else int(self.n_prior)
-        thetas = target.prior.draw(n, target.n_features, rng)
+        thetas = target.prior.sample(n, target.n_features, rng)
         prior, n_astray = log_likelihoods(target, thetas, work.is_exact, progress)
         found, n_posterior = bridge_ratio(work.log_likelihood, prior, self.variant)
         remarks = []

@@ -71,7 +71,7 @@ class HarmonicMean(FromDraws):
             remarks.append(f"the harmonic mean has {found.n_effective:.1f} effective draws, too few for the estimate "
                            "and its standard error; use 'laplace'")  # fmt: skip
         # A stream of its own: what follows does not depend on the check.
-        thetas = target.prior.draw(_PRIOR_DRAWS, target.n_features, rng.spawn(1)[0])
+        thetas = target.prior.sample(_PRIOR_DRAWS, target.n_features, rng.spawn(1)[0])
         prior, _ = log_likelihoods(target, thetas, work.is_exact, progress)
         reached = (1 + np.count_nonzero(prior >= work.log_likelihood.min())) / (1 + _PRIOR_DRAWS)
         if reached < _REACHED:
