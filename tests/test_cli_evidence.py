@@ -119,7 +119,7 @@ def test_hidden_units(bayesmrf, linked, folder):
     probability = compare_evidence(laplace)["probability"][best]
     units = "1 hidden unit" if best == 1 else "2 hidden units"
     assert f"laplace favours {units} (probability {probability:.3f})" in text
-    assert "Probabilities are those if all these models were equally probable before the data." in text
+    assert "Probabilities assume that all these models are equally probable a priori." in text
     assert "map favours" in text
     assert (folder / FOLDER / "evidence.png").read_bytes()[:4] == b"\x89PNG"
 
@@ -142,7 +142,10 @@ def test_models_without_hidden_units(bayesmrf, linked):
         assert cells("votes-models")[name, "laplace"]["log_evidence"] == direct.log_evidence
         assert cells("votes-models")[name, "laplace"]["n_features"] == direct.n_features
     assert [r[0] for r in rows(out)] == ["groups", "structure", "complete", "independent"] * 2
-    assert "warning: groups (laplace): its groups were found on the same data, which favours it; see --holdout" in err
+    assert (
+        "warning: groups (laplace): its groups were learnt from the same data, which favours the model; see --holdout"
+        in err
+    )
     assert "warning: structure (laplace): its edges were found on the same data" in err
     assert "complete (" not in err
 
@@ -180,7 +183,7 @@ def test_options_reach_the_methods(bayesmrf, votes, folder, quick):
 
 def test_help_names_all_methods():
     help_of = inspect.signature(evidence, eval_str=True).parameters["method"].annotation.__metadata__[0].help
-    assert help_of == f"Several with commas: {', '.join(METHODS)}."
+    assert help_of == f"One or more of: {', '.join(METHODS)}."
 
 
 def test_ladder_reaches_ais(bayesmrf, votes, fake):
@@ -212,17 +215,17 @@ def test_models_with_and_without_hidden_units_have_one_prior(bayesmrf, votes, qu
 def test_verdict_within_errors_and_at_the_end_of_the_range(bayesmrf, votes, quick):
     _, out, _ = bayesmrf("evidence", "votes.csv", "--hidden", "1:3", "--method", "bic")
     assert "bic favours 2 hidden units (probability 0.99" in " ".join(out.split())
-    assert "no more were tried" not in out
+    assert "the largest number tried" not in out
     _, out, _ = bayesmrf("evidence", "votes.csv", "--hidden", "1:2", "--method", "bic")
-    assert "; no more were tried." in " ".join(out.split())
+    assert ", the largest number tried." in " ".join(out.split())
 
 
 @pytest.mark.parametrize(
     ("half", "double", "said"),
     [
-        ({1: -3.0, 2: -1.0}, {1: -2.0, 2: -1.0}, "It is best by laplace at half and at twice the prior scale, too."),
-        ({1: -3.0, 2: -1.0}, {1: -1.0, 2: -2.0}, "The choice depends on the prior scale: at half of it laplace favours "
-         "2 hidden units, at twice 1 hidden unit."),
+        ({1: -3.0, 2: -1.0}, {1: -2.0, 2: -1.0}, "It is also best by laplace at half and at twice the prior scale."),
+        ({1: -3.0, 2: -1.0}, {1: -1.0, 2: -2.0}, "The choice depends on the prior scale: laplace favours 2 hidden "
+         "units at half the scale, 1 hidden unit at twice the scale."),
         ({1: -3.0, 2: np.nan}, {1: -1.0, 2: -2.0}, None),
     ],
 )  # fmt: skip
@@ -251,7 +254,7 @@ def test_a_method_without_an_answer(bayesmrf, votes, fake):
     assert code == 0
     assert rows(out)[0] == ["1", "– !"]
     assert rows(out)[1] == ["2", "-50.00 *"]
-    assert "* the best by its method; ! see the warnings" in out
+    assert "* best by this method; ! see the warnings" in out
     assert err == "warning: 1 hidden unit (bic): no luck\n"
     _, out, _ = bayesmrf("evidence", "votes.csv", "--hidden", "1", "--method", "bic")
     assert "bic has no result." in out
@@ -268,11 +271,11 @@ def test_finished_results_are_not_made_again(bayesmrf, votes, quick):
     kept = cells()
     code, out, err = bayesmrf(*asked, "1:4")
     assert (code, err) == (0, "")
-    assert f"{FOLDER} holds 3 finished results: they are not made again" in out
+    assert f"{FOLDER} contains 3 finished results, which are kept" in out
     assert quick[3:] == [(29, 7)]
     assert {k: v for k, v in cells().items() if k[0] != "4"} == kept
     assert [r for r in rows(out) if r[0] == "2"] == [r for r in rows(first[1]) if r[0] == "2"]
-    one_sentence(bayesmrf(*asked, "1:3", "--prior-scale", 2), "--out: .*evidence.jsonl holds results of other data")
+    one_sentence(bayesmrf(*asked, "1:3", "--prior-scale", 2), "--out: .*evidence.jsonl contains results of other data")
     one_sentence(bayesmrf(*asked, "1:3", "--seed", 9), "--out: .* another seed; give another path, or --overwrite")
     votes.iloc[:-1].to_csv("votes.csv", index=False)
     one_sentence(bayesmrf(*asked, "1:3"), "--out: .* other data")
@@ -361,7 +364,8 @@ def test_crafted_lines_are_one_sentence(bayesmrf, votes, folder, quick, line):
     with (folder / FOLDER / "evidence.jsonl").open("a") as file:
         file.write(f"{line}\n")
     one_sentence(
-        bayesmrf("evidence", "votes.csv", "--hidden", 1, "--method", "bic"), "is not of this command, or damaged"
+        bayesmrf("evidence", "votes.csv", "--hidden", 1, "--method", "bic"),
+        "was not written by this command, or is damaged",
     )
 
 
@@ -393,10 +397,10 @@ BAD = {
         ["--hidden", "1", "--method", "laplace,magic"],
         "--method must be one or more of .* got 'magic'",
     ),
-    "method twice": (["--hidden", "1", "--method", "bic,bic"], "--method must name each method once, but 'bic'"),
+    "method twice": (["--hidden", "1", "--method", "bic,bic"], "--method must name each method once, got 'bic' twice"),
     "scale": (["--hidden", "1", "--prior-scale", "0"], "--prior-scale must be .*, got 0.0"),
-    "edges": (["--hidden", "1", "--edges", "edges.csv"], "--edges is for models of --compare"),
-    "holdout": (["--hidden", "1", "--holdout", "0.5"], "--holdout is for models of --compare"),
+    "edges": (["--hidden", "1", "--edges", "edges.csv"], "--hidden does not support --edges"),
+    "holdout": (["--hidden", "1", "--holdout", "0.5"], "--hidden does not support --holdout"),
     "share": (["--compare", "groups", "--holdout", "1.5"], "--holdout must be a share between 0 and 1, .* got 1.5"),
     "small share": (
         ["--compare", "groups", "--holdout", "0.001"],
@@ -418,7 +422,7 @@ BAD = {
     ),
     "unknown node": (["--compare", "structure", "--edges", "edges.csv"], "--edges: 'Zoe' in line 2 of edges.csv"),
     "no file": (["--compare", "structure", "--edges", "no.csv"], "--edges: 'no.csv' is neither a file nor complete"),
-    "a file as folder": (["--hidden", "1", "--out", "edges.csv"], "--out: edges.csv must be a folder, but is a file"),
+    "a file as folder": (["--hidden", "1", "--out", "edges.csv"], "--out: edges.csv must be a folder, got a file"),
     "weight": (["--hidden", "1", "--weight", "Zoe"], "--weight: there is no column 'Zoe'"),
 }
 
@@ -453,9 +457,14 @@ def test_files_of_others_are_left_alone(bayesmrf, votes, folder, quick):
     there = folder / FOLDER
     there.mkdir()
     (there / "evidence.png").write_bytes(b"mine")
-    one_sentence(bayesmrf("evidence", "votes.csv", "--hidden", 1, "--plot"), "--out: .*evidence.png is there and not")
+    one_sentence(
+        bayesmrf("evidence", "votes.csv", "--hidden", 1, "--plot"),
+        "--out: .*evidence.png exists and was not written by bayesmrf",
+    )
     (there / "evidence.jsonl").write_text("mine\n")
-    one_sentence(bayesmrf("evidence", "votes.csv", "--hidden", 1), "--out: .*evidence.jsonl is not of this command")
+    one_sentence(
+        bayesmrf("evidence", "votes.csv", "--hidden", 1), "--out: .*evidence.jsonl was not written by this command"
+    )
     assert (there / "evidence.jsonl").read_text() == "mine\n"
     code, out, _ = bayesmrf("evidence", "votes.csv", "--hidden", 1, "--method", "bic", "--plot", "--overwrite")
     assert code == 0

@@ -168,7 +168,7 @@ def test_comparison(bayesmrf, votes, folder):
     before = {name: (folder / f"c/{name}.zarr/zarr.json").read_bytes() for name in ("exact", "brief")}
     code, out, _ = bayesmrf(*run, "--compare", "exact,bethe,brief,tree")
     assert code == 0
-    assert re.findall(r"^(\w+): \S+ is finished already$", out, re.M) == ["exact", "brief"]
+    assert re.findall(r"^(\w+): \S+ is already finished$", out, re.M) == ["exact", "brief"]
     assert before == {name: (folder / f"c/{name}.zarr/zarr.json").read_bytes() for name in ("exact", "brief")}
     np.testing.assert_array_equal(theta_of("c/bethe.zarr"), trees["bethe"]["posterior"]["theta"])
     assert "tree: metropolis with tree" in out
@@ -178,7 +178,7 @@ def test_comparison(bayesmrf, votes, folder):
     votes.iloc[::-1].assign(Eve=votes["Ann"]).to_csv("votes.csv", index=False)
     one_sentence(bayesmrf(*run, "--compare", "brief"), "c/brief.zarr holds the finished result of another run")
     (folder / "c/marginals.png").write_bytes(b"mine")
-    one_sentence(bayesmrf(*run, "--compare", "brief"), "--out: c/marginals.png is there and not of this package")
+    one_sentence(bayesmrf(*run, "--compare", "brief"), "--out: c/marginals.png exists and was not written by bayesmrf")
     assert (folder / "c/marginals.png").read_bytes() == b"mine"
     assert bayesmrf(*other, "--overwrite")[0] == 0
     assert load("c/exact.zarr").attrs["step_size"] == 0.3
@@ -205,7 +205,7 @@ def test_comparison_that_was_killed_continues(bayesmrf, votes, folder):
     assert stopped_by(signal.SIGKILL, given, "c/bethe.zarr", folder, after=15)[0] == -signal.SIGKILL
     code, out, _ = bayesmrf(*given)
     assert code == 0
-    assert "exact: c/exact.zarr is finished already" in out
+    assert "exact: c/exact.zarr is already finished" in out
     assert int(re.search(r"c/bethe.zarr contains .*continuing, its chains have at least (\d+) of 70", out)[1]) > 5
     assert bayesmrf(*RUN, "whole.zarr", "--engine", "bethe", "--seed", "5")[0] == 0
     np.testing.assert_array_equal(theta_of("c/bethe.zarr"), theta_of("whole.zarr"))
@@ -265,7 +265,7 @@ BAD = {
     "draws": (["--n-draws", "0"], "--n-draws must be .*, got 0"),
     "compare what": (["--compare", "exact,magic"], r"--compare must be .*\(exact, .*KERNEL\+ENGINE.*, got 'magic'"),
     "compare pair": (["--compare", "exchange+bethe"], "--engine must be .* answers sample"),
-    "compare and kernel": (["--compare", "exact", "--kernel", "langevin"], "--compare: .*leave out --kernel"),
+    "compare and kernel": (["--compare", "exact", "--kernel", "langevin"], "--compare does not support --kernel"),
     "weight": (["--weight", "Zoe"], "--weight: there is no column 'Zoe'"),
 }  # fmt: skip
 
@@ -299,8 +299,8 @@ def test_folders_that_are_not_for_a_comparison(bayesmrf, votes, folder):
     assert bayesmrf("posterior", "votes.csv", *SMALL)[0] == 0
     (folder / "file").write_text("mine")
     run = ["posterior", "votes.csv", "--compare", "exact", *SMALL, "--out"]
-    one_sentence(bayesmrf(*run, "votes.zarr"), "--out: votes.zarr holds a run; give a folder in which each method")
-    one_sentence(bayesmrf(*run, "file"), "--out: file must be a folder, but is a file")
+    one_sentence(bayesmrf(*run, "votes.zarr"), "--out: votes.zarr is the result of a single run; give a folder")
+    one_sentence(bayesmrf(*run, "file"), "--out: file must be a folder, got a file")
     one_sentence(bayesmrf(*run, "/proc/x"), "--out: /proc/x.* cannot be written.*; give")
 
 

@@ -1,6 +1,6 @@
-"""The command line: ``bayesmrf demo``, ``groups``, ``posterior``, ``structure`` and ``report``.
+"""The command line: ``bayesmrf demo``, ``groups``, ``posterior``, ``structure``, ``evidence`` and ``report``.
 
-Whatever a user can mend is one sentence on standard error and exit code 2. Heavy imports wait inside the commands.
+User-fixable errors are one line on standard error, with exit code 2. Slow imports are inside the commands.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The frame around the commands: which there are, and what becomes of their errors."""
+"""The command-line application: its commands, and how their errors are reported."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ def _root(
 @app.command()
 def demo(
     out: Annotated[Path, typer.Option(help="The report to write.")] = Path("demo-report.html"),
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the data drawn and of the chains.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the simulated data and of the chains.")] = 1,
 ) -> None:
-    """Show the point in under a minute: a grid whose groups are known, then real data on 1,841 men."""
+    """Show what the package does in under a minute: a simulated grid with known groups, then data on 1,841 men."""
     from ..demo import run_demo
 
     run_demo(out, seed, new_console())
@@ -74,7 +74,7 @@ def report(
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Do what the command line says; return the exit code."""
+    """Run the command line; return the exit code."""
     command, arguments = typer.main.get_command(app), list(arguments) or ["--help"]
     usage_error: Any = typer.BadParameter.__base__
     try:
@@ -87,16 +87,16 @@ def run(arguments: Sequence[str]) -> int:
     except BayesMRFError as e:
         say("error", e)
         return USER_ERROR
-    except OSError as e:  # a full disk, while a picture or page was being written
+    except OSError as e:  # such as a full disk while a figure or report is written
         say("error", f"{shown(e.filename or 'a file', 200)} cannot be read or written ({e.strerror or e}); "
-                     "make room, or give another path")  # fmt: skip
+                     "free disk space, or give another path")  # fmt: skip
         return USER_ERROR
     except Stopped as e:
         say("interrupted", str(e))
         return INTERRUPTED
     except (KeyboardInterrupt, typer.Abort):
         code = INTERRUPTED
-    if code == INTERRUPTED:  # typer's newer versions make this of Ctrl-C, older ones raise
+    if code == INTERRUPTED:  # Ctrl-C: newer versions of typer return this code, older ones raise
         say("interrupted", "nothing was written")
     return code
 

@@ -1,4 +1,4 @@
-"""What the commands share: their options, reading, running, and how they speak."""
+"""What the commands share: options, reading of files, runs, and messages."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from ..registry import Registry
 
-# Flags that have another name than the argument; those of all other arguments are spelled as these are.
+# Flags whose name differs from that of the argument; all others are spelled like the argument.
 _FLAGS = {
     "checkpoint": "--out",
     "n_edges": "--graph learn:K",
@@ -47,17 +47,17 @@ _FLAGS = {
 
 
 def flag_of(option: str) -> str:
-    """Return what an argument of the library, or a field of one, is called on the command line."""
+    """Return the flag of an argument of the library, or of a field of one."""
     name = option.rpartition(".")[2]
     return option if option.startswith("-") or option == "X" else _FLAGS.get(name, "--" + name.replace("_", "-"))
 
 
 # Options of every command that samples.
-Draws = Annotated[int, typer.Option(help="Draws of each chain.")]
-Warmup = Annotated[int, typer.Option(help="Steps of each chain before its first draw.")]
-Chains = Annotated[int, typer.Option(help="Chains; several show whether they agree.")]
-Thin = Annotated[int, typer.Option(help="Steps for each draw.")]
-Weight = Annotated[str | None, typer.Option(metavar="COLUMN", help="Column that says how many times a row was seen.")]
+Draws = Annotated[int, typer.Option(help="Draws per chain.")]
+Warmup = Annotated[int, typer.Option(help="Warm-up steps of each chain, before its first draw.")]
+Chains = Annotated[int, typer.Option(help="Number of chains; convergence diagnostics need several.")]
+Thin = Annotated[int, typer.Option(help="Steps per draw.")]
+Weight = Annotated[str | None, typer.Option(metavar="COLUMN", help="Column of the number of times each row occurs.")]
 Drop = Annotated[
     list[str] | None, typer.Option(metavar="COLUMN", help="Column to leave out; may be given several times.")
 ]
@@ -65,21 +65,21 @@ MissingCode = Annotated[
     list[str] | None,
     typer.Option(
         metavar="CODE",
-        help="Value that stands for a missing one, such as -9; may be given several times; none: every value is an "
-        "answer, however far from the others.",
+        help="Code of a missing value, such as -9; may be given several times. Use 'none' if every value is valid, "
+        "however far from the others.",
     ),
 ]
 Binarize = Annotated[
     str | None,
-    typer.Option(metavar='">=4"', help='Which levels mean yes: ">=4", ">2", "<=1", "<3" or "==5", in quotes.'),
+    typer.Option(metavar='">=4"', help='Levels that count as yes: ">=4", ">2", "<=1", "<3" or "==5", in quotes.'),
 ]
-Seed = Annotated[int | None, typer.Option(min=0, help="Same seed, same draws.")]
-Jobs = Annotated[int | None, typer.Option(help="Chains at work at a time; as many as cores if not given.")]
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what --out holds.")]
+Seed = Annotated[int | None, typer.Option(min=0, help="Seed; the same seed gives the same draws.")]
+Jobs = Annotated[int | None, typer.Option(help="Number of chains run in parallel; by default the number of cores.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the contents of --out.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bars and no summary.")]
 GRAPH_HELP = (
-    "Two columns, the ends of each edge (column names, or numbers from 0); or all pairs; or K edges learnt from the "
-    "data."
+    "A file with the two ends of each edge (column names, or numbers from 0); or all pairs; or K edges learnt from "
+    "the data."
 )
 
 
@@ -87,27 +87,27 @@ _LONGEST = 3000  # letters of a message
 
 
 class Stopped(Exception):
-    """Ctrl-C, and what was kept."""
+    """The run was interrupted by Ctrl-C; the message says what was kept."""
 
 
 def stem_of(path: Path) -> str:
-    """Name of a table without its endings, fit to begin the name of a result."""
+    """Return the name of a table without its extensions, as the stem of the name of a result."""
     return file_stem(path.name.split(".csv")[0])
 
 
 def checked(owner: str, **options: Any) -> dict[str, Any]:
-    """Return the options of an estimator, named ``owner``, after a check of each; nothing is read or written before."""
+    """Check the options of the estimator ``owner`` before anything is read or written, and return them."""
     check(options, owner)
     return options
 
 
 def own_options(registry: Registry[Any], name: str, **given: Any) -> Any:
-    """Return the options of a method or kernel, of which those that are not None were given."""
+    """Return the options of a method or kernel; None stands for its default."""
     return registry.build(name, {option: value for option, value in given.items() if value is not None})
 
 
 def number_or_prior(flag: str, text: str, prior: Callable[[float, float], Any], expected: str) -> Any:
-    """Return a number, or a prior of the two numbers given."""
+    """Return one number, or the prior with two numbers as its parameters."""
     found = numbers(flag, text, (1, 2), expected)
     try:
         return prior(*found) if isinstance(found, tuple) else found
@@ -116,7 +116,7 @@ def number_or_prior(flag: str, text: str, prior: Callable[[float, float], Any], 
 
 
 def beta(flag: str, text: str) -> Any:
-    """Return the Beta distribution of two numbers."""
+    """Return the Beta distribution with two numbers as its parameters."""
     from ..priors import Beta
 
     a, b = numbers(flag, text, (2,), "two numbers A,B, such as 1,1")  # type: ignore[misc]
@@ -127,7 +127,7 @@ def beta(flag: str, text: str) -> Any:
 
 
 def check_out(out: Path, overwrite: bool) -> None:
-    """Refuse early what would be refused after all the work."""
+    """Check before the run that its result can be written."""
     from ..store import CHECKPOINT, is_ours, read_kind
 
     try:
@@ -141,7 +141,7 @@ def check_out(out: Path, overwrite: bool) -> None:
 
 @contextmanager
 def shown_log(console: Console) -> Iterator[None]:
-    """Print what the library logs, such as that a run continues."""
+    """Print the log messages of the library, such as that a run continues."""
     log, handler = logging.getLogger("bayesmrf"), logging.Handler(logging.INFO)
     handler.emit = lambda record: console.print(record.getMessage(), soft_wrap=True)  # type: ignore[method-assign]
     level = log.level
@@ -155,19 +155,19 @@ def shown_log(console: Console) -> Iterator[None]:
 
 
 def check_writable(out: Path) -> None:
-    """Refuse a place that does not allow writing: by writing, as permissions alone do not tell."""
+    """Check that a path can be written, by writing: permissions alone do not say."""
     check_path(out, "--out: ")
     above = next(p for p in (out.absolute(), *out.absolute().parents) if p.exists())
     try:
         with tempfile.TemporaryDirectory(prefix=".bayesmrf-", dir=above):
             pass
     except OSError as e:
-        raise StoreError(f"--out: {out} cannot be written, as {above} does not allow it ({e.strerror}); give another "
+        raise StoreError(f"--out: {out} cannot be written, as {above} is not writable ({e.strerror}); give another "
                          "path") from e  # fmt: skip
 
 
 def numbers(flag: str, text: str, counts: tuple[int, ...], expected: str) -> float | tuple[float, ...]:
-    """Return numbers separated by commas; one alone where one is allowed."""
+    """Return numbers separated by commas; a single number as a float."""
     try:
         values = tuple(float(part) for part in text.split(","))
     except ValueError:
@@ -178,7 +178,7 @@ def numbers(flag: str, text: str, counts: tuple[int, ...], expected: str) -> flo
 
 
 def edges_of(graph: str, names: Sequence[str], console: Console, flag: str = "--graph") -> Any:
-    """The argument --graph, or --candidates, which are never learnt, in the form the estimators take."""
+    """Return --graph, or --candidates (which are never learnt), in the form the estimators take."""
     from ..tables import read_edges
 
     learns, everything = flag == "--graph", "complete"
@@ -186,8 +186,8 @@ def edges_of(graph: str, names: Sequence[str], console: Console, flag: str = "--
         return graph
     if graph.startswith("learn:") or kind_of(Path(graph)) == "nothing":
         forms = f"a file{',' if learns else ''} nor {everything}"
-        forms += ", nor learn:K with a whole number K" if learns else ""
-        raise OptionError(f"{flag}: {in_words(graph)} is neither {forms}; give one of these")
+        forms += ", nor learn:K with an integer K" if learns else ""
+        raise OptionError(f"{flag}: {in_words(graph)} is neither {forms}; give one of these.")
     edges, header = read_edges(Path(graph), names, flag)
     if header is not None:
         console.print(f"The first line of {graph} ({header}) is read as a header.")
@@ -196,7 +196,7 @@ def edges_of(graph: str, names: Sequence[str], console: Console, flag: str = "--
 
 @contextmanager
 def about_file(source: Path) -> Iterator[None]:
-    """Messages about the table X, or its weights, as ones about the file, whose rows people count from 1."""
+    """Turn messages about the table X, or its weights, into messages about the file, with rows counted from 1."""
 
     def say_of_file(kind: str, name: str, value: str) -> str:
         if kind == "row":
@@ -213,7 +213,7 @@ def about_file(source: Path) -> Iterator[None]:
 
 @contextmanager
 def about_fit(source: Path, instead: str) -> Iterator[None]:
-    """Messages of a fit; ``instead`` is the way out where a graph is too wide."""
+    """Rewrite the messages of a fit; ``instead`` is the remedy if the graph is too wide."""
     try:
         with about_file(source):
             yield
@@ -222,10 +222,10 @@ def about_fit(source: Path, instead: str) -> Iterator[None]:
 
 
 def sample(estimator: Any, table: Any, weights: Any, source: Path, out: Path, console: Console, instead: str) -> Any:
-    """Fit, and return the tree of a run that is complete; ``instead`` is the way out where a graph is too wide."""
+    """Fit, and return the tree of a complete run; ``instead`` is the remedy if the graph is too wide."""
     try:
         with about_fit(source, instead), shown_log(console), warnings.catch_warnings():
-            if estimator.progress:  # else nothing is printed, and neither is the verdict, which says the same
+            if estimator.progress:  # the printed verdict then says the same
                 warnings.filterwarnings("ignore", "Not converged", ConvergenceWarning)
             estimator.fit(table, sample_weight=weights)
     except KeyboardInterrupt:
@@ -238,7 +238,7 @@ def sample(estimator: Any, table: Any, weights: Any, source: Path, out: Path, co
 
 
 def finish(tree: Any, out: Path, source: Path, arguments: Sequence[str], **more: Any) -> None:
-    """Write a result in the place of its checkpoint, with what the command line knows of it."""
+    """Replace a checkpoint by the result, with the command and the name of the data."""
     from .. import results
 
     command = shlex.join(["bayesmrf", *arguments])
@@ -247,13 +247,13 @@ def finish(tree: Any, out: Path, source: Path, arguments: Sequence[str], **more:
 
 
 def point_to_report(out: Path, console: Console) -> None:
-    """Say where the result is and what can be made of it."""
-    again = f"For a page with pictures: bayesmrf report {shlex.quote(str(out))}"
+    """Print where the result is, and how to make a report."""
+    again = f"For a report with figures: bayesmrf report {shlex.quote(str(out))}"
     console.print(f"\nThe result is in {out}\n{again}", soft_wrap=True)
 
 
 def new_console(quiet: bool = False) -> Console:
-    """Where results are printed; whatever is printed there, no name can steer the terminal."""
+    """Return a console for results, in which names from files cannot control the terminal."""
     from rich.console import Console
     from rich.text import Text
 
@@ -285,7 +285,7 @@ def say(kind: str, message: str | BayesMRFError | BayesMRFWarning) -> None:
 
 @contextmanager
 def spoken_warnings() -> Iterator[None]:
-    """Show each warning as one line, and once."""
+    """Print each warning once, in one line."""
     known = set[str]()
 
     def show_one(message: Any, category: Any, *_: Any, **__: Any) -> None:

@@ -1,4 +1,4 @@
-"""Several posteriors of the same data beside each other."""
+"""Comparison of several posteriors of the same data."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from .show import show_comparison
 if TYPE_CHECKING:
     from rich.console import Console
 
-_MARK = b"bayesmrf"  # in the first bytes of pictures of this package
-_NOT_ASKED = ("graph", "checkpoint", "progress", "n_jobs")  # arguments that draws do not depend on
+_MARK = b"bayesmrf"  # in the first bytes of figures written by this package
+_NOT_ASKED = ("graph", "checkpoint", "progress", "n_jobs")  # arguments on which the draws do not depend
 
 
 class Job(NamedTuple):
-    """One posterior to make."""
+    """One posterior to sample."""
 
     name: str
     method: str
@@ -41,22 +41,22 @@ def run_all(
     console: Console,
     write: Callable[..., None],
 ) -> None:
-    """Run what is not finished yet, print the table and draw the marginals.
+    """Run the jobs that are not finished, print the table and plot the marginals.
 
-    Each run has a store of its own in the folder ``out``; one that was finished by the same request is read again.
+    Each run has its own store in the folder ``out``; one that the same request finished before is loaded.
     """
     picture = out / "marginals.png"
     _check_folder(out, picture, overwrite)
     requests = {job.name: _request(job.estimator, data, weights) for job in jobs}
     trees: dict[str, Any] = {}
-    for job in jobs:  # all that can be refused is refused before the first run
+    for job in jobs:  # check everything before the first run
         found = None if overwrite else _finished(job.path, requests[job.name])
         if found is None:
             common.check_out(job.path, overwrite)
             with common.about_fit(source, instead="another engine"):
                 job.estimator.check(data, weights)
         else:
-            console.print(f"{job.name}: {job.path} is finished already")
+            console.print(f"{job.name}: {job.path} is already finished")
         trees[job.name] = found
     for job in jobs:
         if trees[job.name] is None:
@@ -70,23 +70,23 @@ def run_all(
     show_comparison(summaries, console)
     figure = plots.plot_marginals(summaries)[0].get_figure(root=True)
     figure.savefig(picture, dpi=150, metadata={"Software": _MARK.decode()})
-    console.print(f"\nThe marginals are drawn in {picture}; each result is in {out}", soft_wrap=True)
+    console.print(f"\nThe marginals are plotted in {picture}; the results are in {out}", soft_wrap=True)
 
 
 def _check_folder(out: Path, picture: Path, overwrite: bool) -> None:
-    """Refuse a folder that must not or cannot be written to."""
+    """Check that the folder may be written to, and can be."""
     check_path(out, "--out: ")
     if out.exists() and not out.is_dir():
-        raise StoreError(f"--out: {out} must be a folder, but is a file; give another path")
+        raise StoreError(f"--out: {out} must be a folder, got a file; give another path.")
     if (out / "zarr.json").exists():
-        raise StoreError(f"--out: {out} holds a run; give a folder in which each method has a store of its own")
+        raise StoreError(f"--out: {out} is the result of a single run; give a folder for the results of all methods.")
     if picture.exists() and not overwrite and _MARK not in picture.read_bytes()[:1000]:
-        raise StoreError(f"--out: {picture} is there and not of this package; give another path")
+        raise StoreError(f"--out: {picture} exists and was not written by bayesmrf; give another path.")
     common.check_writable(out)
 
 
 def _finished(path: Path, request: str) -> Any:
-    """The result that is there, if it answers the request; None where a run is to begin or to continue."""
+    """Return the finished result of the same request; None if the run has to start or to continue."""
     try:
         if not is_ours(path) or read_kind(path) != RESULTS:
             return None
@@ -100,7 +100,7 @@ def _finished(path: Path, request: str) -> Any:
 
 
 def _request(estimator: Any, data: Any, weights: Any) -> str:
-    """Checksum of all that draws depend on."""
+    """Return a checksum of everything on which the draws depend."""
     import pandas as pd
 
     options = {k: v for k, v in estimator.get_params(deep=False).items() if k not in _NOT_ASKED}

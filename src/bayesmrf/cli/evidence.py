@@ -1,4 +1,4 @@
-"""The command ``bayesmrf evidence``: the probability of the data under each model, averaged over its parameters."""
+"""The command ``bayesmrf evidence``: the marginal likelihood of the data under each model."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def evidence(
         Path,
         typer.Argument(
             metavar="ANSWERS.csv",
-            help="Observations: one row each, one column a node, named in the first line; 0/1, -1/+1 or True/False, or "
-            "ordered levels with --binarize. May be compressed (.csv.gz).",
+            help="Table with one row per observation and one column per node, named in the first line; 0/1, -1/+1 or "
+            "True/False, or ordered levels with --binarize. May be compressed (.csv.gz).",
         ),
     ],
     hidden: Annotated[
@@ -47,7 +47,7 @@ def evidence(
         str | None,
         typer.Option(
             metavar="groups,...",
-            help="Models without hidden units, several with commas: groups (edges tied as bayesmrf groups finds them), "
+            help="Models without hidden units, separated by commas: groups (edges tied as bayesmrf groups finds them), "
             "structure (edges that bayesmrf structure finds likely), complete (all edges), independent (none).",
         ),
     ] = None,
@@ -55,7 +55,7 @@ def evidence(
         str,
         typer.Option(
             metavar="laplace,...",
-            help="Several with commas: laplace, laplace0, map, bic, harmonic-1, harmonic-4, bridge-geometric, "
+            help="One or more of: laplace, laplace0, map, bic, harmonic-1, harmonic-4, bridge-geometric, "
             "bridge-optimal, dic, ais, cross-validation, conjugate.",
         ),
     ] = "laplace",
@@ -69,13 +69,13 @@ def evidence(
         float | None,
         typer.Option(
             metavar="SHARE",
-            help="Share of the observations, drawn at random, that groups and structure are found on; the evidence is "
-            "that of the others.",
+            help="Share of the observations, drawn at random, from which groups and structure are learnt; the evidence "
+            "is computed from the others.",
         ),
     ] = None,
     binarize: Binarize = None,
     n_chains: Annotated[
-        int | None, typer.Option(help="Chains of annealing and of draws. [dim]\\[default: the method's][/dim]")
+        int | None, typer.Option(help="Chains of annealing and of MCMC. [dim]\\[default: the method's][/dim]")
     ] = None,
     temperatures: Annotated[
         int | None, typer.Option(help="Temperatures of annealing. [dim]\\[default: the method's][/dim]")
@@ -84,22 +84,22 @@ def evidence(
         str | None,
         typer.Option(
             metavar="cubic|linear|POWER",
-            help="Spacing of the temperatures of ais: equal steps to a power, 3 (cubic) or 1 (linear), say. "
+            help="Spacing of the temperatures of ais: equal steps raised to a power, such as 3 (cubic) or 1 (linear). "
             "[dim]\\[default: cubic][/dim]",
         ),
     ] = None,
     n_draws: Annotated[
-        int | None, typer.Option(help="Draws of the posterior by each chain. [dim]\\[default: the method's][/dim]")
+        int | None, typer.Option(help="Posterior draws per chain. [dim]\\[default: the method's][/dim]")
     ] = None,
     weight: Weight = None,
     drop: Drop = None,
     missing_code: MissingCode = None,
     seed: Seed = None,
-    plot: Annotated[bool, typer.Option("--plot", help="Draw evidence.png in --out.")] = False,
+    plot: Annotated[bool, typer.Option("--plot", help="Plot evidence.png in --out.")] = False,
     out: Annotated[
         Path | None,
         typer.Option(
-            help="Folder in which results are kept as they come. "
+            help="Folder for the results, written as they are computed. "
             "[dim]\\[default: ANSWERS-evidence, or ANSWERS-models with --compare][/dim]"
         ),
     ] = None,
@@ -108,8 +108,8 @@ def evidence(
 ) -> None:
     """Compare models by their evidence: numbers of hidden units, or sets of edges.
 
-    Results are kept as they come: a run that was stopped goes on when the same command is given again, and more models
-    or methods can be asked for later.
+    Results are written as they are computed: a stopped run continues when the same command is given again, and
+    models or methods can be added later.
     """
     from ..answers import to_binary
     from ..tables import read_votes
@@ -137,13 +137,13 @@ def evidence(
     check_path(out, "--out: ")
     picture = out / "evidence.png"
     if plot and picture.exists() and not overwrite and _MARK.encode() not in picture.read_bytes()[:1000]:
-        raise StoreError(f"--out: {picture} is there and not of this package; give another path")
+        raise StoreError(f"--out: {picture} exists and was not written by bayesmrf; give another path.")
     with common.about_file(answers):
         _check_table(table, weights)
     request = request_of(table, weights, asked)
     store = context.with_resource(opened(out, request, seed, secrets.randbits(32), overwrite))
     if store.cells:
-        console.print(f"{out} holds {len(store.cells)} finished results: they are not made again", soft_wrap=True)
+        console.print(f"{out} contains {len(store.cells)} finished results, which are kept", soft_wrap=True)
     jobs = machines(names, table, weights, prior_scale) if hidden else fields(
         names, table, weights, prior_scale, ends, holdout, store.seed, not quiet)  # fmt: skip
     with common.about_file(answers):
@@ -156,7 +156,7 @@ def evidence(
 
         figure: Any = plots.plot_evidence(results).get_figure(root=True)
         figure.savefig(picture, dpi=150, metadata={"Software": _MARK})
-        console.print(f"\nThe picture is {picture}", soft_wrap=True)
+        console.print(f"\nThe plot is {picture}", soft_wrap=True)
     console.print(f"The results are in {store.path}", soft_wrap=True)
 
 
@@ -169,12 +169,12 @@ def _methods(text: str) -> list[str]:
             expected = f"one or more of {', '.join(METHODS)}, separated by commas"
             raise OptionError(option="--method", got=name, expected=expected)
         if name in methods[:i]:
-            raise OptionError(f"--method must name each method once, but {name!r} is there twice.")
+            raise OptionError(f"--method must name each method once, got {name!r} twice.")
     return methods
 
 
 def _models(hidden: str | None, compare: str | None, edges: Path | None, holdout: float | None) -> list[Any]:
-    """Names of the models asked for."""
+    """Return the names of the models to compare."""
     if (hidden is None) == (compare is None):
         raise OptionError(
             f"give either --hidden 1:9, for machines with hidden units, or --compare {','.join(_COMPARED)}, for models "
@@ -191,7 +191,7 @@ def _models(hidden: str | None, compare: str | None, edges: Path | None, holdout
         return names
     for flag, value in (("--edges", edges), ("--holdout", holdout)):
         if value is not None:
-            raise OptionError(f"{flag} is for models of --compare; remove it, or use --compare instead of --hidden.")
+            raise OptionError(f"--hidden does not support {flag}; remove it, or use --compare instead of --hidden.")
     assert hidden is not None
     expected = "numbers of hidden units, such as 1:9 or 1,2,5"
     parts = [part.strip() for part in re.split("[:,]", hidden)]
@@ -210,7 +210,7 @@ def _models(hidden: str | None, compare: str | None, edges: Path | None, holdout
 
 
 def _ladder(text: str | None) -> str | float | None:
-    """A power where the text is one, else a name."""
+    """Return the power if the text is a number, else the name of a ladder."""
     try:
         return None if text is None else float(text)
     except ValueError:
@@ -218,7 +218,7 @@ def _ladder(text: str | None) -> str | float | None:
 
 
 def _with_options(names: Sequence[str], options: dict[str, Any]) -> dict[str, Any]:
-    """Methods by name, with the options that each has; options that none of them has are refused."""
+    """Return the methods by name, with the options that each has; raise OptionError for an option that none has."""
     from ..evidence.methods import METHODS, option_names, with_options
 
     methods = {name: METHODS[name].method for name in names}
@@ -241,7 +241,7 @@ def _run(
     console: Console,
     progress: bool,
 ) -> None:
-    """Compute the missing results; all that can be refused is refused before the first."""
+    """Compute the missing results, after a check of all of them."""
     from ..estimators.evidence import label
     from ..evidence.methods import evaluate
 

@@ -10,19 +10,19 @@ from ..errors import OptionError
 if TYPE_CHECKING:
     import numpy as np
 
-CODING = "boltzmann"  # of all models here: hidden units are in {0, 1}, and priors must be on the same parameters
-_EXACT_NODES = 15  # up to which the exact sampler of edges takes seconds
+CODING = "boltzmann"  # of all models here: hidden units are in {0, 1}, and the models need the same prior
+_EXACT_NODES = 15  # up to this number the exact sampler of edges takes seconds
 
 
 class Job(NamedTuple):
-    """A model by its name in tables, and the function that makes its target and a note for the reader."""
+    """The name of a model in tables, and the function that makes its target and a remark."""
 
     name: int | str
     make: Callable[[], tuple[Any, str]]
 
 
 def machines(numbers: Sequence[int], table: Any, weights: Any, prior_scale: float) -> list[Job]:
-    """Restricted Boltzmann machines by their numbers of hidden units."""
+    """Return jobs for restricted Boltzmann machines with these numbers of hidden units."""
     from ..estimators import RBM
     from ..estimators.evidence import make_target
 
@@ -42,7 +42,7 @@ def fields(
     seed: int,
     progress: bool,
 ) -> list[Job]:
-    """Models of edges and a bias for each node, in the coding of the machines, that all priors are the same."""
+    """Return jobs for models without hidden units, in the coding of the machines so that all have the same prior."""
     import numpy as np
 
     from ..estimators import BayesianMRF, GroupedMRF, SpikeSlabMRF
@@ -51,7 +51,7 @@ def fields(
     n_nodes = table.shape[1]
     counts = np.ones(len(table), dtype=np.int64) if weights is None else np.asarray(weights, dtype=np.int64)
     learn, rest = _split(counts, holdout, seed) if holdout is not None else (counts, counts)
-    flattered = "" if holdout is not None else "found on the same data, which favours it; see --holdout"
+    flattered = "" if holdout is not None else "learnt from the same data, which favours the model; see --holdout"
 
     def fixed(graph: Any) -> Any:
         return make_target(BayesianMRF(graph, model=CODING), table, prior_scale, None, rest)
@@ -80,7 +80,7 @@ def fields(
 
 
 def _split(counts: np.ndarray, share: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Observations to learn from, and the others, as counts of rows."""
+    """Split the observations at random into those to learn from and the others, as counts of rows."""
     import numpy as np
 
     n = int(counts.sum())

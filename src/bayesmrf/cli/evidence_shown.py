@@ -1,4 +1,4 @@
-"""Tables, verdicts and warnings about evidences, as printed."""
+"""Printed tables, verdicts and warnings about evidences."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from ..evidence.target import Evidence
 
 _COLUMNS = 3  # methods side by side
-_SURE = 2.0  # standard errors of a difference, within which it says nothing
+_SURE = 2.0  # standard errors within which a difference is not significant
 
 Results = Mapping[str, Mapping[Any, "Evidence"]]
 
 
 def show_evidence(results: Results, hidden: bool, console: Console) -> None:
-    """Print the results by method and model, those of each observation, and the verdict of each method."""
+    """Print the results by method and model, in total and per observation, and the verdict of each method."""
     methods = list(results)
     first = next(iter(results[methods[0]].values()))
     n = first.n_samples
@@ -30,20 +30,20 @@ def show_evidence(results: Results, hidden: bool, console: Console) -> None:
         _table("Log evidence in nats", some, hidden, console, _value)
     for i in range(0, len(methods), _COLUMNS):
         some = {method: results[method] for method in methods[i : i + _COLUMNS]}
-        _table("For each observation", some, hidden, console, lambda e: f"{e.log_evidence / n:.4f}", counted=True)
+        _table("Per observation", some, hidden, console, lambda e: f"{e.log_evidence / n:.4f}", counted=True)
     warned = any(e.status for found in results.values() for e in found.values())
-    console.print(f"* the best by its method{'; ! see the warnings' if warned else ''}\n")
+    console.print(f"* best by this method{'; ! see the warnings' if warned else ''}\n")
     verdicts = [line for method in methods for line in _verdicts(method, results[method], hidden)]
     console.print("\n".join(verdicts))
     if any("(probability" in verdict for verdict in verdicts):
-        console.print("Probabilities are those if all these models were equally probable before the data.")
+        console.print("Probabilities assume that all these models are equally probable a priori.")
     _warn(results, hidden)
 
 
 def _table(
     title: str, results: Results, hidden: bool, console: Console, cell: Callable[[Evidence], str], counted: bool = False
 ) -> None:
-    """One row a model, one column a method; ``counted`` adds the number of parameters."""
+    """Print one row per model and one column per method; ``counted`` adds the number of parameters."""
     from rich.table import Table
 
     table = Table(title=title, title_justify="left")
@@ -70,13 +70,13 @@ def _value(e: Evidence) -> str:
 
 
 def _best(found: Mapping[Any, Evidence]) -> Any:
-    """Name of the model with the largest value; None where there is none."""
+    """Return the name of the model with the largest value; None if there is no value."""
     known = {name: e.log_evidence for name, e in found.items() if not math.isnan(e.log_evidence)}
     return max(known, key=known.__getitem__) if known else None
 
 
 def _verdicts(method: str, found: Mapping[Any, Evidence], hidden: bool) -> list[str]:
-    """The verdict of a method, and whether it depends on the scale of the prior, where that is known."""
+    """Return the verdict of a method, and whether it depends on the scale of the prior, if that is known."""
     from ..evidence.target import SCALES
 
     verdict, best = _verdict(method, found, hidden), _best(found)
@@ -85,14 +85,14 @@ def _verdicts(method: str, found: Mapping[Any, Evidence], hidden: bool) -> list[
         return [verdict]
     half, double = (max(there, key=there.__getitem__) for there in values)
     if half == double == best:
-        return [verdict, f"  It is best by {method} at half and at twice the prior scale, too."]
+        return [verdict, f"  It is also best by {method} at half and at twice the prior scale."]
     where = [named(name) if hidden else name for name in (half, double)]
-    return [verdict, f"  The choice depends on the prior scale: at half of it {method} favours {where[0]}, at twice "
-                     f"{where[1]}."]  # fmt: skip
+    return [verdict, f"  The choice depends on the prior scale: {method} favours {where[0]} at half the scale, "
+                     f"{where[1]} at twice the scale."]  # fmt: skip
 
 
 def _verdict(method: str, found: Mapping[Any, Evidence], hidden: bool) -> str:
-    """The best model by a method, and how certain that is."""
+    """Return the best model by a method, with its probability or the models within the error."""
     from ..estimators.evidence import compare_evidence
 
     best = _best(found)
@@ -109,16 +109,16 @@ def _verdict(method: str, found: Mapping[Any, Evidence], hidden: bool) -> str:
         if name != best and error > 0 and found[best].log_evidence - e.log_evidence < _SURE * error:
             close.append(str(name))
     if close:
-        said += f"; within the error of the estimates also for {', '.join(close)}"
+        said += f"; not significantly better than {', '.join(close)}"
     if found[best].status:
         said += "; see the warnings"
     if hidden and len(found) > 1 and best == max(found):
-        said += "; no more were tried"
+        said += ", the largest number tried"
     return said + "."
 
 
 def _warn(results: Results, hidden: bool) -> None:
-    """Say each status once, with all results that it is about."""
+    """Print each status once, with all results that have it."""
     about: dict[str, dict[str, list[str]]] = {}
     for method, found in results.items():
         for name, e in found.items():
@@ -131,5 +131,5 @@ def _warn(results: Results, hidden: bool) -> None:
 
 
 def named(name: int | str) -> str:
-    """A model by its number of hidden units, or its name."""
+    """Return the number of hidden units in words, or the name of a model."""
     return name if isinstance(name, str) else f"{name} hidden unit{'s' * (name > 1)}"

@@ -1,4 +1,4 @@
-"""A folder of finished evidences: one line each, written as they come."""
+"""A folder of finished evidences: one line each, written as they are computed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _FIELDS = ("log_evidence", "standard_error", "method", "n_samples", "n_features"
 
 
 def request_of(table: Any, weights: Any, asked: dict[str, Any]) -> str:
-    """Checksum of the data and of all options that results depend on."""
+    """Return a checksum of the data and of all options on which the results depend."""
     import pandas as pd
 
     digest = hashlib.sha256(repr((sorted(asked.items()), list(table.columns))).encode())
@@ -34,18 +34,18 @@ def request_of(table: Any, weights: Any, asked: dict[str, Any]) -> str:
 
 
 class EvidenceStore:
-    """``evidence.jsonl`` in a folder: a line about the request, then one for each model and method.
+    """The file ``evidence.jsonl`` in a folder: a line for the request, then one for each model and method.
 
     Parameters
     ----------
     folder : Path
     request : str
-        Of `request_of`: results of another one are refused.
+        From `request_of`; results of another request raise `StoreError`.
     seed : int or None
-        None takes that of the folder, where there is one, else ``fresh``.
+        None takes that of the folder if there is one, else ``fresh``.
     fresh : int
     overwrite : bool
-        Start again.
+        Whether to replace the results in the folder.
     """
 
     def __init__(self, folder: Path, request: str, seed: int | None, fresh: int, overwrite: bool):
@@ -55,10 +55,10 @@ class EvidenceStore:
         with _written(self.path):
             if head:
                 if head["request"] != request or seed not in (None, head["seed"]):
-                    raise StoreError(f"--out: {self.path} holds results of other data, options or another seed; give "
-                                     "another path, or --overwrite to replace it")  # fmt: skip
+                    raise StoreError(f"--out: {self.path} contains results of other data, options or another seed; "
+                                     "give another path, or --overwrite to replace it.")  # fmt: skip
                 self.seed = head["seed"]
-                os.truncate(self.path, whole)  # a line that a kill, or a full disk, left torn
+                os.truncate(self.path, whole)  # an incomplete line, after a kill or on a full disk
                 return
             self.seed = fresh if seed is None else seed
             partial = self.path.with_name(f"{self.path.name}.partial")
@@ -70,7 +70,7 @@ class EvidenceStore:
             partial.replace(self.path)
 
     def _read(self) -> tuple[dict[str, Any], int]:
-        """The first line, empty where none is whole, and how many bytes hold whole lines."""
+        """Return the first line (empty if it is incomplete) and the number of bytes of complete lines."""
         try:
             text = self.path.read_bytes()
             whole = text.rfind(b"\n") + 1
@@ -83,12 +83,12 @@ class EvidenceStore:
                 _check_cell(cell)
             self.cells = {(c["model"], c["method"]): c for c in cells}
         except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
-            raise StoreError(f"--out: {self.path} is not of this command, or damaged; give another path, or "
-                             "--overwrite to replace it") from None  # fmt: skip
+            raise StoreError(f"--out: {self.path} was not written by this command, or is damaged; give another path, "
+                             "or --overwrite to replace it.") from None  # fmt: skip
         return head, whole
 
     def add(self, model: Any, found: Evidence, seconds: float) -> None:
-        """Write one result, whole or not at all."""
+        """Append one result, as one complete line."""
         cell = {"model": str(model)} | {name: _plain(getattr(found, name)) for name in (*_FIELDS, "prior")}
         cell["seconds"] = round(seconds, 3)
         with _written(self.path), self.path.open("a") as file:
@@ -98,7 +98,7 @@ class EvidenceStore:
         self.cells[str(model), found.method] = cell
 
     def evidence(self, model: Any, method: str) -> Evidence:
-        """A result, without its arrays."""
+        """Return a result, without its arrays."""
         from ..evidence.target import Evidence
 
         cell = self.cells[str(model), method]
@@ -111,10 +111,10 @@ class EvidenceStore:
 
 @contextmanager
 def opened(folder: Path, request: str, seed: int | None, fresh: int, overwrite: bool) -> Iterator[EvidenceStore]:
-    """Open the store of a folder (see `EvidenceStore`), and keep other processes from writing there."""
+    """Open the store of a folder (see `EvidenceStore`) and lock it against other processes."""
     check_path(folder, "--out: ")
     if folder.exists() and not folder.is_dir():
-        raise StoreError(f"--out: {folder} must be a folder, but is a file; give another path")
+        raise StoreError(f"--out: {folder} must be a folder, got a file; give another path.")
     check_writable(folder)
     with hold(folder):
         yield EvidenceStore(folder, request, seed, fresh, overwrite)
@@ -125,12 +125,12 @@ def _written(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as e:
-        raise StoreError(f"--out: {path} cannot be written ({e.strerror}); make room on the disk, or give another "
-                         "path; the same command continues with what is kept") from e  # fmt: skip
+        raise StoreError(f"--out: {path} cannot be written ({e.strerror}); free disk space and give the same command "
+                         "again to continue, or give another path.") from e  # fmt: skip
 
 
 def _check_cell(cell: dict[str, Any]) -> None:
-    """Refuse a line that is not of `EvidenceStore.add`."""
+    """Raise an error for a line that `EvidenceStore.add` did not write."""
     texts = [cell[name] for name in ("model", "method", "status", "data_hash", "prior")]
     numbers = [cell["log_evidence"], cell["standard_error"], *cell["parts"].values()]
     if not all(isinstance(text, str) for text in texts):
@@ -142,7 +142,7 @@ def _check_cell(cell: dict[str, Any]) -> None:
 
 
 def _plain(value: Any) -> Any:
-    """What JSON can hold; null for what is not finite."""
+    """Return a value that JSON can represent; None for a number that is not finite."""
     if isinstance(value, dict):
         return {k: _plain(v) for k, v in value.items()}
     if isinstance(value, str):

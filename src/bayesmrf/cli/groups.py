@@ -20,8 +20,8 @@ def groups(
         Path,
         typer.Argument(
             metavar="VOTES.csv",
-            help="Observations: one row each, one column a node, named in the first line; 0/1, -1/+1 or True/False, or "
-            "any levels with --model potts or symmetric. May be compressed (.csv.gz).",
+            help="Table with one row per observation and one column per node, named in the first line; 0/1, -1/+1 or "
+            "True/False, or any levels with --model potts or symmetric. May be compressed (.csv.gz).",
         ),
     ],
     graph: Annotated[
@@ -30,14 +30,14 @@ def groups(
     ] = None,
     candidates: Annotated[
         str | None,
-        typer.Option(metavar="EDGES.csv|complete", help="In the place of --graph, edges that may exist, or be absent."),
+        typer.Option(metavar="EDGES.csv|complete", help="Instead of --graph: edges that may exist or be absent."),
     ] = None,
     model: Annotated[
         str,
         typer.Option(
             metavar="|".join(families_of("GroupedMRF").names),
-            help="agreement: yes/no answers; potts: many levels, a parameter an edge; symmetric: many levels, a whole "
-            "table an edge.",
+            help="agreement: yes/no answers; potts: many levels, one parameter per edge; symmetric: many levels, one "
+            "table per edge.",
         ),
     ] = "agreement",
     prior_scale: Annotated[
@@ -50,54 +50,54 @@ def groups(
         bool | None,
         typer.Option(
             "--fields/--no-fields",
-            help="Whether each node has a field of its own; without, yes and no must be equally frequent. "
+            help="Whether each node has its own field; without fields, yes and no must be equally frequent. "
             "[dim]\\[default: fields][/dim]",
             show_default=False,
         ),
     ] = None,
     field_groups: Annotated[
         bool,
-        typer.Option("--field-groups", help="Give nodes fields that groups of them share, found as those of edges."),
+        typer.Option("--field-groups", help="Find groups of nodes that share a field, as for edges."),
     ] = False,
     density: Annotated[
         str | None,
         typer.Option(
             metavar="A,B|P0",
-            help="Beta prior of the share of candidates that exist, or its fixed value; with --graph, lets these edges "
-            "be absent. [dim]\\[default: 5,5 with --candidates][/dim]",
+            help="Beta prior of the share of candidates that exist, or its fixed value; with --graph, its edges may be "
+            "absent. [dim]\\[default: 5,5 with --candidates][/dim]",
         ),
     ] = None,
     method: Annotated[
         str,
         typer.Option(
             metavar="|".join(["auto", *GROUPS.names]),
-            help="tree needs a forest, exact a narrow graph; particle and stripped-beta (rough) take any.",
+            help="tree needs a forest, exact a narrow graph; particle and stripped-beta (rough) take any graph.",
         ),
     ] = "auto",
     n_particles: Annotated[
-        int | None, typer.Option(help="States in memory of particle. [dim]\\[default: by the data][/dim]")
+        int | None, typer.Option(help="Particles of particle. [dim]\\[default: depends on the data][/dim]")
     ] = None,
     inner: Annotated[
         str | None,
-        typer.Option(metavar="gibbs|exact", help="Particles of auxiliary-variable. [dim]\\[default: gibbs][/dim]"),
+        typer.Option(metavar="gibbs|exact", help="State sampler of auxiliary-variable. [dim]\\[default: gibbs][/dim]"),
     ] = None,
     n_sweeps: Annotated[
-        int | None, typer.Option(help="Gibbs sweeps of a particle of auxiliary-variable. [dim]\\[default: 50][/dim]")
+        int | None, typer.Option(help="Gibbs sweeps of auxiliary-variable per state. [dim]\\[default: 50][/dim]")
     ] = None,
     n_proposals: Annotated[
-        int | None, typer.Option(help="Proposals of auxiliary-variable for an edge. [dim]\\[default: 5][/dim]")
+        int | None, typer.Option(help="Proposals of auxiliary-variable per edge. [dim]\\[default: 5][/dim]")
     ] = None,
     n_walk: Annotated[
-        int | None, typer.Option(help="Steps of the walk of auxiliary-variable. [dim]\\[default: 100][/dim]")
+        int | None, typer.Option(help="Random walk steps of auxiliary-variable. [dim]\\[default: 100][/dim]")
     ] = None,
     sigma_q: Annotated[
-        float | None, typer.Option(help="Standard deviation of this walk. [dim]\\[default: 0.001][/dim]")
+        float | None, typer.Option(help="Standard deviation of this random walk. [dim]\\[default: 0.001][/dim]")
     ] = None,
     restart: Annotated[
         bool | None,
         typer.Option(
             "--restart/--no-restart",
-            help="Whether this walk restarts at the tied estimate. [dim]\\[default: restart][/dim]",
+            help="Whether this random walk restarts at the tied estimate. [dim]\\[default: restart][/dim]",
             show_default=False,
         ),
     ] = None,
@@ -117,12 +117,12 @@ def groups(
     n_jobs: Jobs = None,
     out: Annotated[
         Path | None,
-        typer.Option(help="Folder for the result, kept as it grows. [dim]\\[default: VOTES.zarr][/dim]"),
+        typer.Option(help="Folder for the result, written during the run. [dim]\\[default: VOTES.zarr][/dim]"),
     ] = None,
     overwrite: Overwrite = False,
     quiet: Quiet = False,
 ) -> None:
-    """Find the groups of edges that share a parameter; with --candidates, which edges exist as well.
+    """Find the groups of edges that share a parameter; with --candidates, also which edges exist.
 
     A run that was stopped, even killed, continues when the same command is given again.
     """
@@ -139,7 +139,7 @@ def groups(
     concentration = common.number_or_prior("--alpha", alpha, Gamma, "a number, or SHAPE,RATE, such as 1.0 or 2,4")
     found = common.beta("--base", base)
     if prior_scale is not None and model != "symmetric":
-        expected = "omitted without --model symmetric, whose tables it is about"
+        expected = "omitted without --model symmetric"
         raise OptionError(option="prior_scale", got=prior_scale, expected=expected)
     if model == "symmetric":
         common.check({"prior_scale": 1.0 if prior_scale is None else prior_scale})
@@ -188,7 +188,7 @@ def groups(
 
 
 def _method(name: str, own: dict[str, Any]) -> Any:
-    """Return the options of a method; of "auto", which has none, the name."""
+    """Return the options of a method; for "auto", which has none, its name."""
     if name != "auto":
         return common.own_options(GROUPS, name, **own)
     for option, value in own.items():

@@ -1,4 +1,4 @@
-"""The command ``bayesmrf posterior``: one posterior of the parameters, or several beside each other."""
+"""The command ``bayesmrf posterior``: the posterior of the parameters by one method, or by several to compare."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
     from ..graphs import Graph
 
-# The engine that belongs to a kernel where exact answers are too dear.
+# The default engine of a kernel where exact inference is too expensive.
 _OWN = {"metropolis": "bethe", "langevin": "brief", "exchange": "gibbs", "auxiliary-variable": "gibbs"}
-# Options of engines behind flags.
+# Options of engines that the flags set.
 _ENGINE_FLAGS = {"--n-sweeps": ("n_sweeps",), "--n-particles": ("n_chains", "n_samples")}
 
 
 class Choice(NamedTuple):
-    """A kernel and its engine, by the name they are given; without an engine the kernel's own."""
+    """A kernel and its engine, with their name in --compare; without an engine, the kernel's default."""
 
     name: str
     kernel: str
@@ -43,8 +43,8 @@ def posterior(
         Path,
         typer.Argument(
             metavar="TABLE.csv",
-            help="Observations: one row each, one column a node, named in the first line; 0/1, -1/+1 or True/False, "
-            "empty where a value is missing. May be compressed (.csv.gz).",
+            help="Table with one row per observation and one column per node, named in the first line; 0/1, -1/+1 or "
+            "True/False; missing values are empty. May be compressed (.csv.gz).",
         ),
     ],
     graph: Annotated[str, typer.Option(metavar="EDGES.csv|complete|learn:K", help=common.GRAPH_HELP)] = "complete",
@@ -60,8 +60,8 @@ def posterior(
         str | None,
         typer.Option(
             metavar="all|edges|LABELS.csv",
-            help="Parameters that are shared: one for all edges and one for all nodes; one for all edges; or those "
-            "with the same label in a file with two ends and a label, or a name and a label, a line. "
+            help="Shared parameters: all (one for all edges, one for all nodes); edges (one for all edges); or a file "
+            "with a label for each edge (two ends and a label) or node (a name and a label). Equal labels are tied. "
             "[dim]\\[default: none][/dim]",
         ),
     ] = None,
@@ -69,7 +69,7 @@ def posterior(
         str | None,
         typer.Option(
             metavar="|".join(KERNELS.names),
-            help="How the parameters move. [dim]\\[default: metropolis][/dim]",
+            help="Kernel that updates the parameters. [dim]\\[default: metropolis][/dim]",
         ),
     ] = None,
     engine: Annotated[
@@ -78,35 +78,35 @@ def posterior(
             metavar="NAME",
             help=f"How the normaliser is computed or approximated: {', '.join(NAMES)}. Exchange and auxiliary-variable "
             "take gibbs, swendsen-wang, cftp and the exact ones. "
-            "[dim]\\[default: exact where cheap, else what suits the kernel][/dim]",
+            "[dim]\\[default: exact if cheap, else depends on the kernel][/dim]",
         ),
     ] = None,
     hidden_engine: Annotated[
         str | None,
         typer.Option(
             metavar="NAME",
-            help="The same where values are missing: exact, mean-field, tree, bethe, persistent, cftp. "
-            "[dim]\\[default: exact where cheap, else persistent][/dim]",
+            help="The same for missing values: exact, mean-field, tree, bethe, persistent, cftp. "
+            "[dim]\\[default: exact if cheap, else persistent][/dim]",
         ),
     ] = None,
     compare: Annotated[
         str | None,
         typer.Option(
             metavar="NAME,NAME,...",
-            help="Run several and lay their marginals over each other. A name is an engine, which is run with the "
-            "kernel that suits it, a kernel, or KERNEL+ENGINE.",
+            help="Run several methods and plot their marginals together. A name is an engine (run with the kernel that "
+            "suits it), a kernel, or KERNEL+ENGINE.",
         ),
     ] = None,
     prior_scale: Annotated[float, typer.Option(help="Standard deviation of the normal prior of an edge.")] = 1.0,
     bias_scale: Annotated[
-        float | None, typer.Option(help="The same of a node. [dim]\\[default: --prior-scale][/dim]")
+        float | None, typer.Option(help="The same for a node. [dim]\\[default: --prior-scale][/dim]")
     ] = None,
     step_size: Annotated[
-        float | None, typer.Option(help="Size of random walk steps. [dim]\\[default: adapted during warm-up][/dim]")
+        float | None, typer.Option(help="Step size of the random walk. [dim]\\[default: adapted during warm-up][/dim]")
     ] = None,
     epsilon: Annotated[
         float | None,
-        typer.Option(help="Step of langevin. [dim]\\[default: adapted with --adjusted, else short enough][/dim]"),
+        typer.Option(help="Step size of langevin. [dim]\\[default: adapted with --adjusted, else from the mode][/dim]"),
     ] = None,
     momentum: Annotated[
         float | None, typer.Option(help="Share of langevin's momentum that is kept. [dim]\\[default: 0][/dim]")
@@ -119,10 +119,10 @@ def posterior(
         ),
     ] = False,
     adjusted: Annotated[
-        bool, typer.Option("--adjusted", help="Accept or reject langevin's steps; the engine must answer log Z.")
+        bool, typer.Option("--adjusted", help="Accept or reject langevin's steps; the engine must compute log Z.")
     ] = False,
     corrected: Annotated[
-        bool, typer.Option("--corrected", help="Bring pseudo-posterior to the true mode and scale.")
+        bool, typer.Option("--corrected", help="Correct pseudo-posterior to the mode and scale of the posterior.")
     ] = False,
     n_sweeps: Annotated[
         int | None,
@@ -131,7 +131,7 @@ def posterior(
     n_particles: Annotated[
         int | None,
         typer.Option(
-            min=1, help="Chains of brief and persistent. [dim]\\[default: one an observation; persistent: 1024][/dim]"
+            min=1, help="Chains of brief and persistent. [dim]\\[default: one per observation; persistent: 1024][/dim]"
         ),
     ] = None,
     n_draws: Draws = 1000,
@@ -146,8 +146,8 @@ def posterior(
     out: Annotated[
         Path | None,
         typer.Option(
-            help="Folder for the result, kept as it grows. [dim]\\[default: TABLE.zarr; TABLE-compare with --compare]"
-            "[/dim]"
+            help="Folder for the result, written during the run. "
+            "[dim]\\[default: TABLE.zarr; TABLE-compare with --compare][/dim]"
         ),
     ] = None,
     overwrite: Overwrite = False,
@@ -178,7 +178,9 @@ def posterior(
         if name is not None:
             row_of(name, option)
     if compare is not None and (kernel or engine):
-        raise OptionError("--compare: it names kernels and engines itself; leave out --kernel and --engine")
+        raise OptionError(
+            "--compare does not support --kernel and --engine; name them in --compare, such as langevin+brief."
+        )
     stem = common.stem_of(table)
     if compare is None:
         choices = [Choice("", kernel or "metropolis", engine)]
@@ -188,7 +190,7 @@ def posterior(
         choices = [_choice(name.strip()) for name in compare.split(",")]
         twice = next((c.name for i, c in enumerate(choices) if c in choices[:i]), None)
         if twice is not None:
-            raise OptionError(option="--compare", got=compare, expected="different names", remedy=f"{twice} is twice")
+            raise OptionError(option="--compare", got=compare, expected="different names", remedy=f"remove one {twice}")
         out = out or Path(f"{stem}-compare")
     given: dict[str, Any] = {
         "step_size": step_size,
@@ -245,7 +247,7 @@ def posterior(
 
 
 def _choice(name: str) -> Choice:
-    """A name of --compare."""
+    """Return the kernel and engine of a name in --compare."""
     kernel, plus, engine = name.partition("+")
     if plus:
         rules.choice(*KERNELS.names).check("--compare", kernel)
@@ -260,7 +262,7 @@ def _choice(name: str) -> Choice:
 
 
 def _graph(text: str, data: Any, weights: Any, console: Console, progress: bool) -> Graph:
-    """The graph itself, so that several runs learn it once and engines can be chosen by it."""
+    """Return the graph, which is learnt once for all runs and decides which engines are exact."""
     from .. import graphs
     from ..learning.sparse import learn_graph
     from ..states import check_states
@@ -272,13 +274,13 @@ def _graph(text: str, data: Any, weights: Any, console: Console, progress: bool)
     if found == "complete":
         return graphs.complete(len(names), names)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConstantColumnWarning)  # the fit says it
+        warnings.simplefilter("ignore", ConstantColumnWarning)  # the fit warns
         states = check_states(data, weights)
     return learn_graph(states, int(found.partition(":")[2]), progress=progress)
 
 
 def _levels(data: Any) -> int:
-    """States of a node of the Potts model; what is wrong with the data, the fit says."""
+    """Return the number of states of a node of the Potts model; the fit checks the data."""
     import pandas as pd
 
     top = data.apply(pd.to_numeric, errors="coerce").max().max()
@@ -286,7 +288,7 @@ def _levels(data: Any) -> int:
 
 
 def _engine_of(kernel: str, graph: Graph, n_states: int | None = None) -> str:
-    """The engine that belongs to a kernel: exact where that is cheap."""
+    """Return the default engine of a kernel: exact if that is cheap."""
     from ..inference.auto import is_cheap
 
     if kernel == "pseudo-posterior":
@@ -295,28 +297,28 @@ def _engine_of(kernel: str, graph: Graph, n_states: int | None = None) -> str:
 
 
 def _used(choice: Choice) -> tuple[str, ...]:
-    """Options that a kernel looks at."""
+    """Return the names of the options of a kernel."""
     return tuple(f.name for f in fields(KERNELS.row(choice.kernel).options) if f.name != "start")
 
 
 def _engine_options(engine: str | None, given: dict[str, int]) -> dict[str, int]:
-    """Those flags that an engine has, as its options."""
+    """Return the options of an engine that the flags set."""
     has = row_of(str(engine)).options
     return {name: value for flag, value in given.items() for name in _ENGINE_FLAGS[flag] if name in has}
 
 
 def _engine_with(engine: str, given: dict[str, int]) -> Any:
-    """The engine's name, or the engine with the options given."""
+    """Return the engine's name, or the engine with the options given."""
     options: dict[str, Any] = _engine_options(engine, given)
     return engine_of(engine, **options) if options else engine
 
 
 def _check_used(given: dict[str, Any], particular: dict[str, int], choices: Sequence[Choice]) -> None:
-    """Refuse options that would do nothing."""
+    """Raise OptionError for an option that would have no effect."""
     methods = " or ".join(f"{c.kernel} with {c.engine}" for c in choices)
     unused = ["--" + name.replace("_", "-") for name in given if not any(name in _used(c) for c in choices)]
     for flag, value in particular.items():
         if not any(_engine_options(c.engine, {flag: value}) for c in choices):
             unused.append(flag)
     for flag in unused:
-        raise OptionError(f"{flag} has no effect on {methods}; leave it out.")
+        raise OptionError(f"{flag} has no effect on {methods}; remove it.")

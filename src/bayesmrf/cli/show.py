@@ -1,4 +1,4 @@
-"""What the commands print of a result."""
+"""Printed summaries of a result."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MOST_MISSING = 5
 
 
 def show(summary: GroupedSummary | ParameterSummary | StructureSummary, console: Console) -> None:
-    """Print what was run, what was found, and whether the chains agree."""
+    """Print what was run, the results, and whether the chains have converged."""
     if isinstance(summary, GroupedSummary):
         _show_groups(summary, console)
     elif isinstance(summary, StructureSummary):
@@ -29,7 +29,7 @@ def show(summary: GroupedSummary | ParameterSummary | StructureSummary, console:
 
 
 def show_comparison(summaries: Mapping[str, ParameterSummary], console: Console) -> None:
-    """Print how far each posterior is from the first, and what each of them is."""
+    """Print how far each posterior is from the first, and how each was sampled."""
     from rich.table import Table
 
     first = next(iter(summaries))
@@ -42,7 +42,7 @@ def show_comparison(summaries: Mapping[str, ParameterSummary], console: Console)
         distance = ("–", "–") if row.method == first else (f"{row.largest:.2f} ({row.farthest})", f"{row.median:.2f}")
         shown.add_row(row.method, *distance, f"{row.sd_ratio:.2f}", f"{row.ess_per_second:,.1f}", f"{row.r_hat:.3f}")
     console.print(shown)
-    console.print("sd ratio: median over the parameters. ESS/s and R-hat: of the parameter that mixed worst.\n")
+    console.print("sd ratio: median over the parameters. ESS/s and R-hat: of the slowest-mixing parameter.\n")
     for name, s in summaries.items():
         console.print(f"{name}: {s.method_sentence}; {s.attrs['run_time']:,.1f} s; {s.kind_sentence}.")
         if s.verdict.grade == "bad":
@@ -63,8 +63,8 @@ def _show_groups(summary: GroupedSummary, console: Console) -> None:
         title = f"Groups (the partition closest to all draws{', of these edges' if summary.spike else ''})"
         _show_table(title, "edges", summary.group_table, summary.examples, console)
         console.print(f"{summary.ball_sentence}.")
-        console.print("Agreement: 0.5 where an edge says nothing, more where its ends tend to be alike, less where "
-                      "unlike.")  # fmt: skip
+        console.print("Agreement: 0.5 if the ends of an edge are unrelated, more if they tend to agree, less if they "
+                      "tend to differ.")  # fmt: skip
         if summary.tabled is not None:
             _show_potentials(summary, console)
     else:
@@ -73,11 +73,11 @@ def _show_groups(summary: GroupedSummary, console: Console) -> None:
         console.print(f"\nNumber of groups of node fields: {summary.field_groups_sentence}\n")
         title = "Groups of node fields (the partition closest to all draws)"
         _show_table(title, "nodes", summary.field_group_table, summary.field_examples, console)
-        console.print("Field: above 0 a node tends to yes, below 0 to no, all else equal.")
+        console.print("Field: above 0 a node tends to yes, below 0 to no, other things equal.")
 
 
 def _show_potentials(summary: GroupedSummary, console: Console) -> None:
-    """The table of each group, as far as they are few."""
+    """Print the table of log potentials of the first groups."""
     from rich.table import Table
 
     found = summary.potential_table(summary.groups)
@@ -98,7 +98,7 @@ def _show_potentials(summary: GroupedSummary, console: Console) -> None:
 def _show_table(
     title: str, noun: str, found: pd.DataFrame, examples: Callable[[int], list[str]], console: Console
 ) -> None:
-    """Groups of edges or of nodes: size, value with 90 % interval, members."""
+    """Print the groups of edges or of nodes: size, value with 90 % interval, examples."""
     from rich.table import Table
 
     table = Table(title=title, title_justify="left")
@@ -131,14 +131,14 @@ def _show_structure(summary: StructureSummary, console: Console) -> None:
 
 
 def _show_edges(found: pd.DataFrame, columns: tuple[str, ...], console: Console) -> None:
-    """The first of the edges, with some of their columns and a 90 % interval of the last of these."""
+    """Print the first edges, with some columns and a 90 % interval of the last of these."""
     from rich.table import Table
 
     table = Table(title="Inclusion above 0.5, strongest first", title_justify="left")
     table.add_column("edge")
     for name in (*columns, "90 % interval"):
         table.add_column(name, justify="right", no_wrap=True)
-    most = _MOST_EDGES + (len(found) == _MOST_EDGES + 1)  # "1 more" takes as much room as the row
+    most = _MOST_EDGES + (len(found) == _MOST_EDGES + 1)  # "1 more" would take as much room as the row
     for e in rows(found.iloc[:most]):
         low_high = f"{e.lower:.3f} to {e.upper:.3f}"
         values = (getattr(e, name) for name in columns)
@@ -167,7 +167,7 @@ def _show_parameters(summary: ParameterSummary, console: Console) -> None:
     for is_edge, most in ((True, _MOST_EDGES), (False, _MOST_NODES)):
         part = summary.strongest[summary.strongest["is_edge"] == is_edge]
         kind = summary.terms.edge if is_edge else summary.terms.node
-        most += len(part) == most + 1  # "1 more" takes as much room as the row
+        most += len(part) == most + 1  # "1 more" would take as much room as the row
         for p in rows(part.iloc[:most]):
             low_high = f"{p.lower:.3f} to {p.upper:.3f}"
             table.add_row(p.label, kind, f"{p.mean:.3f}", f"{p.sd:.3f}", low_high, "*" if p.clear else "")
