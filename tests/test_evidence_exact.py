@@ -125,7 +125,7 @@ def test_parameters_of_which_features_depend_on_sums(rng):
     )
     other = replace(target, linear=LinearMap.of(np.abs(matrix), "abc"))
     assert abs(oracle.log_evidence(other, rng) - found.log_evidence) > 0.1  # control: another map
-    with pytest.raises(OptionError, match="features depend on sums of parameters"):
+    with pytest.raises(OptionError, match="features depend on sums of them"):
         Conjugate()(target_of(Agreement(graphs.path(3)), rows(9, 3, rng), linear=LinearMap.of([[1], [2]], "a")), rng)
 
 
@@ -236,10 +236,10 @@ def test_nothing_to_integrate(rng):
 
 def test_conjugate_refuses_the_rest(rng):
     refused = {
-        "hidden units tie": [TINY["rbm 2x1"](rng), TINY["hidden node"](rng)],
-        "its nodes have fields besides edges": [TINY["pair"](rng), TINY["tied"](rng)],
-        "its edges close a loop": [TINY["triangle"](rng)],
-        "more than whether its ends agree": [target_of(Boltzmann(graphs.path(2), fields=False), rows(9, 2, rng))],
+        "hidden units make them dependent": [TINY["rbm 2x1"](rng), TINY["hidden node"](rng)],
+        "the nodes have both fields and edges": [TINY["pair"](rng), TINY["tied"](rng)],
+        "the graph has a cycle": [TINY["triangle"](rng)],
+        "an edge feature is not an agreement": [target_of(Boltzmann(graphs.path(2), fields=False), rows(9, 2, rng))],
     }
     for reason, targets in refused.items():
         for target in targets:

@@ -151,7 +151,7 @@ def test_a_climb_is_stopped_where_too_few_states_count(rng):
     assert share == pytest.approx(SHARE, abs=1e-3)
     assert value > states.density(np.zeros(target.n_features))[0] + 1
     mode = ModeSearch(n_steps=1, n_states=200, log_z="ais", max_rounds=1)(target, rng)
-    assert "has not converged after 1 sets of 200 states: give more n_steps or n_states" in mode.status
+    assert "has not converged after 1 sets of 200 states; raise n_steps or n_states" in mode.status
     assert mode.status in Laplace()(target, rng, mode).status
 
 
@@ -453,7 +453,7 @@ def test_scores_at_one_point(rng):
 def test_a_maximum_at_infinity_is_bounded_and_told(rng):
     target = target_of(Boltzmann(graphs.path(2)), rows(50, 2, rng)[:, [0, 0]])
     found = BIC(search=ModeSearch(penalised=False, n_steps=STEPS))(target, rng)
-    assert "the maximum of the likelihood lies at infinity" in found.status
+    assert "the maximum of the likelihood is at infinity" in found.status
     assert f"of 3 parameters were bounded at +-{np.log(99):.3g}" in found.status
     assert abs(found.arrays["theta"]).max() == pytest.approx(np.log(99))
 
@@ -570,7 +570,7 @@ def test_wide_models_say_that_the_error_is_not_known(rng):
     theta = 0.1 * rng.standard_normal(target.n_features)
     states = SampledPosterior.draw(target, theta, 3000, rng)
     found = Laplace(n_chains=10, temperatures=20)(target, rng, Mode(target, theta, True, states, 1, ""))
-    assert "hardly normal with 60 observations for 271 parameters" in found.status
+    assert "the posterior may be far from normal with 60 observations for 271 parameters" in found.status
     regular = drawn(Boltzmann(graphs.path(2)), [0.5, -0.3, 0.2], 100, rng)
     assert (
         Laplace(search=ModeSearch(n_steps=STEPS, n_states=5000, log_z="ais"), temperatures=200)(regular, rng).status
@@ -611,7 +611,7 @@ def test_modes_in_which_values_trade_places_are_told(symmetric, rng):
     mode = max((ModeSearch(n_steps=STEPS)(target, rng) for _ in range(3)), key=lambda m: m.density(m.theta)[0])
     found = Laplace()(target, rng, mode)
     added = found.parts["mirrored_modes"]
-    assert ("exchanged values of hidden units are not counted" in found.status) == (added > 0.25)
+    assert ("exchanged values of hidden units are not included" in found.status) == (added > 0.25)
     mirror = target.mirrored(mode.theta, np.ones((1, 1), dtype=bool))[0]
     if added:
         assert added == pytest.approx(np.log1p(np.exp(target.log_prior(mirror) - target.log_prior(mode.theta))))

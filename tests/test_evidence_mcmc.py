@@ -541,7 +541,7 @@ def test_harmonic_means_say_that_the_prior_is_not_reached(rng, variant):
     many = Forest(rng, n=300)
     found = HarmonicMean(variant=variant)(many.target, rng, describe(many.target, many.theta))
     least = -np.log(found.parts["prior_reached"])
-    assert re.search(rf"the estimate is usually too high, by (about|more than) {least:.1f} nats", found.status)
+    assert re.search(rf"the estimate is probably too high by (about|more than) {least:.1f} nats", found.status)
     assert np.isnan(found.standard_error)
     assert 0.5 < least < found.log_evidence - many.log_evidence + 1
     few = Forest(rng, n=1, n_draws=400)

@@ -1,1 +1,1 @@
-"""Evidence of whole models, p(X) = int p(X | theta) p(theta) dtheta, by every method of Chen and Welling (2012)."""
+"""Evidence of models, p(X) = int p(X | theta) p(theta) dtheta, by every method of Chen and Welling (2012)."""

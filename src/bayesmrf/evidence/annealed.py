@@ -1,16 +1,17 @@
 r"""Annealed importance sampling of the evidence, in parameter space (Neal 2001; Chen and Welling 2012, section 3.3).
 
-Chains start from the prior and go to the posterior along :math:`p_t(\theta) \propto p(\theta) p(X \mid \theta)^{b_t}`,
-0 = b_0 < ... < b_T = 1, with one step of Hamiltonian Monte Carlo at each temperature. The ladder is a power of equal
-steps, b_t = (t / T)^power: near 0, where the likelihood varies most, its steps are small. With
+Chains start from the prior and move to the posterior through the densities
+:math:`p_t(\theta) \propto p(\theta) p(X \mid \theta)^{b_t}`, 0 = b_0 < ... < b_T = 1, with one step of Hamiltonian
+Monte Carlo at each temperature. The ladder is a power of equal steps, b_t = (t / T)^power: its steps are small near 0,
+where the likelihood varies most. With
 
 .. math:: w = \prod_{t=1}^T p(X \mid \theta_{t-1})^{b_t - b_{t-1}}
 
-the mean of w is p(X) for any ladder and any steps that leave p_t invariant; by Jensen log w is below log p(X) on
-average. The likelihood, with the exact Z, is taken at every leapfrog step.
+the mean of w is p(X) for any ladder and any steps that leave p_t invariant; by Jensen's inequality the mean of log w
+is at most log p(X). The likelihood, with the exact Z, is computed at every leapfrog step.
 
-Steps that were adapted by the chains themselves would not leave p_t invariant. So other chains go first, and tell for
-each temperature a step size and the mass of each parameter; both are then fixed.
+Steps adapted by the chains themselves would not leave p_t invariant. Pilot chains therefore set the step size and the
+mass of each parameter at each temperature; both are then fixed.
 """
 
 from __future__ import annotations
@@ -37,14 +38,14 @@ _MEMORY = 10  # temperatures that the masses are averaged over
 
 
 class Steps(NamedTuple):
-    """What the leapfrog steps are like along the path."""
+    """Step sizes and masses of the leapfrog steps along the path."""
 
     temperatures: np.ndarray  # (n,) rising from 0 to 1
     log_size: np.ndarray  # (n,)
     log_mass: np.ndarray  # (n, n_features)
 
     def at(self, temperature: float) -> tuple[float, np.ndarray]:
-        """Size and masses at a temperature below 1, interpolated."""
+        """Interpolate the step size and the masses at a temperature below 1."""
         i = int(np.searchsorted(self.temperatures, temperature, side="right"))
         low, high = self.temperatures[i - 1], self.temperatures[i]
         share = (temperature - low) / (high - low)
@@ -54,22 +55,22 @@ class Steps(NamedTuple):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class AIS(Method):
-    """Anneal chains from the prior to the posterior; E[exp(log_evidence)] = p(X).
+    """Annealed importance sampling from the prior to the posterior; E[exp(log_evidence)] = p(X).
 
     ``parts`` has ``acceptance`` (the mean), ``lowest_acceptance`` (that of the worst tenth of the path),
     ``effective_chains``, ``chains``, ``temperatures`` and ``leapfrog_steps``. ``arrays`` has ``theta`` (n_chains,
-    n_features), draws of the last temperature but one, and ``log_weights`` (n_chains,). A call raises `TooWideError`
-    where the exact Z is not feasible.
+    n_features), draws at the last temperature but one, and ``log_weights`` (n_chains,). A call raises `TooWideError`
+    if the exact Z is not feasible.
 
     Parameters
     ----------
     n_chains : int
-        At least 2, whose weights give the standard error.
+        At least 2; the spread of their weights gives the standard error.
     temperatures : int or array
         Number of steps of the path, or all of its temperatures from 0 to 1.
     ladder : {"cubic", "linear"} or float
-        Spacing of the steps: the power that equal steps are raised to, 3 for "cubic", 1 for "linear" as in the paper.
-        Not used where ``temperatures`` is an array. With equal numbers of steps the cubic ladder had 2 to 6 times as
+        Spacing of the steps: the power to which equal steps are raised, 3 for "cubic", 1 for "linear" as in the paper.
+        Not used if ``temperatures`` is an array. With the same number of steps the cubic ladder had 2 to 6 times as
         many effective chains as the linear one.
     n_leapfrog : int
         Leapfrog steps at each temperature.
@@ -84,14 +85,14 @@ class AIS(Method):
 
     @property
     def _power(self) -> float:
-        """The power that equal steps are raised to."""
+        """The power to which equal steps are raised."""
         return LADDERS[self.ladder] if isinstance(self.ladder, str) else float(self.ladder)
 
     def require(self, target: Target) -> None:
-        """Refuse targets whose Z cannot be summed."""
+        """Raise TooWideError if Z cannot be summed."""
         target.require_exact("method='ais'")
 
-    @threadpool_limits.wrap(limits=1, user_api="blas")  # matrices are small: threads cost more than they give
+    @threadpool_limits.wrap(limits=1, user_api="blas")  # threads are slower for small matrices
     def _estimate(self, target: Target, rng: np.random.Generator, work: None, progress: bool) -> Evidence:
         path = ladder_of(self.temperatures)
         if np.ndim(self.temperatures) == 0:
@@ -119,15 +120,15 @@ class AIS(Method):
 
 
 def _start(target: Target, n_chains: int, rng: np.random.Generator) -> Swarm:
-    """Draws from the prior."""
+    """Start chains at draws from the prior."""
     return swarm_at(target, target.prior.sample(n_chains, target.n_features, rng))
 
 
 def _adapt(target: Target, rng: np.random.Generator, n_leapfrog: int, progress: bool) -> Steps:
-    r"""Steps of a run of its own, which are accepted with a probability of about 0.9.
+    r"""Adapt the steps in a pilot run, to an acceptance of about 0.9.
 
-    The mass of parameter i is the mean over chains of :math:`(\partial_i \log p_t)^2`, which under p_t is that of
-    :math:`-\partial_i^2 \log p_t`: the curvature where the chains are, however many modes there be.
+    The mass of parameter i is the mean over chains of :math:`(\partial_i \log p_t)^2`, which under p_t has the same
+    expectation as :math:`-\partial_i^2 \log p_t`: the mean curvature, also with several modes.
     """
     # More temperatures near the prior, where the curvature changes by the largest factors.
     temperatures = np.linspace(0, 1, _PILOT_STEPS + 1) ** 2

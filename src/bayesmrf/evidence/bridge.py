@@ -1,13 +1,13 @@
 r"""Bridge sampling of the evidence, between the posterior and the prior (Meng and Wong 1996).
 
-With q_1 = p(X | theta) p(theta), whose constant is the evidence, and q_2 = p(theta), whose constant is 1,
+With q_1 = p(X | theta) p(theta), whose normaliser is the evidence, and q_2 = p(theta), whose normaliser is 1,
 
 .. math:: p(X) = \frac{E_2[q_1 \alpha]}{E_1[q_2 \alpha]}
 
-for any alpha. The geometric bridge is :math:`\alpha = (q_1 q_2)^{-1/2}`; the one with the smallest error,
-:math:`\alpha \propto 1 / (s_1 q_1 + s_2 \, p(X) q_2)` with s_i the shares of the draws, contains the evidence itself,
-and their iteration for it ends where both sides of the equation agree. Both fail where no draw of the prior comes near
-the posterior, as with a thousand parameters.
+for any alpha. The geometric bridge is :math:`\alpha = (q_1 q_2)^{-1/2}`. The bridge with the smallest error is
+:math:`\alpha \propto 1 / (s_1 q_1 + s_2 \, p(X) q_2)`, with s_i the shares of the draws. It contains the evidence
+itself, which is found as the fixed point of the equation. Both fail if no draw of the prior comes near the posterior,
+as with a thousand parameters.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from .target import Evidence, Target
 class BridgeSampling(FromDraws):
     """Estimate the evidence from posterior and prior draws.
 
-    ``parts`` are those of the draws, ``n_prior``, ``prior_not_converged`` (the share of prior draws at which belief
-    propagation did not), and the effective draws of both sides, ``n_effective_posterior`` and ``n_effective_prior``.
-    Where these are fewer than ten, the status says so and the standard error is NaN.
+    ``parts`` has those of the draws, ``n_prior``, ``prior_not_converged`` (the share of prior draws at which belief
+    propagation did not converge), and the effective sample sizes ``n_effective_posterior`` and ``n_effective_prior``.
+    If one of these is below ten, the status says so and the standard error is NaN.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class BridgeSampling(FromDraws):
         As in `FromDraws`.
     variant : {"geometric", "optimal"}
     n_prior : int, optional
-        Draws from the prior; as many as of the posterior when absent.
+        Number of draws from the prior. By default as many as from the posterior.
     """
 
     variant: str = "optimal"
@@ -74,15 +74,15 @@ class BridgeSampling(FromDraws):
 
 
 def bridge_ratio(posterior: np.ndarray, prior: np.ndarray, variant: str) -> tuple[Estimate, float]:
-    r"""The estimate from log likelihoods of posterior (n_chains, n_draws) and prior draws (n_prior,).
+    r"""Estimate the log evidence from log likelihoods of posterior (n_chains, n_draws) and prior draws (n_prior,).
 
-    Its variance is the sum of the relative variances of the two means (Meng and Wong 1996, eq. 3.2, with effective
-    numbers of draws in the place of independent ones); that the optimal alpha is estimated adds nothing at this order.
+    The variance is the sum of the relative variances of the two means (Meng and Wong 1996, eq. 3.2, with effective
+    sample sizes in place of numbers of draws); estimation of the optimal alpha adds nothing to this order.
 
     Returns
     -------
     Estimate, n_effective
-        The effective draws of the prior, and of the posterior.
+        The estimate with the effective sample size of the prior, and the effective sample size of the posterior.
     """
     if variant == "geometric":
         above, below = prior / 2, -posterior / 2
@@ -97,11 +97,11 @@ def bridge_ratio(posterior: np.ndarray, prior: np.ndarray, variant: str) -> tupl
 
 
 def _optimal(posterior: np.ndarray, prior: np.ndarray) -> float:
-    r"""Log of s_2 p(X) / s_1 where the bridge of this alpha gives p(X).
+    r"""Return log(s_2 p(X) / s_1) at the fixed point, where the bridge of this alpha gives p(X).
 
     With x = log p(X | theta) - shift the equation is
-    :math:`s_1 \overline{\sigma(-x)}_{posterior} = s_2 \overline{\sigma(x)}_{prior}`; the left side rises with the
-    shift and the right side falls.
+    :math:`s_1 \overline{\sigma(-x)}_{posterior} = s_2 \overline{\sigma(x)}_{prior}`; the left side increases with the
+    shift and the right side decreases.
     """
     n = mean_ess(posterior)
     odds = np.log(n if np.isfinite(n) else posterior.size) - np.log(prior.size)

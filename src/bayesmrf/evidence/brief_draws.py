@@ -1,7 +1,7 @@
-r"""Draws from the posterior by brief Langevin dynamics, where Z is out of reach (Chen and Welling 2012, section 3.2).
+r"""Posterior draws by Langevin dynamics with contrastive divergence, where Z is infeasible.
 
-Two errors come with it: gradients that brief chains bias towards the data (Murray and Ghahramani 2004), and steps
-without an accept step.
+This is the method of Chen and Welling (2012, section 3.2). It has two errors: the gradients of brief chains are biased
+towards the data (Murray and Ghahramani 2004), and there is no accept step.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from .target import Target
 
 _N_WARMUP, _THIN = 10_000, 50  # by default
 _STAGES = 5  # of the pilot chain
-_POINTS = 5  # of the pilot chain, whose curvature each stage looks at
-_STATES = 1000  # from which a curvature is estimated
-_TOO_STIFF = 1.0  # eps^2 lambda, at which the variance is a third too large; beyond 4 the dynamics diverge
+_POINTS = 5  # of the pilot chain, at which each stage computes the curvature
+_STATES = 1000  # samples from which a curvature is estimated
+_TOO_STIFF = 1.0  # eps^2 lambda at which the variance is a third too large; above 4 the dynamics diverge
 
 
 def brief_draws(
@@ -34,14 +34,14 @@ def brief_draws(
     stiffness: float = 0.2,
     progress: bool = False,
 ) -> tuple[np.ndarray, float, str]:
-    r"""Draw from the posterior by chains that start where a pilot chain of ``n_warmup`` steps (10,000) ended.
+    r"""Draw from the posterior by chains that start at the end of a pilot chain of ``n_warmup`` steps (10,000).
 
-    The metric M is one over the diagonal of the posterior's curvature :math:`H = N \mathrm{Cov}_\theta[s] + \Lambda`
-    (without the hidden units' share, which would make it smaller), and the step size follows from
-    :math:`\epsilon^2 \lambda_{\max}(M^{1/2} H M^{1/2})` = ``stiffness``: dynamics without an accept step make the
-    variance of a normal law too large by the factor :math:`1 / (1 - \epsilon^2 \lambda / 4)` in a direction of scaled
-    curvature lambda, here by 5 % in the stiffest. Curvatures far from the mode may be ten times as large as there, so
-    the pilot chain goes in five stages, each with the mean metric and the largest lambda along the one before.
+    The metric M is the inverse of the diagonal of the curvature :math:`H = N \mathrm{Cov}_\theta[s] + \Lambda` of the
+    posterior (without the term of the hidden units, which would reduce it). The step size follows from
+    :math:`\epsilon^2 \lambda_{\max}(M^{1/2} H M^{1/2})` = ``stiffness``: without an accept step the variance of a
+    normal distribution is too large by the factor :math:`1 / (1 - \epsilon^2 \lambda / 4)` in a direction of scaled
+    curvature lambda, here by 5 % in the stiffest. The curvature may be ten times as large far from the mode, so the
+    pilot chain runs in five stages, each with the mean metric and the largest lambda of the stage before.
 
     Returns
     -------
@@ -49,7 +49,7 @@ def brief_draws(
     epsilon : float
         Step size.
     status : str
-        Where steps are too long for the curvature at the last draws.
+        A sentence if steps are too long for the curvature at the last draws, else empty.
     """
     n_warmup, thin = _N_WARMUP if n_warmup is None else n_warmup, _THIN if thin is None else thin
     brief, points = target.brief(n_sweeps), start[None]
@@ -70,7 +70,7 @@ def brief_draws(
 
 
 def _stability(target: Target, points: np.ndarray, scale: np.ndarray, epsilon: float, rng: np.random.Generator) -> str:
-    """A sentence where steps are too long for the curvature at some draws."""
+    """Return a sentence if steps are too long for the curvature at some draws, else an empty string."""
     reached = epsilon**2 * np.array(
         [
             _largest_eigenvalue(curvature_of_states(target, theta, _STATES, rng) * scale * scale[:, None], rng)
@@ -90,7 +90,7 @@ def _kernel(target: Target, brief: Differentiable, start: np.ndarray, scale: np.
 
 
 def _metric(target: Target, points: np.ndarray, stiffness: float, rng: np.random.Generator) -> tuple[np.ndarray, float]:
-    """Square root of the metric, and the step size."""
+    """Return the square root of the metric, and the step size."""
     curvatures = [curvature_of_states(target, theta, _STATES, rng) for theta in points]
     scale = 1 / np.sqrt(np.mean([np.diag(c) for c in curvatures], axis=0))
     stiffest = max(_largest_eigenvalue(c * scale * scale[:, None], rng) for c in curvatures)

@@ -1,15 +1,14 @@
-r"""Evidence that is a product of one-dimensional integrals: independent nodes, and forests without fields.
+r"""Evidence as a product of one-dimensional integrals: independent nodes, and forests without fields.
 
-There every feature is a binary variable of its own, with log odds :math:`\kappa \theta_j`: a node, or the agreement of
-the ends of an edge, of which a forest's are independent and leave the sign of each of its trees free,
+In these models every feature is an independent binary variable with log odds :math:`\kappa \theta_j`: the state of a
+node, or the agreement of the ends of an edge. The agreements of a forest leave the sign of each tree free,
 
 .. math:: p(X) = 2^{-N (d - r)} \prod_j \int \sigma(\kappa \theta)^{S_j} \sigma(-\kappa \theta)^{N_j - S_j}
           p(\theta) \, d\theta.
 
 S_j is the number of successes in N_j trials, N for each feature that has parameter j; r is the number of edges, or d
-where the features are nodes. The law of the logit of a Beta(a, b) variable as prior makes the integral, where kappa is
-1, the ratio B(a + S, b + N - S) / B(a, b); under other priors it is a trapezoid sum, which for such integrands has no
-error to speak of.
+where the features are nodes. If the prior is that of the logit of a Beta(a, b) variable and kappa is 1, the integral is
+B(a + S, b + N - S) / B(a, b); for other priors it is a trapezoid sum, with negligible error for such integrands.
 """
 
 from __future__ import annotations
@@ -25,24 +24,24 @@ from .method import Method
 from .pairwise_target import PairwiseTarget
 from .target import Evidence, Target
 
-_DEPTH = 50.0  # nats below the peak where an integrand is nothing
+_DEPTH = 50.0  # nats below the peak at which an integrand is negligible
 _POINTS = 2001
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Conjugate(Method):
-    """Closed form under `LogisticBeta` where kappa = 1, else quadrature in one dimension.
+    """Exact evidence: in closed form under `LogisticBeta` if kappa = 1, else by quadrature in one dimension.
 
-    The target has nodes without edges, or is a forest without node fields, and all nodes are seen; a call raises
-    `OptionError` for any other model. Nothing is random. ``parts`` has ``integrals``, the sum of the log integrals,
-    ``free_signs``, -N (d - r) log 2, and under normal priors the log evidence ``at_half_prior_scale`` and
+    The target must have no edges, or be a forest without node fields, and have no hidden nodes; a call raises
+    `OptionError` for any other model. The result is deterministic. ``parts`` has ``integrals``, the sum of the log
+    integrals, ``free_signs``, -N (d - r) log 2, and under normal priors the log evidence ``at_half_prior_scale`` and
     ``at_double_prior_scale``; ``arrays`` has the ``log_integrals`` (n_features,).
     """
 
     name = "conjugate"
 
     def require(self, target: Target) -> None:
-        """Refuse models whose parameters depend on each other given the data."""
+        """Raise OptionError if the parameters are not independent given the data."""
         _independent(target)
 
     def _estimate(self, target: Target, rng: np.random.Generator, work: None, progress: bool) -> Evidence:
@@ -53,7 +52,7 @@ class Conjugate(Method):
 
 
 def _integrate(target: Target, prior: ProperPrior) -> tuple[float, np.ndarray, float]:
-    """The sum of the log integrals, each of them, and what the free signs add."""
+    """Return the sum of the log integrals, each of them, and the term of the free signs."""
     kappa, features, free, label = _independent(target)
     n, n_features = target.n_samples, target.n_features
     successes = np.bincount(label, target.weights @ features, n_features)
@@ -68,24 +67,24 @@ def _integrate(target: Target, prior: ProperPrior) -> tuple[float, np.ndarray, f
 
 
 def _independent(target: Target) -> tuple[float, np.ndarray, int, np.ndarray]:
-    """Kappa, successes in each row (n_rows, n_features of the model), free signs, and the parameter of each feature."""
+    """Return kappa, successes in each row (n_rows, n_features), free signs, and the parameter of each feature."""
     if not isinstance(target, PairwiseTarget) or target.n_hidden:
-        raise _refusal("hidden units tie its parameters together")
+        raise _refusal("hidden units make them dependent")
     model, x = target.model, target.states
     label, a = np.arange(target.n_features), target.linear
     if a is not None:
         label = a.columns[np.argsort(a.rows)]
         if len(label) != model.n_features or len(np.unique(a.rows)) < len(label) or (a.values != 1).any():
-            raise _refusal("features depend on sums of parameters")
+            raise _refusal("features depend on sums of them")
     graph, form = model.graph, model.form
     if graph.n_edges == 0:
         return 2 * form.q, x if model.fields else x[:, :0], 0 if model.fields else graph.n_nodes, label
     if model.fields:
-        raise _refusal("its nodes have fields besides edges")
+        raise _refusal("the nodes have both fields and edges")
     if form.c:
-        raise _refusal("an edge says more than whether its ends agree")
+        raise _refusal("an edge feature is not an agreement of its ends")
     if not graph.is_forest:
-        raise _refusal("its edges close a loop")
+        raise _refusal("the graph has a cycle")
     u, v = graph.edges.T
     return 2 * form.b, x[:, u] == x[:, v], graph.n_nodes - graph.n_edges, label
 
@@ -98,7 +97,7 @@ def _refusal(reason: str) -> OptionError:
 
 
 def _quadrature(kappa: float, successes: np.ndarray, trials: np.ndarray, prior: ProperPrior) -> np.ndarray:
-    """Log integral of each parameter, less the constant of its prior; integrands are log-concave."""
+    """Return the log integral of each parameter, without the constant of its prior; integrands are log-concave."""
 
     def log_integrand(t: np.ndarray) -> np.ndarray:
         return successes * log_expit(kappa * t) + (trials - successes) * log_expit(-kappa * t) + prior.log_density(t)

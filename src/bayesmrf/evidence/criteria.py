@@ -1,7 +1,7 @@
 """Scores at one point: the log posterior at its mode, and BIC at the maximum of the likelihood.
 
-They are the first three and the first four terms of Chen and Welling 2012 evidence, eq. 5: what is left of Laplace's
-approximation without the volume of the posterior.
+They are the first three and the first four terms of Chen and Welling 2012 evidence, eq. 5: Laplace's approximation
+without the volume of the posterior.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class AtMode(Method):
         How the mode is found, and how log Z is computed there (``log_z``): by the exact sum, or by annealed importance
         sampling.
     n_chains, temperatures : int
-        Of annealed importance sampling, as in `bayesmrf.inference.annealed.forward`.
+        Chains and temperatures of annealed importance sampling, as in `bayesmrf.inference.annealed.forward`.
     """
 
     search: ModeSearch = field(default_factory=ModeSearch)
@@ -48,7 +48,7 @@ class AtMode(Method):
         return self.search
 
     def _checked(self, mode: Mode) -> Mode:
-        """Refuse a mode of the likelihood where one of the posterior is needed, and the other way round."""
+        """Return the mode; raise OptionError if it is of the likelihood instead of the posterior, or the reverse."""
         if mode.penalised != self.search.penalised:
             kinds, is_posterior = ("likelihood", "posterior"), self.search.penalised
             raise OptionError(
@@ -58,7 +58,7 @@ class AtMode(Method):
         return mode
 
     def point(self, target: Target, theta: np.ndarray, rng: np.random.Generator) -> Point:
-        """Likelihood and prior at ``theta``."""
+        """Compute the likelihood and the prior at ``theta``."""
         value, error, status = 0.0, 0.0, ""
         if self.search.is_exact(target):
             value = target.log_z(theta)
@@ -75,7 +75,7 @@ class AtMode(Method):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class MAP(AtMode):
-    """Log p(X | theta) + log p(theta) at the mode of the posterior.
+    """Log posterior density at its mode, log p(X | theta) + log p(theta).
 
     ``standard_error`` is that of log Z. The terms are ``data``, ``log_z`` and ``log_prior``.
 
@@ -94,7 +94,7 @@ class MAP(AtMode):
         return target.evidence(self.name, sum(parts.values()), error, parts, status, {"theta": work.theta})
 
     def _more(self, target: Target) -> dict[str, float]:
-        """Terms beside those of the log posterior."""
+        """Return the terms in addition to those of the log posterior."""
         del target
         return {}
 
@@ -103,7 +103,7 @@ class MAP(AtMode):
 class BIC(MAP):
     """Bayesian information criterion with the prior, log p(X | theta) + log p(theta) - F/2 log N.
 
-    It is taken at the maximum of the likelihood. Schwarz's own has no prior: leave out the term ``log_prior``.
+    It is computed at the maximum of the likelihood. Schwarz's criterion has no prior: omit the term ``log_prior``.
     ``standard_error`` is that of log Z. The terms are ``data``, ``log_z``, ``log_prior`` and ``dimension``.
 
     Parameters

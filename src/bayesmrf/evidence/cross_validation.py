@@ -1,12 +1,12 @@
-r"""Cross-validation, with which Chen and Welling (2012, sections 2 and 4) compare the evidence.
+r"""Cross-validation, the alternative to the evidence in Chen and Welling (2012, sections 2 and 4).
 
-The observations are split at random into folds. For each, the model is learnt from the others, and the mean log
-likelihood of its own observations, log Z(x, theta) - log Z(theta), is the fold's score. Learning and log Z are those of
-Laplace's approximation, fine-tuning included: persistent chains alone stay near independent units for a hundred
-thousand steps where hidden units matter little. theta is then a mode of the posterior given the other folds: the
-likelihood alone has its maximum at infinity where a column of a small training set never varies.
+The observations are split at random into folds. For each fold the model is learnt from the others, and the score is the
+mean log likelihood of the fold's observations, log Z(x, theta) - log Z(theta). Learning and log Z are those of
+Laplace's approximation, with fine-tuning: persistent chains alone stay near independent units for a hundred thousand
+steps if hidden units matter little. theta is a mode of the posterior given the other folds, since the maximum of the
+likelihood is at infinity if a column of a small training set is constant.
 
-The score estimates how well new observations are predicted. It is no evidence, and no term of it.
+The score estimates how well new observations are predicted. It is not an estimate of the evidence.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from .target import Evidence, Target
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class CrossValidation(AtMode):
-    """Mean log likelihood of observations that were left out in learning.
+    """Mean log likelihood of held-out observations.
 
-    ``log_evidence`` is N times the score, so that it can be compared with other methods: it ranks models, and its
-    differences are not log Bayes factors. ``standard_error`` is NaN: folds share their training data, and the spread of
-    their means is not the error. ``parts`` has ``log_likelihood_per_observation``, ``sd_over_folds`` (of the means of
-    the folds), ``log_z_error`` (the largest standard error of a fold's log Z) and ``folds``; ``arrays`` has ``folds``,
-    the mean of each.
+    ``log_evidence`` is N times the score, on the scale of the other methods. It ranks models, but its differences are
+    not log Bayes factors. ``standard_error`` is NaN: folds share their training data, so that the spread of their means
+    is not the error. ``parts`` has ``log_likelihood_per_observation``, ``sd_over_folds`` (of the means of the folds),
+    ``log_z_error`` (the largest standard error of a fold's log Z) and ``folds``; ``arrays`` has ``folds``, the mean of
+    each.
 
     Parameters
     ----------
@@ -45,11 +45,11 @@ class CrossValidation(AtMode):
 
     @property
     def work(self) -> None:
-        """None: each fold has a mode of its own."""
+        """None: the mode is sought for each fold."""
         return None
 
     def require(self, target: Target) -> None:
-        """Refuse what ``search`` refuses."""
+        """Raise the error of ``search`` if it cannot be used for ``target``."""
         self.search.require(target)
 
     def _estimate(self, target: Target, rng: np.random.Generator, work: None, progress: bool) -> Evidence:
@@ -81,6 +81,6 @@ class CrossValidation(AtMode):
 
 
 def _counted(target: Target, counts: np.ndarray) -> Target:
-    """The same of the observations that these ``counts`` of the rows have."""
+    """Return the target of the observations with these ``counts`` of the rows."""
     seen = counts > 0
     return replace(target, states=target.states[seen], weights=counts[seen].astype(np.float64))

@@ -3,8 +3,8 @@ r"""Deviance information criterion (Spiegelhalter et al. 2002).
 .. math:: \mathrm{DIC} = D(\bar\theta) + 2 p_D, \qquad p_D = \overline{D(\theta)} - D(\bar\theta), \qquad
           D(\theta) = -2 \log p(X \mid \theta)
 
--DIC / 2 stands in the place of the log evidence so that models can be compared by it on one scale; it is no
-approximation to the evidence (Chen and Welling 2012, section 3.2): its penalty does not know the prior.
+-DIC / 2 is returned as the log evidence, on the scale of the other methods. It is not an approximation to the evidence
+(Chen and Welling 2012, section 3.2): its penalty does not depend on the prior.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from .target import Evidence, Target
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class DIC(FromDraws):
-    """Score the model by -DIC / 2.
+    """Deviance information criterion, as the score -DIC / 2.
 
-    The mean of the parameters makes sense within one mode only: chains that exchange hidden units give a mean that fits
-    badly, a large p_D and a status. ``parts`` are those of the draws, ``mean_deviance``, ``deviance_at_mean``,
-    ``n_effective_parameters`` (p_D) and ``dic``. The standard error is the jackknife's over chains, NaN for one chain.
+    The mean of the parameters is meaningful within one mode only: chains that exchange hidden units give a mean that
+    fits badly, a large p_D and a status. ``parts`` has those of the draws, ``mean_deviance``, ``deviance_at_mean``,
+    ``n_effective_parameters`` (p_D) and ``dic``. The standard error is a jackknife over chains, NaN for one chain.
 
     Parameters
     ----------

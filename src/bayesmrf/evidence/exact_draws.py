@@ -1,7 +1,6 @@
-"""Draws from the posterior by Hamiltonian Monte Carlo with the exact likelihood.
+"""Posterior draws by Hamiltonian Monte Carlo with the exact likelihood, where Z can be summed.
 
-Where Z can be summed there is nothing to approximate: the posterior is the stationary distribution for any step size,
-and likelihoods come with the draws.
+The posterior is the stationary distribution for any step size, and the likelihood of each draw is known.
 """
 
 from __future__ import annotations
@@ -17,12 +16,12 @@ from .target import Target
 
 _N_WARMUP = 200  # by default
 _ACCEPTED = 0.85
-_ADAPTATION = 0.3  # change of log step size for a unit of acceptance, at first
+_ADAPTATION = 0.3  # initial change of log step size for a unit of acceptance
 _LEAPFROG = 10
-_STATES = 1000  # from which a curvature is estimated
+_STATES = 1000  # samples from which a curvature is estimated
 
 
-@threadpool_limits.wrap(limits=1, user_api="blas")  # matrices are small: threads cost more than they give
+@threadpool_limits.wrap(limits=1, user_api="blas")  # threads are slower for small matrices
 def exact_draws(
     target: Target,
     rng: np.random.Generator,
@@ -36,8 +35,8 @@ def exact_draws(
 ) -> tuple[np.ndarray, np.ndarray, float, float]:
     """Draw from the posterior by chains that start at one point, near a mode.
 
-    The metric is the mean curvature N Cov[s] + Lambda, first at ``start`` and half through the warm-up at the chains;
-    steps are adapted to an acceptance of 0.85 during the warm-up (200 trajectories by default), and fixed afterwards.
+    The metric is the mean curvature N Cov[s] + Lambda, first at ``start``, and from the middle of the warm-up at the
+    chains. Steps are adapted to an acceptance of 0.85 during the warm-up (200 trajectories by default) and then fixed.
 
     Returns
     -------
@@ -54,7 +53,7 @@ def exact_draws(
         if t == n_warmup // 2:
             root = _root(target, swarm.theta, rng)
         swarm, acceptance = move(target, swarm, np.exp(log_size), root, _LEAPFROG, rng)
-        # Gains fall from the start of each half on, so that the last size is an average.
+        # The gain decreases within each half, so that the last size is an average.
         gain = _ADAPTATION / np.sqrt(1 + t % max(1, n_warmup // 2) / 10)
         log_size = min(log_size + gain * (acceptance.mean() - _ACCEPTED), 1.0)
     theta = np.empty((n_chains, n_draws, target.n_features))
@@ -68,7 +67,7 @@ def exact_draws(
 
 
 def _root(target: Target, points: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """A root of the inverse of the mean curvature at some points."""
+    """Return a square root of the inverse of the mean curvature at some points."""
     curvature = np.mean([curvature_of_states(target, theta, _STATES, rng) for theta in points], axis=0)
     lower = np.linalg.cholesky(curvature)
     return solve_triangular(lower, np.eye(len(curvature)), lower=True, trans="T")

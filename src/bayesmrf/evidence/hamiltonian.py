@@ -8,7 +8,7 @@ import numpy as np
 
 from .target import Target
 
-_JITTER = 0.2  # steps are drawn within this share of their size: no orbit then closes after every trajectory
+_JITTER = 0.2  # relative half width of the random step sizes, which prevent periodic trajectories
 
 
 class Swarm(NamedTuple):
@@ -20,12 +20,12 @@ class Swarm(NamedTuple):
 
 
 def swarm_at(target: Target, theta: np.ndarray) -> Swarm:
-    """Chains at the rows of ``theta``."""
+    """Return chains at the rows of ``theta``."""
     return Swarm(theta, *target.log_likelihoods(theta))
 
 
 def slope(target: Target, swarm: Swarm, temperature: float = 1.0) -> np.ndarray:
-    """Gradient of log p(theta) + temperature log p(X | theta) at each chain."""
+    """Return the gradient of log p(theta) + temperature log p(X | theta) at each chain."""
     return temperature * swarm.gradient + target.prior.gradient(swarm.theta)
 
 
@@ -38,7 +38,7 @@ def move(
     rng: np.random.Generator,
     temperature: float = 1.0,
 ) -> tuple[Swarm, np.ndarray]:
-    """Move each chain by one trajectory, and tell the probability that it was accepted.
+    """Move each chain by one trajectory; return the chains and their acceptance probabilities.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def move(
     size : float
         Leapfrog step in coordinates u, theta = root u, in which momenta have unit variance.
     root : (n_features,) or (n_features, n_features) array
-        About a root of the covariance of what is sampled; the diagonal of one is enough.
+        Approximate square root of the covariance of the target distribution, or its diagonal.
     n_leapfrog : int
     rng : numpy.random.Generator
     temperature : float

@@ -2,16 +2,16 @@ r"""Harmonic means of the likelihood over posterior draws (Newton and Raftery 19
 
 .. math:: \hat p_1 = \Big(\frac1m \sum_i \frac{1}{p(X \mid \theta_i)}\Big)^{-1}
 
-is right in the limit, and rules the evidence by the few draws where the likelihood is smallest. Their
-:math:`\hat p_4` looks at the draws as the larger part of m / (1 - delta) draws from a mixture of prior (delta) and
-posterior, whose delta m / (1 - delta) draws from the prior all had the likelihood :math:`\hat p_4`:
+is consistent, but dominated by the few draws with the smallest likelihood. Their :math:`\hat p_4` treats the draws as
+part of m / (1 - delta) draws from a mixture of prior (delta) and posterior, and assumes that the
+delta m / (1 - delta) draws from the prior all have the likelihood :math:`\hat p_4`:
 
 .. math:: \hat p_4 = \frac{\delta m / (1 - \delta) + \sum_i p(X \mid \theta_i) / q_i}
                           {\delta m / ((1 - \delta) \hat p_4) + \sum_i 1 / q_i}, \qquad
           q_i = \delta \hat p_4 + (1 - \delta) p(X \mid \theta_i).
 
-Draws from the prior would have had smaller likelihoods as a rule, so that this estimate has a bias upwards which more
-draws do not mend: it tends to where the draws below it weigh as much as those above.
+Draws from the prior usually have smaller likelihoods, so that this estimate has an upward bias which more draws do not
+remove.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from .target import Evidence, Target
 
 DELTA = 0.01  # share of the prior in the mixture
 _PRIOR_DRAWS = 1000
-_REACHED = 0.8  # share of the prior, of likelihoods that the draws reach, below which an estimate is too high
-FEW = 10.0  # effective draws below which an estimate is ruled by a handful of them
+_REACHED = 0.8  # prior probability of the likelihoods that the draws reach; below this an estimate is too high
+FEW = 10.0  # effective sample size below which an estimate is dominated by a few draws
 
 
 class Estimate(NamedTuple):
-    """An estimate of the log evidence, its standard error, and the effective draws behind it."""
+    """An estimate of the log evidence, its standard error, and its effective sample size."""
 
     value: float
     standard_error: float
@@ -44,10 +44,10 @@ class Estimate(NamedTuple):
 class HarmonicMean(FromDraws):
     """Estimate the evidence from posterior draws alone.
 
-    ``parts`` are those of the draws, ``n_effective``, and ``prior_reached``: the share of the prior in which the
-    likelihood is as high as at the draw with the lowest one, or higher. The rest of the prior belongs to the identity
-    behind the harmonic mean and is not visited, so that the estimate is usually too high, by about
-    -log(``prior_reached``): the status says so, and the standard error is NaN, as with fewer than ten effective draws.
+    ``parts`` has those of the draws, ``n_effective``, and ``prior_reached``: the prior probability that the likelihood
+    is at least as high as at the draw with the lowest one. The harmonic mean also needs the rest of the prior, which
+    the draws do not visit, so that the estimate is usually too high by about -log(``prior_reached``). The status says
+    so, and the standard error is then NaN, as with fewer than ten effective draws.
 
     Parameters
     ----------
@@ -70,33 +70,33 @@ class HarmonicMean(FromDraws):
         if few:
             remarks.append(f"the harmonic mean has {found.n_effective:.1f} effective draws, too few for the estimate "
                            "and its standard error; use 'laplace'")  # fmt: skip
-        # A stream of its own: what follows does not depend on the check.
+        # A separate stream, so that later draws do not depend on this check.
         thetas = target.prior.sample(_PRIOR_DRAWS, target.n_features, rng.spawn(1)[0])
         prior, _ = log_likelihoods(target, thetas, work.is_exact, progress)
         reached = (1 + np.count_nonzero(prior >= work.log_likelihood.min())) / (1 + _PRIOR_DRAWS)
         if reached < _REACHED:
             about = "more than" if prior.max() < work.log_likelihood.min() else "about"
-            remarks.append(f"the estimate is usually too high, by {about} {-np.log(reached):.1f} nats: draws reach no "
-                           f"likelihood as low as in {1 - reached:.1%} of the prior; use 'laplace'")  # fmt: skip
+            remarks.append(f"the estimate is probably too high by {about} {-np.log(reached):.1f} nats: no draw has a "
+                           f"likelihood as low as {1 - reached:.1%} of the prior has; use 'laplace'")  # fmt: skip
         error = np.nan if few or reached < _REACHED else found.standard_error
         parts = {"n_effective": found.n_effective, "prior_reached": reached}
         return self._result(target, work, found.value, error, parts, remarks)
 
 
 def harmonic_mean(log_likelihood: np.ndarray) -> Estimate:
-    """The first estimator, of log likelihoods (n_chains, n_draws)."""
+    """Compute the first estimator from log likelihoods (n_chains, n_draws)."""
     log_mean, variance, n_effective = mean_of(-log_likelihood)
     return Estimate(-log_mean, np.sqrt(variance), n_effective)
 
 
 def mixture_mean(log_likelihood: np.ndarray, delta: float = DELTA) -> Estimate:
-    r"""The fourth estimator.
+    r"""Compute the fourth estimator from log likelihoods (n_chains, n_draws).
 
-    With :math:`r_i = p(X \mid \theta_i) / \hat p_4` the equation says that
+    With :math:`r_i = p(X \mid \theta_i) / \hat p_4` the equation is
 
     .. math:: \sum_i \psi(r_i) = 0, \qquad \psi(r) = \frac{r - 1}{\delta + (1 - \delta) r}.
 
-    psi rises with r, so that there is one solution, between the smallest and the largest likelihood, and the error is
+    psi increases with r, so that there is one solution, between the smallest and the largest likelihood. The error is
     that of an M-estimator: sd(psi) over r psi' = r / (delta + (1 - delta) r)^2.
     """
     low, high = log_likelihood.min(), log_likelihood.max()
@@ -119,9 +119,9 @@ def mixture_mean(log_likelihood: np.ndarray, delta: float = DELTA) -> Estimate:
 
 
 def mean_of(log_terms: np.ndarray, chains: bool = True) -> tuple[float, float, float]:
-    """Log of the mean of exp(``log_terms``), the variance of that log, and how many equal terms would tell as much.
+    """Return the log of the mean of exp(``log_terms``), its variance, and the effective number of terms.
 
-    Terms are (n_chains, n_draws) and correlated along the draws, or (not ``chains``) independent.
+    Terms are (n_chains, n_draws) and correlated along the draws, or independent if not ``chains``.
     """
     log_mean = float(logsumexp(log_terms) - np.log(log_terms.size))
     terms = np.exp(log_terms - log_mean)
@@ -131,7 +131,7 @@ def mean_of(log_terms: np.ndarray, chains: bool = True) -> tuple[float, float, f
 
 
 def mean_ess(x: np.ndarray) -> float:
-    """Independent draws that would tell the mean of ``x`` (n_chains, n_draws) as well; NaN below four draws."""
+    """Return the effective sample size for the mean of ``x`` (n_chains, n_draws); NaN below four draws."""
     from arviz_stats import ess
 
     if x.shape[1] < 4:

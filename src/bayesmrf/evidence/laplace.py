@@ -3,20 +3,20 @@ r"""Evidence by Laplace's approximation around one mode (Chen and Welling 2012 e
 .. math:: \log p(X) \approx \sum_n \log Z(x_n, \lambda) - N \log Z(\lambda) + \log p(\lambda)
           - \frac F2 \log N + \frac F2 \log 2 \pi + \frac12 \log \det(N \Sigma)
 
-(Chen and Welling 2012 evidence, eq. 5) at the mode lambda of the posterior, with the inverse of Sigma minus the second
-derivative there. Steps of the
-algorithm: 1 to 3 are `ModeSearch`; 4, the determinant, with trapezoids in place of the normal law along eigenvectors in
-which the likelihood adds no curvature to the prior's (section 3.1.3); 5, log Z at the mode by annealed importance
-sampling, or by the exact sum where that is feasible; 6, the sum, and the number of equivalent modes (section 3.1.4).
+(Chen and Welling 2012 evidence, eq. 5) at the mode lambda of the posterior, where the inverse of Sigma is minus the
+second derivative. Steps of the algorithm: 1 to 3 are `ModeSearch`; 4, the determinant, with trapezoids in place of the
+normal distribution along eigenvectors in which the likelihood adds no curvature to the prior's (section 3.1.3); 5, log
+Z at the mode by annealed importance sampling, or by the exact sum if that is feasible; 6, the sum, and the number of
+equivalent modes (section 3.1.4).
 
-Where Z can be summed, mode, determinant and log Z are exact. Else two terms are added that the paper has not, both for
-the noise of the states:
+If Z can be summed, mode, determinant and log Z are exact. Otherwise two terms are added that the paper does not have,
+both for the noise of the sampled states:
 
-* log det of an average over states is biased by the square of its noise. The jackknife over ten batches of states takes
-  the first order of this bias away, and tells the standard error.
-* A mode found among states is as far from the true one as their noise, and lower by about F N / 2T nats. The gradient
-  g from fresh states says by how much the quadratic rises above it (Chen and Welling 2012 evidence, eq. 3 and 4), g'
-  Sigma g / 2. This estimate has no bias: the two factors are from different batches.
+* The log determinant of an average over states has a bias of the order of the variance. The jackknife over ten batches
+  of states removes its first order and gives the standard error.
+* The mode of the sampled posterior is lower than the true one by about F N / 2T nats. The gradient g from fresh states
+  estimates how much the quadratic rises above it (Chen and Welling 2012 evidence, eq. 3 and 4), g' Sigma g / 2. This
+  estimate is unbiased: the two factors are from different batches.
 """
 
 from __future__ import annotations
@@ -35,50 +35,51 @@ from .overlap import groups_of_units, log_equivalent_modes, log_mirrored_modes, 
 from .sampled import BATCHES, Hessian, SampledPosterior
 from .target import Evidence, Target
 
-_SLACK = 1e-6  # eigenvalues count as below the prior's curvature beyond rounding
+_SLACK = 1e-6  # relative rounding allowed when eigenvalues are compared with the prior's curvature
 _SHOWN = 5
-_OFF = 0.25  # nats by which the approximation may be off without a word
-_SURE = 5.0  # standard errors: a false alarm in 3e-7 of cases
-_FEW = 100.0  # effective draws, below which the posterior is far from normal
-_EACH = 10  # observations for each parameter, below which an error of nats is to be expected
+_OFF = 0.25  # error in nats that is not reported
+_SURE = 5.0  # standard errors: a false-alarm rate of 3e-7
+_FEW = 100.0  # effective draws below which the posterior is far from normal
+_EACH = 10  # observations per parameter below which errors of nats are expected
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Laplace(AtMode):
-    """Laplace's approximation of the evidence, corrected for modes that overlap and modes that are equivalent.
+    """Laplace's approximation of the evidence, corrected for overlapping and for equivalent modes.
 
-    ``standard_error`` covers log Z and the states, and is 0 where both are exact: it covers neither Laplace's
-    approximation nor the choice of the mode.
+    ``standard_error`` is that of log Z and of the sampled states, 0 if both are exact. It covers neither the error of
+    Laplace's approximation nor the choice of the mode.
 
     Terms in ``parts``: ``data`` (sum of log Z(x_n, lambda)), ``log_z`` (-N log Z), ``log_prior``, ``dimension``
     (-F/2 log N), ``constant`` (F/2 log 2 pi), ``determinant`` (half of log det(N Sigma) over the directions that are
     not pathological), ``bias`` (of the determinant, subtracted), ``trapezoids`` (which replace the determinant in the
     other directions), ``first_order`` (the rise to the true mode) and ``equivalent_modes``.
 
-    Other numbers in ``parts``: ``n_trapezoids``, ``n_trapezoids_by_states`` (which ended where too few states counted),
-    ``n_negative`` (eigenvalues), ``least_eigenvalue``, ``n_groups`` (of equivalent units), ``mirrored_modes`` (what
-    modes with exchanged values of hidden units would add), ``is_exact_log_z``, ``log_z_error``. Where there are states:
-    ``n_rounds``, ``n_states`` and ``effective_states``. Where there are none: ``importance_sampling``, the log evidence
-    by importance sampling around the mode, ``importance_error`` and ``importance_draws`` (effective ones), and with
-    ``scales`` ``at_half_prior_scale`` and ``at_double_prior_scale``.
+    Other numbers in ``parts``: ``n_trapezoids``, ``n_trapezoids_by_states`` (which ended because too few states were
+    effective), ``n_negative`` (eigenvalues), ``least_eigenvalue``, ``n_groups`` (of equivalent units),
+    ``mirrored_modes`` (the term of modes with exchanged values of hidden units, which is not added),
+    ``is_exact_log_z``, ``log_z_error``. With sampled states: ``n_rounds``, ``n_states`` and ``effective_states``.
+    Without: ``importance_sampling``, the log evidence by importance sampling around the mode, ``importance_error`` and
+    ``importance_draws`` (the effective number), and with ``scales`` ``at_half_prior_scale`` and
+    ``at_double_prior_scale``.
 
-    The status says where importance sampling gives another value (by 0.25 nats and by five standard errors), where
-    fewer than 100 of its draws count, and where it cannot be done and there are fewer than ten observations for each
-    parameter. ``arrays`` has ``theta``, ``eigenvalues``, ``trapezoids`` (eigenvalue, left and right end of each) and
-    ``groups`` of units.
+    The status says if importance sampling gives another value (by 0.25 nats and by five standard errors), if fewer than
+    100 of its draws are effective, and if it is infeasible and there are fewer than ten observations per parameter.
+    ``arrays`` has ``theta``, ``eigenvalues``, ``trapezoids`` (eigenvalue, left and right end of each) and ``groups`` of
+    units.
 
     Parameters
     ----------
     search, n_chains, temperatures
         As in `AtMode`.
     corrected : bool
-        False is the plain approximation, Laplace0 in the paper: no trapezoids, and one mode is counted.
+        False is the plain approximation, Laplace0 in the paper: no trapezoids and a single mode.
     scales : bool
-        Compute the evidence at half and at twice the scale of a normal prior too, where Z can be summed: it depends on
-        the prior, and so may the best model.
+        Whether to compute the evidence also at half and at twice the scale of a normal prior, if Z can be summed. The
+        evidence, and sometimes the best model, depends on the prior.
     n_checks : int
-        Draws of the importance sampling that measures how far the posterior is from normal, where Z can be summed; 0
-        leaves it out.
+        Draws of the importance sampling that measures how far the posterior is from normal, if Z can be summed; 0
+        omits it.
     """
 
     corrected: bool = True
@@ -116,12 +117,12 @@ class Laplace(AtMode):
             more = ", ..." if numbers["n_negative"] > _SHOWN else ""
             statuses.append(
                 f"the second derivative at the mode is not positive definite: {numbers['n_negative']:.0f} of {f} "
-                f"directions have eigenvalues <= 0 ({first}{more}); raise n_states, or use 'laplace', which has "
+                f"directions have eigenvalues <= 0 ({first}{more}); raise n_states, or use 'laplace', which uses "
                 "trapezoids there"
             )
             return target.evidence(self.name, np.nan, np.nan, parts | numbers, statuses, arrays)
 
-        # Along pathological directions the determinant's matrix has the prior's curvature, which changes nothing there.
+        # Along pathological directions the matrix of the determinant has the curvature of the prior.
         raised = (vectors[:, below] * (curvature - values)[below]) @ vectors[:, below].T
         standing = np.where(below, curvature, values)
         half = -0.5 * np.log(standing).sum()
@@ -133,7 +134,7 @@ class Laplace(AtMode):
             parts["bias"], parts["first_order"] = -spread.value, rise.value
         if np.isnan(spread.error):
             statuses.append("the second derivative without a tenth of the states is not positive definite, so that the "
-                            "error of the determinant is not known: raise n_states")  # fmt: skip
+                            "error of the determinant is unknown; raise n_states")  # fmt: skip
 
         if self.corrected:
             top = mode.density(mode.theta)[0]
@@ -153,7 +154,7 @@ class Laplace(AtMode):
 
         numbers["mirrored_modes"] = log_mirrored_modes(target, mode.theta, hessian)
         if numbers["mirrored_modes"] > _OFF:
-            statuses.append("modes with exchanged values of hidden units are not counted, and would add about "
+            statuses.append("modes with exchanged values of hidden units are not included and would add about "
                             f"{numbers['mirrored_modes']:.1f} nats; compare with 'ais'")  # fmt: skip
         error = float(np.sqrt((n * point.error) ** 2 + spread.error**2 + rise.error**2))
         value = float(sum(parts.values()))
@@ -171,8 +172,8 @@ class Laplace(AtMode):
                     numbers[name] = plain(other, rng, climb_exactly(other, mode.theta)).log_evidence
         elif n < _EACH * f or numbers.get("n_trapezoids"):
             statuses.append(
-                f"the posterior is hardly normal with {n:,.0f} observations for {f:,} parameters: Laplace's "
-                "approximation may be off by nats, which is not checked where Z cannot be summed"
+                f"the posterior may be far from normal with {n:,.0f} observations for {f:,} parameters: Laplace's "
+                "approximation may be off by nats, which cannot be checked as Z cannot be summed"
             )
         return target.evidence(self.name, value, error, parts | numbers, statuses, arrays)
 
@@ -180,7 +181,7 @@ class Laplace(AtMode):
 def _check(
     target: Target, theta: np.ndarray, root: np.ndarray, value: float, n_checks: int, rng: np.random.Generator
 ) -> tuple[dict[str, float], str]:
-    """The log evidence by importance sampling around the mode, and what it says of ``value``."""
+    """Compute the log evidence by importance sampling around the mode; return its numbers and a remark on ``value``."""
     found = normality(target, theta, root, rng.spawn(1)[0], n_checks)
     numbers = {
         "importance_sampling": found.log_integral,
@@ -191,8 +192,8 @@ def _check(
     gap = found.log_integral - value
     if found.n_effective < _FEW:
         return numbers, (f"the posterior is far from normal ({about}): {found.n_effective:.0f} of {n_checks:,} draws "
-                         "from the Gaussian count, and Laplace's approximation may be off by nats; compare with "
-                         "'ais'")  # fmt: skip
+                         "from the Gaussian are effective, and Laplace's approximation may be off by nats; compare "
+                         "with 'ais'")  # fmt: skip
     if abs(gap) > max(_OFF, _SURE * found.standard_error):
         side = "low" if gap > 0 else "high"
         return numbers, (f"Laplace's approximation is {abs(gap):.2f} nats too {side} ({about}): importance sampling "
@@ -202,14 +203,14 @@ def _check(
 
 
 class _Spread(NamedTuple):
-    """What batches of states tell, with its standard error."""
+    """An estimate from batches of states, with its standard error."""
 
     value: float
     error: float
 
 
 def _jackknife(hessian: Hessian, raised: np.ndarray, half: float) -> _Spread:
-    """Bias (and error) of -1/2 log det, from the matrices that lack a batch of states."""
+    """Estimate the bias of -1/2 log det and its error, from the matrices without one batch of states."""
     left = np.empty(BATCHES)
     for b in range(BATCHES):
         try:
@@ -222,7 +223,7 @@ def _jackknife(hessian: Hessian, raised: np.ndarray, half: float) -> _Spread:
 
 
 def _rise(states: SampledPosterior, theta: np.ndarray, root: np.ndarray, rng: np.random.Generator) -> _Spread:
-    """The rise g' Sigma g / 2, from gradients g of batches of fresh states, two different ones in each product."""
+    """Estimate the rise g' Sigma g / 2 from gradients g of different batches of fresh states."""
     g = SampledPosterior.draw(states.target, theta, int(states.n_states), rng).slopes(theta) @ root
     product = g @ g.T
     np.fill_diagonal(product, 0.0)

@@ -1,4 +1,4 @@
-"""What all methods of evidence are: options, a call, and a check of what they need."""
+"""Base classes of the methods of evidence."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from .target import Evidence, Target
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Work(Checked, ABC):
-    """Something that takes a target and can be refused before it starts; its fields are its options."""
+    """A callable that takes a target and checks it before it starts; its fields are its options."""
 
     def require(self, target: Target) -> None:
-        """Raise an error where this cannot be done for ``target``, before any work."""
+        """Raise an error if this cannot be computed for ``target``, before any work."""
         del target
 
     @abstractmethod
     def __call__(self, target: Target, rng: np.random.Generator, *, progress: bool = False) -> Any:
-        """Do it."""
+        """Compute the result for ``target``."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -36,11 +36,11 @@ class Method(Work):
 
     @property
     def work(self) -> Work | None:
-        """What is done first, and once for all methods whose `work` is equal: the search for the mode, the draws."""
+        """The search for the mode or the posterior draws, which methods with an equal `work` share."""
         return None
 
     def require(self, target: Target) -> None:
-        """Raise an error where the method cannot be used for ``target``, before any work."""
+        """Raise an error if the method cannot be used for ``target``, before any work."""
         if self.work is not None:
             self.work.require(target)
 
@@ -54,7 +54,7 @@ class Method(Work):
         target : Target
         rng : numpy.random.Generator
         work : object, optional
-            The result of `work`; computed here when absent.
+            The result of `work`. By default it is computed.
         progress : bool
             Whether to show progress on standard error.
         """
@@ -65,4 +65,4 @@ class Method(Work):
 
     @abstractmethod
     def _estimate(self, target: Target, rng: np.random.Generator, work: Any, progress: bool) -> Evidence:
-        """Estimate the evidence from what `work` gave."""
+        """Estimate the evidence from the result of `work`."""

@@ -1,4 +1,4 @@
-"""The registry of methods of evidence, and how several of them run on one target."""
+"""The registry of methods of evidence, and their evaluation on one target."""
 
 from __future__ import annotations
 
@@ -23,24 +23,25 @@ from .method import Method, Work
 from .mode import ModeSearch
 from .target import Evidence, Target
 
-# A method by its name, with its options, or a function of one's own.
+# A method by name, with its options, or a user's function.
 MethodLike = str | Method | Callable[[Target, np.random.Generator], Evidence]
 
 
 @dataclass(frozen=True)
 class Row:
-    """A method of evidence and what is to be known of it.
+    """A method of evidence and its description.
 
     Attributes
     ----------
     method : Method
         With its default options.
     kind : {"exact", "unbiased", "consistent", "approximate", "score"}
-        Exact; E[exp(log_evidence)] = p(X); right in the limit of many draws where these are exact; approximate; another
-        quantity than the evidence, which ranks models and says nothing about their probabilities.
-    needs : str
-    sentence : str
-        What it does.
+        Exact; E[exp(log_evidence)] = p(X); consistent in the number of draws if these are exact; approximate; a score
+        that ranks models but is not an estimate of the evidence.
+        needs : str
+        What has to be computed first.
+        sentence : str
+        What the method computes.
     """
 
     method: Method
@@ -54,7 +55,7 @@ METHODS = {
     row.method.name: row
     for row in (
         Row(Laplace(), "approximate", _MODE,
-            "A Gaussian at the mode, corrected for modes that overlap and for equivalent modes."),
+            "A Gaussian at the mode, corrected for overlapping and for equivalent modes."),
         Row(Laplace(corrected=False, scales=False), "approximate", _MODE, "A Gaussian at the mode."),
         Row(MAP(), "score", _MODE, "Log posterior density at its mode."),
         Row(BIC(), "approximate", "the maximum of the likelihood", "Bayesian information criterion, with the prior."),
@@ -64,23 +65,23 @@ METHODS = {
         Row(BridgeSampling(), "consistent", _DRAWS, "Bridge to the prior with the smallest error."),
         Row(DIC(), "score", _DRAWS, "Deviance information criterion, as -DIC / 2."),
         Row(AIS(), "unbiased", "the exact Z at every step",
-            "Annealed importance sampling of the parameters, the reference where it is feasible."),
-        Row(CrossValidation(), "score", "a mode for each fold", "Log likelihood of observations left out."),
+            "Annealed importance sampling of the parameters, the reference if it is feasible."),
+        Row(CrossValidation(), "score", "a mode for each fold", "Log likelihood of held-out observations."),
         Row(Conjugate(), "exact", "parameters that are independent given the data",
             "Closed form or quadrature, for independent nodes and forests of agreements."),
     )
 }  # fmt: skip
-# Streams of random numbers; names of other methods are hashed.
+# Streams of random numbers; the names of other methods are hashed.
 _STREAMS = {name: i for i, name in enumerate([*METHODS, "mode", "draws"])}
 
 
 def find_method(method: MethodLike) -> Callable[..., Evidence]:
-    """The method of this name, with its default options; anything but a name as it is.
+    """Return the method of this name, with its default options; a method or function is returned as it is.
 
     Raises
     ------
     OptionError
-        For a name that is not in `METHODS`, and for what cannot be called.
+        If ``method`` is a name not in `METHODS`, or not callable.
     """
     if isinstance(method, str) and method in METHODS:
         return METHODS[method].method
@@ -95,7 +96,7 @@ def find_method(method: MethodLike) -> Callable[..., Evidence]:
 def evaluate(
     target: Target, methods: Sequence[MethodLike], random_state: Any = None, progress: bool = False
 ) -> Iterator[Evidence]:
-    """Each method in turn; what one finds does not depend on which others are asked for.
+    """Evaluate each method in turn; the result of one does not depend on the others.
 
     Parameters
     ----------
@@ -109,9 +110,9 @@ def evaluate(
     Raises
     ------
     OptionError
-        For methods that are not there, before any work; and for options or models that a method refuses.
-    TooWideError
-        Where a method needs an exact Z that is not feasible.
+        For unknown methods, before any work; and for options or models that a method does not support.
+        TooWideError
+        If a method needs an exact Z that is not feasible.
     """
     seeds, made = as_seed_sequence(random_state), dict[Work, Any]()
     called = [find_method(method) for method in methods]
@@ -120,7 +121,7 @@ def evaluate(
             method.require(target)
 
     def stream(name: str) -> np.random.Generator:
-        # One for each name, so that nothing depends on the order.
+        # One stream per name, so that nothing depends on the order.
         key = _STREAMS.get(name, zlib.crc32(name.encode()))
         return np.random.default_rng(np.random.SeedSequence(seeds.entropy, spawn_key=(*seeds.spawn_key, key)))
 
@@ -142,7 +143,7 @@ def evaluate(
 
 
 def option_names(method: Work) -> set[str]:
-    """Names of the options of a method, and of its search or sampler."""
+    """Return the names of the options of a method, and of its search or sampler."""
     names = set()
     for f in fields(method):
         value = getattr(method, f.name)
@@ -151,7 +152,7 @@ def option_names(method: Work) -> set[str]:
 
 
 def with_options(method: Any, **options: Any) -> Any:
-    """The same method with those of ``options`` that it, its search or its sampler has."""
+    """Return the method with those of ``options`` that it, its search or its sampler has."""
     changes = {}
     for f in fields(method):
         value = getattr(method, f.name)

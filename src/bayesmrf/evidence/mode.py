@@ -1,17 +1,16 @@
 r"""The mode of a posterior and its curvature there: steps 1 to 3 of Chen and Welling 2012 evidence, Algorithm 1.
 
-1. Persistent contrastive divergence (Tieleman 2008), with steps that fall as 1 / t, comes near a mode.
-2. States x(1), ..., x(T) are drawn from the model there, at lambda_0 say.
-3. L-BFGS climbs the log posterior as these states see it (`SampledPosterior`) for as long as at least 90 % of
-   them count, and goes on from fresh states where it was stopped, until it converges among the states that it started
+1. Persistent contrastive divergence (Tieleman 2008), with steps that decrease as 1 / t, moves near a mode lambda_0.
+2. States x(1), ..., x(T) are drawn from the model at lambda_0.
+3. L-BFGS maximises the log posterior estimated from these states (`SampledPosterior`) while at least 90 % of them are
+   effective. When it leaves that region, it continues with fresh states, until it converges with the states it started
    with. There the second derivative is positive definite.
 
-Where Z(lambda) can be summed, the log posterior itself and its second derivative are at hand, the limit of many states:
-nothing has to be drawn, stopped or repeated.
+If Z(lambda) can be summed, the exact log posterior is maximised instead, and no states are drawn.
 
-With hidden units the slope also vanishes at saddles: of a unit without weights the data say in which direction it
-should grow, but nothing pushes it. Where the least eigenvalue of the second derivative is negative, the climb goes on
-from the highest of some points along its eigenvector, on both sides.
+With hidden units the gradient also vanishes at saddle points, such as a unit without weights. If the least eigenvalue
+of minus the second derivative is negative, the search continues from the highest of some points along its eigenvector,
+on both sides.
 """
 
 from __future__ import annotations
@@ -31,15 +30,15 @@ from .method import Work
 from .sampled import BATCHES, SHARE, Hessian, SampledPosterior, fixed_curvature, log_prior
 from .target import Target
 
-_STATES = 20_000  # at least so many by default,
-_STATES_EACH = 30  # and for each parameter: a covariance of F features needs many times F states,
-_STATES_ROW = 50  # and for each observation: N times their noise is that of the second derivative,
-_MOST_STATES = 2**20  # but no more
+_STATES = 20_000  # default minimum
+_STATES_EACH = 30  # per parameter: a covariance of F features needs many times F states
+_STATES_ROW = 50  # per observation: the noise of the second derivative is N times theirs
+_MOST_STATES = 2**20  # limit of the number per observation
 _BISECTIONS = 20
-_FLAT = 0.05  # slope, in nats for a unit of a parameter
+_FLAT = 0.05  # gradient, in nats per unit of a parameter
 _LBFGS = {"maxiter": 5000, "maxfun": 10_000, "maxcor": 20, "ftol": 1e-11, "gtol": 1e-3}
-_SADDLES = 20  # left on one climb
-_STRIDES = 2.0 ** np.arange(3, -13, -1)  # away from a saddle, in units of a parameter
+_SADDLES = 20  # left in one search
+_STRIDES = 2.0 ** np.arange(3, -13, -1)  # steps away from a saddle, in units of a parameter
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,12 +52,12 @@ class Mode:
     penalised : bool
         False for a mode of the likelihood.
     states : SampledPosterior or None
-        States drawn at the mode, or so near that at least 90 % of them count there. None where the exact log posterior
-        was climbed.
+        States drawn at the mode, or so near that at least 90 % of them are effective there. None if the exact log
+        posterior was maximised.
     n_rounds : int
-        Sets of states that were climbed on.
-    status : str
-        Empty when the climb has converged.
+        Number of sets of states.
+        status : str
+        Empty if the search has converged.
     """
 
     target: Target
@@ -70,7 +69,7 @@ class Mode:
 
     @cached_property
     def hessian(self) -> Hessian | None:
-        """Minus the second derivative of the log posterior, by batches of states where there are any."""
+        """Minus the second derivative of the log posterior by batches of states; None without states."""
         return None if self.states is None else self.states.hessian(self.theta)
 
     @cached_property
@@ -82,7 +81,7 @@ class Mode:
         return self.target.n_samples * covariance + fixed_curvature(self.target, self.theta, self.penalised)
 
     def slope(self, theta: np.ndarray) -> tuple[float, np.ndarray, float]:
-        """Log posterior up to a constant, its gradient, and the share of states that count: 1 where it is exact."""
+        """Return the log posterior up to a constant, its gradient, and the share of effective states (1 if exact)."""
         if self.states is not None:
             return self.states.slope(theta)
         value, gradient = self.target.log_likelihood(theta)
@@ -90,7 +89,7 @@ class Mode:
         return value, gradient + self.target.prior.gradient(theta) if self.penalised else gradient, 1.0
 
     def density(self, theta: np.ndarray) -> tuple[float, float]:
-        """The same without the gradient."""
+        """Return the log posterior up to a constant, and the share of effective states."""
         if self.states is not None:
             return self.states.density(theta)
         log_likelihood = self.target.positive(theta) - self.target.n_samples * self.target.log_z(theta)
@@ -99,20 +98,20 @@ class Mode:
 
 @dataclass(frozen=True, kw_only=True)
 class ModeSearch(Work):
-    """Find a mode by persistent chains, and fine-tune it; the call returns a `Mode`.
+    """Search for a mode by persistent chains with fine-tuning; the call returns a `Mode`.
 
     Parameters
     ----------
     n_steps : int
         Updates of persistent contrastive divergence.
     n_states : int, optional
-        States T at the mode, where the sampled posterior is climbed; by default 20,000, or 30 for each parameter, or 50
-        for each observation (but no more than 2^20), whatever is most.
+        Number T of states for the sampled posterior. By default the largest of 20,000, 30 per parameter, and 50 per
+        observation (at most 2^20).
     penalised : bool
-        False climbs the likelihood alone, in a box: parameters are kept within +-log(2 N - 1), half an observation from
-        the boundary, since the maximum often lies at infinity. The status of the mode says how many are there.
-    log_z : {"auto", "exact", "ais"}
-        "exact" climbs the exact log posterior after persistent chains, "ais" the sampled one, "auto" the first where Z
+        False maximises the likelihood, with parameters bounded by +-log(2 N - 1) (half an observation from the
+        boundary), since the maximum is often at infinity. The status gives the number of parameters at the bound.
+        log_z : {"auto", "exact", "ais"}
+        "exact" maximises the exact log posterior after persistent chains, "ais" the sampled one, "auto" the first if Z
         can be summed.
     max_rounds : int
         Maximum number of sets of states.
@@ -129,7 +128,7 @@ class ModeSearch(Work):
         return self.log_z == "exact" or (self.log_z == "auto" and target.can_sum)
 
     def require(self, target: Target) -> None:
-        """Refuse ``log_z="exact"`` where Z cannot be summed."""
+        """Raise TooWideError for ``log_z="exact"`` if Z cannot be summed."""
         if self.log_z == "exact":
             target.require_exact("log_z='exact'")
 
@@ -139,7 +138,7 @@ class ModeSearch(Work):
         Raises
         ------
         TooWideError
-            For ``log_z="exact"`` where Z cannot be summed.
+            For ``log_z="exact"`` if Z cannot be summed.
         """
         self.require(target)
         n_states = self.n_states
@@ -154,7 +153,7 @@ class ModeSearch(Work):
         if self.is_exact(target):
             return _fine_tune(mode, limit)
         rounds = track(range(1, self.max_rounds + 1), "fine-tuning the mode", progress=progress)
-        with threadpool_limits(limits=1, user_api="blas"):  # threads wait for each other in products of this size
+        with threadpool_limits(limits=1, user_api="blas"):  # threads are slower for products of this size
             for n_rounds in rounds:
                 states = SampledPosterior.draw(target, mode.theta, n_states, rng, self.penalised)
                 mode, work = _ascend(replace(mode, states=states, n_rounds=n_rounds), limit)
@@ -164,40 +163,40 @@ class ModeSearch(Work):
 
 
 def climb_exactly(target: Target, theta: np.ndarray) -> Mode:
-    """The mode of the exact log posterior that is reached from ``theta``."""
+    """Find the mode of the exact log posterior by ascent from ``theta``."""
     return _fine_tune(Mode(target, theta, True, None, 0, ""), np.inf)
 
 
 def _fine_tune(mode: Mode, limit: float) -> Mode:
-    """Climb the exact log posterior (or likelihood) from ``mode``."""
+    """Maximise the exact log posterior (or likelihood) from ``mode``."""
     with threadpool_limits(limits=1, user_api="blas"):
         mode, work = _ascend(mode, limit)
     return _with_status(mode, limit, f"{_LBFGS['maxiter']} steps of L-BFGS" if work is None else work)
 
 
 def _with_status(mode: Mode, limit: float, work: str) -> Mode:
-    """``mode``, saying whether it converged and where it lies; ``work`` is what was done without convergence."""
+    """Return ``mode`` with its status; ``work`` describes what was done without convergence."""
     status = _status(mode.theta, limit, work)
-    return replace(mode, status=status) if status else mode  # as it is it knows its curvature
+    return replace(mode, status=status) if status else mode  # the same object keeps its cached curvature
 
 
 def _status(theta: np.ndarray, limit: float, work: str) -> str:
-    """What is to be said after this ``work`` without convergence."""
-    found = [f"the climb to the mode has not converged after {work}: give more n_steps or n_states"] if work else []
+    """Return the status after this ``work`` without convergence."""
+    found = [f"the search for the mode has not converged after {work}; raise n_steps or n_states"] if work else []
     if n_bounded := int((np.abs(theta) >= limit).sum()):
-        found.append(f"the maximum of the likelihood lies at infinity: {n_bounded} of {len(theta)} parameters were "
+        found.append(f"the maximum of the likelihood is at infinity: {n_bounded} of {len(theta)} parameters were "
                      f"bounded at +-{limit:.3g}")  # fmt: skip
     return "; ".join(found)
 
 
 def _ascend(mode: Mode, limit: float) -> tuple[Mode, str | None]:
-    """Climb from ``mode`` within +-limit, past saddles.
+    """Maximise from ``mode`` within +-limit, past saddle points.
 
     Returns
     -------
     mode : Mode
     work : str or None
-        Empty at a maximum, what was tried in vain at a saddle, None where the climb has not converged.
+        Empty at a maximum, what was tried at a saddle point, None if the search has not converged.
     """
     n_saddles = 0
     while True:
@@ -213,16 +212,16 @@ def _ascend(mode: Mode, limit: float) -> tuple[Mode, str | None]:
 
 
 def _beside(mode: Mode, limit: float) -> np.ndarray | None:
-    """The highest point along the eigenvector of the least eigenvalue, where that is negative and enough states count.
+    """Return the highest point along the eigenvector of the least eigenvalue, if that is negative.
 
-    None at a maximum: no eigenvalue is negative, or none of the points is higher beyond rounding.
+    Points need enough effective states. None at a maximum: no eigenvalue is negative, or no point is higher.
     """
     if not mode.target.has_hidden:
         return None
     free = np.flatnonzero(np.abs(mode.theta) < limit)
     curvature = mode.curvature[np.ix_(free, free)]
     try:
-        np.linalg.cholesky(curvature)  # a hundredth of the work of eigenvalues
+        np.linalg.cholesky(curvature)  # a hundred times faster than eigenvalues
         return None
     except np.linalg.LinAlgError:
         direction = np.zeros(len(mode.theta))
@@ -241,9 +240,9 @@ def _beside(mode: Mode, limit: float) -> np.ndarray | None:
 def _climb(
     slope: Callable[[np.ndarray], tuple[float, np.ndarray, float]], theta: np.ndarray, limit: float
 ) -> tuple[np.ndarray, bool]:
-    """Maximise by L-BFGS within +-limit, where enough states count; whether it converged there.
+    """Maximise by L-BFGS within +-limit, in the region of enough effective states; return whether it converged.
 
-    Where a step leaves that region, the point on it at which it is left is taken.
+    If a step leaves that region, the search ends at the boundary.
     """
     seen: dict[bytes, float] = {}
     inside, left = theta, False
@@ -271,5 +270,5 @@ def _climb(
     found = minimize(negative, theta, jac=True, method="L-BFGS-B", bounds=box, callback=watch, options=_LBFGS)
     if left:
         return inside, False
-    # A line search that fails at the rounding of the objective is as far as it goes.
+    # A line search that fails at the rounding of the objective has converged.
     return found.x, bool(found.success or np.abs(found.jac).max() < _FLAT)

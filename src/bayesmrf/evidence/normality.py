@@ -1,9 +1,9 @@
-r"""How far a posterior is from the Gaussian at its mode, by importance sampling.
+r"""Distance of a posterior from the Gaussian at its mode, by importance sampling.
 
-Draws from the Gaussian, a half of them one and a half times as far from the mode, have weights
-p(X | theta) p(theta) / q(theta), whose mean is the integral around the mode. Of modes that exchanging hidden units
-gives, each stands for the part of the space in which units are nearer to its own than in any other order; the part of
-the mode itself is integrated, and counted K! times. Where few draws count the posterior is far from normal.
+Draws from the Gaussian, half of them with 1.5 times its standard deviation, have weights
+p(X | theta) p(theta) / q(theta), whose mean is the integral around the mode. Exchanging hidden units gives K! modes;
+each has the part of the space in which its order of the units is the nearest. The part of one mode is integrated and
+multiplied by K!. If few draws are effective, the posterior is far from normal.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from scipy.special import gammaln, logsumexp
 
 from .target import Target
 
-_WIDE = 1.5  # how much wider the second half of the draws is: posteriors with heavier tails
-_BLOCK = 64  # draws whose likelihoods are taken at once
-_NUDGE = 1e-6  # of units, relative: equal ones have no order
+_WIDE = 1.5  # scale of half of the draws, for posteriors with heavier tails
+_BLOCK = 64  # draws whose likelihoods are computed at once
+_NUDGE = 1e-6  # relative perturbation of units: equal ones have no order
 
 
 class Normality(NamedTuple):
-    """The log integral by importance sampling, its standard error, and how many draws of equal weight tell as much."""
+    """The log integral by importance sampling, its standard error, and the effective number of draws."""
 
     log_integral: float
     standard_error: float
@@ -30,12 +30,12 @@ class Normality(NamedTuple):
 
 
 def normality(target: Target, theta: np.ndarray, root: np.ndarray, rng: np.random.Generator, n_draws: int) -> Normality:
-    """Draw ``n_draws`` around ``theta`` with covariance root root', and weigh them by the exact posterior.
+    """Draw ``n_draws`` around ``theta`` with covariance root root', and weight them by the exact posterior.
 
     Parameters
     ----------
     target : Target
-        Whose Z can be summed.
+        A target whose Z can be summed.
     theta : (n_features,) array
         The mode.
     root : (n_features, n_features) array
@@ -61,7 +61,7 @@ def normality(target: Target, theta: np.ndarray, root: np.ndarray, rng: np.rando
 
 
 def _in_order(draws: np.ndarray, theta: np.ndarray, units: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Whether hidden units are nearer to those of ``theta`` as they stand than in any other order."""
+    """Return whether hidden units are nearer to those of ``theta`` in this order than in any other."""
     if len(units) < 2:
         return np.ones(len(draws), dtype=bool)
     mine, theirs = theta[units], draws[:, units]

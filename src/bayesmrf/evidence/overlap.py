@@ -1,22 +1,22 @@
-r"""Modes that overlap, and modes that are equivalent (Chen and Welling 2012, sections 3.1.3 and 3.1.4).
+r"""Overlapping modes and equivalent modes (Chen and Welling 2012, sections 3.1.3 and 3.1.4).
 
-**Overlapping modes.** Where the second derivative of a log posterior along an eigenvector v is below that of the prior,
-the normal law says too much, or nothing. There the integral of the density along v, relative to the mode, is that of a
-trapezoid, t_r - t_l, between the points on either side where the density is half of that at the mode. They are sought
-by doubling the step until the density has dropped so far, or fewer than 90 % of the states count, and between the last
-two steps by Brent's method on the square of the distance, which needs a third of the densities of a bisection.
+**Overlapping modes.** If the curvature of a log posterior along an eigenvector v is below that of the prior, the normal
+approximation is too wide, or undefined. The integral of the density along v, relative to the mode, is then that of a
+trapezoid, t_r - t_l, between the points on either side at which the density is half of that at the mode. They are found
+by doubling the step until the density has dropped so far, or fewer than 90 % of the states are effective, and then by
+Brent's method on the square of the distance, with a third of the density evaluations of a bisection.
 Along a normal density the trapezoid is 2 sqrt(2 log 2) standard deviations wide instead of sqrt(2 pi): an error of
 -0.0625 in the log.
 
-**Equivalent modes.** Exchanging hidden units gives the same model, and K! modes of equal height, of which those that
-the integral around one has counted already are none. Two units are in a group where
+**Equivalent modes.** Exchanging hidden units gives the same model, and K! modes of equal height. Modes that overlap are
+counted once. Two units are in a group if
 
 .. math:: \exp\Big(-\tfrac12 \frac{(\lambda - \lambda_{ij})^T}2 \Sigma^{-1} \frac{\lambda - \lambda_{ij}}2 \Big)
           > \tfrac12,
 
-lambda_ij with the parameters of the two exchanged: midway between the modes the density has not dropped to a half.
-Groups are closed transitively: they are the connected components of these pairs. R groups of K_1, ..., K_R units leave
-K! / (K_1! ... K_R!) modes.
+where lambda_ij has the parameters of the two exchanged: midway between the modes the density is more than half of that
+at the mode. Groups are the connected components of these pairs. R groups of K_1, ..., K_R units have
+K! / (K_1! ... K_R!) distinct modes.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ from .target import Target
 
 _HALF = np.log(0.5)
 _PRECISION = 1e-3  # of a half width, relative
-_MIRRORED = 12  # hidden units whose values are exchanged, in all combinations
-_FAR = 10.0  # nats: how much lower a density is matters no more
+_MIRRORED = 12  # hidden units whose values are exchanged in all combinations
+_FAR = 10.0  # nats; lower densities are not distinguished
 
 
 class Trapezoid(NamedTuple):
-    """Where along a direction, through the mode at 0, the density has dropped to a half."""
+    """Points along a direction through the mode, at 0, at which the density has dropped to a half."""
 
     left: float  # < 0
     right: float
-    by_states: bool  # whether on a side too few states counted before the density had dropped
+    by_states: bool  # whether an end is where too few states were effective
 
 
 def trapezoid(
@@ -53,17 +53,17 @@ def trapezoid(
     step: float,
     top: float | None = None,
 ) -> Trapezoid:
-    """Seek the two points.
+    """Find the two ends of a trapezoid.
 
     Parameters
     ----------
     density : function
-        Log density up to a constant at a point, and the share of states that count there.
+        Log density up to a constant at a point, and the share of effective states there.
     mode, direction : (n_features,) arrays
     step : float
-        First step; the scale at which the density drops, as far as that is known.
-    top : float, optional
-        Log density at the mode; computed when absent.
+        First step: the approximate scale at which the density drops.
+        top : float, optional
+        Log density at the mode. By default it is computed.
     """
     height = density(mode)[0] if top is None else top
     ends, by_states = [], False
@@ -71,7 +71,7 @@ def trapezoid(
         seen = {0.0: (-float(_HALF), False)}
 
         def left(square: float, side: int = side, seen: dict[float, tuple[float, bool]] = seen) -> float:
-            """Positive as long as the density is above a half and enough states count; linear for a normal density."""
+            """Return a positive number while the density is above a half and enough states are effective."""
             if square not in seen:
                 value, share = density(mode + side * np.sqrt(square) * direction)
                 by_density, by_share = value - height - _HALF, np.log(share / SHARE)
@@ -89,7 +89,7 @@ def trapezoid(
 
 
 def groups_of_units(theta: np.ndarray, hessian: np.ndarray, units: np.ndarray) -> np.ndarray:
-    """Label of the group of each hidden unit, (n_hidden,), 0 to R - 1.
+    """Return the group of each hidden unit, (n_hidden,), 0 to R - 1.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def groups_of_units(theta: np.ndarray, hessian: np.ndarray, units: np.ndarray) -
     hessian : (n_features, n_features) array
         Minus the second derivative of the log posterior there.
     units : (n_hidden, m) int array
-        Parameters of each unit, in an order that all share.
+        Parameters of each unit, in the same order.
     """
     k = len(units)
     same = np.eye(k, dtype=bool)
@@ -111,16 +111,16 @@ def groups_of_units(theta: np.ndarray, hessian: np.ndarray, units: np.ndarray) -
 
 
 def log_equivalent_modes(groups: np.ndarray) -> float:
-    """Log of K! / (K_1! ... K_R!) for the groups with these labels."""
+    """Return log(K! / (K_1! ... K_R!)) for the groups with these labels."""
     return float(gammaln(len(groups) + 1) - gammaln(np.bincount(groups) + 1).sum()) if len(groups) else 0.0
 
 
 def log_mirrored_modes(target: Target, theta: np.ndarray, hessian: np.ndarray) -> float:
-    r"""Log of the weight of all modes that exchanging the two values of hidden units gives, in units of the mode's.
+    r"""Return the log weight, relative to the mode, of all modes with exchanged values of hidden units.
 
-    The likelihood is the same at all of them, and the prior is not: the weight is the sum of its ratios, 1 of the mode
-    itself. Units whose values are exchanged without the density dropping to a half on the way have no other mode.
-    The modes are a little beside these points, so that this is roughly the weight.
+    The likelihood is the same at all of them, but the prior is not: the weight is the sum of its ratios, 1 for the mode
+    itself. A unit has no second mode if the density does not drop to a half on the way. The modes are near these
+    points, not at them, so that the weight is approximate.
     """
     single = target.mirrored(theta, np.eye(len(target.units), dtype=bool))
     if not len(single):

@@ -1,4 +1,4 @@
-"""Pairwise fields, with or without hidden nodes, as the methods of evidence see them."""
+"""Target of the evidence for pairwise models, with or without hidden nodes."""
 
 from __future__ import annotations
 
@@ -24,28 +24,28 @@ from ..options import Checked
 from ..samplers.gibbs import Gibbs
 from .target import ENTRIES, Given, Target
 
-FILLED = 64  # chains on the hidden nodes of all rows, which the positive phase of brief chains averages
-SUMMED = 10  # nodes up to which a sum over all their states is faster than elimination, for many theta at once
-_QUICK_BYTES = 8 * 2**19  # of elimination tables, up to which it takes some milliseconds
-_STEP = 1e-4  # of differences: errors are about its square, and rounding over it
-_DENSE = 8  # entries of a matrix of all pairs for each edge, up to which its product is faster than edge by edge
-_EXACT_STEPS = 1000  # after which ascent by exact moments was within 1e-5 nats of a mode
+FILLED = 64  # chains on the hidden nodes of all rows, averaged in the positive phase of contrastive divergence
+SUMMED = 10  # nodes up to which summation over all states is faster than elimination, for many theta at once
+_QUICK_BYTES = 8 * 2**19  # of elimination tables: up to this size elimination takes milliseconds
+_STEP = 1e-4  # of finite differences: the error is about its square, plus rounding divided by it
+_DENSE = 8  # matrix entries per edge up to which a dense product is faster than a sum over edges
+_EXACT_STEPS = 1000  # ascent by exact moments was within 1e-5 nats of a mode after these
 
 
 @dataclass(frozen=True, eq=False)
 class PairwiseTarget(Checked, Target):
-    """A binary pairwise field of which the last ``n_hidden`` nodes are never seen.
+    """A binary pairwise model of which the last ``n_hidden`` nodes are hidden.
 
     Parameters
     ----------
     model : PairwiseModel
-        Of visible and hidden nodes.
-    n_hidden : int
-        How many of the last nodes are hidden; their joint states are summed for each row.
-    linear : LinearMap, optional
-        Natural parameters as a linear map of the free ones, such as of those that several features share.
-    exchangeable : (n_hidden, m) int array, optional
-        Features of each hidden node in an order that all share, where exchanging those of two gives the same model.
+        The model of visible and hidden nodes.
+        n_hidden : int
+        Number of hidden nodes; their joint states are summed for each row.
+        linear : LinearMap, optional
+        Natural parameters as a linear map of the free ones, such as parameters that several features share.
+        exchangeable : (n_hidden, m) int array, optional
+        Features of each hidden node, in the same order, if exchanging those of two nodes gives the same model.
     """
 
     model: PairwiseModel
@@ -60,7 +60,7 @@ class PairwiseTarget(Checked, Target):
 
     @property
     def rows_at_once(self) -> int:
-        """A row's features are listed for each joint state of the hidden nodes."""
+        """Number of rows in a block: each row has features for each joint state of the hidden nodes."""
         return max(1, ENTRIES // (self.model.n_features * 2**self.n_hidden))
 
     @property
@@ -96,15 +96,15 @@ class PairwiseTarget(Checked, Target):
         return self.model
 
     def natural(self, theta: np.ndarray) -> np.ndarray:
-        """A parameter for each feature."""
+        """Return the natural parameters, one for each feature."""
         return theta if self.linear is None else self.linear.natural(theta)
 
     def _pull(self, features: np.ndarray) -> np.ndarray:
-        """Statistics of the free parameters, A^T s, from features s (..., model.n_features)."""
+        """Return the statistics of the free parameters, A^T s, from features s (..., model.n_features)."""
         return features if self.linear is None else np.asarray(features @ self.linear.matrix)
 
     def _features(self, spins: np.ndarray) -> np.ndarray:
-        """s(x) of each row of all nodes in {-1, +1}, (n_rows, n_features)."""
+        """Return s(x) of each row of states of all nodes in {-1, +1}, (n_rows, n_features)."""
         f, (u, v) = self.model.form, self.model.graph.edges.T
         found = f.a + f.b * spins[:, u] * spins[:, v] + f.c * (spins[:, u] + spins[:, v])
         if self.model.fields:
@@ -113,13 +113,13 @@ class PairwiseTarget(Checked, Target):
 
     @property
     def row_size(self) -> int:
-        """Features of each joint state of the hidden nodes; without hidden nodes, the nodes."""
+        """Number of features of all joint states of the hidden nodes; without hidden nodes, of nodes."""
         return self.n_features * 2**self.n_hidden if self.n_hidden else self.model.graph.n_nodes
 
     def prepare(self, states: np.ndarray) -> np.ndarray:
-        """s(x, z) of each row and each joint state of the hidden nodes, (n_rows, 2^n_hidden, n_features).
+        """Return s(x, z) for each row and each joint state of the hidden nodes, (n_rows, 2^n_hidden, n_features).
 
-        Without hidden nodes, the states in {-1, +1}.
+        Without hidden nodes, return the states in {-1, +1}.
         """
         if self.n_hidden == 0:
             return 2.0 * states - 1
@@ -128,38 +128,38 @@ class PairwiseTarget(Checked, Target):
         return self._features(2.0 * rows - 1).reshape(n, len(h), -1)
 
     def given(self, theta: np.ndarray, prepared: np.ndarray) -> Given:
-        """By the sum over all joint states of the hidden nodes."""
+        """Sum over all joint states of the hidden nodes."""
         return _SummedNodes(prepared, prepared @ theta) if self.n_hidden else _SeenNodes(self, theta, prepared)
 
     @cached_property
     def _statistics(self) -> np.ndarray:
-        """Sums of the features over the observations, where no node is hidden: the same for any theta."""
+        """Sums of the features over the observations, without hidden nodes."""
         return self.blocks.sums(np.zeros(self.n_features), self.weights)[1]
 
     def positive(self, theta: np.ndarray) -> float:
-        """Sum of log Z(x_n, theta), which is linear in theta without hidden nodes."""
+        """Return the sum of log Z(x_n, theta), which is linear in theta without hidden nodes."""
         return super().positive(theta) if self.n_hidden else float(self._statistics @ theta)
 
     def sums(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
-        """`positive` and its gradient."""
+        """Return `positive` and its gradient."""
         return super().sums(theta) if self.n_hidden else (float(self._statistics @ theta), self._statistics)
 
     def exact(self, theta: np.ndarray, want: str = MOMENTS) -> Inference:
-        """By elimination."""
+        """Compute log Z and moments by elimination."""
         self.require_exact("this")
         found = self._engine.infer(self.model, self.natural(theta), self._plan, want)
         return found if found.moments is None else Inference(found.log_z, self._pull(found.moments))
 
     @cached_property
     def _visible(self) -> tuple[np.ndarray, np.ndarray]:
-        """Features of all states of the visible nodes, and how many times each was seen."""
+        """Features of all states of the visible nodes, and how many times each was observed."""
         bits = np.arange(self.states.shape[1])
         every = (np.arange(2 ** len(bits))[:, None] >> bits & 1).astype(np.int8)
         table = self.prepare(every) if self.n_hidden else self._features(2.0 * every - 1)[:, None]
         return table, np.bincount(self.states @ 2**bits, self.weights, len(every))
 
     def log_likelihoods(self, thetas: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Of few nodes by the sum over all their states, for all ``thetas`` at once; else one by one."""
+        """Sum over all states for all ``thetas`` at once if there are few nodes; else compute one by one."""
         if self.model.graph.n_nodes > SUMMED:
             return super().log_likelihoods(thetas)
         s, counts = self._visible
@@ -172,7 +172,7 @@ class PairwiseTarget(Checked, Target):
         return by_state @ counts - self.n_samples * log_z, share.reshape(len(thetas), -1) @ flat
 
     def covariance(self, theta: np.ndarray) -> np.ndarray:
-        """Central differences of the exact moments."""
+        """Return central differences of the exact moments."""
         found = np.empty((self.n_features, self.n_features))
         for i, step in enumerate(_STEP * np.eye(self.n_features)):
             above, below = self.exact(theta + step).moments, self.exact(theta - step).moments
@@ -182,18 +182,18 @@ class PairwiseTarget(Checked, Target):
         return (found + found.T) / 2
 
     def require_exact(self, method: str) -> None:
-        """Refuse graphs on which elimination is not cheap."""
+        """Raise TooWideError if elimination is not cheap."""
         if not self._is_exact:
             raise TooWideError(f"{method} needs the exact Z, and elimination on these {self.model.graph.n_nodes} nodes "
                                f"and {self.model.graph.n_edges} edges is not cheap; use method='laplace'.")  # fmt: skip
 
     @property
     def is_quick(self) -> bool:
-        """Up to some milliseconds of elimination."""
+        """Whether elimination takes at most some milliseconds."""
         return cost(self.model.graph, _QUICK_BYTES)[1] <= _QUICK_BYTES
 
     def sample(self, theta: np.ndarray, n_samples: int, rng: np.random.Generator, n_sweeps: int = 100) -> np.ndarray:
-        """Exact where elimination is cheap, else Gibbs chains."""
+        """Draw exactly if elimination is cheap, else by Gibbs chains."""
         exact = self._engine
         engine: SamplingEngine = exact if isinstance(exact, Elimination) else Gibbs(n_sweeps=n_sweeps)
         plan = self._plan if self._is_exact else engine.prepare(self.model)
@@ -203,22 +203,22 @@ class PairwiseTarget(Checked, Target):
     def anneal(
         self, theta: np.ndarray, rng: np.random.Generator, n_chains: int, temperatures: int | np.ndarray
     ) -> annealed.Annealed:
-        """Annealed importance sampling of visible and hidden nodes together."""
+        """Estimate log Z by annealed importance sampling of visible and hidden nodes together."""
         margins = np.full(self.model.graph.n_nodes, 0.5)
         margins[: self.states.shape[1]] = self.margins
         return annealed.forward(self.model, self.natural(theta), rng, n_chains, temperatures, margins)
 
     def climb(self, rng: np.random.Generator, n_steps: int, penalised: bool = True) -> np.ndarray:
-        """Robbins and Monro's ascent by persistent chains (exact moments where elimination is cheap).
+        """Maximise by stochastic approximation with persistent chains (exact moments if elimination is cheap).
 
-        Each parameter has a step of its own, over the curvature that independent features would have.
+        The step of each parameter is divided by the curvature that independent features would have.
         """
         n, engine = self.n_samples, self._engine if self._is_exact else Persistent()
         if self._is_exact:
             n_steps = min(n_steps, _EXACT_STEPS)  # there is no noise to average out
         plan, state = self._plan, engine.start(self.model, rng)
         spread = self._spread()
-        theta = 0.01 * rng.standard_normal(self.n_features)  # equal hidden nodes would stay equal
+        theta = 0.01 * rng.standard_normal(self.n_features)  # breaks the symmetry of hidden nodes
         curvature = n * np.maximum(spread, 1 / n) + self.prior.curvature(theta)
         for t in range(n_steps):
             found = engine.infer(self.model, self.natural(theta), plan, MOMENTS, state)
@@ -231,14 +231,14 @@ class PairwiseTarget(Checked, Target):
         return theta
 
     def _spread(self) -> np.ndarray:
-        """Variance over the observations of each E[s | x], hidden nodes being independent and even."""
+        """Return the variance over the observations of each E[s | x] at theta = 0."""
         at = np.zeros(self.n_features)
         mean = self.sums(at)[1] / self.n_samples
         squares = sum(self.weights[rows] @ (given.mean() - mean) ** 2 for rows, given in self.blocks.given(at))
         return np.asarray(squares / self.n_samples)
 
     def brief(self, n_sweeps: int) -> Likelihood:
-        """Brief chains, which start from the data and states of chains on the hidden nodes."""
+        """Return the likelihood with contrastive divergence (brief chains from the data and sampled hidden nodes)."""
         model, rows = self.model, self.rows
         unseen = np.full((len(rows), self.n_hidden), -1, dtype=np.int8)
         clamped = Clamped(model, np.hstack([rows, unseen]))
@@ -249,7 +249,7 @@ class PairwiseTarget(Checked, Target):
 
 @dataclass(frozen=True, eq=False)
 class _SummedNodes:
-    """Hidden nodes given some rows: a sum over all of their joint states."""
+    """Hidden nodes given some rows, by summation over all their joint states."""
 
     features: np.ndarray  # (n, 2^n_hidden, n_features)
     log_weight: np.ndarray  # (n, 2^n_hidden)
@@ -279,7 +279,7 @@ class _SummedNodes:
 
 @dataclass(frozen=True, eq=False)
 class _SeenNodes:
-    """Rows of which no node is hidden: log weights and sums without a table of features."""
+    """Rows without hidden nodes: log weights and sums without a table of features."""
 
     target: PairwiseTarget
     theta: np.ndarray
@@ -287,7 +287,7 @@ class _SeenNodes:
 
     @property
     def _is_dense(self) -> bool:
-        """Whether products of whole matrices are faster than going over the edges."""
+        """Whether dense products are faster than sums over edges."""
         graph = self.target.model.graph
         return graph.n_nodes**2 <= _DENSE * graph.n_edges
 

@@ -1,9 +1,8 @@
-r"""Draws from the posterior and their likelihoods, for the estimators of evidence that start from them.
+r"""Posterior draws and their likelihoods, for `HarmonicMean`, `BridgeSampling` and `DIC`.
 
-Where Z can be summed both are exact (`bayesmrf.evidence.exact_draws`). Elsewhere they are what Chen and Welling (2012,
-section 3.2) put in their place: brief Langevin dynamics (`bayesmrf.evidence.brief_draws`), and likelihoods with Bethe's
-approximation of Z by belief propagation. It is used by `bayesmrf.evidence.harmonic`, `bayesmrf.evidence.bridge` and
-`bayesmrf.evidence.dic`.
+If Z can be summed, both are exact (`bayesmrf.evidence.exact_draws`). Otherwise they are approximated as in Chen and
+Welling (2012, section 3.2): Langevin dynamics with contrastive divergence (`bayesmrf.evidence.brief_draws`), and
+likelihoods with Bethe's approximation of Z by belief propagation.
 """
 
 from __future__ import annotations
@@ -23,37 +22,37 @@ from .exact_draws import exact_draws
 from .method import Method, Work
 from .target import Evidence, Target
 
-THRESHOLD = 1.1  # of the scale reduction, as in the paper
+THRESHOLD = 1.1  # of the scale reduction, as in Chen and Welling (2012)
 _CLIMB = 2000  # steps to the neighbourhood of a mode
 _CHECKED = 100  # draws at which Bethe's likelihood is compared with the exact one
-_ANNEALED = 4  # draws at which it is compared with annealed importance sampling, where there is no exact one
-_SMALL = 0.05  # nats of bias that nobody needs to know of
-_BLOCK = 16  # draws whose likelihoods one thread takes at a time
+_ANNEALED = 4  # draws at which it is compared with annealed importance sampling, if Z is not exact
+_SMALL = 0.05  # bias in nats that is not reported
+_BLOCK = 16  # draws in a block of likelihoods
 
 
 @dataclass(frozen=True, eq=False)
 class PosteriorDraws:
-    """Draws, and how good they are.
+    """Posterior draws with their diagnostics.
 
     Attributes
     ----------
     theta : (n_chains, n_draws, n_features) array
     log_likelihood : (n_chains, n_draws) array
     is_exact : bool
-        Whether log Z is exact; else by belief propagation.
-    scale_reduction : float
+        Whether log Z is exact; otherwise it is by belief propagation.
+        scale_reduction : float
         See `scale_reduction`; NaN for one chain, or fewer draws than parameters.
     epsilon : float
         Step size, in units of the metric.
     acceptance : float
-        Of steps; 1 without an accept step.
-    n_astray : int
-        Draws at which belief propagation did not converge.
-    bethe_bias, bethe_bias_error : float
-        Mean error of ``log_likelihood`` over some of the draws, and its standard error; 0 where it is exact, NaN where
-        it is not known.
-    status : str
-        Empty when all is well.
+        Acceptance rate of the steps; 1 without an accept step.
+        n_astray : int
+        Number of draws at which belief propagation did not converge.
+        bethe_bias, bethe_bias_error : float
+        Mean error of ``log_likelihood`` over some of the draws, and its standard error; 0 if it is exact, NaN if it is
+        unknown.
+        status : str
+        Problems, with remedies; empty if there are none.
     """
 
     theta: np.ndarray = field(repr=False)
@@ -89,27 +88,27 @@ class PosteriorDraws:
 
 @dataclass(frozen=True, kw_only=True)
 class PosteriorSampler(Work):
-    r"""Draw from the posterior; the call returns `PosteriorDraws`.
+    r"""Sampler of the posterior; the call returns `PosteriorDraws`.
 
-    The chains start at one point near a mode: exchanging hidden units gives other modes, and chains in different ones
-    would never agree. So the scale reduction says nothing about modes that no chain has visited.
+    The chains start at one point near a mode: exchanging hidden units gives other modes, and chains in different modes
+    would not mix. The scale reduction therefore cannot detect modes that no chain has visited.
 
     Parameters
     ----------
     dynamics : {"auto", "exact", "brief"}
-        "exact" is Hamiltonian Monte Carlo with exact likelihoods; "brief" is the paper's brief Langevin dynamics
-        (gradients by contrastive divergence), with likelihoods by belief propagation; "auto" takes the first where Z is
-        summed within milliseconds (17 nodes, 14 units on the smaller side of a machine).
-    n_draws, n_warmup, thin, n_chains : int
-        As in `bayesmrf.run.sample`. By default 200 trajectories of warm-up and each one kept ("exact"), or 10,000
-        Langevin steps and every 50th kept ("brief").
-    n_sweeps : int
-        Of "brief": Gibbs sweeps from the data for each gradient; more cost more, and have less bias. With one, as in
-        the paper, nothing keeps the model's mass away from states that no sweep reaches. On 100 documents of 100 words
-        and 9 hidden units the mean log likelihood of the draws was about -1,950 with one sweep and -1,475 with ten,
-        where exact dynamics have it.
-    stiffness : float
-        Of "brief": in (0, 4), beyond which the dynamics are unstable.
+        "exact" is Hamiltonian Monte Carlo with exact likelihoods; "brief" is the paper's Langevin dynamics with
+        gradients by contrastive divergence and likelihoods by belief propagation; "auto" takes "exact" if Z is summed
+        within milliseconds (17 nodes, 14 units on the smaller side of a machine).
+        n_draws, n_warmup, thin, n_chains : int
+        As in `bayesmrf.run.sample`. By default 200 trajectories of warm-up, all later ones kept ("exact"), or 10,000
+        Langevin steps of warm-up and every 50th later step kept ("brief").
+        n_sweeps : int
+        Gibbs sweeps from the data for each gradient of "brief"; more sweeps cost more and have less bias. With one
+        sweep, as in the paper, the model may put mass on states that no sweep reaches. On 100 documents of 100 words
+        and 9 hidden units the mean log likelihood of the draws was about -1,950 with one sweep, and -1,475 with ten and
+        with exact dynamics.
+        stiffness : float
+        Step size of "brief" relative to the curvature, in (0, 4); the dynamics are unstable above 4.
     """
 
     dynamics: str = "auto"
@@ -125,7 +124,7 @@ class PosteriorSampler(Work):
         return self.dynamics == "exact" or (self.dynamics == "auto" and target.is_quick)
 
     def require(self, target: Target) -> None:
-        """Refuse ``dynamics="exact"`` where Z cannot be summed."""
+        """Raise TooWideError for ``dynamics="exact"`` if Z cannot be summed."""
         if self.dynamics == "exact":
             target.require_exact("dynamics='exact'")
 
@@ -135,9 +134,9 @@ class PosteriorSampler(Work):
         Raises
         ------
         TooWideError
-            For ``dynamics="exact"`` where Z cannot be summed.
-        DataError
-            Where observations have weights that are not integers, and chains start from them.
+            For ``dynamics="exact"`` if Z cannot be summed.
+            DataError
+            If weights of observations are not integers, and chains start from the observations.
         """
         self.require(target)
         sizes: dict[str, Any] = {k: getattr(self, k) for k in ("n_draws", "n_warmup", "thin", "n_chains")}
@@ -155,12 +154,12 @@ class PosteriorSampler(Work):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FromDraws(Method):
-    """Methods that start from draws of the posterior; ``arrays`` of the result has their ``theta`` and likelihoods.
+    """Base of methods that need posterior draws; ``arrays`` of the result has their ``theta`` and likelihoods.
 
     Parameters
     ----------
     sampler : PosteriorSampler
-        How the draws are made.
+        Sampler of the draws.
     """
 
     sampler: PosteriorSampler = field(default_factory=PosteriorSampler)
@@ -180,7 +179,7 @@ class FromDraws(Method):
         remarks: Iterable[str],
         **arrays: np.ndarray,
     ) -> Evidence:
-        """An estimate, with the numbers and the status of the draws."""
+        """Return an estimate with the numbers and the status of the draws."""
         arrays = {"theta": draws.theta, "log_likelihood": draws.log_likelihood, **arrays}
         return target.evidence(self.name, value, error, draws.parts | parts, [draws.status, *remarks], arrays)
 
@@ -195,9 +194,9 @@ def describe(
     status: str = "",
     progress: bool = False,
 ) -> PosteriorDraws:
-    """Likelihoods and checks of draws (n_chains, n_draws, n_features), wherever they come from.
+    """Compute likelihoods and diagnostics of given draws (n_chains, n_draws, n_features).
 
-    Likelihoods are exact, or by belief propagation; where ``is_exact`` is None, as in `PosteriorSampler`.
+    Likelihoods are exact, or by belief propagation; if ``is_exact`` is None, as in `PosteriorSampler`.
     """
     is_exact = target.is_quick if is_exact is None else is_exact
     flat = theta.reshape(-1, theta.shape[-1])
@@ -218,9 +217,9 @@ def describe(
 def log_likelihoods(
     target: Target, thetas: np.ndarray, is_exact: bool, progress: bool = False
 ) -> tuple[np.ndarray, int]:
-    """Log p(X | theta) of each row of ``thetas``, and at how many belief propagation has not converged.
+    """Return log p(X | theta) for each row of ``thetas``, and at how many belief propagation has not converged.
 
-    Where the likelihood is not to be exact, log Z is Bethe's.
+    Unless ``is_exact``, log Z is Bethe's approximation.
     """
     blocks = [thetas[i : i + _BLOCK] for i in range(0, len(thetas), _BLOCK)]
     if is_exact:
@@ -237,7 +236,7 @@ def log_likelihoods(
             answers.append((target.positive(theta) - target.n_samples * found.log_z, bool(found.status)))
         return answers
 
-    # The threads' time is in compiled code, which needs no lock.
+    # Compiled code releases the interpreter lock, so threads suffice.
     answers = Parallel(n_jobs=min(cpu_count(), len(blocks)), require="sharedmem", return_as="generator")(
         delayed(look)(block) for block in blocks
     )
@@ -246,14 +245,14 @@ def log_likelihoods(
 
 
 def scale_reduction(draws: np.ndarray) -> float:
-    r"""Multivariate potential scale reduction factor of draws (n_chains, n_draws, n_features).
+    r"""Compute the multivariate potential scale reduction factor of draws (n_chains, n_draws, n_features).
 
     .. math:: \hat R^p = \max_a \frac{a^T \hat V a}{a^T W a} = \frac{n - 1}{n} + \frac{m + 1}{m} \lambda_1,
 
     with lambda_1 the largest eigenvalue of W^-1 B / n, W the mean covariance within the m chains of n draws and B / n
     that of their means (Brooks and Gelman 1998, section 4.1): a ratio of variances, not of standard deviations.
 
-    It is NaN for one chain or fewer draws than parameters, and infinite where something differs between chains alone.
+    It is NaN for one chain or fewer draws than parameters, and infinite if a parameter varies only between chains.
     """
     m, n, n_features = draws.shape
     if m < 2 or m * (n - 1) < n_features:
@@ -278,7 +277,7 @@ def _mixing(reduction: float) -> list[str]:
         return [f"the chains differ: their multivariate scale reduction is {reduction:.3g}, more than {THRESHOLD}; "
                 "raise n_draws, thin or n_warmup"]  # fmt: skip
     if np.isnan(reduction):
-        return ["whether the chains have mixed is not known: the multivariate scale reduction needs two of them, and "
+        return ["whether the chains have mixed is unknown: the multivariate scale reduction needs two chains and "
                 "more draws than parameters; raise n_chains or n_draws"]  # fmt: skip
     return []
 
@@ -286,7 +285,7 @@ def _mixing(reduction: float) -> list[str]:
 def _bethe_bias(
     target: Target, thetas: np.ndarray, log_likelihood: np.ndarray, rng: np.random.Generator
 ) -> tuple[float, float]:
-    """Mean error of Bethe's log likelihoods and its standard error: exact, or by annealed importance sampling."""
+    """Return the mean error of Bethe's log likelihoods (exact, or by annealed importance sampling) and its error."""
     feasible = target.can_sum
     some = np.linspace(0, len(thetas) - 1, min(_CHECKED if feasible else _ANNEALED, len(thetas))).astype(int)
     if feasible:
@@ -301,10 +300,10 @@ def _bethe_bias(
 
 
 def _biased(bias: float, error: float) -> list[str]:
-    """What belief propagation does to the log likelihoods, and so to the log evidence."""
+    """Return a remark on the bias of belief propagation in the log likelihoods."""
     if np.isnan(bias):
         return ["log Z is by belief propagation, and its bias is unknown, as too few chains of annealed importance "
-                "sampling count; use 'laplace'"]  # fmt: skip
+                "sampling are effective; use 'laplace'"]  # fmt: skip
     if abs(bias) + 2 * error < _SMALL:
         return []
     shown = f"{bias:+.2f}" + (f" ± {error:.2f}" if error else "")

@@ -1,10 +1,10 @@
-r"""Exact log likelihoods of restricted Boltzmann machines and their gradients, for many parameters at once, compiled.
+r"""Exact log likelihoods of restricted Boltzmann machines and their gradients, for many parameters at once.
 
 .. math:: \log p(X \mid \theta) = \sum_n w_n \big(\alpha^T x_n + \sum_k \log(1 + e^{\beta_k + W_k x_n})\big)
           - N \log \sum_s e^{b^T s + \sum_l \log(1 + e^{c_l + s^T V_l})},
 
 where s runs over the states of the smaller side, with biases b, and l over the units of the larger, with biases c.
-Their states are taken a block at a time, with a running maximum, so that memory stays small.
+The states are summed in blocks, with a running maximum, so that memory stays small.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from ..compiled import leaf
 from ..lanes import MOST, exp_rest, power_bits
 from ..models.rbm import RestrictedBoltzmann
 
-_BLOCK = 2**12  # fields in memory at once: they stay in the second cache
-_WORTH = 2**21  # fields for which a second thread is worth its start
+_BLOCK = 2**12  # fields in memory at once, which fit into the second-level cache
+_WORTH = 2**21  # fields per thread that are worth starting it
 
 
 def rbm_log_likelihoods(
     model: RestrictedBoltzmann, thetas: np.ndarray, states: np.ndarray, weights: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Log p(X | theta) and its gradient.
+    """Compute log p(X | theta) and its gradient.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def rbm_log_likelihoods(
     thetas : (n, n_features) array
     states : (n_rows, n_visible) array in {0, 1}
     weights : (n_rows,) array
-        How many times each row was seen.
+        How many times each row was observed.
 
     Returns
     -------
@@ -80,7 +80,7 @@ def _log_likelihoods(thetas, x, weights, n_visible, n_hidden, values, gradients)
         theta, gradient = thetas[c], gradients[c]
         w = theta[: k * d].reshape(k, d)
         alpha, beta = theta[k * d : k * d + d], theta[k * d + d :]
-        # The data, in which the hidden units are summed out.
+        # The data, with the hidden units summed out.
         np.dot(x, w.T, given)
         for n in range(len(x)):
             for j in range(k):
@@ -148,7 +148,7 @@ def _log_likelihoods(thetas, x, weights, n_visible, n_hidden, values, gradients)
 
 @leaf
 def _sigmoid(field, mean):
-    """``mean`` = 1 / (1 + exp(-field)), with exp by the series of `bayesmrf.lanes`."""
+    """Set ``mean`` to 1 / (1 + exp(-field)), with exp by the series of `bayesmrf.lanes`."""
     a, out = field.reshape(-1), mean.reshape(-1)
     power = out.view(np.int64)
     for i in range(len(a)):
@@ -160,9 +160,9 @@ def _sigmoid(field, mean):
 
 @leaf
 def _softplus_sum(field, mean):
-    """Sum of log(1 + exp(a)) = max(a, 0) - log max(p, 1 - p) over a row of fields a and their sigmoids p.
+    """Return the sum of log(1 + exp(a)) = max(a, 0) - log max(p, 1 - p) over a row of fields a with sigmoids p.
 
-    One logarithm of a product does for up to 512 factors, none of which is below a half.
+    One logarithm is taken of the product of up to 512 factors, none below a half.
     """
     total = 0.0
     for first in range(0, len(field), 512):

@@ -1,4 +1,4 @@
-"""Restricted Boltzmann machines as the methods of evidence see them."""
+"""Target of the evidence for restricted Boltzmann machines."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from ..samplers import rbm_gibbs
 from .rbm_exact import rbm_log_likelihoods
 from .target import Blocks, Target
 
-EXACT_UNITS = 14  # on the smaller side, up to which Z(theta) is summed thousands of times
+EXACT_UNITS = 14  # on the smaller side, up to which Z(theta) is summed
 
 
 @dataclass(frozen=True, eq=False)
 class RBMTarget(Target):
-    """The hidden units are independent given the visible ones, so that all of Z(x, theta) is in closed form."""
+    """A restricted Boltzmann machine: Z(x, theta) is in closed form, as hidden units are independent given x."""
 
     model: RestrictedBoltzmann
 
@@ -35,12 +35,12 @@ class RBMTarget(Target):
 
     @property
     def joint(self) -> Boltzmann:
-        """On the complete bipartite graph."""
+        """The same model on the complete bipartite graph."""
         return self.model.joint
 
     @property
     def has_hidden(self) -> bool:
-        """Always."""
+        """True."""
         return True
 
     @property
@@ -50,22 +50,22 @@ class RBMTarget(Target):
         return np.column_stack([np.arange(k * d).reshape(k, d), k * d + d + np.arange(k)])
 
     def mirrored(self, theta: np.ndarray, swapped: np.ndarray) -> np.ndarray:
-        """With 1 - z_k for z_k: W_k and beta_k change sign, and W_k is added to alpha."""
+        """Replace z_k by 1 - z_k: W_k and beta_k change sign, and W_k is added to alpha."""
         w, sign = self.model.split(theta), np.where(swapped, -1.0, 1.0)
         weights = (sign[:, :, None] * w.weights).reshape(len(swapped), -1)
         return np.hstack([weights, w.visible + swapped @ w.weights, sign * w.hidden])
 
     @property
     def row_size(self) -> int:
-        """Visible units."""
+        """Number of visible units."""
         return self.model.n_visible
 
     def prepare(self, states: np.ndarray) -> np.ndarray:
-        """States as floats, for products of matrices."""
+        """Return the states as floats, for matrix products."""
         return np.asarray(states, dtype=np.float64)
 
     def given(self, theta: np.ndarray, prepared: np.ndarray) -> HiddenGivenVisible:
-        """By the model."""
+        """Return the hidden units given some rows."""
         return self.model.given(theta, prepared)
 
     @cached_property
@@ -79,17 +79,17 @@ class RBMTarget(Target):
         return Blocks(self, self.values)
 
     def exact(self, theta: np.ndarray, want: str = MOMENTS) -> Inference:
-        """The sum over the smaller side."""
+        """Sum over the smaller side."""
         self.require_exact("this")
         return self.model.exact(theta, want, EXACT_UNITS)
 
     def log_likelihoods(self, thetas: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """All in one compiled call."""
+        """Compute all in one compiled call."""
         self.require_exact("this")
         return rbm_log_likelihoods(self.model, thetas, self.values, self.weights)
 
     def covariance(self, theta: np.ndarray) -> np.ndarray:
-        """Over all states x of the smaller side: sum of p(x) (Cov[s | x] + m m'), less mean mean', m = E[s | x]."""
+        """Sum p(x) (Cov[s | x] + m m') over the states x of the smaller side, less mean mean', with m = E[s | x]."""
         self.require_exact("this")
         model = self.model
         k, d = model.n_hidden, model.n_visible
@@ -105,7 +105,7 @@ class RBMTarget(Target):
         return every.scatter(theta, p, every.sums(theta, p)[1])[0]
 
     def require_exact(self, method: str) -> None:
-        """Refuse more than 2^14 terms."""
+        """Raise TooWideError for more than 2^14 terms."""
         units = min(self.model.n_visible, self.model.n_hidden)
         if units > EXACT_UNITS:
             raise TooWideError(f"{method} needs the exact Z, a sum of 2^{units} = {2**units} terms, more than the "
@@ -113,11 +113,11 @@ class RBMTarget(Target):
 
     @property
     def is_quick(self) -> bool:
-        """Up to 2^14 terms."""
+        """Whether Z has at most 2^14 terms."""
         return min(self.model.n_visible, self.model.n_hidden) <= EXACT_UNITS
 
     def sample(self, theta: np.ndarray, n_samples: int, rng: np.random.Generator, n_sweeps: int = 100) -> np.ndarray:
-        """Exact where the smaller side is small; else the ends of block Gibbs chains that start at the data."""
+        """Draw exactly if the smaller side is small; else by block Gibbs chains that start at the data."""
         if min(self.model.n_visible, self.model.n_hidden) <= EXACT_UNITS:
             return self.model.sample(theta, n_samples, rng, EXACT_UNITS)
         start = self.states[rng.choice(len(self.states), n_samples, p=self.weights / self.n_samples)]
@@ -126,18 +126,18 @@ class RBMTarget(Target):
     def anneal(
         self, theta: np.ndarray, rng: np.random.Generator, n_chains: int, temperatures: int | np.ndarray
     ) -> annealed.Annealed:
-        """Annealed importance sampling from independent units that have the margins of the data."""
+        """Estimate log Z by annealed importance sampling from independent units with the margins of the data."""
         return annealed.forward(self.model, theta, rng, n_chains, temperatures, self.margins)
 
     def climb(self, rng: np.random.Generator, n_steps: int, penalised: bool = True) -> np.ndarray:
-        """Persistent contrastive divergence with steps that fall as 1 / t (Chen and Welling 2012, section 4)."""
+        """Run persistent contrastive divergence with steps falling as 1 / t (Chen and Welling 2012, section 4)."""
         rows = self.rows
-        # The curvature of a normal prior is the same everywhere; of others it is that at 0.
+        # The curvature of the prior at 0; that of a normal prior is constant.
         penalty = float(self.prior.curvature(np.zeros(1))[0]) / self.n_samples if penalised else 0.0
         learner = PersistentRBM(self.model, n_chains=100, batch_size=100, penalty=penalty)
         rates = 0.1 / (1 + np.arange(n_steps) / (0.1 * n_steps))
         return learner.fit(learner.start(rows, rng), rows, rates, rng).theta
 
     def brief(self, n_sweeps: int) -> BriefRBM:
-        """Contrastive divergence, its positive phase summed out."""
+        """Return contrastive divergence with an exact positive phase."""
         return BriefRBM(self.model, self.rows, n_sweeps)

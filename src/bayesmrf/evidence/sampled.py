@@ -1,19 +1,19 @@
-r"""The log posterior and its second derivative as states of the model see them.
+r"""The log posterior and its second derivative, estimated from states drawn from the model.
 
-From states x(1), ..., x(T) that were drawn at lambda_0 the log posterior is, up to a constant,
+From states x(1), ..., x(T) drawn at lambda_0 the log posterior is, up to a constant,
 
 .. math:: -\ell(\lambda) = \sum_n \log Z(x_n, \lambda) - N \log \frac1T \sum_t \tilde w_t + \log p(\lambda), \qquad
           \tilde w_t = \frac{Z(x(t), \lambda)}{Z(x(t), \lambda_0)}
 
-(Chen and Welling 2012 evidence, eq. 6, with the sign of a log density), to be trusted while the effective sample size
-of the weights is at least 0.9 T. Its second derivative (eq. 7 there) is
+(Chen and Welling 2012 evidence, eq. 6, with the sign of a log density). It is used while the effective sample size of
+the weights is at least 0.9 T. Its second derivative (eq. 7 there) is
 
 .. math:: \frac{\partial^2 \ell}{\partial \lambda^2} = N \Big(\sum_t w_t (C_t + m_t m_t^T) - m m^T\Big)
           - \sum_n C_{x_n} + \Lambda^{-1}, \qquad m_t = E[s \mid x(t)], \quad m = \sum_t w_t m_t,
 
-with weights w that sum to 1 and C_t = Cov[s given x(t)]. In brackets is the covariance of the features over visible and
-hidden units together, which eq. 3 there asks for. The sum of w_t C_t alone, which is in print, lacks the covariance
-of m_t, and is not the derivative.
+with weights w that sum to 1 and C_t = Cov[s given x(t)]. The bracket is the covariance of the features over visible and
+hidden units together, as in eq. 3 there. The printed eq. 7 has the sum of w_t C_t only, without the covariance of m_t,
+and is not the derivative.
 """
 
 from __future__ import annotations
@@ -26,25 +26,25 @@ from scipy.special import logsumexp
 
 from .target import Blocks, Target
 
-SHARE = 0.9  # effective states, of all, below which weights are not trusted
-BATCHES = 10  # of states, whose differences tell the error of what is computed of them
+SHARE = 0.9  # least share of effective states at which weights are used
+BATCHES = 10  # of states, whose differences estimate the error
 
 
 @dataclass(frozen=True, eq=False)
 class SampledPosterior:
-    """The log posterior up to a constant, as states drawn at one point see it.
+    """The log posterior up to a constant, estimated from states drawn at one point.
 
     Attributes
     ----------
     target : Target
     penalised : bool
-        False leaves the prior out.
+        False omits the prior.
     states : (n_rows, n_visible) int8 array
         Distinct states.
     counts : (n_rows, BATCHES) float array
-        How often each came in each batch.
-    log_weights : (n_rows,) array
-        log Z(x, lambda_0) of each.
+        How often each state occurs in each batch.
+        log_weights : (n_rows,) array
+        log Z(x, lambda_0) of each state.
     """
 
     target: Target
@@ -59,7 +59,7 @@ class SampledPosterior:
     ) -> SampledPosterior:
         """Draw T states at ``theta``."""
         drawn = target.sample(theta, n_states, rng)
-        packed = np.packbits(drawn.astype(bool), axis=1)  # sorted in an eighth of the time
+        packed = np.packbits(drawn.astype(bool), axis=1)  # eight times faster to sort
         _, first, inverse = np.unique(packed, axis=0, return_index=True, return_inverse=True)
         counts = np.zeros((len(first), BATCHES))
         np.add.at(counts, (inverse.ravel(), np.arange(n_states) * BATCHES // n_states), 1.0)
@@ -68,12 +68,12 @@ class SampledPosterior:
 
     @cached_property
     def blocks(self) -> Blocks:
-        """``states``, prepared."""
+        """Blocks of ``states``."""
         return Blocks(self.target, self.states)
 
     @property
     def n_states(self) -> float:
-        """States drawn, T."""
+        """Number T of states drawn."""
         return float(self.counts.sum())
 
     @cached_property
@@ -81,7 +81,7 @@ class SampledPosterior:
         return self.counts.sum(axis=1)
 
     def _ratios(self, log_weights: np.ndarray) -> tuple[float, np.ndarray, float]:
-        """Log of the mean weight; the weights w, with sum 1 and added up over equal states; ESS / T."""
+        """Return the log of the mean weight, the weights w of distinct states (with sum 1), and ESS / T."""
         log_ratio = log_weights - self.log_weights
         n = self._total.sum()
         log_mean = float(logsumexp(log_ratio, b=self._total) - np.log(n))
@@ -89,15 +89,15 @@ class SampledPosterior:
         return log_mean, each * self._total, float(1 / (n * (self._total @ each**2)))
 
     def density(self, theta: np.ndarray) -> tuple[float, float]:
-        """Log density up to a constant, and the share ESS / T of states that count."""
+        """Return the log density up to a constant, and the share ESS / T of effective states."""
         log_mean, _, share = self._ratios(self.blocks.log_weights(theta))
         return self.target.positive(theta) - self.target.n_samples * log_mean + log_prior(
             self.target, theta, self.penalised
         ), share
 
     def slope(self, theta: np.ndarray) -> tuple[float, np.ndarray, float]:
-        """The same, with the gradient between them."""
-        # One pass over the states: sums are rescaled where a block has a larger weight than those before it.
+        """Return the log density up to a constant, its gradient, and the share ESS / T of effective states."""
+        # One pass over the states: sums are rescaled when a block has a larger weight than those before it.
         log_weights, top = np.empty(len(self.states)), -np.inf
         model = np.zeros(self.target.n_features)
         for rows, given in self.blocks.given(theta):
@@ -114,7 +114,7 @@ class SampledPosterior:
         return value, self._penalise(theta, statistics - n * model), share
 
     def slopes(self, theta: np.ndarray) -> np.ndarray:
-        """Gradient of the log density by each batch of states alone, (BATCHES, n_features)."""
+        """Return the gradient of the log density from each batch of states, (BATCHES, n_features)."""
         _, weights, _ = self._ratios(self.blocks.log_weights(theta))
         each = self.counts * (weights / self._total)[:, None]
         each /= each.sum(axis=0)
@@ -124,14 +124,14 @@ class SampledPosterior:
         return self._penalise(theta, self.target.sums(theta)[1] - self.target.n_samples * model)
 
     def _penalise(self, theta: np.ndarray, gradient: np.ndarray) -> np.ndarray:
-        """``gradient`` of the log likelihood with that of the prior."""
+        """Add the gradient of the prior to ``gradient`` of the log likelihood."""
         return gradient + self.target.prior.gradient(theta) if self.penalised else gradient
 
     def hessian(self, theta: np.ndarray) -> Hessian:
-        """The second derivative of l (see above), and what each batch of states adds to it."""
+        """Return the second derivative of l (see above) by batches of states."""
         target, f = self.target, self.target.n_features
         _, weights, _ = self._ratios(self.blocks.log_weights(theta))
-        # Features are centred first: a difference of large squares would lose digits.
+        # Features are centred to avoid cancellation.
         centre = self.blocks.sums(theta, weights)[1]
         sums, shares = np.zeros((BATCHES, f)), np.zeros(BATCHES)
         squares = np.zeros((BATCHES, f, f), dtype=np.float32)
@@ -145,13 +145,13 @@ class SampledPosterior:
 
 @dataclass(frozen=True, eq=False)
 class Hessian:
-    """N Cov[s] - sum_n C_xn + curvature of the prior, with Cov[s] from batches of states.
+    """The matrix N Cov[s] - sum_n C_xn + curvature of the prior, with Cov[s] from batches of states.
 
     Attributes
     ----------
     n_samples : float
     fixed : (F, F) array
-        What does not depend on the states.
+        The terms that do not depend on the states.
     squares : (BATCHES, F, F) float32 array
     sums : (BATCHES, F) array
     shares : (BATCHES,) array
@@ -165,7 +165,7 @@ class Hessian:
     shares: np.ndarray = field(repr=False)
 
     def without(self, batch: int | None = None) -> np.ndarray:
-        """The matrix, from all batches or all but one."""
+        """Return the matrix from all batches, or from all but one."""
         left = [b for b in range(BATCHES) if b != batch]
         share = self.shares[left].sum()
         mean = self.sums[left].sum(axis=0) / share
@@ -179,12 +179,12 @@ class Hessian:
 
 
 def log_prior(target: Target, theta: np.ndarray, penalised: bool) -> float:
-    """Log density of the prior; 0 where it is left out."""
+    """Return the log density of the prior; 0 if not ``penalised``."""
     return target.log_prior(theta) if penalised else 0.0
 
 
 def fixed_curvature(target: Target, theta: np.ndarray, penalised: bool) -> np.ndarray:
-    """What the second derivative has of the data and the prior."""
+    """Return the terms of the data and of the prior in minus the second derivative."""
     found = np.zeros((target.n_features, target.n_features))
     if target.has_hidden:
         for rows, given in target.blocks.given(theta):
@@ -195,7 +195,7 @@ def fixed_curvature(target: Target, theta: np.ndarray, penalised: bool) -> np.nd
 
 
 def curvature_of_states(target: Target, theta: np.ndarray, n_states: int, rng: np.random.Generator) -> np.ndarray:
-    """N Cov_theta[s] plus the prior's curvature, from ``n_states`` samples of the model: positive definite."""
+    """Estimate N Cov_theta[s] plus the curvature of the prior from ``n_states`` samples; positive definite."""
     states = Blocks(target, target.sample(theta, n_states, rng))
     square, mean = states.scatter(theta, np.ones(n_states), np.zeros(target.n_features))
     found = target.n_samples * (square / n_states - np.outer(mean, mean) / n_states**2)

@@ -1,10 +1,10 @@
-r"""What every method of evidence asks of data, model and prior.
+r"""Targets of the methods of evidence: data, model and prior.
 
 .. math:: p(X) = \int \prod_n \frac{Z(x_n, \theta)}{Z(\theta)} \, p(\theta) \, d\theta, \qquad
           Z(x, \theta) = \sum_z e^{\theta \cdot s(x, z)}
 
-(Chen and Welling 2012 evidence, eq. 1 and 2): Z(x, theta) is a sum over the hidden units alone, and easy; Z(theta) is
-not. Without hidden units it is exp(theta . s(x)).
+(Chen and Welling 2012 evidence, eq. 1 and 2). Z(x, theta) is a sum over the hidden units only, and cheap; Z(theta) is
+not. Without hidden units Z(x, theta) = exp(theta . s(x)).
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from ..priors import Normal, ProperPrior
 from ..sample_weight import row_numbers
 
 ENTRIES = 2**22  # of an array of features
-_KEPT = 2**24  # numbers of prepared rows that are kept, 128 MiB
-SCALES = {"at_half_prior_scale": 0.5, "at_double_prior_scale": 2.0}  # parts of evidences at other scales
+_KEPT = 2**24  # numbers in prepared rows that are kept, 128 MiB
+SCALES = {"at_half_prior_scale": 0.5, "at_double_prior_scale": 2.0}  # parts: evidence at other prior scales
 
 
 @dataclass(frozen=True)
@@ -37,22 +37,22 @@ class Evidence:
     Attributes
     ----------
     log_evidence : float
-        In nats; NaN where the method found none, and ``status`` says why.
-    standard_error : float
-        Monte Carlo error of the estimate, without its bias; 0 where there is none, NaN where it is not known.
+        In nats; NaN if the method has no result, and ``status`` says why.
+        standard_error : float
+        Monte Carlo error of the estimate, without its bias; 0 for a deterministic estimate, NaN if unknown.
     method : str
     n_samples : float
         Observations N.
     n_features : int
         Parameters F.
     parts : dict
-        The terms that add up to the estimate, and other numbers about the work.
-    status : str
-        A sentence a user can act on; empty when all is well.
-    data_hash, prior : str
-        What was compared: evidences of other data or other priors are not comparable.
-    arrays : dict
-        Arrays behind the estimate (the mode, eigenvalues, posterior draws), as far as the method has them.
+        The terms of the estimate, and diagnostics.
+        status : str
+        Problems, with remedies; empty if there are none.
+        data_hash, prior : str
+        Identify data and prior: evidences of other data or other priors are not comparable.
+        arrays : dict
+        Arrays of the method, such as the mode, eigenvalues or posterior draws.
     """
 
     log_evidence: float
@@ -67,7 +67,7 @@ class Evidence:
     arrays: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def __str__(self) -> str:
-        """The estimate, what it is of, its parts, and its status, for people."""
+        """Return the estimate, its size, its parts and its status as text."""
         known = not np.isnan(self.log_evidence)
         error = f" ± {self.standard_error:.2g}" if self.standard_error > 0 else ""
         lines = [
@@ -80,7 +80,7 @@ class Evidence:
 
 
 class Given(Protocol):
-    """Hidden units given each of n rows x, at one theta."""
+    """The hidden units given each of n rows x, at one theta."""
 
     @property
     def log_weights(self) -> np.ndarray:
@@ -88,22 +88,22 @@ class Given(Protocol):
         ...
 
     def mean(self) -> np.ndarray:
-        """E[s(x, z) | x] of each row, (n, n_features)."""
+        """Return E[s(x, z) | x] for each row, (n, n_features)."""
         ...
 
     def sum(self, weights: np.ndarray) -> np.ndarray:
-        """Weighted sum of these means, (n_features,)."""
+        """Return the weighted sum of these means, (n_features,)."""
         ...
 
     def covariance(self, weights: np.ndarray) -> np.ndarray:
-        """Weighted sum of Cov[s(x, z) | x]; shape (n_features, n_features), or (1, 1) where it is 0."""
+        """Return the weighted sum of Cov[s(x, z) | x]; shape (n_features, n_features), or (1, 1) if it is 0."""
         ...
 
 
 class Blocks:
     """Rows in blocks whose features fit into memory.
 
-    What does not depend on theta is prepared once if that of all rows fits into 128 MiB, else at each use.
+    What does not depend on theta is prepared once if it fits into 128 MiB for all rows, else at each use.
 
     Parameters
     ----------
@@ -119,17 +119,17 @@ class Blocks:
         self._kept = [target.prepare(states[rows]) for rows in self._slices] if is_kept else None
 
     def given(self, theta: np.ndarray) -> Iterator[tuple[slice, Given]]:
-        """Rows of each block, and the hidden units given them."""
+        """Iterate over the blocks: their rows, and the hidden units given them."""
         for i, rows in enumerate(self._slices):
             prepared = self.target.prepare(self.states[rows]) if self._kept is None else self._kept[i]
             yield rows, self.target.given(theta, prepared)
 
     def log_weights(self, theta: np.ndarray) -> np.ndarray:
-        """Log Z(x, theta) of each row."""
+        """Return log Z(x, theta) for each row."""
         return np.concatenate([given.log_weights for _, given in self.given(theta)])
 
     def sums(self, theta: np.ndarray, weights: np.ndarray) -> tuple[float, np.ndarray]:
-        """Weighted sums over the rows of log Z(x, theta) and E[s(x, z) | x]."""
+        """Return the weighted sums over the rows of log Z(x, theta) and E[s(x, z) | x]."""
         value, total = 0.0, np.zeros(self.target.n_features)
         for rows, given in self.given(theta):
             value += float(weights[rows] @ given.log_weights)
@@ -137,7 +137,7 @@ class Blocks:
         return value, total
 
     def scatter(self, theta: np.ndarray, weights: np.ndarray, centre: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Weighted sums of C + (m - c)(m - c)' and of m - c, with C = Cov[s | x], m = E[s | x] and a centre c."""
+        """Return the weighted sums of C + (m - c)(m - c)' and m - c, with C = Cov[s | x], m = E[s | x], centre c."""
         f = self.target.n_features
         square, total = np.zeros((f, f)), np.zeros(f)
         for rows, given in self.given(theta):
@@ -151,14 +151,14 @@ class Blocks:
 
 @dataclass(frozen=True, eq=False)
 class Target(ABC):
-    """Data, model and prior; rows are distinct, and counted by ``weights``.
+    """Data, model and prior; rows are distinct, with counts ``weights``.
 
     Parameters
     ----------
     model : model
     states : (n_rows, n_visible) int8 array in {0, 1}
     weights : (n_rows,) float array
-        How many times each row was seen.
+        How many times each row was observed.
     prior : ProperPrior
         Independent prior of the parameters, whose density integrates to 1.
     """
@@ -175,7 +175,7 @@ class Target(ABC):
 
     @property
     def rows_at_once(self) -> int:
-        """Rows whose features, of each hidden state where these are listed, are few enough to be in memory."""
+        """Number of rows in a block, whose features fit into memory."""
         return max(1, ENTRIES // self.n_features)
 
     @property
@@ -185,12 +185,12 @@ class Target(ABC):
 
     @property
     def rows(self) -> np.ndarray:
-        """A row for each observation, (n_samples, n_visible).
+        """One row per observation, (n_samples, n_visible).
 
         Raises
         ------
         DataError
-            If a weight is not an integer, or there are too many observations to list them.
+            If a weight is not an integer, or there are too many observations for one row each.
         """
         if (self.weights != np.rint(self.weights)).any():
             raise DataError("sample_weight must contain integers, as chains start from each observation; give counts, "
@@ -204,15 +204,15 @@ class Target(ABC):
 
     @abstractmethod
     def prepare(self, states: np.ndarray) -> np.ndarray:
-        """What `given` needs of rows (n, n_visible), at any theta."""
+        """Return what `given` needs of rows (n, n_visible), for any theta."""
 
     @abstractmethod
     def given(self, theta: np.ndarray, prepared: np.ndarray) -> Given:
-        """Hidden units given some prepared rows."""
+        """Return the hidden units given some prepared rows."""
 
     @cached_property
     def blocks(self) -> Blocks:
-        """``states``, prepared."""
+        """Blocks of ``states``."""
         return Blocks(self, self.states)
 
     @cached_property
@@ -226,69 +226,69 @@ class Target(ABC):
         """The model of visible and hidden nodes together, visible ones first."""
 
     def natural(self, theta: np.ndarray) -> np.ndarray:
-        """Parameters of `joint`: theta itself, unless it has a `bayesmrf.models.linear_map.LinearMap`."""
+        """Return the parameters of `joint`: theta, or its image under a `bayesmrf.models.linear_map.LinearMap`."""
         return theta
 
     @property
     @abstractmethod
     def has_hidden(self) -> bool:
-        """Whether anything is summed out: without it the log likelihood is concave."""
+        """Whether there are hidden units; without them the log likelihood is concave."""
 
     @property
     @abstractmethod
     def units(self) -> np.ndarray:
-        """Parameters of each hidden unit (n_hidden, ...), in an order that all share.
+        """Parameters of each hidden unit (n_hidden, ...), in the same order.
 
-        Exchanging those of two units gives the same model; (0, 0) where nothing can be exchanged.
+        Exchanging those of two units gives the same model; (0, 0) if nothing can be exchanged.
         """
 
     def mirrored(self, theta: np.ndarray, swapped: np.ndarray) -> np.ndarray:
-        """Parameters (n, n_features) of the same model, the two values of some hidden units exchanged.
+        """Return parameters (n, n_features) of the model of ``theta`` with the values of some hidden units exchanged.
 
-        ``swapped`` (n, n_hidden) says of which; the model is that of ``theta``. Models that do not know it return none.
+        ``swapped`` (n, n_hidden) says which units. Models without this symmetry return no rows.
         """
         return np.zeros((0, len(theta)))
 
     @abstractmethod
     def exact(self, theta: np.ndarray, want: str = MOMENTS) -> Inference:
-        """Exact log Z(theta) and moments.
+        """Compute the exact log Z(theta) and moments.
 
         Raises
         ------
         TooWideError
-            Where this is not feasible (see `require_exact`).
+            If this is not feasible (see `require_exact`).
         """
 
     @abstractmethod
     def covariance(self, theta: np.ndarray) -> np.ndarray:
-        """Exact Cov[s(x, z)] over visible and hidden units together, (n_features, n_features); feasible as `exact`."""
+        """Compute Cov[s(x, z)] over visible and hidden units, (n_features, n_features); feasible if `exact` is."""
 
     @abstractmethod
     def require_exact(self, method: str) -> None:
-        """Raise TooWideError, with the cost and another method, where `exact` is not feasible."""
+        """Raise TooWideError, with the cost and another method, if `exact` is not feasible."""
 
     @property
     @abstractmethod
     def is_quick(self) -> bool:
-        """Whether `exact` is feasible a hundred thousand times, within minutes."""
+        """Whether `exact` can be called a hundred thousand times within minutes."""
 
     @abstractmethod
     def sample(self, theta: np.ndarray, n_samples: int, rng: np.random.Generator, n_sweeps: int = 100) -> np.ndarray:
-        """States (n_samples, n_visible) of the visible units from p(x | theta), by chains of ``n_sweeps`` sweeps."""
+        """Draw states (n_samples, n_visible) from p(x | theta), exactly or by chains of ``n_sweeps`` sweeps."""
 
     @abstractmethod
     def anneal(
         self, theta: np.ndarray, rng: np.random.Generator, n_chains: int, temperatures: int | np.ndarray
     ) -> Annealed:
-        """Log Z(theta) by annealed importance sampling."""
+        """Estimate log Z(theta) by annealed importance sampling."""
 
     @abstractmethod
     def climb(self, rng: np.random.Generator, n_steps: int, penalised: bool = True) -> np.ndarray:
-        """Theta near the posterior's mode (or, not ``penalised``, the likelihood's), by persistent chains."""
+        """Return theta near a mode of the posterior (of the likelihood if not ``penalised``), by persistent chains."""
 
     @abstractmethod
     def brief(self, n_sweeps: int) -> Differentiable:
-        """Gradient of the log likelihood by chains that go ``n_sweeps`` sweeps away from the data."""
+        """Return the likelihood with gradients by contrastive divergence (chains of ``n_sweeps`` from the data)."""
 
     @property
     def can_sum(self) -> bool:
@@ -308,39 +308,39 @@ class Target(ABC):
         status: Iterable[str] = (),
         arrays: Mapping[str, Any] | None = None,
     ) -> Evidence:
-        """An estimate of the log evidence of this target; ``status`` are sentences, empty ones left out."""
+        """Return an estimate of the log evidence of this target; empty sentences in ``status`` are omitted."""
         said = "; ".join(s for s in status if s)
         parts, arrays = dict(parts or {}), dict(arrays or {})
         value, error = float(value), float(standard_error)
         return Evidence(value, error, method, self.n_samples, self.n_features, parts, said, arrays=arrays)
 
     def other_scales(self) -> dict[str, Normal]:
-        """A normal prior at half and at twice its scale, by the name of the part; nothing of other priors."""
+        """Return a normal prior at half and at twice its scale, by the name of the part; nothing for other priors."""
         prior = self.prior
         if not isinstance(prior, Normal):
             return {}
         return {name: Normal(np.multiply(prior.scale, by)) for name, by in SCALES.items()}
 
     def log_prior(self, theta: np.ndarray) -> float:
-        """Log density of the prior, normalised."""
+        """Return the normalised log density of the prior."""
         return float(self.prior.log_density(theta).sum()) + self.prior.log_constant(len(theta))
 
     def positive(self, theta: np.ndarray) -> float:
-        """Sum over observations of log Z(x_n, theta)."""
+        """Return the sum over observations of log Z(x_n, theta)."""
         return float(self.weights @ self.blocks.log_weights(theta))
 
     def sums(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
-        """`positive`, and its gradient: the sum over observations of E[s(x_n, z) | x_n]."""
+        """Return `positive` and its gradient, the sum over observations of E[s(x_n, z) | x_n]."""
         return self.blocks.sums(theta, self.weights)
 
     def log_z(self, theta: np.ndarray) -> float:
-        """Exact log Z(theta)."""
+        """Return the exact log Z(theta)."""
         found = self.exact(theta, LOG_Z)
         assert found.log_z is not None
         return found.log_z
 
     def log_likelihood(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
-        """Exact log p(X | theta) and its gradient."""
+        """Return the exact log p(X | theta) and its gradient."""
         found = self.exact(theta)
         assert found.log_z is not None
         assert found.moments is not None
@@ -348,6 +348,6 @@ class Target(ABC):
         return value - self.n_samples * found.log_z, statistics - self.n_samples * found.moments
 
     def log_likelihoods(self, thetas: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The same of each row of ``thetas`` (n, n_features): values (n,) and gradients (n, n_features)."""
+        """Return log p(X | theta) (n,) and its gradient (n, n_features) for each row of ``thetas`` (n, n_features)."""
         found = [self.log_likelihood(theta) for theta in thetas]
         return np.array([f[0] for f in found]), np.array([f[1] for f in found])
