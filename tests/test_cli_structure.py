@@ -171,7 +171,7 @@ def test_levels_are_asked_for_and_then_used(bayesmrf, levels, folder):
     assert not (folder / "answers.zarr").exists()
     code, out, err = bayesmrf("structure", "answers.csv", "--binarize", ">=4", "--seed", 2, *SMALL)
     assert (code, err) == (0, "")
-    assert "; yes is an answer >=4" in " ".join(out.split())
+    assert "; levels >=4 count as yes" in " ".join(out.split())
     same("answers.zarr", SpikeSlabMRF(random_state=2, **QUICK).fit((levels.dropna() >= 4).astype(int)))
     assert "--binarize '>=4'" in load("answers.zarr").attrs["command"]
 
@@ -179,7 +179,7 @@ def test_levels_are_asked_for_and_then_used(bayesmrf, levels, folder):
 def test_missing_values(bayesmrf, levels, folder):
     code, out, err = bayesmrf("structure", "answers.csv", "--binarize", ">=4", "--seed", 2, *SMALL)
     assert (code, err) == (0, "")
-    assert "yes is an answer >=4; 5 missing values" in " ".join(out.split())
+    assert "levels >=4 count as yes; 5 missing values" in " ".join(out.split())
     assert "5 missing values, with probability: row 3 b=1 " in out
     direct = SpikeSlabMRF(random_state=2, **QUICK).fit((levels >= 4).astype(float).mask(levels.isna()))
     same("answers.zarr", direct)
@@ -200,7 +200,7 @@ def test_real_answers(bayesmrf, data_folder, folder):
     small = ["--n-draws", 10, "--n-warmup", 5, "--n-chains", 1]
     code, out, err = bayesmrf("structure", data_folder / "wenchuan.csv", "--binarize", ">=4", *small)
     assert (code, err) == (0, "")
-    said = "362 observations of 17 nodes, 136 candidate edges; yes is an answer >=4; 22 missing values"
+    said = "362 observations of 17 nodes, 136 candidate edges; levels >=4 count as yes; 22 missing values"
     assert said in " ".join(out.split())
     assert bayesmrf("structure", data_folder / "adhd.csv", "--drop", "group", *small)[0] == 0
     assert load("adhd.zarr")["posterior"].sizes["edge"] == 153

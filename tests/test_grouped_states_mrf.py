@@ -218,7 +218,7 @@ def test_summary_of_tables(rng):
     assert (found["lower"] <= found["potential"]).all()
     np.testing.assert_allclose(summary.edge_table["mle"], est.mle_)
     assert len(summary.field_table) == 0
-    assert summary.reference_sentence.endswith("against the pair low, low, whose is 0.")
+    assert summary.reference_sentence.endswith("relative to the pair low, low, which has log potential 0.")
 
 
 def test_scale_without_tables_is_refused(bayesmrf, votes):

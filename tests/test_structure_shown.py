@@ -95,7 +95,7 @@ def test_sentences_and_options(rng):
     assert s.options["prior of the density"] == "0.2, fixed"
     assert s.options["slab"] == "Cauchy(0, 2.5)"
     assert "particles" not in s.options
-    assert s.data_sentence.endswith("; yes is an answer >=4")
+    assert s.data_sentence.endswith("; levels >=4 count as yes")
 
 
 def test_every_method_has_its_words(rng):
@@ -277,7 +277,7 @@ def test_page_has_the_numbers_and_needs_nothing_from_outside(rng, tmp_path):
     assert inclusion == sorted(inclusion, reverse=True)
     said = " ".join(page.text)
     for part in ("Which edges exist", s.n_edges_sentence, s.density_sentence, "one-edge: single-edge birth and death",
-                 "Candidate edges", "An answer means yes if it is", "Beta(5, 5)", "Number of edges along each chain",
+                 "Candidate edges", "Levels that count as yes", "Beta(5, 5)", "Number of edges along each chain",
                  "bayesmrf structure a.csv --seed 7", "Chen and M. Welling", "abc"):  # fmt: skip
         assert part in said
     judged = [row[0] for row in page.table("quantity")[1:]]

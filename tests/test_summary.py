@@ -113,10 +113,10 @@ def test_comparison_in_the_sds_of_the_first(rng):
         ("approximate (tree: lower bound)", "errors of log Z enter multiplied by the number of observations"),
         ("approximate (gibbs: approximate)", "finite runs of a Markov chain"),
         ("approximate (brief: random)", "estimates by finite chains"),
-        ("approximate (uncorrected Langevin, moments from bethe: approximate)", "no step is accepted or rejected"),
+        ("approximate (uncorrected Langevin, moments from bethe: approximate)", "there is no accept step"),
         ("approximate (pseudo-likelihood)", "another likelihood"),
-        ("approximate (pseudo-likelihood, corrected at the mode)", "moved and stretched"),
-        ("approximate (missing values by bethe: approximate)", "what is said of the missing values"),
+        ("approximate (pseudo-likelihood, corrected at the mode)", "shifted and scaled"),
+        ("approximate (missing values by bethe: approximate)", "the probabilities of missing values"),
     ],
 )
 def test_kinds_say_why(kind, fragment, rng):

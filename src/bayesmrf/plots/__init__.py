@@ -1,8 +1,8 @@
-"""Pictures of a posterior.
+"""Plots of a posterior.
 
 Every function draws on the `matplotlib.axes.Axes` given, or on those of a new figure (``ax.figure``), and returns them.
-None of them touches pyplot, so that they work the same in scripts, notebooks and servers. Colours (Okabe and Ito) can
-be told apart by the colour-blind, and no information is in colour alone.
+None of them uses pyplot, so that they work in scripts, notebooks and servers. The colours (Okabe and Ito) are
+colour-blind safe, and no information is in colour alone.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Pictures of the evidence of models."""
+"""Plots of the evidence of models."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _MARKERS = "osD^vP*X"
 
 
 def plot_evidence(evidences: Mapping[str, Mapping[Any, Evidence]], ax: Axes | None = None) -> Axes:
-    """Log evidence of each model by each method, with bars of two standard errors; rings mark the best models.
+    """Plot the log evidence of each model by each method, with bars of two standard errors; rings mark the best models.
 
-    With three or more methods, one may be hundreds of nats below the others: the axis ends
-    at the median of the smallest values of the methods, and the legend marks methods with values below.
+    With three or more methods the axis ends at the median of their smallest values, as one may be hundreds of nats
+    below the others; the legend marks methods with values below.
 
     Parameters
     ----------

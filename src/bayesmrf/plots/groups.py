@@ -1,4 +1,4 @@
-"""Pictures of a posterior over groups of edges: numbered and coloured by falling agreement, the same in all of them."""
+"""Plots of a posterior over groups of edges, which all number and colour groups by decreasing agreement."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _LONGEST = 50  # letters of the examples
 
 
 def plot_n_groups(tree: Any, ax: Axes | None = None) -> Axes:
-    """Posterior probability of each number of groups.
+    """Plot the posterior probability of each number of groups.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def plot_n_groups(tree: Any, ax: Axes | None = None) -> Axes:
 
 
 def plot_groups(tree: Any, ax: Axes | None = None) -> Axes:
-    """Table of the groups: agreement with 90 % interval, number of edges, and examples of them by name.
+    """Plot a table of the groups: agreement with 90 % interval, number of edges, and examples by name.
 
     With more than 40 groups only the largest have a row.
 
@@ -91,9 +91,9 @@ def plot_groups(tree: Any, ax: Axes | None = None) -> Axes:
 
 
 def plot_agreement(tree: Any, ax: Axes | None = None) -> Axes:
-    """Agreement of each edge with its 90 % interval, by group, and its maximum likelihood estimate.
+    """Plot the agreement of each edge with its 90 % interval, by group, and its maximum likelihood estimate.
 
-    Where edges may be absent, those with an inclusion above 0.5 are shown, with their agreement where they exist, and
+    If edges may be absent, those with an inclusion above 0.5 are shown, with their agreement given that they exist and
     without that estimate. Up to 60 edges have a row each with their name; more are drawn next to each other without
     names.
 
@@ -179,7 +179,7 @@ def plot_agreement(tree: Any, ax: Axes | None = None) -> Axes:
 
 
 def plot_estimates(truth: Any, estimates: Mapping[str, Any], groups: Any, ax: Axes | None = None) -> Axes:
-    """Errors of several estimates of the agreements, where the truth is known.
+    """Plot the errors of several estimates of the agreements, if the truth is known.
 
     Parameters
     ----------
@@ -218,7 +218,7 @@ def plot_estimates(truth: Any, estimates: Mapping[str, Any], groups: Any, ax: Ax
 
 
 def _name_groups(ax: Axes, group: np.ndarray, colours: np.ndarray, down: bool) -> None:
-    """Write the number of each group that has room next to its edges, which are sorted by group."""
+    """Write the number of each group next to its edges, which are sorted by group, if there is room."""
     starts = np.flatnonzero(np.diff(group, prepend=0))
     ends = np.append(starts[1:], len(group))
     for start, end in zip(starts, ends, strict=True):

@@ -1,4 +1,4 @@
-"""Pictures of a posterior over which edges exist."""
+"""Plots of a posterior over which edges exist."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _LONGEST = 20  # letters of a name
 
 
 def plot_inclusion(tree: Any, ax: Axes | None = None) -> Axes:
-    """Probability of each edge, as a heat map whose nodes are ordered by clustering.
+    """Plot the probability of each edge, as a heat map whose nodes are ordered by clustering.
 
-    The order is that of average linkage at distance one less inclusion, so that nodes that share edges are adjacent.
-    A minus marks likely edges (inclusion above 0.5) with a negative mean weight, or, in groups, an agreement below
-    0.5; cells without a candidate are hatched. Up to 60 nodes are named.
+    The order is by average linkage with distance 1 - inclusion, so that nodes that share edges are adjacent. A minus
+    marks likely edges (inclusion above 0.5) with a negative mean weight, or, for groups, an agreement below 0.5; cells
+    without a candidate are hatched. Up to 60 nodes are named.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def plot_inclusion(tree: Any, ax: Axes | None = None) -> Axes:
 
 
 def _order(inclusion: np.ndarray) -> np.ndarray:
-    """Nodes by average linkage."""
+    """Order the nodes by average linkage."""
     from scipy.cluster.hierarchy import leaves_list, linkage
     from scipy.spatial.distance import squareform
 

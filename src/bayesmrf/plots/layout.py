@@ -1,4 +1,4 @@
-"""Positions of the nodes of a network in its picture."""
+"""Positions of the nodes in a plot of a network."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ _N_ROUNDS = 30
 
 
 def layout(n_nodes: int, ends: np.ndarray) -> np.ndarray:
-    """Positions (n_nodes, 2) of nodes that all have edges, with the long side horizontal.
+    """Return positions (n_nodes, 2) of nodes that all have edges, with the long side horizontal.
 
-    Kamada and Kawai (1989): a spring joins every two nodes, with the length of the path between them and a stiffness of
-    one over its square. Beyond 120 nodes the springs are relaxed one after the other, in random order and with
-    decreasing steps (Zheng, Pawar and Goodman 2019), which takes seconds for 3,000 nodes. Beyond 40 nodes dense regions
-    are spread out.
+    Kamada and Kawai (1989): a spring joins every two nodes, with the length of the shortest path between them and the
+    inverse square of it as stiffness. Beyond 120 nodes the springs are relaxed one after the other, in random order and
+    with decreasing steps (Zheng, Pawar and Goodman 2019), which takes seconds for 3,000 nodes. Beyond 40 nodes dense
+    regions are spread out.
     """
     import networkx as nx
     from scipy.sparse import csr_array
@@ -39,7 +39,7 @@ def layout(n_nodes: int, ends: np.ndarray) -> np.ndarray:
     else:
         rng = np.random.default_rng(0)
         place = d.max() * rng.random((n_nodes, 2))
-        # The first round moves even the longest spring to its length, the last one hardly changes any.
+        # The first round moves even the longest spring to its length, the last one changes very little.
         for step in np.geomspace(d.max() ** 2, 0.1, _N_ROUNDS):
             _relax(place, d, step, rng.permutation(n_nodes), rng.permutation(n_nodes))
     place = place - place.mean(axis=0)
@@ -52,7 +52,7 @@ def layout(n_nodes: int, ends: np.ndarray) -> np.ndarray:
 
 @leaf
 def _relax(place, d, step, first, second):
-    """Move the two ends of each spring towards its length, by at most all of what is missing."""
+    """Move the two ends of each spring towards its length, without overshooting."""
     for i in first:
         for j in second:
             if i < j:

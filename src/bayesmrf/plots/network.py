@@ -1,4 +1,4 @@
-"""Pictures of the graph, with edges drawn by their posterior."""
+"""Plots of the graph, with edges drawn by their posterior."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _MOST_LABELLED_NODES = 120
-_MOST_EQUAL = 40  # nodes up to which the picture is square
+_MOST_EQUAL = 40  # nodes up to which the plot is square
 _MOST_WIDE = 500  # edges of groups that may be wide, and edges that are in colour whatever their length
-_MOST_INK = 150  # pictures: total length of the edges that are in colour
+_MOST_INK = 150  # total length of the edges in colour, in sizes of the plot
 _MOST_PLACED = 3000  # nodes that are placed for grey edges
 _LEFT_OF_MANY = 1000  # edges that are drawn if there are more nodes
 _INCLUSION = (("inclusion 1", 0.9), ("inclusion 0.5", 0.2))  # alpha of edges that may be absent
 
 
 class _Look(NamedTuple):
-    """How edges are drawn: colours with alpha (n_edges, 4), widths, dashed or not, order; and the legend."""
+    """Style of the edges: colours with alpha (n_edges, 4), widths, dashed or not, order; and the legend."""
 
     colours: np.ndarray
     widths: np.ndarray
@@ -34,18 +34,18 @@ class _Look(NamedTuple):
 
 
 def plot_network(tree: Any, ax: Axes | None = None) -> Axes:
-    """Draw the graph: edges coloured by group, or by sign without groups, wide if strong, dashed below zero.
+    """Plot the graph: edges coloured by group, or by sign without groups, wide if strong, dashed if negative.
 
-    If edges may be absent, those with an inclusion above 0.5 are drawn, with their mean strength where they
-    exist, and paler if less probable.
+    If edges may be absent, those with an inclusion above 0.5 are drawn, with their mean strength given that they exist,
+    and paler if less probable.
 
-    Width grows with the size of the parameter: abs(logit agreement) of groups. Groups are dashed if the ends tend to
-    differ, parameters if they are negative, and edges whose 90 % interval contains zero are pale. Nodes are laid out by
-    the springs of Kamada and Kawai on the graph alone, so that the picture does not depend on the posterior; beyond 40
-    nodes dense regions are spread out. Nodes without edges are only named.
+    The width increases with the absolute parameter, abs(logit agreement) for groups. Groups are dashed if the ends tend
+    to differ, and edges whose 90 % interval contains zero are pale. Nodes are laid out by the springs of Kamada and
+    Kawai on the graph alone, so that their positions do not depend on the posterior; beyond 40 nodes dense regions are
+    spread out. Nodes without edges are only named.
 
-    If there are many edges only the strongest are in colour and the others grey: 500, and more up to a total length
-    of 150 times the size of the picture. Beyond 3,000 nodes only the strongest 1,000 edges are drawn.
+    If there are many edges, the strongest are in colour and the others grey: at least 500, and more up to a total
+    length of 150 times the size of the plot. Beyond 3,000 nodes only the strongest 1,000 edges are drawn.
 
     Parameters
     ----------
@@ -59,7 +59,8 @@ def plot_network(tree: Any, ax: Axes | None = None) -> Axes:
     summary = summarise(tree)
     if isinstance(summary, ParameterSummary) and not summary.n_weights and summary.n_edges:
         raise OptionError(
-            "tree must be the posterior of a model with a parameter for each edge, which this model lacks."
+            "tree must be the posterior of a model with a parameter for each edge; this model has none, use "
+            "plot_parameters."
         )
     names = np.array(summary.names, dtype=object)
     look, kept = _look(summary), np.arange(len(summary.drawn))
@@ -159,14 +160,14 @@ def _by_inclusion(summary: StructureSummary) -> _Look:
 
 
 def _paler(inclusion: np.ndarray) -> np.ndarray:
-    """The alpha of likely edges."""
+    """Return the alpha of likely edges."""
     return 0.2 + 0.7 * (2 * inclusion - 1)
 
 
 def _signed(
     value: np.ndarray, alpha: np.ndarray, noun: str, sure: tuple[str, float], doubtful: tuple[str, float]
 ) -> _Look:
-    """Colour and dashes by sign, width by size; ``sure`` and ``doubtful`` name two of the alphas."""
+    """Style edges by sign (colour, dashes) and size (width); ``sure`` and ``doubtful`` name two of the alphas."""
     from matplotlib.colors import to_rgba
 
     size, top = np.abs(value), max(float(np.abs(value).max(initial=0)), 1e-12)
@@ -183,19 +184,19 @@ def _signed(
 
 
 def _doubt(*said: tuple[str, float]) -> list[Any]:
-    """Lines in the legend that explain some of the alphas."""
+    """Return lines of the legend that explain alphas."""
     from matplotlib.colors import to_rgba
 
     return [_line(label, (*to_rgba(GREY)[:3], a), 1.5) for label, a in said]
 
 
 def _width(size: Any, top: float) -> Any:
-    """Width in points of an edge whose parameter has this size."""
+    """Return the width in points of an edge whose parameter has this size."""
     return 0.6 + 4.4 * size / top
 
 
 def _line(label: str, colour: Any, width: float = 1.0, dashed: bool = False) -> Any:
-    """A line in the legend."""
+    """Return a line of the legend."""
     from matplotlib.lines import Line2D
 
     return Line2D([], [], color=colour, linewidth=width, linestyle=DASHED if dashed else "solid", label=label)

@@ -1,4 +1,4 @@
-"""Pictures of a posterior over parameters."""
+"""Plots of a posterior over parameters."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _LONGEST = 50  # letters of a label
 _GRID = 256  # points of a density
 _WIDEST = 1.5  # how far a panel may extend beyond the range of the first posterior, in such ranges
 _STYLES: tuple[Any, ...] = ("-", (0, (5, 1.6)), (0, (1, 1.2)), (0, (6, 1.5, 1, 1.5)), (0, (3, 1.2, 1, 1.2, 1, 1.2)))
-# From dark to light, so that neighbours differ in grey, too.
+# From dark to light, so that neighbours also differ in greyscale.
 _LINES = ("#1f2430", "#D55E00", "#0072B2", "#CC79A7", "#009E73", "#E69F00", "#56B4E9", "#5D3A9B")
 
 
 def plot_parameters(tree: Any, ax: Axes | None = None) -> Axes:
-    """Each parameter with its 90 % interval, edges first, strongest first; hollow if the interval contains zero.
+    """Plot each parameter with its 90 % interval, edges first, by decreasing mean; hollow if it contains zero.
 
     Up to 60 parameters have a row each with their name; more are drawn next to each other without names.
 
@@ -71,7 +71,7 @@ def plot_parameters(tree: Any, ax: Axes | None = None) -> Axes:
 
 
 def plot_strength(tree: Any, ax: Axes | None = None) -> Axes:
-    """Strength centrality of each node, the sum of the sizes of its edges' parameters, with its 90 % interval.
+    """Plot the strength centrality of each node, the sum of its absolute edge parameters, with 90 % interval.
 
     With more than 60 nodes only the strongest are shown.
 
@@ -100,10 +100,10 @@ def plot_strength(tree: Any, ax: Axes | None = None) -> Axes:
 def plot_marginals(
     trees: Mapping[str, Any] | Any, features: Sequence[str] | None = None, axes: Sequence[Axes] | None = None
 ) -> np.ndarray:
-    """Marginal posterior density of each parameter, of one posterior or of several in one panel.
+    """Plot the marginal posterior density of each parameter, of one posterior or of several in the same panel.
 
-    As figure 1 of Murray and Ghahramani (2004): the first is solid, the others differ in colour and in dashes. Panels
-    show the range of the first and are cut far outside it.
+    As in figure 1 of Murray and Ghahramani (2004): the first is solid, the others differ in colour and in dashes.
+    Panels show the range of the first, and up to 1.5 times that range beyond it.
 
     Parameters
     ----------
@@ -147,7 +147,7 @@ def plot_marginals(
 
 
 def _by_value(summary: ParameterSummary) -> pd.DataFrame:
-    """Parameters in the order of the picture: edges, then nodes, each by falling mean."""
+    """Return the parameters in the order of the plot: edges, then nodes, each by decreasing mean."""
     order = np.lexsort((-summary.table["mean"], ~summary.table["is_edge"]))
     return summary.table.iloc[order]
 
@@ -167,7 +167,7 @@ def _explain(ax: Axes, summary: ParameterSummary, below: bool) -> None:
 
 
 def _chosen(summary: ParameterSummary) -> list[str]:
-    """All parameters, or the strongest, in the order of the model."""
+    """Return all parameters, or the strongest, in the order of the model."""
     strong = summary.table["mean"].abs().nlargest(_MOST_PANELS).index
     return [f for f in summary.table.index if f in set(strong)]
 
@@ -185,7 +185,7 @@ def _panels(n: int) -> list[Axes]:
 
 
 def _marginal(summaries: Mapping[str, ParameterSummary], feature: str, ax: Axes) -> None:
-    """One panel."""
+    """Plot one panel."""
     axes(ax, (1, 1))
     draws = [s.draws_of(feature).values.ravel() for s in summaries.values()]
     ends = np.array([np.quantile(d, [0.001, 0.999]) for d in draws])
@@ -212,7 +212,7 @@ def _marginal(summaries: Mapping[str, ParameterSummary], feature: str, ax: Axes)
 
 
 def _density(draws: np.ndarray, at: np.ndarray) -> np.ndarray:
-    """Kernel estimate of a density on an even grid, by Silverman's rule, from binned draws."""
+    """Estimate a density on an even grid by a Gaussian kernel with Silverman's rule, from binned draws."""
     from scipy.ndimage import gaussian_filter1d
     from scipy.stats import iqr
 

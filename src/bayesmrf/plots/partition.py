@@ -1,4 +1,4 @@
-"""Pictures of the uncertainty of a partition of the edges: which edges share a group, and how far the draws differ."""
+"""Plots of the uncertainty of a partition of the edges: which edges share a group, and how far the draws differ."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _BOUNDS = {
 
 
 def plot_co_clustering(tree: Any, ax: Axes | None = None) -> Axes:
-    """Posterior probability that two edges share a group, edges in the order of the point partition.
+    """Plot the posterior probability that two edges share a group, with edges in the order of the point partition.
 
-    Where edges may be absent, those with an inclusion above 0.5 are shown, and absent edges share a group. With more
-    than 300 edges an evenly spaced selection is shown.
+    If edges may be absent, those with an inclusion above 0.5 are shown, and absent edges share a group. With more than
+    300 edges an evenly spaced selection is shown.
 
     Parameters
     ----------
@@ -62,12 +62,12 @@ def plot_co_clustering(tree: Any, ax: Axes | None = None) -> Axes:
 
 
 def plot_credible_ball(tree: Any, ax: Axes | None = None) -> Axes:
-    """How far groupings may differ within the 95 % credible ball: the point partition, and the bounds below it.
+    """Plot the point partition and the bounds of its 95 % credible ball.
 
-    Edges are in the order of the point partition, coloured by the group they have in each of the four
-    partitions. A group of a bound has the colour of the group of the point partition with which it shares most edges,
-    each colour once; other groups are grey. Where edges may be absent, those with an inclusion above 0.5 are shown,
-    and those absent from a bound form a group of it.
+    Edges are in the order of the point partition, coloured by their group in each of the four partitions. A group of a
+    bound has the colour of the group of the point partition with which it shares most edges, each colour once; other
+    groups are grey. If edges may be absent, those with an inclusion above 0.5 are shown, and those absent from a bound
+    form a group of it.
 
     Parameters
     ----------

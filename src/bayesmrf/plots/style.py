@@ -1,4 +1,4 @@
-"""The common style of all pictures."""
+"""The common style of all plots."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MOST_IN_LEGEND = 8
 
 
 def grouped(tree: Any) -> GroupedSummary:
-    """The summary of a posterior over groups."""
+    """Return the summary of a posterior over groups."""
     found = summarise(tree)
     if not isinstance(found, GroupedSummary):
         raise OptionError(f"tree must be a posterior of GroupedMRF; this one has no groups, use {_picture_of(found)}.")
@@ -29,7 +29,7 @@ def grouped(tree: Any) -> GroupedSummary:
 
 
 def parameters(tree: Any) -> ParameterSummary:
-    """The summary of a posterior over parameters."""
+    """Return the summary of a posterior over parameters."""
     found = summarise(tree)
     if not isinstance(found, ParameterSummary):
         over = "groups" if isinstance(found, GroupedSummary) else "which edges exist"
@@ -40,7 +40,7 @@ def parameters(tree: Any) -> ParameterSummary:
 
 
 def with_inclusion(tree: Any) -> GroupedSummary | StructureSummary:
-    """The summary of a posterior over which edges exist."""
+    """Return the summary of a posterior over which edges exist."""
     found = summarise(tree)
     if isinstance(found, ParameterSummary) or not found.spike:
         raise OptionError("tree must be a posterior of SpikeSlabMRF, or of GroupedMRF with candidates; in this one all "
@@ -49,14 +49,14 @@ def with_inclusion(tree: Any) -> GroupedSummary | StructureSummary:
 
 
 def _picture_of(summary: GroupedSummary | ParameterSummary | StructureSummary) -> str:
-    """The function that plots a posterior of this kind."""
+    """Return the name of the function that plots a posterior of this kind."""
     if isinstance(summary, GroupedSummary):
         return "plot_agreement"
     return "plot_inclusion" if isinstance(summary, StructureSummary) else "plot_parameters"
 
 
 def axes(ax: Axes | None, size: tuple[float, float]) -> Axes:
-    """The axes given, or those of a new figure, in the common style."""
+    """Return the axes given, or those of a new figure, in the common style."""
     if ax is None:
         from matplotlib.figure import Figure
 
@@ -70,7 +70,7 @@ def axes(ax: Axes | None, size: tuple[float, float]) -> Axes:
 
 
 def no_edges(ax: Axes | None) -> Axes:
-    """Axes with the text that no edge is likely."""
+    """Return axes with the text that no edge is likely."""
     ax = axes(ax, (4.6, 1.2))
     ax.text(0.5, 0.5, "no edge has an inclusion above 0.5", fontsize=9, color=GREY, ha="center", va="center")
     ax.axis("off")
@@ -78,7 +78,7 @@ def no_edges(ax: Axes | None) -> Axes:
 
 
 def group_colours(n_groups: int) -> np.ndarray:
-    """A colour for each group: different hues for up to eight groups, else along one scale."""
+    """Return a colour for each group: different hues for up to eight groups, else a sequential scale."""
     from matplotlib import colormaps
     from matplotlib.colors import to_rgba_array
 

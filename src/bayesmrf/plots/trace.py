@@ -1,4 +1,4 @@
-"""Draws along the chains."""
+"""Trace plots."""
 
 from __future__ import annotations
 
@@ -17,10 +17,9 @@ _MOST_POINTS = 2000  # of a chain that are drawn
 
 
 def plot_trace(tree: Any, ax: Axes | None = None, feature: str | None = None) -> Axes:
-    """One quantity along each chain: draws pale, their running mean over a twentieth of the run bold.
+    """Plot one quantity along each chain: draws pale, their running mean over a twentieth of the run bold.
 
-    Converged chains vary over the same range. Of long chains an evenly spaced selection of draws
-    is shown.
+    Converged chains vary over the same range. For long chains an evenly spaced selection of draws is shown.
 
     Parameters
     ----------
@@ -29,8 +28,8 @@ def plot_trace(tree: Any, ax: Axes | None = None, feature: str | None = None) ->
     ax : Axes, optional
         Where to draw.
     feature : str, optional
-        Parameter, as in coordinate ``feature``. Without it the number of groups is shown, or that of the edges if
-        they may be absent; otherwise the parameter with the largest R-hat.
+        Parameter, as in coordinate ``feature``. By default the number of groups, the number of edges if they may be
+        absent, or else the parameter with the largest R-hat.
     """
     summary = summarise(tree)
     posterior = summary["posterior"]

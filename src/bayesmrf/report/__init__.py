@@ -23,7 +23,7 @@ _TITLES = {
 
 
 def write_report(tree: Any, out: str | PathLike[str], overwrite: bool = False) -> Path:
-    """Write one self-contained HTML file: tables, pictures, convergence, and how to repeat the run.
+    """Write one self-contained HTML file: tables, figures, convergence, and how to reproduce the run.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def write_report(tree: Any, out: str | PathLike[str], overwrite: bool = False) -
 
 
 def sections(summary: GroupedSummary | ParameterSummary | StructureSummary) -> list[Section]:
-    """Sections of the page about one run."""
+    """Return the sections of the report on one run."""
     if isinstance(summary, GroupedSummary):
         return grouped.sections(summary)
     if isinstance(summary, StructureSummary):

@@ -1,4 +1,4 @@
-"""Sections of a page about a posterior over groups of edges."""
+"""Sections of the report on a posterior over groups of edges."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _CITE = (
 
 
 def sections(summary: GroupedSummary) -> list[Section]:
-    """Sections of the page about one run."""
+    """Return the sections of the report on one run."""
     s, there = summary, len(summary.shown)
     judged, cite, network = "the number of groups, and the edges and fields with the worst convergence", _CITE, _NETWORK
     if s.spike:
@@ -64,15 +64,16 @@ def _groups(s: GroupedSummary) -> str:
         for g, r in zip(listed.index, listed.itertuples(index=False), strict=True)
     ]
     text = (
-        "The agreement of an edge is its effect on its two ends, all else equal: 0.5 means no effect, above 0.5 they "
-        f"tend to be alike, below 0.5 to differ. Shown is the partition of the {_LIKELY if s.spike else 'edges'} that "
-        "is closest to all draws (it minimises the posterior expected variation of information). The agreement of a "
+        "The agreement of an edge is its effect on its two ends, other things equal: 0.5 means no effect, above 0.5 "
+        "they tend to agree, below 0.5 to differ. The table shows the partition of the "
+        f"{_LIKELY if s.spike else 'edges'} that is closest to all draws (it minimises the posterior expected "
+        "variation of information). The agreement of a "
         f"group is the mean over its edges{' that exist' if s.spike else ''}."
     )
     if s.tabled is not None:
         text += (
-            " That of a table is the mean of its log potentials over equal states minus that over unequal ones, mapped "
-            "to (0, 1)."
+            " The agreement of a table is the mean of its log potentials over equal states minus that over unequal "
+            "ones, mapped to (0, 1)."
         )
     if len(listed) < len(s.group_table):
         text += f" The {MOST_GROUPS} largest of {len(s.group_table):,} groups are listed."
@@ -80,14 +81,14 @@ def _groups(s: GroupedSummary) -> str:
 
 
 def _potentials(s: GroupedSummary) -> str:
-    """The table of each group: a pair of states a row."""
+    """Return the log potentials of each group, one row per pair of states."""
     found = s.potential_table(s.groups)
     listed = found[found["group"] <= MOST_GROUPS]
     rows = [
         (p.group, f"{p.one}, {p.other}", f"{p.potential:.3f}", f"{p.lower:.3f} to {p.upper:.3f}")
         for p in by_row(listed)
     ]
-    text = f"Edges of a group share a whole table. {s.reference_sentence}"
+    text = f"The edges of a group share a table. {s.reference_sentence}"
     if len(listed) < len(found):
         text += f" The first {MOST_GROUPS} groups are listed."
     return paragraph(text) + table(["group", "states", "log potential", "90 % interval"], rows)
@@ -117,7 +118,7 @@ def _ball(s: GroupedSummary) -> str:
 
 
 def _sizes(sizes: Sequence[int]) -> str:
-    """Sizes, the largest first; long lists are cut."""
+    """Return sizes as text, the largest first; long lists are cut."""
     listed = ", ".join(f"{n:,}" for n in sizes[:_MOST_SIZES])
     return listed if len(sizes) <= _MOST_SIZES else f"{listed} and {len(sizes) - _MOST_SIZES:,} smaller ones"
 
@@ -133,7 +134,7 @@ def _edges(s: GroupedSummary) -> str:
 
 
 def _candidates(s: GroupedSummary) -> tuple[str, list[str], list[Any]]:
-    """Edges that may be absent: the likely by group, then the others by falling inclusion."""
+    """Return the rows of edges that may be absent: likely ones by group, then the others by decreasing inclusion."""
     edges, note = s.edge_table, ""
     if len(edges) > MOST_EDGES:
         edges = edges.loc[edges["inclusion"].sort_values(ascending=False, kind="stable").index[:MOST_EDGES]]
@@ -154,7 +155,7 @@ def _candidates(s: GroupedSummary) -> tuple[str, list[str], list[Any]]:
 
 
 def _all_edges(s: GroupedSummary) -> tuple[str, list[str], list[Any]]:
-    """Edges that all exist, by group."""
+    """Return the rows of edges that all exist, by group."""
     edges, note = s.edge_table, ""
     if len(edges) > MOST_EDGES:
         weakness = -(edges["agreement"] - 0.5).abs()
@@ -174,9 +175,9 @@ def _all_edges(s: GroupedSummary) -> tuple[str, list[str], list[Any]]:
 def _fields(s: GroupedSummary) -> str:
     header, found = ["node", "field h", "90 % interval"], s.field_table
     rows = [(f.node, f"{f.field:.3f}", f"{f.lower:.3f} to {f.upper:.3f}") for f in by_row(found)]
-    text = "The field h of a node multiplies its state in {-1, +1}: above 0 it favours yes, below 0 no, all else equal."
+    text = "The field h of a node multiplies its state in {-1, +1}: it favours yes above 0, no below 0."
     if s.levels:
-        text = f"The field h of a state (from 0) of a node is its log odds against {s.levels[0]}, all else equal."
+        text = f"The field h of a state (from 0) of a node is its log odds against {s.levels[0]}, other things equal."
     fixed = s.attrs.get("method") == "stripped-beta"
     text += " This method keeps fields at their tied maximum likelihood estimate in every step." if fixed else ""
     if not s.fields_grouped:

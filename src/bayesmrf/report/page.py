@@ -1,4 +1,4 @@
-"""HTML pages and their parts: tables, pictures, paragraphs."""
+"""HTML pages and their parts: tables, figures, paragraphs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Section = tuple[str, str]
 
 
 def check_out(out: str | PathLike[str], overwrite: bool, replace_own: bool = False) -> Path:
-    """Refuse a file that must not or cannot be written; ``replace_own`` allows replacing a page of this package."""
+    """Check that a file may be written and can be; ``replace_own`` allows replacing a page of this package."""
     out = Path(out)
     check_path(out, f"{_OUT}: ")
     if out.is_dir():
@@ -46,7 +46,7 @@ def check_out(out: str | PathLike[str], overwrite: bool, replace_own: bool = Fal
 
 
 def write_page(out: Path, title: str, lead: str, body: Iterable[Section]) -> Path:
-    """Write a page of titled sections, whole or not at all."""
+    """Write a page of titled sections atomically."""
     body = list(body)
     links = "".join(f'<a href="#s{i}">{escape(name)}</a>' for i, (name, _) in enumerate(body))
     parts = "".join(
@@ -71,12 +71,12 @@ def write_page(out: Path, title: str, lead: str, body: Iterable[Section]) -> Pat
 
 
 def escape(text: str) -> str:
-    """Text for HTML, without markup and invisible characters."""
+    """Escape text for HTML, without markup and invisible characters."""
     return escape_html(shown(text, None))
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[Any]], sortable: bool = False) -> str:
-    """An HTML table: numbers and ranges right-aligned, everything escaped."""
+    """Return an HTML table: numbers and ranges right-aligned, everything escaped."""
     rows = [list(row) for row in rows]
     numeric = [all(_is_numeric(row[i]) for row in rows) for i in range(len(header))]
 
@@ -91,12 +91,12 @@ def table(header: Sequence[str], rows: Iterable[Sequence[Any]], sortable: bool =
 
 
 def picture(draw: Callable[[], Axes], caption: str) -> str:
-    """A picture inside the page, as SVG."""
+    """Return a figure embedded as SVG."""
     from matplotlib import rc_context
 
     file = BytesIO()
     with rc_context({"svg.fonttype": "none"}), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Glyph .* missing")  # the fonts of the reader may have it
+        warnings.filterwarnings("ignore", "Glyph .* missing")  # the reader's fonts may have it
         draw().figure.savefig(file, format="svg", dpi=150, metadata={"Date": None})  # type: ignore[union-attr]
     data = base64.b64encode(file.getvalue()).decode()
     return (
@@ -106,12 +106,12 @@ def picture(draw: Callable[[], Axes], caption: str) -> str:
 
 
 def paragraph(text: str, kind: str = "") -> str:
-    """A paragraph of plain text."""
+    """Return a paragraph of plain text."""
     return f'<p class="{kind}">{escape(text)}</p>' if kind else f"<p>{escape(text)}</p>"
 
 
 def _is_numeric(value: Any) -> bool:
-    """Whether a cell is a number, a range of numbers, or a dash."""
+    """Return whether a cell is a number, a range of numbers, or a dash."""
     number = r"-?[\d,]+(\.\d+)?"
     return re.fullmatch(rf"{number}( to {number})?|–", str(value)) is not None
 

@@ -1,4 +1,4 @@
-"""Sections of a page about a posterior over parameters."""
+"""Sections of the report on a posterior over parameters."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _SOURCES = {
 
 
 def sections(summary: ParameterSummary) -> list[Section]:
-    """Sections of the page about one run."""
+    """Return the sections of the report on one run."""
     shown = "the parameters with the worst convergence"
     worst = f"Parameter {summary.worst_feature}, which has the largest R-hat,"
     named = [

@@ -1,4 +1,4 @@
-"""Sections that every page has: what was run, convergence, how to repeat the run."""
+"""Sections of every report: what was run, convergence, how to reproduce the run."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from .page import escape, paragraph, picture, table
 MOST_MISSING = 100  # rows of the table of missing values
 _MOST_JUDGED = 7  # rows of the table of convergence
 # Options of the command line that estimators do not have.
-_ASKED = (("Graph", "graph"), ("Candidate edges", "candidates"), ("An answer means yes if it is", "binarize"))
+_ASKED = (("Graph", "graph"), ("Candidate edges", "candidates"), ("Levels that count as yes", "binarize"))
 
 
 def what_was_run(s: Summary, method: str) -> str:
-    """Data, graph, method, exactness, draws, options."""
+    """Return data, graph, method, exactness, draws and options."""
     a = s.attrs
     facts = [("Data", f"{a['data_file']}: {s.data_sentence}" if "data_file" in a else s.data_sentence)]
     facts += [(name, str(a[key])) for name, key in _ASKED if key in a]
@@ -28,13 +28,13 @@ def what_was_run(s: Summary, method: str) -> str:
     facts += [(label[0].upper() + label[1:], value) for label, value in s.options.items()]
     facts += [("Run time", f"{a['run_time']:,.1f} s"), ("Created", str(a.get("created_at", "unknown")))]
     cut = "" if a.get("complete", True) else paragraph(
-        "This run was stopped before its end; the draws made until then are shown.", "verdict fair")  # fmt: skip
+        "This run was stopped before its end; the report is on the draws until then.", "verdict fair")  # fmt: skip
     grade, sentence = s.verdict
     return f"{cut}{paragraph(sentence, f'verdict {grade}')}{_facts(facts)}"
 
 
 def missing(s: Summary) -> str:
-    """The probabilities of missing values."""
+    """Return the probabilities of missing values."""
     found = s.missing_table
     text = f"{s.n_missing:,} values were missing; they were summed over, or drawn together with the parameters."
     if len(found) > MOST_MISSING:
@@ -45,7 +45,7 @@ def missing(s: Summary) -> str:
 
 
 def convergence(s: Summary, which: str, traced: str) -> str:
-    """Verdict, numbers, and the trace of one quantity."""
+    """Return the verdict, the diagnostics, and the trace of one quantity."""
     grade, sentence = s.verdict
     judged = s.diagnostics.iloc[:_MOST_JUDGED]
     cells = [
@@ -72,7 +72,7 @@ def convergence(s: Summary, which: str, traced: str) -> str:
 
 
 def run_again(s: Summary, source: str) -> str:
-    """Command, seed, versions, and the source of the method."""
+    """Return the command, seed, versions, and the source of the method."""
     a = s.attrs
     versions = ", ".join(f"{k} {v}" for k, v in json.loads(a.get("versions", "{}")).items())
     seed = str(a.get("seed", "unknown"))

@@ -1,4 +1,4 @@
-"""Sections of a page about a posterior over which edges exist."""
+"""Sections of the report on a posterior over which edges exist."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CITE = (
 
 
 def sections(summary: StructureSummary) -> list[Section]:
-    """Sections of the page about one run."""
+    """Return the sections of the report on one run."""
     shown = "the density, the slab scale, the number of edges, and the edges and biases with the worst convergence"
     named = [
         ("What was run", what_was_run(summary, summary.method_sentence)),
@@ -33,10 +33,10 @@ def sections(summary: StructureSummary) -> list[Section]:
 
 
 def inclusion(s: InclusionSummary, also: str = "") -> str:
-    """Number of edges, density, and inclusion of each edge; ``also`` explains other quantities."""
+    """Return the number of edges, density, and inclusion of each edge; ``also`` explains other quantities."""
     text = (
         "The inclusion of an edge is the posterior probability that it exists: near 1 the data support the edge, near "
-        "0 its absence, and in between they do not decide. The density is the share of the candidates that exist"
+        "0 its absence, and in between they are inconclusive. The density is the share of the candidates that exist"
         f"{', ' if also else ''}{also}."
     )
     shown = picture(

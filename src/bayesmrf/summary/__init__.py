@@ -1,4 +1,4 @@
-"""What a reader wants to know of a run, in tables and sentences: the command line and the report show the same."""
+"""Summaries of a run in tables and sentences, for the command line and the report."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ __all__ = [
 
 
 def summarise(tree: Any) -> GroupedSummary | ParameterSummary | StructureSummary:
-    """The summary that suits what the tree holds: groups of edges, edges that come and go, or parameters alone.
+    """Summarise a posterior over groups of edges, over which edges exist, or over parameters.
 
     Parameters
     ----------
     tree : xarray.DataTree
-        ``posterior_`` of `GroupedMRF`, `BayesianMRF` or `SpikeSlabMRF`, or what `bayesmrf.results.load` reads. A
+        ``posterior_`` of `GroupedMRF`, `BayesianMRF` or `SpikeSlabMRF`, or a result of `bayesmrf.results.load`. A
         summary is returned as it is.
     """
     if isinstance(tree, GroupedSummary | ParameterSummary | StructureSummary):

@@ -1,4 +1,4 @@
-"""What the summaries of all posteriors share: data, run, convergence."""
+"""Base of all summaries: data, run, convergence."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 INTERVAL = (0.05, 0.95)  # ends of the 90 % interval
-_BLOCK = 512  # columns whose quantiles are taken together
+_BLOCK = 512  # columns whose quantiles are computed together
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,18 +29,18 @@ class Summary:
     Parameters
     ----------
     tree : xarray.DataTree
-        ``posterior_`` of an estimator, or what `bayesmrf.results.load` reads.
+        ``posterior_`` of an estimator, or a result of `bayesmrf.results.load`.
     """
 
     tree: xr.DataTree
 
     def __getitem__(self, group: str) -> Any:
-        """A group of the tree: "posterior", "constant_data", ..."""
+        """Return a group of the tree: "posterior", "constant_data", ..."""
         return self.tree[group]
 
     @property
     def attrs(self) -> dict[str, Any]:
-        """How the run came about."""
+        """Attributes of the run: options, seed, versions, data."""
         return {str(k): v for k, v in self.tree.attrs.items()}
 
     @cached_property
@@ -60,7 +60,7 @@ class Summary:
 
     @property
     def drawn(self) -> np.ndarray:
-        """Ends (n, 2) of the edges in a picture of the network."""
+        """Ends (n, 2) of the edges in a plot of the network."""
         return self.ends
 
     @property
@@ -70,20 +70,20 @@ class Summary:
 
     @property
     def n_draws(self) -> int:
-        """Draws of all chains together."""
+        """Number of draws of all chains together."""
         sizes = self["posterior"].sizes
         return sizes["chain"] * sizes["draw"]
 
     def stacked(self, name: str) -> np.ndarray:
-        """Draws of one variable, chains joined: (n_draws, ...)."""
+        """Return the draws of one variable, chains joined: (n_draws, ...)."""
         values = self["posterior"][name].values
         return values.reshape(-1, *values.shape[2:])
 
     @cached_property
     def missing_table(self) -> pd.DataFrame:
-        """Each missing value: row (from 0), node, state, and the probability of that state; of two states the second.
+        """Missing values: row (from 0), node, state, and the probability of that state (of two states, the second).
 
-        Empty where nothing was missing.
+        Empty if nothing was missing.
         """
         import pandas as pd
 
@@ -101,7 +101,7 @@ class Summary:
 
     @property
     def missing_clause(self) -> str:
-        """How many values were missing, where any were, as the end of a sentence."""
+        """The number of missing values, if any, as the end of a sentence."""
         return f"; {count(self.n_missing, 'missing value')}" if self.n_missing else ""
 
     @cached_property
@@ -111,12 +111,12 @@ class Summary:
 
     @cached_property
     def verdict(self) -> convergence.Verdict:
-        """Whether the draws can be relied on: "good", "fair" or "bad", and a sentence that says why."""
+        """Whether the chains have converged: "good", "fair" or "bad", and a sentence that says why."""
         return convergence.verdict(self.tree, self.diagnostics)
 
     @property
     def kind(self) -> str:
-        """Whether the chain's stationary law is the posterior, in the words of the estimator."""
+        """Whether the stationary distribution of the chains is the posterior, in the words of the estimator."""
         return str(self.attrs.get("kind", "unknown"))
 
     @property
@@ -133,7 +133,7 @@ class Summary:
 
     @property
     def data_sentence(self) -> str:
-        """Size of data and graph, and what else of the model matters."""
+        """Size of data and graph, and the model."""
         raise NotImplementedError
 
     @property
@@ -152,24 +152,24 @@ class Summary:
 
 
 def count(number: int, noun: str, many: str = "") -> str:
-    """A number and its noun."""
+    """Return a number with its noun, in the singular or plural."""
     return f"{number:,} {noun if number == 1 else many or noun + 's'}"
 
 
 def rows(frame: pd.DataFrame) -> Iterable[Any]:
-    """Rows of a table, with a field for each column."""
+    """Iterate over the rows of a table, with a field for each column."""
     return frame.itertuples(index=False)
 
 
 def plain(value: Any) -> list[Any]:
-    """A stored attribute (a number, a text, or JSON of a list) as a list."""
+    """Return a stored attribute (a number, a text, or JSON of a list) as a list."""
     with suppress(ValueError):
         value = json.loads(value) if isinstance(value, str) else value
     return value if isinstance(value, list) else [value]
 
 
 def intervals(draws: np.ndarray) -> np.ndarray:
-    """Ends (2, n) of the central 90 % intervals of the columns of ``draws`` (n_draws, n)."""
+    """Return the ends (2, n) of the central 90 % intervals of the columns of ``draws`` (n_draws, n)."""
     found = np.empty((2, draws.shape[1]))
     for i in range(0, draws.shape[1], _BLOCK):
         found[:, i : i + _BLOCK] = np.quantile(draws[:, i : i + _BLOCK], INTERVAL, axis=0)

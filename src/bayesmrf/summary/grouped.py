@@ -1,4 +1,4 @@
-"""What is said of a posterior over groups of edges."""
+"""Summary of a posterior over groups of edges."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 class GroupedSummary(InclusionSummary, PotentialSummary):
     """Tables and sentences about the posterior of a grouped model.
 
-    Where edges may be absent, groups are those of the edges with an inclusion above 0.5, and agreements those of the
-    draws in which an edge exists.
+    If edges may be absent, groups are those of the edges with an inclusion above 0.5, and agreements are over the draws
+    in which an edge exists.
 
     Parameters
     ----------
@@ -35,25 +35,25 @@ class GroupedSummary(InclusionSummary, PotentialSummary):
 
     @cached_property
     def shown(self) -> np.ndarray:
-        """Numbers of the edges that have a group: those with an inclusion above 0.5."""
+        """Indices of the edges with an inclusion above 0.5."""
         return np.flatnonzero(self.inclusion > 0.5)
 
     @cached_property
     def label_draws(self) -> np.ndarray:
-        """Labels (n_draws, n_shown) of these edges; absent in a draw is a label too."""
+        """Labels (n_draws, n_shown) of these edges; edges absent in a draw share a label."""
         draws = self.stacked("groups")
         return draws[:, self.shown] if self.spike else draws
 
     @cached_property
     def groups(self) -> np.ndarray:
-        """The point partition, labels 0..k-1 by falling agreement; -1 for edges that are not shown."""
+        """The point partition, labels 0..k-1 by decreasing agreement; -1 for edges that are not shown."""
         found = np.full(self.n_edges, -1)
         if len(self.shown):
             found[self.shown] = ranked(self._point("groups", self.shown), self._agreement[0][self.shown])
         return found
 
     def _point(self, labels: str, members: np.ndarray) -> np.ndarray:
-        """The point partition of some members: the one that was stored, if it is of the same draws."""
+        """Return the point partition of some members: the stored one, if it is of the same draws."""
         draws, stored = self.stacked(labels), self["constant_data"].get(f"{labels}_point")
         if stored is not None and stored.attrs["n_draws"] == len(draws):
             return stored.values[members]
@@ -69,10 +69,9 @@ class GroupedSummary(InclusionSummary, PotentialSummary):
 
     @cached_property
     def edge_table(self) -> pd.DataFrame:
-        """Each edge: its ends, group (from 1, 0 for none), posterior mean agreement with 90 % interval, and its MLE.
+        """Edges: ends, group (from 1, 0 for none), posterior mean agreement with 90 % interval, and MLE.
 
-        Where edges may be absent, an inclusion takes the place of the MLE; NaN stands for the agreement of an edge that
-        never existed.
+        If edges may be absent, the inclusion replaces the MLE; the agreement of an edge that never existed is NaN.
         """
         import pandas as pd
 
@@ -86,19 +85,19 @@ class GroupedSummary(InclusionSummary, PotentialSummary):
 
     @property
     def strongest(self) -> pd.DataFrame:
-        """The edges that are shown, by falling distance of their agreement from 0.5."""
+        """The edges that are shown, by decreasing distance of their agreement from 0.5."""
         return self.likely.sort_values("agreement", key=lambda a: -(a - 0.5).abs(), kind="stable")
 
     @property
     def by_group(self) -> pd.DataFrame:
-        """The edges that are shown, by group and falling agreement."""
+        """The edges that are shown, by group and decreasing agreement."""
         return self.likely.sort_values(["group", "agreement"], ascending=[True, False], kind="stable")
 
     @cached_property
     def group_table(self) -> pd.DataFrame:
-        """Each group of the point partition, by falling agreement: number of edges, agreement with 90 % interval.
+        """Groups of the point partition, by decreasing agreement: number of edges, agreement with 90 % interval.
 
-        A group's agreement in one draw is the mean over its edges, over those that exist in it.
+        The agreement of a group in one draw is the mean over its edges that exist in it.
         """
         there = self.stacked("included") != 0 if self.spike else None
         return _levels("agreement", self.stacked("agreement"), self.groups, there)
@@ -112,7 +111,7 @@ class GroupedSummary(InclusionSummary, PotentialSummary):
     def ball_table(self) -> pd.DataFrame:
         """The point partition and the bounds of its credible ball: groups, distance in nats, sizes of the groups.
 
-        Of several bounds of a kind the first drawn is shown.
+        If several draws are bounds of one kind, the first is shown.
         """
         import pandas as pd
 
@@ -130,19 +129,19 @@ class GroupedSummary(InclusionSummary, PotentialSummary):
 
     @property
     def ball_sentence(self) -> str:
-        """How far the draws lie from the point partition."""
+        """How far the draws are from the point partition."""
         fewest, most = self.ball_table["groups"][["fewest groups", "most groups"]]
         number = f"{fewest} to {most}" if fewest < most else f"{fewest}"
         mean = partitions.expected_vi(self.groups[self.shown], self.label_draws)
         absent = ", the absent edges of a draw counted as one" if self.spike else ""
         return (
             f"{100 * self.ball.share:.0f} % of the draws are within {self.ball.radius:.2f} nats of this partition, in "
-            f"variation of information (0: the same; {np.log(len(self.shown)):.2f}: the farthest there are), "
+            f"variation of information (0: identical; {np.log(len(self.shown)):.2f}: the maximum), "
             f"{mean:.2f} on average; those have {number} {'group' if most == 1 else 'groups'}{absent}"
         )
 
     def examples(self, group: int, most: int = 3) -> list[str]:
-        """Names of the edges of a group (from 1), those closest to its agreement first, and how many more there are."""
+        """Return names of edges of a group (from 1), those closest to its agreement first, and the number of others."""
         table = self.edge_table[self.edge_table["group"] == group]
         order = (table["agreement"] - self.group_table["agreement"][group]).abs().argsort(kind="stable")
         return _first((f"{a} – {b}" for a, b in rows(table[["first", "second"]].iloc[order])), len(table), most)
@@ -154,9 +153,9 @@ class GroupedSummary(InclusionSummary, PotentialSummary):
 
     @cached_property
     def field_table(self) -> pd.DataFrame:
-        """Each node's field h with 90 % interval, and its group (from 1, by falling field) where nodes share fields.
+        """Field h of each node with 90 % interval, and its group (from 1, by decreasing field) if nodes share fields.
 
-        Of nodes with many states, that of each state but the first. Empty for a model without fields.
+        Nodes with many states have a field for each state but the first. Empty for a model without fields.
         """
         import pandas as pd
 
@@ -171,18 +170,18 @@ class GroupedSummary(InclusionSummary, PotentialSummary):
 
     @cached_property
     def field_group_table(self) -> pd.DataFrame:
-        """Each group of nodes that share a field, by falling field: number of nodes, field with 90 % interval."""
+        """Groups of nodes that share a field, by decreasing field: number of nodes, field with 90 % interval."""
         draws = self.stacked("theta")[:, self.n_edges :]
         return _levels("field", draws, self.field_table["group"].to_numpy() - 1)
 
     def field_examples(self, group: int, most: int = 6) -> list[str]:
-        """Names of the nodes of a group (from 1), and how many more there are."""
+        """Return names of nodes of a group (from 1), and the number of others."""
         table = self.field_table[self.field_table["group"] == group]
         return _first(table["node"], len(table), most)
 
     @property
     def field_groups_sentence(self) -> str:
-        """Number of groups of node fields, and of those of their point partition."""
+        """Number of groups of node fields, and of groups of their point partition."""
         labels = np.sort(self.stacked("field_groups"), axis=1)
         shown = count(int(self.field_table["group"].max()), "group")
         return f"{_of_groups((np.diff(labels, axis=1) != 0).sum(axis=1) + 1)}; {shown} in the partition shown"
@@ -222,7 +221,7 @@ class GroupedSummary(InclusionSummary, PotentialSummary):
 
     @property
     def options(self) -> dict[str, str]:
-        """Options that matter for the method of the run."""
+        """Options of the prior and of the method."""
         a = self.attrs
         chosen = {"alpha": "concentration alpha", "base": "base distribution Beta(a, b)"}
         chosen |= {"prior_scale": "scale (or covariance) of the normal base of a table"}
@@ -235,7 +234,7 @@ class GroupedSummary(InclusionSummary, PotentialSummary):
 
 
 def ranked(groups: np.ndarray, level: np.ndarray) -> np.ndarray:
-    """The same groups with labels 0..k-1 by falling mean ``level`` of their members."""
+    """Relabel groups 0..k-1 by decreasing mean ``level`` of their members."""
     mean = np.bincount(groups, weights=level) / np.bincount(groups)
     rank = np.empty(len(mean), dtype=np.int64)
     rank[np.argsort(-mean, kind="stable")] = np.arange(len(mean))
@@ -243,7 +242,7 @@ def ranked(groups: np.ndarray, level: np.ndarray) -> np.ndarray:
 
 
 def _levels(name: str, draws: np.ndarray, groups: np.ndarray, there: np.ndarray | None = None) -> pd.DataFrame:
-    """Each group: size, mean and 90 % interval of the mean of ``draws`` over its members that are ``there``."""
+    """Return, for each group, the size, and mean and 90 % interval of ``draws`` over its members that exist."""
     import pandas as pd
 
     sizes = np.bincount(groups[groups >= 0])
@@ -263,14 +262,14 @@ def _levels(name: str, draws: np.ndarray, groups: np.ndarray, there: np.ndarray 
 
 
 def _first(names: Iterable[str], number: int, most: int) -> list[str]:
-    """The first of a number of names, and how many more there are."""
-    most += number == most + 1  # "1 more" takes as much room as its name
+    """Return the first of a number of names, and the number of others."""
+    most += number == most + 1  # "1 more" would take as much room as the name
     named = list(islice(names, most))
     return [*named, f"{number - most} more"] if number > most else named
 
 
 def _of_groups(draws: np.ndarray) -> str:
-    """Mean, mode and 90 % interval of draws of a number of groups."""
+    """Describe draws of a number of groups: mean, mode and 90 % interval."""
     low, high = np.quantile(draws, INTERVAL, method="inverted_cdf")
     number, times = np.unique(draws, return_counts=True)
     return (

@@ -1,4 +1,4 @@
-"""What is said of edges that may be absent, whether those that exist share values or not."""
+"""Summary of edges that may be absent."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _BLOCK = 512  # columns sorted together
 
 @dataclass(frozen=True, eq=False)
 class InclusionSummary(Summary):
-    """Which edges exist. Where all of them do, their inclusion is 1.
+    """Inclusion of edges; 1 if no edge may be absent.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class InclusionSummary(Summary):
 
     @cached_property
     def edge_table(self) -> pd.DataFrame:
-        """Each candidate, in their order."""
+        """A table of the candidates, in their order."""
         raise NotImplementedError
 
     @property
@@ -58,7 +58,7 @@ class InclusionSummary(Summary):
 
     @property
     def n_edges_sentence(self) -> str:
-        """Mean and 90 % interval of the number of edges, how many are likely, and how many in doubt."""
+        """Mean and 90 % interval of the number of edges, how many are likely, and how many are in doubt."""
         draws = self.stacked("included").sum(axis=1)
         low, high = np.quantile(draws, INTERVAL, method="inverted_cdf")
         return (
@@ -74,12 +74,12 @@ class InclusionSummary(Summary):
 
 
 def prior_of_density(given: Any) -> str:
-    """A Beta prior, by its two numbers, or a fixed value, in words."""
+    """Return the prior of the density, Beta(a, b) or a fixed value, in words."""
     return f"Beta({given[0]:g}, {given[1]:g})" if np.size(given) == 2 else f"{float(np.squeeze(given)):g}, fixed"
 
 
 def given_inclusion(draws: np.ndarray, included: np.ndarray) -> Any:
-    """Mean and ends of the central 90 % interval of each column over the draws that include it; NaN where none does."""
+    """Return mean and ends of the central 90 % interval of each column over the draws that include it; else NaN."""
     found = np.full((3, draws.shape[1]), np.nan)
     for i in range(0, draws.shape[1], _BLOCK):
         here = included[:, i : i + _BLOCK] != 0
@@ -98,7 +98,7 @@ def given_inclusion(draws: np.ndarray, included: np.ndarray) -> Any:
 
 
 def mean_and_interval(draws: np.ndarray) -> str:
-    """Mean and central 90 % interval, in words; what never varies was given."""
+    """Return mean and central 90 % interval in words; constant draws are called fixed."""
     if np.ptp(draws) == 0:
         return f"{draws[0]:.3f} (fixed)"
     low, high = np.quantile(draws, INTERVAL)

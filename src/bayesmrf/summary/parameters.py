@@ -1,4 +1,4 @@
-"""What is said of a posterior over the parameters, and of several beside each other."""
+"""Summary of a posterior over parameters, and comparison of several."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ _LABELS = {
 }
 _ENGINE_LABELS = {"n_sweeps": "Gibbs sweeps", "n_chains": "particles", "n_samples": "particles"}
 
-# Why draws are approximate, by what the estimator says of their kind; else the caveat of the engine.
+# Why draws are approximate, by a part of the attribute ``kind``; else the caveat of the engine.
 _REASONS = {
-    "missing values by": "what is said of the missing values is not exact",
-    "corrected at the mode": "the pseudo-likelihood's posterior, moved and stretched to the mode and the curvature of "
-    "the true one; as good as both are normal",
-    "uncorrected": "no step is accepted or rejected, so they are right in the limit of small steps and exact moments",
+    "missing values by": "the probabilities of missing values are approximate",
+    "corrected at the mode": "the pseudo-posterior, shifted and scaled to the mode and the curvature of the posterior; "
+    "accurate if both are normal",
+    "uncorrected": "there is no accept step, so they are correct in the limit of small steps and exact moments",
 }
 
 
 class Terms(NamedTuple):
-    """What the parameters of a model are called, and what they say."""
+    """Names of the parameters of a model, and their meaning."""
 
     edge: str
     node: str
@@ -63,23 +63,23 @@ class ParameterSummary(Summary):
 
     @property
     def terms(self) -> Terms:
-        """What the parameters are called."""
+        """Names of the parameters."""
         row = FAMILIES.find(str(self.attrs.get("model")))
         return Terms(row.edge, row.node, row.meaning) if row else _OTHER_TERMS
 
     @property
     def drawn_as(self) -> str:
-        """The variable that was sampled: ``phi`` where edges or nodes share parameters, else ``theta``."""
+        """The variable that was sampled: ``phi`` if edges or nodes share parameters, else ``theta``."""
         return "phi" if "phi" in self["posterior"] else "theta"
 
     def draws_of(self, feature: str) -> Any:
-        """Draws of one parameter."""
+        """Return the draws of one parameter."""
         along = {"parameter" if self.drawn_as == "phi" else "feature": feature}
         return self["posterior"][self.drawn_as].sel(along)
 
     @property
     def n_weights(self) -> int:
-        """Parameters that belong to an edge each: all edges', or none in a model whose edges share parameters."""
+        """Number of parameters of single edges: one per edge, or none if edges share parameters."""
         if self.drawn_as == "phi":
             return 0
         own = [str(f) for f in self["posterior"]["feature"].values[: self.n_edges]]
@@ -88,9 +88,7 @@ class ParameterSummary(Summary):
 
     @cached_property
     def table(self) -> pd.DataFrame:
-        """Each parameter by its name: label, whether of an edge, mean, sd, ends of the 90 % interval, and whether
-        that excludes zero.
-        """
+        """Parameters: label, whether of an edge, mean, sd, ends of the 90 % interval, whether it excludes zero."""
         import pandas as pd
 
         draws = self.stacked(self.drawn_as)
@@ -114,13 +112,13 @@ class ParameterSummary(Summary):
 
     @cached_property
     def strongest(self) -> pd.DataFrame:
-        """The same table, edges first, each part by falling size of the mean."""
+        """The same table, edges first, by decreasing absolute mean."""
         order = np.lexsort((-self.table["mean"].abs(), ~self.table["is_edge"]))
         return self.table.iloc[order]
 
     @cached_property
     def strength_table(self) -> pd.DataFrame:
-        """Strength centrality (the sum of the sizes of its edges' parameters) of each node, with 90 % interval."""
+        """Strength centrality (the sum of the absolute parameters of its edges) of each node, with 90 % interval."""
         import pandas as pd
 
         theta = self.stacked("theta")
@@ -133,14 +131,14 @@ class ParameterSummary(Summary):
 
     @property
     def worst_feature(self) -> str:
-        """The parameter with the largest R-hat; the first where none can be judged."""
+        """The parameter with the largest R-hat; the first if none has an R-hat."""
         start = f"{self.drawn_as}["
         r_hat = self.diagnostics["r_hat"].filter(like=start).dropna()
         return str(r_hat.idxmax())[len(start) : -1] if len(r_hat) else str(self.table.index[0])
 
     @property
     def clear_sentence(self) -> str:
-        """How many edges (or parameters, where edges have none of their own) have an interval that excludes zero."""
+        """How many edges (or parameters, if edges share them) have an interval that excludes zero."""
         part, noun = (self.table[self.table["is_edge"]], "edges") if self.n_weights else (self.table, "parameters")
         return f"{part['clear'].sum()} of {len(part)} {noun} have a 90 % interval that excludes zero"
 
@@ -175,7 +173,7 @@ class ParameterSummary(Summary):
 
     @property
     def options(self) -> dict[str, str]:
-        """Options that matter for kernel and engine of the run."""
+        """The prior, and the options of the kernel and the engine."""
         a = self.attrs
         row = KERNELS.find(str(a.get("method")))
         used = [f.name for f in fields(row.options) if f.name in _LABELS] if row else []
@@ -186,7 +184,7 @@ class ParameterSummary(Summary):
         return {"prior": self.prior_sentence, **{label: f"{v}" for label, v in shown.items()}}
 
     def _step(self, option: str) -> Any:
-        """A step as given, and what the chains took in its place: one adapted during warm-up, say."""
+        """Return the step size as given and, if it differs (such as after adaptation), as used."""
         given, stats = plain(self.attrs[option])[0], self["sample_stats"]
         if "step_size" not in stats:  # results of older versions
             return given
@@ -197,9 +195,9 @@ class ParameterSummary(Summary):
 
 
 def compare(trees: Mapping[str, Any]) -> pd.DataFrame:
-    """How far several posteriors of the same parameters are from the first of them.
+    """Compare several posteriors of the same parameters with the first of them.
 
-    Distances are those of the means, in the first one's posterior standard deviations.
+    Distances are between the means, in posterior standard deviations of the first.
 
     Parameters
     ----------
@@ -208,8 +206,8 @@ def compare(trees: Mapping[str, Any]) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        A row for each: ``farthest`` (a parameter), its distance ``largest``, the ``median`` distance, ``sd_ratio``
-        (median), ``ess_per_second`` of the parameter that mixed worst, largest ``r_hat``, ``run_time`` in seconds.
+        One row each: ``farthest`` (a parameter), its distance ``largest``, the ``median`` distance, ``sd_ratio``
+        (median), ``ess_per_second`` of the slowest-mixing parameter, largest ``r_hat``, ``run_time`` in seconds.
     """
     import pandas as pd
 

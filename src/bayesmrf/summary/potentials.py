@@ -1,4 +1,4 @@
-"""What is said of groups of edges where nodes have more than two states."""
+"""Summary of groups of edges between nodes with more than two states."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 
 
 class PotentialSummary(Summary):
-    """Levels of the states, tables of log potentials of groups of edges, and the agreements of an estimate."""
+    """Levels of the states, log potentials of groups of edges, and the agreements of an estimate."""
 
     @property
     def levels(self) -> list[str]:
-        """What the states of a node are called, where there are more than two."""
+        """Names of the states of a node, if there are more than two."""
         return [shown(level) for level in plain(self.attrs.get("levels", []))]
 
     @cached_property
     def tabled(self) -> Symmetric | None:
-        """The model whose edges share whole tables; None where they share one parameter."""
+        """The model if edges have tables of log potentials; None if they have one parameter."""
         if self.attrs.get("model") != "symmetric":
             return None
         graph = Graph(len(self.names), self.ends, tuple(self.names))
@@ -39,13 +39,13 @@ class PotentialSummary(Summary):
         return self.n_edges * (1 if self.tabled is None else self.tabled.n_parameters)
 
     def agreement_at(self, theta: np.ndarray) -> np.ndarray:
-        """Agreements of the edges at a theta."""
+        """Return the agreements of the edges at ``theta``."""
         return expit(theta[: self.n_edges]) if self.tabled is None else self.tabled.agreement(theta)
 
     def potential_table(self, groups: np.ndarray) -> pd.DataFrame:
-        """Each group and unordered pair of levels: log potential with 90 % interval, the mean over the group's edges.
+        """Return the log potentials, means over the edges of a group, of each group and unordered pair of levels.
 
-        Entries that are 0 by definition are left out; ``groups`` are labels of the edges from 0.
+        Entries that are 0 by definition are omitted; ``groups`` are labels of the edges from 0.
         """
         import pandas as pd
 
@@ -62,8 +62,8 @@ class PotentialSummary(Summary):
 
     @property
     def reference_sentence(self) -> str:
-        """What log potentials are relative to."""
+        """The reference of the log potentials."""
         assert self.tabled is not None
         first = self.levels[0]
-        pairs = f"all pairs with {first}" if self.tabled.fields else f"the pair {first}, {first}"
-        return f"A pair's log potential is its pull, all else being equal, against {pairs}, whose is 0."
+        pairs = f"all pairs with {first}, which have" if self.tabled.fields else f"the pair {first}, {first}, which has"
+        return f"Log potentials of pairs of states are relative to {pairs} log potential 0."

@@ -1,4 +1,4 @@
-"""What is said of a posterior over which edges exist."""
+"""Summary of a posterior over which edges exist."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ class StructureSummary(InclusionSummary):
 
     @cached_property
     def edge_table(self) -> pd.DataFrame:
-        """Each candidate: its ends, inclusion, and mean and 90 % interval of its weight given that it exists.
+        """Candidates: ends, inclusion, and mean and 90 % interval of the weight given that the edge exists.
 
-        NaN stands for the weight of an edge that never existed.
+        The weight of an edge that never existed is NaN.
         """
         import pandas as pd
 
@@ -51,7 +51,7 @@ class StructureSummary(InclusionSummary):
 
     @property
     def strongest(self) -> pd.DataFrame:
-        """The edges with an inclusion above 0.5, by falling size of the mean weight."""
+        """The edges with an inclusion above 0.5, by decreasing absolute mean weight."""
         return self.likely.sort_values("weight", key=np.abs, ascending=False, kind="stable")
 
     @property
@@ -69,22 +69,22 @@ class StructureSummary(InclusionSummary):
 
     @property
     def data_sentence(self) -> str:
-        """Size of data and candidate set, which answers are yes, and how many values were missing."""
+        """Size of data and candidate set, which levels count as yes, and how many values were missing."""
         n, rule = self["observed_data"].attrs["n_samples"], self.attrs.get("binarize")
-        yes = f"; yes is an answer {rule}" if rule else ""
+        yes = f"; levels {rule} count as yes" if rule else ""
         size = f"{count(round(n), 'observation')} of {count(len(self.names), 'node')}"
         return f"{size}, {count(self.n_edges, 'candidate edge')}{yes}{self.missing_clause}"
 
     @property
     def method_sentence(self) -> str:
-        """The method, and what it does."""
+        """The method, and its description."""
         method = str(self.attrs.get("method", "unknown"))
         row = EDGES.find(method)
         return f"{method}: {row.sentence}" if row else method
 
     @property
     def options(self) -> dict[str, str]:
-        """The prior, and the options given to the method."""
+        """The prior, and the options of the method."""
         prior, a = json.loads(self.attrs.get("prior", "{}")), self.attrs
         found = {}
         if prior:
