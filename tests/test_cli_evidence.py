@@ -146,7 +146,7 @@ def test_models_without_hidden_units(bayesmrf, linked):
         "warning: groups (laplace): its groups were learnt from the same data, which favours the model; see --holdout"
         in err
     )
-    assert "warning: structure (laplace): its edges were found on the same data" in err
+    assert "warning: structure (laplace): its edges were learnt from the same data" in err
     assert "complete (" not in err
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..errors import OptionError, StoreError
+from ..errors import OptionError, StoreError, argument
 from ..files import check_path
 from ..options import OPTIONS, check
 from ..rules import is_count
@@ -224,7 +224,7 @@ def _with_options(names: Sequence[str], options: dict[str, Any]) -> dict[str, An
     methods = {name: METHODS[name].method for name in names}
     for option, value in options.items():
         if not any(option in option_names(method) for method in methods.values()):
-            raise OptionError(f"--method {','.join(names)} does not support {option}={value}; remove it.")
+            raise OptionError(f"--method {','.join(names)} does not support {argument(option, value)}; remove it.")
     return {name: with_options(method, **options) for name, method in methods.items()}
 
 
