@@ -208,7 +208,7 @@ def test_potts_with_every_engine_that_takes_it(kernel, engine, gaps, levels):
         ),
         ({"kernel": "exchange", "engine": "cftp"}, "engine must be an engine for the model 'potts' .*, got 'cftp'"),
         ({"kernel": "pseudo-posterior"}, "kernel must be 'metropolis', .* for nodes with more than two states"),
-        ({"graph": "learn:2"}, "which needs yes/no data, not 3 states"),
+        ({"graph": "learn:2"}, "graph must be edges or 'complete' for data with 3 states, got 'learn:2'"),
     ],
 )
 def test_potts_refusals(options, message, levels):

@@ -244,7 +244,7 @@ def test_wrong_options_are_refused(rng):
 
 @pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan])
 def test_parameters_that_are_not_finite_are_refused(rng, value):
-    with pytest.raises(OptionError, match=f"theta must be finite, got '{value} as the field of node 1"):
+    with pytest.raises(OptionError, match=f"theta must be finite, got '{value} as the field of node 1'"):
         CouplingFromThePast().sample(Ising(path(3)), np.array([0, 0, 0, value, 0]), None, 5, rng)
 
 

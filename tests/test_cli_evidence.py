@@ -449,7 +449,7 @@ def test_exact_z_out_of_reach_is_said_before_any_work(bayesmrf, rng, folder):
     wide = pd.DataFrame(rng.integers(0, 2, (60, 20))).add_prefix("n")
     wide.to_csv("wide.csv", index=False)
     given = bayesmrf("evidence", "wide.csv", "--hidden", "1,16", "--method", "laplace,ais")
-    one_sentence(given, r"method='ais' needs the exact Z, a sum of 2\^16 = 65536 terms.*use method='laplace'")
+    one_sentence(given, r"--method ais needs the exact Z, a sum of 2\^16 = 65536 terms.*use --method laplace")
     assert cells("wide-evidence") == {}
 
 

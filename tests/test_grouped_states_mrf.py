@@ -128,7 +128,10 @@ def test_base_of_tables(rng):
             {"model": "symmetric", "fields": False, "prior": base(Normal(np.ones(4)))},
             "4 .* one for all or one for each of 5|base must be .*",
         ),
-        ({"model": "potts", "graph": "learn:4"}, "needs yes/no data"),
+        (
+            {"model": "potts", "graph": "learn:4"},
+            "graph must be edges or 'complete' for data with 3 states, got 'learn:4'",
+        ),
     ],
 )
 def test_what_does_not_fit_is_refused(options, message, rng):

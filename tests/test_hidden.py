@@ -291,7 +291,7 @@ def test_predictive_probabilities_are_those_of_the_grid(table):
     """The average over draws of P(x = 1 | seen, theta), here against the average over the grid."""
     X = np.where(table < 0, np.nan, table)
     options = QUICK | {"n_draws": 2500, "n_warmup": 100, "n_chains": 2}
-    est = BayesianMRF(graph=[(0, 1), (1, 2), (2, 3)], bias_scale=1e-6, step_size=0.9, **options).fit(X)
+    est = bayesian(graph=[(0, 1), (1, 2), (2, 3)], bias_scale=1e-6, step_size=0.9, **options).fit(X)
     theta, w = grid_posterior(table, points=31)
     keep = w > 1e-7
     theta, w = theta[keep], w[keep] / w[keep].sum()

@@ -172,7 +172,7 @@ def test_all_labels_seen(points, engine):
 @pytest.mark.parametrize(
     ("X", "y", "error", "message"),
     [
-        ([[0.0, 1], [np.nan, 0]], [0, 1], DataError, "X: an array of shape .* finite numbers"),
+        ([[0.0, 1], [np.nan, 0]], [0, 1], DataError, "X must be an array of finite numbers, of shape .*"),
         ([[0.0, 1], [1, 0]], [0, -1], DataError, r"y must be labels of two classes, .*, got .*1 class\(es\) \(0\)"),
         ([[0.0, 1], [1, 0]], [0.0, 1.0], DataError, "y must be an array of integers, .*, got .*float64"),
         ([[0.0, 1], [1, 0]], [0], DataError, r"y must be an array of shape \(2,\), .*, got .*shape \(1,\)"),

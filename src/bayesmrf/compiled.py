@@ -271,3 +271,14 @@ leaf = _compiled(fastmath=True)
 
 # The same without fastmath: for code with infinities (log of zero) or a required order of summation.
 strict_leaf = _compiled()
+
+
+@leaf
+def copy_to(target, source):
+    """Copy an array of one dimension into another of the same length.
+
+    Where ``target[:] = source`` is compiled, so is the text of numba's message about shapes that differ: a fifth of the
+    time in which the leaves of a fit are compiled.
+    """
+    for k in range(len(target)):
+        target[k] = source[k]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..base import BINARY, MOMENTS, POTTS, Inference, Kind, Model
-from ..compiled import leaf
+from ..compiled import copy_to, leaf
 from ..models.categorical import Categorical, compiled_form
 from .iterative import Iterative
 
@@ -135,7 +135,7 @@ def solve_categorical(p, max_iterations, tolerance):
             change[start] = 0.0
             log_z[start] = 0.0
             for i in range(n):
-                local[:] = p.field[i]
+                copy_to(local, p.field[i])
                 for a in range(p.starts[i], p.starts[i + 1]):
                     for k in range(m):
                         local[k] += p.coupling[p.edge_of[a]] * q[start, p.neighbours[a], k]

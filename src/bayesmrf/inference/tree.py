@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..base import BINARY, MOMENTS, Inference, Kind, Model
-from ..compiled import leaf
+from ..compiled import copy_to, leaf
 from ..models.categorical import binary_form
 from ..samplers.clusters import root as find
 from .iterative import Iterative
@@ -236,7 +236,7 @@ def _sweep(p, tree, paths, given, prob, above, below, value, end, around):
     log_z = 0.0
     change = 0.0
     value[:, 0] = 0.0
-    value[:, 1] = p.field
+    copy_to(value[:, 1], p.field)
     end[:, 0] = 0.0
     end[:, 1] = 1.0
     for i in tree.order[::-1]:

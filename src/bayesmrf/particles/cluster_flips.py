@@ -17,7 +17,7 @@ from math import exp, tanh
 
 import numpy as np
 
-from ..compiled import leaf, strict_leaf
+from ..compiled import copy_to, leaf, strict_leaf
 from ..samplers.clusters import bind
 from .keys import add_agreements, add_states, look_up, random_bits, threshold
 from .memory import TILE, Crowd, RefreshGraph, bias_of, fill_hubs, tell_hubs
@@ -173,7 +173,7 @@ def _flip_grown(graph: RefreshGraph, crowd: Crowd, members: np.ndarray, c: int):
     _flip_cluster(graph, crowd, members, crowd.label, c, energy, flip, True)
     if graph.n_hubs > 0:
         for i in members:
-            crowd.old_u[:] = crowd.x[i] * flip
+            copy_to(crowd.old_u, crowd.x[i] * flip)
             tell_hubs(graph, crowd, i, crowd.old_u, -1)
 
 

@@ -22,7 +22,7 @@ from math import log, tanh
 import numpy as np
 from numba import float32, int8, uint64
 
-from ..compiled import leaf, strict_leaf
+from ..compiled import copy_to, leaf, strict_leaf
 from ..lanes import symmetric_uniform, tanh_ratio
 from ..rng import next_uint32
 from .memory import TILE, bias_of, tell_end, tell_hubs
@@ -206,9 +206,9 @@ def _redraw(graph, crowd, i, was):
     """
     u, v, _ = _ends(graph, i)
     if graph.n_hubs > 0:
-        crowd.old_u[:] = crowd.x[u]
+        copy_to(crowd.old_u, crowd.x[u])
         if v >= 0:
-            crowd.old_v[:] = crowd.x[v]
+            copy_to(crowd.old_v, crowd.x[v])
     tau = _tau(crowd, i, len(graph.edges))
     if crowd.n_bits[0] >= 0:
         redraw_by_keys(crowd, u, v, tau)

@@ -11,7 +11,7 @@ from math import tanh
 import numpy as np
 from numba import float64
 
-from ..compiled import leaf, strict_leaf
+from ..compiled import copy_to, leaf, strict_leaf
 from .keys import add_states, count_keys, look_up, random_bits, threshold
 from .memory import TILE, bias_of
 
@@ -67,7 +67,7 @@ def key_ends(graph, crowd, u, v, without):
 def look_at_keys(crowd):
     """Count the particles by key, for `sum_keys`."""
     n_keys = 1 << (crowd.n_bits[0] + crowd.n_bits[1])
-    crowd.counts[:n_keys] = count_keys(crowd.key, n_keys)
+    copy_to(crowd.counts[:n_keys], count_keys(crowd.key, n_keys))
 
 
 @strict_leaf

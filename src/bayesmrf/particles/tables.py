@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import float32
 
-from ..compiled import leaf, strict_leaf
+from ..compiled import copy_to, leaf, strict_leaf
 from ..lanes import HALF, MOST_F, ONE, exp_rest_f, power_bits_f, symmetric_uniform
 from ..rng import lane_generators, next_uint32
 
@@ -96,7 +96,7 @@ def _weigh(graph, crowd, i, without, first, last, out):
                         row[lane] += w if other[lane] == state else float32(0)
     top, scale = np.empty(size, np.float32), np.empty(size, np.float32)
     power = scale.view(np.int32)
-    top[:] = out[0, first:last]
+    copy_to(top, out[0, first:last])
     for k in range(1, m):
         row = out[k, first:last]
         for lane in range(size):

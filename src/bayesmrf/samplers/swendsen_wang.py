@@ -26,7 +26,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..base import BINARY, POTTS, SAMPLE, Kind, Model
-from ..compiled import strict_leaf
+from ..compiled import copy_to, strict_leaf
 from ..errors import OptionError
 from ..models.categorical import Categorical, compiled_form, states_of
 from ..models.pairwise import Pairwise
@@ -151,7 +151,7 @@ def _sweep(edges, coupling, field, states, lanes, n_chains, n_sweeps):
     pull = np.empty(n_nodes)
     for c in range(n_chains):
         generators, lane = lanes[c // n_lanes], c % n_lanes
-        x[:] = states[c // n_lanes, :, lane]
+        copy_to(x, states[c // n_lanes, :, lane])
         for _ in range(n_sweeps):
             for i in range(n_nodes):
                 parent[i] = i
@@ -169,7 +169,7 @@ def _sweep(edges, coupling, field, states, lanes, n_chains, n_sweeps):
                     pull[i] = 1 if _uniform(generators, lane) * (1 + np.exp(-2 * pull[i])) < 1 else -1
                 if pull[parent[i]] < 0:
                     x[i] = -x[i]
-        states[c // n_lanes, :, lane] = x
+        copy_to(states[c // n_lanes, :, lane], x)
 
 
 @strict_leaf
@@ -182,7 +182,7 @@ def _categorical_sweep(edges, coupling, field, states, lanes, n_chains, n_sweeps
     pull = np.empty((n_nodes, m))
     for c in range(n_chains):
         generators, lane = lanes[c // n_lanes], c % n_lanes
-        x[:] = states[c // n_lanes, :, lane]
+        copy_to(x, states[c // n_lanes, :, lane])
         for _ in range(n_sweeps):
             for i in range(n_nodes):
                 parent[i] = i
@@ -199,7 +199,7 @@ def _categorical_sweep(edges, coupling, field, states, lanes, n_chains, n_sweeps
             for i in range(n_nodes):
                 # A root precedes its cluster.
                 x[i] = _draw(pull, i, _uniform(generators, lane)) if parent[i] == i else x[parent[i]]
-        states[c // n_lanes, :, lane] = x
+        copy_to(states[c // n_lanes, :, lane], x)
 
 
 @strict_leaf

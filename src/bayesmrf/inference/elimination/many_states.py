@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...compiled import leaf
+from ...compiled import copy_to, leaf
 from ...graphs import EliminationOrder
 from ...lanes import LOG_2, MOST, exp_rest, power_bits
 
@@ -81,7 +81,7 @@ def _sum_out(weight, table, space, start, stop):
     top = table[start:stop]
     total = space[:size]
     power = total.view(np.int64)
-    top[:] = weight[0, start:stop]
+    copy_to(top, weight[0, start:stop])
     for y in range(1, m):
         row = weight[y, start:stop]
         for s in range(size):
@@ -93,7 +93,7 @@ def _sum_out(weight, table, space, start, stop):
             power[s] = power_bits(row[s])
         for s in range(size):
             row[s] = exp_rest(row[s]) * total[s]
-    total[:] = weight[0, start:stop]
+    copy_to(total, weight[0, start:stop])
     for y in range(1, m):
         row = weight[y, start:stop]
         for s in range(size):
@@ -183,7 +183,7 @@ def _forward(plan, coupling, field, message, conditional):
         for chunk in range(0, size, CHUNK):
             _sum_out(weight, table, total, chunk, min(chunk + CHUNK, size))
         if len(conditional) > 0:
-            conditional[m * plan.tables[i] : m * plan.tables[i + 1]] = space[: m * size]
+            copy_to(conditional[m * plan.tables[i] : m * plan.tables[i + 1]], space)
         # Tables contain differences between their entries, which stay small while the sums grow with the graph.
         first = table[0]
         log_z += first

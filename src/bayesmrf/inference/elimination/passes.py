@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...compiled import leaf
+from ...compiled import copy_to, leaf
 from ...lanes import MOST, exp_rest, power_bits
 
 
@@ -86,7 +86,7 @@ def forward(plan, coupling, field, message, conditional):
         table = message[plan.tables[i] : plan.tables[i + 1]]
         _sum_out(up[: 1 << k], down[: 1 << k], table)
         if len(conditional) > 0:
-            conditional[plan.tables[i] : plan.tables[i + 1]] = up[: 1 << k]
+            copy_to(conditional[plan.tables[i] : plan.tables[i + 1]], up)
         # Tables contain differences between their entries, which stay small while the sums grow with the graph.
         first = table[0]
         log_z += first

@@ -181,17 +181,24 @@ class Elimination(Checked):
 def _layout(order, starts, bags, adjacency_starts, neighbours, edge_of):
     n = len(order)
     step_of = np.empty(n, np.int64)
-    step_of[order] = np.arange(n)
+    for i in range(n):
+        step_of[order[i]] = i
     tables = np.zeros(n + 1, np.int64)
     child_starts = np.zeros(n + 1, np.int64)
     by_step = np.empty_like(bags)
     for i in range(n):
         bag = by_step[starts[i] : starts[i + 1]]
-        bag[:] = order[np.sort(step_of[bags[starts[i] : starts[i + 1]]])[::-1]]
+        for b in range(len(bag)):  # insertion, last step first
+            v, k = bags[starts[i] + b], b
+            while k > 0 and step_of[bag[k - 1]] < step_of[v]:
+                bag[k] = bag[k - 1]
+                k -= 1
+            bag[k] = v
         tables[i + 1] = tables[i] + (1 << len(bag))
         if len(bag) > 0:
             child_starts[step_of[bag[-1]] + 1] += 1
-    child_starts = np.cumsum(child_starts)
+    for i in range(n):
+        child_starts[i + 1] += child_starts[i]
     children = np.empty(child_starts[-1], np.int64)
     bag_edges = np.full(len(bags), -1, np.int64)
     subset = np.zeros(n, np.int64)

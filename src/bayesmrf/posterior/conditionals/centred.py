@@ -164,9 +164,9 @@ def edge_line(lines, cells, total, e, i, j, theta, precision):
 
 
 @strict_leaf
-def own_line(lines, p, k, low, unit, theta, precision):
-    """Return the line of parameter k alone, whose feature is ``low + unit`` with probability p, else ``low``."""
-    sample = LineSample((p, 1 - p), (unit, 0.0), theta[k], lines.n)
+def own_line(lines, high, rest, k, low, unit, theta, precision):
+    """Return the line of parameter k alone; its feature is ``low`` with weight ``rest``, else ``low + unit``."""
+    sample = LineSample((high / (high + rest), rest / (high + rest)), (unit, 0.0), theta[k], lines.n)
     return Line((sample,), lines.sums[k] - lines.n * low, precision[k], 0.0)
 
 

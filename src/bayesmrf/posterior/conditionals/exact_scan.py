@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...base import MOMENTS
-from ...compiled import strict_leaf
-from ...errors import OptionError, argument
+from ...compiled import copy_to, strict_leaf
+from ...errors import DivergenceError, OptionError, argument
 from ...likelihood import Likelihood
 from .centred import CentredLines, CentredModel, edge_line, move_edge, node_shares, own_line, pair_cells, pair_values
 from .line import Line, line_mode
@@ -115,10 +115,20 @@ def scan(
     -------
     density, precision, log_z : float
         p0, the slab's precision, and log Z at the end.
+
+    Raises
+    ------
+    DivergenceError
+        If a parameter becomes non-finite.
     """
     model: Any = likelihood.model
     if model.n_states**model.graph.n_nodes <= MAX_STATES:
-        return scan_table(rng, problem, theta, n_scans, pairs)
+        found = scan_table(rng, problem, theta, n_scans, pairs)
+        if not np.isfinite(theta).all():
+            raise DivergenceError(
+                option="theta", got=theta[~np.isfinite(theta)][0], expected="finite", remedy="use a tighter prior"
+            )
+        return found
     walk = _EngineScan(rng, likelihood, problem, theta)
     for _ in range(n_scans):
         density, precision, log_slab = draw_scales(rng, problem.prior, walk.scales, theta, len(problem.lines.edges))
@@ -151,8 +161,8 @@ class _EngineScan:
         """Return the line of edge e."""
         if self.is_alone:
             low = self.model.feature_low[e]
-            p = (self.moments[e] - low) / (1 - low)
-            return own_line(self.lines, min(max(p, 0.0), 1.0), e, low, 1 - low, self.theta, self.now)
+            p = min(max((self.moments[e] - low) / (1 - low), 0.0), 1.0)
+            return own_line(self.lines, p, 1 - p, e, low, 1 - low, self.theta, self.now)
         cells = pair_cells(self.model, self.moments, self.share, e)
         return edge_line(self.lines, cells, cells.sum(), e, *self.lines.edges[e], self.theta, self.now)
 
@@ -175,7 +185,7 @@ class _EngineScan:
         for k in range(len(lines.edges), len(theta)):
             now[k] = normal_precision(rng, prior.cauchy_nodes, self.scales[k], theta[k])
             p = min(max((self.moments[k] - low) / (high - low), 0.0), 1.0)
-            theta[k] = visit_node(rng, own_line(lines, p, k, low, high - low, theta, now))
+            theta[k] = visit_node(rng, own_line(lines, p, 1 - p, k, low, high - low, theta, now))
             self._look()
 
     def swap(self, e: int, f: int) -> None:
@@ -299,19 +309,20 @@ def _scan_blocks(rng, prior, lines, edge_of, theta, scales, now, log_slab, table
                 for x in range(m * m):
                     factors[x] = exp(change * g[x])
                 scale_pair(table, m, u, v, factors)
-    total = table.sum()
     for u in range(len(members)):
         if (u < n_first and first) or (u >= n_first and last):
             for x in range(1, n_own + 1):
                 k = r + members[u] * n_own + x - 1
                 now[k] = normal_precision(rng, prior.cauchy_nodes, scales[k], theta[k])
-                own, before = node_sum(table, m, u, x), theta[k]
-                p = min(own / total, 1.0)
-                theta[k] = visit_node(rng, own_line(lines, p, k, low, lines.form.unit, theta, now))
+                before, rest = theta[k], 0.0
+                for y in range(m):
+                    if y != x:
+                        rest += node_sum(table, m, u, y)
+                own = node_sum(table, m, u, x)
+                theta[k] = visit_node(rng, own_line(lines, own, rest, k, low, lines.form.unit, theta, now))
                 factor = exp((theta[k] - before) * lines.form.unit)
                 offset += (theta[k] - before) * low
                 scale_node(table, m, u, x, factor)
-                total += own * (factor - 1)
     return offset
 
 
@@ -351,9 +362,9 @@ def _swap(rng, prior, lines, table, e, f, theta, scales, now):
     _normal_prior(rng, prior, lines, e, hub, v, theta, scales, now)
     _normal_prior(rng, prior, lines, f, hub, w, theta, scales, now)
     m, a = len(lines.values), theta[e]
-    nodes, strides = np.sort(np.array([hub, v, w])), np.array([m, 1, m * m])
-    one_hub, one_v = strides[np.searchsorted(nodes, hub)], strides[np.searchsorted(nodes, v)]
-    one_w = strides[np.searchsorted(nodes, w)]
+    first, last = min(hub, v, w), max(hub, v, w)
+    nodes, strides = (first, hub + v + w - first - last, last), (m, 1, m * m)
+    one_hub, one_v, one_w = strides[(hub > v) + (hub > w)], strides[(v > hub) + (v > w)], strides[(w > hub) + (w > v)]
     cells = np.empty((m, m * m))
     triple_sums(table, m, nodes, cells)
     flat, of_e, of_f = cells.ravel(), np.zeros(m * m), np.zeros(m * m)
@@ -370,7 +381,7 @@ def _swap(rng, prior, lines, table, e, f, theta, scales, now):
     line_f = edge_line(lines, of_f, of_f.sum(), f, hub, w, theta, now)
     b = _draw_swap(rng, line_e, line_f, a)
     if b == 0:
-        theta[:] = before
+        copy_to(theta, before)
         return
     move_edge(lines, f, hub, w, theta, b)
     for s in range(m**3):

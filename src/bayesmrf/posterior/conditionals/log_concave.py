@@ -75,6 +75,8 @@ def fall(mode, curvature, law, drop, sign):
     far = width
     while top - log_density(mode + sign * far, law) > 1.2 * drop:
         middle = 0.5 * (near + far)
+        if not near < middle < far:  # no number in between
+            break
         if top - log_density(mode + sign * middle, law) < drop:
             near = middle
         else:
@@ -138,7 +140,7 @@ def draw_between(rng, law, mode, left, right):
             t, hat = l0 + (u - areas[0]), top
         else:
             t, hat = r0 + e / descent, top - e
-        if log(1 - rng.random()) <= log_density(t, law) - hat:
+        if not log(1 - rng.random()) > log_density(t, law) - hat:  # NaN ends it
             return t
 
 

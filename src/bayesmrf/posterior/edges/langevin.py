@@ -363,7 +363,7 @@ def draw_jump(rng, pull, tau, width):
     top, centre, half = _jump_range(pull, tau, width)
     while True:
         a = centre + half * (2 * rng.random() - 1)
-        if log(1 - rng.random()) <= a * (pull - 0.5 * a * tau) - top:
+        if not log(1 - rng.random()) > a * (pull - 0.5 * a * tau) - top:  # NaN ends it
             return a
 
 

@@ -13,7 +13,7 @@ from math import sqrt
 import numpy as np
 from numba import float32
 
-from ...compiled import leaf
+from ...compiled import copy_to, leaf
 from ...particles.chain_flips import flip_clusters
 from ...particles.persistent_chains import sweep
 
@@ -73,7 +73,7 @@ def stiffness(blocks, rows, centre, scale, n, direction):
         new[k] *= scale[k] * n / (n_blocks * n_lanes)
         quotient += new[k] * direction[k]
         length += new[k] ** 2
-    direction[:] = new / sqrt(length)
+    copy_to(direction, new / sqrt(length))
     return quotient / size
 
 

@@ -24,6 +24,7 @@ import numpy as np
 from numpy.linalg import cholesky, solve
 
 from ...base import LOG_Z, MOMENTS, InferenceEngine, Kind
+from ...errors import DivergenceError
 from ...likelihood import require_answers
 from ..conditionals.one_potential import information, log_odds
 from .blocks import Block, Logits, Potentials, Urn
@@ -32,6 +33,7 @@ from .dirichlet_process import Grouping, group_totals
 EXACT_DIMS: dict[str, tuple[str, ...]] = {"log_likelihood": (), "n_solves": ()}
 _TRIES = 2  # moves of each shared potential in a step
 _STEPS = 0.3, 1.6  # range of their lengths, in units of the information summed over the group
+_FARTHEST = 1000.0  # parameter of any posterior that has a mode
 
 
 class ExactMemory(NamedTuple):
@@ -211,9 +213,9 @@ class ExactWalk:
         low = here - width * rng.random()
         high = low + width
         while log_target(low) > height:
-            low -= width
+            low = _bounded(low - width)
         while log_target(high) > height:
-            high += width
+            high = _bounded(high + width)
         while True:
             value = low + (high - low) * rng.random()
             if log_target(value) >= height:
@@ -260,3 +262,14 @@ def _slice_width(successes: float, trials: float) -> float:
     """Return about four posterior standard deviations of a group's value, from its counts alone."""
     p = (successes + 0.5) / (trials + 1)
     return 4 / sqrt((trials + 1) * p * (1 - p))
+
+
+def _bounded(value: float) -> float:
+    """Return a value at which the posterior may still be worth looking at."""
+    if abs(value) > _FARTHEST:
+        raise DivergenceError(
+            option="s_bar",
+            got=f"a posterior that still rises at {value:.4g}",
+            expected="means of the features that some distribution has",
+        )
+    return value

@@ -8,7 +8,7 @@ from math import exp, log
 
 import numpy as np
 
-from ....compiled import strict_leaf
+from ....compiled import copy_to, strict_leaf
 from ....particles.importance import LEAST, resample
 from ....particles.tables import redraw_node, state_share, weigh_node
 from ....priors import FIELD_SCALE
@@ -93,8 +93,8 @@ def scan_fields(rng, graph, crowd, order, counts, n, groups, values, sizes, k, p
         nu = np.log(share[1:] / share[0]) - crowd.field[i, 1:]
         law = OnePotential(counts[i], n, nu, prior.precision, prior.log_constant)
         values, sizes, k = reassign_potential(rng, i, law, groups, values, sizes, k, prior)
-        change[1:] = values[groups[i]] - crowd.field[i, 1:]
-        crowd.field[i, 1:] = values[groups[i]]
+        copy_to(change[1:], values[groups[i]] - crowd.field[i, 1:])
+        copy_to(crowd.field[i, 1:], values[groups[i]])
         if turns == TURNS:
             weigh_node(graph, crowd, i)
             redraw_node(crowd, i)

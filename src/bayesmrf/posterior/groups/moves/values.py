@@ -16,7 +16,7 @@ from math import exp, log1p, sqrt
 
 import numpy as np
 
-from ....compiled import leaf, strict_leaf
+from ....compiled import copy_to, leaf, strict_leaf
 from ....particles.importance import LEAST, add_half_particle, log_mean_weight, resample
 from ...conditionals.one_coordinate import log_sigmoid, sigmoid
 
@@ -102,7 +102,7 @@ def move_values(rng, counts, sizes, successes, values, n, prior, x):
         ratio += 0.5 * (((new - delta) / scale) ** 2 - (delta / scale) ** 2)
         if log1p(-rng.random()) < ratio:
             values[g] = value + new
-            log_weights[:] = trial
+            copy_to(log_weights, trial)
             n_accepted += 1
     resample(rng, log_weights, x, counts)
     return n_accepted / max(1, n_tried)
