@@ -96,7 +96,9 @@ def test_scan_survives_an_extreme_prior(rng):
 
 
 def test_tree_refuses_a_cycle():
-    with pytest.raises(GraphError, match="cycle; use 'exact'"):
+    with pytest.raises(
+        GraphError, match="method must be 'exact', 'particle' or 'stripped-beta' for a graph with a cycle"
+    ):
         GroupedTree(cycle(3), np.zeros(3), 10.0, DirichletProcess())
 
 

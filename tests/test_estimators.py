@@ -38,8 +38,10 @@ def signs(X):
     if values.dtype == object and any(isinstance(v, dict) for v in values.ravel()):
         return X  # to be refused
     values = values.astype(complex if np.iscomplexobj(values) else float)
-    if np.iscomplexobj(values) or not np.isfinite(values).all():
+    if np.iscomplexobj(values) or np.isinf(values).any():
         return X  # to be refused
+    if np.isnan(values).any():
+        return np.where(np.isnan(values), np.nan, values > 0)
     return X.gt(0).astype(int) if hasattr(X, "columns") else (values > 0).astype(int)
 
 
@@ -219,7 +221,11 @@ def test_checkpoint_of_the_estimator_continues(grid_data, tmp_path):
             OptionError,
             "candidates must be None where the prior",
         ),
-        ({"method": "tree"}, GraphError, "cycle; use 'exact' or 'stripped-beta'"),
+        (
+            {"method": "tree"},
+            GraphError,
+            "method must be 'exact', 'particle' or 'stripped-beta' for a graph with a cycle",
+        ),
         (
             {"method": "tree", "fields": True, "graph": [(0, 1)]},
             OptionError,

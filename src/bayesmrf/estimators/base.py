@@ -37,6 +37,15 @@ _NAMED = 5  # columns that are named
 _SWEEPS = 500  # Gibbs sweeps behind each state of `sample` where no exact sampler reaches
 
 
+class MissingValues:
+    """Estimators whose X may have missing values (NaN)."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.input_tags.allow_nan = True
+        return tags
+
+
 class PairwiseMRF(DensityMixin, BaseEstimator):
     """What the estimators share: reading data and graph, and using a fitted theta."""
 

@@ -21,7 +21,7 @@ from ..options import check_params
 from ..posterior.parameters.pseudo_posterior import correction, posterior_mode
 from ..priors import Normal, Prior, WeightsAndBiases
 from ..states import States
-from .base import RunOptions, data_hash, missing_table, run_seed, sample_posterior
+from .base import MissingValues, RunOptions, data_hash, missing_table, run_seed, sample_posterior
 from .engines import changed_options, read_engine, read_hidden
 from .option_objects import OptionObjects
 from .parameter_kernels import parameter_kernel
@@ -31,7 +31,7 @@ from .ties import n_edge_parameters, read_ties
 
 
 @dataclass(eq=False, repr=False)
-class BayesianMRF(RunOptions, OptionObjects, ParameterPosterior):
+class BayesianMRF(MissingValues, RunOptions, OptionObjects, ParameterPosterior):
     """Posterior of the parameters of a binary pairwise Markov random field (Murray and Ghahramani 2004).
 
     Parameters

@@ -30,7 +30,16 @@ from ..posterior.hidden_entries import DrawHiddenEntries
 from ..priors import Beta, DirichletProcess, Gamma, MultivariateNormal
 from ..rules import is_integer
 from ..states import States
-from .base import PairwiseMRF, RunOptions, data_hash, missing_table, run_seed, sample_posterior, warn_of_unbalanced
+from .base import (
+    MissingValues,
+    PairwiseMRF,
+    RunOptions,
+    data_hash,
+    missing_table,
+    run_seed,
+    sample_posterior,
+    warn_of_unbalanced,
+)
 from .engines import read_hidden
 from .grouped_methods import Problem, Request, build_kernel, choose_method, kind, read, with_numbers
 from .grouped_states import agreement_of, states_start
@@ -40,7 +49,7 @@ _NOISE = 0.32  # nats that particles may put into the log likelihood of an edge:
 
 
 @dataclass(eq=False, repr=False)
-class GroupedMRF(RunOptions, OptionObjects, PairwiseMRF):
+class GroupedMRF(MissingValues, RunOptions, OptionObjects, PairwiseMRF):
     """Posterior of the groups of edges that share a parameter (Liu and Page 2013).
 
     The model: ``p(x) ~ prod_c a_c^[x_u = x_v] (1 - a_c)^[x_u != x_v]`` over the edges c = (u, v) of a graph, with

@@ -33,7 +33,7 @@ from ..rng import as_seed_sequence
 from ..rules import is_integer
 from ..samplers.gibbs import Gibbs
 from ..states import States, check_states, decode
-from .base import RunOptions, central, data_hash, missing_table, read_graph, run_seed, sample_posterior
+from .base import MissingValues, RunOptions, central, data_hash, missing_table, read_graph, run_seed, sample_posterior
 from .edge_prior import warn_of_prior
 from .normaliser import normaliser, warn_if_rough
 from .option_objects import OptionObjects
@@ -49,7 +49,7 @@ _SWEEPS = 500  # Gibbs sweeps behind each state of `sample` where no exact sampl
 
 
 @dataclass(eq=False, repr=False)
-class SpikeSlabMRF(RunOptions, OptionObjects, DensityMixin, BaseEstimator):
+class SpikeSlabMRF(MissingValues, RunOptions, OptionObjects, DensityMixin, BaseEstimator):
     r"""Posterior over edges, weights and biases of a Boltzmann machine (Chen and Welling 2012).
 
     Each candidate edge is absent with probability 1 - p0 (the spike), and has a normal or Cauchy weight otherwise (the
