@@ -306,3 +306,13 @@ def test_pseudo_likelihood_engine(rng):
     np.testing.assert_allclose(found.moments, numeric, atol=1e-7)
     exact = Likelihood(model, s_bar, n, Elimination())
     assert abs(exact.log_ratio(theta, theta / 2) - likelihood.log_ratio(theta, theta / 2)) > 1e-3
+
+
+def test_gibbs_where_states_are_rare(rng):
+    """Without data theta has its prior, so wide that a state of a node is 1e20 times as likely as the other."""
+    likelihood = Likelihood(Boltzmann(graphs.path(3)), np.full(5, 0.5), 0, Elimination())
+    kernel = CoordinateGibbs(likelihood, Normal(40.0), np.zeros(5))
+    options = {"n_draws": 500, "n_warmup": 10, "n_chains": 4, "progress": False}
+    squares = (run.sample(kernel, random_state=rng, **options).values["theta"] / 40) ** 2
+    assert_mean(squares, np.ones(5))
+    assert_other_mean(squares, np.full(5, 1.3))
