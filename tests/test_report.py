@@ -70,7 +70,7 @@ def test_page_has_the_numbers_and_needs_nothing_from_outside(rng, tmp_path):
     groups = page.table("group")
     assert len(groups) == 1 + len(summary.group_table)
     first = summary.group_table.loc[1]
-    interval = f"{first['low']:.3f} to {first['high']:.3f}"
+    interval = f"{first['lower']:.3f} to {first['upper']:.3f}"
     assert groups[1][:4] == ["1", f"{first['size']:.0f}", f"{first['agreement']:.3f}", interval]
     shown = summary.ball_table
     assert [row[:3] for row in page.table("partition")[1:]] == [

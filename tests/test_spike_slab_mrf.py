@@ -238,7 +238,7 @@ def test_bad_options_of_objects(make, message):
 
 
 def test_bad_data(data):
-    with pytest.raises(DataError, match="one node, and no edge"):
+    with pytest.raises(DataError, match="X must have at least two columns, got 1"):
         SpikeSlabMRF(**QUICK).fit(data[:, :1])
     with pytest.raises(DataError, match=r"must be binary, .* the first is 2"):
         SpikeSlabMRF(**QUICK).fit(data + 1)
