@@ -1,4 +1,4 @@
-"""Which prior of edges to take by default: 28 priors on data from known networks, and on two real data sets.
+"""Choice of the default prior of edges: 28 priors on data from known networks, and on two real data sets.
 
 Run ``python benchmarks/edge_priors.py [--jobs N] [simulated] [real] [table]``; seeds are fixed. ``simulated`` (5
 minutes on one core) fits networks of 8, 12 and 16 nodes by the exact sampler and writes ``edge_priors.csv`` next to
@@ -13,8 +13,8 @@ this file: for each network, number of observations and prior
   exists, of edges whose inclusion is above 0.5.
 
 ``real`` (5 minutes) writes ``edge_priors_real.csv``: edges with inclusion above 0.5, and the mean log score of the half
-of the rows that was held out, for the symptoms of ADHD and of stress after an earthquake (in the folder that
-BAYESMRF_DATA names). ``table`` prints the tables of docs/edge_priors.md from both files.
+of the rows that was held out, for the symptoms of ADHD and of stress after an earthquake (in the folder
+BAYESMRF_DATA). ``table`` prints the tables of docs/edge_priors.md from both files.
 """
 
 from __future__ import annotations
@@ -51,27 +51,27 @@ NETWORKS = {
 }
 OBSERVATIONS = (100, 500, 5000)
 SIZES = {8: (3, OBSERVATIONS), 12: (2, OBSERVATIONS), 16: (1, (500,))}  # nodes: data sets, observations
-REAL = {"adhd": (["group"], 1), "wenchuan": ([], 4)}  # columns left out, and the least level that is yes
+REAL = {"adhd": (["group"], 1), "wenchuan": ([], 4)}  # columns dropped, and the lowest level that counts as yes
 
 
 def prior_of(slab: str, density: str, n_nodes: int) -> SpikeSlab:
-    """A prior by its names."""
+    """Return a prior by its names."""
     p0 = {"Beta(5, 5)": Beta(5, 5), "Beta(1, 1)": Beta(1, 1), "Beta(1, nodes)": Beta(1, n_nodes), "0.5": 0.5}[density]
     return SpikeSlab(p0, read_slab(slab))
 
 
 def states_of(n_nodes: int) -> np.ndarray:
-    """All states, (2^n_nodes, n_nodes)."""
+    """Return all states, (2^n_nodes, n_nodes)."""
     return (np.arange(1 << n_nodes)[:, None] >> np.arange(n_nodes) & 1).astype(np.float32)
 
 
 def features_of(states: np.ndarray, edges: np.ndarray) -> np.ndarray:
-    """Statistics of each state."""
+    """Return the statistics of each state."""
     return np.concatenate([states[:, edges[:, 0]] * states[:, edges[:, 1]], states], axis=1)
 
 
 def network(name: str, n_nodes: int, rng: np.random.Generator) -> np.ndarray:
-    """Weights of all pairs, and biases that make yes and no about as frequent."""
+    """Draw weights of all pairs, and biases that make yes and no about equally frequent."""
     share, low, high, negative = NETWORKS[name]
     u, v = graphs.complete(n_nodes).edges.T
     there = rng.random(len(u)) < (share if share <= 1 else share / (n_nodes - 1))
@@ -81,7 +81,7 @@ def network(name: str, n_nodes: int, rng: np.random.Generator) -> np.ndarray:
 
 
 def draws_of(states: np.ndarray, prior: SpikeSlab, n_draws: int = 150) -> tuple[np.ndarray, np.ndarray]:
-    """Draws of theta, five scans apart, and log Z of each."""
+    """Return draws of theta, five scans apart, and log Z of each."""
     model = Boltzmann(graphs.complete(states.shape[1]))
     s_bar = model.statistics(states.astype(np.int8))
     kernel = SpikeSlabExact(Likelihood(model, s_bar, len(states), Elimination()), prior, n_scans=5)
@@ -93,14 +93,14 @@ def draws_of(states: np.ndarray, prior: SpikeSlab, n_draws: int = 150) -> tuple[
 
 
 def log_predictive(features: np.ndarray, theta: np.ndarray, log_z: np.ndarray) -> np.ndarray:
-    """Log probability of each row under the mixture of every other draw."""
+    """Return the log probability of each row under the mixture of every other draw."""
     log_p = features @ theta[::2].T.astype(np.float32) - log_z[::2].astype(np.float32)
     top = log_p.max(axis=1)
     return top + np.log(np.exp(log_p - top[:, None]).mean(axis=1))
 
 
 def simulated(n_nodes: int, name: str, k: int) -> list[dict[str, object]]:
-    """One record for each number of observations and prior, of data set k."""
+    """Return one record for each number of observations and prior, for data set k."""
     features = features_of(states_of(n_nodes), graphs.complete(n_nodes).edges)
     rng = np.random.default_rng([SEED, n_nodes, list(NETWORKS).index(name), k])
     truth, records = network(name, n_nodes, rng), []
@@ -118,7 +118,7 @@ def simulated(n_nodes: int, name: str, k: int) -> list[dict[str, object]]:
 
 
 def edges_found(theta: np.ndarray, truth: np.ndarray, n_nodes: int) -> dict[str, object]:
-    """Counts over the candidates."""
+    """Count false, missed and included candidates."""
     r = len(truth) - n_nodes
     weights, true = theta[:, :r], truth[:r]
     found = (weights != 0).mean(axis=0) > 0.5
@@ -133,7 +133,7 @@ def edges_found(theta: np.ndarray, truth: np.ndarray, n_nodes: int) -> dict[str,
 
 
 def summarised(records: pd.DataFrame) -> pd.DataFrame:
-    """Means over sizes and data sets, each size with one weight."""
+    """Average over sizes and data sets, with equal weights for sizes."""
     keys = ["network", "n", "slab", "density"]
     loss = records.groupby([*keys, "nodes"], sort=False)["loss"].mean().groupby(keys, sort=False).mean()
     sums = records.groupby(keys, sort=False)[[c for c in records if c.startswith(("n_", "sum_"))]].sum()
@@ -150,7 +150,7 @@ def summarised(records: pd.DataFrame) -> pd.DataFrame:
 
 
 def real(name: str, slab: str) -> list[dict[str, object]]:
-    """One record for each prior of the density."""
+    """Return one record for each prior of the density."""
     drop, least = REAL[name]
     table = pd.read_csv(Path(os.environ["BAYESMRF_DATA"]) / f"{name}.csv").drop(columns=drop)
     states = (table.to_numpy() >= least).astype(np.float32)
@@ -167,23 +167,23 @@ def real(name: str, slab: str) -> list[dict[str, object]]:
 
 
 def records_of(part: Callable[..., list[dict[str, object]]], tasks: list[tuple[Any, ...]], jobs: int) -> pd.DataFrame:
-    """The records of all tasks, in their order."""
+    """Return the records of all tasks, in their order."""
     with ProcessPoolExecutor(jobs) as pool:
         return pd.DataFrame([r for found in pool.map(part, *zip(*tasks, strict=True)) for r in found])
 
 
 def by_prior(simulated: pd.DataFrame, data: pd.DataFrame) -> pd.DataFrame:
-    """One row for each prior: means over networks and numbers of observations, and what it does to the real data.
+    """Return one row per prior: means over networks and numbers of observations, and results on the real data.
 
     ``loss``: geometric mean of the ratio to the smallest loss of any prior; ``worst``: the largest ratio; ``all in``:
-    the number of pairs of network and n in which 95 % of the absent edges are in.
+    the number of pairs of network and n in which 95 % of the absent edges are included.
     """
     keys = ["slab", "density"]
     found = simulated.assign(ratio=simulated["loss"] / simulated.groupby(["network", "n"])["loss"].transform("min"))
     groups = found.groupby(keys, sort=False)
     table = groups["ratio"].agg(loss=lambda x: np.exp(np.log(x).mean()), worst="max")
     table[["false", "missed"]] = groups[["false", "missed"]].mean()
-    # Where there is no edge, what is found is false, and no interval that leaves 0 out can cover it.
+    # Without true edges, every edge found is false, and its interval excludes 0.
     table[["covers", "width"]] = (
         found[found["network"] != "empty"].groupby(keys, sort=False)[["covers", "width"]].mean()
     )

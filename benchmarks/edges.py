@@ -1,12 +1,12 @@
-"""Speed of learning which edges exist: cost of an iteration, and effective samples of inclusions a second.
+"""Speed of learning which edges exist: cost of an iteration, and effective samples of inclusions per second.
 
 Run ``python benchmarks/edges.py [NAME ...]`` with names among:
 
 * ``iteration``: Algorithm 1 of Chen and Welling (2012) with 100 particles, processor time of an iteration at 12 nodes
   (66 candidates, target 5 us) and at 100 (4,950 candidates, target 60 us), on data of a sparse model.
 * ``inclusion``: the three methods on one block model (Chen and Welling 2012, section 5) at n = 100, 1000 and 5000:
-  effective samples a second of the indicators in doubt (inclusion in 0.05..0.95; the median edge), and the mean
-  difference of inclusions from those of a long exact run.
+  effective samples per second of the indicators in doubt (inclusion in 0.05..0.95; the median edge), and the mean
+    difference of inclusions from those of a long exact run.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ QUIET = {"progress": False, "n_jobs": 1, "n_chains": 1, "prior": SpikeSlab(Beta(
 
 
 def block_data(n: int, rng: np.random.Generator) -> np.ndarray:
-    """States of 12 nodes in 3 groups: edges within with probability 0.8, positive; across 0.1."""
+    """Draw states of 12 nodes in 3 groups: edges within with probability 0.8, positive; across 0.1."""
     graph = graphs.complete(12)
     u, v = graph.edges.T
     within = u // 4 == v // 4
@@ -42,7 +42,7 @@ def block_data(n: int, rng: np.random.Generator) -> np.ndarray:
 
 
 def lattice_data(n: int, rng: np.random.Generator) -> np.ndarray:
-    """States of a 10x10 lattice, after 1,000 Gibbs sweeps."""
+    """Draw states of a 10x10 lattice, after 1,000 Gibbs sweeps."""
     model = Ising(graphs.grid(10, 10))
     theta = np.concatenate([rng.normal(0, 0.5, 180), rng.normal(0, 0.1, 100)])
     return Gibbs(n_sweeps=1000).sample(model, theta, None, n, rng)
@@ -55,7 +55,7 @@ def iteration(rng: np.random.Generator) -> None:
         options = QUIET | {"method": "langevin"}
         SpikeSlabMRF(**options, n_draws=1, n_warmup=0).fit(X)
         cost, edges = [], 0.0
-        for draws in (n_draws, 2 * n_draws):  # their difference has no start in it
+        for draws in (n_draws, 2 * n_draws):  # their difference excludes the start
             begin = time.process_time()
             est = SpikeSlabMRF(**options, n_draws=draws, n_warmup=0, random_state=0).fit(X)
             cost.append(time.process_time() - begin)
@@ -79,7 +79,7 @@ def inclusion(rng: np.random.Generator) -> None:
             spent = time.process_time() - begin
             included = est.posterior_["posterior"]["included"].values
             ess = [array_stats.ess(included[:, :, e].astype(float), method="mean") for e in doubt]
-            ess = np.where(np.isfinite(ess), ess, 0.0)  # an indicator that never changes tells nothing
+            ess = np.where(np.isfinite(ess), ess, 0.0)  # a constant indicator has no effective sample size
             difference = np.abs(est.inclusion_[u, v] - known).mean()
             found = f"{np.median(ess) / spent:.3g}" if len(doubt) else ""
             rows.append((f"{n:,}", method, duration(spent), f"{len(doubt)}", found, f"{difference:.4f}"))

@@ -1,9 +1,9 @@
 """Speed of exact elimination with a reused order: log Z, all moments, 1,000 samples.
 
-Run ``python benchmarks/elimination.py [--turns N]``. Beside it, where they reach: `TreeDecompositionSampler` of
-dwave-samplers (C++; extra ``bayesmrf[benchmark]``), handed the same order, and enumeration of all 2^16 states by NumPy.
-The versions take turns. The order itself is found once, and its time printed apart. All three are exact: the largest
-differences of log Z and of P(ends of an edge agree) are printed too.
+Run ``python benchmarks/elimination.py [--turns N]``. Compared, where feasible, with `TreeDecompositionSampler` of
+dwave-samplers (C++; extra ``bayesmrf[benchmark]``), with the same order, and enumeration of all 2^16 states by NumPy.
+The versions alternate. The order is found once, and its time printed separately. All three are exact: the largest
+differences of log Z and of P(ends of an edge agree) are also printed.
 """
 
 from __future__ import annotations

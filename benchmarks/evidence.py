@@ -1,12 +1,12 @@
 """Speed of the evidence on newsgroup postings, the workloads of Chen and Welling (2012).
 
 Run ``python benchmarks/evidence.py [NAME ...]``; it needs the environment variable ``BAYESMRF_DATA``. Every workload
-runs in a process of its own, so that its peak resident memory is its own, with one thread (BLAS too), once, after a
-small one of the same kind that compiles.
+runs once in a separate process, so that peak memory is its own, with one thread (also for BLAS), after a small one of
+the same kind that compiles.
 
-laplace: 100 words, 100 postings, 9 hidden units, log Z by annealed importance sampling although the exact sum is
-feasible, which is timed beside it. ais: the evidence by annealing parameters, 5 words, 3 hidden units, 100 postings,
-100 chains. large: Laplace with 29 hidden units, 3,029 parameters, where the exact sum is not feasible.
+laplace: 100 words, 100 postings, 9 hidden units, log Z by annealed importance sampling, and by the exact sum, which is
+feasible. ais: the evidence by annealing parameters, 5 words, 3 hidden units, 100 postings, 100 chains. large: Laplace
+with 29 hidden units, 3,029 parameters, where the exact sum is not feasible.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ N_DOCUMENTS, N_CHAINS, TEMPERATURES = 100, 100, 1000
 
 
 def target_of(n_words: int, n_hidden: int, rng: np.random.Generator) -> RBMTarget:
-    """The most frequent words in random postings; few words all occur."""
+    """Return the most frequent words in random postings."""
     words = datasets.news20()[0]
     words = words[words.sum().nlargest(n_words).index].to_numpy(dtype=np.int8)
     rows = words[:0]
@@ -55,7 +55,7 @@ def show(name: str, spent: Seconds, wanted: str = "") -> None:
 
 
 def steps(target: RBMTarget, log_z: str, rng: np.random.Generator) -> None:
-    """Times of the mode, of log Z at it, and of the whole."""
+    """Time the mode, log Z at the mode, and the total."""
     mode, first = timed(lambda: ModeSearch(log_z=log_z)(target, rng))
     found, rest = timed(lambda: Laplace(search=ModeSearch(log_z=log_z), scales=False)(target, rng, mode))
     whole = Seconds(first.wall + rest.wall, first.cpu + rest.cpu)

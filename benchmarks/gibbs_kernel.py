@@ -1,9 +1,9 @@
-"""Speed of Gibbs sweeps on a 30 x 30 grid: ours beside C++, NumPy, thrml and dwave-samplers.
+"""Speed of Gibbs sweeps on a 30 x 30 grid, compared with C++, NumPy, thrml and dwave-samplers.
 
-Run ``python benchmarks/gibbs_kernel.py``. The versions take turns in random order, and the table holds medians of spin
-updates a second, so that a busy machine slows all alike. Every version ends with the same check: the mean of x_u x_v
-over all edges, which must agree. C++ needs g++; thrml and dwave-samplers come with the extra ``bayesmrf[benchmark]``,
-and what is not installed is left out with a note.
+Run ``python benchmarks/gibbs_kernel.py``. The versions alternate in random order, so that other work slows all equally,
+and the table has medians of spin updates per second. Every version ends with the same check: the mean of x_u x_v over
+all edges, which must agree. C++ needs g++; thrml and dwave-samplers come with the extra ``bayesmrf[benchmark]``, and
+missing versions are skipped with a note.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Version = tuple[int, Callable[[], None], Callable[[], np.ndarray]]  # sweeps in 
 
 
 def grid_model(rng: np.random.Generator) -> tuple[Graph, Pairwise]:
-    """Couplings that mix within tens of sweeps, so that the check means something."""
+    """Return couplings that mix within tens of sweeps, as the check requires."""
     node = np.arange(SIDE * SIDE).reshape(SIDE, SIDE)
     right, down = (node[:, :-1], node[:, 1:]), (node[:-1], node[1:])
     graph = Graph(node.size, np.vstack([np.column_stack([a.ravel(), b.ravel()]) for a, b in (right, down)]))
@@ -166,7 +166,7 @@ def compare(n_chains: int) -> None:
             versions[name] = make(model, n_chains, rng)
         except (ImportError, FileNotFoundError) as reason:
             print(f"{name} is left out: {reason}")
-    for n_sweeps, call, _ in versions.values():  # compile, and forget the start
+    for n_sweeps, call, _ in versions.values():  # compile, and warm up
         for _ in range(-(-50 // n_sweeps)):
             call()
     rates: dict[str, list[float]] = {name: [] for name in versions}

@@ -1,11 +1,11 @@
-"""Speed of the samplers of groups: the workloads of Liu and Page (2013) beside the paper's times and plain NumPy.
+"""Speed of the samplers of groups: the workloads of Liu and Page (2013), with the paper's times and plain NumPy.
 
 Run ``python benchmarks/groups.py [NAME ...] [--turns N] [--seed S]``. One chain is sampled by `GroupedMRF.fit`, from
-data to summaries, as in the paper: alpha = 1, no warm-up. All is done in one thread. The plain versions (`plain.py`)
-take turns with ours; they make as many steps as fit in a few seconds, at least one, from where our chain ended, and
-their chains are extrapolated by the step. What they would need to get started is not counted against them.
+data to summaries, as in the paper: alpha = 1, no warm-up, in one thread. The plain versions (`plain.py`) alternate with
+ours; they make as many steps as fit in a few seconds, at least one, from the end of our chain, and their chains are
+extrapolated by the step, without the cost of their start.
 
-The machine of the paper is not known ("a single CPU"), so its times say what a reader of 2013 waited, and no more.
+The machine of the paper is unknown ("a single CPU"), so its times are for orientation only.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class Workload:
 def simulated(
     graph: Graph, n_groups: int, rng: np.random.Generator, n: int = 1000, n_sweeps: int = 0
 ) -> tuple[np.ndarray, Graph]:
-    """States of a model with random groups, exact or by Gibbs sweeps; agreements from Unif(0, 1)."""
+    """Draw states of a model with random groups, exactly or by Gibbs sweeps; agreements from Unif(0, 1)."""
     model = Agreement(graph)
     engine: Engine = Gibbs(n_sweeps) if n_sweeps else Elimination()
     theta = logit(rng.random(n_groups)[rng.integers(n_groups, size=graph.n_edges)])
@@ -111,7 +111,7 @@ def fit(estimator: GroupedMRF, states: np.ndarray) -> tuple[Seconds, dict[str, f
 
 
 def plain_chain(estimator: GroupedMRF, states: np.ndarray, rng: np.random.Generator) -> Iterator[plain.Step]:
-    """The plain version of a fitted estimator's chain, from its last draw."""
+    """Return the plain version of a fitted estimator's chain, from its last draw."""
     graph, n, edges = estimator.graph_, len(states), estimator.edges_
     last = estimator.posterior_["posterior"].dataset.isel(chain=0, draw=-1)
     groups = np.asarray(last["groups"])
@@ -132,7 +132,7 @@ def plain_chain(estimator: GroupedMRF, states: np.ndarray, rng: np.random.Genera
 
 
 def plain_step(chain: Iterator[plain.Step]) -> Seconds:
-    """Seconds for one step: the mean over as many as fit, at least one."""
+    """Return the seconds of one step: the mean over as many as fit, at least one."""
     n_steps = 0
 
     def steps() -> None:
@@ -147,7 +147,7 @@ def plain_step(chain: Iterator[plain.Step]) -> Seconds:
 
 
 def measure(workload: Workload, n_turns: int, seed: int) -> tuple[Seconds, dict[str, float], Seconds]:
-    """Medians: the whole fit, processor time of its stages, and one plain step."""
+    """Return medians of the total fit, processor time of its stages, and one plain step."""
     rng = np.random.default_rng(seed)
     states, graph = workload.data(rng)
     warm = workload.estimator(graph, seed, n_draws=2).fit(states)  # compiles

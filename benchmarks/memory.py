@@ -1,9 +1,9 @@
-"""Memory and time on a graph of 10^6 edges, stage by stage: everything is to fit in 2 GiB.
+"""Memory and time on a graph of 10^6 edges, stage by stage: everything should fit in 2 GiB.
 
 Run ``python benchmarks/memory.py [STAGE ...] [--side N] [--samples N]``. The graph is a square grid, 707 x 707 by
-default (499,849 nodes, 998,284 edges), the data 100 samples. Every stage runs in a process of its own, so that its
-peak resident memory is its own; "import" is what an empty process of the package takes. Long fits are cut to a few
-iterations, which does not change their memory.
+default (499,849 nodes, 998,284 edges), the data 100 samples. Every stage runs in a separate process, so that its peak
+memory is its own; "import" is an empty process with the package. Long fits are cut to a few iterations, which does not
+change their memory.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ def model_of(side: int) -> Agreement:
 
 
 def states_of(model: Agreement, n_samples: int) -> np.ndarray:
-    """Random states with neighbours that agree more often than not: three sweeps from uniform ones."""
+    """Draw states whose neighbours tend to agree: three sweeps from uniform states."""
     chains = gibbs.start(n_samples, model.graph.n_nodes, np.random.default_rng(0))
     gibbs.sweep(model.pairwise(np.full(model.n_edges, logit(0.6))), chains, 3)
     return gibbs.to_states(chains, n_samples)
 
 
 def nothing(side: int, n_samples: int) -> None:
-    """Only the imports."""
+    """Import the package only."""
 
 
 def model(side: int, n_samples: int) -> None:
@@ -51,19 +51,19 @@ def model(side: int, n_samples: int) -> None:
 
 
 def read(side: int, n_samples: int) -> None:
-    """Checking a table of states."""
+    """Check a table of states."""
     check_states(states_of(model_of(side), n_samples))
 
 
 def sweeps(side: int, n_samples: int) -> None:
-    """64 Gibbs chains, 10 sweeps."""
+    """Run 64 Gibbs chains for 10 sweeps."""
     model = model_of(side)
     chains = gibbs.start(64, model.graph.n_nodes, np.random.default_rng(0))
     gibbs.sweep(model.pairwise(np.zeros(model.n_edges)), chains, 10)
 
 
 def estimate(side: int, n_samples: int) -> None:
-    """A few iterations of persistent contrastive divergence, one parameter for each edge."""
+    """Run a few iterations of persistent contrastive divergence, with one parameter per edge."""
     model = model_of(side)
     s_bar = model.statistics(states_of(model, n_samples))
     pcd = persistent.PersistentMLE(model, s_bar, maximum_likelihood.bound(n_samples))
@@ -71,7 +71,7 @@ def estimate(side: int, n_samples: int) -> None:
 
 
 def grouped(side: int, n_samples: int) -> None:
-    """GroupedMRF, stripped-beta, 2 draws of one chain: estimate, k-means, chain, summaries."""
+    """Fit GroupedMRF by stripped-beta, 2 draws of one chain: estimate, k-means, chain, summaries."""
     model = model_of(side)
     states = states_of(model, n_samples)
     maximum_likelihood.N_STEPS = N_ITERATIONS
@@ -94,7 +94,7 @@ STAGES = {"import": nothing, "model": model, "read": read, "sweeps": sweeps, "es
 
 
 def report(names: list[str], side: int, n_samples: int) -> None:
-    # The graph is not made here: a child's peak memory begins at its parent's.
+    # The graph is not made here: the peak memory of a child starts at that of its parent.
     print(machine())
     print(f"{side} x {side} grid: {side**2:,} nodes, {2 * side * (side - 1):,} edges; {n_samples} samples")
     rows: list[tuple[str, ...]] = [("stage", "peak GiB", "wall", "CPU", "")]

@@ -1,10 +1,10 @@
-"""Speed of groups from particles (`GroupedMRF(method="particle")`): how a scan grows with the graph, and a large fit.
+"""Speed of groups from particles (`GroupedMRF(method="particle")`): time by size of the graph, and a large fit.
 
 Run ``python benchmarks/particle.py scaling|hubs|parts|fit [--side N] [--steps N] [--picture FILE]``. ``scaling`` makes
-a few steps of the kernel on square grids from 10^3 to 10^6 edges, with 1,024 particles on each, and draws a picture.
-``hubs`` does the same on scale-free graphs whose largest nodes have about 1,000 neighbours. ``parts`` says where the
-time of a step goes with ten particles an observation, ``fit`` runs one chain from data to summaries. Chains begin near
-the truth, as they do at a maximum likelihood estimate. BLAS is held to one thread.
+a few steps of the kernel on square grids from 10^3 to 10^6 edges, with 1,024 particles on each, and plots the times.
+``hubs`` does the same on scale-free graphs whose largest nodes have about 1,000 neighbours. ``parts`` profiles a step
+with ten particles per observation, ``fit`` runs one chain from data to summaries. Chains start near the truth, as from
+a maximum likelihood estimate. BLAS uses one thread.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ PARTS = {
 
 
 def scale_free(n_nodes: int, rng: np.random.Generator, largest: float, mean: float = 4) -> Graph:
-    """Chung and Lu's random graph: expected degrees fall as a power of the rank, from ``largest``; their mean given."""
+    """Draw a Chung-Lu graph: expected degrees decrease as a power of the rank, from ``largest``, with given mean."""
     rank, low, high = np.arange(1, n_nodes + 1), 0.0, 3.0
     for _ in range(60):
         power = (low + high) / 2
@@ -55,7 +55,7 @@ def scale_free(n_nodes: int, rng: np.random.Generator, largest: float, mean: flo
 
 
 def simulated(graph: Graph, n: int, rng: np.random.Generator, low: float, high: float) -> tuple[np.ndarray, np.ndarray]:
-    """States, and the theta behind them: ten groups, agreements from Unif(low, high)."""
+    """Draw states and their theta: ten groups, agreements from Unif(low, high)."""
     model = Agreement(graph)
     theta = logit(rng.uniform(low, high, N_GROUPS)[rng.integers(N_GROUPS, size=graph.n_edges)])
     chains = gibbs.start(n, graph.n_nodes, rng)
@@ -66,7 +66,7 @@ def simulated(graph: Graph, n: int, rng: np.random.Generator, low: float, high: 
 def kernel_of(
     graph: Graph, n: int, m: int, rng: np.random.Generator, low: float = 0.0, high: float = 1.0
 ) -> GroupedGibbs:
-    """The kernel on simulated data, to be started near the truth."""
+    """Return the kernel on simulated data, started near the truth."""
     states, theta = simulated(graph, n, rng, low, high)
     model = Agreement(graph)
     start = theta + 0.1 * rng.standard_normal(len(theta))
@@ -74,9 +74,9 @@ def kernel_of(
 
 
 def steps(kernel: GroupedGibbs, n_steps: int, rng: np.random.Generator) -> tuple[Seconds, dict[str, float]]:
-    """Median time of a step, the first left out, and the processor time of its parts.
+    """Return the median time of a step, without the first, and the processor time of its parts.
 
-    Particles are brought to the start by one scan only: a step takes as long from there.
+    One scan moves the particles to the start; the time of a step does not depend on it.
     """
     with mock.patch.object(two_states, "_START", 1):
         state, _ = kernel.step(rng, kernel.init(rng))
@@ -109,7 +109,7 @@ def scaling(n_steps: int, picture: Path | None, sides: tuple[int, ...] = SIDES) 
 
 
 def draw(found: np.ndarray, path: Path) -> None:
-    """Processor time of a step against edges, beside a straight line through the mean cost of an edge."""
+    """Plot the processor time of a step against edges, with a line at the mean cost per edge."""
     from matplotlib.figure import Figure
 
     edges, seconds = found.T

@@ -1,8 +1,8 @@
-"""The algorithms of Liu and Page (2013) in plain NumPy: what `groups.py` compares with, written to be read.
+"""The algorithms of Liu and Page (2013) in plain NumPy, for comparison in `groups.py`.
 
-Each sampler is a generator that yields (groups, agreements) after every step and goes on for ever. It starts where it
-is told, so that it can be given the start of the compiled sampler; ``tests/test_benchmarks.py`` checks that both then
-have the same law. Agreements are Uniform(0, 1) a priori and nodes have no fields, as in the paper.
+Each sampler is an infinite generator that yields (groups, agreements) after every step. Its start is an argument, so
+that it can be that of the compiled sampler; ``tests/test_benchmarks.py`` checks that both then have the same
+distribution. Agreements are Uniform(0, 1) a priori and nodes have no fields, as in the paper.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from scipy.special import betaln, expit, logsumexp, xlog1py, xlogy
 from scipy.special import logit as exact_logit
 
 Step = tuple[np.ndarray, np.ndarray]  # groups (n_edges,), agreements (k,)
-LEAST = 1e-12  # agreements stay this far from 0 and 1
+LEAST = 1e-12  # least distance of agreements from 0 and 1
 
 
 def logit(agreement: Any) -> Any:
@@ -23,7 +23,7 @@ def logit(agreement: Any) -> Any:
 
 
 def bernoulli(p: np.ndarray, s: float, n: float) -> np.ndarray:
-    """Log likelihood of s successes in n trials."""
+    """Return the log likelihood of s successes in n trials."""
     return xlogy(s, p) + xlog1py(n - s, -p)
 
 
@@ -46,7 +46,7 @@ def move(
     log_new: float,
     draw: Callable[[], Any],
 ) -> Step:
-    """Reassign edge i, already taken out of ``sizes``; return agreements and sizes, grown where a group is new."""
+    """Reassign edge i, already removed from ``sizes``; return agreements and sizes, extended by a new group."""
     with np.errstate(divide="ignore"):
         log_weight = np.append(np.log(sizes) + log_old, log_new)
     weight = np.exp(log_weight - log_weight.max())
@@ -79,7 +79,7 @@ def beta_values(rng: np.random.Generator, groups: np.ndarray, s: np.ndarray, n: 
 def tree(
     rng: np.random.Generator, groups: np.ndarray, phi: np.ndarray, s: np.ndarray, n: float, alpha: float = 1.0
 ) -> Iterator[Step]:
-    """Section 4.1: conjugate on forests."""
+    """Sample groups on forests by conjugacy (section 4.1)."""
     while True:
         groups, phi = conjugate_scan(rng, groups, phi, s, n, alpha)
         phi = beta_values(rng, groups, s, n)
@@ -90,7 +90,7 @@ def tree(
 
 
 def neighbourhoods(n_nodes: int, edges: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Neighbours of each node, and the edges that lead there."""
+    """Return the neighbours of each node, and the edges to them."""
     found = []
     for i in range(n_nodes):
         out, back = np.flatnonzero(edges[:, 0] == i), np.flatnonzero(edges[:, 1] == i)
@@ -118,14 +118,14 @@ def random_states(rng: np.random.Generator, n_nodes: int, n_chains: int) -> np.n
 
 
 class PCD:
-    """Tied maximum likelihood by persistent contrastive divergence, with the rule of steps of `PersistentMLE`."""
+    """Tied maximum likelihood by persistent contrastive divergence, with the step sizes of `PersistentMLE`."""
 
     def __init__(self, rng: np.random.Generator, edges: np.ndarray, x: np.ndarray, s_bar: np.ndarray, bound: float):
         self.rng, self.edges, self.x, self.s_bar, self.bound = rng, edges, x, s_bar, bound
         self.around = neighbourhoods(len(x), edges)
 
     def fit(self, theta: np.ndarray, groups: np.ndarray, n_steps: int) -> np.ndarray:
-        """Go on from ``theta`` (n_edges,); return the averaged estimate."""
+        """Continue from ``theta`` (n_edges,); return the averaged estimate."""
         k, (u, v) = groups.max() + 1, self.edges.T
         sizes, target = np.bincount(groups), np.bincount(groups, self.s_bar)
         psi = np.bincount(groups, theta) / sizes
@@ -164,7 +164,7 @@ def stripped_beta(
     n_pcd: int = 20,
     alpha: float = 1.0,
 ) -> Iterator[Step]:
-    """Section 3.2; ``theta`` is the tied estimate from which the first step goes on."""
+    """Sample groups by stripped-beta (section 3.2); ``theta`` is the tied estimate at the start."""
     s = np.floor(n * expit(mle) + 1e-6)
     while True:
         groups, phi = conjugate_scan(rng, groups, phi, s, n, alpha)
@@ -177,7 +177,7 @@ def stripped_beta(
 
 
 def agreements(n_nodes: int, edges: np.ndarray) -> np.ndarray:
-    """Whether the ends of each edge agree in each of the 2^d states: (n_edges, 2^d)."""
+    """Return whether the ends of each edge agree in each of the 2^d states: (n_edges, 2^d)."""
     state = np.arange(2**n_nodes)
     return np.array([(state >> u & 1) == (state >> v & 1) for u, v in edges], dtype=np.float64)
 
@@ -187,7 +187,7 @@ def log_z(theta: np.ndarray, agree: np.ndarray) -> float:
 
 
 def eta(theta: np.ndarray, agree: np.ndarray, c: int) -> float:
-    """P(ends of c agree) in the model without edge c (section 3.2.1)."""
+    """Return P(ends of c agree) in the model without edge c (section 3.2.1)."""
     rest = theta.copy()
     rest[c] = 0
     log_weight = rest @ agree
@@ -205,12 +205,12 @@ def exact(
     alpha: float = 1.0,
     n_points: int = 10_000,
 ) -> Iterator[Step]:
-    """Section 4.2; integrals over a new group's agreement are sums over a grid, values are slice sampled."""
+    """Sample groups exactly (section 4.2): sums over a grid for a new group's agreement, slice sampling of values."""
     grid = (np.arange(n_points) + 0.5) / n_points
     groups = groups.copy()
 
     def one_edge(theta: np.ndarray, i: int) -> tuple[Callable[[np.ndarray], np.ndarray], np.ndarray]:
-        """Log likelihood of edge i's agreement given the others, and the same on the grid."""
+        """Return the log likelihood of the agreement of edge i given the others, and the same on the grid."""
         nu = logit(eta(theta, agree, i))
         log_likelihood = lambda p: bernoulli(expit(logit(p) + nu), s[i], n)  # noqa: E731
         return log_likelihood, log_likelihood(grid)
@@ -290,7 +290,7 @@ def auxiliary_variable(
     n_pcd: int = 20,
     alpha: float = 1.0,
 ) -> Iterator[Step]:
-    """Section 3.1 as published; ``tied`` is the tied estimate to go on from."""
+    """Sample groups by auxiliary variables (section 3.1 as published); ``tied`` is the tied estimate at the start."""
     r, (u, v) = len(groups), pcd.edges.T
 
     def particles(theta: np.ndarray) -> np.ndarray:

@@ -1,13 +1,13 @@
-"""Speed of posteriors of parameters, and of the engines below them.
+"""Speed of posteriors of parameters, and of their engines.
 
 Run ``python benchmarks/posterior.py [NAME ...]`` with names among:
 
-* ``coronary``: 100,000 sweeps of exact Metropolis on the six risk factors, 21 proposals a sweep (target 30 s).
+* ``coronary``: 100,000 sweeps of exact Metropolis on the six risk factors, 21 proposals per sweep (target 30 s).
 * ``loopy``: 100,000 Metropolis proposals with Bethe on a random graph of 100 nodes and 204 edges (target 3 min).
 * ``brief``: 100,000 Langevin steps with 100 brief chains on 100 nodes and 500 edges (target 60 s).
-* ``kernels``: effective samples a second of every kernel and engine on the six risk factors.
-* ``pgmpy``: elimination beside pgmpy's junction tree, and Bethe beside its message passing on a tree (extra
-  ``bayesmrf[benchmark]``), with the differences of their answers.
+* ``kernels``: effective samples per second of every kernel and engine on the six risk factors.
+* ``pgmpy``: elimination compared with pgmpy's junction tree, and Bethe with its message passing on a tree (extra
+  ``bayesmrf[benchmark]``), with the differences of their results.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ ONE_CHAIN = {"n_chains": 1, "n_warmup": 0, "progress": False, "n_jobs": 1}
 
 
 def random_graph(n_edges: int, rng: np.random.Generator) -> Graph:
-    """A uniformly random graph of 100 nodes (Murray and Ghahramani 2004, section 6.1)."""
+    """Draw a uniformly random graph of 100 nodes (Murray and Ghahramani 2004, section 6.1)."""
     pairs = np.stack(np.triu_indices(100, 1), axis=1)
     return Graph(100, pairs[np.sort(rng.choice(len(pairs), n_edges, replace=False))])
 
 
 def data(graph: Graph, rng: np.random.Generator) -> np.ndarray:
-    """100 states of a Boltzmann machine with unit normal parameters, after 2,000 Gibbs sweeps."""
+    """Draw 100 states of a Boltzmann machine with unit normal parameters, after 2,000 Gibbs sweeps."""
     model = Boltzmann(graph)
     return Gibbs(n_sweeps=2000).sample(model, rng.normal(size=model.n_features), None, 100, rng)
 
@@ -181,7 +181,7 @@ def _markov_network(model: Ising, theta: np.ndarray):
 
 
 def _moments(propagation, model: Ising) -> np.ndarray:
-    """E[x_u x_v] and E[x_u] from calibrated cliques."""
+    """Return E[x_u x_v] and E[x_u] from calibrated cliques."""
     beliefs = {frozenset(c): b for c, b in propagation.get_clique_beliefs().items()}
 
     def marginal(*nodes: str) -> np.ndarray:

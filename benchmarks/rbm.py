@@ -1,8 +1,8 @@
 """Speed of persistent contrastive divergence on restricted Boltzmann machines.
 
-Run ``python benchmarks/rbm.py [--turns N]``. One epoch over 10,000 rows with 100 visible and 100 hidden units, beside
-`BernoulliRBM` of scikit-learn at equal work: the same batches, as many chains as rows of a batch, one sweep for each
-update. scikit-learn's is timed on float64 tables and on float32 ones. One thread (BLAS too), versions take turns.
+Run ``python benchmarks/rbm.py [--turns N]``. One epoch over 10,000 rows with 100 visible and 100 hidden units, compared
+with `BernoulliRBM` of scikit-learn: the same batches, as many chains as rows of a batch, one sweep per update.
+scikit-learn is timed on float64 and on float32 tables. One thread (also for BLAS); the versions alternate.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """First use in a fresh process, compile cache warm: ``import bayesmrf``, and a small fit.
 
 Run ``python benchmarks/startup.py [--turns N]``. The fit is `GroupedMRF` with fields on the coronary table, 2 chains of
-100 draws. Every time is that of a whole process, interpreter and imports included; processes take turns.
+100 draws. Times are of processes, with interpreter and imports; processes alternate.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def process(program: str, *options: str) -> tuple[Seconds, str]:
 
 
 def offenders(program: str, n_worst: int) -> list[tuple[str, float]]:
-    """Top-level packages by the seconds that importing their modules takes, other packages not counted."""
+    """Return the import time of each top-level package in seconds, without other packages."""
     own: Counter[str] = Counter()
     for microseconds, name in re.findall(
         r"import time: +(\d+) \| +\d+ \| +(\S+)", process(program, "-X", "importtime")[1]

@@ -1,4 +1,4 @@
-"""Arguments, the machine's name, taking turns, time by stage, and tables."""
+"""Arguments, the name of the machine, alternating runs, time by stage, and tables."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ LEAST = 0.01  # seconds of a turn
 
 
 class Seconds(NamedTuple):
-    """Wall time, and processor time of all threads: on an idle machine one thread has both alike."""
+    """Wall time, and processor time of all threads: equal for one thread on an idle machine."""
 
     wall: float
     cpu: float
 
 
 def arguments(text: str, parts: Iterable[str] = (), **numbers: int) -> argparse.Namespace:
-    """The command line: names of parts (all by default), one part alone (``one``, for child processes), integers."""
+    """Read the command line: names of parts (all by default), one part (``one``, for child processes), integers."""
     parser = argparse.ArgumentParser(description=text.splitlines()[0])
     if parts := list(parts):
         parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(parts)}; all by default")
@@ -43,13 +43,13 @@ def arguments(text: str, parts: Iterable[str] = (), **numbers: int) -> argparse.
 
 
 def peak() -> float:
-    """Peak resident memory of this process, GiB."""
+    """Return the peak resident memory of this process, GiB."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**30 if sys.platform == "darwin" else 2**20)
 
 
 @contextmanager
 def stages(places: Mapping[str, Iterable[tuple[Any, str]]]) -> Iterator[dict[str, float]]:
-    """Processor time by stage, while open; a stage is the functions of these names in these modules."""
+    """Measure processor time by stage, while open; a stage is the functions of these names in these modules."""
     spent = dict.fromkeys(places, 0.0)
 
     def timed(stage: str, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -70,7 +70,7 @@ def stages(places: Mapping[str, Iterable[tuple[Any, str]]]) -> Iterator[dict[str
 
 
 def machine() -> str:
-    """One line to print above every table."""
+    """Return the line above every table."""
     names = ", ".join(f"{name} {version(name)}" for name in ("numpy", "numba", "bayesmrf"))
     load = f", load {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else ""
     return f"{os.cpu_count()} processors ({platform.machine()}){load}, Python {platform.python_version()}, {names}"
@@ -88,9 +88,9 @@ def median(found: list[Seconds]) -> Seconds:
 
 
 def turns(calls: Mapping[str, Callable[[], object]], n_turns: int, rng: np.random.Generator) -> dict[str, Seconds]:
-    """Medians of each call, after a first that is not counted.
+    """Return the median times of each call, after a first call that is not counted.
 
-    The calls take turns in random order, so that a busy machine slows all alike; short ones are repeated within a turn.
+    The calls alternate in random order, so that other work slows all equally; short ones are repeated within a turn.
     """
     found: dict[str, list[Seconds]] = {name: [] for name in calls}
     repeats = {}
@@ -105,7 +105,7 @@ def turns(calls: Mapping[str, Callable[[], object]], n_turns: int, rng: np.rando
 
 
 def duration(s: float) -> str:
-    """Three significant digits in a unit that suits."""
+    """Format a time with three significant digits in a suitable unit."""
     unit, size = next(((unit, size) for unit, size, least in _UNITS if s >= least), ("us", 1e-6))
     return f"{s / size:.3g} {unit}"
 
@@ -114,7 +114,7 @@ _UNITS = [("h", 3600, 7200), ("min", 60, 200), ("s", 1, 0.9995), ("ms", 1e-3, 0.
 
 
 def table(*rows: tuple[str, ...]) -> str:
-    """Columns side by side below a head, the first to the left and the others to the right."""
+    """Format columns below a head, the first left-aligned and the others right-aligned."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = []
     for first, *rest in rows:

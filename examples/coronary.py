@@ -1,4 +1,4 @@
-"""Risk factors for coronary heart disease of 1,841 men: which pairs depend on each other equally strongly.
+"""Risk factors for coronary heart disease of 1,841 men: groups of pairs with equal dependence.
 
     python examples/coronary.py [DRAWS]
 

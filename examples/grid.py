@@ -2,7 +2,7 @@
 
     python examples/grid.py [DRAWS]
 
-Draws data from the model, fits it with and without groups, prints the errors, and writes two pictures:
+Draws data from the model, fits it with and without groups, prints the errors, and writes two figures:
 grid-estimates.png and grid-network.png.
 """
 

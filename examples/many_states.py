@@ -1,4 +1,4 @@
-"""Groups of edges of nodes with three states, with and without groups: a table of papers/liu_page_2013.
+"""Edges of nodes with three states, estimated with and without groups: a table of papers/liu_page_2013.
 
     python examples/many_states.py [DATA_SETS] [DRAWS] [SIDE]
 
@@ -27,12 +27,12 @@ ENGINE, SIZES, N_GROUPS, SCALE = Elimination(), (100, 300, 1000), 3, 0.5
 
 
 def away(truth: np.ndarray, groupings: np.ndarray) -> float:
-    """Mean variation of information from the truth."""
+    """Return the mean variation of information from the truth."""
     return float(np.mean([partitions.variation_of_information(truth, g) for g in groupings]))
 
 
 def new_truth(name: str, side: int, rng: np.random.Generator) -> tuple[Any, np.ndarray, np.ndarray]:
-    """A model, the groups of its edges, and theta."""
+    """Return a model, the groups of its edges, and theta."""
     graph = graphs.grid(side, side)
     model = Potts(graph, 3, fields=False) if name == "potts" else Symmetric(graph, 3, fields=True)
     groups, n_fields = rng.integers(0, N_GROUPS, graph.n_edges), model.n_features - graph.n_edges * model.n_parameters
@@ -41,7 +41,7 @@ def new_truth(name: str, side: int, rng: np.random.Generator) -> tuple[Any, np.n
 
 
 def one(truth: tuple[Any, np.ndarray, np.ndarray], n: int, n_draws: int, rng: np.random.Generator) -> tuple[float, ...]:
-    """Errors without and with groups, mean number of groups, VI difference."""
+    """Return errors without and with groups, mean number of groups, VI difference."""
     model, groups, theta = truth
     r = model.n_edges * model.n_parameters
     states = ENGINE.sample(model, theta, ENGINE.prepare(model), n, rng)
@@ -69,7 +69,7 @@ def one(truth: tuple[Any, np.ndarray, np.ndarray], n: int, n_draws: int, rng: np
 
 
 def table_of(name: str, n_data_sets: int, n_draws: int, side: int) -> None:
-    """Rows of one model."""
+    """Print the rows of one model."""
     rng = np.random.default_rng()
     truths = [new_truth(name, side, rng) for _ in range(n_data_sets)]
     for n in SIZES:

@@ -2,8 +2,8 @@
 
     python examples/restart.py [DATA_SETS] [DRAWS]
 
-Each data set is new; the columns are means over data sets. "sd" is the standard
-deviation of an edge's agreement over the draws, averaged over edges; "ratio" is its ratio to the exact one.
+The columns are means over new data sets. "sd" is the standard deviation of an edge's agreement over the draws,
+averaged over edges; "ratio" is its ratio to the exact one.
 """
 
 import sys

@@ -2,8 +2,8 @@
 
     BAYESMRF_DATA=folder python examples/senate.py [DRAWS]
 
-The folder holds senate109_votes.csv.gz. 279 edges are learnt by neighbourhood selection; exact inference would be slow
-on such a graph, so the sampler uses particles. The score is the log likelihood of a vote, in nats.
+The folder contains senate109_votes.csv.gz. 279 edges are learnt by neighbourhood selection; exact inference would be
+slow on such a graph, so the sampler uses particles. The score is the log likelihood of a vote, in nats.
 """
 
 import sys

@@ -1,1 +1,1 @@
-"""Reproductions of papers, on top of the package's public names."""
+"""Reproductions of papers with the public API of the package."""

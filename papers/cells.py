@@ -1,4 +1,4 @@
-"""Cells: the parts of an experiment, which may run in any order and in any process."""
+"""Cells: the independent parts of an experiment, which may run in any order and in any process."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from bayesmrf.progress import track
 from .store import Record, Store
 
 Cell = tuple[Any, ...]
-# Nodes of small samples, and some pixels, never vary; edges of small samples always agree; models without fields are
-# those of the papers; tables show convergence for every method.
+# Some pixels, and nodes in small samples, are constant; edges in small samples always agree; models without fields are
+# those of the papers; the tables show convergence for every method.
 EXPECTED_WARNINGS = (BoundaryWarning, ConstantColumnWarning, ConvergenceWarning, FieldsWarning)
 
 
@@ -37,10 +37,10 @@ class Experiment(Protocol):
         """Names of the methods."""
 
     def describe(self) -> dict[str, Any]:
-        """Plain values that the numbers depend on."""
+        """Return plain values that identify the settings of the numbers."""
 
     def cells(self, replicates: int, methods: tuple[str, ...]) -> list[Cell]:
-        """The cells to run."""
+        """Return the cells to run."""
 
     def run(self, settings: Any, cell: Cell, checkpoint: Path) -> Record:
         """Run one cell; ``checkpoint`` is a folder for its partial results."""
@@ -54,7 +54,7 @@ class CellSettings:
     seed: int = 0
     quick: bool = False
 
-    names: ClassVar[tuple[str, ...]]  # of the paper's experiments; the place in this list is part of every seed
+    names: ClassVar[tuple[str, ...]]  # of the paper's experiments; the position in this list is part of every seed
     digits: ClassVar[int | None] = 4  # of stored floats; None keeps all
 
     def seeds(self, *key: int) -> np.random.SeedSequence:
@@ -66,7 +66,7 @@ class CellSettings:
         return np.random.default_rng(self.seeds(*key))
 
     def describe(self, plan: Experiment) -> dict[str, Any]:
-        """Plain values that tell whether two runs are of the same kind."""
+        """Return plain values that are equal for runs of the same kind."""
         return asdict(self) | {"plan": plan.describe()}
 
     def store(self, path: Path, plan: Experiment) -> Store:
@@ -95,7 +95,7 @@ def shorter(options: Mapping[str, Mapping[str, Any]], factor: int) -> dict[str, 
 
 
 def run(plan: Experiment, settings: CellSettings, cells: Sequence[Cell], store: Store, jobs: int, folder: Path) -> None:
-    """Run the cells in ``jobs`` processes; records are written as they come."""
+    """Run the cells in ``jobs`` processes; records are written as they are computed."""
     call = partial(run_cell, plan, settings, folder=folder)
     for record, checkpoint in _each(call, cells, jobs, settings.experiment):
         store.append(record)

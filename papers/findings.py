@@ -1,4 +1,4 @@
-"""Verdicts: each finding is a bound on a table of measures, written down in the paper's expected.json."""
+"""Verdicts: each finding is a bound on a table of measures, in the paper's expected.json."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Finding = Mapping[str, Any]
 
 
 class Verdict(NamedTuple):
-    """Whether a finding holds; None where its methods have not been run, or in a run too small to judge it."""
+    """Whether a finding holds; None if its methods have not been run, or if the run is too small to judge it."""
 
     finding: str
     source: str
@@ -29,7 +29,7 @@ class Verdict(NamedTuple):
 def as_judged(finding: Finding, quick: bool) -> Finding | None:
     """Return the finding with the bounds for this run; None for a quick run that is too small to judge it.
 
-    A finding that a quick run can carry has an entry ``quick`` with the bounds and points that differ there.
+    A finding that a quick run can judge has an entry ``quick`` with the bounds and points that differ.
     """
     if not quick:
         return finding
@@ -37,16 +37,16 @@ def as_judged(finding: Finding, quick: bool) -> Finding | None:
 
 
 def means(table: pd.DataFrame, measure: str, methods: list[str], axis: str | None = None) -> pd.DataFrame:
-    """Mean of a measure at each point of ``axis``, a column for each method, over replicates with all ``methods``.
+    """Return the mean of a measure at each point of ``axis`` and for each method, over replicates with all ``methods``.
 
     Parameters
     ----------
     table : DataFrame
-        A row for each cell with a column ``method``, or one row for each method; ``replicate`` may be missing.
+        One row per cell with a column ``method``, or one row per method; ``replicate`` may be missing.
     measure : str
     methods : list of str
     axis : str, optional
-        Column of the points; without it there is one point.
+        Column of the points; by default there is one point.
     """
     rows = table if "method" in table else table.rename_axis("method").reset_index()
     if measure not in rows:

@@ -1,4 +1,4 @@
-"""Options of cells, which are stored flat, as the objects that estimators take."""
+"""Objects with the options of cells, which are stored flat."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from bayesmrf.registry import Registry
 
 
 def method_of(registry: Registry[Any], name: str, options: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
-    """The options of a method, and those that are not of the method."""
+    """Return the options of a method, and the other options."""
     own = {f.name for f in fields(registry.row(name).options)}
     method = registry.build(name, {k: v for k, v in options.items() if k in own})
     return method, {k: v for k, v in options.items() if k not in own}

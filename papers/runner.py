@@ -1,4 +1,4 @@
-"""The one runner of all reproductions: the command of a paper, its records, tables, figures and verdicts."""
+"""The runner of all reproductions: the command of a paper, its records, tables, figures and verdicts."""
 
 from __future__ import annotations
 
@@ -39,23 +39,23 @@ class Paper:
     Parameters
     ----------
     folder : path
-        Of the paper, with expected.json.
+        Folder of the paper, with expected.json.
     title : str
     replicates : str
         What the replicates are, for the help.
     settings : class
     full, quick : mapping
-        The experiments by name, and the same in small.
+        The experiments by name, in full size and small.
     measures : mapping
         For each experiment, the table that the findings are about.
     tables : callable
-        From experiment and records to what is printed: tables and lines.
+        From experiment and records to the printed tables and lines.
     figures : mapping
-        For each experiment, the makers of its figures by the end of the file name.
+        For each experiment, the functions that make its figures, by the end of the file name.
     files : callable, optional
         From experiment and records to the tables that are written as CSV, by the end of the file name.
     axes : mapping, optional
-        The column of ``measures`` at every point of which findings are judged, where there is one.
+        The column of ``measures`` at whose points findings are judged, if there is one.
     options : mapping, optional
         Command line options that the paper adds.
     narrow : callable, optional
@@ -82,7 +82,7 @@ class Paper:
         return json.loads((self.folder / "expected.json").read_text())
 
     def verdicts(self, experiment: str, records: list[Record], quick: bool = False) -> list[Verdict]:
-        """All findings of an experiment, in the order of expected.json."""
+        """Judge all findings of an experiment, in the order of expected.json."""
         table = self.measures[experiment](records)
         return [evaluate(f, table, self.axes.get(experiment), quick) for f in self.expected[experiment]]
 
@@ -112,7 +112,7 @@ class Paper:
         return 0
 
     def show(self, experiment: str, records: list[Record], path: Path, quick: bool) -> list[Path]:
-        """Print tables and verdicts, write CSV files and figures beside the records at ``path``; return their paths."""
+        """Print tables and verdicts; write CSV files and figures next to ``path``; return the paths written."""
         console = Console(highlight=False)
         if not console.is_terminal:
             console.width = 200

@@ -17,7 +17,7 @@ Makers = Mapping[str, Callable[[list[Record]], Figure | None]]
 
 
 def draw(makers: Makers, records: list[Record], folder: Path, name: str) -> list[Path]:
-    """Write the figures that the records allow, ``name`` and the maker's suffix as their names; returns their paths."""
+    """Write the figures for which there are records, named by ``name`` and their suffix; return their paths."""
     folder.mkdir(parents=True, exist_ok=True)
     paths = []
     with mpl.rc_context(STYLE):
@@ -30,7 +30,7 @@ def draw(makers: Makers, records: list[Record], folder: Path, name: str) -> list
 
 
 def table(title: str, frame: pd.DataFrame) -> Table:
-    """A frame for the terminal: texts to the left, numbers to the right, three digits, nothing where one is missing."""
+    """Format a frame for the terminal: text to the left, numbers to the right with three digits, nothing for NaN."""
     found = Table(title=title)
     for name in frame.columns:
         found.add_column(str(name), justify="left" if frame[name].dtype == object else "right")

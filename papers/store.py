@@ -1,4 +1,4 @@
-"""One file of JSON lines for each run: a line a cell, written when the cell ends, so that a killed run continues."""
+"""One file of JSON lines per run: one line per cell, written when the cell ends, so that a killed run continues."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ DIGITS = 4  # significant; Monte Carlo errors are larger
 
 
 class Store:
-    """Records on disk after a first line with the settings, which identify the run.
+    """Records on disk, after a first line with the settings that identify the run.
 
-    A line without an end (the process was killed while it was written) is cut off.
+    An incomplete last line, from a killed process, is cut off.
 
     Parameters
     ----------
     path : path
     settings : mapping
-        Plain values. A file with other settings is refused.
+        Plain values. A file with other settings raises `StoreError`.
     digits : int, optional
         Significant digits of the floats; None keeps all.
 
@@ -43,7 +43,7 @@ class Store:
         with self._written():
             path.parent.mkdir(parents=True, exist_ok=True)
             text = path.read_text() if path.exists() else ""
-            if head.startswith(text):  # there is none, or it was killed while the head was written
+            if head.startswith(text):  # no file, or a process killed while it wrote the head
                 path.write_text(head)
             elif not text.startswith(head):
                 raise StoreError(f"{path} is of a run with other settings; give another folder with --out, or move it")
@@ -62,7 +62,7 @@ class Store:
                 os.close(file)
 
     def records(self) -> list[Record]:
-        """All records, in the order of their cells."""
+        """Return all records, in the order of their cells."""
         return read(self.path)
 
     @contextmanager
@@ -75,13 +75,13 @@ class Store:
 
 
 def read(path: Path) -> list[Record]:
-    """Records of a file, in the order of their cells."""
+    """Read the records of a file, in the order of their cells."""
     lines = path.read_text().splitlines()[1:]
     return sorted((json.loads(line) for line in lines), key=lambda record: tuple(record["cell"]))
 
 
 def plain(value: Any, digits: int | None = DIGITS) -> Any:
-    """Arrays as lists, floats with ``digits`` significant digits; values that are not finite become null."""
+    """Convert arrays to lists, floats to ``digits`` significant digits, and values that are not finite to None."""
     if isinstance(value, Mapping):
         return {str(k): plain(v, digits) for k, v in value.items()}
     if isinstance(value, np.ndarray | list | tuple):

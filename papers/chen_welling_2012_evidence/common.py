@@ -1,4 +1,4 @@
-"""What the experiments share: seeds, targets, groups of methods that start from the same work, records of evidences."""
+"""Common to the experiments: seeds, targets, groups of methods with the same mode or draws, records of evidences."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ BETTER = ("laplace", "laplace0")
 
 
 class Settings(CellSettings):
-    """Of this paper's experiments."""
+    """Settings of this paper's experiments."""
 
     names = ("hidden-units", "five-words", "full")
 
 
 def target_of(rows: np.ndarray, n_hidden: int, counts: np.ndarray | None = None) -> RBMTarget:
-    """A machine with the prior N(0, 1) for ``rows`` that came ``counts`` times (once)."""
+    """Return a machine with the prior N(0, 1) for ``rows``, each observed ``counts`` times (by default once)."""
     if counts is None:
         rows, counts = np.unique(rows, axis=0, return_counts=True)
     seen = counts > 0
@@ -45,7 +45,7 @@ def target_of(rows: np.ndarray, n_hidden: int, counts: np.ndarray | None = None)
 
 
 def by_mode(target: RBMTarget, rng: np.random.Generator, options: Options) -> Iterable[tuple[str, Evidence]]:
-    """Laplace's approximation, the same without corrections, and MAP, at one mode."""
+    """Compute Laplace's approximation, the same without corrections, and MAP, at one mode."""
     mode = ModeSearch(**options)(target, rng)
     yield "laplace", Laplace(scales=False)(target, rng, mode)
     yield "laplace0", Laplace(corrected=False, scales=False)(target, rng, mode)
@@ -53,7 +53,7 @@ def by_mode(target: RBMTarget, rng: np.random.Generator, options: Options) -> It
 
 
 def by_draws(target: RBMTarget, rng: np.random.Generator, options: Options) -> Iterable[tuple[str, Evidence]]:
-    """Everything from the same draws; ``more`` is how many times more the starred bridges take from the prior."""
+    """Compute everything from the same draws; starred bridges take ``more`` times as many draws from the prior."""
     left = dict(options)
     more = left.pop("more", 1)
     draws = PosteriorSampler(dynamics="brief", **left)(target, rng)  # and belief propagation, as in the paper
@@ -67,23 +67,23 @@ def by_draws(target: RBMTarget, rng: np.random.Generator, options: Options) -> I
 
 
 def by_annealing(target: RBMTarget, rng: np.random.Generator, options: Options) -> Iterable[tuple[str, Evidence]]:
-    """AIS on a ladder that is finer near 0: as a power of equal steps."""
+    """Run AIS on a ladder that is finer near 0: a power of equal steps."""
     left = dict(options)
     ladder = np.linspace(0, 1, left.pop("temperatures") + 1) ** left.pop("power")
     yield TRUTH, AIS(temperatures=ladder, **left)(target, rng)
 
 
 def by_likelihood(target: RBMTarget, rng: np.random.Generator, options: Options) -> Iterable[tuple[str, Evidence]]:
-    """BIC, which has a mode of its own."""
+    """Compute BIC, at the maximum of the likelihood."""
     yield "bic", with_options(BIC(), **options)(target, rng)
 
 
 def by_folds(target: RBMTarget, rng: np.random.Generator, options: Options) -> Iterable[tuple[str, Evidence]]:
-    """Cross-validation."""
+    """Run cross-validation."""
     yield CV, with_options(CrossValidation(), **options)(target, rng)
 
 
-# The place in this list is part of every seed.
+# The position in this list is part of every seed.
 GROUPS: dict[str, Callable[[RBMTarget, np.random.Generator, Options], Iterable[tuple[str, Evidence]]]] = {
     LAPLACE: by_mode,
     "bic": by_likelihood,
@@ -94,7 +94,7 @@ GROUPS: dict[str, Callable[[RBMTarget, np.random.Generator, Options], Iterable[t
 
 
 def summary(method: str, found: Evidence) -> dict[str, Any]:
-    """A row of a record; a log evidence of millions is kept to the thousandth of a nat, as a whole number."""
+    """Return a row of a record; log evidences of millions are kept to a thousandth of a nat, as integers."""
     value = found.log_evidence
     return {
         "method": method,

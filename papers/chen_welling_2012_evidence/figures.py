@@ -19,7 +19,7 @@ from .common import CV, LAPLACE, MORE, TRUTH
 from .hidden_units import TRUE_UNITS
 from .words import PARAMETERS
 
-# Colours that the colour-blind can tell apart (Okabe and Ito).
+# Colour-blind safe colours (Okabe and Ito).
 COLOURS = {
     TRUTH: "#000000",
     "laplace": "#0072b2",
@@ -57,7 +57,7 @@ def example(records: list[Record]) -> Figure | None:
         axes.errorbar(mine["k"], mine["score"] / n, error, fmt="o-", ms=3, capsize=2, color=COLOURS[method])
         axes.axvline(TRUE_UNITS, color="#999999", lw=0.8)
         if method == LAPLACE:
-            # One hidden unit is far below: the neighbourhood of the best is what is compared.
+            # One hidden unit is far below: only the neighbourhood of the best is shown.
             top, low = mine["score"].max() / n, mine["score"].sort_values().iloc[len(mine) // 3] / n
             axes.set_ylim(low - 0.5 * (top - low), top + 0.2 * (top - low))
         axes.set_ylabel("log evidence / N" if method == LAPLACE else "log likelihood of an\nobservation left out")
@@ -88,9 +88,9 @@ def chosen(records: list[Record]) -> Figure | None:
 
 
 def evidence(records: list[Record], curve: str) -> Figure | None:
-    """Figures 4, 6 and 7: log evidence of a document, methods at one point above, those from draws below.
+    """Plot figures 4, 6 and 7: log evidence per document, methods at a mode above, those from draws below.
 
-    Methods far away are let out of the frame, as in the paper.
+    Methods far away are outside the frame, as in the paper.
     """
     table = measures.curves(words.rows(records)).get(curve)
     if table is None:
@@ -115,7 +115,7 @@ def evidence(records: list[Record], curve: str) -> Figure | None:
 
 
 def distance(records: list[Record], curve: str) -> Figure | None:
-    """The same as distances from AIS on a scale that has room for all; filled points are above AIS."""
+    """Plot the distances from AIS on a scale that shows all methods; filled points are above AIS."""
     table = measures.curves(words.rows(records)).get(curve)
     if table is None or table["away"].isna().all():
         return None

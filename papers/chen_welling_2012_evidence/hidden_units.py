@@ -1,4 +1,4 @@
-"""How many hidden units the evidence and cross-validation find, of machines that have five (figures 1 and 2)."""
+"""Number of hidden units chosen by the evidence and by cross-validation, for machines with five (figures 1 and 2)."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from papers.store import Record
 from .common import CV, GROUPS, LAPLACE, TRUTH, Options, Settings, summary, target_of
 
 TRUE_UNITS = 5
-MOST = 1000  # observations for which the evidence by AIS is taken too: is it Laplace or the evidence that chooses so?
+MOST = 1000  # observations for which AIS is also run: is the choice due to Laplace or to the evidence?
 _TRUTH, _DATA = 98, 99  # in seeds
 
 
 @dataclass(frozen=True)
 class HiddenUnits:
-    """Counts of the states of random machines.
+    """Data of random machines, as counts of the states.
 
     Parameters
     ----------
@@ -56,11 +56,11 @@ class HiddenUnits:
     methods = (LAPLACE, CV, TRUTH)
 
     def describe(self) -> dict[str, Any]:
-        """What the numbers of a cell depend on."""
+        """Return plain values that identify the settings of the numbers."""
         return {"n_visible": self.n_visible, "n_starts": self.n_starts, "options": self.options}
 
     def cells(self, replicates: int, methods: tuple[str, ...]) -> list[Cell]:
-        """A machine at a time."""
+        """Return the cells, machine by machine."""
         return [
             (replicate, n, k, method)
             for replicate in range(replicates)
@@ -71,7 +71,7 @@ class HiddenUnits:
         ]
 
     def run(self, settings: Settings, cell: Cell, checkpoint: Path) -> Record:
-        """One number of hidden units."""
+        """Run one number of hidden units."""
         replicate, n, k, method = cell
         states, p = machine(self.n_visible, settings.rng(replicate, _TRUTH))
         target = target_of(states, k, settings.rng(replicate, n, _DATA).multinomial(n, p))
@@ -88,14 +88,14 @@ class HiddenUnits:
 
 
 def machine(n_visible: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """All visible states, and their probabilities by a machine from the prior."""
+    """Return all visible states, and their probabilities under a machine from the prior."""
     model = RestrictedBoltzmann(n_visible, TRUE_UNITS)
     states = (np.arange(2**n_visible)[:, None] >> np.arange(n_visible)) & 1
     return states, softmax(-model.free_energy(rng.standard_normal(model.n_features), states))
 
 
 def rows(records: list[Record]) -> pd.DataFrame:
-    """A row for each candidate: the score for each observation less that of the true number, and its sd over folds."""
+    """Return one row per candidate: the score per observation minus that of the true number, and its sd over folds."""
     found = []
     for record in records:
         replicate, n, k, method = record["cell"]

@@ -1,4 +1,4 @@
-"""Numbers that the findings are about: how far each method is from AIS, and which number of hidden units is chosen."""
+"""Measures for the findings: the distance of each method from AIS, and the number of hidden units chosen."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from .common import BETTER, CV, TRUTH
 DOCUMENTS, UNITS = "documents", "units"  # what varies along a curve
 EITHER = "laplace or laplace0"
 MANY = 7  # hidden units from which on they are many
-LEAST = 8  # candidates without which no number is chosen: more are slow, and far from the best
+LEAST = 8  # candidates that must have been run: more are slow, and far from the best
 FEW = 50  # documents up to which they are few
-_OTHER = (TRUTH, CV, "dic")  # not estimates of the evidence, or the yardstick itself
+_OTHER = (TRUTH, CV, "dic")  # not estimates of the evidence, or the reference itself
 
 
 def of_words(records: list[Record]) -> pd.DataFrame:
-    """A row for each subset, curve and method, and one for each sampler of figure 5.
+    """Return one row per subset, curve and method, and one per sampler of figure 5.
 
-    ``away`` is the mean distance from AIS in nats a document, ``worst`` the largest, ``highest`` the largest with its
-    sign, ``few`` the mean up to 50 documents, ``first`` and ``last`` those of the ends with their signs, ``closest``
-    the share of points at which no other method is nearer to AIS, ``above_laplace0`` the mean of log evidence less that
-    of laplace0 (nats, from 7 hidden units on); of cross-validation ``range`` is the range of means over numbers of
-    hidden units, in sds over folds.
+    ``away`` is the mean distance from AIS in nats per document, ``worst`` the largest, ``highest`` the largest signed
+    one, ``few`` the mean up to 50 documents, ``first`` and ``last`` the signed ones at the ends, ``closest`` the share
+    of points at which no other method is nearer to AIS, ``above_laplace0`` the mean of log evidence minus that of
+    laplace0 (nats, from 7 hidden units on); for cross-validation ``range`` is the range of means over numbers of hidden
+    units, in sds over folds.
     """
     table = words.rows(records)
     found: list[dict[str, Any]] = []
@@ -47,7 +47,7 @@ def of_words(records: list[Record]) -> pd.DataFrame:
 
 
 def curves(table: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """The points with the usual number of hidden units (figure 4), and those with that of documents (6 to 8)."""
+    """Return the points with 3 hidden units (figure 4), and those with 100 documents (figures 6 to 8)."""
     if table.empty:
         return {}
     found = {}
@@ -61,7 +61,7 @@ def curves(table: pd.DataFrame) -> dict[str, pd.DataFrame]:
 
 
 def _winners(one: pd.DataFrame, axis: str) -> pd.Series:
-    """The method nearest to AIS at each point."""
+    """Return the method nearest to AIS at each point."""
     rivals = one[~one["method"].isin(_OTHER)].dropna(subset=["away"])
     if rivals.empty:
         return pd.Series(dtype=object)
@@ -92,7 +92,7 @@ def _distances(mine: pd.DataFrame, one: pd.DataFrame, axis: str, method: str, wi
 
 
 def _modes(records: list[Record]) -> list[dict[str, Any]]:
-    """Figure 5: largest and median distance of means from those by HMC (sds), and median ratio of sds."""
+    """Return, for figure 5, the largest and median distance of means from those of HMC (sds), and median sd ratio."""
     found = []
     for record in records:
         if record["cell"][3] != words.PARAMETERS:
@@ -108,7 +108,7 @@ def _modes(records: list[Record]) -> list[dict[str, Any]]:
 
 
 def of_units(records: list[Record]) -> pd.DataFrame:
-    """A row for each machine, size of data and method, where the first eight candidates at least have been run.
+    """Return one row per machine, size of data and method, if at least the first eight candidates have been run.
 
     ``chosen`` is the number of hidden units with the highest score, ``rise`` how much larger it is than with the
     smallest data, ``within`` the share of candidates whose score is within one sd (over folds) of the best.

@@ -1,7 +1,7 @@
 r"""One mode of the posterior by exact Hamiltonian Monte Carlo, brief Langevin and Laplace (figure 5).
 
-Both samplers start at the mode, and exchange hidden units however small their steps are. Of the equivalent models that
-a draw stands for, all of the same density, the one nearest to the mode is taken (in the metric of the curvature).
+Both samplers start at the mode, and exchange hidden units for any step size. Of the equivalent models of a draw, all
+with the same density, the one nearest to the mode is used (in the metric of the curvature).
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ def compare(
     target: RBMTarget, rng: np.random.Generator, *, n_chains: int, n_draws: int, n_warmup: int, n_leapfrog: int,
     size: float,
 ) -> Record:  # fmt: skip
-    """Means, sds and histograms of every parameter; ``size`` is the step of the stiffest direction, in sds."""
+    """Compute means, sds and histograms of every parameter; ``size`` is the step in the stiffest direction, in sds."""
     mode = ModeSearch()(target, rng)
     hessian = mode.curvature
     values, vectors = np.linalg.eigh(hessian)
-    # Where the likelihood adds nothing to the prior's curvature, that is what a step may count on.
+    # The curvature is at least that of the prior.
     values = np.maximum(values, 1.0)
     covariance = (vectors / values) @ vectors.T
     scale = 1 / np.sqrt(np.diag(hessian).clip(1.0))
@@ -63,7 +63,7 @@ def hamiltonian(
     n_leapfrog: int,
     rng: np.random.Generator,
 ) -> tuple[np.ndarray, float]:
-    """Draws (n_chains, n_draws, n_features) of the exact posterior, and the share of steps that were accepted.
+    """Return draws (n_chains, n_draws, n_features) of the exact posterior, and the share of accepted steps.
 
     Leapfrog steps in coordinates theta / ``scale``, of sizes within a fifth of ``epsilon``.
     """
@@ -95,7 +95,7 @@ def hamiltonian(
 
 
 def nearest(mode: Mode, draws: np.ndarray, hessian: np.ndarray) -> tuple[np.ndarray, float]:
-    """The draws with hidden units in the order that is nearest to the mode, and the share that this changed."""
+    """Return the draws with hidden units in the order nearest to the mode, and the share of draws changed."""
     units = mode.target.units
     found, least, moved = draws.copy(), np.full(len(draws), np.inf), np.zeros(len(draws), dtype=bool)
     for i, order in enumerate(permutations(range(len(units)))):

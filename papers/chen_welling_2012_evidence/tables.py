@@ -13,13 +13,13 @@ from .experiments import MEASURES
 
 
 def files(experiment: str, records: list[Record]) -> dict[str, pd.DataFrame]:
-    """The tables that are written as CSV, by the end of the file name."""
+    """Return the tables that are written as CSV, by the end of the file name."""
     every = hidden_units.rows(records) if experiment == "hidden-units" else words.rows(records)
     return {"": every, "-measures": MEASURES[experiment](records)}
 
 
 def tables(experiment: str, records: list[Record]) -> list[Table]:
-    """The tables of an experiment."""
+    """Return the tables of an experiment."""
     return [table(title, frame) for title, frame in _frames(experiment, records).items()]
 
 

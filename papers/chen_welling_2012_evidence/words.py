@@ -1,4 +1,4 @@
-"""Which number of hidden units do words in postings ask for: every method on 5 and on 100 words (figures 4 to 8)."""
+"""Number of hidden units for words in newsgroup postings, by every method: 5 and 100 words (figures 4 to 8)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _DATA = 99  # in seeds: what no group of methods has
 
 @dataclass(frozen=True)
 class Words:
-    """Machines on the most frequent words, in random subsets of the postings.
+    """Machines for the most frequent words, in random subsets of the postings.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class Words:
     shown : (int, int), optional
         The point whose parameters are drawn.
     every_word : bool
-        Whether each word has to occur in each subset (that 100 rare ones do would never happen).
+        Whether each word has to occur in each subset (practically impossible with 100 rare words).
     replicates : int
         Subsets of documents.
     """
@@ -56,11 +56,11 @@ class Words:
     replicates: int = 5
 
     def describe(self) -> dict[str, Any]:
-        """What the numbers of a cell depend on: the points are cells."""
+        """Return plain values that identify the settings of the numbers; points are cells."""
         return {"n_words": self.n_words, "options": self.options}
 
     def cells(self, replicates: int, methods: tuple[str, ...]) -> list[Cell]:
-        """One for each subset, point and group; Laplace first, as it is quick."""
+        """Return one cell per subset, point and group; Laplace first, as it is fast."""
         found: list[Cell] = []
         for replicate in range(replicates):
             for method in methods:
@@ -71,7 +71,7 @@ class Words:
         return found
 
     def run(self, settings: Settings, cell: Cell, checkpoint: Path) -> Record:
-        """One group of methods at one point."""
+        """Run one group of methods at one point."""
         replicate, n, k, method = cell
         target = target_of(documents(self.n_words, n, self.every_word, settings.rng(replicate, n, _DATA)), k)
         rng = settings.rng(replicate, n, k, [*GROUPS, PARAMETERS].index(method))
@@ -87,14 +87,14 @@ class Words:
 
 @lru_cache
 def _words(n_words: int) -> np.ndarray:
-    """The most frequent ones."""
+    """Return the most frequent words."""
     table = datasets.news20()[0]
     order = table.sum().sort_values(ascending=False, kind="stable").index
     return table[order[:n_words]].to_numpy(dtype=np.int8)
 
 
 def documents(n_words: int, n: int, every_word: bool, rng: np.random.Generator) -> np.ndarray:
-    """Random postings, (n, n_words); if asked for, such in which every word occurs."""
+    """Return random postings, (n, n_words), optionally with every word occurring."""
     table = _words(n_words)
     while True:
         drawn = table[rng.choice(len(table), n, replace=False)]
@@ -103,7 +103,7 @@ def documents(n_words: int, n: int, every_word: bool, rng: np.random.Generator) 
 
 
 def rows(records: list[Record]) -> pd.DataFrame:
-    """A row for each evidence: ``away`` is its distance from that by AIS, in nats for each document."""
+    """Return one row per evidence: ``away`` is its distance from that by AIS, in nats per document."""
     found: list[dict[str, Any]] = []
     for record in records:
         replicate, n, k, _ = record["cell"]

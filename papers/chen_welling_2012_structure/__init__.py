@@ -1,1 +1,1 @@
-"""Chen and Welling (2012), Bayesian structure learning, reproduced on the public interface."""
+"""Chen and Welling (2012), Bayesian structure learning, reproduced."""

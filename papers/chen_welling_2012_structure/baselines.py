@@ -1,7 +1,7 @@
-"""The paper's competitors: L1-penalised regressions of each node, and L1-penalised pseudo-likelihood.
+"""The baselines of the paper: L1-penalised regressions of each node, and L1-penalised pseudo-likelihood.
 
-All over {0, 1}, as the paper's models are; biases are not penalised. A node that never varies has the bias that half an
-observation of its other state would give.
+All are over {0, 1}, as in the paper; biases are not penalised. The bias of a constant node is that with half an
+observation of its other state.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from bayesmrf.learning.sparse_path import cross_validated, pseudo_likelihood_pat
 from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.states import States
 
-N_PENALTIES, SMALLEST = 30, 1e-3  # from the penalty at which the first edge comes in, down to a thousandth of it
+N_PENALTIES, SMALLEST = 30, 1e-3  # from the penalty at which the first edge enters, down to a thousandth of it
 GAMMA = 0.25  # of the extended BIC, as in IsingFit (van Borkulo et al. 2014)
 N_FOLDS = 5
 # scikit-learn 1.8 names the penalty by `l1_ratio` and deprecates `penalty`.
@@ -22,15 +22,15 @@ _L1 = {"l1_ratio": 1.0} if LogisticRegression().penalty == "deprecated" else {"p
 
 
 def path(states: np.ndarray, method: str, model: Boltzmann) -> list[np.ndarray]:
-    """Parameters at every penalty, from the largest to the smallest.
+    """Return the parameters at every penalty, from the largest to the smallest.
 
     Parameters
     ----------
     states : (n_samples, n_nodes) array in {0, 1}
     method : {"wainwright-max", "wainwright-min", "pseudo-l1"}
-        Of the two coefficients of an edge the larger one or the smaller one (Hoefling and Tibshirani 2009), or one
+        The larger or the smaller of the two coefficients of an edge (Hoefling and Tibshirani 2009), or one
         coefficient in both regressions.
-    model : Boltzmann
+        model : Boltzmann
         On all pairs of nodes.
     """
     x, penalties = states.astype(float), _penalties(states)
@@ -44,9 +44,9 @@ def path(states: np.ndarray, method: str, model: Boltzmann) -> list[np.ndarray]:
 
 
 def choose(states: np.ndarray, method: str, model: Boltzmann) -> np.ndarray:
-    """Parameters at the penalty chosen by the data.
+    """Return the parameters at a selected penalty.
 
-    The extended BIC chooses for each node of "wainwright-*"; the pseudo-likelihood of held-out fifths chooses for
+    The extended BIC selects it for each node of "wainwright-*"; five-fold cross-validated pseudo-likelihood for
     "pseudo-l1".
     """
     x, penalties = states.astype(float), _penalties(states)
@@ -68,12 +68,12 @@ def choose(states: np.ndarray, method: str, model: Boltzmann) -> np.ndarray:
 
 
 def _table(states: np.ndarray) -> States:
-    """Unchecked: columns that never vary are expected in images."""
+    """Convert without checks: images have constant columns."""
     return States(states.astype(np.int8), tuple(map(str, range(states.shape[1]))), None, "01")
 
 
 def _penalties(states: np.ndarray) -> np.ndarray:
-    """A falling grid, per observation; at the first, every slope at no edges is below it, and a little."""
+    """Return a decreasing grid of penalties; at the first there are no edges."""
     x = states - states.mean(axis=0)
     slope = np.abs(x.T @ x) / len(x)
     np.fill_diagonal(slope, 0)
@@ -81,7 +81,7 @@ def _penalties(states: np.ndarray) -> np.ndarray:
 
 
 def _combine(rows: np.ndarray, method: str) -> np.ndarray:
-    """One of the two coefficients of each pair."""
+    """Return one of the two coefficients of each pair."""
     larger = np.abs(rows) >= np.abs(rows.T)
     return np.where(larger if method == "wainwright-max" else ~larger, rows, rows.T)
 
@@ -98,11 +98,11 @@ def _start_bias(x: np.ndarray) -> np.ndarray:
 
 
 def _regress(x: np.ndarray, node: int, penalty: float) -> tuple[np.ndarray, float]:
-    """Coefficients and intercept of a node's regression on all others."""
+    """Return coefficients and intercept of the regression of a node on all others."""
     y = x[:, node]
     if y.min() == y.max():
         return np.zeros(x.shape[1]), float(_start_bias(x[:, [node]])[0])
-    # liblinear penalises the intercept too, by its size over `intercept_scaling`: hardly.
+    # liblinear also penalises the intercept, divided by `intercept_scaling`: negligible.
     fitted = LogisticRegression(
         C=1 / (penalty * len(x)), solver="liblinear", intercept_scaling=100.0, max_iter=10_000, random_state=0, **_L1
     ).fit(np.delete(x, node, axis=1), y)

@@ -1,4 +1,4 @@
-"""Edges that are not there: false and missed edges of every method, and how reliable inclusion probabilities are."""
+"""False and missed edges of every method, and the calibration of inclusion probabilities."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from papers.store import Record
 from . import baselines, data
 from .common import BASELINES, SAMPLERS, Settings, fit, particles
 
-BIAS_SCALE = 1.0  # of truth and prior of the small data sets; with 10, as elsewhere, most nodes would never vary
+BIAS_SCALE = 1.0  # of truth and prior of the small data sets; with 10, as elsewhere, most nodes would be constant
 SMALL_NODES, SMALL_SAMPLES = 6, 100
 BINS = np.linspace(0, 1, 11)
 # Algorithm 1 on the small data sets: 2 million iterations.
@@ -72,11 +72,11 @@ class Calibration:
     methods = (*SAMPLERS, *BASELINES)
 
     def describe(self) -> dict[str, Any]:
-        """Plain values; the numbers of data sets may grow."""
+        """Return plain values; the numbers of data sets may increase."""
         return {"options": self.options, "block_nodes": self.block_nodes, "side": self.side}
 
     def cells(self, replicates: int, methods: tuple[str, ...]) -> list[Cell]:
-        """Every method on all, but for the lattice, where no exact posterior is to be had."""
+        """Return the cells of every method; the lattice has no exact posterior."""
         samplers = [m for m in methods if m in SAMPLERS]
         found: list[Cell] = [(r, n, m, "block") for r in range(replicates) for n in self.n_samples for m in methods]
         found += [(r, SMALL_SAMPLES, m, "small") for r in range(self.small * (replicates > 0)) for m in samplers]
@@ -113,7 +113,7 @@ class Calibration:
 def draw(
     settings: Settings, block_nodes: int, side: int, part: str, replicate: int, n: int
 ) -> tuple[data.Truth, np.ndarray]:
-    """A true model and ``n`` states of it; smaller data are the first part of larger ones."""
+    """Return a true model and ``n`` states of it; smaller data are the first part of larger ones."""
     rng = settings.rng(list(OPTIONS).index(part), replicate, 0)
     if part == "block":
         truth = data.block(block_nodes, rng)
@@ -133,7 +133,7 @@ def _count(found: np.ndarray, there: np.ndarray) -> dict[str, int]:
 
 
 def rows(records: list[Record]) -> pd.DataFrame:
-    """A row for each fit."""
+    """Return one row per fit."""
     found = []
     for record in records:
         replicate, n, method, part = record["cell"]
@@ -143,10 +143,10 @@ def rows(records: list[Record]) -> pd.DataFrame:
 
 
 def reliability(records: list[Record]) -> pd.DataFrame:
-    """By bins of inclusion: pairs, their mean inclusion, the share that exists, its standard error, and z.
+    """Return, by bins of inclusion: pairs, their mean inclusion, the share that exists, its standard error, and z.
 
-    Pairs of one data set depend on each other through p0 and the slab, so data sets are what errors are taken over: the
-    standard error is that of the sum of (exists - inclusion) over data sets.
+    Pairs of one data set depend on each other through p0 and the slab, so the standard error is that of the sum of
+    (exists - inclusion) over data sets.
     """
     found = []
     methods = [m for m in SAMPLERS if any(r["cell"][2:] == [m, "small"] for r in records)]
@@ -170,7 +170,7 @@ def reliability(records: list[Record]) -> pd.DataFrame:
 
 
 def measures(records: list[Record]) -> pd.DataFrame:
-    """Means over data sets of each part, and of the small ones the largest |z| and its probability if all is well."""
+    """Return means over data sets of each part, and for the small ones the largest |z| and its p-value."""
     table = rows(records)
     if table.empty:
         return table

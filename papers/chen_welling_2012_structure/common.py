@@ -1,4 +1,4 @@
-"""What the experiments share: seeds, one cell, one fit."""
+"""Common to the experiments: seeds, one cell, one fit."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from papers.options import method_of
 
 SAMPLERS = ("exact", "one-edge", "langevin")
 BASELINES = ("wainwright-max", "wainwright-min", "pseudo-l1")
-LEARNT = "learnt"  # p0 has its prior; else the setting of a cell is the fixed p0
+LEARNT = "learnt"  # p0 has a prior; otherwise the setting of a cell is the fixed p0
 PATH = "path"  # setting of a baseline: all its densities at once
 
 
 PRIOR = SpikeSlab(Beta(5.0, 5.0), Gamma(5.0, 5.0))  # of the paper
-_RECORDED = {"alpha": "momentum"}  # what options are called in stored settings, and now
+_RECORDED = {"alpha": "momentum"}  # names of options in stored settings, and now
 
 
 class Settings(CellSettings):
-    """Of this paper's experiments."""
+    """Settings of this paper's experiments."""
 
     names = ("block", "lattice", "mnist", "calibration")
 
@@ -34,9 +34,9 @@ class Settings(CellSettings):
 def fit(
     states: np.ndarray, method: str, options: Mapping[str, Any], seeds: np.random.SeedSequence, checkpoint: Path
 ) -> tuple[SpikeSlabMRF, float]:
-    """One run of `SpikeSlabMRF` and its seconds, taken up where it was if there is a checkpoint.
+    """Run `SpikeSlabMRF` and return it with its seconds; a checkpoint is continued.
 
-    The exact sampler takes less than a second or so, and is not worth one.
+    The exact sampler takes about a second and has no checkpoint.
 
     Raises
     ------
@@ -63,5 +63,5 @@ def fit(
 
 
 def particles(method: str, n: int) -> dict[str, int]:
-    """Chains of "one-edge": twice as many as there are data, 512 at least, or else strong edges hardly jump."""
+    """Return the number of chains of "one-edge": twice the observations, at least 512, for strong edges to jump."""
     return {"n_particles": max(512, 2 * n)} if method == "one-edge" else {}

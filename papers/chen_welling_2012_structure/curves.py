@@ -33,7 +33,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "momentum 0": {"n_chains": 1, "n_draws": 10_000, "n_warmup": 1000, "alpha": 0.0},
 }
 LONG_OPTIONS = {"n_chains": 1, "n_draws": 3000, "n_warmup": 10_000, "thin": 100}  # 3 x 10^8 iterations
-# With 5,000 candidates an iteration looks at a fiftieth of them, so a draw is one round of all.
+# With 5,000 candidates an iteration updates a fiftieth of them, so a draw is one round of all.
 LARGE = OPTIONS | {"one-edge": {"n_chains": 1, "n_draws": 300, "n_warmup": 200, "n_iterations": 50}}
 N_SHOWN = 36  # sampled images of figure 11
 SWEEPS = 500  # behind a sampled image of a single model
@@ -42,7 +42,7 @@ N_BINS = 30
 
 
 class Task(NamedTuple):
-    """Data to fit, what to test on, and the truth where there is one."""
+    """Data to fit, data to test on, and the truth if known."""
 
     states: np.ndarray
     test: data.Test
@@ -65,7 +65,7 @@ class Curves:
     densities : tuple of float
         Fixed p0.
     n_test : int
-        States to test on, but for block graphs, which are tested on all states.
+        States to test on; block graphs are tested on all states.
     options : mapping
         Of `SpikeSlabMRF`, for each sampler.
     replicates : int
@@ -82,12 +82,12 @@ class Curves:
     replicates: int = 10
 
     def describe(self) -> dict[str, Any]:
-        """Plain values; sizes of data, densities and replicates may grow."""
+        """Return plain values; sizes of data, densities and replicates may increase."""
         options = {name: dict(values) for name, values in self.options.items()}
         return {"options": options, "kind": self.kind, "size": self.size, "n_test": self.n_test}
 
     def cells(self, replicates: int, methods: tuple[str, ...]) -> list[Cell]:
-        """Every sampler with p0 learnt and fixed; every baseline once; figure 2 and the long chain on one data set."""
+        """Return samplers with p0 learnt and fixed, baselines once, figure 2 and the long chain on one data set."""
         found: list[Cell] = []
         for r in range(replicates):
             for n in self.n_samples:
@@ -165,7 +165,7 @@ class Curves:
 
 @lru_cache(maxsize=1)
 def draw_task(settings: Settings, kind: str, size: int, n_test: int, replicate: int, n: int) -> Task:
-    """A true model, ``n`` states of it and what is tested; or images. Smaller data are the first of larger ones."""
+    """Return a true model, ``n`` states of it and test data; or images. Smaller data are the first of larger ones."""
     rng = settings.rng(replicate, 0)
     if kind == "mnist":
         train, test = data.patches()
@@ -183,12 +183,12 @@ def draw_task(settings: Settings, kind: str, size: int, n_test: int, replicate: 
 
 
 def label(method: str, average: str = "") -> str:
-    """Name of a model in tables and figures."""
+    """Return the name of a model in tables and figures."""
     return f"{method}, PM" if average == "mean" else method
 
 
 def _recovery(truth: data.Truth | None, weights: np.ndarray) -> dict[str, Any]:
-    """Precision, recall, F1; and the strength: median of |found| / |true| over the true edges that are found."""
+    """Return precision, recall, F1, and the strength: median of |found| / |true| over the true edges found."""
     if truth is None:
         return {}
     found, there = weights != 0, truth.there
@@ -198,7 +198,7 @@ def _recovery(truth: data.Truth | None, weights: np.ndarray) -> dict[str, Any]:
     ratio = np.abs(weights[both] / true[both])
     return {
         "precision": precision,
-        # A small graph may have no edge: there is nothing to recall.
+        # A small graph may have no edge.
         "recall": both.sum() / there.sum() if there.any() else np.nan,
         "f1": 2 * both.sum() / (found.sum() + there.sum()) if there.any() else np.nan,
         "false": int((found & ~there).sum()),
@@ -209,7 +209,7 @@ def _recovery(truth: data.Truth | None, weights: np.ndarray) -> dict[str, Any]:
 
 
 def _weights(truth: data.Truth | None, weights: np.ndarray) -> dict[str, Any]:
-    """Weights that were found, and the true ones there: figure 8."""
+    """Return the weights found, and the true ones (figure 8)."""
     assert truth is not None
     found = weights != 0
     return {"value": weights[found], "true": truth.theta[: len(weights)][found]}
@@ -220,7 +220,7 @@ def _inclusion(draws: np.ndarray, model: Boltzmann) -> np.ndarray:
 
 
 def _conditional(draws: np.ndarray, n_edges: int) -> dict[str, Any]:
-    """Mean and sd of each weight where its edge exists, how often it does, and the histogram of those draws."""
+    """Return mean, sd and histogram of each weight given its edge exists, and how often it does."""
     flat = draws.reshape(-1, draws.shape[2])[:, :n_edges]
     mean, sd, low, high = np.full((4, n_edges), np.nan)
     counts = np.zeros((n_edges, N_BINS), dtype=int)
@@ -234,7 +234,7 @@ def _conditional(draws: np.ndarray, n_edges: int) -> dict[str, Any]:
 
 
 def _mixing(draws: np.ndarray) -> dict[str, Any]:
-    """Autocorrelation up to a quarter of the run and its time; mean, sd and share of draws that are not 0."""
+    """Return autocorrelation up to a quarter of the run and its time; mean, sd and share of draws that are not 0."""
     correlation = _correlations(draws[0])
     return {
         "mean": draws[0].mean(axis=0),
@@ -246,16 +246,16 @@ def _mixing(draws: np.ndarray) -> dict[str, Any]:
 
 
 def _correlations(x: np.ndarray) -> np.ndarray:
-    """Autocorrelations of each column up to a quarter of its length."""
+    """Return the autocorrelations of each column up to a quarter of its length."""
     x = x - x.mean(axis=0)
     power = np.abs(np.fft.rfft(x, 2 ** int(np.ceil(np.log2(2 * len(x)))), axis=0)) ** 2
     return np.fft.irfft(power, axis=0)[: len(x) // 4] / np.maximum((x**2).sum(axis=0), 1e-300)
 
 
 def _hardest(draws: np.ndarray) -> dict[str, Any]:
-    """Of the edges in doubt (0.05 < inclusion < 0.95), that which comes and goes most slowly: its trace.
+    """Return the trace of the slowest-mixing edge in doubt (0.05 < inclusion < 0.95).
 
-    With it, the number of effective draws of the inclusion of each of them.
+    Also return the effective sample size of the inclusion of each edge in doubt.
     """
     there = (draws != 0).astype(float)
     doubt = np.flatnonzero((there.mean(axis=0) > 0.05) & (there.mean(axis=0) < 0.95))
@@ -267,7 +267,7 @@ def _hardest(draws: np.ndarray) -> dict[str, Any]:
 
 
 def _time(correlation: np.ndarray) -> float:
-    """1 + 2 sum of correlations up to the first that is not positive."""
+    """Return 1 + 2 times the sum of correlations up to the first that is not positive."""
     stop = np.flatnonzero(correlation <= 0)
     return float(2 * correlation[: stop[0] if len(stop) else None].sum() - 1)
 
@@ -277,7 +277,7 @@ def _packed(states: np.ndarray) -> list[str]:
 
 
 def rows(records: list[Record]) -> pd.DataFrame:
-    """A row for each model at each density."""
+    """Return one row per model and density."""
     found = []
     for record in records:
         replicate, n, _, setting = record["cell"]

@@ -1,4 +1,4 @@
-"""Section 6.1: true models, their data, and what models are tested on."""
+"""Section 6.1: true models, their data, and test data."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ N_GROUPS = 3  # of the block model
 WITHIN, ACROSS = 0.8, 0.1  # probabilities of an edge
 EDGE_SCALE, BIAS_SCALE = 0.5, 0.1  # of the Ising models
 COUNTS = 1e9
-WINDOW = 3  # side of the squares whose conditional likelihood is taken
+WINDOW = 3  # side of the squares whose conditional likelihood is computed
 GREY = 50  # above which a pixel is on
 N_ROWS, N_COLUMNS = 12, 9  # of the patch of an image
 
 
 class Truth(NamedTuple):
-    """A Boltzmann machine: candidate edges, and the parameters (0 where there is no edge)."""
+    """A Boltzmann machine: candidate edges, and the parameters (0 without an edge)."""
 
     model: Boltzmann
     theta: np.ndarray
@@ -33,17 +33,17 @@ class Truth(NamedTuple):
         return self.theta[: self.model.n_edges] != 0
 
     def draw(self, n: int, rng: np.random.Generator) -> np.ndarray:
-        """Exact samples, by elimination on the edges there are."""
+        """Draw exact samples, by elimination on the existing edges."""
         model, theta = present(self.model, self.theta)
         engine = Elimination()
         return engine.sample(model, theta, engine.prepare(model), n, rng)
 
 
 class Test(NamedTuple):
-    """What a model is tested on.
+    """Test data.
 
     Either all states with their probabilities (``groups`` is empty), which gives the expected log likelihood, or states
-    with, for each, a group of nodes to be told from the others: pairs of nodes and the rows they belong to.
+    with a group of nodes each, to be predicted from the others: pairs of nodes and the rows they belong to.
     """
 
     states: np.ndarray
@@ -51,13 +51,13 @@ class Test(NamedTuple):
     groups: list[tuple[np.ndarray, np.ndarray]]
 
     def of_posterior(self, estimator: SpikeSlabMRF, average: str) -> float:
-        """Mean conditional log likelihood of a mixture over draws ("bayes") or of the one model ("mean")."""
+        """Return the mean conditional log likelihood of a mixture over draws ("bayes") or of one model ("mean")."""
         if not self.groups:
             return estimator.score(self.states, sample_weight=self.weights, average=average)
         return self._over_groups(lambda x, group: estimator.conditional_log_likelihood(x, list(group), average))
 
     def of_model(self, model: Boltzmann, theta: np.ndarray) -> float:
-        """The same of a single model."""
+        """Return the mean conditional log likelihood of a single model."""
         if not self.groups:
             log_p = metrics.log_probability(model, theta, self.states, Elimination())
             return float(self.weights @ log_p / self.weights.sum())
@@ -73,14 +73,14 @@ class Test(NamedTuple):
 
 
 def present(model: Boltzmann, theta: np.ndarray) -> tuple[Boltzmann, np.ndarray]:
-    """The model on the edges whose weight is not 0."""
+    """Return the model on the edges whose weight is not 0."""
     there = theta[: model.n_edges] != 0
     graph = Graph(model.graph.n_nodes, model.graph.edges[there])
     return Boltzmann(graph), np.concatenate([theta[: model.n_edges][there], theta[model.n_edges :]])
 
 
 def from_ising(graph: Graph, coupling: np.ndarray, field: np.ndarray) -> Truth:
-    """The Boltzmann machine over {0, 1} that is the Ising model over +-1: W = 4 J, b_i = 2 h_i - 2 sum_j J_ij."""
+    """Convert an Ising model to a Boltzmann machine over {0, 1}: W = 4 J, b_i = 2 h_i - 2 sum_j J_ij."""
     degree = np.zeros(graph.n_nodes)
     for ends in graph.edges.T:
         np.add.at(degree, ends, coupling)
@@ -88,7 +88,7 @@ def from_ising(graph: Graph, coupling: np.ndarray, field: np.ndarray) -> Truth:
 
 
 def block(n_nodes: int, rng: np.random.Generator) -> Truth:
-    """Three groups; edges within are likely, and their couplings the absolute values of normal ones."""
+    """Draw a block model: three groups; edges within are likely, with absolute normal couplings."""
     graph = graphs.complete(n_nodes)
     u, v = graph.edges.T * N_GROUPS // n_nodes
     within = u == v
@@ -99,7 +99,7 @@ def block(n_nodes: int, rng: np.random.Generator) -> Truth:
 
 
 def lattice(side: int, rng: np.random.Generator) -> Truth:
-    """All pairs of nodes are candidates, those of a square lattice are edges."""
+    """Draw a lattice model: all pairs of nodes are candidates, those of a square lattice are edges."""
     graph, grid = graphs.complete(side**2), graphs.grid(side, side)
     u, v = graph.edges.T
     there = np.isin(u * side**2 + v, grid.edges[:, 0] * side**2 + grid.edges[:, 1])
@@ -108,7 +108,7 @@ def lattice(side: int, rng: np.random.Generator) -> Truth:
 
 
 def from_prior(n_nodes: int, bias_scale: float, rng: np.random.Generator) -> Truth:
-    """Edges and parameters drawn from the prior of `SpikeSlabMRF`, whose biases have the scale given."""
+    """Draw edges and parameters from the prior of `SpikeSlabMRF`, with the given scale of the biases."""
     graph = graphs.complete(n_nodes)
     there = rng.random(graph.n_edges) < rng.beta(5, 5)
     weights = rng.normal(0, rng.gamma(5, 1 / 5) ** -0.5, graph.n_edges) * there
@@ -116,7 +116,7 @@ def from_prior(n_nodes: int, bias_scale: float, rng: np.random.Generator) -> Tru
 
 
 def all_states(truth: Truth) -> Test:
-    """Every state, as often as in `COUNTS` observations on average, so that the mean log likelihood has no error."""
+    """Return every state, as often as in `COUNTS` observations on average: the mean log likelihood is exact."""
     d = truth.model.graph.n_nodes
     states = (np.arange(2**d)[:, None] >> np.arange(d) & 1).astype(np.int8)
     p = np.exp(metrics.log_probability(truth.model, truth.theta, states, Elimination()))
@@ -124,7 +124,7 @@ def all_states(truth: Truth) -> Test:
 
 
 def windows(states: np.ndarray, shape: tuple[int, int], rng: np.random.Generator) -> Test:
-    """A square of 3 x 3 nodes for each state, its place at random."""
+    """Draw a random square of 3 x 3 nodes for each state."""
     n_places = shape[0] - WINDOW + 1, shape[1] - WINDOW + 1
     place = rng.integers(n_places[0] * n_places[1], size=len(states))
     square = (np.arange(WINDOW)[:, None] * shape[1] + np.arange(WINDOW)).ravel()
@@ -137,10 +137,10 @@ def windows(states: np.ndarray, shape: tuple[int, int], rng: np.random.Generator
 
 @lru_cache(maxsize=1)
 def patches() -> tuple[np.ndarray, np.ndarray]:
-    """MNIST, training and test images: 14 x 14 by means over 2 x 2 pixels, on above 50, the central 12 x 9 pixels.
+    """Load MNIST training and test images: 14 x 14 by means over 2 x 2 pixels, on above 50, the central 12 x 9 pixels.
 
-    Of the two central places (nine columns of fourteen) the one whose stillest pixel varies more is taken; in it the
-    mean of every pixel lies in [1e-4, 1 - 1e-4].
+    Of the two central positions (nine columns of fourteen) the one whose least variable pixel varies more is used; in
+    it the mean of every pixel is in [1e-4, 1 - 1e-4].
     """
     train, _, test, _ = datasets.mnist()
     small = [x.reshape(-1, 14, 2, 14, 2).mean(axis=(2, 4)) > GREY for x in (train, test)]

@@ -15,7 +15,7 @@ from papers.store import Record
 from . import calibration, curves, data, measures
 from .common import BASELINES, LEARNT, SAMPLERS
 
-# Colours that the colour-blind can tell apart (Okabe and Ito).
+# Colour-blind safe colours (Okabe and Ito).
 COLOURS = {
     "exact": "#0072b2",
     "one-edge": "#009e73",
@@ -53,7 +53,7 @@ def momentum(records: list[Record]) -> Figure | None:
 
 
 def histograms(records: list[Record]) -> Figure | None:
-    """Figure 3: the weights of four edges where they exist."""
+    """Plot figure 3: the weights of four edges given that they exist."""
     first = [r for r in records if r["cell"][0] == 0 and r["cell"][3] == LEARNT and "counts" in r]
     sizes = sorted({r["cell"][1] for r in first})
     size = 100 if 100 in sizes else sizes[0] if sizes else None
@@ -100,7 +100,7 @@ def against_exact(records: list[Record]) -> Figure | None:
 
 
 def trace(records: list[Record]) -> Figure | None:
-    """The weight of the edge that is slowest to come and go, by Algorithm 1; 0 where there is none."""
+    """Plot the weight of the slowest-mixing edge, by Algorithm 1; 0 if it is absent."""
     record = next((r for r in records if "trace" in r), None)
     if record is None:
         return None
@@ -116,7 +116,7 @@ def trace(records: list[Record]) -> Figure | None:
 def likelihood(records: list[Record], n: int, models: tuple[str, ...]) -> Figure | None:
     """Figures 6, 7 and 10: CLL against density, mean and sd over data sets; points have p0 learnt.
 
-    Where there is a true model its CLL is taken off, or data sets would differ by the entropy of their models most.
+    If there is a true model its CLL is subtracted, as data sets would differ mostly by the entropy of their models.
     """
     table = _less_best(curves.rows([r for r in records if r["cell"][1] == n]))
     if table.empty:
@@ -128,7 +128,7 @@ def likelihood(records: list[Record], n: int, models: tuple[str, ...]) -> Figure
         colour, style = COLOURS[method.split(",")[0]], "--" if method.endswith("PM") else "-"
         lines = [measures.at(*measures.curve(part), measures.GRID) for _, part in mine.groupby("replicate")]
         if lines:
-            # Only where half of the data sets have models that sparse, or that dense.
+            # Only densities that half of the data sets have.
             values = np.ma.masked_invalid(lines)
             values[:, values.count(axis=0) < len(lines) / 2] = np.ma.masked
             mean, sd = values.mean(axis=0), values.std(axis=0)
@@ -220,7 +220,7 @@ def images(records: list[Record]) -> Figure | None:
 
 
 def reliability(records: list[Record]) -> Figure | None:
-    """Share of pairs that are edges against their inclusion, with two standard errors; false and missed edges."""
+    """Plot the share of pairs that are edges against inclusion, with two standard errors."""
     curve = calibration.reliability(records)
     if curve.empty:
         return None
@@ -237,7 +237,7 @@ def reliability(records: list[Record]) -> Figure | None:
 
 
 def mistakes(records: list[Record]) -> Figure | None:
-    """False and missed edges of every method on the block graphs and lattices."""
+    """Plot false and missed edges of every method on the block graphs and lattices."""
     table = calibration.rows(records)
     table = table[table["part"] != "small"] if len(table) else table
     if table.empty:

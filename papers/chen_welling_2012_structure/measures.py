@@ -1,4 +1,4 @@
-"""Numbers that the findings are about: of each method on each data set, what its curve over densities looks like."""
+"""Measures for the findings: of each method on each data set, features of its curve over densities."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from papers.store import Record
 from . import curves
 from .common import LEARNT, PATH
 
-NO_TRUTH = 0.2  # where there is no truth: the density of figure 11
+NO_TRUTH = 0.2  # without a truth: the density of figure 11
 APPROXIMATE = ("one-edge", "langevin", curves.LONG)
 SPARSE, DENSE = 0.5, 0.7  # half of the true density; a share of all candidates
 GRID = np.geomspace(0.01, 0.95, 40)  # densities at which two curves are compared
 
 
 def of_curves(records: list[Record]) -> pd.DataFrame:
-    """A row for each replicate, size of data and model.
+    """Return one row per replicate, size of data and model.
 
     ``learnt``: p0 with its prior; the others are of the curve over fixed p0, or over the path of penalties. ``peak`` is
-    the greatest conditional log likelihood (CLL), ``sparse_loss`` and ``dense_loss`` what is lost from there at
-    half the true density and at density 0.7, ``share_above`` the share of common densities at which the curve is
-    above that of pseudo-l1.
+    the largest conditional log likelihood (CLL), ``sparse_loss`` and ``dense_loss`` the decrease from there to half the
+    true density and to density 0.7, ``share_above`` the share of common densities at which the curve is above that of
+    pseudo-l1.
     """
     table = curves.rows(records)
     found: list[dict[str, Any]] = []
-    # Nothing is relative to the density of a true graph that has no edge.
+    # Not defined for a true graph without edges.
     truth = {tuple(r["cell"][:2]): r.get("true_density", NO_TRUTH) or np.nan for r in records if "rows" in r}
     for (replicate, n, method), mine in table.groupby(["replicate", "n", "method"], sort=False) if len(table) else ():
         same = (table["replicate"] == replicate) & (table["n"] == n)
@@ -48,14 +48,14 @@ def of_curves(records: list[Record]) -> pd.DataFrame:
 
 
 def curve(mine: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
-    """Density and CLL of a model over fixed p0 or the path, by rising density."""
+    """Return density and CLL of a model over fixed p0 or the path, by increasing density."""
     part = mine[mine["p0"] != LEARNT].sort_values("density")
     part = part[part["density"] > 0].groupby("density", as_index=False)["cll"].mean()
     return part["density"].to_numpy(), part["cll"].to_numpy()
 
 
 def at(density: np.ndarray, cll: np.ndarray, wanted: Any) -> Any:
-    """CLL at densities, between points in the logarithm; NaN beyond the ends, and where no model has an edge."""
+    """Interpolate the CLL in log density; NaN beyond the ends, and if no model has an edge."""
     if len(density) == 0:
         return np.full(np.shape(wanted), np.nan)
     return np.interp(np.log(wanted), np.log(density), cll, left=np.nan, right=np.nan)
@@ -81,7 +81,7 @@ def _curve(mine: pd.DataFrame, target: float) -> dict[str, Any]:
 
 
 def _against(mine: pd.DataFrame, rival: pd.DataFrame) -> dict[str, Any]:
-    """Share of the densities that both curves cover at which this one is above."""
+    """Return the share of the densities that both curves cover at which this one is above."""
     if not len(rival):
         return {}
     a, b = curve(mine), curve(rival)
@@ -93,7 +93,7 @@ def _against(mine: pd.DataFrame, rival: pd.DataFrame) -> dict[str, Any]:
 
 
 def _rivals(one: pd.Series, paths: pd.DataFrame) -> dict[str, Any]:
-    """Whether any point of a path of penalties is above in F1 and CLL both; CLL less the best of all paths."""
+    """Return whether any point of a path of penalties is above in both F1 and CLL; CLL minus the best of all paths."""
     if not len(paths):
         return {}
     out = {"cll_gain": one["cll"] - paths["cll"].max()}
@@ -104,14 +104,14 @@ def _rivals(one: pd.Series, paths: pd.DataFrame) -> dict[str, Any]:
 
 
 def _pairs(records: list[Record]) -> list[tuple[int, int, str]]:
-    """Data sets and approximate samplers for which there are exact answers too."""
+    """Return data sets and approximate samplers with exact results."""
     cells = {tuple(r["cell"]) for r in records}
     found = {(r, n, m) for r, n, m, s in cells if m in APPROXIMATE and (r, n, "exact", s) in cells}
     return sorted(found)
 
 
 def pairs_of(records: list[Record], n: int | None = None) -> pd.DataFrame:
-    """Edges of figure 4: inclusion, mean and sd by an approximate sampler and by the exact one."""
+    """Return the edges of figure 4: inclusion, mean and sd by an approximate sampler and by the exact one."""
     exact = {tuple(r["cell"]): r for r in records if r["cell"][2] == "exact"}
     found = []
     for record in records:
@@ -129,7 +129,7 @@ def pairs_of(records: list[Record], n: int | None = None) -> pd.DataFrame:
 
 
 def _accuracy(records: list[Record], replicate: int, n: int, method: str) -> dict[str, Any]:
-    """Against exact: mean and largest difference of inclusion; means and sds of edges in a tenth of the draws."""
+    """Compare with exact: mean and largest difference of inclusion; means and sds of edges in a tenth of the draws."""
     table = pairs_of(records, n)
     table = table[(table["method"] == method) & (table["replicate"] == replicate)]
     away = (table["inclusion"] - table["exact_inclusion"]).abs()
@@ -141,9 +141,9 @@ def _accuracy(records: list[Record], replicate: int, n: int, method: str) -> dic
 
 
 def _long(records: list[Record]) -> list[dict[str, Any]]:
-    """Of the long chain: effective draws of inclusions in doubt, and the largest distance from exact in its errors.
+    """Return effective draws of the long chain for inclusions in doubt, and the largest distance from exact (z).
 
-    Exact has many times as many draws, so that the standard error is that of the long chain alone.
+    Exact has many times as many draws, so that the standard error is that of the long chain only.
     """
     found = []
     for record in (r for r in records if "n_effective" in r):
@@ -161,7 +161,7 @@ def _long(records: list[Record]) -> list[dict[str, Any]]:
 
 
 def _momentum(records: list[Record]) -> list[dict[str, Any]]:
-    """Figure 2: integrated autocorrelation time in draws, and how far means and sds are from those of the other run."""
+    """Return, for figure 2, the integrated autocorrelation time, and distances of means and sds from the other run."""
     found = []
     mixing = {r["cell"][2]: r for r in records if r["cell"][2] in curves.MIXING}
     for method, record in mixing.items():
@@ -171,7 +171,7 @@ def _momentum(records: list[Record]) -> list[dict[str, Any]]:
         about["autocorrelation_time"] = float(np.median(times)) if len(times) else np.nan
         other = mixing.get(next(m for m in curves.MIXING if m != method))
         if other is not None:
-            # Of a weight that the other run never had, it knows no sd.
+            # The other run has no sd of a weight that it never included.
             both = always & (np.array(other["sd"]) > 0)
             if both.any():
                 sd = np.array(other["sd"])[both]

@@ -21,14 +21,14 @@ COLUMNS = {
 
 
 def files(experiment: str, records: list[Record]) -> dict[str, pd.DataFrame]:
-    """The tables that are written as CSV, by the end of the file name."""
+    """Return the tables that are written as CSV, by the end of the file name."""
     if experiment == "calibration":
         return {"": calibration.rows(records), "-reliability": calibration.reliability(records)}
     return {"": curves.rows(records), "-measures": MEASURES[experiment](records)}
 
 
 def tables(experiment: str, records: list[Record]) -> list[Table]:
-    """The tables of an experiment."""
+    """Return the tables of an experiment."""
     return [table(title, frame) for title, frame in _frames(experiment, records).items()]
 
 

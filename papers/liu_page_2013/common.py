@@ -10,7 +10,7 @@ import pandas as pd
 from papers.cells import Cell, CellSettings
 from papers.store import Record
 
-# The place in this list is part of a cell's seed: new names go to the end.
+# The position in this list is part of a cell's seed: append new names.
 METHODS = (
     "mle",
     "oracle",
@@ -24,7 +24,7 @@ METHODS = (
     "particle-fields",
     "particle-grouped-fields",
 )
-# The same of the methods that find edges, too.
+# The same for the methods that find edges.
 STRUCTURE_METHODS = (
     "spike-exact",
     "spike-particle",
@@ -35,18 +35,18 @@ STRUCTURE_METHODS = (
     "l1-size",
     "spike-particle-fields",
 )
-N_EDGES = 279  # of the graphs learnt from votes: as many as the paper's has
+N_EDGES = 279  # of the graphs learnt from votes, as in the paper
 
 
 class Settings(CellSettings):
-    """Of this paper's experiments."""
+    """Settings of this paper's experiments."""
 
     names = ("tree", "small-grid", "large-grid", "senate", "structure", "structure-senate")
-    digits = None  # log likelihoods are in the millions, and compared to the hundredth
+    digits = None  # log likelihoods are in the millions, and compared to a hundredth
 
 
 class Plan(Protocol):
-    """The part of a plan that its cells and rows depend on."""
+    """The part of a plan that determines its cells and rows."""
 
     points: tuple[int, ...]
     axis: str
@@ -57,16 +57,16 @@ class Points:
     """Cells (replicate, point, method): numbers of training samples or, of the votes, the session trained on."""
 
     def cells(self: Plan, replicates: int, methods: tuple[str, ...]) -> list[Cell]:
-        """All methods at all points, replicate by replicate."""
+        """Return all methods at all points, replicate by replicate."""
         return [(r, p, m) for r in range(replicates) for p in self.points for m in methods]
 
     def rows(self: Plan, records: Iterable[Record]) -> pd.DataFrame:
-        """A row for each cell: replicate, point, method, and every measure, NaN where there is none."""
+        """Return one row per cell: replicate, point, method, and every measure (NaN if missing)."""
         cells = [dict(zip(("replicate", self.axis, "method"), r["cell"], strict=True)) for r in records]
         values = pd.DataFrame(list(records), columns=list(self.measures)).astype(float)
         return pd.concat([pd.DataFrame(cells), values], axis=1)
 
 
 def plain(options: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Options of methods, as plain values."""
+    """Return options of methods as plain values."""
     return {method: dict(values) for method, values in options.items()}

@@ -1,4 +1,4 @@
-"""The six commands: what each runs in full, and in small (``--quick``)."""
+"""The six experiments, in full size and small (``--quick``)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figures like the paper's: error, likelihood and VI difference (1, 4, 5), number of groups and run time (2, 3, 6)."""
+"""Figures as in the paper: error, likelihood and VI difference (1, 4, 5), number of groups and run time (2, 3, 6)."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def groups(plan: Simulation, rows: pd.DataFrame, published: Mapping[str, Mapping
 
 
 def gains(rows: pd.DataFrame) -> Figure:
-    """What grouping gains in log pseudo-likelihood over the maximum likelihood estimate, on votes seen and new."""
+    """Plot the gain of grouping in log pseudo-likelihood over maximum likelihood, on training and test votes."""
     figure = Figure(figsize=(7.5, 3), layout="constrained")
     for axes, session in zip(figure.subplots(1, 2, sharey=True), (1, 2), strict=True):
         part = rows[rows["session"] == session].groupby("method")[["lpl_train", "lpl_test"]].mean()
@@ -117,7 +117,7 @@ def blocks(rows: pd.DataFrame) -> Figure:
 
 
 def votes(rows: pd.DataFrame) -> Figure:
-    """Log pseudo-likelihood of the other session's votes, and what edges and groups it takes."""
+    """Plot the log pseudo-likelihood of the votes of the other session, and numbers of edges and groups."""
     figure = Figure(figsize=(9.5, 3.4), layout="constrained")
     panels = {"lpl_test": "log pseudo-likelihood of test votes", "n_edges": "edges", "n_groups": "groups"}
     for axes, (measure, label) in zip(figure.subplots(1, 3, sharey=True), panels.items(), strict=True):

@@ -25,11 +25,10 @@ class Senate(Points):
     """Votes of the 109th Congress (section 5): train on one session, test on the other.
 
     The paper's graph is read off a figure of Banerjee et al. (2008); here one with as many edges is learnt on the
-    training session. Such graphs turn out to be narrow, so that the exact log likelihood can stand beside the paper's
-    log pseudo-likelihood.
-    Methods ending in "-fields" are ours: each senator has a field too, or ("-grouped-fields") groups of senators share
-    one. Their chains start far from where they settle, as all fields have to move together, so that the first
-    ``n_warmup_fields`` steps are dropped.
+    training session. Such graphs are narrow, so that the exact log likelihood is reported in addition to the log
+    pseudo-likelihood. Methods ending in "-fields" are ours: each senator has a field, or ("-grouped-fields") groups of
+    senators share one. Their chains start far from the posterior, so that the first ``n_warmup_fields`` steps are
+    dropped.
     """
 
     n_draws: int = 3000
@@ -51,7 +50,7 @@ class Senate(Points):
     )
 
     def describe(self) -> dict[str, Any]:
-        """Plain values."""
+        """Return plain values."""
         return {"n_draws": self.n_draws, "n_edges": self.n_edges, "n_warmup_fields": self.n_warmup_fields}
 
     def run(self, settings: Settings, cell: Cell, checkpoint: Path) -> Record:

@@ -1,4 +1,4 @@
-"""Section 4: known groups of edges on trees and grids, and estimates that know them, find them or ignore them."""
+"""Section 4: known groups of edges on trees and grids; estimates with known, estimated or no groups."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Simulation(Points):
         As in the paper.
     n_test : int
     n_sweeps : int
-        Gibbs sweeps behind each sample; 0 for exact samples, with which goes the exact likelihood of test data.
+        Gibbs sweeps per sample; 0 for exact samples, with the exact likelihood of test data.
     """
 
     graph: tuple[Any, ...]
@@ -62,16 +62,16 @@ class Simulation(Points):
 
     @property
     def methods(self) -> tuple[str, ...]:
-        """Names of what is fitted."""
+        """Return the names of the fitted methods."""
         return ("mle", "oracle", *self.bayes)
 
     def make_graph(self) -> Graph:
-        """The graph of all replicates."""
+        """Return the graph of all replicates."""
         name, *sizes = self.graph
         return getattr(graphs, name)(*sizes)
 
     def describe(self) -> dict[str, Any]:
-        """Plain values."""
+        """Return plain values."""
         graph = self.make_graph()
         rest = {name: getattr(self, name) for name in ("n_groups", "n_test", "n_sweeps")}
         return {"n_nodes": graph.n_nodes, "n_edges": graph.n_edges, **rest, "bayes": plain(self.bayes)}
@@ -101,7 +101,7 @@ class Simulation(Points):
         return found
 
     def estimator(self, method: str, problem: Problem, rng: np.random.Generator, **options: Any) -> Any:
-        """The estimator of a method, not fitted."""
+        """Return the unfitted estimator of a method."""
         graph = problem.model.graph
         if method not in self.bayes:
             ties = problem.groups if method == "oracle" else None
@@ -111,7 +111,7 @@ class Simulation(Points):
         return GroupedMRF(graph, method=own, fields=False, **others)
 
     def draw(self, model: Agreement, theta: np.ndarray, n: int, rng: np.random.Generator) -> tuple[np.ndarray, float]:
-        """Samples, and by how many standard errors their mean log potential moved in the second half of the sweeps."""
+        """Return samples, and the change of their mean log potential in the second half of the sweeps, in sds."""
         if not self.n_sweeps:
             engine = Elimination()
             return engine.sample(model, theta, engine.prepare(model), n, rng), np.nan
@@ -131,7 +131,7 @@ class Simulation(Points):
 
 
 class Problem(NamedTuple):
-    """The truth of a replicate, its test samples, and how these passed the check of `Simulation.draw`."""
+    """The truth of a replicate, its test samples, and the result of the check in `Simulation.draw`."""
 
     model: Agreement
     groups: np.ndarray
@@ -159,7 +159,7 @@ def _training(plan: Simulation, settings: Settings, replicate: int, n: int) -> n
 
 @cache
 def _warm_up(plan: Simulation, settings: Settings, method: str) -> None:
-    """Fit once in this process before the first fit that is timed, so that compiled code is loaded."""
+    """Fit once before the first timed fit, so that compiled code is loaded."""
     problem = _problem(plan, settings, 0)
     options = {"n_draws": 1} if method in plan.bayes else {}
     if method == "auxiliary-variable":

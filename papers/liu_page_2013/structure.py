@@ -1,7 +1,7 @@
-"""Groups and structure at once: which edges exist and which share a value, against methods that know one of the two.
+"""Groups and structure at once: which edges exist and which share a value, compared with methods for one of the two.
 
-Block models whose edges have one of three values, where the truth is known, and the votes of the Senate, where a model
-trained on one session predicts the other. Not in the paper, whose graphs are given.
+Block models whose edges have one of three values, with a known truth, and the votes of the Senate, with a model
+trained on one session that predicts the other. Not in the paper, whose graphs are given.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ ONCE: dict[str, Any] = {"n_chains": 1, "n_jobs": 1, "progress": False}
 
 
 class Estimate(NamedTuple):
-    """What a method says of every pair of nodes, in lexicographic order, and the one model it predicts with."""
+    """Estimates of a method for every pair of nodes, in lexicographic order, and the model it predicts with."""
 
     included: np.ndarray  # (m,) bool
-    groups: np.ndarray  # (m,) labels, -1 where there is no edge
-    agreement: np.ndarray  # (m,) posterior mean; of L1 the estimate
+    groups: np.ndarray  # (m,) labels, -1 for no edge
+    agreement: np.ndarray  # (m,) posterior mean, or the L1 estimate
     n_groups: float
     model: Model
     theta: np.ndarray
@@ -54,12 +54,12 @@ def estimate(
     ----------
     method : str
         "spike-*" find edges and groups at once ("-fields": with node fields in groups); "*-learnt" groups on the
-        graph with ``n_edges`` edges that neighbourhood selection learns; "spike-slab" edges with weights of their
-        own; "l1-*" L1-penalised pseudo-likelihood, at the penalty that cross-validation prefers or with the number
-        of edges nearest to ``n_edges``.
+        graph with ``n_edges`` edges learnt by neighbourhood selection; "spike-slab" edges with separate weights;
+        "l1-*" L1-penalised pseudo-likelihood, at the penalty selected by cross-validation or with the number of edges
+        nearest to ``n_edges``.
     states : (n_samples, n_nodes) array in {0, 1}
     n_edges : int
-        What methods that need to be told are told.
+        Number of edges, for methods that need it.
     options : mapping
         Of the estimator.
     rng : Generator
@@ -111,13 +111,13 @@ def _l1(method: str, states: States, n_edges: int, rng: np.random.Generator) -> 
 
 
 def _apart(included: np.ndarray, agreement: np.ndarray, theta: np.ndarray, n_nodes: int) -> Estimate:
-    """Every edge in a group of its own."""
+    """Put every edge in a separate group."""
     groups = np.where(included, np.arange(len(included)), -1)
     return Estimate(included, groups, agreement, float(included.sum()), Boltzmann(graphs.complete(n_nodes)), theta)
 
 
 def _places(edges: np.ndarray, n_nodes: int) -> np.ndarray:
-    """Numbers of edges among all pairs."""
+    """Return the indices of edges among all pairs."""
     number = np.zeros((n_nodes, n_nodes), int)
     u, v = np.triu_indices(n_nodes, 1)
     number[u, v] = number[v, u] = np.arange(len(u))
@@ -152,12 +152,12 @@ class Blocks(Points):
     methods = STRUCTURE_METHODS[:-1]
 
     def describe(self) -> dict[str, Any]:
-        """Plain values; there may be more points and replicates."""
+        """Return plain values; points and replicates may be added."""
         names = ("n_nodes", "agreements", "n_test", "options")
         return {name: getattr(self, name) for name in names} | {"agreements": list(self.agreements)}
 
     def run(self, settings: Settings, cell: Cell, checkpoint: Path) -> Record:
-        """Fit and measure one cell; likelihoods are relative to the truth's, ``seconds`` processor time."""
+        """Fit and measure one cell; likelihoods are relative to that of the truth, ``seconds`` is processor time."""
         replicate, n, method = cell
         truth = _truth(self, settings, replicate)
         states = truth.draw(n, settings.rng(replicate, 1, n))
@@ -191,16 +191,16 @@ class Truth:
 
     @property
     def there(self) -> np.ndarray:
-        """Which pairs are edges."""
+        """Return which pairs are edges."""
         return self.groups >= 0
 
     @property
     def theta(self) -> np.ndarray:
-        """Natural parameters of all pairs."""
+        """Return the natural parameters of all pairs."""
         return logit(self.agreement)
 
     def draw(self, n: int, rng: np.random.Generator) -> np.ndarray:
-        """Exact samples, by elimination on the edges there are."""
+        """Draw exact samples, by elimination on the existing edges."""
         return _samples(self.model.graph, self.groups, self.agreement, n, rng)
 
 
@@ -223,7 +223,7 @@ def _truth(plan: Blocks, settings: Settings, replicate: int) -> Truth:
 
 @cache
 def _warm_up(plan: Blocks, method: str) -> None:
-    """Fit once in this process before the first fit that is timed, so that compiled code is loaded."""
+    """Fit once before the first timed fit, so that compiled code is loaded."""
     rng = np.random.default_rng(0)
     options = dict(plan.options.get(method, {}))
     options |= {name: 2 for name in ("n_draws", "n_warmup") if name in options}
@@ -252,7 +252,7 @@ class SenateStructure(Points):
     methods = STRUCTURE_METHODS[1:]
 
     def describe(self) -> dict[str, Any]:
-        """Plain values."""
+        """Return plain values."""
         return {"n_edges": self.n_edges, "options": plain(self.options)}
 
     def run(self, settings: Settings, cell: Cell, checkpoint: Path) -> Record:

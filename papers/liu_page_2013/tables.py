@@ -1,4 +1,4 @@
-"""Tables on the terminal: the measures next to the published numbers."""
+"""Tables on the terminal: the measures and the published numbers."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SENATE_PUBLISHED = SENATE | {"seconds": "{:.0f} min"}
 
 
 def tables(experiment: str, records: list[Record]) -> list[Table | str]:
-    """The tables of an experiment, and how the samples of Gibbs sweeps were checked."""
+    """Return the tables of an experiment, and the check of the samples by Gibbs sweeps."""
     plan, rows = FULL[experiment], FULL[experiment].rows(records)
     if experiment == "senate":
         return [senate_table(rows, SENATE_PAPER)]
@@ -50,7 +50,7 @@ def tables(experiment: str, records: list[Record]) -> list[Table | str]:
 
 
 def simulation_tables(plan: Simulation, rows: pd.DataFrame, seconds: Mapping[str, Any]) -> list[Table]:
-    """One table for each measure: a row for each number of training samples, a column for each method."""
+    """Return one table per measure: a row per number of training samples, a column per method."""
     present = [m for m in METHODS if m in set(rows["method"])]
     tables = []
     for measure, (heading, form) in SIMULATION.items():
@@ -84,7 +84,7 @@ def simulation_tables(plan: Simulation, rows: pd.DataFrame, seconds: Mapping[str
 
 
 def senate_table(rows: pd.DataFrame, published: Mapping[int, Any]) -> Table:
-    """Table 2, beside the published one. The graphs differ, so that only the gains over the MLE can be compared."""
+    """Return table 2 with the published numbers. The graphs differ: only the gains over the MLE can be compared."""
     table = Table(title="Log pseudo-likelihood (LPL) and log likelihood (LL) of votes, by the session trained on")
     for name in ("session", "method"):
         table.add_column(name)
@@ -111,7 +111,7 @@ def senate_table(rows: pd.DataFrame, published: Mapping[int, Any]) -> Table:
 
 
 def structure_means(rows: pd.DataFrame) -> pd.DataFrame:
-    """A row for each point and method: every measure, averaged over replicates."""
+    """Return one row per point and method: every measure, averaged over replicates."""
     axis = str(rows.columns[1])
     grouped = rows.drop(columns="replicate").groupby([axis, "method"], sort=False)
     found = grouped.mean().assign(replicates=grouped.size()).reset_index()

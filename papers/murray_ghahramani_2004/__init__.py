@@ -1,1 +1,1 @@
-"""Murray and Ghahramani (2004), reproduced on the public interface."""
+"""Murray and Ghahramani (2004), reproduced."""

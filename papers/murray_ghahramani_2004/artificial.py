@@ -26,9 +26,9 @@ NEAR = 0.1  # as in figure 2
 N_BINS = 40
 N_SHOWN = 6  # parameters whose histograms are kept
 LARGEST = 2**26  # entries of all tables of an elimination that samples the data once: below a second
-LARGEST_EXACT = 2**24  # the same where a posterior takes thousands of solves: about 0.15 s each
-# "loopy" has the stationary law of loopy Metropolis, p(theta) exp(N (theta . s_bar - log Z_Bethe(theta))), but moves
-# all parameters with one solve; "loopy-walk" is the paper's random walk, 329 sweeps of 304 being 100,000 proposals.
+LARGEST_EXACT = 2**24  # the same for a posterior, with thousands of solves of about 0.15 s
+# "loopy" has the stationary distribution of loopy Metropolis, p(theta) exp(N (theta . s_bar - log Z_Bethe(theta))), but
+# moves all parameters with one solve; "loopy-walk" is the paper's random walk, 329 sweeps of 304 (100,000 proposals).
 OPTIONS: dict[str, dict[str, Any]] = {
     "loopy": {"kernel": "langevin", "engine": "bethe", "adjusted": True, "epsilon": 0.04, "alpha": 0.97}
     | {"n_draws": 2000, "n_warmup": 4000, "thin": 10},
@@ -41,7 +41,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
 
 
 class System(NamedTuple):
-    """A true model, the data drawn from it, and how."""
+    """A true model, the data drawn from it, and how they were drawn."""
 
     graph: Graph
     theta: np.ndarray
@@ -77,13 +77,13 @@ class Artificial:
     methods = tuple(OPTIONS)
 
     def describe(self) -> dict[str, Any]:
-        """Plain values; the number of systems may grow."""
+        """Return plain values; the number of systems may increase."""
         options = {name: dict(values) for name, values in self.options.items()}
         names = ("n_nodes", "n_samples", "n_chains")
         return {"options": options, **{name: getattr(self, name) for name in names}}
 
     def cells(self, replicates: int, methods: tuple[str, ...]) -> list[Cell]:
-        """All methods on the first kind of system; no exact posterior and no random walk on the others."""
+        """Return all methods for the first kind of system; no exact posterior and no random walk for the others."""
         return [
             (r, n_edges, scale, method)
             for r in range(replicates)
@@ -124,10 +124,10 @@ class Artificial:
 
 @lru_cache(maxsize=2)
 def draw_system(settings: Settings, n_nodes: int, n_samples: int, replicate: int, n_edges: int, scale: float) -> System:
-    """A random graph, its parameters, and ``n_samples`` states.
+    """Draw a random graph, its parameters, and ``n_samples`` states.
 
-    Data are exact: by elimination where the graph is narrow, else by coupling from the past, else (said so in ``how``)
-    by parallel tempering.
+    Data are exact by elimination if the graph is narrow, else by coupling from the past, else approximate by parallel
+    tempering; ``how`` says which.
     """
     rng = settings.rng(replicate, n_edges, round(100 * scale), 0)
     pairs = np.argwhere(np.tri(n_nodes, k=-1, dtype=bool))
@@ -152,10 +152,10 @@ def draw_system(settings: Settings, n_nodes: int, n_samples: int, replicate: int
 def tempered(
     model: Pairwise, n_samples: int, rng: np.random.Generator, n_levels: int = 16, n_rounds: int = 4000
 ) -> np.ndarray:
-    """States from as many parallel tempering runs (Swendsen and Wang 1986): near-exact, but with no proof of it.
+    """Draw one state per parallel tempering run (Swendsen and Wang 1986), approximately.
 
     Level k has the log potential times beta_k = k / (n_levels - 1), so that the lowest is uniform. A round is a Gibbs
-    sweep at every level and an offer to exchange the states of each second pair of neighbours.
+    sweep at every level and a proposal to exchange the states of each second pair of neighbours.
     """
     beta = np.arange(n_levels) / (n_levels - 1)
     forms = [model._replace(coupling=b * model.coupling, field=b * model.field) for b in beta]
@@ -176,10 +176,10 @@ def tempered(
 
 
 def measures(records: list[Record]) -> pd.DataFrame:
-    """One row a cell: how much of the posterior is near the truth, how wide it is, and whether its intervals hold.
+    """Return one row per cell: share of the posterior near the truth, its width, and coverage of its intervals.
 
-    ``error`` and ``sd`` are in units of the prior's sd; ``distance`` and ``sd_ratio`` are to the exact posterior of the
-    same system, where there is one: root mean square of the means' distances in its sds, and median ratio of sds.
+    ``error`` and ``sd`` are in units of the prior's sd; ``distance`` and ``sd_ratio`` are relative to the exact
+    posterior of the same system, if available: root mean square distance of means in its sds, and median sd ratio.
     """
     done = [r for r in records if "skipped" not in r]
     exact = {tuple(r["cell"][:3]): r for r in done if r["cell"][3] == "exact"}

@@ -1,4 +1,4 @@
-"""What the experiments share: seeds, one fit, and what is kept of its draws."""
+"""Common to the experiments: seeds, one fit, and summaries of its draws."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from bayesmrf.priors import WeightsAndBiases
 from papers.cells import CellSettings
 from papers.options import method_of
 
-_RECORDED = {"alpha": "momentum"}  # what options are called in stored settings, and now
-LONGEST = 4000  # draws of a chain that effective sample sizes are taken from
+_RECORDED = {"alpha": "momentum"}  # names of options in stored settings, and now
+LONGEST = 4000  # draws of a chain used for effective sample sizes
 
 
 class Settings(CellSettings):
-    """Of this paper's experiments."""
+    """Settings of this paper's experiments."""
 
     names = ("coronary", "artificial", "labels", "coverage", "coverage-complete")
 
@@ -42,7 +42,7 @@ def fit(
     weights: Any = None,
     checkpoint: Path | None = None,
 ) -> Fit:
-    """One run of `BayesianMRF`, taken up where it was if there is a checkpoint.
+    """Run `BayesianMRF`; a checkpoint is continued.
 
     Raises
     ------
@@ -70,7 +70,7 @@ def fit(
 
 
 def summary(theta: np.ndarray) -> dict[str, np.ndarray]:
-    """Mean, sd, 95 % interval and bulk effective sample size of each feature, all chains together."""
+    """Return mean, sd, 95 % interval and bulk effective sample size of each feature, all chains together."""
     lower, upper = np.quantile(theta, [0.025, 0.975], axis=(0, 1))
     return {
         "mean": theta.mean(axis=(0, 1)),
@@ -82,7 +82,7 @@ def summary(theta: np.ndarray) -> dict[str, np.ndarray]:
 
 
 def effective_size(theta: np.ndarray) -> np.ndarray:
-    """Bulk effective sample size (Vehtari et al. 2021), of at most `LONGEST` evenly spaced draws of a chain."""
+    """Return the bulk effective sample size (Vehtari et al. 2021), from at most `LONGEST` evenly spaced draws."""
     from arviz_stats import ess
 
     thinned = theta[:, :: -(-theta.shape[1] // LONGEST)]
@@ -91,7 +91,7 @@ def effective_size(theta: np.ndarray) -> np.ndarray:
 
 
 def histogram(theta: np.ndarray, n_bins: int) -> dict[str, Any]:
-    """Counts of all draws of each feature in ``n_bins`` bins from the least to the greatest of them."""
+    """Return histograms of all draws of each feature, with ``n_bins`` bins from the smallest to the largest."""
     flat = theta.reshape(-1, theta.shape[2])
     low, high = flat.min(axis=0), flat.max(axis=0)
     counts = [np.histogram(x, n_bins, (a, b if b > a else a + 1))[0] for x, a, b in zip(flat.T, low, high, strict=True)]
@@ -99,12 +99,12 @@ def histogram(theta: np.ndarray, n_bins: int) -> dict[str, Any]:
 
 
 def split_r_hat(means: np.ndarray, sds: np.ndarray) -> np.ndarray:
-    """Split R-hat (Gelman et al. 2013, eq. 11.4) of each feature.
+    """Compute the split R-hat (Gelman et al. 2013, eq. 11.4) of each feature.
 
     Parameters
     ----------
     means, sds : (n_parts, n_features) arrays
-        Of the parts that chains were cut into.
+        Of the parts into which chains are split.
     """
     within, between = (sds**2).mean(axis=0), means.var(axis=0, ddof=1)
     with np.errstate(invalid="ignore", divide="ignore"):  # a parameter that never moved has none

@@ -23,19 +23,19 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "brief": {"kernel": "langevin", "engine": "brief", "epsilon": 0.01},
 }
 N_BINS = 80
-CLOSE = 0.25  # of a posterior sd: a mean that is nearer, with an sd within 10 %, is hard to tell by eye
+CLOSE = 0.25  # of a posterior sd: a nearer mean, with an sd within 10 %, is hard to distinguish by eye
 
 
 @dataclass(frozen=True)
 class Coronary:
-    """All methods on the one data set; replicates are chains, each from theta = 0 with a seed of its own.
+    """All methods on one data set; replicates are chains from theta = 0, each with its own seed.
 
     Parameters
     ----------
     n_iterations, n_warmup : int
         Sweeps of Metropolis over the 21 parameters, or steps of Langevin, kept and dropped.
-    n_tree, n_tree_warmup : int
-        The same of tree Metropolis, whose solves are slow where its chain goes.
+        n_tree, n_tree_warmup : int
+        The same for tree Metropolis, whose solves are slow.
     replicates : int
     """
 
@@ -48,15 +48,15 @@ class Coronary:
     methods = tuple(OPTIONS)
 
     def describe(self) -> dict[str, Any]:
-        """Plain values; the number of chains may grow."""
+        """Return plain values; the number of chains may increase."""
         return {k: v for k, v in asdict(self).items() if k != "replicates"}
 
     def cells(self, replicates: int, methods: tuple[str, ...]) -> list[Cell]:
-        """A chain of each method, then another of each."""
+        """Return one chain of each method, then another of each."""
         return [(r, method) for r in range(replicates) for method in methods]
 
     def run(self, settings: Settings, cell: Cell, checkpoint: Path) -> Record:
-        """One chain."""
+        """Run one chain."""
         replicate, method = cell
         table = datasets.coronary()
         n_draws, n_warmup = self.n_iterations, self.n_warmup
@@ -67,7 +67,7 @@ class Coronary:
         found = fit(table[list("ABCDEF")], options, seeds, table["count"], checkpoint)
         theta = found.theta[0]
         quarters = np.array_split(theta, 4)
-        first = self.n_iterations // theta.shape[1]  # sweeps that make so many proposals
+        first = self.n_iterations // theta.shape[1]  # sweeps with this number of proposals
         marks = np.unique(np.geomspace(10, len(theta), 40).astype(int))
         return {
             "seconds": found.seconds,
@@ -85,7 +85,7 @@ class Coronary:
 
 
 def pooled(records: list[Record], method: str) -> pd.DataFrame:
-    """Mean, sd and split R-hat of each parameter over all chains of a method; no rows if it has not been run."""
+    """Return mean, sd and split R-hat of each parameter over all chains of a method; no rows if it was not run."""
     chains = [r for r in records if r["cell"][1] == method]
     if not chains:
         return pd.DataFrame(columns=["mean", "sd", "r_hat"])
@@ -102,7 +102,7 @@ def pooled(records: list[Record], method: str) -> pd.DataFrame:
 
 
 def distances(records: list[Record]) -> pd.DataFrame:
-    """For each method but exact and each parameter: (mean - exact mean) / exact sd, and sd / exact sd."""
+    """Return (mean - exact mean) / exact sd, and sd / exact sd, for each approximate method and each parameter."""
     exact, parts = pooled(records, "exact"), {}
     for method in OPTIONS:
         own = pooled(records, method)
@@ -113,7 +113,7 @@ def distances(records: list[Record]) -> pd.DataFrame:
 
 
 def measures(records: list[Record]) -> pd.DataFrame:
-    """One row a method: how near it is to exact, whether it converged, and how its range grew."""
+    """Return one row per method: distance from exact, convergence, and growth of the range."""
     rows: dict[str, dict[str, float]] = {}
     table = distances(records)
     for method in OPTIONS:

@@ -1,4 +1,4 @@
-"""Do posterior intervals hold what they say? Every kernel and engine on small models, beside the exact posterior."""
+"""Are the credible intervals calibrated? Every kernel and engine on small models, with the exact posterior."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .common import Settings, fit, summary
 
 
 class Method(NamedTuple):
-    """Options of `BayesianMRF`, and on how many of the data sets it is run (the slow ones on the first few)."""
+    """Options of `BayesianMRF`, and the number of data sets (fewer for slow methods)."""
 
     options: dict[str, Any]
     n_data_sets: int
@@ -51,7 +51,7 @@ METHODS: dict[str, Method] = {
 }
 
 
-# The same with the steps that the package chooses; chains start around the mode.
+# The same with the default steps; chains start around the mode.
 _DEFAULT = {"kernel": "langevin", "n_draws": 1000}
 _SAMPLES = {"n_draws": 400, "n_warmup": 200}
 COMPLETE: dict[str, Method] = {
@@ -82,16 +82,16 @@ class Problem(NamedTuple):
 
 @dataclass(frozen=True)
 class Coverage:
-    """Graphs of six to eight nodes, complete or random ones; truth and prior are N(0, 1); exact samples.
+    """Complete or random graphs of six to eight nodes; truth and prior are N(0, 1); exact samples.
 
-    The truth comes from the prior, so that intervals of the exact posterior hold it exactly as often as they say, on
+    The truth is drawn from the prior, so that intervals of the exact posterior have exactly their nominal coverage on
     average over data sets.
 
     Parameters
     ----------
     graphs : {"sparse", "complete"}
-        With as many edges as nodes, or all of them. Steps on sparse graphs are fixed, and chosen by hand, and chains
-        start at 0; on complete graphs, where such chains may never move, steps and starts are the package's own.
+        With as many edges as nodes, or all edges. On sparse graphs steps are fixed by hand and chains start at 0; on
+        complete graphs, where such chains may never move, steps and starts are the defaults.
     n_samples : int
     shorter : int
         Draws and warm-up are divided by it.
@@ -106,20 +106,20 @@ class Coverage:
 
     @property
     def methods(self) -> tuple[str, ...]:
-        """Kernels and engines."""
+        """Return the names of kernels and engines."""
         return tuple(STUDIES[self.graphs])
 
     def describe(self) -> dict[str, Any]:
-        """Plain values; the number of data sets may grow."""
+        """Return plain values; the number of data sets may increase."""
         options = {name: method.options for name, method in STUDIES[self.graphs].items()}
         return {"n_samples": self.n_samples, "shorter": self.shorter, "options": options}
 
     def cells(self, replicates: int, methods: tuple[str, ...]) -> list[Cell]:
-        """All methods on a data set, then the next."""
+        """Return all methods on a data set, then the next."""
         return [(r, m) for r in range(replicates) for m in methods if r < STUDIES[self.graphs][m].n_data_sets]
 
     def run(self, settings: Settings, cell: Cell, checkpoint: Path) -> Record:
-        """Fit one data set by one method; a fit takes seconds and keeps no checkpoint."""
+        """Fit one data set by one method; a fit takes seconds and has no checkpoint."""
         replicate, name = cell
         problem = draw_problem(settings, self.graphs, self.n_samples, replicate)
         options = {"n_warmup": 500, "n_chains": 2} | STUDIES[self.graphs][name].options
@@ -135,7 +135,7 @@ class Coverage:
 
 @lru_cache(maxsize=2)
 def draw_problem(settings: Settings, graphs: str, n_samples: int, replicate: int) -> Problem:
-    """Six, seven and eight nodes in turn."""
+    """Draw a data set, with six, seven and eight nodes in turn."""
     rng, n_nodes = settings.rng(replicate, 0), 6 + replicate % 3
     pairs = np.argwhere(np.tri(n_nodes, k=-1, dtype=bool))
     edges = pairs if graphs == "complete" else pairs[np.sort(rng.choice(len(pairs), n_nodes, replace=False))]
@@ -146,11 +146,11 @@ def draw_problem(settings: Settings, graphs: str, n_samples: int, replicate: int
 
 
 def measures(records: list[Record]) -> pd.DataFrame:
-    """One row a method: ratio of sd to that of the reference, coverage, and Monte Carlo standard errors.
+    """Return one row per method: sd ratio to the reference, coverage, and Monte Carlo standard errors.
 
-    Parameters of one data set are not independent: errors come from the spread of the data sets' means. ``less`` is
-    coverage less the reference's on the same data sets, which takes the luck of the draw of the truths away;
-    ``frozen`` is the number of data sets on which a chain never moved.
+    Parameters of one data set are not independent: errors are from the spread of the means of data sets. ``less`` is
+    coverage minus that of the reference on the same data sets, which removes the variation of the truths; ``frozen`` is
+    the number of data sets on which a chain never moved.
     """
     reference = {r["cell"][0]: r for r in records if r["cell"][1] == "reference"}
     rows = {}
@@ -186,5 +186,5 @@ def measures(records: list[Record]) -> pd.DataFrame:
 
 
 def standard_error(values: list[float]) -> float:
-    """Of the mean; NaN for a single value."""
+    """Return the standard error of the mean; NaN for a single value."""
     return float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else float("nan")

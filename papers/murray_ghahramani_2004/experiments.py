@@ -1,4 +1,4 @@
-"""The five commands: what each runs in full, and in small (``--quick``)."""
+"""The five experiments, in full size and small (``--quick``)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figures like the paper's: histograms (1), fractions near the truth (2), posterior of sigma (3); and coverage."""
+"""Figures as in the paper: histograms (1), fractions near the truth (2), posterior of sigma (3); and coverage."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from papers.store import Record
 
 from . import artificial, coronary, coverage, labels
 
-# Colours that the colour-blind can tell apart (Okabe and Ito), and line styles as in the paper where it has them.
+# Colour-blind safe colours (Okabe and Ito), and the paper's line styles.
 LOOKS = {
     "exact": ("#0072b2", "-"),
     "loopy": ("#cc79a7", "--"),
@@ -44,7 +44,7 @@ def parameters(records: list[Record]) -> Figure:
                 _density(axes, [r for r in records if r["cell"][1] == method], names.index(name), method)
                 if method == shown[0]:
                     top = axes.get_ylim()[1]
-            axes.set_ylim(0, 1.2 * top)  # a chain that is stuck would hide the others
+            axes.set_ylim(0, 1.2 * top)  # a stuck chain would hide the others
             axes.set_title(f"$b_{{{nodes[i]}}}$" if i == j else f"$W_{{{nodes[i]}{nodes[j]}}}$", pad=2)
             axes.set_yticks([])
             axes.spines["left"].set_visible(False)
@@ -56,7 +56,7 @@ def parameters(records: list[Record]) -> Figure:
 
 
 def ranges(records: list[Record]) -> Figure:
-    """How the range of the draws grows with the number of iterations, and the sds beside exact ones."""
+    """Plot the range of the draws against the number of iterations, and the sds against exact ones."""
     figure = Figure(figsize=(9.3, 3.2), layout="constrained")
     left, right = figure.subplots(1, 2)
     for method in coronary.OPTIONS:
@@ -184,7 +184,7 @@ FIGURES: dict[str, dict[str, Callable[[list[Record]], Figure | None]]] = {
 
 
 def _density(axes: Axes, records: list[Record], feature: int, method: str) -> None:
-    """Histogram of one feature over all chains of a method, as a density."""
+    """Plot the histogram of one feature over all chains of a method, as a density."""
     if not records:
         return
     low, high = (np.array([r["histogram"][k][feature] for r in records]) for k in ("low", "high"))

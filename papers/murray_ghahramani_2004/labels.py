@@ -35,7 +35,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
 
 @dataclass(frozen=True)
 class Labels:
-    """The paper's two methods, and exchange with cluster moves, which tends to the posterior.
+    """The paper's two methods, and exchange with cluster moves, which converges to the posterior.
 
     Parameters
     ----------
@@ -58,11 +58,11 @@ class Labels:
     methods = (*OPTIONS, "at")
 
     def describe(self) -> dict[str, Any]:
-        """Plain values; the number of runs may grow."""
+        """Return plain values; the number of runs may increase."""
         return {k: v for k, v in asdict(self).items() if k != "replicates"}
 
     def cells(self, replicates: int, methods: tuple[str, ...]) -> list[Cell]:
-        """Each method in turn."""
+        """Return each method in turn."""
         return [(r, method) for r in range(replicates) for method in methods]
 
     def run(self, settings: Settings, cell: Cell, checkpoint: Path) -> Record:
@@ -95,7 +95,7 @@ class Labels:
 
 
 def at(sigma: tuple[float, float], n_points: int, seeds: np.random.SeedSequence) -> float:
-    """Mean probability of a cross over the unlabelled cluster at one sigma, as good as fixed by a narrow prior."""
+    """Return the mean probability of a cross over the unlabelled cluster at one sigma, fixed by a narrow prior."""
     points, labels = draw_points(n_points)
     options = {"prior_scale": 1e-3, "step_size": 1e-3, "n_draws": 200, "n_warmup": 50, "n_chains": 2}
     estimator = _estimator(n_jobs=1, progress=False, random_state=seeds, **options)
@@ -104,7 +104,7 @@ def at(sigma: tuple[float, float], n_points: int, seeds: np.random.SeedSequence)
 
 
 def measures(records: list[Record]) -> pd.DataFrame:
-    """One row a method, means over its runs: where sigma lies, and how far the chains of a run disagree."""
+    """Return one row per method, means over its runs: the position of sigma, and the spread of chains."""
     rows: dict[str, list[dict[str, float]]] = {}
     for r in records:
         method = r["cell"][1]
@@ -121,12 +121,12 @@ def measures(records: list[Record]) -> pd.DataFrame:
 
 
 def draw_points(n_points: int) -> tuple[np.ndarray, np.ndarray]:
-    """Our own data set, made to the paper's description; a fixed draw.
+    """Draw our data set, made to the paper's description, with a fixed seed.
 
-    Crosses lie at the top right and rings at the bottom left, each around a corner of a square of side four; an
-    unlabelled cluster is at the top left, level with the crosses and above the rings; unlabelled points make a bridge
-    from rings to crosses. So a long sigma_x ties the cluster to the crosses, a long sigma_y to the rings, and both
-    together tie the crosses to the rings.
+    Crosses are at the top right and rings at the bottom left, each around a corner of a square of side four; an
+    unlabelled cluster is at the top left, level with the crosses and above the rings; unlabelled points form a bridge
+    from rings to crosses. A long sigma_x couples the cluster to the crosses, a long sigma_y to the rings, and both
+    together couple the crosses to the rings.
     """
     rng, n = np.random.default_rng(2004), n_points // 4
     cross, ring, cluster = (c + 0.5 * rng.standard_normal((n, 2)) for c in ([2.0, 2.0], [-2.0, -2.0], [-2.0, 2.0]))
@@ -142,7 +142,7 @@ def _estimator(
     n_sweeps: int = 20,
     **options: Any,
 ) -> LabelFieldMRF:
-    """An estimator of the flat options of a cell; chains, those of the hidden labels too, make ``n_sweeps`` sweeps."""
+    """Return an estimator with the flat options of a cell; all chains make ``n_sweeps`` sweeps."""
     chains = {"n_chains": 16, "n_sweeps": n_sweeps, "moves": "swendsen-wang"}
     moves, others = method_of(LABEL_KERNELS, kernel, options)
     found = Phases(engine_of(engine, **chains), None if engine == "bethe" else engine_of("persistent", **chains))

@@ -15,13 +15,13 @@ TITLES = {
     "coronary": "Six risk factors of 1,841 men: each method against exact Metropolis",
     "artificial": "Random Boltzmann machines: posterior against truth",
     "labels": "Labels on points: where sigma lies",
-    "coverage": "Small models on sparse graphs: sds against exact, and what 95 % intervals hold",
-    "coverage-complete": "Small models on complete graphs: sds against exact, and what 95 % intervals hold",
+    "coverage": "Small models on sparse graphs: sds against exact, and coverage of 95 % intervals",
+    "coverage-complete": "Small models on complete graphs: sds against exact, and coverage of 95 % intervals",
 }
 
 
 def tables(experiment: str, records: list[Record]) -> list[Table | str]:
-    """The tables and notes of an experiment."""
+    """Return the tables and notes of an experiment."""
     found = [table(title, _flat(frame)) for title, frame in _frames(experiment, records).items()]
     return [*found, *notes(experiment, records)]
 
@@ -42,7 +42,7 @@ def _frames(experiment: str, records: list[Record]) -> dict[str, pd.DataFrame]:
 
 
 def notes(experiment: str, records: list[Record]) -> list[str]:
-    """How the data of each artificial system were drawn, and what was left out."""
+    """Describe how the data of each artificial system were drawn, and which posteriors were omitted."""
     if experiment != "artificial":
         return []
     lines: dict[object, str] = {}
