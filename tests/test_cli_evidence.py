@@ -468,5 +468,5 @@ def test_files_of_others_are_left_alone(bayesmrf, votes, folder, quick):
     assert (there / "evidence.jsonl").read_text() == "mine\n"
     code, out, _ = bayesmrf("evidence", "votes.csv", "--hidden", 1, "--method", "bic", "--plot", "--overwrite")
     assert code == 0
-    assert "The picture is" in out
+    assert "The plot is" in out
     assert bayesmrf("evidence", "votes.csv", "--hidden", 1, "--method", "bic", "--plot")[0] == 0
