@@ -411,7 +411,7 @@ def test_a_folder_of_another_chain_or_run_is_refused(rng, tmp_path, other):
         (chains / "chain_0").rename(chains / "x")
         (chains / "chain_1").rename(chains / "chain_0")
         (chains / "x").rename(chains / "chain_1")
-    with pytest.raises(StoreError, match="chain_0 is damaged: its commits are of another chain or run"):
+    with pytest.raises(StoreError, match="chain_0 is damaged: its commits belong to another chain or run"):
         sample(Fails(), checkpoint=run, **OPTIONS)
 
 
