@@ -155,3 +155,10 @@ TINY = {  # targets of random data, of 2 to 7 parameters
         linear=LinearMap.tied([0, 0, 1, 1, 2, 2, 2, 2], "abc"),
     ),
 }
+
+
+def machine_likelihood(model, theta, states, weights=None):
+    """Exact log likelihood of a restricted Boltzmann machine, and its gradient N (E_data[s] - E_theta[s])."""
+    w = np.ones(len(states)) if weights is None else weights
+    found, given = model.exact(theta), model.given(theta, states)
+    return w @ given.log_weights - w.sum() * found.log_z, given.sum(w) - w.sum() * found.moments

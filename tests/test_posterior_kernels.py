@@ -11,8 +11,8 @@ from bayesmrf.inference.chains import Brief, Persistent
 from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.inference.enumeration import Enumeration
 from bayesmrf.inference.pseudo_likelihood import PseudoLikelihood
-from bayesmrf.learning.pseudo_likelihood import log_pseudo_likelihood
 from bayesmrf.likelihood import Likelihood
+from bayesmrf.metrics import log_pseudo_likelihood
 from bayesmrf.models.agreement import Agreement
 from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.models.ising import Ising

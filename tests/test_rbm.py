@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.optimize import minimize
-from scipy.special import logsumexp
+from scipy.special import expit, logsumexp
 from scipy.stats import chi2
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -20,6 +20,7 @@ from bayesmrf.inference.enumeration import Enumeration
 from bayesmrf.learning.rbm_persistent import PersistentRBM
 from bayesmrf.models.rbm import RestrictedBoltzmann
 from bayesmrf.samplers import rbm_gibbs
+from tests.evidence_oracle import machine_likelihood
 from tests.oracle import all_states, state_numbers
 from tests.test_estimators import signs
 
@@ -56,7 +57,8 @@ def test_model_is_enumeration(size, rng):
     given_x = np.exp(oracle.by_x - logsumexp(oracle.by_x, axis=1, keepdims=True))
     given_z = np.exp(oracle.by_x - logsumexp(oracle.by_x, axis=0)).T
     np.testing.assert_allclose(model.hidden_probabilities(theta, states), given_x @ z, atol=1e-12)
-    np.testing.assert_allclose(model.visible_probabilities(theta, z), given_z @ states, atol=1e-12)
+    w = model.split(theta)
+    np.testing.assert_allclose(expit(z @ w.weights + w.visible), given_z @ states, atol=1e-12)
     # Statistics of data: the average of E[s | x].
     counts = rng.integers(0, 5, len(states)) + (np.arange(len(states)) == 0)
     expected = (counts / counts.sum()) @ (given_x[:, :, None] * oracle.statistics.reshape(len(states), len(z), -1)).sum(
@@ -72,13 +74,15 @@ def test_model_is_enumeration(size, rng):
 def test_gradient_is_that_of_the_likelihood(rng):
     model = RestrictedBoltzmann(4, 3)
     theta, states = rng.normal(0, 1, model.n_features), rng.integers(0, 2, (30, 4))
-    value, gradient = model.log_likelihood(theta, states)
+    value, gradient = machine_likelihood(model, theta, states)
     by_row = -model.free_energy(theta, states) - Oracle(model, theta).log_z
     assert value == pytest.approx(by_row.sum())
     h = 1e-5 * np.eye(model.n_features)
-    slopes = [(model.log_likelihood(theta + e, states)[0] - model.log_likelihood(theta - e, states)[0]) for e in h]
+    slopes = [
+        (machine_likelihood(model, theta + e, states)[0] - machine_likelihood(model, theta - e, states)[0]) for e in h
+    ]
     np.testing.assert_allclose(gradient, np.array(slopes) / 2e-5, atol=1e-6)
-    again = model.log_likelihood(theta, states[:10], np.full(10, 3))[0]
+    again = machine_likelihood(model, theta, states[:10], np.full(10, 3))[0]
     assert again == pytest.approx(3 * by_row[:10].sum())
 
 
@@ -121,7 +125,8 @@ def test_a_sweep_has_its_law(rng):
     x, z, xs = rng.integers(0, 2, (1, 4)), all_states(3), all_states(4)
 
     def law(theta):
-        h, v = model.hidden_probabilities(theta, x), model.visible_probabilities(theta, z)
+        w = model.split(theta)
+        h, v = model.hidden_probabilities(theta, x), expit(z @ w.weights + w.visible)
         p_z = np.where(z == 1, h, 1 - h).prod(axis=1)
         return p_z @ np.where(xs[None] == 1, v[:, None], 1 - v[:, None]).prod(axis=2)
 
@@ -157,7 +162,7 @@ def below(model, theta, exact, states, penalty):
     """How far the log likelihood less its penalty is at ``theta`` below that at ``exact``, in nats."""
 
     def value(t):
-        return model.log_likelihood(t, states)[0] - len(states) * penalty / 2 * t @ t
+        return machine_likelihood(model, t, states)[0] - len(states) * penalty / 2 * t @ t
 
     return value(exact) - value(theta)
 
@@ -178,7 +183,7 @@ def test_persistent_chains_climb_as_exact_ascent_does(penalty, rng):
     state = learner.start(states, rng)._replace(theta=theta / 2)
     theta, exact = learner.fit(state, states, RATES, rng).theta, state.theta
     for rate in RATES:
-        exact = exact + rate * (model.log_likelihood(exact, rows, counts)[1] / 2000 - penalty * exact)
+        exact = exact + rate * (machine_likelihood(model, exact, rows, counts)[1] / 2000 - penalty * exact)
     assert below(model, theta, exact, states, penalty) < 13.5
     assert below(model, state.theta, exact, states, penalty) > 13.5
     shrunk = PersistentRBM(model, n_chains=500, batch_size=500, penalty=0.05)
@@ -318,7 +323,7 @@ def test_prior_makes_it_climb_the_posterior(rng):
     X[:30, 1:] = X[:30, :1]  # something to learn, which the prior holds back
 
     def above(theta):
-        value, slope = model.log_likelihood(theta, X)
+        value, slope = machine_likelihood(model, theta, X)
         return theta @ theta / (2 * 0.3**2) - value, theta / 0.3**2 - slope
 
     quick = QUICK | {"n_steps": 3000, "n_hidden": 3}

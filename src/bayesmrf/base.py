@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
+from .options import Checked
+
 if TYPE_CHECKING:
     from .graphs import Graph
     from .states import States
@@ -119,6 +121,16 @@ class Engine(Protocol):
     def families(self) -> frozenset[str]: ...  # noqa: D102
     def prepare(self, model: Model) -> Any: ...  # noqa: D102
     def start(self, model: Model, rng: np.random.Generator) -> Any: ...  # noqa: D102
+
+
+class Stateless(Checked):
+    """Base of engines that plan nothing and keep nothing between calls, unless they define otherwise."""
+
+    def prepare(self, model: Model) -> Any:
+        """Return None: there is nothing to plan."""
+
+    def start(self, model: Model, rng: np.random.Generator) -> Any:
+        """Return None: the engine has no memory."""
 
 
 class InferenceEngine(Engine, Protocol):

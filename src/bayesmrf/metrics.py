@@ -9,7 +9,7 @@ import numpy as np
 
 from .base import LOG_Z, InferenceEngine, Kind, Model
 from .errors import DataError, OptionError
-from .learning.pseudo_likelihood import log_pseudo_likelihood
+from .inference.pseudo_likelihood import value_and_scores
 from .models.categorical import binary_form
 from .models.pairwise import log_potential
 from .partitions import expected_vi, variation_of_information, vi_difference
@@ -118,3 +118,43 @@ def log_likelihood(
     log_z = engine.infer(model, theta, engine.prepare(model), want=LOG_Z).log_z
     assert log_z is not None
     return float(n * (np.dot(theta, model.statistics(states, weights)) - log_z))
+
+
+def log_pseudo_likelihood(
+    model: Model, theta: np.ndarray, states: np.ndarray, weights: np.ndarray | None = None
+) -> float:
+    """Sum over samples and nodes of log P(x_i | all other nodes) (Besag 1975).
+
+    With x in {-1, +1}, couplings J and fields h, P(x_i | rest) = 1 / (1 + exp(-2 x_i (h_i + sum_j J_ij x_j))).
+
+    Parameters
+    ----------
+    model : Model
+        The model.
+    theta : (n_features,) array
+        Its natural parameters.
+    states : (n_samples, n_nodes) array in {0, 1}
+        The data.
+    weights : (n_samples,) array, optional
+        How often each row counts; once by default.
+
+    Returns
+    -------
+    float
+        In nats. Work is O(n_samples (n_nodes + n_edges)), memory O(n_edges + states).
+    """
+    theta = np.asarray(theta, dtype=np.float64)
+    if theta.shape != (model.n_features,):
+        raise OptionError(
+            option="theta", got=theta, expected=f"an array of shape ({model.n_features},), one for each feature"
+        )
+    states = np.asarray(states)
+    if states.ndim != 2 or states.shape[1] != model.graph.n_nodes or len(states) == 0:
+        expected = f"an array of shape (n_samples, {model.graph.n_nodes}) with at least one row"
+        raise DataError(option="states", got=states, expected=expected)
+    w = np.ones(len(states)) if weights is None else np.asarray(weights, dtype=np.float64)
+    if w.shape != (len(states),):
+        raise DataError(
+            option="weights", got=w, expected=f"an array of shape ({len(states)},), one for each row of states"
+        )
+    return value_and_scores(binary_form(model, theta), np.ascontiguousarray(states, dtype=np.int8), w)[0]

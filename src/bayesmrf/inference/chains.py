@@ -12,7 +12,19 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ..base import BINARY, EVERY_FAMILY, MOMENTS, POTTS, SAMPLE, Engine, Inference, Kind, Model, SamplingEngine
+from ..base import (
+    BINARY,
+    EVERY_FAMILY,
+    MOMENTS,
+    POTTS,
+    SAMPLE,
+    Engine,
+    Inference,
+    Kind,
+    Model,
+    SamplingEngine,
+    Stateless,
+)
 from ..errors import OptionError
 from ..models.categorical import Categorical, compiled_form, states_of
 from ..models.clamped import Clamped
@@ -28,7 +40,7 @@ Memory = TypeVar("Memory", Chains, np.ndarray)
 
 
 @dataclass(frozen=True)
-class Persistent(Checked):
+class Persistent(Stateless):
     """Chains that continue from their states in the last call (Tieleman 2008).
 
     If theta moves slowly, the chains stay close to p(x | theta); at a fixed theta they converge to it.
@@ -57,9 +69,6 @@ class Persistent(Checked):
     def families(self) -> frozenset[str]:
         """Supported models."""
         return _families(self.moves)
-
-    def prepare(self, model: Model) -> None:
-        """Return None: there is nothing to plan."""
 
     def start(self, model: Model, rng: np.random.Generator) -> Chains:
         """Start chains at uniform random states."""

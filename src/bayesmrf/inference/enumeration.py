@@ -8,15 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from ..base import EVERY_FAMILY, LOG_Z, MOMENTS, SAMPLE, Inference, Kind, Model
+from ..base import EVERY_FAMILY, LOG_Z, MOMENTS, SAMPLE, Inference, Kind, Model, Stateless
 from ..errors import TooWideError
 from ..models.categorical import Categorical, compiled_form
 from ..models.pairwise import Pairwise
-from ..options import Checked
 
 
 @dataclass(frozen=True)
-class Enumeration(Checked):
+class Enumeration(Stateless):
     """Exact engine that sums over all states x in {-1, +1}^d (Murray and Ghahramani 2004, eq. 2).
 
     Log weights are built by doubling: those of nodes 0..i follow from those of nodes 0..i-1 by adding +-(h_i +
@@ -52,9 +51,6 @@ class Enumeration(Checked):
                 f"graph: enumeration over {d} nodes would need {2 ** (bits - 25):.3g} GiB for {m}^{d} states, more "
                 f"than max_nodes = {self.max_nodes} allows; use elimination, persistent chains, or a larger max_nodes"
             )
-
-    def start(self, model: Model, rng: np.random.Generator) -> None:
-        """Return None: the engine has no memory."""
 
     def infer(self, model: Model, theta: np.ndarray, plan: None, want: str = MOMENTS, state: Any = None) -> Inference:
         """Compute log Z, and the moments on request."""

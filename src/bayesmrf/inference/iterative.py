@@ -7,12 +7,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..base import LOG_Z, MOMENTS, Inference, Model
-from ..options import Checked
+from ..base import LOG_Z, MOMENTS, Inference, Stateless
 
 
 @dataclass(frozen=True)
-class Iterative(Checked):
+class Iterative(Stateless):
     """Deterministic iteration, from the same start in every call: log Z is a function of theta alone.
 
     A start at the last solution would be faster, but with several solutions log Z would depend on the path, which makes
@@ -32,9 +31,6 @@ class Iterative(Checked):
     name: ClassVar[str]
     remedy: ClassVar[str] = "raise max_iterations"
     answers: ClassVar[frozenset[str]] = frozenset({LOG_Z, MOMENTS})
-
-    def start(self, model: Model, rng: np.random.Generator) -> None:
-        """Return None: the engine has no memory."""
 
     def _answer(self, log_z: float, moments: np.ndarray, n_iterations: int, change: float) -> Inference:
         status = ""

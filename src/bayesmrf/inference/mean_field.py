@@ -44,9 +44,6 @@ class MeanField(Iterative):
     families = frozenset({BINARY, POTTS})
     kind = Kind.LOWER
 
-    def prepare(self, model: Model) -> None:
-        """Return None: there is nothing to plan."""
-
     def infer(self, model: Model, theta: np.ndarray, plan: None, want: str = MOMENTS, state: Any = None) -> Inference:
         """Compute log Z and moments together."""
         p = compiled_form(model, theta)

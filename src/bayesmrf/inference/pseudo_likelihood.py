@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ..base import BINARY, LOG_Z, MOMENTS, Inference, Kind, Model
+from ..base import BINARY, LOG_Z, MOMENTS, Inference, Kind, Model, Stateless
 from ..compiled import strict_leaf
 from ..errors import DataError
 from ..models.categorical import binary_form
@@ -23,7 +23,7 @@ from ..states import States
 
 
 @dataclass(frozen=True, eq=False)
-class PseudoLikelihood:
+class PseudoLikelihood(Stateless):
     """Engine whose log Z turns the likelihood into the pseudo-likelihood of its data.
 
     Parameters
@@ -55,9 +55,6 @@ class PseudoLikelihood:
         rows, index = np.unique(states.astype(np.int8), axis=0, return_inverse=True)
         w = np.bincount(index.ravel(), self.weights, minlength=len(rows)).astype(np.float64)
         return rows, w, model.statistics(rows, w)
-
-    def start(self, model: Model, rng: np.random.Generator) -> None:
-        """Return None: the engine has no memory."""
 
     def infer(self, model: Model, theta: np.ndarray, plan: Any, want: str = MOMENTS, state: Any = None) -> Inference:
         """Compute log Z and moments as defined in the module."""

@@ -51,9 +51,6 @@ class Tree(Iterative):
     families = frozenset({BINARY})
     kind = Kind.LOWER
 
-    def prepare(self, model: Model) -> None:
-        """Return None: the tree depends on theta."""
-
     def infer(self, model: Model, theta: np.ndarray, plan: None, want: str = MOMENTS, state: Any = None) -> Inference:
         """Compute log Z and moments together."""
         p = binary_form(model, theta)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol, TypeGuard
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple, Protocol, TypeGuard
 
 import numpy as np
 
 from ..base import BINARY, Model
 from ..errors import OptionError
 from ..graphs import Graph
+from ..options import Checked
 from .pairwise import Pairwise
 
 
@@ -83,19 +85,6 @@ def categorical(graph: Graph, coupling: np.ndarray, field: np.ndarray, offset: f
     )
 
 
-def field_names(graph: Graph, n_states: int) -> list[str]:
-    """Name the fields: ``u=1`` to ``u=m-1`` for each node."""
-    return [f"{u}={k}" for u in graph.names for k in range(1, n_states)]
-
-
-def field_table(fields: np.ndarray, n_nodes: int, n_states: int) -> np.ndarray:
-    """Return the fields of all states, (n_nodes, m), from those of states 1 to m - 1 (none: zeros) in one vector."""
-    table = np.zeros((n_nodes, n_states))
-    if len(fields):
-        table[:, 1:] = fields.reshape(n_nodes, n_states - 1)
-    return table
-
-
 def node_statistics(states: np.ndarray, n_states: int, weights: np.ndarray | None = None) -> np.ndarray:
     """Return the share of (weighted) ``states`` in which each node is in each state, (n_nodes, m)."""
     w = np.ones(len(states)) if weights is None else np.asarray(weights, dtype=np.float64)
@@ -109,3 +98,58 @@ def log_potential(model: Categorical, states: np.ndarray) -> np.ndarray:
     if model.coupling.ndim > 1:
         return model.offset + model.coupling[np.arange(len(u)), states[:, u], states[:, v]].sum(axis=1) + own
     return model.offset + (states[:, u] == states[:, v]) @ model.coupling + own
+
+
+@dataclass(frozen=True, eq=False)
+class ManyStateModel(Checked):
+    """Base of models with m states a node, each feature 0 or 1: those of edges, then those of states 1 to m - 1.
+
+    Parameters
+    ----------
+    graph : Graph
+    n_states : int
+    fields : bool
+    """
+
+    graph: Graph
+    n_states: int
+    fields: bool = True
+
+    name: ClassVar[str]
+    family: ClassVar[str]
+
+    @property
+    def n_parameters(self) -> int:
+        """Number p of parameters of an edge."""
+        return 1
+
+    @property
+    def n_edges(self) -> int:
+        """Number of edges, each of which has ``n_parameters`` features."""
+        return self.graph.n_edges
+
+    @property
+    def n_features(self) -> int:
+        """Length of theta."""
+        fields = self.graph.n_nodes * (self.n_states - 1) if self.fields else 0
+        return self.n_edges * self.n_parameters + fields
+
+    @property
+    def feature_low(self) -> np.ndarray:
+        """Smaller of the two values of each feature; the larger is 1."""
+        return np.zeros(self.n_features)
+
+    @property
+    def _field_names(self) -> list[str]:
+        """``u=1`` to ``u=m-1`` for each node."""
+        return [f"{u}={k}" for u in self.graph.names for k in range(1, self.n_states)] if self.fields else []
+
+    def _field_table(self, theta: np.ndarray) -> np.ndarray:
+        """Fields of all states, (n_nodes, m): 0 for state 0."""
+        table = np.zeros((self.graph.n_nodes, self.n_states))
+        if self.fields:
+            table[:, 1:] = theta[self.n_edges * self.n_parameters :].reshape(-1, self.n_states - 1)
+        return table
+
+    def _features(self, edge: np.ndarray, node: np.ndarray) -> np.ndarray:
+        return np.concatenate([edge.ravel(), node[:, 1:].ravel()]) if self.fields else edge.ravel()

@@ -7,14 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..base import POTTS
-from ..graphs import Graph
-from ..options import Checked
-from .categorical import Categorical, categorical, field_names, field_table, node_statistics
+from .categorical import Categorical, ManyStateModel, categorical, node_statistics
 from .pairwise import edge_statistics
 
 
 @dataclass(frozen=True, eq=False)
-class Potts(Checked):
+class Potts(ManyStateModel):
     r"""Field over states {0, ..., m - 1} (Potts 1952, with fields).
 
     .. math:: p(x \mid \theta) \propto
@@ -32,22 +30,8 @@ class Potts(Checked):
         Whether nodes have fields h_{ik}. Without, the model is symmetric under renaming the states.
     """
 
-    graph: Graph
-    n_states: int
-    fields: bool = True
-
     name = "potts"
     family = POTTS
-
-    @property
-    def n_edges(self) -> int:
-        """Number of edge features, which come first in theta."""
-        return self.graph.n_edges
-
-    @property
-    def n_parameters(self) -> int:
-        """Number of parameters of an edge."""
-        return 1
 
     @property
     def category(self) -> np.ndarray:
@@ -55,19 +39,9 @@ class Potts(Checked):
         return np.eye(self.n_states, dtype=np.int64)
 
     @property
-    def n_features(self) -> int:
-        """Length of theta."""
-        return self.graph.n_edges + (self.graph.n_nodes * (self.n_states - 1) if self.fields else 0)
-
-    @property
     def feature_names(self) -> list[str]:
         """``u-v`` for an edge, ``u=1`` to ``u=m-1`` for a node."""
-        return self.graph.edge_names + (field_names(self.graph, self.n_states) if self.fields else [])
-
-    @property
-    def feature_low(self) -> np.ndarray:
-        """Smaller of the two values of each feature; the larger is 1."""
-        return np.zeros(self.n_features)
+        return self.graph.edge_names + self._field_names
 
     @property
     def edge_values(self) -> np.ndarray:
@@ -86,9 +60,8 @@ class Potts(Checked):
 
     def categorical(self, theta: np.ndarray) -> Categorical:
         """Return the compiled form."""
-        field = field_table(theta[self.n_edges :], self.graph.n_nodes, self.n_states)
-        return categorical(self.graph, theta[: self.n_edges], field)
+        return categorical(self.graph, theta[: self.n_edges], self._field_table(theta))
 
     def moments(self, pair: np.ndarray, node: np.ndarray) -> np.ndarray:
         """Compute the moments of the statistics from P(x_u = x_v) of each edge and P(x_i = k), (n_nodes, m)."""
-        return np.concatenate([pair, node[:, 1:].ravel()]) if self.fields else pair
+        return self._features(pair, node)

@@ -145,11 +145,6 @@ class RestrictedBoltzmann(Checked):
         """Return P(z_k = 1 | x) of each row, (n_samples, n_hidden)."""
         return self.given(theta, states).probabilities
 
-    def visible_probabilities(self, theta: np.ndarray, hidden: np.ndarray) -> np.ndarray:
-        """Return P(x_d = 1 | z) of each row of ``hidden`` (n_samples, n_hidden), (n_samples, n_visible)."""
-        w = self.split(theta)
-        return expit(np.asarray(hidden, dtype=np.float64) @ w.weights + w.visible)
-
     def statistics(self, theta: np.ndarray, states: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
         """Return the mean over (weighted) ``states`` of E[s(x, z) | x], s = (z_k x_d, x_d, z_k): the positive phase."""
         w = np.ones(len(states)) if weights is None else np.asarray(weights, dtype=np.float64)
@@ -189,22 +184,6 @@ class RestrictedBoltzmann(Checked):
         if self._hidden_is_small:
             return Inference(log_z=log_z, moments=self.join(pair, other, one))
         return Inference(log_z=log_z, moments=self.join(pair.T, one, other))
-
-    def log_likelihood(
-        self, theta: np.ndarray, states: np.ndarray, weights: np.ndarray | None = None, max_units: int = 20
-    ) -> tuple[float, np.ndarray]:
-        """Return the exact log likelihood of data, in nats, and its gradient N (E_data[s] - E_theta[s]).
-
-        Raises
-        ------
-        TooWideError
-            As in `exact`.
-        """
-        found = self.exact(theta, max_units=max_units)
-        assert found.log_z is not None
-        w = np.ones(len(states)) if weights is None else np.asarray(weights, dtype=np.float64)
-        given = self.given(theta, states)
-        return float(w @ given.log_weights) - w.sum() * found.log_z, given.sum(w) - w.sum() * found.moments
 
     def sample(self, theta: np.ndarray, n_samples: int, rng: np.random.Generator, max_units: int = 20) -> np.ndarray:
         """Sample exact independent states of the visible units, (n_samples, n_visible) int8 in {0, 1}.

@@ -9,13 +9,11 @@ import numpy as np
 from scipy.special import expit
 
 from ..base import TABLES
-from ..graphs import Graph
-from ..options import Checked
-from .categorical import Categorical, categorical, field_names, field_table, node_statistics
+from .categorical import Categorical, ManyStateModel, categorical, node_statistics
 
 
 @dataclass(frozen=True, eq=False)
-class Symmetric(Checked):
+class Symmetric(ManyStateModel):
     r"""Field over states {0, ..., m - 1} whose edges have more than one parameter.
 
     .. math:: p(x \mid \theta) \propto
@@ -47,8 +45,6 @@ class Symmetric(Checked):
         Whether nodes have fields.
     """
 
-    graph: Graph
-    n_states: int
     fields: bool = False
 
     name = "symmetric"
@@ -70,31 +66,15 @@ class Symmetric(Checked):
         return out
 
     @property
-    def n_edges(self) -> int:
-        """Number of edges, each of which has ``n_parameters`` features."""
-        return self.graph.n_edges
-
-    @property
     def n_parameters(self) -> int:
         """Number p of parameters of an edge."""
         return len(self.pairs)
 
     @property
-    def n_features(self) -> int:
-        """Length of theta."""
-        fields = self.graph.n_nodes * (self.n_states - 1) if self.fields else 0
-        return self.n_edges * self.n_parameters + fields
-
-    @property
     def feature_names(self) -> list[str]:
         """``u-v=k,l`` for an edge and pair of states, ``u=1`` to ``u=m-1`` for a node."""
         edges = [f"{name}={k},{other}" for name in self.graph.edge_names for k, other in self.pairs]
-        return edges + (field_names(self.graph, self.n_states) if self.fields else [])
-
-    @property
-    def feature_low(self) -> np.ndarray:
-        """Smaller of the two values of each feature; the larger is 1."""
-        return np.zeros(self.n_features)
+        return edges + self._field_names
 
     def statistics(self, states: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
         """Return the mean statistics of weighted ``states`` (n_samples, n_nodes) in {0, ..., m - 1}."""
@@ -123,13 +103,9 @@ class Symmetric(Checked):
 
     def categorical(self, theta: np.ndarray) -> Categorical:
         """Return the compiled form, with a table for each edge."""
-        fields = theta[self.n_edges * self.n_parameters :]
-        return categorical(self.graph, self.table(theta), field_table(fields, self.graph.n_nodes, self.n_states))
+        return categorical(self.graph, self.table(theta), self._field_table(theta))
 
     def moments(self, pair: np.ndarray, node: np.ndarray) -> np.ndarray:
         """Compute the moments of the statistics from P(x_u = k, x_v = l), (n_edges, m, m), and P(x_i = k)."""
         each = np.eye(self.n_parameters + 1)[self.category].reshape(-1, self.n_parameters + 1)
         return self._features(pair.reshape(self.n_edges, self.n_states**2) @ each[:, 1:], node)
-
-    def _features(self, edge: np.ndarray, node: np.ndarray) -> np.ndarray:
-        return np.concatenate([edge.ravel(), node[:, 1:].ravel()]) if self.fields else edge.ravel()

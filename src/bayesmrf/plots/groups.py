@@ -8,16 +8,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..names import shown
+from ..summary import rows
 from .style import (
     COLOURS,
     GREY,
     INK,
-    MOST_NAMED,
     PALE,
+    Intervals,
     as_text,
     axes,
     group_colours,
     grouped,
+    name_rows,
     no_edges,
     set_integer_ticks,
 )
@@ -74,9 +76,7 @@ def plot_groups(tree: Any, ax: Axes | None = None) -> Axes:
     lines: dict[str, Any] = {"colors": colour, "linewidth": 3, "alpha": 0.6, "zorder": 2}
     ax.hlines(place, listed["lower"], listed["upper"], **lines)
     ax.scatter(listed["agreement"], place, s=26, color=colour, zorder=3)
-    ax.set_yticks(place, [f"group {g}" for g in listed.index], fontsize=8)
-    ax.set_ylim(len(listed) - 0.4, -0.6)
-    ax.tick_params(axis="y", length=0)
+    name_rows(ax, [f"group {g}" for g in listed.index])
     for x, head, align in ((1.13, "edges", "right"), (1.17, "for example", "left")):
         ax.text(x, 1.0, head, fontsize=8, color=GREY, ha=align, va="bottom", transform=ax.transAxes)
     for y, g in enumerate(listed.index):
@@ -109,57 +109,18 @@ def plot_agreement(tree: Any, ax: Axes | None = None) -> Axes:
         return no_edges(ax)
     table, blind_too = summary.by_group, not summary.spike
     colour = group_colours(len(summary.group_table))[table["group"] - 1]
-    place, named = np.arange(len(table)), len(table) <= MOST_NAMED
-    ax = axes(ax, (7.2, max(2.0, 0.9 + 0.19 * len(table))) if named else (7.2, 3.6))
-    value = table["agreement"].to_numpy()
-    low, high = table["lower"].to_numpy(), table["upper"].to_numpy()
-    blind: dict[str, Any] = {
-        "s": 16 if named else 6,
-        "marker": "D",
-        "facecolors": "none" if named else GREY,
-        "edgecolors": GREY,
-    }
-    blind |= {"linewidths": 0.9 if named else 0, "zorder": 2, "label": "maximum likelihood, ignoring groups"}
-    mean: dict[str, Any] = {
-        "s": 20 if named else 5,
-        "color": colour,
-        "zorder": 4,
-        "label": "posterior mean, 90 % interval",
-    }
-    thickness = 2 if named else max(0.5, min(2.0, 300 / len(table)))
-    lines: dict[str, Any] = {
-        "colors": colour,
-        "linewidth": thickness,
-        "alpha": 0.6,
-        "zorder": 3,
-        "rasterized": len(table) > 2000,
-    }
-    if named:
-        ax.axvline(0.5, color=PALE, linewidth=1, zorder=1)
-        ax.hlines(place, low, high, **lines)
-        if blind_too:
-            ax.scatter(table["mle"], place, **blind)
-        ax.scatter(value, place, **mean)
-        ax.set_yticks(
-            place,
-            [
-                f"{shown(a, _LONGEST // 2)} – {shown(b, _LONGEST // 2)}"
-                for a, b in zip(table["first"], table["second"], strict=True)
-            ],
-            fontsize=8,
-            parse_math=False,
-        )
-        ax.set_ylim(len(table) - 0.4, -0.6)
-        ax.set_xlabel("agreement (0.5: no effect)")
-        ax.tick_params(axis="y", length=0)
-    else:
-        ax.axhline(0.5, color=PALE, linewidth=1, zorder=1)
-        ax.vlines(place, low, high, **lines)
-        if blind_too:
-            ax.scatter(place, table["mle"], rasterized=len(table) > 2000, **blind)
-        ax.scatter(place, value, rasterized=len(table) > 2000, **mean)
-        ax.set_xlim(-0.01 * len(table), 1.01 * len(table))
-        ax.set(xlabel=f"{len(table):,} edges, by group", ylabel="agreement (0.5: no effect)")
+    frame = Intervals(ax, len(table), 0.5, PALE)
+    ax, named = frame.ax, frame.named
+    frame.lines(table["lower"].to_numpy(), table["upper"].to_numpy(), colour)
+    if blind_too:
+        blind: dict[str, Any] = {"s": 16 if named else 6, "marker": "D", "facecolors": "none" if named else GREY}
+        blind |= {"edgecolors": GREY, "linewidths": 0.9 if named else 0, "zorder": 2}
+        frame.points(table["mle"], label="maximum likelihood, ignoring groups", **blind)
+    mean: dict[str, Any] = {"s": 20 if named else 5, "color": colour, "zorder": 4}
+    frame.points(table["agreement"].to_numpy(), label="posterior mean, 90 % interval", **mean)
+    longest = _LONGEST // 2
+    names = [f"{shown(e.first, longest)} – {shown(e.second, longest)}" for e in rows(table)]
+    frame.label(names, f"{len(table):,} edges, by group", "agreement (0.5: no effect)")
     _name_groups(ax, table["group"].to_numpy(), group_colours(len(summary.group_table)), down=named)
     handles, labels = ax.get_legend_handles_labels()
     legend = ax.legend(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..summary import GroupedSummary
-from .style import GREY, INK, MOST_NAMED, PALE, axes, with_inclusion
+from .style import MOST_NAMED, PALE, axes, colour_bar, with_inclusion
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -62,10 +62,7 @@ def plot_inclusion(tree: Any, ax: Axes | None = None) -> Axes:
     if len(u) < d * (d - 1) // 2:
         said.append("hatched: no candidate")
     ax.set_xlabel("; ".join(said))
-    bar = ax.figure.colorbar(image, ax=ax, shrink=0.85, pad=0.02)
-    bar.set_label("inclusion: probability of the edge", fontsize=9, color=INK)
-    bar.ax.tick_params(labelsize=8, colors=GREY)
-    bar.outline.set_visible(False)
+    colour_bar(ax, image, "inclusion: probability of the edge")
     return ax
 
 

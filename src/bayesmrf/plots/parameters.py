@@ -10,7 +10,7 @@ import numpy as np
 from ..errors import OptionError
 from ..names import shown
 from ..summary import ParameterSummary
-from .style import COLOURS, GREY, INK, MOST_NAMED, PALE, as_text, axes, parameters
+from .style import COLOURS, GREY, INK, MOST_NAMED, PALE, Intervals, as_text, axes, name_rows, parameters
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,29 +41,16 @@ def plot_parameters(tree: Any, ax: Axes | None = None) -> Axes:
     summary = parameters(tree)
     table = _by_value(summary)
     n_edges, n = int(table["is_edge"].sum()), len(table)
-    named = n <= MOST_NAMED
-    ax = axes(ax, (7.2, max(2.0, 0.9 + 0.19 * n)) if named else (7.2, 3.6))
-    place = np.arange(n)
+    frame = Intervals(ax, n, 0, GREY)
+    ax, named = frame.ax, frame.named
     colour = np.where(table["is_edge"], COLOURS[0], COLOURS[1])
-    low, high, mean = (table[c].to_numpy() for c in ("lower", "upper", "mean"))
+    frame.lines(table["lower"].to_numpy(), table["upper"].to_numpy(), colour)
     style: dict[str, Any] = {"s": 20 if named else 5, "zorder": 4, "linewidths": 1.2 if named else 0.5}
     style |= {"edgecolors": colour, "facecolors": np.where(table["clear"], colour, "white")}
-    lines: dict[str, Any] = {"colors": colour, "linewidth": 2 if named else max(0.5, min(2.0, 300 / n)), "alpha": 0.6}
-    label = "posterior mean and 90 % interval"
-    if named:
-        ax.axvline(0, color=GREY, linewidth=1, zorder=1)
-        ax.hlines(place, low, high, zorder=3, **lines)
-        ax.scatter(mean, place, **style)
-        ax.set_yticks(place, [shown(n, _LONGEST) for n in table["label"]], fontsize=8, parse_math=False)
-        ax.set_ylim(n - 0.4, -0.6)
-        ax.set_xlabel(label)
-        ax.tick_params(axis="y", length=0)
-    else:
-        ax.axhline(0, color=GREY, linewidth=1, zorder=1)
-        ax.vlines(place, low, high, zorder=3, rasterized=n > 2000, **lines)
-        ax.scatter(place, mean, rasterized=n > 2000, **style)
-        ax.set_xlim(-0.01 * n, 1.01 * n)
-        ax.set(xlabel=f"{n:,} parameters: edges, then nodes, by falling mean", ylabel=label)
+    frame.points(table["mean"].to_numpy(), **style)
+    names = [shown(label, _LONGEST) for label in table["label"]]
+    along = f"{n:,} parameters: edges, then nodes, by falling mean"
+    frame.label(names, along, "posterior mean and 90 % interval")
     if 0 < n_edges < n:
         (ax.axhline if named else ax.axvline)(n_edges - 0.5, color=PALE, linewidth=0.8, zorder=0)
     _explain(ax, summary, below=not named)
@@ -88,10 +75,8 @@ def plot_strength(tree: Any, ax: Axes | None = None) -> Axes:
     place = np.arange(len(strongest))
     ax.hlines(place, strongest["lower"], strongest["upper"], colors=COLOURS[2], linewidth=2, alpha=0.6)
     ax.scatter(strongest["strength"], place, s=20, color=COLOURS[2], zorder=3)
-    ax.set_yticks(place, [shown(n, _LONGEST) for n in strongest["node"]], fontsize=8, parse_math=False)
-    ax.set_ylim(len(strongest) - 0.4, -0.6)
+    name_rows(ax, [shown(n, _LONGEST) for n in strongest["node"]])
     ax.set_xlim(left=0)
-    ax.tick_params(axis="y", length=0)
     few = f" ({len(strongest)} strongest of {len(table):,} nodes)" if len(strongest) < len(table) else ""
     ax.set_xlabel(f"strength: posterior mean and 90 % interval{few}")
     return ax

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import partitions
-from .style import GREY, INK, axes, group_colours, grouped, no_edges
+from .style import INK, axes, colour_bar, group_colours, grouped, no_edges
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -54,10 +54,7 @@ def plot_co_clustering(tree: Any, ax: Axes | None = None) -> Axes:
     few = f" ({len(group)} of {len(summary.shown):,})" if len(group) < len(summary.shown) else ""
     ax.set(xlabel=f"edges{few}, by group", ylabel="edges, by group")
     ax.tick_params(length=0)
-    bar = ax.figure.colorbar(image, ax=ax, shrink=0.85, pad=0.02)
-    bar.set_label("probability of sharing a group", fontsize=9, color=INK)
-    bar.ax.tick_params(labelsize=8, colors=GREY)
-    bar.outline.set_visible(False)
+    colour_bar(ax, image, "probability of sharing a group")
     return ax
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -98,3 +99,59 @@ def set_integer_ticks(axis: Any) -> None:
     from matplotlib.ticker import MaxNLocator
 
     axis.set_major_locator(MaxNLocator(nbins=12, integer=True, min_n_ticks=1))
+
+
+class Intervals:
+    """Values with intervals along a line: up to 60 in a row each with its name, more next to each other without names.
+
+    Parameters
+    ----------
+    ax : Axes or None
+        Where to draw.
+    n : int
+        Number of values.
+    at : float
+        Where a reference line is drawn.
+    colour : str
+        Of that line.
+    """
+
+    def __init__(self, ax: Axes | None, n: int, at: float, colour: str):
+        self.n, self.named, self.place = n, n <= MOST_NAMED, np.arange(n)
+        self.ax = axes(ax, (7.2, max(2.0, 0.9 + 0.19 * n)) if self.named else (7.2, 3.6))
+        (self.ax.axvline if self.named else self.ax.axhline)(at, color=colour, linewidth=1, zorder=1)
+
+    def lines(self, low: Any, high: Any, colour: Any) -> None:
+        """Draw the intervals."""
+        width = 2 if self.named else max(0.5, min(2.0, 300 / self.n))
+        draw = self.ax.hlines if self.named else self.ax.vlines
+        draw(self.place, low, high, colors=colour, linewidth=width, alpha=0.6, zorder=3, rasterized=self.n > 2000)
+
+    def points(self, value: Any, **style: Any) -> None:
+        """Draw values."""
+        x, y = (value, self.place) if self.named else (self.place, value)
+        self.ax.scatter(x, y, rasterized=self.n > 2000, **style)
+
+    def label(self, names: Sequence[str], along: str, across: str) -> None:
+        """Write the names, or ``along`` in their place, and what the values are."""
+        if self.named:
+            name_rows(self.ax, names)
+            self.ax.set_xlabel(across)
+        else:
+            self.ax.set_xlim(-0.01 * self.n, 1.01 * self.n)
+            self.ax.set(xlabel=along, ylabel=across)
+
+
+def name_rows(ax: Axes, names: Sequence[str]) -> None:
+    """Write a name next to each row, the first on top."""
+    ax.set_yticks(range(len(names)), names, fontsize=8, parse_math=False)
+    ax.set_ylim(len(names) - 0.4, -0.6)
+    ax.tick_params(axis="y", length=0)
+
+
+def colour_bar(ax: Axes, image: Any, label: str) -> None:
+    """Add a scale of probabilities."""
+    bar = ax.figure.colorbar(image, ax=ax, shrink=0.85, pad=0.02)
+    bar.set_label(label, fontsize=9, color=INK)
+    bar.ax.tick_params(labelsize=8, colors=GREY)
+    bar.outline.set_visible(False)

@@ -31,12 +31,11 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from ..base import BINARY, SAMPLE, Kind, Model
+from ..base import BINARY, SAMPLE, Kind, Model, Stateless
 from ..compiled import strict_leaf
 from ..errors import OptionError
 from ..models.categorical import binary_form
 from ..models.pairwise import Pairwise
-from ..options import Checked
 from ..rng import lane_generators, next_uint32
 from .gibbs import LANES, check_positive
 from .swendsen_wang import check_finite
@@ -95,7 +94,7 @@ def sample_exact(model: Pairwise, n_samples: int, rng: np.random.Generator, max_
 
 
 @dataclass(frozen=True)
-class CouplingFromThePast(Checked):
+class CouplingFromThePast(Stateless):
     """Engine that draws exact samples by coupling from the past: monotone if possible, else by summary states.
 
     Parameters
@@ -110,12 +109,6 @@ class CouplingFromThePast(Checked):
     answers = frozenset({SAMPLE})
     families = frozenset({BINARY})
     kind = Kind.EXACT
-
-    def prepare(self, model: Model) -> None:
-        """Return None: there is nothing to plan."""
-
-    def start(self, model: Model, rng: np.random.Generator) -> None:
-        """Return None: the engine has no memory."""
 
     def sample(
         self, model: Model, theta: np.ndarray, plan: None, n_samples: int, rng: np.random.Generator

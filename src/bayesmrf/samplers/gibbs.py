@@ -12,6 +12,7 @@ byte a node.
 from __future__ import annotations
 
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -22,13 +23,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import float32, uint64
 
-from ..base import EVERY_FAMILY, SAMPLE, Kind, Model
+from ..base import EVERY_FAMILY, SAMPLE, Kind, Model, Stateless
 from ..compiled import leaf
 from ..errors import DataError, OptionError
 from ..lanes import popcount, symmetric_uniform, tanh_ratio
 from ..models.categorical import Categorical, compiled_form, states_of
 from ..models.pairwise import Pairwise
-from ..options import Checked
 from ..rng import lane_generators, next_uint32
 from ..rules import COUNT
 from .categorical_gibbs import categorical_counts, categorical_sweep
@@ -114,7 +114,7 @@ def from_states(states: np.ndarray, n_chains: int, n_nodes: int, n_states: int |
 
 def to_states(chains: Chains, n_chains: int, n_states: int | None = None) -> np.ndarray:
     """Return the states of the first ``n_chains`` chains, (n_chains, n_nodes) int8."""
-    _check_room(chains, n_chains)
+    check_room(chains, n_chains)
     states = np.empty((n_chains, chains.states.shape[1]), dtype=np.int8)
     for b in range(-(-n_chains // LANES)):
         rows = states[b * LANES : (b + 1) * LANES]
@@ -145,7 +145,7 @@ def sweep(model: Pairwise | Categorical, chains: Chains, n_sweeps: int, n_jobs: 
     """
     check_positive("n_sweeps", n_sweeps)
     n_jobs = min(check_positive("n_jobs", n_jobs), len(chains.states))
-    _check_nodes(model, chains)
+    check_nodes(model, chains)
     visit = categorical_sweep if isinstance(model, Categorical) else _sweep
     if n_jobs == 1:
         visit(model, chains.states, chains.lanes, n_sweeps)
@@ -169,8 +169,8 @@ def counts(model: Pairwise | Categorical, chains: Chains, n_chains: int) -> tupl
     ones : (n_nodes,) int64
         Number of chains in which a node is +1; for a categorical model (n_nodes, m), in which it is in each state.
     """
-    _check_room(chains, n_chains)
-    _check_nodes(model, chains)
+    check_room(chains, n_chains)
+    check_nodes(model, chains)
     agree = np.empty(model.coupling.shape, dtype=np.int64)
     if isinstance(model, Categorical):
         node = np.empty(model.field.shape, dtype=np.int64)
@@ -181,8 +181,28 @@ def counts(model: Pairwise | Categorical, chains: Chains, n_chains: int) -> tupl
     return agree, ones
 
 
+class SweepEngine(Stateless, ABC):
+    """Base of engines whose samples are the states of chains, one for each, that start at uniform random states."""
+
+    answers = frozenset({SAMPLE})
+    kind = Kind.APPROXIMATE
+
+    @abstractmethod
+    def _advance(self, form: Pairwise | Categorical, chains: Chains, n_chains: int) -> None:
+        """Advance the chains, in place."""
+
+    def sample(
+        self, model: Model, theta: np.ndarray, plan: None, n_samples: int, rng: np.random.Generator
+    ) -> np.ndarray:
+        """Draw ``(n_samples, n_nodes)`` int8 states in {0, ..., n_states - 1}."""
+        n_states = states_of(model)
+        chains = start(check_positive("n_samples", n_samples), model.graph.n_nodes, rng, n_states=n_states)
+        self._advance(compiled_form(model, theta), chains, n_samples)
+        return to_states(chains, n_samples, n_states)
+
+
 @dataclass(frozen=True)
-class Gibbs(Checked):
+class Gibbs(SweepEngine):
     """Engine that draws samples by Gibbs sweeps from uniform random states; one chain for each sample.
 
     The samples are independent of each other; their distribution is p(x | theta) only in the limit of large
@@ -200,33 +220,21 @@ class Gibbs(Checked):
     n_jobs: int = 1
 
     name = "gibbs"
-    answers = frozenset({SAMPLE})
     families = EVERY_FAMILY
-    kind = Kind.APPROXIMATE
 
-    def prepare(self, model: Model) -> None:
-        """Return None: there is nothing to plan."""
-
-    def start(self, model: Model, rng: np.random.Generator) -> None:
-        """Return None: each call of `sample` starts new chains."""
-
-    def sample(
-        self, model: Model, theta: np.ndarray, plan: None, n_samples: int, rng: np.random.Generator
-    ) -> np.ndarray:
-        """Draw ``(n_samples, n_nodes)`` int8 states in {0, ..., n_states - 1}."""
-        n_states = states_of(model)
-        chains = start(check_positive("n_samples", n_samples), model.graph.n_nodes, rng, n_states=n_states)
-        sweep(compiled_form(model, theta), chains, self.n_sweeps, self.n_jobs)
-        return to_states(chains, n_samples, n_states)
+    def _advance(self, form: Pairwise | Categorical, chains: Chains, n_chains: int) -> None:
+        sweep(form, chains, self.n_sweeps, self.n_jobs)
 
 
-def _check_nodes(model: Pairwise | Categorical, chains: Chains) -> None:
+def check_nodes(model: Pairwise | Categorical, chains: Chains) -> None:
+    """Refuse chains on another number of nodes."""
     if len(model.field) != chains.states.shape[1]:
         expected, n_nodes = f"for {len(model.field)} nodes", chains.states.shape[1]
         raise OptionError(option="chains", got=n_nodes, expected=expected, remedy="start chains for this model")
 
 
-def _check_room(chains: Chains, n_chains: int) -> None:
+def check_room(chains: Chains, n_chains: int) -> None:
+    """Refuse more chains than were started."""
     room = len(chains.states) * LANES
     if check_positive("n_chains", n_chains) > room:
         raise OptionError(option="n_chains", got=n_chains, expected=f"at most the {room} chains that were started")

@@ -25,15 +25,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..base import BINARY, POTTS, SAMPLE, Kind, Model
+from ..base import BINARY, POTTS
 from ..compiled import copy_to, strict_leaf
 from ..errors import OptionError
-from ..models.categorical import Categorical, compiled_form, states_of
+from ..models.categorical import Categorical
 from ..models.pairwise import Pairwise
-from ..options import Checked
 from ..rng import next_uint32
 from .clusters import bind
-from .gibbs import LANES, Chains, check_positive, start, to_states
+from .gibbs import LANES, Chains, SweepEngine, check_nodes, check_positive, check_room
 
 
 def check_finite(model: Pairwise | Categorical) -> None:
@@ -75,15 +74,10 @@ def sweep(model: Pairwise | Categorical, chains: Chains, n_sweeps: int, n_chains
         If a number is not an integer >= 1, there are too few chains or their number of nodes differs, a parameter is
         not finite, or a coupling of a categorical model is negative.
     """
-    n_blocks, n_nodes, _ = chains.states.shape
-    n_chains = n_blocks * LANES if n_chains is None else check_positive("n_chains", n_chains)
+    n_chains = len(chains.states) * LANES if n_chains is None else n_chains
+    check_room(chains, n_chains)
     check_positive("n_sweeps", n_sweeps)
-    if n_chains > n_blocks * LANES:
-        expected = f"at most the {n_blocks * LANES} chains that were started"
-        raise OptionError(option="n_chains", got=n_chains, expected=expected)
-    if len(model.field) != n_nodes:
-        expected = f"for {len(model.field)} nodes"
-        raise OptionError(option="chains", got=n_nodes, expected=expected, remedy="start chains for this model")
+    check_nodes(model, chains)
     check_finite(model)
     visit = _sweep
     if isinstance(model, Categorical):
@@ -101,7 +95,7 @@ def sweep(model: Pairwise | Categorical, chains: Chains, n_sweeps: int, n_chains
 
 
 @dataclass(frozen=True)
-class SwendsenWang(Checked):
+class SwendsenWang(SweepEngine):
     """Engine that draws samples by cluster sweeps from uniform random states; one chain for each sample.
 
     The samples are independent of each other; their distribution is p(x | theta) only in the limit of large
@@ -116,24 +110,10 @@ class SwendsenWang(Checked):
     n_sweeps: int = 100
 
     name = "swendsen-wang"
-    answers = frozenset({SAMPLE})
     families = frozenset({BINARY, POTTS})
-    kind = Kind.APPROXIMATE
 
-    def prepare(self, model: Model) -> None:
-        """Return None: there is nothing to plan."""
-
-    def start(self, model: Model, rng: np.random.Generator) -> None:
-        """Return None: each call of `sample` starts new chains."""
-
-    def sample(
-        self, model: Model, theta: np.ndarray, plan: None, n_samples: int, rng: np.random.Generator
-    ) -> np.ndarray:
-        """Draw ``(n_samples, n_nodes)`` int8 states in {0, ..., n_states - 1}."""
-        n_states = states_of(model)
-        chains = start(check_positive("n_samples", n_samples), model.graph.n_nodes, rng, n_states=n_states)
-        sweep(compiled_form(model, theta), chains, self.n_sweeps, n_samples)
-        return to_states(chains, n_samples, n_states)
+    def _advance(self, form: Pairwise | Categorical, chains: Chains, n_chains: int) -> None:
+        sweep(form, chains, self.n_sweeps, n_chains)
 
 
 @strict_leaf

@@ -7,13 +7,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...base import EVERY_FAMILY, LOG_Z, MOMENTS, SAMPLE, Inference, Kind, Model
+from ...base import EVERY_FAMILY, LOG_Z, MOMENTS, SAMPLE, Inference, Kind, Model, Stateless
 from ...compiled import leaf
 from ...errors import TooWideError
 from ...graphs import EliminationOrder, Graph
 from ...models.categorical import Categorical, compiled_form, states_of
 from ...models.pairwise import PairwiseModel
-from ...options import Checked
 from ..coordinate_walk import walk
 from .many_states import (
     CategoricalPlan,
@@ -76,7 +75,7 @@ def _cost(order: EliminationOrder, n_states: int | None) -> tuple[int, float]:
 
 
 @dataclass(frozen=True)
-class Elimination(Checked):
+class Elimination(Stateless):
     r"""Exact engine that sums out one node after another.
 
     Summing out node v with later neighbours N (its bag) leaves the message
@@ -135,9 +134,6 @@ class Elimination(Checked):
         return EliminationPlan(
             order.order, order.starts, bags, bag_edges, tables, child_starts, children, subset, width
         )
-
-    def start(self, model: Model, rng: np.random.Generator) -> None:
-        """Return None: the engine has no memory."""
 
     def infer(self, model: Model, theta: np.ndarray, plan: Any, want: str = MOMENTS, state: Any = None) -> Inference:
         """Compute log Z in a forward pass, and the moments on request in a backward pass."""

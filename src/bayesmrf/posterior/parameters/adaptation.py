@@ -14,10 +14,15 @@ from the curvature of the posterior; the paper takes ten times it. After warm-up
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from math import exp, log, sqrt
 from typing import NamedTuple
 
 import numpy as np
+
+from ...likelihood import Likelihood
+from ...options import Checked
+from ...priors import Prior
 
 _GAMMA, _T0, _KAPPA = 0.05, 10, 0.75
 _FARTHEST = 10.0  # of the log of a step size from that of the first
@@ -32,6 +37,28 @@ class StepSize(NamedTuple):
     n_updates: int = 0
     log_average: float = 0.0
     error: float = 0.0
+
+
+class WalkInfo(NamedTuple):
+    """Draw, the share of accepted proposals, and the step size of the sweep."""
+
+    theta: np.ndarray
+    acceptance: float
+    step_size: float
+
+
+@dataclass(frozen=True, eq=False)
+class RandomWalk(Checked):
+    """Fields of the kernels that propose one step after another along coordinates (see `displacements`)."""
+
+    likelihood: Likelihood
+    prior: Prior
+    start: np.ndarray
+    step_size: float = 0.1
+    scale: np.ndarray | None = None
+    spread: np.ndarray | None = None
+
+    dims = {"theta": ("feature",), "acceptance": (), "step_size": ()}  # noqa: RUF012
 
 
 def adapt(step: StepSize, acceptance: float, *, target: float, first: float, n_adapt: int) -> StepSize:

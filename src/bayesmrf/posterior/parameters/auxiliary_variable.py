@@ -8,10 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ...base import SAMPLE
-from ...likelihood import Likelihood, Memory
-from ...options import Checked
-from ...priors import Prior
-from .adaptation import dispersed, displacements
+from ...likelihood import Memory
+from .adaptation import RandomWalk, WalkInfo, dispersed, displacements
 
 
 class AuxiliaryVariableState(NamedTuple):
@@ -22,16 +20,8 @@ class AuxiliaryVariableState(NamedTuple):
     memory: Memory
 
 
-class AuxiliaryVariableInfo(NamedTuple):
-    """Draw, the share of accepted proposals, and the step size."""
-
-    theta: np.ndarray
-    acceptance: float
-    step_size: float
-
-
 @dataclass(frozen=True, eq=False)
-class AuxiliaryVariable(Checked):
+class AuxiliaryVariable(RandomWalk):
     r"""Propose theta_j + step_size scale_j N(0, 1) for every coordinate in turn, with Y' ~ p(. | theta').
 
     The state is (theta, Y), where Y ~ p(. | theta~) for a fixed theta~, the reference; the ratio
@@ -58,15 +48,7 @@ class AuxiliaryVariable(Checked):
         As in `bayesmrf.posterior.parameters.metropolis.Metropolis`.
     """
 
-    likelihood: Likelihood
-    prior: Prior
-    start: np.ndarray
-    step_size: float = 0.1
-    scale: np.ndarray | None = None
-    spread: np.ndarray | None = None
-
     name = "auxiliary-variable"
-    dims = {"theta": ("feature",), "acceptance": (), "step_size": ()}  # noqa: RUF012
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -77,9 +59,7 @@ class AuxiliaryVariable(Checked):
         theta = dispersed(self.start, self.spread, rng)
         return AuxiliaryVariableState(theta, self.likelihood.auxiliary(self.start, rng), self.likelihood.start(rng))
 
-    def step(
-        self, rng: np.random.Generator, state: AuxiliaryVariableState
-    ) -> tuple[AuxiliaryVariableState, AuxiliaryVariableInfo]:
+    def step(self, rng: np.random.Generator, state: AuxiliaryVariableState) -> tuple[AuxiliaryVariableState, WalkInfo]:
         """Make one sweep."""
         lik, reference = self.likelihood, self.start
         theta, y, memory = state
@@ -94,5 +74,5 @@ class AuxiliaryVariable(Checked):
             if np.log1p(-rng.random()) < ratio:
                 theta, y = new, y_new
                 accepted += 1
-        info = AuxiliaryVariableInfo(theta, accepted / len(theta), self.step_size)
+        info = WalkInfo(theta, accepted / len(theta), self.step_size)
         return AuxiliaryVariableState(theta, y, memory), info

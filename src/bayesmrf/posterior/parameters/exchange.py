@@ -8,10 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ...base import SAMPLE
-from ...likelihood import Likelihood, Memory
-from ...options import Checked
-from ...priors import Prior
-from .adaptation import WALK_TARGET, StepSize, adapt, dispersed, displacements
+from ...likelihood import Memory
+from .adaptation import WALK_TARGET, RandomWalk, StepSize, WalkInfo, adapt, dispersed, displacements
 
 
 class ExchangeState(NamedTuple):
@@ -22,16 +20,8 @@ class ExchangeState(NamedTuple):
     step: StepSize
 
 
-class ExchangeInfo(NamedTuple):
-    """Draw, the share of accepted proposals, and the step size of the sweep."""
-
-    theta: np.ndarray
-    acceptance: float
-    step_size: float
-
-
 @dataclass(frozen=True, eq=False)
-class Exchange(Checked):
+class Exchange(RandomWalk):
     r"""Propose theta_j + step_size scale_j N(0, 1) for every coordinate in turn, with auxiliary data Y ~ p(. | theta').
 
     Exchanging the data X and Y between theta and theta' cancels the normalisers in the acceptance ratio,
@@ -51,16 +41,9 @@ class Exchange(Checked):
         As in `bayesmrf.posterior.parameters.metropolis.Metropolis`.
     """
 
-    likelihood: Likelihood
-    prior: Prior
-    start: np.ndarray
-    step_size: float = 0.1
-    scale: np.ndarray | None = None
-    spread: np.ndarray | None = None
     n_adapt: int = 0
 
     name = "exchange"
-    dims = {"theta": ("feature",), "acceptance": (), "step_size": ()}  # noqa: RUF012
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -71,7 +54,7 @@ class Exchange(Checked):
         theta = dispersed(self.start, self.spread, rng)
         return ExchangeState(theta, self.likelihood.start(rng), StepSize(self.step_size))
 
-    def step(self, rng: np.random.Generator, state: ExchangeState) -> tuple[ExchangeState, ExchangeInfo]:
+    def step(self, rng: np.random.Generator, state: ExchangeState) -> tuple[ExchangeState, WalkInfo]:
         """Make one sweep."""
         lik, theta, size = self.likelihood, state.theta, state.step.size
         data, memory = lik.complete(theta, rng, state.memory)
@@ -85,4 +68,4 @@ class Exchange(Checked):
                 accepted += 1
         share = accepted / len(theta)
         step = adapt(state.step, share, target=WALK_TARGET, first=self.step_size, n_adapt=self.n_adapt)
-        return ExchangeState(theta, memory, step), ExchangeInfo(theta, share, size)
+        return ExchangeState(theta, memory, step), WalkInfo(theta, share, size)

@@ -8,10 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ...base import LOG_Z, MOMENTS
-from ...likelihood import Evaluation, Likelihood, Memory
-from ...options import Checked
-from ...priors import Prior
-from .adaptation import WALK_TARGET, StepSize, adapt, dispersed, displacements
+from ...likelihood import Evaluation, Memory
+from .adaptation import WALK_TARGET, RandomWalk, StepSize, adapt, dispersed, displacements
 
 
 class MetropolisState(NamedTuple):
@@ -34,7 +32,7 @@ class MetropolisInfo(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Metropolis(Checked):
+class Metropolis(RandomWalk):
     r"""Propose theta_j + step_size scale_j N(0, 1) for every coordinate in turn.
 
     Proposals are accepted by the ratio of posterior densities (Murray and Ghahramani 2004, eq. 7).
@@ -63,12 +61,6 @@ class Metropolis(Checked):
         Number of first steps in which the step size is adapted, starting from ``step_size``, to an acceptance of 0.44.
     """
 
-    likelihood: Likelihood
-    prior: Prior
-    start: np.ndarray
-    step_size: float = 0.1
-    scale: np.ndarray | None = None
-    spread: np.ndarray | None = None
     n_adapt: int = 0
 
     name = "metropolis"
