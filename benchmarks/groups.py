@@ -112,7 +112,8 @@ def fit(estimator: GroupedMRF, states: np.ndarray) -> tuple[Seconds, dict[str, f
 
 def plain_chain(estimator: GroupedMRF, states: np.ndarray, rng: np.random.Generator) -> Iterator[plain.Step]:
     """Return the plain version of a fitted estimator's chain, from its last draw."""
-    graph, n, edges = estimator.graph_, len(states), estimator.edges_
+    n, edges = len(states), estimator.edges_
+    graph = Graph(states.shape[1], edges)
     last = estimator.posterior_["posterior"].dataset.isel(chain=0, draw=-1)
     groups = np.asarray(last["groups"])
     phi = np.asarray(last["agreement"])[np.unique(groups, return_index=True)[1]]

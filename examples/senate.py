@@ -14,7 +14,7 @@ from bayesmrf import GroupedMRF, MaximumLikelihoodMRF, datasets
 def main(n_draws: int = 1000) -> None:
     train, test = datasets.senate109(1), datasets.senate109(2)
     est = GroupedMRF("learn:279", n_draws=n_draws, n_warmup=n_draws // 5, n_chains=2, random_state=1).fit(train)
-    blind = MaximumLikelihoodMRF(est.graph_, random_state=1).fit(train)
+    blind = MaximumLikelihoodMRF(est.edges_, random_state=1).fit(train)
 
     print("mean log likelihood of a vote            first session (train)   second session (test)")
     for name, fitted in (("maximum likelihood, without groups", blind), ("posterior over groups", est)):
@@ -24,7 +24,7 @@ def main(n_draws: int = 1000) -> None:
     print("\npairs of senators with the largest and the smallest agreement")
     order = est.agreement_.argsort()
     for e in [*order[:-6:-1], *order[4::-1]]:
-        first, second = (est.graph_.names[u] for u in est.edges_[e])
+        first, second = (train.columns[u] for u in est.edges_[e])
         print(f"{est.agreement_[e]:6.3f}  group {est.groups_[e]}  {first} - {second}")
 
 

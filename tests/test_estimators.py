@@ -30,6 +30,9 @@ class Signs:
     def score(self, X, y=None, sample_weight=None):
         return super().score(signs(X), y, sample_weight)
 
+    def score_samples(self, X):
+        return super().score_samples(signs(X))
+
 
 def signs(X):
     if issparse(X):
@@ -115,12 +118,12 @@ def test_attributes(method, grid_data):
     assert set(np.unique(states)) <= {0, 1}
 
 
-def test_score_is_the_exact_mean_log_likelihood(grid_data):
+def test_score_at_the_mean_is_the_exact_log_likelihood(grid_data):
     graph, _, _, X = grid_data
     est = GroupedMRF(graph=graph, **QUICK).fit(X)
     model = Agreement(graph)
     expected = est.theta_ @ model.statistics(X[:50]) - oracle.log_z(model, est.theta_)
-    assert est.score(X[:50]) == pytest.approx(expected)
+    assert est.score(X[:50], average="mean") == pytest.approx(expected)
     doubled = est.score(X[:2], sample_weight=[3, 1])
     assert doubled == pytest.approx((3 * est.score(X[:1]) + est.score(X[1:2])) / 4)
 
@@ -165,7 +168,7 @@ def test_codings_and_graph_forms_give_the_same_draws(grid_data):
         est = GroupedMRF(graph=form, **QUICK).fit(data)
         np.testing.assert_array_equal(est.agreement_, reference.agreement_)
     assert set(np.unique(GroupedMRF(graph=graph, **QUICK).fit(2 * X - 1).sample(20))) == {-1, 1}
-    assert GroupedMRF(graph=g, **QUICK).fit(frame).graph_.names == tuple(names)
+    assert GroupedMRF(graph=g, **QUICK).fit(frame).graph_.nodes == g.nodes
 
 
 def test_counts_equal_repeated_rows(rng):
@@ -258,3 +261,28 @@ def test_unknown_edge_in_co_clustering(grid_data):
     est = GroupedMRF(graph=graph, **QUICK).fit(X)
     with pytest.raises(OptionError, match="'0-9' is not an edge"):
         est.co_clustering(["0-9"])
+
+
+def test_networks_carry_what_was_estimated(rng):
+    X = pd.DataFrame(rng.integers(0, 2, (60, 3)), columns=["a", "b", "c"])
+    X["b"] = X["a"] ^ (rng.random(60) < 0.2)
+    est = GroupedMRF(candidates="complete", fields="grouped", **RUN).fit(X)
+    found = est.graph_
+    assert list(found.nodes) == ["a", "b", "c"]
+    assert set(found.edges) == {pair for pair in [("a", "b"), ("a", "c"), ("b", "c")] if inclusion(est, *pair) > 0.5}
+    assert ("a", "b") in found.edges
+    assert (est.edges_[0].tolist(), est.feature_names_.tolist()) == ([0, 1], ["a-b", "a-c", "b-c", "a", "b", "c"])
+    expected = {"index": 0, "weight": est.theta_[0], "agreement": est.agreement_[0], "group": est.groups_[0]}
+    assert found.edges["a", "b"] == expected | {"inclusion": inclusion(est, "a", "b")}
+    assert found.nodes["c"] == {"bias": est.theta_[5], "group": est.field_groups_[2]}
+    assert list(est.interval_().columns) == ["mean", "lower", "upper"]
+    free = MaximumLikelihoodMRF(found, fields=False).fit(X)  # networks are graphs for other estimators
+    assert free.graph_.edges["a", "b"]["weight"] == free.theta_[list(free.feature_names_).index("a-b")]
+    assert free.graph_.nodes["c"] == {}
+    tables = MaximumLikelihoodMRF(model="symmetric", fields=False).fit(X)
+    assert tables.graph_.edges["a", "b"]["weight"].shape == (tables._model().n_parameters,)
+
+
+def inclusion(est, first, second):
+    place = list(est.feature_names_in_).index
+    return est.inclusion_[place(first), place(second)]

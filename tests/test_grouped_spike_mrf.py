@@ -39,7 +39,7 @@ def fit(links, biases=None, **options):
 def says_the_truth(est):
     """Two groups of two edges each, and no others."""
     there = np.array([est.inclusion_[u, v] > 0.5 for u, v in est.edges_])
-    named = [(est.graph_.names[u], est.graph_.names[v]) for u, v in est.edges_]
+    named = [(est.feature_names_in_[u], est.feature_names_in_[v]) for u, v in est.edges_]
     assert [pair for pair, t in zip(named, there, strict=True) if t] == list(LINKS)
     np.testing.assert_array_equal(est.groups_[~there], -1)
     np.testing.assert_array_equal(canonical(est.groups_[there]), [0, 0, 1, 1])

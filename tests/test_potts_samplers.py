@@ -218,7 +218,10 @@ def test_negative_couplings_have_no_clusters(rng):
     theta[1] = -0.25
     with pytest.raises(OptionError, match=r"theta must be couplings >= 0 .*\(edge 1\), got -0\.25"):
         SwendsenWang().sample(model, theta, None, 5, rng)
-    for j, message in ((0, "theta must be finite, got 'nan as the coupling of edge 0'"), (5, "got 'nan as the field of node 1'")):
+    for j, message in (
+        (0, "theta must be finite, got 'nan as the coupling of edge 0'"),
+        (5, "got 'nan as the field of node 1'"),
+    ):
         theta = np.zeros(model.n_features)
         theta[j] = np.nan
         with pytest.raises(OptionError, match=message):

@@ -86,7 +86,7 @@ def _of_groups(fitted: GroupedMRF, n_nodes: int) -> Estimate:
     groups, agreement = np.full(n_nodes * (n_nodes - 1) // 2, -1), np.full(n_nodes * (n_nodes - 1) // 2, 0.5)
     groups[place], agreement[place] = fitted.groups_, fitted.agreement_
     number = float(fitted.posterior_["posterior"]["n_groups"].mean())
-    model = Agreement(fitted.graph_, bool(fitted.fields))
+    model = Agreement(Graph(n_nodes, fitted.edges_), bool(fitted.fields))
     return Estimate(groups >= 0, groups, agreement, number, model, fitted.theta_)
 
 

@@ -66,7 +66,7 @@ def fit(
     stats = tree["sample_stats"]
     accepted = stats["acceptance" if "acceptance" in stats else "accepted"]
     theta = tree["posterior"]["theta"].values
-    return Fit(theta, float(accepted.mean()), float(tree.attrs["run_time"]), estimator.feature_names_out_)
+    return Fit(theta, float(accepted.mean()), float(tree.attrs["run_time"]), list(estimator.feature_names_))
 
 
 def summary(theta: np.ndarray) -> dict[str, np.ndarray]:

@@ -9,24 +9,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import chdtrc
-from sklearn.base import BaseEstimator, DensityMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import BaseEstimator
 
 from .. import graphs, run
-from ..base import Kernel, SamplingEngine
+from ..base import Kernel
 from ..errors import FieldsWarning, GraphError, OptionError, argument, renamed
 from ..graphs import Graph
-from ..inference.auto import choose
-from ..inference.elimination.two_states import Elimination
 from ..likelihood import Likelihood
 from ..memory import check_draws
 from ..options import check
-from ..rng import as_seed_sequence
 from ..rules import is_count
-from ..samplers.gibbs import Gibbs
-from ..states import States, check_states, decode
+from ..states import States, check_states
 from ..store import place_of
-from .normaliser import ANNEALED, EXACT, Normaliser, is_within_reach, normaliser, warn_if_rough
+from .network import Network
+from .predictive import Predictive
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,7 +30,6 @@ if TYPE_CHECKING:
 _PREDICTED = 1000  # draws over which the probabilities of missing values are averaged
 _UNBALANCED = 1e-6  # p-value of a column that is not balanced
 _NAMED = 5  # columns that are named
-_SWEEPS = 500  # Gibbs sweeps behind each state of `sample` where no exact sampler reaches
 
 
 class MissingValues:
@@ -46,17 +41,8 @@ class MissingValues:
         return tags
 
 
-class PairwiseMRF(DensityMixin, BaseEstimator):
+class PairwiseMRF(Network, Predictive, BaseEstimator):
     """What the estimators share: reading data and graph, and using a fitted theta."""
-
-    graph: Any
-    random_state: Any
-    theta_: np.ndarray
-    _log_z: Normaliser | None
-
-    def _model(self) -> Any:
-        """The model on ``graph_``."""
-        raise NotImplementedError
 
     def _read(
         self,
@@ -65,85 +51,22 @@ class PairwiseMRF(DensityMixin, BaseEstimator):
         progress: bool = False,
         missing: bool = False,
         n_states: Any = None,
-        graph: Any = None,
         option: str = "graph",
     ) -> States:
         states = check_states(X, sample_weight, missing=missing, n_states=n_states)
         self.n_features_in_ = len(states.names)
         if hasattr(X, "columns") and all(isinstance(c, str) for c in X.columns):
             self.feature_names_in_ = np.array(states.names, dtype=object)
-        self.graph_ = read_graph(self.graph if graph is None else graph, states, progress, option)
-        self.edges_ = self.graph_.edges
+        self._graph = read_graph(getattr(self, option), states, progress, option)
+        self.edges_ = self._graph.edges
         self._names, self._coding = states.names, states.coding
-        self._log_z = None
+        self._log_z = {}
         return states
 
-    def _exact_engine(self) -> Elimination | None:
-        engine = choose(self.graph_, n_states=None if isinstance(self._coding, str) else len(self._coding))
-        return engine if isinstance(engine, Elimination) else None
-
-    def score(self, X: Any, y: None = None, sample_weight: Any = None) -> float:
-        """Mean log likelihood of an observation, in nats, at ``theta_``.
-
-        It is exact where elimination takes a second at most. Elsewhere log Z is an estimate by annealed importance
-        sampling, with the standard error ``log_z_error_``; where that is above 0.1 nats, an `ApproximateScoreWarning`
-        says so. ``score_kind_`` says which it is. The pseudo-likelihood, another quantity, is
-        `bayesmrf.metrics.log_pseudo_likelihood`.
-
-        Parameters
-        ----------
-        X : (n_samples, n_nodes) array or DataFrame
-        y : None
-            Ignored.
-        sample_weight : (n_samples,) array, optional
-            Counts of rows, integers >= 0; a Series with the index of ``X``.
-        """
-        check_is_fitted(self)
-        levels = None if isinstance(self._coding, str) else self._coding
-        states = check_states(X, sample_weight, self._names, levels=levels)
-        log_z, error, status = self._normaliser()
-        warn_if_rough(error, status)
-        return float(np.dot(self.theta_, self._model().statistics(states.values, states.weights)) - log_z)
-
     @property
-    def log_z_(self) -> float:
-        """Log Z at ``theta_``, found when first asked for."""
-        return self._normaliser().log_z
-
-    @property
-    def log_z_error_(self) -> float:
-        """Standard error of `log_z_`; 0 where it is exact."""
-        return self._normaliser().error
-
-    @property
-    def score_kind_(self) -> str:
-        """What `score` is: a log likelihood, with log Z exact or by annealed importance sampling."""
-        check_is_fitted(self)
-        return EXACT if is_within_reach(self._model()) else ANNEALED
-
-    def _normaliser(self) -> Normaliser:
-        check_is_fitted(self)
-        if self._log_z is None:
-            self._log_z = normaliser(self._model(), self.theta_)
-        return self._log_z
-
-    def sample(self, n_samples: int = 1, random_state: Any = None) -> np.ndarray:
-        """Draw states at ``theta_``: exact where elimination is cheap, else by Gibbs sweeps.
-
-        They come in the coding of the data fitted.
-
-        Parameters
-        ----------
-        n_samples : int
-        random_state : int, Generator, RandomState or None
-            None draws from the estimator's own ``random_state``.
-        """
-        check_is_fitted(self)
-        check({"n_samples": n_samples, "random_state": random_state}, "draw")
-        rng = np.random.default_rng(as_seed_sequence(self.random_state if random_state is None else random_state))
-        engine: SamplingEngine = self._exact_engine() or Gibbs(n_sweeps=_SWEEPS)
-        model = self._model()
-        return decode(engine.sample(model, self.theta_, engine.prepare(model), int(n_samples), rng), self._coding)
+    def _n_states(self) -> int:
+        """Number of states of a node, as in the data."""
+        return 2 if isinstance(self._coding, str) else len(self._coding)
 
 
 def central(probability: float) -> tuple[float, float]:

@@ -12,6 +12,7 @@ from .. import convergence, results, run
 from ..base import Engine, Kernel, Kind
 from ..errors import ApproximatePosteriorWarning, OptionError, argument
 from ..families import Custom, families_of
+from ..graphs import Graph
 from ..inference.elimination.two_states import Elimination
 from ..inference.registry import engine_of
 from ..kernels import KERNELS, Langevin, Metropolis, Phases, PseudoPosterior, refusal
@@ -67,20 +68,21 @@ class BayesianMRF(MissingValues, RunOptions, OptionObjects, ParameterPosterior):
     Attributes
     ----------
     theta_ : (n_features,) array
-        Posterior mean of the parameters of all edges and nodes; `score` and `sample` use it.
+        Posterior mean of the parameters of all edges and nodes.
     phi_ : (n_parameters,) array
         Posterior mean of the parameters that are sampled: ``theta_`` where nothing is tied.
     parameter_names_ : list of str
         Names of the latter: "edges" and "nodes", followed by a label where there is one, or the names of features.
     posterior_ : xarray.DataTree
         Draws in ArviZ's form.
-    feature_names_out_ : list of str
-        ``u-v`` for an edge, ``u`` for a node.
     missing_ : DataFrame
         Each missing value of X: its row and node, and the posterior probability that it is 1 (True), averaged over at
         most 1,000 draws of theta; in the Potts model, of each state. Empty where nothing is missing.
-    edges_, graph_
-        The graph used.
+    edges_ : (n_edges, 2) int array
+    feature_names_ : (n_features,) array of str
+        Names of ``theta_``: ``u-v`` for an edge, ``u`` for a node.
+    graph_ : networkx.Graph
+        Edges carry ``weight``, nodes ``bias``.
     """
 
     read = {  # noqa: RUF012
@@ -105,9 +107,8 @@ class BayesianMRF(MissingValues, RunOptions, OptionObjects, ParameterPosterior):
         many = isinstance(family, Custom) or families_of("BayesianMRF").row(self.model).many_states
         return family, family.n_states if many else None
 
-    def _model(self) -> Any:
-        n_states = 2 if isinstance(self._coding, str) else len(self._coding)
-        return self._family()[0].on(self.graph_, n_states, True)
+    def _model(self, graph: Graph | None = None) -> Any:
+        return self._family()[0].on(graph or self._graph, self._n_states, True)
 
     def fit(self, X: Any, y: None = None, sample_weight: Any = None) -> BayesianMRF:
         """Sample the posterior; see `GroupedMRF.fit` for the arguments.
@@ -131,7 +132,7 @@ class BayesianMRF(MissingValues, RunOptions, OptionObjects, ParameterPosterior):
             draws = replace(draws, values=values, dims={**draws.dims, "phi": ("parameter",)})
         row = KERNELS.row(self.kernel)
         attrs = asdict(self.object("kernel")) | {
-            "data_hash": data_hash(self.graph_, s_bar, n, None if hidden is None else hidden.model.states),
+            "data_hash": data_hash(self._graph, s_bar, n, None if hidden is None else hidden.model.states),
             "prior": type(prior).__name__,
             "prior_scale": np.atleast_1d(getattr(prior, "scale", np.nan)).tolist(),
             "kind": self._kind(engine, hidden, is_corrected),
@@ -146,7 +147,6 @@ class BayesianMRF(MissingValues, RunOptions, OptionObjects, ParameterPosterior):
             draws, model, attrs=attrs, observed={"statistics": s_bar, "n_samples": n}, parameters=parameters
         )
         self.theta_, self.phi_ = draws.values["theta"].mean(axis=(0, 1)), phi.mean(axis=(0, 1))
-        self.feature_names_out_ = model.feature_names
         self.parameter_names_ = parameters or model.feature_names
         self.missing_ = missing_table(likelihood, phi, states, seeds)
         if hidden is not None:

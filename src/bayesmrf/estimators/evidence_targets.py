@@ -127,9 +127,9 @@ def _grouped(model: GroupedMRF, X: Any, sample_weight: Any, prior: Any, coding: 
     field, there = model._model(), model.groups_ >= 0
     what = "edges and groups" if model.posterior_.attrs["spike"] else "groups"
     s_bar = field.statistics(states.values, states.weights)
-    seen = model.posterior_.attrs["data_hash"] == data_hash(model.graph_, s_bar, states.n_samples)
+    seen = model.posterior_.attrs["data_hash"] == data_hash(model._graph, s_bar, states.n_samples)
     if not there.all():
-        field = Agreement(graphs.Graph(model.graph_.n_nodes, model.edges_[there], model.graph_.names), field.fields)
+        field = Agreement(graphs.Graph(model._graph.n_nodes, model.edges_[there], model._graph.names), field.fields)
     if not field.n_features:
         raise OptionError("model must have parameters, but no edge has an inclusion above 0.5 and there are no node "
                           "fields; fit it with fields=True.")  # fmt: skip

@@ -14,6 +14,7 @@ from .. import convergence, partitions, results
 from ..base import Engine
 from ..errors import ApproximatePosteriorWarning, OptionError, argument, in_words
 from ..families import families_of
+from ..graphs import Graph
 from ..inference.auto import choose
 from ..inference.elimination.two_states import Elimination
 from ..learning.maximum_likelihood import bound, maximum_likelihood
@@ -32,7 +33,6 @@ from ..rules import is_integer
 from ..states import States
 from .base import (
     MissingValues,
-    PairwiseMRF,
     RunOptions,
     data_hash,
     missing_table,
@@ -44,12 +44,13 @@ from .engines import read_hidden
 from .grouped_methods import Problem, Request, build_kernel, choose_method, kind, read, with_numbers
 from .grouped_states import agreement_of, states_start
 from .option_objects import OptionObjects
+from .parameter_posterior import ParameterPosterior
 
 _NOISE = 0.32  # nats that particles may put into the log likelihood of an edge: ten an observation never put more
 
 
 @dataclass(eq=False, repr=False)
-class GroupedMRF(MissingValues, RunOptions, OptionObjects, PairwiseMRF):
+class GroupedMRF(MissingValues, RunOptions, OptionObjects, ParameterPosterior):
     """Posterior of the groups of edges that share a parameter (Liu and Page 2013).
 
     The model: ``p(x) ~ prod_c a_c^[x_u = x_v] (1 - a_c)^[x_u != x_v]`` over the edges c = (u, v) of a graph, with
@@ -105,7 +106,7 @@ class GroupedMRF(MissingValues, RunOptions, OptionObjects, PairwiseMRF):
     agreement_ : (n_edges,) array
         Posterior mean of each edge's agreement.
     theta_ : (n_features,) array
-        Natural parameters used by `score` and `sample`: logit of ``agreement_``, and posterior mean fields.
+        Natural parameters: logit of ``agreement_``, and posterior mean fields.
     potential_ : (n_edges, n_states, n_states) array
         Of the model symmetric, the posterior mean of each edge's table; its ``agreement_`` is that of the table's
         reward of agreement (`bayesmrf.models.symmetric.Symmetric.agreement`).
@@ -130,7 +131,11 @@ class GroupedMRF(MissingValues, RunOptions, OptionObjects, PairwiseMRF):
         Each missing value of X: its row and node, and the posterior probability that it is 1 (True); of many states,
         that of each.
     edges_ : (n_edges, 2) int array
-    graph_ : Graph
+    feature_names_ : (n_features,) array of str
+        Names of ``theta_``: ``u-v`` for an edge, ``u`` for a node.
+    graph_ : networkx.Graph
+        Edges (with a spike, those with inclusion above 0.5) carry ``weight``, ``agreement``, ``group`` and, with a
+        spike, ``inclusion``; nodes carry ``bias`` and ``group`` where they have them.
     """
 
     read = {  # noqa: RUF012
@@ -146,9 +151,8 @@ class GroupedMRF(MissingValues, RunOptions, OptionObjects, PairwiseMRF):
     prior: Any = "dirichlet-process"
     method: Any = "auto"
 
-    def _model(self) -> Any:
-        n_states = 2 if isinstance(self._coding, str) else len(self._coding)
-        return self.object("model").on(self.graph_, n_states, bool(self.fields))
+    def _model(self, graph: Graph | None = None) -> Any:
+        return self.object("model").on(graph or self._graph, self._n_states, bool(self.fields))
 
     def fit(self, X: Any, y: None = None, sample_weight: Any = None) -> GroupedMRF:
         """Sample the posterior.
@@ -176,7 +180,6 @@ class GroupedMRF(MissingValues, RunOptions, OptionObjects, PairwiseMRF):
             self.progress,
             missing=True,
             n_states=request.model.n_states if request.family.many_states else None,
-            graph=getattr(self, option),
             option=option,
         )
         model = self._model()
@@ -189,7 +192,7 @@ class GroupedMRF(MissingValues, RunOptions, OptionObjects, PairwiseMRF):
         self.method_ = GROUPS.row(method).name
         seeds = run_seed(self)
         rng = np.random.default_rng(seeds.spawn(1)[0])
-        engine = Elimination() if self.method_ == "exact" else choose(self.graph_, n_states=states_of(model))
+        engine = Elimination() if self.method_ == "exact" else choose(self._graph, n_states=states_of(model))
         hidden = read_hidden(None, engine, model, states)
         s_bar = model.statistics(states.values, states.weights) if hidden is None else hidden.model.seen_statistics()
         start, constant, told = self._start(request, model, states, s_bar, engine, rng)
@@ -205,7 +208,7 @@ class GroupedMRF(MissingValues, RunOptions, OptionObjects, PairwiseMRF):
         draws.values["agreement"] = agreement_of(model, draws.values["theta"])
         draws.dims["agreement"] = ("edge",)
         told |= {"kind": kind(method, model), "engine": engine_name}
-        told["data_hash"] = data_hash(self.graph_, s_bar, n, None if hidden is None else hidden.model.states)
+        told["data_hash"] = data_hash(self._graph, s_bar, n, None if hidden is None else hidden.model.states)
         self.posterior_ = results.to_datatree(
             draws,
             model,
@@ -238,17 +241,13 @@ class GroupedMRF(MissingValues, RunOptions, OptionObjects, PairwiseMRF):
         """
         check_is_fitted(self)
         check({"edges": edges})
-        names = {name: i for i, name in enumerate(self.graph_.edge_names)}
+        names = {name: i for i, name in enumerate(self._graph.edge_names)}
         legal = [e in names if isinstance(e, str) else is_integer(e) and 0 <= e < len(names) for e in edges]
         if not all(legal):
             unknown = list(edges)[legal.index(False)]
             raise OptionError(f"edges: {in_words(unknown)} is not an edge; names are like {next(iter(names))!r}")
         index = np.array([names[e] if isinstance(e, str) else e for e in edges], dtype=np.int64)
         return partitions.co_clustering(self._stacked("groups"), index)
-
-    def _stacked(self, name: str) -> np.ndarray:
-        values = np.asarray(self.posterior_["posterior"].dataset[name])
-        return values.reshape(-1, *values.shape[2:])
 
     def _start(
         self, request: Request, model: Any, states: States, s_bar: np.ndarray, engine: Engine, rng: np.random.Generator
@@ -288,7 +287,7 @@ class GroupedMRF(MissingValues, RunOptions, OptionObjects, PairwiseMRF):
         groups = self._stacked("groups")
         if spike:
             share, (u, v) = self._stacked("included").mean(axis=0), self.edges_.T
-            self.inclusion_ = np.zeros((self.graph_.n_nodes, self.graph_.n_nodes))
+            self.inclusion_ = np.zeros((self._graph.n_nodes, self._graph.n_nodes))
             self.inclusion_[u, v] = self.inclusion_[v, u] = share
             posterior, constant = self.posterior_["posterior"], self.posterior_["constant_data"]
             self.density_ = float((posterior if "density" in posterior else constant)["density"].mean())

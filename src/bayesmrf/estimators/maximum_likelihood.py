@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import expit
 
 from ..families import families_of
+from ..graphs import Graph
 from ..inference.auto import choose
 from ..learning.maximum_likelihood import maximum_likelihood
 from ..models.agreement import Agreement
@@ -48,8 +49,11 @@ class MaximumLikelihoodMRF(OptionObjects, PairwiseMRF):
     agreement_ : (n_edges,) array
         Of model "agreement": the agreement of each edge.
     method_ : {"closed form", "exact", "persistent"}
-    edges_, graph_
-        The graph used.
+    edges_ : (n_edges, 2) int array
+    feature_names_ : (n_features,) array of str
+        Names of ``theta_``: ``u-v`` for an edge, ``u`` for a node.
+    graph_ : networkx.Graph
+        Edges carry ``weight``, nodes ``bias`` where there are fields.
     """
 
     read = {"model": families_of("MaximumLikelihoodMRF").read}  # noqa: RUF012
@@ -60,11 +64,11 @@ class MaximumLikelihoodMRF(OptionObjects, PairwiseMRF):
     fields: bool = True
     random_state: Any = None
 
-    def _model(self) -> Any:
+    def _model(self, graph: Graph | None = None) -> Any:
+        graph = graph or self._graph
         if callable(self.model):
-            return self.model(self.graph_)
-        n_states = 2 if isinstance(self._coding, str) else len(self._coding)
-        return self.object("model").on(self.graph_, n_states, bool(self.fields))
+            return self.model(graph)
+        return self.object("model").on(graph, self._n_states, bool(self.fields))
 
     def fit(self, X: Any, y: None = None, sample_weight: Any = None) -> MaximumLikelihoodMRF:
         """Fit to states; see `GroupedMRF.fit` for the arguments."""
@@ -78,7 +82,7 @@ class MaximumLikelihoodMRF(OptionObjects, PairwiseMRF):
         curve = read_ties(self.ties, model)
         rng = np.random.default_rng(as_seed_sequence(self.random_state))
         s_bar = model.statistics(states.values, states.weights)
-        engine = choose(self.graph_, n_states=states_of(model))
+        engine = choose(self._graph, n_states=states_of(model))
         found = maximum_likelihood(model, s_bar, states.n_samples, engine, rng, curve)
         self.theta_, self.method_ = found.theta, found.method
         if isinstance(model, Agreement):

@@ -13,7 +13,6 @@ from ..inference import annealed
 from ..inference.elimination.two_states import Elimination, cost
 from ..models.categorical import states_of
 
-EXACT, ANNEALED = "log likelihood", "log likelihood, log Z by annealed importance sampling"
 _MOST_BYTES = 2**28  # one elimination within them takes a second
 _LARGEST_ERROR = 0.1  # nats
 _SEED = 0  # the same for all models, so that equal ones have equal scores

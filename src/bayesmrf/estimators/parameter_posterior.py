@@ -22,16 +22,24 @@ class ParameterPosterior(PairwiseMRF):
     """Summaries of ``posterior_``: intervals, and the posterior of any statistic of the network."""
 
     def interval_(self, probability: float = 0.9) -> pd.DataFrame:
-        """Central posterior interval of each parameter that is sampled: columns mean, lower, upper."""
+        """Compute the central posterior interval of each parameter that is sampled: columns mean, lower, upper.
+
+        The weight of an edge is 0 in draws in which it is absent.
+        """
         import pandas as pd
 
         check_is_fitted(self)
         tails = central(probability)
-        posterior = self.posterior_["posterior"].dataset
-        draws = np.asarray(posterior["phi" if "phi" in posterior else "theta"])
-        lower, upper = np.quantile(draws.reshape(-1, draws.shape[2]), tails, axis=0)
-        index = pd.Index(self.parameter_names_, name="feature")
-        return pd.DataFrame({"mean": self.phi_, "lower": lower, "upper": upper}, index=index)
+        tied = "phi" in self.posterior_["posterior"].dataset
+        draws = self._stacked("phi" if tied else "theta")
+        lower, upper = np.quantile(draws, tails, axis=0)
+        index = pd.Index(self.parameter_names_ if tied else self.feature_names_, name="feature")
+        return pd.DataFrame({"mean": draws.mean(axis=0), "lower": lower, "upper": upper}, index=index)
+
+    def _stacked(self, name: str) -> np.ndarray:
+        """Draws of all chains, (n_draws, ...)."""
+        values = np.asarray(self.posterior_["posterior"].dataset[name])
+        return values.reshape(-1, *values.shape[2:])
 
     def statistic(self, function: Callable[..., Any], of: str = "theta", name: str = "statistic") -> xr.DataArray:
         """Posterior of any function of the network, one value (or array) for each draw, in ArviZ's form.
@@ -68,10 +76,13 @@ class ParameterPosterior(PairwiseMRF):
 
         check_is_fitted(self)
         theta = self.posterior_["posterior"].dataset["theta"]
-        weights = np.abs(np.asarray(theta)[:, :, : self.graph_.n_edges])
-        incidence = np.zeros((self.graph_.n_edges, self.graph_.n_nodes))
+        if self._model().n_parameters > 1:
+            expected = "one with a single parameter for each edge"
+            raise OptionError(option="model", got=self._model().name, expected=expected, remedy="take `statistic`")
+        weights = np.abs(np.asarray(theta)[:, :, : self._graph.n_edges])
+        incidence = np.zeros((self._graph.n_edges, self._graph.n_nodes))
         incidence[np.arange(len(incidence))[:, None], self.edges_] = 1
-        coords = {d: theta.coords[d] for d in ("chain", "draw")} | {"node": list(self.graph_.names)}
+        coords = {d: theta.coords[d] for d in ("chain", "draw")} | {"node": list(self._graph.names)}
         return xr.DataArray(weights @ incidence, dims=["chain", "draw", "node"], coords=coords, name="strength")
 
     def correlation(self) -> xr.DataArray:
@@ -79,12 +90,12 @@ class ParameterPosterior(PairwiseMRF):
         import xarray as xr
 
         check_is_fitted(self)
-        model, engine = Ising(self.graph_), Elimination()
+        model, engine = Ising(self._graph), Elimination()
         plan, own = engine.prepare(model), self._model()
         if own.n_states > 2:
             raise OptionError(f"model: {own.name!r} has {own.n_states} states a node, between which there is no "
                               "correlation; take `statistic`")  # fmt: skip
-        r, u, v = self.graph_.n_edges, *self.edges_.T
+        r, u, v = self._graph.n_edges, *self.edges_.T
 
         def correlate(theta: np.ndarray) -> np.ndarray:
             form = own.pairwise(theta)
@@ -97,15 +108,6 @@ class ParameterPosterior(PairwiseMRF):
         return xr.DataArray(
             found.values,
             dims=["chain", "draw", "edge"],
-            coords={**{d: found.coords[d] for d in ("chain", "draw")}, "edge": self.graph_.edge_names},
+            coords={**{d: found.coords[d] for d in ("chain", "draw")}, "edge": self._graph.edge_names},
             name="correlation",
         )
-
-    def _network(self, theta: np.ndarray) -> Any:
-        network = self.graph_.to_networkx()
-        for i, (u, v) in enumerate(self.edges_):
-            network.edges[self.graph_.names[u], self.graph_.names[v]]["weight"] = float(theta[i])
-        biases = theta[self.graph_.n_edges :].reshape(self.graph_.n_nodes, -1)
-        for node, bias in zip(self.graph_.names, biases, strict=True):
-            network.nodes[node]["bias"] = float(bias[0]) if len(bias) == 1 else bias
-        return network

@@ -7,11 +7,10 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .. import convergence, metrics, results, run
-from ..base import Kernel, SamplingEngine
+from ..base import Kernel
 from ..errors import DataError, OptionError, in_words
 from ..graphs import Graph
 from ..inference.auto import is_cheap
@@ -22,34 +21,27 @@ from ..likelihood import Hidden, Likelihood
 from ..methods import EDGES
 from ..models.boltzmann import Boltzmann
 from ..models.clamped import Clamped
-from ..models.pairwise import log_potential
 from ..options import check, check_params
 from ..posterior.edges.exact import SpikeSlabExact
 from ..posterior.edges.langevin import SpikeSlabLangevin
 from ..posterior.edges.one_edge import SpikeSlabOneEdge
 from ..posterior.hidden_entries import DrawHiddenEntries
 from ..priors import Cauchy, SpikeSlab
-from ..rng import as_seed_sequence
 from ..rules import is_integer
-from ..samplers.gibbs import Gibbs
-from ..states import States, check_states, decode
-from .base import MissingValues, RunOptions, central, data_hash, missing_table, read_graph, run_seed, sample_posterior
+from ..states import States
+from .base import MissingValues, RunOptions, central, data_hash, missing_table, run_seed, sample_posterior
 from .edge_prior import warn_of_prior
-from .normaliser import normaliser, warn_if_rough
 from .option_objects import OptionObjects
+from .parameter_posterior import ParameterPosterior
 
 if TYPE_CHECKING:
-    import networkx as nx
     import pandas as pd
 
 _PARTICLES = 256, 4096  # of one-edge
-_COMPONENTS = 100  # draws in a predictive mixture, as in the paper
-_ANNEALING = 128, 200  # chains and temperatures behind log Z of each of them, where no exact answer reaches
-_SWEEPS = 500  # Gibbs sweeps behind each state of `sample` where no exact sampler reaches
 
 
 @dataclass(eq=False, repr=False)
-class SpikeSlabMRF(MissingValues, RunOptions, OptionObjects, DensityMixin, BaseEstimator):
+class SpikeSlabMRF(MissingValues, RunOptions, OptionObjects, ParameterPosterior):
     r"""Posterior over edges, weights and biases of a Boltzmann machine (Chen and Welling 2012).
 
     Each candidate edge is absent with probability 1 - p0 (the spike), and has a normal or Cauchy weight otherwise (the
@@ -85,8 +77,10 @@ class SpikeSlabMRF(MissingValues, RunOptions, OptionObjects, DensityMixin, BaseE
         Each missing value of X: its row and node, and the posterior probability that it is 1 (True).
     posterior_ : xarray.DataTree
         Draws in ArviZ's form.
-    feature_names_out_ : list of str
-        ``u-v`` for a candidate edge, ``u`` for a node.
+    edges_ : (n_edges, 2) int array
+        The candidates.
+    feature_names_ : (n_features,) array of str
+        Names of ``theta_``: ``u-v`` for a candidate edge, ``u`` for a node.
     """
 
     read = {"method": EDGES.read, "prior": lambda _: SpikeSlab()}  # noqa: RUF012
@@ -94,6 +88,9 @@ class SpikeSlabMRF(MissingValues, RunOptions, OptionObjects, DensityMixin, BaseE
     candidates: Any = "complete"
     prior: Any = "spike-slab"
     method: Any = "one-edge"
+
+    def _model(self, graph: Graph | None = None) -> Any:
+        return Boltzmann(graph or self._graph)
 
     def fit(self, X: Any, y: None = None, sample_weight: Any = None) -> SpikeSlabMRF:
         """Sample the posterior.
@@ -108,15 +105,10 @@ class SpikeSlabMRF(MissingValues, RunOptions, OptionObjects, DensityMixin, BaseE
             How many times each row was seen: integers >= 0; a Series with the index of ``X``.
         """
         check_params(self)
-        states = check_states(X, sample_weight, missing=True)
-        self.n_features_in_ = len(states.names)
+        states = self._read(X, sample_weight, self.progress, missing=True, option="candidates")
         if self.n_features_in_ < 2:
             raise DataError("X must have at least two columns, got 1 feature(s).")
-        if hasattr(X, "columns") and all(isinstance(c, str) for c in X.columns):
-            self.feature_names_in_ = np.array(states.names, dtype=object)
-        self._names, self._coding = states.names, states.coding
-        graph = read_graph(self.candidates, states, self.progress, "candidates")
-        model, prior, method = Boltzmann(graph), self.object("prior"), self.object("method")
+        model, prior, method, graph = self._model(), self.object("prior"), self.object("method"), self._graph
         hidden, n = self._hidden(model, states), states.n_samples
         if hidden is None:
             s_bar, rows = model.statistics(states.values, states.weights), None
@@ -139,7 +131,7 @@ class SpikeSlabMRF(MissingValues, RunOptions, OptionObjects, DensityMixin, BaseE
         )
         self._summarise(model, draws)
         warn_of_prior(
-            self._draws()[:, : model.n_edges],
+            self._stacked("theta")[:, : model.n_edges],
             draws.values["slab_scale"].ravel(),
             isinstance(prior.slab, Cauchy),
             model,
@@ -171,22 +163,6 @@ class SpikeSlabMRF(MissingValues, RunOptions, OptionObjects, DensityMixin, BaseE
         self.theta_ = np.concatenate([mean[:r] / np.where(share > 0, share, 1), mean[r:]])
         self.density_ = float(draws.values["density"].mean())
         self.slab_scale_ = float(draws.values["slab_scale"].mean())
-        self.feature_names_out_ = model.feature_names
-        self._candidates = graph
-
-    @property
-    def graph_(self) -> nx.Graph:
-        """Edges with inclusion above 0.5."""
-        import networkx as nx
-
-        check_is_fitted(self)
-        found, names, r = nx.Graph(), self._candidates.names, self._candidates.n_edges
-        for name, bias in zip(names, self.theta_[r:], strict=True):
-            found.add_node(name, bias=float(bias))
-        for (u, v), weight in zip(self._candidates.edges, self.theta_, strict=False):
-            if self.inclusion_[u, v] > 0.5:
-                found.add_edge(names[u], names[v], inclusion=float(self.inclusion_[u, v]), weight=float(weight))
-        return found
 
     def edge_table(self, probability: float = 0.9) -> pd.DataFrame:
         """Candidate edges by falling inclusion: ends, inclusion, and the weight given that the edge exists.
@@ -204,7 +180,7 @@ class SpikeSlabMRF(MissingValues, RunOptions, OptionObjects, DensityMixin, BaseE
         import pandas as pd
 
         check_is_fitted(self)
-        draws, graph = self._draws(), self._candidates
+        draws, graph = self._stacked("theta"), self._graph
         tails = central(probability)
         interval = np.full((graph.n_edges, 2), np.nan)
         for e in range(graph.n_edges):
@@ -217,20 +193,6 @@ class SpikeSlabMRF(MissingValues, RunOptions, OptionObjects, DensityMixin, BaseE
         table = {"first": names[u], "second": names[v], "inclusion": self.inclusion_[u, v], "weight": weight}
         table |= {"lower": interval[:, 0], "upper": interval[:, 1]}
         return pd.DataFrame(table).sort_values("inclusion", ascending=False, ignore_index=True)
-
-    def _draws(self) -> np.ndarray:
-        theta = np.asarray(self.posterior_["posterior"].dataset["theta"])
-        return theta.reshape(-1, theta.shape[2])
-
-    def _components(self, average: str) -> np.ndarray:
-        """Parameters of the mixture that predicts."""
-        check({"average": average})
-        if average == "bayes":
-            draws = self._draws()
-            return draws[np.unique(np.linspace(0, len(draws) - 1, _COMPONENTS).astype(int))]
-        r = self._candidates.n_edges
-        u, v = self._candidates.edges.T
-        return np.concatenate([np.where(self.inclusion_[u, v] > 0.5, self.theta_[:r], 0.0), self.theta_[r:]])[None]
 
     def predict_conditional(self, X: Any, group: Sequence[Any], average: str = "bayes") -> np.ndarray:
         """Probability of each joint state of a group of nodes, given the other nodes of each row.
@@ -261,7 +223,7 @@ class SpikeSlabMRF(MissingValues, RunOptions, OptionObjects, DensityMixin, BaseE
     def _ask(self, X: Any, group: Sequence[Any]) -> tuple[Boltzmann, np.ndarray, list[int]]:
         check_is_fitted(self)
         check({"group": group})
-        states = check_states(X, None, self._names).values
+        states = self._new(X).values
         place = {name: i for i, name in enumerate(self._names)}
         nodes = [place.get(str(g), g if is_integer(g) else -1) for g in group]
         for given, node in zip(group, nodes, strict=True):
@@ -270,52 +232,7 @@ class SpikeSlabMRF(MissingValues, RunOptions, OptionObjects, DensityMixin, BaseE
                 raise OptionError(f"group: {in_words(given)} is not a node; give names, or numbers from 0 to {last}")
         if not 1 <= len(set(nodes)) == len(nodes) <= 16:
             raise OptionError(option="group", got=f"{len(nodes)} nodes", expected="1 to 16 different nodes")
-        return Boltzmann(self._candidates), states, [int(i) for i in nodes]
-
-    def score(self, X: Any, y: None = None, sample_weight: Any = None, average: str = "bayes") -> float:
-        """Mean log likelihood of an observation, in nats, under the mixture ("bayes") or the one model ("mean").
-
-        It is exact where elimination takes a second at most on the edges of every draw. Elsewhere log Z of a draw is
-        an estimate by annealed importance sampling; where its standard error is above 0.1 nats, an
-        `ApproximateScoreWarning` says so.
-        """
-        check_is_fitted(self)
-        states = check_states(X, sample_weight, self._names)
-        thetas = self._components(average)
-        weights = np.ones(len(states.values)) if states.weights is None else states.weights
-        each, errors, status = np.full(len(states.values), -np.inf), [], ""
-        for model, theta in map(self._present, thetas):
-            log_z, error, rough = normaliser(model, theta, *_ANNEALING)
-            np.logaddexp(each, log_potential(model.pairwise(theta), states.values) - log_z, out=each)
-            errors.append(error)
-            status = status or rough
-        warn_if_rough(float(np.mean(errors)), status)
-        return float((each - np.log(len(thetas))) @ weights / weights.sum())
-
-    def sample(self, n_samples: int = 1, random_state: Any = None, average: str = "bayes") -> np.ndarray:
-        """Draw states from the mixture ("bayes") or from the one model ("mean"), in the coding of the data fitted.
-
-        Exact where elimination is cheap on a draw's edges, else by Gibbs sweeps.
-        """
-        check_is_fitted(self)
-        check({"n_samples": n_samples, "random_state": random_state}, "draw")
-        rng = np.random.default_rng(as_seed_sequence(self.random_state if random_state is None else random_state))
-        thetas = self._components(average)
-        states = np.empty((n_samples, len(self._names)), dtype=np.int8)
-        which = rng.integers(len(thetas), size=n_samples)
-        for k in np.unique(which):
-            model, theta = self._present(thetas[k])
-            engine: SamplingEngine = Elimination() if is_cheap(model.graph) else Gibbs(n_sweeps=_SWEEPS)
-            mine = which == k
-            states[mine] = engine.sample(model, theta, engine.prepare(model), int(mine.sum()), rng)
-        return decode(states, self._coding)
-
-    def _present(self, theta: np.ndarray) -> tuple[Boltzmann, np.ndarray]:
-        """The model on the edges that exist, and its parameters."""
-        r = self._candidates.n_edges
-        there = theta[:r] != 0
-        graph = Graph(self._candidates.n_nodes, self._candidates.edges[there], self._candidates.names)
-        return Boltzmann(graph), np.concatenate([theta[:r][there], theta[r:]])
+        return self._model(), states, [int(i) for i in nodes]
 
 
 def _exact(_: Any, model: Boltzmann, s_bar: np.ndarray, n: float, prior: SpikeSlab, start: Any) -> Kernel:

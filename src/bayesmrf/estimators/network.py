@@ -1,0 +1,82 @@
+"""The network of a fitted model, for networkx and tables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from ..graphs import Graph
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+# Attributes of edges and nodes of ``graph_``, and those of the estimator that they come from.
+_OF_EDGES = {"agreement": "agreement_", "group": "groups_", "potential": "potential_"}
+_OF_NODES = {"group": "field_groups_"}
+
+
+class Network:
+    """``graph_``, ``edges_`` and ``feature_names_``, the same of all estimators.
+
+    ``edges_``, (n_edges, 2), has the numbers of the ends of each edge; its order is that of all arrays of edges.
+    """
+
+    theta_: np.ndarray
+    edges_: np.ndarray
+    _graph: Graph
+
+    def _model(self, graph: Graph | None = None) -> Any:
+        """Return the model on a graph, or on that of the data."""
+        raise NotImplementedError
+
+    @property
+    def feature_names_(self) -> np.ndarray:
+        """Names of the entries of ``theta_``: ``u-v`` for an edge, ``u`` for a node; (n_features,) array of str."""
+        check_is_fitted(self)
+        return np.array(self._model().feature_names, dtype=object)
+
+    @property
+    def graph_(self) -> nx.Graph:
+        """The network: edges and nodes with what was estimated of them as attributes.
+
+        Where edges may be absent, it has those with an inclusion above 0.5. Edges carry ``index`` (their row in
+        ``edges_``), ``weight`` (that of ``theta_``, an array where an edge has several parameters) and, where the
+        estimator has them, ``inclusion``, ``agreement``, ``group`` and ``potential``. Nodes carry ``bias`` where there
+        are fields (an array where nodes have more than two states), and ``group`` where fields are grouped.
+        """
+        check_is_fitted(self)
+        known = vars(self)
+        edges = {name: known[source] for name, source in _OF_EDGES.items() if source in known}
+        inclusion = known.get("inclusion_")
+        if inclusion is not None:
+            edges["inclusion"] = inclusion[tuple(self.edges_.T)]
+        nodes = {name: known[source] for name, source in _OF_NODES.items() if source in known}
+        network = self._network(self.theta_, edges, nodes)
+        if inclusion is not None:
+            weak = [(u, v) for u, v, share in network.edges(data="inclusion") if share <= 0.5]
+            network.remove_edges_from(weak)
+        return network
+
+    def _network(
+        self, theta: np.ndarray, edges: dict[str, np.ndarray] | None = None, nodes: dict[str, np.ndarray] | None = None
+    ) -> nx.Graph:
+        """Return the graph with theta, and other arrays, as attributes of edges and nodes."""
+        model, graph = self._model(), self._graph
+        own = model.n_parameters * model.n_edges
+        edges = {"weight": theta[:own].reshape(model.n_edges, -1)} | (edges or {})
+        nodes = ({"bias": theta[own:].reshape(graph.n_nodes, -1)} if model.fields else {}) | (nodes or {})
+        network = graph.to_networkx()
+        for name, values in edges.items():
+            for (u, v), value in zip(self.edges_, values, strict=True):
+                network.edges[graph.names[u], graph.names[v]][name] = _plain(value)
+        for name, values in nodes.items():
+            for node, value in zip(graph.names, values, strict=True):
+                network.nodes[node][name] = _plain(value)
+        return network
+
+
+def _plain(value: Any) -> Any:
+    """A number of Python where there is one, else the array."""
+    return value.item() if np.size(value) == 1 else np.asarray(value)

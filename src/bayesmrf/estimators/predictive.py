@@ -1,0 +1,178 @@
+"""Scores and samples of fitted models, averaged over the draws of a posterior."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import DensityMixin
+from sklearn.utils.validation import check_is_fitted
+
+from ..base import SamplingEngine
+from ..graphs import Graph
+from ..inference.auto import is_cheap
+from ..inference.elimination.two_states import Elimination
+from ..models import categorical, pairwise
+from ..models.categorical import is_categorical, states_of
+from ..options import check
+from ..rng import as_seed_sequence
+from ..samplers.gibbs import Gibbs
+from ..states import States, check_states, decode
+from .normaliser import Normaliser, is_within_reach, normaliser, warn_if_rough
+
+_DRAWS = 100  # over which predictions are averaged, as in Chen and Welling (2012)
+_ANNEALING = 128, 200  # chains and temperatures behind log Z of each of them, where elimination does not reach
+_ROWS = 2**24  # entries of the features of a block of rows
+_SWEEPS = 500  # Gibbs sweeps behind each state of `sample` where no exact sampler reaches
+
+
+class Predictive(DensityMixin):
+    r"""Predictions by a fitted field, or by the mixture of fields over the draws of a posterior.
+
+    .. math:: \log p(x) = \log \frac1K \sum_{k=1}^K \exp(\theta_k \cdot s(x) - \log Z(\theta_k)),
+
+    where :math:`\theta_k` are 100 draws, evenly spaced over all that were kept (all of them where there are fewer).
+    """
+
+    random_state: Any
+    theta_: np.ndarray
+    edges_: np.ndarray
+    _graph: Graph
+    _names: tuple[str, ...]
+    _coding: Any
+    _log_z: dict[str, list[Normaliser]]
+
+    def _model(self, graph: Graph | None = None) -> Any:
+        """Return the model on a graph, or on that of the data."""
+        raise NotImplementedError
+
+    def score(self, X: Any, y: None = None, sample_weight: Any = None, average: str = "bayes") -> float:
+        """Compute the mean log predictive density of an observation, in nats.
+
+        It is exact where elimination takes a second at most for each draw. Elsewhere log Z of a draw is an estimate by
+        annealed importance sampling, with the mean standard error ``log_z_error_``; where that is above 0.1 nats, an
+        `ApproximateScoreWarning` says so. ``score_kind_`` says which it is. The pseudo-likelihood, another quantity, is
+        `bayesmrf.metrics.log_pseudo_likelihood`.
+
+        Parameters
+        ----------
+        X : (n_samples, n_nodes) array or DataFrame
+        y : None
+            Ignored.
+        sample_weight : (n_samples,) array, optional
+            Counts of rows, integers >= 0; a Series with the index of ``X``.
+        average : {"bayes", "mean"}
+            The log of the mean density over 100 draws, or the log density at ``theta_`` (without the edges whose
+            inclusion is 0.5 or less). They are the same for `MaximumLikelihoodMRF`, which has no draws.
+        """
+        states = self._new(X, sample_weight)
+        each = self._log_predictive(states.values, average)
+        return float(each.mean() if states.weights is None else each @ states.weights / states.weights.sum())
+
+    def score_samples(self, X: Any, average: str = "bayes") -> np.ndarray:
+        """Compute the log predictive density of each row of X, in nats, (n_samples,); see `score`."""
+        return self._log_predictive(self._new(X).values, average)
+
+    @property
+    def score_kind_(self) -> str:
+        """What `score` is: a log likelihood or log predictive, with log Z exact or by annealed importance sampling."""
+        check_is_fitted(self)
+        what = "log predictive" if "posterior_" in vars(self) else "log likelihood"
+        exact = all(is_within_reach(model) for model, _ in self._fields("bayes"))
+        return what if exact else f"{what}, log Z by annealed importance sampling"
+
+    @property
+    def log_z_error_(self) -> float:
+        """Mean standard error of log Z over the draws behind `score`; 0 where it is exact."""
+        check_is_fitted(self)
+        return float(np.mean([found.error for found in self._normalisers("bayes")]))
+
+    def sample(self, n_samples: int = 1, random_state: Any = None, average: str = "bayes") -> np.ndarray:
+        """Draw states from the mixture ("bayes") or from the one model ("mean"), in the coding of the data fitted.
+
+        They are exact where elimination is cheap, else by Gibbs sweeps.
+
+        Parameters
+        ----------
+        n_samples : int
+        random_state : int, Generator, RandomState or None
+            None draws from the estimator's own ``random_state``.
+        average : {"bayes", "mean"}
+            As in `score`.
+        """
+        check_is_fitted(self)
+        check({"n_samples": n_samples, "random_state": random_state}, "draw")
+        rng = np.random.default_rng(as_seed_sequence(self.random_state if random_state is None else random_state))
+        thetas = self._components(average)
+        states = np.empty((n_samples, len(self._names)), dtype=np.int8)
+        which = rng.integers(len(thetas), size=n_samples)
+        for k in np.unique(which):
+            model, theta = self._present(thetas[k])
+            exact = is_cheap(model.graph, states_of(model))
+            engine: SamplingEngine = Elimination() if exact else Gibbs(n_sweeps=_SWEEPS)
+            mine = which == k
+            states[mine] = engine.sample(model, theta, engine.prepare(model), int(mine.sum()), rng)
+        return decode(states, self._coding)
+
+    def _new(self, X: Any, sample_weight: Any = None) -> States:
+        """Check data in the coding of those that were fitted."""
+        check_is_fitted(self)
+        levels = None if isinstance(self._coding, str) else self._coding
+        return check_states(X, sample_weight, self._names, levels=levels)
+
+    def _components(self, average: str) -> np.ndarray:
+        """Return the parameters of the fields that are averaged, (n_components, n_features)."""
+        check({"average": average})
+        posterior = vars(self).get("posterior_")
+        if average == "bayes" and posterior is not None:
+            draws = np.asarray(posterior["posterior"].dataset["theta"])
+            draws = draws.reshape(-1, draws.shape[2])
+            return draws[np.unique(np.linspace(0, len(draws) - 1, _DRAWS).astype(int))]
+        theta, inclusion = self.theta_.copy(), vars(self).get("inclusion_")
+        if inclusion is not None:
+            u, v = self.edges_.T
+            of_edges = theta[: len(theta) - self._n_node_parameters].reshape(len(u), -1)
+            of_edges[inclusion[u, v] <= 0.5] = 0.0
+        return theta[None]
+
+    @property
+    def _n_node_parameters(self) -> int:
+        model = self._model()
+        return int(model.n_features - model.n_parameters * model.n_edges)
+
+    def _present(self, theta: np.ndarray) -> tuple[Any, np.ndarray]:
+        """Return the model on the edges that exist, and its parameters; all exist where none may be absent."""
+        if "inclusion_" not in vars(self):
+            return self._model(), theta
+        own = len(theta) - self._n_node_parameters
+        of_edges = theta[:own].reshape(len(self.edges_), -1)
+        there = of_edges.any(axis=1)
+        graph = Graph(self._graph.n_nodes, self.edges_[there], self._graph.names)
+        return self._model(graph), np.concatenate([of_edges[there].ravel(), theta[own:]])
+
+    def _fields(self, average: str) -> list[tuple[Any, np.ndarray]]:
+        return [self._present(theta) for theta in self._components(average)]
+
+    def _normalisers(self, average: str) -> list[Normaliser]:
+        """Compute log Z of each component, once."""
+        if average not in self._log_z:
+            fields = self._fields(average)
+            annealing = _ANNEALING if len(fields) > 1 else ()
+            self._log_z[average] = [normaliser(model, theta, *annealing) for model, theta in fields]
+        return self._log_z[average]
+
+    def _log_predictive(self, values: np.ndarray, average: str) -> np.ndarray:
+        """Compute the log density of each row under the mixture."""
+        fields, found = self._fields(average), self._normalisers(average)
+        warn_if_rough(float(np.mean([z.error for z in found])), next((z.status for z in found if z.status), ""))
+        each = np.full(len(values), -np.inf)
+        block = max(1, _ROWS // max(1, len(self.edges_), len(self._names)))
+        for start in range(0, len(values), block):
+            rows = slice(start, start + block)
+            for (model, theta), z in zip(fields, found, strict=True):
+                if is_categorical(model):
+                    potential = categorical.log_potential(model.categorical(theta), values[rows])
+                else:
+                    potential = pairwise.log_potential(model.pairwise(theta), values[rows])
+                np.logaddexp(each[rows], potential - z.log_z, out=each[rows])
+        return each - np.log(len(fields))
