@@ -153,8 +153,8 @@ def warn_of_unbalanced(states: States) -> None:
         some = ", ".join(repr(states.names[i]) for i in far[:_NAMED])
         rest = f" and {len(far) - _NAMED} more" if len(far) > _NAMED else ""
         warnings.warn(
-            f"{len(far)} of {len(states.names)} columns are far from balanced ({some}{rest}), which looks like edges with "
-            f"{argument('fields', False)}; set {argument('fields', True)}.",
+            f"{len(far)} of {len(states.names)} columns are far from balanced ({some}{rest}), which looks like edges "
+            f"with {argument('fields', False)}; set {argument('fields', True)}.",
             FieldsWarning,
             stacklevel=3,
         )
