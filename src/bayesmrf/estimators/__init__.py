@@ -1,4 +1,4 @@
-"""The scikit-learn face of the package."""
+"""Estimators with the scikit-learn API."""
 
 from .bayesian import BayesianMRF
 from .evidence import compare_evidence, log_evidence

@@ -1,4 +1,4 @@
-"""What all estimators share."""
+"""Base classes of the estimators."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class MissingValues:
 
 
 class PairwiseMRF(Network, Predictive, BaseEstimator):
-    """What the estimators share: reading data and graph, and using a fitted theta."""
+    """Base of the estimators: data, graph, and use of a fitted theta."""
 
     def _read(
         self,
@@ -70,7 +70,7 @@ class PairwiseMRF(Network, Predictive, BaseEstimator):
 
 
 def central(probability: float) -> tuple[float, float]:
-    """Levels of the ends of the central interval."""
+    """Return the quantile levels of a central interval."""
     check({"probability": probability})
     return (1 - probability) / 2, (1 + probability) / 2
 
@@ -90,7 +90,7 @@ class RunOptions:
 
 
 def run_seed(estimator: RunOptions) -> np.random.SeedSequence:
-    """Take the seed of an estimator's run: its random_state or, for None, that of the checkpoint if there is one."""
+    """Return the seed of a run: random_state or, if None, the seed of the checkpoint if there is one."""
     return run.seed_sequence(estimator.random_state, *place_of(estimator.checkpoint))
 
 
@@ -114,7 +114,7 @@ def sample_posterior(estimator: RunOptions, model: Any, kernel: Kernel, seeds: n
 
 
 def read_graph(graph: Any, states: States, progress: bool, option: str = "graph") -> Graph:
-    """The graph that an option stands for: edges, "complete", or "learn:K"."""
+    """Return the graph of an option: edges, "complete", or "learn:K"."""
     try:
         if not isinstance(graph, str):
             return graphs.from_edges(graph, states.names)
@@ -138,10 +138,10 @@ def read_graph(graph: Any, states: States, progress: bool, option: str = "graph"
 
 
 def warn_of_unbalanced(states: States) -> None:
-    """Warn of columns that a model without fields cannot describe.
+    """Warn about columns that a model without fields cannot describe.
 
-    Without fields all states of a node are equally probable. A column is named where a chi-squared test of that (for
-    two states, a two-sided test of one half) has a p-value below 1e-6.
+    Without fields all states of a node are equally probable. The warning names columns for which a chi-squared test
+    (for two states, a two-sided binomial test) has a p-value below 1e-6.
     """
     values, weights = states.values, states.weights
     m = states.n_states
@@ -161,9 +161,9 @@ def warn_of_unbalanced(states: States) -> None:
 
 
 def data_hash(graph: Graph, s_bar: np.ndarray, n: float, rows: np.ndarray | None = None) -> str:
-    """Checksum of what the likelihood knows of the data: the edges and the summed statistics, which are counts.
+    """Return a checksum of the edges and the summed statistics, which determine the likelihood.
 
-    Where values are missing, it knows the ``rows``.
+    With missing values it includes the ``rows``.
     """
     digest = hashlib.sha256(np.ascontiguousarray(graph.edges).tobytes())
     digest.update(np.rint(n * np.append(s_bar, 1.0)).astype(np.int64).tobytes())
@@ -185,13 +185,13 @@ def hidden_probabilities(likelihood: Likelihood, theta: np.ndarray, seeds: np.ra
 def missing_table(
     likelihood: Likelihood, theta: np.ndarray, states: States, seeds: np.random.SeedSequence
 ) -> pd.DataFrame:
-    """Each missing value: row, node, and probability of 1 (of each state, if many), averaged over draws of theta."""
+    """Return row, node and probability of 1 (of each state, if many) of missing values, averaged over draws."""
     import pandas as pd
 
     if likelihood.hidden is None:
         return pd.DataFrame({"row": [], "node": [], "probability": []})
     probability = hidden_probabilities(likelihood, theta, seeds)
-    # A row that was seen several times stands there several times.
+    # A row that was observed several times occurs several times.
     row, node = likelihood.hidden.model.cells.T
     keys = {"row": states.row_numbers[row], "node": np.array(states.names, dtype=object)[node]}
     if probability.ndim == 2:

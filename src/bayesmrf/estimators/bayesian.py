@@ -41,27 +41,27 @@ class BayesianMRF(MissingValues, RunOptions, OptionObjects, ParameterPosterior):
         As in `GroupedMRF`.
     model : {"boltzmann", "ising", "agreement", "potts"}, object of `bayesmrf.families` or callable
         Coding of theta: weights and biases over {0, 1}; couplings and fields over {-1, +1}; logits of the edges'
-        agreements and fields; or, of nodes with many states (`families.Potts`), rewards of agreement and fields of each
-        state but the first. A callable makes a model of your own from the `Graph` (`families.Custom`).
+        agreements and fields; or, for nodes with many states (`families.Potts`), couplings and a field for each state
+        but the first. A callable makes your own model from the `Graph` (`families.Custom`).
     ties : None, "all", "edges", sequence, or mapping (a Series)
         Which parameters are shared. None (default): each edge and each node has its own. "all": one for all edges and
         one for all nodes, as on a homogeneous lattice. "edges": one for all edges, and one for each node. A sequence
         has a label for each edge of ``edges_``: edges with the same label share a parameter, and nodes are free. A
-        mapping or Series has labels by name, ``u-v`` or (u, v) for an edge and ``u`` for a node; what it does not name
-        is free. The prior is on the shared parameters.
+        mapping or Series has labels by name, ``u-v`` or (u, v) for an edge and ``u`` for a node; other parameters are
+        free. The prior is on the shared parameters.
     prior : "normal", `priors.WeightsAndBiases` or Prior
         Normal with standard deviation 1; with one for edges and one for nodes; or any density of `bayesmrf.priors` with
         a gradient.
     kernel : {"metropolis", "gibbs", "langevin", "exchange", "auxiliary-variable", "pseudo-posterior"} or object
-        How theta moves. "gibbs" draws one parameter after another from its exact full conditional; it needs an exact
-        engine and a normal or Cauchy prior. Options belong to the objects of `bayesmrf.kernels`, such as
+        The Markov chain on theta. "gibbs" draws one parameter after another from its exact full conditional; it needs
+        an exact engine and a normal or Cauchy prior. The objects of `bayesmrf.kernels` have options, such as
         ``Langevin(adjusted=True)``.
     engine : str, Engine or `kernels.Phases`
         How log Z or moments are computed, or states are drawn: the name of an engine with its defaults, or an engine,
-        such as ``Bethe(damping=0.5)`` or one of your own. Metropolis takes "exact" (elimination), "enumeration",
-        "mean-field", "tree", "bethe", "pseudo-likelihood" and "persistent"; langevin "brief" and "from-exact" too;
-        exchange and auxiliary-variable "gibbs", "swendsen-wang", "cftp" and the exact ones. Where values are missing,
-        ``Phases("brief", hidden="persistent")`` names the engine of the model clamped to what was seen, too.
+        such as ``Bethe(damping=0.5)`` or your own. Metropolis takes "exact" (elimination), "enumeration",
+        "mean-field", "tree", "bethe", "pseudo-likelihood" and "persistent"; langevin also "brief" and "from-exact";
+        exchange and auxiliary-variable "gibbs", "swendsen-wang", "cftp" and the exact ones. With missing values,
+        ``Phases("brief", hidden="persistent")`` also gives the engine of the model clamped to the observed values.
     n_draws, n_warmup, n_chains, thin, random_state, n_jobs, progress, checkpoint
         As in `GroupedMRF`.
 
@@ -70,14 +70,14 @@ class BayesianMRF(MissingValues, RunOptions, OptionObjects, ParameterPosterior):
     theta_ : (n_features,) array
         Posterior mean of the parameters of all edges and nodes.
     phi_ : (n_parameters,) array
-        Posterior mean of the parameters that are sampled: ``theta_`` where nothing is tied.
+        Posterior mean of the sampled parameters: ``theta_`` if nothing is tied.
     parameter_names_ : list of str
-        Names of the latter: "edges" and "nodes", followed by a label where there is one, or the names of features.
+        Names of the sampled parameters: "edges" and "nodes", with a label if there is one, or names of features.
     posterior_ : xarray.DataTree
         Draws in ArviZ's form.
     missing_ : DataFrame
-        Each missing value of X: its row and node, and the posterior probability that it is 1 (True), averaged over at
-        most 1,000 draws of theta; in the Potts model, of each state. Empty where nothing is missing.
+        Row and node of each missing value of X, and the posterior probability that it is 1 (True; for Potts models, of
+        each state), averaged over at most 1,000 draws of theta. Empty if nothing is missing.
     edges_ : (n_edges, 2) int array
     feature_names_ : (n_features,) array of str
         Names of ``theta_``: ``u-v`` for an edge, ``u`` for a node.
@@ -113,7 +113,7 @@ class BayesianMRF(MissingValues, RunOptions, OptionObjects, ParameterPosterior):
     def fit(self, X: Any, y: None = None, sample_weight: Any = None) -> BayesianMRF:
         """Sample the posterior; see `GroupedMRF.fit` for the arguments.
 
-        Values of X that are missing (NaN) are hidden variables: the posterior is that of theta given what was seen.
+        Missing values of X (NaN) are hidden variables: the posterior of theta is given the observed values.
         """
         states, likelihood, truth, prior, kernel = self._prepare(X, sample_weight)
         model, n, s_bar = likelihood.model, states.n_samples, likelihood.s_bar
@@ -155,7 +155,7 @@ class BayesianMRF(MissingValues, RunOptions, OptionObjects, ParameterPosterior):
         return self
 
     def check(self, X: Any, sample_weight: Any = None) -> None:
-        """Raise what `fit` would raise before its first draw."""
+        """Raise the errors that `fit` raises before its first draw."""
         self._prepare(X, sample_weight)
 
     def _prepare(self, X: Any, sample_weight: Any) -> tuple[States, Likelihood, Likelihood | None, Prior, Kernel]:
@@ -187,7 +187,7 @@ class BayesianMRF(MissingValues, RunOptions, OptionObjects, ParameterPosterior):
         return prior
 
     def _kind(self, engine: Engine, hidden: Hidden | None, is_corrected: bool) -> str:
-        """Whether the chain's stationary law is the posterior, in words."""
+        """Say in words whether the stationary distribution of the chain is the posterior."""
         kernel = self.object("kernel")
         if isinstance(kernel, PseudoPosterior):
             return "approximate (pseudo-likelihood" + (", corrected at the mode)" if is_corrected else ")")
@@ -195,7 +195,7 @@ class BayesianMRF(MissingValues, RunOptions, OptionObjects, ParameterPosterior):
             return f"approximate (uncorrected Langevin, moments from {engine.name}: {engine.kind.value})"
         if engine.kind is not Kind.EXACT:
             return f"approximate ({engine.name}: {engine.kind.value})"
-        # Exchange and auxiliary-variable draw the missing values too, for which any chain on them will do.
+        # Exchange and auxiliary-variable draw the missing values, for which any chain on them suffices.
         if hidden is not None and hidden.engine.kind is not Kind.EXACT and isinstance(kernel, Metropolis | Langevin):
             return f"approximate (missing values by {hidden.engine.name}: {hidden.engine.kind.value})"
         return "exact"

@@ -1,4 +1,4 @@
-"""Warnings about a prior of the edges that decides in the place of the data."""
+"""Warnings about a prior of the edges that dominates the data."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from ..errors import PriorWarning
 from ..models.boltzmann import Boltzmann
 
 _ALL = 0.95  # share of the candidates that counts as all of them
-_SUPPORTED = log(3)  # log Bayes factor from which the data support an edge
-_FALSE_ALARM = 1e-6  # of finding dependence where there is none
+_SUPPORTED = log(3)  # log Bayes factor above which the data support an edge
+_FALSE_ALARM = 1e-6  # significance level of dependence
 
 
 def log_bayes_factors(weights: np.ndarray, slab_scale: np.ndarray, cauchy: bool) -> np.ndarray:
     """Return the log Bayes factor of each edge against its absence, with the other edges as in the posterior.
 
-    By Savage and Dickey it is the slab's density at 0 over that of the weight given the data, here with the weight's
-    posterior as normal; NaN where fewer than two draws have the edge.
+    By Savage and Dickey it is the slab's density at 0 over that of the weight given the data, with a normal
+    approximation of the posterior of the weight; NaN if fewer than two draws have the edge.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def strongest_pair(model: Boltzmann, s_bar: np.ndarray, n: float) -> tuple[str, 
 def warn_of_prior(
     weights: np.ndarray, slab_scale: np.ndarray, cauchy: bool, model: Boltzmann, s_bar: np.ndarray | None, n: float
 ) -> None:
-    """Warn where (nearly) all edges are in without support by the data, or none although some are clearly there."""
+    """Warn if nearly all edges are included without support by the data, or none despite clear dependence."""
     found = int(((weights != 0).mean(axis=0) > 0.5).sum())
     r = weights.shape[1]
     if found >= _ALL * r:

@@ -1,4 +1,4 @@
-"""Engines as estimators read them: a name, or an object; with the data, where an engine looks at them."""
+"""Engines of estimators, by name or as objects, with the data if an engine needs them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _HIDDEN_CHAINS = 64  # on the missing values of all rows
 
 
 def read_engine(engine: str | Engine, states: States) -> Engine:
-    """The engine of the model, given the data where it looks at them."""
+    """Return the engine of the model, with the data if it needs them."""
     found = engine_of(engine)
     if isinstance(found, PseudoLikelihood) and (states.values < 0).any():
         raise DataError(
@@ -32,9 +32,9 @@ def read_engine(engine: str | Engine, states: States) -> Engine:
 
 
 def read_hidden(hidden_engine: str | Engine | None, engine: Engine, model: Any, states: States) -> Hidden | None:
-    """The model clamped to what was seen, and its engine; None where nothing is missing.
+    """Return the model clamped to the observed values, and its engine; None if nothing is missing.
 
-    The engine is exact where that is cheap, else persistent chains, on which brief chains rely in any case.
+    The engine is exact if that is cheap, else persistent chains, which brief chains always need.
     """
     if not (states.values < 0).any():
         return None
@@ -50,7 +50,7 @@ def read_hidden(hidden_engine: str | Engine | None, engine: Engine, model: Any, 
 
 
 def changed_options(engine: Engine) -> dict[str, Any]:
-    """Numbers and texts among an engine's options that are not the defaults, for summaries and reports."""
+    """Return the options of an engine that differ from the defaults, for summaries and reports."""
     if not is_dataclass(engine):
         return {}
     found = {f.name: (vars(engine)[f.name], f.default) for f in fields(engine)}

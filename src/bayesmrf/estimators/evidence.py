@@ -1,4 +1,4 @@
-"""The evidence of a model, p(X), and models compared by it."""
+"""The evidence of a model, p(X), and model comparison."""
 
 from __future__ import annotations
 
@@ -30,36 +30,36 @@ def log_evidence(
     random_state: Any = None,
     progress: bool = True,
 ) -> Evidence:
-    r"""Log evidence of a model, :math:`\log \int p(X \mid \theta) p(\theta) d\theta` (Chen and Welling 2012).
+    r"""Compute the log evidence :math:`\log \int p(X \mid \theta) p(\theta) d\theta` (Chen and Welling 2012).
 
     Parameters
     ----------
     model : RBM, BayesianMRF, GroupedMRF, MaximumLikelihoodMRF, "independent" or Target
         * `RBM`: by its ``n_hidden``.
         * `BayesianMRF`: a fixed graph, with model "boltzmann", "ising" or "agreement".
-        * `GroupedMRF`, fitted: edges tied by ``groups_``, without those in none (where edges may be absent), and node
-          fields by ``field_groups_`` where they are grouped.
-        * `MaximumLikelihoodMRF`: edges tied by its ``groups``, if it has some; each free otherwise.
-        * "independent": no edges at all, a bias for each node over {0, 1}, as an `RBM` without hidden units.
+        * `GroupedMRF`, fitted: edges tied by ``groups_``, without absent edges, and node fields tied by
+          ``field_groups_`` if they are grouped.
+        * `MaximumLikelihoodMRF`: edges tied by its ``ties``, if any.
+        * "independent": no edges, a bias for each node over {0, 1}, as an `RBM` without hidden units.
     X : (n_samples, n_nodes) array or DataFrame
         States coded {0, 1}, {-1, +1} or boolean; none for a Target, which has them.
     method : str, Method or callable
-        A name in `bayesmrf.evidence.methods.METHODS`, which says what each method does, what it needs and how exact it
-        is: "laplace", "laplace0", "map", "bic", "harmonic-1", "harmonic-4", "bridge-geometric", "bridge-optimal",
-        "dic", "ais", "cross-validation" or "conjugate". Or an object of one of the classes there, which has the
+        A name in `bayesmrf.evidence.methods.METHODS`, which describes each method and its exactness: "laplace",
+        "laplace0", "map", "bic", "harmonic-1", "harmonic-4", "bridge-geometric", "bridge-optimal", "dic", "ais",
+        "cross-validation" or "conjugate". Or an object of one of the classes there, which has the
         options, such as ``AIS(n_chains=50)`` or ``Laplace(search=ModeSearch(n_steps=500))``. Or a function
         ``method(target, rng)`` that returns ``target.evidence(name, value, standard_error)``.
 
         "map", "dic" and "cross-validation" rank models and are not estimates of the evidence.
     prior_scale : float, optional
-        Standard deviation of the normal prior of every parameter. Without it that of an `RBM` or `BayesianMRF` is its
-        own; elsewhere 1.
-    prior : Prior, optional
-        `priors.Normal` or `priors.LogisticBeta` in the place of that.
+        Standard deviation of the normal prior of every parameter. By default that of the `RBM` or `BayesianMRF`, and 1
+        for other models.
+        prior : Prior, optional
+        `priors.Normal` or `priors.LogisticBeta`, instead of ``prior_scale``.
     coding : {"boltzmann", "ising", "agreement"}, optional
-        Which parameters the prior is on: weights and biases over {0, 1}, couplings and fields over {-1, +1}, or log
-        odds of agreement with fields over {-1, +1}. The likelihoods of one graph are the same set in all three, and
-        the same prior is another one on each: only evidences of one coding can be compared. By default that of the
+        Parameters of the prior: weights and biases over {0, 1}, couplings and fields over {-1, +1}, or log odds of
+        agreement with fields over {-1, +1}. The three codings describe the same likelihoods, but the same density is a
+        different prior in each: only evidences with one coding can be compared. By default that of the
         model: "boltzmann" for an `RBM` and "independent", ``model`` of a `BayesianMRF`, "agreement" for the others.
     sample_weight : (n_samples,) array, optional
         Counts of rows, integers >= 0; a Series with the index of ``X``.
@@ -69,7 +69,7 @@ def log_evidence(
     Returns
     -------
     Evidence
-        NaN with a ``status`` where the method found none.
+        NaN with a ``status`` if the method fails.
 
     Raises
     ------
@@ -78,7 +78,7 @@ def log_evidence(
     OptionError
         For a model, method, prior or coding that cannot be used.
     TooWideError
-        Where the method needs an exact Z that is not feasible.
+        If the method needs an exact Z that is not feasible.
     """
     find_method(method)
     check({"random_state": random_state, "progress": progress})
@@ -88,7 +88,7 @@ def log_evidence(
 
 
 def label(found: Evidence, target: Target, note: str) -> Evidence:
-    """The same result with data, prior and what is to be said about the model."""
+    """Add data, prior and a remark on the model to a result."""
     status = "; ".join(s for s in (found.status, note) if s)
     return replace(found, status=status, data_hash=hash_of(target), prior=prior_name(target))
 
@@ -104,15 +104,15 @@ def compare_evidence(evidences: Mapping[Any, Evidence] | Sequence[Evidence]) -> 
     -------
     DataFrame
         For each model ``method``, ``n_features``, ``log_evidence``, ``standard_error``, ``difference`` from the best
-        one, ``probability`` of the model given the data if all were equally probable before (NaN for scores that are
-        no evidence) and ``status``. Where all of them have it ("laplace" where Z can be summed, and "conjugate", under
-        normal priors), ``at_half_prior_scale`` and ``at_double_prior_scale`` are the differences from the best at these
-        scales of the prior: a best model that is another one there depends on the prior.
+        one, posterior ``probability`` of the model with equal prior probabilities (NaN for scores) and ``status``. If
+        all results have it ("laplace" if Z can be summed, and "conjugate", under normal priors),
+        ``at_half_prior_scale`` and ``at_double_prior_scale`` are the differences from the best at these scales of the
+        prior, which show whether the best model depends on the prior.
 
     Raises
     ------
     OptionError
-        If data or priors differ, or scores of different methods, which are different quantities, are to be compared.
+        If data or priors differ, or for scores of different methods, which are different quantities.
     """
     import pandas as pd
 

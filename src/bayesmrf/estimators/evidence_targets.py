@@ -1,4 +1,4 @@
-"""Targets of estimators and data for the methods of evidence, and the names of what is compared."""
+"""Targets of estimators and data for the methods of evidence, with the names of priors and data."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from .maximum_likelihood import MaximumLikelihoodMRF
 from .rbm import RBM
 from .ties import read_ties
 
-# Codings of edges and nodes, and what a prior on their parameters is a prior of.
+# Codings of edges and nodes, and the parameters of a prior in words.
 CODINGS: dict[str, tuple[type[PairwiseModel], str]] = {
     "boltzmann": (Boltzmann, "weights and biases over {0, 1}"),
     "ising": (Ising, "couplings and fields over {-1, +1}"),
@@ -50,7 +50,7 @@ def make_target(
     sample_weight: Any = None,
     coding: str | None = None,
 ) -> tuple[Target, str]:
-    """The target of a model and data, and what a reader of the result must know."""
+    """Return the target of a model and data, and a remark for the result."""
     choice(None, *CODINGS).check("coding", coding)
     check({"prior_scale": prior_scale, "prior": prior}, "evidence")
     if prior_scale is not None and prior is not None:
@@ -150,7 +150,7 @@ def _tied(
 
 
 def _shared(ties: Any, model: PairwiseModel) -> tuple[np.ndarray | None, np.ndarray | None]:
-    """Labels of edges and of nodes whose parameters are shared."""
+    """Return the labels of edges and of nodes whose parameters are shared."""
     curve = read_ties(ties, model)
     if curve is None:
         return None, None
@@ -170,7 +170,7 @@ def _field(
     groups: Any = None,
     field_groups: Any = None,
 ) -> PairwiseTarget:
-    """A field without hidden nodes, its edges tied where there are groups, and its node fields too."""
+    """Return the target of a model without hidden nodes, with tied edges and node fields if there are groups."""
     model = _in_coding(model, coding, free=model.fields and field_groups is None)
     tied = None
     if groups is not None:
@@ -189,9 +189,9 @@ def _field(
 
 
 def _in_coding(model: PairwiseModel, coding: str | None, free: bool) -> PairwiseModel:
-    """The same likelihoods with the parameters of another coding; ``free``: each node has a field of its own.
+    """Return the same model in another coding; ``free``: each node has its own field.
 
-    A weight over {0, 1} is a coupling and a field at both ends, which free fields take up.
+    A weight over {0, 1} is a coupling plus a field at both ends, which free fields absorb.
     """
     if coding in (None, model.name):
         return model
@@ -205,7 +205,7 @@ def _in_coding(model: PairwiseModel, coding: str | None, free: bool) -> Pairwise
 
 
 def _counted(states: States) -> tuple[np.ndarray, np.ndarray]:
-    """Distinct rows in lexicographic order, and how often each was seen."""
+    """Return the distinct rows in lexicographic order, and their counts."""
     rows, place = np.unique(states.values, axis=0, return_inverse=True)
     counts = np.bincount(place.ravel(), states.weights, len(rows))
     return rows[counts > 0], counts[counts > 0].astype(np.float64)
@@ -221,7 +221,7 @@ def _proper(prior: Prior) -> ProperPrior:
 
 
 def prior_name(target: Target) -> str:
-    """The prior in words, and the coding that it is on; equal for equal priors alone."""
+    """Return the prior and its coding in words, which identify the prior."""
     prior, name = target.prior, target.joint.name
     if isinstance(prior, Normal):
         density = f"normal, {_scales(np.broadcast_to(prior.scale, target.n_features), _n_edges(target))}"
@@ -237,7 +237,7 @@ def _n_edges(target: Target) -> int:
 
 
 def _scales(scale: np.ndarray, n_edges: int) -> str:
-    """Standard deviations of edges and nodes in words."""
+    """Return the standard deviations of edges and nodes in words."""
     first, *more = (np.unique(part) for part in np.split(scale, [n_edges]) if len(part))
     if len(first) == 1 and (not more or np.array_equal(first, more[0])):
         return f"scale {first[0]:.10g}"
@@ -248,7 +248,7 @@ def _scales(scale: np.ndarray, n_edges: int) -> str:
 
 
 def hash_of(target: Target) -> str:
-    """Checksum of the observations, whatever their order."""
+    """Return a checksum of the observations that does not depend on their order."""
     order = np.lexsort(target.states.T[::-1])
     digest = hashlib.sha256(repr(target.states.shape).encode())
     digest.update(np.ascontiguousarray(target.states[order], dtype=np.int8).tobytes())

@@ -46,7 +46,7 @@ from .grouped_states import agreement_of, states_start
 from .option_objects import OptionObjects
 from .parameter_posterior import ParameterPosterior
 
-_NOISE = 0.32  # nats that particles may put into the log likelihood of an edge: ten an observation never put more
+_NOISE = 0.32  # noise of particles in the log likelihood of an edge, in nats; not exceeded with ten per observation
 
 
 @dataclass(eq=False, repr=False)
@@ -62,44 +62,44 @@ class GroupedMRF(MissingValues, RunOptions, OptionObjects, ParameterPosterior):
         The edges, as pairs of column names or numbers. "learn:K" learns K edges by L1-penalised neighbourhood
         selection.
     candidates : as ``graph``, or None
-        In the place of ``graph``, the edges that may exist. Each exists with the probability p0 of the prior, and only
-        those that do share values.
+        Instead of ``graph``, the edges that may exist. Each exists with the probability p0 of the prior, and existing
+        edges share values.
     model : {"agreement", "potts", "symmetric"} or an object of `bayesmrf.families`
         * agreement: two states, as above.
         * potts: many states, the same factor for each edge: `families.Potts`.
-        * symmetric: many states, and a symmetric table of log potentials for each edge, which edges share whole:
+        * symmetric: many states, and a symmetric table of log potentials for each edge, which groups share:
           `families.Symmetric`.
     fields : {False, True, "grouped"}
-        Whether nodes have a field h_u, N(0, 10^2): of their own, sampled or (stripped-beta) at its tied maximum
-        likelihood estimate; or shared by groups of nodes, by a Dirichlet process with the same prior of its own alpha.
-        Without fields the model says that yes is as frequent as no in every column: independent columns with 85 % yes
-        get strong edges. False warns (`FieldsWarning`) where a column contradicts that.
+        Whether nodes have a field h_u, N(0, 10^2), sampled or (stripped-beta) at its tied maximum likelihood estimate;
+        "grouped": fields shared by groups of nodes, by a Dirichlet process with a separate alpha with the same prior.
+        Without fields the model implies that yes is as frequent as no in every column: independent columns with 85 %
+        yes get strong edges. False warns (`FieldsWarning`) if a column contradicts that.
     prior : "dirichlet-process" or `priors.DirichletProcess`
         Such as ``DirichletProcess(alpha=Gamma(2, 1), base=Beta(1, 1), density=Beta(5, 5))``: a concentration, fixed or
         with a Gamma prior; the base distribution of an agreement, or of the free entries of a table (Normal(1) by
-        default, or MultivariateNormal); and the prior of p0, which lets edges be absent. By default alpha = 1, a
+        default, or MultivariateNormal); and the prior of p0, with which edges may be absent. By default alpha = 1, a
         uniform base and, with ``candidates``, p0 ~ Beta(5, 5).
     method : str or an object of `bayesmrf.methods`
-        `bayesmrf.support` tells which models, fields and priors each method supports.
+        `bayesmrf.support` lists which models, fields and priors each method supports.
 
-        * auto: exact where elimination is cheap, else particle; with ``fields=False`` tree on forests. ``method_`` says
+        * auto: exact if elimination is cheap, else particle; with ``fields=False`` tree on forests. ``method_`` says
           which.
         * tree: exact, for forests, with ``fields=False``.
-        * exact: exact, wherever elimination fits in memory.
+        * exact: exact, if elimination fits in memory.
         * particle: any graph; the full conditional distribution of one edge with moments from many particles, and
           splits and merges of groups: `methods.Particle`.
         * auxiliary-variable: Metropolis-Hastings with particles: `methods.AuxiliaryVariable`.
-        * stripped-beta: approximate, for any graph, fast; over-estimates the number of groups.
+        * stripped-beta: approximate, for any graph, fast; overestimates the number of groups.
     n_draws, n_warmup, n_chains, thin : int
-        Draws of each chain, steps before the first of them, chains, and steps for each draw.
+        Draws per chain, warm-up steps, number of chains, and steps per draw.
     random_state : int, Generator, RandomState or None
     n_jobs : int or None
-        Number of chains run in parallel; None for one on each core. Draws do not depend on it.
-    progress : bool
-        Whether to show bars (never shown when not on a terminal).
+        Number of chains run in parallel; None for one per core. Draws do not depend on it.
+        progress : bool
+        Whether to show progress bars (on terminals only).
     checkpoint : path, `bayesmrf.Checkpoint` or None
-        Zarr folder in which the run is kept as it goes, and from which a run that was stopped continues;
-        ``Checkpoint(path, overwrite=True)`` replaces another run that is there.
+        Zarr folder in which the run is saved, and from which a stopped run continues;
+        ``Checkpoint(path, overwrite=True)`` replaces another run.
 
     Attributes
     ----------
@@ -108,15 +108,15 @@ class GroupedMRF(MissingValues, RunOptions, OptionObjects, ParameterPosterior):
     theta_ : (n_features,) array
         Natural parameters: logit of ``agreement_``, and posterior mean fields.
     potential_ : (n_edges, n_states, n_states) array
-        Of the model symmetric, the posterior mean of each edge's table; its ``agreement_`` is that of the table's
-        reward of agreement (`bayesmrf.models.symmetric.Symmetric.agreement`).
+        For the model symmetric, the posterior mean of each edge's table; ``agreement_`` is then that of the table
+        (`bayesmrf.models.symmetric.Symmetric.agreement`).
     groups_ : (n_edges,) int array
-        The partition that minimises the posterior expected variation of information. With a spike, that of the edges
-        with inclusion above 0.5, and -1 for the others.
+        The partition that minimises the posterior expected variation of information. With a spike, of the edges with
+        inclusion above 0.5, and -1 for the others.
     n_groups_ : pandas.Series
         Posterior probability of each number of groups.
     inclusion_ : (n_nodes, n_nodes) array
-        With a spike, the probability that an edge exists; symmetric, 0 where there is no candidate.
+        With a spike, the probability that an edge exists; symmetric, 0 without a candidate.
     density_ : float
         With a spike, the posterior mean of p0.
     field_groups_ : (n_nodes,) int array
@@ -124,12 +124,12 @@ class GroupedMRF(MissingValues, RunOptions, OptionObjects, ParameterPosterior):
     method_ : str
         The method that was run.
     mle_ : (n_edges,) array
-        Grouping-blind maximum likelihood agreements; without a spike.
+        Maximum likelihood agreements, which ignore groups; without a spike.
     posterior_ : xarray.DataTree
         Draws in ArviZ's form.
     missing_ : DataFrame
-        Each missing value of X: its row and node, and the posterior probability that it is 1 (True); of many states,
-        that of each.
+        Row and node of each missing value of X, and the posterior probability that it is 1 (True), or of each of many
+        states.
     edges_ : (n_edges, 2) int array
     feature_names_ : (n_features,) array of str
         Names of ``theta_``: ``u-v`` for an edge, ``u`` for a node.
@@ -226,9 +226,9 @@ class GroupedMRF(MissingValues, RunOptions, OptionObjects, ParameterPosterior):
         return self
 
     def co_clustering(self, edges: Any) -> np.ndarray:
-        """Posterior probability that each two of the edges asked for share a group.
+        """Return the posterior probability that pairs of given edges share a group.
 
-        With a spike, edges that are both absent share the group of those.
+        With a spike, absent edges share a group.
 
         Parameters
         ----------
@@ -252,7 +252,7 @@ class GroupedMRF(MissingValues, RunOptions, OptionObjects, ParameterPosterior):
     def _start(
         self, request: Request, model: Any, states: States, s_bar: np.ndarray, engine: Engine, rng: np.random.Generator
     ) -> tuple[np.ndarray, dict[str, np.ndarray], dict[str, Any]]:
-        """Where the chain starts, at the maximum likelihood or (spike) at a sparse estimate, and what is told of it."""
+        """Return the start of the chains: the maximum likelihood or, with a spike, a sparse estimate."""
         r = model.n_edges
         if request.family.many_states:
             start, how = states_start(request.prior, model, states, s_bar, engine, rng)
@@ -305,7 +305,7 @@ class GroupedMRF(MissingValues, RunOptions, OptionObjects, ParameterPosterior):
 
     @staticmethod
     def _warn_of_noise(noise: float, n_particles: Any, n_samples: float) -> None:
-        """Few noisy edges mislead all; with fewer particles than observations, those that look quiet are wrong too."""
+        """Warn if there are too few particles: some noisy edges bias all, or fewer particles than observations."""
         if noise <= _NOISE and n_particles >= n_samples:
             return
         enough = int(max(n_particles * (noise / _NOISE) ** 2, n_samples)) + 1
@@ -318,7 +318,7 @@ class GroupedMRF(MissingValues, RunOptions, OptionObjects, ParameterPosterior):
         )
 
     def _attributes(self, request: Request, method: Any, model: Any) -> dict[str, Any]:
-        """Collect what summaries and reports say of the data and of the options."""
+        """Collect attributes of the data and the options for summaries and reports."""
         prior = request.prior
         shown: dict[str, Any] = {"model": request.family.name, "fields": self.fields, "method": self.method_}
         shown |= asdict(method) | {"alpha": _constants(prior.alpha), "spike": request.spike}
@@ -336,12 +336,12 @@ class GroupedMRF(MissingValues, RunOptions, OptionObjects, ParameterPosterior):
 
 
 def _constants(prior: Any) -> Any:
-    """A number, or the two constants of a Beta or Gamma prior."""
+    """Return a number, or the two constants of a Beta or Gamma prior."""
     return list(astuple(prior)) if isinstance(prior, Beta | Gamma) else prior
 
 
 def _engine_name(kernel: Any) -> str:
-    """Name of the engine that a sampler asks; "none" where it has particles, or needs no engine."""
+    """Return the name of the engine of a sampler; "none" if it uses particles or needs no engine."""
     source = kernel.marginals if isinstance(kernel, GroupedGibbs) else kernel
     if isinstance(source, ExactMarginals):
         return source.engine.name

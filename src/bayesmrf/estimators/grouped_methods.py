@@ -1,4 +1,4 @@
-"""The samplers behind `GroupedMRF`: what its options ask for, which sampler fits, and how it is built."""
+"""The samplers of `GroupedMRF`: options, choice of the sampler, and how it is built."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ from ..sample_weight import check_listed
 from ..samplers.gibbs import Gibbs
 
 _PAIRS_WITH_SPIKE = 4  # for each edge in a step
-_EXACT_WORK = 2.0**28  # edges times bytes of tables: a scan of method "exact" then takes some tenth of a second
-_DENSITY = Beta(5.0, 5.0)  # prior of the density where candidates are given, and no prior
+_EXACT_WORK = 2.0**28  # edges times bytes of tables: a scan of method "exact" then takes about a tenth of a second
+_DENSITY = Beta(5.0, 5.0)  # prior of the density if candidates are given without a prior
 
 
 @dataclass(frozen=True, eq=False)
 class Request:
-    """What the options of a `GroupedMRF` ask for.
+    """The checked options of a `GroupedMRF`.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class Request:
     model : object
         Its options.
     prior, field_prior : DirichletProcess
-        Of edges, and of node fields where they are grouped.
+        Of edges, and of node fields if they are grouped.
     fields : bool
     method : object or None
         Options of the method; None for "auto".
@@ -63,7 +63,7 @@ class Request:
         return self.prior.density is not None
 
     def features(self, missing: bool) -> list[str]:
-        """What the method must support."""
+        """The features that the method must support."""
         grouped = self.field_prior is not None
         asked = {"fields": self.fields and not grouped, "spike": self.spike, "field_groups": grouped}
         asked["missing"] = missing
@@ -78,7 +78,7 @@ class Request:
 
 
 def read(estimator: Any) -> Request:
-    """Read the options of a `GroupedMRF`, and refuse what does not go together.
+    """Read the options of a `GroupedMRF`, and check their combination.
 
     Raises
     ------
@@ -109,7 +109,7 @@ def read(estimator: Any) -> Request:
 
 
 def choose_method(request: Request, model: Any, missing: bool) -> Any:
-    """Return the method asked for, or what "auto" stands for."""
+    """Return the given method, or the choice of "auto"."""
     if request.method is not None:
         request.check(GROUPS.row(request.method), missing)
         return request.method
@@ -121,7 +121,7 @@ def choose_method(request: Request, model: Any, missing: bool) -> Any:
 
 
 class Problem(NamedTuple):
-    """What a sampler is built from; ``start`` is the maximum likelihood estimate, or with a spike a sparse one."""
+    """Input of a sampler; ``start`` is the maximum likelihood estimate or, with a spike, a sparse one."""
 
     request: Request
     model: Any
@@ -132,7 +132,7 @@ class Problem(NamedTuple):
 
 
 def with_numbers(method: Any, model: Any, n: float) -> Any:
-    """Return the options with the number of particles that None stands for."""
+    """Return the options with the default number of particles instead of None."""
     if not isinstance(method, Particle) or method.n_particles is not None:
         return method
     return Particle(default_particles(n, model.graph.n_nodes))
@@ -144,7 +144,7 @@ def build_kernel(method: Any, problem: Problem) -> Kernel:
 
 
 def kind(method: Any, model: Any) -> str:
-    """Whether the stationary distribution is the posterior, in words."""
+    """Say in words whether the stationary distribution is the posterior."""
     return kind_of(GROUPS.row(method), method, model.graph.is_forest and not model.fields)
 
 

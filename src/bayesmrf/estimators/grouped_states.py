@@ -1,4 +1,4 @@
-"""`GroupedMRF` where nodes have more than two states: where it starts."""
+"""Starts of `GroupedMRF` for nodes with more than two states."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def states_start(
     engine: Engine,
     rng: np.random.Generator,
 ) -> tuple[np.ndarray, str]:
-    """Estimate that ignores groups, sparse where edges may be absent; and how it was found."""
+    """Return an estimate that ignores groups, sparse if edges may be absent, and its method."""
     n = states.n_samples
     precision = np.eye(1) if isinstance(model, Potts) else base_precision(prior.base, model.n_parameters)[0]
     if prior.density is not None:
@@ -38,5 +38,5 @@ def states_start(
 
 
 def agreement_of(model: Any, theta: np.ndarray) -> np.ndarray:
-    """Agreement of each edge, (..., n_edges): the logistic function of its theta, or of the reward of its table."""
+    """Return the agreement of each edge, (..., n_edges): the logistic function of its theta, or that of its table."""
     return model.agreement(theta) if isinstance(model, Symmetric) else expit(theta[..., : model.n_edges])

@@ -35,32 +35,32 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _CHAINS, _SWEEPS = 16, 20  # of engines that are named
-_N_SCALES, _N_STATES = 16, 100  # draws from the prior at which curvatures are looked at, and states at each
+_N_SCALES, _N_STATES = 16, 100  # draws from the prior at which curvatures are computed, and states at each
 
 
 @dataclass(eq=False, repr=False)
 class LabelFieldMRF(RunOptions, OptionObjects, BaseEstimator):
-    """Labels of points, some seen and the rest hidden, by a `LabelField` (Murray and Ghahramani 2004, section 6.2).
+    """Labels of points, some observed and the rest hidden, by a `LabelField` (Murray and Ghahramani 2004, section 6.2).
 
-    The posterior is that of the logarithms of the length scales, sigma_k for each coordinate; predictions are averages
-    over it, which no single choice of scales can match where the posterior is wide.
+    The posterior is over the logarithms of the length scales, sigma_k for each coordinate; predictions are averages
+    over it, which a single choice of scales cannot match if the posterior is wide.
 
     Parameters
     ----------
     prior : "normal" or `priors.Normal`
-        Prior, with centre 0, of each log sigma: bring the points to a scale of about 1. The name stands for a standard
-        deviation of 1.
+        Prior, with centre 0, of each log sigma: scale the points to about 1. The name selects a standard deviation
+        of 1.
     kernel : {"exchange", "langevin", "metropolis"} or an object of `bayesmrf.kernels`
-        How log sigma moves. "exchange" draws the hidden labels too, and its chain tends to the posterior as the cluster
-        sweeps of its engine grow; "langevin" with "brief" is the paper's choice, and so is "metropolis" with "bethe",
-        which fails. Random walks are adapted during warm-up to an acceptance of 0.44; Langevin takes a step that is
-        short enough for the curvatures seen under the prior. Other steps are options of the objects, which here have no
-        ``start``, ``momentum``, ``precondition`` or ``adjusted``: chains start at draws from the prior.
+        The Markov chain on log sigma. "exchange" also draws the hidden labels, and converges to the posterior with more
+        cluster sweeps of its engine; the paper uses "langevin" with "brief", and "metropolis" with "bethe", which
+        fails. Random walks are adapted during warm-up to an acceptance of 0.44; the step of Langevin follows from the
+        curvatures under the prior. Other steps are options of the objects, which here have no ``start``, ``momentum``,
+        ``precondition`` or ``adjusted``: chains start at draws from the prior.
     engine : str, Engine or `kernels.Phases`
         How Z is approximated, or states are drawn. Exchange takes "swendsen-wang" or "exact", langevin "brief" or
-        "persistent", metropolis "mean-field", "tree" or "bethe". "exact" is for some twenty points at most. The names
-        stand for 16 chains and 20 cluster sweeps; an engine of your own may take their place, as in `BayesianMRF`.
-        ``Phases`` has the chains of the hidden labels, too: Persistent(16, 20, moves="swendsen-wang") by default.
+        "persistent", metropolis "mean-field", "tree" or "bethe". "exact" is for at most about twenty points. The names
+        select 16 chains and 20 cluster sweeps; your own engine can be given instead, as in `BayesianMRF`.
+        ``Phases`` also has the chains of the hidden labels: Persistent(16, 20, moves="swendsen-wang") by default.
     n_draws, n_warmup, n_chains, thin, random_state, n_jobs, progress, checkpoint
         As in `GroupedMRF`.
 
@@ -68,7 +68,7 @@ class LabelFieldMRF(RunOptions, OptionObjects, BaseEstimator):
     ----------
     classes_ : (2,) array
     label_distributions_ : (n_points, 2) array
-        Posterior probability of each class at each point; 0 or 1 where the label was seen.
+        Posterior probability of each class at each point; 0 or 1 if the label was observed.
     transduction_ : (n_points,) array
         The more probable class.
     theta_ : (n_coordinates,) array
@@ -89,14 +89,14 @@ class LabelFieldMRF(RunOptions, OptionObjects, BaseEstimator):
         Parameters
         ----------
         X : (n_points, n_coordinates) array or DataFrame
-            Where the points are.
-        y : (n_points,) array
-            Two classes of whole numbers, and -1 (or a mask) where the label is hidden.
+            Coordinates of the points.
+            y : (n_points,) array
+            Two integer classes, and -1 (or a mask) for hidden labels.
 
         Raises
         ------
         DataError
-            If points are not finite numbers, or not two classes were seen.
+            If points are not finite numbers, or there are not two classes.
         """
         check_params(self)
         points, names, labels = self._read(X, y)
@@ -124,7 +124,7 @@ class LabelFieldMRF(RunOptions, OptionObjects, BaseEstimator):
         return self
 
     def _read(self, X: Any, y: Any) -> tuple[np.ndarray, tuple[str, ...], np.ndarray]:
-        """Points, names of coordinates, and labels 0, 1 or -1 where hidden."""
+        """Return points, names of coordinates, and labels 0, 1 or -1 (hidden)."""
         try:
             points = unmasked(X).astype(np.float64)
         except (TypeError, ValueError):
@@ -160,7 +160,7 @@ class LabelFieldMRF(RunOptions, OptionObjects, BaseEstimator):
             engine = replace(engine, states=np.maximum(labels, 0)[None])
         if (labels >= 0).all():
             return Likelihood(field.base, field.base.statistics(labels[None]), 1, engine, curve=field)
-        # Bounds and Bethe take the positive phase too, as in the paper; all else runs chains on the hidden labels.
+        # Bounds and Bethe also compute the positive phase, as in the paper; others run chains on the hidden labels.
         hidden_engine = "persistent" if phases.hidden is None else phases.hidden
         same = phases.hidden is None and {LOG_Z, MOMENTS} <= engine.answers
         positive = engine if same else engine_of(hidden_engine, **chains)
@@ -168,7 +168,7 @@ class LabelFieldMRF(RunOptions, OptionObjects, BaseEstimator):
         return Likelihood(field.base, np.zeros(field.base.n_features), 1, engine, hidden, field)
 
     def _kernel(self, likelihood: Likelihood, field: LabelField) -> Kernel:
-        """The kernel; chains start at draws from the prior, as the posterior may have several modes."""
+        """Return the kernel; chains start at draws from the prior, as the posterior may have several modes."""
         prior, options, start = self.object("prior"), self.object("kernel"), np.zeros(field.n_features)
         spread = np.broadcast_to(np.asarray(prior.scale, dtype=np.float64), field.n_features).copy()
         if isinstance(options, kernels.Langevin):
@@ -180,10 +180,9 @@ class LabelFieldMRF(RunOptions, OptionObjects, BaseEstimator):
         return kernel(likelihood, prior, start, options.step_size, spread=spread)
 
     def _stiffness(self, field: LabelField, spread: np.ndarray) -> float:
-        """Largest curvature of the log posterior at 0 and at draws from the prior, as cluster samples see it.
+        """Estimate the largest curvature of the log posterior at 0 and at draws from the prior, by cluster samples.
 
-        With J = dW / dlog sigma it is that of J Cov[s] J^T, without the share that hidden labels take from it, and of
-        the prior.
+        With J = dW / dlog sigma it is that of J Cov[s] J^T, without the term of the hidden labels, and of the prior.
         """
         rng, engine, k = np.random.default_rng(0), SwendsenWang(n_sweeps=_SWEEPS), field.n_features
         (u, v), largest = field.graph.edges.T, 0.0
@@ -213,7 +212,7 @@ class LabelFieldMRF(RunOptions, OptionObjects, BaseEstimator):
         )
 
     def interval_(self, probability: float = 0.9) -> pd.DataFrame:
-        """Central posterior interval of each length scale sigma: columns median, lower, upper."""
+        """Return the central posterior interval of each length scale sigma: columns median, lower, upper."""
         import pandas as pd
 
         check_is_fitted(self)

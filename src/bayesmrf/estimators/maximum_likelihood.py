@@ -1,4 +1,4 @@
-"""Maximum likelihood, each parameter free or some of them tied."""
+"""Maximum likelihood, with free or tied parameters."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ from .ties import read_ties
 class MaximumLikelihoodMRF(OptionObjects, PairwiseMRF):
     """Maximum likelihood estimate of the parameters of a Markov random field.
 
-    It is exact by elimination where that is cheap, in closed form on forests without fields, and by persistent
-    contrastive divergence elsewhere.
+    It is in closed form on forests without fields, exact by elimination if that is cheap, and by persistent contrastive
+    divergence otherwise.
 
     Parameters
     ----------
     graph : edges, networkx graph, `Graph`, "complete" or "learn:K"
         As in `GroupedMRF`.
     model : {"agreement", "boltzmann", "ising", "potts", "symmetric"}, an object of `bayesmrf.families`, or callable
-        As in `BayesianMRF`; "symmetric" has a symmetric table of log potentials for each edge. A callable makes a model
-        of your own from the `Graph`.
+        As in `BayesianMRF`; "symmetric" has a symmetric table of log potentials for each edge. A callable makes your
+        own model from the `Graph`.
     ties : None, "all", "edges", sequence, or mapping (a Series)
         Which parameters are shared, as in `BayesianMRF`. Edges tied by their true groups give the oracle of Liu and
         Page (2013).
     fields : bool
-        Whether nodes have parameters of their own; see `GroupedMRF`.
+        Whether nodes have parameters; see `GroupedMRF`.
     random_state : int, Generator, RandomState or None
 
     Attributes
@@ -47,7 +47,7 @@ class MaximumLikelihoodMRF(OptionObjects, PairwiseMRF):
     theta_ : (n_features,) array
         Natural parameters: those of edges, then those of nodes.
     agreement_ : (n_edges,) array
-        Of model "agreement": the agreement of each edge.
+        For the model "agreement", the agreement of each edge.
     method_ : {"closed form", "exact", "persistent"}
     edges_ : (n_edges, 2) int array
     feature_names_ : (n_features,) array of str

@@ -1,4 +1,4 @@
-"""Log Z of a fitted model, so that every `score` is a log likelihood."""
+"""Log Z of a fitted model, for `score`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..models.categorical import states_of
 
 _MOST_BYTES = 2**28  # one elimination within them takes a second
 _LARGEST_ERROR = 0.1  # nats
-_SEED = 0  # the same for all models, so that equal ones have equal scores
+_SEED = 0  # the same for all models, so that equal models have equal scores
 
 
 class Normaliser(NamedTuple):
@@ -25,9 +25,9 @@ class Normaliser(NamedTuple):
     ----------
     log_z : float
     error : float
-        Its standard error; 0 where it is exact.
-    status : str
-        Why the error may be larger than it seems; empty when all is well.
+        Its standard error; 0 if it is exact.
+        status : str
+        Why the error may be larger; empty if there is no problem.
     """
 
     log_z: float
@@ -41,7 +41,7 @@ def is_within_reach(model: Any) -> bool:
 
 
 def normaliser(model: Any, theta: np.ndarray, n_chains: int = 256, temperatures: int = 1000) -> Normaliser:
-    """Compute log Z by elimination, or estimate it by annealed importance sampling where the graph is too wide.
+    """Compute log Z by elimination, or estimate it by annealed importance sampling if the graph is too wide.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def normaliser(model: Any, theta: np.ndarray, n_chains: int = 256, temperatures:
 
 
 def warn_if_rough(error: float, status: str) -> None:
-    """Warn of a score whose log Z is not known well."""
+    """Warn about a score with an imprecise log Z."""
     if error > _LARGEST_ERROR or status:
         why = f" ({status.split(':')[0]})" if status else ""
         warnings.warn(

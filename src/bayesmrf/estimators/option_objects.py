@@ -12,12 +12,12 @@ from ..errors import OptionError
 class OptionObjects:
     """Parameters that are frozen dataclasses, such as ``method=Particle(n_particles=4096)``.
 
-    Their fields are parameters of the estimator, named ``method__n_particles``, to any depth. ``set_params`` puts a
-    changed copy in the place of an object; where the object was named by a text, in the place of its defaults.
+    Their fields are parameters of the estimator, named ``method__n_particles``, to any depth. ``set_params`` replaces
+    an object by a changed copy; a name stands for the object with its defaults.
     """
 
     read: ClassVar[dict[str, Callable[[Any], Any]]] = {}
-    """How a text of a parameter becomes an object, by the name of the parameter."""
+    """Functions from a text to an object, by the name of the parameter."""
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters and, if ``deep``, the fields of those that are objects.
@@ -53,7 +53,7 @@ class OptionObjects:
         return self
 
     def object(self, name: str) -> Any:
-        """Return the value of a parameter, as the object that a text stands for."""
+        """Return the value of a parameter as an object."""
         value = getattr(self, name)
         return self.read[name](value) if isinstance(value, str) and name in self.read else value
 
@@ -69,7 +69,7 @@ def _fields_of(name: str, value: Any) -> dict[str, Any]:
 
 
 def _replaced(record: Any, key: str, path: list[str], value: Any) -> Any:
-    """A copy of a dataclass with another value at the end of a path of fields."""
+    """Return a copy of a dataclass with another value at the end of a path of fields."""
     if not is_dataclass(record) or path[0] not in {f.name for f in fields(record)}:
         raise OptionError(option=key, got=value, expected="a parameter that exists", remedy="see get_params()")
     inner = value if len(path) == 1 else _replaced(getattr(record, path[0]), key, path[1:], value)

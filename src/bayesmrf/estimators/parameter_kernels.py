@@ -1,4 +1,4 @@
-"""The kernels behind `BayesianMRF`: chains that start around the mode, and steps that fit the curvature there."""
+"""The kernels of `BayesianMRF`: chains start around the mode, with steps that follow from the curvature."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _WIDER = 2.0  # spread of the chains' starts, in posterior standard deviations
 
 
 class Problem(NamedTuple):
-    """What a kernel is built from."""
+    """Input of a kernel."""
 
     likelihood: Likelihood
     prior: Prior
@@ -38,17 +38,17 @@ def parameter_kernel(options: Any, likelihood: Likelihood, prior: Prior, at: Sta
 
 
 def _start(options: Any, at: Start) -> tuple[np.ndarray, np.ndarray | None]:
-    """Where chains start, and how widely around that."""
+    """Return the centre and the spread of the starts of chains."""
     return (0 * at.theta, None) if options.start == "zero" else (at.theta, _WIDER * at.root)
 
 
 def _walk(options: Any, p: Problem, scale: np.ndarray) -> tuple[float, np.ndarray | None, int]:
-    """Step size, its unit, and number of steps in which it is adapted."""
+    """Return the step size, its unit, and the number of steps in which it is adapted."""
     return (WALK_FIRST, scale, p.n_warmup) if options.step_size is None else (options.step_size, None, 0)
 
 
 def _metropolis(options: Any, p: Problem) -> Kernel:
-    # Walks along coordinates are compiled, and need no more than moments.
+    # Walks along coordinates are compiled, and need moments only.
     oblique = p.at.is_oblique and LOG_Z in p.likelihood.engine.answers
     step, scale, n_adapt = _walk(options, p, p.at.root if oblique else p.at.scale)
     theta, spread = _start(options, p.at)
@@ -62,7 +62,7 @@ def _exchange(options: Any, p: Problem) -> Kernel:
 
 
 def _auxiliary_variable(options: Any, p: Problem) -> Kernel:
-    # The reference must lie where the posterior is, and chains near it, or hardly a proposal is accepted.
+    # The reference must be in the posterior, with chains near it, or nearly all proposals are rejected.
     step, scale, _ = _walk(options, p, p.at.root)
     spread = None if options.start == "zero" else p.at.root
     return AuxiliaryVariable(p.likelihood, p.prior, p.at.theta, step, scale, spread)

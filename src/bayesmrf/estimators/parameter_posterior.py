@@ -1,4 +1,4 @@
-"""What can be said of a network from draws of its parameters."""
+"""Posterior summaries of a network from draws of its parameters."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ class ParameterPosterior(PairwiseMRF):
         return values.reshape(-1, *values.shape[2:])
 
     def statistic(self, function: Callable[..., Any], of: str = "theta", name: str = "statistic") -> xr.DataArray:
-        """Posterior of any function of the network, one value (or array) for each draw, in ArviZ's form.
+        """Compute any function of the network for each draw, in ArviZ's form.
 
         Parameters
         ----------
         function : callable
-            Of theta (n_features,), or of a networkx graph whose edges carry ``weight`` and whose nodes carry ``bias``
-            (in the Potts model an array, of each state but the first).
+            Of theta (n_features,), or of a networkx graph with edge attribute ``weight`` and node attribute ``bias``
+            (in the Potts model an array, for each state but the first).
         of : {"theta", "graph"}
         name : str
 
@@ -71,7 +71,7 @@ class ParameterPosterior(PairwiseMRF):
         return xr.DataArray(values, dims=["chain", "draw", *extra], coords=coords, name=name)
 
     def strength(self) -> xr.DataArray:
-        """Posterior of the strength centrality: sum of the absolute weights of the edges of each node."""
+        """Compute the posterior of the strength centrality, the sum of absolute weights of the edges of each node."""
         import xarray as xr
 
         check_is_fitted(self)
@@ -86,7 +86,7 @@ class ParameterPosterior(PairwiseMRF):
         return xr.DataArray(weights @ incidence, dims=["chain", "draw", "node"], coords=coords, name="strength")
 
     def correlation(self) -> xr.DataArray:
-        """Posterior of the marginal correlation of the two ends of each edge, by exact elimination at each draw."""
+        """Compute the posterior of the marginal correlation along each edge, by exact elimination at each draw."""
         import xarray as xr
 
         check_is_fitted(self)

@@ -20,32 +20,32 @@ from ..rng import as_seed_sequence
 from ..samplers import rbm_gibbs
 from ..states import States, check_states, decode
 
-_EXACT_UNITS = 16  # on the smaller side, up to which log Z is summed: a fraction of a second
+_EXACT_UNITS = 16  # on the smaller side, up to which log Z is summed, within a fraction of a second
 
 
 @dataclass(eq=False, repr=False)
 class RBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Restricted Boltzmann machine by persistent contrastive divergence (Tieleman 2008).
 
-    Both kinds of units are in {0, 1}: p(x, z) ~ exp(z' W x + beta' z + alpha' x). As in scikit-learn's
-    ``BernoulliRBM``, but for `score_samples`, which is the log likelihood itself.
+    Both kinds of units are in {0, 1}: p(x, z) ~ exp(z' W x + beta' z + alpha' x). The API is that of scikit-learn's
+    ``BernoulliRBM``, except that `score_samples` is the log likelihood.
 
     Parameters
     ----------
     n_hidden : int
-        Hidden units.
-    learning_rate : float
-        Step of the first update; it falls to zero along a straight line over those of `fit` (Tieleman 2008), and stays
-        in `partial_fit`.
-    batch_size : int
-        Rows of an update.
-    n_chains : int
-        Persistent chains.
-    n_steps : int
-        Updates of `fit`.
-    prior_scale : float or None
-        Standard deviation of a normal prior of every parameter, so that the posterior is climbed; None for the
-        likelihood alone. `partial_fit` takes the rows of each call for all there are.
+        Number of hidden units.
+        learning_rate : float
+        Step of the first update; it decreases linearly to zero over the updates of `fit` (Tieleman 2008), and is
+        constant in `partial_fit`.
+        batch_size : int
+        Number of rows per update.
+        n_chains : int
+        Number of persistent chains.
+        n_steps : int
+        Number of updates of `fit`.
+        prior_scale : float or None
+        Standard deviation of a normal prior of every parameter, to maximise the posterior; None maximises the
+        likelihood. `partial_fit` treats the rows of each call as the complete data.
     random_state : int, Generator, RandomState or None
 
     Attributes
@@ -60,8 +60,8 @@ class RBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         All of them: W row by row, alpha, beta.
     model_ : RestrictedBoltzmann
     log_z_, log_z_error_ : float
-        Log of the normaliser and its standard error, found when first asked for. Exact, with error 0, where the smaller
-        side has at most 16 units; else by annealed importance sampling (100 chains, 1,000 temperatures).
+        Log of the normaliser and its standard error, computed on first use. Exact, with error 0, if the smaller side
+        has at most 16 units; else by annealed importance sampling (100 chains, 1,000 temperatures).
     """
 
     n_hidden: int = 20
@@ -73,7 +73,7 @@ class RBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     random_state: Any = None
 
     def fit(self, X: Any, y: None = None, sample_weight: Any = None) -> RBM:
-        """Climb the likelihood, or the posterior, from small random weights.
+        """Maximise the likelihood, or the posterior, from small random weights.
 
         Parameters
         ----------
@@ -89,7 +89,7 @@ class RBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return self
 
     def partial_fit(self, X: Any, y: None = None) -> RBM:
-        """Update once for each batch of the rows of X, from where the last call left off."""
+        """Update once per batch of the rows of X, from the current parameters."""
         if hasattr(self, "components_"):
             states = check_states(X, names=self._names)
         else:
@@ -101,22 +101,22 @@ class RBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: Any) -> np.ndarray:
-        """P(z_k = 1 | x) of each row, (n_samples, n_hidden)."""
+        """Compute P(z_k = 1 | x) for each row, (n_samples, n_hidden)."""
         return self.model_.hidden_probabilities(self.theta_, self._read(X).values)
 
     def score_samples(self, X: Any) -> np.ndarray:
-        """Log likelihood of each row, in nats: minus its free energy, less `log_z_`.
+        """Compute the log likelihood of each row, in nats: minus its free energy, minus `log_z_`.
 
-        scikit-learn's ``BernoulliRBM`` has a random stand-in for the pseudo-likelihood here.
+        scikit-learn's ``BernoulliRBM`` returns a stochastic pseudo-likelihood instead.
         """
         return -self.model_.free_energy(self.theta_, self._read(X).values) - self.log_z_
 
     def score(self, X: Any, y: None = None) -> float:
-        """Mean log likelihood of a row, in nats."""
+        """Compute the mean log likelihood of a row, in nats."""
         return float(self.score_samples(X).mean())
 
     def gibbs(self, X: Any, n_sweeps: int = 1, random_state: Any = None) -> np.ndarray:
-        """States after sweeps from X: all hidden units given the visible ones, then all visible ones.
+        """Return states after Gibbs sweeps from X: all hidden units given the visible ones, then all visible ones.
 
         Parameters
         ----------
@@ -132,7 +132,7 @@ class RBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return decode(drawn, self._coding)
 
     def _start(self, X: Any, sample_weight: Any = None) -> States:
-        """Check X and the options, and start afresh."""
+        """Check X and the options, and initialise."""
         check_params(self)
         states = check_states(X, sample_weight)
         self.n_features_in_ = len(states.names)
@@ -169,7 +169,7 @@ class RBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     @property
     def log_z_error_(self) -> float:
-        """Standard error of `log_z_`; 0 where it is exact."""
+        """Standard error of `log_z_`; 0 if it is exact."""
         return self._normaliser()[1]
 
     def _normaliser(self) -> tuple[float, float]:

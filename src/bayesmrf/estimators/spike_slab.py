@@ -55,26 +55,26 @@ class SpikeSlabMRF(MissingValues, RunOptions, OptionObjects, ParameterPosterior)
         Prior of the density (the share of the candidates that exist), of the weights and of the biases, such as
         ``SpikeSlab(density=Beta(5, 5), slab=Cauchy(2.5))``.
     method : {"one-edge", "exact", "langevin"} or an object of `bayesmrf.methods`
-        * one-edge (`methods.OneEdge`): edges of any strength come and go by the full conditional distribution of one
-          edge, with moments from persistent chains.
-        * exact (`methods.Exact`): the same with exact moments; for some twenty nodes at most, or a narrow graph.
+        * one-edge (`methods.OneEdge`): single-edge birth and death at any weight, by the full conditional of one edge
+          with moments from persistent chains.
+        * exact (`methods.Exact`): the same with exact moments; for at most about twenty nodes, or a narrow graph.
         * langevin (`methods.Langevin`): Algorithm 1 of the paper: persistent chains, Langevin dynamics, and jumps of
           weak edges. It mixes hundreds of times more slowly (see benchmarks).
     n_draws, n_warmup, n_chains, thin, random_state, n_jobs, progress, checkpoint
-        As in `GroupedMRF`. A draw takes 9 bytes for each candidate, 4.5 MB at 1,000 nodes: keep few of many there.
+        As in `GroupedMRF`. A draw takes 9 bytes per candidate, 4.5 MB with 1,000 nodes: thin long chains.
 
     Attributes
     ----------
     inclusion_ : (n_nodes, n_nodes) array
-        Probability that an edge exists, given the data; symmetric, 0 where there is no candidate.
-    graph_ : networkx.Graph
-        The edges with inclusion above 0.5; each carries ``inclusion`` and ``weight``, nodes carry ``bias``.
+        Probability that an edge exists, given the data; symmetric, 0 without a candidate.
+        graph_ : networkx.Graph
+        The edges with inclusion above 0.5, with attributes ``inclusion`` and ``weight``; nodes have ``bias``.
     theta_ : (n_features,) array
-        Posterior mean of each candidate's weight given that the edge exists (0 where it never did), and of each bias.
+        Posterior mean of each candidate's weight given that the edge exists (0 if it never does), and of each bias.
     density_, slab_scale_ : float
         Posterior means of p0 and of the slab's scale (sigma0, or the given one).
     missing_ : DataFrame
-        Each missing value of X: its row and node, and the posterior probability that it is 1 (True).
+        Row and node of each missing value of X, and the posterior probability that it is 1 (True).
     posterior_ : xarray.DataTree
         Draws in ArviZ's form.
     edges_ : (n_edges, 2) int array
@@ -149,7 +149,7 @@ class SpikeSlabMRF(MissingValues, RunOptions, OptionObjects, ParameterPosterior)
         if (states.values >= 0).all():
             return None
         clamped = Clamped(model, states.rows)
-        # A chain that leaves the law of what is hidden as it is will do.
+        # A chain that leaves the distribution of the hidden entries invariant suffices.
         return Hidden(clamped, Elimination() if is_cheap(clamped.graph) else Persistent(n_chains=1))
 
     def _summarise(self, model: Boltzmann, draws: run.Draws) -> None:
@@ -165,12 +165,12 @@ class SpikeSlabMRF(MissingValues, RunOptions, OptionObjects, ParameterPosterior)
         self.slab_scale_ = float(draws.values["slab_scale"].mean())
 
     def edge_table(self, probability: float = 0.9) -> pd.DataFrame:
-        """Candidate edges by falling inclusion: ends, inclusion, and the weight given that the edge exists.
+        """Return the candidate edges by decreasing inclusion, with the weight given that the edge exists.
 
         Parameters
         ----------
         probability : float
-            Of the central interval of the weight; NaN where the edge never existed.
+            Of the central interval of the weight; NaN if the edge never exists.
 
         Returns
         -------
@@ -195,26 +195,26 @@ class SpikeSlabMRF(MissingValues, RunOptions, OptionObjects, ParameterPosterior)
         return pd.DataFrame(table).sort_values("inclusion", ascending=False, ignore_index=True)
 
     def predict_conditional(self, X: Any, group: Sequence[Any], average: str = "bayes") -> np.ndarray:
-        """Probability of each joint state of a group of nodes, given the other nodes of each row.
+        """Compute the probability of each joint state of a group of nodes, given the other nodes of each row.
 
         Parameters
         ----------
         X : (n_samples, n_nodes) array or DataFrame
         group : sequence
-            Nodes by name or by number, 16 at most.
-        average : {"bayes", "mean"}
-            A mixture over 100 draws, or the one model of the edges with inclusion above 0.5 ("Bayes PM").
+            Nodes by name or by number, at most 16.
+            average : {"bayes", "mean"}
+            A mixture over 100 draws, or the model with the edges with inclusion above 0.5 ("Bayes PM").
 
         Returns
         -------
         (n_samples, 2^len(group)) array
-            State number s has the first node of the group in its highest bit.
+            The first node of the group is the highest bit of the number of a state.
         """
         model, states, nodes = self._ask(X, group)
         return np.exp(metrics.conditional_log_probability(model, self._components(average), states, nodes))
 
     def conditional_log_likelihood(self, X: Any, group: Sequence[Any], average: str = "bayes") -> np.ndarray:
-        """Log probability of what a group of nodes is, given the other nodes of each row: (n_samples,), in nats."""
+        """Compute the log probability of the states of a group of nodes, given the other nodes of each row, in nats."""
         model, states, nodes = self._ask(X, group)
         found = metrics.conditional_log_probability(model, self._components(average), states, nodes)
         number = states[:, nodes].astype(np.int64) @ (1 << np.arange(len(nodes))[::-1])
@@ -240,7 +240,7 @@ def _exact(_: Any, model: Boltzmann, s_bar: np.ndarray, n: float, prior: SpikeSl
 
 
 def _one_edge(options: Any, model: Boltzmann, s_bar: np.ndarray, n: float, prior: SpikeSlab, start: Any) -> Kernel:
-    # Fewer chains than observations stop strong edges, more cost time.
+    # Strong edges do not mix with fewer chains than observations; more chains cost time.
     m = int(np.clip(n, *_PARTICLES)) if options.n_particles is None else options.n_particles
     more = options.epsilon, options.momentum, options.n_iterations
     return SpikeSlabOneEdge(model, s_bar, n, prior, start, m, *more)

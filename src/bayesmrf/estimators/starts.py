@@ -1,4 +1,4 @@
-"""Where chains of theta start and how long their steps are: a mode of the posterior, and the curvature there."""
+"""Starts and step sizes of chains of theta: a mode of the posterior, and the curvature there."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from ..posterior.parameters.pseudo_posterior import curvature_along, find_mode, 
 from ..priors import Prior
 from ..states import States
 
-_DENSE = 200  # parameters up to which the whole curvature is looked at
+_DENSE = 200  # parameters up to which the full curvature is computed
 _CORRELATED = 0.2  # eigenvalue of the curvature in units of `Start.scale` below which directions are changed
-_FLATTEST = 0.01  # curvature that counts at least: a standard deviation of 10
-_ROWS = 512  # of the data, from which curvatures are estimated where no engine answers
+_FLATTEST = 0.01  # least curvature: a standard deviation of 10
+_ROWS = 512  # rows of the data from which curvatures are estimated without an engine
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,9 +38,9 @@ class Start:
     ----------
     theta : (n_features,) array
     curvature : (n_features, n_features) array or LinearOperator
-        A product with a vector is all that is known where there are many parameters.
-    own : (n_features,) array
-        Standard deviation of each parameter alone, as the data's margins give it.
+        With many parameters only products with vectors are available.
+        own : (n_features,) array
+        Standard deviation of each parameter alone, from the margins of the data.
     """
 
     theta: np.ndarray
@@ -69,7 +69,7 @@ class Start:
 
     @property
     def is_oblique(self) -> bool:
-        """Whether parameters are so correlated that walks along the columns of `root` pay.
+        """Whether parameters are so correlated that walks along the columns of `root` are faster.
 
         In units of `scale` the flattest direction of the curvature has the eigenvalue lambda, and walks along the
         coordinates take about 1 / lambda sweeps to go through it.
@@ -79,7 +79,7 @@ class Start:
         return float(np.linalg.eigvalsh(self.scale[:, None] * self.curvature * self.scale)[0]) < _CORRELATED
 
     def stiffness(self, scale: np.ndarray | None) -> float:
-        """Largest eigenvalue of the curvature where theta is measured in units of ``scale`` (or of `root`)."""
+        """Return the largest eigenvalue of the curvature with theta in units of ``scale`` (or of `root`)."""
         n = len(self.theta)
         c = np.ones(n) if scale is None else scale
         if self.is_dense:
@@ -91,16 +91,15 @@ class Start:
 
 
 def find_start(likelihood: Likelihood, prior: Prior, states: States) -> Start:
-    """The mode of the posterior where exact inference is cheap, else that of the pseudo-posterior.
+    """Find the mode of the posterior if exact inference is cheap, else that of the pseudo-posterior.
 
-    Where entries are missing, and the likelihood does not sum over them exactly, each is filled in by a draw from the
-    others of its column: that is enough for a start. Potts models on wide graphs, for which there is no
-    pseudo-likelihood here, start at their margins.
+    Missing entries over which the likelihood does not sum exactly are imputed by draws from the other entries of the
+    column. Potts models on wide graphs, which have no pseudo-likelihood here, start at their margins.
 
     Parameters
     ----------
     likelihood : Likelihood
-        As the chains see it.
+        The likelihood of the chains.
     prior : Prior
     states : States
         The data.
@@ -130,12 +129,12 @@ def find_start(likelihood: Likelihood, prior: Prior, states: States) -> Start:
 
 
 def uncorrected_epsilon(given: float | None, stiffness: float) -> float:
-    """Step of Langevin dynamics without an accept step: as given, or short enough for the curvature ``stiffness``.
+    """Return the step of Langevin dynamics without an accept step, as given or from the curvature ``stiffness``.
 
     Warns
     -----
     ApproximatePosteriorWarning
-        If the step given is unstable (see `bayesmrf.posterior.parameters.langevin.is_stable`), and replaced.
+        If the given step is unstable (see `bayesmrf.posterior.parameters.langevin.is_stable`), and replaced.
     """
     safe = float(f"{stable_epsilon(stiffness):.3g}")
     if given is None or is_stable(given, stiffness):
@@ -151,7 +150,7 @@ def uncorrected_epsilon(given: float | None, stiffness: float) -> float:
 
 
 def _filled(states: States) -> np.ndarray:
-    """The table, each missing entry filled in by a draw from what was seen of its column: the same in every run."""
+    """Impute each missing entry by a draw from the observed entries of its column, the same in every run."""
     table, rng = states.values.copy(), np.random.default_rng(0)
     for column in table.T:
         gone = column < 0
@@ -163,7 +162,7 @@ def _filled(states: States) -> np.ndarray:
 
 
 def _at_margins(likelihood: Likelihood, prior: Prior, table: np.ndarray, weights: np.ndarray | None) -> Start:
-    """No couplings, and fields that give the margins; the curvature N Cov[s] of (some of) the data, and the prior's."""
+    """Return fields that give the margins, without couplings, and the curvature N Cov[s] plus that of the prior."""
     model: Any = likelihood.model
     n, theta = likelihood.n_samples, np.zeros(model.n_features)
     margins = n * node_statistics(table, model.n_states, weights) + 0.5
@@ -187,6 +186,6 @@ def _at_margins(likelihood: Likelihood, prior: Prior, table: np.ndarray, weights
 
 
 def _rounded(values: np.ndarray) -> np.ndarray:
-    """Three significant digits, so that no last bit of an optimiser is part of a run that is continued elsewhere."""
+    """Round to three significant digits, so that a continued run does not depend on last bits of an optimiser."""
     unit = 10.0 ** (np.floor(np.log10(np.maximum(np.abs(values), 1e-100))) - 2)
     return np.round(values / unit) * unit

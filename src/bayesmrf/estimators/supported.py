@@ -1,4 +1,4 @@
-"""Which combinations of model, prior and method run, and whether they are exact: `support`."""
+"""Table of supported combinations of model, prior and method, and their exactness: `support`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _MISSING = ", missing values"
-# What is asked of a method of groups, by what the prior and the data are called in the table.
+# Features that a method of groups must support, by the name of prior and data in the table.
 _GROUP_PRIORS = {
     "groups": ("groups",),
     "groups, absent edges": ("groups", "spike"),
@@ -25,15 +25,14 @@ _GROUP_PRIORS = {
 
 
 def support() -> pd.DataFrame:
-    """Return which combinations run, and whether their chains have the posterior as stationary distribution.
+    """Return the supported combinations, and whether the posterior is the stationary distribution of their chains.
 
     Returns
     -------
     DataFrame
-        A row for each estimator, model and prior (with and without missing values), a column for each method or kernel
-        with its default options: "exact", "approximate", or the sentence with which the estimator refuses it; empty
-        where the estimator has no such method. Kernels of `BayesianMRF` are as exact as their engines: "exact" stands
-        for an exact engine.
+        One row per estimator, model and prior (with and without missing values), one column per method or kernel with
+        its default options: "exact", "approximate", or the reason why it is not supported; empty if the estimator has
+        no such method. Kernels of `BayesianMRF` are as exact as their engines: "exact" is with an exact engine.
     """
     import pandas as pd
 

@@ -1,4 +1,4 @@
-"""Parameters that edges, or nodes, share."""
+"""Shared parameters of edges or nodes."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _EXPECTED = "None, 'all', 'edges', one label for each edge, or labels by the nam
 
 
 def read_ties(ties: Any, model: Any) -> LinearMap | None:
-    """The map from the parameters that are sampled to those of the model; None where nothing is tied.
+    """Return the map from the sampled parameters to those of the model; None if nothing is tied.
 
-    Edges with one label share their parameters, and so do nodes; edges come first. The parameters of label k are named
-    ``edges k`` or ``nodes k``; what is not tied has its own name.
+    Edges with the same label share their parameters, and so do nodes; edges come first. The parameters of label k are
+    named ``edges k`` or ``nodes k``; free parameters keep their names.
 
     Raises
     ------
@@ -51,7 +51,7 @@ def read_ties(ties: Any, model: Any) -> LinearMap | None:
 
 
 def n_edge_parameters(curve: LinearMap, model: Any) -> int:
-    """How many of the parameters sampled belong to edges, which come first."""
+    """Return the number of sampled parameters of edges, which come first."""
     mine = curve.columns[: model.n_parameters * model.n_edges]
     return int(mine.max(initial=-1)) + 1
 
@@ -67,7 +67,7 @@ def _in_order(ties: Any, n_edges: int) -> list[Any]:
 
 
 def _by_name(ties: dict[Any, Any], graph: Any) -> tuple[list[Any], list[Any]]:
-    """Labels of edges, by ``u-v`` or (u, v) in either order, and of nodes; None for what is not named."""
+    """Return labels of edges, by ``u-v`` or (u, v) in either order, and of nodes; None if not named."""
     u_names, v_names = ([graph.names[i] for i in end] for end in graph.edges.T)
     place: dict[Any, int] = {}
     for e, (u, v) in enumerate(zip(u_names, v_names, strict=True)):
