@@ -12,7 +12,7 @@ from bayesmrf.models.agreement import Agreement
 from bayesmrf.models.potts import Potts
 from bayesmrf.particles import tables as table_refresh
 from bayesmrf.particles.memory import refresh_graph, start_particles, unpack
-from bayesmrf.posterior.conditionals.log_concave import draw
+from bayesmrf.posterior.conditionals.log_concave import draw_exactly
 from bayesmrf.posterior.conditionals.one_coordinate import OneCoordinate
 from bayesmrf.posterior.groups import two_states
 from bayesmrf.posterior.groups.kernels import exact_groups, particle_groups
@@ -96,23 +96,23 @@ def pulled(scan, rng):
     theta = np.concatenate([np.full(model.n_edges, 0.6), np.zeros(8)])
     plan, m, n = ENGINE.prepare(model), 4096, 400.0
     graph = refresh_graph(model.graph)
-    crowd = unpack(start_particles(m, 8, rng), graph, theta)
-    crowd.x[...] = 2 * ENGINE.sample(model, theta, plan, m, rng).T - 1
+    unpacked = unpack(start_particles(m, 8, rng), graph, theta)
+    unpacked.x[...] = 2 * ENGINE.sample(model, theta, plan, m, rng).T - 1
     data = RefreshData(np.full(model.n_features, 0.9 * n), n, PRIOR, FIELDS)
-    scan(rng, graph, crowd, data)
-    exact = ENGINE.infer(model, crowd.theta, plan).moments[model.n_edges :]
-    return np.abs((crowd.x.mean(axis=1) - exact) / np.sqrt((1 - exact**2) / m)).max()
+    scan(rng, graph, unpacked, data)
+    exact = ENGINE.infer(model, unpacked.theta, plan).moments[model.n_edges :]
+    return np.abs((unpacked.x.mean(axis=1) - exact) / np.sqrt((1 - exact**2) / m)).max()
 
 
-def weighted(rng, graph, crowd, data):
+def weighted(rng, graph, unpacked, data):
     ones = data.successes[-8:]
     groups, values = np.arange(8, dtype=np.int32), np.zeros(8)
-    sizes, theta = np.ones(8), crowd.theta[-8:]
-    scan_fields(rng, np.arange(8), theta, ones, data.n, data.fields, groups, values, sizes, 8, False, crowd.x)
+    sizes, theta = np.ones(8), unpacked.theta[-8:]
+    scan_fields(rng, np.arange(8), theta, ones, data.n, data.fields, groups, values, sizes, 8, False, unpacked.x)
 
 
-def redrawn(rng, graph, crowd, data):
-    scan_coordinates(rng, graph, crowd, data, len(graph.edges) + np.arange(8))
+def redrawn(rng, graph, unpacked, data):
+    scan_coordinates(rng, graph, unpacked, data, len(graph.edges) + np.arange(8))
 
 
 def test_weighted_particles_follow_fields_that_pull_at_all_nodes(rng):
@@ -127,7 +127,7 @@ def spread_of_a_lone_node(rng):
     kernel = particle_groups(model, np.array([0.7, 0.2, 0.1, 0.3]), 100, DirichletProcess(), np.zeros(4), 1024)
     found = run.sample(kernel, n_draws=300, n_warmup=20, n_chains=4, random_state=rng, progress=False)
     law = OneCoordinate(65.0, 100.0, 0.0, FIELDS.a, FIELDS.b, FIELDS.kappa)
-    exact = np.array([0.5 * draw(rng, law) for _ in range(4000)])
+    exact = np.array([0.5 * draw_exactly(rng, law) for _ in range(4000)])
     return np.sqrt(((found.values["theta"][..., 3] - exact.mean()) ** 2).mean()) / exact.std()
 
 
@@ -144,23 +144,23 @@ def pulled_states(scan, rng):
     theta = np.concatenate([np.full(model.n_edges, 0.7), np.zeros(12)])
     plan, m, n = ENGINE.prepare(model), 4096, 400.0
     start = table_refresh.start_particles(m, 6, 3, rng)
-    crowd = table_refresh.unpack(start, theta[: model.n_edges, None], np.zeros((6, 3)))
-    crowd.x[...] = ENGINE.sample(model, theta, plan, m, rng).T
+    unpacked = table_refresh.unpack(start, theta[: model.n_edges, None], np.zeros((6, 3)))
+    unpacked.x[...] = ENGINE.sample(model, theta, plan, m, rng).T
     counts = np.tile([0.6 * n, 0.2 * n], (6, 1))
-    scan(rng, table_refresh.table_graph(model), crowd, counts, n)
-    theta[model.n_edges :] = crowd.field[:, 1:].ravel()
+    scan(rng, table_refresh.table_graph(model), unpacked, counts, n)
+    theta[model.n_edges :] = unpacked.field[:, 1:].ravel()
     exact = ENGINE.infer(model, theta, plan).moments[model.n_edges :].reshape(6, 2)
-    seen = np.stack([(crowd.x == k).mean(axis=1) for k in (1, 2)], axis=1)
+    seen = np.stack([(unpacked.x == k).mean(axis=1) for k in (1, 2)], axis=1)
     return np.abs((seen - exact) / np.sqrt(exact * (1 - exact) / m)).max()
 
 
-def weighted_states(rng, graph, crowd, counts, n):
-    table_fields.draw_fields(rng, graph, crowd, np.arange(6), counts, n)
+def weighted_states(rng, graph, unpacked, counts, n):
+    table_fields.draw_fields(rng, graph, unpacked, np.arange(6), counts, n)
 
 
-def redrawn_states(rng, graph, crowd, counts, n):
+def redrawn_states(rng, graph, unpacked, counts, n):
     for i in range(6):
-        table_fields._draw_field(rng, graph, crowd, i, counts, n)
+        table_fields._draw_field(rng, graph, unpacked, i, counts, n)
 
 
 def test_weighted_particles_follow_fields_of_many_states(rng):

@@ -86,20 +86,20 @@ def test_fed_by_its_own_particles_the_bias_is_small(graph, rng):
     assert not compared(30.0).holds
 
 
-def exact_crowd(graph, theta, m, rng, fields=False, hub=32):
+def exact_particles(graph, theta, m, rng, fields=False, hub=32):
     """Particles drawn exactly, with the graph's rows."""
     model, rows = Agreement(graph, fields), refresh_graph(graph, hub)
-    crowd = unpack(start_particles(m, graph.n_nodes, rng), rows, theta)
-    crowd.x[...] = 2 * ENGINE.sample(model, theta, ENGINE.prepare(model), m, rng).T - 1
-    fill_hubs(rows, crowd)
-    return model, rows, crowd
+    unpacked = unpack(start_particles(m, graph.n_nodes, rng), rows, theta)
+    unpacked.x[...] = 2 * ENGINE.sample(model, theta, ENGINE.prepare(model), m, rng).T - 1
+    fill_hubs(rows, unpacked)
+    return model, rows, unpacked
 
 
-def moment_score(model, crowd, theta):
+def moment_score(model, unpacked, theta):
     """Largest score of the particles' moments against enumeration; they are independent of each other."""
     q = oracle.moments(model, theta)
-    found = model.statistics((crowd.x.T + 1) // 2)
-    r, m = model.n_edges, crowd.x.shape[1]
+    found = model.statistics((unpacked.x.T + 1) // 2)
+    r, m = model.n_edges, unpacked.x.shape[1]
     variance = np.concatenate([q[:r] * (1 - q[:r]), 1 - q[r:] ** 2])
     return np.abs((found - q) / np.sqrt(variance / m)).max()
 
@@ -115,29 +115,29 @@ def test_moments_and_redraws(graph, fields, hub, rng):
     r = graph.n_edges
     theta = rng.normal(size=r + fields * graph.n_nodes)
     theta[r:] *= 0.3
-    model, rows, crowd = exact_crowd(graph, theta, M, rng, fields, hub)
+    model, rows, unpacked = exact_particles(graph, theta, M, rng, fields, hub)
     q = oracle.moments(model, theta)
     q[r:] = (1 + q[r:]) / 2
     scale = np.repeat([1, 2], [r, len(theta) - r])
     for i in range(len(theta)):
-        nu, between = edge_moment(rows, crowd, i)
+        nu, between = edge_moment(rows, unpacked, i)
         error = np.sqrt(max(between, 1e-4) / (M * q[i] * (1 - q[i])))
         assert abs(nu + scale[i] * theta[i] - np.log(q[i] / (1 - q[i]))) < 6 * error
     order = rng.permutation(len(theta))
     for _ in range(3):
-        refresh(rows, crowd, order)
-    assert moment_score(model, crowd, theta) < 6
-    assert moment_score(model, crowd, theta + 0.3) > 6
+        refresh(rows, unpacked, order)
+    assert moment_score(model, unpacked, theta) < 6
+    assert moment_score(model, unpacked, theta + 0.3) > 6
     for i in order:
-        edge_moment(rows, crowd, i)
-        move_to(rows, crowd, i, theta[i] + 0.3)
+        edge_moment(rows, unpacked, i)
+        move_to(rows, unpacked, i, theta[i] + 0.3)
     if rows.n_hubs:
-        kept = crowd.hubs.copy()
-        fill_hubs(rows, crowd)
-        np.testing.assert_allclose(kept, crowd.hubs, atol=1e-3)
+        kept = unpacked.hubs.copy()
+        fill_hubs(rows, unpacked)
+        np.testing.assert_allclose(kept, unpacked.hubs, atol=1e-3)
     for _ in range(25):
-        refresh(rows, crowd, order)
-    assert moment_score(model, crowd, theta + 0.3) < 6
+        refresh(rows, unpacked, order)
+    assert moment_score(model, unpacked, theta + 0.3) < 6
 
 
 @pytest.mark.parametrize(("graph", "fields", "hub"), CASES)
@@ -145,17 +145,17 @@ def test_cluster_flips_leave_the_law(graph, fields, hub, rng):
     r = graph.n_edges
     theta = 2 * rng.normal(size=r + fields * graph.n_nodes)
     theta[r:] *= 0.1
-    model, rows, crowd = exact_crowd(graph, theta, M, rng, fields, hub)
-    flip_clusters(rng, rows, crowd, 20)
+    model, rows, unpacked = exact_particles(graph, theta, M, rng, fields, hub)
+    flip_clusters(rng, rows, unpacked, 20)
     for _ in range(20):
-        flip_near(rng, rows, crowd, int(rng.integers(r)))
-    assert moment_score(model, crowd, theta) < 6
-    kept = crowd.hubs.copy()
-    fill_hubs(rows, crowd)
-    np.testing.assert_allclose(kept, crowd.hubs, atol=1e-3)
-    crowd.theta[:] = -theta
-    flip_clusters(rng, rows, crowd, 20)
-    assert moment_score(model, crowd, theta) > 6
+        flip_near(rng, rows, unpacked, int(rng.integers(r)))
+    assert moment_score(model, unpacked, theta) < 6
+    kept = unpacked.hubs.copy()
+    fill_hubs(rows, unpacked)
+    np.testing.assert_allclose(kept, unpacked.hubs, atol=1e-3)
+    unpacked.theta[:] = -theta
+    flip_clusters(rng, rows, unpacked, 20)
+    assert moment_score(model, unpacked, theta) > 6
 
 
 def test_cluster_flips_turn_over_what_single_edges_do_not(rng):
@@ -166,12 +166,12 @@ def test_cluster_flips_turn_over_what_single_edges_do_not(rng):
     model, rows = Agreement(graph), refresh_graph(graph)
     score = {}
     for flips in (0, 16):
-        crowd = unpack(start_particles(M, 8, rng), rows, theta)
-        crowd.x[:4], crowd.x[4:] = 1, -1
+        unpacked = unpack(start_particles(M, 8, rng), rows, theta)
+        unpacked.x[:4], unpacked.x[4:] = 1, -1
         for _ in range(4):
-            refresh(rows, crowd, rng.permutation(10))
-            flip_clusters(rng, rows, crowd, flips)
-        score[flips] = moment_score(model, crowd, theta)
+            refresh(rows, unpacked, rng.permutation(10))
+            flip_clusters(rng, rows, unpacked, flips)
+        score[flips] = moment_score(model, unpacked, theta)
     assert score[16] < 6 < score[0]
 
 
@@ -195,10 +195,10 @@ def test_values_of_a_group_have_the_posteriors_spread(rng):
 def test_particles_keep_their_states_between_steps(rng):
     graph = graphs.grid(3, 4)
     particles = start_particles(100, 12, rng)
-    crowd = unpack(particles, refresh_graph(graph), np.zeros(17))
-    assert crowd.x.shape == (12, 128)
-    assert set(np.unique(crowd.x)) == {-1, 1}
-    np.testing.assert_array_equal(pack(crowd).words, particles.words)
+    unpacked = unpack(particles, refresh_graph(graph), np.zeros(17))
+    assert unpacked.x.shape == (12, 128)
+    assert set(np.unique(unpacked.x)) == {-1, 1}
+    np.testing.assert_array_equal(pack(unpacked).words, particles.words)
 
 
 def test_a_run_that_was_stopped_goes_on(rng, tmp_path):
@@ -271,12 +271,12 @@ def test_noise_is_that_of_repeated_estimates(rng):
     """The spread of nu over fresh sets of particles, in posterior standard deviations of the edge."""
     graph, n, m = graphs.grid(3, 3), 200, 256
     theta = 1.5 * rng.normal(size=12)
-    model, rows, crowd = exact_crowd(graph, theta, m, rng)
+    model, rows, unpacked = exact_particles(graph, theta, m, rng)
     q = oracle.moments(model, theta)[4]
     nus, said = [], []
     for _ in range(300):
-        crowd.x[...] = 2 * ENGINE.sample(model, theta, ENGINE.prepare(model), m, rng).T - 1
-        nu, between = edge_moment(rows, crowd, 4)
+        unpacked.x[...] = 2 * ENGINE.sample(model, theta, ENGINE.prepare(model), m, rng).T - 1
+        nu, between = edge_moment(rows, unpacked, 4)
         nus.append(nu)
         said.append(np.sqrt(n / m * between))
     seen = np.std(nus) * np.sqrt(n * q * (1 - q))
@@ -322,12 +322,12 @@ def test_scans_compiled_equal_python(rng):
     for scan in (particle_scans.scan_groups, particle_scans.scan_groups.py_func):
         g = np.random.default_rng(seed)
         rows = refresh_graph(graph)
-        crowd = unpack(start_particles(64, 4, g), rows, np.array([0.5, -0.5, 0.5, -0.5]))
+        unpacked = unpack(start_particles(64, 4, g), rows, np.array([0.5, -0.5, 0.5, -0.5]))
         groups, values = np.array([0, 1, 0, 1], np.int32), np.array([0.5, -0.5])
         nu, between = np.empty(4), np.empty(4)
         sizes = np.array([2.0, 2.0])
-        values, _, _ = scan(g, rows, crowd, data, np.arange(4), groups, values, sizes, 2, nu, between)
-        found.append((nu, values[groups], crowd.x.copy()))
+        values, _, _ = scan(g, rows, unpacked, data, np.arange(4), groups, values, sizes, 2, nu, between)
+        found.append((nu, values[groups], unpacked.x.copy()))
     np.testing.assert_allclose(found[0][0], found[1][0], rtol=1e-4, atol=1e-6)
     np.testing.assert_array_equal(found[0][2], found[1][2])
 

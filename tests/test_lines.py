@@ -17,7 +17,7 @@ from bayesmrf.models.ising import Ising
 from bayesmrf.models.potts import Potts
 from bayesmrf.posterior.conditionals.centred import centred_lines, edge_line, move_edge, own_line
 from bayesmrf.posterior.conditionals.line import Line, LineSample, line_log_density, line_mode
-from bayesmrf.posterior.conditionals.log_concave import draw, draw_around, log_integral
+from bayesmrf.posterior.conditionals.log_concave import draw_around, draw_exactly, log_integral
 
 N = 30
 GRAPH = graphs.complete(3)
@@ -112,7 +112,7 @@ def test_mode_integral_and_draws(line, rng):
     p = np.exp([line_log_density(a, line) - top for a in grid])
     cdf = np.cumsum(p) / p.sum()
     for draws in (
-        np.array([draw(rng, line) for _ in range(10_000)]),
+        np.array([draw_exactly(rng, line) for _ in range(10_000)]),
         np.array([draw_around(rng, line, mode, scale) for _ in range(10_000)]),
     ):
         assert stats.kstest(draws, lambda a: np.interp(a, grid, cdf)).pvalue > 1e-6

@@ -10,7 +10,7 @@ from bayesmrf.particles.memory import fill_hubs, pack, refresh_graph, start_part
 from bayesmrf.particles.refresh import edge_moment, move_to, refresh
 from bayesmrf.posterior.groups.moves.pairs import screened_correlation
 from bayesmrf.posterior.groups.scans import scan_order
-from tests.test_grouped_particle import M, exact_crowd, moment_score
+from tests.test_grouped_particle import M, exact_particles, moment_score
 
 WHEEL = graphs.Graph(7, np.array([(0, i) for i in range(1, 7)] + [(i, i % 6 + 1) for i in range(1, 7)]))
 
@@ -54,18 +54,18 @@ def test_keys_and_particles_one_by_one_say_the_same(graph, fields, rng):
     r = graph.n_edges
     theta = rng.normal(size=r + fields * 7)
     theta[rng.permutation(r)[: r // 4]] = 0  # absent
-    _, rows, crowd = exact_crowd(graph, theta, 4096, rng, fields)
+    _, rows, unpacked = exact_particles(graph, theta, 4096, rng, fields)
     all_hubs = refresh_graph(graph, 0)
-    hubs = unpack(pack(crowd), all_hubs, theta)
+    hubs = unpack(pack(unpacked), all_hubs, theta)
 
     def errors():
         out = []
         for i in range(len(theta)):
-            found = edge_moment(rows, crowd, i)
+            found = edge_moment(rows, unpacked, i)
             ends = graph.edges[i] if i < r else [i - r]
             others = sum(np.sum((graph.edges[:r] == end).any(axis=1) & (theta[:r] != 0)) for end in ends)
             others -= 2 * (i < r and theta[i] != 0)
-            assert (crowd.n_bits[0] >= 0) == (others <= 7)
+            assert (unpacked.n_bits[0] >= 0) == (others <= 7)
             out.append(np.abs(np.subtract(found, edge_moment(all_hubs, hubs, i))).max())
         return max(out)
 
@@ -80,18 +80,18 @@ def test_redraws_leave_the_law_and_follow_theta(graph, rng):
     """By keys and one by one in the same scan; clusters of many nodes whose boundaries fill several keys."""
     r = graph.n_edges
     theta = 0.7 * rng.normal(size=r)
-    model, rows, crowd = exact_crowd(graph, theta, M, rng)
+    model, rows, unpacked = exact_particles(graph, theta, M, rng)
     for _ in range(30):
-        refresh(rows, crowd, rng.permutation(r))
-        flip_near(rng, rows, crowd, int(rng.integers(r)))
-    assert moment_score(model, crowd, theta) < 6
+        refresh(rows, unpacked, rng.permutation(r))
+        flip_near(rng, rows, unpacked, int(rng.integers(r)))
+    assert moment_score(model, unpacked, theta) < 6
     for i in rng.permutation(r):
-        edge_moment(rows, crowd, i)
-        move_to(rows, crowd, i, theta[i] - 0.4)
+        edge_moment(rows, unpacked, i)
+        move_to(rows, unpacked, i, theta[i] - 0.4)
     for _ in range(25):
-        refresh(rows, crowd, rng.permutation(r))
-    assert moment_score(model, crowd, theta - 0.4) < 6
-    assert moment_score(model, crowd, theta) > 6
+        refresh(rows, unpacked, rng.permutation(r))
+    assert moment_score(model, unpacked, theta - 0.4) < 6
+    assert moment_score(model, unpacked, theta) > 6
 
 
 def test_screened_correlation_is_that_where_model_and_data_agree(rng):

@@ -70,11 +70,11 @@ def test_a_rival_takes_the_place_of_an_edge(rng):
     def moved(rows, n_times=2000):
         found = 0
         for _ in range(n_times):
-            crowd = unpack(start_particles(m, d, rng), rows, theta)
-            crowd.x[:3] = 2 * ENGINE.sample(path, values, plan, m, rng).T - 1
-            fill_hubs(rows, crowd)
+            unpacked = unpack(start_particles(m, d, rng), rows, theta)
+            unpacked.x[:3] = 2 * ENGINE.sample(path, values, plan, m, rng).T - 1
+            fill_hubs(rows, unpacked)
             groups = start.copy()
-            scan_pairs(rng, rows, crowd, data, np.arange(graph.n_edges), groups, values.copy(), np.ones(2), 2)
+            scan_pairs(rng, rows, unpacked, data, np.arange(graph.n_edges), groups, values.copy(), np.ones(2), 2)
             found += groups[first] < 0 <= groups[second]
         return found
 

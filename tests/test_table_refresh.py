@@ -30,45 +30,45 @@ CASES = [
 by_case = pytest.mark.parametrize("model", CASES, ids=lambda m: f"{m.name}-{m.n_states}")
 
 
-def exact_crowd(model, theta, rng, n_particles=M):
+def exact_particles(model, theta, rng, n_particles=M):
     """Particles drawn exactly, with the graph's rows."""
     rows, r = table_graph(model), model.n_edges
     form = model.categorical(theta)
-    crowd = unpack(
+    unpacked = unpack(
         start_particles(n_particles, model.graph.n_nodes, model.n_states, rng),
         theta[: r * model.n_parameters].reshape(r, -1),
         form.field,
     )
-    crowd.x[...] = ENGINE.sample(model, theta, ENGINE.prepare(model), n_particles, rng).T
-    return rows, crowd
+    unpacked.x[...] = ENGINE.sample(model, theta, ENGINE.prepare(model), n_particles, rng).T
+    return rows, unpacked
 
 
 def moments(model, theta):
     return ENGINE.infer(model, theta, ENGINE.prepare(model)).moments
 
 
-def worst(model, crowd, theta):
+def worst(model, unpacked, theta):
     """Largest score of the particles' moments against exact ones; they are independent of each other."""
     q = moments(model, theta)
-    return np.abs((model.statistics(crowd.x.T) - q) / np.sqrt(q * (1 - q) / crowd.x.shape[1])).max()
+    return np.abs((model.statistics(unpacked.x.T) - q) / np.sqrt(q * (1 - q) / unpacked.x.shape[1])).max()
 
 
 def problem(model, rng):
     theta = rng.normal(0, 0.6, model.n_features)
-    return theta, *exact_crowd(model, theta, rng)
+    return theta, *exact_particles(model, theta, rng)
 
 
 @by_case
 def test_categories_are_the_moments(model, rng):
-    theta, rows, crowd = problem(model, rng)
+    theta, rows, unpacked = problem(model, rng)
     p = model.n_parameters
     q = moments(model, theta)[: model.n_edges * p].reshape(-1, p)
     scores = {}
     for name in ("right", "wrong"):
         for i in range(model.n_edges):
             if name == "wrong":
-                crowd.potentials[i] += 0.5
-            found, between = edge_categories(rows, crowd, i)
+                unpacked.potentials[i] += 0.5
+            found, between = edge_categories(rows, unpacked, i)
             assert found.sum() == pytest.approx(1)
             assert 0 <= between < 1
             # A particle says less than a count does: the binomial error is a bound.
@@ -79,38 +79,38 @@ def test_categories_are_the_moments(model, rng):
 
 @by_case
 def test_redraws_leave_the_law_and_follow_theta(model, rng):
-    theta, rows, crowd = problem(model, rng)
+    theta, rows, unpacked = problem(model, rng)
     for _ in range(3):
-        refresh(rows, crowd, rng.permutation(model.n_edges))
+        refresh(rows, unpacked, rng.permutation(model.n_edges))
         for i in range(model.graph.n_nodes):
-            weigh_node(rows, crowd, i)
-            redraw_node(crowd, i)
-    assert worst(model, crowd, theta) < 6
+            weigh_node(rows, unpacked, i)
+            redraw_node(unpacked, i)
+    assert worst(model, unpacked, theta) < 6
     new = theta + np.where(np.arange(model.n_features) < model.n_edges * model.n_parameters, 0.4, 0.0)
-    assert worst(model, crowd, new) > 6
-    crowd.potentials[...] += 0.4
+    assert worst(model, unpacked, new) > 6
+    unpacked.potentials[...] += 0.4
     for _ in range(30):
-        refresh(rows, crowd, rng.permutation(model.n_edges))
-    assert worst(model, crowd, new) < 6
+        refresh(rows, unpacked, rng.permutation(model.n_edges))
+    assert worst(model, unpacked, new) < 6
 
 
 def test_both_ends_are_redrawn_together(rng):
     """One edge, both ends at 0: one redraw brings the joint law, which two single draws would not."""
     model, theta = Symmetric(graphs.path(2), 3), np.array([-2.0, 1.0, 2.0, -1.0, 0.5])
-    rows, crowd = exact_crowd(model, theta, rng)
-    crowd.x[...] = 0
-    assert worst(model, crowd, theta) > 6
-    edge_categories(rows, crowd, 0)
-    redraw_ends(rows, crowd, 0)
-    assert worst(model, crowd, theta) < 6
+    rows, unpacked = exact_particles(model, theta, rng)
+    unpacked.x[...] = 0
+    assert worst(model, unpacked, theta) > 6
+    edge_categories(rows, unpacked, 0)
+    redraw_ends(rows, unpacked, 0)
+    assert worst(model, unpacked, theta) < 6
 
 
 def test_shares_of_a_nodes_states(rng):
     model = Potts(graphs.grid(2, 3), 4)
-    theta, rows, crowd = problem(model, rng)
+    theta, rows, unpacked = problem(model, rng)
     q = moments(model, theta)[model.n_edges :].reshape(-1, 3)
     for i in range(6):
-        weigh_node(rows, crowd, i)
-        found = np.array([state_share(crowd, k) for k in range(4)])
+        weigh_node(rows, unpacked, i)
+        found = np.array([state_share(unpacked, k) for k in range(4)])
         assert found.sum() == pytest.approx(1, abs=1e-3)
         assert (np.abs(found[1:] - q[i]) < 6 * np.sqrt(q[i] * (1 - q[i]) / M) + 1e-3).all()

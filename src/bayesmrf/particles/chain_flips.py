@@ -1,12 +1,13 @@
-r"""Flips of whole clusters of nodes in the chains of `edge_chains`.
+r"""Flips of whole clusters of nodes in persistent chains.
 
-The move of `cluster_flips`, for states in {0, 1} and graphs whose edges come and go: clusters are bound by chance, by
-the weights alone, and each is turned over in each chain by Gibbs sampling, which leaves the law invariant. With
+The move of `bayesmrf.particles.cluster_flips`, for states in {0, 1} and graphs with changing edges: clusters are drawn
+at random by the weights alone, and each is flipped in each chain by Gibbs sampling, which leaves p(x | theta)
+invariant. With
 
 .. math:: F_u = b_u + \tfrac12 \sum_{v \in C} \theta_{uv} + \sum_{v \notin C} \theta_{uv} x_v, \qquad
           E = \sum_{u \in C} (x_u - \tfrac12) F_u,
 
-the log odds of the states as they are against those turned over are 2 E.
+the log odds of the current states against the flipped ones are 2 E.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ import numpy as np
 from ..compiled import copy_to, leaf, strict_leaf
 from ..samplers.clusters import bind
 from .keys import add_agreements, add_states, look_up, random_bits, threshold
-from .memory import TILE, Crowd, RefreshGraph, bias_of, fill_hubs, tell_hubs
+from .memory import TILE, RefreshGraph, UnpackedParticles, bias_of, fill_hubs, update_hubs
 from .refresh import tanh_of, uniforms
 
 UP, DOWN = np.int8(1), np.int8(-1)
@@ -94,23 +94,23 @@ def _gather(key, w, n, energy, begun):
 
 
 @strict_leaf
-def _flip_cluster(graph, crowd, members, label, c, energy, flip, kept):
+def _flip_cluster(graph, unpacked, members, label, c, energy, flip, kept):
     """Flip the nodes ``members``, those with label c, by Gibbs sampling.
 
     If ``kept``, the local fields of hubs are up to date, and only edges of a hub inside the cluster are visited.
     """
-    r, key = len(graph.edges), crowd.key
+    r, key = len(graph.edges), unpacked.key
     w, n, begun = np.empty(_BITS), 0, False
     key[:] = 0
     for i in members:
-        x, hub = crowd.x[i], graph.hub_of[i] if kept else -1
+        x, hub = unpacked.x[i], graph.hub_of[i] if kept else -1
         if hub >= 0:
             if not begun:
                 energy[:] = 0
-            _add_products(crowd.hubs[hub], x, energy)
+            _add_products(unpacked.hubs[hub], x, energy)
             begun = True
         else:
-            w[n] = bias_of(crowd, i, r)
+            w[n] = bias_of(unpacked, i, r)
             if w[n] != 0:
                 add_states(x, 1 << n, key)
                 n += 1
@@ -118,9 +118,9 @@ def _flip_cluster(graph, crowd, members, label, c, energy, flip, kept):
                     _gather(key, w, n, energy, begun)
                     n, begun = 0, True
         for k in range(graph.starts[i], graph.starts[i + 1]):
-            j, theta = graph.neighbours[k], crowd.theta[graph.edge_of[k]]
+            j, theta = graph.neighbours[k], unpacked.theta[graph.edge_of[k]]
             if theta != 0 and (label[j] == c) == (hub >= 0):
-                add_agreements(x, crowd.x[j], 1 << n, key)
+                add_agreements(x, unpacked.x[j], 1 << n, key)
                 w[n] = -0.5 * theta if hub >= 0 else 0.5 * theta
                 n += 1
                 if n == _BITS:
@@ -134,17 +134,17 @@ def _flip_cluster(graph, crowd, members, label, c, energy, flip, kept):
         room, bits = np.empty(TILE, np.uint32), np.empty(TILE, np.uint32)
         for start in range(0, len(key), TILE):
             stop = min(len(key), start + TILE)
-            random_bits(crowd.lanes, start, bits[: stop - start])
+            random_bits(unpacked.lanes, start, bits[: stop - start])
             look_up(key[start:stop], below, room[: stop - start])
             _flips_below(bits[: stop - start], room[: stop - start], flip[start:stop])
     else:
         if n > 0:
             _gather(key, w, n, energy, True)
-        tanh_of(energy, crowd.tanh_u)
-        uniforms(crowd.lanes, 0, energy)
-        _draw_flips(energy, crowd.tanh_u, flip)
+        tanh_of(energy, unpacked.tanh_u)
+        uniforms(unpacked.lanes, 0, energy)
+        _draw_flips(energy, unpacked.tanh_u, flip)
     for i in members:
-        _flip(flip, crowd.x[i])
+        _flip(flip, unpacked.x[i])
 
 
 @strict_leaf
@@ -157,39 +157,41 @@ def by_cluster(label):
 
 
 @strict_leaf
-def _flip_all(graph: RefreshGraph, crowd: Crowd, label: np.ndarray, order: np.ndarray, starts: np.ndarray):
+def _flip_all(
+    graph: RefreshGraph, unpacked: UnpackedParticles, label: np.ndarray, order: np.ndarray, starts: np.ndarray
+):
     """Flip all clusters of more than one node (`by_cluster`), without updating the local fields of hubs."""
-    energy, flip = np.empty(len(crowd.key), np.float32), np.empty(len(crowd.key), np.int8)
+    energy, flip = np.empty(len(unpacked.key), np.float32), np.empty(len(unpacked.key), np.int8)
     for j in range(len(starts) - 1):
         first, last = starts[j], starts[j + 1]
         if last - first > 1:
-            _flip_cluster(graph, crowd, order[first:last], label, label[order[first]], energy, flip, False)
+            _flip_cluster(graph, unpacked, order[first:last], label, label[order[first]], energy, flip, False)
 
 
 @strict_leaf
-def _flip_grown(graph: RefreshGraph, crowd: Crowd, members: np.ndarray, c: int):
+def _flip_grown(graph: RefreshGraph, unpacked: UnpackedParticles, members: np.ndarray, c: int):
     """Flip cluster c of `flip_near`."""
-    energy, flip = np.empty(len(crowd.key), np.float32), np.empty(len(crowd.key), np.int8)
-    _flip_cluster(graph, crowd, members, crowd.label, c, energy, flip, True)
+    energy, flip = np.empty(len(unpacked.key), np.float32), np.empty(len(unpacked.key), np.int8)
+    _flip_cluster(graph, unpacked, members, unpacked.label, c, energy, flip, True)
     if graph.n_hubs > 0:
         for i in members:
-            copy_to(crowd.old_u, crowd.x[i] * flip)
-            tell_hubs(graph, crowd, i, crowd.old_u, -1)
+            copy_to(unpacked.old_u, unpacked.x[i] * flip)
+            update_hubs(graph, unpacked, i, unpacked.old_u, -1)
 
 
 @strict_leaf
-def flip_near(rng, graph: RefreshGraph, crowd: Crowd, feature: int):
+def flip_near(rng, graph: RefreshGraph, unpacked: UnpackedParticles, feature: int):
     """Flip a cluster of bounded size grown from a node, or by other bonds from an end of an edge.
 
     A cluster of a single node, which has just been redrawn, is not flipped, and neither is one whose nodes have many
     edges.
     """
     r, scale = len(graph.edges), _LOOSE * rng.random()
-    members, label = crowd.cluster, crowd.label
+    members, label = unpacked.cluster, unpacked.label
     most = min(_MOST, len(members))
     start = graph.edges[feature, int(rng.random() < 0.5)] if feature < r else feature - r
-    crowd.n_grown[0] += 1
-    c = crowd.n_grown[0]
+    unpacked.n_grown[0] += 1
+    c = unpacked.n_grown[0]
     members[0], label[start] = start, c
     done, size, n_edges = 0, 1, 0
     while done < size and size < most and n_edges < _MOST_EDGES:
@@ -197,21 +199,21 @@ def flip_near(rng, graph: RefreshGraph, crowd: Crowd, feature: int):
         done += 1
         for k in range(graph.starts[i], graph.starts[i + 1]):
             j, bond = graph.neighbours[k], graph.edge_of[k]
-            n_edges += crowd.theta[bond] != 0
+            n_edges += unpacked.theta[bond] != 0
             if bond == feature or label[j] == c or size == most:
                 continue
-            if rng.random() >= exp(-scale * abs(crowd.theta[bond])):
+            if rng.random() >= exp(-scale * abs(unpacked.theta[bond])):
                 label[j] = c
                 members[size] = j
                 size += 1
     if size == 1 or n_edges > _CROWDED * done:
         return
-    _flip_grown(graph, crowd, members[:size], c)
+    _flip_grown(graph, unpacked, members[:size], c)
 
 
-def flip_clusters(rng: np.random.Generator, graph: RefreshGraph, crowd: Crowd, n_times: int) -> None:
+def flip_clusters(rng: np.random.Generator, graph: RefreshGraph, unpacked: UnpackedParticles, n_times: int) -> None:
     """Flip all clusters of more than one node, for ``n_times`` random clusterings."""
     for _ in range(n_times):
-        label = random_clusters(rng, graph.edges, crowd.theta, len(crowd.x))
-        _flip_all(graph, crowd, label, *by_cluster(label))
-    fill_hubs(graph, crowd)
+        label = random_clusters(rng, graph.edges, unpacked.theta, len(unpacked.x))
+        _flip_all(graph, unpacked, label, *by_cluster(label))
+    fill_hubs(graph, unpacked)

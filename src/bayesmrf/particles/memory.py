@@ -40,7 +40,7 @@ class RefreshGraph(NamedTuple):
     rivals: np.ndarray  # (n_edges, k) int32, edges with which each may be swapped; -1 for none
 
 
-class Crowd(NamedTuple):
+class UnpackedParticles(NamedTuple):
     """Unpacked particles, their theta, and work space."""
 
     x: np.ndarray  # (n_nodes, n_particles) int8 in {-1, +1}
@@ -77,14 +77,14 @@ def start_particles(n_particles: int, n_nodes: int, rng: np.random.Generator) ->
     return Particles(words, lane_generators(rng, n_words, 64))
 
 
-def unpack(particles: Particles, graph: RefreshGraph, theta: np.ndarray) -> Crowd:
+def unpack(particles: Particles, graph: RefreshGraph, theta: np.ndarray) -> UnpackedParticles:
     """Return a working copy of the particles at ``theta``."""
     n_nodes, n_words = particles.words.shape
     m = 64 * n_words
     x = np.empty((n_nodes, m), np.int8)
     _unpack(particles.words, x)
     lanes = np.ascontiguousarray(particles.lanes.transpose(1, 0, 2)).reshape(4, m)
-    crowd = Crowd(
+    unpacked = UnpackedParticles(
         x,
         lanes,
         theta.copy(),
@@ -102,15 +102,15 @@ def unpack(particles: Particles, graph: RefreshGraph, theta: np.ndarray) -> Crow
         label=np.zeros(n_nodes, np.int64),
         n_grown=np.zeros(1, np.int64),
     )
-    fill_hubs(graph, crowd)
-    return crowd
+    fill_hubs(graph, unpacked)
+    return unpacked
 
 
-def pack(crowd: Crowd) -> Particles:
+def pack(unpacked: UnpackedParticles) -> Particles:
     """Return the particles as they are kept between steps."""
-    words = np.empty((len(crowd.x), crowd.x.shape[1] // 64), np.uint64)
-    _pack(crowd.x, words)
-    lanes = crowd.lanes.reshape(4, -1, 64).transpose(1, 0, 2)
+    words = np.empty((len(unpacked.x), unpacked.x.shape[1] // 64), np.uint64)
+    _pack(unpacked.x, words)
+    lanes = unpacked.lanes.reshape(4, -1, 64).transpose(1, 0, 2)
     return Particles(words, lanes.copy())
 
 
@@ -134,21 +134,21 @@ def _pack(x, words):
 
 
 @leaf
-def bias_of(crowd, i, r):
+def bias_of(unpacked, i, r):
     """Return the field of node i, or 0 in a model without fields."""
-    return float32(crowd.theta[r + i]) if len(crowd.theta) > r else float32(0)
+    return float32(unpacked.theta[r + i]) if len(unpacked.theta) > r else float32(0)
 
 
 @leaf
-def fill_hubs(graph, crowd):
+def fill_hubs(graph, unpacked):
     """Compute the local fields of all hubs."""
     r = len(graph.edges)
     for i in range(len(graph.hub_of)):
         if graph.hub_of[i] >= 0:
-            h = crowd.hubs[graph.hub_of[i]]
-            h[:] = bias_of(crowd, i, r)
+            h = unpacked.hubs[graph.hub_of[i]]
+            h[:] = bias_of(unpacked, i, r)
             for k in range(graph.starts[i], graph.starts[i + 1]):
-                w, x = float32(0.5 * crowd.theta[graph.edge_of[k]]), crowd.x[graph.neighbours[k]]
+                w, x = float32(0.5 * unpacked.theta[graph.edge_of[k]]), unpacked.x[graph.neighbours[k]]
                 if w != 0:
                     for lane in range(len(h)):
                         h[lane] += w * float32(x[lane])
@@ -167,22 +167,22 @@ def _add(w, change, h):
 
 
 @leaf
-def tell_hubs(graph, crowd, i, old, without):
+def update_hubs(graph, unpacked, i, old, without):
     """Update the local fields of hubs next to node i, whose states were ``old``, except across edge ``without``."""
     change = np.empty(len(old), np.float32)
-    _change(crowd.x[i], old, change)
+    _change(unpacked.x[i], old, change)
     for k in range(graph.starts[i], graph.starts[i + 1]):
         hub, e = graph.hub_of[graph.neighbours[k]], graph.edge_of[k]
-        if hub >= 0 and e != without and crowd.theta[e] != 0:
-            _add(float32(0.5 * crowd.theta[e]), change, crowd.hubs[hub])
+        if hub >= 0 and e != without and unpacked.theta[e] != 0:
+            _add(float32(0.5 * unpacked.theta[e]), change, unpacked.hubs[hub])
 
 
 @leaf
-def tell_end(graph, crowd, i, j, new, was, old):
+def update_hub(graph, unpacked, i, j, new, was, old):
     """Update the local field of hub i for the edge to j, with former coupling ``was`` and former states ``old``."""
     hub = graph.hub_of[i]
     if hub >= 0 and (new != 0 or was != 0):
-        h, x = crowd.hubs[hub], crowd.x[j]
+        h, x = unpacked.hubs[hub], unpacked.x[j]
         w, w_old = float32(new), float32(was)
         for lane in range(len(h)):
             h[lane] += w * float32(x[lane]) - w_old * float32(old[lane])

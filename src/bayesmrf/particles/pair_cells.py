@@ -1,9 +1,8 @@
-"""Probabilities of the four states of a pair of nodes, from chains: counted, or from what each chain says.
+"""Probabilities of the four states of a pair of nodes from chains, by counts or by conditional probabilities.
 
-A count of few chains is a poor estimate of a probability: its error is large and skewed, and differs between the models
-with and without the edge. There, each chain gives the distribution of the pair given its other nodes, which is never
-zero; the mean over the chains has the same expectation as the share of the chains, and a smaller variance (Rao and
-Blackwell).
+Counts of few chains have large and skewed errors, which differ between the models with and without the edge. If a state
+is rare, each chain gives the distribution of the pair given its other nodes, which is never zero; the mean over the
+chains has the same expectation as the share of the chains, and a smaller variance (Rao and Blackwell).
 """
 
 from __future__ import annotations
@@ -16,8 +15,8 @@ from ..lanes import tanh_ratio
 from .persistent_chains import count_both
 
 _HALF, _ONE = np.float32(0.5), np.float32(1)
-_MOST = 60.0  # a weight beyond is taken for this one: its exponential would be infinite
-_LEAST = 0.5  # chains in a state in which there is none, where states are counted
+_MOST = 60.0  # largest weight, as its exponential must be finite
+_LEAST = 0.5  # chains in a state without chains, in counts
 
 
 @leaf

@@ -1,9 +1,9 @@
-"""Persistent chains of x on a graph whose edges come and go, for kernels that carry their particles with them.
+"""Persistent chains of x on a graph with changing edges, as part of the State of kernels.
 
-Chains sit side by side in memory, 128 in a block, one byte for each node while they are swept, one bit otherwise: a
-node's states are a row of 64-bit words, so that the chains in which two nodes are both 1 are counted by popcount. Of
-the neighbours of a node those joined by an edge come first, so that a sweep touches no others. Memory is O(candidate
-edges + chains x nodes).
+Blocks of 128 chains are contiguous in memory, one byte for each node during sweeps, one bit otherwise: the states of a
+node are a row of 64-bit words, so that the chains in which two nodes are both 1 are counted by popcount. In the row of
+a node the present neighbours come first, so that a sweep visits no others. Memory is O(candidate edges + chains x
+nodes).
 """
 
 from __future__ import annotations
@@ -21,27 +21,27 @@ from .importance import systematic
 
 LANES = 128
 _HALF = np.float32(0.5)
-_PACK = np.uint64(0x0102040810204080)  # carries the lowest bits of eight bytes into the top one
+_PACK = np.uint64(0x0102040810204080)  # multiplication by it gathers the lowest bits of eight bytes in the top one
 
 
 class EdgeChains(NamedTuple):
-    """Chain c is bit c % 64 of word c // 64; chains beyond ``n_chains`` run, and are never counted."""
+    """Packed chains: chain c is bit c % 64 of word c // 64; chains beyond ``n_chains`` are not counted."""
 
     words: np.ndarray  # (n_nodes, n_words) uint64
     lanes: np.ndarray  # (n_blocks, 4, LANES) uint32, one xoshiro128++ generator for each chain
 
 
 class EdgeRows(NamedTuple):
-    """Which candidate edges there are: compressed rows in which the present neighbours come first."""
+    """Candidate edges as compressed rows in which the present neighbours come first."""
 
     edges: np.ndarray  # (n_candidates, 2) int32
     starts: np.ndarray  # (n_nodes + 1,) int64
     neighbours: np.ndarray  # (2 n_candidates,) int32
     edge_of: np.ndarray  # (2 n_candidates,) int32
     degree: np.ndarray  # (n_nodes,) int64, present neighbours
-    slot: np.ndarray  # (n_candidates, 2) int64, where the edge stands in the rows of its two ends
+    slot: np.ndarray  # (n_candidates, 2) int64, position of the edge in the rows of its two ends
     present: np.ndarray  # (n_candidates,) int32, the present edges first
-    place: np.ndarray  # (n_candidates,) int64, where an edge stands in ``present``; -1 where it is absent
+    place: np.ndarray  # (n_candidates,) int64, position of an edge in ``present``; -1 if it is absent
     n_present: np.ndarray  # (1,) int64, number of present edges
 
 
@@ -94,7 +94,7 @@ def _start_rows(rows, included):
 
 @leaf
 def _swap(rows, k, m):
-    """Exchange two places of a node's row."""
+    """Exchange two entries of a node's row."""
     for place in (k, m):
         other = m if place == k else k
         e = rows.edge_of[place]
@@ -105,7 +105,7 @@ def _swap(rows, k, m):
 
 @leaf
 def add_edge(rows, e):
-    """Make an absent edge present, the last of ``present``."""
+    """Add an absent edge, as the last of ``present``."""
     for end in range(2):
         i = rows.edges[e, end]
         first_absent = rows.starts[i] + rows.degree[i]
@@ -119,7 +119,7 @@ def add_edge(rows, e):
 
 @leaf
 def remove_edge(rows, e):
-    """Make a present edge absent; the last of ``present`` takes its place there."""
+    """Remove a present edge; the last of ``present`` moves to its position."""
     for end in range(2):
         i = rows.edges[e, end]
         rows.degree[i] -= 1
@@ -137,7 +137,7 @@ def remove_edge(rows, e):
 def sweep(blocks, rows, theta):
     """Scan all chains once at theta (weights of the candidates, then biases), and update their words."""
     n_blocks, n_nodes, n_lanes = blocks.states.shape
-    n_lanes = n_lanes >> 6 << 6  # a multiple of 64 and no more is said: a constant would be unrolled
+    n_lanes = n_lanes >> 6 << 6  # a multiple of 64 for the compiler; a constant would be unrolled
     r = len(rows.edges)
     h = np.empty(n_lanes, np.float32)
     for i in range(n_nodes):
@@ -190,9 +190,9 @@ def count_both(words, i, j):
 def resample(rng, blocks, i, j, weights, first, last):
     """Resample chains first..last-1 systematically by weights of the states 00, 01, 10 and 11 of (x_i, x_j).
 
-    Chains at one theta are chains at another when weighted by the ratio of the two laws, which knows of the nodes i and
-    j alone where one edge and its biases have changed. Chains that are not drawn become copies of those drawn twice.
-    Words are not made anew.
+    The weights are the ratio of the densities at two values of theta, which depends on the nodes i and j alone if one
+    edge and its biases have changed. Chains that are not drawn become copies of those drawn twice. Words are not
+    updated.
     """
     n_lanes, each = blocks.states.shape[2], np.empty(last - first)
     for c in range(first, last):

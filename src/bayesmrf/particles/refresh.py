@@ -25,7 +25,7 @@ from numba import float32, int8, uint64
 from ..compiled import copy_to, leaf, strict_leaf
 from ..lanes import symmetric_uniform, tanh_ratio
 from ..rng import next_uint32
-from .memory import TILE, bias_of, tell_end, tell_hubs
+from .memory import TILE, bias_of, update_hub, update_hubs
 from .refresh_keys import DOWN, UP, key_ends, look_at_keys, redraw_by_keys, sum_keys
 
 _TAU = 1 - 1e-6  # largest coupling in estimates of moments (an agreement of 1 - 5e-7)
@@ -34,18 +34,18 @@ ONE = np.float32(1)
 
 
 @leaf
-def _local_field(graph, crowd, i, without, first, h):
+def _local_field(graph, unpacked, i, without, first, h):
     """Return the local field of node i in a tile of particles, without edge ``without`` (-1: without its own field)."""
     r, n_lanes = len(graph.edges), len(h) >> 6 << 6
-    bias = bias_of(crowd, i, r)
+    bias = bias_of(unpacked, i, r)
     if graph.hub_of[i] >= 0:
-        kept = crowd.hubs[graph.hub_of[i], first : first + n_lanes]
+        kept = unpacked.hubs[graph.hub_of[i], first : first + n_lanes]
         if without < 0:
             for lane in range(n_lanes):
                 h[lane] = kept[lane] - bias
         else:
-            j, w = graph.edges[without, 0] + graph.edges[without, 1] - i, float32(0.5 * crowd.theta[without])
-            x = crowd.x[j, first : first + n_lanes]
+            j, w = graph.edges[without, 0] + graph.edges[without, 1] - i, float32(0.5 * unpacked.theta[without])
+            x = unpacked.x[j, first : first + n_lanes]
             for lane in range(n_lanes):
                 h[lane] = kept[lane] - w * float32(x[lane])
         return
@@ -55,15 +55,15 @@ def _local_field(graph, crowd, i, without, first, h):
         h[lane] = bias
     for k in range(graph.starts[i], graph.starts[i + 1]):
         e = graph.edge_of[k]
-        if e != without and crowd.theta[e] != 0:
-            w, x = float32(0.5 * crowd.theta[e]), crowd.x[graph.neighbours[k], first : first + n_lanes]
+        if e != without and unpacked.theta[e] != 0:
+            w, x = float32(0.5 * unpacked.theta[e]), unpacked.x[graph.neighbours[k], first : first + n_lanes]
             for lane in range(n_lanes):
                 h[lane] += w * float32(x[lane])
 
 
 @strict_leaf
-def _tau(crowd, feature, r):
-    w = 0.5 * crowd.theta[feature] if feature < r else crowd.theta[feature]
+def _tau(unpacked, feature, r):
+    w = 0.5 * unpacked.theta[feature] if feature < r else unpacked.theta[feature]
     return float32(min(max(tanh(w), -_TAU), _TAU))
 
 
@@ -120,37 +120,37 @@ def _draw_second(x, sign, out):
 
 
 @leaf
-def _look_at_particles(graph, crowd, u, v, without, tau):
+def _look_at_particles(graph, unpacked, u, v, without, tau):
     """Sum A = (1 + t) / (1 + tau t), B = (1 - t) / (1 + tau t) and A B over each tile; v < 0 stands for +1."""
     room = np.empty(TILE, np.float32)
-    for first in range(0, len(crowd.key), TILE):
-        n_lanes = min(TILE, len(crowd.key) - first) >> 6 << 6
+    for first in range(0, len(unpacked.key), TILE):
+        n_lanes = min(TILE, len(unpacked.key) - first) >> 6 << 6
         h, last = room[:n_lanes], first + n_lanes
-        _local_field(graph, crowd, u, without, first, h)
-        tanh_of(h, crowd.tanh_u[first:last])
+        _local_field(graph, unpacked, u, without, first, h)
+        tanh_of(h, unpacked.tanh_u[first:last])
         if v >= 0:
-            _local_field(graph, crowd, v, without, first, h)
-            tanh_of(h, crowd.tanh_v[first:last])
+            _local_field(graph, unpacked, v, without, first, h)
+            tanh_of(h, unpacked.tanh_v[first:last])
         else:
-            crowd.tanh_v[first:last] = ONE
-        sums = crowd.sums[first // TILE]
-        sums[0], sums[1], sums[2] = _sums(crowd.tanh_u[first:last], crowd.tanh_v[first:last], tau)
+            unpacked.tanh_v[first:last] = ONE
+        sums = unpacked.sums[first // TILE]
+        sums[0], sums[1], sums[2] = _sums(unpacked.tanh_u[first:last], unpacked.tanh_v[first:last], tau)
 
 
 @leaf
-def _redraw_ends(crowd, u, v, tau):
+def _redraw_ends(unpacked, u, v, tau):
     """Redraw both ends of the current edge. For a field (v < 0) the other end is +1, so that the node is the sign."""
     room, signs = np.empty(TILE, np.float32), np.empty(TILE, np.float32)
-    for first in range(0, len(crowd.key), TILE):
-        n_lanes = min(TILE, len(crowd.key) - first) >> 6 << 6
+    for first in range(0, len(unpacked.key), TILE):
+        n_lanes = min(TILE, len(unpacked.key) - first) >> 6 << 6
         draws, sign, last = room[:n_lanes], signs[:n_lanes], first + n_lanes
-        tanh_u, tanh_v, x_u = crowd.tanh_u[first:last], crowd.tanh_v[first:last], crowd.x[u, first:last]
-        uniforms(crowd.lanes, first, draws)
+        tanh_u, tanh_v, x_u = unpacked.tanh_u[first:last], unpacked.tanh_v[first:last], unpacked.x[u, first:last]
+        uniforms(unpacked.lanes, first, draws)
         _draw_signs(draws, tanh_u, tanh_v, tau, sign)
         if v >= 0:
-            uniforms(crowd.lanes, first, draws)
+            uniforms(unpacked.lanes, first, draws)
             _draw_first(draws, tanh_u, tanh_v, sign, x_u)
-            _draw_second(x_u, sign, crowd.x[v, first:last])
+            _draw_second(x_u, sign, unpacked.x[v, first:last])
         else:
             for lane in range(n_lanes):
                 x_u[lane] = int8(sign[lane])
@@ -164,33 +164,33 @@ def _ends(graph, i):
 
 
 @strict_leaf
-def _look(graph, crowd, i):
+def _look(graph, unpacked, i):
     """Sum over the particles for edge or field i."""
     u, v, without = _ends(graph, i)
-    if key_ends(graph, crowd, u, v, without):
-        look_at_keys(crowd)
+    if key_ends(graph, unpacked, u, v, without):
+        look_at_keys(unpacked)
     else:
-        crowd.n_bits[0] = -1
-        _look_at_particles(graph, crowd, u, v, without, _tau(crowd, i, len(graph.edges)))
+        unpacked.n_bits[0] = -1
+        _look_at_particles(graph, unpacked, u, v, without, _tau(unpacked, i, len(graph.edges)))
 
 
 @strict_leaf
-def edge_moment(graph, crowd, i):
+def edge_moment(graph, unpacked, i):
     """Return nu_i = logit q_i - theta_i, and the share of the variance of [x_u = x_v] between particles.
 
     As (1 + tau) A + (1 - tau) B = 2, the means of A and B give q and 1 - q without cancellation. Half a particle is
     added to both: if 1 - q is below 1 / m there may be no particle with x_u != x_v.
     """
-    _look(graph, crowd, i)
-    r, m, theta = len(graph.edges), len(crowd.tanh_u), crowd.theta[i]
-    tau = _tau(crowd, i, r)
+    _look(graph, unpacked, i)
+    r, m, theta = len(graph.edges), len(unpacked.tanh_u), unpacked.theta[i]
+    tau = _tau(unpacked, i, r)
     if i >= r:
         theta *= 2
-    if crowd.n_bits[0] >= 0:
-        a, b, ab = sum_keys(crowd, tau)
+    if unpacked.n_bits[0] >= 0:
+        a, b, ab = sum_keys(unpacked, tau)
     else:
         a, b, ab = 0.0, 0.0, 0.0
-        for sums in crowd.sums:
+        for sums in unpacked.sums:
             a += sums[0]
             b += sums[1]
             ab += sums[2]
@@ -199,43 +199,43 @@ def edge_moment(graph, crowd, i):
 
 
 @strict_leaf
-def _redraw(graph, crowd, i, was):
+def _redraw(graph, unpacked, i, was):
     """Redraw the ends of edge i (or the node of a field) after theta_i ``was`` changed.
 
     The former states are stored in ``old_u`` and ``old_v``, to update hubs.
     """
     u, v, _ = _ends(graph, i)
     if graph.n_hubs > 0:
-        copy_to(crowd.old_u, crowd.x[u])
+        copy_to(unpacked.old_u, unpacked.x[u])
         if v >= 0:
-            copy_to(crowd.old_v, crowd.x[v])
-    tau = _tau(crowd, i, len(graph.edges))
-    if crowd.n_bits[0] >= 0:
-        redraw_by_keys(crowd, u, v, tau)
+            copy_to(unpacked.old_v, unpacked.x[v])
+    tau = _tau(unpacked, i, len(graph.edges))
+    if unpacked.n_bits[0] >= 0:
+        redraw_by_keys(unpacked, u, v, tau)
     else:
-        _redraw_ends(crowd, u, v, tau)
+        _redraw_ends(unpacked, u, v, tau)
     if graph.n_hubs > 0:
-        tell_hubs(graph, crowd, u, crowd.old_u, i if v >= 0 else -1)
+        update_hubs(graph, unpacked, u, unpacked.old_u, i if v >= 0 else -1)
         if v >= 0:
-            value = crowd.theta[i]
-            tell_hubs(graph, crowd, v, crowd.old_v, i)
-            tell_end(graph, crowd, u, v, 0.5 * value, 0.5 * was, crowd.old_v)
-            tell_end(graph, crowd, v, u, 0.5 * value, 0.5 * was, crowd.old_u)
+            value = unpacked.theta[i]
+            update_hubs(graph, unpacked, v, unpacked.old_v, i)
+            update_hub(graph, unpacked, u, v, 0.5 * value, 0.5 * was, unpacked.old_v)
+            update_hub(graph, unpacked, v, u, 0.5 * value, 0.5 * was, unpacked.old_u)
         elif graph.hub_of[u] >= 0:
-            crowd.hubs[graph.hub_of[u]] += float32(crowd.theta[i] - was)
+            unpacked.hubs[graph.hub_of[u]] += float32(unpacked.theta[i] - was)
 
 
 @strict_leaf
-def move_to(graph, crowd, i, value):
+def move_to(graph, unpacked, i, value):
     """Set theta_i, and redraw the ends of edge i (or the node of a field) under it, after `edge_moment`."""
-    was = crowd.theta[i]
-    crowd.theta[i] = value
-    _redraw(graph, crowd, i, was)
+    was = unpacked.theta[i]
+    unpacked.theta[i] = value
+    _redraw(graph, unpacked, i, was)
 
 
 @strict_leaf
-def refresh(graph, crowd, order):
+def refresh(graph, unpacked, order):
     """Redraw the ends of the edges (and nodes, by features) in ``order``."""
     for i in order:
-        _look(graph, crowd, i)
-        _redraw(graph, crowd, i, crowd.theta[i])
+        _look(graph, unpacked, i)
+        _redraw(graph, unpacked, i, unpacked.theta[i])

@@ -42,7 +42,7 @@ class TableParticles(NamedTuple):
     lanes: np.ndarray  # (n_particles / 64, 4, 64) uint32, one xoshiro128++ generator for each particle
 
 
-class TableCrowd(NamedTuple):
+class UnpackedTableParticles(NamedTuple):
     """Unpacked particles and their theta."""
 
     x: np.ndarray
@@ -67,31 +67,31 @@ def start_particles(n_particles: int, n_nodes: int, n_states: int, rng: np.rando
     return TableParticles(x, lane_generators(rng, n_words, 64))
 
 
-def unpack(particles: TableParticles, potentials: np.ndarray, field: np.ndarray) -> TableCrowd:
+def unpack(particles: TableParticles, potentials: np.ndarray, field: np.ndarray) -> UnpackedTableParticles:
     """Return a working copy of the particles."""
     room = [np.empty((field.shape[1], particles.x.shape[1]), np.float32) for _ in range(2)]
-    return TableCrowd(particles.x.copy(), particles.lanes.copy(), potentials.copy(), field.copy(), *room)
+    return UnpackedTableParticles(particles.x.copy(), particles.lanes.copy(), potentials.copy(), field.copy(), *room)
 
 
 @leaf
-def _weigh(graph, crowd, i, without, first, last, out):
+def _weigh(graph, unpacked, i, without, first, last, out):
     """Compute the weights of the states of node i given its neighbours except across edge ``without``; largest 1."""
     m, size = len(graph.category), (last - first) >> 6 << 6
     for k in range(m):
-        row, own = out[k, first:last], float32(crowd.field[i, k])
+        row, own = out[k, first:last], float32(unpacked.field[i, k])
         for lane in range(size):
             row[lane] = own
     for a in range(graph.starts[i], graph.starts[i + 1]):
         e = graph.edge_of[a]
         if e == without:
             continue
-        other = crowd.x[graph.neighbours[a], first:last]
+        other = unpacked.x[graph.neighbours[a], first:last]
         for k in range(m):
             row = out[k, first:last]
             for y in range(m):
                 j = graph.category[k, y]
                 if j > 0:
-                    w, state = float32(crowd.potentials[e, j - 1]), np.int8(y)
+                    w, state = float32(unpacked.potentials[e, j - 1]), np.int8(y)
                     for lane in range(size):
                         row[lane] += w if other[lane] == state else float32(0)
     top, scale = np.empty(size, np.float32), np.empty(size, np.float32)
@@ -111,7 +111,7 @@ def _weigh(graph, crowd, i, without, first, last, out):
 
 
 @leaf
-def _tables(graph, crowd, i):
+def _tables(graph, unpacked, i):
     """Compute exp(W) of the edge for each pair of states, relative to its largest."""
     m = len(graph.category)
     table = np.zeros((m, m))
@@ -119,31 +119,31 @@ def _tables(graph, crowd, i):
         for y in range(m):
             j = graph.category[k, y]
             if j > 0:
-                table[k, y] = crowd.potentials[i, j - 1]
+                table[k, y] = unpacked.potentials[i, j - 1]
     return np.exp(table - table.max()).astype(np.float32)
 
 
 @leaf
-def edge_categories(graph, crowd, i):
+def edge_categories(graph, unpacked, i):
     """Return the probabilities of categories 0 to p of edge i, and the share of their variance between particles.
 
     That share is the largest over the categories. One particle is added, evenly over the categories: a category without
     particles may have a small probability.
     """
-    m, n_particles, p = len(graph.category), crowd.x.shape[1], crowd.potentials.shape[1]
-    table = _tables(graph, crowd, i)
+    m, n_particles, p = len(graph.category), unpacked.x.shape[1], unpacked.potentials.shape[1]
+    table = _tables(graph, unpacked, i)
     total, square = np.zeros(p + 1), np.zeros(p + 1)
     each = np.empty((p + 2, min(n_particles, _TILE)), np.float32)
     for first in range(0, n_particles, _TILE):
         last = min(first + _TILE, n_particles)
         size = (last - first) >> 6 << 6
-        _weigh(graph, crowd, graph.edges[i, 0], i, first, last, crowd.at_u)
-        _weigh(graph, crowd, graph.edges[i, 1], i, first, last, crowd.at_v)
+        _weigh(graph, unpacked, graph.edges[i, 0], i, first, last, unpacked.at_u)
+        _weigh(graph, unpacked, graph.edges[i, 1], i, first, last, unpacked.at_v)
         each[:] = float32(0)
         for k in range(m):
-            a = crowd.at_u[k, first:last]
+            a = unpacked.at_u[k, first:last]
             for y in range(m):
-                b, w, row = crowd.at_v[y, first:last], table[k, y], each[graph.category[k, y]]
+                b, w, row = unpacked.at_v[y, first:last], table[k, y], each[graph.category[k, y]]
                 for lane in range(size):
                     row[lane] += w * a[lane] * b[lane]
         whole = each[p + 1]
@@ -196,28 +196,28 @@ def _choose(draws, weights, out):
 
 
 @leaf
-def redraw_ends(graph, crowd, i):
+def redraw_ends(graph, unpacked, i):
     """Redraw both ends of edge i in every particle under its present potential, after `edge_categories`."""
-    m, n_particles = len(graph.category), crowd.x.shape[1]
-    table, u, v = _tables(graph, crowd, i), graph.edges[i, 0], graph.edges[i, 1]
+    m, n_particles = len(graph.category), unpacked.x.shape[1]
+    table, u, v = _tables(graph, unpacked, i), graph.edges[i, 0], graph.edges[i, 1]
     room, draws = np.empty((m, min(n_particles, _TILE)), np.float32), np.empty(min(n_particles, _TILE), np.float32)
     for first in range(0, n_particles, _TILE):
         last = min(first + _TILE, n_particles)
         size = (last - first) >> 6 << 6
-        x_u = crowd.x[u, first:last]
+        x_u = unpacked.x[u, first:last]
         for k in range(m):
-            row, a = room[k, :size], crowd.at_u[k, first:last]
+            row, a = room[k, :size], unpacked.at_u[k, first:last]
             row[:] = float32(0)
             for y in range(m):
-                b, w = crowd.at_v[y, first:last], table[k, y]
+                b, w = unpacked.at_v[y, first:last], table[k, y]
                 for lane in range(size):
                     row[lane] += w * b[lane]
             for lane in range(size):
                 row[lane] *= a[lane]
-        _uniforms(crowd.lanes, first, draws[:size])
+        _uniforms(unpacked.lanes, first, draws[:size])
         _choose(draws[:size], room[:, :size], x_u)
         for y in range(m):
-            row, b = room[y, :size], crowd.at_v[y, first:last]
+            row, b = room[y, :size], unpacked.at_v[y, first:last]
             row[:] = float32(0)
             for k in range(m):
                 w, state = table[k, y], np.int8(k)
@@ -225,43 +225,43 @@ def redraw_ends(graph, crowd, i):
                     row[lane] += w if x_u[lane] == state else float32(0)
             for lane in range(size):
                 row[lane] *= b[lane]
-        _uniforms(crowd.lanes, first, draws[:size])
-        _choose(draws[:size], room[:, :size], crowd.x[v, first:last])
+        _uniforms(unpacked.lanes, first, draws[:size])
+        _choose(draws[:size], room[:, :size], unpacked.x[v, first:last])
 
 
 @leaf
-def weigh_node(graph, crowd, i):
+def weigh_node(graph, unpacked, i):
     """Compute the weights of the states of node i given its neighbours into ``at_u``."""
-    for first in range(0, crowd.x.shape[1], _TILE):
-        _weigh(graph, crowd, i, -1, first, min(first + _TILE, crowd.x.shape[1]), crowd.at_u)
+    for first in range(0, unpacked.x.shape[1], _TILE):
+        _weigh(graph, unpacked, i, -1, first, min(first + _TILE, unpacked.x.shape[1]), unpacked.at_u)
 
 
 @leaf
-def state_share(crowd, k):
+def state_share(unpacked, k):
     """Average the probability of state k over the particles, by the weights in ``at_u``; half a particle is added."""
-    m, n_particles, s = len(crowd.at_u), crowd.x.shape[1], 0.0
+    m, n_particles, s = len(unpacked.at_u), unpacked.x.shape[1], 0.0
     for lane in range(n_particles):
         total = float32(0)
         for y in range(m):
-            total += crowd.at_u[y, lane]
-        s += crowd.at_u[k, lane] / total
+            total += unpacked.at_u[y, lane]
+        s += unpacked.at_u[k, lane] / total
     return (s + 0.5) / (n_particles + 1)
 
 
 @leaf
-def redraw_node(crowd, i):
+def redraw_node(unpacked, i):
     """Redraw node i in every particle by the weights in ``at_u``."""
-    n_particles = crowd.x.shape[1]
+    n_particles = unpacked.x.shape[1]
     draws = np.empty(min(n_particles, _TILE), np.float32)
     for first in range(0, n_particles, _TILE):
         last = min(first + _TILE, n_particles)
-        _uniforms(crowd.lanes, first, draws[: last - first])
-        _choose(draws[: last - first], crowd.at_u[:, first:last], crowd.x[i, first:last])
+        _uniforms(unpacked.lanes, first, draws[: last - first])
+        _choose(draws[: last - first], unpacked.at_u[:, first:last], unpacked.x[i, first:last])
 
 
 @strict_leaf
-def refresh(graph, crowd, order):
+def refresh(graph, unpacked, order):
     """Redraw the ends of the edges in ``order`` without moving theta."""
     for i in order:
-        edge_categories(graph, crowd, i)
-        redraw_ends(graph, crowd, i)
+        edge_categories(graph, unpacked, i)
+        redraw_ends(graph, unpacked, i)

@@ -5,9 +5,9 @@ An edge's parameter a is moved together with those of its two nodes, so that the
 .. math:: g(x_u, x_v) = f(x_u, x_v) - \sum_j k_{uj} y_j(x_u) - \sum_j k_{vj} y_j(x_v),
 
 with f the feature of an edge, :math:`y_j` those of a node, and :math:`\sum_j k_{uj} y_j(x_u)` the mean of f over the
-data's law of :math:`x_v`. In a Boltzmann machine this is the product of the centred nodes, but for a constant. It has
-little to do with the nodes' parameters, which need not follow before an edge can come, go or change. The map from (a,
-node parameters) to (a, node parameters at a = 0) has Jacobian 1.
+distribution of :math:`x_v` in the data. In a Boltzmann machine this is the product of the centred nodes, up to a
+constant. It is nearly uncorrelated with the nodes' features, so that births, deaths and changes of an edge do not have
+to wait for the nodes' parameters. The map from (a, node parameters) to (a, node parameters at a = 0) has Jacobian 1.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .line import Line, LineSample
 
 @runtime_checkable
 class CentredModel(Protocol):
-    """A model whose edges have one parameter, and its nodes m - 1, or none.
+    """A model with one parameter for each edge, and m - 1 or none for each node.
 
     ``edge_values`` (m, m) is the feature of an edge, ``node_values`` are the two values of the features of a node.
     """
@@ -35,21 +35,21 @@ class CentredModel(Protocol):
 
 
 class TwoStates(NamedTuple):
-    """Smaller value of the feature y of a node, and what lies between the two."""
+    """Smaller value of the feature y of a node, and the difference of the two values."""
 
     low: float
     unit: float
 
 
 class ManyStates(NamedTuple):
-    """The same with m states: :math:`y_j` is ``low + unit`` in the state j, j = 1, ..., m - 1."""
+    """`TwoStates` for m states: :math:`y_j` is ``low + unit`` in the state j, j = 1, ..., m - 1."""
 
     low: float
     unit: float
 
 
 class CentredLines(NamedTuple):
-    """What lines need of model and data; theta has r edges, then m - 1 parameters of each node, or none."""
+    """Constants of lines of a model and data; theta has r edges, then m - 1 or no parameters of each node."""
 
     form: Any
     values: np.ndarray  # (m, m), f
@@ -73,7 +73,7 @@ def centred_lines(model: Any, s_bar: np.ndarray, n: float) -> CentredLines:
 def node_shares(model: Any, moments: np.ndarray) -> np.ndarray:
     """Compute the probability of each state of each node, (n_nodes, m), from the moments of a model's features.
 
-    Models without node parameters say nothing about it: equal probabilities.
+    They are equal for models without node parameters.
     """
     if model.n_features == model.n_edges:
         return np.full((model.graph.n_nodes, model.n_states), 1 / model.n_states)
@@ -172,7 +172,7 @@ def own_line(lines, high, rest, k, low, unit, theta, precision):
 
 @strict_leaf
 def move_edge(lines, e, i, j, theta, value):
-    """Set the parameter of edge e, whose ends are i and j; those of the nodes follow."""
+    """Set the parameter of edge e with the ends i and j, and update those of the nodes."""
     r, n_own, change = len(lines.edges), lines.pull.shape[1], value - theta[e]
     theta[e] = value
     for t in range(n_own):

@@ -1,18 +1,18 @@
 r"""The full conditional of one scalar coordinate of theta: a line.
 
-Along a coordinate a whose feature g has few values g_k, Z at any a' follows from the probabilities p_k of these values
-at one point,
+Along a coordinate a whose feature g has few values g_k, Z at any a' is a function of the probabilities p_k of these
+values at one point,
 
 .. math:: \frac{Z(a')}{Z(a)} = \sum_k p_k e^{(a' - a) g_k}.
 
-So with T samples, of n_t observations each, and a normal prior of precision kappa around mu,
+With T samples, of n_t observations each, and a normal prior of precision kappa around mu,
 
 .. math:: \log p(a \mid \mathrm{rest}) = a S - \sum_{t=1}^T n_t \log \sum_k p_{tk} e^{(a - a_t) g_{tk}}
           - \tfrac12 \kappa (a - \mu)^2 + \mathrm{const}
 
-with S the data's sum of g. A logit and an agreement have two values of g, a product of two centred binary nodes four,
-a product of nodes with m states m^2. The density is log-concave: `bayesmrf.posterior.conditionals.log_concave` has its
-integral and exact draws.
+with S the data's sum of g. A logit and an agreement have two values of g, a product of two centred binary nodes four, a
+product of nodes with m states m^2. The density is log-concave: `bayesmrf.posterior.conditionals.log_concave` computes
+its integral and exact draws.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _FAR, _NEAR, _MAX_NEWTON = 3.0, 1e-3, 100  # Newton steps: the longest, and the 
 class LineSample(NamedTuple):
     """Probabilities and values of g at the point ``at``, and the number of observations.
 
-    ``p`` and ``g`` are tuples where few values are known beforehand, which is fastest, or arrays.
+    ``p`` and ``g`` are tuples if they are short, which is fastest, or arrays.
     """
 
     p: Any
@@ -96,7 +96,8 @@ def line_slope(a, line):
 def line_mode(line):
     """Find the mode of the line and the standard deviation from its curvature, by bracketed Newton steps.
 
-    It starts at 0, whatever the present value of the coordinate: proposals around it are the same from either end.
+    It starts at 0 and does not depend on the present value of the coordinate, so that proposals around it are
+    symmetric.
     """
     a, low, high, scale = 0.0, -np.inf, np.inf, 1.0
     for _ in range(_MAX_NEWTON):

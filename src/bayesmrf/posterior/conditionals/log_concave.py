@@ -1,7 +1,7 @@
 """Integral and exact draws of a log-concave density, that of one coordinate of theta given the others.
 
-Three functions say what the density is: `log_density`, `slope` and `peak`. Compiled code takes those of the class of
-its argument, `OneCoordinate` or `Line`.
+Three functions define the density: `log_density`, `slope` and `peak`, which are compiled for the class of their
+argument, `OneCoordinate` or `Line`.
 """
 
 from __future__ import annotations
@@ -23,61 +23,61 @@ from .one_coordinate import (
 )
 
 _BEND = sqrt(2)
-_DROP = 42.0  # the integrand is followed down to exp(-42) of its peak, 6e-19
+_DROP = 42.0  # limits of the integral: where the integrand is exp(-42) of its peak, 6e-19
 _TOLERANCE = 1e-11  # relative, of the quadrature
-_ROUNDING = 1e-15  # of the log density, for each observation: with many of them no two sums agree more closely
+_ROUNDING = 1e-15  # of the log density, for each observation: the rounding error of sums
 
 
-def log_density(t, law):
+def log_density(t, density):
     """Return the log density at t, up to a constant."""
-    return line_log_density(t, law) if isinstance(law, Line) else coordinate_log_density(t, law)
+    return line_log_density(t, density) if isinstance(density, Line) else coordinate_log_density(t, density)
 
 
-def slope(t, law):
+def slope(t, density):
     """Return the slope of the log density at t, a decreasing function."""
-    return line_slope(t, law) if isinstance(law, Line) else coordinate_slope(t, law)
+    return line_slope(t, density) if isinstance(density, Line) else coordinate_slope(t, density)
 
 
-def peak(law):
+def peak(density):
     """Return the mode, minus the second derivative there (or a bound of it), and the number of observations."""
-    return line_peak(law) if isinstance(law, Line) else coordinate_peak(law)
+    return line_peak(density) if isinstance(density, Line) else coordinate_peak(density)
 
 
 @overload(log_density)
-def _log_density(t, law):
-    if law.instance_class is Line:
-        return lambda t, law: line_log_density(t, law)
-    return lambda t, law: coordinate_log_density(t, law)
+def _log_density(t, density):
+    if density.instance_class is Line:
+        return lambda t, density: line_log_density(t, density)
+    return lambda t, density: coordinate_log_density(t, density)
 
 
 @overload(slope)
-def _slope(t, law):
-    if law.instance_class is Line:
-        return lambda t, law: line_slope(t, law)
-    return lambda t, law: coordinate_slope(t, law)
+def _slope(t, density):
+    if density.instance_class is Line:
+        return lambda t, density: line_slope(t, density)
+    return lambda t, density: coordinate_slope(t, density)
 
 
 @overload(peak)
-def _peak(law):
-    if law.instance_class is Line:
-        return lambda law: line_peak(law)
-    return lambda law: coordinate_peak(law)
+def _peak(density):
+    if density.instance_class is Line:
+        return lambda density: line_peak(density)
+    return lambda density: coordinate_peak(density)
 
 
 @strict_leaf
-def fall(mode, curvature, law, drop, sign):
+def find_drop(mode, curvature, density, drop, sign):
     """Find a point on one side (sign +-1) of the mode where the log density is lower by between drop and 1.2 drop."""
-    top = log_density(mode, law)
+    top = log_density(mode, density)
     near, width = 0.0, sqrt(2 * drop / curvature)
-    while top - log_density(mode + sign * width, law) < drop:
+    while top - log_density(mode + sign * width, density) < drop:
         near = width
         width *= 2
     far = width
-    while top - log_density(mode + sign * far, law) > 1.2 * drop:
+    while top - log_density(mode + sign * far, density) > 1.2 * drop:
         middle = 0.5 * (near + far)
         if not near < middle < far:  # no number in between
             break
-        if top - log_density(mode + sign * middle, law) < drop:
+        if top - log_density(mode + sign * middle, density) < drop:
             near = middle
         else:
             far = middle
@@ -85,25 +85,25 @@ def fall(mode, curvature, law, drop, sign):
 
 
 @strict_leaf
-def log_integral(law):
+def log_integral(density):
     """Return the log of the integral of the density over the real line.
 
-    The trapezoidal rule converges geometrically for an analytic integrand that has died out at both ends;
-    intervals are halved until two sums agree.
+    The trapezoidal rule converges geometrically for an analytic integrand that vanishes at both ends; intervals are
+    halved until two sums agree.
     """
-    mode, curvature, n = peak(law)
-    top = log_density(mode, law)
-    low, high = fall(mode, curvature, law, _DROP, -1.0), fall(mode, curvature, law, _DROP, 1.0)
+    mode, curvature, n = peak(density)
+    top = log_density(mode, density)
+    low, high = find_drop(mode, curvature, density, _DROP, -1.0), find_drop(mode, curvature, density, _DROP, 1.0)
     n_intervals = 32
     h = (high - low) / n_intervals
     tolerance = max(_TOLERANCE, _ROUNDING * n)
     total = 0.0
     for i in range(1, n_intervals):
-        total += exp(log_density(low + i * h, law) - top)
+        total += exp(log_density(low + i * h, density) - top)
     while True:
         middle = 0.0
         for i in range(n_intervals):
-            middle += exp(log_density(low + (i + 0.5) * h, law) - top)
+            middle += exp(log_density(low + (i + 0.5) * h, density) - top)
         agreed = abs(middle - total) <= tolerance * total
         total += middle
         n_intervals *= 2
@@ -113,23 +113,29 @@ def log_integral(law):
 
 
 @strict_leaf
-def draw(rng, law):
+def draw_exactly(rng, density):
     """Draw exactly, by rejection under tangents where the log density is lower than at the mode by about 1."""
-    mode, curvature, _ = peak(law)
-    return draw_between(rng, law, mode, fall(mode, curvature, law, 1.0, -1.0), fall(mode, curvature, law, 1.0, 1.0))
+    mode, curvature, _ = peak(density)
+    return draw_between(
+        rng,
+        density,
+        mode,
+        find_drop(mode, curvature, density, 1.0, -1.0),
+        find_drop(mode, curvature, density, 1.0, 1.0),
+    )
 
 
 @strict_leaf
-def draw_between(rng, law, mode, left, right):
+def draw_between(rng, density, mode, left, right):
     """Draw exactly by rejection from an envelope: flat at the top, then the tangents at ``left`` and ``right``.
 
-    Concavity makes it a hat wherever the two points are.
+    It is an envelope for any two points, as the log density is concave.
     """
-    top = log_density(mode, law)
-    rise, descent = slope(left, law), -slope(right, law)
+    top = log_density(mode, density)
+    rise, descent = slope(left, density), -slope(right, density)
     # Where the tangents reach the top.
-    l0 = left + (top - log_density(left, law)) / rise
-    r0 = right - (top - log_density(right, law)) / descent
+    l0 = left + (top - log_density(left, density)) / rise
+    r0 = right - (top - log_density(right, density)) / descent
     areas = 1 / rise, r0 - l0, 1 / descent
     while True:
         u = rng.random() * (areas[0] + areas[1] + areas[2])
@@ -140,14 +146,14 @@ def draw_between(rng, law, mode, left, right):
             t, hat = l0 + (u - areas[0]), top
         else:
             t, hat = r0 + e / descent, top - e
-        if not log(1 - rng.random()) > log_density(t, law) - hat:  # NaN ends it
+        if not log(1 - rng.random()) > log_density(t, density) - hat:  # NaN ends it
             return t
 
 
 @strict_leaf
-def draw_around(rng, law, mode, scale):
+def draw_around(rng, density, mode, scale):
     """Draw as `draw_between` with tangents at sqrt(2) standard deviations from the mode, without a search."""
-    return draw_between(rng, law, mode, mode - _BEND * scale, mode + _BEND * scale)
+    return draw_between(rng, density, mode, mode - _BEND * scale, mode + _BEND * scale)
 
 
 def log_marginal(s: float, n: float, eta: float, a: float = 1.0, b: float = 1.0) -> float:

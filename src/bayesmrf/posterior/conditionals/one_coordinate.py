@@ -6,9 +6,9 @@ that of n Bernoulli trials (the exact form behind Liu and Page 2013, eq. 5):
 .. math:: L(\\theta_c) \\propto \\lambda^{S} (1 - \\lambda)^{n - S}, \\qquad
           \\mathrm{logit}\\,\\lambda = \\mathrm{logit}\\,\\theta_c + \\nu, \\qquad \\nu = \\mathrm{logit}\\,\\eta_c,
 
-with :math:`\\eta_c` the probability that the two ends agree in the model without the edge. From the moment q of the
-model *with* the edge, nu = logit q - logit theta_c. A node field h obeys the same form with t = 2 h + nu, nu = logit
-P(x = 1) - 2 h.
+with :math:`\\eta_c` the probability that the two ends agree in the model without the edge. With the moment q of the
+model *with* the edge, nu = logit q - logit theta_c. A node field h has the same form with t = 2 h + nu, nu = logit P(x
+= 1) - 2 h.
 
 Everything here works on t = logit lambda, where the log density
 
@@ -16,11 +16,11 @@ Everything here works on t = logit lambda, where the log density
 \\tfrac12 \\kappa (t - \\nu)^2
 
 (Beta(a, b) prior on the edge parameter, or a = b = 0 and a normal prior of precision kappa on t) is concave. The
-saturated log likelihood is taken off, so that g stays of order log n for any n.
+saturated log likelihood is subtracted, so that g is of order log n for any n.
 
-This is the line (`bayesmrf.posterior.conditionals.line`) of a feature with two values, written on the logit: there
-nothing cancels, where lambda is 1e-12 from 0 or 1 or n is 1e12, and the prior may be that of a Beta variable. Integral
-and exact draws are those of any log-concave density (`bayesmrf.posterior.conditionals.log_concave`).
+This is the line (`bayesmrf.posterior.conditionals.line`) of a feature with two values, as a function of the logit:
+there is no cancellation, even if lambda is 1e-12 from 0 or 1 or n is 1e12, and the prior may be that of a Beta
+variable. Integral and exact draws are those of `bayesmrf.posterior.conditionals.log_concave`.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def coordinate_log_density(t, p):
 @strict_leaf
 def coordinate_slope(t, p):
     """Return g'(t), a decreasing function."""
-    # The two sides of each Bernoulli term apart: n - s may be tiny beside n sigmoid(t).
+    # Separate terms: n - s may be tiny compared with n sigmoid(t).
     g = p.s * sigmoid(-t) - (p.n - p.s) * sigmoid(t) - p.kappa * (t - p.nu)
     return g + p.a * sigmoid(p.nu - t) - p.b * sigmoid(t - p.nu)
 

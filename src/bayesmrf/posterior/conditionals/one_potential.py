@@ -1,7 +1,7 @@
-r"""The exact conditional law of one edge's potential, given all other parameters.
+r"""The full conditional of the potential of an edge.
 
 An edge with p natural parameters W_1, ..., W_p is in one of p + 1 categories at a time, of which category 0 has W = 0
-(see `bayesmrf.models.symmetric`). Z is linear in the exp(W_j). So with q_j the probability of category j in the present
+(see `bayesmrf.models.symmetric`). Z is linear in the exp(W_j). With q_j the probability of category j in the present
 model, and W' a new potential,
 
 .. math:: \log Z(W') - \log Z(W) = \log \sum_{j=0}^p q_j e^{W'_j - W_j},
@@ -12,7 +12,7 @@ and the likelihood of W given all else is that of n draws of a category,
           \nu_j = \log \frac{q_j}{q_0} - W_j,
 
 with N_j the observations in category j and exp(nu_j) the odds of category j against 0 in the model *without* the edge.
-It is log-concave. One parameter, [x_u = x_v], is the law of `bayesmrf.posterior.conditionals.one_coordinate`.
+It is log-concave. With one parameter, [x_u = x_v], it is that of `bayesmrf.posterior.conditionals.one_coordinate`.
 
 """
 
@@ -30,7 +30,7 @@ _TINY = 1e-15
 
 
 class OnePotential(NamedTuple):
-    """Constants of the law: counts N_1..N_p of n observations, log odds nu, and those of the normal base."""
+    """Constants of the conditional: counts N_1..N_p of n observations, log odds nu, and those of the normal base."""
 
     counts: np.ndarray
     n: float
@@ -61,11 +61,11 @@ def categories(w, nu):
 
 
 @strict_leaf
-def log_fit(w, law):
+def log_fit(w, conditional):
     """Return the log likelihood at W = w, up to a constant."""
-    out = -law.n * categories(w, law.nu)[1]
+    out = -conditional.n * categories(w, conditional.nu)[1]
     for j in range(len(w)):
-        out += law.counts[j] * (w[j] + law.nu[j])
+        out += conditional.counts[j] * (w[j] + conditional.nu[j])
     return out
 
 
@@ -87,26 +87,26 @@ def information(q, n):
 
 
 @strict_leaf
-def mode_of(law):
+def mode_of(conditional):
     """Find the mode of L times the base and the Cholesky factor of its curvature there, by damped Newton steps."""
-    p = len(law.nu)
-    rest = law.n - law.counts.sum()
+    p = len(conditional.nu)
+    rest = conditional.n - conditional.counts.sum()
     w = np.empty(p)
     for j in range(p):
-        w[j] = log((law.counts[j] + 0.5) / (rest + 0.5)) - law.nu[j]
-    value = log_fit(w, law) + log_base(w, law.precision, 0.0)
+        w[j] = log((conditional.counts[j] + 0.5) / (rest + 0.5)) - conditional.nu[j]
+    value = log_fit(w, conditional) + log_base(w, conditional.precision, 0.0)
     zero = np.zeros(p)
-    at_zero = log_fit(zero, law)
+    at_zero = log_fit(zero, conditional)
     if at_zero > value:
         w, value = zero, at_zero
     for _ in range(100):
-        q, _total = categories(w, law.nu)
-        curvature = information(q, law.n) + law.precision
-        step = np.linalg.solve(curvature, law.counts - law.n * q - law.precision @ w)
+        q, _total = categories(w, conditional.nu)
+        curvature = information(q, conditional.n) + conditional.precision
+        step = np.linalg.solve(curvature, conditional.counts - conditional.n * q - conditional.precision @ w)
         size = 1.0
         while size > 1e-9:
             trial = w + size * step
-            new = log_fit(trial, law) + log_base(trial, law.precision, 0.0)
+            new = log_fit(trial, conditional) + log_base(trial, conditional.precision, 0.0)
             if new >= value:
                 break
             size *= 0.5
@@ -115,8 +115,8 @@ def mode_of(law):
         w, value = trial, new
         if size == 1.0 and np.abs(step).max() < 1e-8:
             break
-    q, _total = categories(w, law.nu)
-    return w, np.linalg.cholesky(information(q, law.n) + law.precision)
+    q, _total = categories(w, conditional.nu)
+    return w, np.linalg.cholesky(information(q, conditional.n) + conditional.precision)
 
 
 @strict_leaf

@@ -1,6 +1,6 @@
-"""A spike and a slab on a line: constants of the prior, its hyper-parameters, birth and death of an edge.
+"""A spike and a slab on a line: constants of the prior, its hyperparameters, birth and death of an edge.
 
-Coordinates of theta whose prior is plain, normal or Cauchy, are the case of edges that always exist.
+A normal or Cauchy prior without a spike is the case of edges that are always present.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ _TAPER = CAUCHY_TAPER**-2  # precision of the normal factor of a Cauchy slab
 
 
 class EdgePrior(NamedTuple):
-    """Constants of `bayesmrf.priors.SpikeSlab`, or of a plain prior, for compiled code."""
+    """Constants of `bayesmrf.priors.SpikeSlab`, or of a prior without a spike, for compiled code."""
 
     a: float
     b: float
-    fixed: float  # p0, 0 where it has a Beta prior, or 1 where every edge exists
+    fixed: float  # p0, 0 if it has a Beta prior, or 1 if every edge is present
     shape: float
     rate: float
-    precision: float  # of the slab, scale^-2, or 0 where it has a Gamma prior
+    precision: float  # of the slab, scale^-2, or 0 if it has a Gamma prior
     cauchy: bool
     cauchy_nodes: bool  # whether the node parameters have Cauchy priors, too
     log_top: float  # log density of a Cauchy slab at 0
@@ -66,7 +66,7 @@ def plain_prior(cauchy: bool) -> EdgePrior:
 
 @strict_leaf
 def draw_hyper(rng, prior, n_included, n_candidates, sum_of_squares):
-    """Draw p0 and the slab's precision given the edges, where not fixed (Chen and Welling 2012 structure, eq. 14)."""
+    """Draw p0 and the slab's precision given the edges, unless fixed (Chen and Welling 2012 structure, eq. 14)."""
     density, precision = prior.fixed, prior.precision
     if density == 0:
         density = rng.beta(prior.a + n_included, prior.b + n_candidates - n_included)
@@ -84,11 +84,11 @@ def log_slab_odds(prior, density, precision):
 
 @strict_leaf
 def normal_precision(rng, cauchy, precision, a):
-    r"""Return the precision of a normal density that stands for the prior of a coordinate at a (0 for an absent edge).
+    r"""Return the precision of a normal density that represents the prior of a coordinate at a (0 for an absent edge).
 
-    A Cauchy density of precision q has the density of its top times the mean of :math:`e^{-\lambda a^2 / 2}` over
-    exponential :math:`\lambda` of mean 2 q. So given :math:`\lambda` the prior is normal, and the line
-    concave. Given a, :math:`\lambda` depends on nothing else: it is drawn before each visit, and need not be kept.
+    A Cauchy density of precision q is the density at its top times the mean of :math:`e^{-\lambda a^2 / 2}` over
+    exponential :math:`\lambda` of mean 2 q. Given :math:`\lambda` the prior is normal, and the line log-concave. Given
+    a, :math:`\lambda` is independent of everything else: it is drawn before each visit, and not stored.
     """
     if not cauchy:
         return precision
@@ -113,8 +113,8 @@ def slab_factors(prior, precision, a):
 def visit_edge(rng, line, a, log_slab):
     """Propose the birth or death of an edge, then redraw its weight if it is present; a = 0 is an absent edge.
 
-    Both propose the weight from a t at the line's mode, which is the same from either end of a jump, so that the
-    Metropolis-Hastings ratio of a birth is the inverse of that of the death. An infinite ``log_slab`` is no spike.
+    The weight is proposed from a t around the line's mode, which is the same before and after a jump, so that the
+    Metropolis-Hastings ratio of a birth is the inverse of that of the death. Without a spike ``log_slab`` is infinite.
     """
     mode, scale = line_mode(line)
     if log_slab < np.inf:
@@ -122,7 +122,7 @@ def visit_edge(rng, line, a, log_slab):
         ratio = log_slab + birth_log_ratio(line, new, mode, scale)
         if (log1p(-rng.random()) < (ratio if a == 0 else -ratio)) == (a != 0):
             return 0.0
-    # An edge just born too: a chain that spares it has another stationary law.
+    # Also after a birth: otherwise the stationary distribution would be different.
     return draw_around(rng, line, mode, scale)
 
 

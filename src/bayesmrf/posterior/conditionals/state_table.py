@@ -1,6 +1,6 @@
-"""Weights of all states of a small pairwise model in a table: exact pair marginals, and moves that it follows.
+"""Weights of all states of a small pairwise model in a table: exact pair marginals, and updates.
 
-The state of node i is digit i of a state's number, to base m.
+The state of node i is digit i of the index of a state, to base m.
 """
 
 from __future__ import annotations

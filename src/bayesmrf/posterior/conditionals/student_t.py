@@ -1,4 +1,4 @@
-"""Student's t around the mode of a log-concave density: proposals with tails heavier than those of the density."""
+"""Student's t around the mode of a log-concave density: proposals with heavier tails."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 r"""Edges with a spike-and-slab prior by Langevin dynamics and reversible jump.
 
-Three misprints of the paper are read as follows. The preconditioner of Chen and Welling 2012 structure, eq. 6, has
+Misprints of the paper are corrected as follows. The preconditioner of Chen and Welling 2012 structure, eq. 6, has
 :math:`C C^T = H^{-1}`, and H is :math:`N \mathrm{Cov} f + \sigma_0^{-2}`, so that a step of size epsilon is epsilon
 posterior standard deviations; the variance in eq. 12 there is multiplied by N too.
 """
@@ -41,15 +41,15 @@ from .spike_slab import EDGE_DIMS, noise_share, start_theta
 
 _DIVERGED = 1e3  # a hundred standard deviations of the default prior of a bias
 _NOISE = 0.1  # share of a posterior variance that the noise of moments may add without a warning
-_DEPTH = 45.0  # nats below its top at which an exponential no longer counts
+_DEPTH = 45.0  # nats below its top at which an exponential is negligible
 _MOST_LOG = 700.0  # whose exponential is finite
-_SURE = 40.0  # a hazard at which a candidate is picked for certain: exp(-40) is below rounding
+_SURE = 40.0  # a hazard at which a candidate is always selected: exp(-40) is below rounding
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
 
 
 class SpikeSlabState(NamedTuple):
-    """Position and momentum, p0 and the slab's precision, minus the Hessian's diagonal (averaged so far), the number
-    of steps made, and the particles.
+    """Position and momentum, p0 and the slab's precision, minus the diagonal of the Hessian (averaged), the number of
+    steps, and the particles.
     """
 
     theta: np.ndarray
@@ -72,7 +72,7 @@ class SpikeSlabInfo(NamedTuple):
 
 
 class JumpRows(NamedTuple):
-    """Candidates grouped by the rarer of their ends: what bounds the acceptance of a birth for a whole group."""
+    """Candidates grouped by the rarer of their ends, with bounds of the acceptance of a birth for each group."""
 
     order: np.ndarray  # (n_candidates,) int64
     starts: np.ndarray  # (n_nodes + 1,) int64
@@ -100,11 +100,11 @@ class SpikeSlabLangevin(Checked):
     This is Chen and Welling 2012 structure, Algorithm 1, with the leapfrog steps of eq. 4, the gradient of eq. 5 and
     the momentum of eq. 7 there.
 
-    An edge is born with :math:`|A| \le \Delta` and dies there; in between Langevin dynamics carries its weight. All
-    candidates propose in parallel, from the same particles. At most one in a thousand births is accepted, and the
-    optimal proposal makes the acceptance of a birth nearly a constant that is easily bounded. So only those candidates
-    are looked at whose uniform number falls below a bound (thinning, as of a Poisson process): the law is that of the
-    algorithm as published, and an iteration costs O(particles x (nodes + edges)), whatever the number of candidates.
+    Births and deaths happen at :math:`|A| \le \Delta`; in between weights move by Langevin dynamics. Births are
+    proposed for all candidates in parallel, from the same particles. At most one in a thousand is accepted, and with
+    the optimal proposal the acceptance of a birth is nearly a constant that is easily bounded. So only candidates whose
+    uniform number is below a bound are evaluated (thinning, as of a Poisson process). This does not change the
+    algorithm as published, and an iteration costs O(particles x (nodes + edges)) for any number of candidates.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ class SpikeSlabLangevin(Checked):
     Raises
     ------
     DivergenceError
-        In a step in which a weight leaves +-1000; the message names a smaller epsilon as the remedy.
+        If a weight exceeds 1000 in absolute value; use a smaller epsilon.
     """
 
     model: Boltzmann
@@ -187,7 +187,7 @@ class SpikeSlabLangevin(Checked):
     def _jumps(self, step: np.ndarray) -> LangevinJump:
         r, graph, prior = self.model.n_edges, self.model.graph, edge_prior(self.prior)
         sums = self.n_samples * self.s_bar
-        # The slab's own precision bounds the width where the data say next to nothing.
+        # The precision of the slab bounds the width if the data are uninformative.
         width = self.width / np.sqrt(np.maximum(self.n_samples * self._variance[:r], prior.curvature))
         u, v = graph.edges.T
         rarer = np.where(sums[r + u] <= sums[r + v], u, v)
@@ -237,7 +237,7 @@ def _iterate(rng, jumps, rows, blocks, theta, momentum, n_iterations):
         n_old = rows.n_present[0]
         _births(rng, jumps, rows, blocks, theta, slab, precision)
         squares = furthest = 0.0
-        # From the last to the first: a death puts an edge that has been dealt with in the place of the dead one.
+        # From the last to the first: a death moves an edge that was visited already into the free place.
         for k in range(rows.n_present[0] - 1, -1, -1):
             e = rows.present[k]
             f = count_both(blocks.words, rows.edges[e, 0], rows.edges[e, 1]) / n_chains
@@ -270,14 +270,14 @@ def _iterate(rng, jumps, rows, blocks, theta, momentum, n_iterations):
             theta[k] += jumps.step[k] * p
             momentum[k] = p
             furthest = max(furthest, abs(theta[k]))
-        if furthest > _DIVERGED:  # before it leaves the finite numbers, in which compiled code goes astray
+        if furthest > _DIVERGED:  # before it becomes non-finite, which compiled code does not handle
             break
     return density, precision
 
 
 @leaf
 def _births(rng, jumps, rows, blocks, theta, slab, precision):
-    """Propose all absent edges; those whose uniform number is above a bound of their acceptance are not looked at."""
+    """Propose all absent edges; those whose uniform number is above a bound of their acceptance are skipped."""
     n, n_chains = jumps.n, blocks.n_chains
     wait = -log(1 - rng.random())
     for i in range(len(jumps.groups.width)):
@@ -315,12 +315,12 @@ def jump_log_ratio(a, pull, precision, variance, n, n_chains, width, sign):
     r"""Return log Q* without p0 and the top of the slab; for a death with the sign -1.
 
     Q* is the ratio of Chen and Welling 2012 structure, eq. 8, with log Z to the second order by its mean and variance
-    (eq. 9 and 10 there). With the optimal proposal h(a) / int h (eq. 12 and 13) all that depends on a cancels, and what
-    is left is the integral of
+    (eq. 9 and 10 there). With the optimal proposal h(a) / int h (eq. 12 and 13) the terms that depend on a cancel,
+    which leaves the integral of
 
     .. math:: h(a) = \exp(a\,\mathrm{pull} - a^2 (\sigma_0^{-2} + N S^2) / 2)
 
-    and the correction of the estimate's bias, (1 + N^2 a^2 S^2 / 2n)^(-1) on the ratio of a birth and of a death alike.
+    and the correction of the estimate's bias, (1 + N^2 a^2 S^2 / 2n)^(-1) on the ratio of both births and deaths.
     """
     correction = log(1 + (n * a) ** 2 * variance / (2 * n_chains))
     return log_jump_integral(pull, precision + n * variance, width) - sign * correction
@@ -330,8 +330,7 @@ def jump_log_ratio(a, pull, precision, variance, n, n_chains, width, sign):
 def _jump_range(pull, tau, width):
     """Return the top of a pull - a^2 tau / 2 on -width..width, and middle and half length of the range within 45 of it.
 
-    Beyond, its exponential is below rounding: pieces and proposals there would cost time without end where the jumps
-    are wide.
+    Beyond, its exponential is below rounding, and pieces and proposals there would be a waste of time for wide jumps.
     """
     best = min(max(pull, -tau * width), tau * width) / tau
     slope = abs(pull - tau * best)

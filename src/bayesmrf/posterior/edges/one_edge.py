@@ -1,20 +1,21 @@
 r"""Edges with a spike-and-slab prior: birth and death of an edge at any weight, on graphs of any size.
 
-Chen and Welling (2012) let an edge be born and die near 0 alone, where the likelihood hardly changes and a few
-particles tell by how much; a strong edge has to drift there first. Here an edge jumps along its line (see `edges`),
-where Z at any weight follows from the law of the pair's two states at one. Many persistent chains estimate it:
+In Chen and Welling (2012) an edge is born and dies near 0 only, where the likelihood hardly changes and a few particles
+suffice to estimate its ratio; a strong edge has to move there first. Here an edge jumps along its line, where Z at any
+weight follows from the joint distribution of the pair at one weight, which many persistent chains estimate:
 
-* One half of them proposes the weight, the other decides, so that the two errors are independent. Where a state of the
-  pair is rare, both average what each chain says of the pair given its other nodes (see `pair_cells`): counts would
-  give proposals around other weights at a birth than at a death, and so too few edges.
-* The error of the log ratio is nearly normal, its variance s^2 is known, and s^2 / 2 is taken off the ratio: detailed
-  balance then holds in spite of the error (the penalty method, Ceperley and Dewing 1999).
-* When an edge jumps each chain is weighted by the ratio of the two laws, which the states of the pair give, and the
-  chains are resampled. So the next candidate finds chains at the new weights.
-* Between jumps all weights and biases move together by Langevin dynamics, in the coordinates of the lines, with steps
-  as short as the stiffest direction wants: where many nodes turn over together, such as parties in a parliament, that
-  is much shorter than a weight alone would allow.
-* Whole clusters of nodes are flipped in the chains, or else the chains stay in the modes they began in.
+* One half of them is used to propose the weight, the other to accept it, so that the two errors are independent. If a
+  state of the pair is rare, both average the probabilities given the other nodes of each chain (see
+  `bayesmrf.particles.pair_cells`): with counts births and deaths would propose around different weights, which would
+  give too few edges.
+* The error of the log ratio is nearly normal with known variance s^2, and s^2 / 2 is subtracted from the ratio, which
+  restores detailed balance (the penalty method, Ceperley and Dewing 1999).
+* When an edge jumps, each chain is weighted by the ratio of the two densities, which depends on the states of the pair,
+  and the chains are resampled, so that they follow the new weights.
+* Between jumps all weights and biases move together by Langevin dynamics, in the coordinates of the lines, with a step
+  size for the stiffest direction: if many nodes flip together, such as parties in a parliament, it is much shorter than
+  that of a single weight.
+* Whole clusters of nodes are flipped in the chains, which would otherwise stay in their first mode.
 """
 
 from __future__ import annotations
@@ -61,13 +62,13 @@ from .spike_slab import EDGE_DIMS, noise_share, start_theta
 from .stiffness import settle, stiffness
 
 _DIVERGED = 1e3  # a hundred standard deviations of the default prior of a bias
-_NOISE = 0.1  # most that the noise of moments may add to a posterior variance, as a share of it
+_NOISE = 0.1  # largest share of a posterior variance that the noise of moments may add
 _RARE = 8.0  # chains of a half expected in a state; below, states are not counted
 
 
 class OneEdgeState(NamedTuple):
-    """Position and momentum, p0 and the slab's precision, the candidate whose turn is next, and the particles; how
-    stiff the posterior is (averaged so far), in what direction, and the number of steps made.
+    """Position and momentum, p0 and the slab's precision, the next candidate, and the particles; the stiffness of the
+    posterior (averaged), its direction, and the number of steps.
     """
 
     theta: np.ndarray
@@ -106,9 +107,10 @@ class OneEdgeProblem(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class SpikeSlabOneEdge(Checked):
-    """Birth and death of an edge at any weight, with moments from many persistent chains.
+    """Single-edge birth and death at any weight, with moments from many persistent chains.
 
-    An iteration is a Gibbs sweep of the chains, the turn of as many candidates as there are nodes, and a Langevin step.
+    An iteration is a Gibbs sweep of the chains, proposals for as many candidates as there are nodes, and a Langevin
+    step.
 
     Parameters
     ----------
@@ -121,19 +123,20 @@ class SpikeSlabOneEdge(Checked):
     start : (n_features,) array or None
         Where the chain starts; None for no edges.
     n_particles : int
-        Persistent chains, rounded up to a multiple of 128. Half as many to twice as many as there are observations mix
-        fastest: with fewer the penalty stops strong edges, with more a sweep costs more.
+        Persistent chains, rounded up to a multiple of 128. Between half and twice the number of observations mix
+        fastest: with fewer the penalty prevents births of strong edges, with more a sweep costs more.
     epsilon, alpha : float
         Step size in posterior standard deviations, at most, and share of the momentum kept. A step is no longer than
-        one standard deviation in the stiffest direction (see `edge_stiffness`), and where observations are many more
-        than particles so short that the noise of moments widens a posterior by 5 % at most (see `edges.noise_share`).
+        one standard deviation in the stiffest direction (see `bayesmrf.posterior.edges.stiffness`), and with many more
+        observations than particles it is such that the noise of moments increases a posterior variance by at most 5 %
+        (see `noise_share`).
     n_iterations : int
         Iterations that make one step.
 
     Raises
     ------
     DivergenceError
-        In a step in which a weight leaves +-1000; the message names a smaller epsilon as the remedy.
+        If a weight exceeds 1000 in absolute value; use a smaller epsilon.
     """
 
     model: Boltzmann
@@ -167,7 +170,7 @@ class SpikeSlabOneEdge(Checked):
         n, r, (u, v) = self.n_samples, self.model.n_edges, self.model.graph.edges.T
         prior = edge_prior(self.prior)
         sums = n * self.s_bar
-        # One observation more, spread over the states evenly: a node that never varies has a line too.
+        # One observation is added, evenly over the states, so that a constant node has a line, too.
         centre = (sums[r:] + 0.5) / (n + 1)
         both, c_u, c_v = (sums[:r] + 0.25) / (n + 1), centre[u], centre[v]
         mean = both - c_u * c_v
@@ -218,7 +221,7 @@ class SpikeSlabOneEdge(Checked):
             )
         included = rows.place >= 0
         found = stiffness(blocks, rows, problem.lines.pull[:, 0], problem.scale, self.n_samples, direction)
-        now += 2 / (state.age + 3) * (found - now)  # the later the more, and settled in the end
+        now += 2 / (state.age + 3) * (found - now)  # averaged with increasing weight of the past
         chains = EdgeChains(blocks.words, blocks.lanes)
         new = OneEdgeState(theta, momentum, density, precision, turn, chains, now, direction, state.age + 1)
         return new, OneEdgeInfo(theta, included, int(included.sum()), density, precision**-0.5, n_jumps)
@@ -241,14 +244,14 @@ def _iterate(rng, problem, rows, blocks, theta, momentum, turn, n_iterations):
                 n_jumps += 1
             turn = turn + 1 if turn + 1 < r else 0
         squares, furthest = _langevin(rng, problem, rows, blocks, theta, momentum, precision)
-        if furthest > _DIVERGED:  # before it leaves the finite numbers, in which compiled code goes astray
+        if furthest > _DIVERGED:  # before it becomes non-finite, which compiled code does not handle
             break
     return density, precision, turn, n_jumps
 
 
 @leaf
 def _jump(rng, problem, rows, blocks, theta, e, log_slab, precision):
-    """Propose the birth or death of edge e; say whether it happened."""
+    """Propose the birth or death of edge e; return whether it was accepted."""
     half, lines, now = 32 * blocks.words.shape[1], problem.lines, problem.now
     i, j, square = rows.edges[e, 0], rows.edges[e, 1], np.empty((4, 4))
     a = new = theta[e]
@@ -285,8 +288,8 @@ def _penalty(sample, square, delta, n_chains):
     r"""Return half the variance of the estimated log ratio, and its bias.
 
     The estimate is :math:`-N \log \hat m` with m the mean of w = exp(delta g) over the chains; with v = Var w / m^2 its
-    variance is N^2 v / n, and its bias N v / 2n. ``square`` has the mean products of a chain's probabilities of the
-    states.
+    variance is N^2 v / n, and its bias N v / 2n. ``square`` contains the mean products of a chain's probabilities of
+    the states.
     """
     mean, found = growth(sample, sample.at + delta), 0.0
     for k in range(4):

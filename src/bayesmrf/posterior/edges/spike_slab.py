@@ -1,4 +1,4 @@
-"""What samplers of edges share: what they record, where they start, and the noise of moments from chains."""
+"""Common code of samplers of edges: records, starts, and the noise of moments from chains."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ EDGE_DIMS = {"theta": ("feature",), "included": ("edge",), "n_edges": (), "densi
 def noise_share(n_samples: float, n_chains: int, alpha: float) -> float:
     r"""Return the relative increase of a posterior variance by noisy moments, over :math:`\epsilon^2`.
 
-    Where the posterior has the curvature :math:`N S^2`, the mean of n chains adds a noise of variance
-    :math:`N^2 S^2 / n` to its slope. With steps of epsilon standard deviations the variance grows by the factor
-    :math:`1 + \epsilon^2 N (1 + \alpha) / 4 n (1 - \alpha)`, if the noise of a step does not depend on that before.
+    Where the posterior has the curvature :math:`N S^2`, the mean of n chains adds a noise of variance :math:`N^2 S^2 /
+    n` to its slope. With steps of epsilon standard deviations the variance grows by the factor :math:`1 + \epsilon^2 N
+    (1 + \alpha) / 4 n (1 - \alpha)`, if the noises of successive steps are independent.
     """
     return n_samples * (1 + alpha) / (4 * n_chains * (1 - alpha))
 

@@ -1,9 +1,9 @@
-r"""How long a Langevin step may be on a graph whose edges come and go.
+r"""The largest stable Langevin step on a graph with changing edges.
 
 Steps of size :math:`\epsilon C`, C diagonal, are stable while :math:`\epsilon^2 \lambda < 4`, with :math:`\lambda` the
-largest eigenvalue of :math:`C N \mathrm{Cov}(f) C`. It is of order 1 where edges have little to do with each other, and
-of the order of their number where the nodes that they join turn over together, as parties in a parliament. One step of
-the power method, on the chains as they are, follows it.
+largest eigenvalue of :math:`C N \mathrm{Cov}(f) C`. It is of order 1 if edges are nearly independent, and of the order
+of their number if their nodes flip together, such as parties in a parliament. It is updated by one step of the power
+method on the current chains.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from ...compiled import copy_to, leaf
 from ...particles.chain_flips import flip_clusters
 from ...particles.persistent_chains import sweep
 
-_SETTLE = 20  # sweeps of chains that start at random, and steps of the power method then
+_SETTLE = 20  # initial sweeps of the chains, and steps of the power method
 
 
 @leaf
 def settle(rng, blocks, rows, theta, centre, scale, n, direction):
-    """Bring chains at random to theta, and find the stiffness there."""
+    """Run random chains at theta, and estimate the stiffness there."""
     found = 0.0
     for _ in range(_SETTLE):
         flip_clusters(rng, blocks, rows, theta)

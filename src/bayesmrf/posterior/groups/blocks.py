@@ -23,7 +23,7 @@ import numpy as np
 from ...errors import OptionError
 from ...models.agreement import Agreement
 from ...priors import FIELD_SCALE, Beta, DirichletProcess, MultivariateNormal, Normal
-from ..conditionals.log_concave import draw
+from ..conditionals.log_concave import draw_exactly
 from ..conditionals.one_coordinate import OneCoordinate, log_sigmoid
 from ..conditionals.one_potential import OnePotential, log_odds
 from .dirichlet_process import Grouping, compact, draw_alpha, group_sizes, initial_grouping, initial_potentials
@@ -156,7 +156,7 @@ class Logits(Items):
     def draw_value(self, rng: np.random.Generator, urn: Urn, i: int, nu: float) -> float:
         """Draw the value of an item in a group of its own from its full conditional."""
         p, n = urn.prior, self.n_samples
-        return draw(rng, OneCoordinate(self.counts[i], n, nu, p.a, p.b, p.kappa)) - nu
+        return draw_exactly(rng, OneCoordinate(self.counts[i], n, nu, p.a, p.b, p.kappa)) - nu
 
     def propose(self, rng: np.random.Generator, state: Grouping, nu: np.ndarray) -> split_merge.Proposal:
         """Propose a split or a merge of groups, by the likelihoods of the items with ``nu`` held fixed."""
@@ -193,8 +193,8 @@ class Potentials(Items):
 
     def reassign(self, rng: np.random.Generator, urn: Urn, i: int, nu: np.ndarray) -> None:
         """Redraw the group of item i, and with it the value of an item alone, given all else (Neal 2000)."""
-        law = OnePotential(self.counts[i], self.n_samples, nu, urn.prior.precision, urn.prior.log_constant)
-        urn.take(reassign_potential(rng, i, law, urn.groups, urn.values, urn.sizes, urn.k, urn.prior))
+        conditional = OnePotential(self.counts[i], self.n_samples, nu, urn.prior.precision, urn.prior.log_constant)
+        urn.take(reassign_potential(rng, i, conditional, urn.groups, urn.values, urn.sizes, urn.k, urn.prior))
 
     def propose(self, rng: np.random.Generator, state: Grouping, nu: np.ndarray) -> split_merge.Proposal:
         """Propose a split or a merge of groups, by the likelihoods of the items with ``nu`` held fixed."""

@@ -19,7 +19,7 @@ import numpy as np
 
 from ...compiled import strict_leaf
 from ...priors import Beta, DirichletProcess
-from ..conditionals.log_concave import draw, log_integral
+from ..conditionals.log_concave import draw_exactly, log_integral
 from ..conditionals.one_coordinate import OneCoordinate, log_beta, log_likelihood
 from ..conditionals.one_potential import draw_t_around, log_base, log_fit, log_t_around, mode_of
 from .dirichlet_process import ABSENT, Grouping, choose, open_group
@@ -105,14 +105,14 @@ def reassign(rng, i, s, n, nu, groups, values, sizes, k, prior):
         groups[i] = ABSENT
         return values, sizes, k
     if chosen >= k:
-        values, sizes, chosen, k = open_group(draw(rng, p) - nu, values, sizes, k)
+        values, sizes, chosen, k = open_group(draw_exactly(rng, p) - nu, values, sizes, k)
     groups[i] = chosen
     sizes[chosen] += 1
     return values, sizes, k
 
 
 @strict_leaf
-def reassign_potential(rng, i, law, groups, values, sizes, k, prior):
+def reassign_potential(rng, i, conditional, groups, values, sizes, k, prior):
     """Redraw the group of item i given all else; return (values, sizes, k), enlarged if needed.
 
     ``values`` is (k or more, p). The value of an item in a group of its own is one of the auxiliary ones.
@@ -122,20 +122,20 @@ def reassign_potential(rng, i, law, groups, values, sizes, k, prior):
     if own >= 0:
         sizes[own] -= 1
         alone = sizes[own] == 0
-    mode, lower = mode_of(law)
+    mode, lower = mode_of(conditional)
     fresh = np.empty((_N_NEW, p))
     absent, n_others = k + _N_NEW, 0.0
     log_weights = np.full(absent + 1, -np.inf)
     for h in range(_N_NEW):
         fresh[h] = values[own] if h == 0 and alone else draw_t_around(rng, mode, lower)
-        gain = log_base(fresh[h], law.precision, law.log_constant) - log_t_around(fresh[h], mode, lower)
-        log_weights[k + h] = log(prior.alpha / _N_NEW) + log_fit(fresh[h], law) + gain
+        gain = log_base(fresh[h], conditional.precision, conditional.log_constant) - log_t_around(fresh[h], mode, lower)
+        log_weights[k + h] = log(prior.alpha / _N_NEW) + log_fit(fresh[h], conditional) + gain
     for c in range(k):
         if sizes[c] > 0:
             n_others += sizes[c]
-            log_weights[c] = log(sizes[c]) + log_fit(values[c], law)
+            log_weights[c] = log(sizes[c]) + log_fit(values[c], conditional)
     if prior.density < 1:
-        log_weights[absent] = log_odds_absent(prior, n_others) + log_fit(np.zeros(p), law)
+        log_weights[absent] = log_odds_absent(prior, n_others) + log_fit(np.zeros(p), conditional)
     weights = np.exp(log_weights - log_weights.max())
     u, chosen = rng.random() * weights.sum(), 0
     while chosen < absent - 1 and u >= weights[chosen]:

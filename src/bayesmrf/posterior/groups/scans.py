@@ -10,7 +10,7 @@ import numpy as np
 from ...compiled import strict_leaf
 from ...particles.cluster_flips import flip_near
 from ...particles.refresh import edge_moment, move_to
-from ..conditionals.log_concave import draw
+from ..conditionals.log_concave import draw_exactly
 from ..conditionals.one_coordinate import OneCoordinate, sigmoid
 from .dirichlet_process import ABSENT
 from .prior import GroupPrior, reassign, value_of
@@ -41,46 +41,46 @@ class RefreshData(NamedTuple):
 
 
 @strict_leaf
-def _move(rng, graph, crowd, i, value, nu, between, n):
+def _move(rng, graph, unpacked, i, value, nu, between, n):
     """Move theta_i, and update the particles.
 
     A redraw of the two ends suffices for small moves. After a move that would weight the particles unevenly, whole
     clusters near the edge are flipped, too.
     """
     r = len(graph.edges)
-    before = crowd.theta[i] if i < r else 2 * crowd.theta[i]  # a field's t is 2 h + nu
+    before = unpacked.theta[i] if i < r else 2 * unpacked.theta[i]  # a field's t is 2 h + nu
     after = value if i < r else 2 * value
     q = sigmoid(before + nu)
-    move_to(graph, crowd, i, value)
+    move_to(graph, unpacked, i, value)
     if abs(after - before) * sqrt(n * q * (1 - q) * between) > MATERIAL:
         for _ in range(N_FLIPS):
-            flip_near(rng, graph, crowd, i)
+            flip_near(rng, graph, unpacked, i)
 
 
 @strict_leaf
-def scan_groups(rng, graph, crowd, data, order, groups, values, sizes, k, nu, between):
+def scan_groups(rng, graph, unpacked, data, order, groups, values, sizes, k, nu, between):
     """Reassign the edges in ``order`` one by one with local refresh, each from the current particles.
 
     ``order`` may contain node fields instead (from n_edges on), with the groups and values v = 2 h of the nodes. ``nu``
     and ``between`` receive the results of `edge_moment`. Returns (values, sizes, k).
     """
     r = len(graph.edges)
-    redrawn = 0.5 * _REDRAWN * len(crowd.x) / max(r, 1)
+    redrawn = 0.5 * _REDRAWN * len(unpacked.x) / max(r, 1)
     for feature in order:
         i, prior, unit = (feature, data.edges, 1.0) if feature < r else (feature - r, data.fields, 0.5)
-        nu[i], between[i] = edge_moment(graph, crowd, feature)
+        nu[i], between[i] = edge_moment(graph, unpacked, feature)
         s, was = data.successes[feature], groups[i]
         values, sizes, k = reassign(rng, i, s, data.n, nu[i], groups, values, sizes, k, prior)
         # With many more candidates than edges, particles need not be redrawn for each that stays absent.
         if was == ABSENT and groups[i] == ABSENT and rng.random() > redrawn:
             continue
         value = unit * value_of(groups, values, i)
-        _move(rng, graph, crowd, feature, value, nu[i], between[i], data.n)
+        _move(rng, graph, unpacked, feature, value, nu[i], between[i], data.n)
     return values, sizes, k
 
 
 @strict_leaf
-def scan_coordinates(rng, graph, crowd, data, order):
+def scan_coordinates(rng, graph, unpacked, data, order):
     """Draw features exactly, one by one: edges in groups of their own, and node fields.
 
     A field has t = 2 h + nu, the logit of P(x_u = 1).
@@ -88,6 +88,6 @@ def scan_coordinates(rng, graph, crowd, data, order):
     r = len(graph.edges)
     for i in order:
         prior, unit = (data.edges, 1.0) if i < r else (data.fields, 0.5)
-        nu, between = edge_moment(graph, crowd, i)
-        value = draw(rng, OneCoordinate(data.successes[i], data.n, nu, prior.a, prior.b, prior.kappa)) - nu
-        _move(rng, graph, crowd, i, unit * value, nu, between, data.n)
+        nu, between = edge_moment(graph, unpacked, i)
+        value = draw_exactly(rng, OneCoordinate(data.successes[i], data.n, nu, prior.a, prior.b, prior.kappa)) - nu
+        _move(rng, graph, unpacked, i, unit * value, nu, between, data.n)

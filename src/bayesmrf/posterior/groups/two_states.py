@@ -40,7 +40,16 @@ from ...likelihood import Likelihood
 from ...models.agreement import Agreement
 from ...options import Checked
 from ...particles.cluster_flips import flip_clusters
-from ...particles.memory import Crowd, Particles, RefreshGraph, fill_hubs, pack, refresh_graph, start_particles, unpack
+from ...particles.memory import (
+    Particles,
+    RefreshGraph,
+    UnpackedParticles,
+    fill_hubs,
+    pack,
+    refresh_graph,
+    start_particles,
+    unpack,
+)
 from ...particles.refresh import edge_moment, refresh
 from .blocks import Block
 from .dirichlet_process import Grouping, group_totals
@@ -106,12 +115,12 @@ class TwoStateParticles(Checked):
         particles = start_particles(self.n_particles, self.model.graph.n_nodes, rng)
         if self.sampler is not None:
             return particles
-        crowd = unpack(particles, self.graph, theta)
+        unpacked = unpack(particles, self.graph, theta)
         for _ in range(_START):
             order = rng.permutation(np.flatnonzero(theta))
-            refresh(self.graph, crowd, order)
-            flip_clusters(rng, self.graph, crowd, _START_FLIPS)
-        return pack(crowd)
+            refresh(self.graph, unpacked, order)
+            flip_clusters(rng, self.graph, unpacked, _START_FLIPS)
+        return pack(unpacked)
 
     def thaw(self, memory: Particles, theta: np.ndarray, s_bar: np.ndarray, n: float) -> TwoStateWalk:
         """Return the mutable state at theta, with the mean statistics of n observations."""
@@ -121,20 +130,20 @@ class TwoStateParticles(Checked):
 class TwoStateWalk:
     """Mutable theta within a step, and the particles that follow it."""
 
-    def __init__(self, marginals: TwoStateParticles, crowd: Crowd, s_bar: np.ndarray, n: float):
+    def __init__(self, marginals: TwoStateParticles, unpacked: UnpackedParticles, s_bar: np.ndarray, n: float):
         low = marginals.model.feature_low
-        self._marginals, self._graph, self._crowd = marginals, marginals.graph, crowd
+        self._marginals, self._graph, self._unpacked = marginals, marginals.graph, unpacked
         self._counts, self._n = np.rint(n * (s_bar - low) / (1 - low)), n
         self._accepted, self._noise = 0.0, 0.0
 
     @property
     def theta(self) -> np.ndarray:
         """Parameters of the particles."""
-        return self._crowd.theta
+        return self._unpacked.theta
 
     def freeze(self) -> Particles:
         """Return the particles to be kept."""
-        return pack(self._crowd)
+        return pack(self._unpacked)
 
     def stats(self) -> dict[str, float]:
         """Return statistics of the step."""
@@ -142,14 +151,14 @@ class TwoStateWalk:
 
     def odds(self, e: int) -> float:
         """Return the log odds of edge e in the model without it."""
-        return float(edge_moment(self._graph, self._crowd, e)[0])
+        return float(edge_moment(self._graph, self._unpacked, e)[0])
 
     def mix(self, rng: np.random.Generator) -> None:
         """Flip clusters, and redraw nodes one by one, as nodes without edges are redrawn by no other move."""
         if self._marginals.sampler is None:
             model = self._marginals.model
-            flip_clusters(rng, self._graph, self._crowd, _FLIPS)
-            refresh(self._graph, self._crowd, np.arange(model.n_edges, model.n_features))
+            flip_clusters(rng, self._graph, self._unpacked, _FLIPS)
+            refresh(self._graph, self._unpacked, np.arange(model.n_edges, model.n_features))
 
     def _data(self, prior: Any) -> RefreshData:
         return RefreshData(self._counts, self._n, prior, prior)
@@ -160,74 +169,74 @@ class TwoStateWalk:
         """Reassign all edges, then pairs of them; return the log odds nu of the edges."""
         urn, r = block.open(state), len(state.groups)
         nu, between = np.empty(r), np.empty(r)
-        common = rng, self._graph, self._crowd, self._data(urn.prior)
+        common = rng, self._graph, self._unpacked, self._data(urn.prior)
         for order in self._turns(scan_order(rng, r)):
             self._renew(rng)
             urn.take(scan_groups(*common, order, urn.groups, urn.values, urn.sizes, urn.k, nu, between))
         for order in self._turns(np.concatenate([scan_order(rng, r) for _ in range(n_pairs)])):
             self._renew(rng)
             urn.take(scan_pairs(*common, order, urn.groups, urn.values, urn.sizes, urn.k))
-        self._noise = float(np.sqrt(self._n / self._crowd.x.shape[1] * np.quantile(between, 0.95)))
+        self._noise = float(np.sqrt(self._n / self._unpacked.x.shape[1] * np.quantile(between, 0.95)))
         return block.close(urn, state), nu
 
     def move_values(self, rng: np.random.Generator, block: Block, state: Grouping) -> Grouping:
         """Redraw the values of groups with one edge one by one, then those of larger groups."""
-        crowd, groups, values, prior = self._crowd, state.groups, state.values.copy(), block.constants(state)
+        unpacked, groups, values, prior = self._unpacked, state.groups, state.values.copy(), block.constants(state)
         sizes, totals = group_totals(groups, block.counts, len(values))
         alone = np.flatnonzero(np.append(sizes, 0.0)[groups] == 1)
         for order in self._turns(alone):
             self._renew(rng)
-            scan_coordinates(rng, self._graph, crowd, self._data(prior), order)
-        values[groups[alone]] = crowd.theta[alone]
+            scan_coordinates(rng, self._graph, unpacked, self._data(prior), order)
+        values[groups[alone]] = unpacked.theta[alone]
         self._renew(rng)
-        counts = group_counts(self._graph.edges, np.flatnonzero(groups >= 0), groups, len(values), crowd.x)
-        self._accepted = float(move_values(rng, counts, sizes, totals, values, self._n, prior, crowd.x))
+        counts = group_counts(self._graph.edges, np.flatnonzero(groups >= 0), groups, len(values), unpacked.x)
+        self._accepted = float(move_values(rng, counts, sizes, totals, values, self._n, prior, unpacked.x))
         state = state._replace(values=values)
         self._place(block, block.theta(state))
         return state
 
     def move_fields(self, rng: np.random.Generator, block: Block, state: Grouping) -> Grouping:
         """Redraw the groups of the nodes, if their fields are grouped, and all values."""
-        urn, crowd = block.open(state), self._crowd
-        theta, common = crowd.theta[block.first :], (block.counts, self._n, urn.prior)
+        urn, unpacked = block.open(state), self._unpacked
+        theta, common = unpacked.theta[block.first :], (block.counts, self._n, urn.prior)
         for regroup in (True, False) if block.grouped else (False,):
             groups = urn.groups
             alone = np.flatnonzero(urn.sizes[groups] == 1) if block.grouped and not regroup else np.arange(len(groups))
             self._renew(rng)
             order = rng.permutation(alone)
             held = groups, urn.values, urn.sizes, urn.k
-            done, *grown = scan_fields(rng, order, theta, *common, *held, regroup, crowd.x)
+            done, *grown = scan_fields(rng, order, theta, *common, *held, regroup, unpacked.x)
             urn.take(grown)
-            fill_hubs(self._graph, crowd)
+            fill_hubs(self._graph, unpacked)
             # After too many resamplings, the remaining ones by local refresh.
             for rest in self._turns(block.first + order[done:]):
                 self._renew(rng)
                 if regroup:
                     room, held = np.empty((2, len(groups))), (groups, urn.values, urn.sizes, urn.k)
-                    urn.take(scan_groups(rng, self._graph, crowd, self._data(urn.prior), rest, *held, *room))
+                    urn.take(scan_groups(rng, self._graph, unpacked, self._data(urn.prior), rest, *held, *room))
                 else:
-                    scan_coordinates(rng, self._graph, crowd, self._data(urn.prior), rest)
-                    urn.values[groups[rest - block.first]] = crowd.theta[rest] / block.unit
+                    scan_coordinates(rng, self._graph, unpacked, self._data(urn.prior), rest)
+                    urn.values[groups[rest - block.first]] = unpacked.theta[rest] / block.unit
         state = block.close(urn, state)
         if block.grouped:
             sizes, totals = group_totals(state.groups, block.counts, len(state.values))
             self._renew(rng)
-            counts = node_counts(state.groups, len(state.values), crowd.x)
-            move_values(rng, counts, sizes, totals, state.values, self._n, block.constants(state), crowd.x)
+            counts = node_counts(state.groups, len(state.values), unpacked.x)
+            move_values(rng, counts, sizes, totals, state.values, self._n, block.constants(state), unpacked.x)
             self._place(block, block.theta(state))
         return state
 
     def accept(self, rng: np.random.Generator, block: Block, tried: Proposal, theta: np.ndarray) -> bool:
         """Accept or reject a split or a merge, with the block at ``theta``."""
         self._renew(rng)
-        if not accept_jump(rng, tried, self._graph.edges, block.counts, self._n, self._crowd.x):
+        if not accept_jump(rng, tried, self._graph.edges, block.counts, self._n, self._unpacked.x):
             return False
         self._place(block, theta)
         return True
 
     def _place(self, block: Block, theta: np.ndarray) -> None:
-        self._crowd.theta[block.first : block.end] = theta
-        fill_hubs(self._graph, self._crowd)
+        self._unpacked.theta[block.first : block.end] = theta
+        fill_hubs(self._graph, self._unpacked)
 
     def _turns(self, order: np.ndarray) -> Any:
         """Divide coordinates into scans: one for all, or one for each if exact particles are drawn for each."""
@@ -235,8 +244,8 @@ class TwoStateWalk:
 
     def _renew(self, rng: np.random.Generator) -> None:
         """Draw exact particles, if there is a sampler."""
-        sampler, crowd = self._marginals.sampler, self._crowd
+        sampler, unpacked = self._marginals.sampler, self._unpacked
         if sampler is not None:
-            states = sampler.engine.sample(sampler.model, crowd.theta, sampler.plan, crowd.x.shape[1], rng)
-            crowd.x[...] = 2 * states.T - 1
-            fill_hubs(self._graph, crowd)
+            states = sampler.engine.sample(sampler.model, unpacked.theta, sampler.plan, unpacked.x.shape[1], rng)
+            unpacked.x[...] = 2 * states.T - 1
+            fill_hubs(self._graph, unpacked)

@@ -13,7 +13,7 @@ import numpy as np
 
 from ....compiled import strict_leaf
 from ....particles.importance import LEAST, resample
-from ...conditionals.log_concave import draw
+from ...conditionals.log_concave import draw_exactly
 from ...conditionals.one_coordinate import OneCoordinate
 from ..prior import reassign, value_of
 
@@ -47,7 +47,7 @@ def scan_fields(rng, order, fields, ones, n, prior, groups, values, sizes, k, re
         if regroup:
             values, sizes, k = reassign(rng, u, ones[u], n, nu, groups, values, sizes, k, prior)
         else:
-            values[groups[u]] = draw(rng, OneCoordinate(ones[u], n, nu, prior.a, prior.b, prior.kappa)) - nu
+            values[groups[u]] = draw_exactly(rng, OneCoordinate(ones[u], n, nu, prior.a, prior.b, prior.kappa)) - nu
         value = 0.5 * value_of(groups, values, u)
         raised, lowered = exp(value - fields[u]), exp(fields[u] - value)
         for p in range(m):

@@ -139,25 +139,25 @@ def draw_pair(rng, edges, x, m, at, s, n, prior, i, j, groups, values, sizes, k)
 
 
 @strict_leaf
-def scan_pairs(rng, graph, crowd, data, order, groups, values, sizes, k):
+def scan_pairs(rng, graph, unpacked, data, order, groups, values, sizes, k):
     """Reassign each edge in ``order`` together with one near it. Returns (values, sizes, k)."""
-    s, n, m, theta, prior = data.successes, data.n, len(crowd.tanh_u), crowd.theta, data.edges
+    s, n, m, theta, prior = data.successes, data.n, len(unpacked.tanh_u), unpacked.theta, data.edges
     for i in order:
         j = near_edge(rng, graph, i)
         if j < 0:
             continue
         at = theta[i], theta[j]
         moved, values, sizes, k = draw_pair(
-            rng, graph.edges, crowd.x, m, at, s, n, prior, i, j, groups, values, sizes, k
+            rng, graph.edges, unpacked.x, m, at, s, n, prior, i, j, groups, values, sizes, k
         )
         if moved.spread < 0:
             continue
         for e, value in ((i, moved.first), (j, moved.second)):
-            edge_moment(graph, crowd, e)
-            move_to(graph, crowd, e, value)
+            edge_moment(graph, unpacked, e)
+            move_to(graph, unpacked, e, value)
         if n * moved.spread > MATERIAL**2:
             for turn in range(N_FLIPS):
-                flip_near(rng, graph, crowd, i if turn % 2 else j)
+                flip_near(rng, graph, unpacked, i if turn % 2 else j)
     return values, sizes, k
 
 

@@ -42,7 +42,7 @@ class Proposal(NamedTuple):
 
 
 @strict_leaf
-def _value_law(members, part, which, s, nu, n, a, b):
+def _value_proposal(members, part, which, s, nu, n, a, b):
     """Return the mode and scale of a value given the edges of ``members`` with ``part`` = which (all, if < 0)."""
     total, count, shift = a, a + b, 0.0
     size = 0
@@ -99,14 +99,14 @@ def _split_parts(rng, members, anchors, wanted, s, nu, n, a, b):
         part[i] = int(rng.random() < 0.5)
     part[anchors[0]], part[anchors[1]] = 0, 1
     one[0] = anchors[0]
-    first, _ = _value_law(one, part, -1, s, nu, n, a, b)
+    first, _ = _value_proposal(one, part, -1, s, nu, n, a, b)
     one[0] = anchors[1]
-    second, _ = _value_law(one, part, -1, s, nu, n, a, b)
+    second, _ = _value_proposal(one, part, -1, s, nu, n, a, b)
     for _ in range(_N_LAUNCH):
         _restricted_scan(rng, members, anchors, part, none, first, second, s, nu, n)
-        mode, scale = _value_law(members, part, 0, s, nu, n, a, b)
+        mode, scale = _value_proposal(members, part, 0, s, nu, n, a, b)
         first = draw_t(rng, mode, scale)
-        mode, scale = _value_law(members, part, 1, s, nu, n, a, b)
+        mode, scale = _value_proposal(members, part, 1, s, nu, n, a, b)
         second = draw_t(rng, mode, scale)
     found = _restricted_scan(rng, members, anchors, part, wanted, first, second, s, nu, n)
     return part, found
@@ -164,12 +164,12 @@ def propose(rng, groups, values, s, nu, n, alpha, a, b):
     for i in members:
         n_second += parts[i]
     n_first = size - n_second
-    law = _value_law(members, parts, -1, s, nu, n, a, b)
-    law_first = _value_law(members, parts, 0, s, nu, n, a, b)
-    law_second = _value_law(members, parts, 1, s, nu, n, a, b)
-    value = values[first] if split else draw_t(rng, law[0], law[1])
-    value_first = draw_t(rng, law_first[0], law_first[1]) if split else values[first]
-    value_second = draw_t(rng, law_second[0], law_second[1]) if split else values[second]
+    proposal = _value_proposal(members, parts, -1, s, nu, n, a, b)
+    proposal_first = _value_proposal(members, parts, 0, s, nu, n, a, b)
+    proposal_second = _value_proposal(members, parts, 1, s, nu, n, a, b)
+    value = values[first] if split else draw_t(rng, proposal[0], proposal[1])
+    value_first = draw_t(rng, proposal_first[0], proposal_first[1]) if split else values[first]
+    value_second = draw_t(rng, proposal_second[0], proposal_second[1]) if split else values[second]
     if split:
         low, high = min(value_first, value_second), max(value_first, value_second)
         for c in range(k):
@@ -179,9 +179,11 @@ def propose(rng, groups, values, s, nu, n, alpha, a, b):
     ratio = log(alpha) + lgamma(n_first) + lgamma(n_second) - lgamma(size)
     ratio += _log_base(value_first, a, b) + _log_base(value_second, a, b) - _log_base(value, a, b)
     k_one = k if split else k - 1
-    ways_to_merge = -log(2.0 * k_one * n_first * n_second) + log_t(value, law[0], law[1])
+    ways_to_merge = -log(2.0 * k_one * n_first * n_second) + log_t(value, proposal[0], proposal[1])
     ways_to_split = -log(float(k_one * size * (size - 1))) + log_parts
-    ways_to_split += log_t(value_first, law_first[0], law_first[1]) + log_t(value_second, law_second[0], law_second[1])
+    ways_to_split += log_t(value_first, proposal_first[0], proposal_first[1]) + log_t(
+        value_second, proposal_second[0], proposal_second[1]
+    )
     ratio += ways_to_merge - ways_to_split
     kind = SPLIT if split else MERGE
     return Proposal(kind, members, parts, first, second, value, value_first, value_second, kind * ratio)

@@ -60,7 +60,7 @@ def _derivatives(w, rows, total, nu, n, precision, slope, curvature, q):
 
 
 @strict_leaf
-def _value_law(rows, counts, nu, n, precision):
+def _value_proposal(rows, counts, nu, n, precision):
     """Return the mode of a value shared by the items ``rows``, and the Cholesky factor of the curvature there."""
     p = len(precision)
     total, w, slope, q = np.zeros(p), np.zeros(p), np.empty(p), np.empty(p)
@@ -105,8 +105,8 @@ def _restricted_scan(rng, members, anchors, part, wanted, first, second, counts,
         if i in (anchors[0], anchors[1]):
             continue
         sizes[part[i]] -= 1
-        law = OnePotential(counts[i], n, nu[i], precision, 0.0)
-        gain = log_fit(second, law) - log_fit(first, law) + log(sizes[1] / sizes[0])
+        conditional = OnePotential(counts[i], n, nu[i], precision, 0.0)
+        gain = log_fit(second, conditional) - log_fit(first, conditional) + log(sizes[1] / sizes[0])
         chosen = wanted[i] if len(wanted) else int(rng.random() < sigmoid(gain))
         found += log_sigmoid(gain) if chosen == 1 else log_sigmoid(-gain)
         part[i] = chosen
@@ -121,13 +121,13 @@ def _split_parts(rng, members, anchors, wanted, counts, nu, n, precision):
     for i in members:
         part[i] = int(rng.random() < 0.5)
     part[anchors[0]], part[anchors[1]] = 0, 1
-    first, _ = _value_law(anchors[:1], counts, nu, n, precision)
-    second, _ = _value_law(anchors[1:], counts, nu, n, precision)
+    first, _ = _value_proposal(anchors[:1], counts, nu, n, precision)
+    second, _ = _value_proposal(anchors[1:], counts, nu, n, precision)
     for _ in range(_N_LAUNCH):
         _restricted_scan(rng, members, anchors, part, none, first, second, counts, nu, n, precision)
-        mode, lower = _value_law(_rows(members, part, 0), counts, nu, n, precision)
+        mode, lower = _value_proposal(_rows(members, part, 0), counts, nu, n, precision)
         first = draw_t_around(rng, mode, lower)
-        mode, lower = _value_law(_rows(members, part, 1), counts, nu, n, precision)
+        mode, lower = _value_proposal(_rows(members, part, 1), counts, nu, n, precision)
         second = draw_t_around(rng, mode, lower)
     found = _restricted_scan(rng, members, anchors, part, wanted, first, second, counts, nu, n, precision)
     return part, found
@@ -158,9 +158,9 @@ def propose(rng, groups, values, counts, nu, n, alpha, precision, log_constant):
     parts, log_parts = _split_parts(rng, members, anchors, wanted, counts, nu, n, precision)
     rows_first, rows_second = _rows(members, parts, 0), _rows(members, parts, 1)
     n_first, n_second = len(rows_first), len(rows_second)
-    mode, lower = _value_law(members, counts, nu, n, precision)
-    mode_first, lower_first = _value_law(rows_first, counts, nu, n, precision)
-    mode_second, lower_second = _value_law(rows_second, counts, nu, n, precision)
+    mode, lower = _value_proposal(members, counts, nu, n, precision)
+    mode_first, lower_first = _value_proposal(rows_first, counts, nu, n, precision)
+    mode_second, lower_second = _value_proposal(rows_second, counts, nu, n, precision)
     if split:
         value = values[first].copy()
         value_first = draw_t_around(rng, mode_first, lower_first)

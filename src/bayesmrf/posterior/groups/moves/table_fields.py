@@ -12,7 +12,7 @@ from ....compiled import copy_to, strict_leaf
 from ....particles.importance import LEAST, resample
 from ....particles.tables import redraw_node, state_share, weigh_node
 from ....priors import FIELD_SCALE
-from ...conditionals.log_concave import draw
+from ...conditionals.log_concave import draw_exactly
 from ...conditionals.one_coordinate import OneCoordinate
 from ...conditionals.one_potential import OnePotential
 from ..prior import reassign_potential
@@ -22,20 +22,20 @@ _PRECISION = FIELD_SCALE**-2
 
 
 @strict_leaf
-def draw_fields(rng, graph, crowd, order, counts, n):
+def draw_fields(rng, graph, unpacked, order, counts, n):
     """Redraw the fields of the nodes in ``order``, then the nodes in every particle under them.
 
     Each state's field has an exact full conditional (`bayesmrf.posterior.conditionals.one_coordinate`); ``counts``
     (n_nodes, m - 1) are the observations in states 1 to m - 1. Particles are weighted by the moves made; after too many
     resamplings, the remaining nodes are redrawn with their fields, one by one.
     """
-    n_particles, none = crowd.x.shape[1], np.empty((0, 1), np.float32)
+    n_particles, none = unpacked.x.shape[1], np.empty((0, 1), np.float32)
     weights, turns = np.ones(n_particles), 0
     for i in order:
         if turns == TURNS:
-            _draw_field(rng, graph, crowd, i, counts, n)
+            _draw_field(rng, graph, unpacked, i, counts, n)
             continue
-        row = crowd.x[i]
+        row = unpacked.x[i]
         for k in range(1, len(graph.category)):
             total, square, there = 0.0, 0.0, 0.0
             for p in range(n_particles):
@@ -44,38 +44,38 @@ def draw_fields(rng, graph, crowd, order, counts, n):
                 there += weights[p] * (row[p] == k)
             # Half a particle is added in and out of the state: a state without particles may have a small probability.
             share = there / total * n_particles
-            nu = log((share + 0.5) / (n_particles - share + 0.5)) - crowd.field[i, k]
-            value = draw(rng, OneCoordinate(counts[i, k - 1], n, nu, 0.0, 0.0, _PRECISION)) - nu
-            factor = exp(value - crowd.field[i, k])
+            nu = log((share + 0.5) / (n_particles - share + 0.5)) - unpacked.field[i, k]
+            value = draw_exactly(rng, OneCoordinate(counts[i, k - 1], n, nu, 0.0, 0.0, _PRECISION)) - nu
+            factor = exp(value - unpacked.field[i, k])
             for p in range(n_particles):
                 weights[p] *= factor if row[p] == k else 1.0
-            crowd.field[i, k] = value
+            unpacked.field[i, k] = value
         if total * total < LEAST * n_particles * square:
-            resample(rng, np.log(weights), crowd.x, none)
+            resample(rng, np.log(weights), unpacked.x, none)
             weights[:] = 1.0
             turns += 1
     if turns < TURNS:
-        resample(rng, np.log(weights), crowd.x, none)
+        resample(rng, np.log(weights), unpacked.x, none)
     for i in order:
-        weigh_node(graph, crowd, i)
-        redraw_node(crowd, i)
+        weigh_node(graph, unpacked, i)
+        redraw_node(unpacked, i)
 
 
 @strict_leaf
-def scan_fields(rng, graph, crowd, order, counts, n, groups, values, sizes, k, prior):
+def scan_fields(rng, graph, unpacked, order, counts, n, groups, values, sizes, k, prior):
     """Reassign the nodes in ``order`` to groups that share the fields of all states; return (values, sizes, k).
 
     Particles are weighted by the moves made, and redrawn node by node at the end, as in `draw_fields`.
     """
-    n_particles, m, none = crowd.x.shape[1], len(graph.category), np.empty((0, 1), np.float32)
+    n_particles, m, none = unpacked.x.shape[1], len(graph.category), np.empty((0, 1), np.float32)
     weights, turns = np.ones(n_particles), 0
     share, change = np.empty(m), np.zeros(m)
     for i in order:
-        row = crowd.x[i]
+        row = unpacked.x[i]
         if turns == TURNS:
-            weigh_node(graph, crowd, i)
+            weigh_node(graph, unpacked, i)
             for y in range(1, m):
-                share[y] = state_share(crowd, y)
+                share[y] = state_share(unpacked, y)
             share[0] = max(1 - share[1:].sum(), 1 / (2 * n_particles))
         else:
             total, square = 0.0, 0.0
@@ -87,36 +87,36 @@ def scan_fields(rng, graph, crowd, order, counts, n, groups, values, sizes, k, p
             # One particle is added, evenly over the states: a state without particles may have a small probability.
             share = share / total * n_particles + 1 / m
             if total * total < LEAST * n_particles * square:
-                resample(rng, np.log(weights), crowd.x, none)
+                resample(rng, np.log(weights), unpacked.x, none)
                 weights[:] = 1.0
                 turns += 1
-        nu = np.log(share[1:] / share[0]) - crowd.field[i, 1:]
-        law = OnePotential(counts[i], n, nu, prior.precision, prior.log_constant)
-        values, sizes, k = reassign_potential(rng, i, law, groups, values, sizes, k, prior)
-        copy_to(change[1:], values[groups[i]] - crowd.field[i, 1:])
-        copy_to(crowd.field[i, 1:], values[groups[i]])
+        nu = np.log(share[1:] / share[0]) - unpacked.field[i, 1:]
+        conditional = OnePotential(counts[i], n, nu, prior.precision, prior.log_constant)
+        values, sizes, k = reassign_potential(rng, i, conditional, groups, values, sizes, k, prior)
+        copy_to(change[1:], values[groups[i]] - unpacked.field[i, 1:])
+        copy_to(unpacked.field[i, 1:], values[groups[i]])
         if turns == TURNS:
-            weigh_node(graph, crowd, i)
-            redraw_node(crowd, i)
+            weigh_node(graph, unpacked, i)
+            redraw_node(unpacked, i)
         else:
             factor = np.exp(change)
             for p in range(n_particles):
                 weights[p] *= factor[row[p]]
     if turns < TURNS:
-        resample(rng, np.log(weights), crowd.x, none)
+        resample(rng, np.log(weights), unpacked.x, none)
     for i in order:
-        weigh_node(graph, crowd, i)
-        redraw_node(crowd, i)
+        weigh_node(graph, unpacked, i)
+        redraw_node(unpacked, i)
     return values, sizes, k
 
 
 @strict_leaf
-def _draw_field(rng, graph, crowd, i, counts, n):
-    weigh_node(graph, crowd, i)
+def _draw_field(rng, graph, unpacked, i, counts, n):
+    weigh_node(graph, unpacked, i)
     for k in range(1, len(graph.category)):
-        q = state_share(crowd, k)
-        nu = log(q / (1 - q)) - crowd.field[i, k]
-        value = draw(rng, OneCoordinate(counts[i, k - 1], n, nu, 0.0, 0.0, _PRECISION)) - nu
-        crowd.at_u[k] *= np.float32(exp(value - crowd.field[i, k]))
-        crowd.field[i, k] = value
-    redraw_node(crowd, i)
+        q = state_share(unpacked, k)
+        nu = log(q / (1 - q)) - unpacked.field[i, k]
+        value = draw_exactly(rng, OneCoordinate(counts[i, k - 1], n, nu, 0.0, 0.0, _PRECISION)) - nu
+        unpacked.at_u[k] *= np.float32(exp(value - unpacked.field[i, k]))
+        unpacked.field[i, k] = value
+    redraw_node(unpacked, i)
