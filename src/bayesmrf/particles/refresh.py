@@ -222,7 +222,9 @@ def _redraw(graph, unpacked, i, was):
             update_hub(graph, unpacked, u, v, 0.5 * value, 0.5 * was, unpacked.old_v)
             update_hub(graph, unpacked, v, u, 0.5 * value, 0.5 * was, unpacked.old_u)
         elif graph.hub_of[u] >= 0:
-            unpacked.hubs[graph.hub_of[u]] += float32(unpacked.theta[i] - was)
+            hub, change = unpacked.hubs[graph.hub_of[u]], float32(unpacked.theta[i] - was)
+            for lane in range(len(hub)):
+                hub[lane] += change
 
 
 @strict_leaf

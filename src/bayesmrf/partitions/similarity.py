@@ -8,7 +8,7 @@ import numpy as np
 from scipy.spatial.distance import squareform
 from scipy.special import xlogy
 
-from ..compiled import leaf
+from ..compiled import copy_to, leaf
 from ..errors import OptionError
 from .distance import canonical
 
@@ -109,7 +109,8 @@ def _shared(labels):
         bottom = min(n_draws, top + most)
         for left in range(0, m, width):
             right = min(m, left + width)
-            block[: bottom - top, : right - left] = labels[top:bottom, left:right]
+            for d in range(bottom - top):
+                copy_to(block[d, : right - left], labels[top + d, left:right])
             for a in range(right - 1):
                 total[:] = 0
                 for d in range(bottom - top):
