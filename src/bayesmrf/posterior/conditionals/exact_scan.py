@@ -15,9 +15,10 @@ from ...base import MOMENTS
 from ...compiled import copy_to, strict_leaf
 from ...errors import DivergenceError, OptionError, argument
 from ...likelihood import Likelihood
+from .alike_nodes import triple_of, visit_alike
 from .centred import CentredLines, CentredModel, edge_line, move_edge, node_shares, own_line, pair_cells, pair_values
 from .line import Line, line_mode
-from .rivals import rival_pairs
+from .rivals import RIVAL, rival_pairs
 from .spike import (
     EdgePrior,
     birth_log_ratio,
@@ -79,8 +80,8 @@ def require_exact(likelihood: Likelihood, kernel: str) -> None:
         )
 
 
-def rivals_in(likelihood: Likelihood) -> np.ndarray:
-    """List the pairs of edges that may be swapped; nodes are similar by Cohen's kappa in the data."""
+def rivals_in(likelihood: Likelihood, least: float = RIVAL) -> np.ndarray:
+    """List pairs of rival edges, (n_pairs, 2), whose other ends have a Cohen's kappa of ``least`` at least."""
     model: Any = likelihood.model
     if likelihood.n_samples == 0 or model.n_edges < 2:
         return np.empty((0, 2), np.int64)
@@ -88,7 +89,7 @@ def rivals_in(likelihood: Likelihood) -> np.ndarray:
     if model.n_states == 2:
         agree = np.array([pair_cells(model, likelihood.s_bar, share, e)[[0, 3]].sum() for e in range(model.n_edges)])
     chance = (share[u] * share[v]).sum(axis=1)
-    return rival_pairs(model.graph, np.abs(agree - chance) / np.maximum(1 - chance, 1e-9))
+    return rival_pairs(model.graph, np.abs(agree - chance) / np.maximum(1 - chance, 1e-9), least)
 
 
 def scan(
@@ -98,6 +99,7 @@ def scan(
     theta: np.ndarray,
     n_scans: int,
     pairs: np.ndarray,
+    alike: np.ndarray,
 ) -> tuple[float, float, float]:
     """Change theta in place by exact scans.
 
@@ -110,6 +112,8 @@ def scan(
     n_scans : int
     pairs : (n_pairs, 2) int array
         Edges that may take each other's place.
+    alike : (n_alike, 2) int array
+        Those between almost equal nodes, which are redrawn together (`alike_nodes`) where there is a table.
 
     Returns
     -------
@@ -123,7 +127,7 @@ def scan(
     """
     model: Any = likelihood.model
     if model.n_states**model.graph.n_nodes <= MAX_STATES:
-        found = scan_table(rng, problem, theta, n_scans, pairs)
+        found = scan_table(rng, problem, theta, n_scans, pairs, alike)
         if not np.isfinite(theta).all():
             raise DivergenceError(
                 option="theta", got=theta[~np.isfinite(theta)][0], expected="finite", remedy="use a tighter prior"
@@ -243,7 +247,7 @@ def _visit(rng, prior, lines, cells, total, e, i, j, theta, scales, now, log_sla
 
 
 @strict_leaf
-def scan_table(rng, problem, theta, n_scans, pairs):
+def scan_table(rng, problem, theta, n_scans, pairs, alike):
     """Scan with the weights of all states in a table; return p0, the slab's precision and log Z.
 
     Nodes are in four blocks. The edges and node parameters of two blocks see the others through the summed weights of
@@ -284,6 +288,10 @@ def scan_table(rng, problem, theta, n_scans, pairs):
             for _ in range(n_nodes):
                 k = int(rng.random() * len(pairs))
                 _swap(rng, prior, lines, table, pairs[k, 0], pairs[k, 1], theta, scales, now)
+        if len(alike) > 0:
+            for _ in range(n_nodes):
+                k = int(rng.random() * len(alike))
+                visit_alike(rng, prior, lines, edge_of, table, alike[k, 0], alike[k, 1], theta, scales, log_slab)
     return density, precision, top + log(table.sum())
 
 
@@ -327,15 +335,6 @@ def _scan_blocks(rng, prior, lines, edge_of, theta, scales, now, log_slab, table
 
 
 @strict_leaf
-def _ends(edges, e, f):
-    """Return the node that edges e and f share, the other end of e, and the other end of f."""
-    hub, v = edges[e, 0], edges[e, 1]
-    if hub != edges[f, 0] and hub != edges[f, 1]:
-        hub, v = v, hub
-    return hub, v, edges[f, 0] + edges[f, 1] - hub
-
-
-@strict_leaf
 def _draw_swap(rng, line_e, line_f, a):
     """Propose the swap of edge e, with weight a, for edge f; return the weight of f, or 0 if rejected.
 
@@ -358,13 +357,10 @@ def _swap(rng, prior, lines, table, e, f, theta, scales, now):
         return
     if theta[e] == 0:
         e, f = f, e
-    hub, v, w = _ends(lines.edges, e, f)
+    m, a = len(lines.values), theta[e]
+    (hub, v, w), (one_hub, one_v, one_w), nodes = triple_of(lines.edges, e, f, m)
     _normal_prior(rng, prior, lines, e, hub, v, theta, scales, now)
     _normal_prior(rng, prior, lines, f, hub, w, theta, scales, now)
-    m, a = len(lines.values), theta[e]
-    first, last = min(hub, v, w), max(hub, v, w)
-    nodes, strides = (first, hub + v + w - first - last, last), (m, 1, m * m)
-    one_hub, one_v, one_w = strides[(hub > v) + (hub > w)], strides[(v > hub) + (v > w)], strides[(w > hub) + (w > v)]
     cells = np.empty((m, m * m))
     triple_sums(table, m, nodes, cells)
     flat, of_e, of_f = cells.ravel(), np.zeros(m * m), np.zeros(m * m)

@@ -7,7 +7,7 @@ import numpy as np
 from ...graphs import Graph
 
 _N_ALIKE = 4  # nodes that may take the place of one
-_ALIKE = 0.3  # and how much they are alike at least, where pairs are listed
+RIVAL, ALIKE = 0.3, 0.8  # how much nodes are alike at least, for swaps and for moves of almost equal nodes
 
 
 def rivals(graph: Graph, alike: np.ndarray, least: float = 0.0) -> np.ndarray:
@@ -45,8 +45,8 @@ def rivals(graph: Graph, alike: np.ndarray, least: float = 0.0) -> np.ndarray:
     return found.reshape(len(edges), 2 * _N_ALIKE).astype(np.int32)
 
 
-def rival_pairs(graph: Graph, alike: np.ndarray) -> np.ndarray:
-    """List pairs of rival edges, (n_pairs, 2), each once, of nodes v and w whose similarity is at least 0.3."""
-    found = rivals(graph, alike, _ALIKE)
+def rival_pairs(graph: Graph, alike: np.ndarray, least: float) -> np.ndarray:
+    """List pairs of rival edges, (n_pairs, 2), each once; v and w are alike by ``least`` at least."""
+    found = rivals(graph, alike, least)
     pairs = np.stack([np.repeat(np.arange(len(found)), found.shape[1]), found.ravel()], axis=1)
     return np.unique(np.sort(pairs[pairs[:, 1] >= 0], axis=1), axis=0)

@@ -14,6 +14,7 @@ from ...options import Checked
 from ...priors import SpikeSlab
 from ..conditionals.centred import centred_lines
 from ..conditionals.exact_scan import ScanProblem, require_exact, rivals_in, scan
+from ..conditionals.rivals import ALIKE
 from ..conditionals.spike import draw_hyper, edge_prior
 from .spike_slab import EDGE_DIMS, start_theta
 
@@ -44,7 +45,8 @@ class SpikeSlabExact(Checked):
     A birth proposes a weight from where the likelihood wants it, however far from 0. Up to 2^20 states a step
     is compiled, and the weights of all states lie in a table; on larger graphs the engine is asked again after each
     accepted move. At the end of a scan as many pairs of rival edges as there are nodes may swap (see
-    `bayesmrf.posterior.conditionals.rivals.rival_pairs`).
+    `bayesmrf.posterior.conditionals.rivals.rival_pairs`), and, up to 2^20 states, nodes that are almost equal in the
+    data move together (see `bayesmrf.posterior.conditionals.alike_nodes`).
 
     Parameters
     ----------
@@ -82,6 +84,10 @@ class SpikeSlabExact(Checked):
         scales[: self._model.n_edges] = prior.precision
         return ScanProblem(centred_lines(self._model, lik.s_bar, lik.n_samples), prior, scales)
 
+    @cached_property
+    def _alike(self) -> np.ndarray:
+        return rivals_in(self.likelihood, ALIKE)
+
     @property
     def _model(self) -> Any:
         return self.likelihood.model
@@ -99,7 +105,9 @@ class SpikeSlabExact(Checked):
     ) -> tuple[SpikeSlabExactState, SpikeSlabExactInfo]:
         """Run ``n_scans`` scans."""
         lik, theta = self.likelihood, state.theta.copy()
-        density, precision, log_z = scan(rng, lik, self._problem, theta, self.n_scans, np.asarray(self.pairs))
+        density, precision, log_z = scan(
+            rng, lik, self._problem, theta, self.n_scans, np.asarray(self.pairs), self._alike
+        )
         included = theta[: self._model.n_edges] != 0
         info = SpikeSlabExactInfo(
             theta, included, int(included.sum()), density, precision**-0.5, lik.log_likelihood(theta, log_z)

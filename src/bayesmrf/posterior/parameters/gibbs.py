@@ -14,7 +14,8 @@ from ...likelihood import Likelihood
 from ...options import Checked
 from ...priors import Cauchy, Normal
 from ..conditionals.centred import centred_lines
-from ..conditionals.exact_scan import ScanProblem, require_exact, scan
+from ..conditionals.exact_scan import ScanProblem, require_exact, rivals_in, scan
+from ..conditionals.rivals import ALIKE
 from ..conditionals.spike import plain_prior
 from .adaptation import dispersed
 
@@ -77,6 +78,10 @@ class CoordinateGibbs(Checked):
         scales = np.broadcast_to(np.asarray(self.prior.scale, dtype=np.float64) ** -2.0, lik.model.n_features)
         return ScanProblem(centred_lines(lik.model, lik.s_bar, lik.n_samples), prior, scales.copy())
 
+    @cached_property
+    def _alike(self) -> np.ndarray:
+        return rivals_in(self.likelihood, ALIKE)
+
     def init(self, rng: np.random.Generator) -> CoordinateGibbsState:
         """Start at ``start``, or around it."""
         return CoordinateGibbsState(dispersed(self.start, self.root, rng))
@@ -86,5 +91,5 @@ class CoordinateGibbs(Checked):
     ) -> tuple[CoordinateGibbsState, CoordinateGibbsInfo]:
         """Make one scan."""
         lik, theta = self.likelihood, state.theta.copy()
-        _, _, log_z = scan(rng, lik, self._problem, theta, 1, _NO_PAIRS)
+        _, _, log_z = scan(rng, lik, self._problem, theta, 1, _NO_PAIRS, self._alike)
         return CoordinateGibbsState(theta), CoordinateGibbsInfo(theta, lik.log_likelihood(theta, log_z))

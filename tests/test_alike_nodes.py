@@ -1,0 +1,105 @@
+"""Moves of nodes that are almost equal in the data: they leave the posterior invariant, and the sampler mixes.
+
+Scores are those of `tests.test_spike_slab_exact`.
+"""
+
+import numpy as np
+import pytest
+
+from bayesmrf import graphs, run
+from bayesmrf.likelihood import Likelihood
+from bayesmrf.models.boltzmann import Boltzmann
+from bayesmrf.models.ising import Ising
+from bayesmrf.models.potts import Potts
+from bayesmrf.posterior.conditionals.alike_nodes import visit_alike
+from bayesmrf.posterior.conditionals.spike import log_slab_odds
+from bayesmrf.posterior.conditionals.state_table import fill_table
+from bayesmrf.posterior.edges.exact import SpikeSlabExact
+from bayesmrf.priors import Beta, Cauchy, SpikeSlab
+from bayesmrf.rank_diagnostics import rank_diagnostics
+from tests import spike_slab_oracle as oracle
+from tests.test_spike_slab_exact import ENGINE, LIMIT, N, alike, draw
+
+NONE = np.empty((0, 2), np.int64)
+PAIRS = [(0, 1), (0, 2), (1, 2), (0, 1), (0, 1)]  # of edges of three nodes
+MODELS = {
+    "boltzmann": Boltzmann(graphs.complete(3)),
+    "ising": Ising(graphs.complete(3)),
+    "potts": Potts(graphs.complete(3), 3),
+}
+
+
+def without_moves(likelihood, prior, **options):
+    kernel = SpikeSlabExact(likelihood, prior, pairs=NONE, **options)
+    kernel.__dict__["_alike"] = NONE
+    return kernel
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_moves_leave_the_posterior_invariant(name, rng):
+    """Draws of a sampler without these moves, each followed by five of them."""
+    model, prior = MODELS[name], SpikeSlab(0.4, Cauchy(1.5), 2.0)
+    m, r = model.n_states, 3
+    x = rng.integers(0, m, size=(N, 3))
+    x[:, 2] = np.where(np.arange(N) < 3, (x[:, 1] + 1) % m, x[:, 1])
+    x[N // 2 :, 0] = x[N // 2 :, 1]
+    lik = Likelihood(model, model.statistics(x), N, ENGINE)
+    states = np.array(np.unravel_index(np.arange(m**3), (m,) * 3)).T.astype(np.int8)
+    features = np.array([model.statistics(s[None]) for s in states])
+    exact = oracle.posterior(model.graph, lik.s_bar, N, prior, rng, features=features)
+    kernel = without_moves(lik, prior, n_scans=10)
+    values, problem = draw(kernel, rng, 40), kernel._problem
+    edge_of = np.array([[-1, 0, 1], [0, -1, 2], [1, 2, -1]])
+    log_slab = log_slab_odds(problem.prior, 0.4, problem.prior.precision)
+
+    def moved(more):
+        thetas, n_moved = values["theta"].copy(), 0
+        for theta in thetas.reshape(-1, model.n_features):
+            before, table = theta[:r] != 0, fill_table(problem.lines, theta)[0]
+            for e, f in rng.permutation(PAIRS).tolist():
+                visit_alike(
+                    rng, problem.prior, problem.lines, edge_of, table, e, f, theta, problem.scales, log_slab + more
+                )
+            n_moved += (before != (theta[:r] != 0)).any()
+        end = fill_table(problem.lines, theta)[0]
+        np.testing.assert_allclose(table / table.sum(), end / end.sum(), rtol=1e-9)
+        return values | {"theta": thetas, "included": thetas[..., :r] != 0}, n_moved
+
+    found, n_moved = moved(0.0)
+    found["n_edges"] = found["included"].sum(axis=-1)
+    assert n_moved > 0.1 * found["n_edges"].size
+    assert oracle.worst_score(found, *exact) < LIMIT
+    wrong, _ = moved(1.0)  # negative control: odds of an edge that are too large
+    wrong["n_edges"] = wrong["included"].sum(axis=-1)
+    assert oracle.worst_score(wrong, *exact) > LIMIT
+
+
+def test_the_table_keeps_its_scale(rng):
+    """The log likelihood of a draw, from log Z that follows the moves, is that of its parameters."""
+    lik = alike(rng)
+    kernel = SpikeSlabExact(lik, SpikeSlab(Beta(2.0, 3.0), Cauchy(1.5), 2.0), n_scans=20)
+    kernel.__dict__["_alike"] = np.array([(0, 1)])
+    _, info = kernel.step(rng, kernel.init(rng))
+    assert info.log_likelihood == pytest.approx(lik.log_likelihood(info.theta, lik.log_z(info.theta)), abs=1e-8)
+
+
+def test_nodes_that_differ_in_three_rows(rng):
+    """Chains of all weights and biases agree after 400 draws; without the moves they do not."""
+    n, x = 2000, rng.integers(0, 2, size=(2000, 4))
+    x[: n // 4, 2] = x[: n // 4, 0]
+    x[n // 4 : n // 2, 2] = x[n // 4 : n // 2, 1]
+    x[:, 3] = x[:, 2]
+    x[:3, 3] = 1 - x[:3, 3]
+    model = Boltzmann(graphs.complete(4))
+    lik, prior = Likelihood(model, model.statistics(x), n, ENGINE), SpikeSlab(0.5)
+
+    def r_hat(kernel):
+        theta = run.sample(kernel, n_draws=400, n_warmup=100, n_chains=4, random_state=rng, progress=False).values[
+            "theta"
+        ]
+        return np.nanmax(rank_diagnostics(theta).r_hat)
+
+    kernel = SpikeSlabExact(lik, prior)
+    assert len(kernel._alike) > 0
+    assert r_hat(kernel) < 1.1
+    assert r_hat(without_moves(lik, prior)) > 1.3
