@@ -10,7 +10,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from bayesmrf import datasets, graphs
 from bayesmrf.errors import DataError, GraphError, OptionError, TooWideError
-from bayesmrf.estimators import GroupedMRF, MaximumLikelihoodMRF, SpikeSlabMRF
+from bayesmrf.estimators import RBM, BayesianMRF, GroupedMRF, LabelFieldMRF, MaximumLikelihoodMRF, SpikeSlabMRF
 from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.methods import AuxiliaryVariable
 from bayesmrf.models.agreement import Agreement
@@ -60,13 +60,28 @@ class MaximumLikelihoodSigns(Signs, MaximumLikelihoodMRF):
     pass
 
 
+class BayesianSigns(Signs, BayesianMRF):
+    pass
+
+
+class RBMSigns(Signs, RBM):
+    def partial_fit(self, X, y=None):
+        return super().partial_fit(signs(X), y)
+
+    def transform(self, X):
+        return super().transform(signs(X))
+
+    def score(self, X, y=None):
+        return RBM.score(self, signs(X), y)
+
+
 def expected_failures(estimator):
     failures = {
         "check_dtype_object": "a cell that is no number is refused by a DataError that names it, not a TypeError"
     }
     if isinstance(estimator, GroupedMRF):
         failures["check_fit2d_1feature"] = "one node has no edges, and there is nothing to group"
-    if isinstance(estimator, SpikeSlabMRF):
+    if isinstance(estimator, SpikeSlabMRF | BayesianMRF):
         failures["check_sample_weight_equivalence_on_dense_data"] = "all pairs of 30 nodes are too wide for 'exact'"
     return failures
 
@@ -78,6 +93,9 @@ def expected_failures(estimator):
         GroupedSigns(**QUICK | {"n_draws": 5, "candidates": "complete", "fields": "grouped"}),
         SpikeSlabSigns(method="exact", **RUN | {"n_draws": 5}),
         MaximumLikelihoodSigns(),
+        BayesianSigns(kernel="gibbs", **RUN | {"n_draws": 5}),
+        RBMSigns(n_hidden=2, n_steps=20, random_state=0),
+        LabelFieldMRF(kernel="metropolis", engine="mean-field", **RUN | {"n_draws": 5}),
     ],
     expected_failed_checks=expected_failures,
 )

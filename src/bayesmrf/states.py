@@ -152,7 +152,7 @@ def check_states(
             option="X",
             got=values,
             expected="a table (n_samples, n_nodes)",
-            remedy="reshape your data so that rows are observations and columns are nodes",
+            remedy="Reshape your data so that rows are observations and columns are nodes",
         )
     if values.shape[0] == 0:
         raise DataError(option="X", got=values, expected="a table with at least one row (observation)")

@@ -7,12 +7,14 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils import ClassifierTags
+from sklearn.utils.validation import check_array, check_is_fitted
 
 from .. import convergence, kernels, results, run
 from ..base import LOG_Z, MOMENTS, Kernel
-from ..errors import DataError
+from ..errors import DataError, argument
 from ..inference.chains import Brief
 from ..inference.registry import engine_of
 from ..kernels import LABEL_KERNELS, Phases
@@ -83,6 +85,11 @@ class LabelFieldMRF(RunOptions, OptionObjects, BaseEstimator):
     kernel: Any = "exchange"
     engine: Any = "swendsen-wang"
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags, tags.target_tags.required = ClassifierTags(multi_class=False), True
+        return tags
+
     def fit(self, X: Any, y: Any) -> LabelFieldMRF:
         """Sample the posterior of the scales and the hidden labels.
 
@@ -126,26 +133,27 @@ class LabelFieldMRF(RunOptions, OptionObjects, BaseEstimator):
     def _read(self, X: Any, y: Any) -> tuple[np.ndarray, tuple[str, ...], np.ndarray]:
         """Return points, names of coordinates, and labels 0, 1 or -1 (hidden)."""
         try:
-            points = unmasked(X).astype(np.float64)
-        except (TypeError, ValueError):
-            raise DataError("X must contain numbers, one row for each point.") from None
-        if points.ndim != 2 or not np.isfinite(points).all():
-            expected = "an array of finite numbers, of shape (n_points, n_coordinates)"
-            remedy = "drop points whose position is unknown"
-            raise DataError(option="X", got=points, expected=expected, remedy=remedy)
+            points = check_array(X if issparse(X) else unmasked(X), dtype=np.float64)
+        except (TypeError, ValueError) as e:
+            raise DataError(f"{argument('X')}: {e}") from None
+        if y is None:
+            raise DataError("LabelFieldMRF requires y to be passed, but the target y is None.")
         given = y.filled(-1) if isinstance(y, np.ma.MaskedArray) else np.asarray(y)
         if given.shape != (len(points),):
             expected = f"an array of shape ({len(points)},), a label for each point"
             raise DataError(option="y", got=given, expected=expected)
-        if not np.issubdtype(given.dtype, np.integer):
+        if given.dtype.kind not in "iuf" or (given != np.round(given)).any():
             expected = "an array of integers, -1 where the label is hidden"
-            raise DataError(option="y", got=f"type {given.dtype}", expected=expected)
+            raise DataError(option="y", got=f"Unknown label type: {given.dtype}", expected=expected)
+        given = given.astype(np.int64)
         self.classes_ = np.unique(given[given != -1])
         if len(self.classes_) != 2:
             got = f"{len(self.classes_)} class(es) ({', '.join(map(str, self.classes_))})"
             raise DataError(option="y", got=got, expected="labels of two classes, each observed at least once")
         self.n_features_in_ = points.shape[1]
         named = hasattr(X, "columns") and all(isinstance(c, str) for c in X.columns)
+        if named:
+            self.feature_names_in_ = np.array(X.columns, dtype=object)
         names = tuple(X.columns) if named else tuple("xyz"[: points.shape[1]]) if points.shape[1] <= 3 else ()
         names = names or tuple(str(k) for k in range(points.shape[1]))
         if len(set(names)) < len(names):
