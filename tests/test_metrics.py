@@ -32,7 +32,7 @@ def test_log_likelihood_is_the_sum_of_log_probabilities(rng, fields):
 
 def test_log_likelihood_wants_an_exact_engine():
     model = Agreement(graphs.cycle(4))
-    with pytest.raises(OptionError, match="does not answer log_z exactly"):
+    with pytest.raises(OptionError, match="engine must be one with an exact log_z"):
         metrics.log_likelihood(model, np.zeros(4), np.zeros((1, 4), dtype=np.int8), Persistent())
 
 

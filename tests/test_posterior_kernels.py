@@ -255,7 +255,7 @@ def test_langevin_with_chains_comes_near(engine, rng):
         (
             Metropolis,
             Gibbs(),
-            "got 'gibbs'; 'metropolis' needs moments, engines that answer it: enumeration",
+            "got 'gibbs'; 'metropolis' needs moments, use one of enumeration",
         ),
         (Langevin, Gibbs(), "'langevin' needs moments"),
         (Exchange, Persistent(), "got 'persistent'; 'exchange' needs sample"),

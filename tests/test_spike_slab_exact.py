@@ -424,7 +424,7 @@ def test_hyper_parameters_are_conjugate(rng):
 
 def test_bad_input(rng):
     lik = problem(graphs.complete(3), rng)
-    with pytest.raises(OptionError, match="needs an exact engine"):
+    with pytest.raises(OptionError, match="engine must be an exact engine"):
         SpikeSlabExact(Likelihood(lik.model, lik.s_bar, N, PseudoLikelihood(np.eye(3, dtype=np.int8))))
     with pytest.raises(OptionError, match=r"start must be finite numbers of shape \(6,\), got 'shape \(2,\)'"):
         SpikeSlabExact(lik, start=np.zeros(2)).init(rng)
@@ -432,7 +432,7 @@ def test_bad_input(rng):
         SpikeSlab(density=1.0)
     with pytest.raises(OptionError, match=r"slab must be .*Gamma.*, got 2\.5"):
         SpikeSlab(slab=2.5)
-    with pytest.raises(OptionError, match=r"slab must be .* of one scale, got Cauchy"):
+    with pytest.raises(OptionError, match=r"slab must be .* with one scale, got Cauchy"):
         SpikeSlab(slab=Cauchy(np.ones(3)))
     with pytest.raises(OptionError, match="bias_scale"):
         SpikeSlab(bias_scale=0.0)

@@ -112,8 +112,8 @@ def log_likelihood(
         If the engine's log Z is not exact; its error would be multiplied by N.
     """
     if LOG_Z not in engine.answers or engine.kind is not Kind.EXACT:
-        raise OptionError(f"engine: {engine.name!r} does not answer log_z exactly; use enumeration or elimination, "
-                          "or log_pseudo_likelihood where the graph is too wide for both")  # fmt: skip
+        remedy = "use elimination or enumeration, or log_pseudo_likelihood if the graph is too wide for both"
+        raise OptionError(option="engine", got=engine.name, expected="one with an exact log_z", remedy=remedy)
     n = len(states) if weights is None else float(np.sum(weights))
     log_z = engine.infer(model, theta, engine.prepare(model), want=LOG_Z).log_z
     assert log_z is not None

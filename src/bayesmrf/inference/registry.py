@@ -132,9 +132,9 @@ def require_answers(engine: Engine, user: str, needs: Iterable[str], option: str
         With the engines that would do.
     """
     missing = ", ".join(sorted(set(needs) - engine.answers))
-    others = f"engines that answer it: {', '.join(engines_that_answer(needs))}"
+    others = f"use one of {', '.join(engines_that_answer(needs))}"
     if missing:
-        raise OptionError(option=option, got=engine.name, expected=f"one that answers {missing}",
+        raise OptionError(option=option, got=engine.name, expected=f"one that computes {missing}",
                           remedy=f"{user!r} needs {missing}, {others}")  # fmt: skip
     if LOG_Z in needs and engine.kind is Kind.RANDOM:
         raise OptionError(option=option, got=engine.name, expected="one whose log_z is not random",

@@ -50,8 +50,8 @@ class BriefRBM(Checked):
         """Check that a kernel needs no more than ``moments``."""
         missing = sorted(set(needs) - {MOMENTS})
         if missing:
-            raise OptionError(f"adjusted: {kernel!r} needs {', '.join(missing)}, which brief chains do not compute; "
-                              "set adjusted=False")  # fmt: skip
+            remedy = f"brief chains do not compute {', '.join(missing)}"
+            raise OptionError(option="adjusted", got=True, expected="False with brief chains", remedy=remedy)
 
     def start(self, rng: np.random.Generator) -> Memory:
         """Return the generators of the chains."""

@@ -1,7 +1,7 @@
-"""Exact scans over theta: every edge along its centred line, then every parameter of a node, given all else.
+"""Exact scans over theta: every edge along its centred line, then every parameter of a node, from full conditionals.
 
-Up to 2^20 states a scan is compiled, and the weights of all states lie in a table. On larger graphs the engine is asked
-for moments after each change.
+Up to 2^20 states a scan is compiled, with the weights of all states in a table. On larger graphs the engine computes
+moments after each change.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ MAX_STATES = 2**20  # of a table: 8 MiB
 
 
 class ScanProblem(NamedTuple):
-    """Constants of a scan; ``scales`` are scale^-2 of the prior of each parameter, where it is not drawn."""
+    """Constants of a scan; ``scales`` are scale^-2 of the prior of each parameter, unless drawn."""
 
     lines: CentredLines
     prior: EdgePrior
@@ -61,10 +61,8 @@ def require_exact(likelihood: Likelihood, kernel: str) -> None:
     """
     likelihood.require(kernel, {MOMENTS})
     if not likelihood.is_exact:
-        raise OptionError(
-            f"engine: {kernel!r} needs an exact engine, {likelihood.engine.name!r} is not; take enumeration or "
-            "elimination, or a method for engines that are not exact"
-        )
+        expected = f"an exact engine for {kernel!r}, 'elimination' or 'enumeration'"
+        raise OptionError(option="engine", got=likelihood.engine.name, expected=expected)
     if not isinstance(likelihood.model, CentredModel):
         raise OptionError(
             option="model",
@@ -75,8 +73,8 @@ def require_exact(likelihood: Likelihood, kernel: str) -> None:
         raise OptionError(
             option="kernel",
             got=kernel,
-            expected="one that takes tied parameters and several samples",
-            remedy=f"take {argument('kernel', 'metropolis')}",
+            expected="one that supports tied parameters and several samples",
+            remedy=f"use {argument('kernel', 'metropolis')}",
         )
 
 
@@ -111,7 +109,7 @@ def scan(
     theta : (n_features,) array
     n_scans : int
     pairs : (n_pairs, 2) int array
-        Edges that may take each other's place.
+        Edges that may be swapped.
     alike : (n_alike, 2) int array
         Those between almost equal nodes, which are redrawn together (`alike_nodes`) where there is a table.
 
@@ -144,7 +142,7 @@ def scan(
 
 
 class _EngineScan:
-    """The same with the engine's moments, where there are too many states for a table."""
+    """Scans with moments of the engine, if there are too many states for a table."""
 
     def __init__(
         self, rng: np.random.Generator, likelihood: Likelihood, problem: ScanProblem, theta: np.ndarray
@@ -153,7 +151,8 @@ class _EngineScan:
         self.lines, self.prior, scales = problem
         self.scales, self.now = scales.copy(), scales.copy()
         self.model: Any = likelihood.model
-        # No moment tells the joint law of nodes with many states, or without parameters: edges move alone.
+        # Moments do not determine the joint distribution of nodes with many states or without parameters: edges move
+        # alone.
         self.is_alone = self.lines.pull.shape[1] != 1
         self._look()
 
@@ -193,7 +192,7 @@ class _EngineScan:
             self._look()
 
     def swap(self, e: int, f: int) -> None:
-        """Let one of two rival edges take the place of the other; see `_swap`."""
+        """Propose to swap two rival edges; see `_swap`."""
         if (self.theta[e] != 0) == (self.theta[f] != 0):
             return
         if self.theta[e] == 0:
@@ -212,7 +211,9 @@ class _EngineScan:
 
 @strict_leaf
 def draw_scales(rng, prior, scales, theta, r):
-    """Draw p0 and the slab's precision, which ``scales`` gets; return both, and the log odds of the slab's top."""
+    """Draw p0 and the slab's precision, and write the latter into ``scales``; return both, and the log odds of the
+    slab's top.
+    """
     n_included, squares = 0, 0.0
     for e in range(r):
         n_included += theta[e] != 0
@@ -236,7 +237,7 @@ def _normal_prior(rng, prior, lines, e, i, j, theta, scales, now):
 
 @strict_leaf
 def _visit(rng, prior, lines, cells, total, e, i, j, theta, scales, now, log_slab):
-    """Redraw edge e, whose ends are i and j, and say whether it changed."""
+    """Redraw edge e with the ends i and j; return whether it changed."""
     _normal_prior(rng, prior, lines, e, i, j, theta, scales, now)
     old = theta[e]
     move_edge(
@@ -250,8 +251,9 @@ def _visit(rng, prior, lines, cells, total, e, i, j, theta, scales, now, log_sla
 def scan_table(rng, problem, theta, n_scans, pairs, alike):
     """Scan with the weights of all states in a table; return p0, the slab's precision and log Z.
 
-    Nodes are in four blocks. The edges and node parameters of two blocks see the others through the summed weights of
-    the blocks' own states alone, a small table. So the large one is read and written once for each two blocks.
+    Nodes are in four blocks. The edges and node parameters of two blocks depend on the others only through the sums of
+    weights for the states of the two blocks, a small table, so that the large one is read and written once for each
+    pair of blocks.
     """
     lines, prior, scales = problem.lines, problem.prior, problem.scales.copy()
     r, n_nodes, m = len(lines.edges), len(lines.pull), len(lines.values)
@@ -297,8 +299,8 @@ def scan_table(rng, problem, theta, n_scans, pairs, alike):
 
 @strict_leaf
 def _scan_blocks(rng, prior, lines, edge_of, theta, scales, now, log_slab, table, members, n_first, first, last):
-    """Visit the edges between the first ``n_first`` members and the others; those among either if ``first``, ``last``,
-    and their nodes then. Returns the log of a factor of all weights that the table does not have.
+    """Visit the edges between the first ``n_first`` members and the others. If ``first`` or ``last``, the edges and
+    nodes of these are visited, too. Returns the log of a factor of all weights that is not in the table.
     """
     r, n_own, low = len(lines.edges), lines.pull.shape[1], lines.form.low
     m, offset = len(lines.values), 0.0
@@ -338,8 +340,8 @@ def _scan_blocks(rng, prior, lines, edge_of, theta, scales, now, log_slab, table
 def _draw_swap(rng, line_e, line_f, a):
     """Propose the swap of edge e, with weight a, for edge f; return the weight of f, or 0 if rejected.
 
-    From the model without both, of which these are the lines, either is born as in `visit_edge`: the ratio of the two
-    births is that of the swap.
+    The lines are those of the model without both edges, in which either is born as in `visit_edge`: the acceptance
+    ratio is that of the two births.
     """
     (mode_e, scale_e), (mode_f, scale_f) = line_mode(line_e), line_mode(line_f)
     b = draw_t(rng, mode_f, scale_f)
@@ -351,7 +353,7 @@ def _draw_swap(rng, line_e, line_f, a):
 def _swap(rng, prior, lines, table, e, f, theta, scales, now):
     """Propose to swap two edges that share a node, one present and one absent.
 
-    The joint law of their three nodes is all that is needed of the others.
+    It depends on the other nodes through the joint distribution of their three nodes only.
     """
     if (theta[e] != 0) == (theta[f] != 0):
         return

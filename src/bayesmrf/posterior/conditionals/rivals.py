@@ -1,4 +1,4 @@
-"""Edges that may take each other's place: u-v that of u-w, where v and w are alike in the data."""
+"""Pairs of edges that may be swapped: u-v and u-w, where v and w are similar in the data."""
 
 from __future__ import annotations
 
@@ -6,27 +6,27 @@ import numpy as np
 
 from ...graphs import Graph
 
-_N_ALIKE = 4  # nodes that may take the place of one
+_N_ALIKE = 4  # similar nodes of a node
 RIVAL, ALIKE = 0.3, 0.8  # how much nodes are alike at least, for swaps and for moves of almost equal nodes
 
 
 def rivals(graph: Graph, alike: np.ndarray, least: float = 0.0) -> np.ndarray:
     """List for each edge (u, v) the edges (u, w) and (w, v), w the four nodes most similar to v, or u, in the data.
 
-    The choice depends on the data alone, so that moves of such pairs leave the posterior invariant.
+    The choice depends on the data alone, so moves of such pairs leave the posterior invariant.
 
     Parameters
     ----------
     graph : Graph
     alike : (n_edges,) array
-        How much the ends of each edge are alike; nodes without an edge between them are not compared.
+        Similarity of the ends of each edge; nodes without an edge between them are not compared.
     least : float
-        How much v and w are alike at least.
+        Least similarity of v and w.
 
     Returns
     -------
     (n_edges, 8) int array
-        -1 where there is no such edge.
+        -1 if there is no such edge.
     """
     edges, a = graph.edges.astype(np.int64), graph.adjacency
     top = np.full((graph.n_nodes, _N_ALIKE), -1)

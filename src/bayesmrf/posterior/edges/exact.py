@@ -20,7 +20,7 @@ from .spike_slab import EDGE_DIMS, start_theta
 
 
 class SpikeSlabExactState(NamedTuple):
-    """Weights of the candidate edges (0 where there is none) and biases; p0; the slab's precision."""
+    """Weights of the candidate edges (0 if absent) and biases; p0; the slab's precision."""
 
     theta: np.ndarray
     density: float
@@ -40,25 +40,25 @@ class SpikeSlabExactInfo(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class SpikeSlabExact(Checked):
-    """Every edge in turn is born, dies or moves by its exact full conditional; then every node's parameters.
+    """Birth, death or move of every edge in turn by its exact full conditional; then the parameters of every node.
 
-    A birth proposes a weight from where the likelihood wants it, however far from 0. Up to 2^20 states a step
-    is compiled, and the weights of all states lie in a table; on larger graphs the engine is asked again after each
-    accepted move. At the end of a scan as many pairs of rival edges as there are nodes may swap (see
+    A birth proposes a weight around the mode of its full conditional, at any distance from 0. Up to 2^20 states a step
+    is compiled, with the weights of all states in a table; on larger graphs the engine is called after each accepted
+    move. At the end of a scan, swaps of as many pairs of rival edges as there are nodes are proposed (see
     `bayesmrf.posterior.conditionals.rivals.rival_pairs`), and, up to 2^20 states, nodes that are almost equal in the
     data move together (see `bayesmrf.posterior.conditionals.alike_nodes`).
 
     Parameters
     ----------
     likelihood : Likelihood
-        Of a model whose graph is the candidate edges, with an exact engine that answers ``moments``.
+        Of a model whose graph is the candidate edges, with an exact engine that computes ``moments``.
     prior : SpikeSlab
     start : (n_features,) array or None
         Where the chain starts; None for no edges.
     n_scans : int
         Scans over all edges and biases that make one step.
     pairs : (n_pairs, 2) int array or None
-        Rival edges; None for those that the data's statistics give.
+        Rival edges; None to choose them by the statistics of the data.
     """
 
     likelihood: Likelihood
