@@ -33,7 +33,7 @@ MODELS = {
     "symmetric": lambda fields: Symmetric(PATH, 3, fields),
 }
 CELLS = list(product(MODELS, [False, True], [False, True, "grouped"]))
-N_CHAINS, N_DRAWS, N_WARMUP = 16, 50, 20
+N_CHAINS, N_DRAWS, N_WARMUP = 16, 40, 15
 
 
 def problem_of(name, spike, fields, rng):
