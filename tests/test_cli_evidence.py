@@ -340,7 +340,7 @@ def test_a_full_disk_is_one_sentence_and_the_same_command_goes_on(bayesmrf, vote
 
     with monkeypatch.context() as patch:
         patch.setattr(os, "fsync", full)
-        one_sentence(bayesmrf(*command), "--out: .* cannot be written .No space left on device.; make room")
+        one_sentence(bayesmrf(*command), "--out: .* cannot be written .No space left on device.; free disk space")
     assert not list((folder / FOLDER).glob("*.lock"))
     assert bayesmrf(*command)[0] == 0
     assert bayesmrf(*command, "--out", "whole")[0] == 0
