@@ -195,9 +195,10 @@ def _best(i, sizes, table, cost, here):
             cost[k] += weight * table.gain[row, k]
     best, least = -1, np.inf
     for k in range(width):
-        value = table.rise[sizes[k]] - 2.0 * cost[k]
-        if k != here and value < least:
-            best, least = k, value
+        if k != here:  # which may have all items
+            value = table.rise[sizes[k]] - 2.0 * cost[k]
+            if value < least:
+                best, least = k, value
     return best, least
 
 
