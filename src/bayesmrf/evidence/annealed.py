@@ -23,6 +23,7 @@ from typing import NamedTuple
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from ..errors import argument
 from ..inference.annealed import estimate, ladder_of
 from ..progress import track
 from .hamiltonian import Swarm, move, slope, swarm_at
@@ -90,7 +91,7 @@ class AIS(Method):
 
     def require(self, target: Target) -> None:
         """Raise TooWideError if Z cannot be summed."""
-        target.require_exact("method='ais'")
+        target.require_exact(argument("method", "ais"))
 
     @threadpool_limits.wrap(limits=1, user_api="blas")  # threads are slower for small matrices
     def _estimate(self, target: Target, rng: np.random.Generator, work: None, progress: bool) -> Evidence:

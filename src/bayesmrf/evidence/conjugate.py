@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import betaln, expit, log_expit, logsumexp
 
-from ..errors import OptionError
+from ..errors import OptionError, argument
 from ..priors import LogisticBeta, ProperPrior
 from .method import Method
 from .pairwise_target import PairwiseTarget
@@ -91,8 +91,8 @@ def _independent(target: Target) -> tuple[float, np.ndarray, int, np.ndarray]:
 
 def _refusal(reason: str) -> OptionError:
     return OptionError(
-        f"method='conjugate' needs parameters that are independent given the data, but {reason}; use nodes without "
-        "edges, a forest without fields, or method='ais' or 'laplace'."
+        f"{argument('method', 'conjugate')} needs parameters that are independent given the data, but {reason}; use nodes "
+        f"without edges, a forest without fields, {argument('method', 'ais')} or {argument('method', 'laplace')}."
     )
 
 

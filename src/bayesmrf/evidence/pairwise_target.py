@@ -11,7 +11,7 @@ from scipy.sparse import coo_array
 from scipy.special import logsumexp
 
 from ..base import LOG_Z, MOMENTS, Inference, SamplingEngine
-from ..errors import TooWideError
+from ..errors import TooWideError, argument
 from ..inference import annealed
 from ..inference.auto import choose
 from ..inference.chains import Brief, Persistent
@@ -185,7 +185,8 @@ class PairwiseTarget(Checked, Target):
         """Raise TooWideError if elimination is not cheap."""
         if not self._is_exact:
             raise TooWideError(f"{method} needs the exact Z, and elimination on these {self.model.graph.n_nodes} nodes "
-                               f"and {self.model.graph.n_edges} edges is not cheap; use method='laplace'.")  # fmt: skip
+                               f"and {self.model.graph.n_edges} edges is not cheap; use "
+                               f"{argument('method', 'laplace')}.")  # fmt: skip
 
     @property
     def is_quick(self) -> bool:

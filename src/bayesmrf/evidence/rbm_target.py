@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import softmax
 
 from ..base import MOMENTS, Inference
-from ..errors import TooWideError
+from ..errors import TooWideError, argument
 from ..inference import annealed
 from ..learning.rbm_brief import BriefRBM
 from ..learning.rbm_persistent import PersistentRBM
@@ -109,7 +109,7 @@ class RBMTarget(Target):
         units = min(self.model.n_visible, self.model.n_hidden)
         if units > EXACT_UNITS:
             raise TooWideError(f"{method} needs the exact Z, a sum of 2^{units} = {2**units} terms, more than the "
-                               f"2^{EXACT_UNITS} allowed; use method='laplace'.")  # fmt: skip
+                               f"2^{EXACT_UNITS} allowed; use {argument('method', 'laplace')}.")  # fmt: skip
 
     @property
     def is_quick(self) -> bool:
