@@ -35,6 +35,7 @@ from bayesmrf.posterior.hidden_entries import DrawHiddenEntries
 from bayesmrf.posterior.parameters.auxiliary_variable import AuxiliaryVariable
 from bayesmrf.posterior.parameters.exchange import Exchange
 from bayesmrf.posterior.parameters.gibbs import CoordinateGibbs
+from bayesmrf.posterior.parameters.hamiltonian import Hamiltonian
 from bayesmrf.posterior.parameters.langevin import Langevin
 from bayesmrf.posterior.parameters.metropolis import Metropolis
 from bayesmrf.priors import (
@@ -133,6 +134,10 @@ KERNELS = {
     "metropolis-bethe": lambda: Metropolis(likelihood(BINARY, Bethe()), Cauchy(2.5), start(BINARY), 0.2),
     "metropolis-tree": lambda: Metropolis(likelihood(BINARY, Tree()), Normal(), start(BINARY)),
     "metropolis-mean-field": lambda: Metropolis(likelihood(BINARY, MeanField()), Normal(), start(BINARY)),
+    "hamiltonian": lambda: Hamiltonian(
+        likelihood(BINARY, Elimination()), Normal(), start(BINARY), 0.1 * np.eye(8), n_adapt=60
+    ),
+    "hamiltonian-diagonal": lambda: Hamiltonian(likelihood(BINARY, Bethe()), Cauchy(2.5), start(BINARY), n_adapt=60),
     "langevin": lambda: Langevin(likelihood(BINARY, Persistent(64)), Normal(), start(BINARY), 0.02, 0.5, np.ones(8)),
     "langevin-brief": lambda: Langevin(
         with_gaps(BINARY, Brief(ROWS, 64), Persistent(64)), Normal(), start(BINARY)

@@ -22,9 +22,10 @@ from bayesmrf.likelihood import Evaluation, Hidden, Likelihood
 from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.models.clamped import Clamped
 from bayesmrf.models.potts import Potts
-from bayesmrf.posterior.parameters.adaptation import StepSize, adapt, dispersed, langevin_target
+from bayesmrf.posterior.parameters.adaptation import StepSize, adapt, adapted_root, dispersed, langevin_target
 from bayesmrf.posterior.parameters.auxiliary_variable import AuxiliaryVariable
 from bayesmrf.posterior.parameters.exchange import Exchange
+from bayesmrf.posterior.parameters.hamiltonian import Hamiltonian
 from bayesmrf.posterior.parameters.langevin import Langevin, is_stable, stable_epsilon
 from bayesmrf.posterior.parameters.metropolis import Metropolis
 from bayesmrf.posterior.parameters.pseudo_posterior import posterior_mode
@@ -77,11 +78,16 @@ def adapting(name, lik, prior, start, first, n_adapt, spread=None):
         return Metropolis(lik(Bethe()), prior, start, first, **options)  # exact on a path
     if name == "exchange":
         return Exchange(lik(Elimination()), prior, start, first, **options)
+    if name == "hamiltonian":
+        return Hamiltonian(
+            lik(Elimination()), prior, start, np.eye(len(start)), step_size=first, max_depth=2, **options
+        )
     alpha = 0.7 if "momentum" in name else 0.0
     return Langevin(lik(Elimination()), prior, start, first, alpha, adjusted=True, **options)
 
 
 ADAPTING = ["metropolis", "metropolis, by log z", "exchange", "adjusted Langevin", "adjusted Langevin with momentum"]
+ADAPTING += ["hamiltonian"]
 
 
 @pytest.mark.parametrize("name", ADAPTING)
@@ -91,6 +97,7 @@ def test_kernels_reach_their_target_and_then_keep_the_step(name, rng):
     _, lik = problem(model, rng)
     options = {"n_draws": 200, "n_warmup": 150, "n_chains": 8, "random_state": rng, "progress": False}
     target = langevin_target(0.7 if "momentum" in name else 0.0) if "Langevin" in name else 0.44
+    target = 0.8 if name == "hamiltonian" else target
     means = {}
     for n_adapt in (150, 0):
         draws = run.sample(adapting(name, lik, Normal(1.0), np.zeros(3), 0.02, n_adapt), **options).values
@@ -140,7 +147,7 @@ def test_a_walk_along_columns_needs_log_z_and_another_posterior_is_noticed(rng):
     assert_other_mean(moments(OBLIQUE["metropolis"](lik, exact[:3], np.eye(3)), rng, n_chains=64), exact)
 
 
-@pytest.mark.parametrize("name", ["metropolis", "exchange", "adjusted Langevin"])
+@pytest.mark.parametrize("name", ["metropolis", "exchange", "adjusted Langevin", "hamiltonian"])
 def test_a_run_stopped_during_warm_up_continues_with_the_same_draws(name, rng, tmp_path):
     _, lik = problem(MODELS["ising"], rng)
     kernel = adapting(name, lik, Normal(1.0), np.zeros(3), 0.02, 30, spread=np.full(3, 2.0))
@@ -162,6 +169,32 @@ def test_a_run_stopped_during_warm_up_continues_with_the_same_draws(name, rng, t
     again = run.sample(kernel, checkpoint=tmp_path / "run", **options).values
     for key, values in whole.items():
         np.testing.assert_array_equal(again[key], values)
+
+
+def test_metrics_find_the_covariance_and_leave_noise(rng):
+    """Of 4,000 draws in 4 dimensions, each entry of the whitened covariance has a standard error of 0.022 at most."""
+    truth = np.array([[2.0, 0, 0, 0], [1.8, 0.5, 0, 0], [0, 0, 0.5, 0], [0, 0, 0.1, 1.5]])
+    draws = rng.standard_normal((4000, 4)) @ truth.T + 7
+    sums = len(draws), draws.sum(axis=0)
+    found = np.linalg.solve(truth, adapted_root(np.eye(4), *sums, draws.T @ draws))
+    np.testing.assert_allclose(found @ found.T, np.eye(4), atol=0.15)
+    np.testing.assert_allclose(adapted_root(np.ones(4), *sums, (draws**2).sum(axis=0)), draws.std(axis=0), rtol=0.01)
+    # 60 draws in 40 dimensions: the sample covariance has eigenvalues from 0.03 to 3.3, the metric stays as it is.
+    few = rng.standard_normal((60, 40))
+    found = adapted_root(np.eye(40), 60, few.sum(axis=0), few.T @ few)
+    values = np.linalg.eigvalsh(found @ found.T)
+    assert values.max() / values.min() < 3
+    assert np.linalg.cond(np.cov(few.T)) > 10  # control
+
+
+def test_trajectories_that_diverge_are_counted(rng):
+    _, lik = problem(MODELS["ising"], rng)
+    kernel = Hamiltonian(lik(Elimination()), Normal(1e-3), np.zeros(3), step_size=1.0)
+    state, info = kernel.step(rng, kernel.init(rng))
+    assert info.diverging
+    assert (state.theta == 0).all()
+    kernel = Hamiltonian(lik(Elimination()), Normal(1.0), np.zeros(3), step_size=0.5)
+    assert not kernel.step(rng, kernel.init(rng))[1].diverging
 
 
 # Where chains start

@@ -21,11 +21,13 @@ BY_SAMPLES = ["exact", "enumeration", "gibbs", "swendsen-wang", "cftp"]
 LEGAL = (
     [("metropolis", e) for e in BY_MOMENTS]
     + [("gibbs", e) for e in ("exact", "enumeration")]
+    + [("hamiltonian", e) for e in ("exact", "bethe")]
     + [("langevin", e) for e in BY_MOMENTS]
     + [(k, e) for k in ("exchange", "auxiliary-variable") for e in BY_SAMPLES]
     + [("pseudo-posterior", "exact")]
 )
 ILLEGAL = [("metropolis", "gibbs"), ("langevin", "cftp"), ("exchange", "bethe"), ("auxiliary-variable", "brief")]
+ILLEGAL += [("hamiltonian", "persistent")]
 
 
 @pytest.fixture
@@ -42,7 +44,7 @@ def test_every_legal_pair_runs_and_says_what_it_is(kernel, engine, model, data):
     theta = est.posterior_["posterior"]["theta"]
     assert theta.sizes == {"chain": 2, "draw": 12, "feature": 10}
     assert np.isfinite(theta.values).all()
-    exact = (kernel in ("metropolis", "gibbs") and engine in ("exact", "enumeration")) or (
+    exact = (kernel in ("metropolis", "gibbs", "hamiltonian") and engine in ("exact", "enumeration")) or (
         kernel in ("exchange", "auxiliary-variable") and engine in ("exact", "enumeration", "cftp")
     )
     assert (est.posterior_.attrs["kind"] == "exact") == exact
@@ -170,6 +172,7 @@ def test_prior_of_any_form_and_counts(rng):
 MANY = [
     *((k, e) for k in ("metropolis", "langevin") for e in ("exact", "enumeration", "mean-field", "bethe")),
     *((k, e) for k in ("metropolis", "langevin") for e in ("brief", "persistent", "from-exact")),
+    ("hamiltonian", "exact"),
     *((k, e) for k in ("exchange", "auxiliary-variable") for e in ("exact", "enumeration", "gibbs")),
 ]
 

@@ -56,6 +56,7 @@ from bayesmrf.posterior.groups.tree import GroupedTree
 from bayesmrf.posterior.parameters.auxiliary_variable import AuxiliaryVariable
 from bayesmrf.posterior.parameters.exchange import Exchange
 from bayesmrf.posterior.parameters.gibbs import CoordinateGibbs
+from bayesmrf.posterior.parameters.hamiltonian import Hamiltonian
 from bayesmrf.posterior.parameters.langevin import Langevin
 from bayesmrf.posterior.parameters.metropolis import Metropolis
 from bayesmrf.samplers.cftp import CouplingFromThePast
@@ -211,6 +212,7 @@ def kernels():
     yield Metropolis(exact, normal, start)
     yield CoordinateGibbs(exact, normal, start)
     yield Langevin(exact, normal, start)
+    yield Hamiltonian(exact, normal, start)
     yield Exchange(samples, normal, start)
     yield AuxiliaryVariable(samples, normal, start)
     n, s_bar, zero = len(X), agreement.statistics(X), np.zeros(3)

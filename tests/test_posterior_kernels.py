@@ -21,6 +21,7 @@ from bayesmrf.posterior.conditionals import exact_scan
 from bayesmrf.posterior.parameters.auxiliary_variable import AuxiliaryVariable
 from bayesmrf.posterior.parameters.exchange import Exchange
 from bayesmrf.posterior.parameters.gibbs import CoordinateGibbs
+from bayesmrf.posterior.parameters.hamiltonian import Hamiltonian
 from bayesmrf.posterior.parameters.langevin import Langevin
 from bayesmrf.posterior.parameters.metropolis import Metropolis
 from bayesmrf.priors import Cauchy, LogisticBeta, Normal
@@ -77,6 +78,9 @@ KERNELS = {
     "gibbs": lambda lik, prior, start: CoordinateGibbs(lik(Elimination()), prior, start),
     "exchange": lambda lik, prior, start: Exchange(lik(Elimination()), prior, start, 0.8),
     "auxiliary variable": lambda lik, prior, start: AuxiliaryVariable(lik(Elimination()), prior, start, 0.5),
+    "hamiltonian": lambda lik, prior, start: Hamiltonian(
+        lik(Elimination()), prior, start, np.triu(np.full((len(start),) * 2, 0.4)), step_size=0.9
+    ),
     "adjusted Langevin": lambda lik, prior, start: Langevin(lik(Elimination()), prior, start, 0.6, adjusted=True),
     "adjusted Langevin with momentum and scale": lambda lik, prior, start: Langevin(
         lik(Elimination()), prior, start, 0.9, alpha=0.7, scale=np.linspace(0.5, 0.8, len(start)), adjusted=True
@@ -98,7 +102,8 @@ def test_exact_kernels_match_the_grid(name, model, rng):
     prior = Normal(np.linspace(0.8, 1.2, model.n_features))
     exact = grid_posterior(model, s_bar, prior)
     start = exact[: model.n_features]  # a good reference for the auxiliary variable, whose chain sticks with a bad one
-    assert_mean(moments(KERNELS[name](lik, prior, start), rng), exact)
+    size = {"n_chains": 48, "n_draws": 30, "n_warmup": 5} if name == "hamiltonian" else {}
+    assert_mean(moments(KERNELS[name](lik, prior, start), rng, **size), exact)
 
 
 class BetheOneByOne(Bethe):
@@ -144,7 +149,7 @@ class AtZero(Elimination):
         return super().sample(model, np.zeros_like(theta), plan, n_samples, rng)
 
 
-@pytest.mark.parametrize("name", ["metropolis", "gibbs", "exchange", "auxiliary variable", "langevin"])
+@pytest.mark.parametrize("name", ["metropolis", "gibbs", "exchange", "auxiliary variable", "langevin", "hamiltonian"])
 def test_an_engine_that_is_wrong_is_caught(name, rng, monkeypatch):
     monkeypatch.setattr(exact_scan, "MAX_STATES", 0)  # gibbs asks the engine
     model = MODELS["ising"]
@@ -156,8 +161,10 @@ def test_an_engine_that_is_wrong_is_caught(name, rng, monkeypatch):
         "exchange": lambda: Exchange(lik(AtZero()), prior, start, 0.8),
         "auxiliary variable": lambda: AuxiliaryVariable(lik(AtZero()), prior, start, 0.5),
         "langevin": lambda: Langevin(lik(AtZero()), prior, start, 0.6, adjusted=True),
+        "hamiltonian": lambda: Hamiltonian(lik(AtZero()), prior, start),
     }[name]()
-    assert_other_mean(moments(kernel, rng), grid_posterior(model, s_bar, prior))
+    size = {"n_chains": 48, "n_draws": 30} if name == "hamiltonian" else {}
+    assert_other_mean(moments(kernel, rng, **size), grid_posterior(model, s_bar, prior))
 
 
 def potts_problem(rng):

@@ -18,6 +18,7 @@ from bayesmrf.models.linear_map import LinearMap
 from bayesmrf.models.potts import Potts
 from bayesmrf.models.symmetric import Symmetric
 from bayesmrf.posterior.parameters.exchange import Exchange
+from bayesmrf.posterior.parameters.hamiltonian import Hamiltonian
 from bayesmrf.posterior.parameters.langevin import Langevin
 from bayesmrf.posterior.parameters.metropolis import Metropolis
 from bayesmrf.priors import Normal
@@ -143,7 +144,7 @@ def test_hidden_entries_in_two_samples(two_groups, rng):
     assert [len(lik.hidden_probabilities(phi[None], rng, t)) for t in (0, 1)] == [(x < 0).sum() for x in samples]
 
 
-@pytest.mark.parametrize("kernel", ["metropolis", "langevin", "exchange"])
+@pytest.mark.parametrize("kernel", ["metropolis", "langevin", "hamiltonian", "exchange"])
 def test_posterior_of_a_difference_between_two_samples(kernel, rng):
     """Two parameters, a coupling and its contrast, by quadrature; the negative control has the groups exchanged."""
     graph = graphs.path(2)
@@ -164,9 +165,10 @@ def test_posterior_of_a_difference_between_two_samples(kernel, rng):
     made = {
         "metropolis": lambda: Metropolis(lik, Normal(), start, 0.7),
         "langevin": lambda: Langevin(lik, Normal(), start, 0.25, adjusted=True),
+        "hamiltonian": lambda: Hamiltonian(lik, Normal(), start, np.full(2, 0.2)),
         "exchange": lambda: Exchange(lik, Normal(), start, 0.7),
     }[kernel]()
-    n_draws, thin = (100, 2) if kernel == "exchange" else (200, 4)
+    n_draws, thin = {"exchange": (100, 2), "hamiltonian": (25, 1)}.get(kernel, (200, 4))
     found = run.sample(made, n_draws=n_draws, n_warmup=100, n_chains=24, thin=thin, random_state=rng, progress=False)
     assert np.abs(t_scores(found.values["theta"], truth)).max() < limit(24, 2)
     assert np.abs(t_scores(found.values["theta"], wrong)).max() > limit(24, 2)

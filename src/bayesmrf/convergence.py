@@ -247,8 +247,15 @@ def _rarely(tree: xr.DataTree) -> str:
     """Describe proposals that are hardly ever accepted."""
     acceptance = _acceptance(tree)
     if acceptance is None or not acceptance.min() < _RARELY:
-        return ""
+        return _divergent(tree)
     return f" Only {acceptance.min():.1%} of the proposals of a chain are accepted: use a shorter step."
+
+
+def _divergent(tree: xr.DataTree) -> str:
+    """Describe trajectories of Hamiltonian dynamics that diverged."""
+    stats = tree["sample_stats"].to_dataset()
+    n = int(stats["diverging"].sum()) if "diverging" in stats else 0
+    return f" {n:,} trajectories diverged: raise the target acceptance." if n else ""
 
 
 def _remedy(tree: xr.DataTree, times: int) -> str:

@@ -109,6 +109,28 @@ class Langevin(Checked):
 
 
 @dataclass(frozen=True)
+class Hamiltonian(Checked):
+    """Hamiltonian dynamics that stop where they would turn back (`bayesmrf.posterior.parameters.hamiltonian`).
+
+    Step size and mass matrix are adapted during warm-up; the latter starts from the curvature at the mode. The engine
+    must answer log Z and moments.
+
+    Parameters
+    ----------
+    target : float
+        Mean acceptance to which the step size is adapted; raise it if trajectories diverge.
+    max_depth : int
+        A trajectory has at most 2^max_depth points.
+    start : {"mode", "zero"}
+        As in `Metropolis`.
+    """
+
+    target: float = 0.8
+    max_depth: int = 10
+    start: str = "mode"
+
+
+@dataclass(frozen=True)
 class PseudoPosterior(Checked):
     """Adjusted Langevin dynamics on the pseudo-likelihood instead of the likelihood.
 
@@ -176,6 +198,7 @@ KERNELS = Registry(
     [
         KernelRow("metropolis", Metropolis, "random walk, one coordinate at a time"),
         KernelRow("gibbs", Gibbs, "one parameter after another from its exact full conditional"),
+        KernelRow("hamiltonian", Hamiltonian, "Hamiltonian dynamics (no-U-turn sampler)"),
         KernelRow("langevin", Langevin, "Langevin dynamics", kind="approximate (uncorrected Langevin)"),
         KernelRow("exchange", Exchange, "exchange algorithm"),
         KernelRow("auxiliary-variable", AuxiliaryVariable, "single auxiliary variable method"),

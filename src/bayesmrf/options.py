@@ -143,13 +143,16 @@ OPTIONS: dict[str, Rule] = {
     "evidence.prior": optional(PRIOR),
     **{
         f"{kernel}.prior": PRIOR
-        for kernel in ("Metropolis", "CoordinateGibbs", "Langevin", "Exchange", "AuxiliaryVariable")
+        for kernel in ("Metropolis", "CoordinateGibbs", "Langevin", "Hamiltonian", "Exchange", "AuxiliaryVariable")
     },
     "prior_scale": SCALE,
     "bias_scale": SCALE,
     "scale": SCALES,
     "WeightsAndBiases.scale": SCALE,
-    **{f"{kernel}.scale": optional(ROOT) for kernel in ("Metropolis", "Langevin", "Exchange", "AuxiliaryVariable")},
+    **{
+        f"{kernel}.scale": optional(ROOT)
+        for kernel in ("Metropolis", "Langevin", "Hamiltonian", "Exchange", "AuxiliaryVariable")
+    },
     "covariance": COVARIANCE,
     **{f"{prior}.{name}": constant_of(f"{prior}(a, b)") for prior in ("Beta", "LogisticBeta") for name in "ab"},
     **{f"Gamma.{name}": constant_of("Gamma(shape, rate)") for name in ("shape", "rate")},
@@ -165,9 +168,12 @@ OPTIONS: dict[str, Rule] = {
     **{f"kernels.{k}.step_size": optional(STEP) for k in ("Metropolis", "Exchange", "AuxiliaryVariable")},
     "kernels.Langevin.epsilon": optional(STEP),
     "kernels.Langevin.precondition": choice(None, False, True),
+    "Hamiltonian.step_size": optional(STEP),
+    "Hamiltonian.target": PROBABILITY,
+    "Hamiltonian.max_depth": integer(1, 20),
     **{
         f"kernels.{k}.start": choice("mode", "zero")
-        for k in ("Metropolis", "Gibbs", "Exchange", "AuxiliaryVariable", "Langevin", "PseudoPosterior")
+        for k in ("Metropolis", "Gibbs", "Hamiltonian", "Exchange", "AuxiliaryVariable", "Langevin", "PseudoPosterior")
     },
     "GroupedMRF.prior": either(choice("dirichlet-process"), instance("priors", "DirichletProcess")),
     "GroupedMRF.fields": choice(False, True, "grouped"),

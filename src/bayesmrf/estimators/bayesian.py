@@ -15,7 +15,7 @@ from ..families import Custom, families_of
 from ..graphs import Graph
 from ..inference.elimination.two_states import Elimination
 from ..inference.registry import engine_of
-from ..kernels import KERNELS, Langevin, Metropolis, Phases, PseudoPosterior, refusal
+from ..kernels import KERNELS, Hamiltonian, Langevin, Metropolis, Phases, PseudoPosterior, refusal
 from ..likelihood import Hidden, Likelihood
 from ..models.linear_map import LinearMap
 from ..options import check_params
@@ -196,7 +196,8 @@ class BayesianMRF(MissingValues, RunOptions, OptionObjects, ParameterPosterior):
         if engine.kind is not Kind.EXACT:
             return f"approximate ({engine.name}: {engine.kind.value})"
         # Exchange and auxiliary-variable draw the missing values, for which any chain on them suffices.
-        if hidden is not None and hidden.engine.kind is not Kind.EXACT and isinstance(kernel, Metropolis | Langevin):
+        sums = isinstance(kernel, Metropolis | Hamiltonian | Langevin)
+        if hidden is not None and hidden.engine.kind is not Kind.EXACT and sums:
             return f"approximate (missing values by {hidden.engine.name}: {hidden.engine.kind.value})"
         return "exact"
 

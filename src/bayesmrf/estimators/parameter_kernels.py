@@ -15,6 +15,7 @@ from ..posterior.parameters.adaptation import WALK_FIRST
 from ..posterior.parameters.auxiliary_variable import AuxiliaryVariable
 from ..posterior.parameters.exchange import Exchange
 from ..posterior.parameters.gibbs import CoordinateGibbs
+from ..posterior.parameters.hamiltonian import Hamiltonian
 from ..posterior.parameters.langevin import Langevin
 from ..posterior.parameters.metropolis import Metropolis
 from ..priors import Prior
@@ -74,6 +75,20 @@ def _gibbs(options: Any, p: Problem) -> Kernel:
     return gibbs if p.likelihood.hidden is None else DrawHiddenEntries(gibbs, p.likelihood)
 
 
+def _hamiltonian(options: Any, p: Problem) -> Kernel:
+    theta, spread = _start(options, p.at)
+    return Hamiltonian(
+        p.likelihood,
+        p.prior,
+        theta,
+        p.at.root,
+        spread,
+        p.n_warmup,
+        target=options.target,
+        max_depth=options.max_depth,
+    )
+
+
 def _langevin(options: Any, p: Problem) -> Kernel:
     precondition = options.epsilon is None if options.precondition is None else options.precondition
     return _dynamics(options, p, options.epsilon, p.at.root if precondition else None, options.adjusted)
@@ -96,6 +111,7 @@ def _dynamics(options: Any, p: Problem, given: float | None, scale: np.ndarray |
 _BUILD: dict[str, Callable[[Any, Problem], Kernel]] = {
     "metropolis": _metropolis,
     "gibbs": _gibbs,
+    "hamiltonian": _hamiltonian,
     "langevin": _langevin,
     "exchange": _exchange,
     "auxiliary-variable": _auxiliary_variable,

@@ -20,6 +20,8 @@ _SOURCES = {
     "metropolis": _LANGEVIN,
     "gibbs": "S. Geman and D. Geman, Stochastic Relaxation, Gibbs Distributions, and the Bayesian Restoration of "
     "Images, IEEE Transactions on Pattern Analysis and Machine Intelligence 6 (1984)",
+    "hamiltonian": "M. Hoffman and A. Gelman, The No-U-Turn Sampler: Adaptively Setting Path Lengths in Hamiltonian "
+    "Monte Carlo, Journal of Machine Learning Research 15 (2014)",
     "langevin": _LANGEVIN,
     "exchange": "I. Murray, Z. Ghahramani and D. MacKay, MCMC for Doubly-intractable Distributions, Uncertainty in "
     "Artificial Intelligence (2006)",

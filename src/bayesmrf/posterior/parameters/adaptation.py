@@ -28,6 +28,7 @@ _GAMMA, _T0, _KAPPA = 0.05, 10, 0.75
 _FARTHEST = 10.0  # of the log of a step size from that of the first
 WALK_TARGET = 0.44  # of a random walk in one coordinate (Gelman, Roberts and Gilks 1996)
 WALK_FIRST = 2.4  # its step there, in conditional standard deviations of a normal posterior (ibid.)
+_DIAGONAL = 5  # draws which each variance of a diagonal metric counts for when it is changed (Stan's number)
 
 
 class StepSize(NamedTuple):
@@ -133,3 +134,35 @@ def dispersed(start: np.ndarray, spread: np.ndarray | None, rng: np.random.Gener
 def times(root: np.ndarray, vector: np.ndarray) -> np.ndarray:
     """Multiply a root of a covariance (a matrix, its diagonal, or a number) by a vector."""
     return root @ vector if root.ndim == 2 else root * vector
+
+
+def adapted_root(root: np.ndarray, n: int, total: np.ndarray, squares: np.ndarray) -> np.ndarray:
+    """Estimate a root of the covariance from draws, shrunk towards the present one.
+
+    In coordinates in which ``root`` is the identity, the sample covariance S is shrunk towards a multiple of the
+    identity with the weight of Chen, Wiesel, Eldar and Hero (2010), eq. 23 (OAS): where S differs from the identity by
+    noise alone, nearly nothing of it is left. Of a diagonal, each variance is averaged with 5 draws' worth of the
+    present one.
+
+    Parameters
+    ----------
+    root : (n_features,) or (n_features, n_features) array
+    n : int
+        Number of draws.
+    total : (n_features,) array
+        Their sum.
+    squares : array of the shape of ``root``
+        The sum of their squares, or outer products.
+    """
+    mean = total / n
+    if root.ndim == 1:
+        variance = np.maximum(squares / n - mean**2, 0.0)
+        return np.sqrt((n * variance + _DIAGONAL * root**2) / (n + _DIAGONAL))
+    p = len(mean)
+    half = np.linalg.solve(root, squares / n - np.outer(mean, mean))
+    s = np.linalg.solve(root, half.T)
+    level, norm = np.trace(s) / p, float((s * s).sum())
+    apart = (n + 1 - 2 / p) * (norm - p * level**2)
+    shrink = 1.0 if apart <= 0 else min(1.0, ((1 - 2 / p) * norm + (p * level) ** 2) / apart)
+    lower: np.ndarray = np.linalg.cholesky((1 - shrink) * (s + s.T) / 2 + shrink * level * np.eye(p))
+    return np.asarray(root @ lower)
