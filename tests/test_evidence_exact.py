@@ -243,5 +243,5 @@ def test_conjugate_refuses_the_rest(rng):
     }
     for reason, targets in refused.items():
         for target in targets:
-            with pytest.raises(OptionError, match=f"{reason}.*; use .* method='ais' or 'laplace'"):
+            with pytest.raises(OptionError, match=f"{reason}.*; use .* method='ais' or method='laplace'"):
                 Conjugate()(target, rng)

@@ -91,8 +91,8 @@ def _independent(target: Target) -> tuple[float, np.ndarray, int, np.ndarray]:
 
 def _refusal(reason: str) -> OptionError:
     return OptionError(
-        f"{argument('method', 'conjugate')} needs parameters that are independent given the data, but {reason}; use nodes "
-        f"without edges, a forest without fields, {argument('method', 'ais')} or {argument('method', 'laplace')}."
+        f"{argument('method', 'conjugate')} needs parameters that are independent given the data, but {reason}; "
+        f"use nodes without edges, a forest without fields, {argument('method', 'ais')} or {argument('method', 'laplace')}."
     )
 
 
