@@ -323,7 +323,7 @@ def test_long_tables_are_cut_and_the_rest_is_counted(bayesmrf, rng, folder):
         ("cftp,exchange+zz", "--compare must be one of 'exact', .*, got 'zz'"),
         ("cftp,zz+exact", "--compare must be one of 'metropolis', .*, got 'zz'"),
         ("cftp,langevin+cftp", "--engine must be .*'langevin' needs moments"),
-        ("exact,exact", "--compare must be different names, got 'exact,exact'; exact is twice"),
+        ("exact,exact", "--compare must be different names, got 'exact,exact'; remove one exact"),
     ],
 )
 def test_all_that_is_compared_is_checked_before_the_first_run(names, message, bayesmrf, votes, folder):

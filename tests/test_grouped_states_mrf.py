@@ -203,7 +203,7 @@ def test_command_and_page(name, rng, bayesmrf, folder):
     assert ("mid, top" in said) == (name == "symmetric")
     assert bayesmrf("report", "answers.zarr")[0] == 0
     page = (folder / "report.html").read_text()
-    assert ("against all pairs with low, whose is 0" in page) == (name == "symmetric")
+    assert ("relative to all pairs with low, which have log potential 0" in page) == (name == "symmetric")
     assert "n0=1" in page
     assert "is its log odds against low" in page
 

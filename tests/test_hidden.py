@@ -334,7 +334,7 @@ def test_weights_count_rows_with_missing_values(table):
         (
             {"hidden_engine": "persistent"},
             OptionError,
-            "hidden_engine must be .*, got 'persistent'; 'metropolis' needs log_z, engines .*: enumeration",
+            "hidden_engine must be .*, got 'persistent'; 'metropolis' needs log_z, use one of enumeration",
         ),
         (
             {"kernel": "exchange", "hidden_engine": "bethe"},

@@ -90,9 +90,10 @@ def _independent(target: Target) -> tuple[float, np.ndarray, int, np.ndarray]:
 
 
 def _refusal(reason: str) -> OptionError:
+    conjugate, ais, laplace = (argument("method", name) for name in ("conjugate", "ais", "laplace"))
     return OptionError(
-        f"{argument('method', 'conjugate')} needs parameters that are independent given the data, but {reason}; "
-        f"use nodes without edges, a forest without fields, {argument('method', 'ais')} or {argument('method', 'laplace')}."
+        f"{conjugate} needs parameters that are independent given the data, but {reason}; use nodes without edges, a "
+        f"forest without fields, {ais} or {laplace}."
     )
 
 
