@@ -68,7 +68,8 @@ def test_lines_are_the_posterior_along_them(model, rng):
     low, high = model.node_values
     moments = lik.moments(theta)
     for k in range(GRAPH.n_edges, model.n_features):
-        line = own_line(lines, (moments[k] - low) / (high - low), k, low, high - low, theta, precision)
+        p = (moments[k] - low) / (high - low)
+        line = own_line(lines, p, 1 - p, k, low, high - low, theta, precision)
         difference = []
         for a in points:
             moved = theta.copy()

@@ -80,7 +80,9 @@ def test_machine(X, rng):
     target, _ = make_target(RBM(n_hidden=3), X, prior_scale=0.7)
     theta = rng.normal(size=target.n_features)
     assert target.n_features == 3 * 4 + 4 + 3
-    assert target.log_likelihood(theta)[0] == pytest.approx(target.model.log_likelihood(theta, X)[0])
+    assert target.log_likelihood(theta)[0] == pytest.approx(
+        evidence_oracle.machine_likelihood(target.model, theta, X)[0]
+    )
     assert target.prior.scale == 0.7
     assert make_target(RBM(n_hidden=3), X)[0].prior.scale == 1.0
     assert make_target(RBM(n_hidden=3, prior_scale=2.0), X)[0].prior.scale == 2.0

@@ -140,7 +140,7 @@ def test_how_the_data_were_drawn_is_said(seed, monkeypatch):
     def refuse(*args):
         raise OptionError("none have coalesced")
 
-    monkeypatch.setattr(artificial.cftp, "draw", refuse)
+    monkeypatch.setattr(artificial.cftp, "sample_exact", refuse)
     artificial.draw_system.cache_clear()
     systems.append(artificial.draw_system(settings, 12, 50, 0, 14, 1.0))
     artificial.draw_system.cache_clear()
