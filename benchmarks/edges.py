@@ -6,7 +6,11 @@ Run ``python benchmarks/edges.py [NAME ...]`` with names among:
   (66 candidates, target 5 us) and at 100 (4,950 candidates, target 60 us), on data of a sparse model.
 * ``inclusion``: the three methods on one block model (Chen and Welling 2012, section 5) at n = 100, 1000 and 5000:
   effective samples per second of the indicators in doubt (inclusion in 0.05..0.95; the median edge), and the mean
-    difference of inclusions from those of a long exact run.
+  difference of inclusions from those of a long exact run.
+* ``rare``: inclusion of an edge between two nodes that are 1 in few of 1,000 rows, by single-edge birth and death and
+  by the exact method, on 20 data sets.
+* ``alike``: R-hat and effective samples of the exact method, at the default number of draws, on seven data sets of five
+  nodes, two of which differ in 2 to 4 of 2,000 rows.
 """
 
 from __future__ import annotations
@@ -24,6 +28,7 @@ from bayesmrf.estimators import SpikeSlabMRF
 from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.models.ising import Ising
 from bayesmrf.priors import Beta, Gamma, SpikeSlab
+from bayesmrf.rank_diagnostics import rank_diagnostics
 from bayesmrf.samplers.gibbs import Gibbs
 
 # The prior of the paper.
@@ -86,7 +91,63 @@ def inclusion(rng: np.random.Generator) -> None:
     print(table(*rows))
 
 
-PARTS: dict[str, Callable[[np.random.Generator], None]] = {"iteration": iteration, "inclusion": inclusion}
+def rare_data(seed: int, one: int, other: int, common: int) -> np.ndarray:
+    """Return 1,000 rows of four nodes: two correlated ones, and two with few ones, some of them in common."""
+    rng = np.random.default_rng([33, seed])
+    x = np.zeros((1000, 4), np.int8)
+    x[:, 0] = rng.random(1000) < 0.5
+    x[:, 1] = x[:, 0] ^ (rng.random(1000) < 0.3)
+    x[:one, 2] = x[one - common : one - common + other, 3] = 1
+    return x
+
+
+def rare(_: np.random.Generator) -> None:
+    rows = [("ones (in common)", "exact", "one-edge", "difference", "largest", "with a frequent node")]
+    u, v = np.triu_indices(4, 1)
+    for one, other, common in ((10, 10, 1), (4, 6, 2)):
+        found = []
+        for seed in range(20):
+            X = rare_data(seed, one, other, common)
+            found.append([SpikeSlabMRF(method=method, random_state=seed, progress=False).fit(X).inclusion_[u, v]
+                          for method in ("exact", "one-edge")])  # fmt: skip
+        exact, one_edge = np.array(found).transpose(1, 0, 2)
+        away = one_edge - exact
+        mean, error = away.mean(axis=0), away.std(axis=0, ddof=1) / 20**0.5
+        worst = 1 + int(np.argmax(np.abs(mean[1:5])))  # pairs of a rare and a frequent node
+        rows.append((f"{one} and {other} ({common})", f"{exact[:, 5].mean():.3f}", f"{one_edge[:, 5].mean():.3f}",
+                     f"{mean[5]:.4f} +- {error[5]:.4f}", f"{np.abs(away[:, 5]).max():.3f}",
+                     f"{mean[worst]:.4f} +- {error[worst]:.4f}"))  # fmt: skip
+    print(table(*rows))
+
+
+def alike_data(differ: int, noise: float, seed: int) -> np.ndarray:
+    """Return 2,000 rows of five nodes in a chain of correlated ones; the last two differ in a few rows."""
+    rng = np.random.default_rng([45, seed])
+    x = rng.random((2000, 5)) < 0.5
+    for i, share in ((1, 0.3), (2, 0.3), (3, noise)):
+        x[:, i] = x[:, i - 1] ^ (rng.random(2000) < share)
+    x[:, 4] = x[:, 3]
+    x[rng.choice(2000, differ, replace=False), 4] ^= True
+    return x.astype(np.int8)
+
+
+def alike(_: np.random.Generator) -> None:
+    rows = [("rows that differ", "noise", "largest R-hat", "least ESS", "of draws")]
+    for seed, (differ, noise) in enumerate(((2, 0.1), (3, 0.1), (4, 0.1), (2, 0.02), (4, 0.02), (3, 0.3), (4, 0.3))):
+        est = SpikeSlabMRF(method="exact", random_state=seed, progress=False).fit(alike_data(differ, noise, seed))
+        theta = est.posterior_["posterior"]["theta"].values
+        found = rank_diagnostics(theta)
+        r_hat, ess = np.nanmax(found.r_hat), np.nanmin(found.ess_bulk)
+        rows.append((f"{differ}", f"{noise}", f"{r_hat:.3f}", f"{ess:,.0f}", f"{theta[..., 0].size:,}"))
+    print(table(*rows))
+
+
+PARTS: dict[str, Callable[[np.random.Generator], None]] = {
+    "iteration": iteration,
+    "inclusion": inclusion,
+    "rare": rare,
+    "alike": alike,
+}
 
 
 def main() -> None:

@@ -12,6 +12,7 @@ import pytest
 from scipy import stats
 
 from bayesmrf import graphs, run
+from bayesmrf.errors import DivergenceError
 from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.likelihood import Hidden, Likelihood
 from bayesmrf.models.agreement import Agreement
@@ -122,3 +123,13 @@ def test_missing_values(name, spike, fields, rng):
     assert excess(kernel, exact, rng) < 0
     as_zero = kernel_of(model, model.statistics(np.maximum(rows, 0)), problem, "exact")
     assert excess(as_zero, exact, rng) > 0
+
+
+def test_statistics_that_no_data_have_are_noticed(rng):
+    """Of the three pairs of a triangle one at least agrees: with smaller means the likelihood has no maximum."""
+    model, problem = Agreement(graphs.cycle(3)), oracle.Problem("agreement", 3, [], 2, False, ALPHA, (2.0, 1.5), None)
+    options = {"n_draws": 20, "n_warmup": 0, "n_chains": 1, "random_state": rng, "progress": False}
+    with pytest.raises(DivergenceError, match="s_bar is not the mean of the features of any data"):
+        run.sample(kernel_of(model, np.full(3, 0.1), problem, "exact"), **options)
+    theta = run.sample(kernel_of(model, np.full(3, 1 / 3), problem, "exact"), **options).values["theta"]
+    assert np.isfinite(theta).all()  # at the boundary the prior ends it

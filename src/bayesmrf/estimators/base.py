@@ -33,7 +33,7 @@ _NAMED = 5  # columns that are named
 
 
 class MissingValues:
-    """Estimators whose X may have missing values (NaN)."""
+    """Estimators whose X may have missing values (NaN), if the method supports them."""
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # type: ignore[misc]

@@ -26,7 +26,7 @@ class Normaliser(NamedTuple):
     log_z : float
     error : float
         Its standard error; 0 if it is exact.
-        status : str
+    status : str
         Why the error may be larger; empty if there is no problem.
     """
 
@@ -36,7 +36,7 @@ class Normaliser(NamedTuple):
 
 
 def is_within_reach(model: Any) -> bool:
-    """Whether log Z is exact, by elimination."""
+    """Return whether log Z is exact, by elimination."""
     return cost(model.graph, _MOST_BYTES, states_of(model))[1] <= _MOST_BYTES
 
 
@@ -59,16 +59,17 @@ def normaliser(model: Any, theta: np.ndarray, n_chains: int = 256, temperatures:
         raise OptionError(f"score needs log Z, which is out of reach for nodes with {states_of(model)} states on this "
                           "graph, as elimination would take too much memory; use a sparser graph.")  # fmt: skip
     found = annealed.forward(model, theta, np.random.default_rng(_SEED), n_chains, temperatures)
-    return Normaliser(found.log_z, found.standard_error, found.status)
+    few = f"only {found.n_effective:.1f} of {n_chains} chains count" if found.status else ""
+    return Normaliser(found.log_z, found.standard_error, few)
 
 
 def warn_if_rough(error: float, status: str) -> None:
     """Warn about a score with an imprecise log Z."""
     if error > _LARGEST_ERROR or status:
-        why = f" ({status.split(':')[0]})" if status else ""
+        why = f" ({status})" if status else ""
         warnings.warn(
-            f"score is not known well: log Z has a standard error of {error:.2g} nats{why}, and so has the score; "
-            "differences between data sets are not affected, differences between models are.",
+            f"log Z, and with it the score, has a standard error of {error:.2g} nats{why}; differences between data "
+            "sets are not affected, differences between models are.",
             ApproximateScoreWarning,
             stacklevel=3,
         )

@@ -68,7 +68,7 @@ def visit_share(rng, line, t, whole, log_slab):
 
 @strict_leaf
 def visit_alike(rng, prior, lines, edge_of, table, e, f, theta, scales, log_slab):
-    """Redraw edges e and f, and parameters of their ends v and w, along the directions in which the data say little.
+    """Redraw edges e and f, and parameters of their ends v and w, along the directions that the data hardly determine.
 
     ``table`` has the weights of all states, and follows. ``edge_of`` (n_nodes, n_nodes) numbers the edges.
     """
@@ -78,7 +78,7 @@ def visit_alike(rng, prior, lines, edge_of, table, e, f, theta, scales, log_slab
     cells, g, log_factors = np.empty((m, m * m)), np.empty(m**3), np.zeros(m**3)
     triple_sums(table, m, nodes, cells)
     flat = cells.ravel()
-    k, c = np.empty(3, np.int64), np.empty(3)  # parameters that move, and how far beside the second one
+    k, c = np.empty(3, np.int64), np.empty(3)  # parameters that move, and their moves relative to the second one
     for way in range(n_own + 1 + 2 * int(m == 2 and n_own == 1)):
         base, kinds = 0.0, 0
         k[0], k[1], k[2], c[0], c[1], c[2] = e, f, e, -1.0, 1.0, 0.0

@@ -33,7 +33,7 @@ from .dirichlet_process import Grouping, group_totals
 EXACT_DIMS: dict[str, tuple[str, ...]] = {"log_likelihood": (), "n_solves": ()}
 _TRIES = 2  # moves of each shared potential in a step
 _STEPS = 0.3, 1.6  # range of their lengths, in units of the information summed over the group
-_FARTHEST = 1000.0  # parameter of any posterior that has a mode
+_FARTHEST = 1000.0  # largest parameter of a posterior that has a mode
 
 
 class ExactMemory(NamedTuple):
@@ -265,11 +265,15 @@ def _slice_width(successes: float, trials: float) -> float:
 
 
 def _bounded(value: float) -> float:
-    """Return a value at which the posterior may still be worth looking at."""
+    """Return a value that a posterior with a mode can reach.
+
+    Raises
+    ------
+    DivergenceError
+    """
     if abs(value) > _FARTHEST:
         raise DivergenceError(
-            option="s_bar",
-            got=f"a posterior that still rises at {value:.4g}",
-            expected="means of the features that some distribution has",
+            f"the posterior still increases at a parameter of {value:.4g}: s_bar is not the mean of the features of "
+            "any data; compute it with model.statistics."
         )
     return value
