@@ -120,9 +120,16 @@ class Summary:
         return str(self.attrs.get("kind", "unknown"))
 
     @property
+    def reason(self) -> str:
+        """Why draws are approximate."""
+        raise NotImplementedError
+
+    @property
     def kind_sentence(self) -> str:
         """Whether the draws are from the posterior itself, and why."""
-        raise NotImplementedError
+        exact = "the longer the run, the smaller the Monte Carlo error"
+        reason = exact if self.kind.startswith("exact") else self.reason
+        return f"{self.kind}: {reason}" if reason else self.kind
 
     @property
     def size_sentence(self) -> str:

@@ -200,14 +200,11 @@ class GroupedSummary(InclusionSummary, PotentialSummary):
         return _of_groups(self.stacked("n_groups"))
 
     @property
-    def kind_sentence(self) -> str:
-        """Whether the draws are from the posterior itself."""
-        kind = self.kind
-        if kind.startswith("exact"):
-            return f"{kind}: the longer the run, the closer they are to the posterior itself"
-        if "stripped Beta" in kind:
-            return f"{kind}: fast on any graph, but it finds more groups than the posterior has"
-        return f"{kind}: close to the posterior, but not the posterior itself however long the run"
+    def reason(self) -> str:
+        """Why draws are approximate."""
+        if "stripped Beta" in self.kind:
+            return "fast on any graph, but it finds more groups than the posterior has"
+        return "close to the posterior, but not the posterior itself however long the run"
 
     @property
     def data_sentence(self) -> str:

@@ -143,13 +143,10 @@ class ParameterSummary(Summary):
         return f"{part['clear'].sum()} of {len(part)} {noun} have a 90 % interval that excludes zero"
 
     @property
-    def kind_sentence(self) -> str:
-        """Whether the draws are from the posterior itself, and why."""
-        if self.kind.startswith("exact"):
-            return f"{self.kind}: the longer the run, the closer they are to the posterior itself"
-        caveat = next((row.caveat for row in ROWS if f"({row.name}" in self.kind), None)
-        reason = next((why for part, why in _REASONS.items() if part in self.kind), caveat)
-        return f"{self.kind}: {reason}" if reason else self.kind
+    def reason(self) -> str:
+        """Why draws are approximate."""
+        caveat = next((row.caveat for row in ROWS if f"({row.name}" in self.kind), "")
+        return next((why for part, why in _REASONS.items() if part in self.kind), caveat)
 
     @property
     def data_sentence(self) -> str:

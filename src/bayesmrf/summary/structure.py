@@ -60,12 +60,10 @@ class StructureSummary(InclusionSummary):
         return f"{super().density_sentence}, slab scale {mean_and_interval(self.stacked('slab_scale'))}"
 
     @property
-    def kind_sentence(self) -> str:
-        """Whether the draws are from the posterior itself, and why."""
-        if self.kind.startswith("exact"):
-            return f"{self.kind}: the longer the run, the closer they are to the posterior itself"
+    def reason(self) -> str:
+        """Why draws are approximate."""
         row = EDGES.find(str(self.attrs.get("method")))
-        return f"{self.kind}: {row.reason}" if row and row.reason else self.kind
+        return row.reason if row else ""
 
     @property
     def data_sentence(self) -> str:
