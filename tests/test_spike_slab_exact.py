@@ -483,3 +483,14 @@ def test_ranks_are_uniform(n_simulations, rng):
 def test_a_wrong_prior_is_caught_by_the_ranks(rng):
     wrong = SpikeSlab(Beta(2.0, 2.0), Gamma(5.0, 25.0), 1.0)
     assert p_value(ranks(CALIBRATED, wrong, 300, rng)) < 1e-6
+
+
+def test_a_constant_column_leaves_the_chains_finite(rng):
+    """Weights of a node's states differ by factors of 1e16. With their total kept by additions, half of 24 pairs of
+    such chains failed."""
+    model = Boltzmann(graphs.complete(5))
+    x = rng.integers(0, 2, size=(60, 5))
+    x[:, 2] = 1
+    kernel = SpikeSlabExact(Likelihood(model, model.statistics(x), 60, ENGINE), SpikeSlab())
+    theta = run.sample(kernel, n_draws=40, n_warmup=0, n_chains=48, random_state=rng, progress=False).values["theta"]
+    assert np.isfinite(theta).all()
