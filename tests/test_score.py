@@ -55,6 +55,7 @@ POSTERIORS = {
 }
 
 
+@pytest.mark.filterwarnings("ignore::bayesmrf.errors.BayesMRFWarning")  # 15 rows
 @pytest.mark.parametrize("name", POSTERIORS)
 def test_the_score_is_averaged_over_draws(name, rng):
     """The log of the mean density over 100 of 200 draws; control: the density at the posterior mean is another."""
