@@ -10,11 +10,10 @@ from sklearn.base import clone
 
 from .. import graphs
 from ..base import BINARY
-from ..errors import OptionError
+from ..errors import OptionError, argument
 from ..evidence.pairwise_target import PairwiseTarget
 from ..evidence.rbm_target import RBMTarget
 from ..evidence.target import Target
-from ..families import FAMILIES
 from ..models.agreement import Agreement
 from ..models.boltzmann import Boltzmann
 from ..models.ising import Ising
@@ -65,7 +64,9 @@ def make_target(
                 "coding": coding}  # fmt: skip
         given = next((name for name, value in more.items() if value is not None), None)
         if given is not None:
-            raise OptionError(f"{given} must be None with a Target, which has data and a prior; remove {given}.")
+            raise OptionError(
+                option=given, got=more[given], expected="None with a Target, which has data and a prior", remedy="remove it"
+            )
         return model, ""
     if prior is None and prior_scale is not None:
         prior = Normal(float(prior_scale))
@@ -73,7 +74,7 @@ def make_target(
         if coding not in (None, "boltzmann"):
             raise OptionError(
                 option="coding", got=coding, expected="'boltzmann' for an RBM, whose units are in {0, 1}",
-                remedy="give coding='boltzmann' to the models that it is compared with",
+                remedy=f"give {argument('coding', 'boltzmann')} to the models that it is compared with",
             )  # fmt: skip
         return _machine(model, check_states(X, sample_weight), prior), ""
     if isinstance(model, str) and model == "independent":
@@ -91,6 +92,12 @@ def make_target(
                       f"GroupedMRF, a MaximumLikelihoodMRF or 'independent', got {name}")  # fmt: skip
 
 
+def _yes_no(model: PairwiseModel) -> PairwiseModel:
+    if model.family != BINARY:
+        raise OptionError(option="model", got=model.name, expected="a model of yes/no nodes for the evidence")
+    return model
+
+
 def _machine(model: RBM, states: States, prior: Any) -> RBMTarget:
     check_params(model)
     if prior is None:
@@ -102,15 +109,10 @@ def _machine(model: RBM, states: States, prior: Any) -> RBMTarget:
 
 
 def _fixed(model: BayesianMRF, X: Any, sample_weight: Any, prior: Any, coding: str | None) -> tuple[Target, str]:
-    if FAMILIES.row(model.model).many_states:
-        raise OptionError(
-            "model must be a BayesianMRF with model='boltzmann', 'ising' or 'agreement', as the evidence is that of "
-            "yes/no nodes, got model='potts'."
-        )
     check_params(model)
     reader = clone(model)
     states = reader._read(X, sample_weight)
-    field = reader._model()
+    field = _yes_no(reader._model())
     ties = read_ties(model.ties, field)
     prior = reader._prior(field, ties) if prior is None else prior
     return _field(field, states, prior, coding, *_shared(model.ties, field)), _learnt(model.graph)
@@ -118,13 +120,10 @@ def _fixed(model: BayesianMRF, X: Any, sample_weight: Any, prior: Any, coding: s
 
 def _grouped(model: GroupedMRF, X: Any, sample_weight: Any, prior: Any, coding: str | None) -> tuple[Target, str]:
     if not hasattr(model, "groups_"):
-        raise OptionError("model must be a fitted GroupedMRF, which has groups; fit it first, or use "
-                          "MaximumLikelihoodMRF(ties=...).")  # fmt: skip
-    if FAMILIES.row(model.model).many_states:
-        expected = "a GroupedMRF with model='agreement', as the evidence is that of yes/no nodes"
-        raise OptionError(option="model", got=f"model={FAMILIES.row(model.model).name!r}", expected=expected)
+        raise OptionError("model must be a fitted GroupedMRF, which has groups; fit it first, or give known groups as "
+                          f"{argument('ties')} of MaximumLikelihoodMRF.")  # fmt: skip
+    field, there = _yes_no(model._model()), model.groups_ >= 0
     states = check_states(X, sample_weight, model._names)
-    field, there = model._model(), model.groups_ >= 0
     what = "edges and groups" if model.posterior_.attrs["spike"] else "groups"
     s_bar = field.statistics(states.values, states.weights)
     seen = model.posterior_.attrs["data_hash"] == data_hash(model._graph, s_bar, states.n_samples)
@@ -132,7 +131,7 @@ def _grouped(model: GroupedMRF, X: Any, sample_weight: Any, prior: Any, coding: 
         field = Agreement(graphs.Graph(model._graph.n_nodes, model.edges_[there], model._graph.names), field.fields)
     if not field.n_features:
         raise OptionError("model must have parameters, but no edge has an inclusion above 0.5 and there are no node "
-                          "fields; fit it with fields=True.")  # fmt: skip
+                          f"fields; fit it with {argument('fields', True)}.")  # fmt: skip
     shared = model.field_groups_ if model.fields == "grouped" else None
     target = _field(field, states, prior or Normal(), coding, model.groups_[there], shared)
     return target, _SAME_DATA.format(f"{what} were") if seen else _learnt(model.graph)
@@ -143,9 +142,7 @@ def _tied(
 ) -> tuple[Target, str]:
     reader = clone(model)
     states = reader._read(X, sample_weight)
-    field = reader._model()
-    if field.family != BINARY:
-        raise OptionError(option="model", got=field.name, expected="a model of yes/no nodes for the evidence")
+    field = _yes_no(reader._model())
     return _field(field, states, prior or Normal(), coding, *_shared(reader.ties, field)), _learnt(model.graph)
 
 
