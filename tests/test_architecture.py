@@ -27,6 +27,7 @@ LAYERS = [
         "base",
         "rng",
         "lanes",
+        "blas",
         "names",
         "files",
         "levels",

@@ -93,14 +93,14 @@ def test_exact_kernels_agree_on_real_data():
     table = datasets.coronary()
     X, counts = table.iloc[:, :6], table["count"]
     common = {"n_chains": 8, "n_warmup": 300, "progress": False}
-    walk = bayesian(kernel="metropolis", n_draws=1500, **common).fit(X, sample_weight=counts)
+    walk = bayesian(kernel="metropolis", n_draws=800, **common).fit(X, sample_weight=counts)
     options = {"kernel": "langevin", "adjusted": True, "precondition": True, "epsilon": 0.5}
-    langevin = bayesian(n_draws=3000, **common, **options).fit(X, sample_weight=counts)
+    langevin = bayesian(n_draws=1200, **common, **options).fit(X, sample_weight=counts)
     a, b = (e.posterior_["posterior"]["theta"].mean("draw").values for e in (walk, langevin))
     t = (a.mean(axis=0) - b.mean(axis=0)) / np.sqrt((a.var(axis=0, ddof=1) + b.var(axis=0, ddof=1)) / 8)
     assert np.abs(t).max() < stats.t.isf(1e-6 / 42, 7)
     # control: a tighter prior is another posterior
-    tight = bayesian(n_draws=3000, prior_scale=0.1, **common, **options).fit(X, sample_weight=counts)
+    tight = bayesian(n_draws=600, prior_scale=0.1, **common, **options).fit(X, sample_weight=counts)
     c = tight.posterior_["posterior"]["theta"].mean("draw").values
     t = (a.mean(axis=0) - c.mean(axis=0)) / np.sqrt((a.var(axis=0, ddof=1) + c.var(axis=0, ddof=1)) / 8)
     assert np.abs(t).max() > stats.t.isf(1e-6 / 42, 7)

@@ -1,8 +1,8 @@
 """Simulation-based calibration (Talts et al. 2018) of the exact samplers of groups.
 
 Truth from the prior, data from the truth, a chain that knows only the data: the rank of the truth among the draws
-must be uniform. Draws are thinned until they are nearly independent. The default run is short; ``pytest -m
-calibration`` runs 13 times as many.
+must be uniform. Draws are thinned until they are nearly independent. The default run is of two models and
+short (other tests compare all with enumeration); ``pytest -m calibration`` runs four, 13 times as many.
 """
 
 import numpy as np
@@ -89,15 +89,20 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize("n_simulations", [75, pytest.param(1000, marks=[pytest.mark.calibration])])
+SHORT = ["tree", "exact, loop"]
+
+
+@pytest.mark.parametrize(
+    ("case", "n_simulations"),
+    [(case, 75) for case in SHORT] + [pytest.param(case, 1000, marks=[pytest.mark.calibration]) for case in CASES],
+)
 def test_ranks_are_uniform(case, n_simulations, rng):
     method, graph, fields, prior, thin = CASES[case]
     found = ranks(method, Agreement(graph, fields), prior, prior, 8, n_simulations, thin, rng)
     assert min(p_values(found, not isinstance(prior.alpha, Gamma))) > 1e-6
 
 
-@pytest.mark.parametrize("case", ["tree", "exact, loop"])
+@pytest.mark.parametrize("case", SHORT)
 def test_a_wrong_base_distribution_is_caught(case, rng):
     method, graph, fields, prior, thin = CASES[case]
     found = ranks(method, Agreement(graph, fields), prior, DirichletProcess(1.0, Beta(12.0, 1.0)), 8, 75, thin, rng)

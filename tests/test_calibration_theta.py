@@ -1,8 +1,8 @@
 """Simulation-based calibration (Talts et al. 2018) of the exact samplers of theta, on a model of four nodes.
 
 Truth from the prior, data from the truth, a chain that knows only the data: the rank of each true parameter, and of the
-likelihood at the truth, among nearly independent draws must be uniform. The default run is short; ``pytest -m
-calibration`` runs 14 times as many.
+likelihood at the truth, among nearly independent draws must be uniform. The default run is of three kernels
+and short (other tests compare all kernels with a grid); ``pytest -m calibration`` runs all, 14 times as many.
 """
 
 import numpy as np
@@ -91,13 +91,19 @@ def p_value(found):
     return min(stats.chisquare(np.bincount(column, minlength=N_RANKS)).pvalue for column in found.T)
 
 
-@pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize(("n_simulations", "spread"), [(56, 1), pytest.param(800, 3, marks=[pytest.mark.calibration])])
+LONG = pytest.mark.calibration
+SHORT = ["metropolis", "hamiltonian", "exchange"]
+
+
+@pytest.mark.parametrize(
+    ("case", "n_simulations", "spread"),
+    [(case, 56, 1) for case in SHORT] + [pytest.param(case, 800, 3, marks=[LONG]) for case in CASES],
+)
 def test_ranks_are_uniform(case, n_simulations, spread, rng):
     """More simulations see more of what draws have in common: those of the long run are 3 times as far apart."""
     assert p_value(ranks(case, Normal(0.5), Normal(0.5), n_simulations, rng, spread)) > 1e-7
 
 
-@pytest.mark.parametrize("case", ["metropolis", "adjusted Langevin", "exchange"])
+@pytest.mark.parametrize("case", ["metropolis", pytest.param("adjusted Langevin", marks=[LONG]), "exchange"])
 def test_a_wrong_prior_is_caught(case, rng):
     assert p_value(ranks(case, Normal(1.0), Normal(0.2), 56, rng)) < 1e-7

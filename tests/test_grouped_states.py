@@ -122,7 +122,6 @@ def test_taking_potentials_for_those_of_lone_edges_is_caught(rng):
     theta = np.tile([-1.5, -1.5, 0.0, -1.5, 0.0], 3)
     s_bar = drawn(model, theta, n, rng)
     exact = symmetric_posterior(model, s_bar, n, 0.8, covariance, FIELD_SCALE, rng)
-    assert score(symmetric_kernel(model, s_bar, n, covariance), exact, rng) < LIMIT
     assert score(symmetric_kernel(model, s_bar, n, covariance, engine=Alone()), exact, rng) > LIMIT
 
 

@@ -45,6 +45,7 @@ def test_potts_bias_is_small(graph, rng):
     assert excess(kernel(30.0), exact, rng, 0.01) > LIMIT
 
 
+@pytest.mark.calibration  # tests/test_grouped_cells.py has a path of such potentials
 @pytest.mark.parametrize(("graph", "m", "fields"), [(TRIANGLE, 2, False)])
 def test_potentials_bias_is_small(graph, m, fields, rng):
     """The mean number of groups within 0.06 of the exact one, mean parameters within 0.08."""

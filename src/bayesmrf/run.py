@@ -18,10 +18,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from joblib import Parallel, cpu_count, delayed
 from joblib.parallel import get_active_backend
-from threadpoolctl import threadpool_limits
 
 from . import options
 from .base import Kernel
+from .blas import one_thread
 from .checkpoint import ChainStore, Position, opened, seed_of
 from .errors import BayesMRFWarning
 from .identity import modules_of, record_of
@@ -257,9 +257,8 @@ def _run_chains(
     earlier = max((store.record["run_time"] for store in stores if store), default=0.0)
     began = time.time() - earlier
     todo = [chain for chain in range(board.n_chains) if starts[chain].steps < plan.n_steps]
-    # Chains use the cores as threads; additional threads of BLAS would slow them.
-    one_thread = threadpool_limits(1, user_api="blas")
-    with one_thread, _interruptible(board), chain_bars(board, todo, plan.n_warmup, plan.n_steps, plan.thin, progress):
+    # Chains use the cores as threads.
+    with one_thread(), _interruptible(board), chain_bars(board, todo, plan.n_warmup, plan.n_steps, plan.thin, progress):
         outcomes = Parallel(n_jobs=_n_jobs(n_jobs, board.n_chains), prefer="threads", batch_size=1)(
             delayed(_run_chain)(kernel, chain, starts[chain], board, stores[chain], began) for chain in todo
         )

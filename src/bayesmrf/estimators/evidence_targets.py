@@ -65,7 +65,10 @@ def make_target(
         given = next((name for name, value in more.items() if value is not None), None)
         if given is not None:
             raise OptionError(
-                option=given, got=more[given], expected="None with a Target, which has data and a prior", remedy="remove it"
+                option=given,
+                got=more[given],
+                expected="None with a Target, which has data and a prior",
+                remedy="remove it",
             )
         return model, ""
     if prior is None and prior_scale is not None:

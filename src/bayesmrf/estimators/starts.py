@@ -12,6 +12,7 @@ from scipy.linalg import solve_triangular
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from ..base import MOMENTS
+from ..blas import one_thread
 from ..errors import ApproximatePosteriorWarning
 from ..inference.auto import is_cheap
 from ..inference.elimination.two_states import Elimination
@@ -90,6 +91,7 @@ class Start:
         return float(eigsh(scaled, k=1, which="LA", v0=first, tol=1e-2, return_eigenvectors=False)[0])
 
 
+@one_thread()
 def find_start(likelihood: Likelihood, prior: Prior, states: States) -> Start:
     """Find the mode of the posterior if exact inference is cheap, else that of the pseudo-posterior.
 

@@ -21,8 +21,8 @@ from itertools import pairwise as consecutive
 from typing import NamedTuple
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
+from ..blas import one_thread
 from ..errors import argument
 from ..inference.annealed import estimate, ladder_of
 from ..progress import track
@@ -93,7 +93,7 @@ class AIS(Method):
         """Raise TooWideError if Z cannot be summed."""
         target.require_exact(argument("method", "ais"))
 
-    @threadpool_limits.wrap(limits=1, user_api="blas")  # threads are slower for small matrices
+    @one_thread()
     def _estimate(self, target: Target, rng: np.random.Generator, work: None, progress: bool) -> Evidence:
         path = ladder_of(self.temperatures)
         if np.ndim(self.temperatures) == 0:

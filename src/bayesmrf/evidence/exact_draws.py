@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 from scipy.linalg import solve_triangular
-from threadpoolctl import threadpool_limits
 
+from ..blas import one_thread
 from ..progress import track
 from .hamiltonian import move, swarm_at
 from .sampled import curvature_of_states
@@ -21,7 +21,7 @@ _LEAPFROG = 10
 _STATES = 1000  # samples from which a curvature is estimated
 
 
-@threadpool_limits.wrap(limits=1, user_api="blas")  # threads are slower for small matrices
+@one_thread()
 def exact_draws(
     target: Target,
     rng: np.random.Generator,

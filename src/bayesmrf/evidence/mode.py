@@ -22,8 +22,8 @@ from functools import cached_property
 import numpy as np
 from scipy.linalg import eigh
 from scipy.optimize import OptimizeResult, minimize
-from threadpoolctl import threadpool_limits
 
+from ..blas import one_thread
 from ..learning.maximum_likelihood import bound
 from ..progress import track
 from .method import Work
@@ -153,7 +153,7 @@ class ModeSearch(Work):
         if self.is_exact(target):
             return _fine_tune(mode, limit)
         rounds = track(range(1, self.max_rounds + 1), "fine-tuning the mode", progress=progress)
-        with threadpool_limits(limits=1, user_api="blas"):  # threads are slower for products of this size
+        with one_thread():
             for n_rounds in rounds:
                 states = SampledPosterior.draw(target, mode.theta, n_states, rng, self.penalised)
                 mode, work = _ascend(replace(mode, states=states, n_rounds=n_rounds), limit)
@@ -169,7 +169,7 @@ def climb_exactly(target: Target, theta: np.ndarray) -> Mode:
 
 def _fine_tune(mode: Mode, limit: float) -> Mode:
     """Maximise the exact log posterior (or likelihood) from ``mode``."""
-    with threadpool_limits(limits=1, user_api="blas"):
+    with one_thread():
         mode, work = _ascend(mode, limit)
     return _with_status(mode, limit, f"{_LBFGS['maxiter']} steps of L-BFGS" if work is None else work)
 

@@ -6,6 +6,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from ..base import LOG_Z, MOMENTS, Engine, Model
+from ..blas import one_thread
 from ..inference.chains import Persistent
 from ..likelihood import Likelihood
 from ..models.linear_map import LinearMap
@@ -60,6 +61,7 @@ def persistent_ascent(
     return average / (_N_STEPS - burn)
 
 
+@one_thread()
 def potential_mode(
     model: Symmetric, s_bar: np.ndarray, n_samples: float, engine: Engine, rng: np.random.Generator, base: np.ndarray
 ) -> np.ndarray:

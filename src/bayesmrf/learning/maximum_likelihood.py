@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import minimize
-from threadpoolctl import threadpool_limits
 
 from ..base import LOG_Z, MOMENTS, POTTS, Engine, Model
+from ..blas import one_thread
 from ..errors import BoundaryWarning
 from ..inference.chains import Persistent
 from ..likelihood import Likelihood
@@ -45,7 +45,7 @@ def bound(n_samples: float) -> float:
     return float(np.log(max(2 * n_samples - 1, 3.0)))
 
 
-@threadpool_limits.wrap(limits=1, user_api="blas")  # matrices are small: threads would be slower
+@one_thread()
 def maximum_likelihood(
     model: Model,
     s_bar: np.ndarray,

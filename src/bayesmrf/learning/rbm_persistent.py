@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.special import logit
-from threadpoolctl import threadpool_limits
 
+from ..blas import one_thread
 from ..compiled import leaf
 from ..errors import DivergenceError
 from ..models.rbm import RestrictedBoltzmann
@@ -60,7 +60,7 @@ class PersistentRBM(Checked):
         hidden = rng.integers(0, 2, size=(self.n_chains, model.n_hidden)).astype(np.float32)
         return RBMState(model.join(weights, visible, np.zeros(model.n_hidden)), hidden, generators(rng))
 
-    @threadpool_limits.wrap(limits=1, user_api="blas")  # matrices are small: threads would be slower
+    @one_thread()
     def fit(self, state: RBMState, states: np.ndarray, rates: np.ndarray, rng: np.random.Generator) -> RBMState:
         """Update once for each of ``rates``, on batches of rows of ``states`` that are shuffled in every pass.
 

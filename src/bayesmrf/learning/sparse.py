@@ -8,6 +8,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from sklearn.linear_model import LogisticRegression
 
+from ..blas import one_thread
 from ..errors import GraphError
 from ..graphs import Graph
 from ..memory import check_pairs
@@ -22,6 +23,7 @@ PRECISION = 1e-4  # of log C
 _L1 = {"l1_ratio": 1.0} if LogisticRegression().penalty == "deprecated" else {"penalty": "l1"}
 
 
+@one_thread()
 def learn_graph(
     states: States, n_edges: int, rule: str = "max", n_jobs: int | None = None, progress: bool = False
 ) -> Graph:

@@ -9,6 +9,7 @@ from scipy.linalg import solve_triangular
 from scipy.optimize import minimize
 
 from ...base import LOG_Z, MOMENTS
+from ...blas import one_thread
 from ...likelihood import Likelihood
 from ...priors import Prior
 
@@ -30,6 +31,7 @@ def own_scale(likelihood: Likelihood, prior: Prior) -> np.ndarray:
     return 1 / np.sqrt(likelihood.curvature_alone() - np.minimum(slope, -1e-6))
 
 
+@one_thread()
 def find_mode(likelihood: Likelihood, prior: Prior, start: np.ndarray) -> np.ndarray:
     """Maximise the log posterior by L-BFGS-B, in units of `own_scale`.
 
