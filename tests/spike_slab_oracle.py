@@ -58,10 +58,21 @@ def log_taper(scale):
     return log(quad(lambda a: 2 * stats.cauchy.pdf(a, scale=scale) * exp(-((a / TAPER) ** 2) / 2), 0, np.inf)[0])
 
 
-def posterior(graph, s_bar, n, prior, rng, n_samples=10_000, features=None):
+def log_likelihood(theta, f, s_bar, n, seen):
+    """Of statistics s_bar, or of the rows of ``seen`` (n, n_states): which states they may be in."""
+    energy = theta @ f.T
+    log_z = np.logaddexp.reduce(energy, axis=-1)
+    if seen is None:
+        return n * (theta @ s_bar - log_z)
+    kinds, counts = np.unique(seen, axis=0, return_counts=True)
+    return np.log(np.exp(energy - log_z[..., None]) @ kinds.T) @ counts
+
+
+def posterior(graph, s_bar, n, prior, rng, n_samples=10_000, features=None, seen=None):
     """Posterior means, and their standard errors, of: inclusion of each edge, theta, theta^2, the number of edges, p0
     and the slab's precision (in this order, one vector). ``features`` of all states are those of a Boltzmann machine,
-    or of another model whose edges come first."""
+    or of another model whose edges come first; ``seen`` (n, n_states) are the states that each row may be in, where
+    values are missing."""
     features, m = _features(graph) if features is None else features, graph.n_edges
     d = features.shape[1] - m
     weights, values = [], []
@@ -71,10 +82,9 @@ def posterior(graph, s_bar, n, prior, rng, n_samples=10_000, features=None):
         f, s = features[:, kept], s_bar[kept]
 
         def log_posterior(theta, k=k, f=f, s=s):
-            log_z = np.logaddexp.reduce(theta @ f.T, axis=-1)
             biases = -0.5 * (theta[..., k:] / prior.bias_scale) ** 2 - log(prior.bias_scale) - 0.5 * log(2 * pi)
             return (
-                n * (theta @ s - log_z)
+                log_likelihood(theta, f, s, n, seen)
                 + log_weights_prior(theta[..., :k], prior)
                 + biases.sum(axis=-1)
                 + log_structure(k, m, prior)

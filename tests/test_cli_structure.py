@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bayesmrf import SpikeSlabMRF, load
+from bayesmrf import SpikeSlabMRF, families, load
 from bayesmrf.answers import to_binary
 from bayesmrf.cli.structure import structure
 from bayesmrf.methods import EDGES
-from bayesmrf.priors import Beta, Cauchy, Gamma, SpikeSlab, read_slab
+from bayesmrf.priors import Beta, Cauchy, Gamma, SpikeSlab
 from bayesmrf.summary import StructureSummary
 from tests.conftest import is_silent
 
@@ -77,7 +77,8 @@ def test_defaults_are_those_of_the_estimator():
     here = {name: p.default for name, p in inspect.signature(structure).parameters.items()}
     assert here["method"] == there["method"].default
     density = Beta(*map(float, here["density"].split(",")))
-    assert repr(SpikeSlab(density, read_slab(here["slab"]), here["bias_scale"])) == repr(SpikeSlab())
+    assert repr(density) == repr(SpikeSlabMRF().object("prior").density)
+    assert (here["slab"], here["bias_scale"], here["model"]) == (None, None, there["model"].default)
 
 
 def test_a_cauchy_slab(bayesmrf, votes, folder):
@@ -85,6 +86,25 @@ def test_a_cauchy_slab(bayesmrf, votes, folder):
     assert "slab Cauchy(0, 1.5)" in " ".join(out.split())
     assert "slab scale 1.500 (fixed)" in " ".join(out.split())
     same("votes.zarr", SpikeSlabMRF(prior=SpikeSlab(slab=Cauchy(1.5)), random_state=3, **QUICK).fit(votes))
+
+
+@pytest.mark.parametrize("model", ["ising", "potts"])
+def test_models(model, bayesmrf, levels, votes, folder):
+    """Potts models take any levels; the default slab is that of the model, a slab that is given is not scaled."""
+    name, table = ("answers", levels) if model == "potts" else ("votes", votes)
+    code, out, err = bayesmrf("structure", f"{name}.csv", "--model", model, "--seed", 3, *SMALL)
+    assert (code, err) == (0, "")
+    scale = SpikeSlabMRF(model=model).object("prior").slab.scale
+    for wanted in (f"model {model}", f"slab Cauchy(0, {scale:g})"):
+        assert wanted in " ".join(out.split())
+    same(f"{name}.zarr", SpikeSlabMRF(model=model, random_state=3, **QUICK).fit(table))
+    assert bayesmrf("report", f"{name}.zarr")[0] == 0
+    assert families.FAMILIES.row(model).meaning in (folder / "report.html").read_text()
+    if model == "potts":
+        few = ["--method", "one-edge", "--overwrite"]
+        one_sentence(
+            bayesmrf("structure", "answers.csv", "--model", model, *few), "--method must be 'exact' for absent"
+        )
 
 
 # Options that some methods know: flag, value, what is said of it.
@@ -200,7 +220,7 @@ def test_real_answers(bayesmrf, data_folder, folder):
     small = ["--n-draws", 10, "--n-warmup", 5, "--n-chains", 1]
     code, out, err = bayesmrf("structure", data_folder / "wenchuan.csv", "--binarize", ">=4", *small)
     assert (code, err) == (0, "")
-    said = "362 observations of 17 nodes, 136 candidate edges; levels >=4 count as yes; 22 missing values"
+    said = "362 observations of 17 nodes, 136 candidate edges, model boltzmann; levels >=4 count as yes; 22 missing"
     assert said in " ".join(out.split())
     assert bayesmrf("structure", data_folder / "adhd.csv", "--drop", "group", *small)[0] == 0
     assert load("adhd.zarr")["posterior"].sizes["edge"] == 153

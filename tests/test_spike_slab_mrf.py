@@ -8,11 +8,13 @@ from sklearn.base import clone
 
 from bayesmrf import SpikeSlabMRF, datasets, graphs, methods, metrics
 from bayesmrf.errors import ConstantColumnWarning, DataError, OptionError
+from bayesmrf.families import FAMILIES, families_of
 from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.methods import Exact, OneEdge
-from bayesmrf.models.boltzmann import Boltzmann
+from bayesmrf.models.boltzmann import Boltzmann, Coding
 from bayesmrf.models.ising import Ising
 from bayesmrf.priors import Beta, Cauchy, Gamma, Normal, SpikeSlab, read_slab
+from bayesmrf.summary import StructureSummary
 from tests import oracle
 
 QUICK = {"n_draws": 30, "n_warmup": 10, "n_chains": 2, "progress": False, "random_state": 0}
@@ -94,6 +96,54 @@ def test_predict_conditional_against_enumeration(data):
     np.testing.assert_allclose(est.conditional_log_likelihood(rows, range(6)).mean(), est.score(rows), rtol=1e-9)
     one = est.conditional_log_likelihood(rows, range(6), average="mean")
     np.testing.assert_allclose(one.mean(), est.score(rows, average="mean"), rtol=1e-9)
+
+
+@pytest.mark.parametrize("name", families_of("SpikeSlabMRF").names)
+def test_use_of_every_model(name, data, rng):
+    """Predictions against enumeration, and tables and draws of the same size."""
+    m = 3 if name == "potts" else 2
+    x = data[:, :3] + (rng.random((400, 3)) < 0.4) * data[:, :1] if m == 3 else data[:, :3]
+    est = SpikeSlabMRF(model=name, method="exact", **QUICK).fit(x)
+    model, draws = est._model(), est.posterior_["posterior"]["theta"].values.reshape(60, -1)
+    assert (model.name, est.posterior_.attrs["model"]) == (name, name)
+    every = np.array(np.unravel_index(np.arange(m**3), (m,) * 3)).T.astype(np.int8)
+    p = np.exp(draws @ np.array([model.statistics(s[None]) for s in every]).T)
+    p /= p.sum(axis=1, keepdims=True)
+    log_p = np.log(p.mean(axis=0))
+    np.testing.assert_allclose(est.score_samples(every), log_p)
+    np.testing.assert_allclose(est.conditional_log_likelihood(every, range(3)), log_p)
+    given = p.reshape(60, m, m, m) / p.reshape(60, m, m, m).sum(axis=(1, 3), keepdims=True)  # the middle node
+    wanted = given.mean(axis=0)[:, every[:, 1]].transpose(1, 2, 0).reshape(len(every), -1)  # node 2 comes first
+    np.testing.assert_allclose(est.predict_conditional(every, [2, 0]), wanted)
+    assert np.isin(est.sample(50), np.arange(m)).all()
+    np.testing.assert_allclose(np.sort(est.edge_table()["inclusion"]), np.sort(est.inclusion_[np.triu_indices(3, 1)]))
+    bias = [np.size(value) for _, value in est.graph_.nodes(data="bias")]
+    assert (est.strength().shape, bias) == ((2, 30, 3), [m - 1] * 3)
+    assert est.graph_.edges["0", "1"]["weight"] > 0
+    if m == 2:
+        assert np.abs(est.correlation()).max() <= 1
+    assert "model " + name in StructureSummary(est.posterior_).data_sentence
+    x = np.where(rng.random(x.shape) < 0.05, np.nan, x)
+    missing = SpikeSlabMRF(model=name, method="exact", **QUICK).fit(x).missing_
+    assert ("state" in missing) == (m == 3)
+    assert len(missing) == np.isnan(x).sum() * (3 if m == 3 else 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "scale", "bias_scale"),
+    [("boltzmann", 1.0, 10.0), ("ising", 0.25, 5.0), ("agreement", 0.5, 5.0), ("potts", 0.5, 10.0)],
+)
+def test_the_default_prior_is_the_same_in_all_codings(name, scale, bias_scale, rng):
+    prior = SpikeSlabMRF(model=name).object("prior")
+    assert repr(prior) == repr(SpikeSlab(slab=Cauchy(scale), bias_scale=bias_scale))
+    if name == "potts":
+        return
+    graph, theta = graphs.complete(3), rng.normal(size=6)
+    model, machine = FAMILIES.row(name).options().on(graph, 2, True), Boltzmann(graph)
+    weights = Coding.of(model).weights(model, theta)
+    np.testing.assert_allclose(Coding.of(model).theta(model, weights), theta)
+    p, q = ([a.statistics(x[None]) @ t for x in oracle.all_states(3)] for a, t in ((model, theta), (machine, weights)))
+    np.testing.assert_allclose(np.subtract(p, p[0]), np.subtract(q, q[0]))
 
 
 @pytest.mark.parametrize("family", [Ising, Boltzmann])

@@ -80,7 +80,7 @@ def test_sentences_and_options(rng):
     density = tree["posterior"]["density"].values
     low, high = np.quantile(density, [0.05, 0.95])
     assert s.density_sentence.startswith(f"Density {density.mean():.3f} (90 % interval {low:.3f} to {high:.3f}), slab ")
-    assert s.data_sentence == "100 observations of 5 nodes, 10 candidate edges"
+    assert s.data_sentence == "100 observations of 5 nodes, 10 candidate edges, model boltzmann"
     assert s.options == {
         "prior of the density": "Beta(5, 5)",
         "prior of the slab's precision": "Gamma(5, 4)",

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import bayesmrf
-from bayesmrf import BayesianMRF, GroupedMRF, priors
+from bayesmrf import BayesianMRF, GroupedMRF, SpikeSlabMRF, priors
 from bayesmrf.errors import OptionError
 from bayesmrf.estimators import grouped_methods, parameter_kernels, spike_slab
 from bayesmrf.kernels import KERNELS
@@ -45,7 +45,9 @@ def test_what_is_refused_is_refused_with_this_sentence(estimator, model, prior, 
     X = rng.integers(0, 3 if estimator == "BayesianMRF" and model == "potts" else 2, size=(20, 3)).astype(float)
     if "missing" in prior:
         X[0, 0] = np.nan
-    if estimator == "BayesianMRF":
+    if estimator == "SpikeSlabMRF":
+        est = SpikeSlabMRF(model=model, method=method, **TINY)
+    elif estimator == "BayesianMRF":
         est = BayesianMRF(model=model, kernel=method, **TINY)
     else:
         more = {"fields": "grouped"} if "grouped" in prior else {"fields": False}

@@ -132,7 +132,7 @@ FAMILIES = Registry(
             "agreement",
             Agreement,
             False,
-            frozenset({"GroupedMRF", "BayesianMRF", "MaximumLikelihoodMRF"}),
+            frozenset({"GroupedMRF", "BayesianMRF", "SpikeSlabMRF", "MaximumLikelihoodMRF"}),
             "logit of agreement",
             "field",
             "An edge's parameter is the logit of its agreement: half the log odds ratio of its two ends, given all "
@@ -152,7 +152,7 @@ FAMILIES = Registry(
             "ising",
             Ising,
             False,
-            frozenset({"BayesianMRF", "MaximumLikelihoodMRF"}),
+            frozenset({"BayesianMRF", "SpikeSlabMRF", "MaximumLikelihoodMRF"}),
             "coupling",
             "field",
             "A coupling is a quarter of the log odds ratio of the two ends, coded -1 and +1, given all other nodes; a "
@@ -162,7 +162,7 @@ FAMILIES = Registry(
             "potts",
             Potts,
             True,
-            frozenset({"GroupedMRF", "BayesianMRF", "MaximumLikelihoodMRF"}),
+            frozenset({"GroupedMRF", "BayesianMRF", "SpikeSlabMRF", "MaximumLikelihoodMRF"}),
             "coupling",
             "field",
             "A coupling is the log odds of two alike ends against two given unlike states, fields apart; a field is "
@@ -186,6 +186,7 @@ def families_of(estimator: str) -> Registry[FamilyRow]:
     return Registry("model", "families", [row for row in FAMILIES if estimator in row.estimators])
 
 
+OPTIONS["SpikeSlabMRF.model"] = families_of("SpikeSlabMRF").rule()
 OPTIONS["GroupedMRF.model"] = families_of("GroupedMRF").rule()
 OPTIONS["MaximumLikelihoodMRF.model"] = either(families_of("MaximumLikelihoodMRF").rule(), FACTORY)
 OPTIONS["BayesianMRF.model"] = either(families_of("BayesianMRF").rule(), FACTORY, instance("families", "Custom"))

@@ -276,7 +276,7 @@ EDGES = Registry(
             Exact,
             "birth and death of edges at any weight, with exact moments",
             "exact",
-            {"spike": _on("boltzmann"), "fields": _on("boltzmann"), "missing": _on("boltzmann")},
+            dict.fromkeys(("spike", "fields", "missing"), _on("boltzmann", "ising", "agreement", "potts")),
         ),
         MethodRow(
             "langevin",

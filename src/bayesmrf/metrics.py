@@ -10,7 +10,7 @@ import numpy as np
 from .base import LOG_Z, InferenceEngine, Kind, Model
 from .errors import DataError, OptionError
 from .inference.pseudo_likelihood import value_and_scores
-from .models.categorical import binary_form
+from .models.categorical import binary_form, many_state_form
 from .models.pairwise import log_potential
 from .partitions import expected_vi, variation_of_information, vi_difference
 
@@ -50,39 +50,39 @@ def conditional_log_probability(
 
     .. math:: \log \frac1K \sum_k p(x_G \mid x_{-G}, \theta_k),
 
-    exactly, by the sum over the 2^g states of the group; the conditional log likelihood of Chen and Welling (2012,
+    exactly, by the sum over the m^g states of the group; the conditional log likelihood of Chen and Welling (2012,
     section 5) is its value at the observed state.
 
     Parameters
     ----------
     model : Model
     thetas : (n_parameters, n_features) array
-    states : (n_samples, n_nodes) array in {0, 1}
+    states : (n_samples, n_nodes) array in {0, ..., m - 1}
         The values of the group are ignored.
     group : sequence of int
-        Nodes; their joint state number s has the first node in its highest bit.
+        Nodes; their joint state number s has the first node in its highest digit.
 
     Returns
     -------
-    (n_samples, 2^g) array
+    (n_samples, m^g) array
     """
-    nodes = np.asarray(group)
-    g, d = len(nodes), model.graph.n_nodes
-    inner = 2.0 * (np.arange(2**g)[:, None] >> np.arange(g)[::-1] & 1) - 1
-    x = 2.0 * states - 1
-    x[:, nodes] = 0
-    u, v = model.graph.edges.T
-    total = np.full((len(states), 2**g), -np.inf)
+    nodes, m = np.asarray(group), model.n_states
+    g, others = len(nodes), np.setdiff1d(np.arange(model.graph.n_nodes), nodes)
+    inner = np.array(np.unravel_index(np.arange(m**g), (m,) * g)).T
+    total = np.full((len(states), m**g), -np.inf)
     for theta in thetas:
-        form = binary_form(model, theta)
-        coupling = np.zeros((d, g))
-        for mine, other in ((u, v), (v, u)):
-            place = np.full(d, -1)
-            place[nodes] = np.arange(g)
-            there = place[mine] >= 0
-            coupling[other[there], place[mine[there]]] = form.coupling[there]
-        energy = 0.5 * np.einsum("sg,gh,sh->s", inner, coupling[nodes], inner)
-        log_p = (x @ coupling + form.field[nodes]) @ inner.T + energy
+        form = many_state_form(model, theta)
+        u, v = form.edges.T
+        coupling = np.zeros((model.graph.n_nodes,) * 2)
+        coupling[u, v] = coupling[v, u] = form.coupling
+        pairs = [coupling[nodes[j], nodes[k]] * (inner[:, j] == inner[:, k]) for k in range(g) for j in range(k)]
+        log_p = np.tile(np.sum(pairs, axis=0) if pairs else np.zeros(m**g), (len(states), 1))
+        for k, node in enumerate(nodes):
+            near = others[coupling[others, node] != 0]
+            field = form.field[node] + np.zeros((len(states), m))
+            for x in range(m):
+                field[:, x] += (states[:, near] == x) @ coupling[near, node]
+            log_p += field[:, inner[:, k]]
         log_p -= np.logaddexp.reduce(log_p, axis=1, keepdims=True)
         np.logaddexp(total, log_p, out=total)
     return total - np.log(len(thetas))

@@ -122,8 +122,8 @@ def _show_structure(summary: StructureSummary, console: Console) -> None:
     if len(found):
         _show_edges(found, ("inclusion", "weight"), console)
         console.print(
-            "Inclusion: probability of the edge. Weight: mean log odds ratio of its ends, coded 0 and 1, given all "
-            "other nodes, where the edge exists."
+            f"Inclusion: probability of the edge. Weight: mean of the {summary.terms.edge} where the edge exists. "
+            f"{summary.terms.meaning}"
         )
     else:
         console.print("No edge has an inclusion above 0.5.")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from ..families import families_of
 from ..methods import EDGES
 from . import common
 from .common import Binarize, Chains, Draws, Drop, Jobs, MissingCode, Overwrite, Quiet, Seed, Thin, Warmup, Weight
@@ -18,8 +20,9 @@ def structure(
         Path,
         typer.Argument(
             metavar="ANSWERS.csv",
-            help="Observations: one row each, one column a node, named in the first line; 0/1, -1/+1 or True/False, or "
-            "ordered levels with --binarize; empty where a value is missing. May be compressed (.csv.gz).",
+            help="Observations: one row each, one column a node, named in the first line; 0/1, -1/+1 or True/False, "
+            "ordered levels with --binarize, or any levels with --model potts; empty where a value is missing. May be "
+            "compressed (.csv.gz).",
         ),
     ],
     candidates: Annotated[
@@ -37,19 +40,34 @@ def structure(
             "or few candidates; langevin is the published algorithm, in which weak edges alone come and go.",
         ),
     ] = "one-edge",
+    model: Annotated[
+        str,
+        typer.Option(
+            metavar="|".join(families_of("SpikeSlabMRF").names),
+            help="Coding of the parameters: weights and biases over 0/1; couplings and fields over -1/+1; logits of "
+            "agreements, and fields; couplings and fields of nodes with many states, with --method exact.",
+        ),
+    ] = "boltzmann",
     density: Annotated[
         str,
         typer.Option(metavar="A,B|P0", help="Beta prior of the share of candidates that exist, or its fixed value."),
     ] = "1,1",
     slab: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="cauchy:SCALE|normal:SCALE|SHAPE,RATE",
             help="Prior of the weights of edges that exist: Cauchy or normal with a fixed scale, or normal with a "
-            "Gamma prior of the precision.",
+            "Gamma prior of the precision. [dim]\\[default: cauchy:1; ising: cauchy:0.25; agreement, potts: cauchy:0.5]"
+            "[/dim]",
         ),
-    ] = "cauchy:1",
-    bias_scale: Annotated[float, typer.Option(help="Standard deviation of the normal prior of a bias.")] = 10.0,
+    ] = None,
+    bias_scale: Annotated[
+        float | None,
+        typer.Option(
+            help="Standard deviation of the normal prior of a node's parameter. "
+            "[dim]\\[default: 10; ising, agreement: 5][/dim]"
+        ),
+    ] = None,
     binarize: Binarize = None,
     n_particles: Annotated[
         int | None, typer.Option(help="Persistent chains behind each moment. [dim]\\[default: the method's][/dim]")
@@ -93,23 +111,25 @@ def structure(
     A run that was stopped, even killed, continues when the same command is given again.
     """
     from ..answers import to_binary
-    from ..priors import Beta, SpikeSlab, read_slab
+    from ..estimators.edge_prior import default_prior
+    from ..priors import Beta, read_slab
     from ..tables import read_votes
 
     out = out or Path(f"{common.stem_of(answers)}.zarr")
     console = common.new_console(quiet)
     p0 = common.number_or_prior("--density", density, Beta, "a number, or A,B, such as 0.2 or 5,5")
     run = {"n_draws": n_draws, "n_warmup": n_warmup, "n_chains": n_chains, "thin": thin, "n_jobs": n_jobs}
-    common.checked("SpikeSlabMRF", **run)
+    common.checked("SpikeSlabMRF", model=model, **run)
     own = {"n_particles": n_particles, "n_sweeps": n_sweeps, "epsilon": epsilon, "momentum": momentum, "width": width}
-    options = {
-        "prior": SpikeSlab(p0, read_slab(slab), bias_scale),
-        "method": common.own_options(EDGES, method, n_iterations=n_iterations, **own),
-        **run,
-    }
+    changed = {"density": p0} | ({} if slab is None else {"slab": read_slab(slab)})
+    changed |= {} if bias_scale is None else {"bias_scale": bias_scale}
+    prior = replace(default_prior(families_of("SpikeSlabMRF").read(model)), **changed)
+    chosen = common.own_options(EDGES, method, n_iterations=n_iterations, **own)
+    options = {"model": model, "prior": prior, "method": chosen, **run}
     common.check_out(out, overwrite)
     table, weights = read_votes(answers, weight, drop or (), missing_code or ())
-    table = to_binary(answers, table, binarize)
+    if model != "potts" or binarize is not None:
+        table = to_binary(answers, table, binarize)
     edges = common.edges_of(candidates, [str(c) for c in table.columns], console, "--candidates")
 
     from ..estimators import SpikeSlabMRF

@@ -1,19 +1,34 @@
-"""Warnings about a prior of the edges that dominates the data."""
+"""The default prior of the edges, and warnings about one that dominates the data."""
 
 from __future__ import annotations
 
 import warnings
 from math import log, pi
+from typing import Any
 
 import numpy as np
 from scipy import stats
 
 from ..errors import PriorWarning
-from ..models.boltzmann import Boltzmann
+from ..graphs import path
+from ..models.boltzmann import Coding
+from ..posterior.conditionals.centred import node_shares
+from ..priors import Cauchy, SpikeSlab
 
 _ALL = 0.95  # share of the candidates that counts as all of them
 _SUPPORTED = log(3)  # log Bayes factor above which the data support an edge
 _FALSE_ALARM = 1e-6  # significance level of dependence
+_LEAST = 1e-12  # variance of a feature that varies
+
+
+def default_prior(family: Any) -> SpikeSlab:
+    """Return the default prior of the parameters of a model (an object of `bayesmrf.families`).
+
+    It has a uniform density, Cauchy log odds ratios of scale 1 of the ends of an edge, and normal log odds of the
+    states of a node with standard deviation 10, whatever the coding.
+    """
+    coding, boltzmann = Coding.of(family.on(path(2), 2, True)), SpikeSlab()
+    return SpikeSlab(slab=Cauchy(1.0 / coding.edge), bias_scale=boltzmann.bias_scale / coding.node)
 
 
 def log_bayes_factors(weights: np.ndarray, slab_scale: np.ndarray, cauchy: bool) -> np.ndarray:
@@ -41,34 +56,40 @@ def log_bayes_factors(weights: np.ndarray, slab_scale: np.ndarray, cauchy: bool)
     return np.where(n > 1, found, np.nan)
 
 
-def strongest_pair(model: Boltzmann, s_bar: np.ndarray, n: float) -> tuple[str, float, float]:
-    """Return the candidate whose ends are the most correlated in the data, the correlation, and its p-value.
+def strongest_pair(model: Any, s_bar: np.ndarray, n: float) -> tuple[str, float, float]:
+    r"""Return the candidate whose ends are the most correlated in the data, the correlation, and its p-value.
 
-    The p-value is that of the largest of all correlations (Bonferroni).
+    The correlation is that of the edge's feature with itself, centred on the two ends (see
+    `bayesmrf.posterior.conditionals.centred`): with g the centred feature and :math:`E_0`, :math:`\sigma_0` for
+    independent ends, :math:`(\bar g - E_0 g) / \sigma_0(g)`. For two states it is Pearson's. The p-value is that
+    of the largest of all candidates (Bonferroni).
     """
-    r, (u, v) = model.n_edges, model.graph.edges.T
-    p = s_bar[r:]
-    spread = np.sqrt(p * (1 - p))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        correlation = np.nan_to_num((s_bar[:r] - p[u] * p[v]) / (spread[u] * spread[v]), nan=0.0)
-    e = int(np.abs(correlation).argmax())
-    p_value = r * stats.chi2.sf(n * correlation[e] ** 2, 1)
-    return model.feature_names[e], float(correlation[e]), float(p_value)
+    f, (p, q) = model.edge_values, node_shares(model, s_bar)[model.graph.edges.T]
+    given_u, given_v = q @ f.T, p @ f
+    mean = (p * given_u).sum(axis=1)
+    square = (p * (q @ f.T**2)).sum(axis=1) + mean**2
+    variance = square - (p * given_u**2).sum(axis=1) - (q * given_v**2).sum(axis=1)
+    excess = s_bar[: model.n_edges] - mean
+    found = np.where(variance > _LEAST, excess / np.sqrt(np.maximum(variance, _LEAST)), 0.0)
+    e = int(np.abs(found).argmax())
+    return model.feature_names[e], float(found[e]), float(model.n_edges * stats.chi2.sf(n * found[e] ** 2, 1))
 
 
 def warn_of_prior(
-    weights: np.ndarray, slab_scale: np.ndarray, cauchy: bool, model: Boltzmann, s_bar: np.ndarray | None, n: float
+    weights: np.ndarray, slab_scale: np.ndarray, prior: SpikeSlab, model: Any, s_bar: np.ndarray | None, n: float
 ) -> None:
     """Warn if nearly all edges are included without support by the data, or none despite clear dependence."""
     found = int(((weights != 0).mean(axis=0) > 0.5).sum())
     r = weights.shape[1]
     if found >= _ALL * r:
+        cauchy = isinstance(prior.slab, Cauchy)
         supported = int((log_bayes_factors(weights, slab_scale, cauchy) > _SUPPORTED).sum())
         if supported <= r / 2:
+            slab = f"slab=Cauchy({1 / Coding.of(model).edge})"
             warnings.warn(
                 f"{found} of {r} candidate edges have an inclusion above 0.5, but the data by themselves support only "
                 f"{supported} of them (Bayes factor > 3): the prior puts the others in. Use a fixed "
-                "density and a slab of fixed scale, such as SpikeSlab(density=0.5, slab=Cauchy(1.0)).",
+                f"density and a slab of fixed scale, such as SpikeSlab(density=0.5, {slab}).",
                 PriorWarning,
                 stacklevel=3,
             )

@@ -12,25 +12,27 @@ from sklearn.utils.validation import check_is_fitted
 from .. import convergence, metrics, results, run
 from ..base import Kernel
 from ..errors import DataError, OptionError, in_words
+from ..families import families_of
 from ..graphs import Graph
 from ..inference.auto import is_cheap
 from ..inference.chains import Persistent
 from ..inference.elimination.two_states import Elimination
 from ..learning.sparse_path import sparse_start
 from ..likelihood import Hidden, Likelihood
-from ..methods import EDGES
-from ..models.boltzmann import Boltzmann
-from ..models.clamped import Clamped
+from ..methods import EDGES, refusal
+from ..models.boltzmann import Coding
+from ..models.categorical import is_categorical, states_of
+from ..models.clamped_categorical import clamp
 from ..options import check, check_params
 from ..posterior.edges.exact import SpikeSlabExact
 from ..posterior.edges.langevin import SpikeSlabLangevin
 from ..posterior.edges.one_edge import SpikeSlabOneEdge
 from ..posterior.hidden_entries import DrawHiddenEntries
-from ..priors import Cauchy, SpikeSlab
+from ..priors import SpikeSlab
 from ..rules import is_integer
 from ..states import States
 from .base import MissingValues, RunOptions, central, data_hash, missing_table, run_seed, sample_posterior
-from .edge_prior import warn_of_prior
+from .edge_prior import default_prior, warn_of_prior
 from .option_objects import OptionObjects
 from .parameter_posterior import ParameterPosterior
 
@@ -38,11 +40,12 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _PARTICLES = 256, 4096  # of one-edge
+_MOST_BITS = 16  # of a joint state of a group
 
 
 @dataclass(eq=False, repr=False)
 class SpikeSlabMRF(MissingValues, RunOptions, OptionObjects, ParameterPosterior):
-    r"""Posterior over edges, weights and biases of a Boltzmann machine (Chen and Welling 2012).
+    r"""Posterior over edges and parameters of a Markov random field (Chen and Welling 2012).
 
     Each candidate edge is absent with probability 1 - p0 (the spike), and has a normal or Cauchy weight otherwise (the
     slab); see `bayesmrf.priors.SpikeSlab`.
@@ -53,13 +56,17 @@ class SpikeSlabMRF(MissingValues, RunOptions, OptionObjects, ParameterPosterior)
         Edges that may exist.
     prior : "spike-slab" or `priors.SpikeSlab`
         Prior of the density (the share of the candidates that exist), of the weights and of the biases, such as
-        ``SpikeSlab(density=Beta(5, 5), slab=Cauchy(2.5))``.
+        ``SpikeSlab(density=Beta(5, 5), slab=Cauchy(2.5))``, whose scales are those of the parameters of ``model``.
+        "spike-slab" is the same prior in all codings: a uniform density, and Cauchy log odds ratios of scale 1.
     method : {"one-edge", "exact", "langevin"} or an object of `bayesmrf.methods`
         * one-edge (`methods.OneEdge`): single-edge birth and death at any weight, by the full conditional of one edge
           with moments from persistent chains.
         * exact (`methods.Exact`): the same with exact moments; for at most about twenty nodes, or a narrow graph.
         * langevin (`methods.Langevin`): Algorithm 1 of the paper: persistent chains, Langevin dynamics, and jumps of
           weak edges. It mixes hundreds of times more slowly (see benchmarks).
+    model : {"boltzmann", "ising", "agreement", "potts"} or an object of `bayesmrf.families`
+        Coding of the parameters, as in `BayesianMRF`. Nodes with many states are "potts", of which an edge has one
+        coupling; they need ``method="exact"``. "langevin" is for "boltzmann" only.
     n_draws, n_warmup, n_chains, thin, random_state, n_jobs, progress, checkpoint
         As in `GroupedMRF`. A draw takes 9 bytes per candidate, 4.5 MB with 1,000 nodes: thin long chains.
 
@@ -74,7 +81,8 @@ class SpikeSlabMRF(MissingValues, RunOptions, OptionObjects, ParameterPosterior)
     density_, slab_scale_ : float
         Posterior means of p0 and of the slab's scale (sigma0, or the given one).
     missing_ : DataFrame
-        Row and node of each missing value of X, and the posterior probability that it is 1 (True).
+        Row and node of each missing value of X, and the posterior probability that it is 1 (True; for "potts", of each
+        state).
     posterior_ : xarray.DataTree
         Draws in ArviZ's form.
     edges_ : (n_edges, 2) int array
@@ -83,14 +91,21 @@ class SpikeSlabMRF(MissingValues, RunOptions, OptionObjects, ParameterPosterior)
         Names of ``theta_``: ``u-v`` for a candidate edge, ``u`` for a node.
     """
 
-    read = {"method": EDGES.read, "prior": lambda _: SpikeSlab()}  # noqa: RUF012
+    read = {"method": EDGES.read, "model": families_of("SpikeSlabMRF").read}  # noqa: RUF012
 
     candidates: Any = "complete"
     prior: Any = "spike-slab"
     method: Any = "one-edge"
+    model: Any = "boltzmann"
+
+    def object(self, name: str) -> Any:
+        """Return the value of a parameter as an object."""
+        if name == "prior" and self.prior == "spike-slab":
+            return default_prior(self.object("model"))
+        return super().object(name)
 
     def _model(self, graph: Graph | None = None) -> Any:
-        return Boltzmann(graph or self._graph)
+        return self.object("model").on(graph or self._graph, self._n_states, True)
 
     def fit(self, X: Any, y: None = None, sample_weight: Any = None) -> SpikeSlabMRF:
         """Sample the posterior.
@@ -98,45 +113,32 @@ class SpikeSlabMRF(MissingValues, RunOptions, OptionObjects, ParameterPosterior)
         Parameters
         ----------
         X : (n_samples, n_nodes) array or DataFrame
-            Yes/no data in one coding. Values that are missing (NaN) are drawn with the parameters.
+            Yes/no data in one coding or, for "potts", any levels. Missing values (NaN) are drawn with the parameters.
         y : None
             Ignored.
         sample_weight : (n_samples,) array, optional
             How many times each row was seen: integers >= 0; a Series with the index of ``X``.
         """
-        check_params(self)
-        states = self._read(X, sample_weight, self.progress, missing=True, option="candidates")
-        if self.n_features_in_ < 2:
-            raise DataError("X must have at least two columns, got 1 feature(s).")
-        model, prior, method, graph = self._model(), self.object("prior"), self.object("method"), self._graph
-        hidden, n = self._hidden(model, states), states.n_samples
-        if hidden is None:
-            s_bar, rows = model.statistics(states.values, states.weights), None
-        else:
-            s_bar, rows = hidden.model.seen_statistics(), hidden.model.states
-        data = Likelihood(model, s_bar, n, Persistent(), hidden)  # only for what is hidden
-        kernel = _KERNELS[EDGES.row(method).name](method, model, s_bar, n, prior, sparse_start(graph, states))
-        seeds = run_seed(self)
-        draws = sample_posterior(self, model, kernel if hidden is None else DrawHiddenEntries(kernel, data), seeds)
+        states, data, kernel = self._prepare(X, sample_weight)
+        model, hidden, n, s_bar, row = data.model, data.hidden, data.n_samples, data.s_bar, EDGES.row(self.method)
+        prior, seeds = self.object("prior"), run_seed(self)
+        draws = sample_posterior(self, model, kernel, seeds)
         attrs = {
-            "data_hash": data_hash(graph, s_bar, n, rows),
-            "model": "boltzmann",
+            "data_hash": data_hash(self._graph, s_bar, n, None if hidden is None else hidden.model.states),
+            "model": model.name,
             "prior": asdict(prior) | {"slab": {"family": type(prior.slab).__name__} | asdict(prior.slab)},
-            "kind": EDGES.row(method).kind,
-            "method": EDGES.row(method).name,
+            "kind": row.kind,
+            "method": row.name,
         }
-        attrs |= {name: getattr(kernel, name, value) for name, value in asdict(method).items()}  # None is resolved
+        inner = kernel if hidden is None else kernel.kernel
+        attrs |= {name: getattr(inner, name, value) for name, value in asdict(self.object("method")).items()}
         self.posterior_ = results.to_datatree(
             draws, model, attrs=attrs, observed={"statistics": s_bar, "n_samples": n}, constant={}
         )
         self._summarise(model, draws)
+        seen = s_bar if hidden is None else None
         warn_of_prior(
-            self._stacked("theta")[:, : model.n_edges],
-            draws.values["slab_scale"].ravel(),
-            isinstance(prior.slab, Cauchy),
-            model,
-            s_bar if hidden is None else None,
-            n,
+            self._stacked("theta")[:, : model.n_edges], draws.values["slab_scale"].ravel(), prior, model, seen, n
         )
         self.missing_ = missing_table(data, draws.values["theta"], states, seeds)
         if hidden is not None:
@@ -144,15 +146,35 @@ class SpikeSlabMRF(MissingValues, RunOptions, OptionObjects, ParameterPosterior)
         convergence.warn_unless_converged(self.posterior_)
         return self
 
-    def _hidden(self, model: Boltzmann, states: States) -> Hidden | None:
+    def _prepare(self, X: Any, sample_weight: Any = None) -> tuple[States, Likelihood, Any]:
+        """All that comes before the first draw: the data, as states and as a likelihood, and the kernel."""
+        check_params(self)
+        family, row = families_of("SpikeSlabMRF").row(self.model), EDGES.row(self.method)
+        n_states = self.object("model").n_states if family.many_states else None
+        states = self._read(X, sample_weight, self.progress, missing=True, n_states=n_states, option="candidates")
+        if self.n_features_in_ < 2:
+            raise DataError("X must have at least two columns, got 1 feature(s).")
+        for feature in ["spike", "missing"][: 1 + bool((states.values < 0).any())]:
+            refused = refusal(row, EDGES, feature, family.name)
+            if refused:
+                raise OptionError(**refused)
+        model, prior, method, n = self._model(), self.object("prior"), self.object("method"), states.n_samples
+        hidden = self._hidden(model, states)
+        s_bar = model.statistics(states.values, states.weights) if hidden is None else hidden.model.seen_statistics()
+        data = Likelihood(model, s_bar, n, Persistent(), hidden)  # only for what is hidden
+        kernel = _KERNELS[row.name](method, model, s_bar, n, prior, _start(model, states))
+        return states, data, kernel if hidden is None else DrawHiddenEntries(kernel, data)
+
+    def _hidden(self, model: Any, states: States) -> Hidden | None:
         """The model clamped to what was seen; None where nothing is missing."""
         if (states.values >= 0).all():
             return None
-        clamped = Clamped(model, states.rows)
+        clamped = clamp(model, states.rows)
         # A chain that leaves the distribution of the hidden entries invariant suffices.
-        return Hidden(clamped, Elimination() if is_cheap(clamped.graph) else Persistent(n_chains=1))
+        exact = is_cheap(clamped.graph, states_of(clamped))
+        return Hidden(clamped, Elimination() if exact else Persistent(n_chains=1))
 
-    def _summarise(self, model: Boltzmann, draws: run.Draws) -> None:
+    def _summarise(self, model: Any, draws: run.Draws) -> None:
         graph, r = model.graph, model.n_edges
         theta, included = draws.values["theta"], draws.values["included"]
         share = included.mean(axis=(0, 1))
@@ -201,14 +223,14 @@ class SpikeSlabMRF(MissingValues, RunOptions, OptionObjects, ParameterPosterior)
         ----------
         X : (n_samples, n_nodes) array or DataFrame
         group : sequence
-            Nodes by name or by number, at most 16.
-            average : {"bayes", "mean"}
+            Nodes by name or by number, at most 16 (fewer if they have many states: m^g <= 2^16).
+        average : {"bayes", "mean"}
             A mixture over 100 draws, or the model with the edges with inclusion above 0.5 ("Bayes PM").
 
         Returns
         -------
-        (n_samples, 2^len(group)) array
-            The first node of the group is the highest bit of the number of a state.
+        (n_samples, m^g) array
+            Of g nodes with m states: the first node of the group is the highest digit of the number of a state.
         """
         model, states, nodes = self._ask(X, group)
         return np.exp(metrics.conditional_log_probability(model, self._components(average), states, nodes))
@@ -217,10 +239,10 @@ class SpikeSlabMRF(MissingValues, RunOptions, OptionObjects, ParameterPosterior)
         """Compute the log probability of the states of a group of nodes, given the other nodes of each row, in nats."""
         model, states, nodes = self._ask(X, group)
         found = metrics.conditional_log_probability(model, self._components(average), states, nodes)
-        number = states[:, nodes].astype(np.int64) @ (1 << np.arange(len(nodes))[::-1])
+        number = states[:, nodes].astype(np.int64) @ model.n_states ** np.arange(len(nodes))[::-1]
         return found[np.arange(len(found)), number]
 
-    def _ask(self, X: Any, group: Sequence[Any]) -> tuple[Boltzmann, np.ndarray, list[int]]:
+    def _ask(self, X: Any, group: Sequence[Any]) -> tuple[Any, np.ndarray, list[int]]:
         check_is_fitted(self)
         check({"group": group})
         states = self._new(X).values
@@ -230,23 +252,31 @@ class SpikeSlabMRF(MissingValues, RunOptions, OptionObjects, ParameterPosterior)
             if not 0 <= node < len(self._names):
                 last = len(self._names) - 1
                 raise OptionError(f"group: {in_words(given)} is not a node; give names, or numbers from 0 to {last}")
-        if not 1 <= len(set(nodes)) == len(nodes) <= 16:
-            raise OptionError(option="group", got=f"{len(nodes)} nodes", expected="1 to 16 different nodes")
-        return self._model(), states, [int(i) for i in nodes]
+        model = self._model()
+        most = int(_MOST_BITS / np.log2(model.n_states))
+        if not 1 <= len(set(nodes)) == len(nodes) <= most:
+            raise OptionError(option="group", got=f"{len(nodes)} nodes", expected=f"1 to {most} different nodes")
+        return model, states, [int(i) for i in nodes]
 
 
-def _exact(_: Any, model: Boltzmann, s_bar: np.ndarray, n: float, prior: SpikeSlab, start: Any) -> Kernel:
+def _start(model: Any, states: States) -> np.ndarray | None:
+    """Return the sparse estimate of `sparse_start` in the coding of the model; None where there is none."""
+    weights = None if is_categorical(model) else sparse_start(model.graph, states)
+    return None if weights is None else Coding.of(model).theta(model, weights)
+
+
+def _exact(_: Any, model: Any, s_bar: np.ndarray, n: float, prior: SpikeSlab, start: Any) -> Kernel:
     return SpikeSlabExact(Likelihood(model, s_bar, n, Elimination()), prior, start)
 
 
-def _one_edge(options: Any, model: Boltzmann, s_bar: np.ndarray, n: float, prior: SpikeSlab, start: Any) -> Kernel:
+def _one_edge(options: Any, model: Any, s_bar: np.ndarray, n: float, prior: SpikeSlab, start: Any) -> Kernel:
     # Strong edges do not mix with fewer chains than observations; more chains cost time.
     m = int(np.clip(n, *_PARTICLES)) if options.n_particles is None else options.n_particles
     more = options.epsilon, options.momentum, options.n_iterations
     return SpikeSlabOneEdge(model, s_bar, n, prior, start, m, *more)
 
 
-def _langevin(options: Any, model: Boltzmann, s_bar: np.ndarray, n: float, prior: SpikeSlab, start: Any) -> Kernel:
+def _langevin(options: Any, model: Any, s_bar: np.ndarray, n: float, prior: SpikeSlab, start: Any) -> Kernel:
     more = options.epsilon, options.momentum, options.width, options.n_iterations
     return SpikeSlabLangevin(model, s_bar, n, prior, start, options.n_particles, options.n_sweeps, *more)
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from .pairwise import FeatureForm, PairwiseModel
 
@@ -25,3 +28,47 @@ class Boltzmann(PairwiseModel):
 
     name = "boltzmann"
     form = FeatureForm(a=0.25, b=0.25, c=0.25, p=0.5, q=0.5)
+
+
+class Coding(NamedTuple):
+    r"""How the parameters of a binary model are coded, relative to those of the Boltzmann machine.
+
+    With f the feature of an edge, y that of a node, and :math:`s \in \{0, 1\}` the states of the nodes,
+
+    .. math:: f(s_u, s_v) = \omega s_u s_v + \delta (s_u + s_v) + f(0, 0), \qquad y(s_u) = \eta s_u + y(0),
+
+    so that the weights are :math:`W = \omega \theta_{uv}` and the biases :math:`b_u = \eta \theta_u + \delta \sum_v
+    \theta_{uv}`. :math:`\omega` is 1 for the Boltzmann machine, 4 for the Ising model and 2 for logits of agreement.
+
+    Parameters
+    ----------
+    edge, shift, node : float
+        :math:`\omega`, :math:`\delta` and :math:`\eta`; for more than two states, those of the first two.
+    """
+
+    edge: float
+    shift: float
+    node: float
+
+    @classmethod
+    def of(cls, model: Any) -> Coding:
+        """Return the coding of a model with ``edge_values`` and ``node_values``."""
+        f, (low, high) = model.edge_values, model.node_values
+        return cls(float(f[0, 0] - 2 * f[0, 1] + f[1, 1]), float(f[0, 1] - f[0, 0]), float(high - low))
+
+    def weights(self, model: Any, theta: np.ndarray) -> np.ndarray:
+        """Return the weights and biases (n_features,) of the Boltzmann machine with the distribution of theta."""
+        edge, node = theta[: model.n_edges], theta[model.n_edges :]
+        return np.concatenate([self.edge * edge, self.node * node + self.shift * _sums(model, edge)])
+
+    def theta(self, model: Any, weights: np.ndarray) -> np.ndarray:
+        """Return the parameters of ``model`` with the distribution of ``weights`` and biases; see `weights`."""
+        edge = weights[: model.n_edges] / self.edge
+        return np.concatenate([edge, (weights[model.n_edges :] - self.shift * _sums(model, edge)) / self.node])
+
+
+def _sums(model: Any, edge: np.ndarray) -> np.ndarray:
+    """Sum a value of each edge over the edges of each node."""
+    ends = model.graph.edges.T.ravel()
+    sums: np.ndarray = np.bincount(ends, np.tile(edge, 2), minlength=model.graph.n_nodes)
+    return sums

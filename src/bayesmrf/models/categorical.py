@@ -71,6 +71,15 @@ def binary_form(model: Any, theta: np.ndarray) -> Pairwise:
     return form
 
 
+def many_state_form(model: Any, theta: np.ndarray) -> Categorical:
+    """Return the model at theta as `Categorical`, also if it is binary: J x_u x_v is 2 J [x_u = x_v] - J."""
+    if is_categorical(model):
+        return model.categorical(theta)
+    p = model.pairwise(theta)
+    field = np.stack([-p.field, p.field], axis=1)
+    return categorical(model.graph, 2 * p.coupling, field, p.offset - p.coupling.sum())
+
+
 def categorical(graph: Graph, coupling: np.ndarray, field: np.ndarray, offset: float = 0.0) -> Categorical:
     """Collect the arrays and parameters of a graph."""
     a = graph.adjacency

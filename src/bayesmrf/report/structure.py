@@ -16,7 +16,7 @@ CITE = (
 
 def sections(summary: StructureSummary) -> list[Section]:
     """Return the sections of the report on one run."""
-    shown = "the density, the slab scale, the number of edges, and the edges and biases with the worst convergence"
+    shown = "the density, the slab scale, the number of edges, and the parameters with the worst convergence"
     named = [
         ("What was run", what_was_run(summary, summary.method_sentence)),
         ("Which edges exist", inclusion(summary, "and the slab scale is the scale of the prior of their weights")),
@@ -59,10 +59,8 @@ def _network(s: StructureSummary) -> str:
 
 
 def _edges(s: StructureSummary) -> str:
-    text = (
-        "A weight is the log odds ratio of the two ends, coded 0 and 1, given all other nodes. Its mean and its 90 % "
-        "interval (from, to) are those where the edge exists."
-    )
+    of = f"The mean of a {s.terms.edge} and its 90 % interval (from, to) are those where the edge exists."
+    text = f"{s.terms.meaning} {of}"
     found, note = s.edge_table.sort_values("inclusion", ascending=False, kind="stable"), ""
     if len(found) > MOST_EDGES:
         note = paragraph(

@@ -7,11 +7,12 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from .. import convergence
+from ..families import FAMILIES
 from ..names import shown
 
 if TYPE_CHECKING:
@@ -20,6 +21,17 @@ if TYPE_CHECKING:
 
 INTERVAL = (0.05, 0.95)  # ends of the 90 % interval
 _BLOCK = 512  # columns whose quantiles are computed together
+
+
+class Terms(NamedTuple):
+    """Names of the parameters of a model, and their meaning."""
+
+    edge: str
+    node: str
+    meaning: str
+
+
+_OTHER_TERMS = Terms("edge parameter", "node parameter", "Parameters are natural parameters of the model.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +54,12 @@ class Summary:
     def attrs(self) -> dict[str, Any]:
         """Attributes of the run: options, seed, versions, data."""
         return {str(k): v for k, v in self.tree.attrs.items()}
+
+    @property
+    def terms(self) -> Terms:
+        """Names of the parameters."""
+        row = FAMILIES.find(str(self.attrs.get("model")))
+        return Terms(row.edge, row.node, row.meaning) if row else _OTHER_TERMS
 
     @cached_property
     def names(self) -> list[str]:

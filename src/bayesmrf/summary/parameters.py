@@ -6,11 +6,10 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..families import FAMILIES
 from ..graphs import edge_names
 from ..inference.registry import ROWS
 from ..kernels import KERNELS
@@ -40,17 +39,6 @@ _REASONS = {
 }
 
 
-class Terms(NamedTuple):
-    """Names of the parameters of a model, and their meaning."""
-
-    edge: str
-    node: str
-    meaning: str
-
-
-_OTHER_TERMS = Terms("edge parameter", "node parameter", "Parameters are natural parameters of the model.")
-
-
 @dataclass(frozen=True, eq=False)
 class ParameterSummary(Summary):
     """Tables and sentences about the posterior of the parameters.
@@ -60,12 +48,6 @@ class ParameterSummary(Summary):
     tree : xarray.DataTree
         From `BayesianMRF.posterior_` or `bayesmrf.results.load`.
     """
-
-    @property
-    def terms(self) -> Terms:
-        """Names of the parameters."""
-        row = FAMILIES.find(str(self.attrs.get("model")))
-        return Terms(row.edge, row.node, row.meaning) if row else _OTHER_TERMS
 
     @property
     def drawn_as(self) -> str:

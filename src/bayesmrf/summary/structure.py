@@ -71,7 +71,8 @@ class StructureSummary(InclusionSummary):
         n, rule = self["observed_data"].attrs["n_samples"], self.attrs.get("binarize")
         yes = f"; levels {rule} count as yes" if rule else ""
         size = f"{count(round(n), 'observation')} of {count(len(self.names), 'node')}"
-        return f"{size}, {count(self.n_edges, 'candidate edge')}{yes}{self.missing_clause}"
+        model = self.attrs.get("model", "unknown")
+        return f"{size}, {count(self.n_edges, 'candidate edge')}, model {model}{yes}{self.missing_clause}"
 
     @property
     def method_sentence(self) -> str:
