@@ -8,7 +8,12 @@ import numpy as np
 import pytest
 
 from bayesmrf import SpikeSlabMRF, families, graphs, run, support
+from bayesmrf.errors import OptionError
 from bayesmrf.methods import OneEdge
+from bayesmrf.models.agreement import Agreement
+from bayesmrf.models.boltzmann import Coding
+from bayesmrf.models.potts import Potts
+from bayesmrf.posterior.edges.one_edge import SpikeSlabOneEdge
 from bayesmrf.priors import Beta, Gamma, SpikeSlab
 from tests import spike_slab_oracle as oracle
 
@@ -64,3 +69,16 @@ def test_every_structure(name, method, missing, rng):
         assert score(problem, method, exact, rng, filled=True) > LIMIT
     else:
         assert score(problem, method, exact, rng, WRONG) > LIMIT
+
+
+def test_chains_of_another_coding_are_noticed(rng, monkeypatch):
+    problem = problem_of("ising", False, rng)
+    exact = exact_of(problem, rng)
+    monkeypatch.setattr(Coding, "weights", lambda *_: np.zeros(6))
+    assert score(problem, "one-edge", exact, rng) > LIMIT
+
+
+def test_models_of_other_kinds_are_refused():
+    for model in (Potts(graphs.complete(3), 3), Agreement(graphs.complete(3), False)):
+        with pytest.raises(OptionError, match="model must be binary and with node parameters"):
+            SpikeSlabOneEdge(model, np.zeros(model.n_features), 10.0)

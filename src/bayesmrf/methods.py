@@ -267,7 +267,7 @@ EDGES = Registry(
             OneEdge,
             "single-edge birth and death at any weight, with moments from persistent chains",
             "approximate (moments from persistent chains)",
-            {"spike": _on("boltzmann"), "fields": _on("boltzmann"), "missing": _on("boltzmann")},
+            dict.fromkeys(("spike", "fields", "missing"), _on("boltzmann", "ising", "agreement")),
             "births and deaths allow for the noise of moments from finitely many particles, but the Langevin steps "
             "between them are neither accepted nor rejected",
         ),

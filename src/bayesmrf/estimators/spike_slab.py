@@ -66,7 +66,7 @@ class SpikeSlabMRF(MissingValues, RunOptions, OptionObjects, ParameterPosterior)
           weak edges. It mixes hundreds of times more slowly (see benchmarks).
     model : {"boltzmann", "ising", "agreement", "potts"} or an object of `bayesmrf.families`
         Coding of the parameters, as in `BayesianMRF`. Nodes with many states are "potts", of which an edge has one
-        coupling; they need ``method="exact"``. "langevin" is for "boltzmann" only.
+        coupling; they need ``method="exact"``. "langevin" takes "boltzmann" only.
     n_draws, n_warmup, n_chains, thin, random_state, n_jobs, progress, checkpoint
         As in `GroupedMRF`. A draw takes 9 bytes per candidate, 4.5 MB with 1,000 nodes: thin long chains.
 

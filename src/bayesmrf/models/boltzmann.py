@@ -66,6 +66,14 @@ class Coding(NamedTuple):
         edge = weights[: model.n_edges] / self.edge
         return np.concatenate([edge, (weights[model.n_edges :] - self.shift * _sums(model, edge)) / self.node])
 
+    def statistics(self, model: Any, s_bar: np.ndarray) -> np.ndarray:
+        """Return the mean statistics of the Boltzmann machine for data with those of ``model``."""
+        r, (low, _) = model.n_edges, model.node_values
+        u, v = model.graph.edges.T
+        node = (s_bar[r:] - low) / self.node
+        edge = (s_bar[:r] - model.edge_values[0, 0] - self.shift * (node[u] + node[v])) / self.edge
+        return np.concatenate([edge, node])
+
 
 def _sums(model: Any, edge: np.ndarray) -> np.ndarray:
     """Sum a value of each edge over the edges of each node."""

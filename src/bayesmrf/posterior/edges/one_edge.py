@@ -22,13 +22,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import exp, log1p, sqrt
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...compiled import leaf
-from ...errors import DivergenceError
-from ...models.boltzmann import Boltzmann
+from ...errors import DivergenceError, OptionError
+from ...models.boltzmann import Coding
 from ...options import Checked
 from ...particles.chain_flips import flip_clusters
 from ...particles.pair_cells import estimated_cells
@@ -46,7 +46,7 @@ from ...particles.persistent_chains import (
     unpack,
 )
 from ...priors import SpikeSlab
-from ..conditionals.centred import CentredLines, TwoStates, edge_line, move_edge
+from ..conditionals.centred import CentredLines, CentredModel, TwoStates, edge_line, move_edge
 from ..conditionals.line import growth, line_mode
 from ..conditionals.spike import (
     EdgePrior,
@@ -102,6 +102,9 @@ class OneEdgeProblem(NamedTuple):
     scale: np.ndarray  # (n_features,) one over the square root of the curvature
     step: np.ndarray  # (n_features,) epsilon times that
     alpha: float
+    coding: Coding
+    centre: np.ndarray  # (n_nodes,) mean of x in the data
+    sums: np.ndarray  # (n_features,) of the data, over {0, 1}
     rare: np.ndarray  # (n_edges,) bool, whether a state of the pair is rare in the data, or if independent
 
 
@@ -109,13 +112,14 @@ class OneEdgeProblem(NamedTuple):
 class SpikeSlabOneEdge(Checked):
     """Single-edge birth and death at any weight, with moments from many persistent chains.
 
-    An iteration is a Gibbs sweep of the chains, proposals for as many candidates as there are nodes, and a Langevin
-    step.
+    The chains are those of the Boltzmann machine with the distribution of theta (`bayesmrf.models.boltzmann.Coding`),
+    whose centred features are those of any binary model, up to a factor; the prior is on theta. An iteration is a Gibbs
+    sweep of the chains, proposals for as many candidates as there are nodes, and a Langevin step.
 
     Parameters
     ----------
-    model : Boltzmann
-        Its graph is the candidate edges.
+    model : CentredModel
+        Binary, with node parameters; its graph is the candidate edges.
     s_bar : (n_features,) array
         Mean statistics of the data.
     n_samples : float
@@ -139,7 +143,7 @@ class SpikeSlabOneEdge(Checked):
         If a weight exceeds 1000 in absolute value; use a smaller epsilon.
     """
 
-    model: Boltzmann
+    model: Any
     s_bar: np.ndarray
     n_samples: float
     prior: SpikeSlab = SpikeSlab()  # noqa: RUF009
@@ -151,6 +155,13 @@ class SpikeSlabOneEdge(Checked):
 
     name = "spike_slab_one_edge"
     dims = EDGE_DIMS | {"n_jumps": ()}
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        model: Any = self.model
+        if model.n_states > 2 or model.n_features == model.n_edges or not isinstance(model, CentredModel):
+            expected = f"binary and with node parameters for {self.name!r}: boltzmann, ising or agreement"
+            raise OptionError(option="model", got=model.name, expected=expected)
 
     @property
     def _n_chains(self) -> int:
@@ -168,8 +179,8 @@ class SpikeSlabOneEdge(Checked):
 
     def _problem(self, stiffness: float) -> OneEdgeProblem:
         n, r, (u, v) = self.n_samples, self.model.n_edges, self.model.graph.edges.T
-        prior = edge_prior(self.prior)
-        sums = n * self.s_bar
+        prior, coding = edge_prior(self.prior), Coding.of(self.model)
+        sums = n * coding.statistics(self.model, self.s_bar)
         # One observation is added, evenly over the states, so that a constant node has a line, too.
         centre = (sums[r:] + 0.5) / (n + 1)
         both, c_u, c_v = (sums[:r] + 0.25) / (n + 1), centre[u], centre[v]
@@ -180,8 +191,10 @@ class SpikeSlabOneEdge(Checked):
             + (c_v - both) * (c_u * (1 - c_v)) ** 2
             + (1 - c_u - c_v + both) * (c_u * c_v) ** 2
         )
-        slab = prior.curvature + prior.bias_precision * (c_u**2 + c_v**2)
-        curvature = np.concatenate([n * (square - mean**2) + slab, n * centre * (1 - centre) + prior.bias_precision])
+        pull = (coding.edge * centre + coding.shift) / coding.node
+        slab = prior.curvature + prior.bias_precision * (pull[u] ** 2 + pull[v] ** 2)
+        own = coding.node**2 * n * centre * (1 - centre) + prior.bias_precision
+        curvature = np.concatenate([coding.edge**2 * n * (square - mean**2) + slab, own])
         noise = noise_share(n, self._n_chains, self.alpha)
         epsilon = min(self.epsilon, sqrt(_NOISE / noise)) if noise > 0 else self.epsilon
         scale, epsilon = 1 / np.sqrt(curvature), epsilon / max(1.0, epsilon * sqrt(stiffness))
@@ -191,15 +204,15 @@ class SpikeSlabOneEdge(Checked):
         cells += [c_u * c_v, c_u * (1 - c_v), (1 - c_u) * c_v, (1 - c_u) * (1 - c_v)]
         rare = np.min(cells, axis=0) * (self._n_chains / 2) < _RARE
         lines = CentredLines(
-            TwoStates(0.0, 1.0),
+            TwoStates(self.model.node_values[0], coding.node),
             self.model.edge_values,
             self.model.graph.edges.astype(np.int64),
             n,
-            sums,
-            centre[:, None],
+            n * self.s_bar,
+            pull[:, None],
         )
         now = np.full(self.model.n_features, prior.bias_precision)
-        return OneEdgeProblem(prior, lines, now, scale, epsilon * scale, self.alpha, rare)
+        return OneEdgeProblem(prior, lines, now, scale, epsilon * scale, self.alpha, coding, centre, sums, rare)
 
     def step(self, rng: np.random.Generator, state: OneEdgeState) -> tuple[OneEdgeState, OneEdgeInfo]:
         """Run ``n_iterations`` iterations."""
@@ -209,18 +222,20 @@ class SpikeSlabOneEdge(Checked):
         blocks = unpack(state.chains, self._n_chains)
         direction, now = state.direction.copy(), state.stiffness
         problem = self._problem(now)
+        weights = problem.coding.weights(self.model, theta)
+        scale = problem.scale * np.repeat([problem.coding.edge, problem.coding.node], [r, len(theta) - r])
         if state.age == 0:
-            now = settle(rng, blocks, rows, theta, problem.lines.pull[:, 0], problem.scale, self.n_samples, direction)
+            now = settle(rng, blocks, rows, weights, problem.centre, scale, self.n_samples, direction)
             problem = self._problem(now)
         density, precision, turn, n_jumps = _iterate(
-            rng, problem, rows, blocks, theta, momentum, state.turn, self.n_iterations
+            rng, problem, rows, blocks, theta, weights, momentum, state.turn, self.n_iterations
         )
         if not (np.abs(theta) <= _DIVERGED).all():
             raise DivergenceError(
                 option="epsilon", got=self.epsilon, expected=f"smaller, as a weight exceeded {_DIVERGED:g}"
             )
         included = rows.place >= 0
-        found = stiffness(blocks, rows, problem.lines.pull[:, 0], problem.scale, self.n_samples, direction)
+        found = stiffness(blocks, rows, problem.centre, scale, self.n_samples, direction)
         now += 2 / (state.age + 3) * (found - now)  # averaged with increasing weight of the past
         chains = EdgeChains(blocks.words, blocks.lanes)
         new = OneEdgeState(theta, momentum, density, precision, turn, chains, now, direction, state.age + 1)
@@ -228,29 +243,30 @@ class SpikeSlabOneEdge(Checked):
 
 
 @leaf
-def _iterate(rng, problem, rows, blocks, theta, momentum, turn, n_iterations):
+def _iterate(rng, problem, rows, blocks, theta, weights, momentum, turn, n_iterations):
+    """Make iterations; ``weights`` are those of the Boltzmann machine of the chains, and follow theta."""
     r, n_nodes = len(rows.edges), len(rows.degree)
     n_jumps, density, precision, squares = 0, 0.0, 0.0, 0.0
     for k in range(rows.n_present[0]):
         squares += theta[rows.present[k]] ** 2
     for _ in range(n_iterations):
         density, precision = draw_hyper(rng, problem.prior, rows.n_present[0], r, squares)
-        flip_clusters(rng, blocks, rows, theta)
-        sweep(blocks, rows, theta)
+        flip_clusters(rng, blocks, rows, weights)
+        sweep(blocks, rows, weights)
         log_slab = log_slab_odds(problem.prior, density, precision)
         for _ in range(min(n_nodes, r)):
-            if _jump(rng, problem, rows, blocks, theta, turn, log_slab, precision):
+            if _jump(rng, problem, rows, blocks, theta, weights, turn, log_slab, precision):
                 momentum[turn] = rng.standard_normal()
                 n_jumps += 1
             turn = turn + 1 if turn + 1 < r else 0
-        squares, furthest = _langevin(rng, problem, rows, blocks, theta, momentum, precision)
+        squares, furthest = _langevin(rng, problem, rows, blocks, theta, weights, momentum, precision)
         if furthest > _DIVERGED:  # before it becomes non-finite, which compiled code does not handle
             break
     return density, precision, turn, n_jumps
 
 
 @leaf
-def _jump(rng, problem, rows, blocks, theta, e, log_slab, precision):
+def _jump(rng, problem, rows, blocks, theta, weights, e, log_slab, precision):
     """Propose the birth or death of edge e; return whether it was accepted."""
     half, lines, now = 32 * blocks.words.shape[1], problem.lines, problem.now
     i, j, square = rows.edges[e, 0], rows.edges[e, 1], np.empty((4, 4))
@@ -258,7 +274,7 @@ def _jump(rng, problem, rows, blocks, theta, e, log_slab, precision):
     mode = scale = 0.0
     now[e] = normal_precision(rng, problem.prior.cauchy, precision, a)
     for first in (0, half):
-        cells = estimated_cells(blocks, rows, theta, e, problem.rare[e], first, first + half, square)
+        cells = estimated_cells(blocks, rows, weights, e, problem.rare[e], first, first + half, square)
         line = edge_line(lines, cells, 1.0, e, i, j, theta, now)
         if first == 0:
             mode, scale = line_mode(line)
@@ -275,12 +291,22 @@ def _jump(rng, problem, rows, blocks, theta, e, log_slab, precision):
     else:
         remove_edge(rows, e)
     move_edge(lines, e, i, j, theta, a + change if a == 0 else 0.0)
+    _move_weights(problem, e, i, j, theta[e], change, weights)
     g = line.samples[0].g
-    weights = exp(change * g[0]), exp(change * g[1]), exp(change * g[2]), exp(change * g[3])
-    resample(rng, blocks, i, j, weights, 0, half)
-    resample(rng, blocks, i, j, weights, half, 2 * half)
+    ratios = exp(change * g[0]), exp(change * g[1]), exp(change * g[2]), exp(change * g[3])
+    resample(rng, blocks, i, j, ratios, 0, half)
+    resample(rng, blocks, i, j, ratios, half, 2 * half)
     pack(blocks)
     return True
+
+
+@leaf
+def _move_weights(problem, e, i, j, value, change, weights):
+    """Let the chains' weights follow the move of edge e = ij by ``change`` to ``value``, along its line."""
+    r, moved = len(problem.lines.edges), problem.coding.edge * change
+    weights[e] = problem.coding.edge * value
+    weights[r + i] -= moved * problem.centre[j]
+    weights[r + j] -= moved * problem.centre[i]
 
 
 @leaf
@@ -300,34 +326,37 @@ def _penalty(sample, square, delta, n_chains):
 
 
 @leaf
-def _langevin(rng, problem, rows, blocks, theta, momentum, precision):
-    """Move all weights along their lines, and biases; return the sum of squared weights and the largest parameter."""
+def _langevin(rng, problem, rows, blocks, theta, weights, momentum, precision):
+    """Move all edges along their lines, and nodes; return the sum of squares of the edges and the largest parameter."""
     r, n, n_chains, squares, furthest = len(rows.edges), problem.lines.n, blocks.n_chains, 0.0, 0.0
-    sums, centre = problem.lines.sums, problem.lines.pull[:, 0]
+    sums, centre, pull, coding = problem.sums, problem.centre, problem.lines.pull[:, 0], problem.coding
     fresh, bias_precision = sqrt(1 - problem.alpha**2), problem.prior.bias_precision
     for i in range(len(theta) - r):
         k = r + i
-        kick = 0.5 * problem.step[k] * (sums[k] - n * blocks.ones[i] / n_chains - bias_precision * theta[k])
+        excess = coding.node * (sums[k] - n * blocks.ones[i] / n_chains)
+        kick = 0.5 * problem.step[k] * (excess - bias_precision * theta[k])
         momentum[k] = problem.alpha * (momentum[k] + kick) + fresh * rng.standard_normal() + kick
     for k in range(rows.n_present[0]):
         e = rows.present[k]
         i, j = rows.edges[e, 0], rows.edges[e, 1]
         c_i, c_j = centre[i], centre[j]
-        excess = (
+        excess = coding.edge * (
             sums[e] - c_j * sums[r + i] - c_i * sums[r + j]
             - n * (count_both(blocks.words, i, j) - c_j * blocks.ones[i] - c_i * blocks.ones[j]) / n_chains
         )  # fmt: skip
-        prior = bias_precision * (c_j * theta[r + i] + c_i * theta[r + j])
+        prior = bias_precision * (pull[j] * theta[r + i] + pull[i] * theta[r + j])
         prior -= slab_slope(problem.prior, precision, theta[e]) * theta[e]
         kick = 0.5 * problem.step[e] * (excess + prior)
         momentum[e] = problem.alpha * (momentum[e] + kick) + fresh * rng.standard_normal() + kick
         change = problem.step[e] * momentum[e]
         theta[e] += change
-        theta[r + i] -= change * c_j
-        theta[r + j] -= change * c_i
+        theta[r + i] -= change * pull[j]
+        theta[r + j] -= change * pull[i]
+        _move_weights(problem, e, i, j, theta[e], change, weights)
         squares += theta[e] ** 2
         furthest = max(furthest, abs(theta[e]))
     for k in range(r, len(theta)):
         theta[k] += problem.step[k] * momentum[k]
+        weights[k] += coding.node * problem.step[k] * momentum[k]
         furthest = max(furthest, abs(theta[k]))
     return squares, furthest
