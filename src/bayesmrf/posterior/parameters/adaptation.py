@@ -28,6 +28,7 @@ _GAMMA, _T0, _KAPPA = 0.05, 10, 0.75
 _FARTHEST = 10.0  # of the log of a step size from that of the first
 WALK_TARGET = 0.44  # of a random walk in one coordinate (Gelman, Roberts and Gilks 1996)
 WALK_FIRST = 2.4  # its step there, in conditional standard deviations of a normal posterior (ibid.)
+_INDEPENDENT = 0.2  # share of the draws of a warm-up that count for a covariance
 _DIAGONAL = 5  # draws which each variance of a diagonal metric counts for when it is changed (Stan's number)
 
 
@@ -137,12 +138,13 @@ def times(root: np.ndarray, vector: np.ndarray) -> np.ndarray:
 
 
 def adapted_root(root: np.ndarray, n: int, total: np.ndarray, squares: np.ndarray) -> np.ndarray:
-    """Estimate a root of the covariance from draws, shrunk towards the present one.
+    r"""Estimate a root of the covariance from draws, where they contradict the present one.
 
-    In coordinates in which ``root`` is the identity, the sample covariance S is shrunk towards a multiple of the
-    identity with the weight of Chen, Wiesel, Eldar and Hero (2010), eq. 23 (OAS): where S differs from the identity by
-    noise alone, nearly nothing of it is left. Of a diagonal, each variance is averaged with 5 draws' worth of the
-    present one.
+    In coordinates in which ``root`` is the identity, only eigenvalues of the sample covariance count that lie outside
+    of those that noise has there, :math:`(1 \pm \sqrt \gamma)^2` with gamma parameters a draw (Marchenko and Pastur
+    1967), less their bias (Baik and Silverstein 2006, theorem 1.1). A draw counts for a fifth, as squares of parameters
+    are correlated between draws, and fewer draws than parameters change nothing. Of a diagonal, each variance is
+    averaged with 5 such draws of the present one.
 
     Parameters
     ----------
@@ -154,15 +156,20 @@ def adapted_root(root: np.ndarray, n: int, total: np.ndarray, squares: np.ndarra
     squares : array of the shape of ``root``
         The sum of their squares, or outer products.
     """
-    mean = total / n
+    mean, n_own = total / n, n * _INDEPENDENT
     if root.ndim == 1:
         variance = np.maximum(squares / n - mean**2, 0.0)
-        return np.sqrt((n * variance + _DIAGONAL * root**2) / (n + _DIAGONAL))
-    p = len(mean)
+        return np.sqrt((n_own * variance + _DIAGONAL * root**2) / (n_own + _DIAGONAL))
+    if n < len(mean):
+        return root
     half = np.linalg.solve(root, squares / n - np.outer(mean, mean))
     s = np.linalg.solve(root, half.T)
-    level, norm = np.trace(s) / p, float((s * s).sum())
-    apart = (n + 1 - 2 / p) * (norm - p * level**2)
-    shrink = 1.0 if apart <= 0 else min(1.0, ((1 - 2 / p) * norm + (p * level) ** 2) / apart)
-    lower: np.ndarray = np.linalg.cholesky((1 - shrink) * (s + s.T) / 2 + shrink * level * np.eye(p))
+    values, vectors = np.linalg.eigh((s + s.T) / 2)
+    gamma, level = len(mean) / n_own, values.mean()
+    values = np.maximum(values / level, 0.0)
+    lowest, highest = (1 - min(gamma, 1.0) ** 0.5) ** 2, (1 + gamma**0.5) ** 2
+    sign = np.where(values > highest, 1, np.where(values < lowest, -1, 0))
+    middle = values + 1 - gamma
+    spikes = (middle + sign * np.sqrt(np.maximum(middle**2 - 4 * values, 0.0))) / 2
+    lower: np.ndarray = np.linalg.cholesky(level * (vectors * np.where(sign == 0, 1, spikes)) @ vectors.T)
     return np.asarray(root @ lower)
