@@ -9,12 +9,12 @@ from bayesmrf.kernels import KERNELS, Phases
 from bayesmrf.priors import Normal, WeightsAndBiases
 
 
-def bayesian(*graph, kernel="metropolis", model="boltzmann", engine="exact", hidden_engine=None, **options):
+def bayesian(*graph, kernel="auto", model="boltzmann", engine="exact", hidden_engine=None, **options):
     """A BayesianMRF whose options of the kernel, of the model and of a normal prior are given by their own names.
 
     Options that other kernels alone have are left out.
     """
-    own = {f.name for f in fields(KERNELS.row(kernel).options)}
+    own = set() if kernel == "auto" else {f.name for f in fields(KERNELS.row(kernel).options)}
     every = {f.name for row in KERNELS for f in fields(row.options)}
     scale = options.pop("prior_scale", None)
     bias = options.pop("bias_scale", None)
@@ -28,7 +28,7 @@ def bayesian(*graph, kernel="metropolis", model="boltzmann", engine="exact", hid
     return BayesianMRF(
         *graph,
         model=model,
-        kernel=KERNELS.build(kernel, {k: v for k, v in options.items() if k in own}),
+        kernel="auto" if kernel == "auto" else KERNELS.build(kernel, {k: v for k, v in options.items() if k in own}),
         engine=engine if hidden_engine is None else Phases(engine, hidden_engine),
         **{k: v for k, v in options.items() if k not in every},
     )

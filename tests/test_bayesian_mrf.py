@@ -7,9 +7,12 @@ from scipy import stats
 from bayesmrf import datasets, graphs
 from bayesmrf.errors import OptionError
 from bayesmrf.estimators import BayesianMRF
+from bayesmrf.estimators.parameter_kernels import automatic_kernel
 from bayesmrf.inference.elimination.two_states import Elimination
+from bayesmrf.kernels import KERNELS
 from bayesmrf.likelihood import Likelihood
 from bayesmrf.models.boltzmann import Boltzmann
+from bayesmrf.models.symmetric import Symmetric
 from bayesmrf.posterior.parameters.pseudo_posterior import correction, posterior_mode
 from bayesmrf.priors import Cauchy, LogisticBeta, Normal
 from tests.flat import bayesian
@@ -50,13 +53,72 @@ def test_every_legal_pair_runs_and_says_what_it_is(kernel, engine, model, data):
     assert (est.posterior_.attrs["kind"] == "exact") == exact
 
 
+GAPS = "with missing values"
+AUTO = [
+    ("gibbs", {}),
+    ("gibbs", {"engine": "enumeration", "model": "ising"}),
+    ("gibbs", {"prior": Cauchy(2.0)}),
+    ("hamiltonian", {"prior": LogisticBeta()}),
+    ("hamiltonian", {"prior_scale": 1e3}),
+    ("hamiltonian", {"ties": "edges"}),
+    ("hamiltonian", {"engine": "bethe"}),
+    ("hamiltonian", {"engine": "pseudo-likelihood"}),
+    ("metropolis", {"engine": "mean-field"}),
+    ("metropolis", {"engine": "tree"}),
+    ("langevin", {"engine": "brief"}),
+    ("langevin", {"engine": "persistent"}),
+    ("langevin", {"engine": "from-exact"}),
+    ("exchange", {"engine": "gibbs"}),
+    ("exchange", {"engine": "cftp", "model": "agreement"}),
+    ("gibbs", {"data": GAPS}),
+    ("gibbs", {"data": GAPS, "hidden_engine": "persistent"}),
+    ("hamiltonian", {"data": GAPS, "engine": "bethe"}),
+    ("langevin", {"data": GAPS, "engine": "bethe", "hidden_engine": "persistent"}),
+    ("hamiltonian", {"data": GAPS, "ties": "all"}),
+    ("exchange", {"data": GAPS, "ties": "all", "hidden_engine": "persistent"}),
+    ("gibbs", {"model": "potts"}),
+    ("hamiltonian", {"model": "potts", "engine": "bethe"}),
+    ("hamiltonian", {"model": lambda g: Symmetric(g, 2, True), "n_states": 2}),
+]
+
+
+@pytest.mark.parametrize(("kernel", "options"), AUTO)
+def test_what_auto_stands_for(kernel, options, data):
+    X, options = data.astype(float), {"model": "ising", "n_draws": 2, **options}
+    if options.pop("data", None) is GAPS:
+        X[::9, 1] = np.nan
+    est = bayesian(**QUICK | options).fit(X)
+    assert est.kernel_ == est.posterior_.attrs["method"] == kernel
+    exact = options.get("engine", "exact") in ("exact", "enumeration", "cftp")
+    assert (est.posterior_.attrs["kind"] == "exact") == exact
+    # The named kernel makes the same draws.
+    same = bayesian(kernel=kernel, **QUICK | options).fit(X)
+    assert est.posterior_["posterior"].equals(same.posterior_["posterior"])
+
+
+@pytest.mark.parametrize(
+    ("graph", "kernel"),
+    [
+        (graphs.complete(14), "gibbs"),
+        (graphs.grid(3, 4), "gibbs"),
+        (graphs.grid(4, 4), "hamiltonian"),
+        (graphs.complete(20), "gibbs"),
+        (graphs.complete(21), "hamiltonian"),
+    ],
+)
+def test_auto_scans_a_table_of_states_where_that_is_fastest(graph, kernel):
+    model = Boltzmann(graph)
+    likelihood = Likelihood(model, np.full(model.n_features, 0.4), 50, Elimination())
+    assert KERNELS.row(automatic_kernel(likelihood, Normal())).name == kernel
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"engine": "bethe"}, "engine must be an exact engine for 'gibbs', .*, got 'bethe'"),
         (
             {"ties": "edges"},
-            "kernel must be one that supports tied parameters .*, got 'gibbs'; use kernel='metropolis'",
+            "kernel must be one that supports tied parameters .*, got 'gibbs'; use kernel='auto'",
         ),
         ({"prior": LogisticBeta()}, "prior must be priors.Normal or priors.Cauchy with scales <= 100"),
         ({"prior_scale": 1e3}, "prior must be priors.Normal or priors.Cauchy with scales <= 100"),
@@ -170,6 +232,7 @@ def test_prior_of_any_form_and_counts(rng):
 # Many states
 
 MANY = [
+    ("gibbs", "exact"),
     *((k, e) for k in ("metropolis", "langevin") for e in ("exact", "enumeration", "mean-field", "bethe")),
     *((k, e) for k in ("metropolis", "langevin") for e in ("brief", "persistent", "from-exact")),
     ("hamiltonian", "exact"),
@@ -213,7 +276,7 @@ def test_potts_with_every_engine_that_takes_it(kernel, engine, gaps, levels):
             "engine must be .* with 3 states a node, got 'tree'; engines that do: enumeration",
         ),
         ({"kernel": "exchange", "engine": "cftp"}, "engine must be an engine for the model 'potts' .*, got 'cftp'"),
-        ({"kernel": "pseudo-posterior"}, "kernel must be 'metropolis', .* for nodes with more than two states"),
+        ({"kernel": "pseudo-posterior"}, "kernel must be 'gibbs', .* for nodes with more than two states"),
         ({"graph": "learn:2"}, "graph must be edges or 'complete' for data with 3 states, got 'learn:2'"),
     ],
 )
@@ -224,7 +287,7 @@ def test_potts_refusals(options, message, levels):
 
 def test_potts_of_two_states_is_the_agreement_model(data):
     """[x_u = x_v] is the same feature; a field h on {-1, +1} is 2 h on {0, 1}."""
-    options = QUICK | {"n_draws": 3000, "n_warmup": 200, "n_chains": 4, "step_size": 0.8}
+    options = QUICK | {"n_draws": 3000, "n_warmup": 200, "n_chains": 4}
     potts = bayesian(model="potts", bias_scale=2.0, **options).fit(data)
     agreement = bayesian(model="agreement", bias_scale=1.0, **options | {"random_state": 1}).fit(data)
     scale = np.repeat([1.0, 2.0], [6, 4])

@@ -34,7 +34,7 @@ def test_one_run_then_its_report(bayesmrf, votes, folder):
     assert (code, err) == (0, "")
     for wanted in (
         "60 observations of 5 nodes, 10 edges, model boltzmann",
-        "metropolis, with elimination",
+        "gibbs, with elimination",
         "exact: the longer the run",
         "Ann – Bob",
         "weight",
@@ -116,6 +116,7 @@ def test_a_graph_is_learnt_as_the_estimator_learns_it(bayesmrf, votes):
 
 def test_every_kernel_runs_with_the_engine_that_belongs_to_it(bayesmrf, votes):
     own = {
+        "auto": ("elimination", "bethe"),
         "metropolis": ("elimination", "bethe"),
         "gibbs": ("elimination", "exact"),
         "langevin": ("elimination", "brief"),
@@ -130,11 +131,12 @@ def test_every_kernel_runs_with_the_engine_that_belongs_to_it(bayesmrf, votes):
         assert _engine_of(kernel, graphs.complete(45)) == wide
 
 
-def test_every_engine_has_a_kernel_that_suits_it():
-    assert {_choice(name).kernel for name in NAMES} == {"metropolis", "langevin", "exchange", "pseudo-posterior"}
+def test_names_in_a_comparison():
+    assert {_choice(name).kernel for name in NAMES} == {"auto"}
     assert _choice("langevin+bethe") == ("langevin+bethe", "langevin", "bethe")
-    assert _choice("brief") == ("brief", "langevin", "brief")
+    assert _choice("brief") == ("brief", "auto", "brief")
     assert _choice("exchange") == ("exchange", "exchange", None)
+    assert _choice("hamiltonian") == ("hamiltonian", "hamiltonian", None)
 
 
 def test_flags_of_engines():
@@ -147,11 +149,11 @@ def test_flags_of_engines():
 
 
 def test_comparison(bayesmrf, votes, folder):
-    run = ["posterior", "votes.csv", "--seed", 1, "--precondition", "--out", "c", *SMALL]
+    run = ["posterior", "votes.csv", "--seed", 1, "--out", "c", *SMALL]
     code, out, err = bayesmrf(*run, "--compare", "exact,bethe,brief")
     assert (code, err) == (0, "")
     trees = {name: load(f"c/{name}.zarr") for name in ("exact", "bethe", "brief")}
-    assert [t.attrs["method"] for t in trees.values()] == ["metropolis", "metropolis", "langevin"]
+    assert [t.attrs["method"] for t in trees.values()] == ["gibbs", "hamiltonian", "langevin"]
     assert trees["brief"].attrs["epsilon"] == "null"  # chosen by the curvature at the mode
     assert trees["brief"]["sample_stats"]["step_size"].values.min() > 0
     table = compare(trees)
@@ -171,9 +173,10 @@ def test_comparison(bayesmrf, votes, folder):
     assert re.findall(r"^(\w+): \S+ is already finished$", out, re.M) == ["exact", "brief"]
     assert before == {name: (folder / f"c/{name}.zarr/zarr.json").read_bytes() for name in ("exact", "brief")}
     np.testing.assert_array_equal(theta_of("c/bethe.zarr"), trees["bethe"]["posterior"]["theta"])
-    assert "tree: metropolis with tree" in out
+    assert "tree: the fastest kernel with tree" in out
+    assert "tree: metropolis, with tree for the normaliser" in out
 
-    other = [*run, "--compare", "exact,brief", "--step-size", 0.3]
+    other = [*run, "--compare", "exact,brief", "--prior-scale", 0.3]
     one_sentence(bayesmrf(*other), "--out: c/exact.zarr holds the finished result of another run", "--overwrite")
     votes.iloc[::-1].assign(Eve=votes["Ann"]).to_csv("votes.csv", index=False)
     one_sentence(bayesmrf(*run, "--compare", "brief"), "c/brief.zarr holds the finished result of another run")
@@ -181,7 +184,7 @@ def test_comparison(bayesmrf, votes, folder):
     one_sentence(bayesmrf(*run, "--compare", "brief"), "--out: c/marginals.png exists and was not written by bayesmrf")
     assert (folder / "c/marginals.png").read_bytes() == b"mine"
     assert bayesmrf(*other, "--overwrite")[0] == 0
-    assert load("c/exact.zarr").attrs["step_size"] == 0.3
+    assert load("c/exact.zarr").attrs["prior_scale"].startswith("[0.3")
 
 
 RUN = ["posterior", "votes.csv", "--n-draws", "70", "--n-warmup", "5", "--n-chains", "2", "--out"]
@@ -191,7 +194,7 @@ def test_run_that_was_stopped_continues_with_the_same_draws(bayesmrf, votes, fol
     code, _, err = stopped_by(signal.SIGINT, [*RUN, "v.zarr"], "v.zarr", folder, after=15)
     assert code == 130
     assert re.fullmatch(r"interrupted: stopped; .* kept in v\.zarr; give the same command again .*\n", err)
-    one_sentence(bayesmrf(*RUN, "v.zarr", "--step-size", 0.2), "--out: v.zarr belongs to another run: .*step_size")
+    one_sentence(bayesmrf(*RUN, "v.zarr", "--prior-scale", 0.2), "--out: v.zarr belongs to another run: .*prior")
     code, out, err = bayesmrf(*RUN, "v.zarr")
     assert (code, err) == (0, "")
     assert int(re.search(r"continuing, its chains have at least (\d+) of 70", out)[1]) > 5
@@ -222,8 +225,8 @@ def test_many_states(bayesmrf, rng, folder):
     assert ParameterSummary(load("t.zarr")).missing_table["probability"].sum() == pytest.approx(1)
     assert bayesmrf("report", "t.zarr")[0] == 0
     one_sentence(bayesmrf("posterior", "t.csv", "--out", "b.zarr"), r"t\.csv must be binary")
-    assert _engine_of("metropolis", graphs.grid(10, 10)) == "exact"
-    assert _engine_of("metropolis", graphs.grid(10, 10), 5) == "bethe"
+    assert _engine_of("auto", graphs.grid(10, 10)) == "exact"
+    assert _engine_of("auto", graphs.grid(10, 10), 5) == "bethe"
 
 
 def test_missing_values(bayesmrf, votes, rng, folder):
@@ -258,9 +261,9 @@ BAD = {
     "momentum": (["--kernel", "langevin", "--momentum", "1"], "--momentum must be .*, got 1.0"),
     "diverges": (["--kernel", "langevin", "--adjusted", "--epsilon", "1e60"], "--epsilon must be smaller"),
     "adjusted": (["--kernel", "langevin", "--engine", "brief", "--adjusted"], "--engine must .* needs log_z"),
-    "no use": (["--epsilon", "0.1"], "--epsilon has no effect on metropolis with exact; remove it"),
-    "no sweeps": (["--n-sweeps", "3"], "--n-sweeps has no effect on metropolis with exact"),
-    "no correction": (["--compare", "exact,brief", "--corrected"], "--corrected has no effect on .* or langevin"),
+    "no use": (["--epsilon", "0.1"], "--epsilon has no effect on the fastest kernel with exact; name a kernel, or"),
+    "no sweeps": (["--n-sweeps", "3"], "--n-sweeps has no effect on the fastest kernel with exact"),
+    "no correction": (["--compare", "exact,brief", "--corrected"], "--corrected has no effect on .* with brief"),
     "sweeps": (["--engine", "gibbs", "--n-sweeps", "0"], "'--n-sweeps'.*; see bayesmrf posterior --help"),
     "draws": (["--n-draws", "0"], "--n-draws must be .*, got 0"),
     "compare what": (["--compare", "exact,magic"], r"--compare must be .*\(exact, .*KERNEL\+ENGINE.*, got 'magic'"),
@@ -321,7 +324,7 @@ def test_long_tables_are_cut_and_the_rest_is_counted(bayesmrf, rng, folder):
     ("names", "message"),
     [
         ("cftp,exchange+zz", "--compare must be one of 'exact', .*, got 'zz'"),
-        ("cftp,zz+exact", "--compare must be one of 'metropolis', .*, got 'zz'"),
+        ("cftp,zz+exact", "--compare must be one of 'gibbs', .*, got 'zz'"),
         ("cftp,langevin+cftp", "--engine must be .*'langevin' needs moments"),
         ("exact,exact", "--compare must be different names, got 'exact,exact'; remove one exact"),
     ],

@@ -273,7 +273,7 @@ def table(rng, n=60, p=3):
 
 TINY = {"n_draws": 12, "n_warmup": 0, "n_chains": 2, "random_state": 0, "progress": False}
 ESTIMATORS = {
-    "BayesianMRF": lambda: bayesian(step_size=0.001, **TINY),
+    "BayesianMRF": lambda: bayesian(kernel="metropolis", step_size=0.001, **TINY),
     "GroupedMRF": lambda: GroupedMRF(method="exact", **TINY),
     "SpikeSlabMRF": lambda: SpikeSlabMRF(method="exact", **TINY),
     "LabelFieldMRF": lambda: label_field(step_size=0.001, **TINY),
@@ -304,15 +304,12 @@ def test_the_verdict_of_a_small_fit_takes_no_time(rng):
 
 
 def test_the_command_says_it_once(bayesmrf, votes):
-    code, out, err = bayesmrf(
-        "posterior", "votes.csv", "--n-draws", 8, "--n-warmup", 0, "--step-size", 0.001, "--seed", 1
-    )
+    options = ["--kernel", "metropolis", "--step-size", 0.001, "--n-draws", 8, "--n-warmup", 0]
+    code, out, err = bayesmrf("posterior", "votes.csv", *options, "--seed", 1)
     assert code == 0
     assert " ".join(out.split()).count("Not converged: ") == 1
     assert "Not converged" not in err
-    code, out, err = bayesmrf(
-        "posterior", "votes.csv", "--n-draws", 8, "--n-warmup", 0, "--step-size", 0.001, "--quiet", "--out", "b.zarr"
-    )
+    code, out, err = bayesmrf("posterior", "votes.csv", *options, "--quiet", "--out", "b.zarr")
     assert code == 0
     assert not out
     assert err.count("Not converged: ") == 1

@@ -6,9 +6,13 @@ BayesianMRF(kernel=kernels.Langevin(adjusted=True))
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
+
+from .base import LOG_Z, MOMENTS, SAMPLE, Kind
 from .options import OPTIONS, Checked
+from .priors import Cauchy, Normal
 from .registry import Registry
 
 
@@ -20,7 +24,7 @@ class Metropolis(Checked):
     ----------
     step_size : float or None
         Standard deviation of the proposals; 0.1 in the paper. None (default) uses multiples of the standard deviations
-        at the mode: of each parameter given the others or, if parameters are strongly correlated, of up to 200
+        at the mode: of each parameter given the others or, if parameters are strongly correlated, of up to 500
         uncorrelated combinations. The multiple is adapted during warm-up to an acceptance of 0.44.
     start : {"mode", "zero"}
         Where chains start: around the mode of the posterior (of the pseudo-posterior, if exact inference is expensive),
@@ -93,7 +97,7 @@ class Langevin(Checked):
     momentum : float
         Share of the momentum that is kept, in [0, 1).
     precondition : bool or None
-        Scale the steps by the covariance at the mode (of more than 200 parameters: by the standard deviation of each
+        Scale the steps by the covariance at the mode (of more than 500 parameters: by the standard deviation of each
         given the others). None (default) does so if ``epsilon`` is None.
     adjusted : bool
         Accept or reject the steps; the engine must compute log Z.
@@ -166,6 +170,10 @@ class Phases(Checked):
     hidden: Any = None
 
 
+ANY_KIND = frozenset(Kind)
+WIDEST = 100.0  # scale of a prior under which weights of states are computed; beyond, they overflow
+
+
 @dataclass(frozen=True)
 class KernelRow:
     """A kernel.
@@ -176,10 +184,22 @@ class KernelRow:
     options : type
     sentence : str
         What it does, for reports.
+    needs : set of str
+        What the engine must compute, with the default options.
+    engines : set of Kind
+        Engines for which "auto" may choose it.
+    priors : tuple of type
+        Priors that it supports, with scales up to `WIDEST`; empty for every density with a gradient.
     missing : bool
         Whether it supports missing values.
+    sums : bool
+        Whether it sums over missing values, which needs the same answers of their engine; otherwise it draws them.
     many_states : bool
         Whether it supports nodes with more than two states.
+    ties : bool
+        Whether it supports tied parameters.
+    by_table : bool
+        Whether "auto" chooses it only where a table of all states is the fastest way to sum over them.
     kind : str
         "exact" if the engine is, or "approximate (...)".
     """
@@ -187,25 +207,62 @@ class KernelRow:
     name: str
     options: type
     sentence: str
+    needs: frozenset[str]
+    engines: frozenset[Kind] = ANY_KIND
+    priors: tuple[type, ...] = ()
     missing: bool = True
+    sums: bool = True
     many_states: bool = True
+    ties: bool = True
+    by_table: bool = False
     kind: str = "exact"
 
 
+# In the order in which "auto" prefers them: by effective samples a second (benchmarks/README.md), exact ones first.
 KERNELS = Registry(
     "kernel",
     "kernels",
     [
-        KernelRow("metropolis", Metropolis, "random walk, one coordinate at a time"),
-        KernelRow("gibbs", Gibbs, "one parameter after another from its exact full conditional"),
-        KernelRow("hamiltonian", Hamiltonian, "Hamiltonian dynamics (no-U-turn sampler)"),
-        KernelRow("langevin", Langevin, "Langevin dynamics", kind="approximate (uncorrected Langevin)"),
-        KernelRow("exchange", Exchange, "exchange algorithm"),
-        KernelRow("auxiliary-variable", AuxiliaryVariable, "single auxiliary variable method"),
+        KernelRow(
+            "gibbs",
+            Gibbs,
+            "one parameter after another from its exact full conditional",
+            frozenset({MOMENTS}),
+            engines=frozenset({Kind.EXACT}),
+            priors=(Normal, Cauchy),
+            sums=False,
+            ties=False,
+            by_table=True,
+        ),
+        KernelRow(
+            "hamiltonian",
+            Hamiltonian,
+            "Hamiltonian dynamics (no-U-turn sampler)",
+            frozenset({LOG_Z, MOMENTS}),
+            # Bounds have kinks and jumps, where trajectories end.
+            engines=frozenset({Kind.EXACT, Kind.APPROXIMATE}),
+        ),
+        KernelRow("metropolis", Metropolis, "random walk, one coordinate at a time", frozenset({LOG_Z})),
+        KernelRow("exchange", Exchange, "exchange algorithm", frozenset({SAMPLE}), sums=False),
+        KernelRow(
+            "langevin",
+            Langevin,
+            "Langevin dynamics",
+            frozenset({MOMENTS}),
+            kind="approximate (uncorrected Langevin)",
+        ),
+        KernelRow(
+            "auxiliary-variable",
+            AuxiliaryVariable,
+            "single auxiliary variable method",
+            frozenset({SAMPLE}),
+            sums=False,
+        ),
         KernelRow(
             "pseudo-posterior",
             PseudoPosterior,
             "Langevin dynamics on the pseudo-likelihood",
+            frozenset(),
             missing=False,
             many_states=False,
             kind="approximate (pseudo-likelihood)",
@@ -216,8 +273,61 @@ LABEL_KERNELS = Registry(
     "kernel", "kernels", [row for row in KERNELS if row.name in ("exchange", "metropolis", "langevin")]
 )
 
-OPTIONS["BayesianMRF.kernel"] = KERNELS.rule()
+OPTIONS["BayesianMRF.kernel"] = KERNELS.rule("auto")
 OPTIONS["LabelFieldMRF.kernel"] = LABEL_KERNELS.rule()
+
+
+class Setting(NamedTuple):
+    """What "auto" must support.
+
+    Attributes
+    ----------
+    answers : set of str
+        What the engine computes; not ``log_z`` if that is random.
+    kind : Kind
+        Of the engine.
+    hidden : set of str or None
+        What the engine of missing values computes, with ``sample`` for every chain; None if nothing is missing.
+    prior : object
+    ties : bool
+        Whether parameters are tied.
+    by_table : bool
+        Whether a table of all states is the fastest way to sum over them.
+    """
+
+    answers: frozenset[str]
+    kind: Kind
+    hidden: frozenset[str] | None
+    prior: Any
+    ties: bool
+    by_table: bool
+
+
+def choose_kernel(setting: Setting) -> Any:
+    """Return the options of the kernel that "auto" stands for: the first row of `KERNELS` that supports a setting.
+
+    Without any, it is that of "metropolis", which says what it lacks.
+    """
+    row = next((row for row in KERNELS if _supports(row, setting)), KERNELS.row("metropolis"))
+    return row.options()
+
+
+def takes_prior(row: KernelRow, prior: Any) -> bool:
+    """Return whether a kernel supports a prior."""
+    return not row.priors or (isinstance(prior, row.priors) and bool(np.max(vars(prior)["scale"]) <= WIDEST))
+
+
+def _supports(row: KernelRow, s: Setting) -> bool:
+    of_hidden = row.needs if row.sums else {SAMPLE}
+    return (
+        bool(row.needs)
+        and row.needs <= s.answers
+        and (s.hidden is None or of_hidden <= s.hidden)
+        and s.kind in row.engines
+        and takes_prior(row, s.prior)
+        and (row.ties or not s.ties)
+        and (s.by_table or not row.by_table)
+    )
 
 
 def refusal(row: KernelRow, many_states: bool, missing: bool) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import typer
 from .. import rules
 from ..errors import ConstantColumnWarning, OptionError
 from ..families import families_of
-from ..inference.registry import NAMES, engine_of, kernel_for, row_of
+from ..inference.registry import NAMES, engine_of, row_of
 from ..kernels import KERNELS, Phases
 from . import common
 from .common import Chains, Draws, Drop, Jobs, MissingCode, Overwrite, Quiet, Seed, Thin, Warmup, Weight
@@ -24,17 +24,23 @@ if TYPE_CHECKING:
     from ..graphs import Graph
 
 # The default engine of a kernel where exact inference is too expensive.
-_OWN = {"metropolis": "bethe", "langevin": "brief", "exchange": "gibbs", "auxiliary-variable": "gibbs"}
+_OWN = dict.fromkeys(["auto", "hamiltonian", "metropolis"], "bethe") | {"langevin": "brief"}
+_OWN |= dict.fromkeys(["exchange", "auxiliary-variable"], "gibbs")
 # Options of engines that the flags set.
 _ENGINE_FLAGS = {"--n-sweeps": ("n_sweeps",), "--n-particles": ("n_chains", "n_samples")}
 
 
 class Choice(NamedTuple):
-    """A kernel and its engine, with their name in --compare; without an engine, the kernel's default."""
+    """A kernel (or "auto") and its engine, with their name in --compare; without an engine, the kernel's default."""
 
     name: str
     kernel: str
     engine: str | None
+
+    @property
+    def label(self) -> str:
+        """Both in words."""
+        return f"{'the fastest kernel' if self.kernel == 'auto' else self.kernel} with {self.engine}"
 
 
 def posterior(
@@ -66,12 +72,13 @@ def posterior(
         ),
     ] = None,
     kernel: Annotated[
-        str | None,
+        str,
         typer.Option(
-            metavar="|".join(KERNELS.names),
-            help="Kernel that updates the parameters. [dim]\\[default: metropolis][/dim]",
+            metavar="|".join(["auto", *KERNELS.names]),
+            help="Kernel that updates the parameters; auto is the fastest that engine and data allow: gibbs, "
+            "hamiltonian, metropolis, exchange or langevin.",
         ),
-    ] = None,
+    ] = "auto",
     engine: Annotated[
         str | None,
         typer.Option(
@@ -172,18 +179,17 @@ def posterior(
     )
     common.check({"prior_scale": prior_scale, "bias_scale": prior_scale if bias_scale is None else bias_scale})
     options["prior"] = WeightsAndBiases(prior_scale, prior_scale if bias_scale is None else bias_scale)
-    if kernel is not None:
-        KERNELS.build(kernel, {})
+    rules.choice("auto", *KERNELS.names).check("kernel", kernel)
     for option, name in (("--engine", engine), ("--hidden-engine", hidden_engine)):
         if name is not None:
             row_of(name, option)
-    if compare is not None and (kernel or engine):
+    if compare is not None and (kernel != "auto" or engine):
         raise OptionError(
             "--compare does not support --kernel and --engine; name them in --compare, such as langevin+brief."
         )
     stem = common.stem_of(table)
     if compare is None:
-        choices = [Choice("", kernel or "metropolis", engine)]
+        choices = [Choice("", kernel, engine)]
         out = out or Path(f"{stem}.zarr")
         common.check_out(out, overwrite)
     else:
@@ -222,7 +228,7 @@ def posterior(
         return BayesianMRF(
             graph=edges,
             ties=labels,
-            kernel=KERNELS.build(choice.kernel, {name: v for name, v in given.items() if name in _used(choice)}),
+            kernel=_kernel_with(choice, given),
             engine=found if hidden_engine is None else Phases(found, hidden_engine),
             **options,
             random_state=seed,
@@ -234,10 +240,7 @@ def posterior(
         common.finish(tree, path, table, context.obj, graph=graph, **more)
 
     if compare is not None:
-        jobs_to_do = [
-            Job(c.name, f"{c.kernel} with {c.engine}", path := out / f"{c.name}.zarr", estimator(c, path))
-            for c in choices
-        ]
+        jobs_to_do = [Job(c.name, c.label, path := out / f"{c.name}.zarr", estimator(c, path)) for c in choices]
         run_all(jobs_to_do, data, weights, table, out, overwrite, console, write)
         return
     tree = common.sample(estimator(choices[0], out), data, weights, table, out, console, instead="--engine bethe")
@@ -254,8 +257,8 @@ def _choice(name: str) -> Choice:
         row_of(engine, "--compare")
         return Choice(name, kernel, engine)
     if name in NAMES:
-        return Choice(name, kernel_for(name), name)
-    if name in (*_OWN, "pseudo-posterior"):
+        return Choice(name, "auto", name)
+    if name in KERNELS.names:
         return Choice(name, name, None)
     expected = f"engines ({', '.join(NAMES)}), kernels, or KERNEL+ENGINE, separated by commas"
     raise OptionError(option="--compare", got=name, expected=expected)
@@ -297,8 +300,17 @@ def _engine_of(kernel: str, graph: Graph, n_states: int | None = None) -> str:
 
 
 def _used(choice: Choice) -> tuple[str, ...]:
-    """Return the names of the options of a kernel."""
+    """Return the names of the options of a kernel; "auto" has none."""
+    if choice.kernel == "auto":
+        return ()
     return tuple(f.name for f in fields(KERNELS.row(choice.kernel).options) if f.name != "start")
+
+
+def _kernel_with(choice: Choice, given: dict[str, Any]) -> Any:
+    """Return the kernel with those of the options that it has, or "auto"."""
+    if choice.kernel == "auto":
+        return "auto"
+    return KERNELS.build(choice.kernel, {name: v for name, v in given.items() if name in _used(choice)})
 
 
 def _engine_options(engine: str | None, given: dict[str, int]) -> dict[str, int]:
@@ -315,10 +327,11 @@ def _engine_with(engine: str, given: dict[str, int]) -> Any:
 
 def _check_used(given: dict[str, Any], particular: dict[str, int], choices: Sequence[Choice]) -> None:
     """Raise OptionError for an option that would have no effect."""
-    methods = " or ".join(f"{c.kernel} with {c.engine}" for c in choices)
+    methods = " or ".join(c.label for c in choices)
     unused = ["--" + name.replace("_", "-") for name in given if not any(name in _used(c) for c in choices)]
     for flag, value in particular.items():
         if not any(_engine_options(c.engine, {flag: value}) for c in choices):
             unused.append(flag)
+    remedy = "name a kernel, or remove it" if any(c.kernel == "auto" for c in choices) else "remove it"
     for flag in unused:
-        raise OptionError(f"{flag} has no effect on {methods}; remove it.")
+        raise OptionError(f"{flag} has no effect on {methods}; {remedy}.")

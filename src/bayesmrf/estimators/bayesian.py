@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 from warnings import warn
 
 import numpy as np
@@ -15,7 +15,7 @@ from ..families import Custom, families_of
 from ..graphs import Graph
 from ..inference.elimination.two_states import Elimination
 from ..inference.registry import engine_of
-from ..kernels import KERNELS, Hamiltonian, Langevin, Metropolis, Phases, PseudoPosterior, refusal
+from ..kernels import KERNELS, Langevin, Phases, PseudoPosterior, refusal
 from ..likelihood import Hidden, Likelihood
 from ..models.linear_map import LinearMap
 from ..options import check_params
@@ -25,10 +25,24 @@ from ..states import States
 from .base import MissingValues, RunOptions, data_hash, missing_table, run_seed, sample_posterior
 from .engines import changed_options, read_engine, read_hidden
 from .option_objects import OptionObjects
-from .parameter_kernels import parameter_kernel
+from .parameter_kernels import automatic_kernel, parameter_kernel
 from .parameter_posterior import ParameterPosterior
 from .starts import find_start
 from .ties import n_edge_parameters, read_ties
+
+
+class _Prepared(NamedTuple):
+    """All that comes before the first draw.
+
+    ``truth`` is the true likelihood, for a correction at the end; ``options`` are those of the kernel.
+    """
+
+    states: States
+    likelihood: Likelihood
+    truth: Likelihood | None
+    prior: Prior
+    options: Any
+    kernel: Kernel
 
 
 @dataclass(eq=False, repr=False)
@@ -52,16 +66,27 @@ class BayesianMRF(MissingValues, RunOptions, OptionObjects, ParameterPosterior):
     prior : "normal", `priors.WeightsAndBiases` or Prior
         Normal with standard deviation 1; with one for edges and one for nodes; or any density of `bayesmrf.priors` with
         a gradient.
-    kernel : {"metropolis", "gibbs", "langevin", "exchange", "auxiliary-variable", "pseudo-posterior"} or object
-        The Markov chain on theta. "gibbs" draws one parameter after another from its exact full conditional; it needs
-        an exact engine and a normal or Cauchy prior. The objects of `bayesmrf.kernels` have options, such as
-        ``Langevin(adjusted=True)``.
+    kernel : {"auto", "gibbs", "hamiltonian", "metropolis", "langevin", "exchange", "auxiliary-variable", \
+"pseudo-posterior"} or object
+        The Markov chain on theta. The objects of `bayesmrf.kernels` have options, such as ``Langevin(adjusted=True)``.
+
+        * auto: the first of these that the engine, the prior and the data allow, which is the fastest:
+
+          1. gibbs, each parameter from its exact full conditional: exact engine, normal or Cauchy prior, no ties, and
+             so few nodes (or so dense a graph) that a table of all states is the fastest sum over them;
+          2. hamiltonian: log Z and moments, exact or approximate, but not bounds of log Z;
+          3. metropolis: log Z;
+          4. exchange: samples;
+          5. langevin: moments.
+
+          ``kernel_`` says which.
     engine : str, Engine or `kernels.Phases`
         How log Z or moments are computed, or states are drawn: the name of an engine with its defaults, or an engine,
-        such as ``Bethe(damping=0.5)`` or your own. Metropolis takes "exact" (elimination), "enumeration",
-        "mean-field", "tree", "bethe", "pseudo-likelihood" and "persistent"; langevin also "brief" and "from-exact";
-        exchange and auxiliary-variable "gibbs", "swendsen-wang", "cftp" and the exact ones. With missing values,
-        ``Phases("brief", hidden="persistent")`` also gives the engine of the model clamped to the observed values.
+        such as ``Bethe(damping=0.5)`` or your own. Hamiltonian and metropolis take "exact" (elimination),
+        "enumeration", "mean-field", "tree", "bethe" and "pseudo-likelihood"; langevin and metropolis also "persistent",
+        "brief" and "from-exact"; exchange and auxiliary-variable "gibbs", "swendsen-wang", "cftp" and the exact ones.
+        With missing values, ``Phases("brief", hidden="persistent")`` also gives the engine of the model clamped to the
+        observed values.
     n_draws, n_warmup, n_chains, thin, random_state, n_jobs, progress, checkpoint
         As in `GroupedMRF`.
 
@@ -73,6 +98,8 @@ class BayesianMRF(MissingValues, RunOptions, OptionObjects, ParameterPosterior):
         Posterior mean of the sampled parameters: ``theta_`` if nothing is tied.
     parameter_names_ : list of str
         Names of the sampled parameters: "edges" and "nodes", with a label if there is one, or names of features.
+    kernel_ : str
+        Name of the kernel.
     posterior_ : xarray.DataTree
         Draws in ArviZ's form.
     missing_ : DataFrame
@@ -96,7 +123,7 @@ class BayesianMRF(MissingValues, RunOptions, OptionObjects, ParameterPosterior):
     model: Any = "boltzmann"
     ties: Any = None
     prior: Any = "normal"
-    kernel: Any = "metropolis"
+    kernel: Any = "auto"
     engine: Any = "exact"
 
     def _family(self) -> tuple[Any, Any]:
@@ -115,7 +142,7 @@ class BayesianMRF(MissingValues, RunOptions, OptionObjects, ParameterPosterior):
 
         Missing values of X (NaN) are hidden variables: the posterior of theta is given the observed values.
         """
-        states, likelihood, truth, prior, kernel = self._prepare(X, sample_weight)
+        states, likelihood, truth, prior, options, kernel = self._prepare(X, sample_weight)
         model, n, s_bar = likelihood.model, states.n_samples, likelihood.s_bar
         engine, hidden = likelihood.engine, likelihood.hidden
         seeds = run_seed(self)
@@ -130,18 +157,18 @@ class BayesianMRF(MissingValues, RunOptions, OptionObjects, ParameterPosterior):
             parameters = list(curve.feature_names)
             values = draws.values | {"theta": curve.natural(phi), "phi": phi}
             draws = replace(draws, values=values, dims={**draws.dims, "phi": ("parameter",)})
-        row = KERNELS.row(self.kernel)
-        attrs = asdict(self.object("kernel")) | {
+        self.kernel_ = KERNELS.row(options).name
+        attrs = asdict(options) | {
             "data_hash": data_hash(self._graph, s_bar, n, None if hidden is None else hidden.model.states),
             "prior": type(prior).__name__,
             "prior_scale": np.atleast_1d(getattr(prior, "scale", np.nan)).tolist(),
-            "kind": self._kind(engine, hidden, is_corrected),
+            "kind": _kind(options, engine, hidden, is_corrected),
             "model": model.name,
             "ties": self.ties if self.ties is None or isinstance(self.ties, str) else "labels",
             "engine": engine.name,
             "engine_options": changed_options(engine),
             "hidden_engine": None if hidden is None else hidden.engine.name,
-            "method": row.name,
+            "method": self.kernel_,
         }
         self.posterior_ = results.to_datatree(
             draws, model, attrs=attrs, observed={"statistics": s_bar, "n_samples": n}, parameters=parameters
@@ -158,26 +185,29 @@ class BayesianMRF(MissingValues, RunOptions, OptionObjects, ParameterPosterior):
         """Raise the errors that `fit` raises before its first draw."""
         self._prepare(X, sample_weight)
 
-    def _prepare(self, X: Any, sample_weight: Any) -> tuple[States, Likelihood, Likelihood | None, Prior, Kernel]:
-        """All that comes before the first draw; the second likelihood is the true one, for a correction at the end."""
+    def _prepare(self, X: Any, sample_weight: Any) -> _Prepared:
         check_params(self)
         phases = self.engine if isinstance(self.engine, Phases) else Phases(self.engine)
-        kernel = self.object("kernel")
+        options = None if self.kernel == "auto" else self.object("kernel")
         states = self._read(X, sample_weight, self.progress, missing=True, n_states=self._family()[1])
-        refused = refusal(KERNELS.row(kernel), states.n_states > 2, bool((states.values < 0).any()))
-        if refused:
-            raise OptionError(**refused)
+        if options is not None:
+            refused = refusal(KERNELS.row(options), states.n_states > 2, bool((states.values < 0).any()))
+            if refused:
+                raise OptionError(**refused)
         model, n = self._model(), states.n_samples
-        engine = read_engine("pseudo-likelihood" if isinstance(kernel, PseudoPosterior) else phases.model, states)
+        engine = read_engine("pseudo-likelihood" if isinstance(options, PseudoPosterior) else phases.model, states)
         hidden = read_hidden(phases.hidden, engine, model, states)
         s_bar = model.statistics(states.values, states.weights) if hidden is None else hidden.model.seen_statistics()
         curve = read_ties(self.ties, model)
         prior = self._prior(model, curve)
         likelihood = Likelihood(model, s_bar, n, engine, hidden, curve)
-        corrected = isinstance(kernel, PseudoPosterior) and kernel.corrected
+        if options is None:
+            options = automatic_kernel(likelihood, prior)
+        corrected = isinstance(options, PseudoPosterior) and options.corrected
         truth = likelihood.replaced(s_bar, Elimination()) if corrected else None
         at = find_start(likelihood, prior, states)
-        return states, likelihood, truth, prior, parameter_kernel(kernel, likelihood, prior, at, self.n_warmup)
+        kernel = parameter_kernel(options, likelihood, prior, at, self.n_warmup)
+        return _Prepared(states, likelihood, truth, prior, options, kernel)
 
     def _prior(self, model: Any, curve: LinearMap | None) -> Prior:
         prior = self.object("prior")
@@ -186,20 +216,19 @@ class BayesianMRF(MissingValues, RunOptions, OptionObjects, ParameterPosterior):
             return prior.of(n_edges, model.n_features if curve is None else curve.n_features)
         return prior
 
-    def _kind(self, engine: Engine, hidden: Hidden | None, is_corrected: bool) -> str:
-        """Say in words whether the stationary distribution of the chain is the posterior."""
-        kernel = self.object("kernel")
-        if isinstance(kernel, PseudoPosterior):
-            return "approximate (pseudo-likelihood" + (", corrected at the mode)" if is_corrected else ")")
-        if isinstance(kernel, Langevin) and not kernel.adjusted:
-            return f"approximate (uncorrected Langevin, moments from {engine.name}: {engine.kind.value})"
-        if engine.kind is not Kind.EXACT:
-            return f"approximate ({engine.name}: {engine.kind.value})"
-        # Exchange and auxiliary-variable draw the missing values, for which any chain on them suffices.
-        sums = isinstance(kernel, Metropolis | Hamiltonian | Langevin)
-        if hidden is not None and hidden.engine.kind is not Kind.EXACT and sums:
-            return f"approximate (missing values by {hidden.engine.name}: {hidden.engine.kind.value})"
-        return "exact"
+
+def _kind(options: Any, engine: Engine, hidden: Hidden | None, is_corrected: bool) -> str:
+    """Say in words whether the stationary distribution of the chain is the posterior."""
+    if isinstance(options, PseudoPosterior):
+        return "approximate (pseudo-likelihood" + (", corrected at the mode)" if is_corrected else ")")
+    if isinstance(options, Langevin) and not options.adjusted:
+        return f"approximate (uncorrected Langevin, moments from {engine.name}: {engine.kind.value})"
+    if engine.kind is not Kind.EXACT:
+        return f"approximate ({engine.name}: {engine.kind.value})"
+    # To draw the missing values any chain on them suffices.
+    if hidden is not None and hidden.engine.kind is not Kind.EXACT and KERNELS.row(options).sums:
+        return f"approximate (missing values by {hidden.engine.name}: {hidden.engine.kind.value})"
+    return "exact"
 
 
 def _all_moved(draws: run.Draws) -> bool:

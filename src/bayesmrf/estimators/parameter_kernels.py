@@ -1,4 +1,4 @@
-"""The kernels of `BayesianMRF`: chains start around the mode, with steps that follow from the curvature."""
+"""The kernels of `BayesianMRF`: the choice of one, starts around the mode, and steps that follow from the curvature."""
 
 from __future__ import annotations
 
@@ -7,9 +7,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..base import LOG_Z, Kernel
-from ..kernels import KERNELS
+from ..base import LOG_Z, SAMPLE, ChainEngine, Engine, Kernel, Kind
+from ..inference.elimination.two_states import width
+from ..kernels import KERNELS, Setting, choose_kernel
 from ..likelihood import Likelihood
+from ..posterior.conditionals.centred import CentredModel
+from ..posterior.conditionals.exact_scan import MAX_STATES
 from ..posterior.hidden_entries import DrawHiddenEntries
 from ..posterior.parameters.adaptation import WALK_FIRST
 from ..posterior.parameters.auxiliary_variable import AuxiliaryVariable
@@ -22,6 +25,8 @@ from ..priors import Prior
 from .starts import Start, uncorrected_epsilon
 
 _WIDER = 2.0  # spread of the chains' starts, in posterior standard deviations
+_FEW_STATES = 2**14  # of all nodes, which a scan reads in the time of a few calls of an engine
+_SOLVES = 64  # of elimination, each with its largest table, that take as long as a scan of a table of all states
 
 
 class Problem(NamedTuple):
@@ -31,6 +36,36 @@ class Problem(NamedTuple):
     prior: Prior
     at: Start
     n_warmup: int
+
+
+def automatic_kernel(likelihood: Likelihood, prior: Prior) -> Any:
+    """Return the options of the kernel that "auto" stands for (see `bayesmrf.kernels.choose_kernel`)."""
+    hidden = None
+    if likelihood.hidden is not None:
+        engine = likelihood.hidden.engine
+        hidden = _answers(engine) | ({SAMPLE} if isinstance(engine, ChainEngine) else set())
+    return choose_kernel(
+        Setting(
+            answers=_answers(likelihood.engine),
+            kind=likelihood.engine.kind,
+            hidden=hidden,
+            prior=prior,
+            ties=likelihood.curve is not None,
+            by_table=_by_table(likelihood.model),
+        )
+    )
+
+
+def _answers(engine: Engine) -> frozenset[str]:
+    return engine.answers - {LOG_Z} if engine.kind is Kind.RANDOM else engine.answers
+
+
+def _by_table(model: Any) -> bool:
+    """Whether a scan with a table of all states is faster than elimination."""
+    m, graph = model.n_states, model.graph
+    if not isinstance(model, CentredModel) or m**graph.n_nodes > MAX_STATES:
+        return False
+    return bool(m**graph.n_nodes <= max(_FEW_STATES, _SOLVES * m ** width(graph)))
 
 
 def parameter_kernel(options: Any, likelihood: Likelihood, prior: Prior, at: Start, n_warmup: int) -> Kernel:

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.sparse.linalg import LinearOperator, eigsh
 
-from ..base import MOMENTS
+from ..base import LOG_Z, MOMENTS
 from ..blas import one_thread
 from ..errors import ApproximatePosteriorWarning
 from ..inference.auto import is_cheap
@@ -25,9 +25,10 @@ from ..posterior.parameters.pseudo_posterior import curvature_along, find_mode, 
 from ..priors import Prior
 from ..states import States
 
-_DENSE = 200  # parameters up to which the full curvature is computed
+_DENSE = 500  # parameters up to which the full curvature is computed
 _CORRELATED = 0.2  # eigenvalue of the curvature in units of `Start.scale` below which directions are changed
 _FLATTEST = 0.01  # least curvature: a standard deviation of 10
+_MODE = {LOG_Z, MOMENTS}  # what engines must compute for a search for the mode
 _ROWS = 512  # rows of the data from which curvatures are estimated without an engine
 
 
@@ -116,7 +117,8 @@ def find_start(likelihood: Likelihood, prior: Prior, states: States) -> Start:
         engine = Elimination() if exact else PseudoLikelihood(table, states.weights)
         known = likelihood.replaced(model.statistics(table, states.weights), engine)
     theta = find_mode(known, prior, np.zeros(likelihood.n_parameters))
-    if likelihood.hidden is not None and likelihood.is_exact and MOMENTS in likelihood.engine.answers:
+    answers = likelihood.engine.answers
+    if likelihood.hidden is not None and likelihood.is_exact and answers & likelihood.hidden.engine.answers >= _MODE:
         known = likelihood
         theta = find_mode(known, prior, theta)
 

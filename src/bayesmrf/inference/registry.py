@@ -7,7 +7,7 @@ from dataclasses import fields
 from importlib import import_module
 from typing import Any, NamedTuple
 
-from ..base import LOG_Z, MOMENTS, Engine, Kind, Model
+from ..base import LOG_Z, Engine, Kind, Model
 from ..errors import OptionError
 
 
@@ -139,11 +139,3 @@ def require_answers(engine: Engine, user: str, needs: Iterable[str], option: str
     if LOG_Z in needs and engine.kind is Kind.RANDOM:
         raise OptionError(option=option, got=engine.name, expected="one whose log_z is not random",
                           remedy=f"{user!r} needs 1 / Z^N, which an unbiased Z does not give, {others}")  # fmt: skip
-
-
-def kernel_for(engine: str) -> str:
-    """Return the name of the default kernel for an engine."""
-    found = row_of(engine).engine_class
-    if engine == "pseudo-likelihood":
-        return "pseudo-posterior"
-    return "metropolis" if LOG_Z in found.answers else "langevin" if MOMENTS in found.answers else "exchange"

@@ -74,7 +74,7 @@ def require_exact(likelihood: Likelihood, kernel: str) -> None:
             option="kernel",
             got=kernel,
             expected="one that supports tied parameters and several samples",
-            remedy=f"use {argument('kernel', 'metropolis')}",
+            remedy=f"use {argument('kernel', 'auto')}",
         )
 
 

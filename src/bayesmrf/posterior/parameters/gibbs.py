@@ -10,16 +10,16 @@ import numpy as np
 
 from ...base import MOMENTS
 from ...errors import OptionError, argument
+from ...kernels import KERNELS, WIDEST, takes_prior
 from ...likelihood import Likelihood
 from ...options import Checked
-from ...priors import Cauchy, Normal
+from ...priors import Cauchy
 from ..conditionals.centred import centred_lines
 from ..conditionals.exact_scan import ScanProblem, require_exact, rivals_in, scan
 from ..conditionals.rivals import ALIKE
 from ..conditionals.spike import plain_prior
 from .adaptation import dispersed
 
-WIDEST = 100.0  # scale of a prior: beyond, the weights of states overflow
 _NO_PAIRS = np.empty((0, 2), np.int64)
 
 
@@ -64,12 +64,12 @@ class CoordinateGibbs(Checked):
     def __post_init__(self) -> None:
         super().__post_init__()
         require_exact(self.likelihood, self.name)
-        if not isinstance(self.prior, Normal | Cauchy) or np.max(self.prior.scale) > WIDEST:
+        if not takes_prior(KERNELS.row(self.name), self.prior):
             raise OptionError(
                 option="prior",
                 got=self.prior,
                 expected=f"priors.Normal or priors.Cauchy with scales <= {WIDEST:g} for {argument('kernel', 'gibbs')}",
-                remedy=f"{argument('kernel', 'metropolis')} takes any prior",
+                remedy=f"{argument('kernel', 'auto')} takes any prior",
             )
 
     @cached_property
