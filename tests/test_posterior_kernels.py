@@ -61,7 +61,7 @@ def grid_posterior(model, s_bar, prior, width=7.0, points=81):
     return np.concatenate([w @ theta, w @ theta**2])
 
 
-def moments(kernel, rng, n_chains=96, n_draws=150, n_warmup=30):
+def moments(kernel, rng, n_chains=64, n_draws=100, n_warmup=20):
     """Draws of theta and of its square."""
     draws = run.sample(
         kernel, n_draws=n_draws, n_warmup=n_warmup, n_chains=n_chains, random_state=rng, progress=False
@@ -221,9 +221,9 @@ def test_uncorrected_langevin_is_biased_for_a_large_epsilon_only(rng):
     s_bar, lik = problem(model, rng)
     prior = Normal(1.0)
     exact = grid_posterior(model, s_bar, prior, points=2001)
-    assert_other_mean(moments(Langevin(lik(Elimination()), prior, np.zeros(1), 1.0), rng, n_draws=600), exact)
+    assert_other_mean(moments(Langevin(lik(Elimination()), prior, np.zeros(1), 1.0), rng, n_draws=400), exact)
     scaled = Langevin(lik(Elimination()), prior, np.zeros(1), 0.15, alpha=0.9)
-    assert_mean(moments(scaled, rng, n_draws=600, n_warmup=200), exact)
+    assert_mean(moments(scaled, rng, n_draws=400, n_warmup=150), exact)
 
 
 @pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
