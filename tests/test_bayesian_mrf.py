@@ -20,7 +20,7 @@ from tests.flat import bayesian
 QUICK = {"n_draws": 12, "n_warmup": 2, "n_chains": 2, "progress": False, "random_state": 0}
 BY_MOMENTS = ["exact", "enumeration", "mean-field", "tree", "bethe", "pseudo-likelihood", "brief", "persistent"]
 BY_MOMENTS += ["from-exact"]
-BY_SAMPLES = ["exact", "enumeration", "gibbs", "swendsen-wang", "cftp"]
+BY_SAMPLES = ["exact", "enumeration", "gibbs", "tempered", "swendsen-wang", "cftp"]
 LEGAL = (
     [("metropolis", e) for e in BY_MOMENTS]
     + [("gibbs", e) for e in ("exact", "enumeration")]

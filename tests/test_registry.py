@@ -51,6 +51,7 @@ def test_names_and_options():
         "enumeration",
         "elimination",
         "gibbs",
+        "tempered",
         "swendsen-wang",
     ]
     with pytest.raises(OptionError, match=r"engine must be one of 'exact', .*, got 'magic'"):

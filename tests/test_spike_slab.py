@@ -290,6 +290,7 @@ def exact_draws(model, s_bar, prior, rng, n_draws):
     return draw(kernel, rng, n_draws, 20, 4)
 
 
+@pytest.mark.calibration
 def test_block_model_with_longer_steps(rng):
     """Steps and jumps ten and twenty times those of the paper; 66 inclusions within four standard errors and 0.03.
 

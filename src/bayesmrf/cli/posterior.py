@@ -84,7 +84,7 @@ def posterior(
         typer.Option(
             metavar="NAME",
             help=f"How the normaliser is computed or approximated: {', '.join(NAMES)}. Exchange and auxiliary-variable "
-            "take gibbs, swendsen-wang, cftp and the exact ones. "
+            "take gibbs, tempered, swendsen-wang, cftp and the exact ones. "
             "[dim]\\[default: exact if cheap, else depends on the kernel][/dim]",
         ),
     ] = None,
@@ -133,7 +133,7 @@ def posterior(
     ] = False,
     n_sweeps: Annotated[
         int | None,
-        typer.Option(min=1, help="Gibbs sweeps of the engine. [dim]\\[default: 1; gibbs, swendsen-wang: 100][/dim]"),
+        typer.Option(min=1, help="Gibbs sweeps of the engine. [dim]\\[default: 1; gibbs, swendsen-wang: 100; tempered: 200][/dim]"),
     ] = None,
     n_particles: Annotated[
         int | None,

@@ -16,14 +16,13 @@ from ..models import categorical, pairwise
 from ..models.categorical import is_categorical, states_of
 from ..options import check
 from ..rng import as_seed_sequence
-from ..samplers.gibbs import Gibbs
+from ..samplers.tempered import Tempered
 from ..states import States, check_states, decode
 from .normaliser import Normaliser, is_within_reach, normaliser, warn_if_rough
 
 _DRAWS = 100  # over which predictions are averaged, as in Chen and Welling (2012)
 _ANNEALING = 128, 200  # chains and temperatures behind log Z of each of them, where elimination does not reach
 _ROWS = 2**24  # entries of the features of a block of rows
-_SWEEPS = 500  # Gibbs sweeps behind each state of `sample` where no exact sampler reaches
 
 
 class Predictive(DensityMixin):
@@ -90,7 +89,7 @@ class Predictive(DensityMixin):
     def sample(self, n_samples: int = 1, random_state: Any = None, average: str = "bayes") -> np.ndarray:
         """Draw states from the mixture ("bayes") or from the one model ("mean"), in the coding of the data fitted.
 
-        They are exact where elimination is cheap, else by Gibbs sweeps.
+        They are exact where elimination is cheap, else by parallel tempering, which visits all modes of a model.
 
         Parameters
         ----------
@@ -109,7 +108,7 @@ class Predictive(DensityMixin):
         for k in np.unique(which):
             model, theta = self._present(thetas[k])
             exact = is_cheap(model.graph, states_of(model))
-            engine: SamplingEngine = Elimination() if exact else Gibbs(n_sweeps=_SWEEPS)
+            engine: SamplingEngine = Elimination() if exact else Tempered()
             mine = which == k
             states[mine] = engine.sample(model, theta, engine.prepare(model), int(mine.sum()), rng)
         return decode(states, self._coding)

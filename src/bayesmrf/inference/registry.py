@@ -59,6 +59,7 @@ ROWS = (
     EngineRow("brief", "inference.chains:Brief", "moments from brief chains that start at the data", _CHAINS),
     EngineRow("from-exact", "inference.chains:FromExact", "moments from exact samples", _CHAINS),
     EngineRow("gibbs", "samplers.gibbs:Gibbs", "samples by Gibbs sweeps", _RUNS),
+    EngineRow("tempered", "samplers.tempered:Tempered", "samples by parallel tempering", _RUNS),
     EngineRow("swendsen-wang", "samplers.swendsen_wang:SwendsenWang", "samples by cluster sweeps", _RUNS),
     EngineRow("cftp", "samplers.cftp:CouplingFromThePast", "exact samples by coupling from the past"),
 )  # fmt: skip

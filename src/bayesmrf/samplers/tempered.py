@@ -1,0 +1,182 @@
+r"""Parallel tempering: chains at several temperatures, from independent nodes to the model, that swap states.
+
+With V(x) = theta . s(x), rung k of the ladder 0 = b_0 < ... < b_K = 1 has the distribution
+
+.. math:: p_k(x) \propto \exp(b_k V(x)),
+
+so that the nodes of rung 0 are independent and uniform. Each round sweeps every rung (`bayesmrf.samplers.gibbs`), and
+then proposes to swap the states x, x' of neighbours k, k + 1, with probability (Geyer 1991)
+
+.. math:: \min(1, \exp((b_{k+1} - b_k) (V(x) - V(x')))),
+
+of even k and of odd k in turn, which carries states up and down the ladder instead of letting them diffuse (Syed,
+Bouchard-Cote, Deligiannidis and Doucet 2022, whose ladder this is: rungs between which equally many swaps are rejected,
+and twice as many as the sum of the rejections between them, the barrier of the path).
+
+A state at the top that has been at rung 0 since the start is *renewed*: nothing is left of where it began, and it came
+to its mode of p by the weight of the mode. The share of these states is the diagnostic.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+from warnings import warn
+
+import numpy as np
+from numba import float64
+
+from ..base import EVERY_FAMILY, SAMPLE, Kind, Model, Stateless
+from ..compiled import leaf
+from ..errors import ConvergenceWarning, argument
+from ..lanes import symmetric_uniform
+from ..models.categorical import Categorical, compiled_form, states_of
+from ..models.pairwise import Pairwise
+from ..rng import next_uint32
+from .gibbs import LANES, Chains, check_positive, start, sweep, to_states
+
+_TRIAL = (8, (8, 16, 32))  # rungs, and rounds between which the ladder is laid anew, to find the barrier
+_RUNGS = 3, 64  # at least and at most
+_PER_BARRIER = 2.0  # rungs
+_RENEWED = 0.9  # share of the states that must be renewed
+
+
+class Rungs(NamedTuple):
+    """Chains of every rung; the state of chain c at rung k may swap with that at rung k + 1."""
+
+    chains: list[Chains]
+    renewed: np.ndarray  # (n_rungs, n_blocks, 64) bool, moves with the states
+    rejected: np.ndarray  # (n_rungs - 1,) share of swaps
+
+
+@dataclass(frozen=True)
+class Tempered(Stateless):
+    """Engine that draws samples by parallel tempering, one ladder for each sample.
+
+    The samples are independent of each other, also of models with several modes; their distribution is p(x | theta) in
+    the limit of large ``n_sweeps``. A warning says if fewer than nine of ten are renewed.
+
+    Parameters
+    ----------
+    n_sweeps : int
+        Rounds of each ladder.
+    """
+
+    n_sweeps: int = 200
+
+    name = "tempered"
+    answers = frozenset({SAMPLE})
+    kind = Kind.APPROXIMATE
+    families = EVERY_FAMILY
+
+    def sample(
+        self, model: Model, theta: np.ndarray, plan: None, n_samples: int, rng: np.random.Generator
+    ) -> np.ndarray:
+        """Draw ``(n_samples, n_nodes)`` int8 states in {0, ..., n_states - 1}."""
+        form, n_states = compiled_form(model, theta), states_of(model)
+        n = check_positive("n_samples", n_samples)
+        rungs = climb(form, find_ladder(form, n_states, rng), n, self.n_sweeps, n_states, rng)
+        share = float(rungs.renewed[-1].reshape(-1)[:n].mean())
+        if share < _RENEWED:
+            warn(
+                f"only {share:.0%} of the samples came from independent nodes within the {self.n_sweeps} rounds of "
+                f"parallel tempering: the weights of the model's modes may be wrong; raise {argument('n_sweeps')}",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        return to_states(rungs.chains[-1], n, n_states)
+
+
+def find_ladder(form: Pairwise | Categorical, n_states: int | None, rng: np.random.Generator) -> np.ndarray:
+    """Find the ladder, (n_rungs,) from 0 to 1, from short runs of 64 chains."""
+    n_rungs, rounds = _TRIAL
+    ladder = np.linspace(0, 1, n_rungs)
+    for n_rounds in rounds:
+        barrier = np.append(0, np.cumsum(climb(form, ladder, LANES, n_rounds, n_states, rng).rejected + 1e-3))
+        at, ladder = ladder, np.interp(np.linspace(0, barrier[-1], n_rungs), barrier, ladder)
+    n = int(np.clip(np.ceil(_PER_BARRIER * barrier[-1]) + 1, *_RUNGS))
+    return np.interp(np.linspace(0, barrier[-1], n), barrier, at)
+
+
+def climb(
+    form: Pairwise | Categorical,
+    ladder: np.ndarray,
+    n_chains: int,
+    n_sweeps: int,
+    n_states: int | None,
+    rng: np.random.Generator,
+) -> Rungs:
+    """Run ``n_chains`` ladders from uniform random states.
+
+    Parameters
+    ----------
+    form : Pairwise or Categorical
+        The model at theta.
+    ladder : (n_rungs,) array
+    n_chains, n_sweeps : int
+    n_states : int or None
+        Of a categorical model.
+    rng : Generator
+    """
+    rungs = [start(n_chains, len(form.field), rng, n_states=n_states) for _ in ladder]
+    forms = [form._replace(coupling=b * form.coupling, field=b * form.field) for b in ladder]
+    renewed = np.zeros((len(ladder), len(rungs[0].states), LANES), dtype=bool)
+    rejected = np.zeros(len(ladder) - 1)
+    for j in range(n_sweeps):
+        for at, chains in zip(forms, rungs, strict=True):
+            sweep(at, chains, 1)
+        renewed[0] = True
+        for k in range(j % 2, len(ladder) - 1, 2):
+            low, high = rungs[k], rungs[k + 1]
+            gap = ladder[k + 1] - ladder[k]
+            rejected[k] += _swap(form, gap, low.states, high.states, low.lanes, renewed[k], renewed[k + 1])
+    n_swaps = [len(range(k % 2, n_sweeps, 2)) for k in range(len(rejected))]
+    return Rungs(rungs, renewed, rejected / np.maximum(n_swaps, 1))
+
+
+@leaf
+def _potential(form, x, value):
+    """Compute V of each lane of a block, x (n_nodes, n_lanes)."""
+    n_lanes = len(value)
+    value[:] = 0.0
+    for e in range(len(form.edges)):
+        u, v = form.edges[e, 0], form.edges[e, 1]
+        for lane in range(n_lanes):
+            value[lane] += _pair(form.coupling, form.field, e, x[u, lane], x[v, lane])
+    for i in range(len(x)):
+        for lane in range(n_lanes):
+            value[lane] += _own(form.field, i, x[i, lane])
+
+
+@leaf
+def _pair(coupling, field, e, a, b):
+    if field.ndim == 1:
+        return coupling[e] * float64(a * b)
+    if coupling.ndim == 1:
+        return coupling[e] if a == b else 0.0
+    return coupling[e, a, b]
+
+
+@leaf
+def _own(field, i, a):
+    return field[i] * float64(a) if field.ndim == 1 else field[i, a]
+
+
+@leaf
+def _swap(form, gap, low, high, lanes, renewed_low, renewed_high):
+    """Swap states of two rungs, in place; return the mean probability that a swap is rejected."""
+    n_blocks, n_nodes, n_lanes = low.shape
+    below, above = np.empty(n_lanes), np.empty(n_lanes)
+    rejected = 0.0
+    for b in range(n_blocks):
+        _potential(form, low[b], below)
+        _potential(form, high[b], above)
+        for lane in range(n_lanes):
+            log_ratio = gap * (below[lane] - above[lane])
+            accepted = np.exp(min(log_ratio, 0.0))
+            rejected += 1 - accepted
+            if (symmetric_uniform(next_uint32(lanes[b], lane)) + 1) / 2 < accepted:
+                for i in range(n_nodes):
+                    low[b, i, lane], high[b, i, lane] = high[b, i, lane], low[b, i, lane]
+                renewed_low[b, lane], renewed_high[b, lane] = renewed_high[b, lane], renewed_low[b, lane]
+    return rejected / (n_blocks * n_lanes)
