@@ -133,7 +133,10 @@ def posterior(
     ] = False,
     n_sweeps: Annotated[
         int | None,
-        typer.Option(min=1, help="Gibbs sweeps of the engine. [dim]\\[default: 1; gibbs, swendsen-wang: 100; tempered: 200][/dim]"),
+        typer.Option(
+            min=1,
+            help="Gibbs sweeps of the engine. [dim]\\[default: 1; gibbs, swendsen-wang: 100; tempered: 200][/dim]",
+        ),
     ] = None,
     n_particles: Annotated[
         int | None,

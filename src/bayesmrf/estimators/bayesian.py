@@ -85,8 +85,8 @@ class BayesianMRF(MissingValues, RunOptions, OptionObjects, ParameterPosterior):
         such as ``Bethe(damping=0.5)`` or your own. Hamiltonian and metropolis take "exact" (elimination),
         "enumeration", "mean-field", "tree", "bethe" and "pseudo-likelihood"; langevin and metropolis also "persistent",
         "brief" and "from-exact"; exchange and auxiliary-variable "gibbs", "tempered", "swendsen-wang", "cftp" and the
-        exact ones. With missing values, ``Phases("brief", hidden="persistent")`` also gives the engine of the model clamped to the
-        observed values.
+        exact ones. With missing values, ``Phases("brief", hidden="persistent")`` also gives the engine of the model
+        clamped to the observed values.
     n_draws, n_warmup, n_chains, thin, random_state, n_jobs, progress, checkpoint
         As in `GroupedMRF`.
 
