@@ -11,6 +11,9 @@ Run ``python benchmarks/edges.py [NAME ...]`` with names among:
   by the exact method, on 20 data sets.
 * ``alike``: R-hat and effective samples of the exact method, at the default number of draws, on seven data sets of five
   nodes, two of which differ in 2 to 4 of 2,000 rows.
+* ``retina``: a default run on all rows of `bayesmrf.datasets.retina50` (which needs ``BAYESMRF_DATA``): minutes, R-hat
+  of edges, and, of the predictive of 20 draws, pair correlations, rows without a spike and rows with more than 15,
+  from chains that start empty, full, or at rows of the data.
 """
 
 from __future__ import annotations
@@ -23,10 +26,12 @@ import numpy as np
 from arviz_stats.base import array_stats
 from timing import arguments, duration, machine, table
 
-from bayesmrf import graphs
+from bayesmrf import datasets, graphs
 from bayesmrf.estimators import SpikeSlabMRF
 from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.models.ising import Ising
+from bayesmrf.particles.chain_flips import flip_clusters
+from bayesmrf.particles.persistent_chains import start_chains, start_rows, sweep, unpack
 from bayesmrf.priors import Beta, Gamma, SpikeSlab
 from bayesmrf.rank_diagnostics import rank_diagnostics
 from bayesmrf.samplers.gibbs import Gibbs
@@ -142,11 +147,64 @@ def alike(_: np.random.Generator) -> None:
     print(table(*rows))
 
 
+def correlations(products: np.ndarray) -> np.ndarray:
+    """Return the correlations of all pairs, given the means of products of nodes."""
+    mean = products.diagonal()
+    covariance = products - np.outer(mean, mean)
+    scale = np.sqrt(covariance.diagonal())
+    return (covariance / np.outer(scale, scale))[np.triu_indices(len(mean), 1)]
+
+
+def retina(rng: np.random.Generator) -> None:
+    X = datasets.retina50()
+    begin = time.perf_counter()
+    est = SpikeSlabMRF(random_state=1, progress=False).fit(X)
+    spent, draws = time.perf_counter() - begin, est.posterior_["posterior"]
+    theta, included = draws["theta"].values, draws["included"].values
+    r, doubt = included.shape[-1], (est.inclusion_ > 0.05) & (est.inclusion_ < 0.95)
+    weights, edges = rank_diagnostics(theta[..., :r]), rank_diagnostics(included.astype(float))
+    rows = [("minutes", "edges", "in doubt", "R-hat of weights", "of edges", "least ESS")]
+    rows.append((f"{spent / 60:.2f}", f"{included.sum(axis=-1).mean():.0f}", f"{doubt.sum() // 2}",
+                 f"{np.nanmax(weights.r_hat):.4f}", f"{np.nanmax(edges.r_hat):.4f}",
+                 f"{np.nanmin(weights.ess_bulk):,.0f}"))  # fmt: skip
+    print(table(*rows))
+    n_chains, n_draws, n_nodes, graph = 4096, 20, X.shape[1], graphs.complete(X.shape[1])
+    x, active = X.astype(np.float32), X.sum(axis=1)
+    known = correlations((x.T @ x).astype(float) / len(x))
+    rows = [("start", "correlations, rmse", "r", "no spike", "more than 15 (largest)"),
+            ("data", "", "", f"{(active == 0).mean():.4f}", f"{(active > 15).mean():.5f}")]  # fmt: skip
+    for start in ("empty", "full", "data"):
+        products, few, many = np.zeros((n_nodes, n_nodes)), [], []
+        for k in np.linspace(0, theta[..., 0].size - 1, n_draws).astype(int):
+            point = theta.reshape(-1, theta.shape[-1])[k]
+            blocks = unpack(start_chains(n_chains, n_nodes, rng), n_chains)
+            blocks.states[:] = start == "full"
+            if start == "data":
+                some = X[rng.choice(len(X), n_chains)].T
+                blocks.states[:] = some.reshape(n_nodes, -1, blocks.states.shape[2]).transpose(1, 0, 2)
+            present, found = start_rows(graph, point[:r] != 0), []
+            for j in range(200 + 500):
+                flip_clusters(rng, blocks, present, point)
+                sweep(blocks, present, point)
+                if j >= 200 and j % 5 == 0:
+                    x = blocks.states.transpose(1, 0, 2).reshape(n_nodes, -1).astype(np.float32)
+                    active = x.sum(axis=0)
+                    products += x @ x.T / n_chains / 100 / n_draws
+                    found.append(((active == 0).mean(), (active > 15).mean()))
+            few.append(np.mean(found, axis=0)[0])
+            many.append(np.mean(found, axis=0)[1])
+        mine = correlations(products)
+        rows.append((start, f"{np.sqrt(np.mean((mine - known) ** 2)):.4f}", f"{np.corrcoef(mine, known)[0, 1]:.4f}",
+                     f"{np.mean(few):.4f}", f"{np.mean(many):.5f} ({max(many):.5f})"))  # fmt: skip
+    print(table(*rows))
+
+
 PARTS: dict[str, Callable[[np.random.Generator], None]] = {
     "iteration": iteration,
     "inclusion": inclusion,
     "rare": rare,
     "alike": alike,
+    "retina": retina,
 }
 
 

@@ -21,9 +21,11 @@ from bayesmrf.models.ising import Ising
 from bayesmrf.models.label_field import LabelField
 from bayesmrf.models.potts import Potts
 from bayesmrf.models.symmetric import Symmetric
+from bayesmrf.particles.reference import climb
 from bayesmrf.posterior.edges.exact import SpikeSlabExact
 from bayesmrf.posterior.edges.langevin import SpikeSlabLangevin
 from bayesmrf.posterior.edges.one_edge import SpikeSlabOneEdge
+from bayesmrf.posterior.edges.reference import SpikeSlabReference
 from bayesmrf.posterior.groups.auxiliary_variable import GroupedAuxiliaryVariable
 from bayesmrf.posterior.groups.exact import ExactMarginals
 from bayesmrf.posterior.groups.kernels import exact_groups, particle_groups
@@ -179,6 +181,9 @@ KERNELS = {
         likelihood(BINARY, Elimination()), EDGES, start(BINARY), pairs=np.array([[0, 1]])
     ),
     "spike-slab-one-edge": lambda: SpikeSlabOneEdge(BINARY, s_bar(BINARY), N, EDGES, start(BINARY)),
+    "spike-slab-reference": lambda: SpikeSlabReference(
+        BINARY, s_bar(BINARY), N, climb(BINARY, s_bar(BINARY), N, np.ones(BINARY.n_features), np.random.default_rng(1))
+    ),
     "hidden-entries": lambda: DrawHiddenEntries(
         SpikeSlabOneEdge(BINARY, s_bar(BINARY), N, EDGES), with_gaps(BINARY, Persistent(), Elimination())
     ),

@@ -87,8 +87,10 @@ class OneEdge(Checked):
     Parameters
     ----------
     n_particles : int or None
-        Persistent chains; None for the number of observations, within 256 and 4,096. With fewer, births of strong edges
-        are rarely accepted.
+        Persistent chains that follow the weights; with fewer than observations, births of strong edges are rarely
+        accepted. None for the number of observations, within 256 and 16,384; or, if there are more than 4,096
+        observations and at least 20 for each weight and bias, for 4,096 chains that measure moments near the mode once,
+        from which those at all draws are extrapolated (`bayesmrf.particles.reference`).
     epsilon : float
         Step of the Langevin dynamics between births and deaths, in posterior standard deviations; it is shortened
         where the posterior is stiffer.

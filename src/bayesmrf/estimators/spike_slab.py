@@ -27,19 +27,20 @@ from ..options import check, check_params
 from ..posterior.edges.exact import SpikeSlabExact
 from ..posterior.edges.langevin import SpikeSlabLangevin
 from ..posterior.edges.one_edge import SpikeSlabOneEdge
+from ..posterior.edges.reference import SpikeSlabReference
 from ..posterior.hidden_entries import DrawHiddenEntries
 from ..priors import SpikeSlab
 from ..rules import is_integer
 from ..states import States
 from .base import MissingValues, RunOptions, central, data_hash, missing_table, run_seed, sample_posterior
 from .edge_prior import default_prior, warn_of_prior
+from .edge_start import default_particles, find_reference
 from .option_objects import OptionObjects
 from .parameter_posterior import ParameterPosterior
 
 if TYPE_CHECKING:
     import pandas as pd
 
-_PARTICLES = 256, 4096  # of one-edge
 _MOST_BITS = 16  # of a joint state of a group
 
 
@@ -162,7 +163,12 @@ class SpikeSlabMRF(MissingValues, RunOptions, OptionObjects, ParameterPosterior)
         hidden = self._hidden(model, states)
         s_bar = model.statistics(states.values, states.weights) if hidden is None else hidden.model.seen_statistics()
         data = Likelihood(model, s_bar, n, Persistent(), hidden)  # only for what is hidden
-        kernel = _KERNELS[row.name](method, model, s_bar, n, prior, _start(model, states))
+        start, reference = _start(model, states), None
+        if hidden is None and row.name != "exact" and not is_categorical(model):
+            reference = find_reference(model, s_bar, n, prior)
+        if reference is not None:
+            start = Coding.of(model).theta(model, reference.theta)
+        kernel = _KERNELS[row.name](method, model, s_bar, n, prior, start, reference)
         return states, data, kernel if hidden is None else DrawHiddenEntries(kernel, data)
 
     def _hidden(self, model: Any, states: States) -> Hidden | None:
@@ -265,18 +271,22 @@ def _start(model: Any, states: States) -> np.ndarray | None:
     return None if weights is None else Coding.of(model).theta(model, weights)
 
 
-def _exact(_: Any, model: Any, s_bar: np.ndarray, n: float, prior: SpikeSlab, start: Any) -> Kernel:
+def _exact(_: Any, model: Any, s_bar: np.ndarray, n: float, prior: SpikeSlab, start: Any, __: Any) -> Kernel:
     return SpikeSlabExact(Likelihood(model, s_bar, n, Elimination()), prior, start)
 
 
-def _one_edge(options: Any, model: Any, s_bar: np.ndarray, n: float, prior: SpikeSlab, start: Any) -> Kernel:
-    # Strong edges do not mix with fewer chains than observations; more chains cost time.
-    m = int(np.clip(n, *_PARTICLES)) if options.n_particles is None else options.n_particles
+def _one_edge(
+    options: Any, model: Any, s_bar: np.ndarray, n: float, prior: SpikeSlab, start: Any, reference: Any
+) -> Kernel:
+    if reference is not None and options.n_particles is None:
+        n_scans = max(1, round(options.n_iterations * model.graph.n_nodes / model.n_edges))
+        return SpikeSlabReference(model, s_bar, n, reference, prior, start, n_scans)
+    m = default_particles(n) if options.n_particles is None else options.n_particles
     more = options.epsilon, options.momentum, options.n_iterations
     return SpikeSlabOneEdge(model, s_bar, n, prior, start, m, *more)
 
 
-def _langevin(options: Any, model: Any, s_bar: np.ndarray, n: float, prior: SpikeSlab, start: Any) -> Kernel:
+def _langevin(options: Any, model: Any, s_bar: np.ndarray, n: float, prior: SpikeSlab, start: Any, _: Any) -> Kernel:
     more = options.epsilon, options.momentum, options.width, options.n_iterations
     return SpikeSlabLangevin(model, s_bar, n, prior, start, options.n_particles, options.n_sweeps, *more)
 

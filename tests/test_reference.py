@@ -1,0 +1,149 @@
+"""Many observations: the climb to the mode, and edges from moments that are extrapolated from there.
+
+Exact moments and modes are sums over all states.
+"""
+
+import numpy as np
+import pytest
+
+from bayesmrf import SpikeSlabMRF, graphs
+from bayesmrf.errors import ApproximatePosteriorWarning
+from bayesmrf.estimators import edge_start
+from bayesmrf.inference.enumeration import Enumeration
+from bayesmrf.learning import many_states
+from bayesmrf.likelihood import Likelihood
+from bayesmrf.models.boltzmann import Boltzmann
+from bayesmrf.particles import reference
+from bayesmrf.posterior.edges.exact import SpikeSlabExact
+from bayesmrf.posterior.edges.reference import SpikeSlabReference
+from bayesmrf.priors import SpikeSlab
+from tests import spike_slab_oracle as oracle
+from tests.oracle import all_states
+from tests.test_spike_slab import draw
+
+D, N = 8, 100_000
+MODEL = Boltzmann(graphs.complete(D))
+R = MODEL.n_edges
+PENALTY = np.repeat([2.0, 0.04], [R, D])
+FEATURES = oracle._features(MODEL.graph)
+
+
+def moments(theta):
+    """Exact moments and covariance."""
+    p = np.exp(FEATURES @ theta - np.logaddexp.reduce(FEATURES @ theta))
+    mean = p @ FEATURES
+    return mean, (FEATURES * p[:, None]).T @ FEATURES - np.outer(mean, mean)
+
+
+def mode(s_bar, n):
+    """The mode by Newton's method, and minus the Hessian there."""
+    theta = np.zeros(len(s_bar))
+    for _ in range(50):
+        mean, covariance = moments(theta)
+        hessian = n * covariance + np.diag(PENALTY)
+        step = np.linalg.solve(hessian, n * (s_bar - mean) - PENALTY * theta)
+        theta += step / max(1.0, np.abs(step).max())
+    assert np.abs(step).max() < 1e-9
+    return theta, hessian
+
+
+def farthest(theta, s_bar, n):
+    """Distance from the mode along the worst axis, in posterior standard deviations."""
+    best, hessian = mode(s_bar, n)
+    values, axes = np.linalg.eigh(hessian)
+    return np.abs(np.sqrt(values) * (axes.T @ (theta - best))).max()
+
+
+@pytest.fixture(scope="module")
+def data(module_rng):
+    """Counts of all states of a sparse model, and a reference for them."""
+    theta = np.concatenate([module_rng.normal(size=R) * (module_rng.random(R) < 0.5), module_rng.normal(-1, 0.5, D)])
+    p = np.exp(FEATURES @ theta - np.logaddexp.reduce(FEATURES @ theta))
+    counts = module_rng.multinomial(N, p)
+    s_bar = counts @ FEATURES / N
+    return counts, s_bar, reference.climb(MODEL, s_bar, N, PENALTY, module_rng)
+
+
+def test_the_climb_ends_near_the_mode(data):
+    """Its own noise of sqrt(0.02) standard deviations adds less than 1 to the 2 at which it ends."""
+    _, s_bar, found = data
+    assert found.noise <= reference._NOISE
+    assert found.misfit < 3
+    assert farthest(found.theta, s_bar, N) < 3
+    assert farthest(found.theta + 0.05, s_bar, N) > 3
+
+
+def test_the_moments_are_those_of_the_model(data):
+    """Each within 9 of the standard errors that the noise states, and the covariance within 5 %."""
+    _, _, found = data
+    mean, covariance = moments(found.theta)
+
+    def score(mean):
+        return np.abs((found.moments - mean) / np.sqrt(found.noise * mean * (1 - mean) / N)).max()
+
+    assert score(mean) < 9
+    assert score(moments(found.theta + 0.02)[0]) > 9
+    exact = reference.residual(reference.residual(covariance, MODEL.graph.edges, found.pull).T, MODEL.graph.edges,
+                                found.pull)  # fmt: skip
+    scale = np.sqrt(np.outer(exact.diagonal(), exact.diagonal()))
+    assert np.abs((found.covariance - exact) / scale).max() < 0.05
+    assert np.abs(exact / scale - np.eye(len(exact))).max() > 0.05  # negative control: no correlations
+    np.testing.assert_allclose(found.cells.sum(axis=1), 1)
+    np.testing.assert_allclose(found.cells[:, 3], found.moments[:R], rtol=1e-6)
+
+
+def test_a_climb_that_was_cut_short_says_so(data, rng, monkeypatch):
+    _, s_bar, _ = data
+    monkeypatch.setattr(many_states, "_N_STEPS", 2)
+    monkeypatch.setattr(reference, "_N_ROUNDS", 1)
+    assert reference.climb(MODEL, s_bar, N, PENALTY, rng).misfit > edge_start._MISFIT
+    with pytest.warns(ApproximatePosteriorWarning, match="did not converge: the moments of the predictive differ from"):
+        edge_start.find_reference(MODEL, s_bar, N, SpikeSlab())
+
+
+def test_draws_are_those_of_the_exact_method(data, rng):
+    """Means and standard deviations of weights that surely exist, and inclusions.
+
+    The noise of the moments, 0.14 standard deviations, adds to that of the draws, 0.05; t with 23 degrees of freedom
+    passes 6 in 4e-6 of runs.
+    """
+    _, s_bar, found = data
+    exact = draw(SpikeSlabExact(Likelihood(MODEL, s_bar, N, Enumeration()), start=found.theta), rng, 100, 10, 8)
+    sure = np.concatenate([exact["included"].mean(axis=(0, 1)) == 1, np.ones(D, bool)])
+    assert sure[:R].sum() > 3
+    flat = exact["theta"].reshape(-1, R + D)[:, sure]
+
+    def errors(reference):
+        values = draw(SpikeSlabReference(MODEL, s_bar, N, reference), rng, 200, 20, 8)
+        mine = values["theta"].reshape(-1, R + D)[:, sure]
+        shift = (mine.mean(axis=0) - flat.mean(axis=0)) / flat.std(axis=0)
+        ratio = np.log(mine.std(axis=0) / flat.std(axis=0))
+        away = np.abs(values["included"].mean(axis=(0, 1)) - exact["included"].mean(axis=(0, 1))).max()
+        return np.abs(shift).max(), np.abs(ratio).max(), away
+
+    shift, ratio, away = errors(found)
+    assert shift < 1
+    assert ratio < 0.25
+    assert away < 0.25
+    alone = np.diag(found.covariance.diagonal())  # negative control: coordinates that do not know of each other
+    assert max(np.array(errors(found._replace(covariance=alone))) / (1, 0.25, 0.25)) > 1
+
+
+def test_repeated_rows_and_the_number_of_particles(data, recwarn):
+    """A table of counts takes the moments of one reference; few observations, or given particles, take chains."""
+    counts, s_bar, _ = data
+    est = SpikeSlabMRF(n_draws=20, n_warmup=5, n_chains=2, random_state=1, progress=False)
+    est.fit(all_states(D), sample_weight=counts)
+    assert est.posterior_.attrs["n_particles"] == reference.CHAINS
+    assert (
+        np.abs(est.theta_ - mode(s_bar, N)[0])[np.r_[est.inclusion_[tuple(MODEL.graph.edges.T)] == 1, [True] * D]].max()
+        < 0.3
+    )
+    assert edge_start.find_reference(MODEL, s_bar, 4096, SpikeSlab()) is None
+    wide = Boltzmann(graphs.complete(30))
+    assert edge_start.find_reference(wide, np.zeros(465), 9000, SpikeSlab()) is None
+    assert [edge_start.default_particles(n) for n in (3, 1000, 10_000)] == [256, 1000, 10_000]
+    with pytest.warns(
+        ApproximatePosteriorWarning, match="n_particles is limited to 16,384, fewer than the 300,000 obs"
+    ):
+        assert edge_start.default_particles(300_000) == 16_384
