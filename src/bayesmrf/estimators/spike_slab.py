@@ -163,11 +163,10 @@ class SpikeSlabMRF(MissingValues, RunOptions, OptionObjects, ParameterPosterior)
         hidden = self._hidden(model, states)
         s_bar = model.statistics(states.values, states.weights) if hidden is None else hidden.model.seen_statistics()
         data = Likelihood(model, s_bar, n, Persistent(), hidden)  # only for what is hidden
-        start, reference = _start(model, states), None
+        reference = None
         if hidden is None and row.name != "exact" and not is_categorical(model):
             reference = find_reference(model, s_bar, n, prior)
-        if reference is not None:
-            start = Coding.of(model).theta(model, reference.theta)
+        start = _start(model, states) if reference is None else Coding.of(model).theta(model, reference.theta)
         kernel = _KERNELS[row.name](method, model, s_bar, n, prior, start, reference)
         return states, data, kernel if hidden is None else DrawHiddenEntries(kernel, data)
 
