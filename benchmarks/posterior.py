@@ -6,6 +6,9 @@ Run ``python benchmarks/posterior.py [NAME ...]`` with names among:
 * ``loopy``: 100,000 Metropolis proposals with Bethe on a random graph of 100 nodes and 204 edges (target 3 min).
 * ``brief``: 100,000 Langevin steps with 100 brief chains on 100 nodes and 500 edges (target 60 s).
 * ``kernels``: effective samples per second of every kernel and engine on the six risk factors.
+* ``auto``: effective samples per second of the kernels among which "auto" chooses, on the six risk factors,
+  questionnaires, a lattice and a random graph; and a questionnaire at default settings (target: 1,000 effective samples
+  of every parameter in 3 s).
 * ``pgmpy``: elimination compared with pgmpy's junction tree, and Bethe with its message passing on a tree (extra
   ``bayesmrf[benchmark]``), with the differences of their results.
 """
@@ -108,6 +111,53 @@ def kernels(rng: np.random.Generator) -> None:
     print(table(*rows))
 
 
+def questionnaire(n_items: int, n_people: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw answers that one trait explains: items are correlated by about 0.25."""
+    trait, difficulty = rng.standard_normal((n_people, 1)), rng.normal(0, 0.7, n_items)
+    return rng.random((n_people, n_items)) < 1 / (1 + np.exp(-1.2 * trait - difficulty))
+
+
+def lattice(rng: np.random.Generator) -> tuple[Graph, np.ndarray]:
+    """Draw 1,000 states of a 10x10 lattice with normal parameters, exactly."""
+    graph, engine = graphs.grid(10, 10), Elimination()
+    model = Boltzmann(graph)
+    return graph, engine.sample(model, rng.normal(0, 0.7, model.n_features), engine.prepare(model), 1000, rng)
+
+
+def auto(rng: np.random.Generator) -> None:
+    X, counts = _coronary()
+    items = questionnaire(10, 215, rng)
+    grid, on_grid = lattice(rng)
+    loops = random_graph(204, rng)
+    cases = [  # draws by gibbs, hamiltonian and metropolis
+        ("coronary, 6 nodes", X, counts, {}, (4000, 1000, 1000)),
+        ("10 items, 215 rows", items, None, {}, (2000, 500, 200)),
+        ("14 items, 400 rows", questionnaire(14, 400, rng), None, {}, (1000, 200, 60)),
+        ("10x10 lattice, 1,000 rows", on_grid, None, {"graph": grid.edges}, (0, 200, 60)),
+        ("the same, bethe", on_grid, None, {"graph": grid.edges, "engine": "bethe"}, (0, 200, 60)),
+        ("204 edges, bethe", data(loops, rng), None, {"graph": loops.edges, "engine": "bethe"}, (0, 200, 60)),
+    ]
+    rows = [("workload", "kernel", "draws", "time", "ESS/s, median", "ESS/s, least", "auto")]
+    for name, X, weights, options, sizes in cases:
+        common = ONE_CHAIN | options
+        choice = BayesianMRF(n_draws=1, **common).fit(X, sample_weight=weights).kernel_
+        for kernel, n in zip(("gibbs", "hamiltonian", "metropolis"), sizes, strict=True):
+            if n == 0:
+                continue
+            timed(BayesianMRF(kernel=kernel, n_draws=1, **common), X, weights)
+            estimator = BayesianMRF(**common | {"kernel": kernel, "n_draws": n, "n_warmup": max(n // 2, 100)})
+            wall = timed(estimator, X, weights)
+            ess = diagnostics(estimator.posterior_, n_worst=1000)["ess_bulk"] / wall
+            median, least = (f"{x:,.0f}" if x >= 10 else f"{x:.2g}" for x in (ess.median(), ess.min()))
+            rows.append((name, kernel, f"{n:,}", duration(wall), median, least, "*" if kernel == choice else ""))
+    print("Effective samples a second, one chain, warm-up included")
+    print(table(*rows))
+    fit = BayesianMRF(progress=False)
+    wall = timed(fit, items)
+    least = diagnostics(fit.posterior_, n_worst=1000)["ess_bulk"].min()
+    print(f"10 items, 215 rows, default settings: {duration(wall)} (target 3 s), least ESS {least:,.0f} (target 1,000)")
+
+
 def pgmpy(rng: np.random.Generator) -> None:
     rows = [("graph", "", "bayesmrf", "pgmpy", "pgmpy / bayesmrf", "largest difference")]
     for name, graph in {
@@ -204,6 +254,7 @@ PARTS: dict[str, Callable[[np.random.Generator], None]] = {
     "loopy": loopy,
     "brief": brief,
     "kernels": kernels,
+    "auto": auto,
     "pgmpy": pgmpy,
 }
 
