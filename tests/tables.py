@@ -25,6 +25,7 @@ from bayesmrf.particles.reference import climb
 from bayesmrf.posterior.edges.exact import SpikeSlabExact
 from bayesmrf.posterior.edges.langevin import SpikeSlabLangevin
 from bayesmrf.posterior.edges.one_edge import SpikeSlabOneEdge
+from bayesmrf.posterior.edges.particle import SpikeSlabParticle
 from bayesmrf.posterior.edges.reference import SpikeSlabReference
 from bayesmrf.posterior.groups.auxiliary_variable import GroupedAuxiliaryVariable
 from bayesmrf.posterior.groups.exact import ExactMarginals
@@ -184,6 +185,7 @@ KERNELS = {
     "spike-slab-reference": lambda: SpikeSlabReference(
         BINARY, s_bar(BINARY), N, climb(BINARY, s_bar(BINARY), N, np.ones(BINARY.n_features), np.random.default_rng(1))
     ),
+    "spike-slab-particle": lambda: SpikeSlabParticle(POTTS, s_bar(POTTS), N, EDGES, start(POTTS)),
     "hidden-entries": lambda: DrawHiddenEntries(
         SpikeSlabOneEdge(BINARY, s_bar(BINARY), N, EDGES), with_gaps(BINARY, Persistent(), Elimination())
     ),

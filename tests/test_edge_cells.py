@@ -13,14 +13,16 @@ from bayesmrf.methods import OneEdge
 from bayesmrf.models.agreement import Agreement
 from bayesmrf.models.boltzmann import Coding
 from bayesmrf.models.potts import Potts
+from bayesmrf.posterior.conditionals import exact_scan
 from bayesmrf.posterior.edges.one_edge import SpikeSlabOneEdge
+from bayesmrf.posterior.edges.particle import SpikeSlabParticle
 from bayesmrf.priors import Beta, Gamma, SpikeSlab
 from tests import spike_slab_oracle as oracle
 
 LIMIT, N = 9.0, 40
 PRIOR = SpikeSlab(Beta(2.0, 3.0), Gamma(3.0, 2.0), 2.0)
 WRONG = SpikeSlab(Beta(5.0, 1.0), PRIOR.slab, PRIOR.bias_scale)
-METHODS = {"exact": "exact", "one-edge": OneEdge(n_particles=512, epsilon=0.1, n_iterations=10)}
+METHODS = {"exact": "exact", "one-edge": OneEdge(n_particles=512, epsilon=0.1, n_iterations=10), "particle": "particle"}
 TABLE = support().loc["SpikeSlabMRF"]
 CELLS = [
     (model, method, prior.endswith("missing values"))
@@ -50,12 +52,12 @@ def exact_of(problem, rng):
     return oracle.posterior(model.graph, s_bar, N, PRIOR, rng, features=features, seen=seen if some else None)
 
 
-def score(problem, method, exact, rng, prior=PRIOR, filled=False, n_draws=60):
+def score(problem, method, exact, rng, prior=PRIOR, filled=False, n_draws=60, thin=5):
     """Of draws by the kernel of the estimator."""
     model, x, *_ = problem
     est = SpikeSlabMRF(model=model.name, method=METHODS[method], prior=prior, progress=False)
     kernel = est._prepare(np.where(x < 0, 0 if filled else np.nan, x))[2]
-    options = {"n_warmup": 5, "n_chains": 24, "thin": 1 if (x < 0).any() or method != "exact" else 5}
+    options = {"n_warmup": 5, "n_chains": 24, "thin": 1 if (x < 0).any() or method != "exact" else thin}
     draws = run.sample(kernel, n_draws=n_draws, random_state=rng, progress=False, **options)
     return oracle.worst_score(draws.values, *exact)
 
@@ -82,3 +84,15 @@ def test_models_of_other_kinds_are_refused():
     for model in (Potts(graphs.complete(3), 3), Agreement(graphs.complete(3), False)):
         with pytest.raises(OptionError, match="model must be binary and with node parameters"):
             SpikeSlabOneEdge(model, np.zeros(model.n_features), 10.0)
+    for model in (Potts(graphs.complete(3), 3, False), Agreement(graphs.complete(3), True)):
+        with pytest.raises(OptionError, match="model must be potts with fields"):
+            SpikeSlabParticle(model, np.zeros(model.n_features), 10.0)
+
+
+def test_graphs_of_too_many_states_for_a_table(rng, monkeypatch):
+    """The engine answers after each move; edges of nodes with many states move alone."""
+    monkeypatch.setattr(exact_scan, "MAX_STATES", 0)
+    problem = problem_of("potts", False, rng)
+    exact = exact_of(problem, rng)
+    assert score(problem, "exact", exact, rng, n_draws=20, thin=1) < LIMIT
+    assert score(problem, "exact", exact, rng, WRONG, n_draws=20, thin=1) > LIMIT

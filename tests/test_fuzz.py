@@ -49,6 +49,7 @@ from bayesmrf.options import OPTIONS, owners, row
 from bayesmrf.posterior.edges.exact import SpikeSlabExact
 from bayesmrf.posterior.edges.langevin import SpikeSlabLangevin
 from bayesmrf.posterior.edges.one_edge import SpikeSlabOneEdge
+from bayesmrf.posterior.edges.particle import SpikeSlabParticle
 from bayesmrf.posterior.groups.auxiliary_variable import GroupedAuxiliaryVariable
 from bayesmrf.posterior.groups.kernels import exact_groups, particle_groups
 from bayesmrf.posterior.groups.stripped_beta import GroupedStrippedBeta
@@ -229,6 +230,7 @@ def kernels():
     yield particle_groups(symmetric, tables, n, TABLES, np.zeros(symmetric.n_features))
     yield SpikeSlabExact(exact)
     yield SpikeSlabOneEdge(boltzmann, boltzmann.statistics(X), n)
+    yield SpikeSlabParticle(potts, potts.statistics(X), n)
     yield SpikeSlabLangevin(boltzmann, boltzmann.statistics(X), n)
     yield PersistentRBM(machine)
     yield BriefRBM(machine, X)

@@ -27,7 +27,7 @@ class Exact:
 
 @dataclass(frozen=True)
 class Particle(Checked):
-    """Groups of edges on any graph, with moments from particles that follow theta.
+    """Groups of edges, or edges that may be absent, on any graph, with moments from particles that follow theta.
 
     Parameters
     ----------
@@ -279,6 +279,15 @@ EDGES = Registry(
             "birth and death of edges at any weight, with exact moments",
             "exact",
             dict.fromkeys(("spike", "fields", "missing"), _on("boltzmann", "ising", "agreement", "potts")),
+        ),
+        MethodRow(
+            "particle",
+            Particle,
+            "birth and death of edges at any weight, with moments from particles that follow the parameters",
+            _PARTICLES,
+            dict.fromkeys(("spike", "fields", "missing"), _on("potts")),
+            "births and deaths allow for the noise of moments from finitely many particles, but the draws of couplings "
+            "and fields do not",
         ),
         MethodRow(
             "langevin",

@@ -37,7 +37,8 @@ def structure(
         typer.Option(
             metavar="|".join(EDGES.names),
             help="one-edge lets edges of any strength come and go; exact does so without error, for some twenty nodes, "
-            "or few candidates; langevin is the published algorithm, in which weak edges alone come and go.",
+            "or few candidates; particle is for --model potts on any graph; langevin is the published algorithm, in "
+            "which weak edges alone come and go.",
         ),
     ] = "one-edge",
     model: Annotated[
@@ -45,7 +46,7 @@ def structure(
         typer.Option(
             metavar="|".join(families_of("SpikeSlabMRF").names),
             help="Coding of the parameters: weights and biases over 0/1; couplings and fields over -1/+1; logits of "
-            "agreements, and fields; couplings and fields of nodes with many states, with --method exact.",
+            "agreements, and fields; couplings and fields of nodes with many states, with --method exact or particle.",
         ),
     ] = "boltzmann",
     density: Annotated[
@@ -144,7 +145,8 @@ def structure(
         progress=not quiet,
         checkpoint=Checkpoint(out, overwrite),
     )
-    tree = common.sample(estimator, table, weights, answers, out, console, instead="--method one-edge")
+    instead = f"--method {'particle' if model == 'potts' else 'one-edge'}"
+    tree = common.sample(estimator, table, weights, answers, out, console, instead=instead)
     asked = {"candidates": candidates} | ({"binarize": binarize.strip()} if binarize else {})
     common.finish(tree, out, answers, context.obj, **asked)
     show(StructureSummary(tree), console)

@@ -27,7 +27,9 @@ from ..options import check, check_params
 from ..posterior.edges.exact import SpikeSlabExact
 from ..posterior.edges.langevin import SpikeSlabLangevin
 from ..posterior.edges.one_edge import SpikeSlabOneEdge
+from ..posterior.edges.particle import SpikeSlabParticle
 from ..posterior.edges.reference import SpikeSlabReference
+from ..posterior.groups.two_states import default_particles as particles_in_memory
 from ..posterior.hidden_entries import DrawHiddenEntries
 from ..priors import SpikeSlab
 from ..rules import is_integer
@@ -59,15 +61,16 @@ class SpikeSlabMRF(MissingValues, RunOptions, OptionObjects, ParameterPosterior)
         Prior of the density (the share of the candidates that exist), of the weights and of the biases, such as
         ``SpikeSlab(density=Beta(5, 5), slab=Cauchy(2.5))``, whose scales are those of the parameters of ``model``.
         "spike-slab" is the same prior in all codings: a uniform density, and Cauchy log odds ratios of scale 1.
-    method : {"one-edge", "exact", "langevin"} or an object of `bayesmrf.methods`
+    method : {"one-edge", "exact", "particle", "langevin"} or an object of `bayesmrf.methods`
         * one-edge (`methods.OneEdge`): single-edge birth and death at any weight, by the full conditional of one edge
           with moments from persistent chains.
         * exact (`methods.Exact`): the same with exact moments; for at most about twenty nodes, or a narrow graph.
+        * particle (`methods.Particle`): the same for "potts" on any graph, with moments from particles.
         * langevin (`methods.Langevin`): Algorithm 1 of the paper: persistent chains, Langevin dynamics, and jumps of
           weak edges. It mixes hundreds of times more slowly (see benchmarks).
     model : {"boltzmann", "ising", "agreement", "potts"} or an object of `bayesmrf.families`
         Coding of the parameters, as in `BayesianMRF`. Nodes with many states are "potts", of which an edge has one
-        coupling; they need ``method="exact"``. "langevin" takes "boltzmann" only.
+        coupling; they need the method "exact" or "particle". "langevin" takes "boltzmann" only.
     n_draws, n_warmup, n_chains, thin, random_state, n_jobs, progress, checkpoint
         As in `GroupedMRF`. A draw takes 9 bytes per candidate, 4.5 MB with 1,000 nodes: thin long chains.
 
@@ -290,4 +293,9 @@ def _langevin(options: Any, model: Any, s_bar: np.ndarray, n: float, prior: Spik
     return SpikeSlabLangevin(model, s_bar, n, prior, start, options.n_particles, options.n_sweeps, *more)
 
 
-_KERNELS = {"exact": _exact, "one-edge": _one_edge, "langevin": _langevin}
+def _particle(options: Any, model: Any, s_bar: np.ndarray, n: float, prior: SpikeSlab, start: Any, _: Any) -> Kernel:
+    m = particles_in_memory(n, model.graph.n_nodes) if options.n_particles is None else options.n_particles
+    return SpikeSlabParticle(model, s_bar, n, prior, start, m)
+
+
+_KERNELS = {"exact": _exact, "one-edge": _one_edge, "particle": _particle, "langevin": _langevin}
