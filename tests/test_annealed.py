@@ -9,6 +9,7 @@ import pytest
 from scipy.stats import norm
 
 from bayesmrf import graphs
+from bayesmrf.base import MOMENTS
 from bayesmrf.errors import DataError, OptionError
 from bayesmrf.inference import annealed
 from bayesmrf.inference.annealed import forward, reverse
@@ -18,15 +19,18 @@ from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.models.ising import Ising
 from bayesmrf.models.potts import Potts
 from bayesmrf.models.rbm import RestrictedBoltzmann
+from bayesmrf.models.symmetric import Symmetric
 
 LIMIT = 6.5
-GRID = graphs.grid(3, 3)
+GRID, SQUARE = graphs.grid(3, 3), graphs.grid(2, 3)
 MODELS = {
     "rbm": RestrictedBoltzmann(8, 4),
     "wide rbm": RestrictedBoltzmann(4, 9),
     "ising": Ising(GRID),
     "boltzmann": Boltzmann(graphs.complete(6)),
     "agreement": Agreement(GRID),  # without fields
+    "potts": Potts(SQUARE, 3),
+    "symmetric": Symmetric(SQUARE, 3),
 }
 
 
@@ -44,7 +48,8 @@ def problem(name, rng, scale=0.8):
     model = MODELS[name]
     theta = rng.normal(0, scale, model.n_features)
     n = model.n_visible if isinstance(model, RestrictedBoltzmann) else model.graph.n_nodes
-    return model, theta, rng.uniform(0.2, 0.8, n)
+    margins = rng.uniform(0.2, 0.8, n)
+    return model, theta, rng.dirichlet([5.0, 5.0, 5.0], n) if name in ("potts", "symmetric") else margins
 
 
 def positive(theta):
@@ -156,6 +161,23 @@ def test_compiled_is_python(rng):
     np.testing.assert_allclose(*found, atol=1e-9)
 
 
+@pytest.mark.parametrize("name", ["ising", "potts", "symmetric"])
+def test_last_states_with_their_weights_are_the_model(name, rng, monkeypatch):
+    """Moments by importance sampling against enumeration; unweighted ones are off, as the ladder is short."""
+    model, theta, margins = problem(name, rng)
+    theta = positive(theta)
+    wanted = Enumeration().infer(model, theta, None, want=MOMENTS).moments
+
+    def z_scores(weights, found):
+        each = np.array([model.statistics(row[None]) for row in found.states]) - wanted
+        w = weights / weights.mean()
+        return np.abs((w @ each) / np.sqrt(w**2 @ each**2))
+
+    found = forward(model, theta, rng, 4000, 4, margins)
+    assert (z_scores(np.exp(found.log_weights - found.log_z), found) < LIMIT).all()
+    assert (z_scores(np.ones(4000), found) > LIMIT).any()
+
+
 def test_few_effective_chains_are_told(rng):
     model = RestrictedBoltzmann(20, 5)
     found = forward(model, rng.normal(0, 4, model.n_features), rng, 20, 1)
@@ -174,7 +196,7 @@ def test_bad_input(rng):
         (lambda: forward(model, theta, rng, margins=margins[1:]), r"margins must be .* \(8,\) .*, got .*shape \(7,\)"),
         (lambda: forward(model, theta, rng, margins=margins + 1), "margins must be .* of probabilities"),
         (lambda: forward(model, np.where(theta == theta[0], np.inf, theta), rng), "theta must be finite, got inf"),
-        (lambda: forward(Potts(GRID, 3), np.zeros(30), rng), "model must be a binary model"),
+        (lambda: forward(Potts(GRID, 3), np.zeros(30), rng, margins=np.full(9, 0.5)), r"margins must be .* \(9, 3\)"),
     ]:  # fmt: skip
         with pytest.raises(OptionError, match=message):
             call()

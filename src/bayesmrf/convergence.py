@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .errors import ConvergenceWarning
+from .errors import ApproximatePosteriorWarning, ConvergenceWarning
 from .names import LONGEST, shown
 from .rank_diagnostics import RankDiagnostics, rank_diagnostics
 
@@ -27,6 +27,7 @@ _RARELY = 0.01  # acceptance below which a warning is added
 _FEWEST = 10  # draws in which a constant parameter is not due to chance
 _MOST_TIMES = 20  # "... times as many draws", at most
 # Kernels whose step is an option.
+UNSEEN = "Unseen modes"  # begins the sentence about them
 _STEPPED = ("metropolis", "exchange", "auxiliary-variable", "langevin")
 
 
@@ -86,7 +87,7 @@ def diagnostics(tree: xr.DataTree, n_worst: int | None = 5) -> pd.DataFrame:
 
 
 def verdict(tree: xr.DataTree, table: pd.DataFrame | None = None) -> Verdict:
-    """Judge whether the chains have converged.
+    """Judge whether the chains have converged, and whether particles see all modes of the draws.
 
     Parameters
     ----------
@@ -95,6 +96,14 @@ def verdict(tree: xr.DataTree, table: pd.DataFrame | None = None) -> Verdict:
     table : DataFrame, optional
         `diagnostics` of all rows, if computed already.
     """
+    found, unseen = _converged(tree, table), _unseen(tree)
+    if not unseen:
+        return found
+    return Verdict("bad", f"{unseen} {found.sentence}" if found.grade == "bad" else unseen)
+
+
+def _converged(tree: xr.DataTree, table: pd.DataFrame | None) -> Verdict:
+    """Judge whether the chains have converged."""
     sizes = tree["posterior"].sizes
     n_chains, n_draws = sizes["chain"], sizes["chain"] * sizes["draw"]
     if sizes["draw"] < 4:
@@ -128,10 +137,34 @@ def verdict(tree: xr.DataTree, table: pd.DataFrame | None = None) -> Verdict:
 
 
 def warn_unless_converged(tree: xr.DataTree) -> None:
-    """Warn, as `fit` does, if the chains have not converged."""
+    """Warn, as `fit` does, if the chains have not converged or particles miss modes of the draws."""
     found = verdict(tree)
     if found.grade == "bad":
-        warnings.warn(found.sentence, ConvergenceWarning, stacklevel=3)
+        category = ApproximatePosteriorWarning if _unseen(tree) else ConvergenceWarning
+        warnings.warn(found.sentence, category, stacklevel=3)
+
+
+def _unseen(tree: xr.DataTree) -> str:
+    """Describe a mode of the draws that the data do not have; empty if there is none."""
+    if "mode_check" not in tree.children:
+        return ""
+    check, attrs = tree["mode_check"], tree.attrs
+    worst, ratio = check.attrs, np.asarray(check.dataset["ratio"])
+    if worst["ratio"] <= 1:
+        return ""
+    if "n_particles" in attrs:
+        remedy = f"raise n_particles above {attrs['n_particles']:,}"
+    elif attrs.get("engine") == "persistent":
+        remedy = "raise n_chains of the engine"
+    else:
+        remedy = "use engine='persistent'"
+    n_nodes, flagged = tree["constant_data"].sizes["node"], int((ratio > 1).sum())
+    where = f"in {flagged} of {len(ratio)} draws checked" if flagged else f"on average over {len(ratio)} draws"
+    return (
+        f"{UNSEEN}: {where}, states with more than {worst['most']} of {n_nodes} nodes at {_name(worst['level'])} have "
+        f"a probability of at least {worst['probability']:.2g}, and a share of {worst['share']:.2g} in the data. The "
+        f"particles are too few to see them: {remedy}, or use an exact method."
+    )
 
 
 def _judged(tree: xr.DataTree) -> tuple[list[_Series], list[_Series]]:

@@ -41,9 +41,11 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
+    from .inference.unseen_modes import ModelTails, Unseen
+
 _OVERWRITE = argument("overwrite", True)
 
-__all__ = ["add_missing", "add_partition", "diagnostics", "finish", "load", "save", "to_datatree"]
+__all__ = ["add_missing", "add_mode_check", "add_partition", "diagnostics", "finish", "load", "save", "to_datatree"]
 
 POSTERIOR = (
     "phi",
@@ -58,6 +60,7 @@ POSTERIOR = (
     "alpha",
 )
 LABELS = ("groups", "field_groups")
+_UNSEEN = ("ratio", "state", "most", "probability", "share")
 
 
 def to_datatree(
@@ -165,6 +168,43 @@ def add_missing(tree: xr.DataTree, missing: pd.DataFrame) -> None:
             coords={c: ("value", missing[c].to_numpy()) for c in missing.columns.drop("probability")},
         )
     )
+
+
+def add_mode_check(
+    tree: xr.DataTree,
+    draws: Sequence[tuple[int, int]],
+    each: Sequence[Unseen],
+    tails: Sequence[ModelTails],
+    worst: Unseen,
+    level: str,
+) -> None:
+    """Add a search for unseen modes as group ``mode_check``, in place.
+
+    It contains, for each draw that was checked, the numbers of its chain and draw, the tail of `Unseen`, and the
+    estimates of log Z by the starts of annealing, of which the first is the reverse one. Attributes are the tail that
+    exceeds the data's most, of one draw or on average, and the name of its state.
+
+    Parameters
+    ----------
+    tree : xarray.DataTree
+        From `to_datatree`.
+    draws : sequence of (int, int)
+        Chain and draw.
+    each, tails : sequence
+        What was found at each of them.
+    worst : Unseen
+    level : str
+    """
+    import xarray as xr
+
+    chain, draw = np.array(draws).T
+    numbers = np.asarray(tree["posterior"].dataset["chain"])[chain]
+    found: dict[str, Any] = {"chain_number": ("check", numbers), "draw_number": ("check", draw)}
+    for name in _UNSEEN:
+        found[name] = "check", np.array([getattr(tail, name) for tail in each])
+    for name in ("log_z", "log_z_error"):
+        found[name] = ("check", "start"), np.array([getattr(tail, name) for tail in tails])
+    tree["mode_check"] = xr.DataTree(xr.Dataset(found, attrs=worst._asdict() | {"level": level}))
 
 
 def add_partition(tree: xr.DataTree, labels: str, partition: np.ndarray) -> None:
@@ -320,6 +360,10 @@ def _check_form(tree: xr.DataTree) -> None:
             along = "value" if key == "posterior_predictive" else name  # there, the node of each missing value
             if names.dims != (along,) or not all(isinstance(v, str) for v in names.values.tolist()):
                 raise TypeError
+    if "mode_check" in tree.children:
+        found = tree["mode_check"].attrs
+        if not all(isinstance(found[name], int | float) for name in _UNSEEN) or not isinstance(found["level"], str):
+            raise TypeError
     for v in tree["posterior"].dataset.data_vars.values():
         if v.dims[:2] != ("chain", "draw") or v.dtype.kind not in "biuf" or 0 in v.shape[:2]:
             raise ValueError

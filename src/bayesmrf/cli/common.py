@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import (
+    ApproximatePosteriorWarning,
     BayesMRFError,
     BayesMRFWarning,
     ConvergenceWarning,
@@ -223,10 +224,13 @@ def about_fit(source: Path, instead: str) -> Iterator[None]:
 
 def sample(estimator: Any, table: Any, weights: Any, source: Path, out: Path, console: Console, instead: str) -> Any:
     """Fit, and return the tree of a complete run; ``instead`` is the remedy if the graph is too wide."""
+    from ..convergence import UNSEEN
+
     try:
         with about_fit(source, instead), shown_log(console), warnings.catch_warnings():
             if estimator.progress:  # the printed verdict then says the same
                 warnings.filterwarnings("ignore", "Not converged", ConvergenceWarning)
+                warnings.filterwarnings("ignore", UNSEEN, ApproximatePosteriorWarning)
             estimator.fit(table, sample_weight=weights)
     except KeyboardInterrupt:
         again = "give the same command again to continue" if out.exists() else "nothing was written"

@@ -23,7 +23,8 @@ from ..posterior.parameters.pseudo_posterior import correction, posterior_mode
 from ..priors import Normal, Prior, WeightsAndBiases
 from ..states import States
 from .base import MissingValues, RunOptions, data_hash, missing_table, run_seed, sample_posterior
-from .engines import changed_options, read_engine, read_hidden
+from .engines import changed_options, particle_sweeps, read_engine, read_hidden
+from .mode_check import check_modes
 from .option_objects import OptionObjects
 from .parameter_kernels import automatic_kernel, parameter_kernel
 from .parameter_posterior import ParameterPosterior
@@ -178,6 +179,7 @@ class BayesianMRF(MissingValues, RunOptions, OptionObjects, ParameterPosterior):
         self.missing_ = missing_table(likelihood, phi, states, seeds)
         if hidden is not None:
             results.add_missing(self.posterior_, self.missing_)
+        check_modes(self, states, seeds, particle_sweeps(engine))
         convergence.warn_unless_converged(self.posterior_)
         return self
 

@@ -49,6 +49,14 @@ def read_hidden(hidden_engine: str | Engine | None, engine: Engine, model: Any, 
     return Hidden(clamped, found)
 
 
+def particle_sweeps(engine: Engine) -> float:
+    """Return the Gibbs sweeps of single chains in a call of an engine; 0 if it has no chains of states."""
+    if isinstance(engine, Brief):
+        n_chains = engine.n_chains if engine.states is None else engine.n_chains or len(engine.states)
+        return engine.n_sweeps * (n_chains or 0)
+    return engine.n_sweeps * engine.n_chains if isinstance(engine, Persistent) else 0
+
+
 def changed_options(engine: Engine) -> dict[str, Any]:
     """Return the options of an engine that differ from the defaults, for summaries and reports."""
     if not is_dataclass(engine):

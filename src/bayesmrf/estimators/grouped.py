@@ -43,9 +43,11 @@ from .base import (
 from .engines import read_hidden
 from .grouped_methods import Problem, Request, build_kernel, choose_method, kind, read, with_numbers
 from .grouped_states import agreement_of, states_start
+from .mode_check import check_modes
 from .option_objects import OptionObjects
 from .parameter_posterior import ParameterPosterior
 
+_SWEEPS = 10  # of all particles take less time than a scan of the edges
 _NOISE = 0.32  # noise of particles in the log likelihood of an edge, in nats; not exceeded with ten per observation
 
 
@@ -220,6 +222,7 @@ class GroupedMRF(MissingValues, RunOptions, OptionObjects, ParameterPosterior):
         self.missing_ = missing_table(data, draws.values["theta"], states, seeds)
         if hidden is not None:
             results.add_missing(self.posterior_, self.missing_)
+        check_modes(self, states, seeds, _SWEEPS * getattr(method, "n_particles", 0))
         convergence.warn_unless_converged(self.posterior_)
         if isinstance(method, Particle):
             self._warn_of_noise(draws.values["likelihood_noise"].mean(), method.n_particles, n)

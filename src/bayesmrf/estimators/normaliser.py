@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..base import LOG_Z
-from ..errors import ApproximateScoreWarning, OptionError
+from ..errors import ApproximateScoreWarning
 from ..inference import annealed
 from ..inference.elimination.two_states import Elimination, cost
 from ..models.categorical import states_of
@@ -55,9 +55,6 @@ def normaliser(model: Any, theta: np.ndarray, n_chains: int = 256, temperatures:
         log_z = engine.infer(model, theta, engine.prepare(model), want=LOG_Z).log_z
         assert log_z is not None
         return Normaliser(log_z, 0.0, "")
-    if states_of(model) is not None:
-        raise OptionError(f"score needs log Z, which is out of reach for nodes with {states_of(model)} states on this "
-                          "graph, as elimination would take too much memory; use a sparser graph.")  # fmt: skip
     found = annealed.forward(model, theta, np.random.default_rng(_SEED), n_chains, temperatures)
     few = f"only {found.n_effective:.1f} of {n_chains} chains count" if found.status else ""
     return Normaliser(found.log_z, found.standard_error, few)

@@ -37,6 +37,7 @@ from ..states import States
 from .base import MissingValues, RunOptions, central, data_hash, missing_table, run_seed, sample_posterior
 from .edge_prior import default_prior, warn_of_prior
 from .edge_start import default_particles, find_reference
+from .mode_check import check_modes
 from .option_objects import OptionObjects
 from .parameter_posterior import ParameterPosterior
 
@@ -44,6 +45,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _MOST_BITS = 16  # of a joint state of a group
+_REFERENCE = 2.0**27  # sweeps of single chains at a reference, at least
+_SWEEPS = 4  # of all particles take as long as an iteration of one-edge
 
 
 @dataclass(eq=False, repr=False)
@@ -147,6 +150,7 @@ class SpikeSlabMRF(MissingValues, RunOptions, OptionObjects, ParameterPosterior)
         self.missing_ = missing_table(data, draws.values["theta"], states, seeds)
         if hidden is not None:
             results.add_missing(self.posterior_, self.missing_)
+        check_modes(self, states, seeds, _particle_sweeps(inner))
         convergence.warn_unless_converged(self.posterior_)
         return self
 
@@ -296,6 +300,17 @@ def _langevin(options: Any, model: Any, s_bar: np.ndarray, n: float, prior: Spik
 def _particle(options: Any, model: Any, s_bar: np.ndarray, n: float, prior: SpikeSlab, start: Any, _: Any) -> Kernel:
     m = particles_in_memory(n, model.graph.n_nodes) if options.n_particles is None else options.n_particles
     return SpikeSlabParticle(model, s_bar, n, prior, start, m)
+
+
+def _particle_sweeps(kernel: Any) -> float:
+    """Gibbs sweeps of single particles that a step is worth; 0 where moments are exact."""
+    if isinstance(kernel, SpikeSlabExact):
+        return 0
+    if isinstance(kernel, SpikeSlabReference):
+        return _REFERENCE
+    # Clusters and proposals take more time than the sweep.
+    sweeps = kernel.n_sweeps if isinstance(kernel, SpikeSlabLangevin) else _SWEEPS
+    return float(sweeps * getattr(kernel, "n_iterations", 1) * kernel.n_particles)
 
 
 _KERNELS = {"exact": _exact, "one-edge": _one_edge, "particle": _particle, "langevin": _langevin}

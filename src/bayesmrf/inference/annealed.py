@@ -7,28 +7,29 @@ Chains go from independent units, whose Z_0 is known, to the model along the geo
 
 the mean of Z_0 w is Z for any ladder, so that by Jensen's inequality log Z is underestimated on average. From exact
 samples of the model back to the independent units, 1 / w has the mean Z_0 / Z, and log Z is overestimated. The two
-bracket it. Hidden units of a restricted Boltzmann machine are summed out of f_t.
+bracket it. The last states of the chains, with these weights, are an importance sample of the model:
+E[w h(x)] = Z / Z_0 E_theta[h(x)] for any h. Hidden units of a restricted Boltzmann machine are summed out of f_t.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise as consecutive
 from typing import Any
 
 import numpy as np
-from scipy.special import logit
+from scipy.special import logit, logsumexp
 
 from ..base import Model
 from ..blas import one_thread
 from ..compiled import leaf
 from ..errors import DataError, OptionError
-from ..models.categorical import binary_form
+from ..models.categorical import Categorical, compiled_form, states_of
 from ..models.pairwise import Pairwise
 from ..models.rbm import RBMWeights, RestrictedBoltzmann
 from ..options import check
 from ..rules import integer
-from ..samplers.gibbs import start, sweep
+from ..samplers.gibbs import start, sweep, to_states
 from ..samplers.rbm_gibbs import draw_units, generators
 
 _MARGIN = 0.01  # margins of the independent units are kept this far from 0 and 1
@@ -51,6 +52,8 @@ class Annealed:
         Each chain's own estimate of log Z; forward below it on average, reverse above.
     status : str
         Empty when all is well.
+    states : (n_chains, n_visible) or (n_chains, n_nodes) array
+        The last state of each chain; forward, and with the weights, an importance sample of the model.
     """
 
     log_z: float
@@ -58,6 +61,7 @@ class Annealed:
     n_effective: float
     log_weights: np.ndarray = field(repr=False)
     status: str
+    states: np.ndarray | None = field(default=None, repr=False)
 
 
 def forward(
@@ -72,7 +76,7 @@ def forward(
 
     Parameters
     ----------
-    model : RestrictedBoltzmann, or a binary pairwise model
+    model : RestrictedBoltzmann, or a pairwise model
     theta : (n_features,) array
     rng : numpy.random.Generator
     n_chains : int
@@ -80,7 +84,8 @@ def forward(
     temperatures : int or array
         Number of equal steps, or the whole ladder from 0 to 1.
     margins : (n_visible,) or (n_nodes,) array, optional
-        P(x_i = 1) of the independent units, such as the means of the data; 1/2 by default.
+        P(x_i = 1) of the independent units, such as the means of the data; 1/2 by default. For a model with m > 2
+        states (n_nodes, m): P(x_i = k).
 
     Raises
     ------
@@ -89,8 +94,8 @@ def forward(
     """
     check_chains("n_chains", n_chains)
     path = _path(model, theta, margins)
-    states = (rng.random((n_chains, len(path.margins))) < path.margins).astype(np.int8)
-    return estimate(path.log_z + path.anneal(states, ladder_of(temperatures), rng), 1)
+    log_weights, states = path.anneal(path.draw(n_chains, rng), ladder_of(temperatures), rng)
+    return replace(estimate(path.log_z + log_weights, 1), states=states)
 
 
 def reverse(
@@ -110,21 +115,23 @@ def reverse(
     ----------
     model, theta, rng, temperatures, margins
         As in `forward`.
-    states : (n_chains, n_visible) or (n_chains, n_nodes) array in {0, 1}
+    states : (n_chains, n_visible) or (n_chains, n_nodes) array in {0, 1} or {0, ..., m - 1}
         Independent samples from the model.
 
     Raises
     ------
     OptionError, DataError
-        As in `forward`; and for states that are not binary, or have the wrong number of columns.
+        As in `forward`; and for states with the wrong values, or the wrong number of columns.
     """
     path = _path(model, theta, margins)
-    states = np.asarray(states)
-    if states.ndim != 2 or states.shape[1] != len(path.margins) or not ((states == 0) | (states == 1)).all():
-        expected = f"an array of shape (n_chains, {len(path.margins)}) with values in {{0, 1}}"
+    states, most = np.asarray(states), path.n_states - 1
+    if states.ndim != 2 or states.shape[1] != len(path.margins) or not np.isin(states, np.arange(most + 1)).all():
+        values = f"{{0, {'..., ' * (most > 1)}{most}}}"
+        expected = f"an array of shape (n_chains, {len(path.margins)}) with values in {values}"
         raise DataError(option="states", got=states, expected=expected, remedy="sample the model")
     check_chains("states", len(states))
-    return estimate(path.log_z - path.anneal(states, ladder_of(temperatures)[::-1], rng), -1)
+    log_weights, states = path.anneal(states, ladder_of(temperatures)[::-1], rng)
+    return replace(estimate(path.log_z - log_weights, -1), states=states)
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,6 +140,7 @@ class _RBMPath:
 
     weights: RBMWeights
     margins: np.ndarray
+    n_states: int = 2
 
     @property
     def _base(self) -> RBMWeights:
@@ -144,53 +152,77 @@ class _RBMPath:
     def log_z(self) -> float:
         return float(np.logaddexp(0, self._base.visible).sum() + np.logaddexp(0, self._base.hidden).sum())
 
+    def draw(self, n_chains: int, rng: np.random.Generator) -> np.ndarray:
+        return _independent(self.margins, n_chains, rng)
+
     @one_thread()
-    def anneal(self, states: np.ndarray, ladder: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        log_weights = np.zeros(len(states))
-        _anneal_rbm(self.weights, self._base, ladder, states.astype(np.float64), generators(rng), log_weights)
-        return log_weights
+    def anneal(self, states: np.ndarray, ladder: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        log_weights, x = np.zeros(len(states)), states.astype(np.float64)
+        _anneal_rbm(self.weights, self._base, ladder, x, generators(rng), log_weights)
+        return log_weights, x.astype(np.int8)
 
 
 @dataclass(frozen=True, eq=False)
-class _PairwisePath:
-    """Path from independent nodes to a pairwise field."""
+class _FieldPath:
+    """Path from independent nodes to a pairwise field, of two or of many states."""
 
-    form: Pairwise
+    form: Pairwise | Categorical
     margins: np.ndarray
 
     @property
+    def n_states(self) -> int:
+        return self.margins.shape[1] if self.margins.ndim > 1 else 2
+
+    @property
     def _field(self) -> np.ndarray:
-        return logit(self.margins) / 2
+        return np.log(self.margins) if self.margins.ndim > 1 else logit(self.margins) / 2
 
     @property
     def log_z(self) -> float:
-        return float(np.logaddexp(self._field, -self._field).sum())
+        h = self._field
+        return float(logsumexp(h, axis=1).sum() if h.ndim > 1 else np.logaddexp(h, -h).sum())
 
-    def anneal(self, states: np.ndarray, ladder: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    def draw(self, n_chains: int, rng: np.random.Generator) -> np.ndarray:
+        return _independent(self.margins, n_chains, rng)
+
+    def anneal(self, states: np.ndarray, ladder: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         form, base, n_chains = self.form, self._field, len(states)
-        chains = start(n_chains, len(base), rng, states)
+        n_states = None if isinstance(form, Pairwise) else self.n_states
+        add = _add_log_ratio if isinstance(form, Pairwise) else _add_categorical_log_ratio
+        chains = start(n_chains, len(base), rng, states, n_states)
         log_weights = np.zeros((len(chains.states), chains.states.shape[2]))
         for a, b in consecutive(ladder):
-            _add_log_ratio(
-                form.edges, (b - a) * form.coupling, (b - a) * (form.field - base), chains.states, log_weights
-            )
+            add(form.edges, (b - a) * form.coupling, (b - a) * (form.field - base), chains.states, log_weights)
             if b != ladder[-1]:
                 sweep(form._replace(coupling=b * form.coupling, field=base + b * (form.field - base)), chains, 1)
-        return log_weights.ravel()[:n_chains] + (ladder[-1] - ladder[0]) * form.offset
+        log_weights = log_weights.ravel()[:n_chains] + (ladder[-1] - ladder[0]) * form.offset
+        return log_weights, to_states(chains, n_chains, n_states)
 
 
-def _path(model: Any, theta: np.ndarray, margins: np.ndarray | None) -> _RBMPath | _PairwisePath:
+def _independent(margins: np.ndarray, n_chains: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw states of independent units, (n_chains, n_units)."""
+    if margins.ndim == 1:
+        return (rng.random((n_chains, len(margins))) < margins).astype(np.int8)
+    above = rng.random((n_chains, len(margins), 1)) >= np.cumsum(margins, axis=1)[:, :-1]
+    return above.sum(axis=2, dtype=np.int8)
+
+
+def _path(model: Any, theta: np.ndarray, margins: np.ndarray | None) -> _RBMPath | _FieldPath:
     is_rbm = isinstance(model, RestrictedBoltzmann)
     n = model.n_visible if is_rbm else model.graph.n_nodes
+    many = None if is_rbm else states_of(model)
     theta = np.asarray(theta, dtype=np.float64)
     if not np.isfinite(theta).all():
         raise OptionError(option="theta", got=theta[~np.isfinite(theta)][0], expected="finite")
-    m = np.full(n, 0.5) if margins is None else np.asarray(margins, dtype=np.float64)
-    if m.shape != (n,) or not ((m >= 0) & (m <= 1)).all():
-        expected = f"an array of shape ({n},) of probabilities, such as the means of the data"
+    shape = (n,) if many is None else (n, many)
+    m = np.full(shape, 1 / (many or 2)) if margins is None else np.asarray(margins, dtype=np.float64)
+    if m.shape != shape or not ((m >= 0) & (m <= 1)).all():
+        expected = f"an array of shape {shape} of probabilities, such as the means of the data"
         raise OptionError(option="margins", got=m, expected=expected)
     m = np.clip(m, _MARGIN, 1 - _MARGIN)
-    return _RBMPath(model.split(theta), m) if is_rbm else _PairwisePath(binary_form(model, theta), m)
+    if many is not None:
+        m = m / m.sum(axis=1, keepdims=True)
+    return _RBMPath(model.split(theta), m) if is_rbm else _FieldPath(compiled_form(model, theta), m)
 
 
 def ladder_of(temperatures: int | np.ndarray) -> np.ndarray:
@@ -272,3 +304,22 @@ def _add_log_ratio(edges, coupling, field, states, log_weights):
         for i in range(n_nodes):
             for lane in range(n_lanes):
                 total[lane] += field[i] * x[i, lane]
+
+
+@leaf
+def _add_categorical_log_ratio(edges, coupling, field, states, log_weights):
+    """Add the log potential of many states to the log weight of each chain; a coupling or a table for each edge."""
+    n_blocks, n_nodes, n_lanes = states.shape
+    for b in range(n_blocks):
+        x, total = states[b], log_weights[b]
+        for e in range(len(edges)):
+            u, v = x[edges[e, 0]], x[edges[e, 1]]
+            if coupling.ndim == 1:
+                for lane in range(n_lanes):
+                    total[lane] += coupling[e] if u[lane] == v[lane] else 0.0
+            else:
+                for lane in range(n_lanes):
+                    total[lane] += coupling[e, u[lane], v[lane]]
+        for i in range(n_nodes):
+            for lane in range(n_lanes):
+                total[lane] += field[i, x[i, lane]]

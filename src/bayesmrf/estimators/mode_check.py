@@ -1,0 +1,61 @@
+"""A check of kept draws for modes that the particles of a run never visit; see `bayesmrf.inference.unseen_modes`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import results
+from ..inference.unseen_modes import ModeSearch, count_tails, unseen
+from ..states import States, decode
+
+_CHECKED = 20  # draws, at most
+_SHARE = 0.05  # of the sweeps of a run that its check may take
+_KEY = 2**31  # of the check's seed: chains have the children 0, 1, ...
+
+
+def check_modes(estimator: Any, states: States, seeds: np.random.SeedSequence, sweeps: float) -> None:
+    """Search kept draws for unseen modes, and add the result to ``posterior_``.
+
+    The draws are evenly spread over all chains, the last of each among them. Their number depends on that of the sweeps
+    only, never on the time that they take; a run that is too short for one is not checked.
+
+    Parameters
+    ----------
+    estimator : PairwiseMRF
+        With its draws summarised.
+    states : States
+        The data.
+    seeds : numpy.random.SeedSequence
+        Of the run, whose own random numbers do not change.
+    sweeps : float
+        Gibbs sweeps of single particles that a step of one chain is worth; 0 where moments are exact.
+    """
+    tree = estimator.posterior_
+    theta = tree["posterior"]["theta"].values
+    n_chains, n_draws = theta.shape[:2]
+    steps = n_chains * (tree.attrs["n_warmup"] + n_draws * tree.attrs["thin"])
+    search, data = ModeSearch(), count_tails(states)
+    n = min(_CHECKED, int(_SHARE * steps * sweeps / search.work(data)))
+    if n < 1:
+        return
+    rng = np.random.default_rng(np.random.SeedSequence(seeds.entropy, spawn_key=(*seeds.spawn_key, _KEY)))
+    which = spread_draws(n_chains, n_draws, n)
+    fields = [estimator._present(theta[c, t]) for c, t in which]
+    found = [search.tails(model, at, states, data, rng) for model, at in fields]
+    each = [unseen(one.mean, one.error, data) for one in found]
+    mean = np.mean([one.mean for one in found], axis=0)
+    error = np.sqrt(np.mean([one.error**2 for one in found], axis=0) / len(found))
+    worst = max(each)
+    if worst.ratio <= 1:
+        worst = unseen(mean, error, data)
+    level = str(decode(np.array([worst.state]), states.coding)[0])
+    results.add_mode_check(tree, which, each, found, worst, level)
+
+
+def spread_draws(n_chains: int, n_draws: int, n: int) -> list[tuple[int, int]]:
+    """Return the chain and number of about ``n`` draws, evenly spread, the last of each chain first among them."""
+    each = max(1, min(n // n_chains, n_draws))
+    draws = ((np.arange(each) + 1) * n_draws) // each - 1
+    return [(c, int(t)) for c in range(min(n, n_chains)) for t in draws]
