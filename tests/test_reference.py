@@ -98,7 +98,21 @@ def test_a_climb_that_was_cut_short_says_so(data, rng, monkeypatch):
     monkeypatch.setattr(reference, "_N_ROUNDS", 1)
     assert reference.climb(MODEL, s_bar, N, PENALTY, rng).misfit > edge_start._MISFIT
     with pytest.warns(ApproximatePosteriorWarning, match="did not converge: the moments of the predictive differ from"):
-        edge_start.find_reference(MODEL, s_bar, N, SpikeSlab())
+        assert edge_start.find_reference(MODEL, s_bar, N, SpikeSlab()) is None
+
+
+@pytest.mark.parametrize("case", ["alike", "rare", "ordinary"])
+def test_where_moments_cannot_be_extrapolated(case, rng):
+    """Two nodes that differ in 4 of 10,000 rows, or a node that is 1 in ten, leave the chains as they are."""
+    x = (rng.random((10_000, 4)) < 0.4).astype(np.int8)
+    if case == "alike":
+        x[:, 3] = x[:, 2]
+        x[:4, 3] ^= 1
+    if case == "rare":
+        x[:, 3] = np.arange(10_000) < 10
+    model = Boltzmann(graphs.complete(4))
+    found = edge_start.find_reference(model, model.statistics(x), 10_000, SpikeSlab())
+    assert (found is not None) == (case == "ordinary")
 
 
 def test_draws_are_those_of_the_exact_method(data, rng):

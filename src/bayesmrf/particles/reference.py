@@ -59,6 +59,8 @@ class Reference(NamedTuple):
     misfit : float
         Distance of theta from the mode along the worst axis of the posterior, in standard deviations. In this unit the
         moments of the data have a sampling error of about 1.
+    flattest : float
+        Least eigenvalue of the correlations of the coordinates, near 0 if the data say little about one combination.
     """
 
     theta: np.ndarray
@@ -69,6 +71,7 @@ class Reference(NamedTuple):
     is_normal: np.ndarray
     noise: float
     misfit: float
+    flattest: float
 
 
 def climb(
@@ -98,8 +101,8 @@ def climb(
         theta = np.round(theta, _DECIMALS)
         found = _measure(rng, blocks, rows, theta, n_samples, pull, most)
         slope = n_samples * residual(s_bar - found.moments, graph.edges, pull) - penalty * theta
-        step, misfit = _newton(n_samples * found.covariance + np.diag(penalty), slope)
-        found = found._replace(misfit=misfit)
+        step, misfit, flattest = _newton(n_samples * found.covariance + np.diag(penalty), slope)
+        found = found._replace(misfit=misfit, flattest=flattest)
         if most == _MOST_BATCHES or k == _N_ROUNDS - 1:
             break
         if misfit < _NEAR:  # the last run is a long one, at the same theta
@@ -112,12 +115,14 @@ def climb(
     return found
 
 
-def _newton(hessian: np.ndarray, slope: np.ndarray) -> tuple[np.ndarray, float]:
-    """Return the Newton step, and its largest length along an axis of the posterior in standard deviations."""
+def _newton(hessian: np.ndarray, slope: np.ndarray) -> tuple[np.ndarray, float, float]:
+    """Return the Newton step, its largest length along an axis of the posterior in standard deviations, and the least
+    eigenvalue of ``hessian`` scaled to a diagonal of 1.
+    """
     scale = 1 / np.sqrt(hessian.diagonal())
     values, axes = np.linalg.eigh(hessian * np.outer(scale, scale))
     along = axes.T @ (slope * scale)
-    return scale * (axes @ (along / values)), float(np.abs(along / np.sqrt(values)).max())
+    return scale * (axes @ (along / values)), float(np.abs(along / np.sqrt(values)).max()), float(values[0])
 
 
 def _pull(s_bar: np.ndarray, n_samples: float, edges: np.ndarray) -> np.ndarray:
@@ -186,7 +191,7 @@ def _measure(
     scale = np.sqrt(np.where(known, variance / np.where(known, drawn, 1), 0) / (1 + (_RARE / n_like) ** 2))
     covariance *= np.outer(scale, scale)
     np.fill_diagonal(covariance, variance)
-    return Reference(theta, moments, cells, pull, covariance, n_like >= _RARE, float(noise), np.inf)
+    return Reference(theta, moments, cells, pull, covariance, n_like >= _RARE, float(noise), np.inf, 0.0)
 
 
 def _cells(moments: np.ndarray, edges: np.ndarray, least: float) -> np.ndarray:
