@@ -27,7 +27,7 @@ from benchmarks import plain
 from tests.bounds import assert_mean, assert_other_mean
 
 LIMIT = 6.5  # standard errors of an estimate
-N_REPLICATES = 400
+N_REPLICATES = 280
 LOOP = graphs.grid(2, 2)
 TREE = graphs.Graph(5, np.array([[0, 1], [1, 2], [1, 3], [3, 4]]))
 AUXILIARY = {"n_proposals": 2, "n_walk": 5, "sigma_q": 0.05}
