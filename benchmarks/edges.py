@@ -9,9 +9,6 @@ Run ``python benchmarks/edges.py [NAME ...]`` with names among:
   difference of inclusions from those of a long exact run.
 * ``rare``: inclusion of an edge between two nodes that are 1 in few of 1,000 rows, by single-edge birth and death and
   by the exact method, on 20 data sets.
-* ``ghosts``: the search for modes that the data do not have, in a short run of single-edge birth and death on 50
-  neurons with 283,041 rows (`bayesmrf.datasets.retina50`), by the number of particles: the tail that it flags, its
-  probability under the draws, and the time of the search as a share of the run.
 * ``alike``: R-hat and effective samples of the exact method, at the default number of draws, on seven data sets of five
   nodes, two of which differ in 2 to 4 of 2,000 rows.
 * ``retina``: a default run on all rows of `bayesmrf.datasets.retina50` (which needs ``BAYESMRF_DATA``): minutes, R-hat
@@ -30,9 +27,8 @@ from arviz_stats.base import array_stats
 from timing import arguments, duration, machine, table
 
 from bayesmrf import datasets, graphs
-from bayesmrf.estimators import SpikeSlabMRF, mode_check, spike_slab
+from bayesmrf.estimators import SpikeSlabMRF
 from bayesmrf.inference.elimination.two_states import Elimination
-from bayesmrf.methods import OneEdge
 from bayesmrf.models.ising import Ising
 from bayesmrf.particles.chain_flips import flip_clusters
 from bayesmrf.particles.persistent_chains import start_chains, start_rows, sweep, unpack
@@ -203,42 +199,12 @@ def retina(rng: np.random.Generator) -> None:
     print(table(*rows))
 
 
-def ghosts(_: np.random.Generator) -> None:
-    rows = [("particles", "time", "of it, the search", "draws", "flagged", "tail", "P, at least", "in the data",
-             "P(N > 15), by Gibbs")]  # fmt: skip
-    X, count = np.unique(datasets.retina50(), axis=0, return_counts=True)
-    spent = [0.0]
-
-    def timed(*args: object) -> None:
-        begin = time.perf_counter()
-        mode_check.check_modes(*args)
-        spent.append(time.perf_counter() - begin)
-
-    spike_slab.check_modes = timed
-    for n_particles, n_draws in ((4096, 1), (4096, 100), (20_000, 100)):
-        options = {"n_draws": n_draws, "n_warmup": n_draws // 5, "n_chains": 1, "random_state": 1, "progress": False}
-        begin = time.perf_counter()
-        est = SpikeSlabMRF(method=OneEdge(n_particles=n_particles), **options).fit(X, sample_weight=count)
-        total = time.perf_counter() - begin
-        if n_draws == 1:
-            continue  # compiles
-        check = est.posterior_["mode_check"]
-        worst, ratio = check.attrs, check["ratio"].values
-        active = np.mean(est.sample(20_000, random_state=0).sum(axis=1) > 15)
-        rows.append((f"{n_particles:,}", f"{total:.0f} s", f"{spent[-1] / total:.1%}", f"{len(ratio)}",
-                     f"{(ratio > 1).sum()}", f"N > {worst['most']}", f"{worst['probability']:.2g}",
-                     f"{worst['share']:.2g}", f"{active:.2g}"))  # fmt: skip
-    spike_slab.check_modes = mode_check.check_modes
-    print(table(*rows))
-
-
 PARTS: dict[str, Callable[[np.random.Generator], None]] = {
     "iteration": iteration,
     "inclusion": inclusion,
     "rare": rare,
     "alike": alike,
     "retina": retina,
-    "ghosts": ghosts,
 }
 
 

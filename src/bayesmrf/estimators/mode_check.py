@@ -44,12 +44,12 @@ def check_modes(estimator: Any, states: States, seeds: np.random.SeedSequence, s
     which = spread_draws(n_chains, n_draws, n)
     fields = [estimator._present(theta[c, t]) for c, t in which]
     found = [search.tails(model, at, states, data, rng) for model, at in fields]
-    each = [unseen(one.mean, one.error, data) for one in found]
+    each = [unseen(one.mean, one.error, data, search.n_followed) for one in found]
     mean = np.mean([one.mean for one in found], axis=0)
     error = np.sqrt(np.mean([one.error**2 for one in found], axis=0) / len(found))
     worst = max(each)
     if worst.ratio <= 1:
-        worst = unseen(mean, error, data)
+        worst = unseen(mean, error, data, search.n_followed)
     level = str(decode(np.array([worst.state]), states.coding)[0])
     results.add_mode_check(tree, which, each, found, worst, level)
 

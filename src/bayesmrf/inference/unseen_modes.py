@@ -2,25 +2,25 @@ r"""States that a model makes probable and the data do not have: modes that pers
 
 Particles that follow theta see the modes in which they are. A mode that none of them visits has no weight in the
 moments, and nothing keeps it from growing. Here fresh chains look for such modes at one theta. Let n_k(x) be the number
-of nodes in state k. The tail :math:`P_\theta(n_k > q)` is bounded from below, for every k and q:
+of nodes in state k. The tail :math:`P_\theta(n_k > q)` is bounded from below, for every k and q,
+by annealed importance sampling (`bayesmrf.inference.annealed`). Chains are annealed to theta from independent nodes
+with the means of the data, and from nodes that are nearly all in one state. Each start gives unbiased
+estimates of Z and,
+with the last states as an importance sample, of the part of Z above q,
 
-* *From the data.* Chains start at rows of the data and make Gibbs sweeps at theta. Where the model fits, they stay like
-  the data. Where few rows are above q, the share of their states above q is the bound, as the chains enter a tail from
-  below.
-* *By annealed importance sampling* (`bayesmrf.inference.annealed`), for modes behind a barrier. Chains are annealed to
-  theta from independent nodes with the means of the data, and from nodes that are nearly all in one state. Each start
-  b gives unbiased estimates of Z and, with the last states as an importance sample, of the part of Z above q,
+.. math:: Z_q = \mathrm{E}\big[w\, 1[n_k(x) > q]\big],
 
-  .. math:: Z_q = \mathrm{E}\big[w\, 1[n_k(x) > q]\big],
+so that the start with the highest estimate has found a mode that others miss. Both fall short where chains miss a mode.
+The rest of Z is taken from above: the larger of the forward estimates and a reverse one, from chains that start at the
+data, of the mean of 1 / w, which is at least 1 / Z on average. The bound is :math:`Z_q / (Z_q + Z_\text{rest})`, with
+Z_q lowered by 4.75 standard errors, which a mean that rests on fewer than 23 chains does not survive.
 
-  so that the start with the highest estimate has found a mode that others miss. Both fall short where chains miss a
-  mode. The rest of Z is taken from above: the larger of the forward estimates and a reverse one, from the chains that
-  started at the data, of the mean of 1 / w, which is at least 1 / Z on average. The bound is
-  :math:`Z_q / (Z_q + Z_\text{rest})`.
+Other chains start at rows of the data and make Gibbs sweeps at theta. What these reach, particles that follow theta
+reach, too: a tail of theirs is one of a model that fits badly, and no unseen mode.
 
-Either mean is lowered by 4.75 standard errors, which a mean that rests on fewer than 23 chains does not survive.
-
-A tail is *unseen* if its bound exceeds what the data allow. Let c(q) of n rows have n_k > q. With probability
+A tail is *unseen* if its bound exceeds what the data, and the chains from there, allow. Let c(q) of n rows
+have n_k > q. With
+probability
 1 - 1e-6 the rows have a larger share under a tail of :math:`(c + \sqrt{2ac} + a) / n`, a = 14 (Chernoff's bound of a
 Poisson count). Three times that is allowed, as draws of theta vary around the truth; and where the tails of the data
 fall faster than those of any model, as of sums that are bounded by design, a tail of the model must also exceed that of
@@ -202,22 +202,30 @@ def count_tails(states: States) -> CountTails:
     return CountTails(above, n, spread, np.where(seen > 0, margins / np.maximum(seen, 1), 1 / m))
 
 
-def unseen(mean: np.ndarray, error: np.ndarray, data: CountTails) -> Unseen:
-    """Return the tail that exceeds what the data allow most.
+def unseen(mean: np.ndarray, error: np.ndarray, data: CountTails, n_followed: int) -> Unseen:
+    """Return the tail that exceeds most what the data, and chains that start there, allow.
 
     Parameters
     ----------
     mean, error : (n_starts, n_states, n_nodes + 1) array
         As in `ModelTails`, of one draw or the mean over draws.
     data : CountTails
+    n_followed : int
+        Chains from the data.
     """
-    lower = np.max(mean - _SURE * error, axis=0)
+    lower = np.max(mean[1:] - _SURE * error[1:], axis=0)
     c, q = data.above, np.arange(data.above.shape[1]) - data.spread[:, None]
     inside = np.where(q < 0, data.n, np.take_along_axis(c, np.maximum(q, 0), axis=1))
-    allowed = np.maximum(_SLACK * (c + np.sqrt(2 * _LOG_RATE * c) + _LOG_RATE), inside) / data.n
+    allowed = np.maximum(_above(c, data.n), inside / data.n)
+    allowed = np.maximum(allowed, _above(n_followed * mean[0], n_followed))
     ratio = lower / allowed
     at = np.unravel_index(int(ratio.argmax()), ratio.shape)
     return Unseen(float(ratio[at]), int(at[0]), int(at[1]), float(lower[at]), float(c[at] / data.n))
+
+
+def _above(c: np.ndarray, n: float) -> np.ndarray:
+    """Return the largest share of a tail that c of n independent states in it allow."""
+    return _SLACK * (c + np.sqrt(2 * _LOG_RATE * c) + _LOG_RATE) / n
 
 
 def _sided(data: CountTails) -> list[int]:
