@@ -186,6 +186,13 @@ def test_graphs(name, option):
             refuses(lambda value=value: fit(**{option: value}), option, value)
 
 
+# Other options without which a value is refused.
+NEEDS = {
+    ("GroupedMRF", "tree"): {"fields": False, "graph": [(0, 1), (1, 2)]},
+    ("SpikeSlabMRF", "particle"): {"model": "potts"},
+}
+
+
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_values_at_the_ends_of_ranges_are_accepted(name):
     fit = ESTIMATORS[name][0]
@@ -193,7 +200,7 @@ def test_values_at_the_ends_of_ranges_are_accepted(name):
         rule = row(option, name)
         for value in () if rule is None else rule.good:
             if option not in ("random_state", "n_jobs") or value is not None:
-                more = {"fields": False, "graph": [(0, 1), (1, 2)]} if str(value) == "tree" else {}
+                more = NEEDS.get((name, str(value)), {})
                 accepts(lambda option=option, value=value, more=more: fit(**{option: value} | more), option, value)
 
 

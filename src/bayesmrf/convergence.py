@@ -152,18 +152,20 @@ def _unseen(tree: xr.DataTree) -> str:
     worst, ratio = check.attrs, np.asarray(check.dataset["ratio"])
     if worst["ratio"] <= 1:
         return ""
-    if "n_particles" in attrs:
-        remedy = f"raise n_particles above {attrs['n_particles']:,}"
+    few = "The particles are too few to see them: "
+    if attrs.get("extrapolated"):
+        cause = "Moments are those of the data: a model of pairs of nodes does not fit these data there."
+    elif "n_particles" in attrs:
+        cause = f"{few}raise n_particles above {attrs['n_particles']:,}, or use an exact method."
     elif attrs.get("engine") == "persistent":
-        remedy = "raise n_chains of the engine"
+        cause = f"{few}raise n_chains of the engine, or use an exact method."
     else:
-        remedy = "use engine='persistent'"
+        cause = f"{few}use engine='persistent', or an exact method."
     n_nodes, flagged = tree["constant_data"].sizes["node"], int((ratio > 1).sum())
     where = f"in {flagged} of {len(ratio)} draws checked" if flagged else f"on average over {len(ratio)} draws"
     return (
         f"{UNSEEN}: {where}, states with more than {worst['most']} of {n_nodes} nodes at {_name(worst['level'])} have "
-        f"a probability of at least {worst['probability']:.2g}, and a share of {worst['share']:.2g} in the data. The "
-        f"particles are too few to see them: {remedy}, or use an exact method."
+        f"a probability of at least {worst['probability']:.2g}, and a share of {worst['share']:.2g} in the data. {cause}"
     )
 
 
