@@ -152,20 +152,18 @@ def _unseen(tree: xr.DataTree) -> str:
     worst, ratio = check.attrs, np.asarray(check.dataset["ratio"])
     if worst["ratio"] <= 1:
         return ""
-    few = "The particles are too few to see them: "
-    if attrs.get("extrapolated"):
-        cause = "Moments are those of the data: a model of pairs of nodes does not fit these data there."
-    elif "n_particles" in attrs:
-        cause = f"{few}raise n_particles above {attrs['n_particles']:,}, or use an exact method."
+    if "n_particles" in attrs:
+        remedy = f"raise n_particles above {attrs['n_particles']:,}"
     elif attrs.get("engine") == "persistent":
-        cause = f"{few}raise n_chains of the engine, or use an exact method."
+        remedy = "raise n_chains of the engine"
     else:
-        cause = f"{few}use engine='persistent', or an exact method."
+        remedy = "use engine='persistent'"
     n_nodes, flagged = tree["constant_data"].sizes["node"], int((ratio > 1).sum())
     where = f"in {flagged} of {len(ratio)} draws checked" if flagged else f"on average over {len(ratio)} draws"
     return (
         f"{UNSEEN}: {where}, states with more than {worst['most']} of {n_nodes} nodes at {_name(worst['level'])} have "
-        f"a probability of at least {worst['probability']:.2g}, and a share of {worst['share']:.2g} in the data. {cause}"
+        f"a probability of at least {worst['probability']:.2g}, and a share of {worst['share']:.2g} in the data. The "
+        f"particles are too few to see them: {remedy}, or use an exact method."
     )
 
 

@@ -1,4 +1,7 @@
-"""Prior distributions, as small frozen records of their constants."""
+"""Prior distributions, as small frozen records of their constants.
+
+scipy is imported at first use: `bayesmrf --help` reads this module.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
-from scipy.special import betaln, expit
 
 from .errors import OptionError
 from .options import Checked
@@ -152,14 +154,20 @@ class LogisticBeta(Checked):
 
     def gradient(self, theta: np.ndarray) -> np.ndarray:
         """Return (a + b) (a / (a + b) - sigmoid(theta))."""
+        from scipy.special import expit
+
         return self.a - (self.a + self.b) * expit(theta)
 
     def log_constant(self, n_features: int) -> float:
         """Return the log of the constant that normalises the density of ``n_features`` parameters."""
+        from scipy.special import betaln
+
         return float(-n_features * betaln(self.a, self.b))
 
     def curvature(self, theta: np.ndarray) -> np.ndarray:
         """Return (a + b) sigmoid(theta) sigmoid(-theta), minus the second derivative of the log density."""
+        from scipy.special import expit
+
         return (self.a + self.b) * expit(theta) * expit(-theta)
 
     def sample(self, n_draws: int, n_features: int, rng: np.random.Generator) -> np.ndarray:

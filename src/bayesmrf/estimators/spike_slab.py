@@ -138,7 +138,6 @@ class SpikeSlabMRF(MissingValues, RunOptions, OptionObjects, ParameterPosterior)
             "method": row.name,
         }
         inner = kernel if hidden is None else kernel.kernel
-        attrs["extrapolated"] = isinstance(inner, SpikeSlabReference)
         attrs |= {name: getattr(inner, name, value) for name, value in asdict(self.object("method")).items()}
         self.posterior_ = results.to_datatree(
             draws, model, attrs=attrs, observed={"statistics": s_bar, "n_samples": n}, constant={}
