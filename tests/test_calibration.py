@@ -105,5 +105,5 @@ def test_ranks_are_uniform(case, n_simulations, rng):
 @pytest.mark.parametrize("case", SHORT)
 def test_a_wrong_base_distribution_is_caught(case, rng):
     method, graph, fields, prior, thin = CASES[case]
-    found = ranks(method, Agreement(graph, fields), prior, DirichletProcess(1.0, Beta(12.0, 1.0)), 8, 75, thin, rng)
+    found = ranks(method, Agreement(graph, fields), prior, DirichletProcess(1.0, Beta(12.0, 1.0)), 8, 40, thin, rng)
     assert min(p_values(found, True)) < 1e-6
