@@ -18,6 +18,7 @@ from bayesmrf.posterior.edges.exact import SpikeSlabExact
 from bayesmrf.priors import Beta, Cauchy, SpikeSlab
 from bayesmrf.rank_diagnostics import rank_diagnostics
 from tests import spike_slab_oracle as oracle
+from tests.long import few
 from tests.test_spike_slab_exact import ENGINE, LIMIT, N, alike, draw
 
 NONE = np.empty((0, 2), np.int64)
@@ -35,7 +36,7 @@ def without_moves(likelihood, prior, **options):
     return kernel
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", few(MODELS, "potts"))
 def test_moves_leave_the_posterior_invariant(name, rng):
     """Draws of a sampler without these moves, each followed by five of them."""
     model, prior = MODELS[name], SpikeSlab(0.4, Cauchy(1.5), 2.0)

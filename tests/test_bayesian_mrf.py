@@ -16,6 +16,7 @@ from bayesmrf.models.symmetric import Symmetric
 from bayesmrf.posterior.parameters.pseudo_posterior import correction, posterior_mode
 from bayesmrf.priors import Cauchy, LogisticBeta, Normal
 from tests.flat import bayesian
+from tests.long import LONG
 
 QUICK = {"n_draws": 12, "n_warmup": 2, "n_chains": 2, "progress": False, "random_state": 0}
 BY_MOMENTS = ["exact", "enumeration", "mean-field", "tree", "bethe", "pseudo-likelihood", "brief", "persistent"]
@@ -150,6 +151,7 @@ def test_bad_options(options, message, data):
         bayesian(**QUICK | options).fit(data)
 
 
+@LONG  # grids: tests/test_posterior_kernels.py
 def test_exact_kernels_agree_on_real_data():
     """Means of two exact samplers differ by no more than their Monte Carlo errors allow, judged by their chains."""
     table = datasets.coronary()

@@ -1,7 +1,7 @@
 """Simulation-based calibration (Talts et al. 2018) of the exact samplers of groups.
 
 Truth from the prior, data from the truth, a chain that knows only the data: the rank of the truth among the draws
-must be uniform. Draws are thinned until they are nearly independent. The default run is of two models and
+must be uniform. Draws are thinned until they are nearly independent. The default run is of one model and
 short (other tests compare all with enumeration); ``pytest -m calibration`` runs four, 13 times as many.
 """
 
@@ -89,7 +89,7 @@ CASES = {
 }
 
 
-SHORT = ["tree", "exact, loop"]
+SHORT = ["tree"]  # a loop: tests/test_partition_posterior.py
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from bayesmrf.models.ising import Ising
 from bayesmrf.models.rbm import RestrictedBoltzmann
 from bayesmrf.priors import LogisticBeta, Normal
 from tests.evidence_oracle import PRECISION, TINY, log_evidence, rows, target_of
+from tests.long import few
 
 LIMIT = 6.5
 LADDER = np.linspace(0, 1, 61) ** 3
@@ -122,7 +123,7 @@ CLOSED = {
 }
 
 
-@pytest.mark.parametrize("name", CLOSED)
+@pytest.mark.parametrize("name", few(CLOSED, "eleven nodes"))
 def test_conjugate_models(name, rng):
     target = CLOSED[name](rng)
     truth = Conjugate()(target, rng).log_evidence

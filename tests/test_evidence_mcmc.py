@@ -25,6 +25,7 @@ from bayesmrf.models.agreement import Agreement
 from bayesmrf.models.ising import Ising
 from bayesmrf.models.rbm import RestrictedBoltzmann
 from bayesmrf.priors import LogisticBeta, Normal
+from tests.long import few
 
 from . import evidence_oracle as oracle
 
@@ -424,7 +425,7 @@ def test_unstable_steps_are_told(rng, stiffness, unstable):
     assert ("Langevin steps are too long for the curvature at" in draws.status) == unstable
 
 
-@pytest.mark.parametrize("name", ["rbm 2x1", "pair", "tied", "hidden node"])
+@pytest.mark.parametrize("name", few(["rbm 2x1", "pair", "tied", "hidden node"], "tied", "hidden node"))
 def test_draws_are_those_of_the_posterior(rng, name):
     target = oracle.TINY[name](rng)
     moments = posterior_moments(target, rng)

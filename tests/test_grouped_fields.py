@@ -22,6 +22,7 @@ from bayesmrf.posterior.groups.prior import GroupPrior
 from bayesmrf.posterior.groups.scans import RefreshData, scan_coordinates
 from bayesmrf.priors import FIELD_SCALE, DirichletProcess, Normal
 from tests.bounds import Comparison
+from tests.long import LONG
 
 ENGINE = Elimination()
 PAIR = Agreement(graphs.Graph(2, np.array([[0, 1]])), True)
@@ -77,14 +78,16 @@ def kernel_of(method, s_bar, alpha=1.0):
     return particle_groups(PAIR, s_bar, N, DirichletProcess(), np.zeros(3), 2048, fed, field_prior=fields)
 
 
-@pytest.mark.parametrize("method", ["fed"])  # exact: tests/test_grouped_cells.py
+@LONG  # tests/test_grouped_cells.py
+@pytest.mark.parametrize("method", ["fed"])
 def test_groups_of_fields_have_the_posterior(method, rng):
     s_bar = data(rng)
     # The noise of 2,048 particles is n / m of a variance: far below what these chains can see.
     assert compare(kernel_of(method, s_bar), *oracle(s_bar, 1.0), rng).holds
 
 
-@pytest.mark.parametrize("method", ["fed"])  # exact: tests/test_grouped_cells.py
+@LONG
+@pytest.mark.parametrize("method", ["fed"])
 def test_a_wrong_concentration_is_caught(method, rng):
     s_bar = data(rng)
     assert not compare(kernel_of(method, s_bar, 30.0), *oracle(s_bar, 1.0), rng).holds

@@ -19,6 +19,7 @@ from bayesmrf.posterior.groups.blocks import base_precision
 from bayesmrf.posterior.groups.kernels import exact_groups
 from bayesmrf.priors import FIELD_SCALE, Beta, DirichletProcess, MultivariateNormal, Normal
 from tests.grouped_states_oracle import potts_posterior, symmetric_posterior
+from tests.long import LONG
 from tests.scores import share_error
 from tests.test_partition_posterior import LIMIT, LOOP
 
@@ -79,7 +80,7 @@ def test_taking_them_for_two_states_is_caught(rng):
     assert score(kernel, exact, rng) > LIMIT
 
 
-CASES = [(TRIANGLE, 2, False), (TRIANGLE, 3, True)]  # paths: tests/test_grouped_cells.py
+CASES = [(TRIANGLE, 2, False), pytest.param(TRIANGLE, 3, True, marks=[LONG])]  # paths: tests/test_grouped_cells.py
 COVARIANCE = np.diag([1.0, 0.5, 0.8, 1.2, 0.6])
 
 
@@ -125,6 +126,7 @@ def test_taking_potentials_for_those_of_lone_edges_is_caught(rng):
     assert score(symmetric_kernel(model, s_bar, n, covariance, engine=Alone()), exact, rng) > LIMIT
 
 
+@LONG  # fields, and other controls: tests/test_grouped_cells.py
 def test_a_wrong_base_of_potentials_is_caught(rng):
     model, s_bar, n, covariance = symmetric_problem(graphs.path(3), 3, False, rng)
     exact = symmetric_posterior(model, s_bar, n, 0.8, covariance, FIELD_SCALE, rng)
@@ -149,6 +151,7 @@ def test_bases_that_do_not_fit_are_refused():
     assert constant == pytest.approx(same[1]) == pytest.approx(-np.log(2) - np.log(2 * np.pi))
 
 
+@LONG
 def test_fields_of_a_potts_model(rng):
     """One edge: means of its parameter and the four fields, by importance sampling from a t at the mode."""
     model, n = Potts(graphs.path(2), 3), 60

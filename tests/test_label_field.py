@@ -18,6 +18,7 @@ from bayesmrf.priors import Normal
 from bayesmrf.samplers.swendsen_wang import SwendsenWang
 from tests import oracle
 from tests.flat import label_field
+from tests.long import few
 
 LIMIT = 7.0
 LABELS = np.array([0, 0, -1, -1, -1, 1, 1], dtype=np.int8)
@@ -88,7 +89,7 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", few(CASES, "exchange, 20 sweeps"))
 def test_posterior_of_the_scales_is_the_grid_posterior(name, points, rng):
     exact = grid_posterior(points, LABELS)[0]
     assert worst(CASES[name](lambda *engines: likelihood(points, *engines)), exact, rng) < LIMIT

@@ -35,6 +35,7 @@ from bayesmrf.inference.enumeration import Enumeration
 from bayesmrf.models.rbm import RestrictedBoltzmann
 from bayesmrf.priors import LogisticBeta
 from tests.flat import bayesian
+from tests.long import LONG
 
 from . import evidence_oracle
 
@@ -213,6 +214,7 @@ def test_evidence_of_independent_nodes_with_beta_priors(X):
     assert found.prior == "logistic Beta(2, 3), on weights and biases over {0, 1}"
 
 
+@LONG  # tests/test_evidence_ais.py has quadratures
 def test_evidence_is_that_of_the_model_and_the_data(rng):
     """Two units and a hidden one, against quadrature: within six errors, and not that of other data.
 

@@ -17,6 +17,7 @@ from bayesmrf.posterior.groups.stripped_beta import GroupedStrippedBeta
 from bayesmrf.posterior.groups.tree import GroupedTree
 from bayesmrf.priors import Beta, DirichletProcess
 from tests.bounds import Comparison
+from tests.long import few
 
 LIMIT = 7.0  # standard errors over some forty chains or more; fewer than 1e-6 of runs pass it
 
@@ -125,7 +126,7 @@ def tree_kernel(method, s_bar, n, prior, means):
     }[method]()
 
 
-@pytest.mark.parametrize("method", ["tree", "exact", "stripped-beta", "auxiliary-variable"])
+@pytest.mark.parametrize("method", few(["tree", "exact", "stripped-beta", "auxiliary-variable"], "auxiliary-variable"))
 def test_tree_partitions(method, rng):
     n, prior = N_SAMPLES[method], DirichletProcess(0.8, Beta(1.5, 0.7))
     s_bar = tied_data(Agreement(TREE), n, rng)
@@ -134,7 +135,7 @@ def test_tree_partitions(method, rng):
     assert compare(tree_kernel(method, s_bar, n, prior, means), p, means, rng, **LENGTH.get(method, {})).holds
 
 
-@pytest.mark.parametrize("method", ["tree", "exact", "stripped-beta", "auxiliary-variable"])
+@pytest.mark.parametrize("method", few(["tree", "exact", "stripped-beta", "auxiliary-variable"], "auxiliary-variable"))
 def test_tree_partitions_wrong_concentration_is_caught(method, rng):
     n = N_SAMPLES[method]
     s_bar = tied_data(Agreement(TREE), n, rng)

@@ -28,6 +28,7 @@ from bayesmrf.models.potts import Potts
 from bayesmrf.samplers.cftp import CouplingFromThePast
 from bayesmrf.samplers.gibbs import Gibbs
 from bayesmrf.samplers.swendsen_wang import SwendsenWang
+from bayesmrf.samplers.tempered import Tempered
 from tests.potts_oracle import as_potts, assert_same, features, infer, law, random_graph
 
 EXACT = [Enumeration(), Elimination()]
@@ -351,7 +352,7 @@ def test_engines_of_binary_models_refuse(engine):
 
 def test_the_engines_named_are_those_that_take_many_states(rng):
     taken = [*EXACT, MeanField(), Bethe(), Persistent(64), Brief(np.zeros((3, 2), int)), Gibbs(1), SwendsenWang(1)]
-    taken.append(FromExact(Elimination(), 8))
+    taken += [FromExact(Elimination(), 8), Tempered(20)]
     assert {e.name for e in taken} == set(engines_that_answer((), Potts(graphs.path(2), 3)))
     assert set(engines_that_answer(())) == {e.name for e in taken} | {"tree", "cftp", "pseudo-likelihood"}
     model = Potts(graphs.path(2), 3)

@@ -237,6 +237,7 @@ def test_every_structure_of_three_nodes(rng):
     assert score(WRONG_PROPOSAL) > LIMIT
 
 
+@pytest.mark.calibration  # as tests/test_spike_slab_exact.py
 def test_every_structure_under_a_cauchy_slab(rng):
     model, s_bar = problem(graphs.complete(3), rng)
     prior = SpikeSlab(0.4, Cauchy(0.5), 2.0)

@@ -9,6 +9,7 @@ from bayesmrf import graphs
 from bayesmrf.models.agreement import Agreement
 from bayesmrf.posterior.groups.dirichlet_process import GROUPED_DIMS, GroupedInfo, Grouping, compact
 from bayesmrf.posterior.groups.moves.split_merge import MERGE, NONE, SPLIT, apply, propose, shifts
+from tests.long import LONG
 from tests.test_partition_posterior import LOOP, TREE, compare, loop_posterior, tied_data, tree_posterior
 
 N, N_TRIES = 25, 10
@@ -66,12 +67,15 @@ def score(graph, rng, extra=0.0):
     return compare(kernel, p, means, rng, n_chains=64, n_draws=100, n_warmup=20)
 
 
-@pytest.mark.parametrize("graph", [TREE, LOOP], ids=["tree", "loop"])
+GRAPHS = [pytest.param(TREE, marks=[LONG]), LOOP]
+
+
+@pytest.mark.parametrize("graph", GRAPHS, ids=["tree", "loop"])
 def test_partitions(graph, rng):
     assert score(graph, rng).holds
 
 
-@pytest.mark.parametrize("graph", [TREE, LOOP], ids=["tree", "loop"])
+@pytest.mark.parametrize("graph", GRAPHS, ids=["tree", "loop"])
 def test_a_wrong_acceptance_ratio_is_caught(graph, rng):
     assert not score(graph, rng, extra=1.0).holds
 

@@ -21,6 +21,7 @@ from bayesmrf.models.potts import Potts
 from bayesmrf.models.symmetric import Symmetric
 from bayesmrf.samplers.gibbs import Gibbs
 from bayesmrf.samplers.swendsen_wang import SwendsenWang
+from bayesmrf.samplers.tempered import Tempered
 from tests.potts_oracle import infer, p_value, random_graph
 from tests.symmetric_oracle import features, law, pairs
 
@@ -169,7 +170,7 @@ def test_compiled_elimination_is_py_func(rng, monkeypatch):
 def test_what_does_not_take_tables_says_so(rng):
     model = Symmetric(graphs.path(2), 3)
     theta = np.zeros(model.n_features)
-    taken = [*EXACT, Persistent(64), Brief(np.zeros((3, 2), int)), Gibbs(1), FromExact(Elimination(), 8)]
+    taken = [*EXACT, Persistent(64), Brief(np.zeros((3, 2), int)), Gibbs(1), FromExact(Elimination(), 8), Tempered(20)]
     assert {e.name for e in taken} == set(engines_that_answer((), model))
     for engine in (MeanField(), Bethe(), SwendsenWang(1), Persistent(64, moves="swendsen-wang")):
         with pytest.raises(OptionError, match=f"an engine for the model 'symmetric'.* got '{engine.name}'"):

@@ -1,0 +1,10 @@
+"""Cases that repeat what others test, for `pytest -m calibration`."""
+
+import pytest
+
+LONG = pytest.mark.calibration
+
+
+def few(names, *repeats):
+    """Return the names as parameters of a test; ``repeats`` are left to the long run."""
+    return [pytest.param(name, marks=[LONG]) if name in repeats else name for name in names]
