@@ -72,7 +72,8 @@ def test_a_mode_without_data_is_found(rng):
     assert P[5:15].sum() < 0.001  # a barrier that no chain crosses
     for _ in range(5):
         found, tails = searched(few_ones(1000, rng), rng)
-        assert (found.state, found.share) == (1, 0)
+        assert found.state == 1
+        assert found.share < 0.01  # the tail may begin at the outermost rows
         assert found.ratio > 2
         assert 0.1 < found.probability < P[found.most + 1 :].sum()
         assert tails.mean[0, 1, D // 2] == 0  # chains from the data miss it

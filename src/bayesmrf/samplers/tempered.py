@@ -80,7 +80,8 @@ class Tempered(Stateless):
         if share < _RENEWED:
             warn(
                 f"only {share:.0%} of the samples came from independent nodes within the {self.n_sweeps} rounds of "
-                f"parallel tempering: the weights of the model's modes may be wrong; raise {argument('n_sweeps')}",
+                f"parallel tempering: the weights of the model's modes may be wrong; an engine Tempered with a larger "
+                f"{argument('n_sweeps')} makes more rounds",
                 ConvergenceWarning,
                 stacklevel=2,
             )
