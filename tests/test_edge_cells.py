@@ -59,7 +59,8 @@ def score(problem, method, exact, rng, prior=PRIOR, filled=False, n_draws=60, th
     kernel = est._prepare(np.where(x < 0, 0 if filled else np.nan, x))[2]
     # Chains start at the same point, which those with particles or missing values leave slowly.
     slow = (x < 0).any() or method != "exact"
-    options = {"n_warmup": 40 if slow else 5, "n_chains": 24, "thin": 1 if slow else thin}
+    options = {"n_warmup": 30 if slow else 5, "n_chains": 24, "thin": 1 if slow else thin}
+    n_draws = min(n_draws, 35) if slow else n_draws
     draws = run.sample(kernel, n_draws=n_draws, random_state=rng, progress=False, **options)
     return oracle.worst_score(draws.values, *exact)
 
