@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -154,6 +154,12 @@ class Likelihood:
         return (Sample(self.s_bar, self.n_samples, self.hidden, self.curve), *self.others)
 
     @property
+    def sizes(self) -> np.ndarray:
+        """Observations of each sample, in the shape of sums of statistics: (1,), or (n_samples, 1) of several."""
+        n = np.array([s.n_samples for s in self.samples])
+        return n if len(n) == 1 else n[:, None]
+
+    @property
     def n_parameters(self) -> int:
         """Number of parameters: of phi, if there is a curve."""
         return self.model.n_features if self.curve is None else self.curve.n_features
@@ -170,11 +176,13 @@ class Likelihood:
         return self.hidden is None and self.curve is None and not self.others
 
     def replaced(self, s_bar: np.ndarray, engine: Engine | None = None) -> Likelihood:
-        """Return the same likelihood of complete data with mean statistics ``s_bar``; of several samples, the first."""
+        """Return the same likelihood of complete data with mean statistics ``s_bar``, a row for each sample."""
+        first, *rest = np.reshape(s_bar, (len(self.samples), -1))
+        others = tuple(replace(s, s_bar=row, hidden=None) for s, row in zip(self.others, rest, strict=True))
         if engine is not None:
-            return Likelihood(self.model, s_bar, self.n_samples, engine, None, self.curve, self.others)
+            return Likelihood(self.model, first, self.n_samples, engine, None, self.curve, others)
         found = copy(self)
-        found.s_bar, found.hidden = np.asarray(s_bar, dtype=np.float64), None
+        found.s_bar, found.hidden, found.others = np.asarray(first, dtype=np.float64), None, others
         found._terms = [_Term(found, sample) for sample in found.samples]
         return found
 

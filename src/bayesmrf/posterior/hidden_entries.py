@@ -57,7 +57,7 @@ class DrawHiddenEntries:
     def step(self, rng: np.random.Generator, state: HiddenEntriesState) -> tuple[HiddenEntriesState, NamedTuple]:
         """Draw the hidden entries once, and make one step of the kernel."""
         sums, memory = self.likelihood.complete(state.inner.theta, rng, state.memory)
-        inner, info = self._given(sums / self.likelihood.n_samples).step(rng, state.inner)
+        inner, info = self._given(sums / self.likelihood.sizes).step(rng, state.inner)
         return HiddenEntriesState(inner, memory), info
 
     def _given(self, s_bar: np.ndarray) -> Kernel:

@@ -17,6 +17,7 @@ its integral and exact draws.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import exp, log, sqrt
 from typing import Any, NamedTuple
 
@@ -42,7 +43,7 @@ class LineSample(NamedTuple):
 class Line(NamedTuple):
     """Samples, the data's sum of g over all of them, and the precision and mean of the normal prior."""
 
-    samples: tuple[LineSample, ...]
+    samples: Sequence[LineSample]
     score: float
     kappa: float
     mu: float

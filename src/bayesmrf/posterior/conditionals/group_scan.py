@@ -1,0 +1,286 @@
+r"""Exact scans over several groups of observations whose weights differ, with a spike and a slab on each difference.
+
+.. math:: w_{tuv} = b_{uv} + c_t \cdot d_{uv}
+
+is the weight of edge uv in group t: a baseline b, and the q = G - 1 coordinates d of the differences between G groups,
+with the rows :math:`c_t` of a matrix of contrasts. All coordinates of an edge are lines over the samples of all groups
+(`bayesmrf.posterior.conditionals.line`), whose pair marginals come from a table of all states of each group. They are
+centred on the data of each group (`bayesmrf.posterior.conditionals.centred`), and a difference moves the baseline so
+that the mean weight over all observations stays the same: then neither has to wait for the other.
+"""
+
+from __future__ import annotations
+
+from math import exp, log, log1p
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...compiled import strict_leaf
+from ...priors import CAUCHY_TAPER
+from .centred import CentredLines, own_line, pair_values
+from .line import Line, LineSample, line_mode
+from .log_concave import draw_around
+from .spike import EdgePrior, birth_log_ratio, draw_hyper, log_slab_odds, normal_precision, visit_edge, visit_node
+from .state_table import fill_table, node_sum, pair_sums, scale, scale_node, scale_pair, sum_out
+from .student_t import draw_t
+
+_TAPER = CAUCHY_TAPER**-2  # precision of the normal factor of a Cauchy slab
+
+
+class GroupProblem(NamedTuple):
+    """Constants of a scan. ``form``, ``values``, ``edges`` are those of `CentredLines`; G groups, F features."""
+
+    form: Any
+    values: np.ndarray
+    edges: np.ndarray
+    n: np.ndarray  # (G,), observations
+    sums: np.ndarray  # (G, F), of the data
+    pull: np.ndarray  # (G, n_nodes, m - 1)
+    contrast: np.ndarray  # (G, q), rows c_t
+    drift: np.ndarray  # (q,), mean of the contrasts over all observations
+    prior: EdgePrior  # of the differences
+    log_top: float  # log density of a Cauchy slab of q coordinates at 0
+    baseline: EdgePrior
+
+
+class GroupTheta(NamedTuple):
+    """Parameters, changed in place."""
+
+    baseline: np.ndarray  # (r,)
+    difference: np.ndarray  # (q, r), 0 if the groups do not differ
+    natural: np.ndarray  # (G, F), those of the model in each group
+
+
+class _Pair(NamedTuple):
+    """An edge e = ij during a visit: what its full conditionals depend on."""
+
+    e: int
+    ends: tuple[int, int]
+    g: np.ndarray  # (G, m^2), values of the centred feature
+    cells: np.ndarray  # (G, m^2), probabilities of the states of its ends before the visit
+    now: np.ndarray  # (G, m^2), now
+    before: np.ndarray  # (G,), its weights before the visit
+
+
+@strict_leaf
+def group_lines(problem, t):
+    """Return the lines of one group."""
+    return CentredLines(
+        problem.form, problem.values, problem.edges, problem.n[t], problem.sums[t], problem.pull[t]
+    )  # fmt: skip
+
+
+@strict_leaf
+def scan_groups(rng, problem, theta, n_scans):
+    """Redraw all parameters ``n_scans`` times; return p0 and the slab's precision of differences and of baselines, and
+    log Z of each group.
+
+    The table of each group is read in blocks of nodes as in `bayesmrf.posterior.conditionals.exact_scan.scan_table`.
+    """
+    n_groups, n_nodes, _ = problem.pull.shape
+    m = len(problem.values)
+    edge_of = np.full((n_nodes, n_nodes), -1)
+    for e in range(len(problem.edges)):
+        i, j = problem.edges[e, 0], problem.edges[e, 1]
+        edge_of[i, j] = edge_of[j, i] = e
+    n_blocks = min(4, n_nodes)
+    bounds = np.array([b * n_nodes // n_blocks for b in range(n_blocks + 1)])
+    tables, top = np.empty((n_groups, m**n_nodes)), np.empty(n_groups)
+    for t in range(n_groups):
+        tables[t], top[t] = fill_table(group_lines(problem, t), theta.natural[t])
+    members = np.empty(n_nodes, np.int64)
+    drawn = np.zeros(4)
+    for _ in range(n_scans):
+        drawn[:2] = _hyper(rng, problem.prior, theta.difference)
+        drawn[2:] = _hyper(rng, problem.baseline, theta.baseline.reshape(1, -1))
+        for b in range(n_blocks):
+            for c in range(b + 1, n_blocks):
+                k = 0
+                for i in range(n_nodes):
+                    if bounds[b] <= i < bounds[b + 1] or bounds[c] <= i < bounds[c + 1]:
+                        members[k] = i
+                        k += 1
+                small = np.zeros((n_groups, m**k))
+                for t in range(n_groups):
+                    sum_out(tables[t], small[t], m, bounds[b], bounds[b + 1], bounds[c], bounds[c + 1])
+                old = small.copy()
+                first, last = c == b + 1, c == n_blocks - 1 and b == n_blocks - 2
+                _scan_blocks(
+                    rng, problem, edge_of, theta, drawn, small, top,
+                    members[:k], bounds[b + 1] - bounds[b], first, last,
+                )  # fmt: skip
+                for t in range(n_groups):
+                    for x in range(len(small[t])):
+                        small[t, x] = small[t, x] / old[t, x] if old[t, x] > 0 else 1.0
+                    scale(tables[t], small[t], m, bounds[b], bounds[b + 1], bounds[c], bounds[c + 1])
+    for t in range(n_groups):
+        top[t] += log(tables[t].sum())
+    return drawn, top
+
+
+@strict_leaf
+def _hyper(rng, prior, values):
+    """Draw p0 and the slab's precision given the coordinates (q, r), unless fixed."""
+    q, r = values.shape
+    n_included, squares = 0, 0.0
+    for e in range(r):
+        size = 0.0
+        for k in range(q):
+            size += values[k, e] ** 2
+        n_included += size > 0
+        squares += size
+    density, precision = draw_hyper(rng, prior, n_included, r, squares)
+    if prior.precision == 0 and q > 1:  # each of the q coordinates is a value of the slab
+        precision = rng.standard_gamma(prior.shape + 0.5 * q * n_included) / (prior.rate + 0.5 * squares)
+    return density, precision
+
+
+@strict_leaf
+def _scan_blocks(rng, problem, edge_of, theta, drawn, tables, top, members, n_first, first, last):
+    """Visit the edges between the first ``n_first`` members and the others. If ``first`` or ``last``, the edges and
+    nodes of these are visited, too. Adds to ``top`` the logs of factors of all weights that are not in the tables.
+    """
+    n_groups, n_own = len(problem.n), problem.pull.shape[2]
+    r, low, unit, m = len(problem.edges), problem.form.low, problem.form.unit, len(problem.values)
+    cells, factors = np.empty((n_groups, m * m)), np.empty(m * m)
+    precision = np.full(theta.natural.shape[1], problem.baseline.bias_precision)
+    for v in range(len(members)):
+        for u in range(v):
+            i, j = members[u], members[v]
+            e = edge_of[i, j]
+            if e < 0 or (v < n_first and not first) or (u >= n_first and not last):
+                continue
+            cells[:] = 0.0
+            g, before = np.empty((n_groups, m * m)), theta.natural[:, e].copy()
+            for t in range(n_groups):
+                pair_sums(tables[t], m, u, v, cells[t])
+                values = pair_values(group_lines(problem, t), i, j)
+                for x in range(m * m):
+                    g[t, x] = values[x]
+                cells[t] /= cells[t].sum()
+            _visit_edge(rng, problem, _Pair(e, (i, j), g, cells, cells.copy(), before), theta, drawn)
+            for t in range(n_groups):
+                change = theta.natural[t, e] - before[t]
+                for x in range(m * m):
+                    factors[x] = exp(change * g[t, x])
+                scale_pair(tables[t], m, u, v, factors)
+    for u in range(len(members)):
+        if (u < n_first and first) or (u >= n_first and last):
+            for t in range(n_groups):
+                natural, lines = theta.natural[t], group_lines(problem, t)
+                for x in range(1, n_own + 1):
+                    k = r + members[u] * n_own + x - 1
+                    before, rest = natural[k], 0.0
+                    for y in range(m):
+                        if y != x:
+                            rest += node_sum(tables[t], m, u, y)
+                    own = node_sum(tables[t], m, u, x)
+                    natural[k] = visit_node(rng, own_line(lines, own, rest, k, low, unit, natural, precision))
+                    scale_node(tables[t], m, u, x, exp((natural[k] - before) * unit))
+                    top[t] += (natural[k] - before) * low
+
+
+@strict_leaf
+def _visit_edge(rng, problem, pair, theta, drawn):
+    """Redraw the baseline of an edge, then its difference: birth or death, and its value if present."""
+    e, (q, _) = pair.e, theta.difference.shape
+    prior, baseline = problem.prior, problem.baseline
+    everywhere = np.ones(len(problem.n))
+    kappa = normal_precision(rng, baseline.cauchy, drawn[3], theta.baseline[e])
+    line = _direction(problem, pair, theta, everywhere, theta.baseline[e], kappa, 0.0, 0.0)
+    log_slab = log_slab_odds(baseline, drawn[2], drawn[3]) if baseline.fixed < 1 else np.inf
+    theta.baseline[e] = visit_edge(rng, line, theta.baseline[e], log_slab)
+    _follow(problem, pair, theta)
+
+    old, squares = theta.difference[:, e].copy(), 0.0
+    for k in range(q):
+        squares += old[k] ** 2
+    was_in = squares > 0
+    own = drawn[1]  # precision of the normal density that represents the slab, as in `normal_precision`
+    if prior.cauchy:
+        own = _TAPER + 2 * own * rng.standard_gamma(0.5 * (q + 1)) / (1 + own * squares)
+    # An absent baseline stays absent.
+    drift = problem.drift if theta.baseline[e] != 0 else np.zeros(q)
+    ratio = log(drawn[0]) - log1p(-drawn[0])
+    ratio += problem.log_top if prior.cauchy else 0.5 * q * log(drawn[1] / (2 * np.pi))
+    _set(problem, pair, theta, drift, np.zeros(q))
+    for k in range(q):
+        rates = problem.contrast[:, k] - drift[k]
+        line = _direction(problem, pair, theta, rates, 0.0, own, -drift[k], kappa)
+        mode, sd = line_mode(line)
+        value = old[k] if was_in else draw_t(rng, mode, sd)
+        ratio += birth_log_ratio(line, value, mode, sd)
+        _set_one(problem, pair, theta, drift, k, value)
+    if was_in == (log1p(-rng.random()) < (-ratio if was_in else ratio)):
+        _set(problem, pair, theta, drift, np.zeros(q))
+        return
+    # Also after a birth: otherwise the stationary distribution would be different.
+    for k in range(q):
+        rates = problem.contrast[:, k] - drift[k]
+        line = _direction(problem, pair, theta, rates, theta.difference[k, e], own, -drift[k], kappa)
+        mode, sd = line_mode(line)
+        _set_one(problem, pair, theta, drift, k, draw_around(rng, line, mode, sd))
+
+
+@strict_leaf
+def _direction(problem, pair, theta, rates, at, own, drift, kappa):
+    """Return the line of a coordinate with the value ``at`` and a normal prior of precision ``own``.
+
+    The weights change at ``rates`` (G,), and the baseline, of precision ``kappa``, at the rate ``drift``; the
+    parameters of the nodes follow as in `bayesmrf.posterior.conditionals.centred`.
+    """
+    r, n_own, (i, j) = len(problem.edges), problem.pull.shape[2], pair.ends
+    score, precision = 0.0, own + kappa * drift**2
+    mu = kappa * drift * (drift * at - theta.baseline[pair.e])
+    for t in range(len(rates)):
+        score += rates[t] * problem.sums[t, pair.e]
+        for x in range(n_own):
+            for node, other in ((i, j), (j, i)):
+                place, rate = r + node * n_own + x, -rates[t] * problem.pull[t, other, x]
+                score += rate * problem.sums[t, place]
+                precision += problem.baseline.bias_precision * rate**2
+                mu += problem.baseline.bias_precision * rate * (rate * at - theta.natural[t, place])
+    samples = [LineSample(pair.now[t], rates[t] * pair.g[t], at, problem.n[t]) for t in range(len(rates))]
+    return Line(samples, score, precision, mu / precision)
+
+
+@strict_leaf
+def _set(problem, pair, theta, drift, values):
+    """Set the coordinates of a difference; the baseline drifts."""
+    for k in range(len(values)):
+        theta.baseline[pair.e] -= drift[k] * (values[k] - theta.difference[k, pair.e])
+        theta.difference[k, pair.e] = values[k]
+    _follow(problem, pair, theta)
+
+
+@strict_leaf
+def _set_one(problem, pair, theta, drift, k, value):
+    """Set one coordinate of a difference; see `_set`."""
+    values = theta.difference[:, pair.e].copy()
+    values[k] = value
+    _set(problem, pair, theta, drift, values)
+
+
+@strict_leaf
+def _follow(problem, pair, theta):
+    """Compute the weights of an edge in all groups, the parameters of its nodes, and the probabilities of its ends."""
+    r, n_own, e, (i, j) = len(problem.edges), problem.pull.shape[2], pair.e, pair.ends
+    for t in range(len(problem.n)):
+        weight = theta.baseline[e]
+        for k in range(len(theta.difference)):
+            weight += problem.contrast[t, k] * theta.difference[k, e]
+        step = weight - theta.natural[t, e]
+        theta.natural[t, e] = weight
+        for x in range(n_own):
+            theta.natural[t, r + i * n_own + x] -= step * problem.pull[t, j, x]
+            theta.natural[t, r + j * n_own + x] -= step * problem.pull[t, i, x]
+        change, top, total = weight - pair.before[t], -np.inf, 0.0
+        for x in range(pair.g.shape[1]):
+            if pair.cells[t, x] > 0:
+                top = max(top, change * pair.g[t, x])
+        for x in range(pair.g.shape[1]):
+            pair.now[t, x] = pair.cells[t, x] * exp(change * pair.g[t, x] - top) if pair.cells[t, x] > 0 else 0.0
+            total += pair.now[t, x]
+        for x in range(pair.g.shape[1]):
+            pair.now[t, x] /= total

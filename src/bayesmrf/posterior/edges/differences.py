@@ -1,0 +1,205 @@
+"""Groups of people whose networks may differ in some edges, with exact moments."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import gamma, log, pi, prod
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.integrate import quad
+
+from ...errors import DivergenceError, TooWideError
+from ...likelihood import Likelihood, Sample
+from ...models.linear_map import LinearMap
+from ...options import Checked
+from ...priors import CAUCHY_TAPER, Cauchy, SpikeSlab
+from ..conditionals.centred import centred_lines
+from ..conditionals.exact_scan import MAX_STATES
+from ..conditionals.group_scan import GroupProblem, GroupTheta, scan_groups
+from ..conditionals.spike import edge_prior
+from .spike_slab import start_theta
+
+
+def contrasts(sizes: Sequence[float]) -> np.ndarray:
+    r"""Return a matrix of contrasts (G, G - 1) between G groups.
+
+    Its columns are orthogonal, sum to zero, and have length :math:`1 / \sqrt 2`, so that a slab of scale s on the
+    coordinates of a difference has the scale s on the difference of any two groups. For two groups it is (-1/2, 1/2).
+    As slabs are spherical, any rotation of the columns gives the same model; they are rotated so that the
+    coordinates of groups of these sizes are nearly independent in the likelihood.
+
+    Parameters
+    ----------
+    sizes : sequence of float
+        Number of observations of each group.
+
+    Returns
+    -------
+    (G, G - 1) array
+    """
+    n = np.asarray(sizes, dtype=np.float64)
+    g = len(n)
+    basis = np.linalg.svd(np.eye(g) - 1 / g)[0][:, : g - 1]
+    away = basis - n @ basis / n.sum()
+    found: np.ndarray = basis @ np.linalg.eigh(away.T @ (n[:, None] * away))[1] / np.sqrt(2)
+    return found * np.where(found[-1] < 0, -1.0, 1.0)
+
+
+def group_maps(model: Any, contrast: np.ndarray) -> list[LinearMap]:
+    """Return the natural parameters of each group as a linear map of phi.
+
+    phi has the baseline of each edge, the coordinates of the differences of all edges (one coordinate after another),
+    and the parameters of the nodes in each group.
+    """
+    r, own, (n_groups, q) = model.n_edges, model.n_features - model.n_edges, contrast.shape
+    names = model.feature_names
+    phi = [*names[:r], *(f"{e} ({k})" for k in range(q) for e in names[:r])]
+    phi += [f"{node} [{t}]" for t in range(n_groups) for node in names[r:]]
+    edges, found = np.arange(r), []
+    for t in range(n_groups):
+        first = r * (1 + q) + t * own
+        rows = np.concatenate([np.tile(edges, 1 + q), r + np.arange(own)])
+        columns = np.concatenate([np.arange(r * (1 + q)), first + np.arange(own)])
+        values = np.concatenate([np.ones(r), np.repeat(contrast[t], r), np.ones(own)])
+        shape = model.n_features, len(phi)
+        found.append(LinearMap(rows, columns, values, shape, tuple(phi)))
+    return found
+
+
+def group_likelihood(model: Any, samples: Sequence[Sample], contrast: np.ndarray, engine: Any) -> Likelihood:
+    """Return the likelihood of phi (see `group_maps`), given the samples of the groups."""
+    maps = group_maps(model, contrast)
+    first, *others = (
+        Sample(s.s_bar, s.n_samples, s.hidden, a) for s, a in zip(samples, maps, strict=True)
+    )  # fmt: skip
+    return Likelihood(model, first.s_bar, first.n_samples, engine, first.hidden, first.curve, others)
+
+
+class DifferencesState(NamedTuple):
+    """phi of `group_maps`."""
+
+    theta: np.ndarray
+
+
+class DifferencesInfo(NamedTuple):
+    """Natural parameters of each group (G, F), which edges differ, and what was drawn with them."""
+
+    theta: np.ndarray
+    included: np.ndarray
+    n_edges: int
+    density: float
+    slab_scale: float
+    log_likelihood: float
+
+
+@dataclass(frozen=True, eq=False)
+class Differences(Checked):
+    """Birth, death or move of the difference of every edge between groups, by its exact full conditional.
+
+    The weights of all states of each group are in a table, of at most 2^20 states. See
+    `bayesmrf.posterior.conditionals.group_scan`.
+
+    Parameters
+    ----------
+    likelihood : Likelihood
+        Of several samples, from `group_likelihood`.
+    contrast : (n_groups, n_groups - 1) array
+        That of the likelihood.
+    prior : SpikeSlab
+        Of the differences, and (`SpikeSlab.bias_scale`) of the parameters of nodes.
+    baseline : Cauchy, Normal, Gamma or SpikeSlab
+        Of the baselines: a slab, if every edge has one, or a spike and a slab.
+    n_scans : int
+        Scans that make one step.
+    """
+
+    likelihood: Likelihood
+    contrast: np.ndarray
+    prior: SpikeSlab = SpikeSlab()  # noqa: RUF009
+    baseline: Any = Cauchy(1.0)  # noqa: RUF009
+    n_scans: int = 1
+
+    name = "differences"
+    dims = {  # noqa: RUF012
+        "theta": ("group", "feature"), "included": ("edge",), "n_edges": (), "density": (), "slab_scale": (),
+        "log_likelihood": (),
+    }  # fmt: skip
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_size(self._model)
+
+    @property
+    def _model(self) -> Any:
+        return self.likelihood.model
+
+    @cached_property
+    def _problem(self) -> GroupProblem:
+        samples = self.likelihood.samples
+        always = SpikeSlab(slab=self.baseline) if not isinstance(self.baseline, SpikeSlab) else self.baseline
+        baseline = edge_prior(replace(always, bias_scale=self.prior.bias_scale))
+        if always is not self.baseline:
+            baseline = baseline._replace(fixed=1.0)
+        lines = [centred_lines(self._model, s.s_bar, s.n_samples) for s in samples]
+        n = np.array([s.n_samples for s in samples])
+        return GroupProblem(
+            lines[0].form, lines[0].values, lines[0].edges, n, np.array([one.sums for one in lines]),
+            np.array([one.pull for one in lines]), self.contrast, n @ self.contrast / max(n.sum(), 1),
+            edge_prior(self.prior), _log_top(self.prior.slab, self.contrast.shape[1]), baseline,
+        )  # fmt: skip
+
+    def init(self, rng: np.random.Generator) -> DifferencesState:
+        """Start without weights, with parameters of nodes fitted to each node of each group alone."""
+        r, model = self._model.n_edges, self._model
+        own = [start_theta(model, s.s_bar, s.n_samples, None)[r:] for s in self.likelihood.samples]
+        return DifferencesState(np.concatenate([np.zeros(r * (1 + self.contrast.shape[1])), *own]))
+
+    def step(self, rng: np.random.Generator, state: DifferencesState) -> tuple[DifferencesState, DifferencesInfo]:
+        """Run ``n_scans`` scans."""
+        r, q, samples = self._model.n_edges, self.contrast.shape[1], self.likelihood.samples
+        phi = state.theta.copy()
+        weights = phi[: r * (1 + q)].reshape(1 + q, r)
+        natural = np.array([s.curve.natural(phi) for s in samples if s.curve is not None])
+        (density, precision, *_), log_z = scan_groups(
+            rng, self._problem, GroupTheta(weights[0], weights[1:], natural), self.n_scans
+        )
+        phi[r * (1 + q) :] = natural[:, r:].ravel()
+        if not np.isfinite(natural).all():
+            raise DivergenceError(option="theta", got=natural[~np.isfinite(natural)][0], expected="finite",
+                                  remedy="use a tighter prior")  # fmt: skip
+        included = (weights[1:] != 0).any(axis=0)
+        fit = sum(s.n_samples * (t @ s.s_bar - z) for s, t, z in zip(samples, natural, log_z, strict=True))
+        info = DifferencesInfo(natural, included, int(included.sum()), density, precision**-0.5, float(fit))
+        return DifferencesState(phi), info
+
+
+def check_size(model: Any) -> None:
+    """Check that the states of a model fit in a table.
+
+    Raises
+    ------
+    TooWideError
+    """
+    n_states = prod([model.n_states] * model.graph.n_nodes)
+    if n_states > MAX_STATES:
+        raise TooWideError(
+            f"Comparing groups sums over all joint states of the nodes: {model.graph.n_nodes} nodes with "
+            f"{model.n_states} states have {n_states:,}, at most {MAX_STATES:,} are possible; use fewer columns, or "
+            "fit SpikeSlabMRF to each group"
+        )
+
+
+def _log_top(slab: Any, q: int) -> float:
+    r"""Return the log density at 0 of a Cauchy slab of q coordinates, with the taper of `SpikeSlab`; 0 for others.
+
+    The density is proportional to :math:`e^{-|d|^2 / 2 \tau^2} (1 + |d|^2 / s^2)^{-(q + 1) / 2}`. With
+    :math:`|d| = s \tan \varphi` its integral is one of :math:`\sin^{q - 1} \varphi`.
+    """
+    if not isinstance(slab, Cauchy):
+        return 0.0
+    ratio = 0.5 * (float(slab.scale) / CAUCHY_TAPER) ** 2
+    integral = quad(lambda x: np.exp(-ratio * np.tan(x) ** 2) * np.sin(x) ** (q - 1), 0, pi / 2)[0]
+    return -log(2 * pi ** (q / 2) / gamma(q / 2) * float(slab.scale) ** q * integral)

@@ -1,0 +1,114 @@
+"""The posterior of differences between groups by brute force: every structure, importance sampling over the weights.
+
+Nothing of the package is used but numbers in the prior. The weights of an edge in G groups are w = b + H d with
+Helmert's contrasts H; a slab is a density of |d|, with |d|^2 = 2 sum over t of (w_t - b)^2 whatever the contrasts.
+"""
+
+import itertools
+from math import gamma, log, pi
+
+import numpy as np
+from scipy import stats
+from scipy.integrate import quad
+from scipy.linalg import helmert
+from scipy.optimize import minimize
+
+from bayesmrf.priors import Cauchy
+from tests import spike_slab_oracle as one_group
+
+_DF = 6.0
+
+
+def log_slab(d, slab):
+    """Log density of differences (..., k, q), summed over k edges: normal, or multivariate Cauchy with a taper."""
+    k, q = d.shape[-2:]
+    squares = (d**2).sum(axis=-1)
+    if not isinstance(slab, Cauchy):
+        return stats.norm.logpdf(d, scale=slab.scale).sum(axis=(-2, -1))
+
+    def density(squares):
+        return (1 + squares / slab.scale**2) ** (-(q + 1) / 2) * np.exp(-squares / 2 / one_group.TAPER**2)
+
+    shell = 2 * pi ** (q / 2) / gamma(q / 2)
+    steps = [0, slab.scale, 10 * slab.scale, 100 * slab.scale, 1000 * slab.scale]
+    total = sum(quad(lambda r: shell * r ** (q - 1) * density(r**2), a, b)[0] for a, b in itertools.pairwise(steps))
+    return np.log(density(squares)).sum(axis=-1) - k * log(total)
+
+
+def posterior(edges, n_nodes, groups, prior, rng, n_samples=10_000, shared=False, always=True):
+    """Posterior means and their standard errors.
+
+    Parameters
+    ----------
+    edges : (r, 2) array
+    groups : sequence of (n, s_bar, seen)
+        Observations and mean statistics of each group, or the states (n, 2^d) that each row may be in.
+    prior : SpikeSlab
+        Its slab is that of baselines, too.
+    shared : bool
+        Whether the biases are the same in all groups.
+    always : bool
+        Whether every baseline is present; otherwise it has the same spike.
+
+    Returns
+    -------
+    means, errors
+        Of: inclusion, theta of each group, theta^2, the number of differences.
+    """
+    states = np.array(list(itertools.product((0, 1), repeat=n_nodes)), dtype=float)
+    features = np.concatenate([states[:, edges[:, 0]] * states[:, edges[:, 1]], states], axis=1)
+    r, n_groups = len(edges), len(groups)
+    q, h = n_groups - 1, helmert(n_groups).T / np.sqrt(2)
+    n_biases = n_nodes if shared else n_nodes * n_groups
+    weights, values = [], []
+    present = [(True,) * r] if always else list(itertools.product((False, True), repeat=r))
+    for differs, there in itertools.product(itertools.product((False, True), repeat=r), present):
+        differs, there = np.array(differs), np.array(there)
+        k, n_base = differs.sum(), there.sum()
+        size = n_base + q * k + n_biases
+
+        def naturals(x, differs=differs, there=there, k=k, n_base=n_base):
+            base, d = np.zeros((*x.shape[:-1], r)), np.zeros((*x.shape[:-1], r, q))
+            base[..., there] = x[..., :n_base]
+            d[..., differs, :] = x[..., n_base : n_base + q * k].reshape(*x.shape[:-1], k, q)
+            biases = x[..., n_base + q * k :].reshape(*x.shape[:-1], -1, n_nodes)
+            biases = np.broadcast_to(biases, (*x.shape[:-1], n_groups, n_nodes))
+            edge = base[..., None, :] + np.moveaxis(d @ h.T, -1, -2)
+            return base[..., there], d[..., differs, :], np.concatenate([edge, biases], axis=-1)
+
+        def log_posterior(x, k=k, n_base=n_base, naturals=naturals):
+            base, d, theta = naturals(x)
+            found = sum(
+                one_group.log_likelihood(theta[..., t, :], features, s_bar, n, seen)
+                for t, (n, s_bar, seen) in enumerate(groups)
+            )
+            found = found + one_group.log_weights_prior(base, prior) + log_slab(d, prior.slab)
+            found = found + stats.norm.logpdf(x[..., n_base + q * k :], scale=prior.bias_scale).sum(axis=-1)
+            structure = one_group.log_structure(k, r, prior)
+            return found + structure + (0 if always else one_group.log_structure(n_base, r, prior))
+
+        mode = minimize(lambda x, f=log_posterior: -f(x), np.zeros(size), method="BFGS").x
+        steps = 1e-3 * np.eye(size)
+        plus = log_posterior(mode + steps[:, None] + steps)
+        minus = log_posterior(mode + steps[:, None] - steps)
+        curvature = -(plus + log_posterior(mode - steps[:, None] - steps) - minus - minus.T) / 4e-6
+        root = np.linalg.cholesky(np.linalg.inv((curvature + curvature.T) / 2))
+        proposal = stats.multivariate_t(mode, root @ root.T, _DF, seed=rng)
+        x = proposal.rvs(n_samples).reshape(n_samples, size)
+        weights.append(log_posterior(x) - proposal.logpdf(x))
+        theta = naturals(x)[2].reshape(n_samples, -1)
+        one = np.ones((n_samples, 1))
+        values.append(np.concatenate([one * differs, theta, theta**2, one * k], axis=1))
+    top = max(w.max() for w in weights)
+    weights = [np.exp(w - top) for w in weights]
+    total = sum(w.mean() for w in weights)
+    means = sum((w[:, None] * v).mean(axis=0) for w, v in zip(weights, values, strict=True)) / total
+    variance = sum(np.var(w[:, None] * (v - means), axis=0) / n_samples for w, v in zip(weights, values, strict=True))
+    return means, np.sqrt(variance) / total
+
+
+def functionals(values):
+    """The same of draws (n_chains, n_draws, ...), for each draw."""
+    theta = values["theta"].reshape(*values["theta"].shape[:2], -1)
+    parts = [values["included"].astype(float), theta, theta**2, values["n_edges"][..., None]]
+    return np.concatenate(parts, axis=2)

@@ -1,0 +1,123 @@
+"""Differences between groups of people: the exact kernel against enumeration of all structures."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from bayesmrf import graphs, run
+from bayesmrf.errors import TooWideError
+from bayesmrf.inference.chains import Persistent
+from bayesmrf.inference.elimination.two_states import Elimination
+from bayesmrf.inference.enumeration import Enumeration
+from bayesmrf.likelihood import Hidden, Sample
+from bayesmrf.models.boltzmann import Boltzmann
+from bayesmrf.models.clamped_categorical import clamp
+from bayesmrf.posterior.edges.differences import Differences, contrasts, group_likelihood
+from bayesmrf.posterior.hidden_entries import DrawHiddenEntries
+from bayesmrf.priors import Beta, Cauchy, Normal, SpikeSlab
+from bayesmrf.states import check_states
+from tests import groups_oracle as oracle
+from tests.bounds import Comparison
+
+PRIOR = SpikeSlab(0.4, Cauchy(1.0), 1.5)
+PATH = graphs.path(3)
+N_CHAINS = 32
+
+
+def rows(model, sizes, rng, share=0.0):
+    """Observations of groups that differ in all edges and biases; a ``share`` is missing."""
+    found = []
+    for n in sizes:
+        theta = np.concatenate([1.5 * rng.standard_normal(model.n_edges), rng.standard_normal(model.graph.n_nodes)])
+        x = Enumeration().sample(model, theta, None, n, rng).astype(float)
+        found.append(np.where(rng.random(x.shape) < share, np.nan, x))
+    return found
+
+
+def kernel(model, data, prior=PRIOR, scale=1.0, baseline=None):
+    samples = []
+    for x in data:
+        hidden = None
+        if np.isnan(x).any():
+            clamped = clamp(model, check_states(x, None, missing=True).rows)
+            hidden, s_bar = Hidden(clamped, Elimination()), clamped.seen_statistics()
+        else:
+            s_bar = model.statistics(x.astype(np.int8))
+        samples.append(Sample(s_bar, len(x), hidden))
+    contrast = scale * contrasts([len(x) for x in data])
+    likelihood = group_likelihood(model, samples, contrast, Persistent())
+    found = Differences(likelihood, contrast, prior, prior.slab if baseline is None else baseline, 10)
+    return found if all(s.hidden is None for s in samples) else DrawHiddenEntries(found, likelihood)
+
+
+def exact(model, data, rng, prior=PRIOR, **options):
+    states = np.array(np.meshgrid(*[[0, 1]] * model.graph.n_nodes, indexing="ij")).reshape(model.graph.n_nodes, -1).T
+    groups = []
+    for x in data:
+        seen = (np.isnan(x)[:, None] | (x[:, None] == states)).all(axis=2).astype(float)
+        groups.append((len(x), None, seen))
+    return oracle.posterior(model.graph.edges, model.graph.n_nodes, groups, prior, rng, **options)
+
+
+def compare(kernel, truth, rng, n_draws=100):
+    values = run.sample(
+        kernel, n_draws=n_draws, n_warmup=5, n_chains=N_CHAINS, random_state=rng, progress=False
+    ).values  # fmt: skip
+    means, error = truth
+    return Comparison().means(oracle.functionals(values), means, error=error)
+
+
+def test_two_groups(rng):
+    model = Boltzmann(PATH)
+    data = rows(model, [25, 60], rng)
+    truth = exact(model, data, rng)
+    found = compare(kernel(model, data), truth, rng)
+    assert found.holds, found
+    assert not compare(kernel(model, data, scale=4.0), truth, rng).holds
+    assert not compare(kernel(model, data), exact(model, data, rng, shared=True), rng).holds
+    one, other = replace(PRIOR, slab=Normal(1.0)), Beta(1.0, 1.0)
+    assert not compare(kernel(model, data, one, baseline=Cauchy(1.0)), truth, rng).holds
+    assert not compare(kernel(model, data, replace(PRIOR, density=other)), truth, rng).holds
+
+
+@pytest.mark.parametrize("prior", [SpikeSlab(Beta(2.0, 1.0), Normal(0.8), 1.5), PRIOR], ids=["normal", "cauchy"])
+def test_three_groups(prior, rng):
+    """An edge that does or does not differ between any of them."""
+    model = Boltzmann(graphs.path(2))
+    data = rows(model, [20, 30, 60], rng)
+    found = compare(kernel(model, data, prior), exact(model, data, rng, prior), rng)
+    assert found.holds, found
+
+
+def test_baselines_that_may_be_absent(rng):
+    model = Boltzmann(PATH)
+    data = rows(model, [40, 30], rng)
+    truth = exact(model, data, rng, always=False)
+    found = compare(kernel(model, data, baseline=PRIOR), truth, rng)
+    assert found.holds, found
+    assert not compare(kernel(model, data), truth, rng).holds
+
+
+def test_missing_values(rng):
+    model = Boltzmann(graphs.path(2))
+    data = rows(model, [20, 40], rng, 0.2)
+    truth = exact(model, data, rng)
+    found = compare(kernel(model, data), truth, rng)
+    assert found.holds, found
+    assert not compare(kernel(model, [np.nan_to_num(x) for x in data]), truth, rng).holds
+
+
+def test_contrasts():
+    np.testing.assert_array_equal(contrasts([10, 30]).round(12), [[-0.5], [0.5]])
+    c = contrasts([5, 10, 40])
+    np.testing.assert_allclose(c.T @ c, np.eye(2) / 2, atol=1e-12)
+    np.testing.assert_allclose(c.sum(axis=0), 0, atol=1e-12)
+
+
+def test_too_many_states():
+    model = Boltzmann(graphs.path(21))
+    samples = [Sample(np.full(model.n_features, 0.5), 10)] * 2
+    likelihood = group_likelihood(model, samples, contrasts([10, 10]), Persistent())
+    with pytest.raises(TooWideError, match="21 nodes with 2 states have 2,097,152, at most 1,048,576"):
+        Differences(likelihood, contrasts([10, 10]))
