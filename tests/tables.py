@@ -19,6 +19,7 @@ from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.models.clamped import Clamped
 from bayesmrf.models.ising import Ising
 from bayesmrf.models.label_field import LabelField
+from bayesmrf.models.ordinal import Ordinal
 from bayesmrf.models.potts import Potts
 from bayesmrf.models.symmetric import Symmetric
 from bayesmrf.particles.reference import climb
@@ -74,6 +75,7 @@ MODELS = {
     "agreement without fields": Agreement(GRAPH),
     "potts": POTTS,
     "potts without fields": Potts(GRAPH, 3, fields=False),
+    "ordinal": Ordinal(GRAPH, 3),
     "symmetric": TABLES,
     "symmetric with fields": Symmetric(GRAPH, 3, True),
 }

@@ -34,13 +34,13 @@ CELLS = [
 
 def problem_of(name, missing, rng):
     """Rows of three nodes of which two are alike, features of all states, and the states that each row may be in."""
-    m = 3 if name == "potts" else 2
-    model = families.FAMILIES.row(name).options().on(graphs.complete(3), m, True)
-    x = rng.integers(0, m, size=(N, 3))
+    sizes = {"potts": (3, 3, 3), "ordinal": (3, 3, 2)}.get(name, (2, 2, 2))
+    model = families.FAMILIES.row(name).options().on(graphs.complete(3), sizes, True)
+    x = rng.integers(0, sizes, size=(N, 3))
     x[: N // 2, 1] = x[: N // 2, 0]
-    x[:m] = np.arange(m)[:, None]
-    states = np.array(np.unravel_index(np.arange(m**3), (m,) * 3)).T.astype(np.int8)
-    gone = (rng.random(x.shape) < 0.3) & (np.arange(N)[:, None] >= m) & missing
+    x[:3] = np.minimum(np.arange(3)[:, None], np.array(sizes) - 1)
+    states = np.array(list(np.ndindex(sizes)), np.int8)
+    gone = (rng.random(x.shape) < 0.3) & (np.arange(N)[:, None] >= 3) & missing
     seen = (gone[:, None] | (x[:, None] == states)).all(axis=2)
     return model, np.where(gone, -1, x), np.array([model.statistics(s[None]) for s in states]), seen
 

@@ -37,12 +37,14 @@ def test_moments_are_the_slope_of_log_z(name, rng):
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_features_have_names_and_two_values(name):
+def test_features_have_names_and_extremes(name):
     model = MODELS[name]
     assert len(set(model.feature_names)) == model.n_features == len(model.feature_low)
     s = statistics(model)
-    assert (np.isin(s, [0, 1]) | (s == model.feature_low)).all()
-    assert (s.max(axis=0) == 1).all()
+    two = model.feature_high == 1
+    assert (np.isin(s, [0, 1]) | (s == model.feature_low))[:, two].all()
+    assert (s.max(axis=0) == model.feature_high).all()
+    assert two.all() == (name != "ordinal")
     assert (s.min(axis=0) == model.feature_low).all()
 
 

@@ -139,7 +139,7 @@ def test_the_default_prior_is_the_same_in_all_codings(name, scale, bias_scale, r
     if name == "potts":
         return
     graph, theta = graphs.complete(3), rng.normal(size=6)
-    model, machine = FAMILIES.row(name).options().on(graph, 2, True), Boltzmann(graph)
+    model, machine = FAMILIES.row(name).options().on(graph, (2,) * graph.n_nodes, True), Boltzmann(graph)
     weights = Coding.of(model).weights(model, theta)
     np.testing.assert_allclose(Coding.of(model).theta(model, weights), theta)
     p, q = ([a.statistics(x[None]) @ t for x in oracle.all_states(3)] for a, t in ((model, theta), (machine, weights)))

@@ -97,6 +97,8 @@ class Model(Protocol):
     def feature_names(self) -> list[str]: ...  # noqa: D102
     @property
     def feature_low(self) -> np.ndarray: ...  # noqa: D102
+    @property
+    def feature_high(self) -> np.ndarray: ...  # noqa: D102
     def statistics(self, states: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray: ...  # noqa: D102
     def moments(self, pair: np.ndarray, node: np.ndarray) -> np.ndarray: ...  # noqa: D102
 

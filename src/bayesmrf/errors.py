@@ -157,6 +157,10 @@ class BoundaryWarning(BayesMRFWarning):
     """A maximum likelihood estimate lies at infinity and was bounded."""
 
 
+class LevelsWarning(BayesMRFWarning):
+    """Levels of an ordinal column never occur."""
+
+
 class ConstantColumnWarning(BayesMRFWarning):
     """A column of the data is constant."""
 

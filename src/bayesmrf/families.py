@@ -26,8 +26,8 @@ class _Family(Checked):
         name = type(self).__name__
         return getattr(import_module(f"bayesmrf.models.{name.lower()}"), name)
 
-    def on(self, graph: Graph, n_states: int, fields: bool) -> Any:
-        """Return the model on a graph."""
+    def on(self, graph: Graph, sizes: tuple[int, ...], fields: bool) -> Any:
+        """Return the model on a graph, whose nodes have ``sizes`` states."""
         return self._model(graph, fields)
 
 
@@ -35,9 +35,9 @@ class _Family(Checked):
 class _ManyStates(_Family):
     n_states: int | str = "auto"
 
-    def on(self, graph: Graph, n_states: int, fields: bool) -> Any:
-        """Return the model on a graph."""
-        return self._model(graph, n_states, fields)
+    def on(self, graph: Graph, sizes: tuple[int, ...], fields: bool) -> Any:
+        """Return the model on a graph, whose nodes have ``sizes`` states."""
+        return self._model(graph, max(sizes), fields)
 
 
 @dataclass(frozen=True)
@@ -78,6 +78,32 @@ class Symmetric(_ManyStates):
 
 
 @dataclass(frozen=True)
+class Ordinal(_Family):
+    """Ordered categories, a number of them for each node; an edge rewards products of scores.
+
+    The model is `bayesmrf.models.ordinal.Ordinal`. The categories of a column are the integers from its smallest to its
+    largest value, or pandas' ordered categories.
+
+    Parameters
+    ----------
+    unused : {"keep", "merge"}
+        Categories in this range that never occur are kept, with a warning, or left out: the scores of those above are
+        then lower by one.
+    """
+
+    unused: str = "keep"
+
+    @property
+    def n_states(self) -> str:
+        """Which levels are read from the data."""
+        return self.unused
+
+    def on(self, graph: Graph, sizes: tuple[int, ...], fields: bool) -> Any:
+        """Return the model on a graph, whose nodes have ``sizes`` categories."""
+        return self._model(graph, max(sizes), fields, tuple(sizes))
+
+
+@dataclass(frozen=True)
 class Custom:
     """A user-defined model.
 
@@ -92,7 +118,7 @@ class Custom:
     make: Callable[[Graph], Any]
     n_states: int | str | None = None
 
-    def on(self, graph: Graph, n_states: int, fields: bool) -> Any:
+    def on(self, graph: Graph, sizes: tuple[int, ...], fields: bool) -> Any:
         """Return the model on a graph."""
         return self.make(graph)
 
@@ -167,6 +193,16 @@ FAMILIES = Registry(
             "field",
             "A coupling is the log odds of two alike ends against two given unlike states, fields apart; a field is "
             "the log odds of its state against state 0 where the neighbours favour neither.",
+        ),
+        FamilyRow(
+            "ordinal",
+            Ordinal,
+            True,
+            frozenset({"BayesianMRF", "SpikeSlabMRF", "MaximumLikelihoodMRF"}),
+            "weight",
+            "threshold",
+            "A weight is the log odds ratio of the two ends for each step of both up their categories, given all other "
+            "nodes; a threshold is the log odds of its category against the lowest where all others are in theirs.",
         ),
         FamilyRow(
             "symmetric",

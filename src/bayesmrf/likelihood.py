@@ -144,7 +144,7 @@ class Likelihood:
         self.curve = curve
         self.others = tuple(others)
         self.plan = engine.prepare(model)
-        self.low = model.feature_low
+        self.low, self.high = model.feature_low, model.feature_high
         self._compiled = engine if isinstance(engine, WalkingEngine) and isinstance(model, PairwiseModel) else None
         self._terms = [_Term(self, sample) for sample in self.samples]
 
@@ -172,8 +172,10 @@ class Likelihood:
 
     @property
     def is_linear(self) -> bool:
-        """Whether the one-coordinate identity holds: one sample without hidden entries, and natural parameters."""
-        return self.hidden is None and self.curve is None and not self.others
+        """Whether the one-coordinate identity holds: one sample without hidden entries, natural parameters, and
+        features of two values.
+        """
+        return self.hidden is None and self.curve is None and not self.others and bool((self.high == 1).all())
 
     def replaced(self, s_bar: np.ndarray, engine: Engine | None = None) -> Likelihood:
         """Return the same likelihood of complete data with mean statistics ``s_bar``, a row for each sample."""
@@ -268,7 +270,7 @@ class Likelihood:
         """
         total = np.zeros(self.n_parameters)
         for s in self.samples:
-            span, n = 1 - self.low, s.n_samples
+            span, n = self.high - self.low, s.n_samples
             share = (n * (s.s_bar - self.low) / span + 0.5) / (n + 1)
             each = n * span**2 * share * (1 - share)
             assert s.curve is None or isinstance(s.curve, LinearMap)

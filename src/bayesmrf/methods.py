@@ -278,7 +278,7 @@ EDGES = Registry(
             Exact,
             "birth and death of edges at any weight, with exact moments",
             "exact",
-            dict.fromkeys(("spike", "fields", "missing"), _on("boltzmann", "ising", "agreement", "potts")),
+            dict.fromkeys(("spike", "fields", "missing"), _on("boltzmann", "ising", "agreement", "potts", "ordinal")),
         ),
         MethodRow(
             "particle",

@@ -73,15 +73,16 @@ def conditional_log_probability(
     for theta in thetas:
         form = many_state_form(model, theta)
         u, v = form.edges.T
-        coupling = np.zeros((model.graph.n_nodes,) * 2)
-        coupling[u, v] = coupling[v, u] = form.coupling
-        pairs = [coupling[nodes[j], nodes[k]] * (inner[:, j] == inner[:, k]) for k in range(g) for j in range(k)]
+        tables = form.coupling if form.coupling.ndim > 1 else form.coupling[:, None, None] * np.eye(m)
+        coupling = np.zeros((model.graph.n_nodes,) * 2 + (m, m))
+        coupling[u, v] = coupling[v, u] = tables  # which are symmetric
+        pairs = [coupling[nodes[j], nodes[k]][inner[:, j], inner[:, k]] for k in range(g) for j in range(k)]
         log_p = np.tile(np.sum(pairs, axis=0) if pairs else np.zeros(m**g), (len(states), 1))
         for k, node in enumerate(nodes):
-            near = others[coupling[others, node] != 0]
+            near = others[coupling[others, node].any(axis=(1, 2))]
             field = form.field[node] + np.zeros((len(states), m))
             for x in range(m):
-                field[:, x] += (states[:, near] == x) @ coupling[near, node]
+                field += (states[:, near] == x) @ coupling[near, node, x]
             log_p += field[:, inner[:, k]]
         log_p -= np.logaddexp.reduce(log_p, axis=1, keepdims=True)
         np.logaddexp(total, log_p, out=total)

@@ -13,6 +13,7 @@ from scipy.sparse import issparse
 from .errors import ConstantColumnWarning, DataError, argument, data_row, in_words, missing_code
 from .levels import find_foreign
 from .names import quoted
+from .ordered_levels import ordered_categories, ordered_levels
 from .sample_weight import check_weights, row_numbers, unmasked
 
 _X = argument("X")
@@ -21,6 +22,21 @@ _CODED = "0/1, -1/+1 or booleans"
 CODINGS = {"01": (0, 1), "pm1": (-1, 1), "bool": (False, True)}
 MOST_STATES = 127  # of a node, kept in eight bits with a sign
 _WORDS_FOR_MISSING = {"", ".", "?", "na", "n/a", "nan", "null", "none", "missing", "<na>", "#n/a"}
+
+
+@dataclass(frozen=True)
+class ColumnLevels:
+    """Ordered levels of each column of a table, which may differ between columns."""
+
+    columns: tuple[tuple[Any, ...], ...]
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Number of levels of each column."""
+        return tuple(map(len, self.columns))
+
+
+Coding = str | tuple[Any, ...] | ColumnLevels
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,14 +50,15 @@ class States:
         Column names of a DataFrame, else "0", "1", ...
     weights : (n_samples,) float array or None
         How often each row was observed.
-    coding : {"01", "pm1", "bool"} or tuple
-        Coding of the user's data, in which samples are returned; of nodes with many states, the level of each state.
+    coding : {"01", "pm1", "bool"}, tuple or ColumnLevels
+        Coding of the user's data, in which samples are returned; of nodes with many states, the level of each state,
+        for all columns or for each.
     """
 
     values: np.ndarray
     names: tuple[str, ...]
     weights: np.ndarray | None
-    coding: str | tuple[Any, ...]
+    coding: Coding
 
     @property
     def n_samples(self) -> float:
@@ -81,12 +98,28 @@ class States:
 
     @property
     def n_states(self) -> int:
-        """Number of states of a node."""
-        return 2 if isinstance(self.coding, str) else len(self.coding)
+        """Number of states of a node; the largest, if columns have levels of their own."""
+        return max(self.sizes)
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Number of states of each node."""
+        return tuple(len(levels_of(self.coding, i)) for i in range(len(self.names)))
 
 
-def decode(values: np.ndarray, coding: str | Sequence[Any]) -> np.ndarray:
-    """Convert states {0, ..., n_states - 1} without missing values to a coding."""
+def levels_of(coding: Coding, column: int) -> Sequence[Any]:
+    """Return the level of each state of a column."""
+    if isinstance(coding, str):
+        return CODINGS[coding]
+    return coding.columns[column] if isinstance(coding, ColumnLevels) else coding
+
+
+def decode(values: np.ndarray, coding: Coding) -> np.ndarray:
+    """Convert states {0, ..., n_states - 1} without missing values to a coding, (n_samples, n_nodes)."""
+    if isinstance(coding, ColumnLevels):
+        columns = [np.take(levels, values[:, i]) for i, levels in enumerate(coding.columns)]
+        texts = {c.dtype.kind == "U" for c in columns}
+        return np.stack([c.astype(object) for c in columns] if len(texts) > 1 else columns, axis=1)
     return np.take(CODINGS[coding] if isinstance(coding, str) else coding, values)
 
 
@@ -96,7 +129,7 @@ def check_states(
     names: tuple[str, ...] | None = None,
     missing: bool = False,
     n_states: int | str | None = None,
-    levels: Sequence[Any] | None = None,
+    levels: Sequence[Any] | ColumnLevels | None = None,
 ) -> States:
     """Check a table of observations, yes/no ones unless ``n_states`` or ``levels`` are given.
 
@@ -113,10 +146,11 @@ def check_states(
     missing : bool
         Whether values may be missing (NaN, None, pandas' NA, masked); they become -1, and the other checks use the
         rest.
-    n_states : int or "auto", optional
+    n_states : int, "auto", "keep" or "merge", optional
         Number m of states of each node. Integers 0, ..., m - 1 are states; otherwise there must be m levels in the
-        table, which become 0, ..., m - 1 in their order. "auto" uses the levels of the table.
-    levels : sequence, optional
+        table, which become 0, ..., m - 1 in their order. "auto" uses the levels of the table. With "keep" and "merge"
+        each column has its own ordered levels (`bayesmrf.ordered_levels`).
+    levels : sequence or ColumnLevels, optional
         The levels in order (of the data fitted before), instead of ``n_states``.
 
     Raises
@@ -144,7 +178,8 @@ def check_states(
         raise DataError(
             f"{_X} must be a dense table, got a sparse matrix; sparse input is not supported, use X.toarray()."
         )
-    if is_frame and n_states is not None and levels is None:
+    by_column = isinstance(levels, ColumnLevels) or n_states in ("keep", "merge")
+    if is_frame and n_states is not None and levels is None and not by_column:
         levels = _categories(X, n_states)
     values = X.to_numpy() if is_frame else unmasked(X)
     if values.ndim != 2:
@@ -169,12 +204,16 @@ def check_states(
     if len(set(labels)) < len(labels):
         twice = next(name for i, name in enumerate(labels) if name in labels[:i])
         raise DataError(f"{_X} must have unique column names, but {quoted(twice)} occurs twice; rename one of them.")
-    coding: str | tuple[Any, ...]
-    if n_states is None and levels is None:
+    coding: Coding
+    if by_column:
+        fitted = levels if isinstance(levels, ColumnLevels) else None
+        values, gone, coding = _by_column(X if is_frame else None, values, labels, missing, n_states, fitted)
+    elif n_states is None and levels is None:
         numbers, is_bool = _to_numbers(values, labels)
         gone = _missing(numbers, labels, missing)
         values, coding = _to_binary(numbers, labels, is_bool)
     else:
+        assert not isinstance(levels, ColumnLevels)
         table, is_bool = _to_table(values, labels, levels)
         gone = _missing(table, labels, missing)
         coding = _levels(table, gone, labels, is_bool, n_states) if levels is None else tuple(levels)
@@ -185,6 +224,32 @@ def check_states(
     if names is None:
         _check_columns(values if weights is None else values[weights > 0], labels, gone is not None)
     return States(values, labels, weights, coding)
+
+
+def _by_column(
+    frame: Any,
+    values: np.ndarray,
+    labels: tuple[str, ...],
+    allowed: bool,
+    n_states: Any,
+    fitted: ColumnLevels | None,
+) -> tuple[np.ndarray, np.ndarray | None, ColumnLevels]:
+    """Return the states, which values are missing, and the ordered levels of each column."""
+    codes, gone, found = np.empty(values.shape, np.int8), np.zeros(values.shape, bool), []
+    for i, label in enumerate(labels):
+        levels = None if fitted is None else fitted.columns[i]
+        if levels is None and frame is not None:
+            levels = ordered_categories(frame.iloc[:, i], label, n_states == "merge")
+        table, is_bool = _to_table(values[:, [i]], (label,), levels)
+        lost = _missing(table, (label,), allowed)
+        if levels is None:
+            seen = table if lost is None else table[~lost]
+            levels = (False, True) if is_bool else ordered_levels(np.unique(seen), label, n_states == "merge")
+        codes[:, [i]] = _to_codes(table, lost, (label,), levels)
+        if lost is not None:
+            gone[:, [i]] = lost
+        found.append(levels)
+    return codes, gone if gone.any() else None, ColumnLevels(tuple(found))
 
 
 def _missing(table: np.ndarray, labels: tuple[str, ...], allowed: bool) -> np.ndarray | None:

@@ -19,7 +19,7 @@ from ..likelihood import Likelihood
 from ..memory import check_draws
 from ..options import check
 from ..rules import is_count
-from ..states import States, check_states
+from ..states import States, check_states, levels_of
 from ..store import place_of
 from .network import Network
 from .predictive import Predictive
@@ -64,9 +64,9 @@ class PairwiseMRF(Network, Predictive, BaseEstimator):
         return states
 
     @property
-    def _n_states(self) -> int:
-        """Number of states of a node, as in the data."""
-        return 2 if isinstance(self._coding, str) else len(self._coding)
+    def _sizes(self) -> tuple[int, ...]:
+        """Number of states of each node, as in the data."""
+        return tuple(len(levels_of(self._coding, i)) for i in range(len(self._names)))
 
 
 def central(probability: float) -> tuple[float, float]:
@@ -195,8 +195,10 @@ def missing_table(
     row, node = likelihood.hidden.model.cells.T
     keys = {"row": states.row_numbers[row], "node": np.array(states.names, dtype=object)[node]}
     if probability.ndim == 2:
-        m = probability.shape[1]
-        keys = {name: np.repeat(values, m) for name, values in keys.items()}
-        keys["state"] = np.tile(np.array(states.coding), len(row))
+        levels = [levels_of(states.coding, i) for i in node]
+        sizes = np.array(list(map(len, levels)))
+        probability = probability[np.arange(probability.shape[1]) < sizes[:, None]]
+        keys = {name: np.repeat(values, sizes) for name, values in keys.items()}
+        keys["state"] = np.array([level for each in levels for level in each])
     table = pd.DataFrame(keys | {"probability": probability.ravel()})
     return table.groupby(list(keys), sort=False, as_index=False).mean()

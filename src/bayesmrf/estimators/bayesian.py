@@ -136,7 +136,7 @@ class BayesianMRF(MissingValues, RunOptions, OptionObjects, ParameterPosterior):
         return family, family.n_states if many else None
 
     def _model(self, graph: Graph | None = None) -> Any:
-        return self._family()[0].on(graph or self._graph, self._n_states, True)
+        return self._family()[0].on(graph or self._graph, self._sizes, True)
 
     def fit(self, X: Any, y: None = None, sample_weight: Any = None) -> BayesianMRF:
         """Sample the posterior; see `GroupedMRF.fit` for the arguments.

@@ -12,13 +12,12 @@ from scipy import stats
 from ..errors import PriorWarning
 from ..graphs import path
 from ..models.boltzmann import Coding
-from ..posterior.conditionals.centred import node_shares
+from ..posterior.conditionals.centred import edge_correlations
 from ..priors import Cauchy, SpikeSlab
 
 _ALL = 0.95  # share of the candidates that counts as all of them
 _SUPPORTED = log(3)  # log Bayes factor above which the data support an edge
 _FALSE_ALARM = 1e-6  # significance level of dependence
-_LEAST = 1e-12  # variance of a feature that varies
 
 
 def default_prior(family: Any) -> SpikeSlab:
@@ -27,7 +26,7 @@ def default_prior(family: Any) -> SpikeSlab:
     It has a uniform density, Cauchy log odds ratios of scale 1 of the ends of an edge, and normal log odds of the
     states of a node with standard deviation 10, whatever the coding.
     """
-    coding, boltzmann = Coding.of(family.on(path(2), 2, True)), SpikeSlab()
+    coding, boltzmann = Coding.of(family.on(path(2), (2, 2), True)), SpikeSlab()
     return SpikeSlab(slab=Cauchy(1.0 / coding.edge), bias_scale=boltzmann.bias_scale / coding.node)
 
 
@@ -57,20 +56,12 @@ def log_bayes_factors(weights: np.ndarray, slab_scale: np.ndarray, cauchy: bool)
 
 
 def strongest_pair(model: Any, s_bar: np.ndarray, n: float) -> tuple[str, float, float]:
-    r"""Return the candidate whose ends are the most correlated in the data, the correlation, and its p-value.
+    """Return the candidate whose ends are the most correlated in the data, the correlation, and its p-value.
 
-    The correlation is that of the edge's feature with itself, centred on the two ends (see
-    `bayesmrf.posterior.conditionals.centred`): with g the centred feature and :math:`E_0`, :math:`\sigma_0` for
-    independent ends, :math:`(\bar g - E_0 g) / \sigma_0(g)`. For two states it is Pearson's. The p-value is that
-    of the largest of all candidates (Bonferroni).
+    The correlation is that of `bayesmrf.posterior.conditionals.centred.edge_correlations`, and the p-value that of the
+    largest of all candidates (Bonferroni).
     """
-    f, (p, q) = model.edge_values, node_shares(model, s_bar)[model.graph.edges.T]
-    given_u, given_v = q @ f.T, p @ f
-    mean = (p * given_u).sum(axis=1)
-    square = (p * (q @ f.T**2)).sum(axis=1) + mean**2
-    variance = square - (p * given_u**2).sum(axis=1) - (q * given_v**2).sum(axis=1)
-    excess = s_bar[: model.n_edges] - mean
-    found = np.where(variance > _LEAST, excess / np.sqrt(np.maximum(variance, _LEAST)), 0.0)
+    found = edge_correlations(model, s_bar)
     e = int(np.abs(found).argmax())
     return model.feature_names[e], float(found[e]), float(model.n_edges * stats.chi2.sf(n * found[e] ** 2, 1))
 

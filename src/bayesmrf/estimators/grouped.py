@@ -154,7 +154,7 @@ class GroupedMRF(MissingValues, RunOptions, OptionObjects, ParameterPosterior):
     method: Any = "auto"
 
     def _model(self, graph: Graph | None = None) -> Any:
-        return self.object("model").on(graph or self._graph, self._n_states, bool(self.fields))
+        return self.object("model").on(graph or self._graph, self._sizes, bool(self.fields))
 
     def fit(self, X: Any, y: None = None, sample_weight: Any = None) -> GroupedMRF:
         """Sample the posterior.

@@ -68,7 +68,7 @@ class MaximumLikelihoodMRF(OptionObjects, PairwiseMRF):
         graph = graph or self._graph
         if callable(self.model):
             return self.model(graph)
-        return self.object("model").on(graph, self._n_states, bool(self.fields))
+        return self.object("model").on(graph, self._sizes, bool(self.fields))
 
     def fit(self, X: Any, y: None = None, sample_weight: Any = None) -> MaximumLikelihoodMRF:
         """Fit to states; see `GroupedMRF.fit` for the arguments."""

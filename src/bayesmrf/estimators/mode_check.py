@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import results
 from ..inference.unseen_modes import ModeSearch, count_tails, unseen
-from ..states import States, decode
+from ..states import ColumnLevels, States, levels_of
 
 _CHECKED = 20  # draws, at most
 _SHARE = 0.05  # of the sweeps of a run that its check may take
@@ -50,7 +50,8 @@ def check_modes(estimator: Any, states: States, seeds: np.random.SeedSequence, s
     worst = max(each)
     if worst.ratio <= 1:
         worst = unseen(mean, error, data, search.n_followed)
-    level = str(decode(np.array([worst.state]), states.coding)[0])
+    own = isinstance(states.coding, ColumnLevels)  # a category has another level in each column
+    level = f"category {worst.state}" if own else str(levels_of(states.coding, 0)[worst.state])
     results.add_mode_check(tree, which, each, found, worst, level)
 
 

@@ -112,7 +112,7 @@ class SpikeSlabMRF(MissingValues, RunOptions, OptionObjects, ParameterPosterior)
         return super().object(name)
 
     def _model(self, graph: Graph | None = None) -> Any:
-        return self.object("model").on(graph or self._graph, self._n_states, True)
+        return self.object("model").on(graph or self._graph, self._sizes, True)
 
     def fit(self, X: Any, y: None = None, sample_weight: Any = None) -> SpikeSlabMRF:
         """Sample the posterior.
@@ -273,7 +273,7 @@ class SpikeSlabMRF(MissingValues, RunOptions, OptionObjects, ParameterPosterior)
 
 def _start(model: Any, states: States) -> np.ndarray | None:
     """Return the sparse estimate of `sparse_start` in the coding of the model; None where there is none."""
-    weights = None if is_categorical(model) else sparse_start(model.graph, states)
+    weights = None if states.n_states > 2 else sparse_start(model.graph, states)
     return None if weights is None else Coding.of(model).theta(model, weights)
 
 

@@ -41,7 +41,7 @@ def persistent_ascent(
     curve : LinearMap, optional
         If parameters are tied; their step is the mean of the separate steps.
     """
-    engine, low = Persistent(n_chains=1024), model.feature_low
+    engine, low, high = Persistent(n_chains=1024), model.feature_low, model.feature_high
     chains, theta, average = engine.start(model, rng), np.zeros(model.n_features), np.zeros(model.n_features)
     variance, weight, burn = np.zeros(model.n_features), 0.0, _N_STEPS // 2
     shared = None if curve is None else curve.squares(np.ones(model.n_features))
@@ -49,7 +49,7 @@ def persistent_ascent(
         found = engine.infer(model, theta, None, state=chains)
         q, chains = found.moments, found.state
         assert q is not None
-        variance, weight = 0.9 * variance + 0.1 * (q - low) * (1 - q), 0.9 * weight + 0.1
+        variance, weight = 0.9 * variance + 0.1 * (q - low) * (high - q), 0.9 * weight + 0.1
         gradient = s_bar - q - penalty * theta / n_samples
         late = (1 + max(0, j - burn)) ** (2 / 3)
         step = 0.5 * gradient / (variance / weight + penalty / n_samples + 1e-3) / late

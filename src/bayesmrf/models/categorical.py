@@ -13,6 +13,8 @@ from ..graphs import Graph
 from ..options import Checked
 from .pairwise import Pairwise
 
+NEVER = -1e30  # field of a state that a node does not have; finite, as 0 times infinity is NaN
+
 
 class Categorical(NamedTuple):
     """log p~(x) = offset + sum_e coupling_e [x_u = x_v] + sum_i field_{i, x_i}, x in {0, ..., m - 1}.
@@ -145,8 +147,24 @@ class ManyStateModel(Checked):
 
     @property
     def feature_low(self) -> np.ndarray:
-        """Smaller of the two values of each feature; the larger is 1."""
+        """Smallest value of each feature."""
         return np.zeros(self.n_features)
+
+    @property
+    def feature_high(self) -> np.ndarray:
+        """Largest value of each feature; a feature has no others if it is 1."""
+        return np.ones(self.n_features)
+
+    @property
+    def node_values(self) -> tuple[float, float]:
+        """Smaller and larger value of the features of a node."""
+        return 0.0, 1.0
+
+    @property
+    def node_starts(self) -> np.ndarray:
+        """Place in theta of the first parameter of each node, and the length of theta, (n_nodes + 1,)."""
+        each = self.n_states - 1 if self.fields else 0
+        return self.n_edges * self.n_parameters + each * np.arange(self.graph.n_nodes + 1)
 
     @property
     def _field_names(self) -> list[str]:

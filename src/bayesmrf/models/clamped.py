@@ -122,8 +122,13 @@ class Clamped:
 
     @property
     def feature_low(self) -> np.ndarray:
-        """Smaller of the two values of each feature in one row."""
+        """Smallest value of each feature in one row."""
         return self.model.feature_low
+
+    @property
+    def feature_high(self) -> np.ndarray:
+        """Largest value of each feature in one row."""
+        return self.model.feature_high
 
     def seen_statistics(self) -> np.ndarray:
         """Return the mean statistics of each pair and node over the rows that show them, as a summary."""

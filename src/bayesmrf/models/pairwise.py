@@ -119,6 +119,16 @@ class PairwiseModel:
         return np.repeat([f.a - f.b, f.p - f.q], [self.n_edges, self.n_features - self.n_edges])
 
     @property
+    def feature_high(self) -> np.ndarray:
+        """Larger of the two values of each feature."""
+        return np.ones(self.n_features)
+
+    @property
+    def node_starts(self) -> np.ndarray:
+        """Place in theta of the parameter of each node, and the length of theta, (n_nodes + 1,)."""
+        return self.n_edges + int(self.fields) * np.arange(self.graph.n_nodes + 1)
+
+    @property
     def edge_values(self) -> np.ndarray:
         """Feature of an edge whose ends are in the states 0 and 1, (2, 2)."""
         f, x = self.form, np.array([-1.0, 1.0])

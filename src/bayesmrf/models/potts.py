@@ -48,11 +48,6 @@ class Potts(ManyStateModel):
         """Feature of an edge whose ends are in the states 0, ..., m - 1, (m, m)."""
         return np.eye(self.n_states)
 
-    @property
-    def node_values(self) -> tuple[float, float]:
-        """Smaller and larger value of the features of a node."""
-        return 0.0, 1.0
-
     def statistics(self, states: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
         """Return the mean statistics of weighted ``states`` (n_samples, n_nodes) in {0, ..., m - 1}."""
         agree, _ = edge_statistics(self.graph, states, weights)

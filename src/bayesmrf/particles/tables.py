@@ -192,7 +192,7 @@ def _choose(draws, weights, out):
     for k in range(m - 1):
         row = weights[k]
         for lane in range(size):
-            out[lane] += np.int8(1) if row[lane] <= draws[lane] else np.int8(0)
+            out[lane] += np.int8(1) if row[lane] < draws[lane] else np.int8(0)
 
 
 @leaf

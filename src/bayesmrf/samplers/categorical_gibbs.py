@@ -2,7 +2,8 @@ r"""The Gibbs sweep over nodes with m states, and counts, compiled; see `bayesmr
 
 .. math:: p(x_i = k \mid x_{-i}) \propto \exp\Big(h_{ik} + \sum_{j \sim i} J_{ij} [x_j = k]\Big).
 
-The new state is the number of cumulative weights that do not exceed u times their sum, which needs no branch.
+The new state is the number of cumulative weights below u times their sum, which needs no branch. As u may round to 1, a
+state of weight 0 at the end is never drawn.
 """
 
 from __future__ import annotations
@@ -84,7 +85,7 @@ def categorical_sweep(model, states, lanes, n_sweeps):
                 for k in range(m - 1):
                     row = h[k]
                     for lane in range(n_lanes):
-                        new[lane] += np.int8(1) if row[lane] <= top[lane] else np.int8(0)
+                        new[lane] += np.int8(1) if row[lane] < top[lane] else np.int8(0)
                 x[i] = new
 
 

@@ -72,9 +72,11 @@ def visit_alike(rng, prior, lines, edge_of, table, e, f, theta, scales, log_slab
 
     ``table`` has the weights of all states, and follows. ``edge_of`` (n_nodes, n_nodes) numbers the edges.
     """
-    m, r, n_own = len(lines.values), len(lines.edges), lines.pull.shape[1]
+    m, r = len(lines.values), len(lines.edges)
     (_, v, w), (one_hub, one_v, one_w), nodes = triple_of(lines.edges, e, f, m)
     between, form, values = edge_of[v, w], lines.form, lines.values
+    first_v, first_w = lines.starts[v], lines.starts[w]
+    n_own = min(lines.starts[v + 1] - first_v, lines.starts[w + 1] - first_w)
     cells, g, log_factors = np.empty((m, m * m)), np.empty(m**3), np.zeros(m**3)
     triple_sums(table, m, nodes, cells)
     flat = cells.ravel()
@@ -86,11 +88,11 @@ def visit_alike(rng, prior, lines, edge_of, table, e, f, theta, scales, log_slab
             if theta[e] == 0 and theta[f] == 0:
                 continue
         elif way <= n_own:
-            k[0], k[1], kinds = r + v * n_own + way - 1, r + w * n_own + way - 1, 1
+            k[0], k[1], kinds = first_v + way - 1, first_w + way - 1, 1
         else:  # the probability of a state in which the two nodes differ
             if theta[between] == 0:
                 continue
-            k[0], k[1], k[2], kinds = r + v, between, r + w, 2
+            k[0], k[1], k[2], kinds = first_v, between, first_w, 2
             x = way - 2
             c[0] = (values[0, 1 - x] - values[1, 1 - x]) / form.unit
             c[2] = (values[x, 0] - values[x, 1]) / form.unit

@@ -18,20 +18,26 @@ import numpy as np
 from numba.extending import overload
 
 from ...compiled import strict_leaf
+from ...models.categorical import is_categorical
 from .line import Line, LineSample
+
+_LEAST = 1e-12  # variance of a feature that varies
 
 
 @runtime_checkable
 class CentredModel(Protocol):
-    """A model with one parameter for each edge, and m - 1 or none for each node.
+    """A model with one parameter for each edge, and one fewer than its states, or none, for each node.
 
-    ``edge_values`` (m, m) is the feature of an edge, ``node_values`` are the two values of the features of a node.
+    ``edge_values`` (m, m) is the feature of an edge, ``node_values`` are the two values of the features of a node,
+    whose parameters begin at ``node_starts`` in theta.
     """
 
     @property
     def edge_values(self) -> np.ndarray: ...  # noqa: D102
     @property
     def node_values(self) -> tuple[float, float]: ...  # noqa: D102
+    @property
+    def node_starts(self) -> np.ndarray: ...  # noqa: D102
 
 
 class TwoStates(NamedTuple):
@@ -49,7 +55,7 @@ class ManyStates(NamedTuple):
 
 
 class CentredLines(NamedTuple):
-    """Constants of lines of a model and data; theta has r edges, then m - 1 or no parameters of each node."""
+    """Constants of lines of a model and data; theta has r edges, then parameters of nodes."""
 
     form: Any
     values: np.ndarray  # (m, m), f
@@ -57,6 +63,8 @@ class CentredLines(NamedTuple):
     n: float
     sums: np.ndarray  # (n_features,), of the data
     pull: np.ndarray  # (n_nodes, m - 1), k of a neighbour of the node; (n_nodes, 0) without node parameters
+    starts: np.ndarray  # (n_nodes + 1,), place in theta of the first parameter of each node
+    base: np.ndarray  # (n_nodes, m), log weight of each state of each node at theta = 0
 
 
 def centred_lines(model: Any, s_bar: np.ndarray, n: float) -> CentredLines:
@@ -67,7 +75,11 @@ def centred_lines(model: Any, s_bar: np.ndarray, n: float) -> CentredLines:
     if model.n_features == model.n_edges:
         pull = pull[:, :0]
     form = (TwoStates if model.n_states == 2 else ManyStates)(low, high - low)
-    return CentredLines(form, values, model.graph.edges.astype(np.int64), n, n * s_bar, pull)
+    base = np.zeros(share.shape)
+    if is_categorical(model):
+        base = model.categorical(np.zeros(model.n_features)).field
+    edges = model.graph.edges.astype(np.int64)
+    return CentredLines(form, values, edges, n, n * s_bar, pull, model.node_starts, base)
 
 
 def node_shares(model: Any, moments: np.ndarray) -> np.ndarray:
@@ -78,8 +90,27 @@ def node_shares(model: Any, moments: np.ndarray) -> np.ndarray:
     if model.n_features == model.n_edges:
         return np.full((model.graph.n_nodes, model.n_states), 1 / model.n_states)
     low, high = model.node_values
-    share = (moments[model.n_edges :].reshape(model.graph.n_nodes, -1) - low) / (high - low)
-    return np.column_stack([1 - share.sum(axis=1), share])
+    share = np.zeros((model.graph.n_nodes, model.n_states))
+    has = np.arange(1, model.n_states) <= np.diff(model.node_starts)[:, None]
+    share[:, 1:][has] = (moments[model.n_edges :] - low) / (high - low)
+    share[:, 0] = 1 - share.sum(axis=1)
+    return share
+
+
+def edge_correlations(model: Any, s_bar: np.ndarray) -> np.ndarray:
+    r"""Return the correlation of each edge's ends in the data, (n_edges,): of its feature, centred on the two ends.
+
+    With g the centred feature and :math:`E_0`, :math:`\sigma_0` for independent ends, :math:`(\bar g - E_0 g) /
+    \sigma_0(g)`. For two states, and for products of scores, it is Pearson's.
+    """
+    f, (p, q) = model.edge_values, node_shares(model, s_bar)[model.graph.edges.T]
+    given_u, given_v = q @ f.T, p @ f
+    mean = (p * given_u).sum(axis=1)
+    square = (p * (q @ f.T**2)).sum(axis=1) + mean**2
+    variance = square - (p * given_u**2).sum(axis=1) - (q * given_v**2).sum(axis=1)
+    excess = s_bar[: model.n_edges] - mean
+    found: np.ndarray = np.where(variance > _LEAST, excess / np.sqrt(np.maximum(variance, _LEAST)), 0.0)
+    return found
 
 
 def pair_cells(model: Any, moments: np.ndarray, share: np.ndarray, e: int) -> np.ndarray:
@@ -151,11 +182,10 @@ def edge_line(lines, cells, total, e, i, j, theta, precision):
 
     ``precision`` is that of a normal prior of each parameter.
     """
-    r, n_own = len(lines.edges), lines.pull.shape[1]
     score, kappa, mu = lines.sums[e], precision[e], 0.0
-    for t in range(n_own):
-        for node, other in ((i, j), (j, i)):
-            place, k = r + node * n_own + t, lines.pull[other, t]
+    for node, other in ((i, j), (j, i)):
+        for place in range(lines.starts[node], lines.starts[node + 1]):
+            k = lines.pull[other, place - lines.starts[node]]
             score -= k * lines.sums[place]
             kappa += precision[place] * k * k
             mu += precision[place] * k * (theta[place] + theta[e] * k)
@@ -173,8 +203,8 @@ def own_line(lines, high, rest, k, low, unit, theta, precision):
 @strict_leaf
 def move_edge(lines, e, i, j, theta, value):
     """Set the parameter of edge e with the ends i and j, and update those of the nodes."""
-    r, n_own, change = len(lines.edges), lines.pull.shape[1], value - theta[e]
+    change = value - theta[e]
     theta[e] = value
-    for t in range(n_own):
-        theta[r + i * n_own + t] -= change * lines.pull[j, t]
-        theta[r + j * n_own + t] -= change * lines.pull[i, t]
+    for node, other in ((i, j), (j, i)):
+        for place in range(lines.starts[node], lines.starts[node + 1]):
+            theta[place] -= change * lines.pull[other, place - lines.starts[node]]

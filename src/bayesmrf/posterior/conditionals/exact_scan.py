@@ -16,9 +16,19 @@ from ...compiled import copy_to, strict_leaf
 from ...errors import DivergenceError, OptionError, argument
 from ...likelihood import Likelihood
 from .alike_nodes import triple_of, visit_alike
-from .centred import CentredLines, CentredModel, edge_line, move_edge, node_shares, own_line, pair_cells, pair_values
+from .centred import (
+    CentredLines,
+    CentredModel,
+    edge_correlations,
+    edge_line,
+    move_edge,
+    node_shares,
+    own_line,
+    pair_cells,
+    pair_values,
+)
 from .line import Line, line_mode
-from .rivals import RIVAL, rival_pairs
+from .rivals import ALIKE, RIVAL, rival_pairs
 from .spike import (
     EdgePrior,
     birth_log_ratio,
@@ -67,7 +77,8 @@ def require_exact(likelihood: Likelihood, kernel: str) -> None:
         raise OptionError(
             option="model",
             got=likelihood.model.name,
-            expected=f"one with edge_values and node_values for {kernel!r}: boltzmann, ising, agreement or potts",
+            expected=f"one with edge_values and node_values for {kernel!r}: boltzmann, ising, agreement, potts or "
+            "ordinal",
         )
     if likelihood.curve is not None or likelihood.others:
         raise OptionError(
@@ -79,15 +90,26 @@ def require_exact(likelihood: Likelihood, kernel: str) -> None:
 
 
 def rivals_in(likelihood: Likelihood, least: float = RIVAL) -> np.ndarray:
-    """List pairs of rival edges, (n_pairs, 2), whose other ends have a Cohen's kappa of ``least`` at least."""
+    """List pairs of rival edges, (n_pairs, 2), whose other ends have a Cohen's kappa of ``least`` at least.
+
+    Of ordered categories it is the correlation.
+    """
     model: Any = likelihood.model
     if likelihood.n_samples == 0 or model.n_edges < 2:
         return np.empty((0, 2), np.int64)
     share, agree, (u, v) = node_shares(model, likelihood.s_bar), likelihood.s_bar[: model.n_edges], model.graph.edges.T
     if model.n_states == 2:
         agree = np.array([pair_cells(model, likelihood.s_bar, share, e)[[0, 3]].sum() for e in range(model.n_edges)])
+    elif model.edge_values.max() > 1:
+        return rival_pairs(model.graph, np.abs(edge_correlations(model, likelihood.s_bar)), least)
     chance = (share[u] * share[v]).sum(axis=1)
     return rival_pairs(model.graph, np.abs(agree - chance) / np.maximum(1 - chance, 1e-9), least)
+
+
+def alike_in(likelihood: Likelihood) -> np.ndarray:
+    """List pairs of edges to almost equal nodes as in `rivals_in`, if the features of edges have two values only."""
+    model: Any = likelihood.model
+    return np.empty((0, 2), np.int64) if len(np.unique(model.edge_values)) > 2 else rivals_in(likelihood, ALIKE)
 
 
 def scan(
@@ -229,9 +251,8 @@ def _normal_prior(rng, prior, lines, e, i, j, theta, scales, now):
     """Write into ``now`` the precisions of normal priors conditional on the parameters of edge e and its nodes."""
     now[e] = normal_precision(rng, prior.cauchy, scales[e], theta[e])
     if prior.cauchy_nodes:
-        r, n_own = len(lines.edges), lines.pull.shape[1]
         for node in (i, j):
-            for k in range(r + node * n_own, r + (node + 1) * n_own):
+            for k in range(lines.starts[node], lines.starts[node + 1]):
                 now[k] = normal_precision(rng, True, scales[k], theta[k])
 
 
@@ -302,8 +323,7 @@ def _scan_blocks(rng, prior, lines, edge_of, theta, scales, now, log_slab, table
     """Visit the edges between the first ``n_first`` members and the others. If ``first`` or ``last``, the edges and
     nodes of these are visited, too. Returns the log of a factor of all weights that is not in the table.
     """
-    r, n_own, low = len(lines.edges), lines.pull.shape[1], lines.form.low
-    m, offset = len(lines.values), 0.0
+    m, low, offset = len(lines.values), lines.form.low, 0.0
     cells, factors = np.empty(m * m), np.empty(m * m)
     for v in range(len(members)):
         for u in range(v):
@@ -321,8 +341,9 @@ def _scan_blocks(rng, prior, lines, edge_of, theta, scales, now, log_slab, table
                 scale_pair(table, m, u, v, factors)
     for u in range(len(members)):
         if (u < n_first and first) or (u >= n_first and last):
-            for x in range(1, n_own + 1):
-                k = r + members[u] * n_own + x - 1
+            first_own = lines.starts[members[u]]
+            for k in range(first_own, lines.starts[members[u] + 1]):
+                x = k - first_own + 1
                 now[k] = normal_precision(rng, prior.cauchy_nodes, scales[k], theta[k])
                 before, rest = theta[k], 0.0
                 for y in range(m):

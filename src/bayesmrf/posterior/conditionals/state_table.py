@@ -15,7 +15,7 @@ from ...compiled import leaf, strict_leaf
 @strict_leaf
 def fill_table(lines, theta):
     """Fill the weights of all states at theta, relative to the largest; return the log of the largest."""
-    r, m, (n_nodes, n_own) = len(lines.edges), len(lines.values), lines.pull.shape
+    r, (n_nodes, m) = len(lines.edges), lines.base.shape
     coupling = np.zeros((n_nodes, n_nodes))
     for e in range(r):
         i, j = lines.edges[e, 0], lines.edges[e, 1]
@@ -23,10 +23,10 @@ def fill_table(lines, theta):
     table, local = np.zeros(m**n_nodes), np.empty(m ** (n_nodes - 1))
     size = 1
     for i in range(n_nodes):
-        field = theta[r + i * n_own : r + (i + 1) * n_own]
+        field = theta[lines.starts[i] : lines.starts[i + 1]]
         for x in range(m - 1, -1, -1):
-            local[0], block = lines.form.low * field.sum(), 1
-            if 0 < x <= n_own:
+            local[0], block = lines.base[i, x] + lines.form.low * field.sum(), 1
+            if 0 < x <= len(field):
                 local[0] += lines.form.unit * field[x - 1]
             for j in range(i):
                 for y in range(m - 1, -1, -1):

@@ -13,8 +13,7 @@ from ...likelihood import Likelihood
 from ...options import Checked
 from ...priors import SpikeSlab
 from ..conditionals.centred import centred_lines
-from ..conditionals.exact_scan import ScanProblem, require_exact, rivals_in, scan
-from ..conditionals.rivals import ALIKE
+from ..conditionals.exact_scan import ScanProblem, alike_in, require_exact, rivals_in, scan
 from ..conditionals.spike import draw_hyper, edge_prior
 from .spike_slab import EDGE_DIMS, start_theta
 
@@ -86,7 +85,7 @@ class SpikeSlabExact(Checked):
 
     @cached_property
     def _alike(self) -> np.ndarray:
-        return rivals_in(self.likelihood, ALIKE)
+        return alike_in(self.likelihood)
 
     @property
     def _model(self) -> Any:

@@ -210,6 +210,8 @@ class SpikeSlabOneEdge(Checked):
             n,
             n * self.s_bar,
             pull[:, None],
+            self.model.node_starts,
+            np.zeros((self.model.graph.n_nodes, 2)),
         )
         now = np.full(self.model.n_features, prior.bias_precision)
         return OneEdgeProblem(prior, lines, now, scale, epsilon * scale, self.alpha, coding, centre, sums, rare)

@@ -27,8 +27,9 @@ def start_theta(model: Any, s_bar: np.ndarray, n_samples: float, start: np.ndarr
     if start is None:
         low, high = model.node_values
         share = (n_samples * node_shares(model, s_bar) + 1 / model.n_states) / (n_samples + 1)
-        fields = np.log(share[:, 1:] / share[:, :1]) / (high - low)
-        return np.concatenate([np.zeros(model.n_edges), fields.ravel()])[: model.n_features]
+        has = np.arange(1, model.n_states) <= np.diff(model.node_starts)[:, None]
+        fields = np.log(share[:, 1:] / share[:, :1])[has] / (high - low)
+        return np.concatenate([np.zeros(model.n_edges), fields])
     start = np.array(start, dtype=np.float64)
     if start.shape != (model.n_features,) or not np.isfinite(start).all():
         raise OptionError(

@@ -15,8 +15,7 @@ from ...likelihood import Likelihood
 from ...options import Checked
 from ...priors import Cauchy
 from ..conditionals.centred import centred_lines
-from ..conditionals.exact_scan import ScanProblem, require_exact, rivals_in, scan
-from ..conditionals.rivals import ALIKE
+from ..conditionals.exact_scan import ScanProblem, alike_in, require_exact, scan
 from ..conditionals.spike import plain_prior
 from .adaptation import dispersed
 
@@ -80,7 +79,7 @@ class CoordinateGibbs(Checked):
 
     @cached_property
     def _alike(self) -> np.ndarray:
-        return rivals_in(self.likelihood, ALIKE)
+        return alike_in(self.likelihood)
 
     def init(self, rng: np.random.Generator) -> CoordinateGibbsState:
         """Start at ``start``, or around it."""

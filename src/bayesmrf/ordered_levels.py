@@ -1,0 +1,94 @@
+"""Ordered levels of a column: its integers, or its pandas categories."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from .errors import DataError, LevelsWarning, argument
+from .names import quoted
+
+_MOST_LEVELS = 12  # of an ordinal column
+_NAMED = 5  # levels that are named
+
+
+def ordered_categories(column: Any, name: str, merge: bool) -> tuple[Any, ...] | None:
+    """Return the categories of a pandas column, or those that occur if ``merge``; None if it has none.
+
+    Raises
+    ------
+    DataError
+        If the categories are not ordered, or are too many or too few.
+    """
+    categories = getattr(column.dtype, "categories", None)
+    if categories is None:
+        return None
+    if not column.dtype.ordered:
+        raise DataError(
+            f"column {quoted(name)} must have ordered categories; order them (pandas: .cat.reorder_categories(..., "
+            f"ordered=True)), or use {argument('model', 'potts')}."
+        )
+    used = column.cat.remove_unused_categories().cat.categories
+    unused = [c for c in categories if c not in set(used)]
+    levels = tuple((used if merge else categories).tolist())
+    return _checked(levels, unused, name, merge)
+
+
+def ordered_levels(found: np.ndarray, name: str, merge: bool) -> tuple[Any, ...]:
+    """Return the levels of a column with the sorted values ``found``: all integers of their range, or these values.
+
+    Parameters
+    ----------
+    found : (n_values,) array
+        Numbers.
+    name : str
+        Of the column.
+    merge : bool
+        Whether integers within the range that never occur are left out.
+
+    Raises
+    ------
+    DataError
+        If the values are texts, or are too many or too few.
+
+    Warns
+    -----
+    LevelsWarning
+        If a category never occurs.
+    """
+    if found.dtype.kind not in "biuf":
+        raise DataError(
+            f"column {quoted(name)} must contain numbers, got {str(found[0])!r}, and texts have no order; use pandas' "
+            f"ordered categories, or {argument('model', 'potts')}."
+        )
+    if not np.isfinite(found).all():
+        raise DataError(f"column {quoted(name)} must contain finite levels; replace infinities by NaN if missing.")
+    if not (found == np.round(found)).all():
+        return _checked(tuple(found.tolist()), [], name, merge)
+    whole = found.astype(np.int64)
+    if len(whole) and whole[-1] - whole[0] < 2 * _MOST_LEVELS and not merge:
+        every = np.arange(whole[0], whole[-1] + 1)
+        return _checked(tuple(every.tolist()), np.setdiff1d(every, whole).tolist(), name, merge)
+    return _checked(tuple(whole.tolist()), [], name, merge)
+
+
+def _checked(levels: tuple[Any, ...], unused: list[Any], name: str, merge: bool) -> tuple[Any, ...]:
+    shown = ", ".join(map(str, levels[:_NAMED])) + (", ..." if len(levels) > _NAMED else "")
+    if len(levels) < 2:
+        raise DataError(f"column {quoted(name)} must have at least two levels, got {len(levels)} ({shown}); drop it.")
+    if len(levels) > _MOST_LEVELS:
+        raise DataError(
+            f"column {quoted(name)} must have at most {_MOST_LEVELS} ordered levels, got {len(levels)} ({shown}); "
+            "merge levels (pandas.cut), replace codes of missing values by NaN, or drop the column if it is not an answer."
+        )
+    if unused and not merge:
+        few = ", ".join(map(str, unused[:_NAMED])) + (", ..." if len(unused) > _NAMED else "")
+        warnings.warn(
+            f"{len(unused)} level(s) of column {quoted(name)} never occur ({few}), so that the prior alone determines "
+            "their thresholds; model=families.Ordinal(unused='merge') leaves them out",
+            LevelsWarning,
+            stacklevel=6,
+        )
+    return levels

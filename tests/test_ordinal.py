@@ -1,0 +1,158 @@
+"""The ordinal model against an enumeration from its definition; its estimators, and tables of ordered levels."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bayesmrf import BayesianMRF, MaximumLikelihoodMRF, SpikeSlabMRF, families, graphs
+from bayesmrf.errors import DataError, LevelsWarning, OptionError
+from bayesmrf.inference.elimination.two_states import Elimination
+from bayesmrf.inference.enumeration import Enumeration
+from bayesmrf.models.boltzmann import Boltzmann
+from bayesmrf.models.categorical import log_potential
+from bayesmrf.models.ordinal import Ordinal
+from bayesmrf.samplers.gibbs import Gibbs
+from bayesmrf.samplers.tempered import Tempered
+from bayesmrf.states import check_states, decode
+from tests.bounds import assert_mean, assert_other_mean
+
+SIZES = (2, 4, 3)
+MODEL = Ordinal(graphs.Graph(3, np.array([[0, 1], [2, 1], [0, 2]]), ("a", "b", "c")), 4, True, SIZES)
+STATES = np.array(list(np.ndindex(SIZES)), np.int8)
+FEATURES = np.array([[a * b, c * b, a * c, a == 1, *(b == k for k in (1, 2, 3)), c == 1, c == 2] for a, b, c in STATES])
+QUICK = {"n_draws": 20, "n_warmup": 10, "n_chains": 2, "progress": False, "random_state": 1}
+
+
+def features(x):
+    """Of each row of x."""
+    return FEATURES[np.ravel_multi_index(x.T, SIZES)].astype(float)
+
+
+def law(theta):
+    energy = FEATURES @ theta
+    log_z = np.logaddexp.reduce(energy)
+    return log_z, np.exp(energy - log_z)
+
+
+def test_statistics_and_potential_are_the_definition(rng):
+    theta, weights = rng.normal(size=9), rng.integers(0, 5, len(STATES))
+    assert MODEL.feature_names == ["a-b", "c-b", "a-c", "a=1", "b=1", "b=2", "b=3", "c=1", "c=2"]
+    np.testing.assert_allclose(MODEL.statistics(STATES, weights), weights @ FEATURES / weights.sum())
+    np.testing.assert_allclose(log_potential(MODEL.categorical(theta), STATES), FEATURES @ theta)
+    np.testing.assert_array_equal(MODEL.feature_high, FEATURES.max(axis=0))
+
+
+@pytest.mark.parametrize("engine", [Enumeration(), Elimination()], ids=lambda e: e.name)
+def test_log_z_and_moments_are_the_enumerated_ones(engine, rng):
+    for scale in (0.3, 3.0):
+        theta = rng.normal(0, scale, 9)
+        (log_z, p), found = law(theta), engine.infer(MODEL, theta, engine.prepare(MODEL))
+        assert found.log_z == pytest.approx(log_z, rel=1e-12)
+        np.testing.assert_allclose(found.moments, p @ FEATURES, atol=1e-12)
+
+
+@pytest.mark.parametrize("engine", [Elimination(), Gibbs(), Tempered()], ids=lambda e: e.name)
+def test_samples_have_the_moments_and_no_category_that_a_node_lacks(engine, rng):
+    theta = rng.normal(0, 0.4, 9)
+    x = engine.sample(MODEL, theta, engine.prepare(MODEL), 10_000, rng)
+    assert (x < np.array(SIZES)).all()
+    assert_mean(features(x)[:, None], law(theta)[1] @ FEATURES)
+    assert_other_mean(features(x)[:, None], law(theta + 0.2)[1] @ FEATURES)
+
+
+def test_two_categories_are_the_boltzmann_machine(rng):
+    graph = graphs.complete(4)
+    one, two, theta = Ordinal(graph, 2), Boltzmann(graph), rng.normal(size=10)
+    a, b = (Elimination().infer(m, theta, Elimination().prepare(m)) for m in (one, two))
+    assert a.log_z == pytest.approx(b.log_z, rel=1e-12)
+    np.testing.assert_allclose(a.moments, b.moments, atol=1e-12)
+
+
+def test_two_categories_have_the_draws_of_the_boltzmann_machine(rng):
+    X = rng.integers(0, 2, (60, 3))
+    X[:40, 1] = X[:40, 0]
+    one, two = (SpikeSlabMRF(model=name, method="exact", **QUICK).fit(X) for name in ("ordinal", "boltzmann"))
+    np.testing.assert_allclose(one.posterior_["posterior"]["theta"], two.posterior_["posterior"]["theta"], atol=1e-8)
+    np.testing.assert_allclose(one.score_samples(X), two.score_samples(X), atol=1e-8)
+    np.testing.assert_allclose(one.predict_conditional(X, [1]), two.predict_conditional(X, [1]), atol=1e-8)
+
+
+# Estimators
+
+
+def test_maximum_likelihood_has_the_moments_of_the_data(rng):
+    X = STATES[rng.integers(0, len(STATES), 500)]
+    est = MaximumLikelihoodMRF(graph=MODEL.graph, model="ordinal").fit(pd.DataFrame(X, columns=list("abc")))
+    np.testing.assert_allclose(law(est.theta_)[1] @ FEATURES, features(X).mean(axis=0), atol=1e-4)
+
+
+@pytest.mark.parametrize("kernel", ["gibbs", "hamiltonian"])
+def test_posterior_of_a_pair_is_that_by_quadrature(kernel, rng):
+    """Of two nodes with three and two categories: mean and square of four parameters, on a grid."""
+    X = np.array([[0, 0]] * 9 + [[1, 0]] * 6 + [[1, 1]] * 4 + [[2, 1]] * 8 + [[2, 0]] * 3)
+    states = np.array(list(np.ndindex(3, 2)))
+    f = np.array([[a * b, a == 1, a == 2, b] for a, b in states], float)
+    counts = np.array([(X == s).all(axis=1).sum() for s in states])
+    axis = np.linspace(-4.5, 4.5, 31)
+    theta = np.stack([g.ravel() for g in np.meshgrid(*[axis] * 4, indexing="ij")], axis=1)
+    energy = theta @ f.T
+    log_p = energy @ counts - counts.sum() * np.logaddexp.reduce(energy, axis=1) - (theta**2).sum(axis=1) / 2
+    p = np.exp(log_p - np.logaddexp.reduce(log_p))
+    est = BayesianMRF(model="ordinal", kernel=kernel, n_draws=400, n_chains=16, progress=False, random_state=rng).fit(X)
+    draws = est.posterior_["posterior"]["theta"].values
+    values, exact = np.concatenate([draws, draws**2], axis=2), p @ np.concatenate([theta, theta**2], axis=1)
+    assert_mean(values, exact)
+    assert_other_mean(values, p @ np.concatenate([2 * theta, 4 * theta**2], axis=1))  # another coding of the weights
+
+
+# Tables
+
+
+def test_each_column_has_its_own_levels():
+    X = pd.DataFrame({"a": [1, 5, 3, 2, 4], "b": [0, 1, 0, 1, 1], "c": [-2, 0, -1, 0, -2]})
+    states = check_states(X, n_states="keep")
+    assert states.sizes == (5, 2, 3)
+    np.testing.assert_array_equal(states.values, [[0, 0, 0], [4, 1, 2], [2, 0, 1], [1, 1, 2], [3, 1, 0]])
+    np.testing.assert_array_equal(decode(states.values, states.coding), X)
+    mood = pd.Categorical(["low", "high", "low", "mid", "high"], ["low", "mid", "high"], ordered=True)
+    states = check_states(X.assign(c=mood), n_states="keep")
+    assert states.coding.columns[2] == ("low", "mid", "high")
+    assert decode(states.values, states.coding)[1].tolist() == [5, 1, "high"]
+
+
+def test_levels_that_never_occur_are_kept_with_a_warning_or_merged():
+    X = np.array([[1, 0], [2, 1], [4, 1]])
+    with pytest.warns(LevelsWarning, match=r"1 level\(s\) of column '0' never occur \(3\)"):
+        assert check_states(X, n_states="keep").sizes == (4, 2)
+    states = check_states(X, n_states="merge")
+    assert states.coding.columns == ((1, 2, 4), (0, 1))
+    assert states.values[:, 0].tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("column", "message"),
+    [
+        ([3, 3, 3, 3], "column 'x' must have at least two levels, got 1"),
+        (["low", "mid", "low", "high"], "'x' must contain numbers, got 'high', and texts have no order"),
+        (pd.Categorical(["low", "mid", "low", "high"]), "'x' must have ordered categories; order them"),
+        ([1, 2, 3, np.inf], "'x' must contain finite levels"),
+        ([1, np.nan, 2, 3], "must not have missing values"),
+    ],
+)
+def test_columns_without_order(column, message):
+    with pytest.raises(DataError, match=message):
+        check_states(pd.DataFrame({"x": column, "y": [0, 1, 0, 1]}), n_states="keep")
+
+
+def test_too_many_levels():
+    with pytest.raises(DataError, match="'x' must have at most 12 ordered levels, got 30"):
+        check_states(pd.DataFrame({"x": np.arange(30)}), n_states="keep")
+
+
+def test_models_that_are_none():
+    with pytest.raises(OptionError, match="one for each node"):
+        Ordinal(graphs.path(3), 4, True, (2, 2))
+    with pytest.raises(OptionError, match="at most n_states = 3 categories"):
+        Ordinal(graphs.path(2), 3, True, (2, 4))
+    with pytest.raises(OptionError, match="unused must be"):
+        families.Ordinal(unused="drop")
