@@ -31,6 +31,7 @@ LAYERS = [
         "names",
         "files",
         "levels",
+        "ordered_levels",
         "graphs",
         "priors",
         "sample_weight",

@@ -92,7 +92,7 @@ def test_posterior_of_a_pair_is_that_by_quadrature(kernel, rng):
     X = np.array([[0, 0]] * 9 + [[1, 0]] * 6 + [[1, 1]] * 4 + [[2, 1]] * 8 + [[2, 0]] * 3)
     states = np.array(list(np.ndindex(3, 2)))
     f = np.array([[a * b, a == 1, a == 2, b] for a, b in states], float)
-    counts = np.array([(X == s).all(axis=1).sum() for s in states])
+    counts = np.array([(s == X).all(axis=1).sum() for s in states])
     axis = np.linspace(-4.5, 4.5, 31)
     theta = np.stack([g.ravel() for g in np.meshgrid(*[axis] * 4, indexing="ij")], axis=1)
     energy = theta @ f.T

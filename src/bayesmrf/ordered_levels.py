@@ -81,7 +81,7 @@ def _checked(levels: tuple[Any, ...], unused: list[Any], name: str, merge: bool)
     if len(levels) > _MOST_LEVELS:
         raise DataError(
             f"column {quoted(name)} must have at most {_MOST_LEVELS} ordered levels, got {len(levels)} ({shown}); "
-            "merge levels (pandas.cut), replace codes of missing values by NaN, or drop the column if it is not an answer."
+            "merge levels (pandas.cut), replace codes of missing values by NaN, or drop the column if it is no answer."
         )
     if unused and not merge:
         few = ", ".join(map(str, unused[:_NAMED])) + (", ..." if len(unused) > _NAMED else "")

@@ -29,7 +29,10 @@ _TAPER = CAUCHY_TAPER**-2  # precision of the normal factor of a Cauchy slab
 
 
 class GroupProblem(NamedTuple):
-    """Constants of a scan. ``form``, ``values``, ``edges`` are those of `CentredLines`; G groups, F features."""
+    """Constants of a scan; G groups, F features.
+
+    ``form``, ``values``, ``edges``, ``starts`` and ``base`` are those of `CentredLines`.
+    """
 
     form: Any
     values: np.ndarray
@@ -37,6 +40,8 @@ class GroupProblem(NamedTuple):
     n: np.ndarray  # (G,), observations
     sums: np.ndarray  # (G, F), of the data
     pull: np.ndarray  # (G, n_nodes, m - 1)
+    starts: np.ndarray
+    base: np.ndarray
     contrast: np.ndarray  # (G, q), rows c_t
     drift: np.ndarray  # (q,), mean of the contrasts over all observations
     prior: EdgePrior  # of the differences
@@ -67,7 +72,8 @@ class _Pair(NamedTuple):
 def group_lines(problem, t):
     """Return the lines of one group."""
     return CentredLines(
-        problem.form, problem.values, problem.edges, problem.n[t], problem.sums[t], problem.pull[t]
+        problem.form, problem.values, problem.edges, problem.n[t], problem.sums[t], problem.pull[t], problem.starts,
+        problem.base,
     )  # fmt: skip
 
 
@@ -141,8 +147,7 @@ def _scan_blocks(rng, problem, edge_of, theta, drawn, tables, top, members, n_fi
     """Visit the edges between the first ``n_first`` members and the others. If ``first`` or ``last``, the edges and
     nodes of these are visited, too. Adds to ``top`` the logs of factors of all weights that are not in the tables.
     """
-    n_groups, n_own = len(problem.n), problem.pull.shape[2]
-    r, low, unit, m = len(problem.edges), problem.form.low, problem.form.unit, len(problem.values)
+    n_groups, low, unit, m = len(problem.n), problem.form.low, problem.form.unit, len(problem.values)
     cells, factors = np.empty((n_groups, m * m)), np.empty(m * m)
     precision = np.full(theta.natural.shape[1], problem.baseline.bias_precision)
     for v in range(len(members)):
@@ -169,8 +174,9 @@ def _scan_blocks(rng, problem, edge_of, theta, drawn, tables, top, members, n_fi
         if (u < n_first and first) or (u >= n_first and last):
             for t in range(n_groups):
                 natural, lines = theta.natural[t], group_lines(problem, t)
-                for x in range(1, n_own + 1):
-                    k = r + members[u] * n_own + x - 1
+                first_own = problem.starts[members[u]]
+                for k in range(first_own, problem.starts[members[u] + 1]):
+                    x = k - first_own + 1
                     before, rest = natural[k], 0.0
                     for y in range(m):
                         if y != x:
@@ -230,14 +236,14 @@ def _direction(problem, pair, theta, rates, at, own, drift, kappa):
     The weights change at ``rates`` (G,), and the baseline, of precision ``kappa``, at the rate ``drift``; the
     parameters of the nodes follow as in `bayesmrf.posterior.conditionals.centred`.
     """
-    r, n_own, (i, j) = len(problem.edges), problem.pull.shape[2], pair.ends
+    i, j = pair.ends
     score, precision = 0.0, own + kappa * drift**2
     mu = kappa * drift * (drift * at - theta.baseline[pair.e])
     for t in range(len(rates)):
         score += rates[t] * problem.sums[t, pair.e]
-        for x in range(n_own):
-            for node, other in ((i, j), (j, i)):
-                place, rate = r + node * n_own + x, -rates[t] * problem.pull[t, other, x]
+        for node, other in ((i, j), (j, i)):
+            for place in range(problem.starts[node], problem.starts[node + 1]):
+                rate = -rates[t] * problem.pull[t, other, place - problem.starts[node]]
                 score += rate * problem.sums[t, place]
                 precision += problem.baseline.bias_precision * rate**2
                 mu += problem.baseline.bias_precision * rate * (rate * at - theta.natural[t, place])
@@ -265,16 +271,16 @@ def _set_one(problem, pair, theta, drift, k, value):
 @strict_leaf
 def _follow(problem, pair, theta):
     """Compute the weights of an edge in all groups, the parameters of its nodes, and the probabilities of its ends."""
-    r, n_own, e, (i, j) = len(problem.edges), problem.pull.shape[2], pair.e, pair.ends
+    e, (i, j) = pair.e, pair.ends
     for t in range(len(problem.n)):
         weight = theta.baseline[e]
         for k in range(len(theta.difference)):
             weight += problem.contrast[t, k] * theta.difference[k, e]
         step = weight - theta.natural[t, e]
         theta.natural[t, e] = weight
-        for x in range(n_own):
-            theta.natural[t, r + i * n_own + x] -= step * problem.pull[t, j, x]
-            theta.natural[t, r + j * n_own + x] -= step * problem.pull[t, i, x]
+        for node, other in ((i, j), (j, i)):
+            for place in range(problem.starts[node], problem.starts[node + 1]):
+                theta.natural[t, place] -= step * problem.pull[t, other, place - problem.starts[node]]
         change, top, total = weight - pair.before[t], -np.inf, 0.0
         for x in range(pair.g.shape[1]):
             if pair.cells[t, x] > 0:

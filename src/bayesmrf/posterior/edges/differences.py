@@ -147,7 +147,8 @@ class Differences(Checked):
         n = np.array([s.n_samples for s in samples])
         return GroupProblem(
             lines[0].form, lines[0].values, lines[0].edges, n, np.array([one.sums for one in lines]),
-            np.array([one.pull for one in lines]), self.contrast, n @ self.contrast / max(n.sum(), 1),
+            np.array([one.pull for one in lines]), lines[0].starts, lines[0].base, self.contrast,
+            n @ self.contrast / max(n.sum(), 1),
             edge_prior(self.prior), _log_top(self.prior.slab, self.contrast.shape[1]), baseline,
         )  # fmt: skip
 
