@@ -46,7 +46,7 @@ LAYERS = [
     {"particles"},
     {"posterior"},
     {"identity", "lock", "zarr_check", "state_spec", "store", "checkpoint", "run"},
-    {"rank_diagnostics", "convergence", "results", "evidence"},
+    {"rank_diagnostics", "convergence", "results", "evidence", "differences"},
     {"estimators"},
     {"plots", "summary", "answers", "tables"},
     {"report"},

@@ -68,6 +68,7 @@ from bayesmrf.store import Checkpoint
 SECONDS = 2.0  # of processor time for a refusal
 SMALL = {"n_draws": 3, "n_warmup": 1, "n_chains": 1, "progress": False, "random_state": 0}
 X = np.array([[0, 0, 1], [1, 0, 1], [1, 1, 0], [0, 1, 1], [1, 1, 1], [0, 0, 0], [1, 0, 0], [1, 1, 0]])
+COMPARED = np.tile(X, (3, 1)), np.arange(24) % 2  # twelve rows in each of two groups
 FOREIGN = [
     *(np.nan, np.inf, -np.inf, "x", "", b"x", -1, 0, 1.5, -1e308, 1e308, 5e-324, None, True, 1j, 10**20, -(10**400)),
     *([], [1], (1, 2, 3), (0, -1), ("a", "b"), {}, {"a": 1}, {1}, [[]], object(), int, print),
@@ -133,6 +134,7 @@ ESTIMATORS = {
     "BayesianMRF": (lambda **o: bayesmrf.BayesianMRF(**SMALL | o).fit(X), {}),
     "GroupedMRF": (lambda **o: bayesmrf.GroupedMRF(**SMALL | o).fit(X), {}),
     "SpikeSlabMRF": (lambda **o: bayesmrf.SpikeSlabMRF(**SMALL | o).fit(X), {}),
+    "CompareMRF": (lambda **o: bayesmrf.CompareMRF(**SMALL | o).fit(*COMPARED), {}),
     "LabelFieldMRF": (lambda **o: bayesmrf.LabelFieldMRF(**WALK | SMALL | o).fit(np.eye(3)[:, :2], [0, 1, -1]), {}),
     "MaximumLikelihoodMRF": (lambda **o: bayesmrf.MaximumLikelihoodMRF(**o).fit(X), {}),
     "RBM": (lambda **o: bayesmrf.RBM(**{"n_steps": 3, "n_hidden": 2, "random_state": 0} | o).fit(X), {}),
@@ -177,7 +179,13 @@ MORE_GRAPHS += [
 
 @pytest.mark.parametrize(
     ("name", "option"),
-    [("BayesianMRF", "graph"), ("GroupedMRF", "candidates"), ("SpikeSlabMRF", "candidates"), ("GroupedMRF", "graph")],
+    [
+        ("BayesianMRF", "graph"),
+        ("GroupedMRF", "candidates"),
+        ("SpikeSlabMRF", "candidates"),
+        ("CompareMRF", "candidates"),
+        ("GroupedMRF", "graph"),
+    ],
 )
 def test_graphs(name, option):
     fit = ESTIMATORS[name][0]
@@ -358,8 +366,14 @@ WORDS += [
     "1:",
 ]
 COMMAND = typer.main.get_command(app)
-TABLE = {"groups": "votes", "posterior": "table", "structure": "answers", "evidence": "answers"}
-NEEDED = {"groups": ["--graph", "complete"], "posterior": [], "structure": [], "evidence": ["--compare", "independent"]}
+TABLE = {"groups": "votes", "posterior": "table", "structure": "answers", "compare": "answers", "evidence": "answers"}
+NEEDED = {
+    "groups": ["--graph", "complete"],
+    "posterior": [],
+    "structure": [],
+    "compare": ["--by", "c"],
+    "evidence": ["--compare", "independent"],
+}
 
 
 def lines(command):
@@ -381,7 +395,7 @@ def test_command_lines(command, folder, capsys, rng, monkeypatch):
 
     monkeypatch.setattr(run, "sample", begin)
     monkeypatch.setattr(methods, "evaluate", begin)
-    pd.DataFrame(X, columns=["a", "b", "c"]).to_csv("t.csv", index=False)
+    pd.DataFrame(COMPARED[0], columns=["a", "b", "c"]).to_csv("t.csv", index=False)
     before = {p.name for p in folder.iterdir()}
     every, basics = [*lines(command)], NEEDED[command]
     with contextlib.suppress(AcceptedError):

@@ -102,7 +102,7 @@ READ = {"graph", "candidates", "ties"}
 
 
 @pytest.mark.parametrize(
-    "name", ["BayesianMRF", "GroupedMRF", "LabelFieldMRF", "MaximumLikelihoodMRF", "SpikeSlabMRF", "RBM"]
+    "name", ["BayesianMRF", "GroupedMRF", "LabelFieldMRF", "MaximumLikelihoodMRF", "SpikeSlabMRF", "CompareMRF", "RBM"]
 )
 def test_each_parameter_of_an_estimator_has_a_row(name):
     estimator = getattr(bayesmrf, name)

@@ -14,7 +14,7 @@ from bayesmrf.kernels import KERNELS
 from bayesmrf.methods import EDGES, GROUPS
 from tests.test_architecture import ROOT
 
-ESTIMATORS = ["RBM", "BayesianMRF", "GroupedMRF", "LabelFieldMRF", "MaximumLikelihoodMRF", "SpikeSlabMRF"]
+ESTIMATORS = ["RBM", "BayesianMRF", "GroupedMRF", "LabelFieldMRF", "MaximumLikelihoodMRF", "SpikeSlabMRF", "CompareMRF"]
 MOST_PARAMETERS = 14
 TINY = {"n_draws": 2, "n_warmup": 1, "n_chains": 1, "progress": False, "random_state": 0}
 TABLE = bayesmrf.support()

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from .estimators import (
         RBM,
         BayesianMRF,
+        CompareMRF,
         GroupedMRF,
         LabelFieldMRF,
         MaximumLikelihoodMRF,
@@ -32,6 +33,7 @@ __version__ = "0.2.0"
 
 _HOMES = {
     "BayesianMRF": "estimators",
+    "CompareMRF": "estimators",
     "GroupedMRF": "estimators",
     "LabelFieldMRF": "estimators",
     "MaximumLikelihoodMRF": "estimators",
@@ -61,6 +63,7 @@ __all__ = [
     "Beta",
     "Cauchy",
     "Checkpoint",
+    "CompareMRF",
     "DirichletProcess",
     "Evidence",
     "Gamma",

@@ -192,6 +192,10 @@ def _judged(tree: xr.DataTree) -> tuple[list[_Series], list[_Series]]:
         if name not in posterior:
             continue
         labels = [str(label) for label in posterior[dim].values]
+        if "group" in posterior[name].dims:  # of observations: all their parameters are there in every draw
+            of_groups = [f"{name}[{label} in {g}]" for g in posterior["group"].values for label in labels]
+            others.append(_Series(of_groups, posterior[name].values.reshape(*included.shape[:2], -1)))
+            continue
         own = [i for i, label in enumerate(labels) if label not in seen]  # theta is the logit of the agreement there
         values, kept = posterior[name].values, [f"{name}[{labels[i]}]" for i in own]
         r = sum(i < included.shape[2] for i in own)

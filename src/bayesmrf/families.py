@@ -168,7 +168,7 @@ FAMILIES = Registry(
             "boltzmann",
             Boltzmann,
             False,
-            frozenset({"BayesianMRF", "SpikeSlabMRF", "MaximumLikelihoodMRF"}),
+            frozenset({"BayesianMRF", "SpikeSlabMRF", "CompareMRF", "MaximumLikelihoodMRF"}),
             "weight",
             "bias",
             "A weight is the log odds ratio of the two ends, coded 0 and 1, given all other nodes; a bias the log odds "
@@ -222,6 +222,7 @@ def families_of(estimator: str) -> Registry[FamilyRow]:
     return Registry("model", "families", [row for row in FAMILIES if estimator in row.estimators])
 
 
+OPTIONS["CompareMRF.model"] = families_of("CompareMRF").rule()
 OPTIONS["SpikeSlabMRF.model"] = families_of("SpikeSlabMRF").rule()
 OPTIONS["GroupedMRF.model"] = families_of("GroupedMRF").rule()
 OPTIONS["MaximumLikelihoodMRF.model"] = either(families_of("MaximumLikelihoodMRF").rule(), FACTORY)

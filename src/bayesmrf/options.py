@@ -184,6 +184,8 @@ OPTIONS: dict[str, Rule] = {
     "GroupedMRF.prior": either(choice("dirichlet-process"), instance("priors", "DirichletProcess")),
     "GroupedMRF.fields": choice(False, True, "grouped"),
     "SpikeSlabMRF.prior": either(choice("spike-slab"), instance("priors", "SpikeSlab")),
+    "CompareMRF.prior": either(choice("spike-slab"), instance("priors", "SpikeSlab")),
+    "CompareMRF.baseline": either(choice("slab", "spike-slab"), SLAB, instance("priors", "SpikeSlab")),
     "LabelFieldMRF.prior": either(choice("normal"), instance("priors", "Normal")),
     "RBM.n_chains": STATES,
     "RBM.prior_scale": optional(SCALE),

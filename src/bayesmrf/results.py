@@ -71,6 +71,7 @@ def to_datatree(
     observed: Mapping[str, Any],
     constant: Mapping[str, np.ndarray] | None = None,
     parameters: Sequence[str] | None = None,
+    groups: Sequence[str] | None = None,
 ) -> xr.DataTree:
     r"""Collect the draws, the data and the settings of a run.
 
@@ -93,12 +94,15 @@ def to_datatree(
         texts are stored as JSON. Seed, versions, run time, time of creation, warm-up, thinning and completeness are
         added.
     observed : mapping
-        ``n_samples``, and ``statistics`` (n_features,) where they are those of theta.
+        ``n_samples``, and ``statistics`` (n_features,) where they are those of theta; with groups ``statistics``
+        (n_groups, n_features) and ``group_sizes``.
     constant : mapping, optional
         ``mle`` (n_features,) and other arrays, with a value for each edge.
 
     parameters : sequence of str, optional
         Names of ``phi``, the parameters that were sampled if ``theta`` is a linear map of them.
+    groups : sequence of str, optional
+        Labels of groups of observations, each with its own ``theta``.
 
     Returns
     -------
@@ -108,6 +112,7 @@ def to_datatree(
 
     names = {
         "parameter": np.array(parameters or [], dtype=object),
+        "group": np.array(groups or [], dtype=object),
         "chain": np.array(draws.chains),
         "draw": np.arange(draws.n_draws),
         "feature": np.array(model.feature_names, dtype=object),
@@ -137,7 +142,10 @@ def to_datatree(
         arrays[name] = (("feature",) if name == "mle" else ("edge",), np.asarray(value))
     statistics = {}
     if "statistics" in observed:
-        statistics["statistics"] = (("feature",), np.asarray(observed["statistics"], dtype=float))
+        given_dims = ("feature",) if groups is None else ("group", "feature")
+        statistics["statistics"] = (given_dims, np.asarray(observed["statistics"], dtype=float))
+    if groups is not None:
+        statistics["group_sizes"] = (("group",), np.asarray(observed["group_sizes"], dtype=float))
     tree = xr.DataTree.from_dict(
         {
             "posterior": dataset(posterior).set_coords([n for n in LABELS if n in posterior]),
@@ -355,7 +363,7 @@ def _check_form(tree: xr.DataTree) -> None:
     if edges.size and not (edges.values >= 0).all() & (edges.values < n_nodes).all():
         raise ValueError
     for key, group in tree.children.items():
-        for name in {"node", "edge", "feature", "parameter"} & set(group.coords):
+        for name in {"node", "edge", "feature", "parameter", "group"} & set(group.coords):
             names = group.coords[name]
             along = "value" if key == "posterior_predictive" else name  # there, the node of each missing value
             if names.dims != (along,) or not all(isinstance(v, str) for v in names.values.tolist()):

@@ -28,6 +28,17 @@ _LONGEST_CELL = 10_000_000  # letters
 def read_votes(
     path: Path, weight: str | None = None, drop: Sequence[str] = (), missing_codes: Sequence[str] = ()
 ) -> tuple[pd.DataFrame, pd.Series | None]:
+    """Read observations without groups; see `read_by_group`."""
+    return read_by_group(path, None, weight, drop, missing_codes)[:2]
+
+
+def read_by_group(
+    path: Path,
+    by: str | None,
+    weight: str | None = None,
+    drop: Sequence[str] = (),
+    missing_codes: Sequence[str] = (),
+) -> tuple[pd.DataFrame, pd.Series | None, pd.Series | None]:
     """Read observations, one a row, from a CSV file whose first line names the columns.
 
     Columns are separated by commas, semicolons, tabs or bars; with the latter three, numbers may have decimal commas.
@@ -36,6 +47,8 @@ def read_votes(
     ----------
     path : Path
         ``.csv``, or compressed as ``.csv.gz``, ``.bz2``, ``.xz`` or ``.zip``.
+    by : str or None
+        Column with the group of each row, if there are groups.
     weight : str, optional
         Column that counts how often each row was observed.
     drop : sequence of str
@@ -47,7 +60,7 @@ def read_votes(
     -------
     table : DataFrame
         Columns are the nodes; codings are not checked here.
-    weights : Series or None
+    weights, groups : Series or None
 
     Raises
     ------
@@ -55,7 +68,7 @@ def read_votes(
         If the file cannot be read, is not a table, or has no header line; for columns that look like identifiers, are
         on a different scale than the others, or contain values outside the levels that are not in ``missing_codes``.
     OptionError
-        If ``weight`` or ``drop`` names a column that does not exist, or a missing code does not occur in the table.
+        If ``by``, ``weight`` or ``drop`` names a column that does not exist, or a missing code does not occur.
     """
     text = read_text(path)
     separator = _separator(text)
@@ -75,15 +88,18 @@ def read_votes(
                             f"names {len(header)} columns; fix the file")  # fmt: skip
     names = [c or f"Unnamed: {i}" for i, c in enumerate(header)]
     table = _parsed(path, text, separator, names)
-    for option, wanted in (("--drop", drop), ("--weight", [weight] if weight is not None else [])):
+    kept = {"--weight": weight, "--by": by}
+    for option, wanted in (("--drop", drop), *((option, [c]) for option, c in kept.items() if c is not None)):
         unknown = next((c for c in wanted if c not in names), None)
         if unknown is not None:
             raise OptionError(f"{option}: there is no column {quoted(unknown)} in {call(path)}; its columns are "
                               f"{_some(names)}")  # fmt: skip
-    if weight is not None and weight in drop:
-        raise OptionError(f"--weight: column {weight!r} is also named by --drop; remove it there")
-    weights = None if weight is None else table[weight]
-    table = table.drop(columns=[*drop, *([weight] if weight is not None else [])])
+    for option, column in kept.items():
+        other = "--drop" if column in drop else "--by" if option == "--weight" and column == by else ""
+        if column is not None and other:
+            raise OptionError(f"{option}: column {column!r} is also named by {other}; remove it there")
+    weights, groups = (None if column is None else table[column] for column in (weight, by))
+    table = table.drop(columns=[*drop, *(column for column in kept.values() if column is not None)])
     unnamed = next((c for c in table.columns if re.fullmatch(r"Unnamed: \d+", c)), None)
     if unnamed is not None:
         raise DataError(f"{call(path)}: a column has no name in the first line; drop it with --drop {unnamed!r} if it "
@@ -94,7 +110,7 @@ def read_votes(
     table = without_codes(path, table, [c for c in missing_codes if c.strip().lower() != NO_CODES])
     if not any(c.strip().lower() == NO_CODES for c in missing_codes):
         check_answers(path, table)
-    return table, weights
+    return table, weights, groups
 
 
 def read_edges(path: Path, names: Sequence[str], option: str = "--graph") -> tuple[list[tuple[Any, Any]], str | None]:

@@ -13,6 +13,7 @@ from .. import __version__
 from ..errors import BayesMRFError
 from ..names import shown
 from .common import Stopped, new_console, say, spoken_warnings
+from .compare_groups import compare
 from .evidence import evidence
 from .groups import groups
 from .posterior import posterior
@@ -22,7 +23,7 @@ USER_ERROR, INTERRUPTED = 2, 130
 
 app = typer.Typer(
     help="Bayesian learning in Markov random fields: which edges of a network exist, which share a parameter, what it "
-    "is, and how models compare.",
+    "is, in which of them groups of people differ, and how models compare.",
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
@@ -58,6 +59,7 @@ def demo(
 app.command()(groups)
 app.command()(posterior)
 app.command()(structure)
+app.command()(compare)
 app.command()(evidence)
 
 
@@ -67,7 +69,7 @@ def report(
     out: Annotated[Path, typer.Option(help="The page to write.")] = Path("report.html"),
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace --out.")] = False,
 ) -> None:
-    """Write one self-contained HTML page about a result of groups, posterior or structure."""
+    """Write one self-contained HTML page about a result of groups, posterior, structure or compare."""
     from ..report import write_report
 
     new_console().print(f"The report is {write_report(run, out, overwrite)}", soft_wrap=True)

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 # Flags whose name differs from that of the argument; all others are spelled like the argument.
 _FLAGS = {
     "checkpoint": "--out",
+    "groups": "--by",
     "n_edges": "--graph learn:K",
     "n_hidden": "--hidden",
     "random_state": "--seed",
@@ -222,8 +223,13 @@ def about_fit(source: Path, instead: str) -> Iterator[None]:
         raise TooWideError(e.problem, remedy=f"use {instead}, or a graph with fewer edges") from None
 
 
-def sample(estimator: Any, table: Any, weights: Any, source: Path, out: Path, console: Console, instead: str) -> Any:
-    """Fit, and return the tree of a complete run; ``instead`` is the remedy if the graph is too wide."""
+def sample(
+    estimator: Any, table: Any, weights: Any, source: Path, out: Path, console: Console, instead: str, **more: Any
+) -> Any:
+    """Fit, and return the tree of a complete run.
+
+    ``instead`` is the remedy if the graph is too wide, ``more`` are further arguments of ``fit``.
+    """
     from ..convergence import UNSEEN
 
     try:
@@ -231,7 +237,7 @@ def sample(estimator: Any, table: Any, weights: Any, source: Path, out: Path, co
             if estimator.progress:  # the printed verdict then says the same
                 warnings.filterwarnings("ignore", "Not converged", ConvergenceWarning)
                 warnings.filterwarnings("ignore", UNSEEN, ApproximatePosteriorWarning)
-            estimator.fit(table, sample_weight=weights)
+            estimator.fit(table, sample_weight=weights, **more)
     except KeyboardInterrupt:
         again = "give the same command again to continue" if out.exists() else "nothing was written"
         raise Stopped(f"stopped before the first draw; {again}") from None

@@ -6,7 +6,17 @@ from collections.abc import Callable, Mapping
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from ..summary import GroupedSummary, ParameterSummary, StructureSummary, Summary, compare, count, rows
+from ..summary import (
+    AnySummary,
+    DifferenceSummary,
+    GroupedSummary,
+    ParameterSummary,
+    StructureSummary,
+    Summary,
+    compare,
+    count,
+    rows,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -17,12 +27,14 @@ _MOST_GROUPS = 6  # groups whose tables are listed
 _MOST_MISSING = 5
 
 
-def show(summary: GroupedSummary | ParameterSummary | StructureSummary, console: Console) -> None:
+def show(summary: AnySummary, console: Console) -> None:
     """Print what was run, the results, and whether the chains have converged."""
     if isinstance(summary, GroupedSummary):
         _show_groups(summary, console)
     elif isinstance(summary, StructureSummary):
         _show_structure(summary, console)
+    elif isinstance(summary, DifferenceSummary):
+        _show_differences(summary, console)
     else:
         _show_parameters(summary, console)
     console.print(f"\n{summary.verdict.sentence}")
@@ -127,6 +139,37 @@ def _show_structure(summary: StructureSummary, console: Console) -> None:
         )
     else:
         console.print("No edge has an inclusion above 0.5.")
+    _show_missing(summary, console)
+
+
+def _show_differences(summary: DifferenceSummary, console: Console) -> None:
+    from rich.table import Table
+
+    options = "".join(f"; {label} {value}" for label, value in summary.options.items())
+    console.print(f"\n{summary.data_sentence}")
+    console.print(f"Method: {summary.method_sentence}{options}. Its draws are {summary.kind_sentence}.")
+    console.print(f"{summary.draws_sentence}; {summary.attrs['run_time']:.1f} s.")
+    console.print(f"Number of edges that differ: {summary.n_edges_sentence}.")
+    console.print(f"{summary.density_sentence}.\n")
+    found = summary.differences.sort_values("inclusion", ascending=False, kind="stable")
+    many = len(summary.groups) > 2
+    table = Table(title="Differences, most probable first", title_justify="left")
+    table.add_column("edge")
+    if many:
+        table.add_column("groups")
+    for name in ("inclusion", "difference", "90 % interval", "Bayes factor"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for d in rows(found.iloc[:_MOST_EDGES]):
+        values = [f"{d.difference:.3f}", f"{d.lower:.3f} to {d.upper:.3f}"] if d.inclusion else ["–", "–"]
+        groups = [f"{d.other} − {d.group}"] if many else []
+        table.add_row(f"{d.first} – {d.second}", *groups, f"{d.inclusion:.3f}", *values, f"{d.bayes_factor:.3g}")
+    console.print(table)
+    if len(found) > _MOST_EDGES:
+        console.print(f"Not listed: {len(found) - _MOST_EDGES:,} less probable.")
+    console.print(
+        f"Inclusion: probability that the groups differ in this edge; Bayes factor: for a difference. Difference: "
+        f"{summary.direction}, with its 90 % interval, given that they differ. {summary.terms.meaning}"
+    )
     _show_missing(summary, console)
 
 

@@ -1,6 +1,7 @@
 """Estimators with the scikit-learn API."""
 
 from .bayesian import BayesianMRF
+from .compare import CompareMRF
 from .evidence import compare_evidence, log_evidence
 from .grouped import GroupedMRF
 from .label_field import LabelFieldMRF
@@ -12,6 +13,7 @@ from .supported import support
 __all__ = [
     "RBM",
     "BayesianMRF",
+    "CompareMRF",
     "GroupedMRF",
     "LabelFieldMRF",
     "MaximumLikelihoodMRF",

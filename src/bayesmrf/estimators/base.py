@@ -94,9 +94,14 @@ def run_seed(estimator: RunOptions) -> np.random.SeedSequence:
     return run.seed_sequence(estimator.random_state, *place_of(estimator.checkpoint))
 
 
-def sample_posterior(estimator: RunOptions, model: Any, kernel: Kernel, seeds: np.random.SeedSequence) -> run.Draws:
-    """Run a kernel from a seed (see `run_seed`) by the options that all estimators of posteriors have."""
-    sizes = {"feature": model.n_features, "edge": model.graph.n_edges, "node": model.graph.n_nodes}
+def sample_posterior(
+    estimator: RunOptions, model: Any, kernel: Kernel, seeds: np.random.SeedSequence, **more: int
+) -> run.Draws:
+    """Run a kernel from a seed (see `run_seed`) by the options that all estimators of posteriors have.
+
+    ``more`` are the sizes of other dimensions than those of the model.
+    """
+    sizes = {"feature": model.n_features, "edge": model.graph.n_edges, "node": model.graph.n_nodes} | more
     check_draws(kernel.dims, sizes, estimator.n_draws, estimator.n_chains)
     path, overwrite = place_of(estimator.checkpoint)
     return run.sample(

@@ -18,6 +18,17 @@ if TYPE_CHECKING:
     import xarray as xr
 
 
+def of_draws(theta: xr.DataArray, function: Callable[[np.ndarray], Any], name: str) -> xr.DataArray:
+    """Compute a function of each draw of theta (chain, draw, ..., feature), in ArviZ's form."""
+    import xarray as xr
+
+    given, dims = np.asarray(theta), list(theta.dims[:-1])
+    each = np.array([function(t) for t in given.reshape(-1, given.shape[-1])])
+    values = each.reshape(*given.shape[:-1], *each.shape[1:])
+    extra = [f"{name}_dim_{i}" for i in range(each.ndim - 1)]
+    return xr.DataArray(values, dims=[*dims, *extra], coords={d: theta.coords[d] for d in dims}, name=name)
+
+
 class ParameterPosterior(PairwiseMRF):
     """Summaries of ``posterior_``: intervals, and the posterior of any statistic of the network."""
 
@@ -57,18 +68,11 @@ class ParameterPosterior(PairwiseMRF):
         xarray.DataArray
             Dimensions chain, draw, and those of the value.
         """
-        import xarray as xr
-
         check_is_fitted(self)
         if of not in ("theta", "graph"):
             raise OptionError(option="of", got=of, expected="'theta' or 'graph'")
         theta = self.posterior_["posterior"].dataset["theta"]
-        draws = np.asarray(theta)
-        argument = self._network if of == "graph" else np.asarray
-        values = np.array([[function(argument(t)) for t in chain] for chain in draws])
-        extra = [f"{name}_dim_{i}" for i in range(values.ndim - 2)]
-        coords = {d: theta.coords[d] for d in ("chain", "draw")}
-        return xr.DataArray(values, dims=["chain", "draw", *extra], coords=coords, name=name)
+        return of_draws(theta, function if of == "theta" else lambda t: function(self._network(t)), name)
 
     def strength(self) -> xr.DataArray:
         """Compute the posterior of the strength centrality, the sum of absolute weights of the edges of each node."""

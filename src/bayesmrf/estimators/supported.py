@@ -47,6 +47,9 @@ def support() -> pd.DataFrame:
             rows["SpikeSlabMRF", family.name, prior] = {
                 row.name: _of_method(row, EDGES, features, family.name) for row in EDGES
             }
+    for prior in ("differences between groups", f"differences between groups{_MISSING}"):
+        for family in families_of("CompareMRF"):
+            rows["CompareMRF", family.name, prior] = {"exact": "exact"}
     for family in families_of("BayesianMRF"):
         for prior, missing in {"any density": False, f"any density{_MISSING}": True}.items():
             rows["BayesianMRF", family.name, prior] = {

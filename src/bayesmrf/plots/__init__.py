@@ -7,6 +7,7 @@ colour-blind safe, and no information is in colour alone.
 
 from __future__ import annotations
 
+from .differences import plot_networks
 from .evidence import plot_evidence
 from .groups import plot_agreement, plot_estimates, plot_groups, plot_n_groups
 from .inclusion import plot_inclusion
@@ -26,6 +27,7 @@ __all__ = [
     "plot_marginals",
     "plot_n_groups",
     "plot_network",
+    "plot_networks",
     "plot_parameters",
     "plot_strength",
     "plot_trace",

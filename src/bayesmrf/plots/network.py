@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..errors import OptionError
-from ..summary import GroupedSummary, ParameterSummary, StructureSummary, count, summarise
+from ..summary import (
+    AnySummary,
+    DifferenceSummary,
+    GroupedSummary,
+    ParameterSummary,
+    StructureSummary,
+    count,
+    summarise,
+)
 from .layout import layout
 from .style import COLOURS, DASHED, GREY, INK, MOST_IN_LEGEND, PALE, axes, group_colours
 
@@ -23,7 +31,7 @@ _LEFT_OF_MANY = 1000  # edges that are drawn if there are more nodes
 _INCLUSION = (("inclusion 1", 0.9), ("inclusion 0.5", 0.2))  # alpha of edges that may be absent
 
 
-class _Look(NamedTuple):
+class Look(NamedTuple):
     """Style of the edges: colours with alpha (n_edges, 4), widths, dashed or not, order; and the legend."""
 
     colours: np.ndarray
@@ -50,7 +58,8 @@ def plot_network(tree: Any, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     tree : xarray.DataTree or Summary
-        ``posterior_`` of `GroupedMRF`, `BayesianMRF` or `SpikeSlabMRF`, or what `bayesmrf.results.load` reads.
+        ``posterior_`` of `GroupedMRF`, `BayesianMRF`, `SpikeSlabMRF` or (differences) `CompareMRF`, or what
+        `bayesmrf.results.load` reads.
     ax : Axes, optional
         Where to draw.
     """
@@ -84,22 +93,11 @@ def plot_network(tree: Any, ax: Axes | None = None) -> Axes:
     if len(grey):
         dense = len(grey) > 2000
         ax.add_collection(LineCollection(segments[grey], colors=PALE, linewidths=0.5, zorder=0.5, rasterized=dense))
-    for dashed in (False, True):
-        chosen = strong[look.dashed[strong] == dashed]
-        ax.add_collection(
-            LineCollection(
-                segments[chosen],
-                colors=look.colours[chosen],
-                linewidths=look.widths[chosen],
-                linestyles=DASHED if dashed else "solid",
-                zorder=1,
-                capstyle="butt" if dashed else "round",
-            )
-        )
+    draw_edges(ax, segments, look, strong)
     n = len(place)
     ax.scatter(place[:, 0], place[:, 1], s=30 if n <= 60 else 10 if n <= 200 else 3, color=INK, zorder=2, linewidths=0)
     if 0 < n <= _MOST_LABELLED_NODES:
-        _name_nodes(ax, list(names[linked]), place, np.bincount(ends.ravel()))
+        name_nodes(ax, list(names[linked]), place, np.bincount(ends.ravel()))
     if n < len(names):
         alone = np.delete(names, np.unique(summary.drawn))
         some = ", ".join(alone[:5]) + (", …" if len(alone) > 5 else "")
@@ -116,13 +114,31 @@ def plot_network(tree: Any, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def _look(summary: GroupedSummary | ParameterSummary | StructureSummary) -> _Look:
+def draw_edges(ax: Axes, segments: np.ndarray, look: Look, chosen: np.ndarray) -> None:
+    """Draw the ``chosen`` edges, the first at the bottom; those that are dashed on top."""
+    from matplotlib.collections import LineCollection
+
+    for dashed in (False, True):
+        mine = chosen[look.dashed[chosen] == dashed]
+        ax.add_collection(
+            LineCollection(
+                segments[mine],
+                colors=look.colours[mine],
+                linewidths=look.widths[mine],
+                linestyles=DASHED if dashed else "solid",
+                zorder=1,
+                capstyle="butt" if dashed else "round",
+            )
+        )
+
+
+def _look(summary: AnySummary) -> Look:
     if isinstance(summary, GroupedSummary):
         return _by_group(summary)
-    return _by_inclusion(summary) if isinstance(summary, StructureSummary) else _by_sign(summary)
+    return _by_sign(summary) if isinstance(summary, ParameterSummary) else by_inclusion(summary)
 
 
-def _by_group(summary: GroupedSummary) -> _Look:
+def _by_group(summary: GroupedSummary) -> Look:
     groups, table = summary.group_table, summary.likely
     a = table["agreement"].clip(1e-6, 1 - 1e-6).to_numpy()
     colours, strength = group_colours(len(groups)), np.abs(np.log(a / (1 - a)))
@@ -144,19 +160,20 @@ def _by_group(summary: GroupedSummary) -> _Look:
     if summary.spike:
         own[:, 3] = _paler(table["inclusion"].to_numpy())
         handles += _doubt(*_INCLUSION) if len(a) else []
-    return _Look(own, width, a < 0.5, np.argsort(strength), handles)
+    return Look(own, width, a < 0.5, np.argsort(strength), handles)
 
 
-def _by_sign(summary: ParameterSummary) -> _Look:
+def _by_sign(summary: ParameterSummary) -> Look:
     table = summary.table[summary.table["is_edge"]]
     value, clear = table["mean"].to_numpy(), table["clear"].to_numpy()
     sure, doubtful = ("90 % interval excludes zero", 0.9), ("90 % interval contains zero", 0.35)
-    return _signed(value, np.where(clear, sure[1], doubtful[1]), summary.terms.edge, sure, doubtful)
+    return signed(value, np.where(clear, sure[1], doubtful[1]), summary.terms.edge, sure, doubtful)
 
 
-def _by_inclusion(summary: StructureSummary) -> _Look:
-    table = summary.likely
-    return _signed(table["weight"].to_numpy(), _paler(table["inclusion"].to_numpy()), "weight", *_INCLUSION)
+def by_inclusion(summary: StructureSummary | DifferenceSummary) -> Look:
+    """Style edges that are likely to exist, or to differ between groups, by their mean."""
+    table, noun = summary.likely, "weight" if isinstance(summary, StructureSummary) else "difference"
+    return signed(table["weight"].to_numpy(), _paler(table["inclusion"].to_numpy()), noun, *_INCLUSION)
 
 
 def _paler(inclusion: np.ndarray) -> np.ndarray:
@@ -164,13 +181,21 @@ def _paler(inclusion: np.ndarray) -> np.ndarray:
     return 0.2 + 0.7 * (2 * inclusion - 1)
 
 
-def _signed(
-    value: np.ndarray, alpha: np.ndarray, noun: str, sure: tuple[str, float], doubtful: tuple[str, float]
-) -> _Look:
-    """Style edges by sign (colour, dashes) and size (width); ``sure`` and ``doubtful`` name two of the alphas."""
+def signed(
+    value: np.ndarray,
+    alpha: np.ndarray,
+    noun: str,
+    sure: tuple[str, float],
+    doubtful: tuple[str, float],
+    top: float = 0.0,
+) -> Look:
+    """Style edges by sign (colour, dashes) and size (width); ``sure`` and ``doubtful`` name two of the alphas.
+
+    The widest edges have the size ``top``, if it is larger than all of these.
+    """
     from matplotlib.colors import to_rgba
 
-    size, top = np.abs(value), max(float(np.abs(value).max(initial=0)), 1e-12)
+    size, top = np.abs(value), max(float(np.abs(value).max(initial=0)), top, 1e-12)
     positive, negative = (np.array(to_rgba(c)) for c in COLOURS[:2])
     own = np.where((value < 0)[:, None], negative, positive)
     own[:, 3] = alpha
@@ -180,7 +205,7 @@ def _signed(
         _line(f"{noun} −{mark:g}", negative, _width(mark, top), True),
         *_doubt(sure, doubtful),
     ]
-    return _Look(own, _width(size, top), value < 0, np.lexsort((size, alpha)), handles if len(value) else [])
+    return Look(own, _width(size, top), value < 0, np.lexsort((size, alpha)), handles if len(value) else [])
 
 
 def _doubt(*said: tuple[str, float]) -> list[Any]:
@@ -202,7 +227,7 @@ def _line(label: str, colour: Any, width: float = 1.0, dashed: bool = False) -> 
     return Line2D([], [], color=colour, linewidth=width, linestyle=DASHED if dashed else "solid", label=label)
 
 
-def _name_nodes(ax: Axes, names: list[str], place: np.ndarray, degree: np.ndarray) -> None:
+def name_nodes(ax: Axes, names: list[str], place: np.ndarray, degree: np.ndarray) -> None:
     """Write names above their nodes, those with many edges first; names that would overlap are omitted."""
     n, figure = len(names), ax.get_figure(root=True)
     size, most = (9, 24) if n <= 30 else (7, 16) if n <= 60 else (5.5, 12)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import OptionError
 from ..names import shown
-from ..summary import GroupedSummary, ParameterSummary, StructureSummary, summarise
+from ..summary import AnySummary, DifferenceSummary, GroupedSummary, ParameterSummary, StructureSummary, summarise
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,15 +33,15 @@ def parameters(tree: Any) -> ParameterSummary:
     """Return the summary of a posterior over parameters."""
     found = summarise(tree)
     if not isinstance(found, ParameterSummary):
-        over = "groups" if isinstance(found, GroupedSummary) else "which edges exist"
+        over = {GroupedSummary: "groups", StructureSummary: "which edges exist"}.get(type(found), "differences")
         raise OptionError(
             f"tree must be a posterior of BayesianMRF; this one is over {over}, use {_picture_of(found)}."
         )
     return found
 
 
-def with_inclusion(tree: Any) -> GroupedSummary | StructureSummary:
-    """Return the summary of a posterior over which edges exist."""
+def with_inclusion(tree: Any) -> DifferenceSummary | GroupedSummary | StructureSummary:
+    """Return the summary of a posterior over which edges exist, or differ."""
     found = summarise(tree)
     if isinstance(found, ParameterSummary) or not found.spike:
         raise OptionError("tree must be a posterior of SpikeSlabMRF, or of GroupedMRF with candidates; in this one all "
@@ -49,11 +49,11 @@ def with_inclusion(tree: Any) -> GroupedSummary | StructureSummary:
     return found
 
 
-def _picture_of(summary: GroupedSummary | ParameterSummary | StructureSummary) -> str:
+def _picture_of(summary: AnySummary) -> str:
     """Return the name of the function that plots a posterior of this kind."""
     if isinstance(summary, GroupedSummary):
         return "plot_agreement"
-    return "plot_inclusion" if isinstance(summary, StructureSummary) else "plot_parameters"
+    return "plot_parameters" if isinstance(summary, ParameterSummary) else "plot_inclusion"
 
 
 def axes(ax: Axes | None, size: tuple[float, float]) -> Axes:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..names import shown
-from ..summary import ParameterSummary, StructureSummary, summarise
+from ..summary import DifferenceSummary, ParameterSummary, StructureSummary, summarise
 from .style import MOST_IN_LEGEND, axes, group_colours, set_integer_ticks
 
 if TYPE_CHECKING:
@@ -41,8 +41,11 @@ def plot_trace(tree: Any, ax: Axes | None = None, feature: str | None = None) ->
             series = summary.draws_of(feature)
         else:
             series = posterior["theta"].sel(feature=feature)
-    elif isinstance(summary, StructureSummary):
-        series, label = posterior["included"].sum("edge"), "number of edges"
+    elif isinstance(summary, StructureSummary | DifferenceSummary):
+        series, label = (
+            posterior["included"].sum("edge"),
+            "number of edges" if isinstance(summary, StructureSummary) else "edges that differ",
+        )
     else:
         series, label = posterior["n_groups"], "number of groups"
     ax = axes(ax, (7.2, 2.6))

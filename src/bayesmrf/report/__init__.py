@@ -9,13 +9,14 @@ from typing import Any
 
 from .. import results
 from ..store import as_written
-from ..summary import GroupedSummary, ParameterSummary, StructureSummary, summarise
-from . import grouped, parameters, structure
+from ..summary import AnySummary, DifferenceSummary, GroupedSummary, ParameterSummary, StructureSummary, summarise
+from . import differences, grouped, parameters, structure
 from .page import Section, check_out, paragraph, picture, table, write_page
 
 __all__ = ["Section", "check_out", "paragraph", "picture", "sections", "table", "write_page", "write_report"]
 
 _TITLES = {
+    DifferenceSummary: "Differences between groups",
     GroupedSummary: "Groups of shared parameters",
     ParameterSummary: "Posterior of the parameters",
     StructureSummary: "Which edges exist",
@@ -28,8 +29,7 @@ def write_report(tree: Any, out: str | PathLike[str], overwrite: bool = False) -
     Parameters
     ----------
     tree : xarray.DataTree or path
-        ``posterior_`` of `GroupedMRF`, `BayesianMRF` or `SpikeSlabMRF`, also of a run that was interrupted, or the
-        path of a result.
+        ``posterior_`` of an estimator, also of a run that was interrupted, or the path of a result.
     out : path
         The file to write.
     overwrite : bool
@@ -55,10 +55,12 @@ def write_report(tree: Any, out: str | PathLike[str], overwrite: bool = False) -
     return write_page(out, title, sentence, parts)
 
 
-def sections(summary: GroupedSummary | ParameterSummary | StructureSummary) -> list[Section]:
+def sections(summary: AnySummary) -> list[Section]:
     """Return the sections of the report on one run."""
     if isinstance(summary, GroupedSummary):
         return grouped.sections(summary)
+    if isinstance(summary, DifferenceSummary):
+        return differences.sections(summary)
     if isinstance(summary, StructureSummary):
         return structure.sections(summary)
     return parameters.sections(summary)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .base import INTERVAL, Summary, count, rows
+from .differences import DifferenceSummary
 from .grouped import GroupedSummary
 from .inclusion import InclusionSummary
 from .parameters import ParameterSummary, compare
@@ -12,6 +13,8 @@ from .structure import StructureSummary
 
 __all__ = [
     "INTERVAL",
+    "AnySummary",
+    "DifferenceSummary",
     "GroupedSummary",
     "InclusionSummary",
     "ParameterSummary",
@@ -24,17 +27,21 @@ __all__ = [
 ]
 
 
-def summarise(tree: Any) -> GroupedSummary | ParameterSummary | StructureSummary:
-    """Summarise a posterior over groups of edges, over which edges exist, or over parameters.
+AnySummary = DifferenceSummary | GroupedSummary | ParameterSummary | StructureSummary
+
+
+def summarise(tree: Any) -> AnySummary:
+    """Summarise a posterior over groups of edges, which edges exist, differences between groups, or parameters.
 
     Parameters
     ----------
     tree : xarray.DataTree
-        ``posterior_`` of `GroupedMRF`, `BayesianMRF` or `SpikeSlabMRF`, or a result of `bayesmrf.results.load`. A
-        summary is returned as it is.
+        ``posterior_`` of an estimator, or a result of `bayesmrf.results.load`. A summary is returned as it is.
     """
-    if isinstance(tree, GroupedSummary | ParameterSummary | StructureSummary):
+    if isinstance(tree, AnySummary):
         return tree
     if "groups" in tree["posterior"].coords:
         return GroupedSummary(tree)
+    if "group" in tree["posterior"].dims:
+        return DifferenceSummary(tree)
     return StructureSummary(tree) if "included" in tree["posterior"].data_vars else ParameterSummary(tree)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.integrate import quad
 
-from ...errors import DivergenceError, TooWideError
+from ...errors import DataError, DivergenceError
 from ...likelihood import Likelihood, Sample
 from ...models.linear_map import LinearMap
 from ...options import Checked
@@ -182,14 +182,15 @@ def check_size(model: Any) -> None:
 
     Raises
     ------
-    TooWideError
+    DataError
     """
     n_states = prod([model.n_states] * model.graph.n_nodes)
     if n_states > MAX_STATES:
-        raise TooWideError(
-            f"Comparing groups sums over all joint states of the nodes: {model.graph.n_nodes} nodes with "
-            f"{model.n_states} states have {n_states:,}, at most {MAX_STATES:,} are possible; use fewer columns, or "
-            "fit SpikeSlabMRF to each group"
+        raise DataError(
+            option="X",
+            got=f"{model.graph.n_nodes} columns with {n_states:,}",
+            expected=f"columns with at most {MAX_STATES:,} joint states, as all are summed over to compare groups",
+            remedy="leave out columns, or learn the network of each group alone",
         )
 
 

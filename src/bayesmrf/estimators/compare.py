@@ -1,0 +1,402 @@
+"""Do the networks of several groups of people differ, and in which edges?"""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from .. import convergence, results
+from ..base import SAMPLE
+from ..differences import difference_table
+from ..errors import DataError, OptionError, argument, data_row
+from ..families import families_of
+from ..graphs import Graph
+from ..inference.chains import Persistent
+from ..inference.elimination.two_states import Elimination
+from ..likelihood import Likelihood, Sample
+from ..names import shown
+from ..options import check_params
+from ..posterior.edges.differences import Differences, check_size, contrasts, group_likelihood
+from ..posterior.hidden_entries import DrawHiddenEntries
+from ..sample_weight import unmasked
+from ..states import CODINGS, States, check_states
+from .base import MissingValues, RunOptions, data_hash, missing_table, read_graph, run_seed, sample_posterior
+from .edge_prior import default_prior
+from .engines import read_hidden
+from .network import Network
+from .option_objects import OptionObjects
+from .parameter_posterior import central, of_draws
+
+if TYPE_CHECKING:
+    import networkx as nx
+    import pandas as pd
+    import xarray as xr
+
+FEWEST_ROWS = 10  # of a group
+_SCANS = 2  # of a step
+_X, _GROUPS = argument("X"), argument("groups")
+
+
+@dataclass(eq=False, repr=False)
+class CompareMRF(MissingValues, RunOptions, OptionObjects, Network, BaseEstimator):
+    r"""Posterior of the differences between the networks of two or more groups of people.
+
+    The weight of edge uv in group g is
+
+    .. math:: w_{guv} = b_{uv} + c_g \cdot d_{uv},
+
+    a baseline b, the mean over groups, and a difference d, which is 0 (the groups do not differ in this edge) with
+    probability 1 - p0, and has a normal or Cauchy distribution otherwise. Two groups have the weights
+    :math:`b \mp d / 2`. With G > 2 groups d has G - 1 coordinates, which are 0 or not together, and a spherical
+    distribution such that the difference of any two groups has the scale of the slab. The biases of nodes are free in
+    each group. Draws are exact: all joint states of the nodes, at most 2^20, are summed over in each group.
+
+    Parameters
+    ----------
+    candidates : "complete", edges, DataFrame, networkx graph or `Graph`
+        Edges that may have a weight.
+    prior : "spike-slab" or `priors.SpikeSlab`
+        Prior of the differences: of p0, the share of the edges that differ, and of the size of a difference; and of the
+        biases. "spike-slab" has p0 = 1/2, so that the Bayes factor of an edge does not depend on how many others
+        differ, Cauchy differences of scale 1, and normal biases of scale 10.
+    baseline : "slab", "spike-slab", or an object of `priors`
+        Prior of the baselines: the slab of ``prior`` for every edge; or also a spike, with a p0 of its own, so that
+        baselines may be absent; or another slab (`priors.Cauchy`, `priors.Normal`) or `priors.SpikeSlab`.
+    model : {"boltzmann"} or an object of `bayesmrf.families`
+        Coding of the parameters, as in `SpikeSlabMRF`.
+    n_draws, n_warmup, n_chains, thin, random_state, n_jobs, progress, checkpoint
+        As in `GroupedMRF`.
+
+    Attributes
+    ----------
+    groups_ : (n_groups,) array
+        Labels of the groups, sorted.
+    difference_inclusion_ : (n_nodes, n_nodes) array
+        Probability that the groups differ in an edge; symmetric, 0 without a candidate.
+    weights_ : (n_groups, n_nodes, n_nodes) array
+        Posterior mean of the weight of each edge in each group; symmetric, 0 without a candidate.
+    theta_ : (n_groups, n_features) array
+        Posterior means of the weights and biases of each group.
+    graph_ : networkx.Graph
+        Edges in which the groups differ with a probability above 0.5, with the attributes ``inclusion`` and
+        ``difference``: the mean weights of the other groups minus that of the first (an array if they are several).
+    graphs_ : dict of label to networkx.Graph
+        The network of each group: edges with ``weight``, nodes with ``bias``.
+    density_ : float
+        Posterior mean of p0.
+    missing_ : DataFrame
+        Row and node of each missing value of X, and the posterior probability that it is 1.
+    posterior_ : xarray.DataTree
+        Draws in ArviZ's form: ``theta`` (chain, draw, group, feature), ``included`` (chain, draw, edge).
+    edges_, feature_names_
+        As in `SpikeSlabMRF`.
+    """
+
+    read = {"model": families_of("CompareMRF").read}  # noqa: RUF012
+
+    candidates: Any = "complete"
+    prior: Any = "spike-slab"
+    baseline: Any = "slab"
+    model: Any = "boltzmann"
+
+    def object(self, name: str) -> Any:
+        """Return the value of a parameter as an object."""
+        if name == "prior" and self.prior == "spike-slab":
+            return replace(default_prior(self.object("model")), density=0.5)
+        if name == "baseline" and isinstance(self.baseline, str):
+            return self.object("prior").slab if self.baseline == "slab" else default_prior(self.object("model"))
+        return super().object(name)
+
+    def _model(self, graph: Graph | None = None) -> Any:
+        return self.object("model").on(graph or self._graph, 2, True)
+
+    def fit(self, X: Any, groups: Any = None, sample_weight: Any = None) -> CompareMRF:
+        """Sample the posterior.
+
+        Parameters
+        ----------
+        X : (n_samples, n_nodes) array or DataFrame
+            Yes/no data in one coding. Missing values (NaN) are drawn with the parameters.
+        groups : (n_samples,) sequence
+            Label of the group of each row: texts, numbers, or pandas' categories; a Series with the index of ``X``.
+        sample_weight : (n_samples,) array, optional
+            How many times each row was seen: integers >= 0; a Series with the index of ``X``.
+        """
+        parts, rows, likelihood, kernel = self._prepare(X, groups, sample_weight)
+        model, prior, seeds = likelihood.model, self.object("prior"), run_seed(self)
+        draws = sample_posterior(self, model, kernel, seeds, group=len(parts))
+        samples, names = likelihood.samples, [str(label) for label in self.groups_]
+        hashes = [
+            data_hash(self._graph, s.s_bar, s.n_samples, None if s.hidden is None else s.hidden.model.states)
+            for s in samples
+        ]
+        self.posterior_ = results.to_datatree(
+            draws,
+            model,
+            attrs={
+                "data_hash": hashlib.sha256(" ".join(hashes).encode()).hexdigest(),
+                "model": model.name,
+                "prior": asdict(prior) | {"slab": {"family": type(prior.slab).__name__} | asdict(prior.slab)},
+                "baseline": f"{self.object('baseline')}",
+                "kind": "exact",
+                "method": "exact",
+            },
+            observed={
+                "statistics": np.array([s.s_bar for s in samples]),
+                "n_samples": sum(s.n_samples for s in samples),
+                "group_sizes": np.array([s.n_samples for s in samples]),
+            },
+            groups=names,
+        )
+        theta, share = draws.values["theta"], draws.values["included"].mean(axis=(0, 1))
+        self.theta_ = theta.mean(axis=(0, 1))
+        self.difference_inclusion_ = self._symmetric(share)
+        self.weights_ = np.array([self._symmetric(t[: model.n_edges]) for t in self.theta_])
+        self.density_ = float(draws.values["density"].mean())
+        self.missing_ = self._missing(likelihood, theta, parts, rows, seeds)
+        if len(self.missing_):
+            results.add_missing(self.posterior_, self.missing_)
+        convergence.warn_unless_converged(self.posterior_)
+        return self
+
+    def check(self, X: Any, groups: Any = None, sample_weight: Any = None) -> None:
+        """Raise the errors that `fit` raises before its first draw."""
+        self._prepare(X, groups, sample_weight)
+
+    def _prepare(
+        self, X: Any, groups: Any, sample_weight: Any
+    ) -> tuple[list[States], list[np.ndarray], Likelihood, Any]:
+        """All that comes before the first draw: states and row numbers of each group, likelihood and kernel."""
+        check_params(self)
+        states = check_states(X, sample_weight, missing=True)
+        self.n_features_in_ = len(states.names)
+        if self.n_features_in_ < 2:
+            raise DataError("X must have at least two columns, got 1 feature(s).")
+        if hasattr(X, "columns") and all(isinstance(c, str) for c in X.columns):
+            self.feature_names_in_ = np.array(states.names, dtype=object)
+        self._graph = read_graph(self.candidates, states, self.progress, "candidates")
+        self.edges_ = self._graph.edges
+        self.groups_, code = read_groups(groups, X, len(states.values))
+        model = self._model()
+        check_size(model)
+        rows = [np.flatnonzero(code == g) for g in range(len(self.groups_))]
+        parts = [
+            replace(states, values=states.values[i], weights=None if states.weights is None else states.weights[i])
+            for i in rows
+        ]
+        for label, part in zip(self.groups_, parts, strict=True):
+            _check_group(label, part)
+        samples = []
+        for part in parts:
+            hidden = read_hidden(None, Elimination(), model, part)
+            s_bar = model.statistics(part.values, part.weights) if hidden is None else hidden.model.seen_statistics()
+            samples.append(Sample(s_bar, part.n_samples, hidden))
+        contrast = contrasts([s.n_samples for s in samples])
+        likelihood = group_likelihood(model, samples, contrast, Persistent())
+        kernel: Any = Differences(likelihood, contrast, self.object("prior"), self.object("baseline"), _SCANS)
+        if any(s.hidden is not None for s in samples):
+            likelihood.require_hidden(kernel.name, {SAMPLE})
+            kernel = DrawHiddenEntries(kernel, likelihood)
+        return parts, rows, likelihood, kernel
+
+    def _missing(
+        self, likelihood: Likelihood, theta: np.ndarray, parts: list[States], rows: list[np.ndarray], seeds: Any
+    ) -> pd.DataFrame:
+        """Missing values of all groups, by the rows of X."""
+        import pandas as pd
+
+        found = []
+        for t, (sample, part, row) in enumerate(zip(likelihood.samples, parts, rows, strict=True)):
+            alone = Likelihood(likelihood.model, sample.s_bar, sample.n_samples, likelihood.engine, sample.hidden)
+            table = missing_table(alone, theta[:, :, t], part, seeds)
+            if len(table):
+                found.append(table.assign(row=row[table["row"].to_numpy()]))
+        return pd.concat(found).sort_values("row", kind="stable", ignore_index=True) if found else table
+
+    def _symmetric(self, values: np.ndarray) -> np.ndarray:
+        """Return a value of each edge as a symmetric matrix."""
+        found = np.zeros((self._graph.n_nodes, self._graph.n_nodes))
+        u, v = self.edges_.T
+        found[u, v] = found[v, u] = values
+        return found
+
+    @property
+    def graphs_(self) -> dict[Any, nx.Graph]:
+        """The network of each group: edges with ``weight``, nodes with ``bias``."""
+        check_is_fitted(self)
+        return {label: self._network(theta) for label, theta in zip(self.groups_, self.theta_, strict=True)}
+
+    @property
+    def graph_(self) -> nx.Graph:
+        """Edges in which the groups differ with a probability above 0.5; see the class."""
+        check_is_fitted(self)
+        network = self._graph.to_networkx()
+        first, *others = self.weights_
+        names = self._graph.names
+        for u, v in self.edges_:
+            difference = np.array([w[u, v] - first[u, v] for w in others])
+            network.edges[names[u], names[v]].update(
+                inclusion=float(self.difference_inclusion_[u, v]),
+                difference=float(difference[0]) if len(others) == 1 else difference,
+            )
+        network.remove_edges_from([(u, v) for u, v, p in network.edges(data="inclusion") if p <= 0.5])
+        return network
+
+    def difference_table(self, probability: float = 0.9) -> pd.DataFrame:
+        """Return the differences of all edges, the most probable first.
+
+        Parameters
+        ----------
+        probability : float
+            Of the central interval of a difference.
+
+        Returns
+        -------
+        DataFrame
+            One row for each edge and, if there are more than two groups, each pair of groups, whose labels are then in
+            the columns group and other. Columns first and second (the ends), difference (mean of the weight in the
+            second group minus that in the first, given that the groups differ in this edge), lower, upper, inclusion
+            (probability that they differ) and the Bayes factors for a difference (bayes_factor, infinite if every draw
+            has it) and against it (bayes_factor_against).
+        """
+        check_is_fitted(self)
+        found = difference_table(self.posterior_, central(probability))
+        return found.sort_values("inclusion", ascending=False, kind="stable", ignore_index=True)
+
+    def statistic(self, function: Callable[..., Any], of: str = "theta", name: str = "statistic") -> xr.DataArray:
+        """Compute any function of the network of each group for each draw, in ArviZ's form; see `compare`.
+
+        Parameters
+        ----------
+        function : callable
+            Of theta (n_features,), or of a networkx graph with edge attribute ``weight`` and node attribute ``bias``.
+        of : {"theta", "graph"}
+        name : str
+
+        Returns
+        -------
+        xarray.DataArray
+            Dimensions chain, draw, group, and those of the value.
+        """
+        check_is_fitted(self)
+        if of not in ("theta", "graph"):
+            raise OptionError(option="of", got=of, expected="'theta' or 'graph'")
+        theta = self.posterior_["posterior"].dataset["theta"]
+        return of_draws(theta, function if of == "theta" else lambda t: function(self._network(t)), name)
+
+    def strength(self) -> xr.DataArray:
+        """Compute the posterior of the strength of each node in each group, the sum of absolute weights of its edges.
+
+        Returns
+        -------
+        xarray.DataArray
+            Dimensions chain, draw, group, node.
+        """
+        check_is_fitted(self)
+        u, v = self.edges_.T
+        ends, n_nodes, r = np.concatenate([u, v]), self._graph.n_nodes, len(self.edges_)
+        found = self.statistic(
+            lambda t: np.bincount(ends, np.tile(np.abs(t[:r]), 2), minlength=n_nodes), name="strength"
+        )
+        return found.rename(strength_dim_0="node").assign_coords(node=list(self._graph.names))
+
+    def compare(self, draws: xr.DataArray, probability: float = 0.9) -> pd.DataFrame:
+        """Compare a quantity of the groups, such as `strength`: its posterior in each, and the pairwise differences.
+
+        Parameters
+        ----------
+        draws : xarray.DataArray
+            From `statistic` or `strength`.
+        probability : float
+            Of the central intervals.
+
+        Returns
+        -------
+        DataFrame
+            Columns mean, lower, upper; one row for each group and for each difference "b - a" of two groups, for each
+            value of the quantity.
+        """
+        import pandas as pd
+
+        tails = central(probability)
+        names = [str(g) for g in draws["group"].values]
+        rest = [d for d in draws.dims if d not in ("chain", "draw", "group")]
+        stacked = np.asarray(draws.transpose("chain", "draw", "group", *rest), dtype=float)
+        stacked = stacked.reshape(-1, len(names), *stacked.shape[3:])
+        values = {name: stacked[:, i] for i, name in enumerate(names)}
+        values |= {
+            f"{b} - {a}": stacked[:, j] - stacked[:, i]
+            for i, a in enumerate(names)
+            for j, b in enumerate(names)
+            if i < j
+        }
+        found = []
+        for name, x in values.items():
+            lower, upper = np.quantile(x, tails, axis=0)
+            each = {"mean": x.mean(axis=0), "lower": lower, "upper": upper}
+            if rest:
+                index = draws[rest[0]].values if len(rest) == 1 else np.arange(x[0].size)
+                each = {k: v.ravel() for k, v in each.items()} | {str(rest[0]): index}
+            found.append(pd.DataFrame(each, index=None if rest else [0]).assign(group=name))
+        return pd.concat(found).set_index(["group", *rest[:1]])
+
+
+def read_groups(groups: Any, X: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the labels of the groups, sorted (categories in their order), and the number of each row's group.
+
+    Raises
+    ------
+    DataError
+        If there is not one label for each row, or there are fewer than two different ones.
+    """
+    pandas = sys.modules.get("pandas")  # if pandas is not imported, there are no Series
+    labelled = pandas is not None and isinstance(X, pandas.DataFrame) and isinstance(groups, pandas.Series)
+    if labelled and len(groups) == n and not groups.index.equals(X.index):
+        raise DataError(f"{_GROUPS} must have the index of {_X}, in the same order, got another one; give "
+                        "groups.reindex(X.index), or groups.to_numpy() if rows correspond")  # fmt: skip
+    import pandas as pd
+
+    if groups is None or isinstance(groups, str) or np.ndim(groups) != 1 or len(groups) != n:
+        raise DataError(option="groups", got=groups, expected=f"{n:,} labels, one for each row of the data")
+    if not isinstance(groups, pd.Series | pd.Categorical):
+        groups = unmasked(groups)
+    column = pd.Series(groups).reset_index(drop=True)
+    lacking = np.flatnonzero(column.isna())
+    if len(lacking):
+        raise DataError(f"{_GROUPS} must not have missing labels, but {len(lacking):,} row(s) have none, the first of "
+                        f"them {data_row(lacking[0])}; drop these rows.")  # fmt: skip
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        labels = list(column.cat.remove_unused_categories().cat.categories)
+    else:
+        labels = list(column.unique())
+        with suppress(TypeError):  # of different types: in the order of the rows
+            labels = sorted(labels)
+    labels = [label.item() if isinstance(label, np.generic) else label for label in labels]
+    if len(labels) < 2:
+        raise DataError(f"{_GROUPS} must have at least two different labels, but all are {labels[0]!r}.")
+    code = column.map({label: g for g, label in enumerate(labels)}).to_numpy().astype(np.int64)
+    return np.array(labels, dtype=object), code
+
+
+def _check_group(label: Any, states: States) -> None:
+    """Refuse groups with few rows, and groups in which a column is constant."""
+    name = shown(str(label))
+    if states.n_samples < FEWEST_ROWS:
+        raise DataError(f"{_GROUPS} must have at least {FEWEST_ROWS} rows each, but '{name}' has "
+                        f"{states.n_samples:g}; merge or leave out small groups.")  # fmt: skip
+    seen = states.values if states.weights is None else states.values[states.weights > 0]
+    for column, node in zip(seen.T, states.names, strict=True):
+        levels = np.unique(column[column >= 0])
+        if len(levels) < 2:
+            coding = CODINGS[states.coding] if isinstance(states.coding, str) else states.coding
+            only = f"is {coding[levels[0]]} in all rows" if len(levels) else "has no values in the rows"
+            raise DataError(f"{_X}: column '{shown(node)}' {only} of group '{name}', whose weights cannot be compared; "
+                            "leave out the column or the group.")  # fmt: skip

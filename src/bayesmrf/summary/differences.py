@@ -1,0 +1,113 @@
+"""Summary of a posterior over the differences between groups."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..differences import difference_table
+from ..names import shown
+from .base import INTERVAL, count
+from .inclusion import InclusionSummary, prior_of_density
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, eq=False)
+class DifferenceSummary(InclusionSummary):
+    """Tables and sentences about the differences between groups.
+
+    Parameters
+    ----------
+    tree : xarray.DataTree
+        From `CompareMRF.posterior_` or `bayesmrf.results.load`.
+    """
+
+    @cached_property
+    def groups(self) -> list[str]:
+        """Labels of the groups, as they are shown."""
+        return [shown(g) for g in self["posterior"]["group"].values]
+
+    @property
+    def sizes(self) -> np.ndarray:
+        """Observations of each group."""
+        return self["observed_data"]["group_sizes"].values
+
+    @cached_property
+    def weights(self) -> np.ndarray:
+        """Draws of the weights of each group: (n_draws, n_groups, n_edges)."""
+        return self.stacked("theta")[..., : self.n_edges]
+
+    @property
+    def pairs(self) -> int:
+        """Number of pairs of groups."""
+        return len(self.groups) * (len(self.groups) - 1) // 2
+
+    @cached_property
+    def differences(self) -> pd.DataFrame:
+        """Differences of all edges in order; see `CompareMRF.difference_table`."""
+        found = difference_table(self.tree, INTERVAL)
+        names = [c for c in ("first", "second", "group", "other") if c in found]
+        return found.assign(**{c: found[c].map(shown) for c in names})
+
+    @cached_property
+    def edge_table(self) -> pd.DataFrame:
+        """Edges in order: ends, probability of a difference, and its mean given that there is one.
+
+        Of more than two groups, the mean is that of the difference with the largest absolute mean.
+        """
+        table = self.differences
+        size = table["difference"].abs().fillna(0).to_numpy().reshape(self.n_edges, -1).argmax(axis=1)
+        rows = np.arange(self.n_edges) * self.pairs + size
+        return table.iloc[rows].reset_index(drop=True).rename(columns={"difference": "weight"})
+
+    @property
+    def n_edges_sentence(self) -> str:
+        """Mean and 90 % interval of the number of edges that differ, how many are likely to, how many in doubt."""
+        return super().n_edges_sentence.replace("candidates", "edges")
+
+    @property
+    def direction(self) -> str:
+        """Which group is subtracted from which."""
+        if len(self.groups) == 2:
+            return f"{self.groups[1]} minus {self.groups[0]}"
+        return "the other group minus the group"
+
+    @property
+    def data_sentence(self) -> str:
+        """Size of the groups, of the network, and how many values were missing."""
+        sizes = ", ".join(f"{count(round(n), 'row')} of {g}" for g, n in zip(self.groups, self.sizes, strict=True))
+        model = self.attrs.get("model", "unknown")
+        rule = self.attrs.get("binarize")
+        yes = f"; levels {rule} count as yes" if rule else ""
+        size = f"{count(len(self.names), 'node')}, {count(self.n_edges, 'edge')}"
+        return f"{sizes}: {size}, model {model}{yes}{self.missing_clause}"
+
+    @property
+    def reason(self) -> str:
+        """Why draws are approximate."""
+        return ""
+
+    @property
+    def method_sentence(self) -> str:
+        """The method, and its description."""
+        return "exact: birth and death of the difference of every edge, with exact moments in each group"
+
+    @property
+    def options(self) -> dict[str, str]:
+        """The priors."""
+        prior = json.loads(self.attrs["prior"])
+        density, slab = prior["density"], prior["slab"]
+        p0 = tuple(density.values()) if isinstance(density, dict) else density
+        found = {"prior of the density": prior_of_density(p0)}
+        if slab["family"] == "Gamma":
+            found["prior of the slab's precision"] = f"Gamma({slab['shape']:g}, {slab['rate']:g})"
+        else:
+            found["slab"] = f"{slab['family']}(0, {slab['scale']:g})"
+        found["baseline"] = str(self.attrs["baseline"])
+        return found | {"scale of the biases": f"{prior['bias_scale']:g}"}

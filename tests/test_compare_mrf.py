@@ -1,0 +1,191 @@
+"""CompareMRF and ``bayesmrf compare``: what they find, show, keep and refuse."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bayesmrf import CompareMRF, SpikeSlab, graphs, load, plots, write_report
+from bayesmrf.errors import BayesMRFError, ConvergenceWarning
+from bayesmrf.inference.enumeration import Enumeration
+from bayesmrf.models.boltzmann import Boltzmann
+from bayesmrf.summary import DifferenceSummary, summarise
+from tests.commands import one_sentence
+
+QUICK = {"n_draws": 150, "n_warmup": 50, "n_chains": 2, "progress": False, "random_state": 1}
+SMALL = ["--n-draws", "150", "--n-warmup", "50", "--n-chains", "2", "--seed", "1"]
+NAMES = ["Ann", "Bob", "Cid"]
+
+
+def table_of(rng, sizes=(300, 200)):
+    """Ann and Bob are linked in the last group only, Bob and Cid in all."""
+    model = Boltzmann(graphs.path(3))
+    parts = []
+    for t, n in enumerate(sizes):
+        theta = np.array([3.0 * (t == len(sizes) - 1), 2.0, -0.5, -1.0, 0.2 * t])
+        parts.append(
+            pd.DataFrame(Enumeration().sample(model, theta, None, n, rng), columns=NAMES).assign(group=f"g{t}")
+        )
+    return pd.concat(parts, ignore_index=True).sample(frac=1, random_state=1).reset_index(drop=True)
+
+
+@pytest.fixture(scope="module")
+def fitted(module_rng):
+    table = table_of(module_rng)
+    return CompareMRF(**QUICK).fit(table[NAMES], groups=table["group"]), table
+
+
+def test_what_differs(fitted):
+    est, _ = fitted
+    assert list(est.groups_) == ["g0", "g1"]
+    assert est.difference_inclusion_[0, 1] > 0.9 > est.difference_inclusion_[1, 2]
+    assert est.weights_.shape == (2, 3, 3)
+    assert est.theta_.shape == (2, 6)
+    found = est.difference_table()
+    first = found.iloc[0]
+    assert (first["first"], first["second"]) == ("Ann", "Bob")
+    assert first["lower"] < first["difference"] < first["upper"]
+    assert first["lower"] > 0
+    assert first["bayes_factor"] > 9
+    doubtful = found[found["inclusion"].between(0.01, 0.99)]
+    odds = doubtful["inclusion"] / (1 - doubtful["inclusion"])
+    np.testing.assert_allclose(doubtful["bayes_factor"], odds)
+    np.testing.assert_allclose(doubtful["bayes_factor_against"], 1 / odds)
+    assert ("Ann", "Bob") in est.graph_.edges
+    assert est.graph_.edges["Ann", "Bob"]["difference"] == est.weights_[1, 0, 1] - est.weights_[0, 0, 1]
+    assert est.graphs_["g1"].edges["Ann", "Bob"]["weight"] == est.weights_[1, 0, 1]
+
+
+def test_statistics_of_the_groups(fitted):
+    est, _ = fitted
+    theta = est.posterior_["posterior"]["theta"]
+    strength = est.strength()
+    assert strength.dims == ("chain", "draw", "group", "node")
+    np.testing.assert_allclose(strength.sel(node="Ann"), np.abs(theta[..., :2]).sum("feature"))
+    by_graph = est.statistic(lambda g: sum(abs(w) for *_, w in g.edges("Ann", data="weight")), "graph")
+    np.testing.assert_allclose(by_graph, strength.sel(node="Ann"))
+    found = est.compare(strength, 0.8)
+    np.testing.assert_allclose(
+        found.loc[("g1 - g0", "Ann"), "mean"], found.loc[("g1", "Ann"), "mean"] - found.loc[("g0", "Ann"), "mean"]
+    )
+    assert list(est.compare(by_graph).index) == ["g0", "g1", "g1 - g0"]
+
+
+def test_labels_in_other_forms_and_weighted_rows(fitted):
+    """The draws do not depend on how rows and labels are given."""
+    est, table = fitted
+    again = [(table[NAMES].to_numpy(), list(table["group"]), None)]
+    again.append((table[NAMES], table["group"].astype("category"), None))
+    counts = table.value_counts().reset_index()
+    again.append((counts[NAMES], counts["group"], counts["count"]))
+    for x, groups, weights in again:
+        other = CompareMRF(**QUICK).fit(x, groups, weights)
+        np.testing.assert_array_equal(other.posterior_["posterior"]["theta"], est.posterior_["posterior"]["theta"])
+    swapped = CompareMRF(**QUICK).fit(table[NAMES], pd.Categorical(table["group"], ["g1", "g0", "none"]))
+    assert list(swapped.groups_) == ["g1", "g0"]
+
+
+def test_three_groups_and_missing_values(rng):
+    table = table_of(rng, (150, 150, 150))
+    table.loc[[3, 17], "Ann"] = np.nan
+    est = CompareMRF(baseline="spike-slab", **QUICK | {"n_draws": 400}).fit(table[NAMES], table["group"])
+    assert list(est.missing_["row"]) == [3, 17]
+    assert est.missing_["probability"].between(0, 1).all()
+    found = est.difference_table()
+    assert len(found) == 9
+    assert list(found.columns[:4]) == ["first", "second", "group", "other"]
+    of = found.set_index(["first", "second", "group", "other"])["difference"]
+    np.testing.assert_allclose(
+        of["Ann", "Bob", "g0", "g2"], of["Ann", "Bob", "g0", "g1"] + of["Ann", "Bob", "g1", "g2"]
+    )
+    assert of["Ann", "Bob", "g0", "g2"] > 1
+    assert est.graph_.edges["Ann", "Bob"]["difference"].shape == (2,)
+
+
+def test_a_stopped_run_continues(fitted, folder):
+    est, table = fitted
+    few = CompareMRF(**QUICK, checkpoint=folder / "run").set_params(n_draws=QUICK["n_draws"])
+    few.fit(table[NAMES], table["group"])
+    again = CompareMRF(**QUICK, checkpoint=folder / "run").fit(table[NAMES], table["group"])
+    np.testing.assert_array_equal(again.posterior_["posterior"]["theta"], est.posterior_["posterior"]["theta"])
+    with pytest.raises(BayesMRFError, match=r"run .*differ|another run|is .*, was"):
+        CompareMRF(**QUICK, prior=SpikeSlab(0.3), checkpoint=folder / "run").fit(table[NAMES], table["group"])
+
+
+def test_few_draws_have_not_converged(rng):
+    table = table_of(rng)
+    with pytest.warns(ConvergenceWarning, match="Not converged"):
+        CompareMRF(**QUICK | {"n_draws": 8, "n_warmup": 0}).fit(table[NAMES], table["group"])
+
+
+def bad(table, groups=None, **change):
+    return table.assign(**change)[NAMES], table["group"] if groups is None else groups
+
+
+BAD = {
+    "no labels": (lambda t: (t[NAMES], None), "groups must be 500 labels, one for each row of the data, got None"),
+    "length": (lambda t: (t[NAMES], ["a", "b"]), "groups must be 500 labels, one for each row"),
+    "missing": (lambda t: (t[NAMES], t["group"].where(t.index > 1)), r"missing labels, but 2 row\(s\) .* row 0"),
+    "one group": (lambda t: (t[NAMES], ["a"] * 500), "groups must have at least two different labels, but all are 'a'"),
+    "few rows": (lambda t: (t[NAMES], np.where(t.index < 3, "x", "y")), "at least 10 rows each, but 'x' has 3"),
+    "constant": (
+        lambda t: (t[NAMES].assign(Bob=t["Bob"].where(t["group"] == "g0", 1)), t["group"]),
+        "X: column 'Bob' is 1 in all rows of group 'g1'",
+    ),
+    "index": (lambda t: (t[NAMES], t["group"].rename(lambda i: i + 1)), "groups must have the index of X"),
+    "size": (
+        lambda t: (pd.DataFrame(np.eye(500, dtype=int)[:, :21] ^ (np.arange(500) % 2)[:, None]), t["group"]),
+        "X must be columns with at most 1,048,576 joint states",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_input(fitted, name):
+    make, message = BAD[name]
+    with pytest.raises(BayesMRFError, match=message) as e:
+        CompareMRF(**QUICK).fit(*make(fitted[1]))
+    assert "\n" not in str(e.value)
+
+
+def test_what_is_shown(fitted, tmp_path):
+    est, _ = fitted
+    summary = summarise(est.posterior_)
+    assert isinstance(summary, DifferenceSummary)
+    assert summary.data_sentence == "300 rows of g0, 200 rows of g1: 3 nodes, 3 edges, model boltzmann"
+    page = write_report(est.posterior_, tmp_path / "r.html").read_text()
+    for wanted in ("Differences between groups", "Do the groups differ?", "g1 minus g0", "Bayes factor for"):
+        assert wanted in page
+    assert plots.plot_networks(est.posterior_).figure
+    assert plots.plot_network(est.posterior_).figure
+    with pytest.raises(BayesMRFError, match="this one is over differences, use plot_inclusion"):
+        plots.plot_parameters(est.posterior_)
+
+
+def test_the_command(bayesmrf, fitted, folder):
+    est, table = fitted
+    table.to_csv("answers.csv", index=False)
+    code, out, err = bayesmrf("compare", "answers.csv", "--by", "group", *SMALL)
+    assert code == 0, err
+    text = " ".join(out.split())
+    for wanted in ("300 rows of g0, 200 rows of g1", "Ann – Bob", "Bayes factor", "Difference: g1 minus g0"):
+        assert wanted in text
+    found = load("answers.zarr")
+    np.testing.assert_array_equal(found["posterior"]["theta"], est.posterior_["posterior"]["theta"])
+    assert bayesmrf("report", "answers.zarr")[0] == 0
+    assert "<h1>Differences between groups" in (folder / "report.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--by", "grp"], "--by: there is no column 'grp' in answers.csv; its columns are"),
+        (["--by", "group", "--drop", "group"], "--by: column 'group' is also named by --drop"),
+        (["--by", "Ann", "--drop", "group"], "column 'Bob' is 0 in all rows of group '0'"),
+        (["--by", "one", "--drop", "group"], "--by must have at least two different labels"),
+        (["--by", "group", "--baseline", "none"], "--baseline must be"),
+    ],
+)
+def test_bad_commands(bayesmrf, rng, arguments, message):
+    table_of(rng, (40, 40)).assign(one="x", Bob=lambda t: t["Ann"]).to_csv("answers.csv", index=False)
+    more = [] if "one" in arguments else ["--drop", "one"]
+    one_sentence(bayesmrf("compare", "answers.csv", *arguments, *more), message)
