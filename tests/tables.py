@@ -13,7 +13,7 @@ from bayesmrf.inference.mean_field import MeanField
 from bayesmrf.inference.pseudo_likelihood import PseudoLikelihood
 from bayesmrf.inference.tree import Tree
 from bayesmrf.learning.persistent import PersistentMLE
-from bayesmrf.likelihood import Hidden, Likelihood
+from bayesmrf.likelihood import Hidden, Likelihood, Sample
 from bayesmrf.models.agreement import Agreement
 from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.models.clamped import Clamped
@@ -23,6 +23,7 @@ from bayesmrf.models.ordinal import Ordinal
 from bayesmrf.models.potts import Potts
 from bayesmrf.models.symmetric import Symmetric
 from bayesmrf.particles.reference import climb
+from bayesmrf.posterior.edges.differences import Differences, contrasts, group_likelihood
 from bayesmrf.posterior.edges.exact import SpikeSlabExact
 from bayesmrf.posterior.edges.langevin import SpikeSlabLangevin
 from bayesmrf.posterior.edges.one_edge import SpikeSlabOneEdge
@@ -118,6 +119,12 @@ def with_gaps(model, engine, hidden):
     return likelihood(model, engine, hidden=Hidden(Clamped(model, GAPS), hidden))
 
 
+def differences():
+    contrast = contrasts([3, 9])
+    samples = [Sample(s_bar(BINARY), 3.0), Sample(s_bar(BINARY)[::-1], 9.0)]
+    return Differences(group_likelihood(BINARY, samples, contrast, Persistent()), contrast, EDGES, EDGES)
+
+
 def label_field():
     field = LabelField(np.array([[0.0, 1.0], [2.0, 0.5], [1.0, 3.0]]), ("x", "y"))
     labels = np.array([[0, 1, -1]], np.int8)
@@ -180,6 +187,7 @@ KERNELS = {
         TABLES, s_bar(TABLES), N, POTENTIALS, start(TABLES)
     ),
     "spike-slab-langevin": lambda: SpikeSlabLangevin(BINARY, s_bar(BINARY), N, EDGES, start(BINARY)),
+    "differences": differences,
     "spike-slab-exact": lambda: SpikeSlabExact(
         likelihood(BINARY, Elimination()), EDGES, start(BINARY), pairs=np.array([[0, 1]])
     ),

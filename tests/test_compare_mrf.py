@@ -129,12 +129,12 @@ BAD = {
     "few rows": (lambda t: (t[NAMES], np.where(t.index < 3, "x", "y")), "at least 10 rows each, but 'x' has 3"),
     "constant": (
         lambda t: (t[NAMES].assign(Bob=t["Bob"].where(t["group"] == "g0", 1)), t["group"]),
-        "X: column 'Bob' is 1 in all rows of group 'g1'",
+        "X: column 'Bob' never has the level 0 in group 'g1'",
     ),
     "index": (lambda t: (t[NAMES], t["group"].rename(lambda i: i + 1)), "groups must have the index of X"),
     "size": (
         lambda t: (pd.DataFrame(np.eye(500, dtype=int)[:, :21] ^ (np.arange(500) % 2)[:, None]), t["group"]),
-        "X must be columns with at most 1,048,576 joint states",
+        "X must have at most 1,048,576 joint states",
     ),
 }
 
@@ -180,7 +180,7 @@ def test_the_command(bayesmrf, fitted, folder):
     [
         (["--by", "grp"], "--by: there is no column 'grp' in answers.csv; its columns are"),
         (["--by", "group", "--drop", "group"], "--by: column 'group' is also named by --drop"),
-        (["--by", "Ann", "--drop", "group"], "column 'Bob' is 0 in all rows of group '0'"),
+        (["--by", "Ann", "--drop", "group"], "column 'Bob' never has the level 1 in group '0'"),
         (["--by", "one", "--drop", "group"], "--by must have at least two different labels"),
         (["--by", "group", "--baseline", "none"], "--baseline must be"),
     ],

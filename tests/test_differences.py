@@ -119,5 +119,5 @@ def test_too_many_states():
     model = Boltzmann(graphs.path(21))
     samples = [Sample(np.full(model.n_features, 0.5), 10)] * 2
     likelihood = group_likelihood(model, samples, contrasts([10, 10]), Persistent())
-    with pytest.raises(DataError, match=r"at most 1,048,576 joint states, .* got 21 columns with 2,097,152; leave"):
+    with pytest.raises(DataError, match=r"at most 1,048,576 joint states, .* got 2,097,152 of 21 columns; leave"):
         Differences(likelihood, contrasts([10, 10]))

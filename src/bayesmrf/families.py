@@ -198,7 +198,7 @@ FAMILIES = Registry(
             "ordinal",
             Ordinal,
             True,
-            frozenset({"BayesianMRF", "SpikeSlabMRF", "MaximumLikelihoodMRF"}),
+            frozenset({"BayesianMRF", "SpikeSlabMRF", "CompareMRF", "MaximumLikelihoodMRF"}),
             "weight",
             "threshold",
             "A weight is the log odds ratio of the two ends for each step of both up their categories, given all other "

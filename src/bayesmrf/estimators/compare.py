@@ -27,7 +27,7 @@ from ..options import check_params
 from ..posterior.edges.differences import Differences, check_size, contrasts, group_likelihood
 from ..posterior.hidden_entries import DrawHiddenEntries
 from ..sample_weight import unmasked
-from ..states import CODINGS, States, check_states
+from ..states import States, check_states, levels_of
 from .base import MissingValues, RunOptions, data_hash, missing_table, read_graph, run_seed, sample_posterior
 from .edge_prior import default_prior
 from .engines import read_hidden
@@ -56,8 +56,9 @@ class CompareMRF(MissingValues, RunOptions, OptionObjects, Network, BaseEstimato
     a baseline b, the mean over groups, and a difference d, which is 0 (the groups do not differ in this edge) with
     probability 1 - p0, and has a normal or Cauchy distribution otherwise. Two groups have the weights
     :math:`b \mp d / 2`. With G > 2 groups d has G - 1 coordinates, which are 0 or not together, and a spherical
-    distribution such that the difference of any two groups has the scale of the slab. The biases of nodes are free in
-    each group. Draws are exact: all joint states of the nodes, at most 2^20, are summed over in each group.
+    distribution such that the difference of any two groups has the scale of the slab. The biases (or thresholds) of
+    nodes are free in each group. Draws are exact: all joint states of the nodes, at most 2^20, are summed over in each
+    group.
 
     Parameters
     ----------
@@ -70,8 +71,8 @@ class CompareMRF(MissingValues, RunOptions, OptionObjects, Network, BaseEstimato
     baseline : "slab", "spike-slab", or an object of `priors`
         Prior of the baselines: the slab of ``prior`` for every edge; or also a spike, with a p0 of its own, so that
         baselines may be absent; or another slab (`priors.Cauchy`, `priors.Normal`) or `priors.SpikeSlab`.
-    model : {"boltzmann"} or an object of `bayesmrf.families`
-        Coding of the parameters, as in `SpikeSlabMRF`.
+    model : {"boltzmann", "ordinal"} or an object of `bayesmrf.families`
+        Weights and biases of yes/no columns, or weights and thresholds of ordered answers, as in `SpikeSlabMRF`.
     n_draws, n_warmup, n_chains, thin, random_state, n_jobs, progress, checkpoint
         As in `GroupedMRF`.
 
@@ -93,7 +94,8 @@ class CompareMRF(MissingValues, RunOptions, OptionObjects, Network, BaseEstimato
     density_ : float
         Posterior mean of p0.
     missing_ : DataFrame
-        Row and node of each missing value of X, and the posterior probability that it is 1.
+        Row and node of each missing value of X, and the posterior probability that it is 1 (for "ordinal", of each
+        level).
     posterior_ : xarray.DataTree
         Draws in ArviZ's form: ``theta`` (chain, draw, group, feature), ``included`` (chain, draw, edge).
     edges_, feature_names_
@@ -116,7 +118,7 @@ class CompareMRF(MissingValues, RunOptions, OptionObjects, Network, BaseEstimato
         return super().object(name)
 
     def _model(self, graph: Graph | None = None) -> Any:
-        return self.object("model").on(graph or self._graph, 2, True)
+        return self.object("model").on(graph or self._graph, self._sizes, True)
 
     def fit(self, X: Any, groups: Any = None, sample_weight: Any = None) -> CompareMRF:
         """Sample the posterior.
@@ -124,7 +126,8 @@ class CompareMRF(MissingValues, RunOptions, OptionObjects, Network, BaseEstimato
         Parameters
         ----------
         X : (n_samples, n_nodes) array or DataFrame
-            Yes/no data in one coding. Missing values (NaN) are drawn with the parameters.
+            Yes/no data in one coding or, for "ordinal", ordered levels. Missing values (NaN) are drawn with the
+            parameters.
         groups : (n_samples,) sequence
             Label of the group of each row: texts, numbers, or pandas' categories; a Series with the index of ``X``.
         sample_weight : (n_samples,) array, optional
@@ -176,7 +179,10 @@ class CompareMRF(MissingValues, RunOptions, OptionObjects, Network, BaseEstimato
     ) -> tuple[list[States], list[np.ndarray], Likelihood, Any]:
         """All that comes before the first draw: states and row numbers of each group, likelihood and kernel."""
         check_params(self)
-        states = check_states(X, sample_weight, missing=True)
+        row = families_of("CompareMRF").row(self.model)
+        n_states = self.object("model").n_states if row.many_states else None
+        states = check_states(X, sample_weight, missing=True, n_states=n_states)
+        self._sizes = states.sizes
         self.n_features_in_ = len(states.names)
         if self.n_features_in_ < 2:
             raise DataError("X must have at least two columns, got 1 feature(s).")
@@ -387,16 +393,16 @@ def read_groups(groups: Any, X: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _check_group(label: Any, states: States) -> None:
-    """Refuse groups with few rows, and groups in which a column is constant."""
+    """Refuse groups with few rows, and groups in which a level of a column never occurs."""
     name = shown(str(label))
     if states.n_samples < FEWEST_ROWS:
         raise DataError(f"{_GROUPS} must have at least {FEWEST_ROWS} rows each, but '{name}' has "
                         f"{states.n_samples:g}; merge or leave out small groups.")  # fmt: skip
     seen = states.values if states.weights is None else states.values[states.weights > 0]
-    for column, node in zip(seen.T, states.names, strict=True):
-        levels = np.unique(column[column >= 0])
-        if len(levels) < 2:
-            coding = CODINGS[states.coding] if isinstance(states.coding, str) else states.coding
-            only = f"is {coding[levels[0]]} in all rows" if len(levels) else "has no values in the rows"
-            raise DataError(f"{_X}: column '{shown(node)}' {only} of group '{name}', whose weights cannot be compared; "
-                            "leave out the column or the group.")  # fmt: skip
+    for i, (node, column, size) in enumerate(zip(states.names, seen.T, states.sizes, strict=True)):
+        unused = sorted({*range(size)} - {*column.tolist()})
+        if unused:
+            level = levels_of(states.coding, i)[unused[0]]
+            remedy = "merge it with another" if size > 2 else "leave out the column or the group"
+            raise DataError(f"{_X}: column '{shown(node)}' never has the level {level} in group '{name}', so that the "
+                            f"groups cannot be compared there; {remedy}.")  # fmt: skip

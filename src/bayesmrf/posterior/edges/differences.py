@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.integrate import quad
 
-from ...errors import DataError, DivergenceError
+from ...errors import DataError, DivergenceError, argument
 from ...likelihood import Likelihood, Sample
 from ...models.linear_map import LinearMap
 from ...options import Checked
@@ -187,10 +187,9 @@ def check_size(model: Any) -> None:
     n_states = prod([model.n_states] * model.graph.n_nodes)
     if n_states > MAX_STATES:
         raise DataError(
-            option="X",
-            got=f"{model.graph.n_nodes} columns with {n_states:,}",
-            expected=f"columns with at most {MAX_STATES:,} joint states, as all are summed over to compare groups",
-            remedy="leave out columns, or learn the network of each group alone",
+            f"{argument('X')} must have at most {MAX_STATES:,} joint states, all of which are summed over to compare "
+            f"groups, got {n_states:,} of {model.graph.n_nodes} columns; leave out columns, or learn the network of "
+            "each group alone."
         )
 
 
