@@ -35,7 +35,7 @@ def log_slab(d, slab):
     return np.log(density(squares)).sum(axis=-1) - k * log(total)
 
 
-def posterior(edges, n_nodes, groups, prior, rng, n_samples=10_000, shared=False, always=True):
+def posterior(edges, n_nodes, groups, prior, rng, n_samples=10_000, shared=False, always=True, features=None):
     """Posterior means and their standard errors.
 
     Parameters
@@ -49,17 +49,21 @@ def posterior(edges, n_nodes, groups, prior, rng, n_samples=10_000, shared=False
         Whether the biases are the same in all groups.
     always : bool
         Whether every baseline is present; otherwise it has the same spike.
+    features : (n_states, n_features) array
+        Features of all states, those of edges first; by default those of a Boltzmann machine.
 
     Returns
     -------
     means, errors
         Of: inclusion, theta of each group, theta^2, the number of differences.
     """
-    states = np.array(list(itertools.product((0, 1), repeat=n_nodes)), dtype=float)
-    features = np.concatenate([states[:, edges[:, 0]] * states[:, edges[:, 1]], states], axis=1)
+    if features is None:
+        states = np.array(list(itertools.product((0, 1), repeat=n_nodes)), dtype=float)
+        features = np.concatenate([states[:, edges[:, 0]] * states[:, edges[:, 1]], states], axis=1)
     r, n_groups = len(edges), len(groups)
+    n_own = features.shape[1] - r
     q, h = n_groups - 1, helmert(n_groups).T / np.sqrt(2)
-    n_biases = n_nodes if shared else n_nodes * n_groups
+    n_biases = n_own if shared else n_own * n_groups
     weights, values = [], []
     present = [(True,) * r] if always else list(itertools.product((False, True), repeat=r))
     for differs, there in itertools.product(itertools.product((False, True), repeat=r), present):
@@ -71,8 +75,8 @@ def posterior(edges, n_nodes, groups, prior, rng, n_samples=10_000, shared=False
             base, d = np.zeros((*x.shape[:-1], r)), np.zeros((*x.shape[:-1], r, q))
             base[..., there] = x[..., :n_base]
             d[..., differs, :] = x[..., n_base : n_base + q * k].reshape(*x.shape[:-1], k, q)
-            biases = x[..., n_base + q * k :].reshape(*x.shape[:-1], -1, n_nodes)
-            biases = np.broadcast_to(biases, (*x.shape[:-1], n_groups, n_nodes))
+            biases = x[..., n_base + q * k :].reshape(*x.shape[:-1], -1, n_own)
+            biases = np.broadcast_to(biases, (*x.shape[:-1], n_groups, n_own))
             edge = base[..., None, :] + np.moveaxis(d @ h.T, -1, -2)
             return base[..., there], d[..., differs, :], np.concatenate([edge, biases], axis=-1)
 

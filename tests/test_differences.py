@@ -13,6 +13,7 @@ from bayesmrf.inference.enumeration import Enumeration
 from bayesmrf.likelihood import Hidden, Sample
 from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.models.clamped_categorical import clamp
+from bayesmrf.models.ordinal import Ordinal
 from bayesmrf.posterior.edges.differences import Differences, contrasts, group_likelihood
 from bayesmrf.posterior.hidden_entries import DrawHiddenEntries
 from bayesmrf.priors import Beta, Cauchy, Normal, SpikeSlab
@@ -108,6 +109,26 @@ def test_missing_values(rng):
     assert not compare(kernel(model, [np.nan_to_num(x) for x in data]), truth, rng).holds
 
 
+def test_ordered_answers(rng):
+    """Nodes with three and with two categories."""
+    model = Ordinal(graphs.path(2), 3, sizes=(3, 2))
+    x, y = np.array([(x, y) for x in range(3) for y in range(2)]).T
+    features = np.stack([x * y, x == 1, x == 2, y == 1], axis=1).astype(float)
+    samples, groups = [], []
+    for n in (25, 60):
+        p = np.exp(features @ rng.standard_normal(4))
+        counts = rng.multinomial(n, p / p.sum())
+        samples.append(Sample(counts @ features / n, n))
+        groups.append((n, samples[-1].s_bar, None))
+    contrast = contrasts([25, 60])
+    truth = oracle.posterior(model.graph.edges, 2, groups, PRIOR, rng, features=features)
+    of = Differences(group_likelihood(model, samples, contrast, Persistent()), contrast, PRIOR, PRIOR.slab, 10)
+    found = compare(of, truth, rng)
+    assert found.holds, found
+    forgotten = features * [1, 1, 0, 1]  # a threshold
+    assert not compare(of, oracle.posterior(model.graph.edges, 2, groups, PRIOR, rng, features=forgotten), rng).holds
+
+
 def test_contrasts():
     np.testing.assert_array_equal(contrasts([10, 30]).round(12), [[-0.5], [0.5]])
     c = contrasts([5, 10, 40])
@@ -121,3 +142,35 @@ def test_too_many_states():
     likelihood = group_likelihood(model, samples, contrasts([10, 10]), Persistent())
     with pytest.raises(DataError, match=r"at most 1,048,576 joint states, .* got 2,097,152 of 21 columns; leave"):
         Differences(likelihood, contrasts([10, 10]))
+
+
+@pytest.mark.calibration
+def test_calibration(rng):
+    """Truths from the prior: means of indicators are probabilities, and ranks of weights are uniform."""
+    model, prior, contrast = Boltzmann(graphs.complete(4)), SpikeSlab(0.5, Cauchy(1.0), 1.0), contrasts([150, 100])
+    differs, share, ranks = [], [], []
+    for _ in range(100):
+        there = rng.random(6) < 0.5
+        difference = there * rng.standard_cauchy(6)
+        baseline, biases = rng.standard_cauchy(6), rng.standard_normal((2, 4))
+        theta = np.column_stack([baseline + contrast * difference, biases])
+        data = [
+            Enumeration().sample(model, t, None, n, rng).astype(float) for t, n in zip(theta, (150, 100), strict=True)
+        ]
+        draws = run.sample(kernel(model, data, prior), n_draws=500, n_warmup=50, n_chains=1, random_state=rng,
+                           progress=False).values  # fmt: skip
+        differs.append(there)
+        share.append(draws["included"][0].mean(axis=0))
+        ranks.append((draws["theta"][0] < theta).mean(axis=0).ravel())
+    differs, share, ranks = np.array(differs), np.array(share), np.array(ranks)
+    for low, high in ((0, 1), (0, 0.3), (0.3, 0.6), (0.6, 1.01)):
+        some = (share >= low) & (share < high)
+        z = (differs[some] - share[some]).sum() / np.sqrt((share[some] * (1 - share[some])).sum() + 1)
+        assert abs(z) < 5, (low, high, z)
+    inside = ((ranks > 0.05) & (ranks < 0.95)).mean()
+    print(f"{differs.mean():.3f} differ, {share.mean():.3f} expected; 90 % intervals hold {inside:.3f}")
+    # As many as 800 independent ones: those of one data set are correlated.
+    assert abs(inside - 0.9) < 5 * np.sqrt(0.09 / 800)
+    overconfident = 1 / (1 + np.exp(-3 * np.log((share + 1e-3) / (1 - share + 1e-3))))
+    some = overconfident > 0.9
+    assert (differs[some] - overconfident[some]).sum() < -5 * np.sqrt((overconfident * (1 - overconfident))[some].sum())
