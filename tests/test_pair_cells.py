@@ -24,10 +24,14 @@ def problem(rng, n_chains=N_CHAINS):
     theta[theta != 0] += 0.3 * rng.uniform(-1, 1, 9)
     states = ENGINE.sample(model, theta, ENGINE.prepare(model), n_chains, rng)
     rows = edge_chains.start_rows(model.graph, theta[:6] != 0)
-    blocks = edge_chains.unpack(edge_chains.start_chains(n_chains, 4, rng), n_chains)
-    blocks.states[...] = states.reshape(-1, edge_chains.LANES, 4).transpose(0, 2, 1)
-    edge_chains.pack(blocks)
-    return model, theta, states, rows, blocks
+    return model, theta, states, rows, chains_in(states, rng)
+
+
+def chains_in(states, rng):
+    """Chains in the given states, (n_chains, n_nodes)."""
+    chains = edge_chains.start_chains(*states.shape, rng)
+    words = np.packbits(np.ascontiguousarray(states.T, np.uint8), axis=1, bitorder="little").view(np.uint64)
+    return edge_chains.unpack(chains._replace(words=words), len(states))
 
 
 def own_cells(theta, states, edges, e):
@@ -100,9 +104,7 @@ def test_where_no_chain_is(rng):
     theta = np.array([0.0, -3.0, 1.0])
     model = Boltzmann(graphs.path(2))
     rows = edge_chains.start_rows(model.graph, np.zeros(1, bool))
-    blocks = edge_chains.unpack(edge_chains.start_chains(128, 2, rng), 128)
-    blocks.states[0, 0], blocks.states[0, 1] = 0, 1
-    edge_chains.pack(blocks)
+    blocks = chains_in(np.tile([0, 1], (128, 1)), rng)
     p, q = expit(theta[1:])
     square = np.empty((4, 4))
     cells = conditional_cells(blocks, rows, theta, 0, 0, 128, square)

@@ -111,9 +111,12 @@ def test_resampling_carries_chains_to_another_law(rng):
     found = []
     for _ in range(400):
         copy = blocks._replace(states=blocks.states.copy(), words=blocks.words.copy(), ones=blocks.ones.copy())
-        edge_chains.resample(rng, copy, 0, 1, weights, 0, n_chains)
-        edge_chains.pack(copy)
+        edge_chains.resample(rng, copy, (0, 1), weights, 0, n_chains)
         found.append([[edge_chains.count_both(copy.words, i, j) / n_chains for j in range(3)] for i in range(3)])
+    np.testing.assert_array_equal(
+        edge_chains.unpack(edge_chains.EdgeChains(copy.words, copy.lanes), n_chains).states, copy.states
+    )
+    assert copy.ones.tolist() == copy.states.sum(axis=(0, 2)).tolist()
     found = np.array(found)
     error = found.std(axis=0) / 20 + 1e-9 + 1 / n_chains * 1e-3
     assert (np.abs(found.mean(axis=0) - expected) < 7 * error).all()

@@ -44,18 +44,25 @@ def estimated_cells(blocks, rows, theta, e, conditional, first, last, square):
 
 
 @leaf
-def _probability(blocks, rows, theta, b, i, e, out):
-    """Return P(x_i = 1) in the chains of a block, given their other nodes, without edge e."""
+def half_field(blocks, rows, theta, b, i, j, k, out):
+    """Set ``out`` to half the log odds of x_i = 1 in the chains of a block, without the edges to nodes j and k."""
     x, n_lanes = blocks.states[b], len(out) >> 6 << 6
     bias = _HALF * float32(theta[len(rows.edges) + i])
     for lane in range(n_lanes):
         out[lane] = bias
-    for k in range(rows.starts[i], rows.starts[i] + rows.degree[i]):
-        if rows.edge_of[k] != e:
-            row, w = x[rows.neighbours[k]], _HALF * float32(theta[rows.edge_of[k]])
+    for place in range(rows.starts[i], rows.starts[i] + rows.degree[i]):
+        other = rows.neighbours[place]
+        if other not in (j, k):
+            row, w = x[other], _HALF * float32(theta[rows.edge_of[place]])
             for lane in range(n_lanes):
                 out[lane] += w * float32(row[lane])
-    for lane in range(n_lanes):
+
+
+@leaf
+def _probability(blocks, rows, theta, b, i, j, out):
+    """Set ``out`` to P(x_i = 1) in the chains of a block, given their other nodes, without the edge to node j."""
+    half_field(blocks, rows, theta, b, i, j, j, out)
+    for lane in range(len(out) >> 6 << 6):
         p, q = tanh_ratio(out[lane])
         out[lane] = _HALF + _HALF * (p / q)
 
@@ -69,8 +76,8 @@ def conditional_cells(blocks, rows, theta, e, first, last, square):
     square[:] = 0
     m11 = m10 = m01 = m00 = np.float64(0)
     for b in range(first // n_lanes, (last - 1) // n_lanes + 1):
-        _probability(blocks, rows, theta, b, i, e, room[0])
-        _probability(blocks, rows, theta, b, j, e, room[1])
+        _probability(blocks, rows, theta, b, i, j, room[0])
+        _probability(blocks, rows, theta, b, j, i, room[1])
         start, stop = max(0, first - b * n_lanes), min(n_lanes, last - b * n_lanes)
         p_i, p_j = room[0, start:stop], room[1, start:stop]
         s11 = s10 = s01 = s00 = float32(0)

@@ -187,30 +187,26 @@ def count_both(words, i, j):
 
 
 @leaf
-def resample(rng, blocks, i, j, weights, first, last):
-    """Resample chains first..last-1 systematically by weights of the states 00, 01, 10 and 11 of (x_i, x_j).
+def resample(rng, blocks, nodes, weights, first, last):
+    """Resample chains first..last-1 systematically by weights of the states 00, 01, 10 and 11 of two nodes, or of more.
 
-    The weights are the ratio of the densities at two values of theta, which depends on the nodes i and j alone if one
-    edge and its biases have changed. Chains that are not drawn become copies of those drawn twice. Words are not
-    updated.
+    The weights are the ratio of the densities at two values of theta, which depends on ``nodes`` alone if only edges
+    between them and their biases have changed. Chains that are not drawn become copies of those drawn twice.
     """
     n_lanes, each = blocks.states.shape[2], np.empty(last - first)
     for c in range(first, last):
-        bit = uint64(c & 63)
-        x_i, x_j = (blocks.words[i, c >> 6] >> bit) & uint64(1), (blocks.words[j, c >> 6] >> bit) & uint64(1)
-        each[c - first] = weights[2 * int(x_i) + int(x_j)]
+        bit, state = uint64(c & 63), 0
+        for i in nodes:
+            state = 2 * state + int((blocks.words[i, c >> 6] >> bit) & uint64(1))
+        each[c - first] = weights[state]
     spare, dead = systematic(rng, each)
     for k in range(len(dead)):
         source, target = first + spare[k], first + dead[k]
         b, lane, b2, lane2 = source // n_lanes, source % n_lanes, target // n_lanes, target % n_lanes
+        word, bit = target >> 6, uint64(1) << uint64(target & 63)
         for node in range(blocks.states.shape[1]):
-            blocks.states[b2, node, lane2] = blocks.states[b, node, lane]
-
-
-@leaf
-def pack(blocks):
-    """Pack the words of all nodes."""
-    for i in range(len(blocks.ones)):
-        blocks.ones[i] = 0
-        for b in range(len(blocks.states)):
-            _pack(blocks, b, i)
+            change = blocks.states[b, node, lane] - blocks.states[b2, node, lane2]
+            if change != 0:
+                blocks.states[b2, node, lane2] += change
+                blocks.words[node, word] ^= bit
+                blocks.ones[node] += change

@@ -67,67 +67,95 @@ def visit_share(rng, line, t, whole, log_slab):
 
 
 @strict_leaf
+def ridge(lines, theta, e, f, v, w, places, between, way, k, c, g):
+    """Find a direction that the data hardly determine; return its kind, and the part of its feature that is constant.
+
+    Directions are numbered by ``way``: the two edges, each parameter of the two nodes v and w, and, for two states, the
+    probabilities of the states in which v and w differ. Written are the parameters ``k`` (3,) that move, their moves
+    ``c`` (3,) relative to the second one, and the rest ``g`` (m^3,) of its feature in the states of the three nodes.
+    The kind is 0 for edges, which may be absent, 1 for parameters of nodes, 2 for both, and -1 if nothing can move.
+    """
+    m, form, values, first_v, first_w = len(lines.values), lines.form, lines.values, lines.starts[v], lines.starts[w]
+    (one_hub, one_v, one_w), base, kind = places, 0.0, 0
+    k[0], k[1], k[2], c[0], c[1], c[2] = e, f, e, -1.0, 1.0, 0.0
+    if way == 0:
+        if theta[e] == 0 and theta[f] == 0:
+            return -1, 0.0
+    elif way <= lines.starts[v + 1] - first_v:
+        k[0], k[1], kind = first_v + way - 1, first_w + way - 1, 1
+    else:  # the probability of a state in which the two nodes differ
+        if theta[between] == 0:
+            return -1, 0.0
+        k[0], k[1], k[2], kind = first_v, between, first_w, 2
+        x = way - 2
+        c[0] = (values[0, 1 - x] - values[1, 1 - x]) / form.unit
+        c[2] = (values[x, 0] - values[x, 1]) / form.unit
+        base = values[x, x] + (c[0] + c[2]) * (form.low + form.unit * x)
+    for s in range(m**3):
+        x, y, z = s // one_hub % m, s // one_v % m, s // one_w % m
+        if kind == 0:
+            g[s] = values[x, z] - values[x, y]
+        elif kind == 1:
+            g[s] = form.unit * (int(z == way) - int(y == way))
+        else:
+            g[s] = values[y, z] + c[0] * (form.low + form.unit * y) + c[2] * (form.low + form.unit * z) - base
+        if abs(g[s]) < 1e-9:
+            g[s] = 0.0
+    return kind, base
+
+
+@strict_leaf
+def ridge_prior(rng, prior, lines, theta, scales, k, c, base):
+    """Return what does not depend on probabilities: the data's sum, and precision and mean of the normal prior."""
+    r, score, kappa, pull = len(lines.edges), -lines.n * base, 0.0, 0.0
+    for i in range(3):
+        cauchy = prior.cauchy if k[i] < r else prior.cauchy_nodes
+        precision = normal_precision(rng, cauchy, scales[k[i]], theta[k[i]])
+        score += c[i] * lines.sums[k[i]]
+        kappa += c[i] * c[i] * precision
+        pull += c[i] * precision * theta[k[i]]
+    return score, kappa, theta[k[1]] - pull / kappa
+
+
+@strict_leaf
+def ridge_line(lines, weights, g, t, score, kappa, mu):
+    """Return the line of t, from the ``weights`` (m^3,) of the states with the feature ``g``."""
+    unit, up, down, total = 0.0, 0.0, 0.0, 0.0
+    for s in range(len(g)):
+        unit = max(unit, abs(g[s]))
+        total += weights[s]
+        up += weights[s] if g[s] > 0 else 0.0
+        down += weights[s] if g[s] < 0 else 0.0
+    shares = up / total, down / total, max(total - up - down, 0.0) / total, 0.0
+    return Line((LineSample(shares, (unit, -unit, 0.0, 0.0), t, lines.n),), score, kappa, mu)
+
+
+@strict_leaf
 def visit_alike(rng, prior, lines, edge_of, table, e, f, theta, scales, log_slab):
     """Redraw edges e and f, and parameters of their ends v and w, along the directions that the data hardly determine.
 
     ``table`` has the weights of all states, and follows. ``edge_of`` (n_nodes, n_nodes) numbers the edges.
     """
-    m, r = len(lines.values), len(lines.edges)
-    (_, v, w), (one_hub, one_v, one_w), nodes = triple_of(lines.edges, e, f, m)
-    between, form, values = edge_of[v, w], lines.form, lines.values
-    first_v, first_w = lines.starts[v], lines.starts[w]
-    n_own = min(lines.starts[v + 1] - first_v, lines.starts[w + 1] - first_w)
-    cells, g, log_factors = np.empty((m, m * m)), np.empty(m**3), np.zeros(m**3)
+    m = len(lines.values)
+    (_, v, w), places, nodes = triple_of(lines.edges, e, f, m)
+    n_own = min(lines.starts[v + 1] - lines.starts[v], lines.starts[w + 1] - lines.starts[w])
+    between, cells, weights = edge_of[v, w], np.empty((m, m * m)), np.empty(m**3)
+    g, log_factors, k, c = np.empty(m**3), np.zeros(m**3), np.empty(3, np.int64), np.empty(3)
     triple_sums(table, m, nodes, cells)
     flat = cells.ravel()
-    k, c = np.empty(3, np.int64), np.empty(3)  # parameters that move, and their moves relative to the second one
     for way in range(n_own + 1 + 2 * int(m == 2 and n_own == 1)):
-        base, kinds = 0.0, 0
-        k[0], k[1], k[2], c[0], c[1], c[2] = e, f, e, -1.0, 1.0, 0.0
-        if way == 0:
-            if theta[e] == 0 and theta[f] == 0:
-                continue
-        elif way <= n_own:
-            k[0], k[1], kinds = first_v + way - 1, first_w + way - 1, 1
-        else:  # the probability of a state in which the two nodes differ
-            if theta[between] == 0:
-                continue
-            k[0], k[1], k[2], kinds = first_v, between, first_w, 2
-            x = way - 2
-            c[0] = (values[0, 1 - x] - values[1, 1 - x]) / form.unit
-            c[2] = (values[x, 0] - values[x, 1]) / form.unit
-            base = values[x, x] + (c[0] + c[2]) * (form.low + form.unit * x)
-        unit, up, down, total = 0.0, 0.0, 0.0, 0.0
+        kind, base = ridge(lines, theta, e, f, v, w, places, between, way, k, c, g)
+        if kind < 0:
+            continue
         for s in range(m**3):
-            x, y, z = s // one_hub % m, s // one_v % m, s // one_w % m
-            if kinds == 0:
-                g[s] = values[x, z] - values[x, y]
-            elif kinds == 1:
-                g[s] = form.unit * (int(z == way) - int(y == way))
-            else:
-                g[s] = values[y, z] + c[0] * (form.low + form.unit * y) + c[2] * (form.low + form.unit * z) - base
-            if abs(g[s]) < 1e-9:
-                g[s] = 0.0
-            unit = max(unit, abs(g[s]))
-            weight = flat[s] * exp(log_factors[s])
-            total += weight
-            up += weight if g[s] > 0 else 0.0
-            down += weight if g[s] < 0 else 0.0
-        t, score, kappa, pull = theta[k[1]], -lines.n * base, 0.0, 0.0
-        for i in range(3):
-            cauchy = prior.cauchy if k[i] < r else prior.cauchy_nodes
-            precision = normal_precision(rng, cauchy, scales[k[i]], theta[k[i]])
-            score += c[i] * lines.sums[k[i]]
-            kappa += c[i] * c[i] * precision
-            pull += c[i] * precision * theta[k[i]]
-        shares = up / total, down / total, max(total - up - down, 0.0) / total, 0.0
-        sample = LineSample(shares, (unit, -unit, 0.0, 0.0), t, lines.n)
-        line = Line((sample,), score, kappa, t - pull / kappa)
-        whole = theta[e] + theta[f]
-        new = visit_share(rng, line, t, whole, log_slab if kinds == 0 else np.inf)
+            weights[s] = flat[s] * exp(log_factors[s])
+        t, whole = theta[k[1]], theta[e] + theta[f]
+        score, kappa, mu = ridge_prior(rng, prior, lines, theta, scales, k, c, base)
+        line = ridge_line(lines, weights, g, t, score, kappa, mu)
+        new = visit_share(rng, line, t, whole, log_slab if kind == 0 else np.inf)
         for s in range(m**3):
             log_factors[s] += (new - t) * (g[s] + base)
-        if kinds == 0:
+        if kind == 0:
             theta[e], theta[f] = whole - new, new
         else:
             for i in range(3):

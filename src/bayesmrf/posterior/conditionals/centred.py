@@ -113,9 +113,12 @@ def edge_correlations(model: Any, s_bar: np.ndarray) -> np.ndarray:
     return found
 
 
-def pair_cells(model: Any, moments: np.ndarray, share: np.ndarray, e: int) -> np.ndarray:
-    """Compute the probabilities (4,) of the states 00, 01, 10, 11 of the ends of edge e of a binary model."""
-    f, (u, v) = model.edge_values, model.graph.edges[e]
+def pair_cells(model: Any, moments: np.ndarray, share: np.ndarray, e: int | np.ndarray) -> np.ndarray:
+    """Compute the probabilities (4,) of the states 00, 01, 10, 11 of the ends of edge e of a binary model.
+
+    Those of several edges are (4, n).
+    """
+    f, (u, v) = model.edge_values, model.graph.edges[e].T
     p, q = share[u, 1], share[v, 1]
     both = (moments[e] - f[0, 0] - (f[0, 1] - f[0, 0]) * (p + q)) / (f[1, 1] - 2 * f[0, 1] + f[0, 0])
     return np.maximum([1 - p - q + both, q - both, p - both, both], 0.0)

@@ -19,7 +19,6 @@ from .alike_nodes import triple_of, visit_alike
 from .centred import (
     CentredLines,
     CentredModel,
-    edge_correlations,
     edge_line,
     move_edge,
     node_shares,
@@ -28,7 +27,6 @@ from .centred import (
     pair_values,
 )
 from .line import Line, line_mode
-from .rivals import ALIKE, RIVAL, rival_pairs
 from .spike import (
     EdgePrior,
     birth_log_ratio,
@@ -87,29 +85,6 @@ def require_exact(likelihood: Likelihood, kernel: str) -> None:
             expected="one that supports tied parameters and several samples",
             remedy=f"use {argument('kernel', 'auto')}",
         )
-
-
-def rivals_in(likelihood: Likelihood, least: float = RIVAL) -> np.ndarray:
-    """List pairs of rival edges, (n_pairs, 2), whose other ends have a Cohen's kappa of ``least`` at least.
-
-    Of ordered categories it is the correlation.
-    """
-    model: Any = likelihood.model
-    if likelihood.n_samples == 0 or model.n_edges < 2:
-        return np.empty((0, 2), np.int64)
-    share, agree, (u, v) = node_shares(model, likelihood.s_bar), likelihood.s_bar[: model.n_edges], model.graph.edges.T
-    if model.n_states == 2:
-        agree = np.array([pair_cells(model, likelihood.s_bar, share, e)[[0, 3]].sum() for e in range(model.n_edges)])
-    elif model.edge_values.max() > 1:
-        return rival_pairs(model.graph, np.abs(edge_correlations(model, likelihood.s_bar)), least)
-    chance = (share[u] * share[v]).sum(axis=1)
-    return rival_pairs(model.graph, np.abs(agree - chance) / np.maximum(1 - chance, 1e-9), least)
-
-
-def alike_in(likelihood: Likelihood) -> np.ndarray:
-    """List pairs of edges to almost equal nodes as in `rivals_in`, if the features of edges have two values only."""
-    model: Any = likelihood.model
-    return np.empty((0, 2), np.int64) if len(np.unique(model.edge_values)) > 2 else rivals_in(likelihood, ALIKE)
 
 
 def scan(
@@ -358,6 +333,26 @@ def _scan_blocks(rng, prior, lines, edge_of, theta, scales, now, log_slab, table
 
 
 @strict_leaf
+def swap_lines(lines, weights, places, e, f, nodes, theta, now, a):
+    """Return the lines of two edges in the model without both, which theta is.
+
+    ``weights`` (m^3,) are those of the states of their three nodes (`triple_of`) with the weight a of edge e.
+    """
+    m, (hub, v, w), (one_hub, one_v, one_w) = len(lines.values), nodes, places
+    of_e, of_f, g_e = np.zeros(m * m), np.zeros(m * m), pair_values(lines, hub, v)
+    for s in range(m**3):
+        x = s // one_hub % m * m
+        k, j = x + s // one_v % m, x + s // one_w % m
+        weight = weights[s] * exp(-a * g_e[k])
+        of_e[k] += weight
+        of_f[j] += weight
+    return (
+        edge_line(lines, of_e, of_e.sum(), e, hub, v, theta, now),
+        edge_line(lines, of_f, of_f.sum(), f, hub, w, theta, now),
+    )
+
+
+@strict_leaf
 def _draw_swap(rng, line_e, line_f, a):
     """Propose the swap of edge e, with weight a, for edge f; return the weight of f, or 0 if rejected.
 
@@ -386,23 +381,15 @@ def _swap(rng, prior, lines, table, e, f, theta, scales, now):
     _normal_prior(rng, prior, lines, f, hub, w, theta, scales, now)
     cells = np.empty((m, m * m))
     triple_sums(table, m, nodes, cells)
-    flat, of_e, of_f = cells.ravel(), np.zeros(m * m), np.zeros(m * m)
-    g_e, g_f = pair_values(lines, hub, v), pair_values(lines, hub, w)
-    for s in range(m**3):
-        x = s // one_hub % m * m
-        k, j = x + s // one_v % m, x + s // one_w % m
-        weight = flat[s] * exp(-a * g_e[k])
-        of_e[k] += weight
-        of_f[j] += weight
-    before = theta.copy()
+    before, flat = theta.copy(), cells.ravel()
     move_edge(lines, e, hub, v, theta, 0.0)
-    line_e = edge_line(lines, of_e, of_e.sum(), e, hub, v, theta, now)
-    line_f = edge_line(lines, of_f, of_f.sum(), f, hub, w, theta, now)
+    line_e, line_f = swap_lines(lines, flat, (one_hub, one_v, one_w), e, f, (hub, v, w), theta, now, a)
     b = _draw_swap(rng, line_e, line_f, a)
     if b == 0:
         copy_to(theta, before)
         return
     move_edge(lines, f, hub, w, theta, b)
+    g_e, g_f = pair_values(lines, hub, v), pair_values(lines, hub, w)
     for s in range(m**3):
         x = s // one_hub % m * m
         flat[s] = exp(b * g_f[x + s // one_w % m] - a * g_e[x + s // one_v % m])

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ...graphs import Graph
+from .centred import edge_correlations, node_shares, pair_cells
 
 _N_ALIKE = 4  # similar nodes of a node
 RIVAL, ALIKE = 0.3, 0.8  # how much nodes are alike at least, for swaps and for moves of almost equal nodes
@@ -50,3 +53,33 @@ def rival_pairs(graph: Graph, alike: np.ndarray, least: float) -> np.ndarray:
     found = rivals(graph, alike, least)
     pairs = np.stack([np.repeat(np.arange(len(found)), found.shape[1]), found.ravel()], axis=1)
     return np.unique(np.sort(pairs[pairs[:, 1] >= 0], axis=1), axis=0)
+
+
+def rivals_in(model: Any, s_bar: np.ndarray, n_samples: float, least: float = RIVAL) -> np.ndarray:
+    """List pairs of rival edges, (n_pairs, 2), whose other ends have a Cohen's kappa of ``least`` at least.
+
+    Of ordered categories it is the correlation.
+
+    Parameters
+    ----------
+    model : CentredModel
+    s_bar : (n_features,) array
+        Mean statistics of the data.
+    n_samples : float
+    least : float
+    """
+    if n_samples == 0 or model.n_edges < 2:
+        return np.empty((0, 2), np.int64)
+    share, agree, (u, v) = node_shares(model, s_bar), s_bar[: model.n_edges], model.graph.edges.T
+    if model.n_states == 2:
+        agree = pair_cells(model, s_bar, share, np.arange(model.n_edges))[[0, 3]].sum(axis=0)
+    elif model.edge_values.max() > 1:
+        return rival_pairs(model.graph, np.abs(edge_correlations(model, s_bar)), least)
+    chance = (share[u] * share[v]).sum(axis=1)
+    return rival_pairs(model.graph, np.abs(agree - chance) / np.maximum(1 - chance, 1e-9), least)
+
+
+def alike_in(model: Any, s_bar: np.ndarray, n_samples: float) -> np.ndarray:
+    """List pairs of edges to almost equal nodes as in `rivals_in`, if the features of edges have two values only."""
+    two = len(np.unique(model.edge_values)) <= 2
+    return rivals_in(model, s_bar, n_samples, ALIKE) if two else np.empty((0, 2), np.int64)

@@ -13,7 +13,8 @@ from ...likelihood import Likelihood
 from ...options import Checked
 from ...priors import SpikeSlab
 from ..conditionals.centred import centred_lines
-from ..conditionals.exact_scan import ScanProblem, alike_in, require_exact, rivals_in, scan
+from ..conditionals.exact_scan import ScanProblem, require_exact, scan
+from ..conditionals.rivals import alike_in, rivals_in
 from ..conditionals.spike import draw_hyper, edge_prior
 from .spike_slab import EDGE_DIMS, start_theta
 
@@ -74,7 +75,8 @@ class SpikeSlabExact(Checked):
         super().__post_init__()
         require_exact(self.likelihood, self.name)
         if self.pairs is None:
-            object.__setattr__(self, "pairs", rivals_in(self.likelihood))
+            lik = self.likelihood
+            object.__setattr__(self, "pairs", rivals_in(lik.model, lik.s_bar, lik.n_samples))
 
     @cached_property
     def _problem(self) -> ScanProblem:
@@ -85,7 +87,8 @@ class SpikeSlabExact(Checked):
 
     @cached_property
     def _alike(self) -> np.ndarray:
-        return alike_in(self.likelihood)
+        lik = self.likelihood
+        return alike_in(lik.model, lik.s_bar, lik.n_samples)
 
     @property
     def _model(self) -> Any:

@@ -21,6 +21,7 @@ weight follows from the joint distribution of the pair at one weight, which many
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from math import exp, log1p, sqrt
 from typing import Any, NamedTuple
 
@@ -37,7 +38,6 @@ from ...particles.persistent_chains import (
     EdgeChains,
     add_edge,
     count_both,
-    pack,
     remove_edge,
     resample,
     start_chains,
@@ -48,6 +48,7 @@ from ...particles.persistent_chains import (
 from ...priors import SpikeSlab
 from ..conditionals.centred import CentredLines, CentredModel, TwoStates, edge_line, move_edge
 from ..conditionals.line import growth, line_mode
+from ..conditionals.rivals import alike_in, rivals_in
 from ..conditionals.spike import (
     EdgePrior,
     birth_log_ratio,
@@ -58,6 +59,7 @@ from ..conditionals.spike import (
     slab_slope,
 )
 from ..conditionals.student_t import draw_t
+from .rival_moves import move_weights, penalty, visit_rivals
 from .spike_slab import EDGE_DIMS, noise_share, start_theta
 from .stiffness import settle, stiffness
 
@@ -106,6 +108,8 @@ class OneEdgeProblem(NamedTuple):
     centre: np.ndarray  # (n_nodes,) mean of x in the data
     sums: np.ndarray  # (n_features,) of the data, over {0, 1}
     rare: np.ndarray  # (n_edges,) bool, whether a state of the pair is rare in the data, or if independent
+    pairs: np.ndarray  # (n_pairs, 2), rival edges
+    alike: np.ndarray  # (n_alike, 2), those between nodes that are almost equal
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,6 +181,12 @@ class SpikeSlabOneEdge(Checked):
         momentum, direction = rng.standard_normal((2, len(theta)))
         return OneEdgeState(theta, momentum, density, precision, 0, chains, 1.0, direction, 0)
 
+    @cached_property
+    def _pairs(self) -> tuple[np.ndarray, np.ndarray]:
+        """Rival edges, and those between nodes that are almost equal in the data."""
+        data = self.model, self.s_bar, self.n_samples
+        return rivals_in(*data), alike_in(*data)
+
     def _problem(self, stiffness: float) -> OneEdgeProblem:
         n, r, (u, v) = self.n_samples, self.model.n_edges, self.model.graph.edges.T
         prior, coding = edge_prior(self.prior), Coding.of(self.model)
@@ -214,7 +224,9 @@ class SpikeSlabOneEdge(Checked):
             np.zeros((self.model.graph.n_nodes, 2)),
         )
         now = np.full(self.model.n_features, prior.bias_precision)
-        return OneEdgeProblem(prior, lines, now, scale, epsilon * scale, self.alpha, coding, centre, sums, rare)
+        return OneEdgeProblem(
+            prior, lines, now, scale, epsilon * scale, self.alpha, coding, centre, sums, rare, *self._pairs
+        )
 
     def step(self, rng: np.random.Generator, state: OneEdgeState) -> tuple[OneEdgeState, OneEdgeInfo]:
         """Run ``n_iterations`` iterations."""
@@ -261,6 +273,7 @@ def _iterate(rng, problem, rows, blocks, theta, weights, momentum, turn, n_itera
                 momentum[turn] = rng.standard_normal()
                 n_jumps += 1
             turn = turn + 1 if turn + 1 < r else 0
+        n_jumps += visit_rivals(rng, problem, rows, blocks, theta, weights, momentum, precision, log_slab)
         squares, furthest = _langevin(rng, problem, rows, blocks, theta, weights, momentum, precision)
         if furthest > _DIVERGED:  # before it becomes non-finite, which compiled code does not handle
             break
@@ -293,38 +306,25 @@ def _jump(rng, problem, rows, blocks, theta, weights, e, log_slab, precision):
     else:
         remove_edge(rows, e)
     move_edge(lines, e, i, j, theta, a + change if a == 0 else 0.0)
-    _move_weights(problem, e, i, j, theta[e], change, weights)
+    move_weights(problem, e, i, j, theta[e], change, weights)
     g = line.samples[0].g
     ratios = exp(change * g[0]), exp(change * g[1]), exp(change * g[2]), exp(change * g[3])
-    resample(rng, blocks, i, j, ratios, 0, half)
-    resample(rng, blocks, i, j, ratios, half, 2 * half)
-    pack(blocks)
+    resample(rng, blocks, (i, j), ratios, 0, half)
+    resample(rng, blocks, (i, j), ratios, half, 2 * half)
     return True
 
 
 @leaf
-def _move_weights(problem, e, i, j, value, change, weights):
-    """Let the chains' weights follow the move of edge e = ij by ``change`` to ``value``, along its line."""
-    r, moved = len(problem.lines.edges), problem.coding.edge * change
-    weights[e] = problem.coding.edge * value
-    weights[r + i] -= moved * problem.centre[j]
-    weights[r + j] -= moved * problem.centre[i]
-
-
-@leaf
 def _penalty(sample, square, delta, n_chains):
-    r"""Return half the variance of the estimated log ratio, and its bias.
+    """Return `penalty` of a change of the line's coordinate by delta.
 
-    The estimate is :math:`-N \log \hat m` with m the mean of w = exp(delta g) over the chains; with v = Var w / m^2 its
-    variance is N^2 v / n, and its bias N v / 2n. ``square`` contains the mean products of a chain's probabilities of
-    the states.
+    ``square`` contains the mean products of a chain's probabilities of the states.
     """
-    mean, found = growth(sample, sample.at + delta), 0.0
+    found = 0.0
     for k in range(4):
         for m in range(4):
             found += square[k, m] * exp(delta * (sample.g[k] + sample.g[m]))
-    v = max(found / (mean * mean) - 1, 0.0)
-    return 0.5 * sample.n * (sample.n + 1) * v / n_chains
+    return penalty(sample.n, growth(sample, sample.at + delta), found, n_chains)
 
 
 @leaf
@@ -354,7 +354,7 @@ def _langevin(rng, problem, rows, blocks, theta, weights, momentum, precision):
         theta[e] += change
         theta[r + i] -= change * pull[j]
         theta[r + j] -= change * pull[i]
-        _move_weights(problem, e, i, j, theta[e], change, weights)
+        move_weights(problem, e, i, j, theta[e], change, weights)
         squares += theta[e] ** 2
         furthest = max(furthest, abs(theta[e]))
     for k in range(r, len(theta)):

@@ -15,7 +15,8 @@ from ...likelihood import Likelihood
 from ...options import Checked
 from ...priors import Cauchy
 from ..conditionals.centred import centred_lines
-from ..conditionals.exact_scan import ScanProblem, alike_in, require_exact, scan
+from ..conditionals.exact_scan import ScanProblem, require_exact, scan
+from ..conditionals.rivals import alike_in
 from ..conditionals.spike import plain_prior
 from .adaptation import dispersed
 
@@ -79,7 +80,8 @@ class CoordinateGibbs(Checked):
 
     @cached_property
     def _alike(self) -> np.ndarray:
-        return alike_in(self.likelihood)
+        lik = self.likelihood
+        return alike_in(lik.model, lik.s_bar, lik.n_samples)
 
     def init(self, rng: np.random.Generator) -> CoordinateGibbsState:
         """Start at ``start``, or around it."""

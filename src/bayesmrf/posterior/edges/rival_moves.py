@@ -1,0 +1,202 @@
+r"""Moves of two edges to a common node, with Z from persistent chains: swaps of rivals, and moves of alike nodes.
+
+They are those of `bayesmrf.posterior.conditionals.exact_scan` and `bayesmrf.posterior.conditionals.alike_nodes`, which
+need the joint distribution of three nodes only. As in a birth, one half of the chains proposes, the other accepts: Z
+changes by the mean of the eight factors :math:`f_s` of the states, each chain gives their mean given its other nodes
+(`bayesmrf.particles.triple_cells`), and half the variance of the log ratio is subtracted.
+"""
+
+from __future__ import annotations
+
+from math import exp, log1p
+
+import numpy as np
+
+from ...compiled import leaf
+from ...particles.persistent_chains import add_edge, remove_edge, resample
+from ...particles.triple_cells import triple_cells
+from ..conditionals.alike_nodes import ridge, ridge_line, ridge_prior, triple_of
+from ..conditionals.centred import move_edge, pair_values
+from ..conditionals.exact_scan import swap_lines
+from ..conditionals.line import line_log_density, line_mode
+from ..conditionals.log_concave import draw_around
+from ..conditionals.spike import birth_log_ratio, normal_precision
+from ..conditionals.student_t import draw_t, log_t
+
+_PLACES = 4, 2, 1  # of the three nodes in the number of a state
+_WAYS = 4
+_FARTHEST = 40.0  # largest log of a factor of a state, whose square must be finite in single precision
+
+
+@leaf
+def penalty(n, mean, square, n_chains):
+    r"""Return half the variance of an estimated log ratio, and its bias.
+
+    The estimate is :math:`-N \log \hat m` with m the mean of w over the chains; with v = Var w / m^2 its variance is
+    N^2 v / n, and its bias N v / 2n.
+    """
+    return 0.5 * n * (n + 1) * max(square / (mean * mean) - 1, 0.0) / n_chains
+
+
+@leaf
+def move_weights(problem, e, i, j, value, change, weights):
+    """Let the chains' weights follow the move of edge e = ij by ``change`` to ``value``, along its line."""
+    r, moved = len(problem.lines.edges), problem.coding.edge * change
+    weights[e] = problem.coding.edge * value
+    weights[r + i] -= moved * problem.centre[j]
+    weights[r + j] -= moved * problem.centre[i]
+
+
+@leaf
+def visit_rivals(rng, problem, rows, blocks, theta, weights, momentum, precision, log_slab):
+    """Propose a move for about each pair of nodes that are similar; return how many were accepted."""
+    n_moved, n_nodes, n_pairs, n_alike = 0, len(rows.degree), len(problem.pairs), len(problem.alike)
+    for _ in range(-(-n_pairs // n_nodes)):
+        k = int(rng.random() * n_pairs)
+        e, f = problem.pairs[k, 0], problem.pairs[k, 1]
+        n_moved += _swap(rng, problem, rows, blocks, theta, weights, momentum, e, f, precision)
+    for _ in range(-(-n_alike // n_nodes)):
+        k = int(rng.random() * n_alike)
+        e, f = problem.alike[k, 0], problem.alike[k, 1]
+        n_moved += _share(rng, problem, rows, blocks, theta, weights, momentum, e, f, precision, log_slab)
+    return n_moved
+
+
+@leaf
+def _swap(rng, problem, rows, blocks, theta, weights, momentum, e, f, precision):
+    """Propose to swap edges e and f, one present and one absent; return whether it was accepted."""
+    if (theta[e] != 0) == (theta[f] != 0):
+        return False
+    if theta[e] == 0:
+        e, f = f, e
+    half, lines, now, prior = 32 * blocks.words.shape[1], problem.lines, problem.now, problem.prior
+    r, a, b, cells, factors = len(lines.edges), theta[e], 0.0, np.empty(8), np.ones(8)
+    nodes, _, _ = triple_of(lines.edges, e, f, 2)
+    hub, v, w = nodes
+    g_e, g_f = pair_values(lines, hub, v), pair_values(lines, hub, w)
+    now[e], now[f] = (
+        normal_precision(rng, prior.cauchy, precision, a),
+        normal_precision(rng, prior.cauchy, precision, 0.0),
+    )
+    before = theta[r + hub], theta[r + v]
+    move_edge(lines, e, hub, v, theta, 0.0)
+    triple_cells(blocks, rows, weights, nodes, factors, 0, half, cells)
+    line_e, line_f = swap_lines(lines, cells, _PLACES, e, f, nodes, theta, now, a)
+    (mode_e, scale_e), (mode_f, scale_f) = line_mode(line_e), line_mode(line_f)
+    b = draw_t(rng, mode_f, scale_f)
+    for s in range(8):
+        x = s // 4 * 2
+        factors[s] = b * g_f[x + s % 2] - a * g_e[x + s // 2 % 2]
+    ratio = -1e300
+    if _exponentials(factors):
+        square = triple_cells(blocks, rows, weights, nodes, factors, half, 2 * half, cells)
+        line_e, line_f = swap_lines(lines, cells, _PLACES, e, f, nodes, theta, now, a)
+        ratio = birth_log_ratio(line_f, b, mode_f, scale_f) - birth_log_ratio(line_e, a, mode_e, scale_e)
+        ratio -= penalty(lines.n, (cells * factors).sum(), square, half)
+    if not log1p(-rng.random()) < ratio:
+        theta[e], theta[r + hub], theta[r + v] = a, before[0], before[1]
+        return False
+    move_edge(lines, f, hub, w, theta, b)
+    move_weights(problem, e, hub, v, 0.0, -a, weights)
+    move_weights(problem, f, hub, w, b, b, weights)
+    _follow(rng, rows, blocks, nodes, factors, theta, momentum, e, f)
+    return True
+
+
+@leaf
+def _share(rng, problem, rows, blocks, theta, weights, momentum, e, f, precision, log_slab):
+    """Propose a move of edges e and f, or of their ends, along one ridge; return whether it was accepted."""
+    half, lines, now = 32 * blocks.words.shape[1], problem.lines, problem.now
+    k, c, g, cells, factors = np.empty(3, np.int64), np.empty(3), np.empty(8), np.empty(8), np.ones(8)
+    nodes, _, _ = triple_of(lines.edges, e, f, 2)
+    between = _edge_between(rows, nodes[1], nodes[2])
+    kind, base = ridge(lines, theta, e, f, nodes[1], nodes[2], _PLACES, between, int(rng.random() * _WAYS), k, c, g)
+    if kind < 0:
+        return False
+    for i in range(3):
+        if k[i] < len(lines.edges):
+            now[k[i]] = precision
+    t, whole = theta[k[1]], theta[e] + theta[f]
+    score, kappa, mu = ridge_prior(rng, problem.prior, lines, theta, now, k, c, base)
+    triple_cells(blocks, rows, weights, nodes, factors, 0, half, cells)
+    line = ridge_line(lines, cells, g, t, score, kappa, mu)
+    mode, scale = line_mode(line)
+    # As in `visit_share`: t = 0 and t = whole stand for sets of edges.
+    old = new = 2
+    if kind == 0:
+        old, new = 0 if t == 0 else 1 if t == whole else 2, int(3 * rng.random())
+    if old == new and new < 2:
+        return False
+    to = 0.0 if new == 0 else whole
+    ratio = 0.0
+    if new == 2 and old == 2:
+        to = draw_around(rng, line, mode, scale)
+        ratio = line_log_density(t, line) - line_log_density(to, line)
+    elif new == 2:
+        to = draw_t(rng, mode, scale)
+        ratio = log_slab - log_t(to, mode, scale)
+    elif old == 2:
+        ratio = log_t(t, mode, scale) - log_slab
+    for s in range(8):
+        factors[s] = (to - t) * g[s]
+    if not _exponentials(factors):
+        return False
+    square = triple_cells(blocks, rows, weights, nodes, factors, half, 2 * half, cells)
+    line = ridge_line(lines, cells, g, t, score, kappa, mu)
+    ratio += line_log_density(to, line) - line_log_density(t, line)
+    if not log1p(-rng.random()) < ratio - penalty(lines.n, (cells * factors).sum(), square, half):
+        return False
+    if kind == 0:
+        _set(problem, e, whole - to, theta, weights)
+        _set(problem, f, to, theta, weights)
+    else:
+        for i in range(3):
+            _set(problem, k[i], theta[k[i]] + c[i] * (to - t), theta, weights)
+    _follow(rng, rows, blocks, nodes, factors, theta, momentum, e, f)
+    return True
+
+
+@leaf
+def _exponentials(factors):
+    """Replace logs by exponentials; return whether all are moderate, as are those of the move back."""
+    for s in range(8):
+        if abs(factors[s]) > _FARTHEST:
+            return False
+        factors[s] = exp(factors[s])
+    return True
+
+
+@leaf
+def _set(problem, k, value, theta, weights):
+    """Set one parameter, and the chains' weights."""
+    r, coding, change = len(problem.lines.edges), problem.coding, value - theta[k]
+    theta[k] = value
+    if k >= r:
+        weights[k] += coding.node * change
+        return
+    weights[k] = coding.edge * value
+    weights[r + problem.lines.edges[k, 0]] += coding.shift * change
+    weights[r + problem.lines.edges[k, 1]] += coding.shift * change
+
+
+@leaf
+def _follow(rng, rows, blocks, nodes, factors, theta, momentum, e, f):
+    """Let rows and chains follow a move of edges e and f."""
+    half = 32 * blocks.words.shape[1]
+    for edge in (e, f):
+        if theta[edge] == 0 and rows.place[edge] >= 0:
+            remove_edge(rows, edge)
+        elif theta[edge] != 0 and rows.place[edge] < 0:
+            add_edge(rows, edge)
+            momentum[edge] = rng.standard_normal()
+    resample(rng, blocks, nodes, factors, 0, half)
+    resample(rng, blocks, nodes, factors, half, 2 * half)
+
+
+@leaf
+def _edge_between(rows, i, j):
+    """Return the candidate between two nodes."""
+    for k in range(rows.starts[i], rows.starts[i + 1]):
+        if rows.neighbours[k] == j:
+            return rows.edge_of[k]
+    return -1

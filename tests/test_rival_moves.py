@@ -1,0 +1,112 @@
+"""Moves of two edges to a common node by chains: they leave the posterior invariant, and alike nodes mix.
+
+Scores are those of `tests.test_spike_slab_exact`.
+"""
+
+import numpy as np
+import pytest
+
+from bayesmrf import graphs, run
+from bayesmrf.likelihood import Likelihood
+from bayesmrf.models.boltzmann import Boltzmann
+from bayesmrf.models.ising import Ising
+from bayesmrf.particles import persistent_chains as edge_chains
+from bayesmrf.particles.triple_cells import triple_cells
+from bayesmrf.posterior.conditionals.spike import log_slab_odds
+from bayesmrf.posterior.edges.exact import SpikeSlabExact
+from bayesmrf.posterior.edges.one_edge import SpikeSlabOneEdge
+from bayesmrf.posterior.edges.rival_moves import visit_rivals
+from bayesmrf.priors import Cauchy, SpikeSlab
+from bayesmrf.rank_diagnostics import rank_diagnostics
+from tests import oracle as states_oracle
+from tests import spike_slab_oracle as oracle
+from tests.test_pair_cells import chains_in
+from tests.test_spike_slab_exact import ENGINE, LIMIT, N, draw
+
+NONE = np.empty((0, 2), np.int64)
+
+
+@pytest.mark.parametrize("strong", [1.0, 40.0])
+def test_three_nodes_given_the_others(strong, rng):
+    """As by hand, also where an edge is so strong that its nodes never differ in single precision."""
+    model = Boltzmann(graphs.complete(5))
+    theta = rng.normal(size=15)
+    theta[[1, 4]] = 0.0
+    theta[9], theta[13:] = strong, -strong / 2  # of nodes 3 and 4
+    states, factors = rng.integers(0, 2, (256, 5)), rng.random(8)
+    blocks, rows = chains_in(states, rng), edge_chains.start_rows(model.graph, theta[:10] != 0)
+    triples = states_oracle.all_states(3)
+    for nodes in ((3, 0, 4), (2, 4, 1)):
+        full = np.repeat(states[:, None], 8, axis=1)
+        full[:, :, nodes] = triples
+        energy = np.array([model.statistics(s[None]) for s in full.reshape(-1, 5)]) @ theta
+        share = np.exp(energy.reshape(-1, 8) - energy.reshape(-1, 8).max(axis=1, keepdims=True))
+        share /= share.sum(axis=1, keepdims=True)
+        for first, last in ((0, 256), (64, 192)):
+            cells = np.empty(8)
+            square = triple_cells(blocks, rows, theta, nodes, factors, first, last, cells)
+            np.testing.assert_allclose(cells, share[first:last].mean(axis=0), rtol=1e-4, atol=1e-30)
+            assert square == pytest.approx(((share[first:last] @ factors) ** 2).mean(), rel=1e-4)
+
+
+def similar(model, rng, n, differ):
+    """Nodes 1 and 2 are almost equal, and node 0 is as similar to either."""
+    x = rng.integers(0, 2, size=(n, 3))
+    x[:, 2] = x[:, 1]
+    x[:differ, 2] = 1 - x[:differ, 1]
+    x[n // 3 :, 0] = x[n // 3 :, 1]
+    return model.statistics(x)
+
+
+@pytest.mark.parametrize("model", [Boltzmann(graphs.complete(3)), Ising(graphs.complete(3))], ids=lambda m: m.name)
+def test_moves_leave_the_posterior_invariant(model, rng):
+    """Exact draws, each followed by ten swaps and ten moves along a ridge, with chains drawn exactly."""
+    prior, n_chains = SpikeSlab(0.4, Cauchy(1.5), 2.0), 256
+    s_bar = similar(model, rng, N, 2)
+    features = np.array([model.statistics(s[None]) for s in states_oracle.all_states(3)])
+    exact = oracle.posterior(model.graph, s_bar, N, prior, rng, features=features)
+    values = draw(SpikeSlabExact(Likelihood(model, s_bar, N, ENGINE), prior, n_scans=10), rng, 30)
+    problem = SpikeSlabOneEdge(model, s_bar, N, prior)._problem(1.0)
+    assert len(problem.pairs) == 3
+    precision = problem.prior.precision
+    log_slab = log_slab_odds(problem.prior, 0.4, precision)
+
+    def moved(problem, more=0.0):
+        thetas, n_moved = values["theta"].copy(), 0
+        for theta in thetas.reshape(-1, 6):
+            weights, rows = problem.coding.weights(model, theta), edge_chains.start_rows(model.graph, theta[:3] != 0)
+            blocks = chains_in(ENGINE.sample(model, theta, None, n_chains, rng), rng)
+            for _ in range(10):
+                n_moved += visit_rivals(
+                    rng, problem, rows, blocks, theta, weights, np.zeros(6), precision, log_slab + more
+                )
+            np.testing.assert_allclose(weights, problem.coding.weights(model, theta), atol=1e-9)
+            assert ((rows.place >= 0) == (theta[:3] != 0)).all()
+        found = values | {"theta": thetas, "included": thetas[..., :3] != 0}
+        return found | {"n_edges": found["included"].sum(axis=-1)}, n_moved
+
+    alone = problem._replace(alike=problem.pairs)
+    found, n_moved = moved(alone)
+    assert n_moved > 0.2 * found["n_edges"].size
+    assert oracle.worst_score(found, *exact) < LIMIT
+    # Negative controls: odds of an edge that are too large, and swaps by sums over the data that favour one edge.
+    assert oracle.worst_score(moved(alone, 2.0)[0], *exact) > LIMIT
+    lines = problem.lines._replace(sums=problem.lines.sums + problem.coding.edge * np.array([8.0, -8.0, -8.0, 0, 0, 0]))
+    assert oracle.worst_score(moved(problem._replace(lines=lines, alike=NONE))[0], *exact) > LIMIT
+
+
+def test_nodes_that_differ_in_three_rows(rng, monkeypatch):
+    """Chains of all weights and biases agree after 300 draws; without the moves they do not."""
+    model = Boltzmann(graphs.complete(3))
+    s_bar = similar(model, rng, 1000, 3)
+
+    def r_hat():
+        kernel = SpikeSlabOneEdge(model, s_bar, 1000, SpikeSlab(0.5), n_particles=1024)
+        theta = run.sample(kernel, n_draws=300, n_warmup=50, n_chains=4, random_state=rng, progress=False).values[
+            "theta"
+        ]
+        return np.nanmax(rank_diagnostics(theta).r_hat)
+
+    assert r_hat() < 1.1
+    monkeypatch.setattr(SpikeSlabOneEdge, "_pairs", (NONE, NONE))
+    assert r_hat() > 1.2
