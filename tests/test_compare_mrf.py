@@ -133,8 +133,8 @@ BAD = {
     ),
     "index": (lambda t: (t[NAMES], t["group"].rename(lambda i: i + 1)), "groups must have the index of X"),
     "size": (
-        lambda t: (pd.DataFrame(np.eye(500, dtype=int)[:, :21] ^ (np.arange(500) % 2)[:, None]), t["group"]),
-        "X must have at most 1,048,576 joint states",
+        lambda t: (pd.DataFrame(np.eye(500, dtype=int)[:, :24] ^ (np.arange(500) % 2)[:, None]), t["group"]),
+        "X must have at most 8,388,608 joint states",
     ),
 }
 
@@ -173,6 +173,24 @@ def test_the_command(bayesmrf, fitted, folder):
     np.testing.assert_array_equal(found["posterior"]["theta"], est.posterior_["posterior"]["theta"])
     assert bayesmrf("report", "answers.zarr")[0] == 0
     assert "<h1>Differences between groups" in (folder / "report.html").read_text()
+
+
+def test_ordered_answers(bayesmrf, rng, folder):
+    """Categories of each column; one that a group never has is refused."""
+    table = pd.DataFrame({"a": rng.integers(1, 4, 200), "b": rng.integers(0, 2, 200), "by": np.arange(200) % 2})
+    table["a"] = np.where((table["by"] == 1) & (table["b"] == 1), 3, table["a"])
+    table.to_csv("ordered.csv", index=False)
+    code, _, err = bayesmrf("compare", "ordered.csv", "--by", "by", "--model", "ordinal", *SMALL)
+    assert code == 0, err
+    est = CompareMRF(model="ordinal", **QUICK).fit(table[["a", "b"]], table["by"])
+    found = load("ordered.zarr")["posterior"]
+    np.testing.assert_array_equal(found["theta"], est.posterior_["posterior"]["theta"])
+    assert list(found["feature"]) == ["a-b", "a=1", "a=2", "b=1"]
+    assert est.difference_table()["lower"].item() > 0
+    assert list(est.missing_.columns) == ["row", "node", "probability"]
+    with pytest.raises(BayesMRFError, match=r"'a' never has the level 2 in group '1'.*; merge it with another"):
+        CompareMRF(model="ordinal", **QUICK).fit(table[["a", "b"]].assign(a=table["a"].where(table["by"] == 0, 3)
+                                                 .where(np.arange(200) != 1, 1)), table["by"])  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -137,10 +137,10 @@ def test_contrasts():
 
 
 def test_too_many_states():
-    model = Boltzmann(graphs.path(21))
+    model = Boltzmann(graphs.path(24))
     samples = [Sample(np.full(model.n_features, 0.5), 10)] * 2
     likelihood = group_likelihood(model, samples, contrasts([10, 10]), Persistent())
-    with pytest.raises(DataError, match=r"at most 1,048,576 joint states, .* got 2,097,152 of 21 columns; leave"):
+    with pytest.raises(DataError, match=r"at most 8,388,608 joint states, .* got 16,777,216 of 24 columns; leave"):
         Differences(likelihood, contrasts([10, 10]))
 
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from ..families import families_of
 from . import common
 from .common import Binarize, Chains, Draws, Drop, Jobs, MissingCode, Overwrite, Quiet, Seed, Thin, Warmup, Weight
 
@@ -19,7 +20,8 @@ def compare(
         typer.Argument(
             metavar="ANSWERS.csv",
             help="Observations: one row each, one column a node, named in the first line; 0/1, -1/+1 or True/False, or "
-            "ordered levels with --binarize; empty where a value is missing. May be compressed (.csv.gz).",
+            "ordered levels with --binarize or --model ordinal; empty where a value is missing. May be compressed "
+            "(.csv.gz).",
         ),
     ],
     by: Annotated[str, typer.Option(metavar="COLUMN", help="Column with the label of each row's group.")],
@@ -31,6 +33,13 @@ def compare(
             "from 0).",
         ),
     ] = "complete",
+    model: Annotated[
+        str,
+        typer.Option(
+            metavar="|".join(families_of("CompareMRF").names),
+            help="Weights and biases of yes/no columns; or weights and thresholds of ordered levels.",
+        ),
+    ] = "boltzmann",
     density: Annotated[
         str,
         typer.Option(metavar="A,B|P0", help="Beta prior of the share of edges that differ, or its fixed value."),
@@ -88,11 +97,12 @@ def compare(
         "thin": thin,
         "n_jobs": n_jobs,
     }
-    common.checked("CompareMRF", baseline=baseline, **run)
+    common.checked("CompareMRF", model=model, baseline=baseline, **run)
     prior = replace(SpikeSlab(), density=p0, slab=read_slab(slab), bias_scale=bias_scale)
     common.check_out(out, overwrite)
     table, weights, groups = read_by_group(answers, by, weight, drop or (), missing_code or ())
-    table = to_binary(answers, table, binarize)
+    if model == "boltzmann" or binarize is not None:
+        table = to_binary(answers, table, binarize)
     edges = common.edges_of(candidates, [str(c) for c in table.columns], console, "--candidates")
 
     from ..estimators import CompareMRF
@@ -102,6 +112,7 @@ def compare(
 
     estimator = CompareMRF(
         candidates=edges,
+        model=model,
         prior=prior,
         baseline=baseline,
         **run,

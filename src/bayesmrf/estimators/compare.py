@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 FEWEST_ROWS = 10  # of a group
-_SCANS = 2  # of a step
+_SCANS, _MANY_STATES = 2, 2**16  # of a step; states from which it is one
 _X, _GROUPS = argument("X"), argument("groups")
 
 
@@ -57,7 +57,7 @@ class CompareMRF(MissingValues, RunOptions, OptionObjects, Network, BaseEstimato
     probability 1 - p0, and has a normal or Cauchy distribution otherwise. Two groups have the weights
     :math:`b \mp d / 2`. With G > 2 groups d has G - 1 coordinates, which are 0 or not together, and a spherical
     distribution such that the difference of any two groups has the scale of the slab. The biases (or thresholds) of
-    nodes are free in each group. Draws are exact: all joint states of the nodes, at most 2^20, are summed over in each
+    nodes are free in each group. Draws are exact: all joint states of the nodes, at most 2^23, are summed over in each
     group.
 
     Parameters
@@ -205,9 +205,10 @@ class CompareMRF(MissingValues, RunOptions, OptionObjects, Network, BaseEstimato
             hidden = read_hidden(None, Elimination(), model, part)
             s_bar = model.statistics(part.values, part.weights) if hidden is None else hidden.model.seen_statistics()
             samples.append(Sample(s_bar, part.n_samples, hidden))
+        n_scans = _SCANS if model.n_states**model.graph.n_nodes < _MANY_STATES else 1
         contrast = contrasts([s.n_samples for s in samples])
         likelihood = group_likelihood(model, samples, contrast, Persistent())
-        kernel: Any = Differences(likelihood, contrast, self.object("prior"), self.object("baseline"), _SCANS)
+        kernel: Any = Differences(likelihood, contrast, self.object("prior"), self.object("baseline"), n_scans)
         if any(s.hidden is not None for s in samples):
             likelihood.require_hidden(kernel.name, {SAMPLE})
             kernel = DrawHiddenEntries(kernel, likelihood)

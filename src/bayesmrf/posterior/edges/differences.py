@@ -17,10 +17,11 @@ from ...models.linear_map import LinearMap
 from ...options import Checked
 from ...priors import CAUCHY_TAPER, Cauchy, SpikeSlab
 from ..conditionals.centred import centred_lines
-from ..conditionals.exact_scan import MAX_STATES
 from ..conditionals.group_scan import GroupProblem, GroupTheta, scan_groups
 from ..conditionals.spike import edge_prior
 from .spike_slab import start_theta
+
+MAX_STATES = 2**23  # of a group, in a table of 64 MiB
 
 
 def contrasts(sizes: Sequence[float]) -> np.ndarray:
@@ -99,7 +100,7 @@ class DifferencesInfo(NamedTuple):
 class Differences(Checked):
     """Birth, death or move of the difference of every edge between groups, by its exact full conditional.
 
-    The weights of all states of each group are in a table, of at most 2^20 states. See
+    The weights of all states of each group are in a table, of at most 2^23 states. See
     `bayesmrf.posterior.conditionals.group_scan`.
 
     Parameters
