@@ -12,6 +12,9 @@ Run ``python benchmarks/edges.py [NAME ...]`` with names among:
 * ``alike``: R-hat and effective samples of the exact method and of single-edge birth and death, at the default number
   of draws, on seven data sets of five nodes, two of which differ in 2 to 4 of 2,000 rows, and the largest difference of
   their inclusions.
+* ``extrapolated``: `one-edge` with moments extrapolated from one point against the exact method, on ten data sets of
+  ``block_data`` and on 12 cells of `bayesmrf.datasets.retina50`.
+* ``potts``: the particle method against the exact one, on six nodes of three states.
 * ``retina``: a default run on all rows of `bayesmrf.datasets.retina50` (which needs ``BAYESMRF_DATA``): minutes, R-hat
   of edges, and, of the predictive of 20 draws, pair correlations, rows without a spike and rows with more than 15,
   from chains that start empty, full, or at rows of the data.
@@ -152,6 +155,38 @@ def alike(_: np.random.Generator) -> None:
     print(table(*rows))
 
 
+def away_from_exact(X: np.ndarray, seed: int, method: str = "one-edge", model: str = "boltzmann") -> list[str]:
+    """Return the method, and how far its inclusions are from those of the exact method: on average, and at most."""
+    options = {"n_draws": 5000, "random_state": seed, "progress": False, "model": model}
+    exact, est = (SpikeSlabMRF(method=m, **options).fit(X) for m in ("exact", method))
+    away = np.abs(est.inclusion_ - exact.inclusion_)[np.triu_indices(X.shape[1], 1)]
+    kind = "extrapolated" if "extrapolated" in est.posterior_.attrs["kind"] else method
+    return [kind, f"{away.mean():.4f}", f"{away.max():.3f}"]
+
+
+def extrapolated(_: np.random.Generator) -> None:
+    rows = [("data", "n", "seed", "method", "mean |difference|", "largest")]
+    for n in (5000, 20_000):
+        for seed in range(3, 8):
+            X = block_data(n, np.random.default_rng(seed))
+            rows.append(("block", f"{n:,}", f"{seed}", *away_from_exact(X, seed)))
+    X = datasets.retina50()
+    busy = np.argsort(-X.sum(axis=0), kind="stable")[:12]
+    rows.append(("retina", f"{len(X):,}", "", *away_from_exact(X[:, busy], 1)))
+    print(table(*rows))
+
+
+def potts(_: np.random.Generator) -> None:
+    rows = [("n", "method", "mean |difference|", "largest")]
+    for n in (300, 2000):
+        rng = np.random.default_rng(n)
+        X = rng.integers(0, 3, (n, 6))
+        for i in range(1, 6):  # a chain, of which each node copies the one before in a third of the rows
+            X[:, i] = np.where(rng.random(n) < 1 / 3, X[:, i - 1], X[:, i])
+        rows.append((f"{n:,}", *away_from_exact(X, 1, "particle", "potts")))
+    print(table(*rows))
+
+
 def correlations(products: np.ndarray) -> np.ndarray:
     """Return the correlations of all pairs, given the means of products of nodes."""
     mean = products.diagonal()
@@ -209,6 +244,8 @@ PARTS: dict[str, Callable[[np.random.Generator], None]] = {
     "inclusion": inclusion,
     "rare": rare,
     "alike": alike,
+    "extrapolated": extrapolated,
+    "potts": potts,
     "retina": retina,
 }
 

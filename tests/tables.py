@@ -22,7 +22,7 @@ from bayesmrf.models.label_field import LabelField
 from bayesmrf.models.ordinal import Ordinal
 from bayesmrf.models.potts import Potts
 from bayesmrf.models.symmetric import Symmetric
-from bayesmrf.particles.reference import climb
+from bayesmrf.particles.reference import ReferenceChains
 from bayesmrf.posterior.edges.differences import Differences, contrasts, group_likelihood
 from bayesmrf.posterior.edges.exact import SpikeSlabExact
 from bayesmrf.posterior.edges.langevin import SpikeSlabLangevin
@@ -193,7 +193,8 @@ KERNELS = {
     ),
     "spike-slab-one-edge": lambda: SpikeSlabOneEdge(BINARY, s_bar(BINARY), N, EDGES, start(BINARY)),
     "spike-slab-reference": lambda: SpikeSlabReference(
-        BINARY, s_bar(BINARY), N, climb(BINARY, s_bar(BINARY), N, np.ones(BINARY.n_features), np.random.default_rng(1))
+        BINARY, s_bar(BINARY), N,
+        ReferenceChains(BINARY, s_bar(BINARY), N, np.ones(BINARY.n_features), np.random.default_rng(1)).climb()[0],
     ),
     "spike-slab-particle": lambda: SpikeSlabParticle(POTTS, s_bar(POTTS), N, EDGES, start(POTTS)),
     "hidden-entries": lambda: DrawHiddenEntries(

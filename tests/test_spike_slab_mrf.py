@@ -101,7 +101,7 @@ def test_predict_conditional_against_enumeration(data):
 @pytest.mark.parametrize("name", families_of("SpikeSlabMRF").names)
 def test_use_of_every_model(name, data, rng):
     """Predictions against enumeration, and tables and draws of the same size."""
-    m = 3 if name == "potts" else 2
+    m = 3 if name in ("potts", "ordinal") else 2
     x = data[:, :3] + (rng.random((400, 3)) < 0.4) * data[:, :1] if m == 3 else data[:, :3]
     est = SpikeSlabMRF(model=name, method="exact", **QUICK).fit(x)
     model, draws = est._model(), est.posterior_["posterior"]["theta"].values.reshape(60, -1)

@@ -89,8 +89,8 @@ class OneEdge(Checked):
     n_particles : int or None
         Persistent chains that follow the weights; with fewer than observations, births of strong edges are rarely
         accepted. None for the number of observations, within 256 and 16,384; or, if there are more than 4,096
-        observations and at least 20 for each weight and bias, for 4,096 chains that measure moments near the mode once,
-        from which those at all draws are extrapolated (`bayesmrf.particles.reference`).
+        observations and at least 20 for each weight and bias, for 4,096 chains that measure moments once, at the mean
+        of the posterior, from which those at all draws are extrapolated (`bayesmrf.particles.reference`).
     epsilon : float
         Step of the Langevin dynamics between births and deaths, in posterior standard deviations; it is shortened
         where the posterior is stiffer.
@@ -298,6 +298,16 @@ EDGES = Registry(
             "no step of a weight is accepted or rejected, and moments are estimates by finitely many particles",
         ),
     ],
+)
+
+# What "one-edge" does with many observations.
+EXTRAPOLATED = MethodRow(
+    "one-edge",
+    OneEdge,
+    "birth and death of edges at any weight, with moments extrapolated from those at the mean of the posterior",
+    "approximate (moments extrapolated from one point)",
+    reason="log Z is exact along each coordinate but quadratic between coordinates, and all chains of a run share the "
+    "noise of the moments, which R-hat does not show",
 )
 
 OPTIONS["GroupedMRF.method"] = GROUPS.rule("auto")

@@ -9,21 +9,26 @@ import numpy as np
 
 from ..errors import ApproximatePosteriorWarning, argument
 from ..models.boltzmann import Boltzmann, Coding
-from ..particles.reference import MOST_FEATURES, Reference, climb
+from ..particles.reference import MOST_FEATURES, Reference, ReferenceChains
 from ..posterior.conditionals.spike import edge_prior
+from ..posterior.edges.reference import SpikeSlabReference
 from ..priors import SpikeSlab
 
 _PARTICLES = 256, 16_384
 _MANY = 4096, 20  # observations, and observations for each feature, from which one reference is used
-_FEWEST, _FLATTEST = 30, 0.02  # rows in which a node varies, and eigenvalue of correlations, to extrapolate moments
+_FEWEST = 30  # rows in which a node varies, to extrapolate moments
 _MISFIT, _NOISE = 4.0, 0.1  # distance from the mode in standard errors, and share of a variance, without a warning
+_PILOT, _KEPT = 256, 64  # scans that find the mean of the posterior, of which the last are kept as draws
+_NEGLECTED = 0.12  # nats in the log odds of an edge, by which the extrapolation may be off
 
 
 def find_reference(model: Any, s_bar: np.ndarray, n_samples: float, prior: SpikeSlab) -> Reference | None:
-    """Climb to the mode with all candidates and measure the moments there, if the observations are many.
+    """Measure the moments at the mean of the posterior, if the observations are many.
 
-    None if they are few, or if moments cannot be extrapolated: nodes are almost equal, or one is 1 (or 0) in few rows.
-    Moments are those of the Boltzmann machine, for any model of nodes with two states.
+    Chains climb to the mode with all candidates, and a pilot run with the moments there finds the mean: draws are
+    nearer to it, as they lack edges. A second pilot run tests the extrapolation. None if the observations are few, or
+    if moments cannot be extrapolated: a node is 1 (or 0) in few rows, or the test fails (nodes that are almost
+    equal, for example). Moments are those of the Boltzmann machine, for any model of nodes with two states.
 
     Warns
     -----
@@ -41,26 +46,40 @@ def find_reference(model: Any, s_bar: np.ndarray, n_samples: float, prior: Spike
     fewest = np.minimum(sums, n_samples - sums)
     if ((fewest > 0.5) & (fewest < _FEWEST)).any():
         return None
-    found = climb(Boltzmann(model.graph), code.statistics(model, s_bar), n_samples, penalty, rng)
-    if found.flattest < _FLATTEST:
-        return None
-    if not found.misfit < _MISFIT:
+    chains = ReferenceChains(Boltzmann(model.graph), code.statistics(model, s_bar), n_samples, penalty, rng)
+    found, misfit = chains.climb()
+    if not misfit < _MISFIT:
         warn(
             "the search for the mode of the posterior did not converge: the moments of the predictive differ from "
-            f"those of the data by up to {found.misfit:.1f} standard errors, so that chains start at a sparse estimate "
+            f"those of the data by up to {misfit:.1f} standard errors, so that chains start at a sparse estimate "
             "and draws may be far from the posterior; give fewer candidates",
             ApproximatePosteriorWarning,
             stacklevel=4,
         )
         return None
+    found = chains.measure(_pilot(model, s_bar, n_samples, prior, found, rng).mean(axis=0))
     if not found.noise < _NOISE:
         warn(
             f"the noise of the moments makes posterior variances {found.noise:.0%} too large, as the chains at the "
-            "mode of the posterior mix slowly; give fewer candidates",
+            "mean of the posterior mix slowly; give fewer candidates",
             ApproximatePosteriorWarning,
             stacklevel=4,
         )
-    return found
+        return None
+    draws = _pilot(model, s_bar, n_samples, prior, found, rng)[-_KEPT:]
+    return found if chains.neglected(found, draws) < _NEGLECTED else None
+
+
+def _pilot(
+    model: Any, s_bar: np.ndarray, n_samples: float, prior: SpikeSlab, found: Reference, rng: np.random.Generator
+) -> np.ndarray:
+    """Return weights and biases of the Boltzmann machine from a short run, without its first quarter."""
+    kernel, code = SpikeSlabReference(model, s_bar, n_samples, found, prior), Coding.of(model)
+    state, draws = kernel.init(rng), []
+    for _ in range(_PILOT):
+        state, draw = kernel.step(rng, state)
+        draws.append(code.weights(model, draw.theta))
+    return np.array(draws[_PILOT // 4 :])
 
 
 def default_particles(n_samples: float) -> int:

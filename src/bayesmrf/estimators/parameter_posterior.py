@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..errors import OptionError
 from ..inference.elimination.two_states import Elimination
+from ..models.categorical import is_categorical
 from ..models.ising import Ising
 from .base import PairwiseMRF, central
 
@@ -96,8 +97,8 @@ class ParameterPosterior(PairwiseMRF):
         check_is_fitted(self)
         model, engine = Ising(self._graph), Elimination()
         plan, own = engine.prepare(model), self._model()
-        if own.n_states > 2:
-            raise OptionError(f"model: {own.name!r} has {own.n_states} states a node, between which there is no "
+        if is_categorical(own):
+            raise OptionError(f"model: nodes of {own.name!r} may have more than two states, between which there is no "
                               "correlation; take `statistic`")  # fmt: skip
         r, u, v = self._graph.n_edges, *self.edges_.T
 

@@ -19,7 +19,7 @@ from ..inference.chains import Persistent
 from ..inference.elimination.two_states import Elimination
 from ..learning.sparse_path import sparse_start
 from ..likelihood import Hidden, Likelihood
-from ..methods import EDGES, refusal
+from ..methods import EDGES, EXTRAPOLATED, refusal
 from ..models.boltzmann import Coding
 from ..models.categorical import is_categorical, states_of
 from ..models.clamped_categorical import clamp
@@ -127,7 +127,10 @@ class SpikeSlabMRF(MissingValues, RunOptions, OptionObjects, ParameterPosterior)
             How many times each row was seen: integers >= 0; a Series with the index of ``X``.
         """
         states, data, kernel = self._prepare(X, sample_weight)
-        model, hidden, n, s_bar, row = data.model, data.hidden, data.n_samples, data.s_bar, EDGES.row(self.method)
+        model, hidden, n, s_bar = data.model, data.hidden, data.n_samples, data.s_bar
+        inner = kernel if hidden is None else kernel.kernel
+        extrapolates = isinstance(inner, SpikeSlabReference)
+        row, options = EXTRAPOLATED if extrapolates else EDGES.row(self.method), asdict(self.object("method"))
         prior, seeds = self.object("prior"), run_seed(self)
         draws = sample_posterior(self, model, kernel, seeds)
         attrs = {
@@ -137,8 +140,7 @@ class SpikeSlabMRF(MissingValues, RunOptions, OptionObjects, ParameterPosterior)
             "kind": row.kind,
             "method": row.name,
         }
-        inner = kernel if hidden is None else kernel.kernel
-        attrs |= {name: getattr(inner, name, value) for name, value in asdict(self.object("method")).items()}
+        attrs |= {name: getattr(inner, name, None if extrapolates else value) for name, value in options.items()}
         self.posterior_ = results.to_datatree(
             draws, model, attrs=attrs, observed={"statistics": s_bar, "n_samples": n}, constant={}
         )

@@ -1,4 +1,4 @@
-r"""Moments of a Boltzmann machine near its mode, from one long run of persistent chains at a reference.
+r"""Moments of a Boltzmann machine at one point of the posterior, from a long run of persistent chains there.
 
 With many observations the posterior is so narrow that chains that follow theta waste their time: m chains add noise of
 n / m posterior variances to a moment. All sweeps at one reference :math:`\theta_0` are of use for every theta nearby
@@ -22,14 +22,15 @@ from ..compiled import leaf
 from ..learning.many_states import persistent_ascent
 from ..models.boltzmann import Boltzmann
 from .chain_flips import flip_clusters
-from .persistent_chains import EdgeBlocks, EdgeRows, count_both, start_chains, start_rows, sweep, unpack
+from .persistent_chains import count_both, start_chains, start_rows, sweep, unpack
 
 MOST_FEATURES = 4096  # whose covariance, with the work on it, takes 1 GiB
 CHAINS = 4096
-_NOISE = 0.02  # of a posterior variance, which the noise of the moments adds at most
+_NOISE = 0.005  # of a posterior variance, which the noise of the moments adds at most
 _BATCH, _N_BATCHES = 64, 16  # sweeps of a batch, and batches from which the noise is estimated
 _MOST_BATCHES = 512
-_PRODUCTS = 100  # states for each feature, at least, behind the covariance
+_PRODUCTS = 400  # states for each feature, at least, behind the covariance
+_STATES, _BETWEEN = 65_536, 4  # that test the extrapolation, and sweeps between those of a chain
 _N_ROUNDS = 20  # Newton steps
 _NEAR = 2.0  # posterior standard deviations from the mode at which the climb ends
 _LONGEST = 0.5  # a Newton step, in standard deviations of the log density
@@ -56,11 +57,6 @@ class Reference(NamedTuple):
         shrunk to 0: they are those of a feature that has nearly none at a smaller weight.
     noise : float
         Variance of the moments, over that of those of the data; the mean over features.
-    misfit : float
-        Distance of theta from the mode along the worst axis of the posterior, in standard deviations. In this unit the
-        moments of the data have a sampling error of about 1.
-    flattest : float
-        Least eigenvalue of the correlations of the coordinates, near 0 if the data say little about one combination.
     """
 
     theta: np.ndarray
@@ -70,18 +66,10 @@ class Reference(NamedTuple):
     covariance: np.ndarray
     is_normal: np.ndarray
     noise: float
-    misfit: float
-    flattest: float
 
 
-def climb(
-    model: Boltzmann, s_bar: np.ndarray, n_samples: float, penalty: np.ndarray, rng: np.random.Generator
-) -> Reference:
-    r"""Climb to the mode of n (theta . s_bar - log Z) - sum penalty theta^2 / 2, and measure the moments there.
-
-    An ascent by persistent chains (`persistent_ascent`) is followed by Newton steps with moments and covariance of a
-    run of chains at each point, until the mode is within two posterior standard deviations in all directions. There the
-    chains run until the noise of the moments adds no more than 2 % to posterior variances.
+class ReferenceChains:
+    r"""Persistent chains that climb to the mode of n (theta . s_bar - log Z) - sum penalty theta^2 / 2.
 
     Parameters
     ----------
@@ -91,38 +79,139 @@ def climb(
     n_samples : float
     rng : Generator
     """
-    graph, r, (u, v) = model.graph, model.n_edges, model.graph.edges.T
-    pull = _pull(s_bar, n_samples, graph.edges)
-    theta = persistent_ascent(model, s_bar, n_samples, rng, penalty, np.full(len(s_bar), np.inf))
-    blocks = unpack(start_chains(CHAINS, graph.n_nodes, rng), CHAINS)
-    rows = start_rows(graph, np.ones(r, bool))
-    most = _N_BATCHES
-    for k in range(_N_ROUNDS):
+
+    def __init__(
+        self, model: Boltzmann, s_bar: np.ndarray, n_samples: float, penalty: np.ndarray, rng: np.random.Generator
+    ) -> None:
+        graph = model.graph
+        self.model, self.s_bar, self.n_samples, self.penalty, self.rng = model, s_bar, n_samples, penalty, rng
+        self.pull = _pull(s_bar, n_samples, graph.edges)
+        self.blocks = unpack(start_chains(CHAINS, graph.n_nodes, rng), CHAINS)
+        self.rows = start_rows(graph, np.ones(model.n_edges, bool))
+
+    def climb(self) -> tuple[Reference, float]:
+        """Climb to the mode, and measure the moments there.
+
+        An ascent by persistent chains (`persistent_ascent`) is followed by Newton steps with moments and covariance of
+        a run of chains at each point, until the mode is within two posterior standard deviations in all directions.
+
+        Returns
+        -------
+        Reference
+        float
+            Distance from the mode along the worst axis of the posterior, in standard deviations. In this unit the
+            moments of the data have a sampling error of about 1.
+        """
+        n, s_bar, penalty, r = self.n_samples, self.s_bar, self.penalty, self.model.n_edges
+        theta = persistent_ascent(self.model, s_bar, n, self.rng, penalty, np.full(len(s_bar), np.inf))
+        for k in range(_N_ROUNDS):
+            found = self._measure(theta, _N_BATCHES)
+            slope = n * residual(s_bar - found.moments, self.rows.edges, self.pull) - penalty * found.theta
+            step, misfit = _newton(n * found.covariance + np.diag(penalty), slope)
+            if misfit < _NEAR or k == _N_ROUNDS - 1:
+                break
+            step *= min(1.0, _LONGEST / np.sqrt(step @ found.covariance @ step))
+            theta = found.theta + step
+            theta[r:] -= self._carried(step)
+        return found, misfit
+
+    def measure(self, theta: np.ndarray) -> Reference:
+        """Run the chains at theta until the noise of the moments is small against posterior variances."""
+        return self._measure(theta, _MOST_BATCHES)
+
+    def neglected(self, found: Reference, draws: np.ndarray) -> float:
+        r"""Estimate the error of the extrapolation at draws of theta, (n_draws, n_features), from states of the chains.
+
+        It is the standard deviation over draws of :math:`n (\log Z - \log Z_2)`, with :math:`Z_2` of the extrapolation,
+        times :math:`\sqrt{3 / p}`: the leading error is of third order, so that each term belongs to three of p
+        coordinates, and this is about its share in the log odds of one edge, in nats. The moments and covariance of the
+        same states take the place of those of the reference, so that the noise is of third order as well.
+        """
+        states = np.concatenate([self._states(found.theta) for _ in range(_STATES // CHAINS)])
+        errors = np.empty(len(draws))
+        for k, step in enumerate(draws - found.theta):
+            step[self.model.n_edges :] += self._carried(step)
+            a = self._exponents(states, step)
+            normal = a if found.is_normal.all() else self._exponents(states, step * found.is_normal)
+            errors[k] = np.log(np.mean(np.exp(a))) - np.mean(normal**2) / 2 - _not_normal(found, step)
+        return float(self.n_samples * errors.std() * np.sqrt(3 / len(found.theta)))
+
+    def _carried(self, step: np.ndarray) -> np.ndarray:
+        """Return what biases fall by as weights take a step along the coordinates."""
+        pull, edges = self.pull * step[: self.model.n_edges, None], self.rows.edges
+        carried: np.ndarray = np.bincount(edges.ravel(), pull.ravel(), self.model.graph.n_nodes)
+        return carried
+
+    def _states(self, theta: np.ndarray) -> np.ndarray:
+        """Return the states of all chains, (CHAINS, n_nodes), a few sweeps later."""
+        _batch(self.rng, self.blocks, self.rows, theta, _BETWEEN, 0, np.empty((0, 0)))
+        return self.blocks.states.transpose(0, 2, 1).reshape(CHAINS, -1).astype(np.float32)
+
+    def _exponents(self, states: np.ndarray, step: np.ndarray) -> np.ndarray:
+        """Return by how much the log density of each state rises along a step, relative to its mean."""
+        r = self.model.n_edges
+        weights = np.diag(step[r:] - self._carried(step)).astype(np.float32)
+        weights[tuple(self.rows.edges.T)] = step[:r]
+        found = np.einsum("ij,ij->i", states @ weights, states).astype(np.float64)
+        return found - found.mean()
+
+    def _measure(self, theta: np.ndarray, most: int) -> Reference:
+        """Run at most ``most`` batches of sweeps at theta, until the noise of the moments is small."""
         theta = np.round(theta, _DECIMALS)
-        found = _measure(rng, blocks, rows, theta, n_samples, pull, most)
-        slope = n_samples * residual(s_bar - found.moments, graph.edges, pull) - penalty * theta
-        step, misfit, flattest = _newton(n_samples * found.covariance + np.diag(penalty), slope)
-        found = found._replace(misfit=misfit, flattest=flattest)
-        if most == _MOST_BATCHES or k == _N_ROUNDS - 1:
-            break
-        if misfit < _NEAR:  # the last run is a long one, at the same theta
-            most = _MOST_BATCHES
-            continue
-        step *= min(1.0, _LONGEST / np.sqrt(step @ found.covariance @ step))
-        theta = theta + step
-        for ends, weights in zip((u, v), pull.T, strict=True):
-            theta[r:] -= np.bincount(ends, weights * step[:r], graph.n_nodes)
-    return found
+        p, per_batch, edges = len(theta), CHAINS * _BATCH, self.rows.edges
+        every = int(np.clip(_BATCH * _N_BATCHES * CHAINS // (_PRODUCTS * p), 1, _BATCH))
+        products, n_products, counts = np.zeros((p, p)), 0, []
+        _batch(self.rng, self.blocks, self.rows, theta, _BATCH, 0, products)  # warm-up
+        while True:
+            few = len(counts) < _N_BATCHES
+            found = _batch(self.rng, self.blocks, self.rows, theta, _BATCH, every * few, products)
+            counts.append(found / per_batch)
+            n_products += few * (-(-_BATCH // every)) * CHAINS
+            if len(counts) < _N_BATCHES:
+                continue
+            moments = np.mean(counts, axis=0)
+            variance = moments * (1 - moments)
+            seen = variance > 0
+            noise = np.mean(np.var(counts, axis=0, ddof=1)[seen] / variance[seen]) * self.n_samples / len(counts)
+            if noise <= _NOISE or len(counts) >= most:
+                break
+        products = (products + np.triu(products, 1).T) / n_products
+        mean = products.diagonal().copy()
+        covariance = residual(residual(products - np.outer(mean, mean), edges, self.pull).T, edges, self.pull)
+        # All sweeps give the variances, and a part of them the correlations.
+        least = 0.5 / (len(counts) * per_batch)
+        moments = np.clip(moments, least, 1 - least)
+        cells = _cells(moments, edges, least)
+        variance, fourth = _central(cells, moments[len(edges) :], self.pull)
+        n_like = self.n_samples * variance**2 / fourth
+        drawn = covariance.diagonal()
+        known = drawn > _SEEN * variance
+        scale = np.sqrt(np.where(known, variance / np.where(known, drawn, 1), 0) / (1 + (_RARE / n_like) ** 2))
+        covariance *= np.outer(scale, scale)
+        np.fill_diagonal(covariance, variance)
+        return Reference(theta, moments, cells, self.pull, covariance, n_like >= _RARE, float(noise))
 
 
-def _newton(hessian: np.ndarray, slope: np.ndarray) -> tuple[np.ndarray, float, float]:
-    """Return the Newton step, its largest length along an axis of the posterior in standard deviations, and the least
-    eigenvalue of ``hessian`` scaled to a diagonal of 1.
-    """
+def _not_normal(found: Reference, step: np.ndarray) -> float:
+    """Return log Z of a step, relative to its slope, less the quadratic form of the coordinates that are normal."""
+    rare = ~found.is_normal
+    if not rare.any():
+        return 0.0
+    r, C = len(found.cells), found.covariance
+    g, p = residual_values(found.pull), found.moments[r:]
+    g = g - (found.cells * g).sum(axis=1, keepdims=True)
+    alone = np.log((found.cells * np.exp(step[:r, None] * g)).sum(axis=1))
+    alone = np.concatenate([alone, np.log1p(p * np.expm1(step[r:])) - p * step[r:]])
+    shared = step[rare] @ (C[rare] @ (step * np.where(rare, 0.5, 1))) - C.diagonal()[rare] @ step[rare] ** 2 / 2
+    return float(alone[rare].sum() + shared)
+
+
+def _newton(hessian: np.ndarray, slope: np.ndarray) -> tuple[np.ndarray, float]:
+    """Return the Newton step, and its largest length along an axis of the posterior in standard deviations."""
     scale = 1 / np.sqrt(hessian.diagonal())
     values, axes = np.linalg.eigh(hessian * np.outer(scale, scale))
     along = axes.T @ (slope * scale)
-    return scale * (axes @ (along / values)), float(np.abs(along / np.sqrt(values)).max()), float(values[0])
+    return scale * (axes @ (along / values)), float(np.abs(along / np.sqrt(values)).max())
 
 
 def _pull(s_bar: np.ndarray, n_samples: float, edges: np.ndarray) -> np.ndarray:
@@ -151,49 +240,6 @@ def residual_values(pull: np.ndarray) -> np.ndarray:
     return np.column_stack([np.zeros(len(pull)), -k_v, -k_u, 1 - k_u - k_v])
 
 
-def _measure(
-    rng: np.random.Generator,
-    blocks: EdgeBlocks,
-    rows: EdgeRows,
-    theta: np.ndarray,
-    n_samples: float,
-    pull: np.ndarray,
-    most: int,
-) -> Reference:
-    """Run at most ``most`` batches of sweeps at theta, until the noise of the moments is small."""
-    p, per_batch, n_products = len(theta), CHAINS * _BATCH, 0
-    counts: list[np.ndarray] = []
-    products, every = np.zeros((p, p)), int(np.clip(_BATCH * _N_BATCHES * CHAINS // (_PRODUCTS * p), 1, _BATCH))
-    _batch(rng, blocks, rows, theta, _BATCH + 1, products)  # warm-up
-    while True:
-        few = len(counts) < _N_BATCHES
-        counts.append(_batch(rng, blocks, rows, theta, every if few else _BATCH + 1, products) / per_batch)
-        n_products += few * (-(-_BATCH // every)) * CHAINS
-        if len(counts) < _N_BATCHES:
-            continue
-        moments = np.mean(counts, axis=0)
-        variance = moments * (1 - moments)
-        seen = variance > 0
-        noise = n_samples * np.mean(np.var(counts, axis=0, ddof=1)[seen] / variance[seen]) / len(counts)
-        if noise <= _NOISE or len(counts) >= most:
-            break
-    products = (products + np.triu(products, 1).T) / n_products
-    mean = products.diagonal().copy()
-    covariance = residual(residual(products - np.outer(mean, mean), rows.edges, pull).T, rows.edges, pull)
-    # All sweeps give the variances, and a part of them the correlations.
-    least = 0.5 / (len(counts) * per_batch)
-    moments = np.clip(moments, least, 1 - least)
-    cells = _cells(moments, rows.edges, least)
-    variance, fourth = _central(cells, moments[len(pull) :], pull)
-    n_like = n_samples * variance**2 / fourth
-    drawn = covariance.diagonal()
-    known = drawn > _SEEN * variance
-    scale = np.sqrt(np.where(known, variance / np.where(known, drawn, 1), 0) / (1 + (_RARE / n_like) ** 2))
-    covariance *= np.outer(scale, scale)
-    np.fill_diagonal(covariance, variance)
-    return Reference(theta, moments, cells, pull, covariance, n_like >= _RARE, float(noise), np.inf, 0.0)
-
-
 def _cells(moments: np.ndarray, edges: np.ndarray, least: float) -> np.ndarray:
     """Return the probabilities (n_edges, 4) of the states 00, 01, 10, 11 of the ends of edges, ``least`` or more."""
     r, (u, v) = len(edges), edges.T
@@ -212,18 +258,18 @@ def _central(cells: np.ndarray, ones: np.ndarray, pull: np.ndarray) -> tuple[np.
 
 
 @leaf
-def _batch(rng, blocks, rows, theta, every, products):
-    """Sweep the chains ``_BATCH`` times; return how often each feature was 1, and add products of features."""
+def _batch(rng, blocks, rows, theta, n_sweeps, every, products):
+    """Sweep the chains; return how often each feature was 1, and add products of features of some sweeps."""
     r, n_nodes, n_words = len(rows.edges), len(rows.degree), blocks.words.shape[1]
     counts, features = np.zeros(r + n_nodes), np.empty((r + n_nodes, n_words), np.uint64)
-    for t in range(_BATCH):
+    for t in range(n_sweeps):
         flip_clusters(rng, blocks, rows, theta)
         sweep(blocks, rows, theta)
         for e in range(r):
             counts[e] += count_both(blocks.words, rows.edges[e, 0], rows.edges[e, 1])
         for i in range(n_nodes):
             counts[r + i] += blocks.ones[i]
-        if every <= _BATCH and t % every == 0:
+        if every and t % every == 0:
             for e in range(r):
                 for k in range(n_words):
                     features[e, k] = blocks.words[rows.edges[e, 0], k] & blocks.words[rows.edges[e, 1], k]

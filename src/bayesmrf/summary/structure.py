@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..methods import EDGES
+from ..methods import EDGES, EXTRAPOLATED, MethodRow
 from .base import count
 from .inclusion import InclusionSummary, given_inclusion, mean_and_interval, prior_of_density
 
@@ -60,10 +60,13 @@ class StructureSummary(InclusionSummary):
         return f"{super().density_sentence}, slab scale {mean_and_interval(self.stacked('slab_scale'))}"
 
     @property
+    def _row(self) -> MethodRow | None:
+        return EXTRAPOLATED if self.kind == EXTRAPOLATED.kind else EDGES.find(str(self.attrs.get("method")))
+
+    @property
     def reason(self) -> str:
         """Why draws are approximate."""
-        row = EDGES.find(str(self.attrs.get("method")))
-        return row.reason if row else ""
+        return self._row.reason if self._row else ""
 
     @property
     def data_sentence(self) -> str:
@@ -78,8 +81,7 @@ class StructureSummary(InclusionSummary):
     def method_sentence(self) -> str:
         """The method, and its description."""
         method = str(self.attrs.get("method", "unknown"))
-        row = EDGES.find(method)
-        return f"{method}: {row.sentence}" if row else method
+        return f"{method}: {self._row.sentence}" if self._row else method
 
     @property
     def options(self) -> dict[str, str]:

@@ -1,6 +1,6 @@
 r"""Edges with a spike-and-slab prior where the observations are many: moments extrapolated from a reference.
 
-The log of Z is that of `bayesmrf.particles.reference`: exact along each coordinate through a point near the mode, and
+The log of Z is that of `bayesmrf.particles.reference`: exact along each coordinate through one point, and
 quadratic between coordinates. The full conditional of a coordinate is then a line (see
 `bayesmrf.posterior.conditionals.line`) with the states of the reference and the data's sum less :math:`n \sum_{l \ne
 k} C_{kl} d_l`, so that births, deaths and moves are those of the exact method. Nothing is swept, and the draws have no
@@ -78,7 +78,7 @@ class SpikeSlabReference(Checked):
         Mean statistics of the data.
     n_samples : float
     reference : Reference
-        Moments of the Boltzmann machine near the mode of the posterior with all candidates.
+        Moments of the Boltzmann machine near the mean of the posterior.
     prior : SpikeSlab
     start : (n_features,) array or None
         Where the chain starts; None for the reference.
