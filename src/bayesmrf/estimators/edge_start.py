@@ -28,12 +28,13 @@ def find_reference(model: Any, s_bar: np.ndarray, n_samples: float, prior: Spike
     Chains climb to the mode with all candidates, and a pilot run with the moments there finds the mean: draws are
     nearer to it, as they lack edges. A second pilot run tests the extrapolation. None if the observations are few, or
     if moments cannot be extrapolated: a node is 1 (or 0) in few rows, or the test fails (nodes that are almost
-    equal, for example). Moments are those of the Boltzmann machine, for any model of nodes with two states.
+    equal, for example) and a chain for each observation is within limits. Moments are those of the Boltzmann machine,
+    for any model of nodes with two states.
 
     Warns
     -----
     ApproximatePosteriorWarning
-        If the climb does not converge, or the moments are noisy.
+        If the climb does not converge, the moments are noisy, or the test fails.
     """
     least, each = _MANY
     if n_samples <= least or n_samples < each * model.n_features or model.n_features > MOST_FEATURES:
@@ -66,8 +67,18 @@ def find_reference(model: Any, s_bar: np.ndarray, n_samples: float, prior: Spike
             stacklevel=4,
         )
         return None
-    draws = _pilot(model, s_bar, n_samples, prior, found, rng)[-_KEPT:]
-    return found if chains.neglected(found, draws) < _NEGLECTED else None
+    neglected = chains.neglected(found, _pilot(model, s_bar, n_samples, prior, found, rng)[-_KEPT:])
+    if neglected < _NEGLECTED:
+        return found
+    if n_samples <= _PARTICLES[1]:
+        return None
+    warn(
+        f"the log odds of an edge are off by about {neglected:.1f}, as moments are extrapolated over the posterior; "
+        f"inclusions near 0.5 are uncertain by {np.tanh(neglected / 4) / 2:.2f}; give fewer candidates",
+        ApproximatePosteriorWarning,
+        stacklevel=4,
+    )
+    return found
 
 
 def _pilot(

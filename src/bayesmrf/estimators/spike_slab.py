@@ -130,10 +130,11 @@ class SpikeSlabMRF(MissingValues, RunOptions, OptionObjects, ParameterPosterior)
         model, hidden, n, s_bar = data.model, data.hidden, data.n_samples, data.s_bar
         inner = kernel if hidden is None else kernel.kernel
         extrapolates = isinstance(inner, SpikeSlabReference)
-        row, options = EXTRAPOLATED if extrapolates else EDGES.row(self.method), asdict(self.object("method"))
+        row = EXTRAPOLATED if extrapolates else EDGES.row(self.method)
+        options = asdict(self.object("method"))
         prior, seeds = self.object("prior"), run_seed(self)
         draws = sample_posterior(self, model, kernel, seeds)
-        attrs = {
+        attrs: dict[str, Any] = {
             "data_hash": data_hash(self._graph, s_bar, n, None if hidden is None else hidden.model.states),
             "model": model.name,
             "prior": asdict(prior) | {"slab": {"family": type(prior.slab).__name__} | asdict(prior.slab)},

@@ -160,7 +160,8 @@ class ReferenceChains:
         theta = np.round(theta, _DECIMALS)
         p, per_batch, edges = len(theta), CHAINS * _BATCH, self.rows.edges
         every = int(np.clip(_BATCH * _N_BATCHES * CHAINS // (_PRODUCTS * p), 1, _BATCH))
-        products, n_products, counts = np.zeros((p, p)), 0, []
+        products, n_products = np.zeros((p, p)), 0
+        counts: list[np.ndarray] = []
         _batch(self.rng, self.blocks, self.rows, theta, _BATCH, 0, products)  # warm-up
         while True:
             few = len(counts) < _N_BATCHES
