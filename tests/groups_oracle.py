@@ -35,7 +35,9 @@ def log_slab(d, slab):
     return np.log(density(squares)).sum(axis=-1) - k * log(total)
 
 
-def posterior(edges, n_nodes, groups, prior, rng, n_samples=10_000, shared=False, always=True, features=None):
+def posterior(
+    edges, n_nodes, groups, prior, rng, n_samples=10_000, shared=False, always=True, features=None, spiked=False
+):
     """Posterior means and their standard errors.
 
     Parameters
@@ -51,6 +53,8 @@ def posterior(edges, n_nodes, groups, prior, rng, n_samples=10_000, shared=False
         Whether every baseline is present; otherwise it has the same spike.
     features : (n_states, n_features) array
         Features of all states, those of edges first; by default those of a Boltzmann machine.
+    spiked : bool
+        Whether biases have a baseline, and differences as edges have.
 
     Returns
     -------
@@ -63,22 +67,24 @@ def posterior(edges, n_nodes, groups, prior, rng, n_samples=10_000, shared=False
     r, n_groups = len(edges), len(groups)
     n_own = features.shape[1] - r
     q, h = n_groups - 1, helmert(n_groups).T / np.sqrt(2)
-    n_biases = n_own if shared else n_own * n_groups
+    n_biases = n_own if shared or spiked else n_own * n_groups
+    n_spiked = r + n_own if spiked else r
     weights, values = [], []
     present = [(True,) * r] if always else list(itertools.product((False, True), repeat=r))
-    for differs, there in itertools.product(itertools.product((False, True), repeat=r), present):
+    for differs, there in itertools.product(itertools.product((False, True), repeat=n_spiked), present):
         differs, there = np.array(differs), np.array(there)
         k, n_base = differs.sum(), there.sum()
         size = n_base + q * k + n_biases
 
         def naturals(x, differs=differs, there=there, k=k, n_base=n_base):
-            base, d = np.zeros((*x.shape[:-1], r)), np.zeros((*x.shape[:-1], r, q))
+            base, d = np.zeros((*x.shape[:-1], r)), np.zeros((*x.shape[:-1], n_spiked, q))
             base[..., there] = x[..., :n_base]
             d[..., differs, :] = x[..., n_base : n_base + q * k].reshape(*x.shape[:-1], k, q)
             biases = x[..., n_base + q * k :].reshape(*x.shape[:-1], -1, n_own)
             biases = np.broadcast_to(biases, (*x.shape[:-1], n_groups, n_own))
-            edge = base[..., None, :] + np.moveaxis(d @ h.T, -1, -2)
-            return base[..., there], d[..., differs, :], np.concatenate([edge, biases], axis=-1)
+            theta = np.concatenate([np.broadcast_to(base[..., None, :], (*biases.shape[:-1], r)), biases], axis=-1)
+            theta[..., :n_spiked] += np.moveaxis(d @ h.T, -1, -2)
+            return base[..., there], d[..., differs, :], theta
 
         def log_posterior(x, k=k, n_base=n_base, naturals=naturals):
             base, d, theta = naturals(x)
@@ -88,7 +94,7 @@ def posterior(edges, n_nodes, groups, prior, rng, n_samples=10_000, shared=False
             )
             found = found + one_group.log_weights_prior(base, prior) + log_slab(d, prior.slab)
             found = found + stats.norm.logpdf(x[..., n_base + q * k :], scale=prior.bias_scale).sum(axis=-1)
-            structure = one_group.log_structure(k, r, prior)
+            structure = one_group.log_structure(k, n_spiked, prior)
             return found + structure + (0 if always else one_group.log_structure(n_base, r, prior))
 
         mode = minimize(lambda x, f=log_posterior: -f(x), np.zeros(size), method="BFGS").x
@@ -102,7 +108,7 @@ def posterior(edges, n_nodes, groups, prior, rng, n_samples=10_000, shared=False
         weights.append(log_posterior(x) - proposal.logpdf(x))
         theta = naturals(x)[2].reshape(n_samples, -1)
         one = np.ones((n_samples, 1))
-        values.append(np.concatenate([one * differs, theta, theta**2, one * k], axis=1))
+        values.append(np.concatenate([one * differs[:r], theta, theta**2, one * differs[:r].sum()], axis=1))
     top = max(w.max() for w in weights)
     weights = [np.exp(w - top) for w in weights]
     total = sum(w.mean() for w in weights)

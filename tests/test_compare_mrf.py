@@ -55,6 +55,19 @@ def test_what_differs(fitted):
     assert est.graphs_["g1"].edges["Ann", "Bob"]["weight"] == est.weights_[1, 0, 1]
 
 
+def test_differences_of_biases(fitted):
+    est, table = fitted
+    free = est.bias_table()
+    assert list(free.columns) == ["parameter", "difference", "lower", "upper"]
+    assert list(free["parameter"]) == NAMES
+    np.testing.assert_allclose(free["difference"], est.theta_[1, 3:] - est.theta_[0, 3:])
+    spiked = CompareMRF(biases="spike-slab", **QUICK).fit(table[NAMES], table["group"])
+    found = spiked.bias_table().set_index("parameter")
+    np.testing.assert_allclose(found["bayes_factor"], found["inclusion"] / (1 - found["inclusion"]))
+    assert found["inclusion"].between(0.001, 0.999).any()
+    assert (spiked.theta_.shape, spiked.difference_inclusion_.shape) == ((2, 6), (3, 3))
+
+
 def test_statistics_of_the_groups(fitted):
     est, _ = fitted
     theta = est.posterior_["posterior"]["theta"]

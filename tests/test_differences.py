@@ -36,7 +36,7 @@ def rows(model, sizes, rng, share=0.0):
     return found
 
 
-def kernel(model, data, prior=PRIOR, scale=1.0, baseline=None):
+def kernel(model, data, prior=PRIOR, scale=1.0, baseline=None, biases="free"):
     samples = []
     for x in data:
         hidden = None
@@ -47,8 +47,8 @@ def kernel(model, data, prior=PRIOR, scale=1.0, baseline=None):
             s_bar = model.statistics(x.astype(np.int8))
         samples.append(Sample(s_bar, len(x), hidden))
     contrast = scale * contrasts([len(x) for x in data])
-    likelihood = group_likelihood(model, samples, contrast, Persistent())
-    found = Differences(likelihood, contrast, prior, prior.slab if baseline is None else baseline, 10)
+    likelihood = group_likelihood(model, samples, contrast, Persistent(), biases)
+    found = Differences(likelihood, contrast, prior, prior.slab if baseline is None else baseline, biases, 10)
     return found if all(s.hidden is None for s in samples) else DrawHiddenEntries(found, likelihood)
 
 
@@ -100,6 +100,20 @@ def test_baselines_that_may_be_absent(rng):
     assert not compare(kernel(model, data), truth, rng).holds
 
 
+@pytest.mark.parametrize("sizes", [(25, 60), (20, 30, 60)], ids=len)
+def test_biases_that_may_differ_or_not(sizes, rng):
+    model = Boltzmann(graphs.path(2))
+    data = rows(model, sizes, rng)
+    truth = exact(model, data, rng, spiked=True)
+    of = kernel(model, data, biases="spike-slab")
+    found = compare(of, truth, rng)
+    assert found.holds, found
+    theta = run.sample(of, n_draws=200, n_chains=1, random_state=rng, progress=False).values["theta"]
+    assert 0.01 < (theta[..., 0, 1:] == theta[..., 1, 1:]).mean() < 0.99  # equal to the last bit, or different
+    if len(sizes) == 2:
+        assert not compare(kernel(model, data), truth, rng).holds
+
+
 def test_missing_values(rng):
     model = Boltzmann(graphs.path(2))
     data = rows(model, [20, 40], rng, 0.2)
@@ -122,7 +136,7 @@ def test_ordered_answers(rng):
         groups.append((n, samples[-1].s_bar, None))
     contrast = contrasts([25, 60])
     truth = oracle.posterior(model.graph.edges, 2, groups, PRIOR, rng, features=features)
-    of = Differences(group_likelihood(model, samples, contrast, Persistent()), contrast, PRIOR, PRIOR.slab, 10)
+    of = Differences(group_likelihood(model, samples, contrast, Persistent()), contrast, PRIOR, PRIOR.slab, n_scans=10)
     found = compare(of, truth, rng)
     assert found.holds, found
     forgotten = features * [1, 1, 0, 1]  # a threshold

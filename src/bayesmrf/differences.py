@@ -1,10 +1,10 @@
-"""The table of differences between groups, from the draws of their parameters."""
+"""Tables of differences between groups, from the draws of their parameters."""
 
 from __future__ import annotations
 
 import json
 from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,33 +23,55 @@ def difference_table(tree: xr.DataTree, tails: tuple[float, float]) -> pd.DataFr
     tails : (float, float)
         Quantile levels of the ends of intervals.
     """
+    constant = tree["constant_data"].to_dataset()
+    ends, names = constant["edges"].values, constant["node"].values
+    included = tree["posterior"].to_dataset()["included"].values.reshape(-1, len(ends)) != 0
+    table = {"first": names[ends[:, 0]], "second": names[ends[:, 1]]}
+    return _table(tree, table, _draws(tree)[..., : len(ends)], included, tails)
+
+
+def bias_table(tree: xr.DataTree, tails: tuple[float, float]) -> pd.DataFrame:
+    """Return the differences of all parameters of nodes; see `bayesmrf.CompareMRF.bias_table`."""
+    r = len(tree["constant_data"].to_dataset()["edges"])
+    values = _draws(tree)[..., r:]
+    table = {"parameter": tree["posterior"].to_dataset()["feature"].values[r:]}
+    if tree.attrs["biases"] == "free":
+        found = _table(tree, table, values, np.ones((len(values), values.shape[2]), dtype=bool), tails)
+        return found.drop(columns=["inclusion", "bayes_factor", "bayes_factor_against"])
+    # Those that do not differ are equal to the last bit.
+    return _table(tree, table, values, (values != values[:, :1]).any(axis=1), tails)
+
+
+def _draws(tree: xr.DataTree) -> np.ndarray:
+    """Return the draws of theta, (n_draws, n_groups, n_features)."""
+    theta = tree["posterior"].to_dataset()["theta"].values
+    return theta.reshape(-1, *theta.shape[2:])
+
+
+def _table(
+    tree: xr.DataTree, table: dict[str, Any], values: np.ndarray, included: np.ndarray, tails: tuple[float, float]
+) -> pd.DataFrame:
+    """Return the differences of ``values`` (n_draws, n_groups, n) given that they are ``included`` (n_draws, n)."""
     import pandas as pd
 
-    posterior, constant = tree["posterior"].to_dataset(), tree["constant_data"].to_dataset()
-    ends, theta, included = constant["edges"].values, posterior["theta"].values, posterior["included"].values != 0
-    weights = theta.reshape(-1, *theta.shape[2:])[..., : len(ends)]
-    included = included.reshape(-1, len(ends))
-    share, odds = included.mean(axis=0), _prior_odds(tree)
+    share, odds, groups = included.mean(axis=0), _prior_odds(tree), tree["posterior"].to_dataset()["group"].values
     with np.errstate(divide="ignore"):
         factor, against = share / (1 - share) / odds, (1 - share) / share * odds
-    names, groups = constant["node"].values, posterior["group"].values
     parts = []
     for a, b in combinations(range(len(groups)), 2):
-        difference = weights[:, b] - weights[:, a]
-        found = np.full((len(ends), 3), np.nan)
+        difference = values[:, b] - values[:, a]
+        found = np.full((len(share), 3), np.nan)
         for e in np.flatnonzero(share):
             there = difference[included[:, e], e]
             found[e] = there.mean(), *np.quantile(there, tails)
-        table = {"first": names[ends[:, 0]], "second": names[ends[:, 1]]}
-        if len(groups) > 2:
-            table |= {"group": groups[a], "other": groups[b]}
-        table |= {"difference": found[:, 0], "lower": found[:, 1], "upper": found[:, 2], "inclusion": share}
-        parts.append(pd.DataFrame(table | {"bayes_factor": factor, "bayes_factor_against": against}))
+        pair = {"group": groups[a], "other": groups[b]} if len(groups) > 2 else {}
+        moments = {"difference": found[:, 0], "lower": found[:, 1], "upper": found[:, 2], "inclusion": share}
+        parts.append(pd.DataFrame(table | pair | moments | {"bayes_factor": factor, "bayes_factor_against": against}))
     return pd.concat(parts).sort_index(kind="stable").reset_index(drop=True)
 
 
 def _prior_odds(tree: xr.DataTree) -> float:
-    """Return the prior odds that the groups differ in an edge."""
+    """Return the prior odds that the groups differ in a parameter."""
     density = json.loads(tree.attrs["prior"])["density"]
     p = density["a"] / (density["a"] + density["b"]) if isinstance(density, dict) else density
     return float(p / (1 - p))

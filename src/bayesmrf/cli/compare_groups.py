@@ -59,6 +59,13 @@ def compare(
             help="Whether every edge has a weight, averaged over groups, with the prior --slab; or may have none.",
         ),
     ] = "slab",
+    biases: Annotated[
+        str,
+        typer.Option(
+            metavar="free|spike-slab",
+            help="Whether the parameters of nodes are free in each group, or may differ or not, as edges.",
+        ),
+    ] = "free",
     bias_scale: Annotated[
         float, typer.Option(help="Standard deviation of the normal prior of a node's parameter in each group.")
     ] = 10.0,
@@ -97,7 +104,7 @@ def compare(
         "thin": thin,
         "n_jobs": n_jobs,
     }
-    common.checked("CompareMRF", model=model, baseline=baseline, **run)
+    common.checked("CompareMRF", model=model, baseline=baseline, biases=biases, **run)
     prior = replace(SpikeSlab(), density=p0, slab=read_slab(slab), bias_scale=bias_scale)
     common.check_out(out, overwrite)
     table, weights, groups = read_by_group(answers, by, weight, drop or (), missing_code or ())
@@ -115,6 +122,7 @@ def compare(
         model=model,
         prior=prior,
         baseline=baseline,
+        biases=biases,
         **run,
         random_state=seed,
         progress=not quiet,

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import convergence, results
 from ..base import SAMPLE
-from ..differences import difference_table
+from ..differences import bias_table, difference_table
 from ..errors import DataError, OptionError, argument, data_row
 from ..families import families_of
 from ..graphs import Graph
@@ -71,6 +71,9 @@ class CompareMRF(MissingValues, RunOptions, OptionObjects, Network, BaseEstimato
     baseline : "slab", "spike-slab", or an object of `priors`
         Prior of the baselines: the slab of ``prior`` for every edge; or also a spike, with a p0 of its own, so that
         baselines may be absent; or another slab (`priors.Cauchy`, `priors.Normal`) or `priors.SpikeSlab`.
+    biases : {"free", "spike-slab"}
+        Biases (thresholds) are free in each group; or have a baseline and a difference, with the same spike and slab as
+        the differences of edges.
     model : {"boltzmann", "ordinal"} or an object of `bayesmrf.families`
         Weights and biases of yes/no columns, or weights and thresholds of ordered answers, as in `SpikeSlabMRF`.
     n_draws, n_warmup, n_chains, thin, random_state, n_jobs, progress, checkpoint
@@ -107,6 +110,7 @@ class CompareMRF(MissingValues, RunOptions, OptionObjects, Network, BaseEstimato
     candidates: Any = "complete"
     prior: Any = "spike-slab"
     baseline: Any = "slab"
+    biases: str = "free"
     model: Any = "boltzmann"
 
     def object(self, name: str) -> Any:
@@ -149,6 +153,7 @@ class CompareMRF(MissingValues, RunOptions, OptionObjects, Network, BaseEstimato
                 "model": model.name,
                 "prior": asdict(prior) | {"slab": {"family": type(prior.slab).__name__} | asdict(prior.slab)},
                 "baseline": f"{self.object('baseline')}",
+                "biases": self.biases,
                 "kind": "exact",
                 "method": "exact",
             },
@@ -207,8 +212,10 @@ class CompareMRF(MissingValues, RunOptions, OptionObjects, Network, BaseEstimato
             samples.append(Sample(s_bar, part.n_samples, hidden))
         n_scans = _SCANS if model.n_states**model.graph.n_nodes < _MANY_STATES else 1
         contrast = contrasts([s.n_samples for s in samples])
-        likelihood = group_likelihood(model, samples, contrast, Persistent())
-        kernel: Any = Differences(likelihood, contrast, self.object("prior"), self.object("baseline"), n_scans)
+        likelihood = group_likelihood(model, samples, contrast, Persistent(), self.biases)
+        kernel: Any = Differences(
+            likelihood, contrast, self.object("prior"), self.object("baseline"), self.biases, n_scans
+        )
         if any(s.hidden is not None for s in samples):
             likelihood.require_hidden(kernel.name, {SAMPLE})
             kernel = DrawHiddenEntries(kernel, likelihood)
@@ -277,6 +284,23 @@ class CompareMRF(MissingValues, RunOptions, OptionObjects, Network, BaseEstimato
         check_is_fitted(self)
         found = difference_table(self.posterior_, central(probability))
         return found.sort_values("inclusion", ascending=False, kind="stable", ignore_index=True)
+
+    def bias_table(self, probability: float = 0.9) -> pd.DataFrame:
+        """Return the differences of all biases (thresholds), in order.
+
+        Parameters
+        ----------
+        probability : float
+            Of the central interval of a difference.
+
+        Returns
+        -------
+        DataFrame
+            Columns as in `difference_table`, with the name of the parameter in place of the ends. Where biases are free
+            in each group, they always differ: there is no inclusion, and no Bayes factor.
+        """
+        check_is_fitted(self)
+        return bias_table(self.posterior_, central(probability))
 
     def statistic(self, function: Callable[..., Any], of: str = "theta", name: str = "statistic") -> xr.DataArray:
         """Compute any function of the network of each group for each draw, in ArviZ's form; see `compare`.

@@ -110,4 +110,4 @@ class DifferenceSummary(InclusionSummary):
         else:
             found["slab"] = f"{slab['family']}(0, {slab['scale']:g})"
         found["baseline"] = str(self.attrs["baseline"])
-        return found | {"scale of the biases": f"{prior['bias_scale']:g}"}
+        return found | {"biases": str(self.attrs["biases"]), "scale of the biases": f"{prior['bias_scale']:g}"}

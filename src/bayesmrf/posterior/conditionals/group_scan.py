@@ -47,25 +47,26 @@ class GroupProblem(NamedTuple):
     prior: EdgePrior  # of the differences
     log_top: float  # log density of a Cauchy slab of q coordinates at 0
     baseline: EdgePrior
+    n_spiked: int  # the first features, edges first, that may differ or not; the others always do
 
 
 class GroupTheta(NamedTuple):
     """Parameters, changed in place."""
 
-    baseline: np.ndarray  # (r,)
-    difference: np.ndarray  # (q, r), 0 if the groups do not differ
+    baseline: np.ndarray  # (n_spiked,)
+    difference: np.ndarray  # (q, n_spiked), 0 if the groups do not differ
     natural: np.ndarray  # (G, F), those of the model in each group
 
 
 class _Pair(NamedTuple):
-    """An edge e = ij during a visit: what its full conditionals depend on."""
+    """Feature e of an edge ij, or of a node i = j, during a visit: what its full conditionals depend on."""
 
     e: int
     ends: tuple[int, int]
-    g: np.ndarray  # (G, m^2), values of the centred feature
-    cells: np.ndarray  # (G, m^2), probabilities of the states of its ends before the visit
-    now: np.ndarray  # (G, m^2), now
-    before: np.ndarray  # (G,), its weights before the visit
+    g: np.ndarray  # (G, m^2), values of the centred feature; (G, 2) of a node
+    cells: np.ndarray  # probabilities of these values before the visit
+    now: np.ndarray  # now
+    before: np.ndarray  # (G,), its parameters before the visit
 
 
 @strict_leaf
@@ -99,7 +100,7 @@ def scan_groups(rng, problem, theta, n_scans):
     drawn = np.zeros(4)
     for _ in range(n_scans):
         drawn[:2] = _hyper(rng, problem.prior, theta.difference)
-        drawn[2:] = _hyper(rng, problem.baseline, theta.baseline.reshape(1, -1))
+        drawn[2:] = _hyper(rng, problem.baseline, theta.baseline[: len(problem.edges)].reshape(1, -1))
         for b in range(n_blocks):
             for c in range(b + 1, n_blocks):
                 k = 0
@@ -164,14 +165,18 @@ def _scan_blocks(rng, problem, edge_of, theta, drawn, tables, top, members, n_fi
                 for x in range(m * m):
                     g[t, x] = values[x]
                 cells[t] /= cells[t].sum()
-            _visit_edge(rng, problem, _Pair(e, (i, j), g, cells, cells.copy(), before), theta, drawn)
+            _visit(rng, problem, _Pair(e, (i, j), g, cells, cells.copy(), before), theta, drawn)
             for t in range(n_groups):
                 change = theta.natural[t, e] - before[t]
                 for x in range(m * m):
                     factors[x] = exp(change * g[t, x])
                 scale_pair(tables[t], m, u, v, factors)
     for u in range(len(members)):
-        if (u < n_first and first) or (u >= n_first and last):
+        if not ((u < n_first and first) or (u >= n_first and last)):
+            continue
+        if problem.n_spiked > len(problem.edges):
+            _visit_node(rng, problem, theta, drawn, tables, top, u, members[u])
+        else:
             for t in range(n_groups):
                 natural, lines = theta.natural[t], group_lines(problem, t)
                 first_own = problem.starts[members[u]]
@@ -188,14 +193,35 @@ def _scan_blocks(rng, problem, edge_of, theta, drawn, tables, top, members, n_fi
 
 
 @strict_leaf
-def _visit_edge(rng, problem, pair, theta, drawn):
-    """Redraw the baseline of an edge, then its difference: birth or death, and its value if present."""
+def _visit_node(rng, problem, theta, drawn, tables, top, u, i):
+    """Redraw the baselines and differences of the parameters of node i, which is node u of the tables."""
+    n_groups, low, unit, m = len(problem.n), problem.form.low, problem.form.unit, len(problem.values)
+    g = np.empty((n_groups, 2))
+    g[:, 0], g[:, 1] = low + unit, low
+    for k in range(problem.starts[i], problem.starts[i + 1]):
+        x, cells, before = k - problem.starts[i] + 1, np.zeros((n_groups, 2)), theta.natural[:, k].copy()
+        for t in range(n_groups):
+            for y in range(m):
+                cells[t, 0 if y == x else 1] += node_sum(tables[t], m, u, y)
+            cells[t] /= cells[t].sum()
+        _visit(rng, problem, _Pair(k, (i, i), g, cells, cells.copy(), before), theta, drawn)
+        for t in range(n_groups):
+            change = theta.natural[t, k] - before[t]
+            scale_node(tables[t], m, u, x, exp(change * unit))
+            top[t] += change * low
+
+
+@strict_leaf
+def _visit(rng, problem, pair, theta, drawn):
+    """Redraw the baseline of a feature, then its difference: birth or death, and its value if present."""
     e, (q, _) = pair.e, theta.difference.shape
     prior, baseline = problem.prior, problem.baseline
     everywhere = np.ones(len(problem.n))
-    kappa = normal_precision(rng, baseline.cauchy, drawn[3], theta.baseline[e])
+    kappa, log_slab = baseline.bias_precision, np.inf
+    if e < len(problem.edges):
+        kappa = normal_precision(rng, baseline.cauchy, drawn[3], theta.baseline[e])
+        log_slab = log_slab_odds(baseline, drawn[2], drawn[3]) if baseline.fixed < 1 else np.inf
     line = _direction(problem, pair, theta, everywhere, theta.baseline[e], kappa, 0.0, 0.0)
-    log_slab = log_slab_odds(baseline, drawn[2], drawn[3]) if baseline.fixed < 1 else np.inf
     theta.baseline[e] = visit_edge(rng, line, theta.baseline[e], log_slab)
     _follow(problem, pair, theta)
 
@@ -234,7 +260,8 @@ def _direction(problem, pair, theta, rates, at, own, drift, kappa):
     """Return the line of a coordinate with the value ``at`` and a normal prior of precision ``own``.
 
     The weights change at ``rates`` (G,), and the baseline, of precision ``kappa``, at the rate ``drift``; the
-    parameters of the nodes follow as in `bayesmrf.posterior.conditionals.centred`.
+    parameters of the nodes follow as in `bayesmrf.posterior.conditionals.centred`, unless their differences have a
+    spike: then ``pull`` is 0.
     """
     i, j = pair.ends
     score, precision = 0.0, own + kappa * drift**2

@@ -49,13 +49,15 @@ def contrasts(sizes: Sequence[float]) -> np.ndarray:
     return found * np.where(found[-1] < 0, -1.0, 1.0)
 
 
-def group_maps(model: Any, contrast: np.ndarray) -> list[LinearMap]:
+def group_maps(model: Any, contrast: np.ndarray, biases: str = "free") -> list[LinearMap]:
     """Return the natural parameters of each group as a linear map of phi.
 
     phi has the baseline of each edge, the coordinates of the differences of all edges (one coordinate after another),
-    and the parameters of the nodes in each group.
+    and the parameters of the nodes in each group. If ``biases`` is not "free", the latter have baselines and
+    differences as edges have.
     """
-    r, own, (n_groups, q) = model.n_edges, model.n_features - model.n_edges, contrast.shape
+    r = model.n_edges if biases == "free" else model.n_features
+    own, (n_groups, q) = model.n_features - r, contrast.shape
     names = model.feature_names
     phi = [*names[:r], *(f"{e} ({k})" for k in range(q) for e in names[:r])]
     phi += [f"{node} [{t}]" for t in range(n_groups) for node in names[r:]]
@@ -70,9 +72,11 @@ def group_maps(model: Any, contrast: np.ndarray) -> list[LinearMap]:
     return found
 
 
-def group_likelihood(model: Any, samples: Sequence[Sample], contrast: np.ndarray, engine: Any) -> Likelihood:
+def group_likelihood(
+    model: Any, samples: Sequence[Sample], contrast: np.ndarray, engine: Any, biases: str = "free"
+) -> Likelihood:
     """Return the likelihood of phi (see `group_maps`), given the samples of the groups."""
-    maps = group_maps(model, contrast)
+    maps = group_maps(model, contrast, biases)
     first, *others = (
         Sample(s.s_bar, s.n_samples, s.hidden, a) for s, a in zip(samples, maps, strict=True)
     )  # fmt: skip
@@ -113,6 +117,9 @@ class Differences(Checked):
         Of the differences, and (`SpikeSlab.bias_scale`) of the parameters of nodes.
     baseline : Cauchy, Normal, Gamma or SpikeSlab
         Of the baselines: a slab, if every edge has one, or a spike and a slab.
+    biases : {"free", "spike-slab"}
+        Whether the parameters of nodes are free in each group, or have a baseline and a difference with the same prior
+        as those of edges.
     n_scans : int
         Scans that make one step.
     """
@@ -121,6 +128,7 @@ class Differences(Checked):
     contrast: np.ndarray
     prior: SpikeSlab = SpikeSlab()  # noqa: RUF009
     baseline: Any = Cauchy(1.0)  # noqa: RUF009
+    biases: str = "free"
     n_scans: int = 1
 
     name = "differences"
@@ -145,34 +153,41 @@ class Differences(Checked):
         if always is not self.baseline:
             baseline = baseline._replace(fixed=1.0)
         lines = [centred_lines(self._model, s.s_bar, s.n_samples) for s in samples]
+        pull = np.array([one.pull for one in lines])
         n = np.array([s.n_samples for s in samples])
         return GroupProblem(
             lines[0].form, lines[0].values, lines[0].edges, n, np.array([one.sums for one in lines]),
-            np.array([one.pull for one in lines]), lines[0].starts, lines[0].base, self.contrast,
+            pull if self.biases == "free" else 0 * pull, lines[0].starts, lines[0].base, self.contrast,
             n @ self.contrast / max(n.sum(), 1),
             edge_prior(self.prior), _log_top(self.prior.slab, self.contrast.shape[1]), baseline,
+            self._n_spiked,
         )  # fmt: skip
+
+    @property
+    def _n_spiked(self) -> int:
+        return int(self._model.n_edges if self.biases == "free" else self._model.n_features)
 
     def init(self, rng: np.random.Generator) -> DifferencesState:
         """Start without weights, with parameters of nodes fitted to each node of each group alone."""
-        r, model = self._model.n_edges, self._model
-        own = [start_theta(model, s.s_bar, s.n_samples, None)[r:] for s in self.likelihood.samples]
-        return DifferencesState(np.concatenate([np.zeros(r * (1 + self.contrast.shape[1])), *own]))
+        model, n, q = self._model, self._n_spiked, self.contrast.shape[1]
+        own = np.array([start_theta(model, s.s_bar, s.n_samples, None) for s in self.likelihood.samples])
+        baseline = own.mean(axis=0)[:n]  # of edges, 0
+        return DifferencesState(np.concatenate([baseline, np.zeros(q * n), own[:, n:].ravel()]))
 
     def step(self, rng: np.random.Generator, state: DifferencesState) -> tuple[DifferencesState, DifferencesInfo]:
         """Run ``n_scans`` scans."""
-        r, q, samples = self._model.n_edges, self.contrast.shape[1], self.likelihood.samples
+        r, n, q, samples = self._model.n_edges, self._n_spiked, self.contrast.shape[1], self.likelihood.samples
         phi = state.theta.copy()
-        weights = phi[: r * (1 + q)].reshape(1 + q, r)
+        weights = phi[: n * (1 + q)].reshape(1 + q, n)
         natural = np.array([s.curve.natural(phi) for s in samples if s.curve is not None])
         (density, precision, *_), log_z = scan_groups(
             rng, self._problem, GroupTheta(weights[0], weights[1:], natural), self.n_scans
         )
-        phi[r * (1 + q) :] = natural[:, r:].ravel()
+        phi[n * (1 + q) :] = natural[:, n:].ravel()
         if not np.isfinite(natural).all():
             raise DivergenceError(option="theta", got=natural[~np.isfinite(natural)][0], expected="finite",
                                   remedy="use a tighter prior")  # fmt: skip
-        included = (weights[1:] != 0).any(axis=0)
+        included = (weights[1:, :r] != 0).any(axis=0)
         fit = sum(s.n_samples * (t @ s.s_bar - z) for s, t, z in zip(samples, natural, log_z, strict=True))
         info = DifferencesInfo(natural, included, int(included.sum()), density, precision**-0.5, float(fit))
         return DifferencesState(phi), info
