@@ -4,11 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bayesmrf import CompareMRF, SpikeSlab, graphs, load, plots, write_report
+from bayesmrf import Cauchy, CompareMRF, SpikeSlab, graphs, load, plots, write_report
 from bayesmrf.errors import BayesMRFError, ConvergenceWarning
 from bayesmrf.inference.enumeration import Enumeration
 from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.summary import DifferenceSummary, summarise
+from tests import groups_oracle
 from tests.commands import one_sentence
 
 QUICK = {"n_draws": 150, "n_warmup": 50, "n_chains": 2, "progress": False, "random_state": 1}
@@ -220,3 +221,18 @@ def test_bad_commands(bayesmrf, rng, arguments, message):
     table_of(rng, (40, 40)).assign(one="x", Bob=lambda t: t["Ann"]).to_csv("answers.csv", index=False)
     more = [] if "one" in arguments else ["--drop", "one"]
     one_sentence(bayesmrf("compare", "answers.csv", *arguments, *more), message)
+
+
+@pytest.mark.calibration
+def test_children_with_and_without_adhd(data_folder, rng):
+    """Four symptoms of 355 children: inclusion of all differences within 0.02 of brute force."""
+    table = pd.read_csv(data_folder / "adhd.csv")
+    items, group = table.iloc[:, 1:5], table["group"]
+    prior = SpikeSlab(0.5, Cauchy(1.0), 10.0)
+    est = CompareMRF(prior=prior, **QUICK | {"n_draws": 10_000}).fit(items, group)
+    u, v = est.edges_.T
+    data = [x.to_numpy(float) for _, x in items.groupby(group)]
+    groups = [(len(x), np.concatenate([(x[:, u] * x[:, v]).mean(0), x.mean(0)]), None) for x in data]
+    means, error = groups_oracle.posterior(est.edges_, 4, groups, prior, rng)
+    assert error[:6].max() < 0.004
+    np.testing.assert_allclose(est.difference_inclusion_[u, v], means[:6], atol=0.02)
