@@ -88,7 +88,7 @@ def test_models_of_other_kinds_are_refused():
         with pytest.raises(OptionError, match="model must be binary and with node parameters"):
             SpikeSlabOneEdge(model, np.zeros(model.n_features), 10.0)
     for model in (Potts(graphs.complete(3), 3, False), Agreement(graphs.complete(3), True)):
-        with pytest.raises(OptionError, match="model must be potts with fields"):
+        with pytest.raises(OptionError, match="model must be potts or ordinal with fields"):
             SpikeSlabParticle(model, np.zeros(model.n_features), 10.0)
 
 

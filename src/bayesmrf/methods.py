@@ -285,9 +285,9 @@ EDGES = Registry(
             Particle,
             "birth and death of edges at any weight, with moments from particles that follow the parameters",
             _PARTICLES,
-            dict.fromkeys(("spike", "fields", "missing"), _on("potts")),
-            "births and deaths allow for the noise of moments from finitely many particles, but the draws of couplings "
-            "and fields do not",
+            dict.fromkeys(("spike", "fields", "missing"), _on("potts", "ordinal")),
+            "births, deaths and changes of edges allow for the noise of moments from finitely many particles, but the "
+            "draws of fields do not",
         ),
         MethodRow(
             "langevin",

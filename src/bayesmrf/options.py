@@ -167,6 +167,7 @@ OPTIONS: dict[str, Rule] = {
     "DirichletProcess.density": optional(either(PROBABILITY, BETA)),
     "SpikeSlab.density": either(PROBABILITY, BETA),
     "SpikeSlab.slab": SLAB,
+    "SpikeSlab.biases": optional(instance("priors", "LogisticBeta")),
     # Estimators
     "engine": ENGINE,
     "Phases.model": ENGINE,

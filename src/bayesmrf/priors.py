@@ -213,11 +213,15 @@ class SpikeSlab(Checked):
         (`CAUCHY_TAPER`), which differs from the Cauchy density only at weights that no data can distinguish.
     bias_scale : float
         sigma_b.
+    biases : LogisticBeta or None
+        Another prior of the biases (thresholds of ordered categories): that of the logit of a Beta variable. None for
+        the normal one.
     """
 
     density: Beta | float = Beta(1.0, 1.0)
     slab: Gamma | Normal | Cauchy = Cauchy(1.0)
     bias_scale: float = 10.0
+    biases: LogisticBeta | None = None
 
 
 def read_slab(text: str) -> Gamma | Normal | Cauchy:

@@ -46,6 +46,9 @@ if TYPE_CHECKING:
 
 _MOST_BITS = 16  # of a joint state of a group
 _REFERENCE = 2.0**27  # sweeps of single chains at a reference, at least
+_TILTED = "exact", "particle"  # methods with a logistic-beta prior of biases
+_SCANS, _TABLE = 10, 2**15  # scans that make a step with many states, at most, and states that they read
+_FEWER = 0.4  # four particles for each observation
 _SWEEPS = 4  # of all particles take as long as an iteration of one-edge
 
 
@@ -68,12 +71,12 @@ class SpikeSlabMRF(MissingValues, RunOptions, OptionObjects, ParameterPosterior)
         * one-edge (`methods.OneEdge`): single-edge birth and death at any weight, by the full conditional of one edge
           with moments from persistent chains.
         * exact (`methods.Exact`): the same with exact moments; for at most about twenty nodes, or a narrow graph.
-        * particle (`methods.Particle`): the same for "potts" on any graph, with moments from particles.
+        * particle (`methods.Particle`): the same for "potts" and "ordinal" on any graph, with moments from particles.
         * langevin (`methods.Langevin`): Algorithm 1 of the paper: persistent chains, Langevin dynamics, and jumps of
           weak edges. It mixes hundreds of times more slowly (see benchmarks).
-    model : {"boltzmann", "ising", "agreement", "potts"} or an object of `bayesmrf.families`
-        Coding of the parameters, as in `BayesianMRF`. Nodes with many states are "potts", of which an edge has one
-        coupling; they need the method "exact" or "particle". "langevin" takes "boltzmann" only.
+    model : {"boltzmann", "ising", "agreement", "potts", "ordinal"} or an object of `bayesmrf.families`
+        Coding of the parameters, as in `BayesianMRF`. Nodes with many states are "ordinal" if these are in order, else
+        "potts"; they need the method "exact" or "particle". "langevin" takes "boltzmann" only.
     n_draws, n_warmup, n_chains, thin, random_state, n_jobs, progress, checkpoint
         As in `GroupedMRF`. A draw takes 9 bytes per candidate, 4.5 MB with 1,000 nodes: thin long chains.
 
@@ -169,6 +172,9 @@ class SpikeSlabMRF(MissingValues, RunOptions, OptionObjects, ParameterPosterior)
             refused = refusal(row, EDGES, feature, family.name)
             if refused:
                 raise OptionError(**refused)
+        if self.object("prior").biases is not None and row.name not in _TILTED:
+            expected = f"{' or '.join(map(repr, _TILTED))} for a logistic-beta prior of the biases"
+            raise OptionError(option="method", got=row.name, expected=expected)
         model, prior, method, n = self._model(), self.object("prior"), self.object("method"), states.n_samples
         hidden = self._hidden(model, states)
         s_bar = model.statistics(states.values, states.weights) if hidden is None else hidden.model.seen_statistics()
@@ -281,7 +287,9 @@ def _start(model: Any, states: States) -> np.ndarray | None:
 
 
 def _exact(_: Any, model: Any, s_bar: np.ndarray, n: float, prior: SpikeSlab, start: Any, __: Any) -> Kernel:
-    return SpikeSlabExact(Likelihood(model, s_bar, n, Elimination()), prior, start)
+    # Structures of ordered categories exchange slowly, and scans of small tables are fast.
+    n_scans = int(np.clip(_TABLE // model.n_states**model.graph.n_nodes, 1, _SCANS)) if model.n_states > 2 else 1
+    return SpikeSlabExact(Likelihood(model, s_bar, n, Elimination()), prior, start, n_scans)
 
 
 def _one_edge(
@@ -301,7 +309,8 @@ def _langevin(options: Any, model: Any, s_bar: np.ndarray, n: float, prior: Spik
 
 
 def _particle(options: Any, model: Any, s_bar: np.ndarray, n: float, prior: SpikeSlab, start: Any, _: Any) -> Kernel:
-    m = particles_in_memory(n, model.graph.n_nodes) if options.n_particles is None else options.n_particles
+    # Moves allow for the noise of moments, so that fewer particles do than for groups.
+    m = particles_in_memory(_FEWER * n, model.graph.n_nodes) if options.n_particles is None else options.n_particles
     return SpikeSlabParticle(model, s_bar, n, prior, start, m)
 
 

@@ -74,6 +74,13 @@ class Ordinal(ManyStateModel):
         return self.graph.edge_names + own
 
     @property
+    def category(self) -> np.ndarray:
+        """Number of the feature of an edge among its values 0, 1, ..., (m, m)."""
+        values = self.edge_values
+        found: np.ndarray = np.searchsorted(np.unique(values), values)
+        return found
+
+    @property
     def feature_high(self) -> np.ndarray:
         """Largest value of each feature."""
         most = self.used.sum(axis=1) - 1

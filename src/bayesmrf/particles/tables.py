@@ -6,8 +6,8 @@ ends of an edge given the rest of a particle, without the edge. Given all other 
 .. math:: P(x_u = k, x_v = l) \propto A_k B_l \, e^{W(k, l)},
 
 summed over the pairs of states in a category (`bayesmrf.models.symmetric`; agreement is the one category of the Potts
-model) and averaged over the particles this is an estimate of the category's probability. Both ends are redrawn jointly,
-under a new W, before the next edge is visited.
+model, and those of the ordinal model are the values of a product of scores) and averaged over the particles this is an
+estimate of the category's probability. Both ends are redrawn jointly, under a new W, before the next edge is visited.
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ from numba import float32
 
 from ..compiled import copy_to, leaf, strict_leaf
 from ..lanes import HALF, MOST_F, ONE, exp_rest_f, power_bits_f, symmetric_uniform
+from ..models.ordinal import Ordinal
 from ..rng import lane_generators, next_uint32
 
-_TILE = 1024  # particles processed together
+TILE = 1024  # particles processed together
 
 
 class TableGraph(NamedTuple):
@@ -33,6 +34,7 @@ class TableGraph(NamedTuple):
     edge_of: np.ndarray  # (2 n_edges,) int32
     category: np.ndarray  # (m, m) int64
     rivals: np.ndarray  # (n_edges, k) int32, edges with which each may be swapped; -1 for none
+    by_score: bool  # whether W(k, l) = w k l, by the model `Ordinal`
 
 
 class TableParticles(NamedTuple):
@@ -57,7 +59,8 @@ def table_graph(model: Any, rivals: np.ndarray | None = None) -> TableGraph:
     """Return the rows of the model's graph."""
     a = model.graph.adjacency
     rivals = np.empty((model.graph.n_edges, 0), np.int32) if rivals is None else rivals
-    return TableGraph(model.graph.edges, a.starts, a.neighbours, a.edge_of, model.category, rivals)
+    by_score = isinstance(model, Ordinal)
+    return TableGraph(model.graph.edges, a.starts, a.neighbours, a.edge_of, model.category, rivals, by_score)
 
 
 def start_particles(n_particles: int, n_nodes: int, n_states: int, rng: np.random.Generator) -> TableParticles:
@@ -74,27 +77,40 @@ def unpack(particles: TableParticles, potentials: np.ndarray, field: np.ndarray)
 
 
 @leaf
-def _weigh(graph, unpacked, i, without, first, last, out):
-    """Compute the weights of the states of node i given its neighbours except across edge ``without``; largest 1."""
+def weigh(graph, unpacked, i, without, also, first, last, out):
+    """Compute the weights of the states of node i given its neighbours except across two edges; largest 1."""
     m, size = len(graph.category), (last - first) >> 6 << 6
     for k in range(m):
         row, own = out[k, first:last], float32(unpacked.field[i, k])
         for lane in range(size):
             row[lane] = own
+    top, scale = np.zeros(size, np.float32), np.empty(size, np.float32)
     for a in range(graph.starts[i], graph.starts[i + 1]):
         e = graph.edge_of[a]
-        if e == without:
+        if e in (without, also):
             continue
         other = unpacked.x[graph.neighbours[a], first:last]
+        if graph.by_score:  # the sum of w y over the neighbours is the same for all states of the node
+            w = float32(unpacked.potentials[e, 0])
+            if w != 0:
+                for lane in range(size):
+                    top[lane] += w * float32(other[lane])
+            continue
+        for lane in range(size):
+            scale[lane] = float32(other[lane])  # of the width of the weights, which vectorises
         for k in range(m):
             row = out[k, first:last]
             for y in range(m):
                 j = graph.category[k, y]
                 if j > 0:
-                    w, state = float32(unpacked.potentials[e, j - 1]), np.int8(y)
+                    w, state = float32(unpacked.potentials[e, j - 1]), float32(y)
                     for lane in range(size):
-                        row[lane] += w if other[lane] == state else float32(0)
-    top, scale = np.empty(size, np.float32), np.empty(size, np.float32)
+                        row[lane] += w if scale[lane] == state else float32(0)
+    if graph.by_score:
+        for k in range(1, m):
+            row = out[k, first:last]
+            for lane in range(size):
+                row[lane] += float32(k) * top[lane]
     power = scale.view(np.int32)
     copy_to(top, out[0, first:last])
     for k in range(1, m):
@@ -111,7 +127,7 @@ def _weigh(graph, unpacked, i, without, first, last, out):
 
 
 @leaf
-def _tables(graph, unpacked, i):
+def edge_table(graph, unpacked, i):
     """Compute exp(W) of the edge for each pair of states, relative to its largest."""
     m = len(graph.category)
     table = np.zeros((m, m))
@@ -131,14 +147,14 @@ def edge_categories(graph, unpacked, i):
     particles may have a small probability.
     """
     m, n_particles, p = len(graph.category), unpacked.x.shape[1], unpacked.potentials.shape[1]
-    table = _tables(graph, unpacked, i)
+    table = edge_table(graph, unpacked, i)
     total, square = np.zeros(p + 1), np.zeros(p + 1)
-    each = np.empty((p + 2, min(n_particles, _TILE)), np.float32)
-    for first in range(0, n_particles, _TILE):
-        last = min(first + _TILE, n_particles)
+    each = np.empty((p + 2, min(n_particles, TILE)), np.float32)
+    for first in range(0, n_particles, TILE):
+        last = min(first + TILE, n_particles)
         size = (last - first) >> 6 << 6
-        _weigh(graph, unpacked, graph.edges[i, 0], i, first, last, unpacked.at_u)
-        _weigh(graph, unpacked, graph.edges[i, 1], i, first, last, unpacked.at_v)
+        weigh(graph, unpacked, graph.edges[i, 0], i, -1, first, last, unpacked.at_u)
+        weigh(graph, unpacked, graph.edges[i, 1], i, -1, first, last, unpacked.at_v)
         each[:] = float32(0)
         for k in range(m):
             a = unpacked.at_u[k, first:last]
@@ -166,6 +182,99 @@ def edge_categories(graph, unpacked, i):
         between = max(between, variance / max(mean * (1 - mean), 1e-9))
         total[j] = (total[j] + 1 / (p + 1)) / (n_particles + 1)
     return total, between
+
+
+@leaf
+def edge_cells(graph, unpacked, i, cells):
+    """Fill ``cells`` (m^2,) with the probabilities of the states 00, 01, ... of the ends of edge i.
+
+    They are averaged over the particles given their other nodes; the weights in ``at_u`` are divided by their sums over
+    the states of both ends.
+    """
+    m, n_particles = len(graph.category), unpacked.x.shape[1]
+    table, room = edge_table(graph, unpacked, i), np.empty((2, min(n_particles, TILE)), np.float32)
+    cells[:] = 0.0
+    for first in range(0, n_particles, TILE):
+        last = min(first + TILE, n_particles)
+        size = (last - first) >> 6 << 6
+        weigh(graph, unpacked, graph.edges[i, 0], i, -1, first, last, unpacked.at_u)
+        weigh(graph, unpacked, graph.edges[i, 1], i, -1, first, last, unpacked.at_v)
+        whole = room[0, :size]
+        _sum_ends(table, unpacked, first, whole, room[1, :size])
+        for k in range(m):
+            a = unpacked.at_u[k, first:last]
+            for lane in range(size):
+                a[lane] /= whole[lane]
+            for y in range(m):
+                b, total = unpacked.at_v[y, first:last], float32(0)
+                for lane in range(size):
+                    total += a[lane] * b[lane]
+                cells[k * m + y] += table[k, y] * total
+    for x in range(m * m):
+        cells[x] /= n_particles
+
+
+@leaf
+def _sum_ends(table, unpacked, first, out, room):
+    """Sum ``at_u`` times ``table`` times ``at_v`` over the states of both ends, into ``out``."""
+    m, size = len(table), len(out) >> 6 << 6
+    out[:] = float32(0)
+    for k in range(m):
+        a = unpacked.at_u[k, first : first + size]
+        room[:] = float32(0)
+        for y in range(m):
+            b, w = unpacked.at_v[y, first : first + size], table[k, y]
+            for lane in range(size):
+                room[lane] += w * b[lane]
+        for lane in range(size):
+            out[lane] += a[lane] * room[lane]
+
+
+@leaf
+def variance_of_growth(graph, unpacked, i, log_factors, others):
+    """Return the variance over the particles of log F - log G, to first order, after `edge_cells`.
+
+    F is the mean of exp(``log_factors``) (m^2,) over the states 00, 01, ... of the ends of edge i in a particle, and G
+    that of exp(``others``).
+    """
+    m, n_particles = len(graph.category), unpacked.x.shape[1]
+    table, room = edge_table(graph, unpacked, i), np.empty((3, min(n_particles, TILE)), np.float32)
+    above = table * np.exp(log_factors - log_factors.max()).astype(np.float32).reshape(m, m)
+    below = table * np.exp(others - others.max()).astype(np.float32).reshape(m, m)
+    f = g = ff = gg = fg = 0.0
+    for first in range(0, n_particles, TILE):
+        size = (min(first + TILE, n_particles) - first) >> 6 << 6
+        one, two = room[0, :size], room[1, :size]
+        _sum_ends(above, unpacked, first, one, room[2, :size])
+        _sum_ends(below, unpacked, first, two, room[2, :size])
+        f, ff = add_moments(one, f, ff)
+        g, gg = add_moments(two, g, gg)
+        product = float32(0)
+        for lane in range(size):
+            product += one[lane] * two[lane]
+        fg += float(product)
+    return max(n_particles * (ff / (f * f) - 2 * fg / (f * g) + gg / (g * g)), 0.0)
+
+
+@leaf
+def add_moments(values, total, square):
+    """Return ``total`` and ``square`` plus the sums of the values and of their squares."""
+    s, s2, size = float32(0), float32(0), len(values) >> 6 << 6
+    for lane in range(size):
+        s += values[lane]
+        s2 += values[lane] * values[lane]
+    return total + float(s), square + float(s2)
+
+
+@leaf
+def move_field(unpacked, i, values, at):
+    """Set the field of states 1, 2, ... of node i, and update its weights ``at`` (m, n_particles)."""
+    for k in range(len(values)):
+        factor = float32(np.exp(values[k] - unpacked.field[i, k + 1]))
+        unpacked.field[i, k + 1] = values[k]
+        row = at[k + 1]
+        for lane in range(len(row)):
+            row[lane] *= factor
 
 
 @leaf
@@ -199,10 +308,10 @@ def _choose(draws, weights, out):
 def redraw_ends(graph, unpacked, i):
     """Redraw both ends of edge i in every particle under its present potential, after `edge_categories`."""
     m, n_particles = len(graph.category), unpacked.x.shape[1]
-    table, u, v = _tables(graph, unpacked, i), graph.edges[i, 0], graph.edges[i, 1]
-    room, draws = np.empty((m, min(n_particles, _TILE)), np.float32), np.empty(min(n_particles, _TILE), np.float32)
-    for first in range(0, n_particles, _TILE):
-        last = min(first + _TILE, n_particles)
+    table, u, v = edge_table(graph, unpacked, i), graph.edges[i, 0], graph.edges[i, 1]
+    room, draws = np.empty((m, min(n_particles, TILE)), np.float32), np.empty(min(n_particles, TILE), np.float32)
+    for first in range(0, n_particles, TILE):
+        last = min(first + TILE, n_particles)
         size = (last - first) >> 6 << 6
         x_u = unpacked.x[u, first:last]
         for k in range(m):
@@ -216,13 +325,16 @@ def redraw_ends(graph, unpacked, i):
                 row[lane] *= a[lane]
         _uniforms(unpacked.lanes, first, draws[:size])
         _choose(draws[:size], room[:, :size], x_u)
+        state = draws[:size]  # as numbers of the width of the weights, which vectorises
+        for lane in range(size):
+            state[lane] = float32(x_u[lane])
         for y in range(m):
             row, b = room[y, :size], unpacked.at_v[y, first:last]
             row[:] = float32(0)
             for k in range(m):
-                w, state = table[k, y], np.int8(k)
+                w = table[k, y]
                 for lane in range(size):
-                    row[lane] += w if x_u[lane] == state else float32(0)
+                    row[lane] += w if state[lane] == float32(k) else float32(0)
             for lane in range(size):
                 row[lane] *= b[lane]
         _uniforms(unpacked.lanes, first, draws[:size])
@@ -232,8 +344,8 @@ def redraw_ends(graph, unpacked, i):
 @leaf
 def weigh_node(graph, unpacked, i):
     """Compute the weights of the states of node i given its neighbours into ``at_u``."""
-    for first in range(0, unpacked.x.shape[1], _TILE):
-        _weigh(graph, unpacked, i, -1, first, min(first + _TILE, unpacked.x.shape[1]), unpacked.at_u)
+    for first in range(0, unpacked.x.shape[1], TILE):
+        weigh(graph, unpacked, i, -1, -1, first, min(first + TILE, unpacked.x.shape[1]), unpacked.at_u)
 
 
 @leaf
@@ -252,9 +364,9 @@ def state_share(unpacked, k):
 def redraw_node(unpacked, i):
     """Redraw node i in every particle by the weights in ``at_u``."""
     n_particles = unpacked.x.shape[1]
-    draws = np.empty(min(n_particles, _TILE), np.float32)
-    for first in range(0, n_particles, _TILE):
-        last = min(first + _TILE, n_particles)
+    draws = np.empty(min(n_particles, TILE), np.float32)
+    for first in range(0, n_particles, TILE):
+        last = min(first + TILE, n_particles)
         _uniforms(unpacked.lanes, first, draws[: last - first])
         _choose(draws[: last - first], unpacked.at_u[:, first:last], unpacked.x[i, first:last])
 

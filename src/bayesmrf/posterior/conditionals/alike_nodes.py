@@ -20,7 +20,7 @@ import numpy as np
 from ...compiled import strict_leaf
 from .line import Line, LineSample, line_log_density, line_mode
 from .log_concave import draw_around
-from .spike import normal_precision
+from .spike import node_precision, normal_precision
 from .state_table import scale_triple, triple_sums
 from .student_t import draw_t, log_t
 
@@ -109,8 +109,10 @@ def ridge_prior(rng, prior, lines, theta, scales, k, c, base):
     """Return what does not depend on probabilities: the data's sum, and precision and mean of the normal prior."""
     r, score, kappa, pull = len(lines.edges), -lines.n * base, 0.0, 0.0
     for i in range(3):
-        cauchy = prior.cauchy if k[i] < r else prior.cauchy_nodes
-        precision = normal_precision(rng, cauchy, scales[k[i]], theta[k[i]])
+        if k[i] < r:
+            precision = normal_precision(rng, prior.cauchy, scales[k[i]], theta[k[i]])
+        else:
+            precision = node_precision(rng, prior, scales[k[i]], theta[k[i]])
         score += c[i] * lines.sums[k[i]]
         kappa += c[i] * c[i] * precision
         pull += c[i] * precision * theta[k[i]]

@@ -67,8 +67,11 @@ class CentredLines(NamedTuple):
     base: np.ndarray  # (n_nodes, m), log weight of each state of each node at theta = 0
 
 
-def centred_lines(model: Any, s_bar: np.ndarray, n: float) -> CentredLines:
-    """Return the lines of a model, centred on data with the mean statistics ``s_bar`` of n observations."""
+def centred_lines(model: Any, s_bar: np.ndarray, n: float, tilt: float = 0.0) -> CentredLines:
+    """Return the lines of a model, centred on data with the mean statistics ``s_bar`` of n observations.
+
+    ``tilt`` is the slope of the log prior of the parameters of nodes, apart from a normal density.
+    """
     values, (low, high) = model.edge_values, model.node_values
     share = node_shares(model, s_bar) if n > 0 else np.full((model.graph.n_nodes, model.n_states), 1 / model.n_states)
     pull = share @ (values[:, 1:] - values[:, :1]) / (high - low)
@@ -78,8 +81,9 @@ def centred_lines(model: Any, s_bar: np.ndarray, n: float) -> CentredLines:
     base = np.zeros(share.shape)
     if is_categorical(model):
         base = model.categorical(np.zeros(model.n_features)).field
-    edges = model.graph.edges.astype(np.int64)
-    return CentredLines(form, values, edges, n, n * s_bar, pull, model.node_starts, base)
+    edges, sums = model.graph.edges.astype(np.int64), n * s_bar
+    sums[model.n_edges :] += tilt
+    return CentredLines(form, values, edges, n, sums, pull, model.node_starts, base)
 
 
 def node_shares(model: Any, moments: np.ndarray) -> np.ndarray:

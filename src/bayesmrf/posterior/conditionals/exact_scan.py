@@ -32,6 +32,7 @@ from .spike import (
     birth_log_ratio,
     draw_hyper,
     log_slab_odds,
+    node_precision,
     normal_precision,
     visit_edge,
     visit_node,
@@ -178,12 +179,12 @@ class _EngineScan:
         rng, prior, lines, theta, now = self.rng, self.prior, self.lines, self.theta, self.now
         low, high = self.model.node_values
         for e, (i, j) in enumerate(lines.edges):
-            _normal_prior(rng, prior, lines, e, i, j, theta, self.scales, now)
+            normal_prior(rng, prior, lines, e, i, j, theta, self.scales, now)
             new = visit_edge(rng, self._line(e), theta[e], log_slab)
             if new != theta[e]:
                 self._move(e, new)
         for k in range(len(lines.edges), len(theta)):
-            now[k] = normal_precision(rng, prior.cauchy_nodes, self.scales[k], theta[k])
+            now[k] = node_precision(rng, prior, self.scales[k], theta[k])
             p = min(max((self.moments[k] - low) / (high - low), 0.0), 1.0)
             theta[k] = visit_node(rng, own_line(lines, p, 1 - p, k, low, high - low, theta, now))
             self._look()
@@ -196,11 +197,11 @@ class _EngineScan:
             e, f = f, e
         for edge in (e, f):
             i, j = self.lines.edges[edge]
-            _normal_prior(self.rng, self.prior, self.lines, edge, i, j, self.theta, self.scales, self.now)
+            normal_prior(self.rng, self.prior, self.lines, edge, i, j, self.theta, self.scales, self.now)
         before, moments, a = self.theta.copy(), self.moments, self.theta[e]
         self._move(e, 0.0)
-        b = _draw_swap(self.rng, self._line(e), self._line(f), a)
-        if b == 0:
+        b, ratio = propose_swap(self.rng, self._line(e), self._line(f), a)
+        if log1p(-self.rng.random()) >= ratio:
             self.theta[:], self.moments, self.share = before, moments, node_shares(self.model, moments)
         else:
             self._move(f, b)
@@ -222,19 +223,19 @@ def draw_scales(rng, prior, scales, theta, r):
 
 
 @strict_leaf
-def _normal_prior(rng, prior, lines, e, i, j, theta, scales, now):
+def normal_prior(rng, prior, lines, e, i, j, theta, scales, now):
     """Write into ``now`` the precisions of normal priors conditional on the parameters of edge e and its nodes."""
     now[e] = normal_precision(rng, prior.cauchy, scales[e], theta[e])
-    if prior.cauchy_nodes:
+    if prior.cauchy_nodes or prior.logistic > 0:
         for node in (i, j):
             for k in range(lines.starts[node], lines.starts[node + 1]):
-                now[k] = normal_precision(rng, True, scales[k], theta[k])
+                now[k] = node_precision(rng, prior, scales[k], theta[k])
 
 
 @strict_leaf
 def _visit(rng, prior, lines, cells, total, e, i, j, theta, scales, now, log_slab):
     """Redraw edge e with the ends i and j; return whether it changed."""
-    _normal_prior(rng, prior, lines, e, i, j, theta, scales, now)
+    normal_prior(rng, prior, lines, e, i, j, theta, scales, now)
     old = theta[e]
     move_edge(
         lines, e, i, j, theta,
@@ -319,7 +320,7 @@ def _scan_blocks(rng, prior, lines, edge_of, theta, scales, now, log_slab, table
             first_own = lines.starts[members[u]]
             for k in range(first_own, lines.starts[members[u] + 1]):
                 x = k - first_own + 1
-                now[k] = normal_precision(rng, prior.cauchy_nodes, scales[k], theta[k])
+                now[k] = node_precision(rng, prior, scales[k], theta[k])
                 before, rest = theta[k], 0.0
                 for y in range(m):
                     if y != x:
@@ -353,8 +354,8 @@ def swap_lines(lines, weights, places, e, f, nodes, theta, now, a):
 
 
 @strict_leaf
-def _draw_swap(rng, line_e, line_f, a):
-    """Propose the swap of edge e, with weight a, for edge f; return the weight of f, or 0 if rejected.
+def propose_swap(rng, line_e, line_f, a):
+    """Propose the swap of edge e, with weight a, for edge f; return the weight of f and the log acceptance ratio.
 
     The lines are those of the model without both edges, in which either is born as in `visit_edge`: the acceptance
     ratio is that of the two births.
@@ -362,7 +363,7 @@ def _draw_swap(rng, line_e, line_f, a):
     (mode_e, scale_e), (mode_f, scale_f) = line_mode(line_e), line_mode(line_f)
     b = draw_t(rng, mode_f, scale_f)
     ratio = birth_log_ratio(line_f, b, mode_f, scale_f) - birth_log_ratio(line_e, a, mode_e, scale_e)
-    return b if log1p(-rng.random()) < ratio else 0.0
+    return b, ratio
 
 
 @strict_leaf
@@ -377,15 +378,15 @@ def _swap(rng, prior, lines, table, e, f, theta, scales, now):
         e, f = f, e
     m, a = len(lines.values), theta[e]
     (hub, v, w), (one_hub, one_v, one_w), nodes = triple_of(lines.edges, e, f, m)
-    _normal_prior(rng, prior, lines, e, hub, v, theta, scales, now)
-    _normal_prior(rng, prior, lines, f, hub, w, theta, scales, now)
+    normal_prior(rng, prior, lines, e, hub, v, theta, scales, now)
+    normal_prior(rng, prior, lines, f, hub, w, theta, scales, now)
     cells = np.empty((m, m * m))
     triple_sums(table, m, nodes, cells)
     before, flat = theta.copy(), cells.ravel()
     move_edge(lines, e, hub, v, theta, 0.0)
     line_e, line_f = swap_lines(lines, flat, (one_hub, one_v, one_w), e, f, (hub, v, w), theta, now, a)
-    b = _draw_swap(rng, line_e, line_f, a)
-    if b == 0:
+    b, ratio = propose_swap(rng, line_e, line_f, a)
+    if log1p(-rng.random()) >= ratio:
         copy_to(theta, before)
         return
     move_edge(lines, f, hub, w, theta, b)

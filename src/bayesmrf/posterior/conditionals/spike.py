@@ -15,6 +15,7 @@ from ...compiled import strict_leaf
 from ...priors import CAUCHY_TAPER, Beta, Cauchy, Gamma, SpikeSlab
 from .line import line_log_density, line_mode
 from .log_concave import draw_around
+from .polya_gamma import draw_polya_gamma
 from .student_t import draw_t, log_t
 
 _LEAST = 1e-100  # draws of a Gamma variable of small shape round to 0
@@ -35,17 +36,20 @@ class EdgePrior(NamedTuple):
     log_top: float  # log density of a Cauchy slab at 0
     curvature: float  # of minus the log density of the slab at 0, at the prior mean of the precision
     bias_precision: float
+    logistic: float  # a + b of a logistic-beta prior of the node parameters, or 0 if it is normal or Cauchy
+    tilt: float  # (a - b) / 2
 
 
 def edge_prior(prior: SpikeSlab) -> EdgePrior:
     """Return the constants of a prior."""
-    density, slab = prior.density, prior.slab
+    density, slab, biases = prior.density, prior.slab, prior.biases
+    logistic, tilt = (0.0, 0.0) if biases is None else (float(biases.a + biases.b), 0.5 * float(biases.a - biases.b))
     a, b, fixed = (density.a, density.b, 0.0) if isinstance(density, Beta) else (1.0, 1.0, float(density))
     if isinstance(slab, Gamma):
         return EdgePrior(
             a=float(a), b=float(b), fixed=fixed, shape=float(slab.shape), rate=float(slab.rate), precision=0.0,
             cauchy=False, cauchy_nodes=False, log_top=0.0,
-            curvature=slab.shape / slab.rate, bias_precision=prior.bias_scale**-2.0,
+            curvature=slab.shape / slab.rate, bias_precision=prior.bias_scale**-2.0, logistic=logistic, tilt=tilt,
         )  # fmt: skip
     cauchy, scale = isinstance(slab, Cauchy), float(slab.scale)
     return EdgePrior(
@@ -53,6 +57,7 @@ def edge_prior(prior: SpikeSlab) -> EdgePrior:
         cauchy_nodes=False,
         log_top=-log(pi * scale * erfcx(scale * sqrt(_TAPER / 2))) if cauchy else 0.0,
         curvature=2 * scale**-2 + _TAPER if cauchy else scale**-2, bias_precision=prior.bias_scale**-2.0,
+        logistic=logistic, tilt=tilt,
     )  # fmt: skip
 
 
@@ -60,7 +65,7 @@ def plain_prior(cauchy: bool) -> EdgePrior:
     """Return the constants of a prior without a spike: Cauchy, or normal, in all coordinates."""
     return EdgePrior(
         a=1.0, b=1.0, fixed=1.0, shape=1.0, rate=1.0, precision=1.0,
-        cauchy=cauchy, cauchy_nodes=cauchy, log_top=0.0, curvature=1.0, bias_precision=1.0,
+        cauchy=cauchy, cauchy_nodes=cauchy, log_top=0.0, curvature=1.0, bias_precision=1.0, logistic=0.0, tilt=0.0,
     )  # fmt: skip
 
 
@@ -93,6 +98,17 @@ def normal_precision(rng, cauchy, precision, a):
     if not cauchy:
         return precision
     return _TAPER + 2 * precision * rng.standard_exponential() / (1 + precision * a * a)
+
+
+@strict_leaf
+def node_precision(rng, prior, precision, a):
+    """Return the precision of a normal density that represents the prior of a node's parameter at a.
+
+    That of a logistic-beta prior is a Polya-Gamma variable; its factor exp(tilt a) counts as data.
+    """
+    if prior.logistic > 0:
+        return draw_polya_gamma(rng, prior.logistic, a)
+    return normal_precision(rng, prior.cauchy_nodes, precision, a)
 
 
 @strict_leaf

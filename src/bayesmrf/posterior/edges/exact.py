@@ -83,7 +83,7 @@ class SpikeSlabExact(Checked):
         lik, prior = self.likelihood, edge_prior(self.prior)
         scales = np.full(self._model.n_features, prior.bias_precision)
         scales[: self._model.n_edges] = prior.precision
-        return ScanProblem(centred_lines(self._model, lik.s_bar, lik.n_samples), prior, scales)
+        return ScanProblem(centred_lines(self._model, lik.s_bar, lik.n_samples, prior.tilt), prior, scales)
 
     @cached_property
     def _alike(self) -> np.ndarray:

@@ -1,0 +1,115 @@
+"""Joint distributions of the ends of two edges that share a node, averaged over particles of many states."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import float32
+
+from ..compiled import leaf
+from .tables import TILE, add_moments, edge_table, weigh
+
+
+@leaf
+def edge_between(graph, v, w):
+    """Return the number of the edge of nodes v and w, -1 if there is none."""
+    for a in range(graph.starts[v], graph.starts[v + 1]):
+        if graph.neighbours[a] == w:
+            return graph.edge_of[a]
+    return -1
+
+
+@leaf
+def triple_cells(graph, unpacked, nodes, e, f, log_factors, of_e, of_f, joint):
+    """Compute the joint distributions of two pairs of nodes in the model with another parameter of edge e.
+
+    Let q(k, l, y) be the probability of the states of ``nodes`` = (hub, v, w) given the rest of a particle, e the edge
+    hub-v and f the edge hub-w, which is absent. ``log_factors`` F (m^2,) is the change of the log weight of the states
+    of hub and v.
+
+    Parameters
+    ----------
+    of_e, of_f : (m^2,) arrays
+        Filled with the means over the particles of sum_y q(k, l, y) exp(F(k, l)) and sum_l q(k, l, y) exp(F(k, l)).
+    joint : (m^2, n_particles) float32 array
+        Filled with the second of these of each particle.
+    """
+    m, n_particles = len(graph.category), unpacked.x.shape[1]
+    hub, v, w = nodes
+    between = edge_between(graph, v, w)
+    old = edge_table(graph, unpacked, e)
+    new = old * np.exp(log_factors).astype(np.float32).reshape(m, m)
+    across = np.ones((m, m), np.float32)
+    if between >= 0:
+        across = edge_table(graph, unpacked, between)
+    at_w = np.empty((m, n_particles), np.float32)
+    rows, sums = np.empty((3, min(n_particles, TILE)), np.float32), np.empty((m, min(n_particles, TILE)), np.float32)
+    of_e[:] = 0.0
+    of_f[:] = 0.0
+    for first in range(0, n_particles, TILE):
+        last = min(first + TILE, n_particles)
+        size = (last - first) >> 6 << 6
+        weigh(graph, unpacked, hub, e, f, first, last, unpacked.at_u)
+        weigh(graph, unpacked, v, e, between, first, last, unpacked.at_v)
+        weigh(graph, unpacked, w, f, between, first, last, at_w)
+        whole, part, each = rows[0, :size], rows[1, :size], rows[2, :size]
+        for y in range(m):  # at_v times the sum over the states of w
+            row, b = sums[y, :size], unpacked.at_v[y, first:last]
+            row[:] = float32(0)
+            for z in range(m):
+                c, t = at_w[z, first:last], across[y, z]
+                for lane in range(size):
+                    row[lane] += t * c[lane]
+            for lane in range(size):
+                row[lane] *= b[lane]
+        whole[:] = float32(0)
+        for k in range(m):
+            a = unpacked.at_u[k, first:last]
+            part[:] = float32(0)
+            for y in range(m):
+                row, t = sums[y, :size], old[k, y]
+                for lane in range(size):
+                    part[lane] += t * row[lane]
+            for lane in range(size):
+                whole[lane] += a[lane] * part[lane]
+        for k in range(m):
+            a = unpacked.at_u[k, first:last]
+            for lane in range(size):
+                each[lane] = a[lane] / whole[lane]
+            for y in range(m):
+                row, total = sums[y, :size], float32(0)
+                for lane in range(size):
+                    total += each[lane] * row[lane]
+                of_e[k * m + y] += new[k, y] * total
+            for z in range(m):
+                c, row, total = at_w[z, first:last], joint[k * m + z, first:last], float32(0)
+                part[:] = float32(0)
+                for y in range(m):
+                    b, t = unpacked.at_v[y, first:last], new[k, y] * across[y, z]
+                    for lane in range(size):
+                        part[lane] += t * b[lane]
+                for lane in range(size):
+                    row[lane] = each[lane] * c[lane] * part[lane]
+                    total += row[lane]
+                of_f[k * m + z] += total
+    for x in range(m * m):
+        of_e[x] /= n_particles
+        of_f[x] /= n_particles
+
+
+@leaf
+def variance_of_joint(joint, log_factors):
+    """Return the variance over the particles of the sum of ``joint`` times exp(``log_factors``), in units of its
+    squared mean.
+    """
+    n_particles, total, square = joint.shape[1], 0.0, 0.0
+    factors, room = np.exp(log_factors - log_factors.max()).astype(np.float32), np.empty(TILE, np.float32)
+    for first in range(0, n_particles, TILE):
+        size = (min(first + TILE, n_particles) - first) >> 6 << 6
+        each = room[:size]
+        each[:] = float32(0)
+        for x in range(len(factors)):
+            row, t = joint[x, first : first + size], factors[x]
+            for lane in range(size):
+                each[lane] += t * row[lane]
+        total, square = add_moments(each, total, square)
+    return max(n_particles * square / (total * total) - 1, 0.0)
