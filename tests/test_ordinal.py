@@ -4,13 +4,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bayesmrf import BayesianMRF, MaximumLikelihoodMRF, SpikeSlabMRF, families, graphs
+from bayesmrf import BayesianMRF, MaximumLikelihoodMRF, SpikeSlabMRF, families, graphs, run
 from bayesmrf.errors import DataError, LevelsWarning, OptionError
 from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.inference.enumeration import Enumeration
 from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.models.categorical import log_potential
 from bayesmrf.models.ordinal import Ordinal
+from bayesmrf.posterior.conditionals.polya_gamma import draw_polya_gamma
+from bayesmrf.priors import LogisticBeta, Normal, SpikeSlab
 from bayesmrf.samplers.gibbs import Gibbs
 from bayesmrf.samplers.tempered import Tempered
 from bayesmrf.states import check_states, decode
@@ -103,6 +105,48 @@ def test_posterior_of_a_pair_is_that_by_quadrature(kernel, rng):
     values, exact = np.concatenate([draws, draws**2], axis=2), p @ np.concatenate([theta, theta**2], axis=1)
     assert_mean(values, exact)
     assert_other_mean(values, p @ np.concatenate([2 * theta, 4 * theta**2], axis=1))  # another coding of the weights
+
+
+def test_edges_under_a_logistic_beta_prior_of_thresholds(rng):
+    """P(edge) and the mean of theta of two nodes with three and two categories, on a grid."""
+    X = np.array([[0, 0]] * 9 + [[1, 0]] * 6 + [[1, 1]] * 4 + [[2, 1]] * 8 + [[2, 0]] * 3)
+    states, biases = np.array(list(np.ndindex(3, 2))), LogisticBeta(0.5, 1.5)
+    f = np.array([[a * b, a == 1, a == 2, b] for a, b in states], float)
+    counts = np.array([(s == X).all(axis=1).sum() for s in states])
+    axis = np.linspace(-6, 6, 31)
+
+    def weigh(theta):
+        energy, own = theta @ f.T, theta[:, 1:]
+        log_prior = (0.5 * own - 2.0 * np.logaddexp(0, own)).sum(axis=1)  # up to a constant
+        return energy @ counts - counts.sum() * np.logaddexp.reduce(energy, axis=1) + log_prior
+
+    own = np.stack([g.ravel() for g in np.meshgrid(*[axis] * 3, indexing="ij")], axis=1)
+    without = np.exp(weigh(np.insert(own, 0, 0.0, axis=1)) + 20)
+    theta = np.concatenate([np.insert(own, 0, w, axis=1) for w in axis])
+    slab = np.exp(-0.5 * theta[:, 0] ** 2) / np.sqrt(2 * np.pi) * (axis[1] - axis[0])
+    present = np.exp(weigh(theta) + 20) * slab
+    total = without.sum() + present.sum()
+    exact = np.append(present.sum(), present @ theta + np.append(0, without @ own)) / total
+    for method in ("exact", "particle"):
+        prior = SpikeSlab(0.5, Normal(1.0), biases=biases)
+        est = SpikeSlabMRF(model="ordinal", method=method, prior=prior, progress=False)
+        kernel = est._prepare(X)[2]
+        values = run.sample(kernel, n_draws=100, n_warmup=30, n_chains=24, random_state=rng, progress=False).values
+        draws = np.concatenate([values["included"], values["theta"]], axis=2)
+        assert_mean(draws, exact)
+        assert_other_mean(draws, exact + np.array([0.1, 0, 0, 0, 0.3]))
+    with pytest.raises(OptionError, match="'exact' or 'particle' for a logistic-beta prior"):
+        SpikeSlabMRF(prior=prior, **QUICK).fit(X > 0)
+
+
+def test_polya_gamma_has_its_mean_and_variance(rng):
+    for shape, tilt in ((1.0, 0.0), (0.7, 0.4), (2.5, -6.0)):
+        t = max(abs(tilt), 1e-4)
+        x = np.array([draw_polya_gamma.py_func(rng, shape, tilt) for _ in range(4000)])
+        mean, variance = np.tanh(t / 2) / (2 * t), (np.sinh(t) - t) / (4 * t**3 * np.cosh(t / 2) ** 2)
+        variance = 1 / 24 if tilt == 0 else variance
+        assert_mean(np.stack([x, (x - shape * mean) ** 2], axis=1)[:, None], [shape * mean, shape * variance])
+        assert_other_mean(x[:, None], shape * mean * 1.2)
 
 
 # Tables

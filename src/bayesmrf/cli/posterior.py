@@ -214,7 +214,7 @@ def posterior(
     labels = ties if ties in (None, "all", "edges") else read_labels(Path(ties), [str(c) for c in data.columns])
     with common.about_file(table):
         edges = _graph(graph, data, weights, console, not quiet)
-    levels = _levels(data) if model == "potts" else None
+    levels = _levels(data) if families_of("BayesianMRF").row(model).many_states else None
     choices = [c if c.engine else c._replace(engine=_engine_of(c.kernel, edges, levels)) for c in choices]
     flags = {"--n-sweeps": n_sweeps, "--n-particles": n_particles}
     particular = {flag: value for flag, value in flags.items() if value is not None}
@@ -286,7 +286,7 @@ def _graph(text: str, data: Any, weights: Any, console: Console, progress: bool)
 
 
 def _levels(data: Any) -> int:
-    """Return the number of states of a node of the Potts model; the fit checks the data."""
+    """Return a bound of the number of states of a node; the fit checks the data."""
     import pandas as pd
 
     top = data.apply(pd.to_numeric, errors="coerce").max().max()

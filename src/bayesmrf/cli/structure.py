@@ -21,8 +21,8 @@ def structure(
         typer.Argument(
             metavar="ANSWERS.csv",
             help="Observations: one row each, one column a node, named in the first line; 0/1, -1/+1 or True/False, "
-            "ordered levels with --binarize, or any levels with --model potts; empty where a value is missing. May be "
-            "compressed (.csv.gz).",
+            "ordered levels with --model ordinal or --binarize, any levels with --model potts; empty where a value is "
+            "missing. May be compressed (.csv.gz).",
         ),
     ],
     candidates: Annotated[
@@ -37,8 +37,8 @@ def structure(
         typer.Option(
             metavar="|".join(EDGES.names),
             help="one-edge lets edges of any strength come and go; exact does so without error, for some twenty nodes, "
-            "or few candidates; particle is for --model potts on any graph; langevin is the published algorithm, in "
-            "which weak edges alone come and go.",
+            "or few candidates; particle is for --model ordinal and potts on any graph; langevin is the published "
+            "algorithm, in which weak edges alone come and go.",
         ),
     ] = "one-edge",
     model: Annotated[
@@ -46,7 +46,8 @@ def structure(
         typer.Option(
             metavar="|".join(families_of("SpikeSlabMRF").names),
             help="Coding of the parameters: weights and biases over 0/1; couplings and fields over -1/+1; logits of "
-            "agreements, and fields; couplings and fields of nodes with many states, with --method exact or particle.",
+            "agreements, and fields; nodes with many states, in order (ordinal) or not (potts), with --method exact or "
+            "particle.",
         ),
     ] = "boltzmann",
     density: Annotated[
@@ -129,7 +130,8 @@ def structure(
     options = {"model": model, "prior": prior, "method": chosen, **run}
     common.check_out(out, overwrite)
     table, weights = read_votes(answers, weight, drop or (), missing_code or ())
-    if model != "potts" or binarize is not None:
+    many = families_of("SpikeSlabMRF").row(model).many_states
+    if not many or binarize is not None:
         table = to_binary(answers, table, binarize)
     edges = common.edges_of(candidates, [str(c) for c in table.columns], console, "--candidates")
 
@@ -145,7 +147,7 @@ def structure(
         progress=not quiet,
         checkpoint=Checkpoint(out, overwrite),
     )
-    instead = f"--method {'particle' if model == 'potts' else 'one-edge'}"
+    instead = f"--method {'particle' if many else 'one-edge'}"
     tree = common.sample(estimator, table, weights, answers, out, console, instead=instead)
     asked = {"candidates": candidates} | ({"binarize": binarize.strip()} if binarize else {})
     common.finish(tree, out, answers, context.obj, **asked)

@@ -79,6 +79,14 @@ def require_exact(likelihood: Likelihood, kernel: str) -> None:
             expected=f"one with edge_values and node_values for {kernel!r}: boltzmann, ising, agreement, potts or "
             "ordinal",
         )
+    model: Any = likelihood.model
+    if len(np.unique(model.edge_values)) > 2 and model.n_states**model.graph.n_nodes > MAX_STATES:
+        raise OptionError(
+            option="model",
+            got=f"{model.name} with {model.n_states}^{model.graph.n_nodes} joint states",
+            expected=f"one with at most 2^20 joint states of ordered categories for {kernel!r}",
+            remedy=f"use {argument('method', 'particle')}",
+        )
     if likelihood.curve is not None or likelihood.others:
         raise OptionError(
             option="kernel",

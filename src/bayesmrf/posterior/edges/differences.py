@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.integrate import quad
 
-from ...errors import DataError, DivergenceError, argument
+from ...errors import DataError, DivergenceError, OptionError, argument
 from ...likelihood import Likelihood, Sample
 from ...models.linear_map import LinearMap
 from ...options import Checked
@@ -140,6 +140,8 @@ class Differences(Checked):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_size(self._model)
+        if self.prior.biases is not None:
+            raise OptionError(option="prior", got=self.prior, expected=f"one with normal biases for {self.name!r}")
 
     @property
     def _model(self) -> Any:
