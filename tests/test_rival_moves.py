@@ -7,17 +7,18 @@ import numpy as np
 import pytest
 
 from bayesmrf import graphs, run
+from bayesmrf.errors import DivergenceError
 from bayesmrf.likelihood import Likelihood
 from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.models.ising import Ising
 from bayesmrf.particles import persistent_chains as edge_chains
 from bayesmrf.particles.triple_cells import triple_cells
+from bayesmrf.posterior.conditionals.rivals import alike_in
 from bayesmrf.posterior.conditionals.spike import log_slab_odds
 from bayesmrf.posterior.edges.exact import SpikeSlabExact
 from bayesmrf.posterior.edges.one_edge import SpikeSlabOneEdge
 from bayesmrf.posterior.edges.rival_moves import visit_rivals
 from bayesmrf.priors import Cauchy, SpikeSlab
-from bayesmrf.rank_diagnostics import rank_diagnostics
 from tests import oracle as states_oracle
 from tests import spike_slab_oracle as oracle
 from tests.test_pair_cells import chains_in
@@ -55,6 +56,7 @@ def similar(model, rng, n, differ):
     x[:, 2] = x[:, 1]
     x[:differ, 2] = 1 - x[:differ, 1]
     x[n // 3 :, 0] = x[n // 3 :, 1]
+    x[:differ:2, 0], x[1:differ:2, 0] = x[:differ:2, 1], x[1:differ:2, 2]
     return model.statistics(x)
 
 
@@ -95,18 +97,53 @@ def test_moves_leave_the_posterior_invariant(model, rng):
     assert oracle.worst_score(moved(problem._replace(lines=lines, alike=NONE))[0], *exact) > LIMIT
 
 
-def test_nodes_that_differ_in_three_rows(rng, monkeypatch):
-    """Chains of all weights and biases agree after 300 draws; without the moves they do not."""
+def test_nodes_that_differ_in_four_rows(rng, monkeypatch):
+    """An edge goes from one of them to the other; without the moves it hardly ever does."""
     model = Boltzmann(graphs.complete(3))
-    s_bar = similar(model, rng, 1000, 3)
+    s_bar = similar(model, rng, 1000, 4)
 
-    def r_hat():
-        kernel = SpikeSlabOneEdge(model, s_bar, 1000, SpikeSlab(0.5), n_particles=1024)
-        theta = run.sample(kernel, n_draws=300, n_warmup=50, n_chains=4, random_state=rng, progress=False).values[
-            "theta"
-        ]
-        return np.nanmax(rank_diagnostics(theta).r_hat)
+    def n_swaps():
+        kernel = SpikeSlabOneEdge(model, s_bar, 1000, SpikeSlab(0.3), n_particles=1024)
+        found = run.sample(kernel, n_draws=200, n_warmup=50, n_chains=4, random_state=rng, progress=False)
+        first, second = found.values["included"][..., 0], found.values["included"][..., 1]
+        only = first.astype(int) - second
+        return int((only[:, :-1] * only[:, 1:] < 0).sum())
 
-    assert r_hat() < 1.1
+    found = n_swaps()
     monkeypatch.setattr(SpikeSlabOneEdge, "_pairs", (NONE, NONE))
-    assert r_hat() > 1.2
+    assert found > 2 * n_swaps() + 20
+
+
+def test_a_camp_of_equal_nodes(rng):
+    """Moves would separate parts of a camp in states that no chain sees: there are none in a camp of four."""
+    for d, some in ((3, True), (4, False)):
+        x = np.repeat(rng.random((1000, 1)) < 0.7, d + 1, axis=1).astype(np.int8)
+        x[:, d] = rng.random(1000) < 0.5
+        x[np.arange(8), rng.integers(d, size=8)] ^= 1
+        model = Boltzmann(graphs.complete(d + 1))
+        pairs, alike = SpikeSlabOneEdge(model, model.statistics(x), 1000)._pairs
+        assert (len(pairs) > 0) == (len(alike) > 0) == some
+
+
+def test_moves_in_a_camp_diverge(rng):
+    """With moves between twelve equal nodes weights grow without limit, as no chain sees states that they favour."""
+    x = np.repeat(rng.random((1000, 1)) < 0.7, 12, axis=1).astype(np.int8)
+    x[np.arange(8), rng.integers(12, size=8)] ^= 1
+    model = Boltzmann(graphs.complete(12))
+    kernel = SpikeSlabOneEdge(model, model.statistics(x), 1000, SpikeSlab(0.5, Cauchy(1.0)), n_particles=1024)
+
+    def largest():
+        found = 0.0
+        for _ in range(3):
+            state = kernel.init(rng)
+            for _ in range(60):
+                try:
+                    state, info = kernel.step(rng, state)
+                except DivergenceError:
+                    return np.inf
+                found = max(found, np.abs(info.theta).max())
+        return found
+
+    assert largest() < 25
+    kernel.__dict__["_pairs"] = (alike_in(model, kernel.s_bar, 1000),) * 2
+    assert largest() > 25

@@ -65,6 +65,7 @@ from .stiffness import settle, stiffness
 
 _DIVERGED = 1e3  # a hundred standard deviations of the default prior of a bias
 _NOISE = 0.1  # largest share of a posterior variance that the noise of moments may add
+_CAMP = 3  # almost equal nodes of a node of a camp
 _RARE = 8.0  # chains of a half expected in a state; below, states are not counted
 
 
@@ -109,7 +110,7 @@ class OneEdgeProblem(NamedTuple):
     sums: np.ndarray  # (n_features,) of the data, over {0, 1}
     rare: np.ndarray  # (n_edges,) bool, whether a state of the pair is rare in the data, or if independent
     pairs: np.ndarray  # (n_pairs, 2), rival edges
-    alike: np.ndarray  # (n_alike, 2), those between nodes that are almost equal
+    alike: np.ndarray  # (n_alike, 2), those to two nodes that are almost equal
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,9 +184,15 @@ class SpikeSlabOneEdge(Checked):
 
     @cached_property
     def _pairs(self) -> tuple[np.ndarray, np.ndarray]:
-        """Rival edges, and those between nodes that are almost equal in the data."""
+        """Rival edges, and those to nodes that are almost equal in the data, but for nodes of a camp.
+
+        A node of a camp is almost equal to three others at least.
+        """
         data = self.model, self.s_bar, self.n_samples
-        return rivals_in(*data), alike_in(*data)
+        pairs, alike, edges = rivals_in(*data), alike_in(*data), self.model.graph.edges
+        nodes = np.unique(_other_ends(edges, alike), axis=0)
+        in_camp = np.bincount(nodes.ravel(), minlength=self.model.graph.n_nodes) >= _CAMP
+        return tuple(some[~in_camp[_other_ends(edges, some)].all(axis=1)] for some in (pairs, alike))
 
     def _problem(self, stiffness: float) -> OneEdgeProblem:
         n, r, (u, v) = self.n_samples, self.model.n_edges, self.model.graph.edges.T
@@ -254,6 +261,13 @@ class SpikeSlabOneEdge(Checked):
         chains = EdgeChains(blocks.words, blocks.lanes)
         new = OneEdgeState(theta, momentum, density, precision, turn, chains, now, direction, state.age + 1)
         return new, OneEdgeInfo(theta, included, int(included.sum()), density, precision**-0.5, n_jumps)
+
+
+def _other_ends(edges: np.ndarray, pairs: np.ndarray) -> np.ndarray:
+    """Return the two nodes, (n_pairs, 2), that two edges with a common node do not share."""
+    ends = np.sort(edges[pairs].reshape(-1, 4), axis=1)
+    common = ends[:, 1:][ends[:, 1:] == ends[:, :-1]][:, None]
+    return ends[ends != common].reshape(-1, 2)
 
 
 @leaf

@@ -4,6 +4,10 @@ They are those of `bayesmrf.posterior.conditionals.exact_scan` and `bayesmrf.pos
 need the joint distribution of three nodes only. As in a birth, one half of the chains proposes, the other accepts: Z
 changes by the mean of the eight factors :math:`f_s` of the states, each chain gives their mean given its other nodes
 (`bayesmrf.particles.triple_cells`), and half the variance of the log ratio is subtracted.
+
+There are no such moves between nodes of a camp, each almost equal to at least three others. They would make states
+probable in which a part of the camp differs from the rest: these are more than three nodes away from the states of all
+chains, which do not see them.
 """
 
 from __future__ import annotations
