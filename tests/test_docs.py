@@ -309,6 +309,12 @@ def test_example_on_votes_runs(data_folder, monkeypatch, tmp_path, capsys):
     assert "session" in capsys.readouterr().out
 
 
+@pytest.mark.filterwarnings("ignore::bayesmrf.errors.ConvergenceWarning")
+def test_example_on_symptoms_runs(data_folder, monkeypatch, tmp_path, capsys):
+    run_example("bgms.py", ["3", "20"], monkeypatch, tmp_path)
+    assert "intrusion - dreams" in capsys.readouterr().out
+
+
 def test_all_examples_are_run():
     there = {p.name for p in Path(ROOT / "examples").glob("*.py")}
-    assert there == {*EXAMPLES, "senate.py"}
+    assert there == {*EXAMPLES, "senate.py", "bgms.py"}
