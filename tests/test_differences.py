@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bayesmrf import graphs, run
-from bayesmrf.errors import DataError
+from bayesmrf.errors import DataError, OptionError
 from bayesmrf.inference.chains import Persistent
 from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.inference.enumeration import Enumeration
@@ -16,7 +16,7 @@ from bayesmrf.models.clamped_categorical import clamp
 from bayesmrf.models.ordinal import Ordinal
 from bayesmrf.posterior.edges.differences import Differences, contrasts, group_likelihood
 from bayesmrf.posterior.hidden_entries import DrawHiddenEntries
-from bayesmrf.priors import Beta, Cauchy, Normal, SpikeSlab
+from bayesmrf.priors import Beta, Cauchy, LogisticBeta, Normal, SpikeSlab
 from bayesmrf.states import check_states
 from tests import groups_oracle as oracle
 from tests.bounds import Comparison
@@ -148,6 +148,13 @@ def test_contrasts():
     c = contrasts([5, 10, 40])
     np.testing.assert_allclose(c.T @ c, np.eye(2) / 2, atol=1e-12)
     np.testing.assert_allclose(c.sum(axis=0), 0, atol=1e-12)
+
+
+def test_other_priors_of_biases_are_refused():
+    prior = replace(PRIOR, biases=LogisticBeta(0.5, 0.5))
+    for given in ({"prior": prior}, {"prior": PRIOR, "baseline": prior}):
+        with pytest.raises(OptionError, match="must be one with normal biases, to compare groups"):
+            kernel(Boltzmann(PATH), [np.eye(3)] * 2, **given)
 
 
 def test_too_many_states():

@@ -140,8 +140,9 @@ class Differences(Checked):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_size(self._model)
-        if self.prior.biases is not None:
-            raise OptionError(option="prior", got=self.prior, expected=f"one with normal biases for {self.name!r}")
+        for option, prior in (("prior", self.prior), ("baseline", self.baseline)):
+            if isinstance(prior, SpikeSlab) and prior.biases is not None:
+                raise OptionError(option=option, got=prior, expected="one with normal biases, to compare groups")
 
     @property
     def _model(self) -> Any:
