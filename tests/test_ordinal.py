@@ -88,6 +88,15 @@ def test_maximum_likelihood_has_the_moments_of_the_data(rng):
     np.testing.assert_allclose(law(est.theta_)[1] @ FEATURES, features(X).mean(axis=0), atol=1e-4)
 
 
+def test_nodes_of_the_network_have_their_thresholds(rng):
+    X = STATES[rng.integers(0, len(STATES), 100)]
+    est = MaximumLikelihoodMRF(model="ordinal").fit(X)
+    biases = dict(est.graph_.nodes(data="bias"))
+    assert np.ndim(biases["0"]) == 0
+    assert [len(biases[name]) for name in "12"] == [3, 2]
+    np.testing.assert_array_equal(np.hstack(list(biases.values())), est.theta_[3:])
+
+
 @pytest.mark.parametrize("kernel", ["gibbs", "hamiltonian"])
 def test_posterior_of_a_pair_is_that_by_quadrature(kernel, rng):
     """Of two nodes with three and two categories: mean and square of four parameters, on a grid."""

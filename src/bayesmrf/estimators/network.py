@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..graphs import Graph
+from ..models.ordinal import Ordinal
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -60,18 +61,22 @@ class Network:
         return network
 
     def _network(
-        self, theta: np.ndarray, edges: dict[str, np.ndarray] | None = None, nodes: dict[str, np.ndarray] | None = None
+        self, theta: np.ndarray, edges: dict[str, np.ndarray] | None = None, nodes: dict[str, Any] | None = None
     ) -> nx.Graph:
         """Return the graph with theta, and other arrays, as attributes of edges and nodes."""
         model, graph = self._model(), self._graph
         own = model.n_parameters * model.n_edges
         edges = {"weight": theta[:own].reshape(model.n_edges, -1)} | (edges or {})
-        nodes = ({"bias": theta[own:].reshape(graph.n_nodes, -1)} if model.fields else {}) | (nodes or {})
+        if model.fields:
+            # Nodes of the ordinal model have as many parameters as they have categories, but one.
+            starts = model.node_starts if isinstance(model, Ordinal) else None
+            each = theta[own:].reshape(graph.n_nodes, -1) if starts is None else np.split(theta, starts[:-1])[1:]
+            nodes = {"bias": each} | (nodes or {})
         network = graph.to_networkx()
         for name, values in edges.items():
             for (u, v), value in zip(self.edges_, values, strict=True):
                 network.edges[graph.names[u], graph.names[v]][name] = _plain(value)
-        for name, values in nodes.items():
+        for name, values in (nodes or {}).items():
             for node, value in zip(graph.names, values, strict=True):
                 network.nodes[node][name] = _plain(value)
         return network
