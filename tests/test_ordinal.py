@@ -6,6 +6,7 @@ import pytest
 
 from bayesmrf import BayesianMRF, MaximumLikelihoodMRF, SpikeSlabMRF, families, graphs, run
 from bayesmrf.errors import DataError, LevelsWarning, OptionError
+from bayesmrf.inference import annealed
 from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.inference.enumeration import Enumeration
 from bayesmrf.models.boltzmann import Boltzmann
@@ -60,6 +61,14 @@ def test_samples_have_the_moments_and_no_category_that_a_node_lacks(engine, rng)
     assert (x < np.array(SIZES)).all()
     assert_mean(features(x)[:, None], law(theta)[1] @ FEATURES)
     assert_other_mean(features(x)[:, None], law(theta + 0.2)[1] @ FEATURES)
+
+
+def test_annealing_starts_in_no_category_that_a_node_lacks(rng):
+    theta = rng.normal(0, 0.4, 9)
+    found = annealed.forward(MODEL, theta, rng, 256, 200)
+    assert (found.states < np.array(SIZES)).all()
+    assert abs(found.log_z - law(theta)[0]) < 7 * found.standard_error + 1e-6
+    assert abs(found.log_z - law(theta + 0.2)[0]) > 7 * found.standard_error
 
 
 def test_two_categories_are_the_boltzmann_machine(rng):

@@ -24,7 +24,7 @@ from ..base import Model
 from ..blas import one_thread
 from ..compiled import leaf
 from ..errors import DataError, OptionError
-from ..models.categorical import Categorical, compiled_form, states_of
+from ..models.categorical import NEVER, Categorical, compiled_form, states_of
 from ..models.pairwise import Pairwise
 from ..models.rbm import RBMWeights, RestrictedBoltzmann
 from ..options import check
@@ -175,7 +175,9 @@ class _FieldPath:
 
     @property
     def _field(self) -> np.ndarray:
-        return np.log(self.margins) if self.margins.ndim > 1 else logit(self.margins) / 2
+        if self.margins.ndim == 1:
+            return logit(self.margins) / 2
+        return np.where(self.margins > 0, np.log(np.maximum(self.margins, 1e-300)), NEVER)
 
     @property
     def log_z(self) -> float:
@@ -220,9 +222,13 @@ def _path(model: Any, theta: np.ndarray, margins: np.ndarray | None) -> _RBMPath
         expected = f"an array of shape {shape} of probabilities, such as the means of the data"
         raise OptionError(option="margins", got=m, expected=expected)
     m = np.clip(m, _MARGIN, 1 - _MARGIN)
+    if is_rbm:
+        return _RBMPath(model.split(theta), m)
+    form = compiled_form(model, theta)
     if many is not None:
+        m = np.where(form.field > NEVER, m, 0)  # states that a node does not have
         m = m / m.sum(axis=1, keepdims=True)
-    return _RBMPath(model.split(theta), m) if is_rbm else _FieldPath(compiled_form(model, theta), m)
+    return _FieldPath(form, m)
 
 
 def ladder_of(temperatures: int | np.ndarray) -> np.ndarray:
