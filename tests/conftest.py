@@ -7,6 +7,7 @@ The seed is the same in every run, so that whoever runs the tests for the first 
 import os
 import random
 import secrets
+import signal
 from pathlib import Path
 
 import numpy as np
@@ -32,6 +33,7 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell ignores it in the background; tests send it
     fresh = config.getoption("fresh_seed")
     config.seed = choose_seed(fresh, os.environ)
     os.environ["BAYESMRF_TEST_SEED"] = str(config.seed)

@@ -75,7 +75,7 @@ def check_answers(path: Path, table: pd.DataFrame) -> None:
                         f"values, or --missing-code {NO_CODES} if they are answers")  # fmt: skip
 
 
-def to_binary(path: Path, table: pd.DataFrame, rule: str | None) -> pd.DataFrame:
+def to_binary(path: Path, table: pd.DataFrame, rule: str | None, keep: str = "") -> pd.DataFrame:
     """Convert ordered levels to yes/no.
 
     Parameters
@@ -87,6 +87,8 @@ def to_binary(path: Path, table: pd.DataFrame, rule: str | None) -> pd.DataFrame
     rule : str or None
         Which levels mean yes: ``>=4``, ``>2``, ``<=1``, ``<3`` or ``==5``. Without it a table of more than two levels
         is refused. Missing values stay missing.
+    keep : str
+        Options of the command that keep all levels, for messages.
 
     Raises
     ------
@@ -114,9 +116,10 @@ def to_binary(path: Path, table: pd.DataFrame, rule: str | None) -> pd.DataFrame
             first = str(many.idxmax())
             own = np.unique(numbers[first].dropna())
             example = own[min((len(own) + 1) // 2, len(own) - 1)]
+            kept = f"keep them with {keep}, or " if keep else ""
             only = "" if 2 * many.sum() > len(many) else f", or drop it with --drop {_quoted(first)}"
             raise DataError(f"{call(path)}: the table has the levels {listed} (column {quoted(first)} is the first "
-                            "with more than two); state which of them mean yes, for example --binarize "
+                            f"with more than two); {kept}state which of them mean yes, for example --binarize "
                             f'">={example:g}"{only}')  # fmt: skip
         return table
     found = re.fullmatch(r"\s*(>=|<=|==|>|<)\s*([+-]?(\d+\.?\d*|\.\d+))\s*", rule)

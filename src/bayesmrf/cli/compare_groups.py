@@ -109,7 +109,7 @@ def compare(
     common.check_out(out, overwrite)
     table, weights, groups = read_by_group(answers, by, weight, drop or (), missing_code or ())
     if model == "boltzmann" or binarize is not None:
-        table = to_binary(answers, table, binarize)
+        table = to_binary(answers, table, binarize, "--model ordinal")
     edges = common.edges_of(candidates, [str(c) for c in table.columns], console, "--candidates")
 
     from ..estimators import CompareMRF

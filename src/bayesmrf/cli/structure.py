@@ -132,7 +132,7 @@ def structure(
     table, weights = read_votes(answers, weight, drop or (), missing_code or ())
     many = families_of("SpikeSlabMRF").row(model).many_states
     if not many or binarize is not None:
-        table = to_binary(answers, table, binarize)
+        table = to_binary(answers, table, binarize, "--model ordinal --method particle")
     edges = common.edges_of(candidates, [str(c) for c in table.columns], console, "--candidates")
 
     from ..estimators import SpikeSlabMRF
