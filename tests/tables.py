@@ -196,7 +196,9 @@ KERNELS = {
         BINARY, s_bar(BINARY), N,
         ReferenceChains(BINARY, s_bar(BINARY), N, np.ones(BINARY.n_features), np.random.default_rng(1)).climb()[0],
     ),
-    "spike-slab-particle": lambda: SpikeSlabParticle(POTTS, s_bar(POTTS), N, EDGES, start(POTTS)),
+    "spike-slab-particle": lambda: SpikeSlabParticle(
+        POTTS, s_bar(POTTS), N, EDGES, start(POTTS), pairs=np.array([[0, 1]])
+    ),
     "hidden-entries": lambda: DrawHiddenEntries(
         SpikeSlabOneEdge(BINARY, s_bar(BINARY), N, EDGES), with_gaps(BINARY, Persistent(), Elimination())
     ),

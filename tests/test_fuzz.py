@@ -42,6 +42,7 @@ from bayesmrf.likelihood import Likelihood
 from bayesmrf.methods import EDGES, GROUPS
 from bayesmrf.models.agreement import Agreement
 from bayesmrf.models.boltzmann import Boltzmann
+from bayesmrf.models.ordinal import Ordinal
 from bayesmrf.models.potts import Potts
 from bayesmrf.models.rbm import RestrictedBoltzmann
 from bayesmrf.models.symmetric import Symmetric
@@ -249,7 +250,7 @@ def kernels():
     yield SpikeSlabLangevin(boltzmann, boltzmann.statistics(X), n)
     yield PersistentRBM(machine)
     yield BriefRBM(machine, X)
-    yield from (potts, symmetric, machine)
+    yield from (potts, Ordinal(PAIRS, 2, True, (2, 2, 2)), symmetric, machine)
     yield PairwiseTarget(boltzmann, X, np.ones(n), normal)
     yield from (registry_row.options() for registry in (GROUPS, EDGES, FAMILIES, KERNELS) for registry_row in registry)
 
