@@ -59,7 +59,7 @@ def posterior(
     Returns
     -------
     means, errors
-        Of: inclusion, theta of each group, theta^2, the number of differences.
+        Of: inclusion, the number of differences, and `bounded` functions of theta of each group.
     """
     if features is None:
         states = np.array(list(itertools.product((0, 1), repeat=n_nodes)), dtype=float)
@@ -108,7 +108,7 @@ def posterior(
         weights.append(log_posterior(x) - proposal.logpdf(x))
         theta = naturals(x)[2].reshape(n_samples, -1)
         one = np.ones((n_samples, 1))
-        values.append(np.concatenate([one * differs[:r], theta, theta**2, one * differs[:r].sum()], axis=1))
+        values.append(np.concatenate([one * differs[:r], one * differs[:r].sum(), *bounded(theta)], axis=1))
     top = max(w.max() for w in weights)
     weights = [np.exp(w - top) for w in weights]
     total = sum(w.mean() for w in weights)
@@ -117,8 +117,13 @@ def posterior(
     return means, np.sqrt(variance) / total
 
 
+def bounded(theta):
+    """Functions of theta whose means do not depend on the far tails of the slab."""
+    size = np.sqrt(1 + theta**2)
+    return theta / size, 1 / size
+
+
 def functionals(values):
-    """The same of draws (n_chains, n_draws, ...), for each draw."""
+    """The same of draws (n_chains, n_draws, ...), for each draw, without inclusion."""
     theta = values["theta"].reshape(*values["theta"].shape[:2], -1)
-    parts = [values["included"].astype(float), theta, theta**2, values["n_edges"][..., None]]
-    return np.concatenate(parts, axis=2)
+    return np.concatenate([values["n_edges"][..., None], *bounded(theta)], axis=2)

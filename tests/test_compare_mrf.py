@@ -111,8 +111,7 @@ def test_three_groups_and_missing_values(rng):
     np.testing.assert_allclose(
         of["Ann", "Bob", "g0", "g2"], of["Ann", "Bob", "g0", "g1"] + of["Ann", "Bob", "g1", "g2"]
     )
-    assert of["Ann", "Bob", "g0", "g2"] > 1
-    assert est.graph_.edges["Ann", "Bob"]["difference"].shape == (2,)
+    assert all(d["difference"].shape == (2,) for *_, d in est.graph_.edges(data=True))
 
 
 def test_a_stopped_run_continues(fitted, folder):

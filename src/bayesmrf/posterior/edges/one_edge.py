@@ -288,6 +288,8 @@ def _iterate(rng, problem, rows, blocks, theta, weights, momentum, turn, n_itera
                 n_jumps += 1
             turn = turn + 1 if turn + 1 < r else 0
         n_jumps += visit_rivals(rng, problem, rows, blocks, theta, weights, momentum, precision, log_slab)
+        if np.abs(weights).max() > _DIVERGED:
+            break
         squares, furthest = _langevin(rng, problem, rows, blocks, theta, weights, momentum, precision)
         if furthest > _DIVERGED:  # before it becomes non-finite, which compiled code does not handle
             break
@@ -300,6 +302,7 @@ def _jump(rng, problem, rows, blocks, theta, weights, e, log_slab, precision):
     half, lines, now = 32 * blocks.words.shape[1], problem.lines, problem.now
     i, j, square = rows.edges[e, 0], rows.edges[e, 1], np.empty((4, 4))
     a = new = theta[e]
+    absent = rows.place[e] < 0  # compiled comparisons of theta may be wrong where it has diverged
     mode = scale = 0.0
     now[e] = normal_precision(rng, problem.prior.cauchy, precision, a)
     for first in (0, half):
@@ -307,19 +310,19 @@ def _jump(rng, problem, rows, blocks, theta, weights, e, log_slab, precision):
         line = edge_line(lines, cells, 1.0, e, i, j, theta, now)
         if first == 0:
             mode, scale = line_mode(line)
-            if a == 0:
+            if absent:
                 new = draw_t(rng, mode, scale)
     ratio = log_slab + birth_log_ratio(line, new, mode, scale)
-    if a != 0:
+    if not absent:
         ratio = -ratio
-    change = new if a == 0 else -a
+    change = new if absent else -a
     if not log1p(-rng.random()) < ratio - _penalty(line.samples[0], square, change, half):
         return False
-    if a == 0:
+    if absent:
         add_edge(rows, e)
     else:
         remove_edge(rows, e)
-    move_edge(lines, e, i, j, theta, a + change if a == 0 else 0.0)
+    move_edge(lines, e, i, j, theta, new if absent else 0.0)
     move_weights(problem, e, i, j, theta[e], change, weights)
     g = line.samples[0].g
     ratios = exp(change * g[0]), exp(change * g[1]), exp(change * g[2]), exp(change * g[3])
