@@ -14,6 +14,8 @@ Run ``python benchmarks/edges.py [NAME ...]`` with names among:
   their inclusions.
 * ``extrapolated``: `one-edge` with moments extrapolated from one point against the exact method, on ten data sets of
   ``block_data`` and on 12 cells of `bayesmrf.datasets.retina50`.
+* ``modes``: `one-edge` against the exact method on 1,000 rows of 12 nodes whose model has modes: rows follow one of two
+  or three patterns but for 5 % of the entries, a complete graph, and a ring of strong edges.
 * ``potts``: the particle method against the exact one, on six nodes of three states.
 * ``retina``: a default run on all rows of `bayesmrf.datasets.retina50` (which needs ``BAYESMRF_DATA``): minutes, R-hat
   of edges, and, of the predictive of 20 draws, pair correlations, rows without a spike and rows with more than 15,
@@ -155,17 +157,21 @@ def alike(_: np.random.Generator) -> None:
     print(table(*rows))
 
 
+_AWAY = "method", "largest R-hat", "mean |difference|", "largest"
+
+
 def away_from_exact(X: np.ndarray, seed: int, method: str = "one-edge", model: str = "boltzmann") -> list[str]:
-    """Return the method, and how far its inclusions are from those of the exact method: on average, and at most."""
+    """Return method, R-hat, and how far its inclusions are from those of the exact method: on average, and at most."""
     options = {"n_draws": 5000, "random_state": seed, "progress": False, "model": model}
     exact, est = (SpikeSlabMRF(method=m, **options).fit(X) for m in ("exact", method))
     away = np.abs(est.inclusion_ - exact.inclusion_)[np.triu_indices(X.shape[1], 1)]
     kind = "extrapolated" if "extrapolated" in est.posterior_.attrs["kind"] else method
-    return [kind, f"{away.mean():.4f}", f"{away.max():.3f}"]
+    r_hat = np.nanmax(rank_diagnostics(est.posterior_["posterior"]["theta"].values).r_hat)
+    return [kind, f"{r_hat:.3f}", f"{away.mean():.4f}", f"{away.max():.3f}"]
 
 
 def extrapolated(_: np.random.Generator) -> None:
-    rows = [("data", "n", "seed", "method", "mean |difference|", "largest")]
+    rows = [("data", "n", "seed", *_AWAY)]
     for n in (5000, 20_000):
         for seed in range(3, 8):
             X = block_data(n, np.random.default_rng(seed))
@@ -176,8 +182,35 @@ def extrapolated(_: np.random.Generator) -> None:
     print(table(*rows))
 
 
+def pattern_data(shares: list[float], rng: np.random.Generator) -> np.ndarray:
+    """Draw rows that follow one of several random patterns, of these shares, but for 5 % of their entries."""
+    patterns = rng.random((len(shares), 12)) < 0.5
+    return patterns[rng.choice(len(shares), 1000, p=shares)] ^ (rng.random((1000, 12)) < 0.05)
+
+
+def coupled_data(graph: graphs.Graph, coupling: float, rng: np.random.Generator) -> np.ndarray:
+    """Draw rows of an Ising model with equal couplings."""
+    model, engine = Ising(graph), Elimination()
+    theta = np.repeat([coupling, 0.0], [model.n_edges, graph.n_nodes])
+    return engine.sample(model, theta, engine.prepare(model), 1000, rng)
+
+
+def modes(rng: np.random.Generator) -> None:
+    """Show a table of differences from the exact method, and of what R-hat says of them."""
+    data = {
+        "two patterns, 90:10": pattern_data([0.9, 0.1], rng),
+        "two patterns, 50:50": pattern_data([0.5, 0.5], rng),
+        "three patterns": pattern_data([0.5, 0.3, 0.2], rng),
+        "complete, coupling 0.3": coupled_data(graphs.complete(12), 0.3, rng),
+        "ring, coupling 1.5": coupled_data(graphs.cycle(12), 1.5, rng),
+    }
+    rows = [("data", "seed", *_AWAY)]
+    rows += [(name, f"{seed}", *away_from_exact(X, seed)) for name, X in data.items() for seed in (1, 2)]
+    print(table(*rows))
+
+
 def potts(_: np.random.Generator) -> None:
-    rows = [("n", "method", "mean |difference|", "largest")]
+    rows = [("n", *_AWAY)]
     for n in (300, 2000):
         rng = np.random.default_rng(n)
         X = rng.integers(0, 3, (n, 6))
@@ -245,6 +278,7 @@ PARTS: dict[str, Callable[[np.random.Generator], None]] = {
     "rare": rare,
     "alike": alike,
     "extrapolated": extrapolated,
+    "modes": modes,
     "potts": potts,
     "retina": retina,
 }

@@ -1,51 +1,102 @@
-"""Five symptoms of post-traumatic stress: the posterior of the R package bgms, that of its model, and an enumeration.
+"""The two examples of the R package bgms: its posterior, that of its models, and an enumeration.
 
     python examples/bgms.py [IMPORTANCE_DRAWS] [DRAWS]
 
-The data are `bayesmrf.datasets.wenchuan`; the figures of bgms 0.2.0 are those of its own documentation. The enumeration
-is independent of the package: every graph that contains the three edges that no graph of the posterior lacks, with the
-parameters of each by importance sampling around their mode.
+Five symptoms of post-traumatic stress (`bayesmrf.datasets.wenchuan`), and five of ADHD in children with and without a
+diagnosis (`bayesmrf.datasets.adhd`). The figures of bgms 0.2.0 are those of its own documentation. The enumeration is
+independent of the package: every set of edges, or of edges that differ, with the parameters of each by importance
+sampling around their mode. (Of the first example, every set with the three edges that no graph of the posterior lacks.)
 """
 
 import itertools
 import sys
 from math import lgamma, log, pi
+from typing import NamedTuple
 
 import numpy as np
 
-from bayesmrf import SpikeSlabMRF, datasets
+from bayesmrf import CompareMRF, SpikeSlabMRF, datasets
 from bayesmrf.priors import Cauchy, LogisticBeta, SpikeSlab
 
-BGMS = [1.0, 1.0, 0.958, 0.911, 1.0, 0.986, 0.102, 0.084, 1.0, 1.0]
-SURE = [0, 4, 9]
+WENCHUAN = [1.0, 1.0, 0.958, 0.911, 1.0, 0.986, 0.102, 0.084, 1.0, 1.0]
+ADHD = [0.713, 0.400, 0.828, 0.997]  # of the others bgms does not print it
 PAIRS = list(itertools.combinations(range(5), 2))
+DF = 6  # of the t distribution that parameters are drawn from
 
 
-def features(x):
-    """Statistics of each row: products of the ends of each pair, and each category but the lowest."""
-    edges = [x[:, i] * x[:, j] for i, j in PAIRS]
-    return np.stack(edges + [x[:, i] == k for i in range(5) for k in range(1, 5)], axis=1).astype(float)
+class Group(NamedTuple):
+    """Statistics (n_states, n_parameters) of each joint state, their sums over the rows, and the number of rows."""
+
+    f: np.ndarray
+    sums: np.ndarray
+    n: int
 
 
-def log_posterior(theta, k, f, sums, n):
-    """Log likelihood and log prior of k weights, Cauchy of scale 2, and of thresholds, logits of Beta(1/2, 1/2)."""
-    energy, w, own = theta @ f.T, theta[..., :k], theta[..., k:]
-    top = energy.max(axis=-1)
-    log_z = top + np.log(np.exp(energy - top[..., None]).sum(axis=-1))
-    slab = -np.log(2 * pi * (1 + (w / 2) ** 2)) - (w / 50) ** 2 / 2
-    return theta @ sums - n * log_z + slab.sum(axis=-1) + (0.5 * own - np.logaddexp(0, own)).sum(axis=-1)
+class CauchyPrior(NamedTuple):
+    """Of some parameters."""
+
+    scale: float
+
+    def log(self, x):
+        return -np.log(pi * self.scale * (1 + (x / self.scale) ** 2))
+
+    def slope(self, x):
+        return -2 * x / (self.scale**2 + x**2)
+
+    def curvature(self, x):
+        return np.maximum(2 * (self.scale**2 - x**2) / (self.scale**2 + x**2) ** 2, 0)
 
 
-def newton(theta, k, f, sums, n):
+class NormalPrior(NamedTuple):
+    """Of some parameters."""
+
+    scale: float
+
+    def log(self, x):
+        return -((x / self.scale) ** 2) / 2 - log(self.scale) - log(2 * pi) / 2
+
+    def slope(self, x):
+        return -x / self.scale**2
+
+    def curvature(self, x):
+        return np.full(x.shape, self.scale**-2)
+
+
+class LogitPrior(NamedTuple):
+    """Of some parameters: that of a logit of Beta(1/2, 1/2), but for a constant."""
+
+    def log(self, x):
+        return 0.5 * x - np.logaddexp(0, x)
+
+    def slope(self, x):
+        return 0.5 - 1 / (1 + np.exp(-x))
+
+    def curvature(self, x):
+        return 1 / (4 * np.cosh(x / 2) ** 2)
+
+
+def log_posterior(theta, groups, priors):
+    """Log likelihood and log prior of rows of parameters."""
+    found = sum(prior.log(theta[:, i]) for i, prior in enumerate(priors))
+    for f, sums, n in groups:
+        energy = theta @ f.T
+        top = energy.max(axis=1)
+        found = found + theta @ sums - n * (top + np.log(np.exp(energy - top[:, None]).sum(axis=1)))
+    return found
+
+
+def newton(theta, groups, priors):
     """The mode, and minus the Hessian there (without what would make it indefinite)."""
     for _ in range(40):
-        energy = f @ theta
-        p = np.exp(energy - energy.max())
-        p /= p.sum()
-        mean, w, q = p @ f, theta[:k], 1 / (1 + np.exp(-theta[k:]))
-        slope = sums - n * mean + np.append(-2 * w / (4 + w**2), 0.5 - q)
-        hessian = n * ((f * p[:, None]).T @ f - np.outer(mean, mean))
-        hessian += np.diag(np.append(np.maximum((8 - 2 * w**2) / (4 + w**2) ** 2, 0), q * (1 - q)))
+        slope = np.array([prior.slope(t) for prior, t in zip(priors, theta, strict=True)])
+        hessian = np.diag([float(prior.curvature(np.asarray(t))) for prior, t in zip(priors, theta, strict=True)])
+        for f, sums, n in groups:
+            energy = f @ theta
+            p = np.exp(energy - energy.max())
+            p /= p.sum()
+            mean = p @ f
+            slope += sums - n * mean
+            hessian += n * ((f * p[:, None]).T @ f - np.outer(mean, mean))
         step = np.linalg.solve(hessian, slope)
         theta = theta + step / max(1.0, np.abs(step).max())
         if np.abs(step).max() < 1e-6:
@@ -53,38 +104,78 @@ def newton(theta, k, f, sums, n):
     return theta, hessian
 
 
-def enumerated(x, n_draws, rng, df=6):
-    """Inclusion of each pair."""
-    states = np.array(list(itertools.product(range(5), repeat=5)))
-    f, sums, n = features(states), features(x).sum(axis=0), len(x)
-    evidence, graphs, start = [], [], np.zeros(30)
-    for free in itertools.product((True, False), repeat=7):
-        there = np.isin(range(10), SURE)
-        there[[e for e in range(10) if e not in SURE]] = free
-        kept, k = np.append(np.flatnonzero(there), np.arange(10, 30)), int(there.sum())
-        mode, hessian = newton(start[kept], k, f[:, kept], sums[kept], n)
+def enumerated(groups, priors, spikes, sure, n_draws, rng):
+    """Probability that each of the parameters ``spikes`` is not 0; it is not for those among ``sure``."""
+    evidence, sets, start, unsure = [], [], np.zeros(len(priors)), [k for k in spikes if k not in sure]
+    for free in itertools.product((True, False), repeat=len(unsure)):
+        there = np.ones(len(priors), bool)
+        there[unsure] = free
+        kept = np.flatnonzero(there)
+        some = [Group(f[:, kept], sums[kept], n) for f, sums, n in groups], [priors[k] for k in kept]
+        mode, hessian = newton(start[kept], *some)
         start[kept] = mode
         root, d = np.linalg.cholesky(np.linalg.inv(hessian)), len(kept)
-        z = rng.standard_normal((n_draws, d)) / np.sqrt(rng.chisquare(df, (n_draws, 1)) / df)
-        log_t = lgamma((df + d) / 2) - lgamma(df / 2) - d / 2 * log(df * pi) - np.log(np.diag(root)).sum()
-        log_t = log_t - (df + d) / 2 * np.log1p((z**2).sum(axis=1) / df)
-        weights = log_posterior(mode + z @ root.T, k, f[:, kept], sums[kept], n) - log_t
+        z = rng.standard_normal((n_draws, d)) / np.sqrt(rng.chisquare(DF, (n_draws, 1)) / DF)
+        log_t = lgamma((DF + d) / 2) - lgamma(DF / 2) - d / 2 * log(DF * pi) - np.log(np.diag(root)).sum()
+        log_t = log_t - (DF + d) / 2 * np.log1p((z**2).sum(axis=1) / DF)
+        weights = log_posterior(mode + z @ root.T, *some) - log_t
         evidence.append(weights.max() + np.log(np.exp(weights - weights.max()).mean()))
-        graphs.append(there)
+        sets.append(there[spikes])
     p = np.exp(np.array(evidence) - max(evidence))
-    return p @ np.array(graphs) / p.sum()
+    return p @ np.array(sets) / p.sum()
 
 
-n_importance, n_draws = (int(a) for a in (*sys.argv[1:], *["600", "1000"][len(sys.argv) - 1 :]))
-table = datasets.wenchuan().iloc[:, :5].dropna()
-prior = SpikeSlab(density=0.5, slab=Cauchy(2.0), biases=LogisticBeta(0.5, 0.5))
-est = SpikeSlabMRF(model="ordinal", method="exact", prior=prior, n_draws=n_draws, random_state=1, progress=False)
-est.fit(table)
-exact = enumerated(table.to_numpy(int) - 1, n_importance, np.random.default_rng(1))
-print("pair                    bgms   true likelihood   enumeration   weight / 2   sd / 2")
-theta = est.posterior_["posterior"]["theta"].values.reshape(-1, 30)[:, :10] / 2
-for e, (i, j) in enumerate(PAIRS):
-    pair = f"{table.columns[i]} - {table.columns[j]}"
-    inclusion = est.inclusion_[i, j]
-    print(f"{pair:22} {BGMS[e]:5.3f}   {inclusion:15.3f}   {exact[e]:11.3f}   {theta[:, e].mean():10.3f}   "
-          f"{theta[:, e].std():6.3f}")  # fmt: skip
+def statistics(x, n_levels):
+    """Products of the ends of each pair, and each category but the lowest."""
+    edges = [x[:, i] * x[:, j] for i, j in PAIRS]
+    return np.stack(edges + [x[:, i] == k for i in range(5) for k in range(1, n_levels)], axis=1).astype(float)
+
+
+def all_states(n_levels):
+    """Joint states of five nodes."""
+    return np.array(list(itertools.product(range(n_levels), repeat=5)))
+
+
+def wenchuan(n_importance, n_draws):
+    """Which edges exist."""
+    table = datasets.wenchuan().iloc[:, :5].dropna()
+    prior = SpikeSlab(density=0.5, slab=Cauchy(2.0), biases=LogisticBeta(0.5, 0.5))
+    est = SpikeSlabMRF(model="ordinal", method="exact", prior=prior, n_draws=n_draws, random_state=1, progress=False)
+    est.fit(table)
+    x = table.to_numpy(int) - 1
+    group = Group(statistics(all_states(5), 5), statistics(x, 5).sum(axis=0), len(x))
+    priors = [CauchyPrior(2.0)] * 10 + [LogitPrior()] * 20
+    exact = enumerated([group], priors, range(10), [0, 4, 9], n_importance, np.random.default_rng(1))
+    print("pair                    bgms   true likelihood   enumeration   weight / 2   sd / 2")
+    theta = est.posterior_["posterior"]["theta"].values.reshape(-1, 30)[:, :10] / 2
+    for e, (i, j) in enumerate(PAIRS):
+        pair = f"{table.columns[i]} - {table.columns[j]}"
+        print(f"{pair:22} {WENCHUAN[e]:5.3f}   {est.inclusion_[i, j]:15.3f}   {exact[e]:11.3f}   "
+              f"{theta[:, e].mean():10.3f}   {theta[:, e].std():6.3f}")  # fmt: skip
+
+
+def adhd(n_importance, n_draws):
+    """Which edges differ between children with a diagnosis and without; biases are free in each group."""
+    table = datasets.adhd()
+    labels, items = table["group"], table.iloc[:, 1:6]
+    est = CompareMRF(n_draws=n_draws, random_state=1, progress=False).fit(items, groups=labels)
+    groups, f = [], statistics(all_states(2), 2)
+    for g, sign in enumerate((-0.5, 0.5)):  # parameters: baselines, differences, and the biases of each group
+        x = items.to_numpy(int)[labels.to_numpy() == g]
+
+        def design(s, sign=sign, g=g):
+            return np.hstack([s[:, :10], sign * s[:, :10], s[:, 10:] * (g == 0), s[:, 10:] * (g == 1)])
+
+        groups.append(Group(design(f), design(statistics(x, 2)).sum(axis=0), len(x)))
+    priors = [CauchyPrior(1.0)] * 20 + [NormalPrior(10.0)] * 10
+    exact = enumerated(groups, priors, range(10, 20), [], n_importance, np.random.default_rng(1))
+    print("difference of           bgms   true likelihood   enumeration")
+    for e, (i, j) in enumerate(PAIRS):
+        pair, bgms = f"{items.columns[i]} - {items.columns[j]}", f"{ADHD[e]:5.3f}" if e < len(ADHD) else "     "
+        print(f"{pair:22} {bgms}   {est.difference_inclusion_[i, j]:15.3f}   {exact[e]:11.3f}")
+
+
+n_importance, n_draws = (int(a) for a in (*sys.argv[1:], *["3000", "4000"][len(sys.argv) - 1 :]))
+wenchuan(n_importance, n_draws)
+print()
+adhd(n_importance, n_draws)

@@ -13,11 +13,13 @@ from scipy.special import betaln, log_expit, logsumexp
 from scipy.stats import norm
 
 from bayesmrf import graphs
+from bayesmrf.evidence.ordinal_target import OrdinalTarget
 from bayesmrf.evidence.pairwise_target import PairwiseTarget
 from bayesmrf.evidence.rbm_target import RBMTarget
 from bayesmrf.models.agreement import Agreement
 from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.models.linear_map import LinearMap
+from bayesmrf.models.ordinal import Ordinal
 from bayesmrf.models.rbm import RestrictedBoltzmann
 from bayesmrf.priors import LogisticBeta, Normal
 
@@ -34,6 +36,8 @@ def features(target):
             for z in itertools.product((0, 1), repeat=k):
                 found.append([b * a for b in z for a in x] + list(x) + list(z))
         return np.array(found, dtype=float).reshape(2**d, 2**k, -1)
+    if isinstance(target, OrdinalTarget):
+        return ordinal_features(target.model)[:, None]
     model, k = target.model, target.n_hidden
     d = model.graph.n_nodes - k
     for x in itertools.product((0, 1), repeat=d + k):
@@ -50,6 +54,20 @@ def features(target):
     return np.array(found, dtype=float).reshape(2**d, 2**k, -1)
 
 
+def sizes_of(target):
+    """Number of states of each visible unit."""
+    return target.model.sizes if isinstance(target, OrdinalTarget) else (2,) * target.states.shape[1]
+
+
+def ordinal_features(model):
+    """s(x) of all states, the last node changing first."""
+    nodes = [(i, k) for i, m in enumerate(model.sizes) for k in range(1, m)]
+    states = itertools.product(*map(range, model.sizes))
+    return np.array(
+        [[x[u] * x[v] for u, v in model.graph.edges] + [x[i] == k for i, k in nodes] for x in states], float
+    )
+
+
 def log_likelihoods(target, thetas):
     """Log p(X | theta) of each row of ``thetas``."""
     s = features(target)
@@ -57,7 +75,7 @@ def log_likelihoods(target, thetas):
     by_x = by_x.reshape(len(thetas), *s.shape[:2]).sum(axis=2)
     counts = np.zeros(len(s))
     for row, weight in zip(target.states, target.weights, strict=True):
-        counts[int("".join(map(str, row)), 2)] += weight
+        counts[np.ravel_multi_index(row, sizes_of(target))] += weight
     return np.log(by_x) @ counts - counts.sum() * np.log(by_x.sum(axis=1))
 
 
@@ -132,7 +150,8 @@ def _lattice_sum(target, centre, root, spacing, rng):
 def target_of(model, states, prior=None, **options):
     """A target of rows ``states`` (n_samples, n_visible), equal rows counted."""
     rows, counts = np.unique(np.asarray(states, dtype=np.int8), axis=0, return_counts=True)
-    kind = RBMTarget if isinstance(model, RestrictedBoltzmann) else PairwiseTarget
+    kinds = {RestrictedBoltzmann: RBMTarget, Ordinal: OrdinalTarget}
+    kind = kinds.get(type(model), PairwiseTarget)
     return kind(model, rows, counts.astype(float), prior or Normal(1.0), **options)
 
 
@@ -149,6 +168,9 @@ TINY = {  # targets of random data, of 2 to 7 parameters
     "pair": lambda rng: target_of(Boltzmann(graphs.path(2)), rows(40, 2, rng), Normal(2.0)),
     "triangle": lambda rng: target_of(Agreement(graphs.complete(3)), rows(25, 3, rng), LogisticBeta(2.0, 1.0)),
     "hidden node": lambda rng: target_of(Boltzmann(graphs.path(3)), rows(30, 2, rng), n_hidden=1),
+    "ordinal": lambda rng: target_of(
+        Ordinal(graphs.complete(2), 3, True, (3, 2)), np.column_stack([rows(40, 2, rng).sum(axis=1), rows(40, 1, rng)])
+    ),
     "tied": lambda rng: target_of(
         Agreement(graphs.grid(2, 2), fields=True),
         rows(25, 4, rng),

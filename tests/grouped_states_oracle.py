@@ -59,31 +59,45 @@ def potts_posterior(graph, m, successes, n, alpha, a=1.0, b=1.0, points=40):
 
 
 def symmetric_posterior(model, s_bar, n, alpha, covariance, field_scale, rng, n_draws=6_000):
-    """The same of potentials and fields, by importance sampling from a t at the mode of each partition."""
+    """The same of potentials and fields, as `tied_posterior`."""
     graph, m = model.graph, model.n_states
-    r, p = graph.n_edges, len(pairs(m, model.fields))
-    states, d_fields = all_states(graph.n_nodes, m), len(s_bar) - r * p
+    r, d_fields = graph.n_edges, len(s_bar) - graph.n_edges * len(pairs(m, model.fields))
+    states = all_states(graph.n_nodes, m)
     columns = []
     for u, v in graph.edges:
         low, high = np.minimum(states[:, u], states[:, v]), np.maximum(states[:, u], states[:, v])
         columns += [(low == k) & (high == j) for k, j in pairs(m, model.fields)]
     if d_fields:
         columns += [states[:, i] == k for i in range(graph.n_nodes) for k in range(1, m)]
-    s, number = np.unique(np.array(columns, dtype=float).T, axis=0, return_counts=True)
+    labels = list(partitions.set_partitions(r))
+    log_prior = [log_crp(row, alpha) for row in labels]
+    features = np.array(columns, dtype=float).T
+    return tied_posterior(features, labels, log_prior, s_bar, n, covariance, field_scale, rng, n_draws)
+
+
+def tied_posterior(features, labels, log_prior, s_bar, n, covariance, field_scale, rng, n_draws=6_000):
+    """Probabilities of ``labels`` of edges (-1 where one is absent), by importance sampling from a t at each mode.
+
+    ``features`` (n_states, n_features) of all states are p of each edge, whose parameters have this covariance, then
+    those of the nodes.
+    """
+    p, r = len(covariance), len(labels[0])
+    d_fields = len(s_bar) - r * p
+    s, number = np.unique(features, axis=0, return_counts=True)
     precision = np.linalg.inv(covariance)
     log_found, theta, share = [], [], []
-    for labels in partitions.set_partitions(r):
-        k = labels.max() + 1
+    for row, log_of_labels in zip(labels, log_prior, strict=True):
+        k = row.max() + 1
         spread = np.zeros((len(s_bar), k * p + d_fields))
-        for i in range(r):
-            spread[i * p : i * p + p, labels[i] * p : labels[i] * p + p] = np.eye(p)
+        for i in np.flatnonzero(row >= 0):
+            spread[i * p : i * p + p, row[i] * p : row[i] * p + p] = np.eye(p)
         spread[r * p :, k * p :] = np.eye(d_fields)
         weight = np.zeros((k * p + d_fields,) * 2)
         for c in range(k):
             weight[c * p : c * p + p, c * p : c * p + p] = precision
         weight[k * p :, k * p :] = np.eye(d_fields) / field_scale**2
         tied = s @ spread
-        constant = 0.5 * (np.linalg.slogdet(weight)[1] - len(weight) * np.log(2 * np.pi)) + log_crp(labels, alpha)
+        constant = 0.5 * (np.linalg.slogdet(weight)[1] - len(weight) * np.log(2 * np.pi)) + log_of_labels
 
         def log_density(y, tied=tied, spread=spread, weight=weight, constant=constant):
             log_z = logsumexp(y @ tied.T, b=number, axis=-1)

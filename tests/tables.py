@@ -62,10 +62,11 @@ ROWS = np.array([[0, 1, 1, 0], [1, 1, 0, 0], [0, 0, 0, 1]], np.int8)
 GAPS = np.array([[0, -1, 1, 0], [1, 1, -1, 0], [0, 0, 0, 1]], np.int8)
 GRAPH = graphs.from_edges([(0, 1), (1, 2), (2, 3), (3, 0)], tuple("abcd"))
 BINARY, AGREEMENT = Boltzmann(GRAPH), Agreement(GRAPH, fields=True)
-POTTS, TABLES = Potts(GRAPH, 3), Symmetric(GRAPH, 2)
+POTTS, TABLES, ORDINAL = Potts(GRAPH, 3), Symmetric(GRAPH, 2), Ordinal(GRAPH, 3)
 PROCESS = DirichletProcess(Gamma(2.0, 3.0), Beta(1.0, 2.0), Beta(3.0, 4.0))
 FIELDS = DirichletProcess(0.5, Normal(10.0))
 POTENTIALS = DirichletProcess(1.0, MultivariateNormal(np.eye(2)))
+WEIGHTS = DirichletProcess(Gamma(2.0, 3.0), Normal(0.7), Beta(3.0, 4.0))
 EDGES = SpikeSlab(0.3, Gamma(4.0, 5.0), 9.0)
 
 
@@ -76,7 +77,7 @@ MODELS = {
     "agreement without fields": Agreement(GRAPH),
     "potts": POTTS,
     "potts without fields": Potts(GRAPH, 3, fields=False),
-    "ordinal": Ordinal(GRAPH, 3),
+    "ordinal": ORDINAL,
     "symmetric": TABLES,
     "symmetric with fields": Symmetric(GRAPH, 3, True),
 }
@@ -182,6 +183,8 @@ KERNELS = {
         POTTS, s_bar(POTTS), N, DirichletProcess(), start(POTTS), field_prior=FIELDS
     ),
     "grouped-potts-exact": lambda: exact_groups(likelihood(POTTS, Elimination()), PROCESS, start(POTTS), FIELDS),
+    "grouped-ordinal": lambda: exact_groups(likelihood(ORDINAL, Elimination()), WEIGHTS, start(ORDINAL)),
+    "grouped-ordinal-particle": lambda: particle_groups(ORDINAL, s_bar(ORDINAL), N, WEIGHTS, start(ORDINAL)),
     "grouped-symmetric": lambda: exact_groups(likelihood(TABLES, Elimination()), POTENTIALS, start(TABLES)),
     "grouped-symmetric-particle": lambda: particle_groups(
         TABLES, s_bar(TABLES), N, POTENTIALS, start(TABLES)

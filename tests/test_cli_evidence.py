@@ -182,7 +182,7 @@ def test_options_reach_the_methods(bayesmrf, votes, folder, quick):
 
 
 def test_help_names_all_methods():
-    help_of = inspect.signature(evidence, eval_str=True).parameters["method"].annotation.__metadata__[0].help
+    help_of = inspect.signature(evidence).parameters["method"].default.help
     assert help_of == f"One or more of: {', '.join(METHODS)}."
 
 

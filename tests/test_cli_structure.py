@@ -74,7 +74,8 @@ def test_one_run_then_its_report(bayesmrf, linked, folder):
 
 def test_defaults_are_those_of_the_estimator():
     there = inspect.signature(SpikeSlabMRF).parameters
-    here = {name: p.default for name, p in inspect.signature(structure).parameters.items()}
+    declared = inspect.signature(structure).parameters.items()
+    here = {name: p.default.default for name, p in declared if p.default is not p.empty}
     assert here["method"] == there["method"].default
     density = Beta(*map(float, here["density"].split(",")))
     assert repr(density) == repr(SpikeSlabMRF().object("prior").density)
@@ -185,17 +186,28 @@ def test_yes_no_data_need_no_rule(folder, votes):
 
 
 def test_levels_are_asked_for_and_then_used(bayesmrf, levels, folder):
-    levels.dropna().to_csv("answers.csv", index=False)
+    (levels.dropna() - 3).to_csv("answers.csv", index=False)
     given = bayesmrf("structure", "answers.csv", *SMALL)
     one_sentence(
-        given, r"answers\.csv: the table has the levels 1, 2, 3, 4, 5 \(column 'a' is the first", r'--binarize ">=4"'
+        given, r"answers\.csv: the table has the levels -2, -1, 0, 1, 2 \(column 'a' is the first", r'--binarize ">=1"'
     )
     assert not (folder / "answers.zarr").exists()
+    levels.dropna().to_csv("answers.csv", index=False)
     code, out, err = bayesmrf("structure", "answers.csv", "--binarize", ">=4", "--seed", 2, *SMALL)
     assert (code, err) == (0, "")
     assert "; levels >=4 count as yes" in " ".join(out.split())
     same("answers.zarr", SpikeSlabMRF(random_state=2, **QUICK).fit((levels.dropna() >= 4).astype(int)))
     assert "--binarize '>=4'" in load("answers.zarr").attrs["command"]
+
+
+def test_ordered_levels_choose_the_model_and_it_is_said(bayesmrf, levels, folder):
+    code, out, err = bayesmrf("structure", "answers.csv", "--seed", 2, *SMALL)
+    assert (code, err) == (0, "")
+    assert "The model is ordinal, as column 'a' has more than two ordered levels." in out
+    assert "model ordinal (chosen by the ordered levels)" in " ".join(out.split())
+    same("answers.zarr", SpikeSlabMRF(model="ordinal", random_state=2, **QUICK).fit(levels))
+    assert bayesmrf("report", "answers.zarr")[0] == 0
+    assert "model ordinal (chosen by the ordered levels)" in (folder / "report.html").read_text()
 
 
 def test_missing_values(bayesmrf, levels, folder):
@@ -215,10 +227,6 @@ def test_missing_values(bayesmrf, levels, folder):
 
 
 def test_real_answers(bayesmrf, data_folder, folder):
-    one_sentence(
-        bayesmrf("structure", data_folder / "wenchuan.csv"),
-        "the table has the levels 1, 2, 3, 4, 5 .column 'intrusion'",
-    )
     small = ["--n-draws", 10, "--n-warmup", 5, "--n-chains", 1]
     code, out, err = bayesmrf("structure", data_folder / "wenchuan.csv", "--binarize", ">=4", *small)
     assert (code, err) == (0, "")

@@ -305,3 +305,25 @@ def test_import_where_nothing_can_be_written():
     done = subprocess.run([sys.executable, "-c", code], env=environment(), capture_output=True, text=True)
     assert done.stdout == "[0 1 1]\n", done.stderr
     assert "compiled code cannot be cached" in done.stderr
+
+
+LONG = (
+    "def long(x):\n    s = 0.0\n"
+    + "".join(f"    for v in x:\n        s += v ** {k} * s\n" for k in range(3, 40))
+    + "    return s\n\n"
+)
+CALLS = (
+    f"from bayesmrf.compiled import leaf\nfrom numba import njit\n\n@DECORATOR\n{LONG}"
+    "@DECORATOR\ndef calls(x, y):\n    return long(x) + long(y)\n"
+)
+
+
+@pytest.mark.parametrize(("decorator", "own"), [("leaf", True), ("njit(fastmath=True)", False)])
+def test_a_leaf_calls_no_machine_code_of_others(decorator, own, write):
+    """Else what it draws would depend on what the process has loaded before; the control is numba alone."""
+    calls = write("made_here_twice", CALLS.replace("DECORATOR", decorator)).calls
+    calls(np.ones(3), np.ones(3))
+    (library,) = [found.library for found in calls.overloads.values()]
+    called = [f.linkage.name for f in library.get_defined_functions() if "long" in f.name and "calls" not in f.name]
+    assert called
+    assert all((linkage == "internal") == own for linkage in called)

@@ -214,6 +214,17 @@ def test_good_fair_and_bad(rng):
     assert summarise(tree).verdict == bad
 
 
+def test_almost_equal_nodes_need_a_smaller_r_hat(rng):
+    """Edges between them move slowly: R-hat of 1.03 went with inclusions that were wrong by 0.08."""
+    tree = parameters(rng)
+    tree["posterior"]["theta"] = tree["posterior"]["theta"] + 0.25 * (np.arange(N_CHAINS) % 2)[:, None, None]
+    assert convergence.verdict(tree).grade == "fair"
+    tree.attrs["camp"] = "a, b, c, d"
+    found = convergence.verdict(tree)
+    assert found.grade == "bad"
+    assert "Nodes that are almost equal to three others (a, b, c, d) need R-hat of 1.01 at most" in found.sentence
+
+
 def test_one_chain_cannot_show_convergence(rng):
     found = convergence.verdict(parameters(rng, n_chains=1))
     assert found.grade == "fair"

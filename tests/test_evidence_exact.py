@@ -237,6 +237,7 @@ def test_nothing_to_integrate(rng):
 def test_conjugate_refuses_the_rest(rng):
     refused = {
         "hidden units make them dependent": [TINY["rbm 2x1"](rng), TINY["hidden node"](rng)],
+        "the thresholds of a node depend on each other": [TINY["ordinal"](rng)],
         "the nodes have both fields and edges": [TINY["pair"](rng), TINY["tied"](rng)],
         "the graph has a cycle": [TINY["triangle"](rng)],
         "an edge feature is not an agreement": [target_of(Boltzmann(graphs.path(2), fields=False), rows(9, 2, rng))],

@@ -188,7 +188,7 @@ def test_values_of_a_group_have_the_posteriors_spread(rng):
         agree = rng.random((m, 2)) < 1 / (1 + np.exp(-values[0]))
         x = np.cumprod(np.concatenate([np.ones((m, 1)), 2 * agree - 1], axis=1), axis=1).T.astype(np.int8).copy()
         counts = group_counts(graph.edges, np.arange(2), np.zeros(2, np.int32), 1, x)
-        move_values(rng, counts, np.array([2.0]), np.array([s.sum()]), values, float(n), PRIOR, x)
+        move_values(rng, counts, np.array([2.0]), 1.0, np.array([s.sum()]), values, float(n), PRIOR, x)
         if step % 3 == 2:
             draws.append(1 / (1 + np.exp(-values[0])))
     law = stats.beta(1 + s.sum(), 1 + 2 * n - s.sum())

@@ -226,4 +226,4 @@ def test_summary_of_tables(rng):
 
 def test_scale_without_tables_is_refused(bayesmrf, votes):
     given = bayesmrf("groups", "votes.csv", "--graph", "complete", "--prior-scale", 2)
-    one_sentence(given, "--prior-scale must be omitted without --model symmetric, got 2.0")
+    one_sentence(given, "--prior-scale must be omitted without --model ordinal or symmetric, got 2.0")

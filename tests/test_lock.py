@@ -92,9 +92,52 @@ def test_of_another_host_it_is_said_who_and_how_to_remove_it(tmp_path, other):
     with pytest.raises(StoreError, match="in use by process 4711 on ") as caught:
         hold(tmp_path / "run").__enter__()
     assert str(path) in str(caught.value)
-    assert "if it no longer runs, remove" in str(caught.value)
+    assert "if it no longer runs, wait for 60 s, or remove" in str(caught.value)
     assert "\x1b" not in str(caught.value)
     assert files(tmp_path / "run") == [path.name]
+
+
+@pytest.mark.parametrize(("age", "taken"), [(lock.LEASE - 20, False), (lock.LEASE + 1, True)])
+def test_of_another_host_a_lock_that_is_not_renewed_is_taken_over(tmp_path, age, taken):
+    path = put(tmp_path, process=4711, host="node7")
+    now = time.time()
+    os.utime(path, (now - age, now - age))
+    if taken:
+        with hold(tmp_path) as mine:
+            assert files(tmp_path) == [mine.name]
+    else:
+        with pytest.raises(StoreError, match="in use by process 4711 on 'node7'"):
+            hold(tmp_path).__enter__()
+
+
+def test_a_lock_is_renewed_while_it_is_held(tmp_path, monkeypatch):
+    monkeypatch.setattr(lock, "_BEAT", 0.01)
+    with hold(tmp_path) as mine:
+        os.utime(mine, (0, 0))
+        deadline = time.monotonic() + 10
+        while mine.stat().st_mtime == 0 and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert time.time() - mine.stat().st_mtime < 60
+    deadline = time.monotonic() + 10
+    while any(t.name == lock.RENEWING for t in threading.enumerate()) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert not any(t.name == lock.RENEWING for t in threading.enumerate())
+
+
+def test_who_is_patient_gets_it_next(tmp_path):
+    order = []
+
+    def other():
+        with hold(tmp_path, patience=30):
+            order.append("other")
+
+    with hold(tmp_path):
+        thread = threading.Thread(target=other)
+        thread.start()
+        time.sleep(0.3)
+        order.append("mine")
+    thread.join()
+    assert order == ["mine", "other"]
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", "[" * 100_000, '{"host": 1}', "null"])

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from bayesmrf import BayesianMRF, MaximumLikelihoodMRF, SpikeSlabMRF, families, graphs, run
-from bayesmrf.errors import DataError, LevelsWarning, OptionError
+from bayesmrf.errors import DataError, FieldsWarning, LevelsWarning, OptionError
 from bayesmrf.inference import annealed
 from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.inference.enumeration import Enumeration
@@ -218,3 +218,90 @@ def test_models_that_are_none():
         Ordinal(graphs.path(2), 3, True, (2, 4))
     with pytest.raises(OptionError, match="unused must be"):
         families.Ordinal(unused="drop")
+
+
+def test_columns_are_balanced_by_their_own_levels(rng):
+    X = np.column_stack([rng.permutation(np.tile([0, 1], 100)), rng.permutation(np.tile(range(5), 40))])
+    MaximumLikelihoodMRF(model="ordinal", fields=False).fit(X)  # without a warning
+    X[:, 0] = np.arange(200) < 20
+    with pytest.warns(FieldsWarning, match=r"1 of 2 columns are far from balanced \('0'\)"):
+        MaximumLikelihoodMRF(model="ordinal", fields=False).fit(X)
+
+
+# Neutral categories
+
+NEUTRAL = families.Ordinal(neutral={"0": 1})
+
+
+def test_thresholds_around_a_neutral_category_are_a_linear_map():
+    model = Ordinal(MODEL.graph, 4, True, SIZES, (None, 2, 0.5))
+    found = model.thresholds
+    assert found.feature_names == ("a-b", "c-b", "a-c", "a=1", "b:linear", "b:quadratic", "c:linear", "c:quadratic")
+    phi = np.array([0.3, -0.2, 0.1, 0.7, 0.4, -0.6, 1.1, 0.5])
+    b = [0.4 * k - 0.6 * ((k - 2) ** 2 - 4) for k in (1, 2, 3)]
+    c = [1.1 * k + 0.5 * ((k - 0.5) ** 2 - 0.25) for k in (1, 2)]
+    np.testing.assert_allclose(found.natural(phi), [0.3, -0.2, 0.1, 0.7, *b, *c])
+    assert MODEL.thresholds is None
+
+
+def test_posterior_with_a_neutral_category_is_that_by_quadrature(rng):
+    """Of two nodes with four and two categories: mean and square of four parameters, on a grid."""
+    X = np.array([[0, 0]] * 9 + [[1, 0]] * 6 + [[1, 1]] * 4 + [[2, 1]] * 8 + [[2, 0]] * 3 + [[3, 1]] * 5)
+    states = np.array(list(np.ndindex(4, 2)))
+    f = np.array([[a * b, a, (a - 1) ** 2, b] for a, b in states], float)
+    counts = np.array([(s == X).all(axis=1).sum() for s in states])
+    axis = np.linspace(-4, 4, 33)
+    phi = np.stack([g.ravel() for g in np.meshgrid(*[axis] * 4, indexing="ij")], axis=1)
+    energy = phi @ f.T
+    log_p = energy @ counts - counts.sum() * np.logaddexp.reduce(energy, axis=1) - (phi**2).sum(axis=1) / 2
+    p = np.exp(log_p - np.logaddexp.reduce(log_p))
+    est = BayesianMRF(model=NEUTRAL, n_draws=400, n_chains=16, progress=False, random_state=rng).fit(X)
+    assert est.parameter_names_ == ["0-1", "0:linear", "0:quadratic", "1=1"]
+    posterior = est.posterior_["posterior"]
+    draws = posterior["phi"].values
+    values, exact = np.concatenate([draws, draws**2], axis=2), p @ np.concatenate([phi, phi**2], axis=1)
+    assert_mean(values, exact)
+    # Free thresholds of the same prior, and another neutral category, are other models.
+    other = energy + phi[:, 2:3] * ((states[:, 0] - 2) ** 2 - (states[:, 0] - 1) ** 2)
+    log_p = other @ counts - counts.sum() * np.logaddexp.reduce(other, axis=1) - (phi**2).sum(axis=1) / 2
+    q = np.exp(log_p - np.logaddexp.reduce(log_p))
+    assert_other_mean(values, q @ np.concatenate([phi, phi**2], axis=1))
+    k = np.arange(1, 4)
+    thresholds = draws[..., 1:2] * k + draws[..., 2:3] * ((k - 1) ** 2 - 1)
+    np.testing.assert_allclose(posterior["theta"].values[..., 1:4], thresholds)
+
+
+def test_maximum_likelihood_with_a_neutral_category_has_its_moments(rng):
+    X = STATES[rng.integers(0, len(STATES), 500)]
+    est = MaximumLikelihoodMRF(model=families.Ordinal(neutral={"1": 2})).fit(X)
+    model = est._model()
+    p = law(est.theta_[[0, 2, 1, *range(3, 9)]])[1]
+    gap = model.statistics(X) - (p @ FEATURES)[[0, 2, 1, *range(3, 9)]]
+    np.testing.assert_allclose(model.thresholds.matrix.T @ gap, 0, atol=1e-4)
+    assert np.abs(gap).max() > 1e-3  # that of a free threshold
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda m: SpikeSlabMRF(model=m({"0": 1})), "without neutral categories for SpikeSlabMRF, .*; BayesianMRF,"),
+        (lambda m: BayesianMRF(model=m({"0": 1}), ties="all"), "ties must be None with neutral categories, got 'all'"),
+        (lambda m: BayesianMRF(model=m({"9": 1})), "neutral must be scores by the names of columns, got '9'"),
+        (lambda m: BayesianMRF(model=m({"0": 3})), "neutral must be a score from 0 to 2 for column '0', got 3"),
+        (
+            lambda m: BayesianMRF(model=m({"1": 1})),
+            "neutral must be names of columns with three levels or more, got '1'",
+        ),
+        (lambda m: m({"0": -1}), "neutral must be None, or a mapping of names of columns to scores >= 0, got"),
+    ],
+)
+def test_neutral_categories_that_cannot_be(make, message):
+    X = np.array([[0, 0], [1, 1], [2, 0], [0, 1]])
+    with pytest.raises(OptionError, match=message):
+        make(lambda neutral: families.Ordinal(neutral=neutral)).fit(X)
+
+
+def test_ties_of_nodes_with_different_numbers_of_thresholds(rng):
+    X = np.column_stack([rng.integers(0, 2, 60), rng.integers(0, 5, 60)])
+    est = MaximumLikelihoodMRF(model="ordinal", ties="all").fit(X)
+    assert est.theta_[1] == est.theta_[2] != est.theta_[3]

@@ -8,7 +8,13 @@ from bayesmrf import graphs
 from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.particles import persistent_chains as edge_chains
-from bayesmrf.particles.pair_cells import conditional_cells, counted_cells
+from bayesmrf.particles.pair_cells import (
+    conditional_cells,
+    conditional_spread,
+    counted_cells,
+    counted_spread,
+    ends_without_edge,
+)
 from bayesmrf.posterior.edges.one_edge import SpikeSlabOneEdge
 from tests.oracle import all_states
 
@@ -46,31 +52,45 @@ def own_cells(theta, states, edges, e):
     return p / p.sum(axis=1, keepdims=True)
 
 
+def ends_of(blocks, rows, theta, e):
+    ends = np.empty((2, blocks.n_chains), np.float32)
+    ends_without_edge(blocks, rows, theta, e, ends)
+    return ends
+
+
 @pytest.mark.parametrize("e", [0, 3, 5])
 def test_what_each_chain_says(e, rng):
+    """Probabilities, and moments of a factor of the states."""
     _, theta, states, rows, blocks = problem(rng, 384)
+    ends, factors = ends_of(blocks, rows, theta, e), rng.uniform(0.5, 2, 4)
+
+    def moments(own):
+        d = own @ factors / (own @ factors).mean() - 1
+        return [(d**2).mean(), (d**3).mean()]
+
     for first, last in ((0, 384), (64, 384), (192, 384), (0, 192), (64, 128)):
-        square = np.empty((4, 4))
-        cells = conditional_cells(blocks, rows, theta, e, first, last, square)
         own = own_cells(theta, states[first:last], rows.edges, e)
+        cells = conditional_cells(ends[:, first:last], theta[e])
         np.testing.assert_allclose(cells, own.mean(axis=0), atol=2e-5)
-        np.testing.assert_allclose(square, own.T @ own / len(own), atol=2e-5)
+        found = conditional_spread(ends[:, first:last], theta[e], cells, tuple(factors))
+        np.testing.assert_allclose(found, moments(own), rtol=1e-3, atol=1e-7)
     i, j = rows.edges[e]
-    counts = np.array([((states[:, i] == a) & (states[:, j] == b)).sum() for a, b in STATES])
-    counts = np.maximum(counts, 0.5)
-    cells = counted_cells(blocks.words, i, j, square)
+    own = np.array([[x[i] == a and x[j] == b for a, b in STATES] for x in states], float)
+    counts = np.maximum(own.sum(axis=0), 0.5)
+    cells = counted_cells(blocks.words, i, j)
     np.testing.assert_allclose(cells, counts / counts.sum())
-    np.testing.assert_allclose(square, np.diag(cells))
+    if (own.sum(axis=0) > 0).all():
+        np.testing.assert_allclose(counted_spread(cells, tuple(factors)), moments(own))
 
 
 @pytest.mark.parametrize("e", [1, 5])
 def test_both_are_the_models_probabilities(e, rng):
-    """And the asked chains spread less: an error of theirs is what their products say."""
+    """And the asked chains spread less."""
     model, theta, _, rows, blocks = problem(rng)
     exact, wrong = enumerated(model, theta, e), enumerated(model, theta + np.repeat([0, 1], [6, 4]), e)
     errors = []
-    for cells, square in both(blocks, rows, theta, e):
-        error = np.sqrt((np.diag(square) - np.square(cells)) / N_CHAINS)
+    for cells, spread in both(blocks, rows, theta, e):
+        error = np.sqrt([cells[k] ** 2 * spread(tuple(np.eye(4)[k]))[0] / N_CHAINS for k in range(4)])
         assert np.abs((cells - exact) / np.maximum(error, 1 / N_CHAINS)).max() < 6.5
         assert np.abs((cells - wrong) / np.maximum(error, 1 / N_CHAINS)).max() > 6.5
         errors.append(error)
@@ -78,9 +98,11 @@ def test_both_are_the_models_probabilities(e, rng):
 
 
 def both(blocks, rows, theta, e):
-    square = np.empty((4, 4))
-    yield np.array(conditional_cells(blocks, rows, theta, e, 0, N_CHAINS, square)), square
-    yield np.array(counted_cells(blocks.words, *rows.edges[e], square)), square
+    """Cells by each estimator, and its spread of a factor."""
+    ends = ends_of(blocks, rows, theta, e)
+    asked, counted = conditional_cells(ends, theta[e]), counted_cells(blocks.words, *rows.edges[e])
+    yield np.array(asked), lambda factors: conditional_spread(ends, theta[e], asked, factors)
+    yield np.array(counted), lambda factors: counted_spread(counted, factors)
 
 
 def enumerated(model, theta, e):
@@ -106,10 +128,9 @@ def test_where_no_chain_is(rng):
     rows = edge_chains.start_rows(model.graph, np.zeros(1, bool))
     blocks = chains_in(np.tile([0, 1], (128, 1)), rng)
     p, q = expit(theta[1:])
-    square = np.empty((4, 4))
-    cells = conditional_cells(blocks, rows, theta, 0, 0, 128, square)
+    cells = conditional_cells(ends_of(blocks, rows, theta, 0), 0.0)
     np.testing.assert_allclose(cells, [(1 - p) * (1 - q), (1 - p) * q, p * (1 - q), p * q], rtol=1e-4)
     theta[0] = 500.0  # an edge as strong as can be: no chain doubts it, and nothing is infinite
-    cells = conditional_cells(blocks, edge_chains.start_rows(model.graph, np.ones(1, bool)), theta, 0, 0, 128, square)
-    np.testing.assert_allclose(cells, [0, 0, 0, 1], atol=1e-6)
-    np.testing.assert_allclose(counted_cells(blocks.words, 0, 1, square), np.array([0.5, 128, 0.5, 0.5]) / 129.5)
+    rows = edge_chains.start_rows(model.graph, np.ones(1, bool))
+    np.testing.assert_allclose(conditional_cells(ends_of(blocks, rows, theta, 0), 500.0), [0, 0, 0, 1], atol=1e-6)
+    np.testing.assert_allclose(counted_cells(blocks.words, 0, 1), np.array([0.5, 128, 0.5, 0.5]) / 129.5)

@@ -10,7 +10,6 @@ import pytest
 from bayesmrf import graphs, run
 from bayesmrf.errors import DivergenceError, OptionError
 from bayesmrf.models.boltzmann import Boltzmann
-from bayesmrf.posterior.conditionals.line import LineSample, growth
 from bayesmrf.posterior.edges import one_edge
 from bayesmrf.posterior.edges.one_edge import SpikeSlabOneEdge
 from bayesmrf.priors import Beta, Cauchy, Gamma, Normal, SpikeSlab
@@ -77,37 +76,6 @@ def test_without_data_the_prior_comes_back(rng):
     assert worst(1.2 * exact) > LIMIT
 
 
-def test_the_penalty_keeps_detailed_balance(rng):
-    """Births at theta = 0 and deaths at theta = a, each with chains of its own, balance as the exact ratio says."""
-    n, n_chains, a, c = 300, 600, 0.9, (0.5, 0.4)
-    p0 = np.array([0.25, 0.25, 0.15, 0.35])
-    g = np.array([(1 - c[0]) * (1 - c[1]), -(1 - c[0]) * c[1], -c[0] * (1 - c[1]), c[0] * c[1]])
-    p1 = p0 * np.exp(a * g)
-    ratio = -n * np.log(p1.sum()) + 3.0  # the constant stands for data, prior and proposal
-    p1 /= p1.sum()
-
-    def rates(at, p, delta, penalised, n_draws=40_000):
-        accepted = np.empty(n_draws)
-        for k, counts in enumerate(rng.multinomial(n_chains, p, size=n_draws)):
-            sample = LineSample(tuple(counts / n_chains), tuple(g), at, float(n))
-            log_r = -n * np.log(growth(sample, at + delta))
-            log_r += 3.0 if delta > 0 else -3.0
-            log_r -= one_edge._penalty(sample, np.diag(counts / n_chains), delta, n_chains) if penalised else 0.0
-            accepted[k] = min(1.0, np.exp(log_r))
-        return accepted.mean(), accepted.std() / np.sqrt(n_draws)
-
-    def imbalance(penalised):
-        births, e1 = rates(0.0, p0, a, penalised)
-        deaths, e2 = rates(a, p1, -a, penalised)
-        return abs(np.log(births / deaths) - ratio), np.hypot(e1 / births, e2 / deaths)
-
-    found, error = imbalance(True)
-    assert found < 0.05 + 6 * error  # the normal law of the estimate is a limit
-    found, error = imbalance(False)
-    control = abs(ratio) > 0.3  # where the ratio is 1 both ends err alike
-    assert not control or found > 0.05 + 6 * error
-
-
 @pytest.mark.calibration
 def test_block_model(rng):
     """Each inclusion within 0.03, and their mean within 0.02, but for Monte Carlo error; t with 7 degrees of freedom
@@ -141,7 +109,7 @@ def test_pairs_with_rare_states(rng, monkeypatch):
 
     def score():
         kernel = SpikeSlabOneEdge(model, s_bar, n, prior, n_particles=256)
-        found = draw(kernel, rng, 60)["included"].mean(axis=1)
+        found = draw(kernel, rng, 150)["included"].mean(axis=1)
         spread = np.hypot(found.std(axis=0, ddof=1) / np.sqrt(N_CHAINS), error[:3])
         return ((np.abs(found.mean(axis=0) - exact[:3]) - 0.02) / spread).max()
 

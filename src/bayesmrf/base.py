@@ -44,27 +44,13 @@ class Kind(Enum):
 
 @dataclass(frozen=True)
 class Inference:
-    """Answer of an engine at one ``theta``.
+    """Answer of an engine at one ``theta``."""
 
-    Attributes
-    ----------
-    log_z : float or None
-        Log of the normaliser, None if it was not requested or is not available.
-    moments : (n_features,) array or None
-        Expectation of the statistics.
-    status : str
-        A warning for the user; empty if there is none.
-    stats : dict
-        Statistics of the computation (iterations, width, ...).
-    state : NamedTuple of arrays or None
-        Start of the next call (persistent chains); None for engines without memory.
-    """
-
-    log_z: float | None = None
-    moments: np.ndarray | None = None
-    status: str = ""
-    stats: dict[str, float] = field(default_factory=dict)
-    state: Any = None
+    log_z: float | None = None  # log of the normaliser, None if it was not requested or is not available
+    moments: np.ndarray | None = None  # (n_features,), expectation of the statistics
+    status: str = ""  # A warning for the user; empty if there is none
+    stats: dict[str, float] = field(default_factory=dict)  # statistics of the computation (iterations, width, ...)
+    state: Any = None  # start of the next call (persistent chains); None for engines without memory
 
 
 class Model(Protocol):
@@ -153,6 +139,15 @@ class SamplingEngine(Engine, Protocol):
         ...
 
 
+class Moves(NamedTuple):
+    """Moves theta_j + deltas_j of each coordinate, accepted if the log likelihood gains more than thresholds_j."""
+
+    s_bar: np.ndarray
+    n_samples: float
+    deltas: np.ndarray
+    thresholds: np.ndarray
+
+
 @runtime_checkable
 class WalkingEngine(Protocol):
     """An engine with a compiled sweep of one-coordinate moves, for a `bayesmrf.models.pairwise.PairwiseModel`.
@@ -163,15 +158,7 @@ class WalkingEngine(Protocol):
     @property
     def walks_by(self) -> str: ...  # noqa: D102
     def walk(
-        self,
-        model: Any,
-        theta: np.ndarray,
-        plan: Any,
-        at: Inference,
-        s_bar: np.ndarray,
-        n_samples: float,
-        deltas: np.ndarray,
-        thresholds: np.ndarray,
+        self, model: Any, theta: np.ndarray, plan: Any, at: Inference, moves: Moves
     ) -> tuple[np.ndarray, Inference, int]:
         """Return theta, the answer there, and the number of moves made; see `bayesmrf.likelihood.Likelihood.walk`."""
         ...

@@ -17,7 +17,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,7 +25,8 @@ import numpy as np
 
 from .errors import StoreError, argument
 from .identity import checksum, difference
-from .lock import hold
+from .lock import LEASE, hold
+from .options import MOST_CHAINS
 from .rng import generator_from_array
 from .state_spec import flatten, unflatten
 from .store import (
@@ -74,6 +75,7 @@ class ChainStore:
         self.folder, self.whose, self.modules = folder, {"run": run, "chain": chain}, modules
         self.record: dict[str, Any] = {"steps": 0, "draws": [], "slot": 1, "run_time": 0.0}
         self.due = 0.0
+        self.lock: Path | None = None
 
     def load(self) -> Position | None:
         """Read the last commit; None before the first."""
@@ -102,6 +104,9 @@ class ChainStore:
         self, steps: int, state: Any, generator: np.ndarray, draws: Mapping[str, np.ndarray], run_time: float
     ) -> None:
         """Store the ``draws`` since the last commit, the State after ``steps`` steps, and the generator."""
+        if self.lock is not None and not self.lock.exists():
+            raise StoreError(f"{_CHECKPOINT}: {self.folder} was taken over by another process, while this one was "
+                             "suspended or could not reach the disk; let the other one finish")  # fmt: skip
         began = time.monotonic()
         arrays: dict[str, np.ndarray] = {"generator": generator}
         spec, digests, slot = (
@@ -168,6 +173,7 @@ def open_checkpoint(
         written.
     """
     settings = json.loads(json.dumps(settings))
+    stored: dict[str, Any] | None
     if is_ours(path) and not overwrite:
         if read_kind(path) == RESULTS:
             raise StoreError(
@@ -180,6 +186,7 @@ def open_checkpoint(
             _compare(path, settings, stored)
         settings = stored | {"n_draws": settings["n_draws"]}
     else:
+        stored = None
         settings["seed"] = settings["seed"] or fresh_seed
     folders = [path / CHECKPOINT / f"chain_{i}" for i in range(settings["n_chains"])]
     link = next((p for p in (path / CHECKPOINT, *folders) if p.is_symlink()), None)
@@ -189,9 +196,11 @@ def open_checkpoint(
             clear(path)
         elif link:
             raise damaged(link, "it is a link")
-        write_record(path, {"bayesmrf": {"format": FORMAT, "holds": CHECKPOINT, "settings": settings}})
+        if settings != stored:
+            write_record(path, {"bayesmrf": {"format": FORMAT, "holds": CHECKPOINT, "settings": settings}})
         (path / CHECKPOINT).mkdir(exist_ok=True)
-        write_record(path / CHECKPOINT, {})
+        if not (path / CHECKPOINT / "zarr.json").exists():
+            write_record(path / CHECKPOINT, {})
     except OSError as e:
         raise StoreError(f"{_CHECKPOINT}: {path} cannot be written ({e}); give a folder that can be created") from e
     run = checksum({name: value for name, value in settings.items() if name != "n_draws"})
@@ -200,12 +209,33 @@ def open_checkpoint(
 
 @contextmanager
 def opened(
-    path: Path, settings: dict[str, Any], fresh_seed: dict[str, Any], overwrite: bool, modules: Collection[str]
+    path: Path,
+    settings: dict[str, Any],
+    fresh_seed: dict[str, Any],
+    overwrite: bool,
+    modules: Collection[str],
+    chain: int | None = None,
 ) -> Iterator[tuple[dict[str, Any], list[ChainStore]]]:
-    """Lock the folder of a run, and open it (see `open_checkpoint`)."""
+    """Lock a run, or one of its chains, and open it (see `open_checkpoint`).
+
+    The lock of the folder is held while the run is opened and, for all chains, until the end; that of each chain until
+    the end. So tasks of several chains can run at the same time, and no two write into the same folder.
+    """
     is_ours(path)  # other folders are not changed
-    with hold(path):
-        yield open_checkpoint(path, settings, fresh_seed, overwrite, modules)
+    patience = 0.0 if chain is None else 1.5 * LEASE  # a task that was killed on another machine has a lock for so long
+    with ExitStack() as run:
+        with ExitStack() as opening:
+            opening.enter_context(hold(path, patience))
+            for folder in (path / CHECKPOINT).glob("chain_*") if overwrite else ():
+                with hold(folder):
+                    pass
+            settings, stores = open_checkpoint(path, settings, fresh_seed, overwrite, modules)
+            stores = stores if chain is None else [stores[chain]]
+            if chain is None:
+                run.push(opening.pop_all())
+        for store in stores:
+            store.lock = run.enter_context(hold(store.folder, patience))
+        yield settings, stores
 
 
 def seed_of(path: Path) -> np.random.SeedSequence:
@@ -225,14 +255,19 @@ def _sequence(seed: dict[str, Any]) -> np.random.SeedSequence:
 
 def progress_of(path: Path) -> tuple[int, dict[str, Any]]:
     """Return the steps of the shortest chain of a checkpoint, and its settings."""
+    steps, settings = steps_of(path)
+    return min(steps), settings
+
+
+def steps_of(path: Path) -> tuple[list[int], dict[str, Any]]:
+    """Return the committed steps of each chain of a checkpoint, and its settings."""
     with as_written(path):
         settings = read_record(path)["bayesmrf"]["settings"]
-        begun = [p for p in (path / CHECKPOINT).glob("chain_*") if (p / "zarr.json").exists()]
-        steps = [int(read_record(p)["commit"]["steps"]) for p in begun]
         sizes = [settings[name] for name in ("n_chains", "n_draws", "n_warmup", "thin")]
-        if not all(type(n) is int for n in sizes) or sizes[-1] < 1:
+        if not all(type(n) is int for n in sizes) or not 1 <= sizes[0] <= MOST_CHAINS or sizes[-1] < 1:
             raise ValueError
-        return (min(steps) if 0 < len(steps) >= sizes[0] else 0), settings
+        folders = [path / CHECKPOINT / f"chain_{i}" for i in range(sizes[0])]
+        return [int(read_record(p)["commit"]["steps"]) if (p / "zarr.json").exists() else 0 for p in folders], settings
 
 
 def _compare(path: Path, settings: dict[str, Any], stored: dict[str, Any]) -> None:

@@ -20,19 +20,20 @@ from contextlib import suppress
 from functools import cache, cached_property
 from hashlib import sha256
 from pathlib import Path
-from types import CodeType, FunctionType, ModuleType
 from typing import Any
 from uuid import uuid4
 
-import numba
-import numpy as np
 from numba import njit, types
 from numba.core.dispatcher import Dispatcher
 
+from .code_digest import digest, digest_of
 from .errors import BayesMRFWarning
 
 try:
+    from llvmlite.binding import Linkage
     from numba.core import caching
+    from numba.core.codegen import JITCodeLibrary
+    from numba.core.compiler import Compiler
     from numba.core.serialize import dumps
 except ImportError:  # another version of numba: use its own cache
     caching = None  # type: ignore[assignment]
@@ -84,10 +85,10 @@ class Files:
     def _path(self, signature: Any, codegen: Any) -> Path:
         # NamedTuples of the same name have the same repr, but differ in their modules.
         key = repr((signature, sorted(_classes(signature)), codegen.magic_tuple()))
-        return Path(self.cache_path or "", f"{self._prefix}{_digest(key.encode()).hex()[:20]}.nbc")
+        return Path(self.cache_path or "", f"{self._prefix}{digest(key.encode()).hex()[:20]}.nbc")
 
     def _head(self, code: bytes) -> bytes:
-        return digest_of(self._leaf) + _digest(code)
+        return digest_of(self._leaf) + digest(code)
 
     def load_overload(self, signature: Any, target_context: Any) -> Any:
         """Return the code compiled for a signature; None if there is none, or if it is outdated."""
@@ -143,10 +144,6 @@ def _warn_of_no_folder() -> None:
     )
 
 
-def _digest(content: bytes) -> bytes:
-    return sha256(content).digest()
-
-
 def _classes(part: Any) -> Iterator[str]:
     """Return the full names of the Python classes in a numba type or a tuple of them."""
     if isinstance(part, types.Type):
@@ -156,72 +153,6 @@ def _classes(part: Any) -> Iterator[str]:
             yield from _classes(p)
     elif isinstance(part, type):
         yield f"{part.__module__}.{part.__qualname__}"
-
-
-def digest_of(leaf: Any) -> bytes:
-    """Return the digest of everything that the machine code of a leaf depends on.
-
-    That is its Python code and that of all leaves it calls, in any file, with their constants and options, and the
-    version of numba; comments and docstrings do not matter.
-    """
-    waiting, seen, parts = [leaf], [leaf], [numba.__version__]
-    while waiting:
-        function = waiting.pop()
-        if isinstance(function, Dispatcher):
-            parts.append(repr(sorted(function.targetoptions.items(), key=str)))
-            function = function.py_func
-            used = [*_values(function)]
-        else:  # such as the stub of an overload: its file, and all leaves in the namespace of the file
-            parts.append(_digest(Path(inspect.getfile(function)).read_bytes()).hex())
-            used = [v for v in function.__globals__.values() if isinstance(v, Dispatcher)]
-        parts.append(repr((function.__module__, function.__qualname__, function.__defaults__)))
-        parts.append(_code_text(function.__code__))
-        for value in used:
-            called = value if isinstance(value, Dispatcher) else inspect.unwrap(value) if callable(value) else None
-            if not isinstance(called, Dispatcher | FunctionType):
-                parts.append(_constant_text(value))
-            elif all(called is not s for s in seen):
-                seen.append(called)
-                waiting.append(called)
-    return _digest("\n".join(parts).encode())
-
-
-def _code_text(code: CodeType) -> str:
-    """Return Python code as text, without its location."""
-    constants = [_code_text(c) if isinstance(c, CodeType) else repr(c) for c in code.co_consts]
-    return repr((code.co_code, constants, code.co_names, code.co_varnames, code.co_freevars, code.co_argcount))
-
-
-def _names(code: CodeType) -> Iterator[str]:
-    """Return the global names and attributes in Python code."""
-    yield from code.co_names
-    for c in code.co_consts:
-        if isinstance(c, CodeType):
-            yield from _names(c)
-
-
-def _values(function: FunctionType) -> Iterator[Any]:
-    """Return the values of the global names in a function's code, and of its closure."""
-    names = [*dict.fromkeys(_names(function.__code__))]
-    found = [function.__globals__[n] for n in names if n in function.__globals__]
-    found += [cell.cell_contents for cell in function.__closure__ or ()]
-    for value in found:
-        if isinstance(value, ModuleType):
-            yield from (v for n in names if isinstance(v := vars(value).get(n), Dispatcher))
-        elif isinstance(value, tuple):
-            yield from value
-        yield value
-
-
-def _constant_text(value: Any) -> str:
-    """Return a constant that is frozen into compiled code as text."""
-    if isinstance(value, np.ndarray):
-        return f"{value.dtype} {value.shape} {_digest(value.tobytes()).hex()}"
-    if isinstance(value, type):
-        return f"{value.__module__}.{value.__qualname__} {vars(value).get('_fields')}"
-    if isinstance(value, ModuleType):
-        return value.__name__
-    return repr(value).partition(" at 0x")[0]
 
 
 def _is_known() -> bool:
@@ -242,8 +173,40 @@ def _is_known() -> bool:
 _OWN_FILES = _is_known()
 
 
+def _self_contained() -> Any:
+    """Return a compiler whose machine code calls no machine code of other leaves.
+
+    A leaf that calls others contains their code, but its calls go to whichever code of the same name the process has
+    loaded first: code that was compiled alone, for the other leaf, rounds sums of fastmath in another way. So draws of
+    a process that compiles would differ in their last digits, and soon in all, from those of one that finds its code on
+    disk. Here the functions that a leaf contains are its own.
+    """
+
+    class SelfContained(JITCodeLibrary):
+        def _finalize_final_module(self) -> None:
+            if self._shared_module is None:  # not from disk
+                self._shared_module = self._final_module.clone()
+                for f in self._shared_module.functions:
+                    if not f.is_declaration and f.linkage == Linkage.external:
+                        f.linkage = Linkage.linkonce_odr
+                for f in self._final_module.functions:
+                    if not f.is_declaration and f.linkage == Linkage.linkonce_odr:
+                        f.linkage = Linkage.internal
+            super()._finalize_final_module()
+
+    class LeafCompiler(Compiler):
+        def define_pipelines(self) -> Any:
+            self.state.library = SelfContained(self.state.targetctx.codegen(), self.state.func_id.func_qualname)
+            self.state.library.enable_object_caching()
+            return super().define_pipelines()
+
+    return LeafCompiler
+
+
 def _compiled(**options: Any) -> Any:
     """Return a decorator of leaves."""
+    if _OWN_FILES:
+        options["pipeline_class"] = _self_contained()
     compiler = njit(nogil=True, error_model="numpy", **options)
 
     def decorate(function: Any) -> Any:

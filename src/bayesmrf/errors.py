@@ -123,6 +123,10 @@ class StoreError(BayesMRFError):
     """A result or checkpoint on disk cannot be read or written."""
 
 
+class WorkerError(BayesMRFError):
+    """A chain cannot be run by the workers it was given to."""
+
+
 class DivergenceError(BayesMRFError, FloatingPointError):
     """A value became non-finite; the draws so far are in the attribute ``draws`` of the error."""
 

@@ -8,8 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from .errors import OptionError
+from .names import quoted
 from .options import OPTIONS, Checked
 from .registry import Registry
 from .rules import FACTORY, either, instance
@@ -18,8 +20,16 @@ if TYPE_CHECKING:
     from .graphs import Graph
 
 
+AUTO = "auto"  # the model that fits the levels of the data
+
+
 class _Family(Checked):
-    """Options of a model, which is the class of the same name in `bayesmrf.models`."""
+    """Options of a model, which is the class of the same name in `bayesmrf.models`.
+
+    ``n_states`` says which levels are read from the data, as in `bayesmrf.states.check_states`.
+    """
+
+    n_states: ClassVar[Any] = None
 
     @property
     def _model(self) -> Any:
@@ -33,7 +43,7 @@ class _Family(Checked):
 
 @dataclass(frozen=True)
 class _ManyStates(_Family):
-    n_states: int | str = "auto"
+    n_states: int | str = "auto"  # type: ignore[misc]
 
     def on(self, graph: Graph, sizes: tuple[int, ...], fields: bool) -> Any:
         """Return the model on a graph, whose nodes have ``sizes`` states."""
@@ -89,9 +99,14 @@ class Ordinal(_Family):
     unused : {"keep", "merge"}
         Categories in this range that never occur are kept, with a warning, or left out: the scores of those above are
         then lower by one.
+    neutral : mapping or None
+        Score of the neutral category (from 0, such as 2 of five) by the name of a column. Its thresholds are not free,
+        but :math:`a x + b (x - r)^2` (`bayesmrf.models.ordinal.Ordinal`), in `BayesianMRF`, `MaximumLikelihoodMRF` and
+        `log_evidence`.
     """
 
     unused: str = "keep"
+    neutral: Any = None
 
     @property
     def n_states(self) -> str:
@@ -100,7 +115,20 @@ class Ordinal(_Family):
 
     def on(self, graph: Graph, sizes: tuple[int, ...], fields: bool) -> Any:
         """Return the model on a graph, whose nodes have ``sizes`` categories."""
-        return self._model(graph, max(sizes), fields, tuple(sizes))
+        if self.neutral is None:
+            return self._model(graph, max(sizes), fields, tuple(sizes))
+        number, found = {name: i for i, name in enumerate(graph.names)}, [None] * graph.n_nodes
+        for name, score in self.neutral.items():
+            if str(name) not in number:
+                raise OptionError(option="neutral", got=name, expected="scores by the names of columns")
+            node = number[str(name)]
+            if sizes[node] < 3:
+                raise OptionError(option="neutral", got=name, expected="names of columns with three levels or more")
+            if not score <= sizes[node] - 1:
+                expected = f"a score from 0 to {sizes[node] - 1} for column {quoted(str(name))}"
+                raise OptionError(option="neutral", got=score, expected=expected)
+            found[node] = score
+        return self._model(graph, max(sizes), fields, tuple(sizes), tuple(found))
 
 
 @dataclass(frozen=True)
@@ -125,29 +153,16 @@ class Custom:
 
 @dataclass(frozen=True)
 class FamilyRow:
-    """A model.
-
-    Attributes
-    ----------
-    name : str
-    options : type
-    many_states : bool
-        Whether nodes may have more than two states.
-    estimators : set of str
-        Estimators that support it.
-    edge, node : str
-        Names of the parameters of an edge and of a node.
-    meaning : str
-        Interpretation of the parameters, for reports.
-    """
+    """A model."""
 
     name: str
     options: type
-    many_states: bool
-    estimators: frozenset[str]
+    many_states: bool  # whether nodes may have more than two states
+    estimators: frozenset[str]  # estimators that support it
+    # edge, node: names of the parameters of an edge and of a node
     edge: str
     node: str
-    meaning: str
+    meaning: str  # interpretation of the parameters, for reports
 
 
 FAMILIES = Registry(
@@ -198,7 +213,7 @@ FAMILIES = Registry(
             "ordinal",
             Ordinal,
             True,
-            frozenset({"BayesianMRF", "SpikeSlabMRF", "CompareMRF", "MaximumLikelihoodMRF"}),
+            frozenset({"GroupedMRF", "BayesianMRF", "SpikeSlabMRF", "CompareMRF", "MaximumLikelihoodMRF"}),
             "weight",
             "threshold",
             "A weight is the log odds ratio of the two ends for each step of both up their categories, given all other "
@@ -222,8 +237,8 @@ def families_of(estimator: str) -> Registry[FamilyRow]:
     return Registry("model", "families", [row for row in FAMILIES if estimator in row.estimators])
 
 
-OPTIONS["CompareMRF.model"] = families_of("CompareMRF").rule()
-OPTIONS["SpikeSlabMRF.model"] = families_of("SpikeSlabMRF").rule()
-OPTIONS["GroupedMRF.model"] = families_of("GroupedMRF").rule()
-OPTIONS["MaximumLikelihoodMRF.model"] = either(families_of("MaximumLikelihoodMRF").rule(), FACTORY)
-OPTIONS["BayesianMRF.model"] = either(families_of("BayesianMRF").rule(), FACTORY, instance("families", "Custom"))
+OPTIONS["CompareMRF.model"] = families_of("CompareMRF").rule(AUTO)
+OPTIONS["SpikeSlabMRF.model"] = families_of("SpikeSlabMRF").rule(AUTO)
+OPTIONS["GroupedMRF.model"] = families_of("GroupedMRF").rule(AUTO)
+OPTIONS["MaximumLikelihoodMRF.model"] = either(families_of("MaximumLikelihoodMRF").rule(AUTO), FACTORY)
+OPTIONS["BayesianMRF.model"] = either(families_of("BayesianMRF").rule(AUTO), FACTORY, instance("families", "Custom"))

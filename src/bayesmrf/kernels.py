@@ -176,46 +176,23 @@ WIDEST = 100.0  # scale of a prior under which weights of states are computed; b
 
 @dataclass(frozen=True)
 class KernelRow:
-    """A kernel.
-
-    Attributes
-    ----------
-    name : str
-    options : type
-    sentence : str
-        What it does, for reports.
-    needs : set of str
-        What the engine must compute, with the default options.
-    engines : set of Kind
-        Engines for which "auto" may choose it.
-    priors : tuple of type
-        Priors that it supports, with scales up to `WIDEST`; empty for every density with a gradient.
-    missing : bool
-        Whether it supports missing values.
-    sums : bool
-        Whether it sums over missing values, which needs the same answers of their engine; otherwise it draws them.
-    many_states : bool
-        Whether it supports nodes with more than two states.
-    ties : bool
-        Whether it supports tied parameters.
-    by_table : bool
-        Whether "auto" chooses it only where a table of all states is the fastest way to sum over them.
-    kind : str
-        "exact" if the engine is, or "approximate (...)".
-    """
+    """A kernel."""
 
     name: str
     options: type
-    sentence: str
-    needs: frozenset[str]
-    engines: frozenset[Kind] = ANY_KIND
+    sentence: str  # what it does, for reports
+    needs: frozenset[str]  # what the engine must compute, with the default options
+    engines: frozenset[Kind] = ANY_KIND  # engines for which "auto" may choose it
+    # Priors that it supports, with scales up to `WIDEST`; empty for every density with a gradient
     priors: tuple[type, ...] = ()
-    missing: bool = True
+    missing: bool = True  # whether it supports missing values
+    # Whether it sums over missing values, which needs the same answers of their engine; otherwise it draws them
     sums: bool = True
-    many_states: bool = True
-    ties: bool = True
+    many_states: bool = True  # whether it supports nodes with more than two states
+    ties: bool = True  # whether it supports tied parameters
+    # Whether "auto" chooses it only where a table of all states is the fastest way to sum over them
     by_table: bool = False
-    kind: str = "exact"
+    kind: str = "exact"  # "exact" if the engine is, or "approximate (...)"
 
 
 # In the order in which "auto" prefers them: by effective samples a second (benchmarks/README.md), exact ones first.
@@ -278,29 +255,15 @@ OPTIONS["LabelFieldMRF.kernel"] = LABEL_KERNELS.rule()
 
 
 class Setting(NamedTuple):
-    """What "auto" must support.
+    """What "auto" must support."""
 
-    Attributes
-    ----------
-    answers : set of str
-        What the engine computes; not ``log_z`` if that is random.
-    kind : Kind
-        Of the engine.
-    hidden : set of str or None
-        What the engine of missing values computes, with ``sample`` for every chain; None if nothing is missing.
-    prior : object
-    ties : bool
-        Whether parameters are tied.
-    by_table : bool
-        Whether a table of all states is the fastest way to sum over them.
-    """
-
-    answers: frozenset[str]
-    kind: Kind
+    answers: frozenset[str]  # what the engine computes; not ``log_z`` if that is random
+    kind: Kind  # of the engine
+    # What the engine of missing values computes, with ``sample`` for every chain; None if nothing is missing
     hidden: frozenset[str] | None
     prior: Any
-    ties: bool
-    by_table: bool
+    ties: bool  # whether parameters are tied
+    by_table: bool  # whether a table of all states is the fastest way to sum over them
 
 
 def choose_kernel(setting: Setting) -> Any:

@@ -25,24 +25,13 @@ _ID_NAME = re.compile(
 
 @dataclass(frozen=True)
 class Foreign:
-    """Columns and values that do not look like answers.
+    """Columns and values that do not look like answers."""
 
-    Attributes
-    ----------
-    ids : list of int
-        Columns that number or name the rows.
-    scales : list of int
-        Columns whose values lie outside the levels of the others, or that have many more levels.
-    codes : dict of float to int
-        Values outside the levels, and how often they occur.
-    levels : tuple of float
-        The levels: a range of evenly spaced values with most of the answers.
-    """
-
-    ids: list[int] = field(default_factory=list)
+    ids: list[int] = field(default_factory=list)  # columns that number or name the rows
+    # Columns whose values lie outside the levels of the others, or that have many more levels
     scales: list[int] = field(default_factory=list)
-    codes: dict[float, int] = field(default_factory=dict)
-    levels: tuple[float, ...] = ()
+    codes: dict[float, int] = field(default_factory=dict)  # values outside the levels, and how often they occur
+    levels: tuple[float, ...] = ()  # the levels: a range of evenly spaced values with most of the answers
 
     @property
     def span(self) -> str:

@@ -31,6 +31,7 @@ from .base import (
     Inference,
     Kind,
     Model,
+    Moves,
     RestartingEngine,
     WalkingEngine,
 )
@@ -62,23 +63,12 @@ class Curve(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """One of several samples that share parameters.
+    """One of several samples that share parameters."""
 
-    Attributes
-    ----------
-    s_bar : (n_features,) array
-        Mean sufficient statistics.
-    n_samples : float
-        Number of observations N.
-    hidden : Hidden, optional
-        If some entries are hidden.
-    curve : Curve, optional
-        Natural parameters of this sample as a function of phi, such as a `bayesmrf.models.linear_map.LinearMap`.
-    """
-
-    s_bar: np.ndarray
-    n_samples: float
-    hidden: Hidden | None = None
+    s_bar: np.ndarray  # (n_features,), mean sufficient statistics
+    n_samples: float  # number of observations N
+    hidden: Hidden | None = None  # if some entries are hidden
+    # Natural parameters of this sample as a function of phi, such as a `bayesmrf.models.linear_map.LinearMap`
     curve: Curve | None = None
 
 
@@ -329,8 +319,8 @@ class Likelihood:
         n, value = self.n_samples, at.log_likelihood
         log_z = None if value is None or at.moments is not None else float(theta @ self.s_bar - value / n)
         assert self._compiled is not None
-        theta, found, accepted = self._compiled.walk(self.model, theta, self.plan, Inference(log_z, at.moments),
-                                                     self.s_bar, n, deltas, thresholds)  # fmt: skip
+        moves = Moves(self.s_bar, n, deltas, thresholds)
+        theta, found, accepted = self._compiled.walk(self.model, theta, self.plan, Inference(log_z, at.moments), moves)
         value = None if found.log_z is None else self.log_likelihood(theta, found.log_z)
         return theta, Evaluation(value, None, found.moments, at.memory), accepted
 

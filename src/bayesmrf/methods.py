@@ -146,28 +146,15 @@ FEATURES = {
 
 @dataclass(frozen=True)
 class MethodRow:
-    """A method.
-
-    Attributes
-    ----------
-    name : str
-    options : type
-    sentence : str
-        What it does, for reports.
-    reason : str
-        Why its draws are approximate, for reports; empty if they are exact.
-    kind : str
-        "exact", or "approximate (...)", of the default options.
-    supports : mapping of str to set of str
-        For each of `FEATURES`, the models (`bayesmrf.families`) with which the method supports it.
-    """
+    """A method."""
 
     name: str
     options: type
-    sentence: str
-    kind: str
+    sentence: str  # what it does, for reports
+    kind: str  # "exact", or "approximate (...)", of the default options
+    # For each of `FEATURES`, the models (`bayesmrf.families`) with which the method supports it
     supports: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    reason: str = ""
+    reason: str = ""  # why its draws are approximate, for reports; empty if they are exact
 
 
 def kind_of(row: MethodRow, options: Any, is_forest: bool) -> str:
@@ -216,7 +203,8 @@ def _on(*models: str) -> frozenset[str]:
     return frozenset(models)
 
 
-_ALL = _on("agreement", "potts", "symmetric")
+_UNORDERED = _on("agreement", "potts", "symmetric")
+_BY_MOMENTS = dict.fromkeys(FEATURES, _UNORDERED | _on("ordinal")) | {"field_groups": _UNORDERED}
 _PARTICLES = "approximate (moments from particles)"
 
 GROUPS = Registry(
@@ -231,14 +219,14 @@ GROUPS = Registry(
             Exact,
             "Gibbs sampling with exact moments of every edge given the others",
             "exact",
-            dict.fromkeys(FEATURES, _ALL),
+            _BY_MOMENTS,
         ),
         MethodRow(
             "particle",
             Particle,
             "Gibbs sampling with moments from particles that follow the parameters",
             _PARTICLES,
-            dict.fromkeys(FEATURES, _ALL),
+            _BY_MOMENTS,
             "close to the posterior, and the closer the more particles there are",
         ),
         MethodRow(
@@ -311,4 +299,4 @@ EXTRAPOLATED = MethodRow(
 )
 
 OPTIONS["GroupedMRF.method"] = GROUPS.rule("auto")
-OPTIONS["SpikeSlabMRF.method"] = EDGES.rule()
+OPTIONS["SpikeSlabMRF.method"] = EDGES.rule("auto")

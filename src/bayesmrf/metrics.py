@@ -130,14 +130,8 @@ def log_pseudo_likelihood(
 
     Parameters
     ----------
-    model : Model
-        The model.
-    theta : (n_features,) array
-        Its natural parameters.
-    states : (n_samples, n_nodes) array in {0, 1}
-        The data.
-    weights : (n_samples,) array, optional
-        How often each row counts; once by default.
+    model, theta, states, weights
+        As in `log_likelihood`.
 
     Returns
     -------

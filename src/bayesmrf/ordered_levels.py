@@ -10,7 +10,7 @@ import numpy as np
 from .errors import DataError, LevelsWarning, argument
 from .names import quoted
 
-_MOST_LEVELS = 12  # of an ordinal column
+MOST_LEVELS = 12  # of an ordinal column
 _NAMED = 5  # levels that are named
 
 
@@ -68,7 +68,7 @@ def ordered_levels(found: np.ndarray, name: str, merge: bool) -> tuple[Any, ...]
     if not (found == np.round(found)).all():
         return _checked(tuple(found.tolist()), [], name, merge)
     whole = found.astype(np.int64)
-    if len(whole) and whole[-1] - whole[0] < 2 * _MOST_LEVELS and not merge:
+    if len(whole) and whole[-1] - whole[0] < 2 * MOST_LEVELS and not merge:
         every = np.arange(whole[0], whole[-1] + 1)
         return _checked(tuple(every.tolist()), np.setdiff1d(every, whole).tolist(), name, merge)
     return _checked(tuple(whole.tolist()), [], name, merge)
@@ -78,9 +78,9 @@ def _checked(levels: tuple[Any, ...], unused: list[Any], name: str, merge: bool)
     shown = ", ".join(map(str, levels[:_NAMED])) + (", ..." if len(levels) > _NAMED else "")
     if len(levels) < 2:
         raise DataError(f"column {quoted(name)} must have at least two levels, got {len(levels)} ({shown}); drop it.")
-    if len(levels) > _MOST_LEVELS:
+    if len(levels) > MOST_LEVELS:
         raise DataError(
-            f"column {quoted(name)} must have at most {_MOST_LEVELS} ordered levels, got {len(levels)} ({shown}); "
+            f"column {quoted(name)} must have at most {MOST_LEVELS} ordered levels, got {len(levels)} ({shown}); "
             "merge levels (pandas.cut), replace codes of missing values by NaN, or drop the column if it is no answer."
         )
     if unused and not merge:

@@ -18,22 +18,13 @@ _STUCK = 1e6  # a larger R-hat is a division by zero, or by rounding errors: no 
 
 
 class RankDiagnostics(NamedTuple):
-    """Diagnostics of scalars; NaN if a scalar is constant, or chains have fewer than four draws.
+    """Diagnostics of scalars; NaN if a scalar is constant, or chains have fewer than four draws."""
 
-    Attributes
-    ----------
-    r_hat : (n,) array
-        The larger of the rank-normalised split R-hat and that of the folded draws; NaN for a single chain, infinite if
-        only the chains differ.
-    ess_bulk : (n,) array
-        Effective sample size for the mean.
-    ess_tail : (n,) array
-        The smaller of those for the 5 % and the 95 % quantile.
-    """
-
+    # (n,), the larger of the rank-normalised split R-hat and that of the folded draws; NaN for a single chain, infinite
+    # if only the chains differ
     r_hat: np.ndarray
-    ess_bulk: np.ndarray
-    ess_tail: np.ndarray
+    ess_bulk: np.ndarray  # (n,), effective sample size for the mean
+    ess_tail: np.ndarray  # (n,), the smaller of those for the 5 % and the 95 % quantile
 
 
 def rank_diagnostics(draws: np.ndarray) -> RankDiagnostics:

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 from collections.abc import Callable, Mapping, Sequence, Set
+from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from numbers import Integral, Number, Rational, Real
 from typing import Any
@@ -18,22 +20,11 @@ from .errors import OptionError, in_python
 
 @dataclass(frozen=True)
 class Rule:
-    """Legal values of an option.
+    """Legal values of an option."""
 
-    Attributes
-    ----------
-    expected : str
-        In words, as they follow "must be".
-    allows : callable
-        Whether a value is legal.
-    good : tuple
-        Legal values at the ends of the range, for tests.
-    remedy : str
-    """
-
-    expected: str
-    allows: Callable[[Any], bool]
-    good: tuple[Any, ...] = ()
+    expected: str  # in words, as they follow "must be"
+    allows: Callable[[Any], bool]  # whether a value is legal
+    good: tuple[Any, ...] = ()  # legal values at the ends of the range, for tests
     remedy: str = ""
 
     def check(self, option: str, value: Any) -> None:
@@ -125,6 +116,18 @@ def instance(module: str, *names: str) -> Rule:
 
     return Rule(" or ".join(f"a {module}.{name}" for name in names), allows)
 
+
+def is_client(value: Any) -> bool:
+    """Return whether ``value`` is a Client of dask.distributed, which is not imported for it."""
+    distributed = sys.modules.get("distributed")
+    return distributed is not None and isinstance(value, distributed.Client)
+
+
+EXECUTOR = optional(
+    Rule(
+        "a concurrent.futures.Executor or a dask.distributed.Client", lambda v: isinstance(v, Executor) or is_client(v)
+    )
+)
 
 PATH = Rule("a path", lambda v: isinstance(v, str | os.PathLike) and len(os.fspath(v)) > 0)
 

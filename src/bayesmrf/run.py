@@ -1,19 +1,17 @@
-"""The loop over draws: chains, warm-up, thinning, workers, interruption, checkpoint."""
+"""A run: its chains in threads or by workers, interruption, checkpoint."""
 
 from __future__ import annotations
 
 import logging
-import signal
-import threading
 import time
 import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
+from dataclasses import replace as replace_fields
 from importlib.metadata import version
 from os import PathLike
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from joblib import Parallel, cpu_count, delayed
@@ -22,13 +20,15 @@ from joblib.parallel import get_active_backend
 from . import options
 from .base import Kernel
 from .blas import one_thread
-from .checkpoint import ChainStore, Position, opened, seed_of
-from .errors import BayesMRFWarning
+from .chain import Board, Chain, Plan, interruptible
+from .checkpoint import ChainStore, opened, seed_of
+from .errors import BayesMRFWarning, OptionError, argument
 from .identity import modules_of, record_of
 from .memory import check_draws
 from .progress import chain_bars
-from .rng import as_seed_sequence, generator_from_array, generator_to_array, spawn_generators
-from .store import CHECKPOINT, as_written, is_ours, read_kind
+from .rng import as_seed_sequence, generator_to_array, spawn_generators
+from .store import CHECKPOINT, Checkpoint, as_checkpoint, is_ours, read_kind
+from .workers import Workers, run_chains, workers_of
 
 _log = logging.getLogger(__name__)
 
@@ -78,57 +78,6 @@ class Draws:
         return next(iter(self.values.values())).shape[1] if self.values else 0
 
 
-class Plan(NamedTuple):
-    """Number of steps, and which of them are kept."""
-
-    n_draws: int
-    n_warmup: int
-    thin: int
-
-    @property
-    def n_steps(self) -> int:
-        """Steps of a whole chain."""
-        return self.n_warmup + self.n_draws * self.thin
-
-    def kept(self, steps: int) -> int:
-        """Return the number of draws after ``steps`` steps."""
-        return max(0, steps - self.n_warmup) // self.thin
-
-
-class _Board:
-    """Shared data of the chains of one process: their draws, their progress, and the request to stop.
-
-    Threads write their draws where the caller reads them, without a copy. A worker process has a board of its own.
-    """
-
-    def __init__(self, plan: Plan, n_chains: int) -> None:
-        self.plan, self.n_chains = plan, n_chains
-        self.values: dict[str, np.ndarray] = {}
-        self.steps = [0] * n_chains
-        self.latest: list[Any] = [None] * n_chains
-        self.stop = False
-        self.lock = threading.Lock()
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _Board, (self.plan, self.n_chains)
-
-    def rows(self, name: str, chain: int, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
-        """Allocate the draws (n_draws, ...) of one field of one chain."""
-        with self.lock:
-            if name not in self.values:
-                self.values[name] = np.empty((self.n_chains, self.plan.n_draws, *shape), dtype)
-            return self.values[name][chain]
-
-
-class _Outcome(NamedTuple):
-    """Result of a chain: its draws since the start, and the error that ended it."""
-
-    steps: int
-    first: int
-    values: dict[str, np.ndarray]
-    error: BaseException | None
-
-
 def sample(
     kernel: Kernel,
     *,
@@ -138,13 +87,14 @@ def sample(
     thin: int = 1,
     random_state: Any = None,
     n_jobs: int | None = None,
+    executor: Any = None,
     progress: bool = True,
-    checkpoint: str | PathLike[str] | None = None,
+    checkpoint: str | PathLike[str] | Checkpoint | None = None,
     overwrite: bool = False,
 ) -> Draws:
     """Run the chains of ``kernel``, and record every ``thin``-th state after ``n_warmup`` steps.
 
-    Each chain has its own generator, spawned from one seed: the draws do not depend on ``n_jobs``.
+    Each chain has its own generator, spawned from one seed: the draws do not depend on ``n_jobs`` and ``executor``.
 
     Parameters
     ----------
@@ -155,12 +105,14 @@ def sample(
     random_state : int, SeedSequence, Generator, RandomState or None
         Seed from which the generators of the chains are spawned.
     n_jobs : int, optional
-        Number of chains run in parallel, by default one for each core, in threads. Inside `joblib.parallel_config`
-        its backend is used; chains in other processes show no progress, and do not notice a Ctrl-C that
-        reaches this process only.
+        Number of chains run in parallel, by default one for each core. Inside `joblib.parallel_config` its backend is
+        used, else threads.
+    executor : concurrent.futures.Executor or dask.distributed.Client, optional
+        Workers that run the chains, as many as it has, instead of ``n_jobs``. A chain whose worker was killed is
+        continued by another (see `bayesmrf.workers`).
     progress : bool
         False shows no bars. They are never shown when standard error is not a terminal.
-    checkpoint : path, optional
+    checkpoint : path or Checkpoint, optional
         Folder (zarr) in which the run is stored, and from which it continues with the same draws if the kernel and all
         its fields are equal (see `bayesmrf.identity`).
     overwrite : bool
@@ -178,6 +130,9 @@ def sample(
         If a number is out of range.
     StoreError
         If the checkpoint belongs to another run, is damaged, or cannot be written.
+    WorkerError
+        If workers of ``executor`` have another version, or the worker of a chain was killed repeatedly, after the other
+        chains have finished, with the draws in its attribute ``draws``.
     Exception
         Any exception of a step, with the draws so far in its attribute ``draws``.
     KeyboardInterrupt
@@ -191,6 +146,7 @@ def sample(
             "thin": thin,
             "random_state": random_state,
             "n_jobs": n_jobs,
+            "executor": executor,
             "progress": progress,
             "checkpoint": checkpoint,
             "overwrite": overwrite,
@@ -198,41 +154,58 @@ def sample(
     )
     check_draws(kernel.dims, {}, n_draws, n_chains)
     plan = Plan(int(n_draws), int(n_warmup), int(thin))
-    board = _Board(plan, int(n_chains))
+    place = as_checkpoint(checkpoint)
+    chain = None if place is None else place.chain
+    if place is not None and chain is not None:
+        if chain >= n_chains:
+            raise OptionError(option="chain", got=chain, expected=f"an integer from 0 to {n_chains - 1}")
+        if overwrite or place.overwrite:
+            raise OptionError(
+                f"{argument('chain', chain)} does not support {argument('overwrite', True)}; remove the folder."
+            )
+    board = Board(plan, int(n_chains) if chain is None else 1)
+    workers = workers_of(executor, n_jobs)
     seed = None if random_state is None and checkpoint is not None else _describe(as_seed_sequence(random_state))
-    if checkpoint is None:
+    if place is None:
         assert seed is not None
-        outcomes, run_time = _run_chains(kernel, board, seed, [None] * board.n_chains, n_jobs, progress)
+        generators = _spawn(seed, int(n_chains))
+        chains, run_time = _run_chains(kernel, board, generators, [None] * board.n_chains, workers, n_jobs, progress)
     else:
         settings = {
             "version": version("bayesmrf"),
             "kernel": kernel.name,
             "identity": record_of(kernel),
-            "n_chains": board.n_chains,
+            "n_chains": int(n_chains),
             **plan._asdict(),
             "seed": seed,
+            "command": list(place.command),
         }
         fresh, modules = _describe(np.random.SeedSequence()), modules_of(kernel)
-        with opened(Path(checkpoint), settings, fresh, overwrite, modules) as (settings, stores):
+        replace = overwrite or place.overwrite
+        with opened(Path(place.path), settings, fresh, replace, modules, chain) as (settings, stores):
             seed = settings["seed"]
-            outcomes, run_time = _run_chains(kernel, board, seed, stores, n_jobs, progress)
+            generators = _spawn(seed, int(n_chains))
+            generators = generators if chain is None else [generators[chain]]
+            chains, run_time = _run_chains(kernel, board, generators, stores, workers, n_jobs, progress)
     draws = _block(kernel, board, run_time, seed)
-    for chain, outcome in outcomes.items():
-        error: Any = outcome.error
+    if chain is not None:
+        draws = replace_fields(draws, chains=(chain,) * draws.n_chains, complete=draws.complete and n_chains == 1)
+    for found in chains:
+        error: Any = found.error
         if error is not None and not isinstance(error, KeyboardInterrupt):
             error.draws = draws
             error.add_note(
-                f"Chain {chain} failed in step {outcome.steps + 1} of {plan.n_steps}; the attribute `draws` of this "
-                f"error contains {draws.n_draws} draws of {draws.n_chains} chain(s)."
+                f"Chain {found.number} failed in step {board.steps[found.index] + 1} of {plan.n_steps}; the attribute "
+                f"`draws` of this error contains {draws.n_draws} draws of {draws.n_chains} chain(s)."
             )
             raise error
     if draws.n_draws == 0:
         raise KeyboardInterrupt("the run was stopped before the first draw")
-    if not draws.complete:
+    if (draws.n_chains, draws.n_draws) != (board.n_chains, n_draws):
         again = "" if checkpoint is None else "; call again with the same checkpoint to continue the run"
         warnings.warn(
-            f"the run was stopped: {draws.n_draws} of {n_draws} draws of {draws.n_chains} of {n_chains} chains are "
-            f"returned{again}",
+            f"the run was stopped: {draws.n_draws} of {n_draws} draws of {draws.n_chains} of {board.n_chains} chains "
+            f"are returned{again}",
             BayesMRFWarning,
             stacklevel=2,
         )
@@ -241,48 +214,50 @@ def sample(
 
 def _run_chains(
     kernel: Kernel,
-    board: _Board,
-    seed: dict[str, Any],
+    board: Board,
+    generators: Sequence[np.ndarray],
     stores: Sequence[ChainStore | None],
+    workers: Workers | None,
     n_jobs: int | None,
     progress: bool,
-) -> tuple[dict[int, _Outcome], float]:
-    """Run the remaining steps of all chains; return their outcomes, and the seconds of the whole run."""
-    plan, generators = board.plan, _spawn(seed, board.n_chains)
-    starts = [_start(kernel, board, chain, generators[chain], store) for chain, store in enumerate(stores)]
-    if stores[0] and any(start.steps for start in starts):
-        least = plan.kept(min(start.steps for start in starts))
+) -> tuple[list[Chain], float]:
+    """Run the remaining steps of all chains; return them, and the seconds of the whole run."""
+    plan = board.plan
+    chains = [Chain(kernel, board, i, generators[i], store) for i, store in enumerate(stores)]
+    if stores[0] and any(board.steps):
         _log.info("%s contains a stopped run: continuing, its chains have at least %d of %d draws",
-                  stores[0].folder.parents[1], least, plan.n_draws)  # fmt: skip
+                  stores[0].folder.parents[1], plan.kept(min(board.steps)), plan.n_draws)  # fmt: skip
     earlier = max((store.record["run_time"] for store in stores if store), default=0.0)
-    began = time.time() - earlier
-    todo = [chain for chain in range(board.n_chains) if starts[chain].steps < plan.n_steps]
-    # Chains use the cores as threads.
-    with one_thread(), _interruptible(board), chain_bars(board, todo, plan.n_warmup, plan.n_steps, plan.thin, progress):
-        outcomes = Parallel(n_jobs=_n_jobs(n_jobs, board.n_chains), prefer="threads", batch_size=1)(
-            delayed(_run_chain)(kernel, chain, starts[chain], board, stores[chain], began) for chain in todo
-        )
-    found = dict(zip(todo, outcomes, strict=True))
-    for chain, outcome in found.items():
-        _collect(board, chain, outcome)
-    return found, time.time() - began if todo else earlier
+    board.began = time.time() - earlier
+    todo = [chain for chain in chains if chain.goes_on]
+    shown = [chain.index for chain in todo]
+    with interruptible(board), chain_bars(board, shown, plan.n_warmup, plan.n_steps, plan.thin, progress):
+        if workers is not None:
+            run_chains(kernel, chains, board, workers)
+        else:  # chains use the cores as threads
+            with one_thread():
+                run = Parallel(n_jobs=_n_jobs(n_jobs, board.n_chains), prefer="threads", batch_size=1)
+                run(delayed(chain.run)() for chain in todo)
+    return chains, time.time() - board.began if todo else earlier
 
 
 def seed_sequence(
-    random_state: Any, checkpoint: str | PathLike[str] | None = None, overwrite: bool = False
+    random_state: Any, checkpoint: str | PathLike[str] | Checkpoint | None = None, overwrite: bool = False
 ) -> np.random.SeedSequence:
     """Return the seed of a run: ``random_state`` or, if that is None, the seed of the checkpoint if there is one.
 
-    For callers that draw random numbers before `sample`, from children of this seed.
+    For callers that draw random numbers before `sample`, from children of this seed. Processes that run a chain each
+    must have the same seed, which is 0 where there is none.
     """
-    path = None if checkpoint is None or overwrite or random_state is not None else Path(checkpoint)
-    if path is None or not is_ours(path) or read_kind(path) != CHECKPOINT:
-        seeds = as_seed_sequence(random_state)
-        # A copy, so that children spawned by a run do not change the SeedSequence of the caller.
-        return np.random.SeedSequence(
-            seeds.entropy, spawn_key=seeds.spawn_key, n_children_spawned=seeds.n_children_spawned
-        )
-    return seed_of(path)
+    place = as_checkpoint(checkpoint)
+    if place is not None and random_state is None and not (overwrite or place.overwrite):
+        path = Path(place.path)
+        if is_ours(path) and read_kind(path) == CHECKPOINT:
+            return seed_of(path)
+        random_state = None if place.chain is None else 0
+    seeds = as_seed_sequence(random_state)
+    # A copy, so that children spawned by a run do not change the SeedSequence of the caller.
+    return np.random.SeedSequence(seeds.entropy, spawn_key=seeds.spawn_key, n_children_spawned=seeds.n_children_spawned)
 
 
 def _n_jobs(n_jobs: int | None, n_chains: int) -> int:
@@ -306,111 +281,7 @@ def _spawn(seed: dict[str, Any], n_chains: int) -> list[np.ndarray]:
     return [generator_to_array(rng) for rng in spawn_generators(root, n_chains)]
 
 
-def _start(kernel: Kernel, board: _Board, chain: int, generator: np.ndarray, store: ChainStore | None) -> Position:
-    """Return the start of a chain: its last commit, after copying its draws to the board, or before the first step."""
-    position = store.load() if store else None
-    if store is None or position is None:
-        return Position(0, None, generator)
-    board.steps[chain] = position.steps
-    at = 0
-    with as_written(store.folder):
-        for part in store.load_draws():
-            n = len(next(iter(part.values())))
-            for name, dims in kernel.dims.items():
-                v = part[name]
-                rows = board.rows(name, chain, v.shape[1:], v.dtype)[at : at + n]
-                if v.ndim != 1 + len(dims) or rows.shape != v.shape or rows.dtype != v.dtype:
-                    raise ValueError
-                rows[:] = v
-            at += n
-        if at != board.plan.kept(position.steps):
-            raise ValueError
-    return position
-
-
-class _Row(NamedTuple):
-    """Array for the draws of one field of Info, and the type of the first of them."""
-
-    name: str
-    values: np.ndarray
-    kind: Any
-
-    def check(self, value: Any) -> None:
-        """Refuse a value that would be truncated, such as a fraction among integers."""
-        if not np.can_cast(np.asarray(value).dtype, self.values.dtype, "same_kind"):
-            raise TypeError(f"Info.{self.name} is {value!r} now and was {self.values.dtype} in the first draw")
-
-
-def _run_chain(
-    kernel: Kernel, chain: int, start: Position, board: _Board, store: ChainStore | None, began: float
-) -> _Outcome:
-    """Run one chain until its end, a request to stop, or an error."""
-    step, state, generator = start
-    rng = generator_from_array(generator)
-    n_steps, n_warmup, thin = board.plan.n_steps, board.plan.n_warmup, board.plan.thin
-    first = saved = board.plan.kept(step)
-    rows: list[_Row] = []
-    error: BaseException | None = None
-    steps, latest, clock = board.steps, board.latest, time.monotonic
-
-    def commit() -> None:
-        nonlocal saved
-        if store is not None:
-            done = board.plan.kept(step)
-            new = {row.name: row.values[saved:done] for row in rows}
-            store.commit(step, state, generator_to_array(rng), new, time.time() - began)
-            saved = done
-
-    try:
-        if state is None and not board.stop:
-            state = kernel.init(rng)
-            commit()  # fails early if the State cannot be stored
-        while step < n_steps and not board.stop:
-            state, info = kernel.step(rng, state)
-            kept, rest = divmod(step + 1 - n_warmup, thin)
-            if kept > 0 and rest == 0:
-                if not rows:
-                    rows = _rows(kernel, board, chain, info)
-                for row, value in zip(rows, info, strict=True):
-                    if getattr(value, "dtype", type(value)) != row.kind:
-                        row.check(value)
-                    row.values[kept - 1] = value
-            step += 1  # at the end, so that an interruption never counts a draw that is not written
-            steps[chain], latest[chain] = step, info
-            if store is not None and clock() > store.due:
-                commit()
-        if step > start.steps:
-            commit()
-    except BaseException as e:
-        # An interrupted step may leave State and generator inconsistent: they are not stored.
-        board.stop, error = True, e
-    values = {row.name: row.values[first : board.plan.kept(step)] for row in rows}
-    return _Outcome(step, first, values, error)
-
-
-def _rows(kernel: Kernel, board: _Board, chain: int, info: Any) -> list[_Row]:
-    """Allocate the draws of a chain, in the order of the fields of Info."""
-    if set(info._fields) != set(kernel.dims):
-        raise TypeError(f"kernel {kernel.name}: dims names {sorted(kernel.dims)}, Info has {sorted(info._fields)}")
-    rows = []
-    for name, value in zip(info._fields, info, strict=True):
-        a = np.asarray(value)
-        if a.ndim != len(kernel.dims[name]) or a.dtype.kind not in "biuf":
-            raise TypeError(f"kernel {kernel.name}: Info.{name} is {a.dtype} {a.shape}, dims says {kernel.dims[name]}")
-        rows.append(_Row(name, board.rows(name, chain, a.shape, a.dtype), getattr(value, "dtype", type(value))))
-    return rows
-
-
-def _collect(board: _Board, chain: int, outcome: _Outcome) -> None:
-    """Copy the draws of a chain to the board of the caller, unless it ran in a thread."""
-    board.steps[chain] = outcome.steps
-    for name, v in outcome.values.items():
-        target = board.rows(name, chain, v.shape[1:], v.dtype)[outcome.first : outcome.first + len(v)]
-        if not np.may_share_memory(target, v):
-            target[:] = v
-
-
-def _block(kernel: Kernel, board: _Board, run_time: float, seed: dict[str, Any]) -> Draws:
+def _block(kernel: Kernel, board: Board, run_time: float, seed: dict[str, Any]) -> Draws:
     """Choose the largest full block of chains by draws, which omits interrupted chains with few draws."""
     plan = board.plan
     kept = np.array([plan.kept(s) for s in board.steps])
@@ -430,23 +301,3 @@ def _block(kernel: Kernel, board: _Board, run_time: float, seed: dict[str, Any])
         run_time,
         seed,
     )
-
-
-@contextmanager
-def _interruptible(board: _Board) -> Iterator[None]:
-    """Turn the first Ctrl-C into a request to stop between two steps; the second interrupts as usual."""
-
-    def ask(signum: int, frame: Any) -> None:
-        board.stop = True
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-
-    ours = threading.current_thread() is threading.main_thread()
-    ours = ours and signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    if ours:
-        signal.signal(signal.SIGINT, ask)
-    try:
-        yield
-    finally:
-        if ours:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
-        board.stop = True

@@ -80,13 +80,7 @@ class States:
 
     @property
     def rows(self) -> np.ndarray:
-        """The observations, each repeated as often as it was observed.
-
-        Raises
-        ------
-        DataError
-            If there are too many observations to list them.
-        """
+        """The observations, each repeated as often as it was observed; errors as of `row_numbers`."""
         return self.values if self.weights is None else self.values[self.row_numbers]
 
     def spread(self, n: int) -> np.ndarray:
@@ -209,7 +203,7 @@ def check_states(
         fitted = levels if isinstance(levels, ColumnLevels) else None
         values, gone, coding = _by_column(X if is_frame else None, values, labels, missing, n_states, fitted)
     elif n_states is None and levels is None:
-        numbers, is_bool = _to_numbers(values, labels)
+        numbers, is_bool = to_numbers(values, labels)
         gone = _missing(numbers, labels, missing)
         values, coding = _to_binary(numbers, labels, is_bool)
     else:
@@ -266,7 +260,7 @@ def _missing(table: np.ndarray, labels: tuple[str, ...], allowed: bool) -> np.nd
     return gone
 
 
-def _to_numbers(values: np.ndarray, labels: tuple[str, ...], wanted: str = _CODED) -> tuple[np.ndarray, bool]:
+def to_numbers(values: np.ndarray, labels: tuple[str, ...], wanted: str = _CODED) -> tuple[np.ndarray, bool]:
     """Return integers unchanged (a large table is never copied to floats), else floats; and whether all were booleans.
 
     Missing values become NaN.
@@ -325,10 +319,10 @@ def _categories(X: Any, n_states: int | str) -> tuple[Any, ...] | None:
 
 
 def _to_table(values: np.ndarray, labels: tuple[str, ...], levels: Sequence[Any] | None) -> tuple[np.ndarray, bool]:
-    """Return numbers as `_to_numbers`, or texts, "" where missing."""
+    """Return numbers as `to_numbers`, or texts, "" where missing."""
     if levels is None or not any(isinstance(v, str) for v in levels):
         try:
-            return _to_numbers(values, labels, "numbers" if levels is None else _listed(tuple(levels)))
+            return to_numbers(values, labels, "numbers" if levels is None else _listed(tuple(levels)))
         except DataError:
             if levels is not None or not any(isinstance(v, str) for v in values.flat):
                 raise

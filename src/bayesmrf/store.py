@@ -45,17 +45,22 @@ class Checkpoint(Checked):
         Zarr folder. A run that was stopped continues from it.
     overwrite : bool
         Whether to replace another run in the folder.
+    chain : int, optional
+        Run this chain alone, from 0. Other processes may run others in the same folder. A call without ``chain``
+        continues with all chains, and has all draws.
+    command : tuple of str
+        Command line of the run, for ``bayesmrf collect``.
     """
 
     path: str | os.PathLike[str]
     overwrite: bool = False
+    chain: int | None = None
+    command: tuple[str, ...] = ()
 
 
-def place_of(checkpoint: Any) -> tuple[Path | None, bool]:
-    """Return the folder of a checkpoint (a path, a `Checkpoint` or None), and whether to overwrite its contents."""
-    if isinstance(checkpoint, Checkpoint):
-        return Path(checkpoint.path), checkpoint.overwrite
-    return None if checkpoint is None else Path(checkpoint), False
+def as_checkpoint(checkpoint: Any) -> Checkpoint | None:
+    """Return a checkpoint that may be given as a path."""
+    return checkpoint if checkpoint is None or isinstance(checkpoint, Checkpoint) else Checkpoint(checkpoint)
 
 
 def is_ours(path: Path) -> bool:

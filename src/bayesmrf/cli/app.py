@@ -12,6 +12,7 @@ import typer
 from .. import __version__
 from ..errors import BayesMRFError
 from ..names import shown
+from .collect import collect
 from .common import Stopped, new_console, say, spoken_warnings
 from .compare_groups import compare
 from .evidence import evidence
@@ -61,6 +62,7 @@ app.command()(posterior)
 app.command()(structure)
 app.command()(compare)
 app.command()(evidence)
+app.command("collect")(collect)
 
 
 @app.command()

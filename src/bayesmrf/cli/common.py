@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -54,37 +54,6 @@ def flag_of(option: str) -> str:
     return option if option.startswith("-") or option == "X" else _FLAGS.get(name, "--" + name.replace("_", "-"))
 
 
-# Options of every command that samples.
-Draws = Annotated[int, typer.Option(help="Draws per chain.")]
-Warmup = Annotated[int, typer.Option(help="Warm-up steps of each chain, before its first draw.")]
-Chains = Annotated[int, typer.Option(help="Number of chains; convergence diagnostics need several.")]
-Thin = Annotated[int, typer.Option(help="Steps per draw.")]
-Weight = Annotated[str | None, typer.Option(metavar="COLUMN", help="Column of the number of times each row occurs.")]
-Drop = Annotated[
-    list[str] | None, typer.Option(metavar="COLUMN", help="Column to leave out; may be given several times.")
-]
-MissingCode = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="CODE",
-        help="Code of a missing value, such as -9; may be given several times. Use 'none' if every value is valid, "
-        "however far from the others.",
-    ),
-]
-Binarize = Annotated[
-    str | None,
-    typer.Option(metavar='">=4"', help='Levels that count as yes: ">=4", ">2", "<=1", "<3" or "==5", in quotes.'),
-]
-Seed = Annotated[int | None, typer.Option(min=0, help="Seed; the same seed gives the same draws.")]
-Jobs = Annotated[int | None, typer.Option(help="Number of chains run in parallel; by default the number of cores.")]
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the contents of --out.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bars and no summary.")]
-GRAPH_HELP = (
-    "A file with the two ends of each edge (column names, or numbers from 0); or all pairs; or K edges learnt from "
-    "the data."
-)
-
-
 _LONGEST = 3000  # letters of a message
 
 
@@ -103,29 +72,30 @@ def checked(owner: str, **options: Any) -> dict[str, Any]:
     return options
 
 
-def own_options(registry: Registry[Any], name: str, **given: Any) -> Any:
-    """Return the options of a method or kernel; None stands for its default."""
-    return registry.build(name, {option: value for option, value in given.items() if value is not None})
+def own_options(registry: Registry[Any], name: str, own: Any) -> Any:
+    """Return the options of a method from a record, where None stands for a default; of "auto", which has none, it."""
+    given = {option: value for option, value in vars(own).items() if value is not None}
+    if name != "auto":
+        return registry.build(name, given)
+    for option, value in given.items():
+        raise OptionError(option=option, got=value, expected="omitted with --method auto", remedy="give a method")
+    return name
 
 
-def number_or_prior(flag: str, text: str, prior: Callable[[float, float], Any], expected: str) -> Any:
-    """Return one number, or the prior with two numbers as its parameters."""
-    found = numbers(flag, text, (1, 2), expected)
+def prior_of(flag: str, text: str, counts: tuple[int, ...], prior: Callable[..., Any], expected: str) -> Any:
+    """Return the prior with numbers as its parameters, or a single number if one is allowed."""
+    found = numbers(flag, text, counts, expected)
     try:
         return prior(*found) if isinstance(found, tuple) else found
     except OptionError as e:
         raise OptionError(option=flag, got=text, expected=e.expected) from None
 
 
-def beta(flag: str, text: str) -> Any:
-    """Return the Beta distribution with two numbers as its parameters."""
+def density(text: str) -> Any:
+    """Return the share of edges that exist, or its Beta prior."""
     from ..priors import Beta
 
-    a, b = numbers(flag, text, (2,), "two numbers A,B, such as 1,1")  # type: ignore[misc]
-    try:
-        return Beta(a, b)
-    except OptionError as e:
-        raise OptionError(option=flag, got=text, expected=e.expected) from None
+    return prior_of("--density", text, (1, 2), Beta, "a number, or A,B, such as 0.2 or 5,5")
 
 
 def check_out(out: Path, overwrite: bool) -> None:
@@ -234,7 +204,8 @@ def sample(
 
     try:
         with about_fit(source, instead), shown_log(console), warnings.catch_warnings():
-            if estimator.progress:  # the printed verdict then says the same
+            alone = estimator.checkpoint.chain is not None
+            if estimator.progress or alone:  # the printed verdict then says the same, of all chains
                 warnings.filterwarnings("ignore", "Not converged", ConvergenceWarning)
                 warnings.filterwarnings("ignore", UNSEEN, ApproximatePosteriorWarning)
             estimator.fit(table, sample_weight=weights, **more)
@@ -242,9 +213,34 @@ def sample(
         again = "give the same command again to continue" if out.exists() else "nothing was written"
         raise Stopped(f"stopped before the first draw; {again}") from None
     tree = estimator.posterior_
-    if not tree.attrs["complete"]:
+    if not (tree.attrs["complete"] or alone):
         raise Stopped(f"stopped; the draws so far are kept in {out}; give the same command again to continue")
     return tree
+
+
+def end_chain(out: Path, chain: int, console: Console) -> None:
+    """End a command that ran one chain."""
+    from ..checkpoint import steps_of
+
+    left = unfinished(*steps_of(out))
+    if chain in left:
+        raise Stopped(f"stopped; {left[chain]}; give the same command again to continue")
+    rest = f"; not yet complete: {', '.join(map(str, left))}" if left else ""
+    console.print(f"Chain {chain} of {out} is complete{rest}\nTo join the chains: bayesmrf collect "
+                  f"{shlex.quote(str(out))}", soft_wrap=True)  # fmt: skip
+    raise typer.Exit
+
+
+def unfinished(steps: Sequence[int], settings: dict[str, Any]) -> dict[int, str]:
+    """Return what is missing of each chain that is not complete."""
+    from ..chain import Plan
+
+    plan = Plan(*(settings[name] for name in Plan._fields))
+    return {
+        i: f"chain {i} has {plan.kept(n):,} of {plan.n_draws:,} draws" if n else f"chain {i} has not begun"
+        for i, n in enumerate(steps)
+        if n < plan.n_steps
+    }
 
 
 def finish(tree: Any, out: Path, source: Path, arguments: Sequence[str], **more: Any) -> None:

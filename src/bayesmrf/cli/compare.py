@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,10 +16,10 @@ from . import common
 from .show import show_comparison
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from .flags import Run
 
 _MARK = b"bayesmrf"  # in the first bytes of figures written by this package
-_NOT_ASKED = ("graph", "checkpoint", "progress", "n_jobs")  # arguments on which the draws do not depend
+_NOT_ASKED = ("graph", "checkpoint", "progress", "n_jobs", "executor")  # arguments on which the draws do not depend
 
 
 class Job(NamedTuple):
@@ -31,46 +31,36 @@ class Job(NamedTuple):
     estimator: Any
 
 
-def run_all(
-    jobs: Sequence[Job],
-    data: Any,
-    weights: Any,
-    source: Path,
-    out: Path,
-    overwrite: bool,
-    console: Console,
-    write: Callable[..., None],
-) -> None:
+def run_all(jobs: Sequence[Job], run: Run, data: Any, weights: Any, out: Path, graph: str) -> None:
     """Run the jobs that are not finished, print the table and plot the marginals.
 
     Each run has its own store in the folder ``out``; one that the same request finished before is loaded.
     """
     picture = out / "marginals.png"
-    _check_folder(out, picture, overwrite)
+    _check_folder(out, picture, run.overwrite)
     requests = {job.name: _request(job.estimator, data, weights) for job in jobs}
     trees: dict[str, Any] = {}
     for job in jobs:  # check everything before the first run
-        found = None if overwrite else _finished(job.path, requests[job.name])
+        found = None if run.overwrite else _finished(job.path, requests[job.name])
         if found is None:
-            common.check_out(job.path, overwrite)
-            with common.about_fit(source, instead="another engine"):
+            common.check_out(job.path, run.overwrite)
+            with common.about_fit(run.table, instead="another engine"):
                 job.estimator.check(data, weights)
         else:
-            console.print(f"{job.name}: {job.path} is already finished")
+            run.console.print(f"{job.name}: {job.path} is already finished")
         trees[job.name] = found
     for job in jobs:
         if trees[job.name] is None:
-            console.print(f"{job.name}: {job.method} ...")
-            tree = common.sample(job.estimator, data, weights, source, job.path, console, instead="another engine")
-            write(tree, job.path, request=requests[job.name])
-            trees[job.name] = tree
+            run.console.print(f"{job.name}: {job.method} ...")
+            asked = {"graph": graph, "request": requests[job.name]}
+            trees[job.name] = run.sample(job.estimator, job.path, [data, weights, None], "another engine", **asked)
     summaries = {name: ParameterSummary(tree) for name, tree in trees.items()}
     first = next(iter(summaries.values()))
-    console.print(f"\n{first.data_sentence}\n{first.draws_sentence}\n")
-    show_comparison(summaries, console)
+    run.console.print(f"\n{first.data_sentence}\n{first.draws_sentence}\n")
+    show_comparison(summaries, run.console)
     figure = plots.plot_marginals(summaries)[0].get_figure(root=True)
     figure.savefig(picture, dpi=150, metadata={"Software": _MARK.decode()})
-    console.print(f"\nThe marginals are plotted in {picture}; the results are in {out}", soft_wrap=True)
+    run.console.print(f"\nThe marginals are plotted in {picture}; the results are in {out}", soft_wrap=True)
 
 
 def _check_folder(out: Path, picture: Path, overwrite: bool) -> None:

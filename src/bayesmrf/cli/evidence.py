@@ -6,21 +6,20 @@ import re
 import secrets
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from ..errors import OptionError, StoreError, argument
+from ..families import FAMILIES
 from ..files import check_path
 from ..options import OPTIONS, check
 from ..rules import is_count
 from . import common
-from .common import Binarize, Drop, MissingCode, Overwrite, Quiet, Seed, Weight
 from .evidence_models import CODING, Job, fields, machines
 from .evidence_shown import named, show_evidence
 from .evidence_store import EvidenceStore, opened, request_of
+from .flags import BINARIZE, Data, command, flag, observations
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -29,82 +28,55 @@ _COMPARED = ("groups", "structure", "complete", "independent")
 _MARK = "bayesmrf"
 
 
+@dataclass
+class MethodFlags:
+    """Options of methods."""
+
+    n_chains: int | None = flag("Chains of annealing and of MCMC.", shown="the method's")
+    temperatures: int | None = flag("Temperatures of annealing.", shown="the method's")
+    ladder: str | None = flag(
+        "Spacing of the temperatures of ais: equal steps raised to a power, such as 3 (cubic) or 1 (linear).",
+        "cubic|linear|POWER",
+        shown="cubic",
+    )
+    n_draws: int | None = flag("Posterior draws per chain.", shown="the method's")
+
+
+@command
 def evidence(
-    context: typer.Context,
-    answers: Annotated[
-        Path,
-        typer.Argument(
-            metavar="ANSWERS.csv",
-            help="Table with one row per observation and one column per node, named in the first line; 0/1, -1/+1 or "
-            "True/False, or ordered levels with --binarize. May be compressed (.csv.gz).",
-        ),
-    ],
-    hidden: Annotated[
-        str | None,
-        typer.Option(metavar="1:9|1,2,5", help="Numbers of hidden units of the restricted Boltzmann machines to try."),
-    ] = None,
-    compare: Annotated[
-        str | None,
-        typer.Option(
-            metavar="groups,...",
-            help="Models without hidden units, separated by commas: groups (edges tied as bayesmrf groups finds them), "
-            "structure (edges that bayesmrf structure finds likely), complete (all edges), independent (none).",
-        ),
-    ] = None,
-    method: Annotated[
-        str,
-        typer.Option(
-            metavar="laplace,...",
-            help="One or more of: laplace, laplace0, map, bic, harmonic-1, harmonic-4, bridge-geometric, "
-            "bridge-optimal, dic, ais, cross-validation, conjugate.",
-        ),
-    ] = "laplace",
-    prior_scale: Annotated[
-        float, typer.Option(help="Standard deviation of the normal prior of every weight and bias over {0, 1}.")
-    ] = 1.0,
-    edges: Annotated[
-        Path | None, typer.Option(metavar="EDGES.csv", help="Edges of structure and of groups, instead of learnt ones.")
-    ] = None,
-    holdout: Annotated[
-        float | None,
-        typer.Option(
-            metavar="SHARE",
-            help="Share of the observations, drawn at random, from which groups and structure are learnt; the evidence "
-            "is computed from the others.",
-        ),
-    ] = None,
-    binarize: Binarize = None,
-    n_chains: Annotated[
-        int | None, typer.Option(help="Chains of annealing and of MCMC. [dim]\\[default: the method's][/dim]")
-    ] = None,
-    temperatures: Annotated[
-        int | None, typer.Option(help="Temperatures of annealing. [dim]\\[default: the method's][/dim]")
-    ] = None,
-    ladder: Annotated[
-        str | None,
-        typer.Option(
-            metavar="cubic|linear|POWER",
-            help="Spacing of the temperatures of ais: equal steps raised to a power, such as 3 (cubic) or 1 (linear). "
-            "[dim]\\[default: cubic][/dim]",
-        ),
-    ] = None,
-    n_draws: Annotated[
-        int | None, typer.Option(help="Posterior draws per chain. [dim]\\[default: the method's][/dim]")
-    ] = None,
-    weight: Weight = None,
-    drop: Drop = None,
-    missing_code: MissingCode = None,
-    seed: Seed = None,
-    plot: Annotated[bool, typer.Option("--plot", help="Plot evidence.png in --out.")] = False,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            help="Folder for the results, written as they are computed. "
-            "[dim]\\[default: ANSWERS-evidence, or ANSWERS-models with --compare][/dim]"
-        ),
-    ] = None,
-    overwrite: Overwrite = False,
-    quiet: Quiet = False,
+    table: Path = observations(
+        "ANSWERS.csv", "0/1, -1/+1 or True/False, or ordered levels (with --hidden, --binarize)"
+    ),
+    hidden: str | None = flag("Numbers of hidden units of the restricted Boltzmann machines to try.", "1:9|1,2,5"),
+    compare: str | None = flag(
+        "Models without hidden units, separated by commas: groups (edges tied as bayesmrf groups finds them), "
+        "structure (edges that bayesmrf structure finds likely), complete (all edges), independent (none).",
+        "groups,...",
+    ),
+    method: str = flag(
+        "One or more of: laplace, laplace0, map, bic, harmonic-1, harmonic-4, bridge-geometric, bridge-optimal, dic, "
+        "ais, cross-validation, conjugate.",
+        "laplace,...",
+        "laplace",
+    ),
+    prior_scale: float = flag(
+        "Standard deviation of the normal prior of every weight and bias over {0, 1}.", default=1.0
+    ),
+    edges: Path | None = flag("Edges of structure and of groups, instead of learnt ones.", "EDGES.csv"),
+    holdout: float | None = flag(
+        "Share of the observations, drawn at random, from which groups and structure are learnt; the evidence is "
+        "computed from the others.",
+        "SHARE",
+    ),
+    binarize: str | None = BINARIZE,
+    plot: bool = flag("Plot evidence.png in --out.", None, False, "--plot"),
+    out: Path | None = flag(
+        "Folder for the results, written as they are computed.",
+        shown="ANSWERS-evidence, or ANSWERS-models with --compare",
+    ),
+    *,
+    own: MethodFlags,
+    given: Data,
 ) -> None:
     """Compare models by their evidence: numbers of hidden units, or sets of edges.
 
@@ -112,21 +84,24 @@ def evidence(
     models or methods can be added later.
     """
     from ..answers import to_binary
-    from ..tables import read_votes
+    from ..estimators.chosen_model import choose_model
+    from ..states import check_states
 
-    out = out or Path(f"{common.stem_of(answers)}-{'models' if compare else 'evidence'}")
-    console = common.new_console(quiet)
+    out, console = given.path(out, "-models" if compare else "-evidence"), given.console
     names = _models(hidden, compare, edges, holdout)
-    given = {"n_chains": n_chains, "temperatures": temperatures, "ladder": _ladder(ladder), "n_draws": n_draws}
-    options: dict[str, Any] = {k: v for k, v in given.items() if v is not None}
+    options = {k: v for k, v in (vars(own) | {"ladder": _ladder(own.ladder)}).items() if v is not None}
     methods = _with_options(_methods(method), options)
 
-    check({"prior_scale": prior_scale, "random_state": seed})
-    table, weights = read_votes(answers, weight, drop or (), missing_code or ())
-    table = to_binary(answers, table, binarize)
-    ends = None
-    if edges is not None:
-        ends = common.edges_of(str(edges), [str(c) for c in table.columns], console, "--edges")
+    check({"prior_scale": prior_scale, "random_state": given.seed})
+    data, weights, _ = given.read()
+    if binarize is not None:
+        data = to_binary(table, data, binarize)
+    model = CODING if hidden else choose_model(data, CODING)
+    if model == CODING:
+        data = to_binary(table, data, None)
+    else:
+        console.print("The model is ordinal, as columns have more than two ordered levels.")
+    ends = None if edges is None else given.edges(data, str(edges), "--edges")
     asked = {
         "prior_scale": prior_scale,
         "coding": CODING,
@@ -136,18 +111,18 @@ def evidence(
     }
     check_path(out, "--out: ")
     picture = out / "evidence.png"
-    if plot and picture.exists() and not overwrite and _MARK.encode() not in picture.read_bytes()[:1000]:
+    if plot and picture.exists() and not given.overwrite and _MARK.encode() not in picture.read_bytes()[:1000]:
         raise StoreError(f"--out: {picture} exists and was not written by bayesmrf; give another path.")
-    with common.about_file(answers):
-        _check_table(table, weights)
-    request = request_of(table, weights, asked)
-    store = context.with_resource(opened(out, request, seed, secrets.randbits(32), overwrite))
+    with common.about_file(table):
+        check_states(data, weights, n_states=FAMILIES.read(model).n_states)
+    request = request_of(data, weights, asked)
+    store = given.context.with_resource(opened(out, request, given.seed, secrets.randbits(32), given.overwrite))
     if store.cells:
         console.print(f"{out} contains {len(store.cells)} finished results, which are kept", soft_wrap=True)
-    jobs = machines(names, table, weights, prior_scale) if hidden else fields(
-        names, table, weights, prior_scale, ends, holdout, store.seed, not quiet)  # fmt: skip
-    with common.about_file(answers):
-        _run(jobs, methods, store, console, not quiet)
+    jobs = machines(names, data, weights, prior_scale) if hidden else fields(
+        names, model, data, weights, prior_scale, ends, holdout, store.seed, not given.quiet)  # fmt: skip
+    with common.about_file(table):
+        _run(jobs, methods, store, console, not given.quiet)
     results = {m: {job.name: store.evidence(job.name, m) for job in jobs} for m in methods}
 
     show_evidence(results, bool(hidden), console)
@@ -189,9 +164,9 @@ def _models(hidden: str | None, compare: str | None, edges: Path | None, holdout
         if holdout is not None and not 0 < holdout < 1:
             raise OptionError(option="--holdout", got=holdout, expected="a share between 0 and 1, such as 0.5")
         return names
-    for flag, value in (("--edges", edges), ("--holdout", holdout)):
+    for option, value in (("--edges", edges), ("--holdout", holdout)):
         if value is not None:
-            raise OptionError(f"--hidden does not support {flag}; remove it, or use --compare instead of --hidden.")
+            raise OptionError(f"--hidden does not support {option}; remove it, or use --compare instead of --hidden.")
     assert hidden is not None
     expected = "numbers of hidden units, such as 1:9 or 1,2,5"
     parts = [part.strip() for part in re.split("[:,]", hidden)]
@@ -226,12 +201,6 @@ def _with_options(names: Sequence[str], options: dict[str, Any]) -> dict[str, An
         if not any(option in option_names(method) for method in methods.values()):
             raise OptionError(f"--method {','.join(names)} does not support {argument(option, value)}; remove it.")
     return {name: with_options(method, **options) for name, method in methods.items()}
-
-
-def _check_table(table: Any, weights: Any) -> None:
-    from ..states import check_states
-
-    check_states(table, weights)
 
 
 def _run(

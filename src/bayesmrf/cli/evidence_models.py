@@ -34,6 +34,7 @@ def machines(numbers: Sequence[int], table: Any, weights: Any, prior_scale: floa
 
 def fields(
     names: Sequence[str],
+    model: str,
     table: Any,
     weights: Any,
     prior_scale: float,
@@ -42,7 +43,10 @@ def fields(
     seed: int,
     progress: bool,
 ) -> list[Job]:
-    """Return jobs for models without hidden units, in the coding of the machines so that all have the same prior."""
+    """Return jobs for models without hidden units, in the coding of the machines so that all have the same prior.
+
+    ``model`` is that coding, or "ordinal" for ordered levels.
+    """
     import numpy as np
 
     from ..estimators import BayesianMRF, GroupedMRF, SpikeSlabMRF
@@ -54,7 +58,7 @@ def fields(
     flattered = "" if holdout is not None else "learnt from the same data, which favours the model; see --holdout"
 
     def fixed(graph: Any) -> Any:
-        return make_target(BayesianMRF(graph, model=CODING), table, prior_scale, None, rest)
+        return make_target(BayesianMRF(graph, model=model), table, prior_scale, None, rest)
 
     def groups() -> tuple[Any, str]:
         graph = "complete" if ends is None else ends
@@ -66,8 +70,10 @@ def fields(
     def structure() -> tuple[Any, str]:
         if ends is not None:
             return fixed(ends)
-        method = "exact" if n_nodes <= _EXACT_NODES else "one-edge"
-        est = SpikeSlabMRF(method=method, random_state=seed, progress=progress).fit(table, sample_weight=learn)
+        method = "auto" if model != CODING else "exact" if n_nodes <= _EXACT_NODES else "one-edge"
+        est = SpikeSlabMRF(method=method, model=model, random_state=seed, progress=progress).fit(
+            table, sample_weight=learn
+        )
         return fixed(est.graph_)[0], f"its edges were {flattered}" if flattered else ""
 
     made: dict[str, Callable[[], tuple[Any, str]]] = {

@@ -2,155 +2,89 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
 
 from ..errors import OptionError
-from ..families import families_of
+from ..families import AUTO, families_of
 from ..methods import GROUPS
 from . import common
-from .common import Chains, Draws, Drop, Jobs, MissingCode, Overwrite, Quiet, Seed, Thin, Warmup, Weight
+from .flags import GRAPH_HELP, Run, command, flag, observations
+
+_NORMAL = "ordinal", "symmetric"  # models whose edges have a normal prior
 
 
+@dataclass
+class Method:
+    """Options of methods."""
+
+    n_particles: int | None = flag("Particles of particle.", shown="depends on the data")
+    inner: str | None = flag("State sampler of auxiliary-variable.", "gibbs|exact", shown="gibbs")
+    n_sweeps: int | None = flag("Gibbs sweeps of auxiliary-variable per state.", shown="50")
+    n_proposals: int | None = flag("Proposals of auxiliary-variable per edge.", shown="5")
+    n_walk: int | None = flag("Random walk steps of auxiliary-variable.", shown="100")
+    sigma_q: float | None = flag("Standard deviation of this random walk.", shown="0.001")
+    restart: bool | None = flag(
+        "Whether this random walk restarts at the tied estimate.", None, None, "--restart/--no-restart", shown="restart"
+    )
+
+
+@command
 def groups(
-    context: typer.Context,
-    votes: Annotated[
-        Path,
-        typer.Argument(
-            metavar="VOTES.csv",
-            help="Table with one row per observation and one column per node, named in the first line; 0/1, -1/+1 or "
-            "True/False, or any levels with --model potts or symmetric. May be compressed (.csv.gz).",
-        ),
-    ],
-    graph: Annotated[
-        str | None,
-        typer.Option(metavar="EDGES.csv|complete|learn:K", help=f"{common.GRAPH_HELP} Or give --candidates."),
-    ] = None,
-    candidates: Annotated[
-        str | None,
-        typer.Option(metavar="EDGES.csv|complete", help="Instead of --graph: edges that may exist or be absent."),
-    ] = None,
-    model: Annotated[
-        str,
-        typer.Option(
-            metavar="|".join(families_of("GroupedMRF").names),
-            help="agreement: yes/no answers; potts: many levels, one parameter per edge; symmetric: many levels, one "
-            "table per edge.",
-        ),
-    ] = "agreement",
-    prior_scale: Annotated[
-        float | None,
-        typer.Option(
-            help="With --model symmetric, prior standard deviation of the log potentials. [dim]\\[default: 1.0][/dim]"
-        ),
-    ] = None,
-    fields: Annotated[
-        bool | None,
-        typer.Option(
-            "--fields/--no-fields",
-            help="Whether each node has its own field; without fields, yes and no must be equally frequent. "
-            "[dim]\\[default: fields][/dim]",
-            show_default=False,
-        ),
-    ] = None,
-    field_groups: Annotated[
-        bool,
-        typer.Option("--field-groups", help="Find groups of nodes that share a field, as for edges."),
-    ] = False,
-    density: Annotated[
-        str | None,
-        typer.Option(
-            metavar="A,B|P0",
-            help="Beta prior of the share of candidates that exist, or its fixed value; with --graph, its edges may be "
-            "absent. [dim]\\[default: 5,5 with --candidates][/dim]",
-        ),
-    ] = None,
-    method: Annotated[
-        str,
-        typer.Option(
-            metavar="|".join(["auto", *GROUPS.names]),
-            help="tree needs a forest, exact a narrow graph; particle and stripped-beta (rough) take any graph.",
-        ),
-    ] = "auto",
-    n_particles: Annotated[
-        int | None, typer.Option(help="Particles of particle. [dim]\\[default: depends on the data][/dim]")
-    ] = None,
-    inner: Annotated[
-        str | None,
-        typer.Option(metavar="gibbs|exact", help="State sampler of auxiliary-variable. [dim]\\[default: gibbs][/dim]"),
-    ] = None,
-    n_sweeps: Annotated[
-        int | None, typer.Option(help="Gibbs sweeps of auxiliary-variable per state. [dim]\\[default: 50][/dim]")
-    ] = None,
-    n_proposals: Annotated[
-        int | None, typer.Option(help="Proposals of auxiliary-variable per edge. [dim]\\[default: 5][/dim]")
-    ] = None,
-    n_walk: Annotated[
-        int | None, typer.Option(help="Random walk steps of auxiliary-variable. [dim]\\[default: 100][/dim]")
-    ] = None,
-    sigma_q: Annotated[
-        float | None, typer.Option(help="Standard deviation of this random walk. [dim]\\[default: 0.001][/dim]")
-    ] = None,
-    restart: Annotated[
-        bool | None,
-        typer.Option(
-            "--restart/--no-restart",
-            help="Whether this random walk restarts at the tied estimate. [dim]\\[default: restart][/dim]",
-            show_default=False,
-        ),
-    ] = None,
-    alpha: Annotated[
-        str,
-        typer.Option(metavar="ALPHA|SHAPE,RATE", help="Concentration of the Dirichlet process, or its Gamma prior."),
-    ] = "1.0",
-    base: Annotated[str, typer.Option(metavar="A,B", help="Base distribution Beta(A, B) of an agreement.")] = "1,1",
-    n_draws: Draws = 1000,
-    n_warmup: Warmup = 500,
-    n_chains: Chains = 4,
-    thin: Thin = 1,
-    weight: Weight = None,
-    drop: Drop = None,
-    missing_code: MissingCode = None,
-    seed: Seed = None,
-    n_jobs: Jobs = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(help="Folder for the result, written during the run. [dim]\\[default: VOTES.zarr][/dim]"),
-    ] = None,
-    overwrite: Overwrite = False,
-    quiet: Quiet = False,
+    table: Path = observations(
+        "VOTES.csv", "0/1, -1/+1 or True/False, or ordered levels; any levels with --model potts or symmetric"
+    ),
+    graph: str | None = flag(f"{GRAPH_HELP} Or give --candidates.", "EDGES.csv|complete|learn:K"),
+    candidates: str | None = flag("Instead of --graph: edges that may exist or be absent.", "EDGES.csv|complete"),
+    model: str = flag(
+        "auto is ordinal if columns have more than two ordered levels, else agreement. agreement: yes/no answers; "
+        "ordinal: ordered levels, one weight per edge; potts: many levels, one parameter per edge; symmetric: many "
+        "levels, one table per edge.",
+        "|".join([AUTO, *families_of("GroupedMRF").names]),
+        AUTO,
+    ),
+    prior_scale: float | None = flag(
+        "With the models ordinal and symmetric, prior standard deviation of the weights or log potentials.", shown="1.0"
+    ),
+    fields: bool | None = flag(
+        "Whether each node has its own field; without fields, yes and no must be equally frequent.",
+        None,
+        None,
+        "--fields/--no-fields",
+        shown="fields",
+    ),
+    field_groups: bool = flag("Find groups of nodes that share a field, as for edges.", None, False, "--field-groups"),
+    density: str | None = flag(
+        "Beta prior of the share of candidates that exist, or its fixed value; with --graph, its edges may be absent.",
+        "A,B|P0",
+        shown="5,5 with --candidates",
+    ),
+    method: str = flag(
+        "tree needs a forest, exact a narrow graph; particle and stripped-beta (rough) take any graph.",
+        "|".join(["auto", *GROUPS.names]),
+        "auto",
+    ),
+    alpha: str = flag("Concentration of the Dirichlet process, or its Gamma prior.", "ALPHA|SHAPE,RATE", "1.0"),
+    base: str = flag("Base distribution Beta(A, B) of an agreement.", "A,B", "1,1"),
+    *,
+    own: Method,
+    run: Run,
 ) -> None:
     """Find the groups of edges that share a parameter; with --candidates, also which edges exist.
 
     A run that was stopped, even killed, continues when the same command is given again.
     """
+    from ..estimators.chosen_model import choose_model
     from ..priors import Beta, DirichletProcess, Gamma, Normal
-    from ..tables import read_votes
 
-    out = out or Path(f"{common.stem_of(votes)}.zarr")
-    console = common.new_console(quiet)
-    run = {"n_draws": n_draws, "n_warmup": n_warmup, "n_chains": n_chains, "thin": thin, "n_jobs": n_jobs}
-    common.checked("GroupedMRF", **run)
-    common.checked("GroupedMRF", model=model)
+    out = run.path(run.out, ".zarr")
+    common.checked("GroupedMRF", model=model, **run.options)
     spike = candidates is not None or density is not None
-    p0 = common.number_or_prior("--density", density or "5,5", Beta, "a number, or A,B, such as 0.2 or 5,5")
-    concentration = common.number_or_prior("--alpha", alpha, Gamma, "a number, or SHAPE,RATE, such as 1.0 or 2,4")
-    found = common.beta("--base", base)
-    if prior_scale is not None and model != "symmetric":
-        expected = "omitted without --model symmetric"
-        raise OptionError(option="prior_scale", got=prior_scale, expected=expected)
-    if model == "symmetric":
-        common.check({"prior_scale": 1.0 if prior_scale is None else prior_scale})
-        found = Normal(1.0 if prior_scale is None else prior_scale)
-    own: dict[str, Any] = {"n_particles": n_particles, "inner": inner, "n_sweeps": n_sweeps, "n_proposals": n_proposals}
-    own |= {"n_walk": n_walk, "sigma_q": sigma_q, "restart": restart}
-    options = {
-        "prior": DirichletProcess(concentration, found, p0 if spike else None),
-        "method": _method(method, own),
-        **run,
-    }
+    p0 = common.density(density or "5,5")
+    concentration = common.prior_of("--alpha", alpha, (1, 2), Gamma, "a number, or SHAPE,RATE, such as 1.0 or 2,4")
+    found = common.prior_of("--base", base, (2,), Beta, "two numbers A,B, such as 1,1")
+    scale = common.checked("", prior_scale=1.0 if prior_scale is None else prior_scale)["prior_scale"]
+    options = {"method": common.own_options(GROUPS, method, own)}
     if graph is None and candidates is None:
         remedy = "--candidates complete finds which edges exist"
         raise OptionError(option="graph", expected="given unless --candidates is", remedy=remedy)
@@ -158,40 +92,23 @@ def groups(
         raise OptionError(option="graph", got=graph, expected="omitted with --candidates")
     if field_groups and fields is False:
         raise OptionError(option="--no-fields", got=True, expected="omitted with --field-groups")
-    common.check_out(out, overwrite)
-    table, weights = read_votes(votes, weight, drop or (), missing_code or ())
-    names = [str(c) for c in table.columns]
-    if graph is not None:
-        edges = {"graph": common.edges_of(graph, names, console)}
-    else:
-        edges = {"candidates": common.edges_of(str(candidates), names, console, "--candidates")}
+    common.check_out(out, run.overwrite)
+    data = run.read()
+    family = choose_model(data[0], "agreement") if model == AUTO else model
+    if family in _NORMAL:
+        found = Normal(scale)
+    elif prior_scale is not None:
+        expected = f"omitted without --model {' or '.join(_NORMAL)}"
+        raise OptionError(option="prior_scale", got=prior_scale, expected=expected)
+    options["prior"] = DirichletProcess(concentration, found, p0 if spike else None)
+    name, asked = ("candidates", candidates) if graph is None else ("graph", graph)
+    options[name] = run.edges(data[0], str(asked), f"--{name}")
 
     from ..estimators import GroupedMRF
-    from ..store import Checkpoint
     from ..summary import GroupedSummary
-    from .show import show
 
-    estimator = GroupedMRF(
-        **edges,
-        model=model,
-        fields="grouped" if field_groups else fields is not False,
-        **options,
-        random_state=seed,
-        progress=not quiet,
-        checkpoint=Checkpoint(out, overwrite),
-    )
-    instead = "particle" if spike or field_groups or model != "agreement" else "stripped-beta"
-    tree = common.sample(estimator, table, weights, votes, out, console, instead=f"--method {instead}")
-    common.finish(tree, out, votes, context.obj, **{"candidates" if spike else "graph": graph or candidates})
-    show(GroupedSummary(tree), console)
-    common.point_to_report(out, console)
-
-
-def _method(name: str, own: dict[str, Any]) -> Any:
-    """Return the options of a method; for "auto", which has none, its name."""
-    if name != "auto":
-        return common.own_options(GROUPS, name, **own)
-    for option, value in own.items():
-        if value is not None:
-            raise OptionError(option=option, got=value, expected="omitted with --method auto", remedy="give a method")
-    return name
+    options |= {"model": model, "fields": "grouped" if field_groups else fields is not False}
+    instead = "particle" if spike or field_groups or family != "agreement" else "stripped-beta"
+    estimator = run.estimator(GroupedMRF, out, **options)
+    tree = run.sample(estimator, out, data, f"--method {instead}", **{"candidates" if spike else "graph": asked})
+    run.show(GroupedSummary(tree), out)

@@ -29,14 +29,13 @@ _MOST_MISSING = 5
 
 def show(summary: AnySummary, console: Console) -> None:
     """Print what was run, the results, and whether the chains have converged."""
-    if isinstance(summary, GroupedSummary):
-        _show_groups(summary, console)
-    elif isinstance(summary, StructureSummary):
-        _show_structure(summary, console)
-    elif isinstance(summary, DifferenceSummary):
-        _show_differences(summary, console)
-    else:
-        _show_parameters(summary, console)
+    grouped = isinstance(summary, GroupedSummary)
+    options = "".join(f"; {label} {value}" for label, value in summary.options.items() if not grouped)
+    console.print(f"\n{summary.data_sentence}")
+    console.print(f"Method: {summary.method_sentence}{options}. Its draws are {summary.kind_sentence}.")
+    console.print(f"{summary.draws_sentence}; {summary.attrs['run_time']:.1f} s.")
+    _SHOWN[type(summary)](summary, console)
+    _show_missing(summary, console)
     console.print(f"\n{summary.verdict.sentence}")
 
 
@@ -62,9 +61,6 @@ def show_comparison(summaries: Mapping[str, ParameterSummary], console: Console)
 
 
 def _show_groups(summary: GroupedSummary, console: Console) -> None:
-    console.print(f"\n{summary.data_sentence}")
-    console.print(f"Method: {summary.attrs['method']}. Its draws are {summary.kind_sentence}.")
-    console.print(f"{summary.draws_sentence}; {summary.attrs['run_time']:.1f} s.")
     if summary.spike:
         console.print(f"Number of edges: {summary.n_edges_sentence}.\n{summary.density_sentence}.")
     console.print(f"Number of groups: {summary.n_groups_sentence}\n")
@@ -124,10 +120,6 @@ def _show_table(
 
 
 def _show_structure(summary: StructureSummary, console: Console) -> None:
-    options = "".join(f"; {label} {value}" for label, value in summary.options.items())
-    console.print(f"\n{summary.data_sentence}")
-    console.print(f"Method: {summary.method_sentence}{options}. Its draws are {summary.kind_sentence}.")
-    console.print(f"{summary.draws_sentence}; {summary.attrs['run_time']:.1f} s.")
     console.print(f"Number of edges: {summary.n_edges_sentence}.")
     console.print(f"{summary.density_sentence}.\n")
     found = summary.strongest
@@ -139,16 +131,11 @@ def _show_structure(summary: StructureSummary, console: Console) -> None:
         )
     else:
         console.print("No edge has an inclusion above 0.5.")
-    _show_missing(summary, console)
 
 
 def _show_differences(summary: DifferenceSummary, console: Console) -> None:
     from rich.table import Table
 
-    options = "".join(f"; {label} {value}" for label, value in summary.options.items())
-    console.print(f"\n{summary.data_sentence}")
-    console.print(f"Method: {summary.method_sentence}{options}. Its draws are {summary.kind_sentence}.")
-    console.print(f"{summary.draws_sentence}; {summary.attrs['run_time']:.1f} s.")
     console.print(f"Number of edges that differ: {summary.n_edges_sentence}.")
     console.print(f"{summary.density_sentence}.\n")
     found = summary.differences.sort_values("inclusion", ascending=False, kind="stable")
@@ -170,7 +157,6 @@ def _show_differences(summary: DifferenceSummary, console: Console) -> None:
         f"Inclusion: probability that the groups differ in this edge; Bayes factor: for a difference. Difference: "
         f"{summary.direction}, with its 90 % interval, given that they differ. {summary.terms.meaning}"
     )
-    _show_missing(summary, console)
 
 
 def _show_edges(found: pd.DataFrame, columns: tuple[str, ...], console: Console) -> None:
@@ -195,10 +181,6 @@ def _show_edges(found: pd.DataFrame, columns: tuple[str, ...], console: Console)
 def _show_parameters(summary: ParameterSummary, console: Console) -> None:
     from rich.table import Table
 
-    options = "".join(f", {label} {value}" for label, value in summary.options.items())
-    console.print(f"\n{summary.data_sentence}")
-    console.print(f"Method: {summary.method_sentence}{options}. Its draws are {summary.kind_sentence}.")
-    console.print(f"{summary.draws_sentence}; {summary.attrs['run_time']:.1f} s.")
     console.print(f"{summary.clear_sentence}.\n")
     table = Table(title="Parameters, strongest first (*: interval excludes zero)", title_justify="left")
     table.add_column("parameter")
@@ -222,7 +204,6 @@ def _show_parameters(summary: ParameterSummary, console: Console) -> None:
     if left_out:
         console.print(f"Not listed: {'; '.join(left_out)}.")
     console.print(summary.terms.meaning)
-    _show_missing(summary, console)
 
 
 def _show_missing(summary: Summary, console: Console) -> None:
@@ -233,3 +214,11 @@ def _show_missing(summary: Summary, console: Console) -> None:
         )
         more = "; ..." if len(missing) > _MOST_MISSING else ""
         console.print(f"{count(summary.n_missing, 'missing value')}, with probability: {some}{more}")
+
+
+_SHOWN: dict[type, Callable[..., None]] = {
+    DifferenceSummary: _show_differences,
+    GroupedSummary: _show_groups,
+    ParameterSummary: _show_parameters,
+    StructureSummary: _show_structure,
+}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import warnings
+from copy import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,6 @@ from ..memory import check_draws
 from ..options import check
 from ..rules import is_count
 from ..states import States, check_states, levels_of
-from ..store import place_of
 from .network import Network
 from .predictive import Predictive
 
@@ -44,16 +44,19 @@ class MissingValues:
 class PairwiseMRF(Network, Predictive, BaseEstimator):
     """Base of the estimators: data, graph, and use of a fitted theta."""
 
+    def object(self, name: str) -> Any:
+        """Return the value of a parameter as an object."""
+        raise NotImplementedError
+
     def _read(
         self,
         X: Any,
         sample_weight: Any,
         progress: bool = False,
         missing: bool = False,
-        n_states: Any = None,
         option: str = "graph",
     ) -> States:
-        states = check_states(X, sample_weight, missing=missing, n_states=n_states)
+        states = check_states(X, sample_weight, missing=missing, n_states=self.object("model").n_states)
         self.n_features_in_ = len(states.names)
         if hasattr(X, "columns") and all(isinstance(c, str) for c in X.columns):
             self.feature_names_in_ = np.array(states.names, dtype=object)
@@ -85,13 +88,25 @@ class RunOptions:
     thin: int = 1
     random_state: Any = None
     n_jobs: int | None = None
+    executor: Any = None
     progress: bool = True
     checkpoint: Any = None
+
+    def __sklearn_clone__(self) -> Any:
+        """Clone with the same executor, which cannot be copied."""
+        bare = copy(self)
+        bare.executor = None
+        new = super(RunOptions, bare).__sklearn_clone__()  # type: ignore[misc]
+        return new.set_params(executor=self.executor)
+
+    def __getstate__(self) -> Any:
+        """Return what is pickled: an executor is of this process alone."""
+        return dict(super().__getstate__()) | {"executor": None}  # type: ignore[call-overload]
 
 
 def run_seed(estimator: RunOptions) -> np.random.SeedSequence:
     """Return the seed of a run: random_state or, if None, the seed of the checkpoint if there is one."""
-    return run.seed_sequence(estimator.random_state, *place_of(estimator.checkpoint))
+    return run.seed_sequence(estimator.random_state, estimator.checkpoint)
 
 
 def sample_posterior(
@@ -103,7 +118,6 @@ def sample_posterior(
     """
     sizes = {"feature": model.n_features, "edge": model.graph.n_edges, "node": model.graph.n_nodes} | more
     check_draws(kernel.dims, sizes, estimator.n_draws, estimator.n_chains)
-    path, overwrite = place_of(estimator.checkpoint)
     return run.sample(
         kernel,
         n_draws=estimator.n_draws,
@@ -112,9 +126,9 @@ def sample_posterior(
         thin=estimator.thin,
         random_state=seeds,
         n_jobs=estimator.n_jobs,
+        executor=estimator.executor,
         progress=estimator.progress,
-        checkpoint=path,
-        overwrite=overwrite,
+        checkpoint=estimator.checkpoint,
     )
 
 
@@ -149,10 +163,12 @@ def warn_of_unbalanced(states: States) -> None:
     (for two states, a two-sided binomial test) has a p-value below 1e-6.
     """
     values, weights = states.values, states.weights
-    m = states.n_states
-    counts = np.array([(values == k).sum(axis=0) if weights is None else weights @ (values == k) for k in range(m)])
+    m = np.array(states.sizes)
+    each = range(states.n_states)
+    counts = np.array([(values == k).sum(axis=0) if weights is None else weights @ (values == k) for k in each])
     n = np.maximum(counts.sum(axis=0), 1)  # those that are not missing
-    statistic = ((counts - n / m) ** 2).sum(axis=0) * m / n
+    there = np.arange(len(counts))[:, None] < m
+    statistic = (there * (counts - n / m) ** 2).sum(axis=0) * m / n
     far = np.flatnonzero(chdtrc(m - 1, statistic) < _UNBALANCED)
     if len(far):
         some = ", ".join(repr(states.names[i]) for i in far[:_NAMED])

@@ -11,8 +11,7 @@ import numpy as np
 from .. import convergence, results, run
 from ..base import Engine, Kernel, Kind
 from ..errors import ApproximatePosteriorWarning, OptionError, argument
-from ..families import Custom, families_of
-from ..graphs import Graph
+from ..families import families_of
 from ..inference.elimination.two_states import Elimination
 from ..inference.registry import engine_of
 from ..kernels import KERNELS, Langevin, Phases, PseudoPosterior, refusal
@@ -23,9 +22,9 @@ from ..posterior.parameters.pseudo_posterior import correction, posterior_mode
 from ..priors import Normal, Prior, WeightsAndBiases
 from ..states import States
 from .base import MissingValues, RunOptions, data_hash, missing_table, run_seed, sample_posterior
+from .chosen_model import ChosenModel
 from .engines import changed_options, particle_sweeps, read_engine, read_hidden
 from .mode_check import check_modes
-from .option_objects import OptionObjects
 from .parameter_kernels import automatic_kernel, parameter_kernel
 from .parameter_posterior import ParameterPosterior
 from .starts import find_start
@@ -47,17 +46,19 @@ class _Prepared(NamedTuple):
 
 
 @dataclass(eq=False, repr=False)
-class BayesianMRF(MissingValues, RunOptions, OptionObjects, ParameterPosterior):
+class BayesianMRF(MissingValues, RunOptions, ChosenModel, ParameterPosterior):
     """Posterior of the parameters of a binary pairwise Markov random field (Murray and Ghahramani 2004).
 
     Parameters
     ----------
     graph : edges, DataFrame, networkx graph, `Graph`, "complete" or "learn:K"
         As in `GroupedMRF`.
-    model : {"boltzmann", "ising", "agreement", "potts"}, object of `bayesmrf.families` or callable
+    model : {"auto", "boltzmann", "ising", "agreement", "ordinal", "potts"}, object of `bayesmrf.families` or callable
         Coding of theta: weights and biases over {0, 1}; couplings and fields over {-1, +1}; logits of the edges'
-        agreements and fields; or, for nodes with many states (`families.Potts`), couplings and a field for each state
-        but the first. A callable makes your own model from the `Graph` (`families.Custom`).
+        agreements and fields; or, for nodes with many states, weights and thresholds if these are in order
+        (`families.Ordinal`), else couplings and a field for each state but the first (`families.Potts`). "auto" is
+        "ordinal" if columns have more than two ordered levels, which are pandas' ordered categories, or at most 12
+        integers from 0; else "boltzmann". A callable makes your own model from the `Graph` (`families.Custom`).
     ties : None, "all", "edges", sequence, or mapping (a Series)
         Which parameters are shared. None (default): each edge and each node has its own. "all": one for all edges and
         one for all nodes, as on a homogeneous lattice. "edges": one for all edges, and one for each node. A sequence
@@ -88,7 +89,7 @@ class BayesianMRF(MissingValues, RunOptions, OptionObjects, ParameterPosterior):
         "brief" and "from-exact"; exchange and auxiliary-variable "gibbs", "tempered", "swendsen-wang", "cftp" and the
         exact ones. With missing values, ``Phases("brief", hidden="persistent")`` also gives the engine of the model
         clamped to the observed values.
-    n_draws, n_warmup, n_chains, thin, random_state, n_jobs, progress, checkpoint
+    n_draws, n_warmup, n_chains, thin, random_state, n_jobs, executor, progress, checkpoint
         As in `GroupedMRF`.
 
     Attributes
@@ -99,8 +100,8 @@ class BayesianMRF(MissingValues, RunOptions, OptionObjects, ParameterPosterior):
         Posterior mean of the sampled parameters: ``theta_`` if nothing is tied.
     parameter_names_ : list of str
         Names of the sampled parameters: "edges" and "nodes", with a label if there is one, or names of features.
-    kernel_ : str
-        Name of the kernel.
+    kernel_, model_ : str
+        Names of the kernel and of the model.
     posterior_ : xarray.DataTree
         Draws in ArviZ's form.
     missing_ : DataFrame
@@ -120,23 +121,14 @@ class BayesianMRF(MissingValues, RunOptions, OptionObjects, ParameterPosterior):
         "engine": engine_of,
     }
 
+    maps_thresholds = True
+
     graph: Any = "complete"
-    model: Any = "boltzmann"
+    model: Any = "auto"
     ties: Any = None
     prior: Any = "normal"
     kernel: Any = "auto"
     engine: Any = "exact"
-
-    def _family(self) -> tuple[Any, Any]:
-        """Options of the model, and the number of states of a node as they give it; None for two."""
-        if callable(self.model):
-            return Custom(self.model), None
-        family = self.object("model")
-        many = isinstance(family, Custom) or families_of("BayesianMRF").row(self.model).many_states
-        return family, family.n_states if many else None
-
-    def _model(self, graph: Graph | None = None) -> Any:
-        return self._family()[0].on(graph or self._graph, self._sizes, True)
 
     def fit(self, X: Any, y: None = None, sample_weight: Any = None) -> BayesianMRF:
         """Sample the posterior; see `GroupedMRF.fit` for the arguments.
@@ -158,13 +150,14 @@ class BayesianMRF(MissingValues, RunOptions, OptionObjects, ParameterPosterior):
             parameters = list(curve.feature_names)
             values = draws.values | {"theta": curve.natural(phi), "phi": phi}
             draws = replace(draws, values=values, dims={**draws.dims, "phi": ("parameter",)})
-        self.kernel_ = KERNELS.row(options).name
+        self.kernel_, self.model_ = KERNELS.row(options).name, model.name
         attrs = asdict(options) | {
             "data_hash": data_hash(self._graph, s_bar, n, None if hidden is None else hidden.model.states),
             "prior": type(prior).__name__,
             "prior_scale": np.atleast_1d(getattr(prior, "scale", np.nan)).tolist(),
             "kind": _kind(options, engine, hidden, is_corrected),
             "model": model.name,
+            "chosen_model": self._chooses,
             "ties": self.ties if self.ties is None or isinstance(self.ties, str) else "labels",
             "engine": engine.name,
             "engine_options": changed_options(engine),
@@ -191,7 +184,8 @@ class BayesianMRF(MissingValues, RunOptions, OptionObjects, ParameterPosterior):
         check_params(self)
         phases = self.engine if isinstance(self.engine, Phases) else Phases(self.engine)
         options = None if self.kernel == "auto" else self.object("kernel")
-        states = self._read(X, sample_weight, self.progress, missing=True, n_states=self._family()[1])
+        self._choose_model(X)
+        states = self._read(X, sample_weight, self.progress, missing=True)
         if options is not None:
             refused = refusal(KERNELS.row(options), states.n_states > 2, bool((states.values < 0).any()))
             if refused:

@@ -16,9 +16,8 @@ from sklearn.utils.validation import check_is_fitted
 from .. import convergence, results
 from ..base import SAMPLE
 from ..differences import bias_table, difference_table
-from ..errors import DataError, OptionError, argument, data_row
+from ..errors import DataError, argument, data_row
 from ..families import families_of
-from ..graphs import Graph
 from ..inference.chains import Persistent
 from ..inference.elimination.two_states import Elimination
 from ..likelihood import Likelihood, Sample
@@ -29,10 +28,10 @@ from ..posterior.hidden_entries import DrawHiddenEntries
 from ..sample_weight import unmasked
 from ..states import States, check_states, levels_of
 from .base import MissingValues, RunOptions, data_hash, missing_table, read_graph, run_seed, sample_posterior
+from .chosen_model import ChosenModel
 from .edge_prior import default_prior
 from .engines import read_hidden
 from .network import Network
-from .option_objects import OptionObjects
 from .parameter_posterior import central, of_draws
 
 if TYPE_CHECKING:
@@ -46,7 +45,7 @@ _X, _GROUPS = argument("X"), argument("groups")
 
 
 @dataclass(eq=False, repr=False)
-class CompareMRF(MissingValues, RunOptions, OptionObjects, Network, BaseEstimator):
+class CompareMRF(MissingValues, RunOptions, ChosenModel, Network, BaseEstimator):
     r"""Posterior of the differences between the networks of two or more groups of people.
 
     The weight of edge uv in group g is
@@ -74,9 +73,9 @@ class CompareMRF(MissingValues, RunOptions, OptionObjects, Network, BaseEstimato
     biases : {"free", "spike-slab"}
         Biases (thresholds) are free in each group; or have a baseline and a difference, with the same spike and slab as
         the differences of edges.
-    model : {"boltzmann", "ordinal"} or an object of `bayesmrf.families`
-        Weights and biases of yes/no columns, or weights and thresholds of ordered answers, as in `SpikeSlabMRF`.
-    n_draws, n_warmup, n_chains, thin, random_state, n_jobs, progress, checkpoint
+    model : {"auto", "boltzmann", "ordinal"} or an object of `bayesmrf.families`
+        Weights and biases of yes/no columns, or weights and thresholds of ordered answers, as in `BayesianMRF`.
+    n_draws, n_warmup, n_chains, thin, random_state, n_jobs, executor, progress, checkpoint
         As in `GroupedMRF`.
 
     Attributes
@@ -96,6 +95,8 @@ class CompareMRF(MissingValues, RunOptions, OptionObjects, Network, BaseEstimato
         The network of each group: edges with ``weight``, nodes with ``bias``.
     density_ : float
         Posterior mean of p0.
+    model_ : str
+        Name of the model.
     missing_ : DataFrame
         Row and node of each missing value of X, and the posterior probability that it is 1 (for "ordinal", of each
         level).
@@ -111,7 +112,7 @@ class CompareMRF(MissingValues, RunOptions, OptionObjects, Network, BaseEstimato
     prior: Any = "spike-slab"
     baseline: Any = "slab"
     biases: str = "free"
-    model: Any = "boltzmann"
+    model: Any = "auto"
 
     def object(self, name: str) -> Any:
         """Return the value of a parameter as an object."""
@@ -120,9 +121,6 @@ class CompareMRF(MissingValues, RunOptions, OptionObjects, Network, BaseEstimato
         if name == "baseline" and isinstance(self.baseline, str):
             return self.object("prior").slab if self.baseline == "slab" else default_prior(self.object("model"))
         return super().object(name)
-
-    def _model(self, graph: Graph | None = None) -> Any:
-        return self.object("model").on(graph or self._graph, self._sizes, True)
 
     def fit(self, X: Any, groups: Any = None, sample_weight: Any = None) -> CompareMRF:
         """Sample the posterior.
@@ -151,6 +149,7 @@ class CompareMRF(MissingValues, RunOptions, OptionObjects, Network, BaseEstimato
             attrs={
                 "data_hash": hashlib.sha256(" ".join(hashes).encode()).hexdigest(),
                 "model": model.name,
+                "chosen_model": self._chooses,
                 "prior": asdict(prior) | {"slab": {"family": type(prior.slab).__name__} | asdict(prior.slab)},
                 "baseline": f"{self.object('baseline')}",
                 "biases": self.biases,
@@ -184,9 +183,8 @@ class CompareMRF(MissingValues, RunOptions, OptionObjects, Network, BaseEstimato
     ) -> tuple[list[States], list[np.ndarray], Likelihood, Any]:
         """All that comes before the first draw: states and row numbers of each group, likelihood and kernel."""
         check_params(self)
-        row = families_of("CompareMRF").row(self.model)
-        n_states = self.object("model").n_states if row.many_states else None
-        states = check_states(X, sample_weight, missing=True, n_states=n_states)
+        self._choose_model(X)
+        states = check_states(X, sample_weight, missing=True, n_states=self.object("model").n_states)
         self._sizes = states.sizes
         self.n_features_in_ = len(states.names)
         if self.n_features_in_ < 2:
@@ -197,6 +195,7 @@ class CompareMRF(MissingValues, RunOptions, OptionObjects, Network, BaseEstimato
         self.edges_ = self._graph.edges
         self.groups_, code = read_groups(groups, X, len(states.values))
         model = self._model()
+        self.model_ = model.name
         check_size(model)
         rows = [np.flatnonzero(code == g) for g in range(len(self.groups_))]
         parts = [
@@ -286,18 +285,10 @@ class CompareMRF(MissingValues, RunOptions, OptionObjects, Network, BaseEstimato
         return found.sort_values("inclusion", ascending=False, kind="stable", ignore_index=True)
 
     def bias_table(self, probability: float = 0.9) -> pd.DataFrame:
-        """Return the differences of all biases (thresholds), in order.
+        """Return the differences of all biases (thresholds), in order, as in `difference_table`.
 
-        Parameters
-        ----------
-        probability : float
-            Of the central interval of a difference.
-
-        Returns
-        -------
-        DataFrame
-            Columns as in `difference_table`, with the name of the parameter in place of the ends. Where biases are free
-            in each group, they always differ: there is no inclusion, and no Bayes factor.
+        The name of the parameter is in place of the ends. Where biases are free in each group, they always differ:
+        there is no inclusion, and no Bayes factor.
         """
         check_is_fitted(self)
         return bias_table(self.posterior_, central(probability))
@@ -317,11 +308,7 @@ class CompareMRF(MissingValues, RunOptions, OptionObjects, Network, BaseEstimato
         xarray.DataArray
             Dimensions chain, draw, group, and those of the value.
         """
-        check_is_fitted(self)
-        if of not in ("theta", "graph"):
-            raise OptionError(option="of", got=of, expected="'theta' or 'graph'")
-        theta = self.posterior_["posterior"].dataset["theta"]
-        return of_draws(theta, function if of == "theta" else lambda t: function(self._network(t)), name)
+        return of_draws(self, function, of, name)
 
     def strength(self) -> xr.DataArray:
         """Compute the posterior of the strength of each node in each group, the sum of absolute weights of its edges.

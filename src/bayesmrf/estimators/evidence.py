@@ -36,13 +36,16 @@ def log_evidence(
     ----------
     model : RBM, BayesianMRF, GroupedMRF, MaximumLikelihoodMRF, "independent" or Target
         * `RBM`: by its ``n_hidden``.
-        * `BayesianMRF`: a fixed graph, with model "boltzmann", "ising" or "agreement".
+        * `BayesianMRF`: a fixed graph, with model "boltzmann", "ising", "agreement" or "ordinal".
         * `GroupedMRF`, fitted: edges tied by ``groups_``, without absent edges, and node fields tied by
           ``field_groups_`` if they are grouped.
         * `MaximumLikelihoodMRF`: edges tied by its ``ties``, if any.
-        * "independent": no edges, a bias for each node over {0, 1}, as an `RBM` without hidden units.
+        * "independent": no edges, a bias for each node over {0, 1}, as an `RBM` without hidden units, or thresholds of
+          ordered levels.
+
+        Data with ordered levels have the model "ordinal", as in `BayesianMRF`; there are no RBMs of them.
     X : (n_samples, n_nodes) array or DataFrame
-        States coded {0, 1}, {-1, +1} or boolean; none for a Target, which has them.
+        States coded {0, 1}, {-1, +1} or boolean, or ordered levels; none for a Target, which has them.
     method : str, Method or callable
         A name in `bayesmrf.evidence.methods.METHODS`, which describes each method and its exactness: "laplace",
         "laplace0", "map", "bic", "harmonic-1", "harmonic-4", "bridge-geometric", "bridge-optimal", "dic", "ais",
@@ -54,13 +57,14 @@ def log_evidence(
     prior_scale : float, optional
         Standard deviation of the normal prior of every parameter. By default that of the `RBM` or `BayesianMRF`, and 1
         for other models.
-        prior : Prior, optional
+    prior : Prior, optional
         `priors.Normal` or `priors.LogisticBeta`, instead of ``prior_scale``.
     coding : {"boltzmann", "ising", "agreement"}, optional
         Parameters of the prior: weights and biases over {0, 1}, couplings and fields over {-1, +1}, or log odds of
         agreement with fields over {-1, +1}. The three codings describe the same likelihoods, but the same density is a
         different prior in each: only evidences with one coding can be compared. By default that of the
-        model: "boltzmann" for an `RBM` and "independent", ``model`` of a `BayesianMRF`, "agreement" for the others.
+        model: "boltzmann" for an `RBM` (for ordered levels it is weights and thresholds over the scores 0, 1, ...) and
+        "independent", ``model`` of a `BayesianMRF`, "agreement" for the others.
     sample_weight : (n_samples,) array, optional
         Counts of rows, integers >= 0; a Series with the index of ``X``.
     random_state : int, Generator, RandomState or None
@@ -74,7 +78,7 @@ def log_evidence(
     Raises
     ------
     DataError
-        For data that are not binary, or have missing values.
+        For data that are neither binary nor of ordered levels, or have missing values.
     OptionError
         For a model, method, prior or coding that cannot be used.
     TooWideError

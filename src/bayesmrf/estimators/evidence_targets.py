@@ -11,6 +11,7 @@ from sklearn.base import clone
 from .. import graphs
 from ..base import BINARY
 from ..errors import OptionError, argument
+from ..evidence.ordinal_target import OrdinalTarget
 from ..evidence.pairwise_target import PairwiseTarget
 from ..evidence.rbm_target import RBMTarget
 from ..evidence.target import Target
@@ -18,6 +19,7 @@ from ..models.agreement import Agreement
 from ..models.boltzmann import Boltzmann
 from ..models.ising import Ising
 from ..models.linear_map import LinearMap
+from ..models.ordinal import Ordinal
 from ..models.pairwise import PairwiseModel
 from ..models.rbm import RestrictedBoltzmann
 from ..options import check, check_params
@@ -81,9 +83,7 @@ def make_target(
             )  # fmt: skip
         return _machine(model, check_states(X, sample_weight), prior), ""
     if isinstance(model, str) and model == "independent":
-        states = check_states(X, sample_weight)
-        field = Boltzmann(graphs.Graph(len(states.names), np.zeros((0, 2), dtype=int), states.names))
-        return _field(field, states, prior or Normal(), coding), ""
+        return _fixed(BayesianMRF([]), X, sample_weight, prior or Normal(), coding)
     if isinstance(model, BayesianMRF):
         return _fixed(model, X, sample_weight, prior, coding)
     if isinstance(model, GroupedMRF):
@@ -95,9 +95,11 @@ def make_target(
                       f"GroupedMRF, a MaximumLikelihoodMRF or 'independent', got {name}")  # fmt: skip
 
 
-def _yes_no(model: PairwiseModel) -> PairwiseModel:
-    if model.family != BINARY:
-        raise OptionError(option="model", got=model.name, expected="a model of yes/no nodes for the evidence")
+def _supported(model: Any) -> Any:
+    if model.family != BINARY and not isinstance(model, Ordinal):
+        raise OptionError(
+            option="model", got=model.name, expected="ordinal or a model of yes/no nodes for the evidence"
+        )
     return model
 
 
@@ -114,8 +116,9 @@ def _machine(model: RBM, states: States, prior: Any) -> RBMTarget:
 def _fixed(model: BayesianMRF, X: Any, sample_weight: Any, prior: Any, coding: str | None) -> tuple[Target, str]:
     check_params(model)
     reader = clone(model)
+    reader._choose_model(X)
     states = reader._read(X, sample_weight)
-    field = _yes_no(reader._model())
+    field = _supported(reader._model())
     ties = read_ties(model.ties, field)
     prior = reader._prior(field, ties) if prior is None else prior
     return _field(field, states, prior, coding, *_shared(model.ties, field)), _learnt(model.graph)
@@ -125,13 +128,14 @@ def _grouped(model: GroupedMRF, X: Any, sample_weight: Any, prior: Any, coding: 
     if not hasattr(model, "groups_"):
         raise OptionError("model must be a fitted GroupedMRF, which has groups; fit it first, or give known groups as "
                           f"{argument('ties')} of MaximumLikelihoodMRF.")  # fmt: skip
-    field, there = _yes_no(model._model()), model.groups_ >= 0
-    states = check_states(X, sample_weight, model._names)
+    field, there = _supported(model._model()), model.groups_ >= 0
+    levels = None if isinstance(model._coding, str) else model._coding
+    states = check_states(X, sample_weight, model._names, levels=levels)
     what = "edges and groups" if model.posterior_.attrs["spike"] else "groups"
     s_bar = field.statistics(states.values, states.weights)
     seen = model.posterior_.attrs["data_hash"] == data_hash(model._graph, s_bar, states.n_samples)
     if not there.all():
-        field = Agreement(graphs.Graph(model._graph.n_nodes, model.edges_[there], model._graph.names), field.fields)
+        field = model._model(graphs.Graph(model._graph.n_nodes, model.edges_[there], model._graph.names))
     if not field.n_features:
         raise OptionError("model must have parameters, but no edge has an inclusion above 0.5 and there are no node "
                           f"fields; fit it with {argument('fields', True)}.")  # fmt: skip
@@ -144,14 +148,15 @@ def _tied(
     model: MaximumLikelihoodMRF, X: Any, sample_weight: Any, prior: Any, coding: str | None
 ) -> tuple[Target, str]:
     reader = clone(model)
+    reader._choose_model(X)
     states = reader._read(X, sample_weight)
-    field = _yes_no(reader._model())
+    field = _supported(reader._model())
     return _field(field, states, prior or Normal(), coding, *_shared(reader.ties, field)), _learnt(model.graph)
 
 
 def _shared(ties: Any, model: PairwiseModel) -> tuple[np.ndarray | None, np.ndarray | None]:
     """Return the labels of edges and of nodes whose parameters are shared."""
-    curve = read_ties(ties, model)
+    curve = None if ties is None else read_ties(ties, model)
     if curve is None:
         return None, None
     edges, nodes = np.split(curve.columns, [model.n_edges])
@@ -163,7 +168,7 @@ def _learnt(graph: Any) -> str:
 
 
 def _field(
-    model: PairwiseModel,
+    model: Any,
     states: States,
     prior: Any,
     coding: str | None,
@@ -179,7 +184,10 @@ def _field(
         own = np.arange(model.n_features - model.n_edges) if field_groups is None else canonical(field_groups)
         tie = np.concatenate([label, n + own]).astype(np.int64)
         tied = LinearMap.tied(tie, [str(i) for i in range(tie.max(initial=-1) + 1)])
-    target = PairwiseTarget(model, *_counted(states), _proper(prior), linear=tied)
+    kind = OrdinalTarget if isinstance(model, Ordinal) else PairwiseTarget
+    if tied is None and isinstance(model, Ordinal):
+        tied = model.thresholds
+    target = kind(model, *_counted(states), _proper(prior), linear=tied)
     wanted = np.size(prior.scale) if isinstance(prior, Normal) else 1
     if wanted not in (1, target.n_features):
         raise OptionError(
@@ -188,12 +196,18 @@ def _field(
     return target
 
 
-def _in_coding(model: PairwiseModel, coding: str | None, free: bool) -> PairwiseModel:
+def _in_coding(model: Any, coding: str | None, free: bool) -> Any:
     """Return the same model in another coding; ``free``: each node has its own field.
 
     A weight over {0, 1} is a coupling plus a field at both ends, which free fields absorb.
     """
     if coding in (None, model.name):
+        return model
+    if isinstance(model, Ordinal):
+        if coding != "boltzmann":
+            raise OptionError(
+                option="coding", got=coding, expected="'boltzmann' for ordered levels, whose scores are 0, 1, 2, ..."
+            )
         return model
     if not free and "boltzmann" in (coding, model.name):
         raise OptionError(
@@ -227,6 +241,8 @@ def prior_name(target: Target) -> str:
         density = f"normal, {_scales(np.broadcast_to(prior.scale, target.n_features), _n_edges(target))}"
     else:
         density = f"logistic Beta({prior.a:g}, {prior.b:g})" if isinstance(prior, LogisticBeta) else repr(prior)
+    if isinstance(target, OrdinalTarget):
+        return f"{density}, on weights and thresholds over the scores 0, 1, ..."
     return f"{density}, on {CODINGS[name][1] if name in CODINGS else f'parameters of {name}'}"
 
 

@@ -22,6 +22,7 @@ from ..learning.sparse_path import sparse_start
 from ..likelihood import Likelihood
 from ..methods import GROUPS, Particle
 from ..models.categorical import states_of
+from ..models.ordinal import Ordinal
 from ..models.symmetric import Symmetric
 from ..options import check
 from ..posterior.groups.auxiliary_variable import GroupedAuxiliaryVariable
@@ -40,11 +41,11 @@ from .base import (
     sample_posterior,
     warn_of_unbalanced,
 )
+from .chosen_model import ChosenModel
 from .engines import read_hidden
 from .grouped_methods import Problem, Request, build_kernel, choose_method, kind, read, with_numbers
 from .grouped_states import agreement_of, states_start
 from .mode_check import check_modes
-from .option_objects import OptionObjects
 from .parameter_posterior import ParameterPosterior
 
 _SWEEPS = 10  # of all particles take less time than a scan of the edges
@@ -52,7 +53,7 @@ _NOISE = 0.32  # noise of particles in the log likelihood of an edge, in nats; n
 
 
 @dataclass(eq=False, repr=False)
-class GroupedMRF(MissingValues, RunOptions, OptionObjects, ParameterPosterior):
+class GroupedMRF(MissingValues, RunOptions, ChosenModel, ParameterPosterior):
     """Posterior of the groups of edges that share a parameter (Liu and Page 2013).
 
     The model: ``p(x) ~ prod_c a_c^[x_u = x_v] (1 - a_c)^[x_u != x_v]`` over the edges c = (u, v) of a graph, with
@@ -66,8 +67,10 @@ class GroupedMRF(MissingValues, RunOptions, OptionObjects, ParameterPosterior):
     candidates : as ``graph``, or None
         Instead of ``graph``, the edges that may exist. Each exists with the probability p0 of the prior, and existing
         edges share values.
-    model : {"agreement", "potts", "symmetric"} or an object of `bayesmrf.families`
+    model : {"auto", "agreement", "ordinal", "potts", "symmetric"} or an object of `bayesmrf.families`
+        * auto: ordinal if columns have more than two ordered levels, as in `BayesianMRF`, else agreement.
         * agreement: two states, as above.
+        * ordinal: ordered levels, a number of them for each node; groups share a weight.
         * potts: many states, the same factor for each edge: `families.Potts`.
         * symmetric: many states, and a symmetric table of log potentials for each edge, which groups share:
           `families.Symmetric`.
@@ -78,9 +81,9 @@ class GroupedMRF(MissingValues, RunOptions, OptionObjects, ParameterPosterior):
         yes get strong edges. False warns (`FieldsWarning`) if a column contradicts that.
     prior : "dirichlet-process" or `priors.DirichletProcess`
         Such as ``DirichletProcess(alpha=Gamma(2, 1), base=Beta(1, 1), density=Beta(5, 5))``: a concentration, fixed or
-        with a Gamma prior; the base distribution of an agreement, or of the free entries of a table (Normal(1) by
-        default, or MultivariateNormal); and the prior of p0, with which edges may be absent. By default alpha = 1, a
-        uniform base and, with ``candidates``, p0 ~ Beta(5, 5).
+        with a Gamma prior; the base distribution of an agreement, or of a weight of ordered levels (Normal(1) by
+        default) or of the free entries of a table (Normal(1), or MultivariateNormal); and the prior of p0, with which
+        edges may be absent. By default alpha = 1, a uniform base and, with ``candidates``, p0 ~ Beta(5, 5).
     method : str or an object of `bayesmrf.methods`
         `bayesmrf.support` lists which models, fields and priors each method supports.
 
@@ -97,7 +100,10 @@ class GroupedMRF(MissingValues, RunOptions, OptionObjects, ParameterPosterior):
     random_state : int, Generator, RandomState or None
     n_jobs : int or None
         Number of chains run in parallel; None for one per core. Draws do not depend on it.
-        progress : bool
+    executor : concurrent.futures.Executor, dask.distributed.Client or None
+        Workers that run the chains, instead of threads (`bayesmrf.run.sample`). Draws do not depend on them. It is
+        shared by clones, and not pickled.
+    progress : bool
         Whether to show progress bars (on terminals only).
     checkpoint : path, `bayesmrf.Checkpoint` or None
         Zarr folder in which the run is saved, and from which a stopped run continues;
@@ -106,9 +112,12 @@ class GroupedMRF(MissingValues, RunOptions, OptionObjects, ParameterPosterior):
     Attributes
     ----------
     agreement_ : (n_edges,) array
-        Posterior mean of each edge's agreement.
+        Posterior mean of each edge's agreement. For the model ordinal it is the logistic function of half its weight:
+        the probability that two ends that are each in one of two adjacent categories, with even odds, are both in the
+        lower or both in the higher one.
     theta_ : (n_features,) array
-        Natural parameters: logit of ``agreement_``, and posterior mean fields.
+        Natural parameters: logit of ``agreement_`` (for the models ordinal and symmetric, the posterior mean of the
+        weights or tables), and posterior mean fields.
     potential_ : (n_edges, n_states, n_states) array
         For the model symmetric, the posterior mean of each edge's table; ``agreement_`` is then that of the table
         (`bayesmrf.models.symmetric.Symmetric.agreement`).
@@ -123,8 +132,8 @@ class GroupedMRF(MissingValues, RunOptions, OptionObjects, ParameterPosterior):
         With a spike, the posterior mean of p0.
     field_groups_ : (n_nodes,) int array
         With ``fields="grouped"``, the partition of the nodes that minimises the expected variation of information.
-    method_ : str
-        The method that was run.
+    method_, model_ : str
+        Names of the method and of the model.
     mle_ : (n_edges,) array
         Maximum likelihood agreements, which ignore groups; without a spike.
     posterior_ : xarray.DataTree
@@ -145,10 +154,11 @@ class GroupedMRF(MissingValues, RunOptions, OptionObjects, ParameterPosterior):
         "prior": lambda _: DirichletProcess(),
         "method": GROUPS.read,
     }
+    yes_no = "agreement"
 
     graph: Any = "complete"
     candidates: Any = None
-    model: Any = "agreement"
+    model: Any = "auto"
     fields: bool | str = True
     prior: Any = "dirichlet-process"
     method: Any = "auto"
@@ -162,8 +172,8 @@ class GroupedMRF(MissingValues, RunOptions, OptionObjects, ParameterPosterior):
         Parameters
         ----------
         X : (n_samples, n_nodes) array or DataFrame
-            States coded {0, 1}, {-1, +1} or boolean; any levels with model "potts" or "symmetric". Values that are
-            missing (NaN) are drawn with the parameters, by the methods exact and particle.
+            States coded {0, 1}, {-1, +1} or boolean; ordered levels, or any levels with model "potts" or
+            "symmetric". Values that are missing (NaN) are drawn with the parameters, by the methods exact and particle.
         y : None
             Ignored.
         sample_weight : (n_samples,) array, optional
@@ -174,16 +184,12 @@ class GroupedMRF(MissingValues, RunOptions, OptionObjects, ParameterPosterior):
         DataError, GraphError, OptionError, StoreError
             If an option, the graph, the data or the checkpoint is not valid.
         """
+        check({"model": self.model}, "GroupedMRF")
+        self._choose_model(X)
         request = read(self)
+        self.model_ = request.family.name
         option = "graph" if self.candidates is None else "candidates"
-        states = self._read(
-            X,
-            sample_weight,
-            self.progress,
-            missing=True,
-            n_states=request.model.n_states if request.family.many_states else None,
-            option=option,
-        )
+        states = self._read(X, sample_weight, self.progress, missing=True, option=option)
         model = self._model()
         if not self.fields and request.family.name != "symmetric":  # whose tables hold what fields do
             warn_of_unbalanced(states)
@@ -282,9 +288,10 @@ class GroupedMRF(MissingValues, RunOptions, OptionObjects, ParameterPosterior):
         self.agreement_ = self._stacked("agreement").mean(axis=0)
         limit = bound(1e12)
         logit = np.clip(np.log(self.agreement_) - np.log1p(-self.agreement_), -limit, limit)
-        if isinstance(model, Symmetric):
+        if isinstance(model, Symmetric | Ordinal):
             self.theta_ = self._stacked("theta").mean(axis=0)
-            self.potential_ = model.table(self.theta_)
+            if isinstance(model, Symmetric):
+                self.potential_ = model.table(self.theta_)
         else:
             self.theta_ = np.concatenate([logit, self._stacked("theta")[:, r:].mean(axis=0)])
         groups = self._stacked("groups")
@@ -333,8 +340,11 @@ class GroupedMRF(MissingValues, RunOptions, OptionObjects, ParameterPosterior):
             shown["prior_scale"] = prior.base.covariance.tolist()
         else:
             shown["prior_scale"] = np.asarray(prior.base.scale).tolist()
+        shown["chosen_model"] = self._chooses
         if request.family.many_states:
-            shown |= {"n_states": model.n_states, "levels": [str(level) for level in self._coding]}
+            shown["n_states"] = model.n_states
+        if isinstance(self._coding, tuple):
+            shown["levels"] = [str(level) for level in self._coding]
         return shown
 
 

@@ -35,27 +35,15 @@ _DENSITY = Beta(5.0, 5.0)  # prior of the density if candidates are given withou
 
 @dataclass(frozen=True, eq=False)
 class Request:
-    """The checked options of a `GroupedMRF`.
+    """The checked options of a `GroupedMRF`."""
 
-    Attributes
-    ----------
-    family : FamilyRow
-        The model.
-    model : object
-        Its options.
-    prior, field_prior : DirichletProcess
-        Of edges, and of node fields if they are grouped.
-    fields : bool
-    method : object or None
-        Options of the method; None for "auto".
-    """
-
-    family: FamilyRow
-    model: Any
+    family: FamilyRow  # the model
+    model: Any  # its options
+    # prior, field_prior: of edges, and of node fields if they are grouped
     prior: DirichletProcess
     field_prior: DirichletProcess | None
     fields: bool
-    method: Any
+    method: Any  # options of the method; None for "auto"
 
     @property
     def spike(self) -> bool:
@@ -85,7 +73,7 @@ def read(estimator: Any) -> Request:
     OptionError
     """
     check_params(estimator)
-    family = FAMILIES.row(estimator.model)
+    family = FAMILIES.row(estimator.object("model"))
     prior = estimator.object("prior")
     if estimator.candidates is not None and prior.density is None:
         if not isinstance(estimator.prior, str):
@@ -93,11 +81,11 @@ def read(estimator: Any) -> Request:
             remedy = "give the edges as graph, or DirichletProcess(density=Beta(5, 5))"
             raise OptionError(option="candidates", got=estimator.candidates, expected=expected, remedy=remedy)
         prior = replace(prior, density=_DENSITY)
-    tables = family.name == "symmetric"
-    if tables and prior.base == Beta():  # the default
+    is_normal = family.name in ("symmetric", "ordinal")
+    if is_normal and prior.base == Beta():  # the default
         prior = replace(prior, base=Normal())
-    if isinstance(prior.base, Beta) == tables:
-        expected = "Normal or MultivariateNormal" if tables else "a Beta distribution of the agreement"
+    if isinstance(prior.base, Beta) == is_normal:
+        expected = "Normal or MultivariateNormal" if is_normal else "a Beta distribution of the agreement"
         raise OptionError(
             option="prior.base", got=prior.base, expected=f"{expected} for {argument('model', family.name)}"
         )

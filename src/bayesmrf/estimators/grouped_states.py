@@ -11,6 +11,7 @@ from ..base import Engine
 from ..learning.forest import forest_start
 from ..learning.many_states import potential_mode
 from ..learning.maximum_likelihood import maximum_likelihood
+from ..models.ordinal import Ordinal
 from ..models.potts import Potts
 from ..models.symmetric import Symmetric
 from ..posterior.groups.blocks import base_precision
@@ -20,7 +21,7 @@ from ..states import States
 
 def states_start(
     prior: DirichletProcess,
-    model: Potts | Symmetric,
+    model: Potts | Ordinal | Symmetric,
     states: States,
     s_bar: np.ndarray,
     engine: Engine,
@@ -28,15 +29,24 @@ def states_start(
 ) -> tuple[np.ndarray, str]:
     """Return an estimate that ignores groups, sparse if edges may be absent, and its method."""
     n = states.n_samples
-    precision = np.eye(1) if isinstance(model, Potts) else base_precision(prior.base, model.n_parameters)[0]
+    tables = isinstance(model, Symmetric)
+    precision = base_precision(prior.base, model.n_parameters)[0] if tables else np.eye(1)
     if prior.density is not None:
         return forest_start(model, states.values, states.weights, precision, rng), "forest"
-    if isinstance(model, Potts):
-        mle = maximum_likelihood(model, s_bar, n, engine, rng)
-        return mle.theta, mle.method
-    return potential_mode(model, s_bar, n, engine, rng, precision), "posterior mode, no groups"
+    if isinstance(model, Symmetric):
+        return potential_mode(model, s_bar, n, engine, rng, precision), "posterior mode, no groups"
+    mle = maximum_likelihood(model, s_bar, n, engine, rng)
+    return mle.theta, mle.method
 
 
 def agreement_of(model: Any, theta: np.ndarray) -> np.ndarray:
-    """Return the agreement of each edge, (..., n_edges): the logistic function of its theta, or that of its table."""
-    return model.agreement(theta) if isinstance(model, Symmetric) else expit(theta[..., : model.n_edges])
+    """Return the agreement of each edge, (..., n_edges): the logistic function of its theta, or that of its table.
+
+    Of the ordinal model it is that of half the weight: the share of two adjacent categories of one end that go with
+    the same of two adjacent ones of the other, where each is as frequent. With two categories it is that of the model
+    of agreements.
+    """
+    if isinstance(model, Symmetric):
+        return model.agreement(theta)
+    found: np.ndarray = expit(theta[..., : model.n_edges] * (0.5 if isinstance(model, Ordinal) else 1.0))
+    return found

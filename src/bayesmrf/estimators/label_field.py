@@ -63,7 +63,7 @@ class LabelFieldMRF(RunOptions, OptionObjects, BaseEstimator):
         "persistent", metropolis "mean-field", "tree" or "bethe". "exact" is for at most about twenty points. The names
         select 16 chains and 20 cluster sweeps; your own engine can be given instead, as in `BayesianMRF`.
         ``Phases`` also has the chains of the hidden labels: Persistent(16, 20, moves="swendsen-wang") by default.
-    n_draws, n_warmup, n_chains, thin, random_state, n_jobs, progress, checkpoint
+    n_draws, n_warmup, n_chains, thin, random_state, n_jobs, executor, progress, checkpoint
         As in `GroupedMRF`.
 
     Attributes
@@ -97,7 +97,7 @@ class LabelFieldMRF(RunOptions, OptionObjects, BaseEstimator):
         ----------
         X : (n_points, n_coordinates) array or DataFrame
             Coordinates of the points.
-            y : (n_points,) array
+        y : (n_points,) array
             Two integer classes, and -1 (or a mask) for hidden labels.
 
         Raises

@@ -9,20 +9,20 @@ import numpy as np
 from scipy.special import expit
 
 from ..families import families_of
-from ..graphs import Graph
 from ..inference.auto import choose
 from ..learning.maximum_likelihood import maximum_likelihood
 from ..models.agreement import Agreement
 from ..models.categorical import states_of
+from ..models.symmetric import Symmetric
 from ..options import check_params
 from ..rng import as_seed_sequence
 from .base import PairwiseMRF, warn_of_unbalanced
-from .option_objects import OptionObjects
+from .chosen_model import ChosenModel
 from .ties import read_ties
 
 
 @dataclass(eq=False, repr=False)
-class MaximumLikelihoodMRF(OptionObjects, PairwiseMRF):
+class MaximumLikelihoodMRF(ChosenModel, PairwiseMRF):
     """Maximum likelihood estimate of the parameters of a Markov random field.
 
     It is in closed form on forests without fields, exact by elimination if that is cheap, and by persistent contrastive
@@ -32,9 +32,10 @@ class MaximumLikelihoodMRF(OptionObjects, PairwiseMRF):
     ----------
     graph : edges, networkx graph, `Graph`, "complete" or "learn:K"
         As in `GroupedMRF`.
-    model : {"agreement", "boltzmann", "ising", "potts", "symmetric"}, an object of `bayesmrf.families`, or callable
-        As in `BayesianMRF`; "symmetric" has a symmetric table of log potentials for each edge. A callable makes your
-        own model from the `Graph`.
+    model : {"auto", "agreement", "boltzmann", "ising", "potts", "ordinal", "symmetric"}, an object of \
+`bayesmrf.families`, or callable
+        As in `BayesianMRF`, but "auto" is "agreement" for yes/no data; "symmetric" has a symmetric table of
+        log potentials for each edge. A callable makes your own model from the `Graph`.
     ties : None, "all", "edges", sequence, or mapping (a Series)
         Which parameters are shared, as in `BayesianMRF`. Edges tied by their true groups give the oracle of Liu and
         Page (2013).
@@ -49,6 +50,8 @@ class MaximumLikelihoodMRF(OptionObjects, PairwiseMRF):
     agreement_ : (n_edges,) array
         For the model "agreement", the agreement of each edge.
     method_ : {"closed form", "exact", "persistent"}
+    model_ : str
+        Name of the model.
     edges_ : (n_edges, 2) int array
     feature_names_ : (n_features,) array of str
         Names of ``theta_``: ``u-v`` for an edge, ``u`` for a node.
@@ -57,27 +60,23 @@ class MaximumLikelihoodMRF(OptionObjects, PairwiseMRF):
     """
 
     read = {"model": families_of("MaximumLikelihoodMRF").read}  # noqa: RUF012
+    yes_no = "agreement"
+    maps_thresholds = True
 
     graph: Any = "complete"
-    model: Any = "agreement"
+    model: Any = "auto"
     ties: Any = None
     fields: bool = True
     random_state: Any = None
 
-    def _model(self, graph: Graph | None = None) -> Any:
-        graph = graph or self._graph
-        if callable(self.model):
-            return self.model(graph)
-        return self.object("model").on(graph, self._sizes, bool(self.fields))
-
     def fit(self, X: Any, y: None = None, sample_weight: Any = None) -> MaximumLikelihoodMRF:
         """Fit to states; see `GroupedMRF.fit` for the arguments."""
         check_params(self)
-        row = None if callable(self.model) else families_of("MaximumLikelihoodMRF").row(self.model)
-        many = self.object("model").n_states if row is not None and row.many_states else None
-        states = self._read(X, sample_weight, n_states=many)
+        self._choose_model(X)
+        states = self._read(X, sample_weight)
         model = self._model()
-        if not self.fields and row is not None and row.name != "symmetric":  # whose tables hold what fields do
+        self.model_ = model.name
+        if not (self.fields or callable(self.model) or isinstance(model, Symmetric)):  # whose tables hold fields
             warn_of_unbalanced(states)
         curve = read_ties(self.ties, model)
         rng = np.random.default_rng(as_seed_sequence(self.random_state))

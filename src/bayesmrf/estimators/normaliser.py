@@ -19,20 +19,11 @@ _SEED = 0  # the same for all models, so that equal models have equal scores
 
 
 class Normaliser(NamedTuple):
-    """Log Z.
-
-    Attributes
-    ----------
-    log_z : float
-    error : float
-        Its standard error; 0 if it is exact.
-    status : str
-        Why the error may be larger; empty if there is no problem.
-    """
+    """Log Z."""
 
     log_z: float
-    error: float
-    status: str
+    error: float  # its standard error; 0 if it is exact
+    status: str  # why the error may be larger; empty if there is no problem
 
 
 def is_within_reach(model: Any) -> bool:

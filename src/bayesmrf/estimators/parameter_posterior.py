@@ -19,12 +19,17 @@ if TYPE_CHECKING:
     import xarray as xr
 
 
-def of_draws(theta: xr.DataArray, function: Callable[[np.ndarray], Any], name: str) -> xr.DataArray:
-    """Compute a function of each draw of theta (chain, draw, ..., feature), in ArviZ's form."""
+def of_draws(estimator: Any, function: Callable[..., Any], of: str, name: str) -> xr.DataArray:
+    """Compute a function of each draw of theta (chain, draw, ..., feature), or of its network, in ArviZ's form."""
     import xarray as xr
 
+    check_is_fitted(estimator)
+    if of not in ("theta", "graph"):
+        raise OptionError(option="of", got=of, expected="'theta' or 'graph'")
+    theta = estimator.posterior_["posterior"].dataset["theta"]
     given, dims = np.asarray(theta), list(theta.dims[:-1])
-    each = np.array([function(t) for t in given.reshape(-1, given.shape[-1])])
+    draws = given.reshape(-1, given.shape[-1])
+    each = np.array([function(t if of == "theta" else estimator._network(t)) for t in draws])
     values = each.reshape(*given.shape[:-1], *each.shape[1:])
     extra = [f"{name}_dim_{i}" for i in range(each.ndim - 1)]
     return xr.DataArray(values, dims=[*dims, *extra], coords={d: theta.coords[d] for d in dims}, name=name)
@@ -69,11 +74,7 @@ class ParameterPosterior(PairwiseMRF):
         xarray.DataArray
             Dimensions chain, draw, and those of the value.
         """
-        check_is_fitted(self)
-        if of not in ("theta", "graph"):
-            raise OptionError(option="of", got=of, expected="'theta' or 'graph'")
-        theta = self.posterior_["posterior"].dataset["theta"]
-        return of_draws(theta, function if of == "theta" else lambda t: function(self._network(t)), name)
+        return of_draws(self, function, of, name)
 
     def strength(self) -> xr.DataArray:
         """Compute the posterior of the strength centrality, the sum of absolute weights of the edges of each node."""

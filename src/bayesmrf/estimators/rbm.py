@@ -34,16 +34,16 @@ class RBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     ----------
     n_hidden : int
         Number of hidden units.
-        learning_rate : float
+    learning_rate : float
         Step of the first update; it decreases linearly to zero over the updates of `fit` (Tieleman 2008), and is
         constant in `partial_fit`.
-        batch_size : int
+    batch_size : int
         Number of rows per update.
-        n_chains : int
+    n_chains : int
         Number of persistent chains.
-        n_steps : int
+    n_steps : int
         Number of updates of `fit`.
-        prior_scale : float or None
+    prior_scale : float or None
         Standard deviation of a normal prior of every parameter, to maximise the posterior; None maximises the
         likelihood. `partial_fit` treats the rows of each call as the complete data.
     random_state : int, Generator, RandomState or None

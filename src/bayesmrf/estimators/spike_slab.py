@@ -12,8 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from .. import convergence, metrics, results, run
 from ..base import Kernel
 from ..errors import DataError, OptionError, in_words
-from ..families import families_of
-from ..graphs import Graph
+from ..families import AUTO, FAMILIES, FamilyRow, families_of
 from ..inference.auto import is_cheap
 from ..inference.chains import Persistent
 from ..inference.elimination.two_states import Elimination
@@ -23,6 +22,7 @@ from ..methods import EDGES, EXTRAPOLATED, refusal
 from ..models.boltzmann import Coding
 from ..models.categorical import is_categorical, states_of
 from ..models.clamped_categorical import clamp
+from ..names import shown
 from ..options import check, check_params
 from ..posterior.edges.exact import SpikeSlabExact
 from ..posterior.edges.langevin import SpikeSlabLangevin
@@ -35,25 +35,24 @@ from ..priors import SpikeSlab
 from ..rules import is_integer
 from ..states import States
 from .base import MissingValues, RunOptions, central, data_hash, missing_table, run_seed, sample_posterior
+from .chosen_model import ChosenModel
 from .edge_prior import default_prior, warn_of_prior
 from .edge_start import default_particles, find_reference
 from .mode_check import check_modes
-from .option_objects import OptionObjects
 from .parameter_posterior import ParameterPosterior
 
 if TYPE_CHECKING:
     import pandas as pd
 
 _MOST_BITS = 16  # of a joint state of a group
-_REFERENCE = 2.0**27  # sweeps of single chains at a reference, at least
 _TILTED = "exact", "particle"  # methods with a logistic-beta prior of biases
 _SCANS, _TABLE = 10, 2**15  # scans that make a step with many states, at most, and states that they read
 _FEWER = 0.4  # four particles for each observation
-_SWEEPS = 4  # of all particles take as long as an iteration of one-edge
+_EXACT = 2**19  # joint states with which "auto" is "exact": up to 10 ms a scan
 
 
 @dataclass(eq=False, repr=False)
-class SpikeSlabMRF(MissingValues, RunOptions, OptionObjects, ParameterPosterior):
+class SpikeSlabMRF(MissingValues, RunOptions, ChosenModel, ParameterPosterior):
     r"""Posterior over edges and parameters of a Markov random field (Chen and Welling 2012).
 
     Each candidate edge is absent with probability 1 - p0 (the spike), and has a normal or Cauchy weight otherwise (the
@@ -67,29 +66,33 @@ class SpikeSlabMRF(MissingValues, RunOptions, OptionObjects, ParameterPosterior)
         Prior of the density (the share of the candidates that exist), of the weights and of the biases, such as
         ``SpikeSlab(density=Beta(5, 5), slab=Cauchy(2.5))``, whose scales are those of the parameters of ``model``.
         "spike-slab" is the same prior in all codings: a uniform density, and Cauchy log odds ratios of scale 1.
-    method : {"one-edge", "exact", "particle", "langevin"} or an object of `bayesmrf.methods`
+    method : {"auto", "one-edge", "exact", "particle", "langevin"} or an object of `bayesmrf.methods`
+        * auto: one-edge for yes/no nodes; for others exact with at most 2^19 joint states (eight nodes with five), else
+          particle. ``method_`` says which.
         * one-edge (`methods.OneEdge`): single-edge birth and death at any weight, by the full conditional of one edge
           with moments from persistent chains.
         * exact (`methods.Exact`): the same with exact moments; for at most about twenty nodes, or a narrow graph.
         * particle (`methods.Particle`): the same for "potts" and "ordinal" on any graph, with moments from particles.
         * langevin (`methods.Langevin`): Algorithm 1 of the paper: persistent chains, Langevin dynamics, and jumps of
           weak edges. It mixes hundreds of times more slowly (see benchmarks).
-    model : {"boltzmann", "ising", "agreement", "potts", "ordinal"} or an object of `bayesmrf.families`
-        Coding of the parameters, as in `BayesianMRF`. Nodes with many states are "ordinal" if these are in order, else
-        "potts"; they need the method "exact" or "particle". "langevin" takes "boltzmann" only.
-    n_draws, n_warmup, n_chains, thin, random_state, n_jobs, progress, checkpoint
+    model : {"auto", "boltzmann", "ising", "agreement", "potts", "ordinal"} or an object of `bayesmrf.families`
+        Coding of the parameters, as in `BayesianMRF`. Nodes with many states are "ordinal" if these are in order (which
+        "auto" chooses), else "potts"; they need the method "exact" or "particle". "langevin" takes "boltzmann" only.
+    n_draws, n_warmup, n_chains, thin, random_state, n_jobs, executor, progress, checkpoint
         As in `GroupedMRF`. A draw takes 9 bytes per candidate, 4.5 MB with 1,000 nodes: thin long chains.
 
     Attributes
     ----------
     inclusion_ : (n_nodes, n_nodes) array
         Probability that an edge exists, given the data; symmetric, 0 without a candidate.
-        graph_ : networkx.Graph
+    graph_ : networkx.Graph
         The edges with inclusion above 0.5, with attributes ``inclusion`` and ``weight``; nodes have ``bias``.
     theta_ : (n_features,) array
         Posterior mean of each candidate's weight given that the edge exists (0 if it never does), and of each bias.
     density_, slab_scale_ : float
         Posterior means of p0 and of the slab's scale (sigma0, or the given one).
+    method_, model_ : str
+        Names of the method and of the model.
     missing_ : DataFrame
         Row and node of each missing value of X, and the posterior probability that it is 1 (True; for "potts", of each
         state).
@@ -105,17 +108,16 @@ class SpikeSlabMRF(MissingValues, RunOptions, OptionObjects, ParameterPosterior)
 
     candidates: Any = "complete"
     prior: Any = "spike-slab"
-    method: Any = "one-edge"
-    model: Any = "boltzmann"
+    method: Any = "auto"
+    model: Any = "auto"
 
     def object(self, name: str) -> Any:
         """Return the value of a parameter as an object."""
         if name == "prior" and self.prior == "spike-slab":
             return default_prior(self.object("model"))
+        if name == "method" and isinstance(self.method, str) and self.method == AUTO:
+            return EDGES.read(vars(self).get("method_", "one-edge"))
         return super().object(name)
-
-    def _model(self, graph: Graph | None = None) -> Any:
-        return self.object("model").on(graph or self._graph, self._sizes, True)
 
     def fit(self, X: Any, y: None = None, sample_weight: Any = None) -> SpikeSlabMRF:
         """Sample the posterior.
@@ -123,7 +125,8 @@ class SpikeSlabMRF(MissingValues, RunOptions, OptionObjects, ParameterPosterior)
         Parameters
         ----------
         X : (n_samples, n_nodes) array or DataFrame
-            Yes/no data in one coding or, for "potts", any levels. Missing values (NaN) are drawn with the parameters.
+            Yes/no data in one coding, ordered levels or, for "potts", any levels. Missing values (NaN)
+            are drawn with the parameters.
         y : None
             Ignored.
         sample_weight : (n_samples,) array, optional
@@ -133,16 +136,18 @@ class SpikeSlabMRF(MissingValues, RunOptions, OptionObjects, ParameterPosterior)
         model, hidden, n, s_bar = data.model, data.hidden, data.n_samples, data.s_bar
         inner = kernel if hidden is None else kernel.kernel
         extrapolates = isinstance(inner, SpikeSlabReference)
-        row = EXTRAPOLATED if extrapolates else EDGES.row(self.method)
+        row = EXTRAPOLATED if extrapolates else EDGES.row(self.method_)
         options = asdict(self.object("method"))
         prior, seeds = self.object("prior"), run_seed(self)
         draws = sample_posterior(self, model, kernel, seeds)
         attrs: dict[str, Any] = {
             "data_hash": data_hash(self._graph, s_bar, n, None if hidden is None else hidden.model.states),
             "model": model.name,
+            "chosen_model": self._chooses,
             "prior": asdict(prior) | {"slab": {"family": type(prior.slab).__name__} | asdict(prior.slab)},
             "kind": row.kind,
             "method": row.name,
+            "camp": shown(", ".join(inner.camp if isinstance(inner, SpikeSlabOneEdge) else [])),
         }
         attrs |= {name: getattr(inner, name, None if extrapolates else value) for name, value in options.items()}
         self.posterior_ = results.to_datatree(
@@ -156,18 +161,20 @@ class SpikeSlabMRF(MissingValues, RunOptions, OptionObjects, ParameterPosterior)
         self.missing_ = missing_table(data, draws.values["theta"], states, seeds)
         if hidden is not None:
             results.add_missing(self.posterior_, self.missing_)
-        check_modes(self, states, seeds, _particle_sweeps(inner))
+        check_modes(self, states, seeds, inner.particle_sweeps)
         convergence.warn_unless_converged(self.posterior_)
         return self
 
     def _prepare(self, X: Any, sample_weight: Any = None) -> tuple[States, Likelihood, Any]:
         """All that comes before the first draw: the data, as states and as a likelihood, and the kernel."""
         check_params(self)
-        family, row = families_of("SpikeSlabMRF").row(self.model), EDGES.row(self.method)
-        n_states = self.object("model").n_states if family.many_states else None
-        states = self._read(X, sample_weight, self.progress, missing=True, n_states=n_states, option="candidates")
+        self._choose_model(X)
+        family = FAMILIES.row(self.object("model"))
+        states = self._read(X, sample_weight, self.progress, missing=True, option="candidates")
         if self.n_features_in_ < 2:
             raise DataError("X must have at least two columns, got 1 feature(s).")
+        row = EDGES.row(_automatic(family, states) if self.method == AUTO else self.method)
+        self.method_, self.model_ = row.name, family.name
         for feature in ["spike", "missing"][: 1 + bool((states.values < 0).any())]:
             refused = refusal(row, EDGES, feature, family.name)
             if refused:
@@ -280,6 +287,13 @@ class SpikeSlabMRF(MissingValues, RunOptions, OptionObjects, ParameterPosterior)
         return model, states, [int(i) for i in nodes]
 
 
+def _automatic(family: FamilyRow, states: States) -> str:
+    """Return the method that "auto" stands for."""
+    if not family.many_states:
+        return "one-edge"
+    return "exact" if states.n_states ** len(states.names) <= _EXACT else "particle"
+
+
 def _start(model: Any, states: States) -> np.ndarray | None:
     """Return the sparse estimate of `sparse_start` in the coding of the model; None where there is none."""
     weights = None if states.n_states > 2 else sparse_start(model.graph, states)
@@ -312,17 +326,6 @@ def _particle(options: Any, model: Any, s_bar: np.ndarray, n: float, prior: Spik
     # Moves allow for the noise of moments, so that fewer particles do than for groups.
     m = particles_in_memory(_FEWER * n, model.graph.n_nodes) if options.n_particles is None else options.n_particles
     return SpikeSlabParticle(model, s_bar, n, prior, start, m)
-
-
-def _particle_sweeps(kernel: Any) -> float:
-    """Gibbs sweeps of single particles that a step is worth; 0 where moments are exact."""
-    if isinstance(kernel, SpikeSlabExact):
-        return 0
-    if isinstance(kernel, SpikeSlabReference):
-        return _REFERENCE
-    # Clusters and proposals take more time than the sweep.
-    sweeps = kernel.n_sweeps if isinstance(kernel, SpikeSlabLangevin) else _SWEEPS
-    return float(sweeps * getattr(kernel, "n_iterations", 1) * kernel.n_particles)
 
 
 _KERNELS = {"exact": _exact, "one-edge": _one_edge, "particle": _particle, "langevin": _langevin}

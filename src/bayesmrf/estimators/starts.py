@@ -41,7 +41,7 @@ class Start:
     theta : (n_features,) array
     curvature : (n_features, n_features) array or LinearOperator
         With many parameters only products with vectors are available.
-        own : (n_features,) array
+    own : (n_features,) array
         Standard deviation of each parameter alone, from the margins of the data.
     """
 

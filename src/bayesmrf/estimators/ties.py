@@ -9,12 +9,15 @@ import numpy as np
 
 from ..errors import OptionError
 from ..models.linear_map import LinearMap
+from ..models.ordinal import Ordinal
 
 _EXPECTED = "None, 'all', 'edges', one label for each edge, or labels by the names of edges and nodes"
 
 
 def read_ties(ties: Any, model: Any) -> LinearMap | None:
     """Return the map from the sampled parameters to those of the model; None if nothing is tied.
+
+    Without ties it is that of thresholds around neutral categories, if the model has any.
 
     Edges with the same label share their parameters, and so do nodes; edges come first. The parameters of label k are
     named ``edges k`` or ``nodes k``; free parameters keep their names.
@@ -24,8 +27,11 @@ def read_ties(ties: Any, model: Any) -> LinearMap | None:
     OptionError
         If there is not a label for each edge, or a name is not known.
     """
+    own = model.thresholds if isinstance(model, Ordinal) else None
     if ties is None:
-        return None
+        return own
+    if own is not None:
+        raise OptionError(option="ties", got=ties, expected="None with neutral categories")
     graph = model.graph
     if isinstance(ties, str):
         if ties not in ("all", "edges"):
@@ -39,11 +45,17 @@ def read_ties(ties: Any, model: Any) -> LinearMap | None:
     names, label = list(model.feature_names), np.empty(model.n_features, dtype=np.int64)
     phi: dict[str, int] = {}
     n_edge_features = model.n_parameters * model.n_edges
-    parts = ((edges, 0, n_edge_features, "edges"), (nodes, n_edge_features, model.n_features, "nodes"))
-    for labels, start, stop, kind in parts:
-        each = (stop - start) // max(len(labels), 1)
-        for i in range(start, stop):
-            k = labels[(i - start) // each]
+    n_own = model.n_features - n_edge_features
+    # Nodes of the ordinal model differ in the number of their parameters.
+    of_node = np.arange(n_own) // max(n_own // max(graph.n_nodes, 1), 1)
+    if isinstance(model, Ordinal) and n_own:
+        of_node = np.repeat(np.arange(graph.n_nodes), np.diff(model.node_starts))
+    of_edge = np.arange(n_edge_features) // model.n_parameters
+    parts = ((edges, 0, of_edge, "edges"), (nodes, n_edge_features, of_node, "nodes"))
+    for labels, start, item, kind in parts:
+        each = len(item) // max(len(labels), 1)
+        for i in range(start, start + len(item)):
+            k = labels[item[i - start]]
             _, mark, which = names[i].rpartition("=")  # of several parameters of an edge or node
             name = names[i] if k is None else f"{kind} {k}".strip() + (mark + which if each > 1 else "")
             label[i] = phi.setdefault(name, len(phi))

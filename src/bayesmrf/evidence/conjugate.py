@@ -21,6 +21,7 @@ from scipy.special import betaln, expit, log_expit, logsumexp
 from ..errors import OptionError, argument
 from ..priors import LogisticBeta, ProperPrior
 from .method import Method
+from .ordinal_target import OrdinalTarget
 from .pairwise_target import PairwiseTarget
 from .target import Evidence, Target
 
@@ -68,6 +69,8 @@ def _integrate(target: Target, prior: ProperPrior) -> tuple[float, np.ndarray, f
 
 def _independent(target: Target) -> tuple[float, np.ndarray, int, np.ndarray]:
     """Return kappa, successes in each row (n_rows, n_features), free signs, and the parameter of each feature."""
+    if isinstance(target, OrdinalTarget):
+        raise _refusal("the thresholds of a node depend on each other")
     if not isinstance(target, PairwiseTarget) or target.n_hidden:
         raise _refusal("hidden units make them dependent")
     model, x = target.model, target.states

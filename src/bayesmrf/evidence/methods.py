@@ -29,25 +29,14 @@ MethodLike = str | Method | Callable[[Target, np.random.Generator], Evidence]
 
 @dataclass(frozen=True)
 class Row:
-    """A method of evidence and its description.
+    """A method of evidence and its description."""
 
-    Attributes
-    ----------
-    method : Method
-        With its default options.
-    kind : {"exact", "unbiased", "consistent", "approximate", "score"}
-        Exact; E[exp(log_evidence)] = p(X); consistent in the number of draws if these are exact; approximate; a score
-        that ranks models but is not an estimate of the evidence.
-        needs : str
-        What has to be computed first.
-        sentence : str
-        What the method computes.
-    """
-
-    method: Method
+    method: Method  # with its default options
+    # Exact; E[exp(log_evidence)] = p(X); consistent in the number of draws if these are exact; approximate; a score
+    # that ranks models but is not an estimate of the evidence.
     kind: Literal["exact", "unbiased", "consistent", "approximate", "score"]
-    needs: str
-    sentence: str
+    needs: str  # what has to be computed first
+    sentence: str  # what the method computes
 
 
 _MODE, _DRAWS = "the mode of the posterior", "draws from the posterior"

@@ -43,29 +43,16 @@ _STRIDES = 2.0 ** np.arange(3, -13, -1)  # steps away from a saddle, in units of
 
 @dataclass(frozen=True, eq=False)
 class Mode:
-    """A mode of the posterior (or the likelihood), and the posterior around it.
-
-    Attributes
-    ----------
-    target : Target
-    theta : (n_features,) array
-    penalised : bool
-        False for a mode of the likelihood.
-    states : SampledPosterior or None
-        States drawn at the mode, or so near that at least 90 % of them are effective there. None if the exact log
-        posterior was maximised.
-    n_rounds : int
-        Number of sets of states.
-        status : str
-        Empty if the search has converged.
-    """
+    """A mode of the posterior (or the likelihood), and the posterior around it."""
 
     target: Target
-    theta: np.ndarray
-    penalised: bool
+    theta: np.ndarray  # (n_features,)
+    penalised: bool  # false for a mode of the likelihood
+    # States drawn at the mode, or so near that at least 90 % of them are effective there. None if the exact log
+    # posterior was maximised.
     states: SampledPosterior | None = field(repr=False)
-    n_rounds: int
-    status: str
+    n_rounds: int  # number of sets of states
+    status: str  # empty if the search has converged
 
     @cached_property
     def hessian(self) -> Hessian | None:
@@ -110,7 +97,7 @@ class ModeSearch(Work):
     penalised : bool
         False maximises the likelihood, with parameters bounded by +-log(2 N - 1) (half an observation from the
         boundary), since the maximum is often at infinity. The status gives the number of parameters at the bound.
-        log_z : {"auto", "exact", "ais"}
+    log_z : {"auto", "exact", "ais"}
         "exact" maximises the exact log posterior after persistent chains, "ais" the sampled one, "auto" the first if Z
         can be summed.
     max_rounds : int

@@ -62,7 +62,7 @@ def trapezoid(
     mode, direction : (n_features,) arrays
     step : float
         First step: the approximate scale at which the density drops.
-        top : float, optional
+    top : float, optional
         Log density at the mode. By default it is computed.
     """
     height = density(mode)[0] if top is None else top

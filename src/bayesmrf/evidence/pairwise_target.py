@@ -26,7 +26,7 @@ from .target import ENTRIES, Given, Target
 
 FILLED = 64  # chains on the hidden nodes of all rows, averaged in the positive phase of contrastive divergence
 SUMMED = 10  # nodes up to which summation over all states is faster than elimination, for many theta at once
-_QUICK_BYTES = 8 * 2**19  # of elimination tables: up to this size elimination takes milliseconds
+QUICK_BYTES = 8 * 2**19  # of elimination tables: up to this size elimination takes milliseconds
 _STEP = 1e-4  # of finite differences: the error is about its square, plus rounding divided by it
 _DENSE = 8  # matrix entries per edge up to which a dense product is faster than a sum over edges
 _EXACT_STEPS = 1000  # ascent by exact moments was within 1e-5 nats of a mode after these
@@ -40,11 +40,11 @@ class PairwiseTarget(Checked, Target):
     ----------
     model : PairwiseModel
         The model of visible and hidden nodes.
-        n_hidden : int
+    n_hidden : int
         Number of hidden nodes; their joint states are summed for each row.
-        linear : LinearMap, optional
+    linear : LinearMap, optional
         Natural parameters as a linear map of the free ones, such as parameters that several features share.
-        exchangeable : (n_hidden, m) int array, optional
+    exchangeable : (n_hidden, m) int array, optional
         Features of each hidden node, in the same order, if exchanging those of two nodes gives the same model.
     """
 
@@ -129,7 +129,7 @@ class PairwiseTarget(Checked, Target):
 
     def given(self, theta: np.ndarray, prepared: np.ndarray) -> Given:
         """Sum over all joint states of the hidden nodes."""
-        return _SummedNodes(prepared, prepared @ theta) if self.n_hidden else _SeenNodes(self, theta, prepared)
+        return SummedNodes(prepared, prepared @ theta) if self.n_hidden else _SeenNodes(self, theta, prepared)
 
     @cached_property
     def _statistics(self) -> np.ndarray:
@@ -158,9 +158,14 @@ class PairwiseTarget(Checked, Target):
         table = self.prepare(every) if self.n_hidden else self._features(2.0 * every - 1)[:, None]
         return table, np.bincount(self.states @ 2**bits, self.weights, len(every))
 
+    @property
+    def can_enumerate(self) -> bool:
+        """Whether a sum over all states is faster than elimination, for many theta at once."""
+        return self.model.graph.n_nodes <= SUMMED
+
     def log_likelihoods(self, thetas: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Sum over all states for all ``thetas`` at once if there are few nodes; else compute one by one."""
-        if self.model.graph.n_nodes > SUMMED:
+        if not self.can_enumerate:
             return super().log_likelihoods(thetas)
         s, counts = self._visible
         flat = s.reshape(-1, self.n_features)
@@ -191,7 +196,7 @@ class PairwiseTarget(Checked, Target):
     @property
     def is_quick(self) -> bool:
         """Whether elimination takes at most some milliseconds."""
-        return cost(self.model.graph, _QUICK_BYTES)[1] <= _QUICK_BYTES
+        return cost(self.model.graph, QUICK_BYTES)[1] <= QUICK_BYTES
 
     def sample(self, theta: np.ndarray, n_samples: int, rng: np.random.Generator, n_sweeps: int = 100) -> np.ndarray:
         """Draw exactly if elimination is cheap, else by Gibbs chains."""
@@ -249,7 +254,7 @@ class PairwiseTarget(Checked, Target):
 
 
 @dataclass(frozen=True, eq=False)
-class _SummedNodes:
+class SummedNodes:
     """Hidden nodes given some rows, by summation over all their joint states."""
 
     features: np.ndarray  # (n, 2^n_hidden, n_features)
@@ -257,6 +262,7 @@ class _SummedNodes:
 
     @cached_property
     def log_weights(self) -> np.ndarray:
+        """Log Z(x, theta) of each row."""
         return np.asarray(logsumexp(self.log_weight, axis=1))
 
     @cached_property
@@ -264,12 +270,15 @@ class _SummedNodes:
         return np.exp(self.log_weight - self.log_weights[:, None])
 
     def mean(self) -> np.ndarray:
+        """Return E[s | x] of each row."""
         return np.einsum("nh,nhf->nf", self._share, self.features)
 
     def sum(self, weights: np.ndarray) -> np.ndarray:
+        """Return the weighted sum of E[s | x]."""
         return np.asarray((self._share * weights[:, None]).ravel() @ self._flat(self.features))
 
     def covariance(self, weights: np.ndarray) -> np.ndarray:
+        """Return the weighted sum of Cov[s | x]."""
         centred = self._flat(self.features - self.mean()[:, None])
         return np.asarray((centred * (self._share * weights[:, None]).reshape(-1, 1)).T @ centred)
 

@@ -32,39 +32,19 @@ _BLOCK = 16  # draws in a block of likelihoods
 
 @dataclass(frozen=True, eq=False)
 class PosteriorDraws:
-    """Posterior draws with their diagnostics.
+    """Posterior draws with their diagnostics."""
 
-    Attributes
-    ----------
-    theta : (n_chains, n_draws, n_features) array
-    log_likelihood : (n_chains, n_draws) array
-    is_exact : bool
-        Whether log Z is exact; otherwise it is by belief propagation.
-        scale_reduction : float
-        See `scale_reduction`; NaN for one chain, or fewer draws than parameters.
-    epsilon : float
-        Step size, in units of the metric.
-    acceptance : float
-        Acceptance rate of the steps; 1 without an accept step.
-        n_astray : int
-        Number of draws at which belief propagation did not converge.
-        bethe_bias, bethe_bias_error : float
-        Mean error of ``log_likelihood`` over some of the draws, and its standard error; 0 if it is exact, NaN if it is
-        unknown.
-        status : str
-        Problems, with remedies; empty if there are none.
-    """
-
-    theta: np.ndarray = field(repr=False)
-    log_likelihood: np.ndarray = field(repr=False)
-    is_exact: bool
-    scale_reduction: float
-    epsilon: float
-    acceptance: float
-    n_astray: int
+    theta: np.ndarray = field(repr=False)  # (n_chains, n_draws, n_features)
+    log_likelihood: np.ndarray = field(repr=False)  # (n_chains, n_draws)
+    is_exact: bool  # whether log Z is exact; otherwise it is by belief propagation
+    scale_reduction: float  # see `scale_reduction`; NaN for one chain, or fewer draws than parameters
+    epsilon: float  # step size, in units of the metric
+    acceptance: float  # rate of acceptance of the steps; 1 without an accept step
+    n_astray: int  # draws at which belief propagation did not converge
+    # Mean error of ``log_likelihood`` over some of the draws, and its standard error; 0 if exact, NaN if unknown.
     bethe_bias: float
     bethe_bias_error: float
-    status: str
+    status: str  # problems, with remedies; empty if there are none
 
     @property
     def parts(self) -> dict[str, float]:
@@ -99,15 +79,15 @@ class PosteriorSampler(Work):
         "exact" is Hamiltonian Monte Carlo with exact likelihoods; "brief" is the paper's Langevin dynamics with
         gradients by contrastive divergence and likelihoods by belief propagation; "auto" takes "exact" if Z is summed
         within milliseconds (17 nodes, 14 units on the smaller side of a machine).
-        n_draws, n_warmup, thin, n_chains : int
+    n_draws, n_warmup, thin, n_chains : int
         As in `bayesmrf.run.sample`. By default 200 trajectories of warm-up, all later ones kept ("exact"), or 10,000
         Langevin steps of warm-up and every 50th later step kept ("brief").
-        n_sweeps : int
+    n_sweeps : int
         Gibbs sweeps from the data for each gradient of "brief"; more sweeps cost more and have less bias. With one
         sweep, as in the paper, the model may put mass on states that no sweep reaches. On 100 documents of 100 words
         and 9 hidden units the mean log likelihood of the draws was about -1,950 with one sweep, and -1,475 with ten and
         with exact dynamics.
-        stiffness : float
+    stiffness : float
         Step size of "brief" relative to the curvature, in (0, 4); the dynamics are unstable above 4.
     """
 

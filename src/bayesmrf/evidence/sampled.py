@@ -32,26 +32,13 @@ BATCHES = 10  # of states, whose differences estimate the error
 
 @dataclass(frozen=True, eq=False)
 class SampledPosterior:
-    """The log posterior up to a constant, estimated from states drawn at one point.
-
-    Attributes
-    ----------
-    target : Target
-    penalised : bool
-        False omits the prior.
-    states : (n_rows, n_visible) int8 array
-        Distinct states.
-    counts : (n_rows, BATCHES) float array
-        How often each state occurs in each batch.
-        log_weights : (n_rows,) array
-        log Z(x, lambda_0) of each state.
-    """
+    """The log posterior up to a constant, estimated from states drawn at one point."""
 
     target: Target
-    penalised: bool
-    states: np.ndarray
-    counts: np.ndarray
-    log_weights: np.ndarray
+    penalised: bool  # false omits the prior
+    states: np.ndarray  # (n_rows, n_visible), distinct states
+    counts: np.ndarray  # (n_rows, BATCHES), how often each state occurs in each batch
+    log_weights: np.ndarray  # (n_rows,), log Z(x, lambda_0) of each state
 
     @classmethod
     def draw(
@@ -145,23 +132,13 @@ class SampledPosterior:
 
 @dataclass(frozen=True, eq=False)
 class Hessian:
-    """The matrix N Cov[s] - sum_n C_xn + curvature of the prior, with Cov[s] from batches of states.
-
-    Attributes
-    ----------
-    n_samples : float
-    fixed : (F, F) array
-        The terms that do not depend on the states.
-    squares : (BATCHES, F, F) float32 array
-    sums : (BATCHES, F) array
-    shares : (BATCHES,) array
-        Weighted sums over each batch of C_t + m_t m_t', of m_t (both centred at their mean) and of 1.
-    """
+    """The matrix N Cov[s] - sum_n C_xn + curvature of the prior, with Cov[s] from batches of states."""
 
     n_samples: float
-    fixed: np.ndarray = field(repr=False)
-    squares: np.ndarray = field(repr=False)
-    sums: np.ndarray = field(repr=False)
+    fixed: np.ndarray = field(repr=False)  # (F, F), the terms that do not depend on the states
+    squares: np.ndarray = field(repr=False)  # (BATCHES, F, F)
+    sums: np.ndarray = field(repr=False)  # (BATCHES, F)
+    # (BATCHES,), weighted sums over each batch of C_t + m_t m_t', of m_t (both centred at their mean) and of 1
     shares: np.ndarray = field(repr=False)
 
     def without(self, batch: int | None = None) -> np.ndarray:

@@ -38,7 +38,7 @@ class Evidence:
     ----------
     log_evidence : float
         In nats; NaN if the method has no result, and ``status`` says why.
-        standard_error : float
+    standard_error : float
         Monte Carlo error of the estimate, without its bias; 0 for a deterministic estimate, NaN if unknown.
     method : str
     n_samples : float
@@ -47,11 +47,11 @@ class Evidence:
         Parameters F.
     parts : dict
         The terms of the estimate, and diagnostics.
-        status : str
+    status : str
         Problems, with remedies; empty if there are none.
-        data_hash, prior : str
+    data_hash, prior : str
         Identify data and prior: evidences of other data or other priors are not comparable.
-        arrays : dict
+    arrays : dict
         Arrays of the method, such as the mode, eigenvalues or posterior draws.
     """
 

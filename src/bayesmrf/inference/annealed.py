@@ -31,6 +31,7 @@ from ..options import check
 from ..rules import integer
 from ..samplers.gibbs import start, sweep, to_states
 from ..samplers.rbm_gibbs import draw_units, generators
+from ..samplers.tempered import add_potential
 
 _MARGIN = 0.01  # margins of the independent units are kept this far from 0 and 1
 _FEW = 10.0  # effective chains below which the estimate and its error are unreliable
@@ -39,28 +40,16 @@ _REMEDY = "give more temperatures, or margins near those of the model"
 
 @dataclass(frozen=True, eq=False)
 class Annealed:
-    """An estimate of log Z.
-
-    Attributes
-    ----------
-    log_z : float
-    standard_error : float
-        Of log Z, from the spread of the chains' weights.
-    n_effective : float
-        (sum w)^2 / sum w^2: the number of chains of equal weight with the same precision.
-    log_weights : (n_chains,) array
-        Each chain's own estimate of log Z; forward below it on average, reverse above.
-    status : str
-        Empty when all is well.
-    states : (n_chains, n_visible) or (n_chains, n_nodes) array
-        The last state of each chain; forward, and with the weights, an importance sample of the model.
-    """
+    """An estimate of log Z."""
 
     log_z: float
-    standard_error: float
-    n_effective: float
+    standard_error: float  # of log Z, from the spread of the chains' weights
+    n_effective: float  # (sum w)^2 / sum w^2: the number of chains of equal weight with the same precision
+    # (n_chains,), each chain's own estimate of log Z; forward below it on average, reverse above
     log_weights: np.ndarray = field(repr=False)
-    status: str
+    status: str  # empty when all is well
+    # (n_chains, n_visible), the last state of each chain; forward, and with the weights, an importance sample of the
+    # model
     states: np.ndarray | None = field(default=None, repr=False)
 
 
@@ -190,11 +179,12 @@ class _FieldPath:
     def anneal(self, states: np.ndarray, ladder: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         form, base, n_chains = self.form, self._field, len(states)
         n_states = None if isinstance(form, Pairwise) else self.n_states
-        add = _add_log_ratio if isinstance(form, Pairwise) else _add_categorical_log_ratio
         chains = start(n_chains, len(base), rng, states, n_states)
         log_weights = np.zeros((len(chains.states), chains.states.shape[2]))
         for a, b in consecutive(ladder):
-            add(form.edges, (b - a) * form.coupling, (b - a) * (form.field - base), chains.states, log_weights)
+            _add_log_ratio(
+                form.edges, (b - a) * form.coupling, (b - a) * (form.field - base), chains.states, log_weights
+            )
             if b != ladder[-1]:
                 sweep(form._replace(coupling=b * form.coupling, field=base + b * (form.field - base)), chains, 1)
         log_weights = log_weights.ravel()[:n_chains] + (ladder[-1] - ladder[0]) * form.offset
@@ -299,33 +289,6 @@ def _anneal_rbm(weights, base, ladder, x, lanes, log_weights):
 
 @leaf
 def _add_log_ratio(edges, coupling, field, states, log_weights):
-    """Add sum_e coupling_e x_u x_v + sum_i field_i x_i to the log weight of each chain."""
-    n_blocks, n_nodes, n_lanes = states.shape
-    for b in range(n_blocks):
-        x, total = states[b], log_weights[b]
-        for e in range(len(edges)):
-            u, v = edges[e, 0], edges[e, 1]
-            for lane in range(n_lanes):
-                total[lane] += coupling[e] * (x[u, lane] * x[v, lane])
-        for i in range(n_nodes):
-            for lane in range(n_lanes):
-                total[lane] += field[i] * x[i, lane]
-
-
-@leaf
-def _add_categorical_log_ratio(edges, coupling, field, states, log_weights):
-    """Add the log potential of many states to the log weight of each chain; a coupling or a table for each edge."""
-    n_blocks, n_nodes, n_lanes = states.shape
-    for b in range(n_blocks):
-        x, total = states[b], log_weights[b]
-        for e in range(len(edges)):
-            u, v = x[edges[e, 0]], x[edges[e, 1]]
-            if coupling.ndim == 1:
-                for lane in range(n_lanes):
-                    total[lane] += coupling[e] if u[lane] == v[lane] else 0.0
-            else:
-                for lane in range(n_lanes):
-                    total[lane] += coupling[e, u[lane], v[lane]]
-        for i in range(n_nodes):
-            for lane in range(n_lanes):
-                total[lane] += field[i, x[i, lane]]
+    """Add the log potential of each chain to its log weight."""
+    for b in range(len(states)):
+        add_potential(edges, coupling, field, states[b], log_weights[b])

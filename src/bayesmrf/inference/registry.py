@@ -12,24 +12,12 @@ from ..errors import OptionError
 
 
 class EngineRow(NamedTuple):
-    """One engine.
+    """One engine."""
 
-    Attributes
-    ----------
-    name : str
-        Value of ``engine=``.
-    home : str
-        Module within the package, and class.
-    about : str
-        How it computes or approximates log Z, moments or samples, in a few words.
-    caveat : str
-        Why draws that use it are approximate; empty if it is exact.
-    """
-
-    name: str
-    home: str
-    about: str
-    caveat: str = ""
+    name: str  # value of ``engine=``
+    home: str  # module within the package, and class
+    about: str  # how it computes or approximates log Z, moments or samples, in a few words
+    caveat: str = ""  # why draws that use it are approximate; empty if it is exact
 
     @property
     def engine_class(self) -> Any:

@@ -47,61 +47,35 @@ _RECORDS = 5  # times at which chains from the data are counted
 
 
 class CountTails(NamedTuple):
-    """Tails of the number of nodes in each state, over the rows of the data.
+    """Tails of the number of nodes in each state, over the rows of the data."""
 
-    Attributes
-    ----------
-    above : (n_states, n_nodes + 1) array
-        Number of rows c(q) with more than q nodes in state k; missing values count as if they were in it.
-    n : float
-        Number of rows.
-    spread : (n_states,) int array
-        Standard deviation of the number of nodes, at least 1.
-    margins : (n_nodes, n_states) array
-        Share of each state of each node.
-    """
-
+    # (n_states, n_nodes + 1), number of rows c(q) with more than q nodes in state k; missing values count as if they
+    # were in it
     above: np.ndarray
-    n: float
-    spread: np.ndarray
-    margins: np.ndarray
+    n: float  # number of rows
+    spread: np.ndarray  # (n_states,), standard deviation of the number of nodes, at least 1
+    margins: np.ndarray  # (n_nodes, n_states), share of each state of each node
 
 
 class Unseen(NamedTuple):
-    """The tail of the model that exceeds that of the data most.
+    """The tail of the model that exceeds that of the data most."""
 
-    Attributes
-    ----------
-    ratio : float
-        Its lower bound over what the data allow; above 1 it is unseen.
-    state, most : int
-        The tail has states with more than ``most`` nodes in ``state``.
-    probability : float
-        Lower bound of its probability.
-    share : float
-        Share of the rows in it.
-    """
-
-    ratio: float
+    ratio: float  # its lower bound over what the data allow; above 1 it is unseen
+    # state, most: the tail has states with more than ``most`` nodes in ``state``
     state: int
     most: int
-    probability: float
-    share: float
+    probability: float  # lower bound of its probability
+    share: float  # share of the rows in it
 
 
 class ModelTails(NamedTuple):
-    """What fresh chains find at one theta.
+    """What fresh chains find at one theta."""
 
-    Attributes
-    ----------
-    mean, error : (n_starts, n_states, n_nodes + 1) array
-        Estimates of each tail, and their standard errors: from the data first, then from each start of annealing.
-    log_z, log_z_error : (n_starts,) array
-        Of each start; the first is the reverse estimate.
-    """
-
+    # mean, error: (n_starts, n_states, n_nodes + 1), estimates of each tail, and their standard errors: from the data
+    # first, then from each start of annealing
     mean: np.ndarray
     error: np.ndarray
+    # log_z, log_z_error: (n_starts,), of each start; the first is the reverse estimate
     log_z: np.ndarray
     log_z_error: np.ndarray
 

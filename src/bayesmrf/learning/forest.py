@@ -12,7 +12,7 @@ from scipy.special import xlogy
 
 from ..graphs import Graph
 from ..inference.elimination.two_states import Elimination
-from ..models.potts import Potts
+from ..models.symmetric import Symmetric
 from .many_states import potential_mode
 from .maximum_likelihood import maximum_likelihood
 
@@ -27,13 +27,13 @@ def forest_start(
 
     Parameters
     ----------
-    model : Potts or Symmetric
+    model : Potts, Ordinal or Symmetric
         Its graph is the candidate edges.
     values : (n_samples, n_nodes) int array
         States 0, ..., m - 1; -1 where missing.
     weights : (n_samples,) array or None
     base : (p, p) array
-        Precision of the normal base of a table; not used for a Potts model.
+        Precision of the normal base of a table; not used for the others.
     rng : Generator
     """
     graph, m = model.graph, model.n_states
@@ -47,10 +47,10 @@ def forest_start(
     forest = replace(model, graph=Graph(graph.n_nodes, graph.edges[kept], graph.names))
     whole = (values >= 0).all(axis=1)
     s_bar, n = forest.statistics(values[whole], w[whole]), float(w[whole].sum())
-    if isinstance(forest, Potts):
-        found = maximum_likelihood(forest, s_bar, n, Elimination(), rng).theta
-    else:
+    if isinstance(forest, Symmetric):
         found = potential_mode(forest, s_bar, n, Elimination(), rng, base)
+    else:
+        found = maximum_likelihood(forest, s_bar, n, Elimination(), rng).theta
     r, p = len(kept), model.n_parameters
     edges = np.zeros((graph.n_edges, p))
     edges[kept] = found[: r * p].reshape(r, p)

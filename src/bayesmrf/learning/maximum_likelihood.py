@@ -25,19 +25,11 @@ N_STEPS = 1000  # iterations of persistent contrastive divergence from a cold st
 
 @dataclass(frozen=True)
 class Estimate:
-    """A maximum likelihood estimate.
+    """A maximum likelihood estimate."""
 
-    Attributes
-    ----------
-    theta : (n_features,) array
-    method : {"closed form", "exact", "persistent"}
-    at_bound : (m,) int array
-        Edges whose estimate was bounded.
-    """
-
-    theta: np.ndarray
+    theta: np.ndarray  # (n_features,)
     method: str
-    at_bound: np.ndarray
+    at_bound: np.ndarray  # (m,), edges whose estimate was bounded
 
 
 def bound(n_samples: float) -> float:

@@ -34,17 +34,10 @@ _ROWS = 5000  # at most, behind a starting point
 
 @dataclass(frozen=True, eq=False)
 class SparsePath:
-    """Estimates for decreasing penalties.
+    """Estimates for decreasing penalties."""
 
-    Attributes
-    ----------
-    penalty : (n_path,) array
-        lambda, in nats an observation for a unit of weight.
-    theta : (n_path, n_features) array
-        Weights of all pairs in lexicographic order (as of `graphs.complete`), then biases.
-    """
-
-    penalty: np.ndarray
+    penalty: np.ndarray  # (n_path,), lambda, in nats an observation for a unit of weight
+    # (n_path, n_features), weights of all pairs in lexicographic order (as of `graphs.complete`), then biases
     theta: np.ndarray
     n_nodes: int
 

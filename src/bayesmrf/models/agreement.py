@@ -17,11 +17,7 @@ class Agreement(PairwiseModel):
     (logit a_1, ..., logit a_r[, h_1, ..., h_d]) and the statistics are ([x_u = x_v] for each edge[, x_u in {-1, +1} for
     each node]). Z normalises exp(theta . s), without the constant factors 1 - a_c.
 
-    Parameters
-    ----------
-    graph : Graph
-    fields : bool
-        Whether nodes have fields h_u. Without, the model is symmetric under flipping all nodes.
+    Parameters are those of `PairwiseModel`.
     """
 
     fields: bool = False

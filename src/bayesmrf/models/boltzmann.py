@@ -17,13 +17,7 @@ class Boltzmann(PairwiseModel):
     .. math:: p(s \mid W, b) \propto \exp\Big(\sum_{(i,j)} W_{ij} s_i s_j + \sum_i b_i s_i\Big)
 
     (Chen and Welling 2012 structure, eq. 1) with theta = (W of each edge[, b of each node]). By s = (1 + x) / 2 it is
-    the Ising model with J = W / 4 and h_i = b_i / 2 + sum_j W_ij / 4.
-
-    Parameters
-    ----------
-    graph : Graph
-    fields : bool
-        Whether nodes have biases b_i.
+    the Ising model with J = W / 4 and h_i = b_i / 2 + sum_j W_ij / 4. Parameters are those of `PairwiseModel`.
     """
 
     name = "boltzmann"

@@ -119,7 +119,9 @@ class ManyStateModel(Checked):
     ----------
     graph : Graph
     n_states : int
+        Number m of states of each node.
     fields : bool
+        Whether nodes have fields h_{ik}. Without, the Potts model is symmetric under renaming the states.
     """
 
     graph: Graph
@@ -159,6 +161,11 @@ class ManyStateModel(Checked):
     def node_values(self) -> tuple[float, float]:
         """Smaller and larger value of the features of a node."""
         return 0.0, 1.0
+
+    @property
+    def used(self) -> np.ndarray:
+        """Whether a node has a state, (n_nodes, n_states)."""
+        return np.ones((self.graph.n_nodes, self.n_states), bool)
 
     @property
     def node_starts(self) -> np.ndarray:

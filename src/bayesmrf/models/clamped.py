@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -37,28 +38,11 @@ class Clamped:
     name = "clamped"
     n_states = 2
 
-    @property
-    def family(self) -> str:
-        """As in the model."""
-        family: str = self.model.family
-        return family
-
-    @property
-    def n_edges(self) -> int:
-        """As in the model."""
-        n_edges: int = self.model.n_edges
-        return n_edges
-
-    @property
-    def n_parameters(self) -> int:
-        """As in the model."""
-        n_parameters: int = self.model.n_parameters
-        return n_parameters
-
-    @property
-    def fields(self) -> bool:
-        """As in the model."""
-        return bool(self.model.fields)
+    # As in the model; the values of features are those in one row.
+    family, fields = property(attrgetter("model.family")), property(attrgetter("model.fields"))
+    n_edges, n_parameters = property(attrgetter("model.n_edges")), property(attrgetter("model.n_parameters"))
+    n_features, feature_names = property(attrgetter("model.n_features")), property(attrgetter("model.feature_names"))
+    feature_low, feature_high = property(attrgetter("model.feature_low")), property(attrgetter("model.feature_high"))
 
     @cached_property
     def cells(self) -> np.ndarray:
@@ -109,26 +93,6 @@ class Clamped:
     def graph(self) -> Graph:
         """One node for each hidden entry."""
         return Graph(len(self.cells), self._inner[0])
-
-    @property
-    def n_features(self) -> int:
-        """Length of theta."""
-        return self.model.n_features
-
-    @property
-    def feature_names(self) -> list[str]:
-        """Names of the features of the model."""
-        return self.model.feature_names
-
-    @property
-    def feature_low(self) -> np.ndarray:
-        """Smallest value of each feature in one row."""
-        return self.model.feature_low
-
-    @property
-    def feature_high(self) -> np.ndarray:
-        """Largest value of each feature in one row."""
-        return self.model.feature_high
 
     def seen_statistics(self) -> np.ndarray:
         """Return the mean statistics of each pair and node over the rows that show them, as a summary."""

@@ -13,13 +13,7 @@ class Ising(PairwiseModel):
 
     .. math:: p(x \mid \theta) \propto \exp\Big(\sum_{(u,v)} J_{uv} x_u x_v + \sum_u h_u x_u\Big)
 
-    with theta = (J of each edge[, h of each node]).
-
-    Parameters
-    ----------
-    graph : Graph
-    fields : bool
-        Whether nodes have fields h_u.
+    with theta = (J of each edge[, h of each node]). Parameters are those of `PairwiseModel`.
     """
 
     name = "ising"

@@ -7,10 +7,12 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy.sparse import block_diag
 
 from ..base import TABLES
 from ..errors import OptionError
 from .categorical import NEVER, Categorical, ManyStateModel, categorical, node_statistics
+from .linear_map import LinearMap
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,9 +35,13 @@ class Ordinal(ManyStateModel):
         Whether nodes have thresholds.
     sizes : tuple of int or None
         Number m_i of categories of each node, from 2 to ``n_states``; None if all have ``n_states``.
+    neutral : tuple or None
+        For each node the score r_i of its neutral category, or None. The thresholds of nodes with one have two
+        parameters (Blume 1966, Capel 1966): :math:`\mu_i(x) = a_i x + b_i (x - r_i)^2 - b_i r_i^2`, see `thresholds`.
     """
 
     sizes: Any = None
+    neutral: Any = None
 
     name = "ordinal"
     family = TABLES
@@ -61,6 +67,28 @@ class Ordinal(ManyStateModel):
         """Place in theta of the first threshold of each node, and the length of theta, (n_nodes + 1,)."""
         counts = self.used[:, 1:].sum(axis=1) * int(self.fields)
         return self.n_edges + np.append(0, np.cumsum(counts))
+
+    @cached_property
+    def thresholds(self) -> LinearMap | None:
+        r"""Return theta as a linear map of the weights, and others; None if all thresholds are free.
+
+        Those of a node u with a neutral category are named ``u:linear`` (:math:`a_u`) and ``u:quadratic``
+        (:math:`b_u`); the threshold of its category k is :math:`a_u k + b_u ((k - r_u)^2 - r_u^2)`.
+        """
+        if self.neutral is None or not self.fields:
+            return None
+        blocks, names = [np.eye(self.n_edges)], self.graph.edge_names
+        own = self.feature_names[self.n_edges :]
+        for u, r in enumerate(self.neutral):
+            first, last = self.node_starts[u : u + 2] - self.n_edges
+            if r is None:
+                blocks.append(np.eye(last - first))
+                names += own[first:last]
+                continue
+            k = np.arange(1.0, last - first + 1)
+            blocks.append(np.stack([k, (k - r) ** 2 - r**2], axis=1))
+            names += [f"{self.graph.names[u]}:linear", f"{self.graph.names[u]}:quadratic"]
+        return LinearMap.of(block_diag(blocks), names)
 
     @property
     def n_features(self) -> int:
@@ -93,6 +121,16 @@ class Ordinal(ManyStateModel):
         score = np.arange(self.n_states, dtype=np.float64)
         return np.outer(score, score)
 
+    def features(self, states: np.ndarray) -> np.ndarray:
+        """Return the statistics of each row of ``states``, (n_samples, n_features)."""
+        u, v = self.graph.edges.T
+        x = states.astype(np.float64)
+        products = x[:, u] * x[:, v]
+        if not self.fields:
+            return products
+        nodes, category = np.nonzero(self.used[:, 1:])
+        return np.hstack([products, states[:, nodes] == category + 1])
+
     def statistics(self, states: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
         """Return the mean statistics of weighted ``states`` (n_samples, n_nodes) in {0, ..., m - 1}."""
         w = np.ones(len(states)) if weights is None else np.asarray(weights, dtype=np.float64)
@@ -114,3 +152,11 @@ class Ordinal(ManyStateModel):
 
     def _features(self, edge: np.ndarray, node: np.ndarray) -> np.ndarray:
         return np.concatenate([edge, node[:, 1:][self.used[:, 1:]]]) if self.fields else edge
+
+
+class OrdinalPairs(Ordinal):
+    """The ordinal model whose moments are P(x_u = k, x_v = l) of each edge, then those of the thresholds."""
+
+    def moments(self, pair: np.ndarray, node: np.ndarray) -> np.ndarray:
+        """Return the probabilities of the pairs of states of each edge, then the moments of the nodes."""
+        return self._features(pair.ravel(), node)

@@ -85,7 +85,8 @@ class PairwiseModel:
     ----------
     graph : Graph
     fields : bool
-        Whether nodes have parameters.
+        Whether nodes have parameters (fields or biases). Without, the models of x in {-1, +1} are symmetric under
+        flipping all nodes.
     """
 
     graph: Graph

@@ -19,15 +19,8 @@ class Potts(ManyStateModel):
               \exp\Big(\sum_{(u,v)} J_{uv} [x_u = x_v] + \sum_i \sum_{k=1}^{m-1} h_{ik} [x_i = k]\Big)
 
     with theta = (J of each edge, then h_{i1}, ..., h_{i,m-1} of each node). State 0 is the reference, whose field is 0.
-    Every feature is 0 or 1, so its moment gives the change of log Z under any change of its parameter.
-
-    Parameters
-    ----------
-    graph : Graph
-    n_states : int
-        Number m of states of each node.
-    fields : bool
-        Whether nodes have fields h_{ik}. Without, the model is symmetric under renaming the states.
+    Every feature is 0 or 1, so its moment gives the change of log Z under any change of its parameter. Parameters are
+    those of `ManyStateModel`.
     """
 
     name = "potts"

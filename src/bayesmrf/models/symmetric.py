@@ -34,15 +34,7 @@ class Symmetric(ManyStateModel):
     direction; a proper prior identifies them.
 
     theta contains the potentials edge by edge, each in the order (0, 1), (0, 2), ..., (1, 1), (1, 2), ... of its pairs,
-    then h_{i1}, ..., h_{i,m-1} of each node.
-
-    Parameters
-    ----------
-    graph : Graph
-    n_states : int
-        Number m of states of each node.
-    fields : bool
-        Whether nodes have fields.
+    then h_{i1}, ..., h_{i,m-1} of each node. Parameters are those of `ManyStateModel`.
     """
 
     fields: bool = False

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..compiled import strict_leaf
+from ..compiled import leaf, strict_leaf
 
 LEAST = 0.5  # share of effective particles below which they are resampled
 
@@ -35,6 +35,16 @@ def log_mean_weight(log_weights):
         square += w * w
     mean /= m
     return LogMean(top + log(mean), max(0.0, square / m / (mean * mean) - 1))
+
+
+@leaf
+def relative_moments(mean, square, cube):
+    """Return the variance and the third central moment of weights, in units of powers of their mean.
+
+    ``square`` and ``cube`` are the means of their powers.
+    """
+    square, cube = square / mean**2, cube / mean**3
+    return max(square - 1, 0.0), cube - 3 * square + 2
 
 
 @strict_leaf

@@ -16,31 +16,32 @@ from .persistent_chains import count_both
 
 _HALF, _ONE = np.float32(0.5), np.float32(1)
 _MOST = 60.0  # largest weight, as its exponential must be finite
+_TILE = 1024  # chains at a time
 _LEAST = 0.5  # chains in a state without chains, in counts
 
 
 @leaf
-def counted_cells(words, i, j, square):
-    """Return the shares of the chains of ``words`` in the states 00, 01, 10, 11, at least half a chain in each.
-
-    ``square`` (4, 4) is set to the mean products of a chain's own shares, which are 0 or 1.
-    """
+def counted_cells(words, i, j):
+    """Return the shares of the chains of ``words`` in the states 00, 01, 10, 11, at least half a chain in each."""
     n_chains = 64 * words.shape[1]
     both, ones_i, ones_j = count_both(words, i, j), count_both(words, i, i), count_both(words, j, j)
     c11, c10, c01 = max(both, _LEAST), max(ones_i - both, _LEAST), max(ones_j - both, _LEAST)
     c00 = max(n_chains - ones_i - ones_j + both, _LEAST)
     total = c11 + c10 + c01 + c00
-    square[:] = 0
-    square[0, 0], square[1, 1], square[2, 2], square[3, 3] = c00 / total, c01 / total, c10 / total, c11 / total
     return c00 / total, c01 / total, c10 / total, c11 / total
 
 
 @leaf
-def estimated_cells(blocks, rows, theta, e, conditional, first, last, square):
-    """Return cells from chains first..last-1 (multiples of 64) by one of the two estimators; set ``square``."""
-    if conditional:
-        return conditional_cells(blocks, rows, theta, e, first, last, square)
-    return counted_cells(blocks.words[:, first >> 6 : last >> 6], rows.edges[e, 0], rows.edges[e, 1], square)
+def counted_spread(cells, factors):
+    """Return the variance and the third central moment of a chain's factor, in units of powers of its mean."""
+    mean, second, third = 0.0, 0.0, 0.0
+    for k in range(4):
+        mean += cells[k] * factors[k]
+    for k in range(4):
+        d = factors[k] / mean - 1
+        second += cells[k] * d * d
+        third += cells[k] * d * d * d
+    return second, third
 
 
 @leaf
@@ -68,54 +69,59 @@ def _probability(blocks, rows, theta, b, i, j, out):
 
 
 @leaf
-def conditional_cells(blocks, rows, theta, e, first, last, square):
-    """Return these cells for chains first..last-1 (multiples of 64), each given the other nodes of its chain."""
-    i, j, n_lanes = rows.edges[e, 0], rows.edges[e, 1], blocks.states.shape[2]
-    room = np.empty((2, n_lanes), np.float32)
-    tilt = float32(np.exp(min(theta[e], _MOST))) - _ONE
-    square[:] = 0
-    m11 = m10 = m01 = m00 = np.float64(0)
-    for b in range(first // n_lanes, (last - 1) // n_lanes + 1):
-        _probability(blocks, rows, theta, b, i, j, room[0])
-        _probability(blocks, rows, theta, b, j, i, room[1])
-        start, stop = max(0, first - b * n_lanes), min(n_lanes, last - b * n_lanes)
-        p_i, p_j = room[0, start:stop], room[1, start:stop]
-        s11 = s10 = s01 = s00 = float32(0)
-        s1110 = s1101 = s1100 = s1001 = s1000 = s0100 = float32(0)
+def ends_without_edge(blocks, rows, theta, e, ends):
+    """Set ``ends`` (2, n_chains) to the probabilities of 1 of the ends of edge e, given the rest and without e."""
+    (i, j), n_lanes = rows.edges[e], blocks.states.shape[2]
+    for b in range(len(blocks.states)):
+        last = min((b + 1) * n_lanes, ends.shape[1])
+        _probability(blocks, rows, theta, b, i, j, ends[0, b * n_lanes : last])
+        _probability(blocks, rows, theta, b, j, i, ends[1, b * n_lanes : last])
+
+
+@leaf
+def conditional_cells(ends, weight):
+    """Return these cells, each chain given its other nodes; ``ends`` is by `ends_without_edge`, for some chains."""
+    tilt = float32(np.exp(min(weight, _MOST))) - _ONE
+    s11 = s10 = s01 = s00 = 0.0
+    for first in range(0, ends.shape[1], _TILE):
+        p_i, p_j = ends[0, first : first + _TILE], ends[1, first : first + _TILE]
         t11 = t10 = t01 = t00 = float32(0)
         for lane in range(len(p_i) >> 6 << 6):
             p, q = p_i[lane], p_j[lane]
             scale = _ONE / (_ONE + tilt * p * q)
-            a, c = (_ONE + tilt) * p * q * scale, p * (_ONE - q) * scale
-            d, f = (_ONE - p) * q * scale, (_ONE - p) * (_ONE - q) * scale
-            t11 += a
-            t10 += c
-            t01 += d
-            t00 += f
-            s11 += a * a
-            s10 += c * c
-            s01 += d * d
-            s00 += f * f
-            s1110 += a * c
-            s1101 += a * d
-            s1100 += a * f
-            s1001 += c * d
-            s1000 += c * f
-            s0100 += d * f
-        m11, m10, m01, m00 = m11 + t11, m10 + t10, m01 + t01, m00 + t00
-        square[3, 3] += s11
-        square[2, 2] += s10
-        square[1, 1] += s01
-        square[0, 0] += s00
-        square[2, 3] += s1110
-        square[1, 3] += s1101
-        square[0, 3] += s1100
-        square[1, 2] += s1001
-        square[0, 2] += s1000
-        square[0, 1] += s0100
-    n_chains = last - first
+            t11 += (_ONE + tilt) * p * q * scale
+            t10 += p * (_ONE - q) * scale
+            t01 += (_ONE - p) * q * scale
+            t00 += (_ONE - p) * (_ONE - q) * scale
+        s11 += float(t11)
+        s10 += float(t10)
+        s01 += float(t01)
+        s00 += float(t00)
+    n_chains = ends.shape[1]
+    return s00 / n_chains, s01 / n_chains, s10 / n_chains, s11 / n_chains
+
+
+@leaf
+def conditional_spread(ends, weight, cells, factors):
+    """Return the same moments as `counted_spread`, of what each chain says given its other nodes."""
+    tilt, mean, second, third = float32(np.exp(min(weight, _MOST))) - _ONE, 0.0, 0.0, 0.0
     for k in range(4):
-        for m in range(k, 4):
-            square[k, m] /= n_chains
-            square[m, k] = square[k, m]
-    return m00 / n_chains, m01 / n_chains, m10 / n_chains, m11 / n_chains
+        mean += cells[k] * factors[k]
+    f00, f01, f10 = float32(factors[0] / mean), float32(factors[1] / mean), float32(factors[2] / mean)
+    f11 = (_ONE + tilt) * float32(factors[3] / mean)
+    for first in range(0, ends.shape[1], _TILE):
+        p_i, p_j, squares, cubes = (
+            ends[0, first : first + _TILE],
+            ends[1, first : first + _TILE],
+            float32(0),
+            float32(0),
+        )
+        for lane in range(len(p_i) >> 6 << 6):
+            p, q = p_i[lane], p_j[lane]
+            found = q * (p * f11 + (_ONE - p) * f01) + (_ONE - q) * (p * f10 + (_ONE - p) * f00)
+            d = found / (_ONE + tilt * p * q) - _ONE
+            squares += d * d
+            cubes += d * d * d
+        second += float(squares)
+        third += float(cubes)
+    return second / ends.shape[1], third / ends.shape[1]

@@ -40,32 +40,21 @@ _DECIMALS = 6  # of theta, so that a continued run does not depend on last bits 
 
 
 class Reference(NamedTuple):
-    """Moments at a reference.
+    """Moments at a reference."""
 
-    Attributes
-    ----------
-    theta, moments : (n_features,) arrays
-        Weights and biases, and the probabilities that both ends of an edge, or a node, are 1.
-    cells : (n_edges, 4) array
-        Probabilities of the states 00, 01, 10, 11 of the ends of each edge, at least half a state of a chain.
-    pull : (n_edges, 2) array
-        Coefficients of the two nodes in the regression of their product on them.
-    covariance : (n_features, n_features) array
-        Of the residuals of products, and of the nodes.
-    is_normal : (n_features,) bool array
-        Whether so many observations vary that log Z is quadratic in the coordinate. Where few vary, covariances are
-        shrunk to 0: they are those of a feature that has nearly none at a smaller weight.
-    noise : float
-        Variance of the moments, over that of those of the data; the mean over features.
-    """
-
+    # theta, moments: (n_features,), weights and biases, and the probabilities that both ends of an edge, or a node, are
+    # 1
     theta: np.ndarray
     moments: np.ndarray
+    # (n_edges, 4), probabilities of the states 00, 01, 10, 11 of the ends of each edge, at least half a state of a
+    # chain
     cells: np.ndarray
-    pull: np.ndarray
-    covariance: np.ndarray
+    pull: np.ndarray  # (n_edges, 2), coefficients of the two nodes in the regression of their product on them
+    covariance: np.ndarray  # (n_features, n_features), of the residuals of products, and of the nodes
+    # (n_features,), whether so many observations vary that log Z is quadratic in the coordinate. Where few vary,
+    # covariances are shrunk to 0: they are those of a feature that has nearly none at a smaller weight.
     is_normal: np.ndarray
-    noise: float
+    noise: float  # variance of the moments, over that of those of the data; the mean over features
 
 
 class ReferenceChains:

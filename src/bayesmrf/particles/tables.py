@@ -21,6 +21,7 @@ from ..compiled import copy_to, leaf, strict_leaf
 from ..lanes import HALF, MOST_F, ONE, exp_rest_f, power_bits_f, symmetric_uniform
 from ..models.ordinal import Ordinal
 from ..rng import lane_generators, next_uint32
+from .importance import relative_moments
 
 TILE = 1024  # particles processed together
 
@@ -185,17 +186,17 @@ def edge_categories(graph, unpacked, i):
 
 
 @leaf
-def edge_cells(graph, unpacked, i, cells):
+def edge_cells(graph, unpacked, i, start, stop, cells):
     """Fill ``cells`` (m^2,) with the probabilities of the states 00, 01, ... of the ends of edge i.
 
-    They are averaged over the particles given their other nodes; the weights in ``at_u`` are divided by their sums over
-    the states of both ends.
+    They are averaged over particles start..stop-1 (multiples of 64) given their other nodes; the weights in ``at_u``
+    are divided by their sums over the states of both ends.
     """
-    m, n_particles = len(graph.category), unpacked.x.shape[1]
+    m, n_particles = len(graph.category), stop - start
     table, room = edge_table(graph, unpacked, i), np.empty((2, min(n_particles, TILE)), np.float32)
     cells[:] = 0.0
-    for first in range(0, n_particles, TILE):
-        last = min(first + TILE, n_particles)
+    for first in range(start, stop, TILE):
+        last = min(first + TILE, stop)
         size = (last - first) >> 6 << 6
         weigh(graph, unpacked, graph.edges[i, 0], i, -1, first, last, unpacked.at_u)
         weigh(graph, unpacked, graph.edges[i, 1], i, -1, first, last, unpacked.at_v)
@@ -231,39 +232,35 @@ def _sum_ends(table, unpacked, first, out, room):
 
 
 @leaf
-def variance_of_growth(graph, unpacked, i, log_factors, others):
-    """Return the variance over the particles of log F - log G, to first order, after `edge_cells`.
+def spread_of_growth(graph, unpacked, i, log_factors, start, stop):
+    """Return `relative_moments` of the mean of exp(``log_factors``) (m^2,) in particles start..stop-1.
 
-    F is the mean of exp(``log_factors``) (m^2,) over the states 00, 01, ... of the ends of edge i in a particle, and G
-    that of exp(``others``).
+    The mean is over the states 00, 01, ... of the ends of edge i given the other nodes, after `edge_cells`.
     """
-    m, n_particles = len(graph.category), unpacked.x.shape[1]
-    table, room = edge_table(graph, unpacked, i), np.empty((3, min(n_particles, TILE)), np.float32)
-    above = table * np.exp(log_factors - log_factors.max()).astype(np.float32).reshape(m, m)
-    below = table * np.exp(others - others.max()).astype(np.float32).reshape(m, m)
-    f = g = ff = gg = fg = 0.0
-    for first in range(0, n_particles, TILE):
-        size = (min(first + TILE, n_particles) - first) >> 6 << 6
-        one, two = room[0, :size], room[1, :size]
-        _sum_ends(above, unpacked, first, one, room[2, :size])
-        _sum_ends(below, unpacked, first, two, room[2, :size])
-        f, ff = add_moments(one, f, ff)
-        g, gg = add_moments(two, g, gg)
-        product = float32(0)
-        for lane in range(size):
-            product += one[lane] * two[lane]
-        fg += float(product)
-    return max(n_particles * (ff / (f * f) - 2 * fg / (f * g) + gg / (g * g)), 0.0)
+    m, n_particles = len(graph.category), stop - start
+    room, sums = np.empty((2, min(n_particles, TILE)), np.float32), np.zeros(3)
+    table = edge_table(graph, unpacked, i)
+    table *= np.exp(log_factors - log_factors.max()).astype(np.float32).reshape(m, m)
+    for first in range(start, stop, TILE):
+        size = (min(first + TILE, stop) - first) >> 6 << 6
+        each = room[0, :size]
+        _sum_ends(table, unpacked, first, each, room[1, :size])
+        add_moments(each, sums)
+    return relative_moments(sums[0] / n_particles, sums[1] / n_particles, sums[2] / n_particles)
 
 
 @leaf
-def add_moments(values, total, square):
-    """Return ``total`` and ``square`` plus the sums of the values and of their squares."""
-    s, s2, size = float32(0), float32(0), len(values) >> 6 << 6
+def add_moments(values, sums):
+    """Add to ``sums`` (3,) those of the values, of their squares and of their cubes."""
+    s, s2, s3, size = float32(0), float32(0), float32(0), len(values) >> 6 << 6
     for lane in range(size):
+        square = values[lane] * values[lane]
         s += values[lane]
-        s2 += values[lane] * values[lane]
-    return total + float(s), square + float(s2)
+        s2 += square
+        s3 += square * values[lane]
+    sums[0] += s
+    sums[1] += s2
+    sums[2] += s3
 
 
 @leaf
@@ -275,6 +272,18 @@ def move_field(unpacked, i, values, at):
         row = at[k + 1]
         for lane in range(len(row)):
             row[lane] *= factor
+
+
+@strict_leaf
+def follow_edge(unpacked, starts, theta, gains, e, i, j):
+    """Set the potential of edge e = ij and the fields of its ends to ``theta``, and update the weights of these.
+
+    ``starts`` are the places in theta of the first parameter of each node, ``gains`` the values of the edge's feature.
+    """
+    for x in range(len(gains)):
+        unpacked.potentials[e, x] = theta[e] * gains[x]
+    move_field(unpacked, i, theta[starts[i] : starts[i + 1]], unpacked.at_u)
+    move_field(unpacked, j, theta[starts[j] : starts[j + 1]], unpacked.at_v)
 
 
 @leaf

@@ -29,7 +29,7 @@ def _weight(rows, theta, i, j):
 def triple_cells(blocks, rows, theta, nodes, factors, first, last, cells):
     """Set ``cells`` (8,) to the mean probabilities of the states 000, 001, ... of three nodes.
 
-    The means are over chains first..last-1 (multiples of 64). Returns the mean square of a chain's own mean of
+    The means are over chains first..last-1 (multiples of 64). Returns the mean square and cube of a chain's own mean of
     ``factors`` (8,), one for each state.
     """
     (i, j, k), n_lanes = nodes, blocks.states.shape[2]
@@ -38,7 +38,7 @@ def triple_cells(blocks, rows, theta, nodes, factors, first, last, cells):
     x_half, y_half, z_half = np.empty(n_lanes, np.float32), np.empty(n_lanes, np.float32), np.empty(n_lanes, np.float32)
     w_ij, w_ik, w_jk = _weight(rows, theta, i, j), _weight(rows, theta, i, k), _weight(rows, theta, j, k)
     cells[:] = 0.0
-    square = 0.0
+    square = cube = 0.0
     for b in range(first // n_lanes, (last - 1) // n_lanes + 1):
         half_field(blocks, rows, theta, b, i, j, k, x_half)
         half_field(blocks, rows, theta, b, j, i, k, y_half)
@@ -71,10 +71,11 @@ def triple_cells(blocks, rows, theta, nodes, factors, first, last, cells):
                 found += share
                 mean[lane] += share * factor
             cells[s] += found
-        squares = _ZERO
+        squares = cubes = _ZERO
         for lane in range(n):
             squares += mean[lane] * mean[lane]
-        square += float64(squares)
+            cubes += mean[lane] * mean[lane] * mean[lane]
+        square, cube = square + float64(squares), cube + float64(cubes)
     for s in range(8):
         cells[s] /= last - first
-    return square / (last - first)
+    return square / (last - first), cube / (last - first)

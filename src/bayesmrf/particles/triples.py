@@ -6,6 +6,7 @@ import numpy as np
 from numba import float32
 
 from ..compiled import leaf
+from .importance import relative_moments
 from .tables import TILE, add_moments, edge_table, weigh
 
 
@@ -19,7 +20,7 @@ def edge_between(graph, v, w):
 
 
 @leaf
-def triple_cells(graph, unpacked, nodes, e, f, log_factors, of_e, of_f, joint):
+def triple_cells(graph, unpacked, nodes, e, f, log_factors, start, stop, of_e, of_f, joint):
     """Compute the joint distributions of two pairs of nodes in the model with another parameter of edge e.
 
     Let q(k, l, y) be the probability of the states of ``nodes`` = (hub, v, w) given the rest of a particle, e the edge
@@ -29,11 +30,12 @@ def triple_cells(graph, unpacked, nodes, e, f, log_factors, of_e, of_f, joint):
     Parameters
     ----------
     of_e, of_f : (m^2,) arrays
-        Filled with the means over the particles of sum_y q(k, l, y) exp(F(k, l)) and sum_l q(k, l, y) exp(F(k, l)).
+        Filled with the means over particles start..stop-1 (multiples of 64) of sum_y q(k, l, y) exp(F(k, l)) and
+        sum_l q(k, l, y) exp(F(k, l)).
     joint : (m^2, n_particles) float32 array
-        Filled with the second of these of each particle.
+        Filled with the second of these of each of them.
     """
-    m, n_particles = len(graph.category), unpacked.x.shape[1]
+    m, n_particles = len(graph.category), stop - start
     hub, v, w = nodes
     between = edge_between(graph, v, w)
     old = edge_table(graph, unpacked, e)
@@ -41,12 +43,12 @@ def triple_cells(graph, unpacked, nodes, e, f, log_factors, of_e, of_f, joint):
     across = np.ones((m, m), np.float32)
     if between >= 0:
         across = edge_table(graph, unpacked, between)
-    at_w = np.empty((m, n_particles), np.float32)
+    at_w = np.empty((m, unpacked.x.shape[1]), np.float32)
     rows, sums = np.empty((3, min(n_particles, TILE)), np.float32), np.empty((m, min(n_particles, TILE)), np.float32)
     of_e[:] = 0.0
     of_f[:] = 0.0
-    for first in range(0, n_particles, TILE):
-        last = min(first + TILE, n_particles)
+    for first in range(start, stop, TILE):
+        last = min(first + TILE, stop)
         size = (last - first) >> 6 << 6
         weigh(graph, unpacked, hub, e, f, first, last, unpacked.at_u)
         weigh(graph, unpacked, v, e, between, first, last, unpacked.at_v)
@@ -97,19 +99,17 @@ def triple_cells(graph, unpacked, nodes, e, f, log_factors, of_e, of_f, joint):
 
 
 @leaf
-def variance_of_joint(joint, log_factors):
-    """Return the variance over the particles of the sum of ``joint`` times exp(``log_factors``), in units of its
-    squared mean.
-    """
-    n_particles, total, square = joint.shape[1], 0.0, 0.0
+def spread_of_joint(joint, log_factors, start, stop):
+    """Return `relative_moments` of the sum of ``joint`` times exp(``log_factors``) in particles start..stop-1."""
+    n_particles, sums = stop - start, np.zeros(3)
     factors, room = np.exp(log_factors - log_factors.max()).astype(np.float32), np.empty(TILE, np.float32)
-    for first in range(0, n_particles, TILE):
-        size = (min(first + TILE, n_particles) - first) >> 6 << 6
+    for first in range(start, stop, TILE):
+        size = (min(first + TILE, stop) - first) >> 6 << 6
         each = room[:size]
         each[:] = float32(0)
         for x in range(len(factors)):
             row, t = joint[x, first : first + size], factors[x]
             for lane in range(size):
                 each[lane] += t * row[lane]
-        total, square = add_moments(each, total, square)
-    return max(n_particles * square / (total * total) - 1, 0.0)
+        add_moments(each, sums)
+    return relative_moments(sums[0] / n_particles, sums[1] / n_particles, sums[2] / n_particles)

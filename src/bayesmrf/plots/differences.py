@@ -11,7 +11,7 @@ from ..names import shown
 from ..summary import INTERVAL, DifferenceSummary, summarise
 from .layout import layout
 from .network import by_inclusion, draw_edges, name_nodes, signed
-from .style import INK, axes
+from .style import INK, axes, plot_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,19 +19,13 @@ if TYPE_CHECKING:
 _MOST_NAMED = 60  # nodes that are named
 
 
+@plot_of("CompareMRF")
 def plot_networks(tree: Any, ax: Axes | None = None) -> Axes:
     """Plot the network of each group next to each other, and last the edges in which they differ, in one layout.
 
     Edges are wide if strong, and dashed if negative; the widths of all groups have one scale. Those whose 90 % interval
     contains zero are pale. Differences are drawn if their inclusion is above 0.5: of two groups by the sign of the
     difference, the second group minus the first; of more groups by the largest difference of two.
-
-    Parameters
-    ----------
-    tree : xarray.DataTree or Summary
-        ``posterior_`` of `CompareMRF`, or what `bayesmrf.results.load` reads.
-    ax : Axes, optional
-        Where to draw.
     """
     s = summarise(tree)
     if not isinstance(s, DifferenceSummary):

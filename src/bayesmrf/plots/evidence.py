@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import OptionError
 from ..names import shown
-from .style import COLOURS, GREY, PALE, as_text, axes, set_integer_ticks
+from .style import COLOURS, GREY, PALE, axes, legend_of, set_integer_ticks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -81,14 +81,5 @@ def plot_evidence(evidences: Mapping[str, Mapping[Any, Evidence]], ax: Axes | No
         ax.set_ylim(end, top + cut - end)
     ax.set_ylabel("log evidence (nats)")
     ax.yaxis.set_major_formatter("{x:,.0f}" if np.ptp(ax.get_ylim()) > 8 else "{x:,.1f}")
-    legend = ax.legend(
-        loc="lower left",
-        bbox_to_anchor=(0, 1.0),
-        ncols=3,
-        frameon=False,
-        fontsize=8,
-        borderaxespad=0.2,
-        labelcolor=GREY,
-    )
-    as_text(legend)
+    legend_of(ax, 3, labelcolor=GREY)
     return ax

@@ -15,12 +15,13 @@ from .style import (
     INK,
     PALE,
     Intervals,
-    as_text,
     axes,
     group_colours,
     grouped,
+    legend_of,
     name_rows,
     no_edges,
+    plot_of,
     set_integer_ticks,
 )
 
@@ -31,16 +32,9 @@ _MOST_LISTED = 40  # groups that have a row with examples
 _LONGEST = 50  # letters of the examples
 
 
+@plot_of("GroupedMRF")
 def plot_n_groups(tree: Any, ax: Axes | None = None) -> Axes:
-    """Plot the posterior probability of each number of groups.
-
-    Parameters
-    ----------
-    tree : xarray.DataTree or Summary
-        ``GroupedMRF.posterior_``, or what `bayesmrf.results.load` reads.
-    ax : Axes, optional
-        Where to draw.
-    """
+    """Plot the posterior probability of each number of groups."""
     p = grouped(tree).n_groups
     ax = axes(ax, (4.6, 2.9))
     bars = ax.bar(p.index, p.to_numpy(), width=0.8, color=COLOURS[0])
@@ -53,17 +47,11 @@ def plot_n_groups(tree: Any, ax: Axes | None = None) -> Axes:
     return ax
 
 
+@plot_of("GroupedMRF")
 def plot_groups(tree: Any, ax: Axes | None = None) -> Axes:
     """Plot a table of the groups: agreement with 90 % interval, number of edges, and examples by name.
 
     With more than 40 groups only the largest have a row.
-
-    Parameters
-    ----------
-    tree : xarray.DataTree or Summary
-        ``GroupedMRF.posterior_``, or what `bayesmrf.results.load` reads.
-    ax : Axes, optional
-        Where to draw.
     """
     summary = grouped(tree)
     if not len(summary.shown):
@@ -90,19 +78,13 @@ def plot_groups(tree: Any, ax: Axes | None = None) -> Axes:
     return ax
 
 
+@plot_of("GroupedMRF")
 def plot_agreement(tree: Any, ax: Axes | None = None) -> Axes:
     """Plot the agreement of each edge with its 90 % interval, by group, and its maximum likelihood estimate.
 
     If edges may be absent, those with an inclusion above 0.5 are shown, with their agreement given that they exist and
     without that estimate. Up to 60 edges have a row each with their name; more are drawn next to each other without
     names.
-
-    Parameters
-    ----------
-    tree : xarray.DataTree or Summary
-        ``GroupedMRF.posterior_``, or what `bayesmrf.results.load` reads.
-    ax : Axes, optional
-        Where to draw.
     """
     summary = grouped(tree)
     if not len(summary.shown):
@@ -122,18 +104,7 @@ def plot_agreement(tree: Any, ax: Axes | None = None) -> Axes:
     names = [f"{shown(e.first, longest)} – {shown(e.second, longest)}" for e in rows(table)]
     frame.label(names, f"{len(table):,} edges, by group", "agreement (0.5: no effect)")
     _name_groups(ax, table["group"].to_numpy(), group_colours(len(summary.group_table)), down=named)
-    handles, labels = ax.get_legend_handles_labels()
-    legend = ax.legend(
-        handles,
-        labels,
-        loc="lower left" if named else "upper left",
-        bbox_to_anchor=(0, 1.0) if named else (0, -0.16),
-        ncols=2,
-        frameon=False,
-        fontsize=8,
-        borderaxespad=0.2,
-    )
-    for handle in legend.legend_handles[-1:]:
+    for handle in legend_of(ax, 2, below=not named).legend_handles[-1:]:
         if handle is not None:
             handle.set(color=INK, sizes=[20])
     return ax
@@ -174,7 +145,7 @@ def plot_estimates(truth: Any, estimates: Mapping[str, Any], groups: Any, ax: Ax
     low, high = ax.get_ylim()
     ax.set_ylim(low, high + 0.12 * (high - low))
     ax.set(xlabel=f"{len(order)} edges, by true group", ylabel="estimated minus true agreement")
-    as_text(ax.legend(loc="lower left", bbox_to_anchor=(0, 1.0), ncols=5, frameon=False, fontsize=8, borderaxespad=0.2))
+    legend_of(ax, 5)
     return ax
 
 

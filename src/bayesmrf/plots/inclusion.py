@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..summary import GroupedSummary
-from .style import MOST_NAMED, PALE, axes, colour_bar, with_inclusion
+from .style import MOST_NAMED, PALE, axes, colour_bar, plot_of, with_inclusion
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,19 +17,13 @@ _MOST_ORDERED = 300  # nodes up to which the leaves are ordered optimally
 _LONGEST = 20  # letters of a name
 
 
+@plot_of("SpikeSlabMRF, or of GroupedMRF with a spike")
 def plot_inclusion(tree: Any, ax: Axes | None = None) -> Axes:
     """Plot the probability of each edge, as a heat map whose nodes are ordered by clustering.
 
     The order is by average linkage with distance 1 - inclusion, so that nodes that share edges are adjacent. A minus
     marks likely edges (inclusion above 0.5) with a negative mean weight, or, for groups, an agreement below 0.5; cells
     without a candidate are hatched. Up to 60 nodes are named.
-
-    Parameters
-    ----------
-    tree : xarray.DataTree or Summary
-        ``posterior_`` of `SpikeSlabMRF`, or of `GroupedMRF` with a spike, or what `bayesmrf.results.load` reads.
-    ax : Axes, optional
-        Where to draw.
     """
     summary = with_inclusion(tree)
     d, (u, v) = len(summary.names), summary.ends.T

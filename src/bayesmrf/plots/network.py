@@ -17,7 +17,7 @@ from ..summary import (
     summarise,
 )
 from .layout import layout
-from .style import COLOURS, DASHED, GREY, INK, MOST_IN_LEGEND, PALE, axes, group_colours
+from .style import COLOURS, DASHED, GREY, INK, MOST_IN_LEGEND, PALE, axes, group_colours, plot_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -41,6 +41,7 @@ class Look(NamedTuple):
     handles: list[Any]
 
 
+@plot_of("GroupedMRF, BayesianMRF, SpikeSlabMRF or (differences) CompareMRF")
 def plot_network(tree: Any, ax: Axes | None = None) -> Axes:
     """Plot the graph: edges coloured by group, or by sign without groups, wide if strong, dashed if negative.
 
@@ -54,14 +55,6 @@ def plot_network(tree: Any, ax: Axes | None = None) -> Axes:
 
     If there are many edges, the strongest are in colour and the others grey: at least 500, and more up to a total
     length of 150 times the size of the plot. Beyond 3,000 nodes only the strongest 1,000 edges are drawn.
-
-    Parameters
-    ----------
-    tree : xarray.DataTree or Summary
-        ``posterior_`` of `GroupedMRF`, `BayesianMRF`, `SpikeSlabMRF` or (differences) `CompareMRF`, or what
-        `bayesmrf.results.load` reads.
-    ax : Axes, optional
-        Where to draw.
     """
     from matplotlib.collections import LineCollection
 

@@ -10,7 +10,20 @@ import numpy as np
 from ..errors import OptionError
 from ..names import shown
 from ..summary import ParameterSummary
-from .style import COLOURS, GREY, INK, MOST_NAMED, PALE, Intervals, as_text, axes, name_rows, parameters
+from .style import (
+    COLOURS,
+    GREY,
+    INK,
+    MOST_NAMED,
+    PALE,
+    Intervals,
+    as_text,
+    axes,
+    legend_of,
+    name_rows,
+    parameters,
+    plot_of,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,17 +39,11 @@ _STYLES: tuple[Any, ...] = ("-", (0, (5, 1.6)), (0, (1, 1.2)), (0, (6, 1.5, 1, 1
 _LINES = ("#1f2430", "#D55E00", "#0072B2", "#CC79A7", "#009E73", "#E69F00", "#56B4E9", "#5D3A9B")
 
 
+@plot_of("BayesianMRF")
 def plot_parameters(tree: Any, ax: Axes | None = None) -> Axes:
     """Plot each parameter with its 90 % interval, edges first, by decreasing mean; hollow if it contains zero.
 
     Up to 60 parameters have a row each with their name; more are drawn next to each other without names.
-
-    Parameters
-    ----------
-    tree : xarray.DataTree or Summary
-        ``BayesianMRF.posterior_``, or what `bayesmrf.results.load` reads.
-    ax : Axes, optional
-        Where to draw.
     """
     summary = parameters(tree)
     table = _by_value(summary)
@@ -57,17 +64,11 @@ def plot_parameters(tree: Any, ax: Axes | None = None) -> Axes:
     return ax
 
 
+@plot_of("BayesianMRF")
 def plot_strength(tree: Any, ax: Axes | None = None) -> Axes:
     """Plot the strength centrality of each node, the sum of its absolute edge parameters, with 90 % interval.
 
     With more than 60 nodes only the strongest are shown.
-
-    Parameters
-    ----------
-    tree : xarray.DataTree or Summary
-        ``BayesianMRF.posterior_``, or what `bayesmrf.results.load` reads.
-    ax : Axes, optional
-        Where to draw.
     """
     table = parameters(tree).strength_table
     strongest = table.iloc[:MOST_NAMED]
@@ -146,9 +147,7 @@ def _explain(ax: Axes, summary: ParameterSummary, below: bool) -> None:
                if (summary.table["is_edge"] == part).any()]  # fmt: skip
     hollow: dict[str, Any] = {"marker": "o", "markersize": 4.5, "markerfacecolor": "white"}
     handles.append(Line2D([], [], color=GREY, linewidth=2, **hollow, label="interval contains zero"))
-    place: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (0, -0.16)} if below else {
-        "loc": "lower left", "bbox_to_anchor": (0, 1.0)}  # fmt: skip
-    ax.legend(handles=handles, ncols=3, frameon=False, fontsize=8, borderaxespad=0.2, **place)
+    legend_of(ax, 3, below, handles=handles)
 
 
 def _chosen(summary: ParameterSummary) -> list[str]:

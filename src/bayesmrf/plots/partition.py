@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import partitions
-from .style import INK, axes, colour_bar, group_colours, grouped, no_edges
+from .style import INK, axes, colour_bar, group_colours, grouped, no_edges, plot_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,18 +20,12 @@ _BOUNDS = {
 }
 
 
+@plot_of("GroupedMRF")
 def plot_co_clustering(tree: Any, ax: Axes | None = None) -> Axes:
     """Plot the posterior probability that two edges share a group, with edges in the order of the point partition.
 
     If edges may be absent, those with an inclusion above 0.5 are shown, and absent edges share a group. With more than
     300 edges an evenly spaced selection is shown.
-
-    Parameters
-    ----------
-    tree : xarray.DataTree or Summary
-        ``GroupedMRF.posterior_``, or what `bayesmrf.results.load` reads.
-    ax : Axes, optional
-        Where to draw.
     """
     summary = grouped(tree)
     if not len(summary.shown):
@@ -58,6 +52,7 @@ def plot_co_clustering(tree: Any, ax: Axes | None = None) -> Axes:
     return ax
 
 
+@plot_of("GroupedMRF")
 def plot_credible_ball(tree: Any, ax: Axes | None = None) -> Axes:
     """Plot the point partition and the bounds of its 95 % credible ball.
 
@@ -65,13 +60,6 @@ def plot_credible_ball(tree: Any, ax: Axes | None = None) -> Axes:
     bound has the colour of the group of the point partition with which it shares most edges, each colour once; other
     groups are grey. If edges may be absent, those with an inclusion above 0.5 are shown, and those absent from a bound
     form a group of it.
-
-    Parameters
-    ----------
-    tree : xarray.DataTree or Summary
-        ``GroupedMRF.posterior_``, or what `bayesmrf.results.load` reads.
-    ax : Axes, optional
-        Where to draw.
     """
     from matplotlib.colors import to_rgba
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from inspect import getdoc
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -14,11 +15,33 @@ from ..summary import AnySummary, DifferenceSummary, GroupedSummary, ParameterSu
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+F = TypeVar("F", bound=Callable[..., Any])
+
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#5D3A9B", "#4D4D4D")
 INK, GREY, PALE = "#1f2430", "#6b7280", "#d6dae0"
 DASHED = (0, (2.5, 1.2))
 MOST_NAMED = 60  # edges or parameters that have a row with their name
 MOST_IN_LEGEND = 8
+
+
+_PARAMETERS = """
+
+Parameters
+----------
+tree : xarray.DataTree or Summary
+    ``posterior_`` of {}, or what `bayesmrf.results.load` reads.
+ax : Axes, optional
+    Where to draw."""
+
+
+def plot_of(estimators: str) -> Callable[[F], F]:
+    """Return a decorator that documents the posterior and the axes of a plot."""
+
+    def document(function: F) -> F:
+        function.__doc__ = f"{getdoc(function)}{_PARAMETERS.format(estimators)}"
+        return function
+
+    return document
 
 
 def grouped(tree: Any) -> GroupedSummary:
@@ -92,6 +115,15 @@ def as_text(legend: Any) -> None:
     """Show the labels of a legend as they are: no mathematics between dollar signs, no invisible characters."""
     for label in legend.get_texts():
         label.set(parse_math=False, text=shown(label.get_text()))
+
+
+def legend_of(ax: Axes, ncols: int, below: bool = False, **more: Any) -> Any:
+    """Add a legend above the axes, or below them."""
+    place: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (0, -0.16)} if below else {
+        "loc": "lower left", "bbox_to_anchor": (0, 1.0)}  # fmt: skip
+    found = ax.legend(ncols=ncols, frameon=False, fontsize=8, borderaxespad=0.2, **place, **more)
+    as_text(found)
+    return found
 
 
 def set_integer_ticks(axis: Any) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..names import shown
 from ..summary import DifferenceSummary, ParameterSummary, StructureSummary, summarise
-from .style import MOST_IN_LEGEND, axes, group_colours, set_integer_ticks
+from .style import MOST_IN_LEGEND, axes, group_colours, legend_of, plot_of, set_integer_ticks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -16,20 +16,14 @@ if TYPE_CHECKING:
 _MOST_POINTS = 2000  # of a chain that are drawn
 
 
+@plot_of("GroupedMRF, BayesianMRF or SpikeSlabMRF")
 def plot_trace(tree: Any, ax: Axes | None = None, feature: str | None = None) -> Axes:
     """Plot one quantity along each chain: draws pale, their running mean over a twentieth of the run bold.
 
     Converged chains vary over the same range. For long chains an evenly spaced selection of draws is shown.
 
-    Parameters
-    ----------
-    tree : xarray.DataTree or Summary
-        ``posterior_`` of `GroupedMRF`, `BayesianMRF` or `SpikeSlabMRF`, or what `bayesmrf.results.load` reads.
-    ax : Axes, optional
-        Where to draw.
-    feature : str, optional
-        Parameter, as in coordinate ``feature``. By default the number of groups, the number of edges if they may be
-        absent, or else the parameter with the largest R-hat.
+    ``feature`` is a parameter, as in coordinate ``feature``; by default it is the number of groups, the number of edges
+    if they may be absent, or else the parameter with the largest R-hat.
     """
     summary = summarise(tree)
     posterior = summary["posterior"]
@@ -63,5 +57,5 @@ def plot_trace(tree: Any, ax: Axes | None = None, feature: str | None = None) ->
     ax.set_xlabel("draw")
     ax.set_ylabel(shown(label), parse_math=False)
     if len(chains) <= MOST_IN_LEGEND:
-        ax.legend(loc="lower left", bbox_to_anchor=(0, 1.0), ncols=4, frameon=False, fontsize=8, borderaxespad=0.2)
+        legend_of(ax, 4)
     return ax

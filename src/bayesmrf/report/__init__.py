@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import nullcontext
 from os import PathLike
 from pathlib import Path
@@ -15,11 +16,11 @@ from .page import Section, check_out, paragraph, picture, table, write_page
 
 __all__ = ["Section", "check_out", "paragraph", "picture", "sections", "table", "write_page", "write_report"]
 
-_TITLES = {
-    DifferenceSummary: "Differences between groups",
-    GroupedSummary: "Groups of shared parameters",
-    ParameterSummary: "Posterior of the parameters",
-    StructureSummary: "Which edges exist",
+_REPORTS: dict[type, tuple[str, Callable[..., list[Section]]]] = {
+    DifferenceSummary: ("Differences between groups", differences.sections),
+    GroupedSummary: ("Groups of shared parameters", grouped.sections),
+    ParameterSummary: ("Posterior of the parameters", parameters.sections),
+    StructureSummary: ("Which edges exist", structure.sections),
 }
 
 
@@ -51,16 +52,10 @@ def write_report(tree: Any, out: str | PathLike[str], overwrite: bool = False) -
     # The attributes of an untrusted store may have any type.
     with as_written(Path(tree)) if from_disk else nullcontext():
         summary = summarise(found)
-        title, sentence, parts = _TITLES[type(summary)], summary.data_sentence, sections(summary)
+        title, sentence, parts = _REPORTS[type(summary)][0], summary.data_sentence, sections(summary)
     return write_page(out, title, sentence, parts)
 
 
 def sections(summary: AnySummary) -> list[Section]:
     """Return the sections of the report on one run."""
-    if isinstance(summary, GroupedSummary):
-        return grouped.sections(summary)
-    if isinstance(summary, DifferenceSummary):
-        return differences.sections(summary)
-    if isinstance(summary, StructureSummary):
-        return structure.sections(summary)
-    return parameters.sections(summary)
+    return _REPORTS[type(summary)][1](summary)

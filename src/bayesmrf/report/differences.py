@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from .. import plots
 from ..summary import DifferenceSummary, rows
-from .page import Section, paragraph, picture, table
-from .shared import convergence, missing, run_again, what_was_run
-from .structure import CITE, MOST_EDGES
+from .page import Section, paragraph, picture
+from .shared import details, page, rest_of
+from .structure import CITE, MOST_EDGES, given_existence, probable
 
 
 def sections(summary: DifferenceSummary) -> list[Section]:
@@ -14,19 +14,12 @@ def sections(summary: DifferenceSummary) -> list[Section]:
     shown = (
         "the density, the slab scale, the number of edges that differ, and the parameters with the worst convergence"
     )
-    named = [
-        ("What was run", what_was_run(summary, summary.method_sentence)),
+    parts = [
         ("Do the groups differ?", _overview(summary)),
         ("Networks", _networks(summary)),
         ("Differences", _differences(summary)),
     ]
-    if len(summary.missing_table):
-        named.append(("Missing values", missing(summary)))
-    return [
-        *named,
-        ("Have the chains converged?", convergence(summary, shown, "Number of edges that differ")),
-        ("Reproduce and cite", run_again(summary, CITE)),
-    ]
+    return page(summary, parts, shown, "Number of edges that differ", CITE)
 
 
 def _overview(s: DifferenceSummary) -> str:
@@ -35,15 +28,8 @@ def _overview(s: DifferenceSummary) -> str:
         "edge: near 1 the data support a difference, near 0 that there is none, and in between they are inconclusive. "
         "The density is the share of the edges that differ."
     )
-    shown = picture(
-        lambda: plots.plot_inclusion(s), "Inclusion of the difference of each edge; a minus marks likely negative ones."
-    )
-    return (
-        paragraph(f"Number of edges that differ: {s.n_edges_sentence}.")
-        + paragraph(f"{s.density_sentence}.")
-        + shown
-        + paragraph(text)
-    )
+    caption = "Inclusion of the difference of each edge; a minus marks likely negative ones."
+    return probable(s, "Number of edges that differ", caption, text)
 
 
 def _networks(s: DifferenceSummary) -> str:
@@ -59,11 +45,7 @@ def _differences(s: DifferenceSummary) -> str:
         f"{s.terms.meaning} A difference is {s.direction}; its mean and 90 % interval (from, to) are given that the "
         "groups differ in this edge. Bayes factors compare a difference with none, all other edges being uncertain."
     )
-    found, note = s.differences.sort_values("inclusion", ascending=False, kind="stable"), ""
-    if len(found) > MOST_EDGES:
-        note = paragraph(
-            f"The {MOST_EDGES} most probable are listed; the result contains the other {len(found) - MOST_EDGES:,}."
-        )
+    found = s.differences.sort_values("inclusion", ascending=False, kind="stable")
     many = len(s.groups) > 2
     cells = [
         (
@@ -71,7 +53,7 @@ def _differences(s: DifferenceSummary) -> str:
             d.second,
             *((d.group, d.other) if many else ()),
             f"{d.inclusion:.3f}",
-            *(f"{v:.3f}" if d.inclusion else "–" for v in (d.difference, d.lower, d.upper)),
+            *given_existence(d, d.difference),
             f"{d.bayes_factor:.3g}",
             f"{d.bayes_factor_against:.3g}",
         )
@@ -79,5 +61,5 @@ def _differences(s: DifferenceSummary) -> str:
     ]
     header = ["one end", "other end", *(["group", "other group"] if many else []), "inclusion", "difference", "from",
               "to", "Bayes factor for", "against"]  # fmt: skip
-    listed = table(header, cells, sortable=True)
-    return f"{paragraph(text)}{note}<details open><summary>Most probable first</summary>{listed}</details>"
+    note = rest_of(found, MOST_EDGES, "most probable")
+    return paragraph(text) + note + details("Most probable first", header, cells)

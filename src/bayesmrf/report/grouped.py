@@ -11,11 +11,10 @@ from .. import plots
 from ..summary import GroupedSummary
 from ..summary import rows as by_row
 from .page import Section, paragraph, picture, table
-from .shared import convergence, missing, run_again, what_was_run
+from .shared import details, page, rest_of
 from .structure import CITE as CITE_SPIKE
-from .structure import inclusion
+from .structure import MOST_EDGES, given_existence, inclusion
 
-MOST_EDGES = 500  # rows of the table of edges
 MOST_GROUPS = 100  # rows of the table of groups
 _LIKELY = "edges with an inclusion above 0.5"
 _MOST_SIZES = 12  # groups of a bound whose size is listed
@@ -35,7 +34,6 @@ def sections(summary: GroupedSummary) -> list[Section]:
         judged = "the numbers of groups and of edges, the density, and the edges and fields with the worst convergence"
         cite, network = f"{_CITE}; edges that may be absent: {CITE_SPIKE}", _NETWORK_SPIKE
     parts = [
-        (True, "What was run", lambda: what_was_run(s, str(s.attrs.get("method", "unknown")))),
         (s.spike, "Which edges exist", lambda: inclusion(s)),
         (True, "Number of groups", lambda: _number_of_groups(s)),
         (there > 0, "Groups", lambda: _groups(s)),
@@ -44,11 +42,8 @@ def sections(summary: GroupedSummary) -> list[Section]:
         (there > 0, "Network", lambda: picture(lambda: plots.plot_network(s), network)),
         (True, "Edges", lambda: _edges(s)),
         (len(s.field_table) > 0, "Node fields", lambda: _fields(s)),
-        (len(s.missing_table) > 0, "Missing values", lambda: missing(s)),
-        (True, "Have the chains converged?", lambda: convergence(s, judged, "Number of groups")),
-        (True, "Reproduce and cite", lambda: run_again(s, cite)),
     ]
-    return [(title, say()) for wanted, title, say in parts if wanted]
+    return page(s, [(title, say()) for wanted, title, say in parts if wanted], judged, "Number of groups", cite)
 
 
 def _number_of_groups(s: GroupedSummary) -> str:
@@ -74,6 +69,12 @@ def _groups(s: GroupedSummary) -> str:
         text += (
             " The agreement of a table is the mean of its log potentials over equal states minus that over unequal "
             "ones, mapped to (0, 1)."
+        )
+    if s.attrs.get("model") == "ordinal":
+        text += (
+            " The agreement of ordered categories is the logistic function of half the weight: the probability that "
+            "two ends that are each in one of two adjacent categories, with even odds, are both in the lower or the "
+            "higher."
         )
     if len(listed) < len(s.group_table):
         text += f" The {MOST_GROUPS} largest of {len(s.group_table):,} groups are listed."
@@ -129,25 +130,17 @@ def _edges(s: GroupedSummary) -> str:
         text = f"{text[:-1]}. Shown are edges with an inclusion above 0.5, and their agreement where they exist."
     shown = picture(lambda: plots.plot_agreement(s), text) if len(s.shown) else paragraph(f"There are no {_LIKELY}.")
     note, header, rows = _candidates(s) if s.spike else _all_edges(s)
-    listed = table(header, rows, sortable=True)
-    return f"{shown}{note}<details open><summary>Values, with the 90 % interval (from, to)</summary>{listed}</details>"
+    return shown + note + details("Values, with the 90 % interval (from, to)", header, rows)
 
 
 def _candidates(s: GroupedSummary) -> tuple[str, list[str], list[Any]]:
     """Return the rows of edges that may be absent: likely ones by group, then the others by decreasing inclusion."""
-    edges, note = s.edge_table, ""
-    if len(edges) > MOST_EDGES:
-        edges = edges.loc[edges["inclusion"].sort_values(ascending=False, kind="stable").index[:MOST_EDGES]]
-        note = paragraph(
-            f"The {MOST_EDGES} most probable edges are listed; the result has the other {s.n_edges - MOST_EDGES:,}."
-        )
+    order = s.edge_table["inclusion"].sort_values(ascending=False, kind="stable").index
+    edges, note = s.edge_table.loc[order[:MOST_EDGES]], rest_of(order, MOST_EDGES, "most probable edges")
     likely = s.by_group[s.by_group.index.isin(edges.index)]
     others = edges[edges["group"] == 0].sort_values("inclusion", ascending=False, kind="stable")
     rows = [
-        (
-            *(e.first, e.second, f"{e.inclusion:.3f}", e.group or "–"),
-            *(f"{v:.3f}" if e.inclusion else "–" for v in (e.agreement, e.lower, e.upper)),
-        )
+        (e.first, e.second, f"{e.inclusion:.3f}", e.group or "–", *given_existence(e, e.agreement))
         for part in (likely, others)
         for e in by_row(part)
     ]
@@ -156,15 +149,11 @@ def _candidates(s: GroupedSummary) -> tuple[str, list[str], list[Any]]:
 
 def _all_edges(s: GroupedSummary) -> tuple[str, list[str], list[Any]]:
     """Return the rows of edges that all exist, by group."""
-    edges, note = s.edge_table, ""
-    if len(edges) > MOST_EDGES:
-        weakness = -(edges["agreement"] - 0.5).abs()
-        edges = edges.loc[weakness.sort_values(kind="stable").index[:MOST_EDGES]]
-        note = paragraph(
-            f"The {MOST_EDGES} strongest edges (agreement farthest from 0.5) are listed; the result contains the "
-            f"other {s.n_edges - MOST_EDGES:,}."
-        )
-    edges = edges.sort_values(["group", "agreement"], ascending=[True, False], kind="stable")
+    order = (-(s.edge_table["agreement"] - 0.5).abs()).sort_values(kind="stable").index
+    note = rest_of(order, MOST_EDGES, "strongest edges (agreement farthest from 0.5)")
+    edges = s.edge_table.loc[np.sort(order[:MOST_EDGES])].sort_values(
+        ["group", "agreement"], ascending=[True, False], kind="stable"
+    )
     rows = [
         (e.first, e.second, e.group, f"{e.agreement:.3f}", f"{e.lower:.3f}", f"{e.upper:.3f}", f"{e.mle:.3f}")
         for e in edges.itertuples(index=False)

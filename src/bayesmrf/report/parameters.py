@@ -7,7 +7,7 @@ import numpy as np
 from .. import plots
 from ..summary import ParameterSummary, rows
 from .page import Section, paragraph, picture, table
-from .shared import convergence, missing, run_again, what_was_run
+from .shared import details, page, rest_of
 
 MOST_PARAMETERS = 500  # rows of the table of parameters
 MOST_NODES = 200  # rows of the table of strengths
@@ -36,53 +36,27 @@ def sections(summary: ParameterSummary) -> list[Section]:
     """Return the sections of the report on one run."""
     shown = "the parameters with the worst convergence"
     worst = f"Parameter {summary.worst_feature}, which has the largest R-hat,"
-    named = [
-        ("What was run", what_was_run(summary, summary.method_sentence)),
-        ("Parameters", _parameters(summary)),
-    ]
+    parts = [("Parameters", _parameters(summary))]
     if summary.n_weights:
-        named += [("Network", _network(summary)), ("Strength of the nodes", _strength(summary))]
-    if len(summary.missing_table):
-        named.append(("Missing values", missing(summary)))
-    return [
-        *named,
-        ("Have the chains converged?", convergence(summary, shown, worst)),
-        ("Reproduce and cite", run_again(summary, _SOURCES.get(str(summary.attrs.get("method")), _LANGEVIN))),
-    ]
+        parts += [("Network", _network(summary)), ("Strength of the nodes", _strength(summary))]
+    return page(summary, parts, shown, worst, _SOURCES.get(str(summary.attrs.get("method")), _LANGEVIN))
 
 
 def _parameters(s: ParameterSummary) -> str:
-    found, note = s.table, ""
-    if len(found) > MOST_PARAMETERS:
-        strong = np.sort(found["mean"].abs().to_numpy().argsort(kind="stable")[-MOST_PARAMETERS:])
-        note = paragraph(
-            f"The {MOST_PARAMETERS} strongest parameters are listed; the result contains the other "
-            f"{len(found) - MOST_PARAMETERS:,}."
-        )
-        found = found.iloc[strong]
+    strong = np.sort(s.table["mean"].abs().to_numpy().argsort(kind="stable")[-MOST_PARAMETERS:])
+    note, found = rest_of(s.table, MOST_PARAMETERS, "strongest parameters"), s.table.iloc[strong]
     found = found.iloc[np.lexsort((-found["mean"].abs(), ~found["is_edge"]))]
     cells = [
-        (
-            p.label,
-            s.terms.edge if p.is_edge else s.terms.node,
-            "yes" if p.clear else "no",
-            f"{p.mean:.3f}",
-            f"{p.sd:.3f}",
-            f"{p.lower:.3f}",
-            f"{p.upper:.3f}",
-        )
+        (p.label, kind, "yes" if p.clear else "no", *(f"{v:.3f}" for v in (p.mean, p.sd, p.lower, p.upper)))
         for p in rows(found)
+        for kind in [s.terms.edge if p.is_edge else s.terms.node]
     ]
     header = ["parameter", "kind", "excludes zero", "mean", "sd", "from", "to"]
     drawn = picture(
         lambda: plots.plot_parameters(s), "Posterior mean and 90 % interval; hollow if the interval contains zero."
     )
-    listed = table(header, cells, sortable=True)
-    return (
-        paragraph(f"{s.terms.meaning} {s.clear_sentence}.")
-        + drawn
-        + f"{note}<details open><summary>Values, with the 90 % interval (from, to)</summary>{listed}</details>"
-    )
+    text = paragraph(f"{s.terms.meaning} {s.clear_sentence}.")
+    return text + drawn + note + details("Values, with the 90 % interval (from, to)", header, cells)
 
 
 def _network(s: ParameterSummary) -> str:
@@ -97,11 +71,8 @@ def _strength(s: ParameterSummary) -> str:
         "The strength of a node is the sum of the absolute parameters of its edges, computed in every draw. As a sum "
         "of absolute values it is above zero even if the intervals of all edges contain zero."
     )
-    found, note = s.strength_table, ""
-    if len(found) > MOST_NODES:
-        note = paragraph(
-            f"The {MOST_NODES} strongest nodes are listed; the result contains the other {len(found) - MOST_NODES:,}."
-        )
+    found = s.strength_table
+    note = rest_of(found, MOST_NODES, "strongest nodes")
     cells = [(r.node, f"{r.strength:.3f}", f"{r.lower:.3f}", f"{r.upper:.3f}") for r in rows(found.iloc[:MOST_NODES])]
     drawn = picture(lambda: plots.plot_strength(s), "Strength of each node with its 90 % interval.")
     return paragraph(text) + drawn + note + table(["node", "strength", "from", "to"], cells, sortable=True)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence, Sized
+from typing import Any
 
 import numpy as np
 
 from .. import plots
 from ..names import LONGEST, shown
 from ..summary import Summary, count, rows
-from .page import escape, paragraph, picture, table
+from .page import Section, escape, paragraph, picture, table
 
 MOST_MISSING = 100  # rows of the table of missing values
 _MOST_JUDGED = 7  # rows of the table of convergence
@@ -18,12 +19,12 @@ _MOST_JUDGED = 7  # rows of the table of convergence
 _ASKED = (("Graph", "graph"), ("Candidate edges", "candidates"), ("Levels that count as yes", "binarize"))
 
 
-def what_was_run(s: Summary, method: str) -> str:
+def _what_was_run(s: Summary) -> str:
     """Return data, graph, method, exactness, draws and options."""
     a = s.attrs
     facts = [("Data", f"{a['data_file']}: {s.data_sentence}" if "data_file" in a else s.data_sentence)]
     facts += [(name, str(a[key])) for name, key in _ASKED if key in a]
-    facts += [("Method", method), ("Exact or approximate", s.kind_sentence)]
+    facts += [("Method", s.method_sentence), ("Exact or approximate", s.kind_sentence)]
     facts += [("Draws", s.draws_sentence)]
     facts += [(label[0].upper() + label[1:], value) for label, value in s.options.items()]
     facts += [("Run time", f"{a['run_time']:,.1f} s"), ("Created", str(a.get("created_at", "unknown")))]
@@ -33,18 +34,52 @@ def what_was_run(s: Summary, method: str) -> str:
     return f"{cut}{paragraph(sentence, f'verdict {grade}')}{_facts(facts)}"
 
 
-def missing(s: Summary) -> str:
+def page(s: Summary, parts: Sequence[Section], judged: str, traced: str, cite: str) -> list[Section]:
+    """Return the sections of a report: those of every report around ``parts``.
+
+    Parameters
+    ----------
+    s : Summary
+    parts : sequence of Section
+    judged : str
+        Quantities whose convergence is shown.
+    traced : str
+        The quantity whose trace is plotted.
+    cite : str
+        Source of the method.
+    """
+    return [
+        ("What was run", _what_was_run(s)),
+        *parts,
+        *([("Missing values", _missing(s))] if len(s.missing_table) else []),
+        ("Have the chains converged?", _convergence(s, judged, traced)),
+        ("Reproduce and cite", _run_again(s, cite)),
+    ]
+
+
+def rest_of(found: Sized, most: int, which: str) -> str:
+    """Return a remark that the first or strongest rows are listed, if there are more."""
+    if len(found) <= most:
+        return ""
+    return paragraph(f"The {most} {which} are listed; the result contains the other {len(found) - most:,}.")
+
+
+def details(summary: str, header: Sequence[str], cells: Iterable[Sequence[Any]]) -> str:
+    """Return a sortable table that can be folded away."""
+    return f"<details open><summary>{summary}</summary>{table(header, cells, sortable=True)}</details>"
+
+
+def _missing(s: Summary) -> str:
     """Return the probabilities of missing values."""
     found = s.missing_table
     text = f"{s.n_missing:,} values were missing; they were summed over, or drawn together with the parameters."
     if len(found) > MOST_MISSING:
         text += f" The first {MOST_MISSING} probabilities are listed."
     cells = [(f"{int(m.row) + 1:,}", m.node, m.state, f"{m.probability:.3f}") for m in rows(found.iloc[:MOST_MISSING])]
-    listed = table(["row", "node", "state", "probability"], cells, sortable=True)
-    return f"{paragraph(text)}<details open><summary>Probabilities</summary>{listed}</details>"
+    return paragraph(text) + details("Probabilities", ["row", "node", "state", "probability"], cells)
 
 
-def convergence(s: Summary, which: str, traced: str) -> str:
+def _convergence(s: Summary, which: str, traced: str) -> str:
     """Return the verdict, the diagnostics, and the trace of one quantity."""
     grade, sentence = s.verdict
     judged = s.diagnostics.iloc[:_MOST_JUDGED]
@@ -71,7 +106,7 @@ def convergence(s: Summary, which: str, traced: str) -> str:
     return paragraph(sentence, f"verdict {grade}") + paragraph(text) + numbers + trace
 
 
-def run_again(s: Summary, source: str) -> str:
+def _run_again(s: Summary, source: str) -> str:
     """Return the command, seed, versions, and the source of the method."""
     a = s.attrs
     versions = ", ".join(f"{k} {v}" for k, v in json.loads(a.get("versions", "{}")).items())

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from .. import plots
 from ..summary import InclusionSummary, StructureSummary, rows
-from .page import Section, paragraph, picture, table
-from .shared import convergence, missing, run_again, what_was_run
+from .page import Section, paragraph, picture
+from .shared import details, page, rest_of
 
 MOST_EDGES = 500  # rows of the table of edges
 CITE = (
@@ -17,19 +19,12 @@ CITE = (
 def sections(summary: StructureSummary) -> list[Section]:
     """Return the sections of the report on one run."""
     shown = "the density, the slab scale, the number of edges, and the parameters with the worst convergence"
-    named = [
-        ("What was run", what_was_run(summary, summary.method_sentence)),
+    parts = [
         ("Which edges exist", inclusion(summary, "and the slab scale is the scale of the prior of their weights")),
         ("Network", _network(summary)),
         ("Edges", _edges(summary)),
     ]
-    if len(summary.missing_table):
-        named.append(("Missing values", missing(summary)))
-    return [
-        *named,
-        ("Have the chains converged?", convergence(summary, shown, "Number of edges")),
-        ("Reproduce and cite", run_again(summary, CITE)),
-    ]
+    return page(summary, parts, shown, "Number of edges", CITE)
 
 
 def inclusion(s: InclusionSummary, also: str = "") -> str:
@@ -39,15 +34,20 @@ def inclusion(s: InclusionSummary, also: str = "") -> str:
         "0 its absence, and in between they are inconclusive. The density is the share of the candidates that exist"
         f"{', ' if also else ''}{also}."
     )
-    shown = picture(
-        lambda: plots.plot_inclusion(s), "Inclusion of each edge; nodes that share edges are next to each other."
+    return probable(
+        s, "Number of edges", "Inclusion of each edge; nodes that share edges are next to each other.", text
     )
-    return (
-        paragraph(f"Number of edges: {s.n_edges_sentence}.")
-        + paragraph(f"{s.density_sentence}.")
-        + shown
-        + paragraph(text)
-    )
+
+
+def probable(s: InclusionSummary, number: str, caption: str, text: str) -> str:
+    """Return the number of edges, the density, and the plot of inclusions, with an explanation."""
+    numbers = paragraph(f"{number}: {s.n_edges_sentence}.") + paragraph(f"{s.density_sentence}.")
+    return numbers + picture(lambda: plots.plot_inclusion(s), caption) + paragraph(text)
+
+
+def given_existence(edge: Any, mean: float) -> list[str]:
+    """Return the mean and the interval of an edge, which are known if it ever existed."""
+    return [f"{v:.3f}" if edge.inclusion else "–" for v in (mean, edge.lower, edge.upper)]
 
 
 def _network(s: StructureSummary) -> str:
@@ -61,21 +61,10 @@ def _network(s: StructureSummary) -> str:
 def _edges(s: StructureSummary) -> str:
     of = f"The mean of a {s.terms.edge} and its 90 % interval (from, to) are those where the edge exists."
     text = f"{s.terms.meaning} {of}"
-    found, note = s.edge_table.sort_values("inclusion", ascending=False, kind="stable"), ""
-    if len(found) > MOST_EDGES:
-        note = paragraph(
-            f"The {MOST_EDGES} most probable edges are listed; the result contains the other "
-            f"{len(found) - MOST_EDGES:,}."
-        )
+    found = s.edge_table.sort_values("inclusion", ascending=False, kind="stable")
     cells = [
-        (
-            e.first,
-            e.second,
-            f"{e.inclusion:.3f}",
-            *(f"{v:.3f}" if e.inclusion else "–" for v in (e.weight, e.lower, e.upper)),
-        )
-        for e in rows(found.iloc[:MOST_EDGES])
+        (e.first, e.second, f"{e.inclusion:.3f}", *given_existence(e, e.weight)) for e in rows(found.iloc[:MOST_EDGES])
     ]
     header = ["one end", "other end", "inclusion", "weight", "from", "to"]
-    listed = table(header, cells, sortable=True)
-    return f"{paragraph(text)}{note}<details open><summary>Candidates, most probable first</summary>{listed}</details>"
+    note = rest_of(found, MOST_EDGES, "most probable edges")
+    return paragraph(text) + note + details("Candidates, most probable first", header, cells)

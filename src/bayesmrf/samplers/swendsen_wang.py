@@ -59,12 +59,8 @@ def sweep(model: Pairwise | Categorical, chains: Chains, n_sweeps: int, n_chains
 
     Parameters
     ----------
-    model : Pairwise or Categorical
-        The field at one theta.
-    chains : Chains
-        Overwritten.
-    n_sweeps : int
-        Number of sweeps.
+    model, chains, n_sweeps
+        As in `bayesmrf.samplers.gibbs.sweep`.
     n_chains : int, optional
         By default all chains. Clusters are grown chain by chain, so extra chains would cost time here.
 
@@ -96,16 +92,7 @@ def sweep(model: Pairwise | Categorical, chains: Chains, n_sweeps: int, n_chains
 
 @dataclass(frozen=True)
 class SwendsenWang(SweepEngine):
-    """Engine that draws samples by cluster sweeps from uniform random states; one chain for each sample.
-
-    The samples are independent of each other; their distribution is p(x | theta) only in the limit of large
-    ``n_sweeps``.
-
-    Parameters
-    ----------
-    n_sweeps : int
-        Sweeps of each chain.
-    """
+    """As `bayesmrf.samplers.gibbs.Gibbs`, by ``n_sweeps`` cluster sweeps of each chain."""
 
     n_sweeps: int = 100
 

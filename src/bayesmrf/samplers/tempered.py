@@ -136,17 +136,16 @@ def climb(
 
 
 @leaf
-def _potential(form, x, value):
-    """Compute V of each lane of a block, x (n_nodes, n_lanes)."""
+def add_potential(edges, coupling, field, x, value):
+    """Add V of each lane of a block, x (n_nodes, n_lanes), for two states or many."""
     n_lanes = len(value)
-    value[:] = 0.0
-    for e in range(len(form.edges)):
-        u, v = form.edges[e, 0], form.edges[e, 1]
+    for e in range(len(edges)):
+        u, v = edges[e, 0], edges[e, 1]
         for lane in range(n_lanes):
-            value[lane] += _pair(form.coupling, form.field, e, x[u, lane], x[v, lane])
+            value[lane] += _pair(coupling, field, e, x[u, lane], x[v, lane])
     for i in range(len(x)):
         for lane in range(n_lanes):
-            value[lane] += _own(form.field, i, x[i, lane])
+            value[lane] += _own(field, i, x[i, lane])
 
 
 @leaf
@@ -170,8 +169,9 @@ def _swap(form, gap, low, high, lanes, renewed_low, renewed_high):
     below, above = np.empty(n_lanes), np.empty(n_lanes)
     rejected = 0.0
     for b in range(n_blocks):
-        _potential(form, low[b], below)
-        _potential(form, high[b], above)
+        below[:] = above[:] = 0.0
+        add_potential(form.edges, form.coupling, form.field, low[b], below)
+        add_potential(form.edges, form.coupling, form.field, high[b], above)
         for lane in range(n_lanes):
             log_ratio = gap * (below[lane] - above[lane])
             accepted = np.exp(min(log_ratio, 0.0))

@@ -140,7 +140,7 @@ class Summary:
     @property
     def reason(self) -> str:
         """Why draws are approximate."""
-        raise NotImplementedError
+        return ""
 
     @property
     def kind_sentence(self) -> str:
@@ -157,6 +157,14 @@ class Summary:
         return f"{count(round(n), 'observation')} of {nodes}, {edges}"
 
     @property
+    def model_clause(self) -> str:
+        """The model and whether data chose it, levels that are yes, and missing values, as the end of a sentence."""
+        name, rule = self.attrs.get("model", "unknown"), self.attrs.get("binarize")
+        chosen = " (chosen by the ordered levels)" if self.attrs.get("chosen_model") and name == "ordinal" else ""
+        yes = f"; levels {rule} count as yes" if rule else ""
+        return f"model {name}{chosen}{yes}{self.missing_clause}"
+
+    @property
     def data_sentence(self) -> str:
         """Size of data and graph, and the model."""
         raise NotImplementedError
@@ -169,6 +177,11 @@ class Summary:
         cut = "" if a.get("complete", True) else " (the run was stopped before its end)"
         size = f"{count(sizes['chain'], 'chain')} of {count(sizes['draw'], 'draw')}"
         return f"{size} after {count(a.get('n_warmup', 0), 'step')} of warm-up{thin}{cut}"
+
+    @property
+    def method_sentence(self) -> str:
+        """The method, and its description."""
+        return str(self.attrs.get("method", "unknown"))
 
     @property
     def options(self) -> dict[str, str]:

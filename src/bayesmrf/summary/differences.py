@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -12,7 +11,7 @@ import numpy as np
 from ..differences import difference_table
 from ..names import shown
 from .base import INTERVAL, count
-from .inclusion import InclusionSummary, prior_of_density
+from .inclusion import InclusionSummary
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,13 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class DifferenceSummary(InclusionSummary):
-    """Tables and sentences about the differences between groups.
-
-    Parameters
-    ----------
-    tree : xarray.DataTree
-        From `CompareMRF.posterior_` or `bayesmrf.results.load`.
-    """
+    """Tables and sentences about the differences between groups."""
 
     @cached_property
     def groups(self) -> list[str]:
@@ -82,16 +75,7 @@ class DifferenceSummary(InclusionSummary):
     def data_sentence(self) -> str:
         """Size of the groups, of the network, and how many values were missing."""
         sizes = ", ".join(f"{count(round(n), 'row')} of {g}" for g, n in zip(self.groups, self.sizes, strict=True))
-        model = self.attrs.get("model", "unknown")
-        rule = self.attrs.get("binarize")
-        yes = f"; levels {rule} count as yes" if rule else ""
-        size = f"{count(len(self.names), 'node')}, {count(self.n_edges, 'edge')}"
-        return f"{sizes}: {size}, model {model}{yes}{self.missing_clause}"
-
-    @property
-    def reason(self) -> str:
-        """Why draws are approximate."""
-        return ""
+        return f"{sizes}: {count(len(self.names), 'node')}, {count(self.n_edges, 'edge')}, {self.model_clause}"
 
     @property
     def method_sentence(self) -> str:
@@ -101,13 +85,4 @@ class DifferenceSummary(InclusionSummary):
     @property
     def options(self) -> dict[str, str]:
         """The priors."""
-        prior = json.loads(self.attrs["prior"])
-        density, slab = prior["density"], prior["slab"]
-        p0 = tuple(density.values()) if isinstance(density, dict) else density
-        found = {"prior of the density": prior_of_density(p0)}
-        if slab["family"] == "Gamma":
-            found["prior of the slab's precision"] = f"Gamma({slab['shape']:g}, {slab['rate']:g})"
-        else:
-            found["slab"] = f"{slab['family']}(0, {slab['scale']:g})"
-        found["baseline"] = str(self.attrs["baseline"])
-        return found | {"biases": str(self.attrs["biases"]), "scale of the biases": f"{prior['bias_scale']:g}"}
+        return self.prior_options | {name: str(self.attrs[name]) for name in ("baseline", "biases")}

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .. import partitions
+from ..methods import GROUPS
 from ..names import shown
 from .base import INTERVAL, count, intervals, plain, rows
 from .inclusion import InclusionSummary, given_inclusion, prior_of_density
@@ -26,11 +27,6 @@ class GroupedSummary(InclusionSummary, PotentialSummary):
 
     If edges may be absent, groups are those of the edges with an inclusion above 0.5, and agreements are over the draws
     in which an edge exists.
-
-    Parameters
-    ----------
-    tree : xarray.DataTree
-        From `GroupedMRF.posterior_` or `bayesmrf.results.load`.
     """
 
     @cached_property
@@ -202,26 +198,26 @@ class GroupedSummary(InclusionSummary, PotentialSummary):
     @property
     def reason(self) -> str:
         """Why draws are approximate."""
-        if "stripped Beta" in self.kind:
-            return "fast on any graph, but it finds more groups than the posterior has"
-        return "close to the posterior, but not the posterior itself however long the run"
+        row = GROUPS.find(str(self.attrs.get("method")))
+        return row.reason if row else ""
 
     @property
     def data_sentence(self) -> str:
         """Size of data and graph, whether edges may be absent, and whether nodes have fields."""
         n = count(round(self["observed_data"].attrs["n_samples"]), "observation")
         states = f" with {len(self.levels)} states" if self.levels else ""
+        model = f", {self.model_clause}" if self.attrs.get("model") == "ordinal" else ""
         edges = count(self.n_edges, "candidate edge" if self.spike else "edge")
         own = "with" if self.attrs.get("fields") in (True, 1) else "without"
         fields = "node fields in groups" if self.fields_grouped else f"{own} node fields"
-        return f"{n} of {count(len(self.names), 'node')}{states}, {edges}, {fields}{self.missing_clause}"
+        return f"{n} of {count(len(self.names), 'node')}{states}, {edges}, {fields}{model}{self.missing_clause}"
 
     @property
     def options(self) -> dict[str, str]:
         """Options of the prior and of the method."""
         a = self.attrs
         chosen = {"alpha": "concentration alpha", "base": "base distribution Beta(a, b)"}
-        chosen |= {"prior_scale": "scale (or covariance) of the normal base of a table"}
+        chosen |= {"prior_scale": "scale (or covariance) of the normal base distribution"}
         if a.get("method") == "auxiliary-variable":
             chosen |= {k: k for k in ("inner", "n_sweeps", "n_proposals", "n_walk", "sigma_q", "restart")}
         found = {label: ", ".join(map(str, plain(a[k]))) for k, label in chosen.items() if k in a}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -19,12 +20,7 @@ _BLOCK = 512  # columns sorted together
 
 @dataclass(frozen=True, eq=False)
 class InclusionSummary(Summary):
-    """Inclusion of edges; 1 if no edge may be absent.
-
-    Parameters
-    ----------
-    tree : xarray.DataTree
-    """
+    """Inclusion of edges; 1 if no edge may be absent."""
 
     @property
     def spike(self) -> bool:
@@ -71,6 +67,22 @@ class InclusionSummary(Summary):
         """Mean and 90 % interval of p0, the probability that a candidate exists."""
         given = self["constant_data"].get("density")
         return f"Density {mean_and_interval(self.stacked('density') if given is None else np.ravel(given))}"
+
+    @property
+    def prior_options(self) -> dict[str, str]:
+        """The priors of the density, of the slab and of the biases."""
+        prior = json.loads(self.attrs.get("prior", "{}"))
+        if not prior:
+            return {}
+        density, slab = prior["density"], prior["slab"]
+        found = {
+            "prior of the density": prior_of_density(tuple(density.values()) if isinstance(density, dict) else density)
+        }
+        if slab["family"] == "Gamma":
+            found["prior of the slab's precision"] = f"Gamma({slab['shape']:g}, {slab['rate']:g})"
+        else:
+            found["slab"] = f"{slab['family']}(0, {slab['scale']:g})"
+        return found | {"scale of the biases": f"{prior['bias_scale']:g}"}
 
 
 def prior_of_density(given: Any) -> str:

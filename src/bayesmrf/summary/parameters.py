@@ -41,13 +41,7 @@ _REASONS = {
 
 @dataclass(frozen=True, eq=False)
 class ParameterSummary(Summary):
-    """Tables and sentences about the posterior of the parameters.
-
-    Parameters
-    ----------
-    tree : xarray.DataTree
-        From `BayesianMRF.posterior_` or `bayesmrf.results.load`.
-    """
+    """Tables and sentences about the posterior of the parameters."""
 
     @property
     def drawn_as(self) -> str:
@@ -133,12 +127,12 @@ class ParameterSummary(Summary):
     @property
     def data_sentence(self) -> str:
         """Size of data and graph, the model, and how many values were missing."""
-        return f"{self.size_sentence}, model {self.attrs.get('model', 'unknown')}{self.missing_clause}"
+        return f"{self.size_sentence}, {self.model_clause}"
 
     @property
     def method_sentence(self) -> str:
         """Kernel and engine."""
-        return f"{self.attrs.get('method', 'unknown')}, with {self.attrs.get('engine', 'unknown')} for the normaliser"
+        return f"{super().method_sentence}, with {self.attrs.get('engine', 'unknown')} for the normaliser"
 
     @property
     def prior_sentence(self) -> str:

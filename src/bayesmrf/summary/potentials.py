@@ -40,7 +40,10 @@ class PotentialSummary(Summary):
 
     def agreement_at(self, theta: np.ndarray) -> np.ndarray:
         """Return the agreements of the edges at ``theta``."""
-        return expit(theta[: self.n_edges]) if self.tabled is None else self.tabled.agreement(theta)
+        if self.tabled is not None:
+            return self.tabled.agreement(theta)
+        found: np.ndarray = expit(theta[: self.n_edges] * (0.5 if self.attrs.get("model") == "ordinal" else 1.0))
+        return found
 
     def potential_table(self, groups: np.ndarray) -> pd.DataFrame:
         """Return the log potentials, means over the edges of a group, of each group and unordered pair of levels.

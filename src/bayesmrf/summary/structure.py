@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -11,7 +10,7 @@ import numpy as np
 
 from ..methods import EDGES, EXTRAPOLATED, MethodRow
 from .base import count
-from .inclusion import InclusionSummary, given_inclusion, mean_and_interval, prior_of_density
+from .inclusion import InclusionSummary, given_inclusion, mean_and_interval
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,13 +27,7 @@ _LABELS = {
 
 @dataclass(frozen=True, eq=False)
 class StructureSummary(InclusionSummary):
-    """Tables and sentences about a posterior over which edges exist.
-
-    Parameters
-    ----------
-    tree : xarray.DataTree
-        From `SpikeSlabMRF.posterior_` or `bayesmrf.results.load`.
-    """
+    """Tables and sentences about a posterior over which edges exist."""
 
     @cached_property
     def edge_table(self) -> pd.DataFrame:
@@ -71,31 +64,18 @@ class StructureSummary(InclusionSummary):
     @property
     def data_sentence(self) -> str:
         """Size of data and candidate set, which levels count as yes, and how many values were missing."""
-        n, rule = self["observed_data"].attrs["n_samples"], self.attrs.get("binarize")
-        yes = f"; levels {rule} count as yes" if rule else ""
-        size = f"{count(round(n), 'observation')} of {count(len(self.names), 'node')}"
-        model = self.attrs.get("model", "unknown")
-        return f"{size}, {count(self.n_edges, 'candidate edge')}, model {model}{yes}{self.missing_clause}"
+        n = count(round(self["observed_data"].attrs["n_samples"]), "observation")
+        nodes, edges = count(len(self.names), "node"), count(self.n_edges, "candidate edge")
+        return f"{n} of {nodes}, {edges}, {self.model_clause}"
 
     @property
     def method_sentence(self) -> str:
         """The method, and its description."""
-        method = str(self.attrs.get("method", "unknown"))
+        method = super().method_sentence
         return f"{method}: {self._row.sentence}" if self._row else method
 
     @property
     def options(self) -> dict[str, str]:
         """The prior, and the options of the method."""
-        prior, a = json.loads(self.attrs.get("prior", "{}")), self.attrs
-        found = {}
-        if prior:
-            density, slab = prior["density"], prior["slab"]
-            p0 = tuple(density.values()) if isinstance(density, dict) else density
-            found["prior of the density"] = prior_of_density(p0)
-            if slab["family"] == "Gamma":
-                found["prior of the slab's precision"] = f"Gamma({slab['shape']:g}, {slab['rate']:g})"
-            else:
-                found["slab"] = f"{slab['family']}(0, {slab['scale']:g})"
-            found["scale of the biases"] = f"{prior['bias_scale']:g}"
-        given = {label: a[k] for k, label in _LABELS.items() if a.get(k, "null") != "null"}
-        return found | {label: f"{v:g}" for label, v in given.items()}
+        given = {label: self.attrs[k] for k, label in _LABELS.items() if self.attrs.get(k, "null") != "null"}
+        return self.prior_options | {label: f"{v:g}" for label, v in given.items()}

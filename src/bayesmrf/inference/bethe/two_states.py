@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...base import BINARY, LOG_Z, MOMENTS, POTTS, Inference, Kind, Model
+from ...base import BINARY, LOG_Z, MOMENTS, POTTS, Inference, Kind, Model, Moves
 from ...compiled import leaf
 from ...models.categorical import Categorical, compiled_form
 from ...models.pairwise import PairwiseModel
@@ -94,23 +94,15 @@ class Bethe(Iterative):
         return self._answer(log_z + p.offset, model.moments(pair, node), n_iterations, change)
 
     def walk(
-        self,
-        model: PairwiseModel,
-        theta: np.ndarray,
-        plan: BeliefPlan,
-        at: Inference,
-        s_bar: np.ndarray,
-        n_samples: float,
-        deltas: np.ndarray,
-        thresholds: np.ndarray,
+        self, model: PairwiseModel, theta: np.ndarray, plan: BeliefPlan, at: Inference, moves: Moves
     ) -> tuple[np.ndarray, Inference, int]:
         """Sweep over one-coordinate moves in one call; see `bayesmrf.base.WalkingEngine`."""
         p = model.pairwise(theta)
         p = p._replace(coupling=p.coupling.copy(), field=p.field.copy())
         damping, theta = 0.0 if model.graph.is_forest else self.damping, theta.copy()
-        gains = n_samples * s_bar * deltas - thresholds
+        gains = moves.n_samples * moves.s_bar * moves.deltas - moves.thresholds
         log_z, accepted = _walk(plan, p, model.form, damping, self.max_iterations, self.tolerance, theta, at.log_z,
-                                n_samples, deltas, gains)  # fmt: skip
+                                moves.n_samples, moves.deltas, gains)  # fmt: skip
         return theta, Inference(log_z=log_z), accepted
 
 

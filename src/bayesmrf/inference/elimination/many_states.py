@@ -6,8 +6,6 @@ The generalisation of the binary passes in `bayesmrf.inference.elimination.passe
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from ...compiled import copy_to, leaf
@@ -16,27 +14,6 @@ from ...lanes import LOG_2, MOST, exp_rest, power_bits
 
 CHUNK = 1024  # entries whose m weights fit into the cache
 SQRT_HALF = int(np.float64(0.5**0.5).view(np.int64))
-
-
-class CategoricalPlan(NamedTuple):
-    """Everything that depends on the graph and m alone.
-
-    Step i eliminates ``order[i]`` and leaves a table over its bag of k = ``starts[i + 1] - starts[i]`` nodes: m^k
-    entries from ``tables[i]`` on. Digit b of an entry's index, to base m, is the state of ``bags[starts[i] + b]``; the
-    last digit is that of the node eliminated first. The rest is as in
-    `bayesmrf.inference.elimination.two_states.EliminationPlan`.
-    """
-
-    order: np.ndarray  # (n_nodes,) nodes
-    starts: np.ndarray  # (n_nodes + 1,)
-    bags: np.ndarray  # (starts[-1],) nodes
-    bag_edges: np.ndarray  # (starts[-1],) edge between the eliminated node and the bag's, -1 if there is none
-    tables: np.ndarray  # (n_nodes + 1,)
-    child_starts: np.ndarray  # (n_nodes + 1,)
-    children: np.ndarray  # (child_starts[-1],) steps
-    subset: np.ndarray  # (n_nodes,) bits
-    width: int
-    n_states: int
 
 
 def bytes_of_tables(order: EliminationOrder, n_states: int) -> float:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...base import EVERY_FAMILY, LOG_Z, MOMENTS, SAMPLE, Inference, Kind, Model, Stateless
+from ...base import EVERY_FAMILY, LOG_Z, MOMENTS, SAMPLE, Inference, Kind, Model, Moves, Stateless
 from ...compiled import leaf
 from ...errors import TooWideError
 from ...graphs import EliminationOrder, Graph
@@ -15,7 +15,6 @@ from ...models.categorical import Categorical, compiled_form, states_of
 from ...models.pairwise import PairwiseModel
 from ..coordinate_walk import walk
 from .many_states import (
-    CategoricalPlan,
     bytes_of_tables,
     categorical_log_z,
     categorical_moments,
@@ -29,12 +28,13 @@ BYTES_PER_ENTRY = 16  # a message and a conditional probability, both float64
 
 
 class EliminationPlan(NamedTuple):
-    """Everything that depends on the graph alone.
+    """Everything that depends on the graph and the number of states m alone.
 
-    Step i eliminates ``order[i]`` and leaves a table over its bag of k = ``starts[i + 1] - starts[i]`` nodes: 2^k
-    entries from ``tables[i]`` on. Bit b of an entry's index is the state of node ``bags[starts[i] + b]``. Bit k - 1 is
-    the node eliminated first; its step is the table's parent. The bag's other nodes are in the parent's bag too, and
-    ``subset[i]`` has their bits there. The children of step i are ``children[child_starts[i]:child_starts[i + 1]]``.
+    Step i eliminates ``order[i]`` and leaves a table over its bag of k = ``starts[i + 1] - starts[i]`` nodes: m^k
+    entries from ``tables[i]`` on. Digit b of an entry's index, to base m, is the state of node ``bags[starts[i] + b]``.
+    Digit k - 1 is the node eliminated first; its step is the table's parent. The bag's other nodes are in the parent's
+    bag too, and ``subset[i]`` has their bits there. The children of step i are
+    ``children[child_starts[i]:child_starts[i + 1]]``.
     """
 
     order: np.ndarray  # (n_nodes,) nodes
@@ -46,6 +46,7 @@ class EliminationPlan(NamedTuple):
     children: np.ndarray  # (child_starts[-1],) steps
     subset: np.ndarray  # (n_nodes,) bits
     width: int
+    n_states: int
 
 
 def cost(graph: Graph, max_bytes: float = 2 * 1024**3, n_states: int | None = None) -> tuple[int, float]:
@@ -104,7 +105,7 @@ class Elimination(Stateless):
     kind = Kind.EXACT
     walks_by = MOMENTS
 
-    def prepare(self, model: Model) -> EliminationPlan | CategoricalPlan:
+    def prepare(self, model: Model) -> EliminationPlan:
         """Find the order and lay out the tables.
 
         Raises
@@ -128,11 +129,8 @@ class Elimination(Stateless):
         )
         if n_states is not None:
             tables = np.append(0, np.cumsum(n_states ** np.diff(order.starts)))
-            return CategoricalPlan(
-                order.order, order.starts, bags, bag_edges, tables, child_starts, children, subset, width, n_states
-            )
         return EliminationPlan(
-            order.order, order.starts, bags, bag_edges, tables, child_starts, children, subset, width
+            order.order, order.starts, bags, bag_edges, tables, child_starts, children, subset, width, n_states or 2
         )
 
     def infer(self, model: Model, theta: np.ndarray, plan: Any, want: str = MOMENTS, state: Any = None) -> Inference:
@@ -146,22 +144,14 @@ class Elimination(Stateless):
         return Inference(log_z=log_z + p.offset, moments=model.moments(pair, node))
 
     def walk(
-        self,
-        model: PairwiseModel,
-        theta: np.ndarray,
-        plan: EliminationPlan,
-        at: Inference,
-        s_bar: np.ndarray,
-        n_samples: float,
-        deltas: np.ndarray,
-        thresholds: np.ndarray,
+        self, model: PairwiseModel, theta: np.ndarray, plan: EliminationPlan, at: Inference, moves: Moves
     ) -> tuple[np.ndarray, Inference, int]:
         """Sweep over one-coordinate moves in one call; see `bayesmrf.base.WalkingEngine`."""
         assert at.moments is not None
         p = model.pairwise(theta)
         theta, moments = theta.copy(), at.moments.copy()
         accepted = walk(plan, p.edges, model.form, p.coupling.copy(), p.field.copy(), theta, moments,
-                        model.feature_low, s_bar, n_samples, deltas, thresholds)  # fmt: skip
+                        model.feature_low, *moves)  # fmt: skip
         return theta, Inference(moments=moments), accepted
 
     def sample(

@@ -38,6 +38,7 @@ from .spike import (
     visit_node,
 )
 from .state_table import (
+    edge_numbers,
     fill_table,
     node_sum,
     pair_sums,
@@ -262,31 +263,25 @@ def scan_table(rng, problem, theta, n_scans, pairs, alike):
     """
     lines, prior, scales = problem.lines, problem.prior, problem.scales.copy()
     r, n_nodes, m = len(lines.edges), len(lines.pull), len(lines.values)
-    edge_of = np.full((n_nodes, n_nodes), -1)
-    for e in range(r):
-        edge_of[lines.edges[e, 0], lines.edges[e, 1]] = edge_of[lines.edges[e, 1], lines.edges[e, 0]] = e
+    edge_of = edge_numbers(lines.edges, n_nodes)
     n_blocks = min(4, n_nodes)
     bounds = np.array([b * n_nodes // n_blocks for b in range(n_blocks + 1)])
     table, top = fill_table(lines, theta)
-    now, members = scales.copy(), np.empty(n_nodes, np.int64)
+    now = scales.copy()
     density = precision = 0.0
     for _ in range(n_scans):
         density, precision, log_slab = draw_scales(rng, prior, scales, theta, r)
         for b in range(n_blocks):
             for c in range(b + 1, n_blocks):
-                k = 0
-                for i in range(n_nodes):
-                    if bounds[b] <= i < bounds[b + 1] or bounds[c] <= i < bounds[c + 1]:
-                        members[k] = i
-                        k += 1
-                small = np.zeros(m**k)
+                members = np.append(np.arange(bounds[b], bounds[b + 1]), np.arange(bounds[c], bounds[c + 1]))
+                small = np.zeros(m ** len(members))
                 sum_out(table, small, m, bounds[b], bounds[b + 1], bounds[c], bounds[c + 1])
                 old = small.copy()
                 # Pairs inside a block, and nodes, are visited once in a scan.
                 first, last = c == b + 1, c == n_blocks - 1 and b == n_blocks - 2
                 top += _scan_blocks(
                     rng, prior, lines, edge_of, theta, scales, now, log_slab,
-                    small, members[:k], bounds[b + 1] - bounds[b], first, last,
+                    small, members, bounds[b + 1] - bounds[b], first, last,
                 )  # fmt: skip
                 for x in range(len(small)):
                     small[x] = small[x] / old[x] if old[x] > 0 else 1.0

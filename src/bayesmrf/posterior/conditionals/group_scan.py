@@ -22,7 +22,7 @@ from .centred import CentredLines, own_line, pair_values
 from .line import Line, LineSample, line_mode
 from .log_concave import draw_around
 from .spike import EdgePrior, birth_log_ratio, draw_hyper, log_slab_odds, normal_precision, visit_edge, visit_node
-from .state_table import fill_table, node_sum, pair_sums, scale, scale_node, scale_pair, sum_out
+from .state_table import edge_numbers, fill_table, node_sum, pair_sums, scale, scale_node, scale_pair, sum_out
 from .student_t import draw_t
 
 _TAPER = CAUCHY_TAPER**-2  # precision of the normal factor of a Cauchy slab
@@ -87,35 +87,27 @@ def scan_groups(rng, problem, theta, n_scans):
     """
     n_groups, n_nodes, _ = problem.pull.shape
     m = len(problem.values)
-    edge_of = np.full((n_nodes, n_nodes), -1)
-    for e in range(len(problem.edges)):
-        i, j = problem.edges[e, 0], problem.edges[e, 1]
-        edge_of[i, j] = edge_of[j, i] = e
+    edge_of = edge_numbers(problem.edges, n_nodes)
     n_blocks = min(4, n_nodes)
     bounds = np.array([b * n_nodes // n_blocks for b in range(n_blocks + 1)])
     tables, top = np.empty((n_groups, m**n_nodes)), np.empty(n_groups)
     for t in range(n_groups):
         tables[t], top[t] = fill_table(group_lines(problem, t), theta.natural[t])
-    members = np.empty(n_nodes, np.int64)
     drawn = np.zeros(4)
     for _ in range(n_scans):
         drawn[:2] = _hyper(rng, problem.prior, theta.difference)
         drawn[2:] = _hyper(rng, problem.baseline, theta.baseline[: len(problem.edges)].reshape(1, -1))
         for b in range(n_blocks):
             for c in range(b + 1, n_blocks):
-                k = 0
-                for i in range(n_nodes):
-                    if bounds[b] <= i < bounds[b + 1] or bounds[c] <= i < bounds[c + 1]:
-                        members[k] = i
-                        k += 1
-                small = np.zeros((n_groups, m**k))
+                members = np.append(np.arange(bounds[b], bounds[b + 1]), np.arange(bounds[c], bounds[c + 1]))
+                small = np.zeros((n_groups, m ** len(members)))
                 for t in range(n_groups):
                     sum_out(tables[t], small[t], m, bounds[b], bounds[b + 1], bounds[c], bounds[c + 1])
                 old = small.copy()
                 first, last = c == b + 1, c == n_blocks - 1 and b == n_blocks - 2
                 _scan_blocks(
                     rng, problem, edge_of, theta, drawn, small, top,
-                    members[:k], bounds[b + 1] - bounds[b], first, last,
+                    members, bounds[b + 1] - bounds[b], first, last,
                 )  # fmt: skip
                 for t in range(n_groups):
                     for x in range(len(small[t])):

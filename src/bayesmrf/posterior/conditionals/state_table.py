@@ -43,6 +43,16 @@ def fill_table(lines, theta):
     return table, top
 
 
+@strict_leaf
+def edge_numbers(edges, n_nodes):
+    """Return the number of the edge between each two nodes, (n_nodes, n_nodes); -1 where there is none."""
+    numbers = np.full((n_nodes, n_nodes), -1)
+    for e in range(len(edges)):
+        i, j = edges[e, 0], edges[e, 1]
+        numbers[i, j] = numbers[j, i] = e
+    return numbers
+
+
 @leaf
 def sum_out(table, small, m, b0, b1, c0, c1):
     """Sum the weights over all digits but b0..b1-1 and c0..c1-1, into ``small``."""

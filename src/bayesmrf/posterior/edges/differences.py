@@ -19,7 +19,7 @@ from ...priors import CAUCHY_TAPER, Cauchy, SpikeSlab
 from ..conditionals.centred import centred_lines
 from ..conditionals.group_scan import GroupProblem, GroupTheta, scan_groups
 from ..conditionals.spike import edge_prior
-from .spike_slab import start_theta
+from .spike_slab import EDGE_DIMS, EdgeFit, drawn, start_theta
 
 MAX_STATES = 2**23  # of a group, in a table of 64 MiB
 
@@ -89,17 +89,6 @@ class DifferencesState(NamedTuple):
     theta: np.ndarray
 
 
-class DifferencesInfo(NamedTuple):
-    """Natural parameters of each group (G, F), which edges differ, and what was drawn with them."""
-
-    theta: np.ndarray
-    included: np.ndarray
-    n_edges: int
-    density: float
-    slab_scale: float
-    log_likelihood: float
-
-
 @dataclass(frozen=True, eq=False)
 class Differences(Checked):
     """Birth, death or move of the difference of every edge between groups, by its exact full conditional.
@@ -132,10 +121,7 @@ class Differences(Checked):
     n_scans: int = 1
 
     name = "differences"
-    dims = {  # noqa: RUF012
-        "theta": ("group", "feature"), "included": ("edge",), "n_edges": (), "density": (), "slab_scale": (),
-        "log_likelihood": (),
-    }  # fmt: skip
+    dims = EDGE_DIMS | {"theta": ("group", "feature"), "log_likelihood": ()}
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -177,7 +163,7 @@ class Differences(Checked):
         baseline = own.mean(axis=0)[:n]  # of edges, 0
         return DifferencesState(np.concatenate([baseline, np.zeros(q * n), own[:, n:].ravel()]))
 
-    def step(self, rng: np.random.Generator, state: DifferencesState) -> tuple[DifferencesState, DifferencesInfo]:
+    def step(self, rng: np.random.Generator, state: DifferencesState) -> tuple[DifferencesState, EdgeFit]:
         """Run ``n_scans`` scans."""
         r, n, q, samples = self._model.n_edges, self._n_spiked, self.contrast.shape[1], self.likelihood.samples
         phi = state.theta.copy()
@@ -192,8 +178,7 @@ class Differences(Checked):
                                   remedy="use a tighter prior")  # fmt: skip
         included = (weights[1:, :r] != 0).any(axis=0)
         fit = sum(s.n_samples * (t @ s.s_bar - z) for s, t, z in zip(samples, natural, log_z, strict=True))
-        info = DifferencesInfo(natural, included, int(included.sum()), density, precision**-0.5, float(fit))
-        return DifferencesState(phi), info
+        return DifferencesState(phi), EdgeFit(*drawn(natural, included, density, precision), float(fit))
 
 
 def check_size(model: Any) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -15,27 +15,8 @@ from ...priors import SpikeSlab
 from ..conditionals.centred import centred_lines
 from ..conditionals.exact_scan import ScanProblem, require_exact, scan
 from ..conditionals.rivals import alike_in, rivals_in
-from ..conditionals.spike import draw_hyper, edge_prior
-from .spike_slab import EDGE_DIMS, start_theta
-
-
-class SpikeSlabExactState(NamedTuple):
-    """Weights of the candidate edges (0 if absent) and biases; p0; the slab's precision."""
-
-    theta: np.ndarray
-    density: float
-    precision: float
-
-
-class SpikeSlabExactInfo(NamedTuple):
-    """Draw, and its log likelihood."""
-
-    theta: np.ndarray
-    included: np.ndarray
-    n_edges: int
-    density: float
-    slab_scale: float
-    log_likelihood: float
+from ..conditionals.spike import edge_prior
+from .spike_slab import EDGE_DIMS, EdgeFit, EdgeState, drawn, start_theta, with_hyper
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +50,7 @@ class SpikeSlabExact(Checked):
 
     name = "spike_slab_exact"
     needs = frozenset({MOMENTS})
+    particle_sweeps = 0
     dims = EDGE_DIMS | {"log_likelihood": ()}
 
     def __post_init__(self) -> None:
@@ -94,24 +76,17 @@ class SpikeSlabExact(Checked):
     def _model(self) -> Any:
         return self.likelihood.model
 
-    def init(self, rng: np.random.Generator) -> SpikeSlabExactState:
+    def init(self, rng: np.random.Generator) -> EdgeState:
         """Start at ``start``."""
-        lik, prior = self.likelihood, edge_prior(self.prior)
-        theta = start_theta(self._model, lik.s_bar, lik.n_samples, self.start)
-        weights = theta[: self._model.n_edges]
-        hyper = draw_hyper(rng, prior, np.count_nonzero(weights), len(weights), float(weights @ weights))
-        return SpikeSlabExactState(theta, *hyper)
+        theta = start_theta(self._model, self.likelihood.s_bar, self.likelihood.n_samples, self.start)
+        return with_hyper(rng, self.prior, theta, self._model.n_edges)
 
-    def step(
-        self, rng: np.random.Generator, state: SpikeSlabExactState
-    ) -> tuple[SpikeSlabExactState, SpikeSlabExactInfo]:
+    def step(self, rng: np.random.Generator, state: EdgeState) -> tuple[EdgeState, EdgeFit]:
         """Run ``n_scans`` scans."""
         lik, theta = self.likelihood, state.theta.copy()
         density, precision, log_z = scan(
             rng, lik, self._problem, theta, self.n_scans, np.asarray(self.pairs), self._alike
         )
         included = theta[: self._model.n_edges] != 0
-        info = SpikeSlabExactInfo(
-            theta, included, int(included.sum()), density, precision**-0.5, lik.log_likelihood(theta, log_z)
-        )
-        return SpikeSlabExactState(theta, density, precision), info
+        info = EdgeFit(*drawn(theta, included, density, precision), lik.log_likelihood(theta, log_z))
+        return EdgeState(theta, density, precision), info

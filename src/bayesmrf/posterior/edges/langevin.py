@@ -16,8 +16,6 @@ import numpy as np
 
 from ...compiled import leaf
 from ...errors import ApproximatePosteriorWarning, DivergenceError, argument
-from ...models.boltzmann import Boltzmann
-from ...options import Checked
 from ...particles.persistent_chains import (
     EdgeChains,
     add_edge,
@@ -28,7 +26,6 @@ from ...particles.persistent_chains import (
     sweep,
     unpack,
 )
-from ...priors import SpikeSlab
 from ..conditionals.spike import (
     EdgePrior,
     draw_hyper,
@@ -37,7 +34,7 @@ from ..conditionals.spike import (
     slab_factors,
     slab_slope,
 )
-from .spike_slab import EDGE_DIMS, noise_share, start_theta
+from .spike_slab import EdgeInfo, EdgeKernel, drawn, noise_share
 
 _DIVERGED = 1e3  # a hundred standard deviations of the default prior of a bias
 _NOISE = 0.1  # share of a posterior variance that the noise of moments may add without a warning
@@ -59,16 +56,6 @@ class SpikeSlabState(NamedTuple):
     curvature: np.ndarray
     age: int
     chains: EdgeChains
-
-
-class SpikeSlabInfo(NamedTuple):
-    """Draw."""
-
-    theta: np.ndarray
-    included: np.ndarray
-    n_edges: int
-    density: float
-    slab_scale: float
 
 
 class JumpRows(NamedTuple):
@@ -94,7 +81,7 @@ class LangevinJump(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class SpikeSlabLangevin(Checked):
+class SpikeSlabLangevin(EdgeKernel):
     r"""Conjugate draws, persistent Gibbs sweeps, Langevin dynamics, and jumps near 0, without rejection.
 
     This is Chen and Welling 2012 structure, Algorithm 1, with the leapfrog steps of eq. 4, the gradient of eq. 5 and
@@ -109,13 +96,8 @@ class SpikeSlabLangevin(Checked):
     Parameters
     ----------
     model : Boltzmann
-        Its graph is the candidate edges.
-    s_bar : (n_features,) array
-        Mean statistics of the data.
-    n_samples : float
-    prior : SpikeSlab
-    start : (n_features,) array or None
-        Where the chain starts; None for no edges.
+    s_bar, n_samples, prior, start
+        As in `EdgeKernel`.
     n_particles : int
         Persistent chains n, at least 2.
     n_sweeps : int
@@ -136,11 +118,6 @@ class SpikeSlabLangevin(Checked):
         If a weight exceeds 1000 in absolute value; use a smaller epsilon.
     """
 
-    model: Boltzmann
-    s_bar: np.ndarray
-    n_samples: float
-    prior: SpikeSlab = SpikeSlab()  # noqa: RUF009
-    start: np.ndarray | None = None
     n_particles: int = 100
     n_sweeps: int = 1
     epsilon: float = 1e-3
@@ -150,7 +127,11 @@ class SpikeSlabLangevin(Checked):
     n_adapt: int = 100
 
     name = "spike_slab"
-    dims = EDGE_DIMS
+
+    @property
+    def particle_sweeps(self) -> int:
+        """Gibbs sweeps of single particles in a step."""
+        return self.n_sweeps * self.n_iterations * self.n_particles
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -169,9 +150,7 @@ class SpikeSlabLangevin(Checked):
     def init(self, rng: np.random.Generator) -> SpikeSlabState:
         """Start at ``start``, with particles at random."""
         prior, r = edge_prior(self.prior), self.model.n_edges
-        theta = start_theta(self.model, self.s_bar, self.n_samples, self.start)
-        weights = theta[:r]
-        density, precision = draw_hyper(rng, prior, np.count_nonzero(weights), r, float(weights @ weights))
+        theta, density, precision = self.first(rng)
         curvature = self.n_samples * self._variance + prior.bias_precision
         curvature[:r] += prior.curvature - prior.bias_precision
         chains = start_chains(self.n_particles, self.model.graph.n_nodes, rng)
@@ -198,7 +177,7 @@ class SpikeSlabLangevin(Checked):
         groups = JumpRows(np.argsort(rarer, kind="stable"), starts, widest, most)
         return LangevinJump(prior, self.n_samples, sums, width, step, self.alpha, self.n_sweeps, groups)
 
-    def step(self, rng: np.random.Generator, state: SpikeSlabState) -> tuple[SpikeSlabState, SpikeSlabInfo]:
+    def step(self, rng: np.random.Generator, state: SpikeSlabState) -> tuple[SpikeSlabState, EdgeInfo]:
         """Run ``n_iterations`` iterations."""
         r = self.model.n_edges
         theta, momentum = state.theta.copy(), state.momentum.copy()
@@ -217,9 +196,8 @@ class SpikeSlabLangevin(Checked):
             now[r:] += jumps.prior.bias_precision
             curvature = curvature + (now - curvature) / (state.age + 2)
         chains = EdgeChains(blocks.words, blocks.lanes)
-        included = rows.place >= 0
         new = SpikeSlabState(theta, momentum, density, precision, curvature, state.age + 1, chains)
-        return new, SpikeSlabInfo(theta, included, int(included.sum()), density, precision**-0.5)
+        return new, drawn(theta, rows.place >= 0, density, precision)
 
 
 @leaf

@@ -8,8 +8,8 @@ weight follows from the joint distribution of the pair at one weight, which many
   state of the pair is rare, both average the probabilities given the other nodes of each chain (see
   `bayesmrf.particles.pair_cells`): with counts births and deaths would propose around different weights, which would
   give too few edges.
-* The error of the log ratio is nearly normal with known variance s^2, and s^2 / 2 is subtracted from the ratio, which
-  restores detailed balance (the penalty method, Ceperley and Dewing 1999).
+* The error of the log ratio has its penalty, which restores detailed balance
+  (`bayesmrf.posterior.conditionals.penalty`).
 * When an edge jumps, each chain is weighted by the ratio of the two densities, which depends on the states of the pair,
   and the chains are resampled, so that they follow the new weights.
 * Between jumps all weights and biases move together by Langevin dynamics, in the coordinates of the lines, with a step
@@ -30,9 +30,14 @@ import numpy as np
 from ...compiled import leaf
 from ...errors import DivergenceError, OptionError
 from ...models.boltzmann import Coding
-from ...options import Checked
 from ...particles.chain_flips import flip_clusters
-from ...particles.pair_cells import estimated_cells
+from ...particles.pair_cells import (
+    conditional_cells,
+    conditional_spread,
+    counted_cells,
+    counted_spread,
+    ends_without_edge,
+)
 from ...particles.persistent_chains import (
     LANES,
     EdgeChains,
@@ -45,9 +50,9 @@ from ...particles.persistent_chains import (
     sweep,
     unpack,
 )
-from ...priors import SpikeSlab
 from ..conditionals.centred import CentredLines, CentredModel, TwoStates, edge_line, move_edge
-from ..conditionals.line import growth, line_mode
+from ..conditionals.line import line_mode
+from ..conditionals.penalty import penalty
 from ..conditionals.rivals import alike_in, rivals_in
 from ..conditionals.spike import (
     EdgePrior,
@@ -59,8 +64,8 @@ from ..conditionals.spike import (
     slab_slope,
 )
 from ..conditionals.student_t import draw_t
-from .rival_moves import move_weights, penalty, visit_rivals
-from .spike_slab import EDGE_DIMS, noise_share, start_theta
+from .rival_moves import move_weights, visit_rivals
+from .spike_slab import EDGE_DIMS, SWEEPS, EdgeKernel, drawn, noise_share
 from .stiffness import settle, stiffness
 
 _DIVERGED = 1e3  # a hundred standard deviations of the default prior of a bias
@@ -114,7 +119,7 @@ class OneEdgeProblem(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class SpikeSlabOneEdge(Checked):
+class SpikeSlabOneEdge(EdgeKernel):
     """Single-edge birth and death at any weight, with moments from many persistent chains.
 
     The chains are those of the Boltzmann machine with the distribution of theta (`bayesmrf.models.boltzmann.Coding`),
@@ -124,13 +129,9 @@ class SpikeSlabOneEdge(Checked):
     Parameters
     ----------
     model : CentredModel
-        Binary, with node parameters; its graph is the candidate edges.
-    s_bar : (n_features,) array
-        Mean statistics of the data.
-    n_samples : float
-    prior : SpikeSlab
-    start : (n_features,) array or None
-        Where the chain starts; None for no edges.
+        Binary, with node parameters.
+    s_bar, n_samples, prior, start
+        As in `EdgeKernel`.
     n_particles : int
         Persistent chains, rounded up to a multiple of 128. Between half and twice the number of observations mix
         fastest: with fewer the penalty prevents births of strong edges, with more a sweep costs more.
@@ -148,11 +149,6 @@ class SpikeSlabOneEdge(Checked):
         If a weight exceeds 1000 in absolute value; use a smaller epsilon.
     """
 
-    model: Any
-    s_bar: np.ndarray
-    n_samples: float
-    prior: SpikeSlab = SpikeSlab()  # noqa: RUF009
-    start: np.ndarray | None = None
     n_particles: int = 512
     epsilon: float = 0.2
     alpha: float = 0.5
@@ -169,30 +165,41 @@ class SpikeSlabOneEdge(Checked):
             raise OptionError(option="model", got=model.name, expected=expected)
 
     @property
+    def particle_sweeps(self) -> int:
+        """Gibbs sweeps of single particles that a step is worth."""
+        return SWEEPS * self.n_iterations * self.n_particles
+
+    @property
     def _n_chains(self) -> int:
         return -(-self.n_particles // LANES) * LANES
 
     def init(self, rng: np.random.Generator) -> OneEdgeState:
         """Start at ``start``, with particles at random."""
-        prior, r = edge_prior(self.prior), self.model.n_edges
-        theta = start_theta(self.model, self.s_bar, self.n_samples, self.start)
-        weights = theta[:r]
-        density, precision = draw_hyper(rng, prior, np.count_nonzero(weights), r, float(weights @ weights))
+        theta, density, precision = self.first(rng)
         chains = start_chains(self._n_chains, self.model.graph.n_nodes, rng)
         momentum, direction = rng.standard_normal((2, len(theta)))
         return OneEdgeState(theta, momentum, density, precision, 0, chains, 1.0, direction, 0)
 
     @cached_property
-    def _pairs(self) -> tuple[np.ndarray, np.ndarray]:
-        """Rival edges, and those to nodes that are almost equal in the data, but for nodes of a camp.
+    def _in_camp(self) -> np.ndarray:
+        """(n_nodes,) bool, whether a node is almost equal to three others at least."""
+        nodes = np.unique(_other_ends(self.model.graph.edges, self._alike), axis=0)
+        return np.bincount(nodes.ravel(), minlength=self.model.graph.n_nodes) >= _CAMP
 
-        A node of a camp is almost equal to three others at least.
-        """
-        data = self.model, self.s_bar, self.n_samples
-        pairs, alike, edges = rivals_in(*data), alike_in(*data), self.model.graph.edges
-        nodes = np.unique(_other_ends(edges, alike), axis=0)
-        in_camp = np.bincount(nodes.ravel(), minlength=self.model.graph.n_nodes) >= _CAMP
-        return tuple(some[~in_camp[_other_ends(edges, some)].all(axis=1)] for some in (pairs, alike))
+    @cached_property
+    def _alike(self) -> np.ndarray:
+        return alike_in(self.model, self.s_bar, self.n_samples)
+
+    @property
+    def camp(self) -> list[str]:
+        """Nodes that are almost equal to three others at least: there are no moves of edges to one for another."""
+        return [str(name) for name, there in zip(self.model.graph.names, self._in_camp, strict=True) if there]
+
+    @cached_property
+    def _pairs(self) -> tuple[np.ndarray, np.ndarray]:
+        """Rival edges, and those to nodes that are almost equal in the data, but for nodes of a camp."""
+        both, edges = (rivals_in(self.model, self.s_bar, self.n_samples), self._alike), self.model.graph.edges
+        return tuple(some[~self._in_camp[_other_ends(edges, some)].all(axis=1)] for some in both)
 
     def _problem(self, stiffness: float) -> OneEdgeProblem:
         n, r, (u, v) = self.n_samples, self.model.n_edges, self.model.graph.edges.T
@@ -255,12 +262,11 @@ class SpikeSlabOneEdge(Checked):
             raise DivergenceError(
                 option="epsilon", got=self.epsilon, expected=f"smaller, as a weight exceeded {_DIVERGED:g}"
             )
-        included = rows.place >= 0
         found = stiffness(blocks, rows, problem.centre, scale, self.n_samples, direction)
         now += 2 / (state.age + 3) * (found - now)  # averaged with increasing weight of the past
         chains = EdgeChains(blocks.words, blocks.lanes)
         new = OneEdgeState(theta, momentum, density, precision, turn, chains, now, direction, state.age + 1)
-        return new, OneEdgeInfo(theta, included, int(included.sum()), density, precision**-0.5, n_jumps)
+        return new, OneEdgeInfo(*drawn(theta, rows.place >= 0, density, precision), n_jumps)
 
 
 def _other_ends(edges: np.ndarray, pairs: np.ndarray) -> np.ndarray:
@@ -300,23 +306,28 @@ def _iterate(rng, problem, rows, blocks, theta, weights, momentum, turn, n_itera
 def _jump(rng, problem, rows, blocks, theta, weights, e, log_slab, precision):
     """Propose the birth or death of edge e; return whether it was accepted."""
     half, lines, now = 32 * blocks.words.shape[1], problem.lines, problem.now
-    i, j, square = rows.edges[e, 0], rows.edges[e, 1], np.empty((4, 4))
-    a = new = theta[e]
+    (i, j), rare = rows.edges[e], problem.rare[e]
+    ends = np.empty((2, 2 * half if rare else 0), np.float32)
+    if rare:
+        ends_without_edge(blocks, rows, weights, e, ends)
+    a = theta[e]
     absent = rows.place[e] < 0  # compiled comparisons of theta may be wrong where it has diverged
-    mode = scale = 0.0
     now[e] = normal_precision(rng, problem.prior.cauchy, precision, a)
-    for first in (0, half):
-        cells = estimated_cells(blocks, rows, weights, e, problem.rare[e], first, first + half, square)
-        line = edge_line(lines, cells, 1.0, e, i, j, theta, now)
-        if first == 0:
-            mode, scale = line_mode(line)
-            if absent:
-                new = draw_t(rng, mode, scale)
+    first = _cells(blocks, i, j, rare, ends, weights[e], 0)
+    line = edge_line(lines, first, 1.0, e, i, j, theta, now)
+    mode, scale = line_mode(line)
+    new = draw_t(rng, mode, scale) if absent else a
+    change = new if absent else -a
+    g = line.samples[0].g
+    factors = exp(change * g[0]), exp(change * g[1]), exp(change * g[2]), exp(change * g[3])
+    second = _cells(blocks, i, j, rare, ends, weights[e], half)
+    line = edge_line(lines, second, 1.0, e, i, j, theta, now)
     ratio = log_slab + birth_log_ratio(line, new, mode, scale)
     if not absent:
         ratio = -ratio
-    change = new if absent else -a
-    if not log1p(-rng.random()) < ratio - _penalty(line.samples[0], square, change, half):
+    others = _spread(rare, ends[:, :half], weights[e], first, factors)
+    own = _spread(rare, ends[:, half:], weights[e], second, factors)
+    if not log1p(-rng.random()) < ratio - penalty(lines.n, own, others, half):
         return False
     if absent:
         add_edge(rows, e)
@@ -324,24 +335,24 @@ def _jump(rng, problem, rows, blocks, theta, weights, e, log_slab, precision):
         remove_edge(rows, e)
     move_edge(lines, e, i, j, theta, new if absent else 0.0)
     move_weights(problem, e, i, j, theta[e], change, weights)
-    g = line.samples[0].g
-    ratios = exp(change * g[0]), exp(change * g[1]), exp(change * g[2]), exp(change * g[3])
-    resample(rng, blocks, (i, j), ratios, 0, half)
-    resample(rng, blocks, (i, j), ratios, half, 2 * half)
+    resample(rng, blocks, (i, j), factors, 0, half)
+    resample(rng, blocks, (i, j), factors, half, 2 * half)
     return True
 
 
 @leaf
-def _penalty(sample, square, delta, n_chains):
-    """Return `penalty` of a change of the line's coordinate by delta.
+def _cells(blocks, i, j, rare, ends, weight, first):
+    """Return the probabilities of the states of nodes i and j by the half of the chains that begins with ``first``."""
+    half = 32 * blocks.words.shape[1]
+    if rare:
+        return conditional_cells(ends[:, first : first + half], weight)
+    return counted_cells(blocks.words[:, first >> 6 : (first + half) >> 6], i, j)
 
-    ``square`` contains the mean products of a chain's probabilities of the states.
-    """
-    found = 0.0
-    for k in range(4):
-        for m in range(4):
-            found += square[k, m] * exp(delta * (sample.g[k] + sample.g[m]))
-    return penalty(sample.n, growth(sample, sample.at + delta), found, n_chains)
+
+@leaf
+def _spread(rare, ends, weight, cells, factors):
+    """Return variance and third central moment of a chain's factor, for `penalty`."""
+    return conditional_spread(ends, weight, cells, factors) if rare else counted_spread(cells, factors)
 
 
 @leaf

@@ -26,26 +26,8 @@ from ...particles.reference import CHAINS, Reference, residual, residual_values
 from ...priors import SpikeSlab
 from ..conditionals.exact_scan import draw_scales
 from ..conditionals.line import Line, LineSample
-from ..conditionals.spike import EdgePrior, draw_hyper, edge_prior, normal_precision, visit_edge, visit_node
-from .spike_slab import EDGE_DIMS, start_theta
-
-
-class SpikeSlabReferenceState(NamedTuple):
-    """Weights of the candidate edges (0 if absent) and biases; p0; the slab's precision."""
-
-    theta: np.ndarray
-    density: float
-    precision: float
-
-
-class SpikeSlabReferenceInfo(NamedTuple):
-    """Draw."""
-
-    theta: np.ndarray
-    included: np.ndarray
-    n_edges: int
-    density: float
-    slab_scale: float
+from ..conditionals.spike import EdgePrior, edge_prior, normal_precision, visit_edge, visit_node
+from .spike_slab import EDGE_DIMS, EdgeInfo, EdgeState, drawn, start_theta, with_hyper
 
 
 class ReferenceProblem(NamedTuple):
@@ -96,6 +78,7 @@ class SpikeSlabReference(Checked):
 
     name = "spike_slab_reference"
     n_particles = CHAINS
+    particle_sweeps = 2**27  # at a reference, at least
     dims = EDGE_DIMS
 
     @cached_property
@@ -113,18 +96,13 @@ class SpikeSlabReference(Checked):
             known.moments[r:], known.covariance * np.outer(units, units), known.is_normal,
         )  # fmt: skip
 
-    def init(self, rng: np.random.Generator) -> SpikeSlabReferenceState:
+    def init(self, rng: np.random.Generator) -> EdgeState:
         """Start at ``start``."""
-        prior, r = edge_prior(self.prior), self.model.n_edges
         start = self._problem.at if self.start is None else self.start
         theta = start_theta(self.model, self.s_bar, self.n_samples, start)
-        weights = theta[:r]
-        hyper = draw_hyper(rng, prior, np.count_nonzero(weights), r, float(weights @ weights))
-        return SpikeSlabReferenceState(theta, *hyper)
+        return with_hyper(rng, self.prior, theta, self.model.n_edges)
 
-    def step(
-        self, rng: np.random.Generator, state: SpikeSlabReferenceState
-    ) -> tuple[SpikeSlabReferenceState, SpikeSlabReferenceInfo]:
+    def step(self, rng: np.random.Generator, state: EdgeState) -> tuple[EdgeState, EdgeInfo]:
         """Run ``n_scans`` scans."""
         r, theta = self.model.n_edges, state.theta.copy()
         density, precision = _scan(rng, self._problem, theta, self.n_scans)
@@ -132,9 +110,7 @@ class SpikeSlabReference(Checked):
             raise DivergenceError(
                 option="theta", got=theta[~np.isfinite(theta)][0], expected="finite", remedy="use a tighter prior"
             )
-        included = theta[:r] != 0
-        info = SpikeSlabReferenceInfo(theta, included, int(included.sum()), density, precision**-0.5)
-        return SpikeSlabReferenceState(theta, density, precision), info
+        return EdgeState(theta, density, precision), drawn(theta, theta[:r] != 0, density, precision)
 
 
 @strict_leaf

@@ -3,7 +3,8 @@ r"""Moves of two edges to a common node, with Z from persistent chains: swaps of
 They are those of `bayesmrf.posterior.conditionals.exact_scan` and `bayesmrf.posterior.conditionals.alike_nodes`, which
 need the joint distribution of three nodes only. As in a birth, one half of the chains proposes, the other accepts: Z
 changes by the mean of the eight factors :math:`f_s` of the states, each chain gives their mean given its other nodes
-(`bayesmrf.particles.triple_cells`), and half the variance of the log ratio is subtracted.
+(`bayesmrf.particles.triple_cells`), and the error of the log ratio has its penalty
+(`bayesmrf.posterior.conditionals.penalty`).
 
 There are no such moves between nodes of a camp, each almost equal to at least three others. They would make states
 probable in which a part of the camp differs from the rest: these are more than three nodes away from the states of all
@@ -17,6 +18,7 @@ from math import exp, log1p
 import numpy as np
 
 from ...compiled import leaf
+from ...particles.importance import relative_moments
 from ...particles.persistent_chains import add_edge, remove_edge, resample
 from ...particles.triple_cells import triple_cells
 from ..conditionals.alike_nodes import ridge, ridge_line, ridge_prior, triple_of
@@ -24,22 +26,13 @@ from ..conditionals.centred import move_edge, pair_values
 from ..conditionals.exact_scan import swap_lines
 from ..conditionals.line import line_log_density, line_mode
 from ..conditionals.log_concave import draw_around
+from ..conditionals.penalty import penalty
 from ..conditionals.spike import birth_log_ratio, normal_precision
 from ..conditionals.student_t import draw_t, log_t
 
 _PLACES = 4, 2, 1  # of the three nodes in the number of a state
 _WAYS = 4
-_FARTHEST = 40.0  # largest log of a factor of a state, whose square must be finite in single precision
-
-
-@leaf
-def penalty(n, mean, square, n_chains):
-    r"""Return half the variance of an estimated log ratio, and its bias.
-
-    The estimate is :math:`-N \log \hat m` with m the mean of w over the chains; with v = Var w / m^2 its variance is
-    N^2 v / n, and its bias N v / 2n.
-    """
-    return 0.5 * n * (n + 1) * max(square / (mean * mean) - 1, 0.0) / n_chains
+_FARTHEST = 40.0  # largest log of a factor of a state
 
 
 @leaf
@@ -93,10 +86,11 @@ def _swap(rng, problem, rows, blocks, theta, weights, momentum, e, f, precision)
         factors[s] = b * g_f[x + s % 2] - a * g_e[x + s // 2 % 2]
     ratio = -1e300
     if _exponentials(factors):
-        square = triple_cells(blocks, rows, weights, nodes, factors, half, 2 * half, cells)
+        others = _spread(blocks, rows, weights, nodes, factors, 0, half, cells)
+        own = _spread(blocks, rows, weights, nodes, factors, half, 2 * half, cells)
         line_e, line_f = swap_lines(lines, cells, _PLACES, e, f, nodes, theta, now, a)
         ratio = birth_log_ratio(line_f, b, mode_f, scale_f) - birth_log_ratio(line_e, a, mode_e, scale_e)
-        ratio -= penalty(lines.n, (cells * factors).sum(), square, half)
+        ratio -= penalty(lines.n, own, others, half)
     if not log1p(-rng.random()) < ratio:
         theta[e], theta[r + hub], theta[r + v] = a, before[0], before[1]
         return False
@@ -145,10 +139,11 @@ def _share(rng, problem, rows, blocks, theta, weights, momentum, e, f, precision
         factors[s] = (to - t) * g[s]
     if not _exponentials(factors):
         return False
-    square = triple_cells(blocks, rows, weights, nodes, factors, half, 2 * half, cells)
+    others = _spread(blocks, rows, weights, nodes, factors, 0, half, cells)
+    own = _spread(blocks, rows, weights, nodes, factors, half, 2 * half, cells)
     line = ridge_line(lines, cells, g, t, score, kappa, mu)
     ratio += line_log_density(to, line) - line_log_density(t, line)
-    if not log1p(-rng.random()) < ratio - penalty(lines.n, (cells * factors).sum(), square, half):
+    if not log1p(-rng.random()) < ratio - penalty(lines.n, own, others, half):
         return False
     if kind == 0:
         _set(problem, e, whole - to, theta, weights)
@@ -161,12 +156,20 @@ def _share(rng, problem, rows, blocks, theta, weights, momentum, e, f, precision
 
 
 @leaf
+def _spread(blocks, rows, weights, nodes, factors, first, last, cells):
+    """Set ``cells`` by chains first..last-1; return variance and third central moment of a chain's mean factor."""
+    square, cube = triple_cells(blocks, rows, weights, nodes, factors, first, last, cells)
+    return relative_moments((cells * factors).sum(), square, cube)
+
+
+@leaf
 def _exponentials(factors):
-    """Replace logs by exponentials; return whether all are moderate, as are those of the move back."""
+    """Replace logs by exponentials, 1 at most; return whether all are moderate, as are those of the move back."""
+    top = factors.max()
     for s in range(8):
         if abs(factors[s]) > _FARTHEST:
             return False
-        factors[s] = exp(factors[s])
+        factors[s] = exp(factors[s] - top)
     return True
 
 

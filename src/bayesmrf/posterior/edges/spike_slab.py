@@ -2,14 +2,90 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...errors import OptionError
+from ...options import Checked
+from ...priors import SpikeSlab
 from ..conditionals.centred import node_shares
+from ..conditionals.spike import draw_hyper, edge_prior
 
 EDGE_DIMS = {"theta": ("feature",), "included": ("edge",), "n_edges": (), "density": (), "slab_scale": ()}
+SWEEPS = 4  # of all particles take as long as an iteration with clusters and proposals of edges
+
+
+class EdgeState(NamedTuple):
+    """Weights of the candidate edges (0 if absent) and parameters of nodes; p0; the slab's precision."""
+
+    theta: np.ndarray
+    density: float
+    precision: float
+
+
+class EdgeInfo(NamedTuple):
+    """Draw."""
+
+    theta: np.ndarray
+    included: np.ndarray
+    n_edges: int
+    density: float
+    slab_scale: float
+
+
+class EdgeFit(NamedTuple):
+    """Draw, and its log likelihood."""
+
+    theta: np.ndarray
+    included: np.ndarray
+    n_edges: int
+    density: float
+    slab_scale: float
+    log_likelihood: float
+
+
+@dataclass(frozen=True, eq=False)
+class EdgeKernel(Checked):
+    """Base of samplers of edges that need the mean statistics of the data only.
+
+    Parameters
+    ----------
+    model : object
+        Its graph is the candidate edges.
+    s_bar : (n_features,) array
+        Mean statistics of the data.
+    n_samples : float
+    prior : SpikeSlab
+    start : (n_features,) array or None
+        Where the chain starts; None for no edges.
+    """
+
+    model: Any
+    s_bar: np.ndarray
+    n_samples: float
+    prior: SpikeSlab = SpikeSlab()  # noqa: RUF009
+    start: np.ndarray | None = None
+
+    dims = EDGE_DIMS
+
+    def first(self, rng: np.random.Generator) -> EdgeState:
+        """Return the start, with p0 and precision drawn given its edges."""
+        theta = start_theta(self.model, self.s_bar, self.n_samples, self.start)
+        return with_hyper(rng, self.prior, theta, self.model.n_edges)
+
+
+def with_hyper(rng: np.random.Generator, prior: SpikeSlab, theta: np.ndarray, n_edges: int) -> EdgeState:
+    """Return theta with p0 and the slab's precision, drawn given its edges."""
+    weights = theta[:n_edges]
+    n_present = np.count_nonzero(weights)
+    return EdgeState(theta, *draw_hyper(rng, edge_prior(prior), n_present, n_edges, float(weights @ weights)))
+
+
+def drawn(theta: np.ndarray, included: np.ndarray, density: float, precision: float) -> EdgeInfo:
+    """Return a draw."""
+    return EdgeInfo(theta, included, int(included.sum()), density, precision**-0.5)
 
 
 def noise_share(n_samples: float, n_chains: int, alpha: float) -> float:

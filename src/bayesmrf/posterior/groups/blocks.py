@@ -4,10 +4,11 @@ A block with one parameter an item is made of *logits*: the value v of an item i
 theta for one in {-1, +1}, so that the logit of the feature's larger value is v + nu in both
 (`bayesmrf.posterior.conditionals.one_coordinate`). A block with p parameters an item is made of *potentials*: the item
 is in one of p + 1 categories at a time (`bayesmrf.posterior.conditionals.one_potential`): the unordered pairs of states
-of the ends of an edge, or the states of a node.
+of the ends of an edge, or the states of a node. A block of *products* has one parameter an item, whose feature is the
+product of two scores: the full conditional is a line (`bayesmrf.posterior.conditionals.line`).
 
-Both kinds have the same methods: the start of a grouping, a working copy of it (`Urn`), the redraw of one item's group
-given its log odds nu in the model without it, and the prior of a value.
+All have the same methods: the start of a grouping, a working copy of it (`Urn`), the redraw of one item's group
+given nu, the log odds of its feature in the model without it (of a product, given its line), and the prior of a value.
 """
 
 from __future__ import annotations
@@ -15,20 +16,23 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from math import log
+from math import log, sqrt
 from typing import Any
 
 import numpy as np
 
 from ...errors import OptionError
 from ...models.agreement import Agreement
+from ...models.ordinal import Ordinal
 from ...priors import FIELD_SCALE, Beta, DirichletProcess, MultivariateNormal, Normal
+from ..conditionals.centred import centred_lines, edge_line, move_edge
+from ..conditionals.line import Line
 from ..conditionals.log_concave import draw_exactly
 from ..conditionals.one_coordinate import OneCoordinate, log_sigmoid
 from ..conditionals.one_potential import OnePotential, log_odds
 from .dirichlet_process import Grouping, compact, draw_alpha, group_sizes, initial_grouping, initial_potentials
 from .moves import split_merge, split_merge_potentials
-from .prior import GroupPrior, PotentialPrior, draw_density, group_prior, reassign, reassign_potential
+from .prior import GroupPrior, PotentialPrior, draw_density, group_prior, reassign, reassign_line, reassign_potential
 
 _TINY = 1e-300
 
@@ -69,6 +73,8 @@ class Items(ABC):
         Whether items may share values; else each item is in a group of its own.
     unit : float
         Ratio of theta to the value.
+    shift : int
+        Place of the first moment of the items minus that of the first feature.
     """
 
     first: int
@@ -77,6 +83,7 @@ class Items(ABC):
     prior: DirichletProcess
     grouped: bool = True
     unit: float = 1.0
+    shift: int = 0
 
     @cached_property
     def p(self) -> int:
@@ -94,6 +101,12 @@ class Items(ABC):
             return self.first + items
         own = np.asarray(items)[..., None] * self.p + np.arange(self.p)
         return (self.first + own).ravel()
+
+    def moved(self, theta: np.ndarray, members: Any, value: Any) -> np.ndarray:
+        """Return theta with the items ``members`` at a value."""
+        theta = theta.copy()
+        theta[self.features(members)] = value
+        return theta
 
     def theta(self, state: Grouping) -> np.ndarray:
         """Return theta of all items as one vector."""
@@ -145,7 +158,7 @@ class Logits(Items):
     def nu(self, i: int, theta: np.ndarray, moments: np.ndarray) -> float:
         """Return the logit of the probability of the larger value of item i if its parameter were 0."""
         j = self.first + i
-        q = 1 - self.unit * (1 - moments[j])
+        q = 1 - self.unit * (1 - moments[j + self.shift])
         return log(max(q, _TINY)) - log(max(1 - q, 1e-16)) - theta[j] / self.unit
 
     def reassign(self, rng: np.random.Generator, urn: Urn, i: int, nu: float) -> None:
@@ -158,15 +171,83 @@ class Logits(Items):
         p, n = urn.prior, self.n_samples
         return draw_exactly(rng, OneCoordinate(self.counts[i], n, nu, p.a, p.b, p.kappa)) - nu
 
+    def width(self, total: float, size: float) -> float:
+        """Return about four posterior standard deviations of a group's value, from its counts alone."""
+        return slice_width(total, size * self.n_samples)
+
     def propose(self, rng: np.random.Generator, state: Grouping, nu: np.ndarray) -> split_merge.Proposal:
         """Propose a split or a merge of groups, by the likelihoods of the items with ``nu`` held fixed."""
         p, n = self.constants(state), self.n_samples
         return split_merge.propose(rng, state.groups, state.values, self.counts, nu, n, p.alpha, p.a, p.b)
 
-    def log_prior(self, urn: Urn, value: float) -> float:
+    def log_prior(self, urn: Urn, value: float, theta: np.ndarray) -> float:
         """Return the log prior density of a value, up to a constant."""
         p = urn.prior
         return p.a * log_sigmoid(value) + p.b * log_sigmoid(-value) - 0.5 * p.kappa * value**2
+
+
+@dataclass(frozen=True, eq=False)
+class Products(Items):
+    """Items with one parameter each, the weight of a product of scores, with a normal base distribution.
+
+    A weight moves together with the parameters of its nodes, so that the feature that changes is centred on the data
+    (`bayesmrf.posterior.conditionals.centred`). In place of nu there is the line of an item.
+
+    Parameters
+    ----------
+    lines : CentredLines
+        The moments of an item are the probabilities of the states 00, 01, ... of the ends of its edge.
+    """
+
+    lines: Any = None
+
+    @cached_property
+    def precision(self) -> np.ndarray:
+        """Precisions of the normal priors of weights and of node parameters, (n_features,)."""
+        found = np.full(len(self.lines.sums), FIELD_SCALE**-2)
+        found[: len(self.counts)] = base_precision(self.prior.base, 1)[0][0, 0]
+        return found
+
+    def start(self, estimate: np.ndarray, rng: np.random.Generator) -> Grouping:
+        """Start from k-means on the estimates of the items."""
+        found = initial_potentials(estimate[:, None], self.prior, rng)
+        return found._replace(values=found.values[:, 0])
+
+    def constants(self, state: Grouping) -> GroupPrior:
+        """Return the constants of the prior."""
+        precision, constant = base_precision(self.prior.base, 1)
+        return GroupPrior(float(state.alpha), float(state.density), 0.0, 0.0, float(precision[0, 0]), constant)
+
+    def nu(self, i: int, theta: np.ndarray, moments: np.ndarray) -> Line:
+        """Return the full conditional of the value of item i in a group of its own."""
+        size = self.lines.values.size
+        cells = moments[i * size : (i + 1) * size]
+        return edge_line(self.lines, cells, cells.sum(), i, *self.lines.edges[i], theta, self.precision)
+
+    def moved(self, theta: np.ndarray, members: Any, value: Any) -> np.ndarray:
+        """Return theta with the items ``members`` at a value."""
+        theta = theta.copy()
+        for e in np.atleast_1d(members):
+            move_edge(self.lines, e, *self.lines.edges[e], theta, value)
+        return theta
+
+    def reassign(self, rng: np.random.Generator, urn: Urn, i: int, nu: Line) -> None:
+        """Redraw the group of item i given all else (Liu and Page 2013, eq. 4)."""
+        urn.take(reassign_line(rng, i, nu, urn.groups, urn.values, urn.sizes, urn.k, urn.prior))
+
+    def draw_value(self, rng: np.random.Generator, urn: Urn, i: int, nu: Line) -> float:
+        """Draw the value of an item in a group of its own from its full conditional."""
+        return draw_exactly(rng, nu)
+
+    def log_prior(self, urn: Urn, value: float, theta: np.ndarray) -> float:
+        """Return the log prior density of a value and of the node parameters, up to a constant."""
+        own = theta[len(self.counts) :]
+        return -0.5 * urn.prior.kappa * value**2 - 0.5 * float(self.precision[len(self.counts) :] @ own**2)
+
+    def width(self, total: float, size: float) -> float:
+        """Return some posterior standard deviations of a group's value, from its counts alone."""
+        top = self.lines.values.max()
+        return 2 * slice_width(total / top, size * self.n_samples) / top
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,12 +285,28 @@ class Potentials(Items):
         )
 
 
-Block = Logits | Potentials
+Block = Logits | Products | Potentials
+
+
+def slice_width(successes: float, trials: float) -> float:
+    """Return about four posterior standard deviations of a group's logit, from its counts alone."""
+    p = (successes + 0.5) / (trials + 1)
+    return 4 / sqrt((trials + 1) * p * (1 - p))
+
+
+def pair_odds(cells: np.ndarray, values: np.ndarray, weight: float) -> np.ndarray:
+    """Return the log probabilities ``cells`` of the states of the ends of an edge, as if its weight were 0."""
+    return np.log(np.maximum(cells, _TINY)) - weight * values
 
 
 def edge_block(model: Any, counts: np.ndarray, n: float, prior: DirichletProcess) -> Block:
-    """Make the block of the edges of a model: logits if their prior is that of an agreement, else potentials."""
+    """Make the block of the edges of a model.
+
+    Of the ordinal model it is one of products; else logits if their prior is that of an agreement, or potentials.
+    """
     r, p = model.n_edges, model.n_parameters
+    if isinstance(model, Ordinal):
+        return Products(0, counts[:r], n, prior, lines=centred_lines(model, counts / max(n, 1), n))
     if isinstance(prior.base, Beta):
         return Logits(0, counts[:r], n, prior)
     return Potentials(0, counts[: r * p].reshape(r, p), n, prior)
@@ -223,7 +320,8 @@ def field_block(model: Any, counts: np.ndarray, n: float, prior: DirichletProces
     if prior is not None and not isinstance(model, Agreement):
         return Potentials(first, ones.reshape(-1, model.n_states - 1), n, given)
     unit = float(1 / (1 - low[0])) if len(low) else 1.0
-    return Logits(first, ones, n, given, prior is not None, unit)
+    shift = model.n_edges * (model.n_states**2 - 1) if isinstance(model, Ordinal) else 0
+    return Logits(first, ones, n, given, prior is not None, unit, shift)
 
 
 def base_precision(base: Any, p: int) -> tuple[np.ndarray, float]:

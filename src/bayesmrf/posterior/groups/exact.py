@@ -4,8 +4,8 @@
 Every move leaves the posterior invariant:
 
 * the group of an item is drawn with one moment, or the pair marginal, of the current model;
-* the logit of an item in a group of its own is drawn from its full conditional;
-* a shared logit is drawn by slice sampling (Neal 2003);
+* the logit or weight of an item in a group of its own is drawn from its full conditional;
+* a shared one is drawn by slice sampling (Neal 2003);
 * a shared potential moves by Metropolis-Hastings with a preconditioned Langevin proposal (Roberts and Stramer 2002),
   the likelihood and its gradient from the engine at both ends. The metric is the sum over the group of the information
   n (diag(q) - q q') of each item, and that of the base; it ignores correlations of items, so step lengths are drawn
@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from math import log, sqrt
+from math import log
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,8 +26,9 @@ from numpy.linalg import cholesky, solve
 from ...base import LOG_Z, MOMENTS, InferenceEngine, Kind
 from ...errors import DivergenceError
 from ...likelihood import require_answers
+from ...models.ordinal import Ordinal, OrdinalPairs
 from ..conditionals.one_potential import information, log_odds
-from .blocks import Block, Logits, Potentials, Urn
+from .blocks import Block, Logits, Potentials, Products, Urn, pair_odds
 from .dirichlet_process import Grouping, group_totals
 
 EXACT_DIMS: dict[str, tuple[str, ...]] = {"log_likelihood": (), "n_solves": ()}
@@ -74,12 +75,18 @@ class ExactMarginals:
         return self.engine.kind is Kind.EXACT
 
     @cached_property
+    def _asked(self) -> Any:
+        """The model whose moments are needed: of ordered categories, the joint distributions of the ends of edges."""
+        m = self.model
+        return OrdinalPairs(m.graph, m.n_states, m.fields, m.sizes) if isinstance(m, Ordinal) else m
+
+    @cached_property
     def _plan(self) -> Any:
         return self.engine.prepare(self.model)
 
     def solve(self, theta: np.ndarray) -> ExactMemory:
         """Solve the engine at theta."""
-        found = self.engine.infer(self.model, theta, self._plan, MOMENTS)
+        found = self.engine.infer(self._asked, theta, self._plan, MOMENTS)
         assert found.moments is not None
         assert found.log_z is not None
         return ExactMemory(found.moments, found.log_z)
@@ -124,7 +131,12 @@ class ExactWalk:
 
     def odds(self, e: int) -> Any:
         """Return the log odds of edge e in the model without it."""
-        p = self._marginals.model.n_parameters
+        model = self._marginals.model
+        if isinstance(model, Ordinal):
+            values = model.edge_values.ravel()
+            cells = self.memory.moments[e * len(values) : (e + 1) * len(values)]
+            return pair_odds(cells, values, self.theta[e])
+        p = model.n_parameters
         own = slice(e * p, e * p + p)
         found = log_odds(self.memory.moments[own], self.theta[own])
         return found if p > 1 else float(found[0])
@@ -132,8 +144,8 @@ class ExactWalk:
     def mix(self, rng: np.random.Generator) -> None:
         """Do nothing: the engine is always at theta."""
 
-    def _move(self, features: Any, theta: Any) -> None:
-        self.theta[features] = theta
+    def _move(self, block: Block, members: Any, value: Any) -> None:
+        self.theta = block.moved(self.theta, members, value)
         self.memory = self._marginals.solve(self.theta)
         self.n_solves += 1
 
@@ -145,12 +157,13 @@ class ExactWalk:
         for i in range(len(block.counts)):
             own = block.features(i)
             found: Any = block.nu(i, self.theta, self.memory.moments)
-            nu[i] = found
+            if not isinstance(block, Products):
+                nu[i] = found
             block.reassign(rng, urn, i, found)
             value = block.unit * urn.value(i)
             changed = value != self.theta[own]
             if changed if single else changed.any():
-                self._move(own, value)
+                self._move(block, i, value)
         return block.close(urn, state), nu
 
     def move_values(self, rng: np.random.Generator, block: Block, state: Grouping) -> Grouping:
@@ -167,16 +180,13 @@ class ExactWalk:
                         self._accepted += self._langevin(rng, block, members)
                     urn.values[c] = self.theta[shared[: block.p]]
                 continue
-            assert isinstance(block, Logits)
             if len(members) == 1:
-                urn.values[c] = block.draw_value(
-                    rng, urn, members[0], block.nu(members[0], self.theta, self.memory.moments)
-                )
+                nu: Any = block.nu(members[0], self.theta, self.memory.moments)
+                urn.values[c] = block.draw_value(rng, urn, members[0], nu)
             else:
                 assert totals is not None
-                width = _slice_width(totals[c], urn.sizes[c] * block.n_samples)
-                urn.values[c] = self._slice(rng, block, urn, members, width)
-            self._move(shared, block.unit * urn.values[c])
+                urn.values[c] = self._slice(rng, block, urn, members, block.width(totals[c], urn.sizes[c]))
+            self._move(block, members, block.unit * urn.values[c])
         return state._replace(values=urn.values)
 
     def move_fields(self, rng: np.random.Generator, block: Block, state: Grouping) -> Grouping:
@@ -197,18 +207,19 @@ class ExactWalk:
         self.theta, self.memory = theta, found
         return True
 
-    def _slice(self, rng: np.random.Generator, block: Logits, urn: Urn, members: np.ndarray, width: float) -> float:
+    def _slice(
+        self, rng: np.random.Generator, block: Logits | Products, urn: Urn, members: np.ndarray, width: float
+    ) -> float:
         """Redraw the value shared by ``members`` by slice sampling with stepping out (Neal 2003, figures 3 and 5)."""
-        trial, shared = self.theta.copy(), block.features(members)
 
         def log_target(value: float, log_z: float | None = None) -> float:
-            trial[shared] = block.unit * value
+            trial = block.moved(self.theta, members, block.unit * value)
             if log_z is None:
                 log_z = self._marginals.log_z(trial)
                 self.n_solves += 1
-            return block.log_prior(urn, value) + self._log_likelihood(trial, log_z)
+            return block.log_prior(urn, value, trial) + self._log_likelihood(trial, log_z)
 
-        here = float(self.theta[shared[0]] / block.unit)
+        here = float(self.theta[block.features(members[0])] / block.unit)
         height = log_target(here, self.memory.log_z) + log(1 - rng.random())
         low = here - width * rng.random()
         high = low + width
@@ -256,12 +267,6 @@ class ExactWalk:
             return False
         self.theta, self.memory = theta, found
         return True
-
-
-def _slice_width(successes: float, trials: float) -> float:
-    """Return about four posterior standard deviations of a group's value, from its counts alone."""
-    p = (successes + 0.5) / (trials + 1)
-    return 4 / sqrt((trials + 1) * p * (1 - p))
 
 
 def _bounded(value: float) -> float:

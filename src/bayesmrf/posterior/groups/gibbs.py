@@ -24,7 +24,7 @@ import numpy as np
 
 from ...options import Checked
 from ...priors import DirichletProcess
-from .blocks import Block, edge_block, field_block
+from .blocks import Block, Products, edge_block, field_block
 from .dirichlet_process import GROUPED_DIMS, Grouping, compact
 from .moves.split_merge import MERGE, NONE, SPLIT
 
@@ -62,7 +62,7 @@ class GroupedGibbs(Checked):
     field_prior : DirichletProcess, optional
         Of grouped node fields; None for separate fields of the nodes.
     n_jumps : int
-        Splits and merges proposed in a step.
+        Splits and merges proposed in a step; none for the ordinal model.
     n_pairs : int
         With particles, joint reassignments of each edge and one near it in a step.
     """
@@ -134,6 +134,8 @@ class GroupedGibbs(Checked):
     ) -> tuple[Grouping, dict[int, int]]:
         """Try splits and merges of groups of edges."""
         block, jumped = self._blocks[0], {SPLIT: 0, MERGE: 0}
+        if isinstance(block, Products):  # proposals are by features with two values
+            return edges, jumped
         for _ in range(self.n_jumps):
             tried = block.propose(rng, edges, nu)
             if tried.kind != NONE:

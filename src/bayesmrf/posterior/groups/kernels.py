@@ -8,6 +8,7 @@ import numpy as np
 
 from ...likelihood import Likelihood
 from ...models.agreement import Agreement
+from ...models.ordinal import Ordinal
 from ...priors import DirichletProcess
 from ..conditionals.rivals import rivals
 from .exact import ExactMarginals
@@ -52,7 +53,7 @@ def particle_groups(
 
     Parameters
     ----------
-    model : Agreement, Potts or Symmetric
+    model : Agreement, Potts, Symmetric or Ordinal
     n_particles : int
         Rounded up to a multiple of 64.
     sampler : Likelihood, optional
@@ -61,7 +62,7 @@ def particle_groups(
         As in `GroupedGibbs`.
     """
     others = None
-    if prior.density is not None and model.n_parameters == 1:
+    if prior.density is not None and model.n_parameters == 1 and not isinstance(model, Ordinal):
         # If edges may be absent, swaps of two edges mix slowest.
         others = rivals(model.graph, np.abs(2 * s_bar[: model.n_edges] - 1))
     marginals: Any

@@ -2,45 +2,52 @@
 
 The scans are those of `bayesmrf.posterior.groups.two_states`, with `bayesmrf.particles.tables`. There are no cluster
 flips, so that particles lag further behind theta if couplings are strong. Edges of one parameter (Potts) are logits,
-edges with a table of log potentials are drawn jointly (`bayesmrf.posterior.groups.prior.reassign_potential`).
+edges with a table of log potentials are drawn jointly (`bayesmrf.posterior.groups.prior.reassign_potential`), and
+those of the ordinal model are lines (`bayesmrf.posterior.groups.prior.reassign_line`).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from math import log
-from typing import Any
+from math import log, sqrt
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...compiled import strict_leaf
+from ...models.ordinal import Ordinal
 from ...options import Checked
 from ...particles.tables import (
     TableGraph,
     TableParticles,
     UnpackedTableParticles,
     edge_categories,
+    edge_cells,
+    follow_edge,
     redraw_ends,
     redraw_node,
     refresh,
+    spread_of_growth,
     start_particles,
     table_graph,
     unpack,
     weigh_node,
 )
+from ..conditionals.centred import edge_line, move_edge, pair_values
+from ..conditionals.line import line_derivatives
 from ..conditionals.log_concave import draw_exactly
 from ..conditionals.one_coordinate import OneCoordinate
 from ..conditionals.one_potential import OnePotential
-from .blocks import Block, Logits, Potentials
+from .blocks import Block, Logits, Potentials, Products, pair_odds
 from .dirichlet_process import ABSENT, Grouping, group_totals
 from .moves.jumps import accept_jump, accept_jump_of_potentials
 from .moves.pairs import draw_pair, near_edge
 from .moves.potential_values import category_counts, move_potentials, state_counts
 from .moves.split_merge import Proposal
 from .moves.table_fields import draw_fields, scan_fields
-from .moves.values import group_counts, move_values
-from .prior import reassign, reassign_potential, value_of
+from .moves.values import group_counts, group_products, move_values
+from .prior import reassign, reassign_line, reassign_potential, value_of
 from .two_states import PARTICLE_DIMS
 
 _START = 20  # scans of the particles before the first step
@@ -53,7 +60,7 @@ class ManyStateParticles(Checked):
 
     Parameters
     ----------
-    model : Potts or Symmetric
+    model : Potts, Symmetric or Ordinal
     n_particles : int
         Rounded up to a multiple of 64.
     rivals : (n_edges, k) int array, optional
@@ -73,9 +80,18 @@ class ManyStateParticles(Checked):
         """Rows of the graph."""
         return table_graph(self.model, self.rivals)
 
+    @cached_property
+    def gains(self) -> np.ndarray:
+        """Values of the feature of an edge but 0, times which its weight is its potentials; (1,) but for `Ordinal`."""
+        return np.unique(self.model.edge_values)[1:] if isinstance(self.model, Ordinal) else np.ones(1)
+
+    def potentials(self, theta: np.ndarray) -> np.ndarray:
+        """Return the potentials of the edges at their parameters ``theta``, (n_edges, p)."""
+        return theta.reshape(self.model.n_edges, self.model.n_parameters) * self.gains
+
     def _unpack(self, particles: TableParticles, theta: np.ndarray) -> UnpackedTableParticles:
-        r, p = self.model.n_edges, self.model.n_parameters
-        return unpack(particles, theta[: r * p].reshape(r, p), self.model.categorical(theta).field)
+        edges = theta[: self.model.n_edges * self.model.n_parameters]
+        return unpack(particles, self.potentials(edges), self.model.categorical(theta).field)
 
     def start(self, theta: np.ndarray, rng: np.random.Generator) -> TableParticles:
         """Return particles refreshed at theta."""
@@ -95,18 +111,27 @@ class ManyStateParticles(Checked):
         return ManyStateWalk(self, self._unpack(memory, theta), n)
 
 
+class _ByLines(NamedTuple):
+    """Lines of the edges, precisions of normal priors, and values of the feature of an edge but 0."""
+
+    lines: Any
+    precision: np.ndarray
+    gains: np.ndarray
+
+
 class ManyStateWalk:
     """Mutable theta within a step, and the particles that follow it."""
 
     def __init__(self, marginals: ManyStateParticles, unpacked: UnpackedTableParticles, n: float):
-        self._model, self._graph, self._unpacked, self._n = marginals.model, marginals.graph, unpacked, n
+        self._marginals, self._model, self._graph = marginals, marginals.model, marginals.graph
+        self._unpacked, self._n = unpacked, n
         self._accepted, self._noise = 0.0, 0.0
 
     @property
     def theta(self) -> np.ndarray:
         """Parameters of the particles."""
-        fields = self._unpacked.field[:, 1:].ravel() if self._model.fields else np.empty(0)
-        return np.concatenate([self._unpacked.potentials.ravel(), fields])
+        fields = self._unpacked.field[:, 1:][self._model.used[:, 1:]] if self._model.fields else np.empty(0)
+        return np.concatenate([self._unpacked.potentials[:, : self._model.n_parameters].ravel(), fields])
 
     def freeze(self) -> TableParticles:
         """Return the particles to be kept."""
@@ -118,6 +143,10 @@ class ManyStateWalk:
 
     def odds(self, e: int) -> np.ndarray:
         """Return the log odds of the categories of edge e in the model without it."""
+        if isinstance(self._model, Ordinal):
+            values, cells = self._model.edge_values.ravel(), np.empty(self._model.n_states**2)
+            edge_cells(self._graph, self._unpacked, e, 0, self._unpacked.x.shape[1], cells)
+            return pair_odds(cells, values, self._unpacked.potentials[e, 0])
         q, _ = edge_categories(self._graph, self._unpacked, e)
         return np.log(q[1:] / q[0]) - self._unpacked.potentials[e]
 
@@ -127,23 +156,71 @@ class ManyStateWalk:
     def scan(
         self, rng: np.random.Generator, block: Block, state: Grouping, n_pairs: int
     ) -> tuple[Grouping, np.ndarray]:
-        """Reassign all edges, then (with one parameter each) pairs of them; return the log odds nu of the edges."""
+        """Reassign all edges, then (with features in {0, 1}) pairs of them; return the log odds nu of the edges."""
         urn, r = block.open(state), len(state.groups)
-        nu, between = np.empty(block.counts.shape), np.empty(r)
-        leaf = _scan_logits if isinstance(block, Logits) else _scan_potentials
-        held = rng.permutation(r), block.counts, self._n, urn.groups, urn.values, urn.sizes, urn.k, urn.prior
-        urn.take(leaf(rng, self._graph, self._unpacked, *held, nu, between))
+        nu, between = np.zeros(block.counts.shape), np.empty(r)
+        order, held = rng.permutation(r), (self._n, urn.groups, urn.values, urn.sizes, urn.k, urn.prior)
+        if isinstance(block, Products):
+            by = self._by(block), self.theta
+            urn.take(_scan_products(rng, self._graph, self._unpacked, *by, order, *held, between))
+        else:
+            leaf = _scan_logits if isinstance(block, Logits) else _scan_potentials
+            urn.take(leaf(rng, self._graph, self._unpacked, order, block.counts, *held, nu, between))
         if isinstance(block, Logits) and self._graph.rivals.shape[1] > 0:
             order = np.concatenate([rng.permutation(r) for _ in range(n_pairs)])
-            held = order, block.counts, self._n, urn.groups, urn.values, urn.sizes, urn.k, urn.prior
-            urn.take(_scan_pairs(rng, self._graph, self._unpacked, *held))
+            held = self._n, urn.groups, urn.values, urn.sizes, urn.k, urn.prior
+            urn.take(_scan_pairs(rng, self._graph, self._unpacked, order, block.counts, *held))
         self._noise = float(np.sqrt(self._n / self._unpacked.x.shape[1] * np.quantile(between, 0.95)))
         return block.close(urn, state), nu
+
+    def _by(self, block: Products) -> _ByLines:
+        return _ByLines(block.lines, block.precision, self._marginals.gains)
+
+    def _move_weights(self, rng: np.random.Generator, block: Products, state: Grouping) -> np.ndarray:
+        """Return new values of groups with one edge, one by one, then of larger groups, each on a centred line."""
+        graph, unpacked, prior = self._graph, self._unpacked, block.constants(state)
+        r, values, theta = len(state.groups), state.values.copy(), self.theta
+        sizes = np.bincount(state.groups[state.groups >= 0], minlength=len(values))
+        there = np.flatnonzero(state.groups >= 0)
+        alone = there[sizes[state.groups[there]] == 1]
+        _scan_weights(rng, graph, unpacked, self._by(block), theta, alone)
+        values[state.groups[alone]] = theta[alone]
+        accepted, shared = 0.0, rng.permutation(np.flatnonzero(sizes > 1))
+        for c in shared:
+            members = np.flatnonzero(state.groups == c)
+            # The parameters of the nodes move along d; their normal prior is part of that of the value.
+            d = theta - block.moved(theta, members, values[c] + 1)
+            score, own = -d @ block.lines.sums, block.precision[r:]
+            pull, kappa = own @ (theta[r:] * d[r:]), own @ d[r:] ** 2
+            score += pull + kappa * values[c]
+            counts = group_products(graph.edges, members, np.zeros(r, np.int32), 1, unpacked.x, self._means(block))
+            one = np.ones(1), np.inf, np.array([score]), values[c : c + 1]
+            accepted += move_values(
+                rng, counts, 2 * one[0], *one[1:], self._n, prior._replace(kappa=prior.kappa + kappa), unpacked.x
+            )
+            theta = block.moved(theta, members, values[c])
+            self._set(theta)
+        self._accepted = accepted / max(1, len(shared))
+        return values
+
+    def _means(self, block: Products) -> np.ndarray:
+        """Mean score of each node in the data; 0 without node parameters, which centre it."""
+        pull = block.lines.pull
+        return pull[:, 0].astype(np.float32) if pull.shape[1] else np.zeros(len(pull), np.float32)
+
+    def _set(self, theta: np.ndarray) -> None:
+        """Set the parameters of the particles."""
+        r = self._model.n_edges * self._model.n_parameters
+        self._unpacked.potentials[...] = self._marginals.potentials(theta[:r])
+        if self._model.fields:
+            self._unpacked.field[:, 1:][self._model.used[:, 1:]] = theta[r:]
 
     def move_values(self, rng: np.random.Generator, block: Block, state: Grouping) -> Grouping:
         """Redraw the values of groups with one edge one by one, then those of larger groups."""
         graph, unpacked, n, groups = self._graph, self._unpacked, self._n, state.groups
         values, there = state.values.copy(), np.flatnonzero(groups >= 0)
+        if isinstance(block, Products):
+            return state._replace(values=self._move_weights(rng, block, state))
         if isinstance(block, Potentials):
 
             def counts_of(members: np.ndarray) -> np.ndarray:
@@ -157,7 +234,7 @@ class ManyStateWalk:
             _scan_values(rng, graph, unpacked, alone, block.counts, n, prior)
             values[groups[alone]] = unpacked.potentials[alone, 0]
             counts = group_counts(graph.edges, there, groups, len(values), unpacked.x)
-            self._accepted = float(move_values(rng, counts, sizes, totals, values, n, prior, unpacked.x))
+            self._accepted = float(move_values(rng, counts, sizes, 1.0, totals, values, n, prior, unpacked.x))
         state = state._replace(values=values)
         self._place(block, block.theta(state))
         return state
@@ -167,8 +244,10 @@ class ManyStateWalk:
         graph, unpacked, n = self._graph, self._unpacked, self._n
         order, m = rng.permutation(len(unpacked.x)), self._model.n_states
         if isinstance(block, Logits) and not block.grouped:
-            draw_fields(rng, graph, unpacked, order, block.counts.reshape(-1, m - 1), n)
-            return state._replace(values=unpacked.field[:, 1:].ravel())
+            counts, used = np.zeros((len(order), m - 1)), self._model.used[:, 1:]
+            counts[used] = block.counts
+            draw_fields(rng, graph, unpacked, order, counts, n)
+            return state._replace(values=unpacked.field[:, 1:][used])
         assert isinstance(block, Potentials)
         urn = block.open(state)
         given = urn.groups, urn.values, urn.sizes, urn.k, urn.prior
@@ -196,7 +275,7 @@ class ManyStateWalk:
         return accepted
 
     def _place(self, block: Block, theta: np.ndarray) -> None:
-        self._unpacked.potentials[...] = theta.reshape(self._unpacked.potentials.shape)
+        self._unpacked.potentials[...] = self._marginals.potentials(theta)
 
 
 @strict_leaf
@@ -243,6 +322,45 @@ def _scan_potentials(rng, graph, unpacked, order, counts, n, groups, values, siz
             unpacked.potentials[i] = values[groups[i]]
         redraw_ends(graph, unpacked, i)
     return values, sizes, k
+
+
+@strict_leaf
+def _scan_products(rng, graph, unpacked, by, theta, order, n, groups, values, sizes, k, prior, between):
+    """Reassign edges whose features are products of scores, as `_scan_logits`; ``theta`` follows.
+
+    ``between`` is n times the variance over the particles of log Z where a weight is one standard deviation larger.
+    """
+    lines, gains, m = by.lines, by.gains, len(by.lines.values)
+    cells, above = np.empty(m * m), np.empty(m * m)
+    for e in order:
+        i, j = lines.edges[e]
+        edge_cells(graph, unpacked, e, 0, unpacked.x.shape[1], cells)
+        line, g = edge_line(lines, cells, cells.sum(), e, i, j, theta, by.precision), pair_values(lines, i, j)
+        _, curvature = line_derivatives(theta[e], line)
+        for x in range(m * m):
+            above[x] = g[x] / sqrt(curvature)
+        between[e] = n * spread_of_growth(graph, unpacked, e, above, 0, unpacked.x.shape[1])[0]
+        was = groups[e]
+        values, sizes, k = reassign_line(rng, e, line, groups, values, sizes, k, prior)
+        if _stays_absent(rng, graph, unpacked, was, groups[e]):
+            continue
+        move_edge(lines, e, i, j, theta, value_of(groups, values, e))
+        follow_edge(unpacked, lines.starts, theta, gains, e, i, j)
+        redraw_ends(graph, unpacked, e)
+    return values, sizes, k
+
+
+@strict_leaf
+def _scan_weights(rng, graph, unpacked, by, theta, order):
+    """Draw exactly the weights of the edges in ``order``, which are in groups of their own."""
+    lines, cells = by.lines, np.empty(by.lines.values.size)
+    for e in order:
+        i, j = lines.edges[e]
+        edge_cells(graph, unpacked, e, 0, unpacked.x.shape[1], cells)
+        line = edge_line(lines, cells, cells.sum(), e, i, j, theta, by.precision)
+        move_edge(lines, e, i, j, theta, draw_exactly(rng, line))
+        follow_edge(unpacked, lines.starts, theta, by.gains, e, i, j)
+        redraw_ends(graph, unpacked, e)
 
 
 @strict_leaf

@@ -19,6 +19,7 @@ import numpy as np
 
 from ...compiled import strict_leaf
 from ...priors import Beta, DirichletProcess
+from ..conditionals.line import line_log_density
 from ..conditionals.log_concave import draw_exactly, log_integral
 from ..conditionals.one_coordinate import OneCoordinate, log_beta, log_likelihood
 from ..conditionals.one_potential import draw_t_around, log_base, log_fit, log_t_around, mode_of
@@ -106,6 +107,30 @@ def reassign(rng, i, s, n, nu, groups, values, sizes, k, prior):
         return values, sizes, k
     if chosen >= k:
         values, sizes, chosen, k = open_group(draw_exactly(rng, p) - nu, values, sizes, k)
+    groups[i] = chosen
+    sizes[chosen] += 1
+    return values, sizes, k
+
+
+@strict_leaf
+def reassign_line(rng, i, line, groups, values, sizes, k, prior):
+    """Redraw the group of item i given all else as `reassign`; its full conditional in a group of its own is a line."""
+    if groups[i] >= 0:
+        sizes[groups[i]] -= 1
+    log_weights, n_others = np.full(k + 2, -np.inf), 0.0
+    for c in range(k):
+        if sizes[c] > 0:
+            n_others += sizes[c]
+            log_weights[c] = log(sizes[c]) + line_log_density(values[c], line) + 0.5 * prior.kappa * values[c] ** 2
+    log_weights[k] = log_odds_absent(prior, n_others) + line_log_density(0.0, line)
+    log_weights[k + 1] = log(prior.alpha) + log_integral(line) + prior.log_constant
+    weights = np.exp(log_weights - log_weights.max())
+    chosen = choose(rng, weights, k + 1, weights[k + 1])
+    if chosen == k:
+        groups[i] = ABSENT
+        return values, sizes, k
+    if chosen > k:
+        values, sizes, chosen, k = open_group(draw_exactly(rng, line), values, sizes, k)
     groups[i] = chosen
     sizes[chosen] += 1
     return values, sizes, k

@@ -190,7 +190,7 @@ class TwoStateWalk:
         values[groups[alone]] = unpacked.theta[alone]
         self._renew(rng)
         counts = group_counts(self._graph.edges, np.flatnonzero(groups >= 0), groups, len(values), unpacked.x)
-        self._accepted = float(move_values(rng, counts, sizes, totals, values, self._n, prior, unpacked.x))
+        self._accepted = float(move_values(rng, counts, sizes, 1.0, totals, values, self._n, prior, unpacked.x))
         state = state._replace(values=values)
         self._place(block, block.theta(state))
         return state
@@ -222,7 +222,7 @@ class TwoStateWalk:
             sizes, totals = group_totals(state.groups, block.counts, len(state.values))
             self._renew(rng)
             counts = node_counts(state.groups, len(state.values), unpacked.x)
-            move_values(rng, counts, sizes, totals, state.values, self._n, block.constants(state), unpacked.x)
+            move_values(rng, counts, sizes, 1.0, totals, state.values, self._n, block.constants(state), unpacked.x)
             self._place(block, block.theta(state))
         return state
 

@@ -39,11 +39,9 @@ class AuxiliaryVariable(RandomWalk):
 
     Parameters
     ----------
-    likelihood : Likelihood
-        With an engine that answers ``sample``.
-    prior : Prior
-    start : (n_features,) array
-        Also the reference, such as a maximum likelihood estimate.
+    likelihood, prior, start
+        As in `bayesmrf.posterior.parameters.exchange.Exchange`; ``start`` is also the reference, such
+        as a maximum likelihood estimate.
     step_size, scale, spread
         As in `bayesmrf.posterior.parameters.metropolis.Metropolis`.
     """

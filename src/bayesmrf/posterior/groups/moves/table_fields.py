@@ -9,6 +9,7 @@ from math import exp, log
 import numpy as np
 
 from ....compiled import copy_to, strict_leaf
+from ....models.categorical import NEVER
 from ....particles.importance import LEAST, resample
 from ....particles.tables import redraw_node, state_share, weigh_node
 from ....priors import FIELD_SCALE
@@ -37,6 +38,8 @@ def draw_fields(rng, graph, unpacked, order, counts, n):
             continue
         row = unpacked.x[i]
         for k in range(1, len(graph.category)):
+            if unpacked.field[i, k] <= NEVER:  # a category that the node lacks
+                continue
             total, square, there = 0.0, 0.0, 0.0
             for p in range(n_particles):
                 total += weights[p]
@@ -114,6 +117,8 @@ def scan_fields(rng, graph, unpacked, order, counts, n, groups, values, sizes, k
 def _draw_field(rng, graph, unpacked, i, counts, n):
     weigh_node(graph, unpacked, i)
     for k in range(1, len(graph.category)):
+        if unpacked.field[i, k] <= NEVER:
+            continue
         q = state_share(unpacked, k)
         nu = log(q / (1 - q)) - unpacked.field[i, k]
         value = draw_exactly(rng, OneCoordinate(counts[i, k - 1], n, nu, 0.0, 0.0, _PRECISION)) - nu

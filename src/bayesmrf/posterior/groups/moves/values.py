@@ -36,6 +36,23 @@ def group_counts(edges, members, label, k, x):
 
 
 @leaf
+def group_products(edges, members, label, k, x, mean):
+    """Sum the products of the scores of the ends of the edges of each group, in each particle, as `group_counts`.
+
+    They are centred on the scores ``mean`` of the nodes, up to a constant.
+    """
+    m = x.shape[1] >> 6 << 6
+    out = np.zeros((k, m), np.float32)
+    for e in members:
+        u, v, row = x[edges[e, 0]], x[edges[e, 1]], out[label[e]]
+        a, b = mean[edges[e, 0]], mean[edges[e, 1]]
+        for lane in range(m):
+            one, two = np.float32(u[lane]), np.float32(v[lane])
+            row[lane] += one * two - a * two - b * one
+    return out
+
+
+@leaf
 def node_counts(label, k, x):
     """Count the nodes of each group in state 1, in each particle: (k, n_particles) float32."""
     m = x.shape[1] >> 6 << 6
@@ -53,8 +70,10 @@ def _log_prior(value, prior):
 
 
 @strict_leaf
-def move_values(rng, counts, sizes, successes, values, n, prior, x):
+def move_values(rng, counts, sizes, top, successes, values, n, prior, x):
     r"""Redraw the value of every group with more than one edge, in random order, in place; particles follow.
+
+    ``top`` is the largest value of the feature of an edge.
 
     Given the particles, the target of a move delta of group g is exp(n (delta s / n - log mean weight)) times the
     prior. Its centre has the error of the mean of T_g, whose variance is n / m of the posterior's: the variance of the
@@ -78,7 +97,7 @@ def move_values(rng, counts, sizes, successes, values, n, prior, x):
             w = exp(log_weights[p] - now.value) / m
             mean += w * row[p]
             square += w * row[p] * row[p]
-            at_end += int(row[p] == 0) - int(row[p] == sizes[g])
+            at_end += int(row[p] == 0) - int(row[p] == top * sizes[g])
         variance = max(0.0, square - mean * mean) + 1 / m
         mean += 0.5 * at_end / m / m
         sharper = 1 / (1 - min(0.5, n * (1 + now.spread) / m))
@@ -96,7 +115,7 @@ def move_values(rng, counts, sizes, successes, values, n, prior, x):
         n_tried += 1
         for p in range(m):
             trial[p] = log_weights[p] + new * row[p]
-        change = add_half_particle(log_mean_weight(trial), row, sizes[g], new).value - now.value
+        change = add_half_particle(log_mean_weight(trial), row, top * sizes[g], new).value - now.value
         ratio = sharper * (new * successes[g] - n * change)
         ratio += _log_prior(value + new, prior) - _log_prior(value, prior)
         ratio += 0.5 * (((new - delta) / scale) ** 2 - (delta / scale) ** 2)

@@ -1,0 +1,245 @@
+"""One chain of a run: its steps, the board on which its draws are, and its commits."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .base import Kernel
+from .checkpoint import ChainStore, Position
+from .rng import generator_from_array, generator_to_array
+from .store import as_written
+
+
+class Plan(NamedTuple):
+    """Number of steps, and which of them are kept."""
+
+    n_draws: int
+    n_warmup: int
+    thin: int
+
+    @property
+    def n_steps(self) -> int:
+        """Steps of a whole chain."""
+        return self.n_warmup + self.n_draws * self.thin
+
+    def kept(self, steps: int) -> int:
+        """Return the number of draws after ``steps`` steps."""
+        return max(0, steps - self.n_warmup) // self.thin
+
+
+class Board:
+    """Shared data of the chains of one process: their draws, their progress, and the request to stop.
+
+    Threads write their draws where the caller reads them, without a copy.
+    """
+
+    def __init__(self, plan: Plan, n_chains: int) -> None:
+        self.plan, self.n_chains = plan, n_chains
+        self.values: dict[str, np.ndarray] = {}
+        self.steps = [0] * n_chains
+        self.latest: list[Any] = [None] * n_chains
+        self.began = time.time()
+        self.stop = False
+        self.lock = threading.Lock()
+
+    def rows(self, name: str, chain: int, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+        """Allocate the draws (n_draws, ...) of one field of one chain."""
+        with self.lock:
+            if name not in self.values:
+                self.values[name] = np.empty((self.n_chains, self.plan.n_draws, *shape), dtype)
+            return self.values[name][chain]
+
+
+class Outcome(NamedTuple):
+    """What steps of a chain gave: where it is now, the draws since ``first``, and the error that ended it."""
+
+    position: Position
+    first: int
+    values: dict[str, np.ndarray]
+    latest: Any
+    error: BaseException | None
+
+
+def advance(kernel: Kernel, board: Board, chain: int, start: Position, until: float) -> Outcome:
+    """Make steps until the end of the chain, a time of the monotonic clock, a request to stop, or an error.
+
+    A chain without a State gets its first one, and no step.
+    """
+    step, state, generator = start
+    rng, plan, clock = generator_from_array(generator), board.plan, time.monotonic
+    n_steps, n_warmup, thin = plan.n_steps, plan.n_warmup, plan.thin
+    first, info = plan.kept(step), None
+    rows: list[_Row] = []
+    error: BaseException | None = None
+    steps, latest = board.steps, board.latest
+    try:
+        going = state is not None
+        if not going:
+            state = kernel.init(rng)
+        while going and step < n_steps and not board.stop:
+            state, info = kernel.step(rng, state)
+            kept, rest = divmod(step + 1 - n_warmup, thin)
+            if kept > 0 and rest == 0:
+                if not rows:
+                    rows = _rows(kernel, board, chain, info)
+                for row, value in zip(rows, info, strict=True):
+                    if getattr(value, "dtype", type(value)) != row.kind:
+                        row.check(value)
+                    row.values[kept - 1] = value
+            step += 1  # at the end, so that an interruption never counts a draw that is not written
+            steps[chain], latest[chain] = step, info
+            going = clock() < until
+    except BaseException as e:
+        error = e
+    values = {row.name: row.values[first : plan.kept(step)] for row in rows}
+    # An interrupted step may leave State and generator inconsistent: they are not used.
+    position = Position(step, state, generator_to_array(rng)) if error is None else Position(step, None, generator)
+    return Outcome(position, first, values, info, error)
+
+
+class Chain:
+    """A chain where its draws are wanted: its position, its rows of the board, and its commits.
+
+    Attributes
+    ----------
+    position : Position
+        After the last step that was taken.
+    error : BaseException or None
+        What ended it.
+    index, number : int
+        Its place on the board, and in the run, of which the board may have one chain alone.
+    """
+
+    def __init__(self, kernel: Kernel, board: Board, index: int, generator: np.ndarray, store: ChainStore | None):
+        self.kernel, self.board, self.index, self.store = kernel, board, index, store
+        self.number = store.whose["chain"] if store else index
+        self.error: BaseException | None = None
+        self.position = self.saved = (store and store.load()) or Position(0, None, generator)
+        board.steps[index] = self.position.steps
+        if store:
+            with as_written(store.folder):
+                self._read(store)
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether steps remain that can be made."""
+        return self.error is None and self.position.steps < self.board.plan.n_steps
+
+    @property
+    def due(self) -> float:
+        """Time of the next commit, on the monotonic clock."""
+        return self.store.due if self.store else np.inf
+
+    def run(self) -> None:
+        """Make all steps here, until a request to stop."""
+        while self.goes_on and not self.board.stop:
+            self.take(advance(self.kernel, self.board, self.index, self.position, self.due))
+        self.save()
+
+    def take(self, outcome: Outcome) -> None:
+        """Take what `advance` gave, here or in another process, and commit it if a commit is due."""
+        try:
+            self._copy(outcome)
+            if outcome.error is not None:
+                raise outcome.error
+            self.position = outcome.position
+            if self.saved.state is None or time.monotonic() > self.due:
+                self.save()  # the first fails early if the State cannot be stored
+        except BaseException as e:
+            self.error, self.board.stop = e, True
+
+    def save(self) -> None:
+        """Commit what was not committed yet."""
+        if self.store is None or self.error is not None or self.position is self.saved:
+            return
+        plan, values = self.board.plan, self.board.values
+        new = slice(plan.kept(self.saved.steps), plan.kept(self.position.steps))
+        draws = {name: values[name][self.index, new] for name in self.kernel.dims if name in values}
+        try:
+            self.store.commit(*self.position, draws, time.time() - self.board.began)
+            self.saved = self.position
+        except BaseException as e:
+            self.error, self.board.stop = e, True
+
+    def _copy(self, outcome: Outcome) -> None:
+        """Copy draws to the board, unless they were written there."""
+        board, steps = self.board, outcome.position.steps
+        for name, v in outcome.values.items():
+            target = board.rows(name, self.index, v.shape[1:], v.dtype)[outcome.first : outcome.first + len(v)]
+            if not np.may_share_memory(target, v):
+                _check_kind(name, v.dtype, v, target)
+                target[:] = v
+        board.steps[self.index], board.latest[self.index] = steps, outcome.latest
+
+    def _read(self, store: ChainStore) -> None:
+        """Copy the committed draws to the board."""
+        at = 0
+        for part in store.load_draws():
+            n = len(next(iter(part.values())))
+            for name, dims in self.kernel.dims.items():
+                v = part[name]
+                rows = self.board.rows(name, self.index, v.shape[1:], v.dtype)[at : at + n]
+                if v.ndim != 1 + len(dims) or rows.shape != v.shape or rows.dtype != v.dtype:
+                    raise ValueError
+                rows[:] = v
+            at += n
+        if at != self.board.plan.kept(self.position.steps):
+            raise ValueError
+
+
+class _Row(NamedTuple):
+    """Array for the draws of one field of Info, and the type of the first of them."""
+
+    name: str
+    values: np.ndarray
+    kind: Any
+
+    def check(self, value: Any) -> None:
+        """Refuse a value that would be truncated, such as a fraction among integers."""
+        _check_kind(self.name, np.asarray(value).dtype, value, self.values)
+
+
+def _check_kind(name: str, kind: np.dtype, value: Any, into: np.ndarray) -> None:
+    if not np.can_cast(kind, into.dtype, "same_kind"):
+        raise TypeError(f"Info.{name} is {value!r:.200} now and was {into.dtype} in the first draw")
+
+
+def _rows(kernel: Kernel, board: Board, chain: int, info: Any) -> list[_Row]:
+    """Allocate the draws of a chain, in the order of the fields of Info."""
+    if set(info._fields) != set(kernel.dims):
+        raise TypeError(f"kernel {kernel.name}: dims names {sorted(kernel.dims)}, Info has {sorted(info._fields)}")
+    rows = []
+    for name, value in zip(info._fields, info, strict=True):
+        a = np.asarray(value)
+        if a.ndim != len(kernel.dims[name]) or a.dtype.kind not in "biuf":
+            raise TypeError(f"kernel {kernel.name}: Info.{name} is {a.dtype} {a.shape}, dims says {kernel.dims[name]}")
+        rows.append(_Row(name, board.rows(name, chain, a.shape, a.dtype), getattr(value, "dtype", type(value))))
+        rows[-1].check(value)
+    return rows
+
+
+@contextmanager
+def interruptible(board: Board) -> Iterator[None]:
+    """Turn the first Ctrl-C into a request to stop between two steps; the second interrupts as usual."""
+
+    def ask(signum: int, frame: Any) -> None:
+        board.stop = True
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    ours = threading.current_thread() is threading.main_thread()
+    ours = ours and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if ours:
+        signal.signal(signal.SIGINT, ask)
+    try:
+        yield
+    finally:
+        if ours:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+        board.stop = True

@@ -1,0 +1,47 @@
+"""The command ``bayesmrf collect``: join the chains that tasks ran with --chain."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ..errors import StoreError
+from . import common
+
+_MOST = 10  # chains that are listed
+_COMMANDS = ("groups", "posterior", "structure", "compare")
+
+
+def collect(
+    context: typer.Context,
+    run: Annotated[Path, typer.Argument(metavar="RUN.zarr", help="The folder given to --out.")],
+) -> None:
+    """Check the chains of a run, and write its result, or say what is missing.
+
+    Give it in the folder in which the tasks ran, as it reads the table again.
+    """
+    from ..checkpoint import steps_of
+    from ..store import CHECKPOINT, as_written, is_ours, read_kind
+
+    if not is_ours(run):
+        raise StoreError(f"{run} is not there; give the folder that the tasks have as --out.")
+    if read_kind(run) != CHECKPOINT:
+        common.new_console().print(f"{run} holds the result already", soft_wrap=True)
+        return
+    steps, settings = steps_of(run)
+    left = common.unfinished(steps, settings)
+    if left:
+        rest = f"; and {len(left) - _MOST} more" if len(left) > _MOST else ""
+        raise StoreError(
+            f"{run} is not complete: {'; '.join([*left.values()][:_MOST])}{rest}; submit these tasks again, in SLURM "
+            f"by --array={','.join(map(str, left))}."
+        )
+    with as_written(run):
+        command = [str(word) for word in settings["command"]]
+    if not command or command[0] not in _COMMANDS:
+        raise StoreError(f"{run} was not made by a command; call fit with checkpoint={str(run)!r} instead.")
+    # The run is complete: the command reads the chains and makes no step.
+    root: Any = context.find_root().command
+    root.main([*command, "--out", str(run)], prog_name="bayesmrf", standalone_mode=False, obj=command)

@@ -1,0 +1,104 @@
+"""The choice of the model by the levels of the data, where it is "auto"."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..errors import DataError, OptionError
+from ..families import AUTO, Custom, Ordinal
+from ..graphs import Graph
+from ..levels import find_foreign
+from ..names import quoted
+from ..ordered_levels import MOST_LEVELS
+from ..sample_weight import unmasked
+from ..states import to_numbers
+from .option_objects import OptionObjects
+
+_log = logging.getLogger(__name__)
+
+
+def ordered_column(X: Any) -> str | None:
+    """Return the name of the first column with more than two ordered levels; None if there is none.
+
+    Ordered levels are pandas' ordered categories or, in a table of integers from 0, at most 12 levels. None is returned
+    for a table with identifiers, with columns on different scales, or with codes of missing values, which are not
+    answers (`bayesmrf.levels.find_foreign`).
+    """
+    is_frame = hasattr(X, "columns") and hasattr(X, "to_numpy")
+    if is_frame:
+        for name, column in X.items():
+            categories = getattr(column.dtype, "categories", None)
+            if categories is not None and column.dtype.ordered and len(categories) > 2:
+                return str(name)
+    values = X.to_numpy() if is_frame else unmasked(X)
+    if values.ndim != 2 or not values.size or np.iscomplexobj(values):
+        return None
+    names = [str(c) for c in X.columns] if is_frame else [str(i) for i in range(values.shape[1])]
+    try:
+        numbers, _ = to_numbers(values, tuple(names))
+    except DataError:
+        return None
+    seen = [column[column == column] for column in numbers.T]  # NaN is missing
+    if all(column.max(initial=0) <= 1 for column in seen):
+        return None
+    if any(((column < 0) | (column != np.round(column))).any() for column in seen):
+        return None
+    foreign = find_foreign(seen, names)
+    if foreign.ids or foreign.scales or foreign.codes:
+        return None
+    small = (i for i, column in enumerate(seen) if column.max(initial=0) <= MOST_LEVELS)
+    return next((names[i] for i in small if 2 < len(np.unique(seen[i])) <= MOST_LEVELS), None)
+
+
+def choose_model(X: Any, yes_no: str) -> str:
+    """Return "ordinal" if a column of X has more than two ordered levels, else the model ``yes_no``."""
+    return yes_no if ordered_column(X) is None else "ordinal"
+
+
+class ChosenModel(OptionObjects):
+    """Estimators of several models. "auto" is "ordinal" for data with ordered levels, else a model of yes/no nodes.
+
+    ``model_`` is the name of the model that was fitted.
+    """
+
+    yes_no: ClassVar[str] = "boltzmann"
+    maps_thresholds: ClassVar[bool] = False
+    """Whether the thresholds of ordered levels may be a linear map of others."""
+    model: Any
+    fields: Any = True
+    _graph: Graph
+    model_: str
+
+    def _model(self, graph: Graph | None = None) -> Any:
+        """Return the model on a graph, or on that of the data."""
+        sizes = self._sizes  # type: ignore[attr-defined]
+        return self.object("model").on(graph or self._graph, sizes, bool(self.fields))
+
+    @property
+    def _chooses(self) -> bool:
+        return isinstance(self.model, str) and self.model == AUTO
+
+    def _choose_model(self, X: Any) -> None:
+        """Choose the model by the data, if it is "auto", and say so in the log; else check that it is supported."""
+        if not self._chooses:
+            family = self.object("model")
+            if isinstance(family, Ordinal) and family.neutral is not None and not self.maps_thresholds:
+                expected = f"an ordinal model without neutral categories for {type(self).__name__}"
+                remedy = "BayesianMRF, MaximumLikelihoodMRF and log_evidence support them"
+                raise OptionError(option="model", got=family, expected=expected, remedy=remedy)
+            return
+        column = ordered_column(X)
+        self.model_ = self.yes_no if column is None else "ordinal"
+        if column is not None:
+            _log.info("The model is ordinal, as column %s has more than two ordered levels.", quoted(column))
+
+    def object(self, name: str) -> Any:
+        """Return the value of a parameter as an object; of the model "auto", the one that was chosen."""
+        if name != "model":
+            return super().object(name)
+        if callable(self.model):
+            return Custom(self.model)
+        return self.read["model"](vars(self).get("model_", self.yes_no)) if self._chooses else super().object(name)

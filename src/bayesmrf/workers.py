@@ -1,0 +1,217 @@
+"""Chains in other processes or on other machines, by an executor, dask, or joblib's active backend.
+
+A worker advances one chain for some seconds and sends its State and draws back; where this was asked for, they are
+committed and sent out again. So workers share nothing, need no common disk, and have nothing to lose but these seconds.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+import re
+import socket
+import sys
+import time
+import traceback
+from collections.abc import Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
+from importlib.metadata import version
+from typing import Any, Protocol
+
+import cloudpickle
+from joblib import Parallel, delayed
+from joblib.parallel import SequentialBackend, ThreadingBackend, get_active_backend
+
+from .base import Kernel
+from .blas import one_thread
+from .chain import Board, Chain, Outcome, Plan, advance, interruptible
+from .checkpoint import Position
+from .errors import OptionError, WorkerError, argument
+from .rules import is_client
+
+SECONDS = 5.0  # of work on a chain between two exchanges
+CONNECT = 10.0  # seconds to wait for a scheduler
+TRIES = 3  # of a chain whose worker ended, by new workers
+_KERNELS_KEPT = 4  # of a worker that serves several runs
+
+VERSIONS = f"bayesmrf {version('bayesmrf')} on Python {sys.version_info.major}.{sys.version_info.minor}"
+_kernels: dict[str, Kernel] = {}  # of this worker, by checksum
+
+
+def work(versions: str, key: str, pickled: bytes | None, *chain: Any) -> Outcome | None:
+    """Advance a chain in a worker; None if the worker does not know the kernel."""
+    if versions != VERSIONS:
+        raise WorkerError(f"a worker on {socket.gethostname()!r} runs {VERSIONS}, and this process {versions}; install "
+                          "the same versions for all workers")  # fmt: skip
+    if pickled is not None and key not in _kernels:
+        while len(_kernels) >= _KERNELS_KEPT:
+            _kernels.pop(next(iter(_kernels)), None)
+        _kernels[key] = pickle.loads(pickled)
+    kernel = _kernels.get(key)
+    return None if kernel is None else _advance(kernel, *chain)
+
+
+def _advance(kernel: Kernel, plan: Plan, start: Position, seconds: float) -> Outcome:
+    board = Board(plan, 1)
+    with one_thread(), interruptible(board):
+        outcome = advance(kernel, board, 0, start, time.monotonic() + seconds)
+    return outcome if outcome.error is None else outcome._replace(error=_sendable(outcome.error))
+
+
+def _sendable(error: BaseException) -> BaseException:
+    """Return an error that can be pickled, with its traceback as a note."""
+    text = "".join(traceback.format_exception(error))
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:
+        error = RuntimeError(f"{type(error).__name__}: {error}")
+    error.add_note(f"In a worker on {socket.gethostname()!r}:\n{text}")
+    return error
+
+
+class Workers(Protocol):
+    """Processes that make calls of `work`."""
+
+    def run(self, calls: Mapping[int, Sequence[Any]]) -> dict[int, Any]:
+        """Begin calls, named by chains; return the results, or errors, of some that are done; none if none is left."""
+
+    def cancel(self) -> None:
+        """Leave out the calls that have not begun."""
+
+
+class ByExecutor:
+    """Calls of an executor."""
+
+    def __init__(self, executor: Executor) -> None:
+        self.executor = executor
+        self.pending: dict[Future[Any], int] = {}
+
+    def run(self, calls: Mapping[int, Sequence[Any]]) -> dict[int, Any]:
+        """See `Workers`."""
+        refused = {}
+        for chain, call in calls.items():
+            try:
+                self.pending[self.executor.submit(work, *call)] = chain
+            except Exception as e:  # such as an executor whose processes have ended
+                refused[chain] = e
+        if refused:
+            return refused
+        done, _ = wait(self.pending, return_when=FIRST_COMPLETED)
+        return {self.pending.pop(future): _result(future) for future in done}
+
+    def cancel(self) -> None:
+        """See `Workers`."""
+        self.pending = {future: chain for future, chain in self.pending.items() if not future.cancel()}
+
+
+def _result(future: Future[Any]) -> Any:
+    try:
+        return future.result()
+    except Exception as e:
+        return e
+
+
+class ByJoblib:
+    """Calls of joblib's active backend, which returns when all are done.
+
+    If a process ends all calls fail. Their chains are then run one after the other, so that the one that ended it is
+    found.
+    """
+
+    def __init__(self, n_jobs: int | None) -> None:
+        self.n_jobs = n_jobs
+        self.suspects: set[int] = set()
+
+    def run(self, calls: Mapping[int, Sequence[Any]]) -> dict[int, Any]:
+        """See `Workers`."""
+        found: dict[int, Any] = {}
+        alone = self.suspects & set(calls)
+        for chains in [sorted(set(calls) - alone), *([chain] for chain in sorted(alone))]:
+            try:
+                done = Parallel(n_jobs=self.n_jobs, batch_size=1)(delayed(work)(*calls[chain]) for chain in chains)
+                found |= dict(zip(chains, done, strict=True))
+                self.suspects -= set(chains)
+            except Exception as e:
+                found |= dict.fromkeys(chains, e if len(chains) == 1 else BrokenExecutor(str(e)))
+                self.suspects |= set(chains)
+        return found
+
+    def cancel(self) -> None:
+        """See `Workers`."""
+
+
+def workers_of(executor: Any, n_jobs: int | None) -> Workers | None:
+    """Return the workers of an option ``executor``; None for threads of this process."""
+    if executor is None:
+        backend, _ = get_active_backend(prefer="threads")
+        return None if isinstance(backend, ThreadingBackend | SequentialBackend) else ByJoblib(n_jobs)
+    return ByExecutor(executor.get_executor(pure=False) if is_client(executor) else executor)
+
+
+def connect(address: str) -> Any:
+    """Return a Client of the dask scheduler at an address.
+
+    Raises
+    ------
+    OptionError
+        If dask.distributed is not installed, or the scheduler cannot be reached.
+    """
+    expected = "the address of a dask scheduler that can be reached, such as tcp://10.0.0.7:8786"
+    if not re.fullmatch(r"(tcp|tls)://[^\s/:]+:\d{1,5}", address):
+        raise OptionError(option="cluster", got=address, expected=expected)
+    try:
+        from distributed import Client
+    except ImportError:
+        raise OptionError(f"{argument('cluster')} needs dask.distributed; run pip install 'bayesmrf[dask]'.") from None
+    try:
+        return Client(address, timeout=CONNECT, set_as_default=False)
+    except (OSError, ValueError):
+        raise OptionError(option="cluster", got=address, expected=expected) from None
+
+
+def run_chains(kernel: Kernel, chains: Sequence[Chain], board: Board, workers: Workers) -> None:
+    """Make the remaining steps of chains by workers."""
+    pickled = cloudpickle.dumps(kernel)
+    key = hashlib.blake2b(pickled, digest_size=16).hexdigest()
+    tries = dict.fromkeys(range(len(chains)), 0)
+
+    def call(chain: Chain, kernel: bytes | None) -> tuple[Any, ...]:
+        return VERSIONS, key, kernel, board.plan, chain.position, SECONDS
+
+    calls = {chain.index: call(chain, pickled) for chain in chains if chain.goes_on}
+    while found := workers.run(calls):
+        calls = {}
+        for index, outcome in found.items():
+            chain = chains[index]
+            if outcome is None:
+                calls[index] = call(chain, pickled)
+            elif isinstance(outcome, Outcome):
+                tries[index] = 0
+                if outcome.error is not None:
+                    chain.save()
+                chain.take(outcome)
+                if chain.goes_on:
+                    calls[index] = call(chain, None)
+            elif isinstance(outcome, BrokenExecutor) and tries[index] < TRIES:
+                tries[index] += 1
+                calls[index] = call(chain, pickled)
+            elif not board.stop:
+                chain.save()
+                chain.error = _lost(chain, outcome)
+                board.stop = isinstance(outcome, WorkerError)
+        if board.stop:
+            calls = {}
+            workers.cancel()
+    for chain in chains:
+        chain.save()
+
+
+def _lost(chain: Chain, error: Exception) -> WorkerError:
+    """Return the error of a chain that no worker could go on with."""
+    if isinstance(error, WorkerError):
+        return error
+    again = "; call again with the same checkpoint and new workers to continue" if chain.store else ""
+    why = re.split(r"\.\s", str(error))[0]
+    lost = WorkerError(f"chain {chain.number} lost its workers ({type(error).__name__}: {why:.300}){again}")
+    lost.__cause__ = error
+    return lost

@@ -1,0 +1,105 @@
+"""The model and the method that the levels of the data choose."""
+
+import logging
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bayesmrf import BayesianMRF, CompareMRF, MaximumLikelihoodMRF, SpikeSlabMRF, families
+from bayesmrf.errors import DataError, OptionError
+from bayesmrf.estimators.chosen_model import choose_model, ordered_column
+
+QUICK = {"n_draws": 5, "n_warmup": 5, "n_chains": 1, "progress": False, "random_state": 1}
+FOUR = np.tile(np.arange(4), 15)  # levels 0 to 3
+TWO = np.tile([0, 1, 1, 0, 1], 12)
+WORDS = pd.Series(pd.Categorical.from_codes(FOUR, ["never", "seldom", "often", "always"], ordered=True))
+
+ORDERED = {
+    "integers from 0": (np.column_stack([TWO, FOUR]), "1"),
+    "integers from 1": (pd.DataFrame({"a": FOUR + 1, "b": FOUR + 1}), "a"),
+    "with missing values": (pd.DataFrame({"a": TWO, "b": np.where(TWO == 1, np.nan, FOUR)}), "b"),
+    "objects": (pd.DataFrame({"a": TWO, "b": [None, *FOUR[1:]]}, dtype=object), "b"),
+    "ordered categories": (pd.DataFrame({"a": TWO, "words": WORDS}), "words"),
+    "unused ordered categories": (pd.DataFrame({"a": WORDS.iloc[[0, 1, 0, 1]], "b": [0, 1, 1, 0]}), "a"),
+    "a list": ([[0, 2], [1, 1], [0, 0]], "1"),
+}
+NOT_ORDERED = {
+    "yes/no": np.column_stack([TWO, 1 - TWO]),
+    "booleans": np.column_stack([TWO, 1 - TWO]).astype(bool),
+    "two levels a column": np.column_stack([TWO, TWO + 1]),
+    "negative": np.column_stack([TWO, FOUR - 1]),
+    "no integers": np.column_stack([TWO, FOUR / 2]),
+    "too many": np.column_stack([np.arange(60) % 13, (np.arange(60) * 7) % 13]),
+    "texts": pd.DataFrame({"a": WORDS.astype(str), "b": FOUR}),
+    "unordered categories": pd.DataFrame({"a": WORDS.astype(str).astype("category")}),
+    "two ordered categories": pd.DataFrame({"a": pd.Categorical(["no", "yes"], ordered=True)}),
+    "a code": np.column_stack([np.tile(FOUR, 4), np.append(np.tile(FOUR, 4)[:-2], [9, 9])]),
+    "a code beyond 12": np.column_stack([np.tile(FOUR, 4), np.append(np.tile(FOUR, 4)[:-2], [99, 99])]),
+    "an identifier": pd.DataFrame({"id": np.arange(60), "b": FOUR, "c": FOUR}),
+    "nothing": np.zeros((0, 3)),
+    "a vector": FOUR,
+}
+
+
+@pytest.mark.parametrize("case", ORDERED)
+def test_ordered_levels_are_found(case):
+    X, column = ORDERED[case]
+    assert ordered_column(X) == column
+    assert choose_model(X, "ising") == "ordinal"
+
+
+@pytest.mark.parametrize("case", NOT_ORDERED)
+def test_other_tables_have_none(case):
+    assert ordered_column(NOT_ORDERED[case]) is None
+    assert choose_model(NOT_ORDERED[case], "ising") == "ising"
+
+
+@pytest.mark.parametrize("case", [c for c in NOT_ORDERED if c not in ("yes/no", "booleans")])
+def test_what_is_neither_yes_no_nor_ordered_is_refused(case):
+    with pytest.raises(DataError):
+        SpikeSlabMRF(**QUICK).fit(NOT_ORDERED[case])
+
+
+ESTIMATORS = {
+    "spike and slab": (SpikeSlabMRF, QUICK, "boltzmann"),
+    "parameters": (BayesianMRF, QUICK, "boltzmann"),
+    "maximum likelihood": (MaximumLikelihoodMRF, {}, "agreement"),
+    "groups of people": (CompareMRF, QUICK, "boltzmann"),
+}
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_the_chosen_model_is_the_named_one_and_it_is_said(name, rng, caplog):
+    kind, options, yes_no = ESTIMATORS[name]
+    more = [np.repeat([0, 1], 30)] if kind is CompareMRF else []
+    levels, answers = rng.integers(0, 3, (60, 3)), rng.integers(0, 2, (60, 3))
+    est = kind(**options)
+    with caplog.at_level(logging.INFO, "bayesmrf"):
+        for X, model in ((levels, "ordinal"), (answers, yes_no)):  # refitted: the choice is made again
+            caplog.clear()
+            est.fit(X, *more)
+            named = kind(model=model, **options).fit(X, *more)
+            assert est.model_ == named.model_ == model
+            np.testing.assert_array_equal(est.theta_, named.theta_)
+            assert ("The model is ordinal, as column '0' has" in caplog.text) == (model == "ordinal")
+    assert est.model == "auto"
+
+
+def test_the_method_follows_the_number_of_joint_states(rng):
+    levels = rng.integers(0, 3, (40, 13))
+    for n_nodes, method in ((3, "exact"), (13, "particle")):
+        est = SpikeSlabMRF(**QUICK).fit(levels[:, :n_nodes])
+        assert (est.model_, est.method_) == ("ordinal", method)
+        assert est.posterior_.attrs["method"] == method
+    assert SpikeSlabMRF(**QUICK).fit(rng.integers(0, 2, (40, 3))).method_ == "one-edge"
+    assert SpikeSlabMRF(model="potts", **QUICK).fit(levels[:, :3]).method_ == "exact"
+
+
+def test_options_of_what_was_chosen():
+    est = SpikeSlabMRF(**QUICK).set_params(prior__density=0.3, method__n_iterations=2)
+    assert (est.model, est.prior.density, est.method.n_iterations) == ("auto", 0.3, 2)
+    fitted = SpikeSlabMRF(**QUICK).fit(ORDERED["integers from 0"][0]).set_params(model__unused="merge")
+    assert fitted.model == families.Ordinal(unused="merge")
+    with pytest.raises(OptionError, match="model__unused must be a parameter that exists"):
+        SpikeSlabMRF().set_params(model__unused="merge")

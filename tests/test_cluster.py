@@ -1,0 +1,260 @@
+"""Tasks that run one chain each in one folder: the draws of one process, and no two writers of one chain."""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import bayesmrf
+from bayesmrf import SpikeSlabMRF, checkpoint, load, lock
+from bayesmrf.errors import BayesMRFWarning, OptionError, StoreError
+from bayesmrf.run import sample
+from bayesmrf.store import Checkpoint
+from tests.commands import one_sentence, stopped_by
+from tests.long import LONG
+from tests.test_run import OPTIONS, ROOT, Walk, equal, seed_of, slow
+
+TASK = """
+import sys
+from bayesmrf import checkpoint
+from bayesmrf.run import sample
+from bayesmrf.store import Checkpoint
+from tests.test_run import slow
+checkpoint.pause = lambda run_time, cost: 0.01
+folder, seed, chain, n_draws = sys.argv[1:]
+sample(slow(1e-3), n_draws=int(n_draws), n_warmup=50, thin=2, n_chains=3, progress=False, random_state=int(seed),
+       checkpoint=Checkpoint(folder, chain=int(chain)))
+"""
+LONGER = {"n_warmup": 50, "thin": 2, "n_chains": 3, "progress": False}
+
+
+def task(folder, seed, chain, n_draws):
+    """A process that runs one chain."""
+    paths = [str(ROOT), str(Path(bayesmrf.__file__).parent.parent)]
+    return subprocess.Popen(
+        [sys.executable, "-c", TASK, *map(str, (folder, seed, chain, n_draws))],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def test_chains_run_one_by_one_are_those_of_one_run(rng, tmp_path):
+    seed, folder = seed_of(rng), tmp_path / "run"
+    whole = sample(Walk(), random_state=seed, **OPTIONS)
+    for chain in (2, 0, 1):
+        draws = sample(Walk(), random_state=seed, checkpoint=Checkpoint(folder, chain=chain), **OPTIONS)
+        assert draws.chains == (chain,)
+        assert not draws.complete
+        assert np.array_equal(draws.values["x"][0], whole.values["x"][chain])
+    assert equal(whole, sample(Walk(), checkpoint=folder, **OPTIONS))
+
+
+@LONG
+@pytest.mark.parametrize(("kills", "most", "n_draws"), [(4, 1.0, 400), (100, 2.0, 3000)])
+def test_tasks_killed_at_random_lose_and_change_nothing(rng, tmp_path, kills, most, n_draws):
+    seed, folder, options = seed_of(rng), tmp_path / "run", {**LONGER, "n_draws": n_draws}
+    running = {chain: task(folder, seed, chain, n_draws) for chain in range(3)}
+    steps, killed = [0, 0, 0], 0
+    while killed < kills:
+        time.sleep(rng.uniform(0, most))
+        alive = [chain for chain, process in running.items() if process.poll() is None]
+        if not alive:
+            break
+        chain = int(rng.choice(alive))
+        running[chain].kill()
+        running[chain].communicate()
+        killed += running[chain].returncode == -signal.SIGKILL
+        if (folder / "zarr.json").exists():
+            now = checkpoint.steps_of(folder)[0]
+            assert all(n >= m for n, m in zip(now, steps, strict=True))
+            steps = now
+        running[chain] = task(folder, seed, chain, n_draws)  # submitted again
+    for process in running.values():
+        _, err = process.communicate(timeout=300)
+        assert process.returncode == 0, err
+    assert killed >= min(kills, 10) // 4  # fewer where the machine was fast enough to end before
+    assert checkpoint.steps_of(folder)[0] == [50 + 2 * n_draws] * 3
+    assert equal(sample(Walk(), checkpoint=folder, **options), sample(Walk(), random_state=seed, **options))
+
+
+def test_one_writer_a_chain(rng, tmp_path, monkeypatch):
+    monkeypatch.setattr(checkpoint, "LEASE", 0.1)  # the patience of a task
+    seed, folder = seed_of(rng), tmp_path / "run"
+    again = {"random_state": seed, **OPTIONS}
+    first = threading.Thread(target=lambda: sample(slow(0.01), checkpoint=Checkpoint(folder, chain=0), **again))
+    first.start()
+    while not (folder / "checkpoint" / "chain_0" / "zarr.json").exists():
+        time.sleep(0.005)
+    for more in ({"checkpoint": Checkpoint(folder, chain=0)}, {"checkpoint": folder}):
+        with pytest.raises(StoreError, match="chain_0 is in use by another run of this process"):
+            sample(Walk(), **more, **again)
+    with pytest.raises(StoreError, match="chain_0 is in use by another run of this process"):
+        sample(Walk(), checkpoint=Checkpoint(folder, overwrite=True), **again)
+    sample(Walk(), checkpoint=Checkpoint(folder, chain=1), **again)  # meanwhile
+    assert first.is_alive()
+    first.join()
+    assert equal(sample(Walk(), checkpoint=folder, **OPTIONS), sample(Walk(), **again))
+    with lock.hold(folder), pytest.raises(StoreError, match="run is in use by another run of this process"):
+        sample(Walk(), checkpoint=Checkpoint(folder, chain=2), **again)
+
+
+def test_a_chain_that_was_taken_over_writes_no_more(rng, tmp_path, monkeypatch):
+    monkeypatch.setattr(checkpoint, "pause", lambda run_time, cost: 0.003)
+    folder, taken = tmp_path / "run", []
+
+    def take(self, *arguments):
+        if arguments[0] > 30:
+            self.lock.unlink(missing_ok=True)
+            taken.append(checkpoint.steps_of(folder)[0][1])
+        return commit(self, *arguments)
+
+    commit = checkpoint.ChainStore.commit
+    monkeypatch.setattr(checkpoint.ChainStore, "commit", take)
+    with pytest.raises(StoreError, match="chain_1 was taken over by another process"):
+        sample(slow(1e-3), random_state=1, checkpoint=Checkpoint(folder, chain=1), **OPTIONS)
+    assert checkpoint.steps_of(folder)[0][1] == taken[0] <= 30
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"chain": 3}, "chain must be an integer from 0 to 2, got 3"),
+        ({"chain": 1, "overwrite": True}, "chain=1 does not support overwrite=True; remove the folder"),
+    ],
+)
+def test_what_cannot_be_asked_of_one_chain(tmp_path, options, message):
+    with pytest.raises(OptionError, match=message):
+        sample(Walk(), checkpoint=Checkpoint(tmp_path / "run", **options), **OPTIONS)
+    assert not (tmp_path / "run").exists()
+
+
+def test_estimators_without_a_seed_share_one(rng, tmp_path):
+    X = rng.integers(0, 2, size=(50, 4))
+    options = {"n_draws": 30, "n_warmup": 10, "n_chains": 2, "progress": False}
+    for chain in range(2):
+        SpikeSlabMRF(**options, checkpoint=Checkpoint(tmp_path / "run", chain=chain)).fit(X)
+    joined = SpikeSlabMRF(**options, checkpoint=tmp_path / "run").fit(X).posterior_
+    assert joined["posterior"].equals(SpikeSlabMRF(**options, random_state=0).fit(X).posterior_["posterior"])
+
+
+# The command line
+
+SHORT = ["--n-draws", "60", "--n-warmup", "20", "--n-chains", "3"]
+
+
+@pytest.fixture
+def given(bayesmrf):
+    return bayesmrf
+
+
+@pytest.fixture
+def table(rng, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    np.savetxt("answers.csv", rng.integers(0, 2, (80, 4)), fmt="%d", delimiter=",", header="a,b,c,d", comments="")
+    return "answers.csv"
+
+
+@pytest.mark.parametrize("command", ["structure", "posterior", "groups"])
+def test_tasks_of_a_job_array_are_collected(command, table, given):
+    graph = ["--graph", "complete"] if command == "groups" else []
+    arguments = [command, table, *graph, *SHORT, "--out", "run.zarr"]
+    for chain in ("2", "0"):
+        code, out, _ = given(*arguments, f"--chain={chain}")
+        assert code == 0
+        assert f"Chain {chain} of run.zarr is complete; not yet complete: " in out
+    one_sentence(given("collect", "run.zarr"), r"not complete: chain 1 has not begun; .* by --array=1\.$")
+    code, out, _ = given(*arguments, "--chain", "1")
+    assert out.startswith("Chain 1 of run.zarr is complete\n")
+    shutil.copytree("run.zarr", "moved.zarr")
+    code, out, _ = given("collect", "moved.zarr")
+    assert code == 0
+    assert "The result is in moved.zarr" in out
+    assert "moved.zarr holds the result already" in given("collect", "moved.zarr")[1]
+    code, *_ = given(*arguments[:-1], "whole.zarr", "--seed", "0")
+    assert load("moved.zarr")["posterior"].equals(load("whole.zarr")["posterior"])
+    assert load("moved.zarr").attrs["command"] == f"bayesmrf {' '.join(arguments)}"
+
+
+def test_a_killed_task_goes_on(table, given):
+    arguments = ["structure", table, *SHORT, "--n-chains", "1", "--n-draws", "3000", "--out", "run.zarr"]
+    code, _, err = stopped_by(signal.SIGKILL, [*arguments, "--chain", "0"], "run.zarr", Path.cwd())
+    assert code == -signal.SIGKILL, err
+    one_sentence(given("collect", "run.zarr"), r"chain 0 has [\d,]+ of 3,000 draws; .* --array=0\.$")
+    assert given(*arguments, "--chain", "0")[0] == 0
+    assert given("collect", "run.zarr")[0] == 0
+    assert given(*arguments[:-1], "whole.zarr", "--seed", "0")[0] == 0
+    assert load("run.zarr")["posterior"].equals(load("whole.zarr")["posterior"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["structure", "answers.csv", "--chain", "4"], "--chain must be an integer from 0 to 3, got 4"),
+        (["structure", "answers.csv", "--chain", "1", "--overwrite"], "--chain 1 does not support --overwrite"),
+        (["posterior", "answers.csv", "--chain", "1", "--compare", "exact,tree"], "--compare does not support --chain"),
+        (["collect", "nothing.zarr"], "nothing.zarr is not there; give the folder that the tasks have as --out"),
+    ],
+)
+def test_what_cannot_be_asked_of_tasks(table, given, arguments, message):
+    one_sentence(given(*arguments), message)
+
+
+def test_a_run_of_python_is_not_collected_by_a_command(table, given):
+    with pytest.warns(BayesMRFWarning, match="Not converged|not converged"):
+        SpikeSlabMRF(n_draws=30, n_warmup=10, progress=False, checkpoint="run.zarr").fit(np.eye(4, dtype=int))
+    one_sentence(given("collect", "run.zarr"), r"was not made by a command; call fit with checkpoint='run\.zarr'")
+
+
+def test_without_dask_or_a_scheduler_there_is_one_sentence(table, given, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setitem(sys.modules, "distributed", None)
+        one_sentence(given("structure", table, "--cluster", "tcp://127.0.0.1:9"), r"--cluster needs dask.distributed; ")
+    pytest.importorskip("distributed")
+    monkeypatch.setattr("bayesmrf.workers.CONNECT", 1)
+    for address in ("tcp://127.0.0.1:9", "nowhere:at:all"):
+        found = given("structure", table, "--cluster", address)
+        one_sentence(found, f"--cluster must be the address of a dask scheduler that .* got {re.escape(repr(address))}")
+
+
+def test_a_command_on_a_cluster(table, given):
+    distributed, here = pytest.importorskip("distributed"), "127.0.0.1"
+    arguments = ["structure", table, *SHORT, "--seed", "1"]
+    with distributed.LocalCluster(2, threads_per_worker=1, host=here, dashboard_address="127.0.0.1:0") as cluster:
+        assert given(*arguments, "--out", "there.zarr", "--cluster", cluster.scheduler_address)[0] == 0
+    assert given(*arguments, "--out", "here.zarr")[0] == 0
+    assert load("there.zarr")["posterior"].equals(load("here.zarr")["posterior"])
+
+
+def test_the_script_of_the_page(rng, tmp_path):
+    """Its tasks, at the same time and without SLURM; the third is killed and submitted again."""
+    script = re.search(r"^```bash\n(#!/bin/bash\n.*?)^```$", (ROOT / "docs/cluster.md").read_text(), re.M | re.S)[1]
+    (tmp_path / "answers.sh").write_text(script)
+    np.savetxt(tmp_path / "answers.csv", rng.integers(0, 2, (80, 4)), "%d", ",", header="a,b,c,d", comments="")
+
+    def submit(chain):
+        environment = {**os.environ, "SLURM_ARRAY_TASK_ID": str(chain)}
+        environment["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), environment["PATH"]])
+        command = ["bash", "answers.sh"]
+        return subprocess.Popen(command, cwd=tmp_path, env=environment, stderr=subprocess.PIPE, start_new_session=True)
+
+    tasks = [submit(chain) for chain in range(4)]
+    while not (tmp_path / "run.zarr" / "checkpoint" / "chain_2" / "zarr.json").exists():
+        assert tasks[2].poll() is None
+        time.sleep(0.01)
+    os.killpg(tasks[2].pid, signal.SIGKILL)
+    tasks[2].communicate()
+    tasks[2] = submit(2)
+    for process in tasks:
+        _, err = process.communicate(timeout=300)
+        assert process.returncode == 0, err
+    assert checkpoint.steps_of(tmp_path / "run.zarr")[0] == [1500] * 4

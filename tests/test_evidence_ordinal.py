@@ -1,0 +1,92 @@
+"""The evidence of models of ordered answers: every method against quadrature, estimators, and the command."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bayesmrf import BayesianMRF, GroupedMRF, MaximumLikelihoodMRF, compare_evidence, families, log_evidence
+from bayesmrf.errors import OptionError
+from bayesmrf.estimators.evidence_targets import make_target
+from bayesmrf.evidence.methods import METHODS, evaluate
+from bayesmrf.evidence.ordinal_target import OrdinalTarget
+from tests import evidence_oracle
+from tests.commands import one_sentence
+from tests.evidence_oracle import PRECISION, TINY
+
+LIMIT = 6.0  # standard errors
+ANSWERS = {"progress": False, "random_state": 1}
+
+
+@pytest.fixture
+def answers(rng):
+    """60 answers to three items, of three, four and two levels."""
+    mood = rng.normal(size=(60, 1))
+    levels = np.clip(np.round(mood + rng.normal(size=(60, 3)) + 1), 0, [2, 3, 1]).astype(int)
+    levels[:4] = [[0, 0, 0], [1, 1, 1], [2, 2, 0], [0, 3, 1]]
+    return pd.DataFrame(levels, columns=list("abc"))
+
+
+def test_methods_against_quadrature(rng):
+    """Laplace within what is known of it; draws within their error; the score of the mode is that of the target."""
+    target = TINY["ordinal"](rng)
+    truth = evidence_oracle.log_evidence(target, rng)
+    names = [name for name in METHODS if name != "conjugate"]
+    found = dict(zip(names, evaluate(target, names, rng), strict=True))
+    laplace = found["laplace"]
+    gap = abs(laplace.parts["importance_sampling"] - truth)
+    assert gap < LIMIT * laplace.parts["importance_error"] + PRECISION
+    assert abs(laplace.log_evidence - truth) < 0.5
+    for name in ("ais", "bridge-optimal", "bridge-geometric"):
+        assert abs(found[name].log_evidence - truth) < LIMIT * found[name].standard_error + 0.05
+        assert abs(found[name].log_evidence - truth - 2) > LIMIT * found[name].standard_error + 0.05
+    theta = found["map"].arrays["theta"]
+    assert found["map"].log_evidence == pytest.approx(evidence_oracle.log_posteriors(target, theta[None])[0])
+    assert all(np.isfinite(e.log_evidence) for e in found.values())
+
+
+def test_estimators_have_the_target_of_their_model(answers):
+    free, note = make_target(BayesianMRF(), answers)
+    assert isinstance(free, OrdinalTarget)
+    assert (free.n_features, note) == (3 + 2 + 3 + 1, "")
+    neutral, _ = make_target(BayesianMRF(model=families.Ordinal(neutral={"b": 1})), answers)
+    assert neutral.n_features == 3 + 2 + 2 + 1
+    assert make_target("independent", answers)[0].n_features == 6
+    assert make_target(MaximumLikelihoodMRF(ties="all"), answers)[0].n_features == 1 + 3  # thresholds by category
+    fit = GroupedMRF(method="exact", n_draws=20, n_warmup=10, n_chains=2, **ANSWERS).fit(answers)
+    target, note = make_target(fit, answers)
+    assert target.n_features == fit.groups_.max() + 1 + 6
+    assert "the groups were found on the same data" in note
+    with pytest.raises(OptionError, match=r"coding must be 'boltzmann' for ordered levels, .*, got 'ising'"):
+        make_target(BayesianMRF(), answers, coding="ising")
+    with pytest.raises(OptionError, match="model must be ordinal or a model of yes/no nodes for the evidence"):
+        make_target(BayesianMRF(model="potts"), answers)
+
+
+def test_models_compared(answers):
+    found = {name: log_evidence(m, answers, prior_scale=1.0, **ANSWERS)
+             for name, m in {"all": BayesianMRF(prior="normal"), "none": "independent"}.items()}  # fmt: skip
+    table = compare_evidence(found)
+    assert table.loc["all", "probability"] + table.loc["none", "probability"] == pytest.approx(1)
+    assert found["all"].prior == "normal, scale 1, on weights and thresholds over the scores 0, 1, ..."
+    same = log_evidence(BayesianMRF(), answers - 1 + 1, coding="boltzmann", prior_scale=1.0, **ANSWERS)
+    assert same.log_evidence == found["all"].log_evidence
+
+
+def test_command(bayesmrf, answers, folder):
+    answers.to_csv("answers.csv", index=False)
+    given = ["evidence", "answers.csv", "--compare", "complete,independent", "--seed", 1]
+    code, out, err = bayesmrf(*given)
+    assert (code, err) == (0, "")
+    assert "The model is ordinal" in out
+    direct = log_evidence(BayesianMRF(), answers, prior_scale=1.0, progress=False, random_state=1)
+    assert f"complete, laplace: {direct.log_evidence:,.2f}" in out
+    one_sentence(
+        bayesmrf("evidence", "answers.csv", "--hidden", 1), r"the table has the levels 0, 1, 2, 3 .*--binarize"
+    )
+
+
+def test_two_categories_have_the_evidence_of_the_boltzmann_machine(rng):
+    X = rng.integers(0, 2, (50, 3))
+    X[:30, 1] = X[:30, 0]
+    found = [log_evidence(BayesianMRF(model=m), X, prior_scale=1.0, **ANSWERS) for m in ("ordinal", "boltzmann")]
+    assert found[0].log_evidence == pytest.approx(found[1].log_evidence, abs=1e-6)

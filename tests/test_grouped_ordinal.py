@@ -1,0 +1,163 @@
+"""Groups of weights between ordered answers, against the exact posterior over all partitions of a few edges."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bayesmrf import GroupedMRF, graphs, load, partitions, run
+from bayesmrf.errors import OptionError
+from bayesmrf.inference.elimination.two_states import Elimination
+from bayesmrf.likelihood import Likelihood
+from bayesmrf.models.agreement import Agreement
+from bayesmrf.models.ordinal import Ordinal
+from bayesmrf.posterior.groups.exact import ExactMarginals
+from bayesmrf.posterior.groups.kernels import exact_groups, particle_groups
+from bayesmrf.priors import FIELD_SCALE, DirichletProcess, Normal
+from bayesmrf.summary import GroupedSummary
+from tests.commands import one_sentence
+from tests.grouped_spike_oracle import canonical, log_prior, structures
+from tests.grouped_states_oracle import log_crp, tied_posterior
+from tests.scores import share_error
+from tests.test_partition_posterior import LIMIT
+
+ENGINE = Elimination()
+SIZES = (2, 3, 3)
+MODEL = Ordinal(graphs.Graph(3, np.array([[0, 1], [2, 1], [0, 2]])), 3, True, SIZES)
+STATES = np.array(list(np.ndindex(SIZES)))
+FEATURES = np.array([[a * b, c * b, a * c, a == 1, b == 1, b == 2, c == 1, c == 2] for a, b, c in STATES], float)
+SCALE, N = 0.7, 60
+N_DRAWS, N_CHAINS = 60, 16
+SHORT = {"n_draws": 30, "n_warmup": 10, "n_chains": 2, "progress": False, "random_state": 1}
+
+
+@pytest.fixture
+def seen(rng):
+    """Mean statistics of states in which two edges have equal weights."""
+    theta = np.array([1.2, 1.2, -0.4, 0.3, 0.2, -0.8, 0.0, -0.5])
+    return MODEL.statistics(ENGINE.sample(MODEL, theta, ENGINE.prepare(MODEL), N, rng))
+
+
+def process(alpha, density=None):
+    return DirichletProcess(alpha, Normal(SCALE), density)
+
+
+def kernel(method, s_bar, prior):
+    start = np.zeros(MODEL.n_features)
+    if method == "exact":
+        return exact_groups(Likelihood(MODEL, s_bar, N, ENGINE), prior, start)
+    return particle_groups(MODEL, s_bar, N, prior, start, n_particles=4096)
+
+
+def exact(s_bar, labels, log_p, rng):
+    return tied_posterior(FEATURES, labels, log_p, s_bar, N, np.eye(1) * SCALE**2, FIELD_SCALE, rng)
+
+
+def score(sampler, labels, truth, rng, bias=0.0):
+    """The largest score over the labels that are not rare, and over the means of theta, beyond the bias allowed."""
+    draws = run.sample(
+        sampler, n_draws=N_DRAWS, n_warmup=40, n_chains=N_CHAINS, random_state=rng, progress=False
+    ).values
+    code = {tuple(row): i for i, row in enumerate(labels)}
+    index = np.array([[code[tuple(g)] for g in chain] for chain in canonical(draws["groups"])])
+    z = []
+    for i in np.flatnonzero(truth.p > 0.02):
+        share = (index == i).mean(axis=1)
+        error = np.hypot(share_error(share, truth.p[i], N_DRAWS), truth.error[i])
+        z.append((abs(share.mean() - truth.p[i]) - bias) / error)
+    mean = draws["theta"].mean(axis=1)
+    error = mean.std(axis=0, ddof=1) / np.sqrt(N_CHAINS)
+    return max(*z, *((np.abs(mean.mean(axis=0) - truth.means) - bias) / error))
+
+
+# Particles may be off by 0.03.
+METHODS = pytest.mark.parametrize(("method", "bias"), [("exact", 0.0), ("particle", 0.03)])
+
+
+@METHODS
+def test_partitions(method, bias, seen, rng):
+    labels = list(partitions.set_partitions(3))
+    truth = exact(seen, labels, [log_crp(row, 0.8) for row in labels], rng)
+    assert score(kernel(method, seen, process(0.8)), labels, truth, rng, bias) < LIMIT
+    assert score(kernel(method, seen, process(8.0)), labels, truth, rng, bias) > LIMIT
+
+
+@METHODS
+def test_partitions_of_edges_that_may_be_absent(method, bias, seen, rng):
+    labels = structures(3)
+    truth = exact(seen, labels, log_prior(labels, 0.8, 0.5), rng)
+    assert score(kernel(method, seen, process(0.8, 0.5)), labels, truth, rng, bias) < LIMIT
+    assert score(kernel(method, seen, process(0.8, 0.9)), labels, truth, rng, bias) > LIMIT
+
+
+def test_two_categories_have_the_likelihood_of_agreements(rng):
+    """With weights twice the logits of agreements, groups of both models have the same conditionals."""
+    graph = graphs.cycle(4)
+    ordinal, agreement, theta = Ordinal(graph, 2), Agreement(graph, True), rng.normal(size=8)
+    (u, v), weights = graph.edges.T, 2 * theta[:4]
+    biases = 2 * theta[4:] - np.bincount(u, weights / 2, 4) - np.bincount(v, weights / 2, 4)
+    odds = []
+    for model, at in ((ordinal, np.concatenate([weights, biases])), (agreement, theta)):
+        marginals = ExactMarginals(model, ENGINE)
+        walk = marginals.thaw(marginals.solve(at), at, np.zeros(8), 1.0)
+        odds.append([walk.odds(e) for e in range(4)])
+    # Of the states 00, 01, 10, 11 of the ends: without the edge, the biases that its weight takes away are there again.
+    cells = np.array(odds[0]) + weights[:, None] / 2 * [0, 1, 1, 2]
+    agree = np.logaddexp(cells[:, 0], cells[:, 3]) - np.logaddexp(cells[:, 1], cells[:, 2])
+    np.testing.assert_allclose(agree, odds[1], atol=1e-9)
+
+
+# `GroupedMRF` and the command
+
+
+@pytest.fixture
+def answers(rng):
+    mood = rng.normal(size=(200, 1))
+    table = np.clip(np.round(mood + rng.normal(size=(200, 4)) + 1), 0, 3)
+    return pd.DataFrame(table, columns=list("abcd")).assign(e=rng.integers(0, 2, 200))
+
+
+@pytest.mark.parametrize("method", ["exact", "particle"])
+@pytest.mark.parametrize("more", [{}, {"candidates": "complete"}], ids=["groups", "absent edges"])
+def test_fit(method, more, answers):
+    est = GroupedMRF(method=method, **SHORT, **more).fit(answers)
+    posterior = est.posterior_["posterior"]
+    assert est.model_ == est.posterior_.attrs["model"] == "ordinal"
+    assert posterior["theta"].shape == (2, 30, 10 + 4 * 3 + 1)
+    np.testing.assert_allclose(est.theta_, posterior["theta"].mean(("chain", "draw")))
+    np.testing.assert_allclose(posterior["agreement"], 1 / (1 + np.exp(-posterior["theta"].values[..., :10] / 2)))
+    assert est.score(answers) > -np.log([4, 4, 4, 4, 2]).sum()
+    assert set(est.sample(50, 1)[:, 4]) <= {0, 1}
+    assert len(est.graph_.nodes["a"]["bias"]) == 3
+    again = GroupedMRF(model="ordinal", method=method, **SHORT, **more).fit(answers)
+    np.testing.assert_array_equal(again.posterior_["posterior"]["theta"], posterior["theta"])
+
+
+def test_missing_values_have_probabilities(answers):
+    answers.iloc[3, 0] = np.nan
+    est = GroupedMRF(**SHORT).fit(answers)
+    assert est.method_ == "exact"
+    assert est.missing_["state"].tolist() == [0, 1, 2, 3]
+    assert est.missing_["probability"].sum() == pytest.approx(1)
+
+
+def test_what_is_refused(answers):
+    with pytest.raises(OptionError, match=r"^method must be .*, got 'tree'"):
+        GroupedMRF(model="ordinal", method="tree").fit(answers)
+    with pytest.raises(OptionError, match="model must be 'agreement', 'potts' or 'symmetric' for grouped fields"):
+        GroupedMRF(fields="grouped").fit(answers)
+
+
+def test_command(bayesmrf, answers, folder):
+    answers.to_csv("answers.csv", index=False)
+    given = ["groups", "answers.csv", "--graph", "complete", "--prior-scale", 0.5, "--seed", 1]
+    code, out, _ = bayesmrf(*given, "--n-draws", 30, "--n-warmup", 10, "--n-chains", 2)
+    assert code == 0
+    assert "The model is ordinal, as column 'a' has more than two ordered levels." in out
+    tree = load("answers.zarr")
+    assert "model ordinal (chosen by the ordered levels)" in GroupedSummary(tree).data_sentence
+    direct = GroupedMRF(prior=DirichletProcess(base=Normal(0.5)), **SHORT).fit(answers)
+    np.testing.assert_array_equal(tree["posterior"]["theta"], direct.posterior_["posterior"]["theta"])
+    assert bayesmrf("report", "answers.zarr")[0] == 0
+    assert "The agreement of ordered categories is" in (folder / "report.html").read_text()
+    given = ["groups", "answers.csv", "--graph", "complete", "--model", "potts", "--prior-scale", 0.5, "--out", "x"]
+    one_sentence(bayesmrf(*given), "--prior-scale must be omitted without --model ordinal or symmetric, got 0.5")
