@@ -41,6 +41,7 @@ from bayesmrf.posterior.parameters.auxiliary_variable import AuxiliaryVariable
 from bayesmrf.posterior.parameters.exchange import Exchange
 from bayesmrf.posterior.parameters.gibbs import CoordinateGibbs
 from bayesmrf.posterior.parameters.hamiltonian import Hamiltonian
+from bayesmrf.posterior.parameters.independence import Independence
 from bayesmrf.posterior.parameters.langevin import Langevin
 from bayesmrf.posterior.parameters.metropolis import Metropolis
 from bayesmrf.priors import (
@@ -151,6 +152,7 @@ KERNELS = {
         likelihood(BINARY, Elimination()), Normal(), start(BINARY), 0.1 * np.eye(8), n_adapt=60
     ),
     "hamiltonian-diagonal": lambda: Hamiltonian(likelihood(BINARY, Bethe()), Cauchy(2.5), start(BINARY), n_adapt=60),
+    "independence": lambda: Independence(likelihood(BINARY, Elimination()), Normal(), start(BINARY), 0.1 * np.eye(8)),
     "langevin": lambda: Langevin(likelihood(BINARY, Persistent(64)), Normal(), start(BINARY), 0.02, 0.5, np.ones(8)),
     "langevin-brief": lambda: Langevin(
         with_gaps(BINARY, Brief(ROWS, 64), Persistent(64)), Normal(), start(BINARY)

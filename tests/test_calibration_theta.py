@@ -18,6 +18,7 @@ from bayesmrf.models.ising import Ising
 from bayesmrf.posterior.parameters.auxiliary_variable import AuxiliaryVariable
 from bayesmrf.posterior.parameters.exchange import Exchange
 from bayesmrf.posterior.parameters.hamiltonian import Hamiltonian
+from bayesmrf.posterior.parameters.independence import Independence
 from bayesmrf.posterior.parameters.langevin import Langevin
 from bayesmrf.posterior.parameters.metropolis import Metropolis
 from bayesmrf.posterior.parameters.pseudo_posterior import posterior_mode
@@ -45,6 +46,7 @@ CASES = {
         EXACT,
     ),
     "hamiltonian": (lambda lik, prior: Hamiltonian(lik, prior, np.zeros(8), np.full(8, 0.4)), 2, EXACT),
+    "independence": (lambda lik, prior: Independence(lik, prior, reference(lik, prior), 0.5 * np.eye(8)), 12, EXACT),
     "exchange": (lambda lik, prior: Exchange(lik, prior, np.zeros(8), 0.8), 12, EXACT),
     "exchange, coupling from the past": (
         lambda lik, prior: Exchange(lik, prior, np.zeros(8), 0.8),

@@ -59,6 +59,7 @@ from bayesmrf.posterior.parameters.auxiliary_variable import AuxiliaryVariable
 from bayesmrf.posterior.parameters.exchange import Exchange
 from bayesmrf.posterior.parameters.gibbs import CoordinateGibbs
 from bayesmrf.posterior.parameters.hamiltonian import Hamiltonian
+from bayesmrf.posterior.parameters.independence import Independence
 from bayesmrf.posterior.parameters.langevin import Langevin
 from bayesmrf.posterior.parameters.metropolis import Metropolis
 from bayesmrf.samplers.cftp import CouplingFromThePast
@@ -228,6 +229,7 @@ def kernels():
     samples = of(boltzmann, Gibbs())
     yield Metropolis(exact, normal, start)
     yield CoordinateGibbs(exact, normal, start)
+    yield Independence(exact, normal, start, np.eye(6))
     yield Langevin(exact, normal, start)
     yield Hamiltonian(exact, normal, start)
     yield Exchange(samples, normal, start)

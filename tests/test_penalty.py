@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from bayesmrf.particles.pair_cells import counted_spread
+from bayesmrf.particles.chain_pairs import counted_spread
 from bayesmrf.posterior.conditionals.penalty import penalty
 
 SHIFTS = -2.0, 0.0, 2.0  # exact log ratios

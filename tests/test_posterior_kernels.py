@@ -22,6 +22,7 @@ from bayesmrf.posterior.parameters.auxiliary_variable import AuxiliaryVariable
 from bayesmrf.posterior.parameters.exchange import Exchange
 from bayesmrf.posterior.parameters.gibbs import CoordinateGibbs
 from bayesmrf.posterior.parameters.hamiltonian import Hamiltonian
+from bayesmrf.posterior.parameters.independence import Independence
 from bayesmrf.posterior.parameters.langevin import Langevin
 from bayesmrf.posterior.parameters.metropolis import Metropolis
 from bayesmrf.priors import Cauchy, LogisticBeta, Normal
@@ -76,6 +77,7 @@ KERNELS = {
     "metropolis, by moments one by one": lambda lik, prior, start: Metropolis(lik(OneByOne()), prior, start, 0.8),
     "metropolis, by log_z": lambda lik, prior, start: Metropolis(lik(ByLogZ()), prior, start, 0.8),
     "gibbs": lambda lik, prior, start: CoordinateGibbs(lik(Elimination()), prior, start),
+    "independence": lambda lik, prior, start: Independence(lik(Elimination()), prior, start, 0.4 * np.eye(len(start))),
     "exchange": lambda lik, prior, start: Exchange(lik(Elimination()), prior, start, 0.8),
     "auxiliary variable": lambda lik, prior, start: AuxiliaryVariable(lik(Elimination()), prior, start, 0.5),
     "hamiltonian": lambda lik, prior, start: Hamiltonian(
@@ -149,7 +151,9 @@ class AtZero(Elimination):
         return super().sample(model, np.zeros_like(theta), plan, n_samples, rng)
 
 
-@pytest.mark.parametrize("name", ["metropolis", "gibbs", "exchange", "auxiliary variable", "langevin", "hamiltonian"])
+@pytest.mark.parametrize(
+    "name", ["metropolis", "gibbs", "independence", "exchange", "auxiliary variable", "langevin", "hamiltonian"]
+)
 def test_an_engine_that_is_wrong_is_caught(name, rng, monkeypatch):
     monkeypatch.setattr(exact_scan, "MAX_STATES", 0)  # gibbs asks the engine
     model = MODELS["ising"]
@@ -158,6 +162,7 @@ def test_an_engine_that_is_wrong_is_caught(name, rng, monkeypatch):
     kernel = {
         "metropolis": lambda: Metropolis(lik(AtZero()), prior, start, 0.8),
         "gibbs": lambda: CoordinateGibbs(lik(AtZero()), prior, start),
+        "independence": lambda: Independence(lik(AtZero()), prior, start, 0.4 * np.eye(3)),
         "exchange": lambda: Exchange(lik(AtZero()), prior, start, 0.8),
         "auxiliary variable": lambda: AuxiliaryVariable(lik(AtZero()), prior, start, 0.5),
         "langevin": lambda: Langevin(lik(AtZero()), prior, start, 0.6, adjusted=True),

@@ -11,7 +11,7 @@ from bayesmrf.likelihood import Likelihood
 from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.models.ising import Ising
 from bayesmrf.particles import persistent_chains as edge_chains
-from bayesmrf.particles.triple_cells import triple_cells
+from bayesmrf.particles.chain_triples import triple_cells
 from bayesmrf.posterior.conditionals.spike import log_slab_odds
 from bayesmrf.posterior.edges.exact import SpikeSlabExact
 from bayesmrf.posterior.edges.one_edge import SpikeSlabOneEdge
@@ -19,7 +19,7 @@ from bayesmrf.posterior.edges.rival_moves import visit_rivals
 from bayesmrf.priors import Cauchy, SpikeSlab
 from tests import oracle as states_oracle
 from tests import spike_slab_oracle as oracle
-from tests.test_pair_cells import chains_in
+from tests.test_chain_pairs import chains_in
 from tests.test_spike_slab_exact import ENGINE, LIMIT, N, draw
 
 NONE = np.empty((0, 2), np.int64)

@@ -19,6 +19,7 @@ from bayesmrf.models.potts import Potts
 from bayesmrf.models.symmetric import Symmetric
 from bayesmrf.posterior.parameters.exchange import Exchange
 from bayesmrf.posterior.parameters.hamiltonian import Hamiltonian
+from bayesmrf.posterior.parameters.independence import Independence
 from bayesmrf.posterior.parameters.langevin import Langevin
 from bayesmrf.posterior.parameters.metropolis import Metropolis
 from bayesmrf.priors import Normal
@@ -144,7 +145,7 @@ def test_hidden_entries_in_two_samples(two_groups, rng):
     assert [len(lik.hidden_probabilities(phi[None], rng, t)) for t in (0, 1)] == [(x < 0).sum() for x in samples]
 
 
-@pytest.mark.parametrize("kernel", ["metropolis", "langevin", "hamiltonian", "exchange"])
+@pytest.mark.parametrize("kernel", ["metropolis", "independence", "langevin", "hamiltonian", "exchange"])
 def test_posterior_of_a_difference_between_two_samples(kernel, rng):
     """Two parameters, a coupling and its contrast, by quadrature; the negative control has the groups exchanged."""
     graph = graphs.path(2)
@@ -164,6 +165,7 @@ def test_posterior_of_a_difference_between_two_samples(kernel, rng):
     lik, start = of_two(model, samples, maps), np.zeros(2)
     made = {
         "metropolis": lambda: Metropolis(lik, Normal(), start, 0.7),
+        "independence": lambda: Independence(lik, Normal(), start, np.diag([0.2, 0.4])),
         "langevin": lambda: Langevin(lik, Normal(), start, 0.25, adjusted=True),
         "hamiltonian": lambda: Hamiltonian(lik, Normal(), start, np.full(2, 0.2)),
         "exchange": lambda: Exchange(lik, Normal(), start, 0.7),
@@ -196,7 +198,7 @@ def lattice():
     return graph, all_states(9)[np.random.default_rng(3).choice(512, 80, p=p / p.sum())]
 
 
-@pytest.mark.parametrize("options", [{}, {"kernel": "langevin", "adjusted": True}, {"kernel": "exchange"}])
+@pytest.mark.parametrize("options", [{}, {"kernel": "hamiltonian"}, {"kernel": "exchange"}])
 def test_one_coupling_against_quadrature(lattice, options, rng):
     """The coupling of all edges without fields: one dimension, log Z by enumeration."""
     graph, X = lattice

@@ -52,6 +52,11 @@ class Gibbs(Checked):
 
 
 @dataclass(frozen=True)
+class Independence:
+    """Independent proposals around the mode (`bayesmrf.posterior.parameters.independence`), for few parameters."""
+
+
+@dataclass(frozen=True)
 class Exchange(Checked):
     """The exchange algorithm (`bayesmrf.posterior.parameters.exchange`).
 
@@ -171,6 +176,7 @@ class Phases(Checked):
 
 
 ANY_KIND = frozenset(Kind)
+FEW = 3  # parameters, of which nearly all proposals around the mode are accepted
 WIDEST = 100.0  # scale of a prior under which weights of states are computed; beyond, they overflow
 
 
@@ -192,6 +198,8 @@ class KernelRow:
     ties: bool = True  # whether it supports tied parameters
     # Whether "auto" chooses it only where a table of all states is the fastest way to sum over them
     by_table: bool = False
+    # Whether "auto" chooses it only for complete data and at most `FEW` parameters
+    few: bool = False
     kind: str = "exact"  # "exact" if the engine is, or "approximate (...)"
 
 
@@ -210,6 +218,14 @@ KERNELS = Registry(
             sums=False,
             ties=False,
             by_table=True,
+        ),
+        KernelRow(
+            "independence",
+            Independence,
+            "independent proposals around the mode",
+            frozenset({LOG_Z}),
+            engines=frozenset({Kind.EXACT}),
+            few=True,
         ),
         KernelRow(
             "hamiltonian",
@@ -263,6 +279,7 @@ class Setting(NamedTuple):
     hidden: frozenset[str] | None
     prior: Any
     ties: bool  # whether parameters are tied
+    n_parameters: int
     by_table: bool  # whether a table of all states is the fastest way to sum over them
 
 
@@ -290,6 +307,7 @@ def _supports(row: KernelRow, s: Setting) -> bool:
         and takes_prior(row, s.prior)
         and (row.ties or not s.ties)
         and (s.by_table or not row.by_table)
+        and (not row.few or (s.n_parameters <= FEW and s.hidden is None and isinstance(s.prior, Normal)))
     )
 
 

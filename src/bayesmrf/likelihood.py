@@ -290,7 +290,7 @@ class Likelihood:
         `coordinate_log_ratio`), so that only accepted moves need a solve; this requires `is_linear`. Otherwise it has
         the log likelihood, and each proposal needs a solve. A `bayesmrf.base.WalkingEngine` has its own compiled sweep.
 
-        Returns ------- theta, its evaluation, n_accepted
+        Returns theta, its evaluation, and the number of accepted moves.
         """
         by = LOG_Z if at.moments is None else MOMENTS
         if self._compiled is not None and self._compiled.walks_by == by and self.is_linear:

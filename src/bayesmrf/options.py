@@ -163,7 +163,15 @@ OPTIONS: dict[str, Rule] = {
     "evidence.prior": optional(PRIOR),
     **{
         f"{kernel}.prior": PRIOR
-        for kernel in ("Metropolis", "CoordinateGibbs", "Langevin", "Hamiltonian", "Exchange", "AuxiliaryVariable")
+        for kernel in (
+            "Metropolis",
+            "CoordinateGibbs",
+            "Independence",
+            "Langevin",
+            "Hamiltonian",
+            "Exchange",
+            "AuxiliaryVariable",
+        )
     },
     "prior_scale": SCALE,
     "bias_scale": SCALE,

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ..graphs import Graph
 
 # The default engine of a kernel where exact inference is too expensive.
-_OWN = dict.fromkeys(["auto", "hamiltonian", "metropolis"], "bethe") | {"langevin": "brief"}
+_OWN = dict.fromkeys(["auto", "independence", "hamiltonian", "metropolis"], "bethe") | {"langevin": "brief"}
 _OWN |= dict.fromkeys(["exchange", "auxiliary-variable"], "gibbs")
 # Options of engines that the flags set.
 _ENGINE_FLAGS = {"n_sweeps": ("n_sweeps",), "n_particles": ("n_chains", "n_samples")}
@@ -91,8 +91,8 @@ def posterior(
         shown="none",
     ),
     kernel: str = flag(
-        "Kernel that updates the parameters; auto is the fastest that engine and data allow: gibbs, hamiltonian, "
-        "metropolis, exchange or langevin.",
+        "Kernel that updates the parameters; auto is the fastest that engine and data allow: gibbs, independence, "
+        "hamiltonian, metropolis, exchange or langevin.",
         "|".join(["auto", *KERNELS.names]),
         "auto",
     ),

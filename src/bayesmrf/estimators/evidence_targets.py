@@ -185,9 +185,7 @@ def _field(
         tie = np.concatenate([label, n + own]).astype(np.int64)
         tied = LinearMap.tied(tie, [str(i) for i in range(tie.max(initial=-1) + 1)])
     kind = OrdinalTarget if isinstance(model, Ordinal) else PairwiseTarget
-    if tied is None and isinstance(model, Ordinal):
-        tied = model.thresholds
-    target = kind(model, *_counted(states), _proper(prior), linear=tied)
+    target = kind(model, *_counted(states), _proper(prior), linear=tied or model.thresholds)
     wanted = np.size(prior.scale) if isinstance(prior, Normal) else 1
     if wanted not in (1, target.n_features):
         raise OptionError(

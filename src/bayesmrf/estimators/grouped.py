@@ -44,7 +44,7 @@ from .base import (
 from .chosen_model import ChosenModel
 from .engines import read_hidden
 from .grouped_methods import Problem, Request, build_kernel, choose_method, kind, read, with_numbers
-from .grouped_states import agreement_of, states_start
+from .grouped_states import states_start
 from .mode_check import check_modes
 from .parameter_posterior import ParameterPosterior
 
@@ -213,7 +213,7 @@ class GroupedMRF(MissingValues, RunOptions, ChosenModel, ParameterPosterior):
         for name, asked in (("density", request.spike), ("field_groups", request.field_prior is not None)):
             if not asked:
                 draws.values.pop(name, None)
-        draws.values["agreement"] = agreement_of(model, draws.values["theta"])
+        draws.values["agreement"] = model.agreement(draws.values["theta"])
         draws.dims["agreement"] = ("edge",)
         told |= {"kind": kind(method, model), "engine": engine_name}
         told["data_hash"] = data_hash(self._graph, s_bar, n, None if hidden is None else hidden.model.states)
@@ -267,7 +267,7 @@ class GroupedMRF(MissingValues, RunOptions, ChosenModel, ParameterPosterior):
             start, how = states_start(request.prior, model, states, s_bar, engine, rng)
             if request.spike:
                 return start, {}, {}
-            self.mle_ = agreement_of(model, start)
+            self.mle_ = model.agreement(start)
             return start, {"mle": start}, {"mle_method": how}
         if not request.spike:
             mle = maximum_likelihood(model, s_bar, states.n_samples, engine, rng)

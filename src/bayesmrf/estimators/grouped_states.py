@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from scipy.special import expit
 
 from ..base import Engine
 from ..learning.forest import forest_start
@@ -37,16 +34,3 @@ def states_start(
         return potential_mode(model, s_bar, n, engine, rng, precision), "posterior mode, no groups"
     mle = maximum_likelihood(model, s_bar, n, engine, rng)
     return mle.theta, mle.method
-
-
-def agreement_of(model: Any, theta: np.ndarray) -> np.ndarray:
-    """Return the agreement of each edge, (..., n_edges): the logistic function of its theta, or that of its table.
-
-    Of the ordinal model it is that of half the weight: the share of two adjacent categories of one end that go with
-    the same of two adjacent ones of the other, where each is as frequent. With two categories it is that of the model
-    of agreements.
-    """
-    if isinstance(model, Symmetric):
-        return model.agreement(theta)
-    found: np.ndarray = expit(theta[..., : model.n_edges] * (0.5 if isinstance(model, Ordinal) else 1.0))
-    return found

@@ -8,7 +8,6 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..graphs import Graph
-from ..models.ordinal import Ordinal
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -68,10 +67,7 @@ class Network:
         own = model.n_parameters * model.n_edges
         edges = {"weight": theta[:own].reshape(model.n_edges, -1)} | (edges or {})
         if model.fields:
-            # Nodes of the ordinal model have as many parameters as they have categories, but one.
-            starts = model.node_starts if isinstance(model, Ordinal) else None
-            each = theta[own:].reshape(graph.n_nodes, -1) if starts is None else np.split(theta, starts[:-1])[1:]
-            nodes = {"bias": each} | (nodes or {})
+            nodes = {"bias": np.split(theta, model.node_starts[:-1])[1:]} | (nodes or {})
         network = graph.to_networkx()
         for name, values in edges.items():
             for (u, v), value in zip(self.edges_, values, strict=True):

@@ -19,6 +19,7 @@ from ..posterior.parameters.auxiliary_variable import AuxiliaryVariable
 from ..posterior.parameters.exchange import Exchange
 from ..posterior.parameters.gibbs import CoordinateGibbs
 from ..posterior.parameters.hamiltonian import Hamiltonian
+from ..posterior.parameters.independence import Independence
 from ..posterior.parameters.langevin import Langevin
 from ..posterior.parameters.metropolis import Metropolis
 from ..priors import Prior
@@ -51,6 +52,7 @@ def automatic_kernel(likelihood: Likelihood, prior: Prior) -> Any:
             hidden=hidden,
             prior=prior,
             ties=likelihood.curve is not None,
+            n_parameters=likelihood.n_parameters,
             by_table=_by_table(likelihood.model),
         )
     )
@@ -124,6 +126,11 @@ def _hamiltonian(options: Any, p: Problem) -> Kernel:
     )
 
 
+def _independence(options: Any, p: Problem) -> Kernel:
+    root = p.at.root
+    return Independence(p.likelihood, p.prior, p.at.theta, root if root.ndim == 2 else np.diag(root))
+
+
 def _langevin(options: Any, p: Problem) -> Kernel:
     precondition = options.epsilon is None if options.precondition is None else options.precondition
     return _dynamics(options, p, options.epsilon, p.at.root if precondition else None, options.adjusted)
@@ -146,6 +153,7 @@ def _dynamics(options: Any, p: Problem, given: float | None, scale: np.ndarray |
 _BUILD: dict[str, Callable[[Any, Problem], Kernel]] = {
     "metropolis": _metropolis,
     "gibbs": _gibbs,
+    "independence": _independence,
     "hamiltonian": _hamiltonian,
     "langevin": _langevin,
     "exchange": _exchange,

@@ -17,6 +17,7 @@ from ..errors import ApproximatePosteriorWarning
 from ..inference.auto import is_cheap
 from ..inference.elimination.two_states import Elimination
 from ..inference.pseudo_likelihood import PseudoLikelihood
+from ..kernels import FEW
 from ..likelihood import Likelihood
 from ..models.categorical import is_categorical, node_statistics, states_of
 from ..models.linear_map import LinearMap
@@ -94,7 +95,7 @@ class Start:
 
 @one_thread()
 def find_start(likelihood: Likelihood, prior: Prior, states: States) -> Start:
-    """Find the mode of the posterior if exact inference is cheap, else that of the pseudo-posterior.
+    """Find the mode of the posterior if exact inference is cheap or parameters are few, else of the pseudo-posterior.
 
     Missing entries over which the likelihood does not sum exactly are imputed by draws from the other entries of the
     column. Potts models on wide graphs, which have no pseudo-likelihood here, start at their margins.
@@ -111,7 +112,8 @@ def find_start(likelihood: Likelihood, prior: Prior, states: States) -> Start:
     table = _filled(states)
     known = likelihood
     if not isinstance(likelihood.engine, PseudoLikelihood):
-        exact = is_cheap(model.graph, states_of(model))
+        few = likelihood.is_exact and LOG_Z in likelihood.engine.answers and likelihood.n_parameters <= FEW
+        exact = few or is_cheap(model.graph, states_of(model))
         if is_categorical(model) and not exact:
             return _at_margins(likelihood, prior, table, states.weights)
         engine = Elimination() if exact else PseudoLikelihood(table, states.weights)

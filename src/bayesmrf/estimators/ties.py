@@ -9,7 +9,6 @@ import numpy as np
 
 from ..errors import OptionError
 from ..models.linear_map import LinearMap
-from ..models.ordinal import Ordinal
 
 _EXPECTED = "None, 'all', 'edges', one label for each edge, or labels by the names of edges and nodes"
 
@@ -27,10 +26,9 @@ def read_ties(ties: Any, model: Any) -> LinearMap | None:
     OptionError
         If there is not a label for each edge, or a name is not known.
     """
-    own = model.thresholds if isinstance(model, Ordinal) else None
     if ties is None:
-        return own
-    if own is not None:
+        return model.thresholds
+    if model.thresholds is not None:
         raise OptionError(option="ties", got=ties, expected="None with neutral categories")
     graph = model.graph
     if isinstance(ties, str):
@@ -45,11 +43,7 @@ def read_ties(ties: Any, model: Any) -> LinearMap | None:
     names, label = list(model.feature_names), np.empty(model.n_features, dtype=np.int64)
     phi: dict[str, int] = {}
     n_edge_features = model.n_parameters * model.n_edges
-    n_own = model.n_features - n_edge_features
-    # Nodes of the ordinal model differ in the number of their parameters.
-    of_node = np.arange(n_own) // max(n_own // max(graph.n_nodes, 1), 1)
-    if isinstance(model, Ordinal) and n_own:
-        of_node = np.repeat(np.arange(graph.n_nodes), np.diff(model.node_starts))
+    of_node = np.repeat(np.arange(graph.n_nodes), np.diff(model.node_starts))
     of_edge = np.arange(n_edge_features) // model.n_parameters
     parts = ((edges, 0, of_edge, "edges"), (nodes, n_edge_features, of_node, "nodes"))
     for labels, start, item, kind in parts:

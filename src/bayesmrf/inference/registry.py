@@ -94,8 +94,8 @@ def engines_that_answer(needs: Iterable[str], model: Model | None = None) -> lis
     return [c.name for c in classes if set(needs) <= c.answers and (model is None or _takes(c(), model))]
 
 
-def check_model(engine: Engine, model: Model, option: str = "engine") -> None:
-    """Check that an engine supports a model.
+def check_model(engine: Engine, model: Any, option: str = "engine") -> None:
+    """Check that an engine supports a model, or that of hidden entries.
 
     Raises
     ------

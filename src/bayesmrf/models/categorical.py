@@ -11,6 +11,7 @@ from ..base import BINARY, Model
 from ..errors import OptionError
 from ..graphs import Graph
 from ..options import Checked
+from .linear_map import LinearMap
 from .pairwise import Pairwise
 
 NEVER = -1e30  # field of a state that a node does not have; finite, as 0 times infinity is NaN
@@ -130,6 +131,7 @@ class ManyStateModel(Checked):
 
     name: ClassVar[str]
     family: ClassVar[str]
+    is_product: ClassVar[bool] = False  # whether the feature of an edge is the product of the scores of its ends
 
     @property
     def n_parameters(self) -> int:
@@ -161,6 +163,16 @@ class ManyStateModel(Checked):
     def node_values(self) -> tuple[float, float]:
         """Smaller and larger value of the features of a node."""
         return 0.0, 1.0
+
+    @property
+    def gains(self) -> np.ndarray:
+        """Values of the feature of an edge but 0, times which its parameters are its log potentials."""
+        return np.ones(1)
+
+    @property
+    def thresholds(self) -> LinearMap | None:
+        """Map of other parameters to theta, if the parameters of nodes are not free."""
+        return None
 
     @property
     def used(self) -> np.ndarray:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import block_diag
+from scipy.special import expit
 
 from ..base import TABLES
 from ..errors import OptionError
@@ -45,6 +46,7 @@ class Ordinal(ManyStateModel):
 
     name = "ordinal"
     family = TABLES
+    is_product = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -61,6 +63,11 @@ class Ordinal(ManyStateModel):
         sizes = np.full(self.graph.n_nodes, self.n_states) if self.sizes is None else np.array(self.sizes, int)
         found: np.ndarray = np.arange(self.n_states) < sizes[:, None]
         return found
+
+    @property
+    def with_pairs(self) -> OrdinalPairs:
+        """The same model, with the joint distributions of the ends of edges as moments."""
+        return OrdinalPairs(self.graph, self.n_states, self.fields, self.sizes)
 
     @cached_property
     def node_starts(self) -> np.ndarray:
@@ -116,10 +123,24 @@ class Ordinal(ManyStateModel):
         return np.concatenate([most[u] * most[v], np.ones(self.n_features - self.n_edges)]).astype(np.float64)
 
     @property
+    def gains(self) -> np.ndarray:
+        """Products of two scores but 0, in the order of ``category``."""
+        found: np.ndarray = np.unique(self.edge_values)[1:]
+        return found
+
+    @property
     def edge_values(self) -> np.ndarray:
         """Feature of an edge whose ends are in the states 0, ..., m - 1, (m, m)."""
         score = np.arange(self.n_states, dtype=np.float64)
         return np.outer(score, score)
+
+    def agreement(self, theta: np.ndarray) -> np.ndarray:
+        """Return the agreement of each edge, (..., n_edges): the logistic function of half its weight.
+
+        It is the share of two adjacent categories of one end that go with the same of two adjacent ones of the other,
+        where each is as frequent. With two categories it is that of the model of agreements.
+        """
+        return np.asarray(expit(0.5 * theta[..., : self.n_edges]))
 
     def features(self, states: np.ndarray) -> np.ndarray:
         """Return the statistics of each row of ``states``, (n_samples, n_features)."""

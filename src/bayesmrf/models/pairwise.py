@@ -10,6 +10,7 @@ import numpy as np
 
 from ..base import BINARY
 from ..graphs import Graph
+from .linear_map import LinearMap
 
 
 class Pairwise(NamedTuple):
@@ -97,6 +98,8 @@ class PairwiseModel:
     family: ClassVar[str] = BINARY
     n_states: ClassVar[int] = 2
     n_parameters: ClassVar[int] = 1  # of an edge
+    is_product: ClassVar[bool] = False  # see `bayesmrf.models.categorical.ManyStateModel`
+    thresholds: ClassVar[LinearMap | None] = None  # a map of other parameters to those of nodes
 
     @property
     def n_edges(self) -> int:

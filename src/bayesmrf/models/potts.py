@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import expit
 
 from ..base import POTTS
 from .categorical import Categorical, ManyStateModel, categorical, node_statistics
@@ -40,6 +41,10 @@ class Potts(ManyStateModel):
     def edge_values(self) -> np.ndarray:
         """Feature of an edge whose ends are in the states 0, ..., m - 1, (m, m)."""
         return np.eye(self.n_states)
+
+    def agreement(self, theta: np.ndarray) -> np.ndarray:
+        """Return the agreement of each edge, (..., n_edges): the logistic function of its coupling."""
+        return np.asarray(expit(theta[..., : self.n_edges]))
 
     def statistics(self, states: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
         """Return the mean statistics of weighted ``states`` (n_samples, n_nodes) in {0, ..., m - 1}."""

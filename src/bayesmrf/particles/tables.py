@@ -19,7 +19,6 @@ from numba import float32
 
 from ..compiled import copy_to, leaf, strict_leaf
 from ..lanes import HALF, MOST_F, ONE, exp_rest_f, power_bits_f, symmetric_uniform
-from ..models.ordinal import Ordinal
 from ..rng import lane_generators, next_uint32
 from .importance import relative_moments
 
@@ -35,7 +34,7 @@ class TableGraph(NamedTuple):
     edge_of: np.ndarray  # (2 n_edges,) int32
     category: np.ndarray  # (m, m) int64
     rivals: np.ndarray  # (n_edges, k) int32, edges with which each may be swapped; -1 for none
-    by_score: bool  # whether W(k, l) = w k l, by the model `Ordinal`
+    by_score: bool  # whether W(k, l) = w k l
 
 
 class TableParticles(NamedTuple):
@@ -60,8 +59,7 @@ def table_graph(model: Any, rivals: np.ndarray | None = None) -> TableGraph:
     """Return the rows of the model's graph."""
     a = model.graph.adjacency
     rivals = np.empty((model.graph.n_edges, 0), np.int32) if rivals is None else rivals
-    by_score = isinstance(model, Ordinal)
-    return TableGraph(model.graph.edges, a.starts, a.neighbours, a.edge_of, model.category, rivals, by_score)
+    return TableGraph(model.graph.edges, a.starts, a.neighbours, a.edge_of, model.category, rivals, model.is_product)
 
 
 def start_particles(n_particles: int, n_nodes: int, n_states: int, rng: np.random.Generator) -> TableParticles:

@@ -6,7 +6,7 @@ weight follows from the joint distribution of the pair at one weight, which many
 
 * One half of them is used to propose the weight, the other to accept it, so that the two errors are independent. If a
   state of the pair is rare, both average the probabilities given the other nodes of each chain (see
-  `bayesmrf.particles.pair_cells`): with counts births and deaths would propose around different weights, which would
+  `bayesmrf.particles.chain_pairs`): with counts births and deaths would propose around different weights, which would
   give too few edges.
 * The error of the log ratio has its penalty, which restores detailed balance
   (`bayesmrf.posterior.conditionals.penalty`).
@@ -31,7 +31,7 @@ from ...compiled import leaf
 from ...errors import DivergenceError, OptionError
 from ...models.boltzmann import Coding
 from ...particles.chain_flips import flip_clusters
-from ...particles.pair_cells import (
+from ...particles.chain_pairs import (
     conditional_cells,
     conditional_spread,
     counted_cells,

@@ -18,6 +18,7 @@ import numpy as np
 from ...compiled import copy_to, strict_leaf
 from ...errors import OptionError
 from ...models.categorical import is_categorical
+from ...particles.table_triples import rival_cells, spread_of_joint
 from ...particles.tables import (
     TableGraph,
     TableParticles,
@@ -32,7 +33,6 @@ from ...particles.tables import (
     unpack,
     weigh_node,
 )
-from ...particles.triples import spread_of_joint, triple_cells
 from ..conditionals.alike_nodes import triple_of
 from ..conditionals.centred import CentredModel, centred_lines, edge_line, move_edge, own_line, pair_values
 from ..conditionals.exact_scan import ScanProblem, normal_prior
@@ -97,11 +97,6 @@ class SpikeSlabParticle(EdgeKernel):
         return table_graph(self.model)
 
     @cached_property
-    def _gains(self) -> np.ndarray:
-        """Values of the feature of an edge but 0, in the order of the model's ``category``."""
-        return np.unique(self.model.edge_values)[1:]
-
-    @cached_property
     def _problem(self) -> ScanProblem:
         model, prior = self.model, edge_prior(self.prior)
         lines = centred_lines(model, self.s_bar, float(self.n_samples), prior.tilt)
@@ -111,7 +106,7 @@ class SpikeSlabParticle(EdgeKernel):
         """Start at ``start``, with particles swept there."""
         (theta, density, precision), model, r = self.first(rng), self.model, self.model.n_edges
         particles = start_particles(-(-self.n_particles // 128) * 128, model.graph.n_nodes, model.n_states, rng)
-        unpacked = unpack(particles, theta[:r, None] * self._gains, model.categorical(theta).field)
+        unpacked = unpack(particles, theta[:r, None] * self.model.gains, model.categorical(theta).field)
         for _ in range(_START):
             for i in range(model.graph.n_nodes):
                 weigh_node(self._graph, unpacked, i)
@@ -124,9 +119,9 @@ class SpikeSlabParticle(EdgeKernel):
         model, r = self.model, self.model.n_edges
         theta, density, precision = with_hyper(rng, self.prior, state.theta.copy(), r)
         edges = theta[:r]
-        unpacked = unpack(state.particles, edges[:, None] * self._gains, model.categorical(theta).field)
+        unpacked = unpack(state.particles, edges[:, None] * self.model.gains, model.categorical(theta).field)
         order, pairs = rng.permutation(r), np.asarray(self.pairs)
-        _scan(rng, self._graph, unpacked, self._problem, self._gains, theta, order, pairs, density, precision)
+        _scan(rng, self._graph, unpacked, self._problem, self.model.gains, theta, order, pairs, density, precision)
         kept = TableParticles(unpacked.x, unpacked.lanes)
         return SpikeSlabParticleState(theta, density, precision, kept), drawn(theta, edges != 0, density, precision)
 
@@ -198,11 +193,11 @@ def _swap(rng, graph, unpacked, problem, gains, theta, e, f, scales, now):
         log_factors[x] = -a * g_e[x]
     before = theta.copy()
     move_edge(lines, e, hub, v, theta, 0.0)
-    triple_cells(graph, unpacked, (hub, v, w), e, f, log_factors, 0, half, of_e, of_f, joint)
+    rival_cells(graph, unpacked, (hub, v, w), e, f, log_factors, 0, half, of_e, of_f, joint)
     mode_e, scale_e = line_mode(edge_line(lines, of_e, of_e.sum(), e, hub, v, theta, now))
     mode_f, scale_f = line_mode(edge_line(lines, of_f, of_f.sum(), f, hub, w, theta, now))
     b = draw_t(rng, mode_f, scale_f)
-    triple_cells(graph, unpacked, (hub, v, w), e, f, log_factors, half, n_particles, of_e, of_f, joint)
+    rival_cells(graph, unpacked, (hub, v, w), e, f, log_factors, half, n_particles, of_e, of_f, joint)
     line_e = edge_line(lines, of_e, of_e.sum(), e, hub, v, theta, now)
     line_f = edge_line(lines, of_f, of_f.sum(), f, hub, w, theta, now)
     ratio = birth_log_ratio(line_f, b, mode_f, scale_f) - birth_log_ratio(line_e, a, mode_e, scale_e)

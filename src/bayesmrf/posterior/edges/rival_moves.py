@@ -3,7 +3,7 @@ r"""Moves of two edges to a common node, with Z from persistent chains: swaps of
 They are those of `bayesmrf.posterior.conditionals.exact_scan` and `bayesmrf.posterior.conditionals.alike_nodes`, which
 need the joint distribution of three nodes only. As in a birth, one half of the chains proposes, the other accepts: Z
 changes by the mean of the eight factors :math:`f_s` of the states, each chain gives their mean given its other nodes
-(`bayesmrf.particles.triple_cells`), and the error of the log ratio has its penalty
+(`bayesmrf.particles.chain_triples`), and the error of the log ratio has its penalty
 (`bayesmrf.posterior.conditionals.penalty`).
 
 There are no such moves between nodes of a camp, each almost equal to at least three others. They would make states
@@ -18,9 +18,9 @@ from math import exp, log1p
 import numpy as np
 
 from ...compiled import leaf
+from ...particles.chain_triples import triple_cells
 from ...particles.importance import relative_moments
 from ...particles.persistent_chains import add_edge, remove_edge, resample
-from ...particles.triple_cells import triple_cells
 from ..conditionals.alike_nodes import ridge, ridge_line, ridge_prior, triple_of
 from ..conditionals.centred import move_edge, pair_values
 from ..conditionals.exact_scan import swap_lines

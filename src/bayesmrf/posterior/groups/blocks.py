@@ -22,8 +22,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import OptionError
-from ...models.agreement import Agreement
-from ...models.ordinal import Ordinal
+from ...models.categorical import is_categorical
 from ...priors import FIELD_SCALE, Beta, DirichletProcess, MultivariateNormal, Normal
 from ..conditionals.centred import centred_lines, edge_line, move_edge
 from ..conditionals.line import Line
@@ -302,10 +301,10 @@ def pair_odds(cells: np.ndarray, values: np.ndarray, weight: float) -> np.ndarra
 def edge_block(model: Any, counts: np.ndarray, n: float, prior: DirichletProcess) -> Block:
     """Make the block of the edges of a model.
 
-    Of the ordinal model it is one of products; else logits if their prior is that of an agreement, or potentials.
+    Of the ordinal model it is one of products, else logits if their prior is that of an agreement, or potentials.
     """
     r, p = model.n_edges, model.n_parameters
-    if isinstance(model, Ordinal):
+    if model.is_product:
         return Products(0, counts[:r], n, prior, lines=centred_lines(model, counts / max(n, 1), n))
     if isinstance(prior.base, Beta):
         return Logits(0, counts[:r], n, prior)
@@ -317,10 +316,10 @@ def field_block(model: Any, counts: np.ndarray, n: float, prior: DirichletProces
     first = model.n_edges * model.n_parameters
     ones, low = counts[first:], model.feature_low[first:]
     given = prior or DirichletProcess(base=Normal(FIELD_SCALE))
-    if prior is not None and not isinstance(model, Agreement):
+    if prior is not None and is_categorical(model):
         return Potentials(first, ones.reshape(-1, model.n_states - 1), n, given)
     unit = float(1 / (1 - low[0])) if len(low) else 1.0
-    shift = model.n_edges * (model.n_states**2 - 1) if isinstance(model, Ordinal) else 0
+    shift = model.n_edges * (model.n_states**2 - 1) if model.is_product else 0
     return Logits(first, ones, n, given, prior is not None, unit, shift)
 
 

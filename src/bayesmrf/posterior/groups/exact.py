@@ -26,7 +26,6 @@ from numpy.linalg import cholesky, solve
 from ...base import LOG_Z, MOMENTS, InferenceEngine, Kind
 from ...errors import DivergenceError
 from ...likelihood import require_answers
-from ...models.ordinal import Ordinal, OrdinalPairs
 from ..conditionals.one_potential import information, log_odds
 from .blocks import Block, Logits, Potentials, Products, Urn, pair_odds
 from .dirichlet_process import Grouping, group_totals
@@ -76,9 +75,8 @@ class ExactMarginals:
 
     @cached_property
     def _asked(self) -> Any:
-        """The model whose moments are needed: of ordered categories, the joint distributions of the ends of edges."""
-        m = self.model
-        return OrdinalPairs(m.graph, m.n_states, m.fields, m.sizes) if isinstance(m, Ordinal) else m
+        """The model whose moments are needed: of products of scores, the joint distributions of the ends of edges."""
+        return self.model.with_pairs if self.model.is_product else self.model
 
     @cached_property
     def _plan(self) -> Any:
@@ -132,7 +130,7 @@ class ExactWalk:
     def odds(self, e: int) -> Any:
         """Return the log odds of edge e in the model without it."""
         model = self._marginals.model
-        if isinstance(model, Ordinal):
+        if model.is_product:
             values = model.edge_values.ravel()
             cells = self.memory.moments[e * len(values) : (e + 1) * len(values)]
             return pair_odds(cells, values, self.theta[e])

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...likelihood import Likelihood
-from ...models.agreement import Agreement
-from ...models.ordinal import Ordinal
+from ...models.categorical import is_categorical
 from ...priors import DirichletProcess
 from ..conditionals.rivals import rivals
 from .exact import ExactMarginals
@@ -62,12 +61,12 @@ def particle_groups(
         As in `GroupedGibbs`.
     """
     others = None
-    if prior.density is not None and model.n_parameters == 1 and not isinstance(model, Ordinal):
+    if prior.density is not None and model.n_parameters == 1 and not model.is_product:
         # If edges may be absent, swaps of two edges mix slowest.
         others = rivals(model.graph, np.abs(2 * s_bar[: model.n_edges] - 1))
     marginals: Any
-    if isinstance(model, Agreement):
-        marginals = TwoStateParticles(model, n_particles, sampler, others)
-    else:
+    if is_categorical(model):
         marginals = ManyStateParticles(model, n_particles, others)
+    else:
+        marginals = TwoStateParticles(model, n_particles, sampler, others)
     return GroupedGibbs(marginals, s_bar, n_samples, prior, start, field_prior, n_jumps, n_pairs)

@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...compiled import strict_leaf
-from ...models.ordinal import Ordinal
 from ...options import Checked
 from ...particles.tables import (
     TableGraph,
@@ -80,14 +79,9 @@ class ManyStateParticles(Checked):
         """Rows of the graph."""
         return table_graph(self.model, self.rivals)
 
-    @cached_property
-    def gains(self) -> np.ndarray:
-        """Values of the feature of an edge but 0, times which its weight is its potentials; (1,) but for `Ordinal`."""
-        return np.unique(self.model.edge_values)[1:] if isinstance(self.model, Ordinal) else np.ones(1)
-
     def potentials(self, theta: np.ndarray) -> np.ndarray:
         """Return the potentials of the edges at their parameters ``theta``, (n_edges, p)."""
-        return theta.reshape(self.model.n_edges, self.model.n_parameters) * self.gains
+        return theta.reshape(self.model.n_edges, self.model.n_parameters) * self.model.gains
 
     def _unpack(self, particles: TableParticles, theta: np.ndarray) -> UnpackedTableParticles:
         edges = theta[: self.model.n_edges * self.model.n_parameters]
@@ -143,7 +137,7 @@ class ManyStateWalk:
 
     def odds(self, e: int) -> np.ndarray:
         """Return the log odds of the categories of edge e in the model without it."""
-        if isinstance(self._model, Ordinal):
+        if self._model.is_product:
             values, cells = self._model.edge_values.ravel(), np.empty(self._model.n_states**2)
             edge_cells(self._graph, self._unpacked, e, 0, self._unpacked.x.shape[1], cells)
             return pair_odds(cells, values, self._unpacked.potentials[e, 0])
@@ -174,7 +168,7 @@ class ManyStateWalk:
         return block.close(urn, state), nu
 
     def _by(self, block: Products) -> _ByLines:
-        return _ByLines(block.lines, block.precision, self._marginals.gains)
+        return _ByLines(block.lines, block.precision, self._marginals.model.gains)
 
     def _move_weights(self, rng: np.random.Generator, block: Products, state: Grouping) -> np.ndarray:
         """Return new values of groups with one edge, one by one, then of larger groups, each on a centred line."""

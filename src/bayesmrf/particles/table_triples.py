@@ -20,7 +20,7 @@ def edge_between(graph, v, w):
 
 
 @leaf
-def triple_cells(graph, unpacked, nodes, e, f, log_factors, start, stop, of_e, of_f, joint):
+def rival_cells(graph, unpacked, nodes, e, f, log_factors, start, stop, of_e, of_f, joint):
     """Compute the joint distributions of two pairs of nodes in the model with another parameter of edge e.
 
     Let q(k, l, y) be the probability of the states of ``nodes`` = (hub, v, w) given the rest of a particle, e the edge

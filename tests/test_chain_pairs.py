@@ -8,7 +8,7 @@ from bayesmrf import graphs
 from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.particles import persistent_chains as edge_chains
-from bayesmrf.particles.pair_cells import (
+from bayesmrf.particles.chain_pairs import (
     conditional_cells,
     conditional_spread,
     counted_cells,

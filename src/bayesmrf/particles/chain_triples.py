@@ -1,7 +1,7 @@
 """Probabilities of the eight states of three nodes from chains, each given the other nodes of its chain.
 
 Where two of the nodes are nearly always equal, half of the states are rare, and counts of them would be useless (see
-`bayesmrf.particles.pair_cells`).
+`bayesmrf.particles.chain_pairs`).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from numba import float32, float64
 
 from ..compiled import leaf
 from ..lanes import MOST_F, exp_rest_f, power_bits_f
-from .pair_cells import half_field
+from .chain_pairs import half_field
 
 _ZERO, _TWO = np.float32(0), np.float32(2)
 
