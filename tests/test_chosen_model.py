@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from bayesmrf import BayesianMRF, CompareMRF, MaximumLikelihoodMRF, SpikeSlabMRF, families
-from bayesmrf.errors import DataError, OptionError
+from bayesmrf.errors import DataError, LevelsWarning, OptionError
 from bayesmrf.estimators.chosen_model import choose_model, ordered_column
 
 QUICK = {"n_draws": 5, "n_warmup": 5, "n_chains": 1, "progress": False, "random_state": 1}
@@ -84,6 +84,23 @@ def test_the_chosen_model_is_the_named_one_and_it_is_said(name, rng, caplog):
             np.testing.assert_array_equal(est.theta_, named.theta_)
             assert ("The model is ordinal, as column '0' has" in caplog.text) == (model == "ordinal")
     assert est.model == "auto"
+
+
+def test_a_stray_level_in_a_table_of_two_is_warned_of(rng, recwarn):
+    X = pd.DataFrame(rng.integers(1, 3, (100, 3)), columns=list("abc"))
+    X.iloc[:2] = 1, 2, 1
+    X.loc[[3, 4], "b"] = 3
+    X.loc[5, "c"] = 3
+    message = r"'b' has the value 3 in 2 of 100 rows, as have 1 other column\(s\), where all other answers are 1 or 2;"
+    with pytest.warns(LevelsWarning, match=f"'auto' is ordinal only because column {message}") as found:
+        assert MaximumLikelihoodMRF().fit(X).model_ == "ordinal"
+    assert len(found) == 1
+    assert found[0].filename == __file__
+    X.loc[10:13, "b"] = 3  # too many to be mistakes
+    MaximumLikelihoodMRF().fit(X)
+    MaximumLikelihoodMRF().fit(X.assign(d=rng.integers(0, 5, 100), b=X["a"].sample(frac=1, random_state=1).to_numpy()))
+    MaximumLikelihoodMRF(model="ordinal").fit(X)
+    assert not recwarn.list
 
 
 def test_the_method_follows_the_number_of_joint_states(rng):

@@ -195,6 +195,7 @@ def test_levels_that_never_occur_are_kept_with_a_warning_or_merged():
     ("column", "message"),
     [
         ([3, 3, 3, 3], "column 'x' must have at least two levels, got 1"),
+        ([None, np.nan, np.nan, np.nan], "'x' must have at least two levels, but all its values are missing; drop it"),
         (["low", "mid", "low", "high"], "'x' must contain numbers, got 'high', and texts have no order"),
         (pd.Categorical(["low", "mid", "low", "high"]), "'x' must have ordered categories; order them"),
         ([1, 2, 3, np.inf], "'x' must contain finite levels"),
@@ -305,3 +306,69 @@ def test_ties_of_nodes_with_different_numbers_of_thresholds(rng):
     X = np.column_stack([rng.integers(0, 2, 60), rng.integers(0, 5, 60)])
     est = MaximumLikelihoodMRF(model="ordinal", ties="all").fit(X)
     assert est.theta_[1] == est.theta_[2] != est.theta_[3]
+
+
+# ---- other scores
+
+
+def test_other_scores_are_the_definition(rng):
+    """Statistics, log Z and moments by a sum over all states; scores 0, 1, 2, ... are none."""
+    scores, theta = np.array([0, 1, 3, 7.0]), 0.1 * rng.normal(size=9)
+    model, f = Ordinal(MODEL.graph, 4, True, SIZES, None, (0, 1, 3, 7)), FEATURES.astype(float)
+    a, b, c = scores[STATES].T
+    f[:, :3] = np.stack([a * b, c * b, a * c], axis=1)
+    np.testing.assert_allclose(model.statistics(STATES), f.mean(axis=0))
+    np.testing.assert_allclose(model.features(STATES), f)
+    np.testing.assert_array_equal(model.feature_high, f.max(axis=0))
+    p = np.exp(f @ theta)
+    found = Elimination().infer(model, theta, Elimination().prepare(model))
+    assert found.log_z == pytest.approx(np.log(p.sum()), rel=1e-12)
+    np.testing.assert_allclose(found.moments, p @ f / p.sum(), atol=1e-12)
+    assert abs(Elimination().infer(MODEL, theta, Elimination().prepare(MODEL)).log_z - found.log_z) > 0.01
+    same = Ordinal(MODEL.graph, 4, True, SIZES, None, (0, 1, 2, 3, 4))
+    np.testing.assert_array_equal(same.edge_values, MODEL.edge_values)
+
+
+def test_posteriors_with_other_scores(rng):
+    """Doubled scores have weights of a quarter; of others, P(edge) and the mean of theta are those on a grid."""
+    X = np.array([[0, 0]] * 9 + [[1, 0]] * 6 + [[1, 1]] * 4 + [[2, 1]] * 8 + [[2, 0]] * 3)
+    thetas = [MaximumLikelihoodMRF(model=families.Ordinal(scores=s)).fit(X).theta_ for s in ((0, 1, 2), (0, 2, 4))]
+    np.testing.assert_allclose(thetas[1] * [4, 1, 1, 1], thetas[0], rtol=1e-6)
+
+    def draws(model, slab):
+        prior = SpikeSlab(0.5, Normal(slab), bias_scale=1.0)
+        est = SpikeSlabMRF(model=model, method="exact", prior=prior, progress=False)
+        kernel = est._prepare(X)[2]
+        values = run.sample(kernel, n_draws=100, n_warmup=20, n_chains=24, random_state=3, progress=False).values
+        return np.concatenate([values["included"], values["theta"]], axis=2)
+
+    plain = draws("ordinal", 1.0)
+    np.testing.assert_array_equal(draws(families.Ordinal(scores=(0, 1, 2)), 1.0), plain)
+    doubled = draws(families.Ordinal(scores=(0, 2, 4)), 0.25)
+    np.testing.assert_allclose(doubled[:, :20] * [1, 4, 1, 1, 1], plain[:, :20], atol=1e-6)
+    axis = np.linspace(-4, 4, 33)
+    theta = np.stack([g.ravel() for g in np.meshgrid(axis, *[axis] * 3, indexing="ij")], axis=1)
+
+    def exact(scores):
+        f = np.array([[scores[a] * scores[b], a == 1, a == 2, b] for a, b in np.ndindex(3, 2)], float)
+        counts = np.array([(np.array(s) == X).all(axis=1).sum() for s in np.ndindex(3, 2)])
+        energy = theta @ f.T
+        log_p = energy @ counts - counts.sum() * np.logaddexp.reduce(energy, axis=1)
+        log_p -= 0.5 * (theta[:, 1:] ** 2).sum(axis=1)
+        present = np.exp(log_p + 20 - 0.5 * theta[:, 0] ** 2) / np.sqrt(2 * np.pi) * (axis[1] - axis[0])
+        without = np.exp(log_p + 20) * (theta[:, 0] == 0)
+        mean = present @ theta + np.append(0, without @ theta[:, 1:])
+        return np.append(present.sum(), mean) / (present.sum() + without.sum())
+
+    found = draws(families.Ordinal(scores=(0, 1, 4)), 1.0)
+    assert_mean(found, exact((0, 1, 4)))
+    assert_other_mean(found, exact((0, 1, 2)))
+    assert_mean(plain, exact((0, 1, 2)))
+
+
+@pytest.mark.parametrize("scores", [(1, 2, 3), (0, 2, 1), (0, 1), "abc"])
+def test_scores_that_cannot_be(scores, rng):
+    X = rng.integers(0, 3, (30, 2))
+    with pytest.raises(OptionError, match=r"^scores must be (at least 3 )?increasing numbers from 0") as e:
+        MaximumLikelihoodMRF(model=families.Ordinal(scores=scores)).fit(X)
+    assert "\n" not in str(e.value)

@@ -162,7 +162,7 @@ class BoundaryWarning(BayesMRFWarning):
 
 
 class LevelsWarning(BayesMRFWarning):
-    """Levels of an ordinal column never occur."""
+    """Levels of an ordinal column never occur, or hardly ever do."""
 
 
 class ConstantColumnWarning(BayesMRFWarning):

@@ -103,10 +103,14 @@ class Ordinal(_Family):
         Score of the neutral category (from 0, such as 2 of five) by the name of a column. Its thresholds are not free,
         but :math:`a x + b (x - r)^2` (`bayesmrf.models.ordinal.Ordinal`), in `BayesianMRF`, `MaximumLikelihoodMRF` and
         `log_evidence`.
+    scores : tuple or None
+        Scores of the categories from the lowest, such as (0, 1, 3, 7) for numbers of days, instead of 0, 1, 2, ...; a
+        column with fewer levels has the first of them. They increase from 0.
     """
 
     unused: str = "keep"
     neutral: Any = None
+    scores: Any = None
 
     @property
     def n_states(self) -> str:
@@ -116,7 +120,7 @@ class Ordinal(_Family):
     def on(self, graph: Graph, sizes: tuple[int, ...], fields: bool) -> Any:
         """Return the model on a graph, whose nodes have ``sizes`` categories."""
         if self.neutral is None:
-            return self._model(graph, max(sizes), fields, tuple(sizes))
+            return self._model(graph, max(sizes), fields, tuple(sizes), None, self.scores)
         number, found = {name: i for i, name in enumerate(graph.names)}, [None] * graph.n_nodes
         for name, score in self.neutral.items():
             if str(name) not in number:
@@ -128,7 +132,7 @@ class Ordinal(_Family):
                 expected = f"a score from 0 to {sizes[node] - 1} for column {quoted(str(name))}"
                 raise OptionError(option="neutral", got=score, expected=expected)
             found[node] = score
-        return self._model(graph, max(sizes), fields, tuple(sizes), tuple(found))
+        return self._model(graph, max(sizes), fields, tuple(sizes), tuple(found), self.scores)
 
 
 @dataclass(frozen=True)

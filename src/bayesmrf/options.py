@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields
+from operator import lt
 from typing import Any
 
 from .errors import in_python
@@ -153,6 +154,16 @@ OPTIONS: dict[str, Rule] = {
         lambda v: v is None or (isinstance(v, tuple) and all(s is None or (is_number(s) and 0 <= s <= 127) for s in v)),
         (None,),
     ),
+    **{
+        f"{model}.scores": Rule(
+            "increasing numbers from 0, or None",
+            lambda v: (
+                v is None or (is_list(v) and all(map(is_number, v)) and [*v[:1]] == [0] and all(map(lt, v[:-1], v[1:])))
+            ),
+            (None, (0, 1, 3)),
+        )
+        for model in ("families.Ordinal", "ordinal.Ordinal")
+    },
     "fields": FLAG,
     "n_hidden": integer(1, 10**5, "without hidden units the model is 'independent'"),
     "n_visible": integer(1, 10**5),

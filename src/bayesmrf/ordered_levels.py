@@ -60,8 +60,8 @@ def ordered_levels(found: np.ndarray, name: str, merge: bool) -> tuple[Any, ...]
     """
     if found.dtype.kind not in "biuf":
         raise DataError(
-            f"column {quoted(name)} must contain numbers, got {str(found[0])!r}, and texts have no order; use pandas' "
-            f"ordered categories, or {argument('model', 'potts')}."
+            f"column {quoted(name)} must contain numbers, got {str(found[0])!r}, and texts have no order; recode them "
+            f"as integers in their order (pandas: ordered categories), or use {argument('model', 'potts')}."
         )
     if not np.isfinite(found).all():
         raise DataError(f"column {quoted(name)} must contain finite levels; replace infinities by NaN if missing.")
@@ -76,6 +76,10 @@ def ordered_levels(found: np.ndarray, name: str, merge: bool) -> tuple[Any, ...]
 
 def _checked(levels: tuple[Any, ...], unused: list[Any], name: str, merge: bool) -> tuple[Any, ...]:
     shown = ", ".join(map(str, levels[:_NAMED])) + (", ..." if len(levels) > _NAMED else "")
+    if not levels:
+        raise DataError(
+            f"column {quoted(name)} must have at least two levels, but all its values are missing; drop it."
+        )
     if len(levels) < 2:
         raise DataError(f"column {quoted(name)} must have at least two levels, got {len(levels)} ({shown}); drop it.")
     if len(levels) > MOST_LEVELS:

@@ -235,7 +235,7 @@ def _by_column(
         if levels is None and frame is not None:
             levels = ordered_categories(frame.iloc[:, i], label, n_states == "merge")
         table, is_bool = _to_table(values[:, [i]], (label,), levels)
-        lost = _missing(table, (label,), allowed)
+        lost = _missing(table, (label,), True)
         if levels is None:
             seen = table if lost is None else table[~lost]
             levels = (False, True) if is_bool else ordered_levels(np.unique(seen), label, n_states == "merge")
@@ -243,6 +243,8 @@ def _by_column(
         if lost is not None:
             gone[:, [i]] = lost
         found.append(levels)
+    if gone.any() and not allowed:
+        _refuse_missing(gone, labels)
     return codes, gone if gone.any() else None, ColumnLevels(tuple(found))
 
 
@@ -254,10 +256,14 @@ def _missing(table: np.ndarray, labels: tuple[str, ...], allowed: bool) -> np.nd
     if not gone.any():
         return None
     if not allowed:
-        raise DataError(f"{_X} must not have missing values (NaN), but {int(gone.sum())} are missing in "
-                        f"{int(gone.any(axis=0).sum())} column(s), the first in {_place(gone, labels)}; drop or impute "
-                        "these rows.")  # fmt: skip
+        _refuse_missing(gone, labels)
     return gone
+
+
+def _refuse_missing(gone: np.ndarray, labels: tuple[str, ...]) -> None:
+    raise DataError(f"{_X} must not have missing values (NaN), but {int(gone.sum())} are missing in "
+                    f"{int(gone.any(axis=0).sum())} column(s), the first in {_place(gone, labels)}; drop or impute "
+                    "these rows.")  # fmt: skip
 
 
 def to_numbers(values: np.ndarray, labels: tuple[str, ...], wanted: str = _CODED) -> tuple[np.ndarray, bool]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import logging
+import warnings
 from typing import Any, ClassVar
 
 import numpy as np
 
-from ..errors import DataError, OptionError
+from ..errors import DataError, LevelsWarning, OptionError, argument
 from ..families import AUTO, Custom, Ordinal
 from ..graphs import Graph
 from ..levels import find_foreign
@@ -18,6 +19,7 @@ from ..states import to_numbers
 from .option_objects import OptionObjects
 
 _log = logging.getLogger(__name__)
+_STRAY = 0.02  # share of the answers of a column, up to which levels that yes/no columns lack may be mistakes
 
 
 def ordered_column(X: Any) -> str | None:
@@ -33,15 +35,7 @@ def ordered_column(X: Any) -> str | None:
             categories = getattr(column.dtype, "categories", None)
             if categories is not None and column.dtype.ordered and len(categories) > 2:
                 return str(name)
-    values = X.to_numpy() if is_frame else unmasked(X)
-    if values.ndim != 2 or not values.size or np.iscomplexobj(values):
-        return None
-    names = [str(c) for c in X.columns] if is_frame else [str(i) for i in range(values.shape[1])]
-    try:
-        numbers, _ = to_numbers(values, tuple(names))
-    except DataError:
-        return None
-    seen = [column[column == column] for column in numbers.T]  # NaN is missing
+    names, seen = _answers(X)
     if all(column.max(initial=0) <= 1 for column in seen):
         return None
     if any(((column < 0) | (column != np.round(column))).any() for column in seen):
@@ -51,6 +45,44 @@ def ordered_column(X: Any) -> str | None:
         return None
     small = (i for i, column in enumerate(seen) if column.max(initial=0) <= MOST_LEVELS)
     return next((names[i] for i in small if 2 < len(np.unique(seen[i])) <= MOST_LEVELS), None)
+
+
+def _answers(X: Any) -> tuple[list[str], list[np.ndarray]]:
+    """Return names of the columns of a table of numbers, and their values that are not missing; none of another one."""
+    is_frame = hasattr(X, "columns") and hasattr(X, "to_numpy")
+    values = X.to_numpy() if is_frame else unmasked(X)
+    if values.ndim != 2 or not values.size or np.iscomplexobj(values):
+        return [], []
+    names = [str(c) for c in X.columns] if is_frame else [str(i) for i in range(values.shape[1])]
+    try:
+        numbers, _ = to_numbers(values, tuple(names))
+    except DataError:
+        return [], []
+    return names, [column[column == column] for column in numbers.T]  # NaN is missing
+
+
+def _warn_of_stray_levels(X: Any) -> None:
+    """Warn if all columns have the same two levels but for a few answers."""
+    names, seen = _answers(X)
+    counted = [np.unique(column, return_counts=True) for column in seen]
+    usual = {tuple(levels) for levels, _ in counted if len(levels) == 2}
+    if len(usual) != 1:
+        return
+    (two,) = usual
+    strays = [(i, ~np.isin(levels, two), counts) for i, (levels, counts) in enumerate(counted)]
+    strays = [(i, stray, counts) for i, stray, counts in strays if stray.any()]
+    if any(counts[stray].sum() > max(1, _STRAY * counts.sum()) for _, stray, counts in strays):
+        return
+    i, stray, counts = strays[0]
+    more = f", as have {len(strays) - 1} other column(s)" if len(strays) > 1 else ""
+    warnings.warn(
+        f"{argument('model', AUTO)} is ordinal only because column {quoted(names[i])} has the value "
+        f"{counted[i][0][stray][0]:g} in {counts[stray][0]:,} of {counts.sum():,} rows{more}, where all other answers "
+        f"are {two[0]:g} or {two[1]:g}; correct it or make it missing if it is a mistake, else give "
+        f"{argument('model', 'ordinal')}",
+        LevelsWarning,
+        stacklevel=4,
+    )
 
 
 def choose_model(X: Any, yes_no: str) -> str:
@@ -93,6 +125,7 @@ class ChosenModel(OptionObjects):
         column = ordered_column(X)
         self.model_ = self.yes_no if column is None else "ordinal"
         if column is not None:
+            _warn_of_stray_levels(X)
             _log.info("The model is ordinal, as column %s has more than two ordered levels.", quoted(column))
 
     def object(self, name: str) -> Any:

@@ -408,13 +408,13 @@ def _check_group(label: Any, states: States) -> None:
     """Refuse groups with few rows, and groups in which a level of a column never occurs."""
     name = shown(str(label))
     if states.n_samples < FEWEST_ROWS:
-        raise DataError(f"{_GROUPS} must have at least {FEWEST_ROWS} rows each, but '{name}' has "
+        raise DataError(f"{_GROUPS} must give groups of at least {FEWEST_ROWS} rows each, but '{name}' has "
                         f"{states.n_samples:g}; merge or leave out small groups.")  # fmt: skip
     seen = states.values if states.weights is None else states.values[states.weights > 0]
     for i, (node, column, size) in enumerate(zip(states.names, seen.T, states.sizes, strict=True)):
         unused = sorted({*range(size)} - {*column.tolist()})
         if unused:
             level = levels_of(states.coding, i)[unused[0]]
-            remedy = "merge it with another" if size > 2 else "leave out the column or the group"
+            remedy = "merge it with another level" if size > 2 else "leave out the column or the group"
             raise DataError(f"{_X}: column '{shown(node)}' never has the level {level} in group '{name}', so that the "
                             f"groups cannot be compared there; {remedy}.")  # fmt: skip

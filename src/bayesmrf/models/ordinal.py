@@ -39,10 +39,13 @@ class Ordinal(ManyStateModel):
     neutral : tuple or None
         For each node the score r_i of its neutral category, or None. The thresholds of nodes with one have two
         parameters (Blume 1966, Capel 1966): :math:`\mu_i(x) = a_i x + b_i (x - r_i)^2 - b_i r_i^2`, see `thresholds`.
+    scores : tuple or None
+        Scores of the categories, of which edges have products instead of :math:`x_u x_v`: increasing from 0.
     """
 
     sizes: Any = None
     neutral: Any = None
+    scores: Any = None
 
     name = "ordinal"
     family = TABLES
@@ -56,6 +59,14 @@ class Ordinal(ManyStateModel):
         if self.sizes is not None and max(self.sizes, default=self.n_states) > self.n_states:
             expected = f"at most n_states = {self.n_states} categories of each node"
             raise OptionError(option="sizes", got=self.sizes, expected=expected)
+        if self.scores is not None and len(self.scores) < self.n_states:
+            expected = f"at least {self.n_states} increasing numbers from 0, as a column has so many levels"
+            raise OptionError(option="scores", got=self.scores, expected=expected)
+
+    @property
+    def score(self) -> np.ndarray:
+        """Score of each category, (m,)."""
+        return np.array(range(self.n_states) if self.scores is None else self.scores[: self.n_states], np.float64)
 
     @cached_property
     def used(self) -> np.ndarray:
@@ -67,7 +78,7 @@ class Ordinal(ManyStateModel):
     @property
     def with_pairs(self) -> OrdinalPairs:
         """The same model, with the joint distributions of the ends of edges as moments."""
-        return OrdinalPairs(self.graph, self.n_states, self.fields, self.sizes)
+        return OrdinalPairs(self.graph, self.n_states, self.fields, self.sizes, scores=self.scores)
 
     @cached_property
     def node_starts(self) -> np.ndarray:
@@ -118,7 +129,7 @@ class Ordinal(ManyStateModel):
     @property
     def feature_high(self) -> np.ndarray:
         """Largest value of each feature."""
-        most = self.used.sum(axis=1) - 1
+        most = self.score[self.used.sum(axis=1) - 1]
         u, v = self.graph.edges.T
         return np.concatenate([most[u] * most[v], np.ones(self.n_features - self.n_edges)]).astype(np.float64)
 
@@ -131,8 +142,7 @@ class Ordinal(ManyStateModel):
     @property
     def edge_values(self) -> np.ndarray:
         """Feature of an edge whose ends are in the states 0, ..., m - 1, (m, m)."""
-        score = np.arange(self.n_states, dtype=np.float64)
-        return np.outer(score, score)
+        return np.outer(self.score, self.score)
 
     def agreement(self, theta: np.ndarray) -> np.ndarray:
         """Return the agreement of each edge, (..., n_edges): the logistic function of half its weight.
@@ -145,7 +155,7 @@ class Ordinal(ManyStateModel):
     def features(self, states: np.ndarray) -> np.ndarray:
         """Return the statistics of each row of ``states``, (n_samples, n_features)."""
         u, v = self.graph.edges.T
-        x = states.astype(np.float64)
+        x = self.score[states]
         products = x[:, u] * x[:, v]
         if not self.fields:
             return products
@@ -155,7 +165,7 @@ class Ordinal(ManyStateModel):
     def statistics(self, states: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
         """Return the mean statistics of weighted ``states`` (n_samples, n_nodes) in {0, ..., m - 1}."""
         w = np.ones(len(states)) if weights is None else np.asarray(weights, dtype=np.float64)
-        x, (u, v) = states.astype(np.float64), self.graph.edges.T
+        x, (u, v) = self.score[states], self.graph.edges.T
         # Sums of products of integers are exact.
         products = (w[:, None] * x).T @ x / w.sum()
         return self._features(products[u, v], node_statistics(states, self.n_states, weights))

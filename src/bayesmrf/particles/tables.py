@@ -59,7 +59,8 @@ def table_graph(model: Any, rivals: np.ndarray | None = None) -> TableGraph:
     """Return the rows of the model's graph."""
     a = model.graph.adjacency
     rivals = np.empty((model.graph.n_edges, 0), np.int32) if rivals is None else rivals
-    return TableGraph(model.graph.edges, a.starts, a.neighbours, a.edge_of, model.category, rivals, model.is_product)
+    by_score = model.is_product and model.scores is None
+    return TableGraph(model.graph.edges, a.starts, a.neighbours, a.edge_of, model.category, rivals, by_score)
 
 
 def start_particles(n_particles: int, n_nodes: int, n_states: int, rng: np.random.Generator) -> TableParticles:

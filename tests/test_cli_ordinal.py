@@ -1,0 +1,83 @@
+"""The commands on ordered answers, some of them missing: the same draws as the estimators, and bad input."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bayesmrf import BayesianMRF, CompareMRF, GroupedMRF, SpikeSlabMRF, load, log_evidence
+
+from .commands import one_sentence
+
+SMALL = ["--n-draws", "20", "--n-warmup", "10", "--n-chains", "2", "--seed", "2"]
+QUICK = {"n_draws": 20, "n_warmup": 10, "n_chains": 2, "random_state": 2, "progress": False}
+ITEMS = ["sad", "tired", "asleep"]
+
+
+@pytest.fixture
+def answers(folder, rng):
+    """Three items of 4, 3 and 2 levels, and the group of each person."""
+    mood = rng.normal(size=120)
+    table = pd.DataFrame({"sad": np.digitize(mood, [-1, 0, 1]) + 1.0, "tired": rng.integers(0, 3, 120) * 1.0})
+    table["asleep"], table["sex"] = (rng.random(120) < 0.4) * 1.0, np.where(np.arange(120) % 2, "f", "m")
+    table.iloc[:8, :2] = [[1, 0], [1, 0], [2, 1], [2, 1], [3, 2], [3, 2], [4, 0], [4, 0]]
+    table.loc[[20, 31], "tired"] = table.loc[20, "sad"] = np.nan
+    table.to_csv("answers.csv", index=False)
+    return table
+
+
+COMMANDS = {
+    "structure": (["--drop", "sex"], SpikeSlabMRF()),
+    "posterior": (["--drop", "sex", "--graph", "complete"], BayesianMRF()),
+    "groups": (["--drop", "sex", "--graph", "complete"], GroupedMRF()),
+    "compare": (["--by", "sex"], CompareMRF()),
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_command_has_the_draws_of_its_estimator(command, bayesmrf, answers, folder):
+    more, est = COMMANDS[command]
+    code, out, err = bayesmrf(command, "answers.csv", *more, *SMALL)
+    assert (code, err) == (0, "")
+    text = " ".join(out.split())
+    assert "The model is ordinal, as column 'sad' has more than two ordered levels." in text
+    assert "3 missing values, with probability: row 21 sad=1" in text
+    est.set_params(**QUICK).fit(answers[ITEMS], *([answers["sex"]] if command == "compare" else []))
+    found = load("answers.zarr")["posterior"]["theta"]
+    np.testing.assert_array_equal(found, est.posterior_["posterior"]["theta"])
+    assert found["feature"].values.tolist()[3:] == ["sad=1", "sad=2", "sad=3", "tired=1", "tired=2", "asleep=1"]
+    assert bayesmrf("report", "answers.zarr")[0] == 0
+
+
+def test_evidence_is_of_complete_rows(bayesmrf, answers):
+    command = ["evidence", "answers.csv", "--drop", "sex", "--compare", "complete,independent", "--seed", 2]
+    one_sentence(bayesmrf(*command), r"but 3 are missing in 2 column\(s\), the first in row 21 .*, column 'sad'; drop")
+    answers.dropna().to_csv("answers.csv", index=False)
+    code, out, err = bayesmrf(*command)
+    assert (code, err) == (0, "")
+    X = answers.dropna()[ITEMS]
+    for model in (BayesianMRF("complete"), "independent"):
+        assert f"{log_evidence(model, X, random_state=2, progress=False).log_evidence:.2f}" in out
+
+
+BAD = {
+    "one level": ({"tired": 2}, "structure", "'tired' must have at least two levels, got 1 (2); drop it"),
+    "no level": ({"tired": np.nan}, "structure", "must have at least two levels, but all its values are missing"),
+    "many levels": ({"sad": np.arange(120) % 15}, "structure", "'sad' must have at most 12 ordered levels, got 15"),
+    "no order": ({"sad": ["never", "often"] * 60}, "structure", "'sad' must contain numbers, got 'never', and texts"),
+    "few rows": ({"sex": ["f"] * 3 + ["m"] * 117}, "compare", "groups of at least 10 rows each, but 'f' has 3"),
+    "a level": ({"asleep": lambda t: t["asleep"].where(t["sex"] == "f", 1)}, "compare", "never has the level 0 in"),
+    "no label": ({"sex": lambda t: t["sex"].where(t.index != 4)}, "compare", "1 row(s) have none, the first of them"),
+    "one group": ({"sex": "f"}, "compare", "--by must have at least two different labels, but all are 'f'"),
+    "no groups": ({}, "compare --by gender", "--by: there is no column 'gender' in answers.csv; its columns are"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_input(name, bayesmrf, answers):
+    changed, command, message = BAD[name]
+    answers.assign(**changed).to_csv("answers.csv", index=False)
+    command, *more = command.split()
+    more = more or (["--by", "sex"] if command == "compare" else ["--drop", "sex"])
+    given = bayesmrf(command, "answers.csv", *more, "--model", "ordinal", *SMALL)
+    assert message in given[2]
+    one_sentence(given)
