@@ -22,15 +22,16 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from joblib import parallel_config
 
 from bayesmrf import graphs, run
+from bayesmrf.independent import run_each
 from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.likelihood import Likelihood
 from bayesmrf.models.boltzmann import Boltzmann
@@ -168,8 +169,9 @@ def real(name: str, slab: str) -> list[dict[str, object]]:
 
 def records_of(part: Callable[..., list[dict[str, object]]], tasks: list[tuple[Any, ...]], jobs: int) -> pd.DataFrame:
     """Return the records of all tasks, in their order."""
-    with ProcessPoolExecutor(jobs) as pool:
-        return pd.DataFrame([r for found in pool.map(part, *zip(*tasks, strict=True)) for r in found])
+    with parallel_config("loky", n_jobs=jobs):
+        found = dict(run_each(lambda task: part(*task), tasks, part.__name__))
+    return pd.DataFrame([record for i in sorted(found) for record in found[i]])
 
 
 def by_prior(simulated: pd.DataFrame, data: pd.DataFrame) -> pd.DataFrame:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import shutil
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
-from joblib import Parallel, delayed, parallel_config
+from joblib import parallel_config
 from threadpoolctl import threadpool_limits
 
 from bayesmrf.errors import BoundaryWarning, ConstantColumnWarning, ConvergenceWarning, FieldsWarning
-from bayesmrf.progress import track
+from bayesmrf.independent import run_each
 
 from .store import Record, Store
 
@@ -94,15 +94,18 @@ def shorter(options: Mapping[str, Mapping[str, Any]], factor: int) -> dict[str, 
     return {m: {k: -(-v // factor) if k in counts else v for k, v in o.items()} for m, o in options.items()}
 
 
-def run(plan: Experiment, settings: CellSettings, cells: Sequence[Cell], store: Store, jobs: int, folder: Path) -> None:
-    """Run the cells in ``jobs`` processes; records are written as they are computed."""
-    call = partial(run_cell, plan, settings, folder=folder)
-    for record, checkpoint in _each(call, cells, jobs, settings.experiment):
-        store.append(record)
-        forget(checkpoint)
-
-
-def _each(call: Callable[[Any], Any], cells: Sequence[Any], jobs: int, name: str) -> Iterable[Any]:
-    with parallel_config("loky", inner_max_num_threads=1):
-        found = Parallel(jobs, batch_size=1, return_as="generator_unordered")(delayed(call)(cell) for cell in cells)
-        yield from track(found, name, total=len(cells))
+def run(
+    plan: Experiment,
+    settings: CellSettings,
+    cells: Sequence[Cell],
+    store: Store,
+    jobs: int,
+    folder: Path,
+    executor: Any = None,
+) -> None:
+    """Run the cells in ``jobs`` processes, or by an executor; records are written as they are computed."""
+    call = partial(run_cell, plan, settings, folder=folder.absolute())
+    with parallel_config("loky", n_jobs=jobs, inner_max_num_threads=1):
+        for _, (record, checkpoint) in run_each(call, cells, settings.experiment, executor=executor):
+            store.append(record)
+            forget(checkpoint)

@@ -17,6 +17,7 @@ from rich.table import Table
 
 from bayesmrf.errors import BayesMRFError, OptionError
 from bayesmrf.lock import hold
+from bayesmrf.workers import connect
 
 from .cells import CellSettings, Experiment, run
 from .findings import Finding, Verdict, evaluate
@@ -101,7 +102,7 @@ class Paper:
                 done = {tuple(record["cell"]) for record in store.records()}
                 replicates = plan.replicates if args.replicates is None else args.replicates
                 cells = [cell for cell in plan.cells(replicates, methods) if cell not in done]
-                run(plan, settings, cells, store, args.jobs, folder)
+                run(plan, settings, cells, store, args.jobs, folder, args.cluster and connect(args.cluster))
         except BayesMRFError as e:
             print(e, file=sys.stderr)
             return 2
@@ -140,6 +141,8 @@ class Paper:
                            "a run continues from the records in it")  # fmt: skip
         found.add_argument("--seed", type=int, default=0)
         found.add_argument("--jobs", type=positive, default=cpu_count(), help="processes (default: one per core)")
+        found.add_argument("--cluster", metavar="tcp://HOST:PORT", help="scheduler of a dask cluster that runs the "
+                           "cells; its workers run in this folder, on a common disk")  # fmt: skip
         found.add_argument("--methods", nargs="+", metavar="METHOD", help="only these")
         for option, given in self.options.items():
             found.add_argument(option, **given)

@@ -46,7 +46,7 @@ LAYERS = [
     {"learning", "metrics"},
     {"particles"},
     {"posterior"},
-    {"identity", "lock", "zarr_check", "state_spec", "store", "checkpoint", "chain", "workers", "run"},
+    {"identity", "lock", "zarr_check", "state_spec", "store", "checkpoint", "chain", "workers", "independent", "run"},
     {"rank_diagnostics", "convergence", "results", "evidence", "differences"},
     {"estimators"},
     {"plots", "summary", "answers", "tables"},

@@ -331,6 +331,22 @@ def test_damping_helps_where_belief_propagation_oscillates():
     assert infer(Bethe(damping=0.5), model, theta).status == ""
 
 
+@pytest.mark.parametrize("strength", [0.15, 0.4])
+def test_the_start_chooses_between_fixed_points(strength):
+    """On K_6 without fields u = artanh(tanh J tanh 4u), which has a second solution if 4 tanh J > 1."""
+    model = Ising(graphs.complete(6))
+    theta = np.append(np.full(15, strength), np.zeros(6))
+    low, high = (infer(Bethe(initial_message=start), model, theta) for start in (0.0, 1.0))
+    assert low.log_z == pytest.approx(15 * np.log(4 * np.cosh(strength)) - 24 * np.log(2))
+    np.testing.assert_allclose(low.moments[:15], np.tanh(strength))
+    u = 1.0
+    for _ in range(1000):
+        u = np.arctanh(np.tanh(strength) * np.tanh(4 * u))
+    pair = np.log(2 * np.exp(strength) * np.cosh(8 * u) + 2 * np.exp(-strength))
+    assert high.log_z == pytest.approx(15 * pair - 24 * np.log(2 * np.cosh(5 * u)), abs=1e-6)
+    assert (high.log_z > low.log_z + 0.1) == (strength > np.arctanh(1 / 4))
+
+
 def test_damping_does_not_move_the_fixed_point(rng):
     model = Ising(graphs.grid(4, 4))
     theta = rng.uniform(-0.3, 0.3, model.n_features)

@@ -92,11 +92,18 @@ def by_joblib(n):
 @contextmanager
 def dask(n, allowed_failures=3):
     distributed = pytest.importorskip("distributed")
-    # Without workers there is an error, and not a test that hangs.
-    settings = {"allowed-failures": allowed_failures, "no-workers-timeout": "60 s"}
+    # Without workers there is an error, and not a test that hangs. A LocalCluster closes a worker that is missing after
+    # the last timeout, even if it is starting again after another kill.
+    settings = {
+        "scheduler.allowed-failures": allowed_failures,
+        "scheduler.no-workers-timeout": "60 s",
+        "deploy.lost-worker-timeout": "1 hour",
+    }
     with (
-        import_module("dask").config.set({f"distributed.scheduler.{name}": value for name, value in settings.items()}),
-        distributed.LocalCluster(n, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0") as cluster,
+        import_module("dask").config.set({f"distributed.{name}": value for name, value in settings.items()}),
+        distributed.LocalCluster(
+            n_workers=n, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0"
+        ) as cluster,
         distributed.Client(cluster) as client,
     ):
         yield client
@@ -145,6 +152,42 @@ def test_a_killed_worker_loses_nothing(rng, tmp_path, kind, times):
     there = draws_by(kind, 1 + times, Traced(tmp_path, 1e-3, times), seed)
     assert killed(tmp_path) == times
     assert equal(there, sample(Walk(), random_state=seed, **OPTIONS))
+
+
+class Slow(Traced):
+    """The walk, slow until the file "enough" is there."""
+
+    def step(self, rng, state):
+        return Walk.step(self, rng, state) if Path(self.folder, "enough").exists() else super().step(rng, state)
+
+
+@LONG
+@pytest.mark.parametrize(("n", "kills"), [(1, 33), (2, 33), (4, 34)])
+def test_workers_of_a_cluster_killed_at_random_lose_and_change_nothing(rng, tmp_path, n, kills, monkeypatch):
+    monkeypatch.setattr(workers, "SECONDS", 0.2)
+    seed, options = seed_of(rng), {**OPTIONS, "n_draws": 10_000}
+    over = threading.Event()
+
+    def kill():
+        """Kill workers that make steps, one at a time."""
+        while killed(tmp_path) < kills and not over.wait(rng.uniform(0.5, 1)):
+            now = [p for p in tmp_path.glob("process-*") if time.time() - p.stat().st_mtime < 0.2]
+            if now:
+                os.kill(int(rng.choice(now).name.partition("-")[2]), signal.SIGKILL)
+                (tmp_path / f"killed-{time.time_ns()}").touch()
+        (tmp_path / "enough").touch()
+
+    with dask(n) as client:
+        thread = threading.Thread(target=kill)
+        thread.start()
+        try:
+            there = sample(Slow(tmp_path, 0.05), random_state=seed, executor=client, **options)
+        finally:
+            over.set()
+            thread.join()
+    assert killed(tmp_path) == kills
+    assert len(processes_of(tmp_path)) > kills  # each had made steps
+    assert equal(there, sample(Walk(), random_state=seed, **options))
 
 
 @pytest.mark.parametrize(
@@ -203,21 +246,21 @@ def test_errors_that_cannot_be_pickled_are_told():
         def __reduce__(self):
             raise TypeError
 
-    error = workers._sendable(Odd("theta is odd"))
+    error = workers.sendable(Odd("theta is odd"))
     assert type(error) is RuntimeError
     assert str(error) == "Odd: theta is odd"
 
 
 @pytest.mark.parametrize("kind", [by_joblib, processes, dask], ids=lambda k: k.__name__)
-def test_ctrl_c_keeps_the_draws_and_the_run_goes_on(rng, tmp_path, kind):
+def test_ctrl_c_keeps_the_draws_and_the_run_goes_on(rng, tmp_path, kind, monkeypatch):
+    monkeypatch.setattr(checkpoint, "pause", lambda run_time, cost: 0.01)
     seed, folder = seed_of(rng), tmp_path / "run"
     kernel = Traced(tmp_path, 3e-3)
     options = {**OPTIONS, "n_draws": 300, "checkpoint": folder}
 
     def stop():
-        while not processes_of(tmp_path):
+        while not (folder / "zarr.json").exists() or checkpoint.progress_of(folder)[0] < 60:
             time.sleep(0.01)
-        time.sleep(0.5)
         signal.raise_signal(signal.SIGINT)
 
     thread = threading.Thread(target=stop)

@@ -246,6 +246,7 @@ OPTIONS: dict[str, Rule] = {
     "max_bytes": POSITIVE,
     "tolerance": POSITIVE,
     "damping": MOMENTUM,
+    "initial_message": number(0, 10, ends="[]", good=(0.0, 1.0)),
     # Evidence
     "temperatures": Rule(
         "an integer from 1 to 10,000,000, or an array of numbers that rise from 0 to 1",

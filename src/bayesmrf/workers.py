@@ -40,9 +40,7 @@ _kernels: dict[str, Kernel] = {}  # of this worker, by checksum
 
 def work(versions: str, key: str, pickled: bytes | None, *chain: Any) -> Outcome | None:
     """Advance a chain in a worker; None if the worker does not know the kernel."""
-    if versions != VERSIONS:
-        raise WorkerError(f"a worker on {socket.gethostname()!r} runs {VERSIONS}, and this process {versions}; install "
-                          "the same versions for all workers")  # fmt: skip
+    check_version(versions)
     if pickled is not None and key not in _kernels:
         while len(_kernels) >= _KERNELS_KEPT:
             _kernels.pop(next(iter(_kernels)), None)
@@ -51,14 +49,21 @@ def work(versions: str, key: str, pickled: bytes | None, *chain: Any) -> Outcome
     return None if kernel is None else _advance(kernel, *chain)
 
 
+def check_version(versions: str) -> None:
+    """Raise WorkerError if this worker has other versions than the process that calls it."""
+    if versions != VERSIONS:
+        raise WorkerError(f"a worker on {socket.gethostname()!r} runs {VERSIONS}, and this process {versions}; install "
+                          "the same versions for all workers")  # fmt: skip
+
+
 def _advance(kernel: Kernel, plan: Plan, start: Position, seconds: float) -> Outcome:
     board = Board(plan, 1)
     with one_thread(), interruptible(board):
         outcome = advance(kernel, board, 0, start, time.monotonic() + seconds)
-    return outcome if outcome.error is None else outcome._replace(error=_sendable(outcome.error))
+    return outcome if outcome.error is None else outcome._replace(error=sendable(outcome.error))
 
 
-def _sendable(error: BaseException) -> BaseException:
+def sendable(error: BaseException) -> BaseException:
     """Return an error that can be pickled, with its traceback as a note."""
     text = "".join(traceback.format_exception(error))
     try:
@@ -211,7 +216,12 @@ def _lost(chain: Chain, error: Exception) -> WorkerError:
     if isinstance(error, WorkerError):
         return error
     again = "; call again with the same checkpoint and new workers to continue" if chain.store else ""
-    why = re.split(r"\.\s", str(error))[0]
-    lost = WorkerError(f"chain {chain.number} lost its workers ({type(error).__name__}: {why:.300}){again}")
+    lost = WorkerError(f"chain {chain.number} lost its workers ({told(error)}){again}")
     lost.__cause__ = error
     return lost
+
+
+def told(error: Exception) -> str:
+    """Return the type and the first sentence of an error."""
+    sentence = re.split(r"\.\s", str(error))[0]
+    return f"{type(error).__name__}: {sentence:.300}"

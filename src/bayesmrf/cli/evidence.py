@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import secrets
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,6 +23,8 @@ from .flags import BINARIZE, Data, command, flag, observations
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from ..evidence.target import Evidence
 
 _COMPARED = ("groups", "structure", "complete", "independent")
 _MARK = "bayesmrf"
@@ -70,6 +72,7 @@ def evidence(
     ),
     binarize: str | None = BINARIZE,
     plot: bool = flag("Plot evidence.png in --out.", None, False, "--plot"),
+    cluster: str | None = flag("Scheduler of a dask cluster that runs the models.", "tcp://HOST:PORT"),
     out: Path | None = flag(
         "Folder for the results, written as they are computed.",
         shown="ANSWERS-evidence, or ANSWERS-models with --compare",
@@ -86,6 +89,7 @@ def evidence(
     from ..answers import to_binary
     from ..estimators.chosen_model import choose_model
     from ..states import check_states
+    from ..workers import connect
 
     out, console = given.path(out, "-models" if compare else "-evidence"), given.console
     names = _models(hidden, compare, edges, holdout)
@@ -93,6 +97,7 @@ def evidence(
     methods = _with_options(_methods(method), options)
 
     check({"prior_scale": prior_scale, "random_state": given.seed})
+    executor = None if cluster is None else connect(cluster)
     data, weights, _ = given.read()
     if binarize is not None:
         data = to_binary(table, data, binarize)
@@ -122,7 +127,7 @@ def evidence(
     jobs = machines(names, data, weights, prior_scale) if hidden else fields(
         names, model, data, weights, prior_scale, ends, holdout, store.seed, not given.quiet)  # fmt: skip
     with common.about_file(table):
-        _run(jobs, methods, store, console, not given.quiet)
+        _run(jobs, methods, store, console, not given.quiet, executor)
     results = {m: {job.name: store.evidence(job.name, m) for job in jobs} for m in methods}
 
     show_evidence(results, bool(hidden), console)
@@ -209,10 +214,11 @@ def _run(
     store: EvidenceStore,
     console: Console,
     progress: bool,
+    executor: Any,
 ) -> None:
     """Compute the missing results, after a check of all of them."""
     from ..estimators.evidence import label
-    from ..evidence.methods import evaluate
+    from ..independent import run_each
 
     try:
         todo = []
@@ -223,14 +229,34 @@ def _run(
                 for m in lacking:
                     methods[m].require(target)
                 todo.append((job.name, target, note, lacking))
-        for name, target, note, lacking in todo:
-            begun = time.perf_counter()
-            for found in evaluate(target, [methods[m] for m in lacking], store.seed, progress):
-                done = label(found, target, note)
-                store.add(name, done, time.perf_counter() - begun)
-                begun = time.perf_counter()
-                console.print(f"{named(name)}, {found.method}: {done.log_evidence:,.2f}")
+        items = [(target, [methods[m] for m in lacking], store.seed) for _, target, _, lacking in todo]
+        results: Iterable[tuple[int, Iterable[tuple[Evidence, float]]]]
+        if executor is None:
+            results = ((i, _evaluate(item, progress)) for i, item in enumerate(items))
+        else:
+            results = run_each(_evaluate_all, items, "models", executor=executor, progress=progress)
+        for i, found in results:
+            name, target, note, _ = todo[i]
+            for result, seconds in found:
+                done = label(result, target, note)
+                store.add(name, done, seconds)
+                console.print(f"{named(name)}, {done.method}: {done.log_evidence:,.2f}")
     except KeyboardInterrupt:
         made = sum((str(job.name), m) in store.cells for job in jobs for m in methods)
         raise common.Stopped(f"stopped; {made} of {len(jobs) * len(methods)} results are kept in {store.path}; give "
                              "the same command again to continue") from None  # fmt: skip
+
+
+def _evaluate(item: tuple[Any, list[Any], int], progress: bool) -> Iterator[tuple[Evidence, float]]:
+    """Return the result of each method for a model, with the seconds that it took, as they are computed."""
+    from ..evidence.methods import evaluate
+
+    begun = time.perf_counter()
+    for found in evaluate(*item, progress):
+        yield found, time.perf_counter() - begun
+        begun = time.perf_counter()
+
+
+def _evaluate_all(item: tuple[Any, list[Any], int]) -> list[tuple[Evidence, float]]:
+    """Evaluate a model in a worker."""
+    return list(_evaluate(item, progress=False))

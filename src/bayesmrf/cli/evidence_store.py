@@ -90,7 +90,7 @@ class EvidenceStore:
     def add(self, model: Any, found: Evidence, seconds: float) -> None:
         """Append one result, as one complete line."""
         cell = {"model": str(model)} | {name: _plain(getattr(found, name)) for name in (*_FIELDS, "prior")}
-        cell["seconds"] = round(seconds, 3)
+        cell["seconds"] = round(seconds, 6)
         with _written(self.path), self.path.open("a") as file:
             file.write(json.dumps(cell, allow_nan=False) + "\n")
             file.flush()

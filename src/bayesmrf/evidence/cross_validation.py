@@ -12,10 +12,12 @@ The score estimates how well new observations are predicted. It is not an estima
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
 
 import numpy as np
 
-from ..progress import track
+from ..independent import run_each
 from ..rules import integer
 from .criteria import AtMode
 from .target import Evidence, Target
@@ -37,9 +39,12 @@ class CrossValidation(AtMode):
         As in `AtMode`, for each fold.
     n_folds : int
         From 2 to the number of observations.
+    executor : concurrent.futures.Executor or dask.distributed.Client, optional
+        Workers that learn the folds (see `bayesmrf.independent`). The score does not depend on it.
     """
 
     n_folds: int = 10
+    executor: Any = None
 
     name = "cross-validation"
 
@@ -55,21 +60,19 @@ class CrossValidation(AtMode):
     def _estimate(self, target: Target, rng: np.random.Generator, work: None, progress: bool) -> Evidence:
         n = len(target.rows)
         integer(2, n, "a fold has at least one observation").check("n_folds", self.n_folds)
-        scores, errors, statuses = np.empty(self.n_folds), [], []
         sizes = [len(part) for part in np.array_split(np.arange(n), self.n_folds)]
-        counts = target.weights.astype(np.int64)
-        left = counts.copy()
-        for i, size in enumerate(track(sizes, "cross-validation", progress=progress)):
+        left = target.weights.astype(np.int64)
+        folds = []
+        for size in sizes:
             # How often each row is in the next ``size`` of the observations in random order.
-            fold = rng.multivariate_hypergeometric(left, size, method="marginals")
-            left -= fold
-            training, test = _counted(target, counts - fold), _counted(target, fold)
-            mode = self.search(training, rng)
-            point = self.point(training, mode.theta, rng)
-            log_normaliser = -point.parts["log_z"] / training.n_samples
-            scores[i] = test.positive(mode.theta) / size - log_normaliser
-            errors.append(point.error)
-            statuses += [f"fold {i + 1}: {status}" for status in (mode.status, point.status) if status]
+            folds.append(rng.multivariate_hypergeometric(left, size, method="marginals"))
+            left = left - folds[-1]
+        score = partial(_score, replace(self, executor=None), target)
+        items = list(zip(folds, rng.spawn(self.n_folds), strict=True))
+        found = dict(run_each(score, items, "cross-validation", executor=self.executor, progress=progress))
+        means, errors, notes = zip(*(found[i] for i in range(self.n_folds)), strict=True)
+        scores = np.array(means)
+        statuses = [f"fold {i + 1}: {status}" for i, note in enumerate(notes) for status in note if status]
         total = float(scores @ sizes)
         parts = {
             "log_likelihood_per_observation": total / n,
@@ -78,6 +81,18 @@ class CrossValidation(AtMode):
             "folds": float(self.n_folds),
         }
         return target.evidence(self.name, total, np.nan, parts, statuses, {"folds": scores})
+
+
+def _score(
+    method: CrossValidation, target: Target, fold: tuple[np.ndarray, np.random.Generator]
+) -> tuple[float, float, tuple[str, str]]:
+    """Learn from the observations outside a fold; return the score of the fold, the error of log Z, and statuses."""
+    counts, rng = fold
+    training, test = _counted(target, target.weights - counts), _counted(target, counts)
+    mode = method.search(training, rng)
+    point = method.point(training, mode.theta, rng)
+    log_normaliser = -point.parts["log_z"] / training.n_samples
+    return test.positive(mode.theta) / counts.sum() - log_normaliser, point.error, (mode.status, point.status)
 
 
 def _counted(target: Target, counts: np.ndarray) -> Target:

@@ -17,11 +17,11 @@ TINY = 1e-300  # replaces zero in a logarithm
 
 
 @leaf
-def _ahead(plan, p, tolerance):
+def _ahead(plan, p, initial, tolerance):
     """Initialise the messages within the component whose first node is i, (n_nodes, m).
 
     They start at zero, except that if states are tied for the largest sum of fields (with the same field at every node)
-    the last of them starts ahead: equal beliefs would stay equal.
+    the last of them starts ahead by twice ``initial``: equal beliefs would stay equal.
     """
     n, m = p.field.shape
     total = np.zeros((n, m))
@@ -37,8 +37,8 @@ def _ahead(plan, p, tolerance):
     ahead = np.zeros((n, m))
     for i in range(n):
         if tied[i].sum() > 1:
-            ahead[i] = -2 / m
-            ahead[i, np.flatnonzero(tied[i])[-1]] += 2
+            ahead[i] = -2 * initial / m
+            ahead[i, np.flatnonzero(tied[i])[-1]] += 2 * initial
     return ahead
 
 
@@ -52,10 +52,10 @@ def _total(p, message, i, total):
 
 
 @leaf
-def categorical_propagate(plan, p, damping, max_iterations, tolerance):
+def categorical_propagate(plan, p, initial, damping, max_iterations, tolerance):
     """Iterate messages (2 n_edges, m) to the fixed point; return them, the number of sweeps and the last change."""
     n, m = p.field.shape
-    ahead = _ahead(plan, p, tolerance)
+    ahead = _ahead(plan, p, initial, tolerance)
     message = np.empty((len(p.neighbours), m))
     for i in range(n):
         for k in range(p.starts[i], p.starts[i + 1]):

@@ -47,9 +47,9 @@ class Bethe(Iterative):
     frustrated.
 
     Messages start at zero in every call; in components without fields, where zero is always a fixed point, they start
-    at one (its mirror image has the same log Z). With m states a node, messages are logarithms with mean zero over the
-    m states, and one of the states that are tied for the largest fields of a component starts ahead. Nodes are visited
-    depth first, backwards and forwards in turn.
+    at ``initial_message`` (its mirror image has the same log Z). With m states a node, messages are logarithms with
+    mean zero over the m states, and one of the states that are tied for the largest fields of a component starts ahead,
+    by twice ``initial_message``. Nodes are visited depth first, backwards and forwards in turn.
 
     Parameters
     ----------
@@ -60,9 +60,14 @@ class Bethe(Iterative):
     damping : float
         Weight of the old message in the new one, in [0, 1). Damping helps frustrated models to converge, and slows down
         others. The fixed points do not depend on it, but which of them is reached may. It is not used on forests.
+    initial_message : float
+        Value of the messages at the start in components without fields. From 0 they stay at the symmetric fixed point,
+        where all states of a node are equally likely, even if couplings are so strong that most of the probability is
+        on states in which nodes agree.
     """
 
     damping: float = 0.2
+    initial_message: float = 1.0
 
     name = "bethe"
     families = frozenset({BINARY, POTTS})
@@ -89,7 +94,9 @@ class Bethe(Iterative):
         if isinstance(p, Categorical):
             propagate, beliefs = categorical_propagate, categorical_beliefs
         damping = 0.0 if model.graph.is_forest else self.damping
-        message, n_iterations, change = propagate(plan, p, damping, self.max_iterations, self.tolerance)
+        message, n_iterations, change = propagate(
+            plan, p, self.initial_message, damping, self.max_iterations, self.tolerance
+        )
         log_z, pair, node = beliefs(plan, p, message)
         return self._answer(log_z + p.offset, model.moments(pair, node), n_iterations, change)
 
@@ -101,8 +108,8 @@ class Bethe(Iterative):
         p = p._replace(coupling=p.coupling.copy(), field=p.field.copy())
         damping, theta = 0.0 if model.graph.is_forest else self.damping, theta.copy()
         gains = moves.n_samples * moves.s_bar * moves.deltas - moves.thresholds
-        log_z, accepted = _walk(plan, p, model.form, damping, self.max_iterations, self.tolerance, theta, at.log_z,
-                                moves.n_samples, moves.deltas, gains)  # fmt: skip
+        log_z, accepted = _walk(plan, p, model.form, self.initial_message, damping, self.max_iterations, self.tolerance,
+                                theta, at.log_z, moves.n_samples, moves.deltas, gains)  # fmt: skip
         return theta, Inference(log_z=log_z), accepted
 
 
@@ -141,7 +148,7 @@ def _total(p, message, i):
 
 
 @leaf
-def _propagate(plan, p, damping, max_iterations, tolerance):
+def _propagate(plan, p, initial, damping, max_iterations, tolerance):
     n = len(p.field)
     has_field = np.zeros(n, np.bool_)
     for i in range(n):
@@ -151,7 +158,7 @@ def _propagate(plan, p, damping, max_iterations, tolerance):
     message = np.zeros(len(p.neighbours))
     for i in range(n):
         if not has_field[plan.root[i]]:
-            message[p.starts[i] : p.starts[i + 1]] = 1.0
+            message[p.starts[i] : p.starts[i + 1]] = initial
     n_iterations = 0
     change = tolerance
     while n_iterations < max_iterations and not change < tolerance:
@@ -199,13 +206,13 @@ def _beliefs(plan, p, message):
 
 
 @leaf
-def _walk(plan, p, form, damping, max_iterations, tolerance, theta, log_z, n_samples, deltas, gains):
+def _walk(plan, p, form, initial, damping, max_iterations, tolerance, theta, log_z, n_samples, deltas, gains):
     """Move theta_j by deltas_j in turn, if N times the increase of log Z is below gains_j."""
     n_edges, offset, accepted = len(p.coupling), p.offset, 0
     for j in range(len(deltas)):
         _shift(p, form, j, deltas[j])
         moved = offset + (form.a if j < n_edges else form.p) * deltas[j]
-        message, _, _ = _propagate(plan, p, damping, max_iterations, tolerance)
+        message, _, _ = _propagate(plan, p, initial, damping, max_iterations, tolerance)
         new = _beliefs(plan, p, message)[0] + moved
         if n_samples * (new - log_z) < gains[j]:
             theta[j] += deltas[j]

@@ -1,0 +1,88 @@
+"""Many independent runs, such as folds, models and replicates: in order here, or by workers as they become free."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import as_completed
+from typing import Any, TypeVar
+
+import cloudpickle
+from joblib import Parallel, delayed
+
+from .blas import one_thread
+from .errors import WorkerError
+from .progress import track
+from .workers import VERSIONS, ByExecutor, check_version, sendable, told, workers_of
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+def run_each(
+    function: Callable[[T], R], items: Sequence[T], description: str, *, executor: Any = None, progress: bool = True
+) -> Iterator[tuple[int, R]]:
+    """Call a function for each item, and return the number of the item and the result, as they are computed.
+
+    Random numbers must come from the item, not from the place where it is run.
+
+    Parameters
+    ----------
+    function : callable
+        It and the items are pickled for workers.
+    items : sequence
+    description : str
+        Text before the line of progress.
+    executor : concurrent.futures.Executor or dask.distributed.Client, optional
+        By default joblib's active backend; without one, items are run here in their order.
+    progress : bool
+        False shows nothing.
+
+    Raises
+    ------
+    WorkerError
+        If a worker has another version, or was killed and the executor has no other.
+    Exception
+        The first exception of ``function``. What has not begun is then cancelled, as by Ctrl-C.
+    """
+    workers = workers_of(executor, None)
+    if workers is None:
+        done: Iterator[Any] = ((i, function(item), None) for i, item in enumerate(items))
+    elif isinstance(workers, ByExecutor):
+        done = _received(_by_executor(workers.executor, cloudpickle.dumps(function), items))
+    else:
+        call, pickled = delayed(_call), cloudpickle.dumps(function)
+        calls = (call(VERSIONS, pickled, i, item) for i, item in enumerate(items))
+        done = _received(Parallel(batch_size=1, return_as="generator_unordered")(calls))
+    for i, result, error in track(done, description, total=len(items), progress=progress):
+        if error is not None:
+            raise error
+        yield i, result
+
+
+def _by_executor(executor: Any, pickled: bytes, items: Sequence[Any]) -> Iterator[Any]:
+    futures: list[Any] = []
+    try:
+        futures += [executor.submit(_call, VERSIONS, pickled, i, item) for i, item in enumerate(items)]
+        for future in as_completed(futures):
+            yield future.result()
+    finally:
+        for future in futures:
+            future.cancel()
+
+
+def _received(done: Iterator[Any]) -> Iterator[Any]:
+    """Name the errors of workers; those of the function are among the results."""
+    try:
+        yield from done
+    except Exception as e:
+        raise WorkerError(f"a worker was lost ({told(e)}); call again with new workers") from e
+
+
+def _call(versions: str, pickled: bytes, i: int, item: Any) -> tuple[int, Any, BaseException | None]:
+    """Call the function in a worker."""
+    try:
+        check_version(versions)
+        with one_thread():
+            return i, cloudpickle.loads(pickled)(item), None
+    except Exception as e:
+        return i, None, sendable(e)
