@@ -87,6 +87,12 @@ class Graph:
         """Compressed sparse rows: neighbours of each node, and the edges to them."""
         return Adjacency.of(self.n_nodes, self.edges)
 
+    @property
+    def rows(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Edges, and ``starts``, ``neighbours`` and ``edge_of`` of `adjacency`, as compiled code takes them."""
+        a = self.adjacency
+        return self.edges, a.starts, a.neighbours, a.edge_of
+
     @cached_property
     def is_forest(self) -> bool:
         """Whether the graph has no cycle."""
@@ -146,6 +152,15 @@ class Adjacency:
         np.cumsum(np.bincount(ends, minlength=n_nodes), out=starts[1:])
         edge_of = np.tile(np.arange(len(edges), dtype=np.int32), 2)
         return cls(starts, others[order].astype(np.int32), edge_of[order])
+
+
+@leaf
+def edge_between(rows, u, v):
+    """Return the edge of two nodes in compressed rows, -1 if there is none."""
+    for a in range(rows.starts[u], rows.starts[u + 1]):
+        if rows.neighbours[a] == v:
+            return rows.edge_of[a]
+    return -1
 
 
 def grid(n_rows: int, n_columns: int) -> Graph:

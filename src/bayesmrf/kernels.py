@@ -312,16 +312,7 @@ def _supports(row: KernelRow, s: Setting) -> bool:
 
 
 def refusal(row: KernelRow, many_states: bool, missing: bool) -> dict[str, Any]:
-    """Return the parts of an `OptionError` if a kernel does not support the data, else nothing.
-
-    Parameters
-    ----------
-    row : KernelRow
-    many_states : bool
-        Whether nodes have more than two states.
-    missing : bool
-        Whether values are missing.
-    """
+    """Return the parts of an `OptionError` if a kernel does not support many states a node, or missing values."""
     if many_states and not row.many_states:
         able, what = [repr(r.name) for r in KERNELS if r.many_states], "nodes with more than two states"
     elif missing and not row.missing:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from ..families import AUTO, families_of
+from ..families import AUTO
 from . import common
-from .flags import BINARIZE, CANDIDATES, SLAB, Run, command, flag, observations
+from .flags import BINARIZE, CANDIDATES, SLAB, Run, command, flag, model_flag, observations
 
 
 @command
@@ -18,11 +18,10 @@ def compare(
     ),
     by: str = flag("Column with the label of each row's group.", "COLUMN", ...),
     candidates: str = flag(f"Edges that may have a weight: {CANDIDATES}", "complete|EDGES.csv", "complete"),
-    model: str = flag(
-        "Weights and biases of yes/no columns (boltzmann), or weights and thresholds of ordered levels (ordinal); auto "
-        "is ordinal if columns have more than two ordered levels.",
-        "|".join([AUTO, *families_of("CompareMRF").names]),
-        AUTO,
+    model: str = model_flag(
+        "CompareMRF",
+        "boltzmann",
+        "Weights and biases of yes/no columns (boltzmann), or weights and thresholds of ordered levels (ordinal).",
     ),
     density: str = flag("Beta prior of the share of edges that differ, or its fixed value.", "A,B|P0", "0.5"),
     slab: str = flag(
@@ -48,10 +47,7 @@ def compare(
     *,
     run: Run,
 ) -> None:
-    """Find out in which edges the networks of two or more groups of people differ, and by how much.
-
-    A run that was stopped, even killed, continues when the same command is given again.
-    """
+    """Find out in which edges the networks of two or more groups of people differ, and by how much."""
     from ..answers import to_binary
     from ..estimators.chosen_model import choose_model
     from ..priors import SpikeSlab, read_slab

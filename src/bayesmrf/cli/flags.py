@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cached_property
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 import typer
 
 from ..errors import OptionError
+from ..families import AUTO, families_of
 from . import common
 
 if TYPE_CHECKING:
@@ -35,19 +37,27 @@ def observations(metavar: str, codes: str) -> Any:
     )
 
 
+def model_flag(estimator: str, yes_no: str, text: str) -> Any:
+    """Declare the model of an estimator; ``yes_no`` is that of yes/no columns, if it is to be chosen."""
+    chosen = f"auto is ordinal if columns have more than two ordered levels, else {yes_no}. "
+    return flag(chosen + text, "|".join([AUTO, *families_of(estimator).names]), AUTO)
+
+
 GRAPH_HELP = (
     "A file with the two ends of each edge (column names, or numbers from 0); or all pairs; or K edges learnt from "
     "the data."
 )
 CANDIDATES = "all pairs, or two columns, the ends of each (column names, or numbers from 0)."
 SLAB = "cauchy:SCALE|normal:SCALE|SHAPE,RATE"
+_CONTINUES = "A run that was stopped, even killed, continues when the same command is given again."
 BINARIZE: Any = flag('Levels that count as yes: ">=4", ">2", "<=1", "<3" or "==5", in quotes.', '">=4"')
 
 
 def command(function: Callable[..., None]) -> Callable[..., None]:
     """Return a command with an option for each field of the records among the parameters of a function.
 
-    A parameter that is named as a field declares its option, such as the table of observations.
+    A parameter that is named as a field declares its option, such as the table of observations. The help text of a
+    command with a `Run` says that runs continue.
     """
     hints = get_type_hints(function)
     kinds: dict[str, Any] = {name: kind for name, kind in hints.items() if is_dataclass(kind)}
@@ -67,6 +77,8 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
         records = {name: kind(**{f.name: given[f.name] for f in fields(kind)}) for name, kind in kinds.items()}
         function(**{name: records[name] if name in records else given[name] for name in own})
 
+    if Run in kinds.values():
+        called.__doc__ = f"{inspect.cleandoc(function.__doc__ or '')}\n\n{_CONTINUES}"
     called.__signature__ = Signature(list(found.values()))  # type: ignore[attr-defined]
     called.__annotations__ = {name: p.annotation for name, p in found.items()}
     return called

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import OptionError
-from ..families import AUTO, families_of
+from ..families import AUTO
 from ..methods import GROUPS
 from . import common
-from .flags import GRAPH_HELP, Run, command, flag, observations
+from .flags import GRAPH_HELP, Run, command, flag, model_flag, observations
 
 _NORMAL = "ordinal", "symmetric"  # models whose edges have a normal prior
 
@@ -36,12 +36,11 @@ def groups(
     ),
     graph: str | None = flag(f"{GRAPH_HELP} Or give --candidates.", "EDGES.csv|complete|learn:K"),
     candidates: str | None = flag("Instead of --graph: edges that may exist or be absent.", "EDGES.csv|complete"),
-    model: str = flag(
-        "auto is ordinal if columns have more than two ordered levels, else agreement. agreement: yes/no answers; "
-        "ordinal: ordered levels, one weight per edge; potts: many levels, one parameter per edge; symmetric: many "
-        "levels, one table per edge.",
-        "|".join([AUTO, *families_of("GroupedMRF").names]),
-        AUTO,
+    model: str = model_flag(
+        "GroupedMRF",
+        "agreement",
+        "agreement: yes/no answers; ordinal: ordered levels, one weight per edge; potts: many levels, one parameter "
+        "per edge; symmetric: many levels, one table per edge.",
     ),
     prior_scale: float | None = flag(
         "With the models ordinal and symmetric, prior standard deviation of the weights or log potentials.", shown="1.0"
@@ -70,10 +69,7 @@ def groups(
     own: Method,
     run: Run,
 ) -> None:
-    """Find the groups of edges that share a parameter; with --candidates, also which edges exist.
-
-    A run that was stopped, even killed, continues when the same command is given again.
-    """
+    """Find the groups of edges that share a parameter; with --candidates, also which edges exist."""
     from ..estimators.chosen_model import choose_model
     from ..priors import Beta, DirichletProcess, Gamma, Normal
 

@@ -14,7 +14,7 @@ from ..families import AUTO, families_of
 from ..inference.registry import NAMES, engine_of, row_of
 from ..kernels import KERNELS, Phases
 from . import common
-from .flags import GRAPH_HELP, Run, command, flag, observations
+from .flags import GRAPH_HELP, Run, command, flag, model_flag, observations
 
 if TYPE_CHECKING:
     from ..graphs import Graph
@@ -77,12 +77,12 @@ class EngineFlags:
 def posterior(
     table: Path = observations("TABLE.csv", "0/1, -1/+1 or True/False, or ordered levels; missing values are empty"),
     graph: str = flag(GRAPH_HELP, "EDGES.csv|complete|learn:K", "complete"),
-    model: str = flag(
-        "auto is ordinal if columns have more than two ordered levels, else boltzmann. Coding of the parameters: "
+    model: str = model_flag(
+        "BayesianMRF",
+        "boltzmann",
+        "Coding of the parameters: "
         "weights and biases over 0/1; couplings and fields over -1/+1; logits of agreements, and fields; weights and "
         "thresholds of ordered levels; couplings and fields of other nodes with more than two states.",
-        "|".join([AUTO, *families_of("BayesianMRF").names]),
-        AUTO,
     ),
     ties: str | None = flag(
         "Shared parameters: all (one for all edges, one for all nodes); edges (one for all edges); or a file with a "
@@ -122,10 +122,7 @@ def posterior(
     of_engine: EngineFlags,
     run: Run,
 ) -> None:
-    """Sample the posterior of the parameters.
-
-    A run that was stopped, even killed, continues when the same command is given again.
-    """
+    """Sample the posterior of the parameters."""
     from ..estimators.chosen_model import choose_model
     from ..priors import WeightsAndBiases
     from ..tables import read_labels

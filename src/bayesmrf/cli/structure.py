@@ -8,7 +8,7 @@ from pathlib import Path
 from ..families import AUTO, families_of
 from ..methods import EDGES
 from . import common
-from .flags import BINARIZE, CANDIDATES, SLAB, Run, command, flag, observations
+from .flags import BINARIZE, CANDIDATES, SLAB, Run, command, flag, model_flag, observations
 
 
 @dataclass
@@ -38,13 +38,13 @@ def structure(
         "|".join(["auto", *EDGES.names]),
         "auto",
     ),
-    model: str = flag(
-        "auto is ordinal if columns have more than two ordered levels, else boltzmann. Coding of the parameters: "
+    model: str = model_flag(
+        "SpikeSlabMRF",
+        "boltzmann",
+        "Coding of the parameters: "
         "weights and biases over 0/1; couplings and fields over -1/+1; logits of "
         "agreements, and fields; nodes with many states, in order (ordinal) or not (potts), with --method exact or "
         "particle.",
-        "|".join([AUTO, *families_of("SpikeSlabMRF").names]),
-        AUTO,
     ),
     density: str = flag("Beta prior of the share of candidates that exist, or its fixed value.", "A,B|P0", "1,1"),
     slab: str | None = flag(
@@ -61,10 +61,7 @@ def structure(
     own: Method,
     run: Run,
 ) -> None:
-    """Find out which edges exist, and how strong they are.
-
-    A run that was stopped, even killed, continues when the same command is given again.
-    """
+    """Find out which edges exist, and how strong they are."""
     from ..answers import to_binary
     from ..estimators.chosen_model import choose_model
     from ..estimators.edge_prior import default_prior

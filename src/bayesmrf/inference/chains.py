@@ -39,8 +39,22 @@ from .elimination.two_states import Elimination, is_cheap
 Memory = TypeVar("Memory", Chains, np.ndarray)
 
 
+class _MomentsOfChains:
+    """Base of engines that estimate moments from Markov chains on x."""
+
+    moves: str
+
+    answers = frozenset({MOMENTS})
+    kind = Kind.RANDOM
+
+    @property
+    def families(self) -> frozenset[str]:
+        """Supported models."""
+        return EVERY_FAMILY if self.moves == "gibbs" else frozenset({BINARY, POTTS})
+
+
 @dataclass(frozen=True)
-class Persistent(Stateless):
+class Persistent(_MomentsOfChains, Stateless):
     """Chains that continue from their states in the last call (Tieleman 2008).
 
     If theta moves slowly, the chains stay close to p(x | theta); at a fixed theta they converge to it.
@@ -62,13 +76,6 @@ class Persistent(Stateless):
     n_jobs: int = 1
 
     name = "persistent"
-    answers = frozenset({MOMENTS})
-    kind = Kind.RANDOM
-
-    @property
-    def families(self) -> frozenset[str]:
-        """Supported models."""
-        return _families(self.moves)
 
     def start(self, model: Model, rng: np.random.Generator) -> Chains:
         """Start chains at uniform random states."""
@@ -86,7 +93,7 @@ class Persistent(Stateless):
 
 
 @dataclass(frozen=True, eq=False)
-class Brief(Checked):
+class Brief(_MomentsOfChains, Checked):
     """Chains that restart at the data in each call: contrastive divergence (Hinton 2002).
 
     With few sweeps the moments are biased towards those of the data; those of `Persistent` are not.
@@ -108,13 +115,6 @@ class Brief(Checked):
     n_jobs: int = 1
 
     name = "brief"
-    answers = frozenset({MOMENTS})
-    kind = Kind.RANDOM
-
-    @property
-    def families(self) -> frozenset[str]:
-        """Supported models."""
-        return _families(self.moves)
 
     def given(self, states: States) -> Brief:
         """Return the engine with its data; missing values are imputed at each start (see `restarts`)."""
@@ -247,10 +247,6 @@ def _moments(engine: Persistent | Brief, model: Model, theta: np.ndarray, chains
     else:
         moments = model.moments(2 / n_chains * agree - 1, 2 / n_chains * node - 1)
     return Inference(moments=moments, stats={"n_chains": n_chains, "n_sweeps": engine.n_sweeps}, state=chains)
-
-
-def _families(moves: str) -> frozenset[str]:
-    return EVERY_FAMILY if moves == "gibbs" else frozenset({BINARY, POTTS})
 
 
 def _started(name: str, state: Memory | None) -> Memory:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..base import EVERY_FAMILY, LOG_Z, MOMENTS, SAMPLE, Inference, Kind, Model, Stateless
 from ..errors import TooWideError
-from ..models.categorical import Categorical, compiled_form
+from ..models.categorical import Categorical, compiled_form, normalised
 from ..models.pairwise import Pairwise
 
 
@@ -55,16 +55,12 @@ class Enumeration(Stateless):
     def infer(self, model: Model, theta: np.ndarray, plan: None, want: str = MOMENTS, state: Any = None) -> Inference:
         """Compute log Z, and the moments on request."""
         p = compiled_form(model, theta)
-        log_weight = _log_weights(p)
-        top = log_weight.max()
-        weight = np.exp(log_weight - top)
-        total = weight.sum()
-        log_z = float(top + np.log(total))
+        probability, log_z = normalised(_log_weights(p))
         if want == LOG_Z:
             return Inference(log_z=log_z)
         if isinstance(p, Categorical):
-            return Inference(log_z=log_z, moments=model.moments(*_marginals(p, weight / total)))
-        subset_moment = _walsh_hadamard(weight / total)
+            return Inference(log_z=log_z, moments=model.moments(*_marginals(p, probability)))
+        subset_moment = _walsh_hadamard(probability)
         bit = 1 << np.arange(model.graph.n_nodes)
         u, v = model.graph.edges.T
         return Inference(log_z=log_z, moments=model.moments(subset_moment[bit[u] | bit[v]], subset_moment[bit]))

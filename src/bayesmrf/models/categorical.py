@@ -85,12 +85,8 @@ def many_state_form(model: Any, theta: np.ndarray) -> Categorical:
 
 def categorical(graph: Graph, coupling: np.ndarray, field: np.ndarray, offset: float = 0.0) -> Categorical:
     """Collect the arrays and parameters of a graph."""
-    a = graph.adjacency
     return Categorical(
-        graph.edges,
-        a.starts,
-        a.neighbours,
-        a.edge_of,
+        *graph.rows,
         np.ascontiguousarray(coupling, dtype=np.float64),
         np.ascontiguousarray(field, dtype=np.float64),
         float(offset),
@@ -101,6 +97,14 @@ def node_statistics(states: np.ndarray, n_states: int, weights: np.ndarray | Non
     """Return the share of (weighted) ``states`` in which each node is in each state, (n_nodes, m)."""
     w = np.ones(len(states)) if weights is None else np.asarray(weights, dtype=np.float64)
     return np.stack([w @ (states == k) for k in range(n_states)], axis=1) / w.sum()
+
+
+def normalised(log_weight: np.ndarray) -> tuple[np.ndarray, float]:
+    """Return the probabilities of all states from the logs of their weights, and log Z."""
+    top = log_weight.max()
+    weight = np.exp(log_weight - top)
+    total = weight.sum()
+    return weight / total, float(top + np.log(total))
 
 
 def log_potential(model: Categorical, states: np.ndarray) -> np.ndarray:

@@ -29,11 +29,8 @@ class Ordinal(ManyStateModel):
 
     Parameters
     ----------
-    graph : Graph
-    n_states : int
-        Largest number of categories of a node.
-    fields : bool
-        Whether nodes have thresholds.
+    graph, n_states, fields
+        As in `ManyStateModel`: ``n_states`` is the largest number of categories of a node, fields are thresholds.
     sizes : tuple of int or None
         Number m_i of categories of each node, from 2 to ``n_states``; None if all have ``n_states``.
     neutral : tuple or None

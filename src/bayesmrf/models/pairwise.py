@@ -30,12 +30,8 @@ class Pairwise(NamedTuple):
 
 def pairwise(graph: Graph, coupling: np.ndarray, field: np.ndarray, offset: float) -> Pairwise:
     """Collect the arrays and parameters of a graph."""
-    a = graph.adjacency
     return Pairwise(
-        graph.edges,
-        a.starts,
-        a.neighbours,
-        a.edge_of,
+        *graph.rows,
         np.ascontiguousarray(coupling, dtype=np.float64),
         np.ascontiguousarray(field, dtype=np.float64),
         float(offset),

@@ -21,6 +21,7 @@ from ..errors import DataError, OptionError, TooWideError
 from ..graphs import Graph
 from ..options import Checked
 from .boltzmann import Boltzmann
+from .categorical import normalised
 
 _ROWS = 2**13  # states of the smaller side that are in memory at once
 
@@ -166,16 +167,12 @@ class RestrictedBoltzmann(Checked):
             If the sum has more than 2^max_units terms.
         """
         small, large, weights = self._sides(theta, max_units)
-        log_weight = _log_weights(small, large, weights)
-        top = log_weight.max()
-        probability = np.exp(log_weight - top)
-        total = probability.sum()
-        log_z = float(top + np.log(total))
+        probability, log_z = normalised(_log_weights(small, large, weights))
         if want == LOG_Z:
             return Inference(log_z=log_z)
         pair, one, other, done = np.zeros(weights.shape), np.zeros(len(small)), np.zeros(len(large)), 0
         for rows in _binary(len(small)):
-            share = probability[done : done + len(rows)] / total
+            share = probability[done : done + len(rows)]
             mean = expit(rows @ weights + large)
             pair += (rows * share[:, None]).T @ mean
             one += share @ rows

@@ -63,11 +63,10 @@ class UnpackedParticles(NamedTuple):
 
 def refresh_graph(graph: Graph, hub: int = HUB, rivals: np.ndarray | None = None) -> RefreshGraph:
     """Return the rows of a graph; nodes with more than ``hub`` neighbours are hubs."""
-    a = graph.adjacency
-    is_hub = np.diff(a.starts) > hub
+    is_hub = np.diff(graph.adjacency.starts) > hub
     hub_of = np.where(is_hub, np.cumsum(is_hub) - 1, -1).astype(np.int32)
     rivals = np.empty((graph.n_edges, 0), np.int32) if rivals is None else rivals
-    return RefreshGraph(graph.edges, a.starts, a.neighbours, a.edge_of, hub_of, int(is_hub.sum()), rivals)
+    return RefreshGraph(*graph.rows, hub_of, int(is_hub.sum()), rivals)
 
 
 def start_particles(n_particles: int, n_nodes: int, rng: np.random.Generator) -> Particles:

@@ -6,17 +6,9 @@ import numpy as np
 from numba import float32
 
 from ..compiled import leaf
+from ..graphs import edge_between
 from .importance import relative_moments
 from .tables import TILE, add_moments, edge_table, weigh
-
-
-@leaf
-def edge_between(graph, v, w):
-    """Return the number of the edge of nodes v and w, -1 if there is none."""
-    for a in range(graph.starts[v], graph.starts[v + 1]):
-        if graph.neighbours[a] == w:
-            return graph.edge_of[a]
-    return -1
 
 
 @leaf

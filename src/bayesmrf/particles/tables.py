@@ -18,6 +18,7 @@ import numpy as np
 from numba import float32
 
 from ..compiled import copy_to, leaf, strict_leaf
+from ..graphs import Graph
 from ..lanes import HALF, MOST_F, ONE, exp_rest_f, power_bits_f, symmetric_uniform
 from ..rng import lane_generators, next_uint32
 from .importance import relative_moments
@@ -57,10 +58,10 @@ class UnpackedTableParticles(NamedTuple):
 
 def table_graph(model: Any, rivals: np.ndarray | None = None) -> TableGraph:
     """Return the rows of the model's graph."""
-    a = model.graph.adjacency
-    rivals = np.empty((model.graph.n_edges, 0), np.int32) if rivals is None else rivals
+    graph: Graph = model.graph
+    rivals = np.empty((graph.n_edges, 0), np.int32) if rivals is None else rivals
     by_score = model.is_product and model.scores is None
-    return TableGraph(model.graph.edges, a.starts, a.neighbours, a.edge_of, model.category, rivals, by_score)
+    return TableGraph(*graph.rows, model.category, rivals, by_score)
 
 
 def start_particles(n_particles: int, n_nodes: int, n_states: int, rng: np.random.Generator) -> TableParticles:

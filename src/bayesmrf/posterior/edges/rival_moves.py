@@ -18,6 +18,7 @@ from math import exp, log1p
 import numpy as np
 
 from ...compiled import leaf
+from ...graphs import edge_between
 from ...particles.chain_triples import triple_cells
 from ...particles.importance import relative_moments
 from ...particles.persistent_chains import add_edge, remove_edge, resample
@@ -107,7 +108,7 @@ def _share(rng, problem, rows, blocks, theta, weights, momentum, e, f, precision
     half, lines, now = 32 * blocks.words.shape[1], problem.lines, problem.now
     k, c, g, cells, factors = np.empty(3, np.int64), np.empty(3), np.empty(8), np.empty(8), np.ones(8)
     nodes, _, _ = triple_of(lines.edges, e, f, 2)
-    between = _edge_between(rows, nodes[1], nodes[2])
+    between = edge_between(rows, nodes[1], nodes[2])
     kind, base = ridge(lines, theta, e, f, nodes[1], nodes[2], _PLACES, between, int(rng.random() * _WAYS), k, c, g)
     if kind < 0:
         return False
@@ -198,12 +199,3 @@ def _follow(rng, rows, blocks, nodes, factors, theta, momentum, e, f):
             momentum[edge] = rng.standard_normal()
     resample(rng, blocks, nodes, factors, 0, half)
     resample(rng, blocks, nodes, factors, half, 2 * half)
-
-
-@leaf
-def _edge_between(rows, i, j):
-    """Return the candidate between two nodes."""
-    for k in range(rows.starts[i], rows.starts[i + 1]):
-        if rows.neighbours[k] == j:
-            return rows.edge_of[k]
-    return -1

@@ -189,6 +189,32 @@ def open_group(value, values, sizes, k):
     return values, sizes, slot, max(k, slot + 1)
 
 
+def conjugate_step(
+    rng: np.random.Generator,
+    state: Grouping,
+    order: np.ndarray,
+    successes: np.ndarray,
+    n: float,
+    prior: DirichletProcess,
+) -> Grouping:
+    """Reassign all edges by `conjugate_scan`, and number their groups."""
+    base = prior.base
+    groups, values = conjugate_scan(
+        rng, state.groups.copy(), state.values, order, successes, n, state.alpha, base.a, base.b
+    )
+    return compact(Grouping(groups, values, state.alpha))
+
+
+def conjugate_values(
+    rng: np.random.Generator, grouping: Grouping, trials: np.ndarray, successes: np.ndarray, prior: DirichletProcess
+) -> Grouping:
+    """Redraw alpha and the value of each group, the logit of a Beta(a + successes, b + trials - successes) variable."""
+    a, b = prior.base.a, prior.base.b
+    values = [logit_beta_variate(rng, a + s, b + m - s) for s, m in zip(successes, trials, strict=True)]
+    alpha = draw_alpha(rng, grouping.alpha, prior, len(values), len(grouping.groups))
+    return Grouping(grouping.groups, np.array(values, dtype=np.float64), alpha)
+
+
 @strict_leaf
 def conjugate_scan(rng, groups, values, order, successes, n, alpha, a, b):
     """Reassign every edge once (Liu and Page 2013, eq. 4).

@@ -14,13 +14,11 @@ from .dirichlet_process import (
     GROUPED_DIMS,
     GroupedInfo,
     Grouping,
-    compact,
-    conjugate_scan,
-    draw_alpha,
+    conjugate_step,
+    conjugate_values,
     group_totals,
     initial_grouping,
 )
-from .tree import beta_values
 
 
 class StrippedBetaState(NamedTuple):
@@ -95,14 +93,12 @@ class GroupedStrippedBeta(Checked):
 
     def step(self, rng: np.random.Generator, state: StrippedBetaState) -> tuple[StrippedBetaState, GroupedInfo]:
         """Reassign all edges, fit the tied model, redraw all values, then alpha."""
-        n, base = self.n_samples, self.prior.base
+        n = self.n_samples
         s = _floor(n * self._agreement)
         order = np.argsort(s, kind="stable")
-        groups, values = conjugate_scan(
-            rng, state.groups.copy(), state.values, order, s, n, state.alpha, base.a, base.b
-        )
-        groups, values, *_ = compact(Grouping(groups, values, state.alpha))
-        k, r = len(values), len(groups)
+        start = Grouping(state.groups, state.values, state.alpha)
+        grouping = conjugate_step(rng, start, order, s, n, self.prior)
+        groups, k, r = grouping.groups, len(grouping.values), len(grouping.groups)
         if state.tied is None:
             tied = None
             sizes, totals = group_totals(groups, s, k)
@@ -110,8 +106,7 @@ class GroupedStrippedBeta(Checked):
             tied = self.persistent.fit(state.tied, self.n_pcd, groups)
             sizes, totals = group_totals(groups, n / (1 + np.exp(-tied.theta[:r])), k)
             totals = _floor(totals)
-        values = beta_values(rng, sizes * n, totals, self.prior)
-        alpha = draw_alpha(rng, state.alpha, self.prior, k, r)
+        _, values, alpha, *_ = conjugate_values(rng, grouping, sizes * n, totals, self.prior)
         fields = np.zeros(0) if tied is None else tied.theta[r:]
         info = GroupedInfo(np.concatenate([values[groups], fields]), groups, k, alpha)
         return StrippedBetaState(groups, values, alpha, tied), info

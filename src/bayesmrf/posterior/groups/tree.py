@@ -15,12 +15,10 @@ from .dirichlet_process import (
     GROUPED_DIMS,
     GroupedInfo,
     Grouping,
-    compact,
-    conjugate_scan,
-    draw_alpha,
+    conjugate_step,
+    conjugate_values,
     group_totals,
     initial_grouping,
-    logit_beta_variate,
 )
 
 
@@ -71,30 +69,7 @@ class GroupedTree(Checked):
 
     def step(self, rng: np.random.Generator, state: Grouping) -> tuple[Grouping, GroupedInfo]:
         """Reassign all edges, then redraw all values, then alpha."""
-        groups, values = conjugate_scan(
-            rng,
-            state.groups.copy(),
-            state.values,
-            self._order,
-            self.successes,
-            self.n_samples,
-            state.alpha,
-            self.prior.base.a,
-            self.prior.base.b,
-        )
-        state = compact(Grouping(groups, values, state.alpha))
+        state = conjugate_step(rng, state, self._order, self.successes, self.n_samples, self.prior)
         sizes, totals = group_totals(state.groups, self.successes, len(state.values))
-        values = beta_values(rng, sizes * self.n_samples, totals, self.prior)
-        alpha = draw_alpha(rng, state.alpha, self.prior, len(values), len(groups))
-        state = Grouping(state.groups, values, alpha)
-        return state, GroupedInfo(values[state.groups], state.groups, len(values), alpha)
-
-
-def beta_values(
-    rng: np.random.Generator, trials: np.ndarray, successes: np.ndarray, prior: DirichletProcess
-) -> np.ndarray:
-    """Draw the logit of a Beta(a + successes, b + trials - successes) variable for each group."""
-    a, b = prior.base.a, prior.base.b
-    return np.array(
-        [logit_beta_variate(rng, a + s, b + m - s) for s, m in zip(successes, trials, strict=True)], dtype=np.float64
-    )
+        state = conjugate_values(rng, state, sizes * self.n_samples, totals, self.prior)
+        return state, GroupedInfo(state.values[state.groups], state.groups, len(state.values), state.alpha)

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import exp, log, sqrt
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -60,7 +60,13 @@ class RandomWalk(Checked):
     scale: np.ndarray | None = None
     spread: np.ndarray | None = None
 
+    name: ClassVar[str]
+    needs: ClassVar[frozenset[str]] = frozenset()  # what the engine must compute
     dims = {"theta": ("feature",), "acceptance": (), "step_size": ()}  # noqa: RUF012
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.likelihood.require(self.name, self.needs)
 
 
 def adapt(step: StepSize, acceptance: float, *, target: float, first: float, n_adapt: int) -> StepSize:

@@ -47,10 +47,7 @@ class AuxiliaryVariable(RandomWalk):
     """
 
     name = "auxiliary-variable"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.likelihood.require(self.name, {SAMPLE})
+    needs = frozenset({SAMPLE})
 
     def init(self, rng: np.random.Generator) -> AuxiliaryVariableState:
         """Start at the reference, or around it, with Y drawn at the reference."""

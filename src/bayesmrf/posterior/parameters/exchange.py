@@ -44,10 +44,7 @@ class Exchange(RandomWalk):
     n_adapt: int = 0
 
     name = "exchange"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.likelihood.require(self.name, {SAMPLE})
+    needs = frozenset({SAMPLE})
 
     def init(self, rng: np.random.Generator) -> ExchangeState:
         """Start at ``start``, or around it."""

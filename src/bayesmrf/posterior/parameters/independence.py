@@ -41,9 +41,8 @@ class Independence(Checked):
 
     Parameters
     ----------
-    likelihood : Likelihood
-        With an engine that answers ``log_z``.
-    prior : Prior
+    likelihood, prior
+        As in `bayesmrf.posterior.parameters.metropolis.Metropolis`, with an engine that answers ``log_z``.
     start : (n_features,) array
         The mode.
     root : (n_features, n_features) array

@@ -70,6 +70,15 @@ def _value_proposal(members, part, which, s, nu, n, a, b):
 
 
 @strict_leaf
+def assign(rng, i, gain, part, sizes, wanted):
+    """Draw the part of an item from its log odds (or take that of ``wanted``); return the log probability."""
+    chosen = wanted[i] if len(wanted) else int(rng.random() < sigmoid(gain))
+    part[i] = chosen
+    sizes[chosen] += 1
+    return log_sigmoid(gain) if chosen == 1 else log_sigmoid(-gain)
+
+
+@strict_leaf
 def _restricted_scan(rng, members, anchors, part, wanted, first, second, s, nu, n):
     """Reassign all but the anchors to the two parts; return the log probability of the outcome (or of ``wanted``)."""
     sizes = np.zeros(2)
@@ -83,10 +92,7 @@ def _restricted_scan(rng, members, anchors, part, wanted, first, second, s, nu, 
         gain = s[i] * (log_sigmoid(second + nu[i]) - log_sigmoid(first + nu[i]))
         gain += (n - s[i]) * (log_sigmoid(-second - nu[i]) - log_sigmoid(-first - nu[i]))
         gain += log(sizes[1] / sizes[0])
-        chosen = wanted[i] if len(wanted) else int(rng.random() < sigmoid(gain))
-        found += log_sigmoid(gain) if chosen == 1 else log_sigmoid(-gain)
-        part[i] = chosen
-        sizes[chosen] += 1
+        found += assign(rng, i, gain, part, sizes, wanted)
     return found
 
 

@@ -12,7 +12,6 @@ from math import exp, lgamma, log
 import numpy as np
 
 from ....compiled import strict_leaf
-from ...conditionals.one_coordinate import log_sigmoid, sigmoid
 from ...conditionals.one_potential import (
     OnePotential,
     draw_t_around,
@@ -20,7 +19,7 @@ from ...conditionals.one_potential import (
     log_fit,
     log_t_around,
 )
-from .split_merge import MERGE, NONE, SPLIT, Proposal, draw_anchors
+from .split_merge import MERGE, NONE, SPLIT, Proposal, assign, draw_anchors
 
 _N_LAUNCH = 3  # restricted scans from a launch state
 _MAX_NEWTON, _NEAR = 100, 1e-3  # steps to the mode, and the length at which they end
@@ -107,10 +106,7 @@ def _restricted_scan(rng, members, anchors, part, wanted, first, second, counts,
         sizes[part[i]] -= 1
         conditional = OnePotential(counts[i], n, nu[i], precision, 0.0)
         gain = log_fit(second, conditional) - log_fit(first, conditional) + log(sizes[1] / sizes[0])
-        chosen = wanted[i] if len(wanted) else int(rng.random() < sigmoid(gain))
-        found += log_sigmoid(gain) if chosen == 1 else log_sigmoid(-gain)
-        part[i] = chosen
-        sizes[chosen] += 1
+        found += assign(rng, i, gain, part, sizes, wanted)
     return found
 
 
