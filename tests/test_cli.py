@@ -38,7 +38,7 @@ def test_version_and_help(bayesmrf):
 
 
 def test_import_and_help_stay_light():
-    heavy = "{'numba', 'scipy', 'pandas', 'xarray', 'sklearn', 'matplotlib', 'zarr', 'networkx'}"
+    heavy = "{'numpy', 'numba', 'scipy', 'pandas', 'xarray', 'sklearn', 'matplotlib', 'zarr', 'networkx'}"
     code = (
         f"import sys, bayesmrf.cli as c; c.run(['--help']); assert not {heavy} & set(sys.modules), sorted(sys.modules)"
     )

@@ -17,11 +17,11 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
-import numpy as np
-
 from .options import Checked
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from .graphs import Graph
     from .models.linear_map import LinearMap
     from .states import States
@@ -227,6 +227,8 @@ class PairMarginals(Protocol):
     def model(self) -> Any: ...  # noqa: D102
     @property
     def is_exact(self) -> bool: ...  # noqa: D102
+    @property
+    def dims(self) -> dict[str, tuple[str, ...]]: ...  # noqa: D102
     def start(self, theta: np.ndarray, rng: np.random.Generator) -> Any: ...  # noqa: D102
     def thaw(self, memory: Any, theta: np.ndarray, s_bar: np.ndarray, n: float) -> PairWalk: ...  # noqa: D102
 
@@ -235,13 +237,20 @@ class PairWalk(Protocol):
     """Pair marginals within a step of a sampler: mutable theta, and the marginals that follow it.
 
     ``odds(e)`` are the log odds of the categories of edge e (of agreement, if it has one parameter) in the model
-    *without* it; ``freeze`` returns the memory for the next step; ``stats`` are statistics of the step, such as the
-    noise of the marginals.
+    *without* it. ``scan`` reassigns the items of a block to groups and returns their log odds, ``move_values`` and
+    ``move_fields`` redraw values, ``accept`` decides on a split or merge. ``freeze`` returns the memory for the next
+    step; ``stats`` are statistics of the step, such as the noise of the marginals.
     """
 
     @property
     def theta(self) -> np.ndarray: ...  # noqa: D102
     def odds(self, e: int) -> Any: ...  # noqa: D102
     def mix(self, rng: np.random.Generator) -> None: ...  # noqa: D102
+    def scan(  # noqa: D102
+        self, rng: np.random.Generator, block: Any, state: Any, n_pairs: int
+    ) -> tuple[Any, np.ndarray]: ...
+    def move_values(self, rng: np.random.Generator, block: Any, state: Any) -> Any: ...  # noqa: D102
+    def move_fields(self, rng: np.random.Generator, block: Any, state: Any) -> Any: ...  # noqa: D102
+    def accept(self, rng: np.random.Generator, block: Any, tried: Any, theta: np.ndarray) -> bool: ...  # noqa: D102
     def stats(self) -> dict[str, float]: ...  # noqa: D102
     def freeze(self) -> Any: ...  # noqa: D102

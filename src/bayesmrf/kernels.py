@@ -8,11 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from .base import LOG_Z, MOMENTS, SAMPLE, Kind
 from .options import OPTIONS, Checked
-from .priors import Cauchy, Normal
 from .registry import Registry
 
 
@@ -189,8 +186,8 @@ class KernelRow:
     sentence: str  # what it does, for reports
     needs: frozenset[str]  # what the engine must compute, with the default options
     engines: frozenset[Kind] = ANY_KIND  # engines for which "auto" may choose it
-    # Priors that it supports, with scales up to `WIDEST`; empty for every density with a gradient
-    priors: tuple[type, ...] = ()
+    # Classes of priors for which "auto" may choose it, with scales up to `WIDEST`; empty for every one with a gradient
+    priors: tuple[str, ...] = ()
     missing: bool = True  # whether it supports missing values
     # Whether it sums over missing values, which needs the same answers of their engine; otherwise it draws them
     sums: bool = True
@@ -214,7 +211,7 @@ KERNELS = Registry(
             "one parameter after another from its exact full conditional",
             frozenset({MOMENTS}),
             engines=frozenset({Kind.EXACT}),
-            priors=(Normal, Cauchy),
+            priors=("Normal", "Cauchy"),
             sums=False,
             ties=False,
             by_table=True,
@@ -225,6 +222,7 @@ KERNELS = Registry(
             "independent proposals around the mode",
             frozenset({LOG_Z}),
             engines=frozenset({Kind.EXACT}),
+            priors=("Normal",),
             few=True,
         ),
         KernelRow(
@@ -294,7 +292,12 @@ def choose_kernel(setting: Setting) -> Any:
 
 def takes_prior(row: KernelRow, prior: Any) -> bool:
     """Return whether a kernel supports a prior."""
-    return not row.priors or (isinstance(prior, row.priors) and bool(np.max(vars(prior)["scale"]) <= WIDEST))
+    import numpy as np
+
+    from . import priors
+
+    known = tuple(getattr(priors, name) for name in row.priors)
+    return not known or (isinstance(prior, known) and bool(np.max(prior.scale) <= WIDEST))
 
 
 def _supports(row: KernelRow, s: Setting) -> bool:
@@ -307,7 +310,7 @@ def _supports(row: KernelRow, s: Setting) -> bool:
         and takes_prior(row, s.prior)
         and (row.ties or not s.ties)
         and (s.by_table or not row.by_table)
-        and (not row.few or (s.n_parameters <= FEW and s.hidden is None and isinstance(s.prior, Normal)))
+        and (not row.few or (s.n_parameters <= FEW and s.hidden is None))
     )
 
 

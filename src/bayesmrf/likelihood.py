@@ -113,6 +113,14 @@ class Likelihood:
         If theta is not the natural parameter of the model.
     others : sequence of Sample
         Further samples of the same model, with other natural parameters.
+
+    Attributes
+    ----------
+    is_exact : bool
+        Whether the engines' answers are exact.
+    is_linear : bool
+        Whether the one-coordinate identity holds: one sample without hidden entries, natural parameters, and features
+        of two values.
     """
 
     def __init__(
@@ -136,7 +144,14 @@ class Likelihood:
         self.plan = engine.prepare(model)
         self.low, self.high = model.feature_low, model.feature_high
         self._compiled = engine if isinstance(engine, WalkingEngine) and isinstance(model, PairwiseModel) else None
+        self._describe()
+
+    def _describe(self) -> None:
+        """Set what depends on samples and hidden entries, and is asked in every step."""
         self._terms = [_Term(self, sample) for sample in self.samples]
+        engines = [self.engine, *(s.hidden.engine for s in self.samples if s.hidden is not None)]
+        self.is_exact = all(e.kind is Kind.EXACT for e in engines)
+        self.is_linear = self.hidden is None and self.curve is None and not self.others and bool((self.high == 1).all())
 
     @property
     def samples(self) -> tuple[Sample, ...]:
@@ -154,19 +169,6 @@ class Likelihood:
         """Number of parameters: of phi, if there is a curve."""
         return self.model.n_features if self.curve is None else self.curve.n_features
 
-    @property
-    def is_exact(self) -> bool:
-        """Whether the engines' answers are exact."""
-        engines = [self.engine, *(s.hidden.engine for s in self.samples if s.hidden is not None)]
-        return all(e.kind is Kind.EXACT for e in engines)
-
-    @property
-    def is_linear(self) -> bool:
-        """Whether the one-coordinate identity holds: one sample without hidden entries, natural parameters, and
-        features of two values.
-        """
-        return self.hidden is None and self.curve is None and not self.others and bool((self.high == 1).all())
-
     def replaced(self, s_bar: np.ndarray, engine: Engine | None = None) -> Likelihood:
         """Return the same likelihood of complete data with mean statistics ``s_bar``, a row for each sample."""
         first, *rest = np.reshape(s_bar, (len(self.samples), -1))
@@ -175,7 +177,7 @@ class Likelihood:
             return Likelihood(self.model, first, self.n_samples, engine, None, self.curve, others)
         found = copy(self)
         found.s_bar, found.hidden, found.others = np.asarray(first, dtype=np.float64), None, others
-        found._terms = [_Term(found, sample) for sample in found.samples]
+        found._describe()
         return found
 
     def require(self, kernel: str, needs: Iterable[str]) -> None:

@@ -117,6 +117,17 @@ def decode(values: np.ndarray, coding: Coding) -> np.ndarray:
     return np.take(CODINGS[coding] if isinstance(coding, str) else coding, values)
 
 
+def is_frame(X: Any) -> bool:
+    """Return whether X is a table with names of columns (pandas, polars)."""
+    return hasattr(X, "columns") and hasattr(X, "to_numpy")
+
+
+def text_names(X: Any) -> np.ndarray | None:
+    """Return the names of the columns if all are texts (``feature_names_in_`` of scikit-learn), else None."""
+    named = is_frame(X) and all(isinstance(c, str) for c in X.columns)
+    return np.array(X.columns, dtype=object) if named else None
+
+
 def check_states(
     X: Any,
     sample_weight: Any = None,
@@ -159,9 +170,9 @@ def check_states(
     ConstantColumnWarning
         If a column is constant.
     """
-    is_frame = hasattr(X, "columns") and hasattr(X, "to_numpy")
-    found = tuple(str(c) for c in X.columns) if is_frame else None
-    if names is not None and is_frame and found != names:
+    named = is_frame(X)
+    found = tuple(str(c) for c in X.columns) if named else None
+    if names is not None and named and found != names:
         lacking = [n for n in names if n not in set(found or ())]
         if lacking:
             raise DataError(f"{_X} must have the columns of the fitted data, but {quoted(lacking[0])} is missing "
@@ -173,9 +184,9 @@ def check_states(
             f"{_X} must be a dense table, got a sparse matrix; sparse input is not supported, use X.toarray()."
         )
     by_column = isinstance(levels, ColumnLevels) or n_states in ("keep", "merge")
-    if is_frame and n_states is not None and levels is None and not by_column:
+    if named and n_states is not None and levels is None and not by_column:
         levels = _categories(X, n_states)
-    values = X.to_numpy() if is_frame else unmasked(X)
+    values = X.to_numpy() if named else unmasked(X)
     if values.ndim != 2:
         raise DataError(
             option="X",
@@ -201,7 +212,7 @@ def check_states(
     coding: Coding
     if by_column:
         fitted = levels if isinstance(levels, ColumnLevels) else None
-        values, gone, coding = _by_column(X if is_frame else None, values, labels, missing, n_states, fitted)
+        values, gone, coding = _by_column(X if named else None, values, labels, missing, n_states, fitted)
     elif n_states is None and levels is None:
         numbers, is_bool = to_numbers(values, labels)
         gone = _missing(numbers, labels, missing)

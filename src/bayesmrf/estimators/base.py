@@ -20,7 +20,7 @@ from ..likelihood import Likelihood
 from ..memory import check_draws
 from ..options import check
 from ..rules import is_count
-from ..states import States, check_states, levels_of
+from ..states import States, check_states, levels_of, text_names
 from .network import Network
 from .predictive import Predictive
 
@@ -58,8 +58,8 @@ class PairwiseMRF(Network, Predictive, BaseEstimator):
     ) -> States:
         states = check_states(X, sample_weight, missing=missing, n_states=self.object("model").n_states)
         self.n_features_in_ = len(states.names)
-        if hasattr(X, "columns") and all(isinstance(c, str) for c in X.columns):
-            self.feature_names_in_ = np.array(states.names, dtype=object)
+        if (named := text_names(X)) is not None:
+            self.feature_names_in_ = named
         self._graph = read_graph(getattr(self, option), states, progress, option)
         self.edges_ = self._graph.edges
         self._names, self._coding = states.names, states.coding

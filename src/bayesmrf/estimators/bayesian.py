@@ -19,7 +19,7 @@ from ..likelihood import Hidden, Likelihood
 from ..models.linear_map import LinearMap
 from ..options import check_params
 from ..posterior.parameters.pseudo_posterior import correction, posterior_mode
-from ..priors import Normal, Prior, WeightsAndBiases
+from ..priors import Cauchy, Normal, Prior, WeightsAndBiases
 from ..states import States
 from .base import MissingValues, RunOptions, data_hash, missing_table, run_seed, sample_posterior
 from .chosen_model import ChosenModel
@@ -156,7 +156,7 @@ class BayesianMRF(MissingValues, RunOptions, ChosenModel, ParameterPosterior):
         attrs = asdict(options) | {
             "data_hash": data_hash(self._graph, s_bar, n, None if hidden is None else hidden.model.states),
             "prior": type(prior).__name__,
-            "prior_scale": np.atleast_1d(getattr(prior, "scale", np.nan)).tolist(),
+            "prior_scale": np.atleast_1d(prior.scale if isinstance(prior, Normal | Cauchy) else np.nan).tolist(),
             "kind": _kind(options, engine, hidden, is_corrected),
             "model": model.name,
             "chosen_model": self._chooses,

@@ -15,7 +15,7 @@ from ..levels import find_foreign
 from ..names import quoted
 from ..ordered_levels import MOST_LEVELS
 from ..sample_weight import unmasked
-from ..states import to_numbers
+from ..states import is_frame, to_numbers
 from .option_objects import OptionObjects
 
 _log = logging.getLogger(__name__)
@@ -29,8 +29,7 @@ def ordered_column(X: Any) -> str | None:
     for a table with identifiers, with columns on different scales, or with codes of missing values, which are not
     answers (`bayesmrf.levels.find_foreign`).
     """
-    is_frame = hasattr(X, "columns") and hasattr(X, "to_numpy")
-    if is_frame:
+    if is_frame(X):
         for name, column in X.items():
             categories = getattr(column.dtype, "categories", None)
             if categories is not None and column.dtype.ordered and len(categories) > 2:
@@ -49,11 +48,11 @@ def ordered_column(X: Any) -> str | None:
 
 def _answers(X: Any) -> tuple[list[str], list[np.ndarray]]:
     """Return names of the columns of a table of numbers, and their values that are not missing; none of another one."""
-    is_frame = hasattr(X, "columns") and hasattr(X, "to_numpy")
-    values = X.to_numpy() if is_frame else unmasked(X)
+    named = is_frame(X)
+    values = X.to_numpy() if named else unmasked(X)
     if values.ndim != 2 or not values.size or np.iscomplexobj(values):
         return [], []
-    names = [str(c) for c in X.columns] if is_frame else [str(i) for i in range(values.shape[1])]
+    names = [str(c) for c in X.columns] if named else [str(i) for i in range(values.shape[1])]
     try:
         numbers, _ = to_numbers(values, tuple(names))
     except DataError:

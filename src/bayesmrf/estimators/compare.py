@@ -26,7 +26,7 @@ from ..options import check_params
 from ..posterior.edges.differences import Differences, check_size, contrasts, group_likelihood
 from ..posterior.hidden_entries import DrawHiddenEntries
 from ..sample_weight import unmasked
-from ..states import States, check_states, levels_of
+from ..states import States, check_states, levels_of, text_names
 from .base import MissingValues, RunOptions, data_hash, missing_table, read_graph, run_seed, sample_posterior
 from .chosen_model import ChosenModel
 from .edge_prior import default_prior
@@ -189,8 +189,8 @@ class CompareMRF(MissingValues, RunOptions, ChosenModel, Network, BaseEstimator)
         self.n_features_in_ = len(states.names)
         if self.n_features_in_ < 2:
             raise DataError("X must have at least two columns, got 1 feature(s).")
-        if hasattr(X, "columns") and all(isinstance(c, str) for c in X.columns):
-            self.feature_names_in_ = np.array(states.names, dtype=object)
+        if (named := text_names(X)) is not None:
+            self.feature_names_in_ = named
         self._graph = read_graph(self.candidates, states, self.progress, "candidates")
         self.edges_ = self._graph.edges
         self.groups_, code = read_groups(groups, X, len(states.values))

@@ -29,6 +29,7 @@ from ..posterior.parameters.metropolis import Metropolis
 from ..priors import Normal
 from ..sample_weight import unmasked
 from ..samplers.swendsen_wang import SwendsenWang
+from ..states import text_names
 from .base import RunOptions, central, hidden_probabilities, run_seed, sample_posterior
 from .option_objects import OptionObjects
 from .starts import uncorrected_epsilon
@@ -151,11 +152,12 @@ class LabelFieldMRF(RunOptions, OptionObjects, BaseEstimator):
             got = f"{len(self.classes_)} class(es) ({', '.join(map(str, self.classes_))})"
             raise DataError(option="y", got=got, expected="labels of two classes, each observed at least once")
         self.n_features_in_ = points.shape[1]
-        named = hasattr(X, "columns") and all(isinstance(c, str) for c in X.columns)
-        if named:
-            self.feature_names_in_ = np.array(X.columns, dtype=object)
-        names = tuple(X.columns) if named else tuple("xyz"[: points.shape[1]]) if points.shape[1] <= 3 else ()
-        names = names or tuple(str(k) for k in range(points.shape[1]))
+        named: Any = text_names(X)
+        if named is not None:
+            self.feature_names_in_ = named
+        if named is None and points.shape[1] <= 3:
+            named = "xyz"[: points.shape[1]]
+        names = tuple(map(str, range(points.shape[1])) if named is None else named)
         if len(set(names)) < len(names):
             raise DataError("X: two coordinates have the same name; give each column its own name")
         return points, names, np.where(given == -1, -1, given == self.classes_[1]).astype(np.int8)

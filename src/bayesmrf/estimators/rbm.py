@@ -18,7 +18,7 @@ from ..models.rbm import RestrictedBoltzmann
 from ..options import check, check_params
 from ..rng import as_seed_sequence
 from ..samplers import rbm_gibbs
-from ..states import States, check_states, decode
+from ..states import States, check_states, decode, text_names
 
 _EXACT_UNITS = 16  # on the smaller side, up to which log Z is summed, within a fraction of a second
 
@@ -136,8 +136,8 @@ class RBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         check_params(self)
         states = check_states(X, sample_weight)
         self.n_features_in_ = len(states.names)
-        if hasattr(X, "columns") and all(isinstance(c, str) for c in X.columns):
-            self.feature_names_in_ = np.array(states.names, dtype=object)
+        if (named := text_names(X)) is not None:
+            self.feature_names_in_ = named
         self._names, self._coding = states.names, states.coding
         self.model_ = RestrictedBoltzmann(len(states.names), self.n_hidden)
         self._rng = np.random.default_rng(as_seed_sequence(self.random_state))

@@ -88,9 +88,21 @@ def line_derivatives(a, line):
 
 
 @strict_leaf
-def line_slope(a, line):
-    """Return the slope of the log density."""
-    return line_derivatives(a, line)[0]
+def line_tangent(a, line):
+    """Return the log density, as `line_log_density`, and its slope."""
+    out = a * line.score - 0.5 * line.kappa * (a - line.mu) ** 2
+    slope = line.score - line.kappa * (a - line.mu)
+    for t in range(len(line.samples)):
+        sample = line.samples[t]
+        d, total, mean = a - sample.at, 0.0, 0.0
+        for k in range(len(sample.p)):
+            g = sample.g[k]
+            w = sample.p[k] * exp(d * g)
+            total += w
+            mean += w * g
+        out -= sample.n * log(total)
+        slope -= sample.n * (mean / total)
+    return out, slope
 
 
 @strict_leaf

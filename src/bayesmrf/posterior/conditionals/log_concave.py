@@ -1,6 +1,6 @@
 """Integral and exact draws of a log-concave density, that of one coordinate of theta given the others.
 
-Three functions define the density: `log_density`, `slope` and `peak`, which are compiled for the class of their
+Three functions define the density: `log_density`, `tangent` and `peak`, which are compiled for the class of their
 argument, `OneCoordinate` or `Line`.
 """
 
@@ -12,7 +12,7 @@ import numpy as np
 from numba.extending import overload
 
 from ...compiled import strict_leaf
-from .line import Line, line_log_density, line_peak, line_slope
+from .line import Line, line_log_density, line_peak, line_tangent
 from .one_coordinate import (
     OneCoordinate,
     coordinate_log_density,
@@ -33,9 +33,11 @@ def log_density(t, density):
     return line_log_density(t, density) if isinstance(density, Line) else coordinate_log_density(t, density)
 
 
-def slope(t, density):
-    """Return the slope of the log density at t, a decreasing function."""
-    return line_slope(t, density) if isinstance(density, Line) else coordinate_slope(t, density)
+def tangent(t, density):
+    """Return the log density at t, and its slope, a decreasing function."""
+    if isinstance(density, Line):
+        return line_tangent(t, density)
+    return coordinate_log_density(t, density), coordinate_slope(t, density)
 
 
 def peak(density):
@@ -50,11 +52,11 @@ def _log_density(t, density):
     return lambda t, density: coordinate_log_density(t, density)
 
 
-@overload(slope)
-def _slope(t, density):
+@overload(tangent)
+def _tangent(t, density):
     if density.instance_class is Line:
-        return lambda t, density: line_slope(t, density)
-    return lambda t, density: coordinate_slope(t, density)
+        return lambda t, density: line_tangent(t, density)
+    return lambda t, density: (coordinate_log_density(t, density), coordinate_slope(t, density))
 
 
 @overload(peak)
@@ -132,10 +134,11 @@ def draw_between(rng, density, mode, left, right):
     It is an envelope for any two points, as the log density is concave.
     """
     top = log_density(mode, density)
-    rise, descent = slope(left, density), -slope(right, density)
+    (at_left, rise), (at_right, fall) = tangent(left, density), tangent(right, density)
+    descent = -fall
     # Where the tangents reach the top.
-    l0 = left + (top - log_density(left, density)) / rise
-    r0 = right - (top - log_density(right, density)) / descent
+    l0 = left + (top - at_left) / rise
+    r0 = right - (top - at_right) / descent
     areas = 1 / rise, r0 - l0, 1 / descent
     while True:
         u = rng.random() * (areas[0] + areas[1] + areas[2])

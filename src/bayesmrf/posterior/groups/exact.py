@@ -193,16 +193,16 @@ class ExactWalk:
             state, _ = self.scan(rng, block, state, 0)
         return self.move_values(rng, block, state)
 
-    def accept(self, rng: np.random.Generator, block: Block, tried: Any, theta_block: np.ndarray) -> bool:
-        """Accept or reject a split or a merge of groups, which brings the block to ``theta_block``."""
-        theta = self.theta.copy()
-        theta[block.first : block.end] = theta_block
-        found = self._marginals.solve(theta)
+    def accept(self, rng: np.random.Generator, block: Block, tried: Any, theta: np.ndarray) -> bool:
+        """Accept or reject a split or a merge of groups, which brings the block to ``theta``."""
+        new = self.theta.copy()
+        new[block.first : block.end] = theta
+        found = self._marginals.solve(new)
         self.n_solves += 1
-        gain = self._log_likelihood(theta, found.log_z) - self._log_likelihood(self.theta, self.memory.log_z)
+        gain = self._log_likelihood(new, found.log_z) - self._log_likelihood(self.theta, self.memory.log_z)
         if not log(1 - rng.random()) < gain + tried.log_ratio:
             return False
-        self.theta, self.memory = theta, found
+        self.theta, self.memory = new, found
         return True
 
     def _slice(

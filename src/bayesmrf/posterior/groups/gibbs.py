@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...base import PairMarginals, PairWalk
 from ...options import Checked
 from ...priors import DirichletProcess
 from .blocks import Block, Products, edge_block, field_block
@@ -67,7 +68,7 @@ class GroupedGibbs(Checked):
         With particles, joint reassignments of each edge and one near it in a step.
     """
 
-    marginals: Any
+    marginals: PairMarginals
     s_bar: np.ndarray
     n_samples: float
     prior: DirichletProcess
@@ -130,7 +131,7 @@ class GroupedGibbs(Checked):
         return GroupsState(edges, fields, walk.theta, walk.freeze(), mean_nu, state.n_scans + 1), info
 
     def _jump(
-        self, rng: np.random.Generator, walk: Any, edges: Grouping, nu: np.ndarray
+        self, rng: np.random.Generator, walk: PairWalk, edges: Grouping, nu: np.ndarray
     ) -> tuple[Grouping, dict[int, int]]:
         """Try splits and merges of groups of edges."""
         block, jumped = self._blocks[0], {SPLIT: 0, MERGE: 0}

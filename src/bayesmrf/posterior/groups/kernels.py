@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ...base import PairMarginals
 from ...likelihood import Likelihood
 from ...models.categorical import is_categorical
 from ...priors import DirichletProcess
@@ -64,7 +65,7 @@ def particle_groups(
     if prior.density is not None and model.n_parameters == 1 and not model.is_product:
         # If edges may be absent, swaps of two edges mix slowest.
         others = rivals(model.graph, np.abs(2 * s_bar[: model.n_edges] - 1))
-    marginals: Any
+    marginals: PairMarginals
     if is_categorical(model):
         marginals = ManyStateParticles(model, n_particles, others)
     else:
