@@ -5,13 +5,14 @@ import pytest
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
-from bayesmrf import graphs
+from bayesmrf import MaximumLikelihoodMRF, graphs
 from bayesmrf.errors import ConstantColumnWarning, DataError, OptionError
 from bayesmrf.inference.enumeration import Enumeration
-from bayesmrf.learning.sparse import _L1
+from bayesmrf.learning.sparse import _L1, learn_graph
 from bayesmrf.learning.sparse_path import cross_validated, log_conditionals, pseudo_likelihood_path, wainwright
 from bayesmrf.models.boltzmann import Boltzmann
-from bayesmrf.states import check_states
+from bayesmrf.models.ordinal import Ordinal
+from bayesmrf.states import ColumnLevels, check_states
 
 D = 6
 PAIRS = np.triu_indices(D, 1)
@@ -72,6 +73,76 @@ def test_wainwright_is_a_logistic_regression_a_node(rng, rule):
         other = np.where(~larger if rule == "max" else larger, w, w.T)[PAIRS]
         differs.append(np.abs(path.theta[k, :15] - other).max())
     assert max(differs) > 1e-2  # negative control: the other rule
+
+
+SIZES = (4, 2, 3, 3)
+
+
+def ordered(rng, n=400):
+    """Two pairs of nodes that depend on each other, of several numbers of categories."""
+    model = Ordinal(graphs.complete(4), 4, True, SIZES)
+    theta = np.concatenate([[1.0, 0, 0, 0, 0, 0.8], np.zeros(model.n_features - 6)])
+    return check_states(Enumeration().sample(model, theta, None, n, rng), n_states="keep")
+
+
+def test_paths_of_ordered_categories_are_optimal(rng):
+    """The conditions of optimality, from the conditional probabilities of each category, in scores from 0 to 1."""
+    states = ordered(rng)
+    x, pairs, span = states.values, np.triu_indices(4, 1), np.array(states.sizes) - 1.0
+    scale = np.outer(span, span)[pairs]
+    path = pseudo_likelihood_path(states, n_path=5)
+    assert (path.density[0], path.theta.shape) == (0, (5, 14))
+    assert path.theta[-1, 0] > 0.3
+    starts = 6 + np.append(0, np.cumsum(span)).astype(int)
+
+    def slopes(theta):
+        w = np.zeros((4, 4))
+        w[pairs] = theta[:6]
+        field, errors, own, log_p = x @ (w + w.T), np.zeros(x.shape), [], np.zeros(len(x))
+        for i, m in enumerate(states.sizes):
+            energy = np.arange(m) * field[:, [i]] + np.append(0, theta[starts[i] : starts[i + 1]])
+            p = np.exp(energy) / np.exp(energy).sum(axis=1, keepdims=True)
+            errors[:, i] = x[:, i] - p @ np.arange(m)
+            own += [(x[:, i] == k).mean() - p[:, k].mean() for k in range(1, m)]
+            log_p += np.log(p[np.arange(len(x)), x[:, i]])
+        np.testing.assert_allclose(log_conditionals(theta, x, states.sizes), log_p)
+        return (errors.T @ x + x.T @ errors)[pairs] / len(x) / scale, np.array(own)
+
+    for penalty, theta in zip(path.penalty, path.theta, strict=True):
+        slope, own = slopes(theta)
+        weights = theta[:6]
+        assert np.abs(own).max() < 2e-5
+        np.testing.assert_allclose(slope[weights != 0], penalty * np.sign(weights[weights != 0]), atol=2e-5)
+        assert (np.abs(slope[weights == 0]) <= penalty + 2e-5).all()
+    wrong = path.theta[-1] + np.append(np.zeros(6), np.full(8, 0.1))  # negative control
+    assert np.abs(slopes(wrong)[1]).max() > 2e-5
+    best, _ = cross_validated(states, pseudo_likelihood_path, n_folds=3, random_state=1, n_path=5)
+    assert best[0] > 0.3
+
+
+def test_two_ordered_categories_are_yes_and_no(rng):
+    states, _ = sample(rng, 100)
+    same = type(states)(states.values, states.names, None, ColumnLevels(((0, 1),) * D))
+    wider = type(states)(np.column_stack([states.values, np.arange(100) % 3]), (*states.names, "6"), None,
+                         ColumnLevels((*((0, 1),) * D, (0, 1, 2))))  # fmt: skip
+    for fit in (wainwright, pseudo_likelihood_path):
+        penalty = fit(states, n_path=3).penalty
+        a, b, c = (fit(s, penalty=penalty).theta for s in (states, same, wider))
+        np.testing.assert_array_equal(a, b)
+        w = np.zeros((D + 1, D + 1))
+        w[np.triu_indices(D + 1, 1)] = c[0, :21]  # no weight, and so none of the new node
+        assert not w.any()
+        np.testing.assert_allclose(c[0, 21:27], a[0, 15:], atol=1e-4)
+
+
+def test_a_graph_of_ordered_categories_is_learnt(rng):
+    states = ordered(rng, 800)
+    for rule in ("max", "min"):
+        assert learn_graph(states, 2, rule).edges.tolist() == [[0, 1], [2, 3]]
+    shuffled = type(states)(rng.permuted(states.values, axis=0), states.names, None, states.coding)
+    assert learn_graph(shuffled, 2).edges.tolist() != [[0, 1], [2, 3]]
+    est = MaximumLikelihoodMRF("learn:2", model="ordinal").fit(states.values)
+    assert est.edges_.tolist() == [[0, 1], [2, 3]]
 
 
 def test_weights_are_repetitions(rng):

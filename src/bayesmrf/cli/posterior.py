@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import rules
-from ..errors import ConstantColumnWarning, OptionError
+from ..errors import BayesMRFWarning, OptionError
 from ..families import AUTO, families_of
 from ..inference.registry import NAMES, engine_of, row_of
 from ..kernels import KERNELS, Phases
@@ -152,9 +152,9 @@ def posterior(
     given = common.checked("", **{k: v for k, v in vars(of_kernel).items() if v is not None and v is not False})
     data, weights, _ = run.read()
     labels = ties if ties in (None, "all", "edges") else read_labels(Path(ties), [str(c) for c in data.columns])
-    with common.about_file(table):
-        edges = _graph(graph, data, weights, run)
     family = families_of("BayesianMRF").row(choose_model(data, "boltzmann") if model == AUTO else model)
+    with common.about_file(table):
+        edges = _graph(graph, data, weights, run, family.options().n_states)
     levels = _levels(data) if family.many_states else None
     choices = [c if c.engine else c._replace(engine=_engine_of(c.kernel, edges, levels)) for c in choices]
     particular = {k: v for k, v in vars(of_engine).items() if v is not None}
@@ -199,10 +199,10 @@ def _choice(name: str) -> Choice:
     raise OptionError(option="--compare", got=name, expected=expected)
 
 
-def _graph(text: str, data: Any, weights: Any, run: Run) -> Graph:
+def _graph(text: str, data: Any, weights: Any, run: Run, n_states: Any) -> Graph:
     """Return the graph, which is learnt once for all runs and decides which engines are exact."""
     from .. import graphs
-    from ..learning.sparse import learn_graph
+    from ..estimators.base import read_graph
     from ..states import check_states
 
     names, found = [str(c) for c in data.columns], run.edges(data, text)
@@ -211,9 +211,9 @@ def _graph(text: str, data: Any, weights: Any, run: Run) -> Graph:
     if found == "complete":
         return graphs.complete(len(names), names)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConstantColumnWarning)  # the fit warns
-        states = check_states(data, weights)
-    return learn_graph(states, int(found.partition(":")[2]), progress=not run.quiet)
+        warnings.simplefilter("ignore", BayesMRFWarning)  # the fit warns
+        states = check_states(data, weights, n_states=n_states)
+    return read_graph(found, states, not run.quiet)
 
 
 def _levels(data: Any) -> int:

@@ -20,7 +20,7 @@ from ..likelihood import Likelihood
 from ..memory import check_draws
 from ..options import check
 from ..rules import is_count
-from ..states import States, check_states, levels_of, text_names
+from ..states import ColumnLevels, States, check_states, levels_of, text_names
 from .network import Network
 from .predictive import Predictive
 
@@ -143,7 +143,7 @@ def read_graph(graph: Any, states: States, progress: bool, option: str = "graph"
         raise GraphError(renamed(e.text, "graph", option)) from None
     kind, _, number = graph.partition(":")
     if kind == "learn" and is_count(number):
-        if states.n_states > 2:
+        if states.n_states > 2 and not isinstance(states.coding, ColumnLevels):
             expected = f"edges or 'complete' for data with {states.n_states} states"
             raise OptionError(option=option, got=graph, expected=expected)
         if (states.values < 0).any():

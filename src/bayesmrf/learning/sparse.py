@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -15,6 +16,7 @@ from ..memory import check_pairs
 from ..progress import track
 from ..rules import choice, integer
 from ..states import States
+from .sparse_path import wainwright
 
 LARGEST_C = 1e3  # a penalty of a thousandth of a nat for a unit of coefficient, for any number of samples
 PRECISION = 1e-4  # of log C
@@ -35,7 +37,8 @@ def learn_graph(
 
     and its neighbours are the nodes with w_j != 0 (Ravikumar, Wainwright and Lafferty 2010). One C serves all nodes. It
     is found by bisection as the smallest that gives enough edges; if their number jumps past the target, the edges
-    with the largest absolute coefficients are kept. The result is deterministic.
+    with the largest absolute coefficients are kept. The result is deterministic. A node with ordered categories has the
+    regression of `bayesmrf.learning.sparse_path` instead.
 
     Parameters
     ----------
@@ -78,11 +81,14 @@ def learn_graph(
     if n_edges == 0:
         return Graph(n_nodes, np.zeros((0, 2), dtype=np.int32), states.names)
     x = 2.0 * values[:, varies] - 1.0
+    pairs = np.isin(np.triu_indices(n_nodes, 1), varies).all(axis=0)  # of nodes that vary
     combine = np.maximum if rule == "max" else np.minimum
 
     with Parallel(n_jobs=n_jobs, prefer="threads") as parallel:
 
         def strengths(c: float) -> np.ndarray:
+            if states.n_states > 2:
+                return _of_categories(replace(states, values=values, weights=weights), rule, c)[pairs]
             rows = np.abs(parallel(delayed(_coefficients)(x, i, weights, c) for i in range(len(varies))))
             return combine(rows[first, second], rows[second, first])
 
@@ -102,6 +108,15 @@ def _coefficients(x: np.ndarray, node: int, weights: np.ndarray | None, c: float
         C=c, solver="liblinear", intercept_scaling=100.0, max_iter=10_000, random_state=0, **_L1
     ).fit(others, x[:, node], sample_weight=weights)
     return np.insert(model.coef_[0], node, 0.0)
+
+
+def _of_categories(states: States, rule: str, c: float) -> np.ndarray:
+    """Return the absolute weights of all pairs of nodes, of scores from 0 to 1."""
+    span = np.array(states.sizes) - 1.0
+    theta = wainwright(states, rule, penalty=np.array([1 / (c * states.n_samples)])).theta[0]
+    pairs = np.outer(span, span)[np.triu_indices(len(span), 1)]
+    found: np.ndarray = np.abs(theta[: len(pairs)]) * pairs
+    return found
 
 
 def _bisection(strengths: Callable[[float], np.ndarray], n_edges: int, c: float) -> Iterator[np.ndarray]:

@@ -9,9 +9,13 @@ Over x in {0, 1}, with :math:`\ell_i` the mean over observations of log P(x_i | 
   (Hoefling and Tibshirani 2009).
 * `pseudo_likelihood_path`: W is symmetric, the pseudo-likelihood of Hoefling and Tibshirani (2009).
 
-Biases are not penalised; if the weight of a pair is from one of two regressions, each bias fits its own regression
-at the mean of the other nodes. Both are solved by the same accelerated proximal gradient (Beck and Teboulle 2009;
-restarted as O'Donoghue and Candes 2015), for all nodes at once, each penalty from the solution of the one before.
+With ordered categories, :math:`\log P(x_i = k \mid \text{all others}) = \mu_{ik} + k \sum_j W_{ij} x_j` up to a
+constant (`bayesmrf.models.ordinal`), and the penalty is on the weights of scores from 0 to 1, so that columns with few
+and with many categories count alike.
+
+Biases (thresholds) are not penalised; if the weight of a pair is from one of two regressions, each bias fits its own
+regression at the mean of the other nodes. Both are solved by the same accelerated proximal gradient (Beck and Teboulle
+2009; restarted as O'Donoghue and Candes 2015), for all nodes at once, each penalty from the solution of the one before.
 """
 
 from __future__ import annotations
@@ -20,10 +24,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import expit, log_expit
+from scipy.special import expit, log_expit, log_softmax, softmax
 
 from ..errors import DataError, OptionError
 from ..graphs import Graph
+from ..models.categorical import NEVER
 from ..rules import choice, integer, number
 from ..states import States
 
@@ -37,7 +42,8 @@ class SparsePath:
     """Estimates for decreasing penalties."""
 
     penalty: np.ndarray  # (n_path,), lambda, in nats an observation for a unit of weight
-    # (n_path, n_features), weights of all pairs in lexicographic order (as of `graphs.complete`), then biases
+    # (n_path, n_features), weights of all pairs in lexicographic order (as of `graphs.complete`), then biases, or the
+    # thresholds of the categories of each node but the lowest
     theta: np.ndarray
     n_nodes: int
 
@@ -106,31 +112,41 @@ def cross_validated(
     for k in range(n_folds):
         kept, left = fold != k, fold == k
         path = fit(States(x[kept], states.names, weights[kept], states.coding), **{**options, "penalty": whole.penalty})
-        score += [weights[left] @ log_conditionals(theta, x[left]) for theta in path.theta]
+        score += [weights[left] @ log_conditionals(theta, x[left], states.sizes) for theta in path.theta]
     best = int(np.argmax(score))
     return whole.theta[best], float(whole.penalty[best])
 
 
-def log_conditionals(theta: np.ndarray, states: np.ndarray) -> np.ndarray:
-    """Sum over nodes of log P(x_i | all others), for each row of ``states`` in {0, 1}."""
+def log_conditionals(theta: np.ndarray, states: np.ndarray, sizes: tuple[int, ...] = ()) -> np.ndarray:
+    """Sum over nodes of log P(x_i | all others), for each row of ``states`` in {0, 1}, or in {0, ..., sizes[i] - 1}."""
     d = states.shape[1]
     w = np.zeros((d, d))
     w[np.triu_indices(d, 1)] = theta[: d * (d - 1) // 2]
-    field = states @ (w + w.T) + theta[d * (d - 1) // 2 :]
-    return log_expit(np.where(states == 1, field, -field)).sum(axis=1)
+    field, bias = states @ (w + w.T), theta[d * (d - 1) // 2 :]
+    if max(sizes, default=2) == 2:
+        return log_expit(np.where(states == 1, field + bias, -field - bias)).sum(axis=1)
+    m = max(sizes)
+    own = np.where(np.arange(m) < np.array(sizes)[:, None], 0.0, NEVER)
+    own[:, 1:][own[:, 1:] == 0] = bias
+    log_p = log_softmax(field[:, :, None] * np.arange(m) + own, axis=2)
+    return np.take_along_axis(log_p, states[:, :, None].astype(np.int64), axis=2).sum(axis=(1, 2))
 
 
 def _path(states, symmetric, combine, n_path, ratio, penalty) -> SparsePath:
     if (states.values < 0).any():
         raise DataError("states must not have missing values; drop these rows.")
-    x = states.values.astype(np.float64)
+    span = np.array(states.sizes) - 1
+    x = states.values / span
     share = np.full(len(x), 1.0) if states.weights is None else states.weights.astype(np.float64)
     share = share / share.sum()
     means = share @ x
-    varies = (means > 0) & (means < 1)
-    # Half an observation on either side gives the bias of a node that never varies; no weight is learnt for it.
+    levels = np.arange(span.max() + 1) / span[:, None]
+    counts = np.stack([share @ (states.values == k) for k in range(levels.shape[1])], axis=1)
+    # Half an observation on either side gives the threshold of a category that never occurs. A node with one category
+    # has no weights.
     n = states.n_samples
-    bias = np.log((n * means + 0.5) / (n * (1 - means) + 0.5))
+    seen = counts * (counts < 1)
+    bias = np.where(levels > 1, NEVER, np.log(np.where(seen > 0, counts, counts + 0.5 / n)))
     centred = x - means
     d = x.shape[1]
     w = np.zeros((d, d))
@@ -143,15 +159,28 @@ def _path(states, symmetric, combine, n_path, ratio, penalty) -> SparsePath:
             )
         top = np.abs(gradient).max() * (2 if symmetric else 1)
         penalty = max(top, 1e-12) * (1 + 1e-9) * np.geomspace(1, ratio, n_path)
-    bias[varies] = np.log(means[varies] / (1 - means[varies]))
-    # The slope of expit is at most 1/4; the largest eigenvalue is that of centred columns and a column of ones.
-    spread = np.linalg.eigvalsh(centred.T @ (share[:, None] * centred))[-1]
-    length = 4 / max(spread * (2 if symmetric else 1), 1.0)
-    theta = np.empty((len(penalty), d * (d - 1) // 2 + d))
-    for k, strength in enumerate(penalty):
-        w, bias = _solve(x, centred, share, w, bias, varies, strength, symmetric, length)
-        theta[k] = np.concatenate([combine(w), bias - _offsets(w, means, combine, d)])
-    return SparsePath(np.asarray(penalty, dtype=np.float64), theta, d)
+    spread = np.linalg.eigvalsh(centred.T @ (share[:, None] * centred))[-1] * (2 if symmetric else 1)
+    if levels.shape[1] == 2:
+        # The slope of expit is at most 1/4; the largest eigenvalue is that of centred columns and a column of ones.
+        varies = (means > 0) & (means < 1)
+        bias, length = bias[:, 1] - bias[:, 0], 4 / max(spread, 1.0)
+        bias[varies] = np.log(means[varies] / (1 - means[varies]))
+    else:
+        # The variance of a score from 0 to 1 is at most 1/4, that of the threshold of the category at most 1/2.
+        length = 1 / max(spread / 2, 1.0)
+    observed = np.where(seen > 0, counts, np.nan)
+    problem = _Problem(x, centred, share, levels, observed, 0.0, symmetric, length)
+    theta, scale = [], np.outer(span, span)[np.triu_indices(d, 1)]
+    for strength in penalty:
+        w, bias = _solve(replace(problem, penalty=strength), w, bias)
+        offsets = _offsets(w, means, combine, d)
+        if bias.ndim == 1:
+            own = bias - offsets
+        else:
+            own = bias - offsets[:, None] * levels
+            own = (own[:, 1:] - own[:, :1])[levels[:, 1:] <= 1]
+        theta.append(np.concatenate([combine(w) / scale, own]))
+    return SparsePath(np.asarray(penalty, dtype=np.float64), np.array(theta), d)
 
 
 def sparse_start(graph: Graph, states: States) -> np.ndarray | None:
@@ -189,19 +218,44 @@ def _offsets(w, means, combine, d) -> np.ndarray:
     return (pairs + pairs.T) @ means
 
 
-def _solve(x, centred, share, w, bias, varies, penalty, symmetric, length):
+@dataclass(frozen=True, eq=False)
+class _Problem:
+    """Data and penalty; ``observed`` are shares of the categories, NaN where the threshold is fixed."""
+
+    x: np.ndarray  # (n, d), scores from 0 to 1
+    centred: np.ndarray
+    share: np.ndarray  # (n,), of the rows
+    levels: np.ndarray  # (d, m), scores of the categories
+    observed: np.ndarray  # (d, m)
+    penalty: float
+    symmetric: bool
+    length: float  # of a step
+
+    def slopes(self, w: np.ndarray, bias: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the derivatives of minus the mean log conditional probabilities in the weights and in the biases."""
+        field = self.centred @ w.T
+        if bias.ndim == 1:
+            mean = expit(field + bias)
+            error = self.share[:, None] * (mean - self.x)
+            own = np.where(np.isnan(self.observed[:, 1]), 0.0, error.sum(axis=0))
+        else:
+            p = softmax(field[:, :, None] * self.levels + bias, axis=2)
+            error = self.share[:, None] * ((p * self.levels).sum(axis=2) - self.x)
+            own = np.nan_to_num(np.tensordot(self.share, p, 1) - self.observed)
+        slope = error.T @ self.centred
+        return slope + slope.T if self.symmetric else slope, own
+
+
+def _solve(problem, w, bias):
     """Solve for one penalty. Row i of w contains the weights of node i's regression; columns are centred."""
-    old_w, old_bias, t = w, bias, 1.0
+    old_w, old_bias, t, length = w, bias, 1.0, problem.length
     ahead_w, ahead_bias = w, bias
     for _ in range(_MAX_STEPS):
-        error = share[:, None] * (expit(centred @ ahead_w.T + ahead_bias) - x)
-        slope = error.T @ centred
-        if symmetric:
-            slope = slope + slope.T
+        slope, own = problem.slopes(ahead_w, ahead_bias)
         new_w = ahead_w - length * slope
-        new_w = np.sign(new_w) * np.maximum(np.abs(new_w) - length * penalty, 0)
+        new_w = np.sign(new_w) * np.maximum(np.abs(new_w) - length * problem.penalty, 0)
         np.fill_diagonal(new_w, 0)
-        new_bias = np.where(varies, ahead_bias - length * error.sum(axis=0), ahead_bias)
+        new_bias = ahead_bias - length * own
         moved_w, moved_bias = new_w - ahead_w, new_bias - ahead_bias
         change_w, change_bias = new_w - old_w, new_bias - old_bias
         if max(np.abs(moved_w).max(), np.abs(moved_bias).max()) < _TOLERANCE * length:
