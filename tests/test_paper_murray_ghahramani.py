@@ -78,6 +78,28 @@ def test_coronary_measures(rng):
     assert table.loc["mean-field", "growth"] > 1.3 * table.loc["exact", "growth"]
     assert table.loc["exact", "important"] == 0
     assert np.isnan(table.loc["exact", "close"])
+    shifted = coronary.measures([*found, made_up_chain("loopy-ratio", 3 * near + [0.5, 1.0])])
+    assert shifted.loc["loopy-ratio", "sd_to_loopy"] == pytest.approx(3)
+    # The means of loopy are 1 and -1, tripled by the scaling: 2 + 0.5 and -2 + 1 sds of 1 and 2.
+    assert shifted.loc["loopy-ratio", "from_loopy"] == pytest.approx(np.median([2.5, 0.5]), abs=6 * error)
+
+
+def test_engines_of_figure_1(rng):
+    """Equation (8) takes moments alone; reused random numbers make the moments a function of theta."""
+    model, n = Boltzmann(graphs.complete(4)), 2000
+    theta = rng.standard_normal(model.n_features)
+    expected = Enumeration().infer(model, theta, None).moments
+    for engine, reused in ((coronary.FromExact(n_samples=n), False), (coronary.Reused(n_samples=n), True)):
+        plan, memory = engine.prepare(model), engine.start(model, rng)
+        first = engine.infer(model, theta, plan, "moments", memory)
+        second = engine.infer(model, theta, plan, "moments", first.state)
+        assert np.array_equal(first.moments, second.moments) == reused
+        assert_share(n * second.moments, n, expected)
+    X = rng.integers(0, 2, (50, 4))
+    for engine, by_moments in (("bethe", False), (coronary.Expectations(), True)):
+        estimator = common.BayesianMRF("complete", kernel="metropolis", engine=engine, n_draws=20, progress=False)
+        solves = estimator.fit(X).posterior_["sample_stats"]["n_solves"].values
+        assert (solves < model.n_features).any() == by_moments  # a solve for each accepted move, or for each proposal
 
 
 def fake_cell(data_set, method, truth, centre, sd, rng, ratio=1.0):

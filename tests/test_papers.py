@@ -92,7 +92,7 @@ ROWS = {
         {},
         ["coverage", "--methods", "reference", "pseudo-posterior"],
         ("coverage", ("reference", "pseudo-posterior")),
-        [(["labels", "--methods", "exact"], "--methods must be one of brief, loopy, exchange, at, got 'exact'")],
+        [(["labels", "--methods", "exact"], "--methods must be one of brief, loopy, exchange, at, loopy-zero, got")],
         "mean",
         check_murray_ghahramani,
     ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +10,34 @@ import numpy as np
 import pandas as pd
 
 from bayesmrf import datasets
+from bayesmrf.base import Inference
+from bayesmrf.inference.bethe.two_states import Bethe
+from bayesmrf.inference.chains import FromExact
 from papers.cells import Cell
 from papers.store import Record
 
 from .common import Settings, fit, histogram, split_r_hat, summary
+
+N_MEN = 1841
+
+
+@dataclass(frozen=True)
+class Expectations(Bethe):
+    """Belief propagation for expectations alone, with which Metropolis estimates ratios of Z by equation (8)."""
+
+    answers = frozenset({"moments"})
+    walks_by = ""
+
+
+@dataclass(frozen=True)
+class Reused(FromExact):
+    """Exact samples from the same random numbers at every theta: the moments are a function of theta."""
+
+    def infer(self, *arguments: Any, **named: Any) -> Inference:
+        """Return the moments, and the random numbers as they were."""
+        state = named["state"] if "state" in named else arguments[-1]
+        return replace(super().infer(*arguments, **named), state=state)
+
 
 OPTIONS: dict[str, dict[str, Any]] = {
     "exact": {"kernel": "metropolis", "engine": "exact", "step_size": 0.1},
@@ -21,7 +45,12 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "tree": {"kernel": "metropolis", "engine": "tree", "step_size": 0.1},
     "loopy": {"kernel": "metropolis", "engine": "bethe", "step_size": 0.1},
     "brief": {"kernel": "langevin", "engine": "brief", "epsilon": 0.01},
+    "loopy-ratio": {"kernel": "metropolis", "engine": Expectations(), "step_size": 0.1},
+    "loopy-langevin": {"kernel": "langevin", "engine": "bethe", "epsilon": 0.03},
+    "samples": {"kernel": "langevin", "engine": FromExact(n_samples=N_MEN), "epsilon": 0.03},
+    "samples-reused": {"kernel": "langevin", "engine": Reused(n_samples=N_MEN), "epsilon": 0.03},
 }
+LOOPY = ("loopy-ratio", "loopy-langevin")  # by expectations, as in equations (8) and (10)
 N_BINS = 80
 CLOSE = 0.25  # of a posterior sd: a nearer mean, with an sd within 10 %, is hard to distinguish by eye
 
@@ -144,4 +173,7 @@ def measures(records: list[Record]) -> pd.DataFrame:
                 "worst_distance": away.max(),
                 "sd_ratio": ratio.median(),
             }
+        if method in LOOPY and len(table) and len(loopy := pooled(records, "loopy")):
+            away = (own["mean"] - loopy["mean"]).abs() / pooled(records, "exact")["sd"]
+            row |= {"from_loopy": away.median(), "sd_to_loopy": (own["sd"] / loopy["sd"]).median()}
     return pd.DataFrame(rows).T

@@ -22,6 +22,18 @@ LOOKS = {
     "tree": ("#009e73", "-."),
     "loopy-walk": ("#999999", "-"),
     "exchange": ("#0072b2", "-"),
+    "loopy-zero": ("#882255", "--"),
+    "loopy-ratio": ("#56b4e9", "--"),
+    "loopy-langevin": ("#e69f00", ":"),
+    "samples": ("#f0e442", ":"),
+    "samples-reused": ("#999999", ":"),
+}
+
+SCALES = {
+    "brief": "brief Langevin",
+    "loopy-zero": "loopy, messages from 0",
+    "loopy": "loopy, messages from 1",
+    "exchange": "exchange",
 }
 
 
@@ -49,7 +61,7 @@ def parameters(records: list[Record]) -> Figure:
             axes.set_yticks([])
             axes.spines["left"].set_visible(False)
             axes.tick_params(labelsize=6, pad=1)
-    present = [m for m in coronary.OPTIONS if any(r["cell"][1] == m for r in records)]
+    present = [m for m in ("exact", "mean-field", "tree", "loopy", "brief") if any(r["cell"][1] == m for r in records)]
     handles = [mpl.lines.Line2D([], [], color=LOOKS[m][0], ls=LOOKS[m][1], label=m) for m in present]
     grid[4, 0].legend(handles=handles, loc="center", frameon=False, fontsize=9)
     return figure
@@ -134,7 +146,7 @@ def stronger(records: list[Record]) -> Figure | None:
 
 def scales(records: list[Record]) -> Figure:
     """Figure 3: the data, and draws of (sigma_x, sigma_y) by each method."""
-    methods = [m for m in labels.OPTIONS if any(r["cell"] == [0, m] for r in records)]
+    methods = [m for m in SCALES if any(r["cell"] == [0, m] for r in records)]
     figure = Figure(figsize=(3 * (1 + len(methods)), 3.1), layout="constrained")
     data, *rest = np.atleast_1d(figure.subplots(1, 1 + len(methods)))
     shown = [r for r in records if r["cell"][0] == 0]
@@ -144,11 +156,13 @@ def scales(records: list[Record]) -> Figure:
         face = {} if marker == "x" else {"facecolors": "none" if marker == "o" else "black"}
         data.scatter(here[:, 0], here[:, 1], marker=marker, s=size, lw=0.8, color="black", **face)
     data.set(xlabel="x", ylabel="y", title=f"(a) {len(points)} points", aspect="equal")
-    for axes, method, letter in zip(rest, methods, "bcd", strict=False):
+    for axes, method, letter in zip(rest, methods, "bcde", strict=False):
         sigma = np.array(next(r["sigma"] for r in shown if r["cell"][1] == method))
         axes.scatter(sigma[:, 0], sigma[:, 1], s=3, lw=0, alpha=0.5, color=LOOKS[method][0])
-        name = {"brief": "brief Langevin", "loopy": "loopy Metropolis", "exchange": "exchange"}[method]
-        axes.set(xlabel=r"$\sigma_x$", ylabel=r"$\sigma_y$", title=f"({letter}) {name}", xlim=(0, 10), ylim=(0, 10))
+        limits = (0, 10 if np.quantile(sigma, 0.75) < 10 else 40)
+        axes.set(
+            xlabel=r"$\sigma_x$", ylabel=r"$\sigma_y$", title=f"({letter}) {SCALES[method]}", xlim=limits, ylim=limits
+        )
         axes.set_aspect("equal")
     return figure
 

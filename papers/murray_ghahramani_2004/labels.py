@@ -31,6 +31,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "exchange": {"kernel": "exchange", "engine": "swendsen-wang", "step_size": 1.0, "n_sweeps": 20}
     | {"n_draws": 1250, "n_warmup": 100},
 }
+ZERO = "loopy-zero"  # loopy with messages that start at zero, and stay there where there is no field: without labels
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ class Labels:
     n_chains: int = 4
     replicates: int = 1
 
-    methods = (*OPTIONS, "at")
+    methods = (*OPTIONS, "at", ZERO)
 
     def describe(self) -> dict[str, Any]:
         """Return plain values; the number of runs may increase."""
@@ -72,7 +73,13 @@ class Labels:
         if method == "at":
             return {"long_x": at((4.0, 0.5), self.n_points, seeds), "long_y": at((0.5, 4.0), self.n_points, seeds)}
         points, labels = draw_points(self.n_points)
-        options = {"prior_scale": self.prior_scale, "n_chains": self.n_chains, **self.options[method]}
+        options = {
+            "prior_scale": self.prior_scale,
+            "n_chains": self.n_chains,
+            **self.options[method.removesuffix("-zero")],
+        }
+        if method == ZERO:
+            options["initial_message"] = 0.0
         estimator = _estimator(n_jobs=1, progress=False, random_state=seeds, checkpoint=checkpoint, **options)
         tree = estimator.fit(points, labels).posterior_
         if not tree.attrs["complete"]:
@@ -117,7 +124,7 @@ def measures(records: list[Record]) -> pd.DataFrame:
             row |= {"arms": r["long_x"] + r["long_y"], "ess": min(r["ess"]), "spread": float(spread.max())}
             row["cross"] = float(np.mean(r["cross"][-(len(r["cross"]) // 4) :]))
         rows.setdefault(method, []).append(row)
-    return pd.DataFrame({m: pd.DataFrame(rows[m]).mean() for m in (*OPTIONS, "at") if m in rows}).T
+    return pd.DataFrame({m: pd.DataFrame(rows[m]).mean() for m in Labels.methods if m in rows}).T
 
 
 def draw_points(n_points: int) -> tuple[np.ndarray, np.ndarray]:
@@ -140,10 +147,11 @@ def _estimator(
     kernel: str = "exchange",
     engine: str = "swendsen-wang",
     n_sweeps: int = 20,
+    initial_message: float = 1.0,
     **options: Any,
 ) -> LabelFieldMRF:
     """Return an estimator with the flat options of a cell; all chains make ``n_sweeps`` sweeps."""
-    chains = {"n_chains": 16, "n_sweeps": n_sweeps, "moves": "swendsen-wang"}
+    chains = {"n_chains": 16, "n_sweeps": n_sweeps, "moves": "swendsen-wang", "initial_message": initial_message}
     moves, others = method_of(LABEL_KERNELS, kernel, options)
     found = Phases(engine_of(engine, **chains), None if engine == "bethe" else engine_of("persistent", **chains))
     return LabelFieldMRF(prior=Normal(prior_scale), kernel=moves, engine=found, **others)
