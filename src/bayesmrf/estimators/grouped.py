@@ -228,9 +228,10 @@ class GroupedMRF(MissingValues, RunOptions, ChosenModel, ParameterPosterior):
         self.missing_ = missing_table(data, draws.values["theta"], states, seeds)
         if hidden is not None:
             results.add_missing(self.posterior_, self.missing_)
-        check_modes(self, states, seeds, _SWEEPS * getattr(method, "n_particles", 0))
+        by_particles = isinstance(method, Particle)
+        check_modes(self, states, seeds, _SWEEPS * method.n_particles if by_particles else 0)
         convergence.warn_unless_converged(self.posterior_)
-        if isinstance(method, Particle):
+        if by_particles:
             self._warn_of_noise(draws.values["likelihood_noise"].mean(), method.n_particles, n)
         return self
 
