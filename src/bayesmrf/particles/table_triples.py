@@ -7,8 +7,7 @@ from numba import float32
 
 from ..compiled import leaf
 from ..graphs import edge_between
-from .importance import relative_moments
-from .tables import TILE, add_moments, edge_table, weigh
+from .tables import TILE, edge_table, weigh
 
 
 @leaf
@@ -68,7 +67,7 @@ def rival_cells(graph, unpacked, nodes, e, f, log_factors, start, stop, of_e, of
         for k in range(m):
             a = unpacked.at_u[k, first:last]
             for lane in range(size):
-                each[lane] = a[lane] / whole[lane]
+                each[lane] = unpacked.weights[first + lane] * a[lane] / whole[lane]
             for y in range(m):
                 row, total = sums[y, :size], float32(0)
                 for lane in range(size):
@@ -85,23 +84,16 @@ def rival_cells(graph, unpacked, nodes, e, f, log_factors, start, stop, of_e, of
                     row[lane] = each[lane] * c[lane] * part[lane]
                     total += row[lane]
                 of_f[k * m + z] += total
-    for x in range(m * m):
-        of_e[x] /= n_particles
-        of_f[x] /= n_particles
+    of_e /= unpacked.weights[start:stop].sum()
+    of_f /= unpacked.weights[start:stop].sum()
 
 
 @leaf
-def spread_of_joint(joint, log_factors, start, stop):
-    """Return `relative_moments` of the sum of ``joint`` times exp(``log_factors``) in particles start..stop-1."""
-    n_particles, sums = stop - start, np.zeros(3)
-    factors, room = np.exp(log_factors - log_factors.max()).astype(np.float32), np.empty(TILE, np.float32)
-    for first in range(start, stop, TILE):
-        size = (min(first + TILE, stop) - first) >> 6 << 6
-        each = room[:size]
-        each[:] = float32(0)
-        for x in range(len(factors)):
-            row, t = joint[x, first : first + size], factors[x]
-            for lane in range(size):
-                each[lane] += t * row[lane]
-        add_moments(each, sums)
-    return relative_moments(sums[0] / n_particles, sums[1] / n_particles, sums[2] / n_particles)
+def grown_jointly(joint, log_factors, out):
+    """Set ``out`` to the weights of the particles after edge f has moved, up to a factor: sums of ``joint``."""
+    factors, size = np.exp(log_factors - log_factors.max()).astype(np.float32), len(out) >> 6 << 6
+    out[:] = float32(0)
+    for x in range(len(factors)):
+        row, t = joint[x], factors[x]
+        for lane in range(size):
+            out[lane] += t * row[lane]

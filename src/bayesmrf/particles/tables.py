@@ -21,7 +21,7 @@ from ..compiled import copy_to, leaf, strict_leaf
 from ..graphs import Graph
 from ..lanes import HALF, MOST_F, ONE, exp_rest_f, power_bits_f, symmetric_uniform
 from ..rng import lane_generators, next_uint32
-from .importance import relative_moments
+from .importance import LEAST, relative_moments, systematic
 
 TILE = 1024  # particles processed together
 
@@ -54,6 +54,7 @@ class UnpackedTableParticles(NamedTuple):
     field: np.ndarray  # (n_nodes, m)
     at_u: np.ndarray  # (m, n_particles) float32, weights of the states of the ends of the current edge
     at_v: np.ndarray
+    weights: np.ndarray  # (n_particles,) float32, of the particles in all means but those of `edge_categories`
 
 
 def table_graph(model: Any, rivals: np.ndarray | None = None) -> TableGraph:
@@ -73,8 +74,10 @@ def start_particles(n_particles: int, n_nodes: int, n_states: int, rng: np.rando
 
 def unpack(particles: TableParticles, potentials: np.ndarray, field: np.ndarray) -> UnpackedTableParticles:
     """Return a working copy of the particles."""
-    room = [np.empty((field.shape[1], particles.x.shape[1]), np.float32) for _ in range(2)]
-    return UnpackedTableParticles(particles.x.copy(), particles.lanes.copy(), potentials.copy(), field.copy(), *room)
+    m = particles.x.shape[1]
+    room = [np.empty((field.shape[1], m), np.float32) for _ in range(2)]
+    copies = particles.x.copy(), particles.lanes.copy(), potentials.copy(), field.copy()
+    return UnpackedTableParticles(*copies, *room, np.ones(m, np.float32))
 
 
 @leaf
@@ -190,29 +193,30 @@ def edge_cells(graph, unpacked, i, start, stop, cells):
     """Fill ``cells`` (m^2,) with the probabilities of the states 00, 01, ... of the ends of edge i.
 
     They are averaged over particles start..stop-1 (multiples of 64) given their other nodes; the weights in ``at_u``
-    are divided by their sums over the states of both ends.
+    are divided by their sums over the states of both ends, and multiplied by those of the particles.
     """
-    m, n_particles = len(graph.category), stop - start
-    table, room = edge_table(graph, unpacked, i), np.empty((2, min(n_particles, TILE)), np.float32)
+    m = len(graph.category)
+    table, room = edge_table(graph, unpacked, i), np.empty((2, min(stop - start, TILE)), np.float32)
     cells[:] = 0.0
     for first in range(start, stop, TILE):
         last = min(first + TILE, stop)
         size = (last - first) >> 6 << 6
         weigh(graph, unpacked, graph.edges[i, 0], i, -1, first, last, unpacked.at_u)
         weigh(graph, unpacked, graph.edges[i, 1], i, -1, first, last, unpacked.at_v)
-        whole = room[0, :size]
-        _sum_ends(table, unpacked, first, whole, room[1, :size])
+        share = room[0, :size]
+        _sum_ends(table, unpacked, first, share, room[1, :size])
+        for lane in range(size):
+            share[lane] = unpacked.weights[first + lane] / share[lane]
         for k in range(m):
             a = unpacked.at_u[k, first:last]
             for lane in range(size):
-                a[lane] /= whole[lane]
+                a[lane] *= share[lane]
             for y in range(m):
                 b, total = unpacked.at_v[y, first:last], float32(0)
                 for lane in range(size):
                     total += a[lane] * b[lane]
                 cells[k * m + y] += table[k, y] * total
-    for x in range(m * m):
-        cells[x] /= n_particles
+    cells /= cells.sum()
 
 
 @leaf
@@ -232,21 +236,61 @@ def _sum_ends(table, unpacked, first, out, room):
 
 
 @leaf
-def spread_of_growth(graph, unpacked, i, log_factors, start, stop):
-    """Return `relative_moments` of the mean of exp(``log_factors``) (m^2,) in particles start..stop-1.
+def grown_weights(graph, unpacked, i, log_factors, out):
+    """Set ``out`` to the weights of the particles after edge i has moved, up to a factor.
 
-    The mean is over the states 00, 01, ... of the ends of edge i given the other nodes, after `edge_cells`.
+    They grow by the mean of exp(``log_factors``) (m^2,) over the states 00, 01, ... of the ends given the other nodes.
+    `edge_cells` must have been called for all particles.
     """
-    m, n_particles = len(graph.category), stop - start
-    room, sums = np.empty((2, min(n_particles, TILE)), np.float32), np.zeros(3)
+    m, room = len(graph.category), np.empty(TILE, np.float32)
     table = edge_table(graph, unpacked, i)
     table *= np.exp(log_factors - log_factors.max()).astype(np.float32).reshape(m, m)
-    for first in range(start, stop, TILE):
-        size = (min(first + TILE, stop) - first) >> 6 << 6
-        each = room[0, :size]
-        _sum_ends(table, unpacked, first, each, room[1, :size])
-        add_moments(each, sums)
-    return relative_moments(sums[0] / n_particles, sums[1] / n_particles, sums[2] / n_particles)
+    for first in range(0, len(out), TILE):
+        each = out[first : first + TILE]
+        _sum_ends(table, unpacked, first, each, room[: len(each)])
+
+
+@leaf
+def spread_of_growth(before, after):
+    r"""Return `relative_moments` of the growth of weights: the error of its mean is that of w g / \bar g - w."""
+    n, sums, room = len(before), np.zeros(3), np.empty(TILE, np.float32)
+    scale = float32(before.sum() / after.sum())
+    for first in range(0, n, TILE):
+        size = min(n - first, TILE) >> 6 << 6
+        for lane in range(size):
+            room[lane] = float32(1) + scale * after[first + lane] - before[first + lane]
+        add_moments(room[:size], sums)
+    return relative_moments(sums[0] / n, sums[1] / n, sums[2] / n)
+
+
+@strict_leaf
+def follow_weights(rng, unpacked, weights):
+    """Set the weights of the particles, of mean 1 in each half; resample a half of which few have most of the weight.
+
+    The weights of the states of the current ends follow.
+    """
+    half = len(weights) >> 1
+    for first in (0, half):
+        new = unpacked.weights[first : first + half]
+        copy_to(new, weights[first : first + half])
+        new *= float32(half / new.sum())
+        if half < LEAST * (new * new).sum():
+            resample(rng, unpacked, first)
+
+
+@strict_leaf
+def resample(rng, unpacked, first):
+    """Resample the half of the particles that begins with ``first``."""
+    half = len(unpacked.weights) >> 1
+    spare, dead = systematic(rng, unpacked.weights[first : first + half])
+    for k in range(len(dead)):
+        source, target = first + spare[k], first + dead[k]
+        for rows in (unpacked.at_u, unpacked.at_v):
+            for x in range(len(rows)):
+                rows[x, target] = rows[x, source]
+        for i in range(len(unpacked.x)):
+            unpacked.x[i, target] = unpacked.x[i, source]
+    unpacked.weights[first : first + half] = float32(1)
 
 
 @leaf
@@ -365,7 +409,7 @@ def state_share(unpacked, k):
         total = float32(0)
         for y in range(m):
             total += unpacked.at_u[y, lane]
-        s += unpacked.at_u[k, lane] / total
+        s += unpacked.weights[lane] * unpacked.at_u[k, lane] / total
     return (s + 0.5) / (n_particles + 1)
 
 

@@ -2,15 +2,16 @@
 
 Each edge in turn has its full conditional, centred on the data, from the joint distribution of its ends, which is
 averaged over particles given their other nodes (`bayesmrf.particles.tables`): over one half of them to propose a
-weight, over the other to accept it, so that the two errors are independent. Then both ends are redrawn in every
-particle under its new parameters. The error of the log ratio has its penalty (`..conditionals.penalty`).
+weight, over the other to accept it, so that the two errors are independent. The error of the log ratio has its penalty
+(`..conditionals.penalty`). Then the particles are weighted by the ratio of the two densities, so that they do not lag
+behind theta, and both ends are redrawn in each of them; a half in which few have most of the weight is resampled.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from math import exp, log1p
+from math import exp, log1p, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,14 +19,17 @@ import numpy as np
 from ...compiled import copy_to, strict_leaf
 from ...errors import OptionError
 from ...models.categorical import is_categorical
-from ...particles.table_triples import rival_cells, spread_of_joint
+from ...particles.table_triples import grown_jointly, rival_cells
 from ...particles.tables import (
     TableGraph,
     TableParticles,
     edge_cells,
     follow_edge,
+    follow_weights,
+    grown_weights,
     redraw_ends,
     redraw_node,
+    resample,
     spread_of_growth,
     start_particles,
     state_share,
@@ -34,7 +38,7 @@ from ...particles.tables import (
     weigh_node,
 )
 from ..conditionals.alike_nodes import triple_of
-from ..conditionals.centred import CentredModel, centred_lines, edge_line, move_edge, own_line, pair_values
+from ..conditionals.centred import CentredModel, centred_lines, edge_line, move_edge, node_shares, own_line, pair_values
 from ..conditionals.exact_scan import ScanProblem, normal_prior
 from ..conditionals.line import line_log_density, line_mode
 from ..conditionals.penalty import penalty
@@ -44,7 +48,10 @@ from ..conditionals.student_t import draw_t, log_t
 from .spike_slab import SWEEPS, EdgeInfo, EdgeKernel, drawn, with_hyper
 
 _START = 20  # sweeps of the particles before the first step
-_SWAPS = 4  # proposed in a scan, for each node
+_SWAPS = 40  # looked at in a scan, for each node
+_REACH = 6.0  # standard deviations of a weight between independent nodes, beyond which an edge is not swapped
+_SLACK = 3.0  # how far a log ratio by the particles that propose is below 0 before the others look at it
+_OVER = 0.8  # autocorrelation, with the opposite sign, of a weight that is overrelaxed
 _REDRAWN = 2.0  # mean number of times a scan redraws each node for edges that stay absent
 
 
@@ -71,10 +78,13 @@ class SpikeSlabParticle(EdgeKernel):
         Rounded up to a multiple of 128.
     pairs : (n_pairs, 2) int array or None
         Rival edges; None to choose them by the statistics of the data.
+    n_scans : int
+        Scans over all edges and fields that make one step.
     """
 
     n_particles: int = 1024
     pairs: np.ndarray | None = None
+    n_scans: int = 2
 
     name = "spike_slab_particle"
 
@@ -90,11 +100,23 @@ class SpikeSlabParticle(EdgeKernel):
     @property
     def particle_sweeps(self) -> int:
         """Gibbs sweeps of single particles that a step is worth."""
-        return SWEEPS * self.n_particles
+        return SWEEPS * self.n_scans * self.n_particles
 
     @cached_property
     def _graph(self) -> TableGraph:
         return table_graph(self.model)
+
+    @cached_property
+    def _reach(self) -> np.ndarray:
+        """(n_edges,) largest weight of an edge that may be swapped."""
+        lines, n, (u, v) = self._problem.lines, self.n_samples + 1, self.model.graph.edges.T
+        # One observation is added, evenly over the states, so that a constant node has a variance, too.
+        share = (self.n_samples * node_shares(self.model, self.s_bar) + 1 / self.model.n_states) / n
+        p = (share[u, :, None] * share[v, None, :]).reshape(len(u), -1)
+        g = np.array([pair_values(lines, i, j) for i, j in zip(u, v, strict=True)])
+        variance = (p * g**2).sum(axis=1) - (p * g).sum(axis=1) ** 2
+        reach: np.ndarray = _REACH / np.sqrt(n * variance)
+        return reach
 
     @cached_property
     def _problem(self) -> ScanProblem:
@@ -117,43 +139,47 @@ class SpikeSlabParticle(EdgeKernel):
     def step(self, rng: np.random.Generator, state: SpikeSlabParticleState) -> tuple[SpikeSlabParticleState, EdgeInfo]:
         """Visit all edges, in random order, and all fields."""
         model, r = self.model, self.model.n_edges
-        theta, density, precision = with_hyper(rng, self.prior, state.theta.copy(), r)
-        edges = theta[:r]
-        unpacked = unpack(state.particles, edges[:, None] * self.model.gains, model.categorical(theta).field)
-        order, pairs = rng.permutation(r), np.asarray(self.pairs)
-        _scan(rng, self._graph, unpacked, self._problem, self.model.gains, theta, order, pairs, density, precision)
+        theta, swaps = state.theta.copy(), (np.asarray(self.pairs), self._reach)
+        unpacked = unpack(state.particles, theta[:r, None] * self.model.gains, model.categorical(theta).field)
+        for _ in range(self.n_scans):
+            _, *hyper = with_hyper(rng, self.prior, theta, r)
+            order = rng.permutation(r)
+            _scan(rng, self._graph, unpacked, self._problem, self.model.gains, theta, order, *swaps, *hyper)
         kept = TableParticles(unpacked.x, unpacked.lanes)
-        return SpikeSlabParticleState(theta, density, precision, kept), drawn(theta, edges != 0, density, precision)
+        return SpikeSlabParticleState(theta, *hyper, kept), drawn(theta, theta[:r] != 0, *hyper)
 
 
 @strict_leaf
-def _scan(rng, graph, unpacked, problem, gains, theta, order, pairs, density, precision):
+def _scan(rng, graph, unpacked, problem, gains, theta, order, pairs, reach, density, precision):
     """Visit the edges in ``order``, then the fields of all nodes; propose swaps of some of the ``pairs`` of edges."""
     lines, prior, scales = problem.lines, problem.prior, problem.scales.copy()
     r, log_slab = len(order), log_slab_odds(prior, density, precision)
     scales[:r] = precision
     now = scales.copy()
     redrawn = 0.5 * _REDRAWN * len(unpacked.x) / max(r, 1)
-    for e in order:
+    weights, after = np.empty((2, unpacked.x.shape[1]), np.float32)
+    for at in range(r):
+        if at % len(unpacked.x) == 0:
+            _sweep(graph, unpacked)
+        e = order[at]
         i, j = lines.edges[e]
         normal_prior(rng, prior, lines, e, i, j, theta, scales, now)
-        new = _visit(rng, graph, unpacked, lines, e, i, j, theta, now, log_slab)
+        new = _visit(rng, graph, unpacked, lines, e, i, j, theta, now, log_slab, weights)
         # With many more candidates than edges, particles need not be redrawn for each of them.
         if theta[e] == 0 and new == 0 and rng.random() > redrawn:
             continue
-        changed = new != theta[e]
-        if changed:
-            move_edge(lines, e, i, j, theta, new)
-            follow_edge(unpacked, lines.starts, theta, gains, e, i, j)
+        if new != theta[e]:
+            follow_weights(rng, unpacked, weights)
+            _move(unpacked, lines, gains, e, theta, new)
         redraw_ends(graph, unpacked, e)
-        if changed:
-            _sweep(graph, unpacked, 1)
     if len(pairs) > 0:
         for _ in range(_SWAPS * len(unpacked.x)):
-            k = int(rng.random() * len(pairs))
-            _swap(rng, graph, unpacked, problem, gains, theta, pairs[k, 0], pairs[k, 1], scales, now)
+            e, f = pairs[int(rng.random() * len(pairs))]
+            if (theta[e] != 0) != (theta[f] != 0) and abs(theta[e] + theta[f]) < reach[e if theta[f] == 0 else f]:
+                _swap(rng, graph, unpacked, problem, gains, theta, e, f, reach, scales, now, weights)
     for i in range(len(unpacked.x)):
         weigh_node(graph, unpacked, i)
+        _total(unpacked.at_u, weights)
         for k in range(lines.starts[i], lines.starts[i + 1]):
             x = k - lines.starts[i] + 1
             now[k] = node_precision(rng, prior, scales[k], theta[k])
@@ -161,24 +187,34 @@ def _scan(rng, graph, unpacked, problem, gains, theta, order, pairs, density, pr
             theta[k] = visit_node(rng, own_line(lines, q, 1 - q, k, 0.0, 1.0, theta, now))
             unpacked.at_u[x] *= np.float32(exp(theta[k] - before))
             unpacked.field[i, x] = theta[k]
+        _total(unpacked.at_u, after)
+        follow_weights(rng, unpacked, unpacked.weights * after / weights)
         redraw_node(unpacked, i)
-        _sweep(graph, unpacked, 3)
+    for first in (0, len(weights) >> 1):
+        resample(rng, unpacked, first)
 
 
 @strict_leaf
-def _sweep(graph, unpacked, n_sweeps):
-    """Redraw all nodes of every particle, so that the particles do not lag behind a change of the graph."""
-    for _ in range(n_sweeps):
-        for i in range(len(unpacked.x)):
-            weigh_node(graph, unpacked, i)
-            redraw_node(unpacked, i)
+def _total(at, out):
+    """Sum the weights of the states of a node in every particle."""
+    out[:] = np.float32(0)
+    for k in range(len(at)):
+        row = at[k]
+        for lane in range(len(out)):
+            out[lane] += row[lane]
 
 
 @strict_leaf
-def _swap(rng, graph, unpacked, problem, gains, theta, e, f, scales, now):
+def _sweep(graph, unpacked):
+    """Redraw all nodes of every particle, as copies of one are alike."""
+    for i in range(len(unpacked.x)):
+        weigh_node(graph, unpacked, i)
+        redraw_node(unpacked, i)
+
+
+@strict_leaf
+def _swap(rng, graph, unpacked, problem, gains, theta, e, f, reach, scales, now, weights):
     """Propose to swap two edges that share a node, one present and one absent; see `exact_scan`."""
-    if (theta[e] != 0) == (theta[f] != 0):
-        return
     if theta[e] == 0:
         e, f = f, e
     lines, prior, m, a = problem.lines, problem.prior, len(problem.lines.values), theta[e]
@@ -194,60 +230,93 @@ def _swap(rng, graph, unpacked, problem, gains, theta, e, f, scales, now):
     before = theta.copy()
     move_edge(lines, e, hub, v, theta, 0.0)
     rival_cells(graph, unpacked, (hub, v, w), e, f, log_factors, 0, half, of_e, of_f, joint)
-    mode_e, scale_e = line_mode(edge_line(lines, of_e, of_e.sum(), e, hub, v, theta, now))
-    mode_f, scale_f = line_mode(edge_line(lines, of_f, of_f.sum(), f, hub, w, theta, now))
+    line_e = edge_line(lines, of_e, of_e.sum(), e, hub, v, theta, now)
+    line_f = edge_line(lines, of_f, of_f.sum(), f, hub, w, theta, now)
+    (mode_e, scale_e), (mode_f, scale_f) = line_mode(line_e), line_mode(line_f)
     b = draw_t(rng, mode_f, scale_f)
+    # Delayed acceptance: if the first half finds the swap hopeless, the other is not asked.
+    first = birth_log_ratio(line_f, b, mode_f, scale_f) - birth_log_ratio(line_e, a, mode_e, scale_e)
+    if abs(b) >= reach[f] or log1p(-rng.random()) >= first + _SLACK:
+        copy_to(theta, before)
+        return
     rival_cells(graph, unpacked, (hub, v, w), e, f, log_factors, half, n_particles, of_e, of_f, joint)
     line_e = edge_line(lines, of_e, of_e.sum(), e, hub, v, theta, now)
     line_f = edge_line(lines, of_f, of_f.sum(), f, hub, w, theta, now)
     ratio = birth_log_ratio(line_f, b, mode_f, scale_f) - birth_log_ratio(line_e, a, mode_e, scale_e)
+    ratio += min(0.0, _SLACK - first) - min(0.0, _SLACK + first)
     for x in range(m * m):
         log_factors[x] = b * g_f[x]
-    others, own = (
-        spread_of_joint(joint, log_factors, 0, half),
-        spread_of_joint(joint, log_factors, half, n_particles),
-    )
+    grown_jointly(joint, log_factors, weights)
+    others, own = _spreads(unpacked.weights, weights)
     if log1p(-rng.random()) >= ratio - penalty(lines.n, own, others, half):
         copy_to(theta, before)
         return
     move_edge(lines, f, hub, w, theta, b)
+    follow_weights(rng, unpacked, weights)
     for edge in (e, f):
         i, j = lines.edges[edge]
         follow_edge(unpacked, lines.starts, theta, gains, edge, i, j)
     for edge in (e, f):
         edge_cells(graph, unpacked, edge, 0, n_particles, of_e)
         redraw_ends(graph, unpacked, edge)
-    _sweep(graph, unpacked, 3)
+    _sweep(graph, unpacked)
 
 
 @strict_leaf
-def _visit(rng, graph, unpacked, lines, e, i, j, theta, now, log_slab):
+def _move(unpacked, lines, gains, e, theta, value):
+    """Move edge e along its line, and the potentials of the particles with it."""
+    i, j = lines.edges[e]
+    move_edge(lines, e, i, j, theta, value)
+    follow_edge(unpacked, lines.starts, theta, gains, e, i, j)
+
+
+@strict_leaf
+def _grow(graph, unpacked, lines, e, theta, value, weights):
+    """Set the weights of the particles if edge e moves along its line to ``value``."""
+    i, j = lines.edges[e]
+    values, log_factors = pair_values(lines, i, j), np.empty(len(lines.values) ** 2)
+    for x in range(len(log_factors)):  # of two states, a tuple
+        log_factors[x] = (value - theta[e]) * values[x]
+    grown_weights(graph, unpacked, e, log_factors, weights)
+
+
+@strict_leaf
+def _visit(rng, graph, unpacked, lines, e, i, j, theta, now, log_slab, weights):
     """Propose the birth or death of edge e = ij, or another weight; return the weight, 0 if absent."""
-    values, n_particles, a = pair_values(lines, i, j), unpacked.x.shape[1], theta[e]
-    half, cells = n_particles >> 1, np.empty(len(values))
+    half, cells, a = len(weights) >> 1, np.empty(len(lines.values) ** 2), theta[e]
     edge_cells(graph, unpacked, e, 0, half, cells)
     mode, scale = line_mode(edge_line(lines, cells, cells.sum(), e, i, j, theta, now))
-    edge_cells(graph, unpacked, e, half, n_particles, cells)
+    edge_cells(graph, unpacked, e, half, 2 * half, cells)
     line = edge_line(lines, cells, cells.sum(), e, i, j, theta, now)
     new = draw_t(rng, mode, scale) if a == 0 else 0.0
     ratio = log_slab + birth_log_ratio(line, new if a == 0 else a, mode, scale)
     ratio = ratio if a == 0 else -ratio
-    if log1p(-rng.random()) < ratio - _penalty(graph, unpacked, e, line, values, new):
+    if log1p(-rng.random()) < ratio - _penalty(graph, unpacked, lines, e, theta, new, weights):
         return new
     if a == 0:
         return 0.0
-    new = draw_t(rng, mode, scale)
-    ratio = line_log_density(new, line) - log_t(new, mode, scale) - line_log_density(a, line) + log_t(a, mode, scale)
-    return new if log1p(-rng.random()) < ratio - _penalty(graph, unpacked, e, line, values, new) else a
+    if rng.random() < 0.5:
+        new = draw_t(rng, mode, scale)
+        ratio = log_t(a, mode, scale) - log_t(new, mode, scale)
+    else:
+        # To the other side of the mode, so that correlated weights do not walk at random (overrelaxation).
+        new = mode - _OVER * (a - mode) + sqrt(1 - _OVER**2) * scale * rng.standard_normal()
+        ratio = 0.5 * ((new - mode) ** 2 - (a - mode) ** 2) / scale**2
+    ratio += line_log_density(new, line) - line_log_density(a, line)
+    return new if log1p(-rng.random()) < ratio - _penalty(graph, unpacked, lines, e, theta, new, weights) else a
 
 
 @strict_leaf
-def _penalty(graph, unpacked, e, line, values, new):
-    """Return the penalty of a move of edge e along its line."""
-    n_particles, sample = unpacked.x.shape[1], line.samples[0]
-    half, log_factors = n_particles >> 1, np.empty(len(values))
-    for x in range(len(values)):  # of two states, a tuple
-        log_factors[x] = (new - sample.at) * values[x]
-    others = spread_of_growth(graph, unpacked, e, log_factors, 0, half)
-    own = spread_of_growth(graph, unpacked, e, log_factors, half, n_particles)
-    return penalty(sample.n, own, others, half)
+def _penalty(graph, unpacked, lines, e, theta, new, weights):
+    """Return the penalty of a move of edge e along its line; set the weights of the particles that follow."""
+    half = len(weights) >> 1
+    _grow(graph, unpacked, lines, e, theta, new, weights)
+    others, own = _spreads(unpacked.weights, weights)
+    return penalty(lines.n, own, others, half)
+
+
+@strict_leaf
+def _spreads(before, after):
+    """Return `spread_of_growth` of the half of the particles that proposes, and of that which accepts."""
+    half = len(before) >> 1
+    return spread_of_growth(before[:half], after[:half]), spread_of_growth(before[half:], after[half:])

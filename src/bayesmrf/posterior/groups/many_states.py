@@ -24,6 +24,7 @@ from ...particles.tables import (
     edge_categories,
     edge_cells,
     follow_edge,
+    grown_weights,
     redraw_ends,
     redraw_node,
     refresh,
@@ -325,7 +326,7 @@ def _scan_products(rng, graph, unpacked, by, theta, order, n, groups, values, si
     ``between`` is n times the variance over the particles of log Z where a weight is one standard deviation larger.
     """
     lines, gains, m = by.lines, by.gains, len(by.lines.values)
-    cells, above = np.empty(m * m), np.empty(m * m)
+    cells, above, weights = np.empty(m * m), np.empty(m * m), np.empty(unpacked.x.shape[1], np.float32)
     for e in order:
         i, j = lines.edges[e]
         edge_cells(graph, unpacked, e, 0, unpacked.x.shape[1], cells)
@@ -333,7 +334,8 @@ def _scan_products(rng, graph, unpacked, by, theta, order, n, groups, values, si
         _, curvature = line_derivatives(theta[e], line)
         for x in range(m * m):
             above[x] = g[x] / sqrt(curvature)
-        between[e] = n * spread_of_growth(graph, unpacked, e, above, 0, unpacked.x.shape[1])[0]
+        grown_weights(graph, unpacked, e, above, weights)
+        between[e] = n * spread_of_growth(unpacked.weights, weights)[0]
         was = groups[e]
         values, sizes, k = reassign_line(rng, e, line, groups, values, sizes, k, prior)
         if _stays_absent(rng, graph, unpacked, was, groups[e]):
