@@ -9,9 +9,13 @@ from bayesmrf.models.potts import Potts
 from bayesmrf.models.symmetric import Symmetric
 from bayesmrf.particles.tables import (
     edge_categories,
+    edge_cells,
+    follow_weights,
+    grown_weights,
     redraw_ends,
     redraw_node,
     refresh,
+    resample,
     start_particles,
     state_share,
     table_graph,
@@ -114,3 +118,24 @@ def test_shares_of_a_nodes_states(rng):
         found = np.array([state_share(unpacked, k) for k in range(4)])
         assert found.sum() == pytest.approx(1, abs=1e-3)
         assert (np.abs(found[1:] - q[i]) < 6 * np.sqrt(q[i] * (1 - q[i]) / M) + 1e-3).all()
+
+
+@pytest.mark.parametrize("follows", [True, False])
+def test_weights_do_not_lag_behind_theta(follows, rng):
+    """Two moves that raise both triangles of a graph; without weights (the control) the other nodes lag."""
+    model = Potts(graphs.complete(4), 3, fields=False)
+    theta = np.full(6, 0.3)
+    rows, unpacked = exact_particles(model, theta, rng)
+    agree, cells, weights = np.eye(3).ravel(), np.empty(9), np.empty(M, np.float32)
+    for i, change in ((0, 1.5), (5, 1.5), (1, 1.0)):
+        for first in (0, M // 2):
+            edge_cells(rows, unpacked, i, first, first + M // 2, cells)
+        grown_weights(rows, unpacked, i, change * agree, weights)
+        if follows:
+            follow_weights(rng, unpacked, weights)
+        theta[i] += change
+        unpacked.potentials[i] = theta[i]
+        redraw_ends(rows, unpacked, i)
+    for first in (0, M // 2):
+        resample(rng, unpacked, first)
+    assert (worst(model, unpacked, theta) < 7) == follows  # resampling adds to the noise

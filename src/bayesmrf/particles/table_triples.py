@@ -45,6 +45,7 @@ def rival_cells(graph, unpacked, nodes, e, f, log_factors, start, stop, of_e, of
         weigh(graph, unpacked, v, e, between, first, last, unpacked.at_v)
         weigh(graph, unpacked, w, f, between, first, last, at_w)
         whole, part, each = rows[0, :size], rows[1, :size], rows[2, :size]
+        weights = unpacked.weights[first:last]
         for y in range(m):  # at_v times the sum over the states of w
             row, b = sums[y, :size], unpacked.at_v[y, first:last]
             row[:] = float32(0)
@@ -67,7 +68,7 @@ def rival_cells(graph, unpacked, nodes, e, f, log_factors, start, stop, of_e, of
         for k in range(m):
             a = unpacked.at_u[k, first:last]
             for lane in range(size):
-                each[lane] = unpacked.weights[first + lane] * a[lane] / whole[lane]
+                each[lane] = weights[lane] * a[lane] / whole[lane]
             for y in range(m):
                 row, total = sums[y, :size], float32(0)
                 for lane in range(size):

@@ -75,9 +75,9 @@ def start_particles(n_particles: int, n_nodes: int, n_states: int, rng: np.rando
 def unpack(particles: TableParticles, potentials: np.ndarray, field: np.ndarray) -> UnpackedTableParticles:
     """Return a working copy of the particles."""
     m = particles.x.shape[1]
-    room = [np.empty((field.shape[1], m), np.float32) for _ in range(2)]
+    at_u, at_v = np.empty((2, field.shape[1], m), np.float32)
     copies = particles.x.copy(), particles.lanes.copy(), potentials.copy(), field.copy()
-    return UnpackedTableParticles(*copies, *room, np.ones(m, np.float32))
+    return UnpackedTableParticles(*copies, at_u, at_v, np.ones(m, np.float32))
 
 
 @leaf
@@ -203,10 +203,10 @@ def edge_cells(graph, unpacked, i, start, stop, cells):
         size = (last - first) >> 6 << 6
         weigh(graph, unpacked, graph.edges[i, 0], i, -1, first, last, unpacked.at_u)
         weigh(graph, unpacked, graph.edges[i, 1], i, -1, first, last, unpacked.at_v)
-        share = room[0, :size]
+        share, weights = room[0, :size], unpacked.weights[first:last]
         _sum_ends(table, unpacked, first, share, room[1, :size])
         for lane in range(size):
-            share[lane] = unpacked.weights[first + lane] / share[lane]
+            share[lane] = weights[lane] / share[lane]
         for k in range(m):
             a = unpacked.at_u[k, first:last]
             for lane in range(size):
@@ -256,9 +256,9 @@ def spread_of_growth(before, after):
     n, sums, room = len(before), np.zeros(3), np.empty(TILE, np.float32)
     scale = float32(before.sum() / after.sum())
     for first in range(0, n, TILE):
-        size = min(n - first, TILE) >> 6 << 6
+        size, old, new = min(n - first, TILE) >> 6 << 6, before[first : first + TILE], after[first : first + TILE]
         for lane in range(size):
-            room[lane] = float32(1) + scale * after[first + lane] - before[first + lane]
+            room[lane] = float32(1) + scale * new[lane] - old[lane]
         add_moments(room[:size], sums)
     return relative_moments(sums[0] / n, sums[1] / n, sums[2] / n)
 

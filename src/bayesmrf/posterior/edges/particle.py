@@ -142,11 +142,11 @@ class SpikeSlabParticle(EdgeKernel):
         theta, swaps = state.theta.copy(), (np.asarray(self.pairs), self._reach)
         unpacked = unpack(state.particles, theta[:r, None] * self.model.gains, model.categorical(theta).field)
         for _ in range(self.n_scans):
-            _, *hyper = with_hyper(rng, self.prior, theta, r)
-            order = rng.permutation(r)
-            _scan(rng, self._graph, unpacked, self._problem, self.model.gains, theta, order, *swaps, *hyper)
+            _, density, precision = with_hyper(rng, self.prior, theta, r)
+            order, gains = rng.permutation(r), model.gains
+            _scan(rng, self._graph, unpacked, self._problem, gains, theta, order, *swaps, density, precision)
         kept = TableParticles(unpacked.x, unpacked.lanes)
-        return SpikeSlabParticleState(theta, *hyper, kept), drawn(theta, theta[:r] != 0, *hyper)
+        return SpikeSlabParticleState(theta, density, precision, kept), drawn(theta, theta[:r] != 0, density, precision)
 
 
 @strict_leaf
