@@ -77,6 +77,10 @@ class LogitPrior(NamedTuple):
 
 def log_posterior(theta, groups, priors):
     """Log likelihood and log prior of rows of parameters."""
+    if len(theta) > 1000:  # for memory
+        return np.concatenate(
+            [log_posterior(part, groups, priors) for part in np.array_split(theta, len(theta) // 500)]
+        )
     found = sum(prior.log(theta[:, i]) for i, prior in enumerate(priors))
     for f, sums, n in groups:
         energy = theta @ f.T
@@ -105,8 +109,8 @@ def newton(theta, groups, priors):
 
 
 def enumerated(groups, priors, spikes, sure, n_draws, rng):
-    """Probability that each of the parameters ``spikes`` is not 0; it is not for those among ``sure``."""
-    evidence, sets, start, unsure = [], [], np.zeros(len(priors)), [k for k in spikes if k not in sure]
+    """Probability that each of the parameters ``spikes`` is not 0 (certain for those in ``sure``), and their sd."""
+    evidence, found, start, unsure = [], [], np.zeros(len(priors)), [k for k in spikes if k not in sure]
     for free in itertools.product((True, False), repeat=len(unsure)):
         there = np.ones(len(priors), bool)
         there[unsure] = free
@@ -118,11 +122,16 @@ def enumerated(groups, priors, spikes, sure, n_draws, rng):
         z = rng.standard_normal((n_draws, d)) / np.sqrt(rng.chisquare(DF, (n_draws, 1)) / DF)
         log_t = lgamma((DF + d) / 2) - lgamma(DF / 2) - d / 2 * log(DF * pi) - np.log(np.diag(root)).sum()
         log_t = log_t - (DF + d) / 2 * np.log1p((z**2).sum(axis=1) / DF)
-        weights = log_posterior(mode + z @ root.T, *some) - log_t
-        evidence.append(weights.max() + np.log(np.exp(weights - weights.max()).mean()))
-        sets.append(there[spikes])
+        draws = np.zeros((n_draws, len(priors)))
+        draws[:, kept] = mode + z @ root.T
+        weights = log_posterior(draws[:, kept], *some) - log_t
+        share = np.exp(weights - weights.max())
+        evidence.append(weights.max() + np.log(share.mean()))
+        share /= share.sum()
+        found.append([there[spikes], share @ draws[:, spikes], share @ draws[:, spikes] ** 2])
     p = np.exp(np.array(evidence) - max(evidence))
-    return p @ np.array(sets) / p.sum()
+    inclusion, mean, square = np.tensordot(p / p.sum(), np.array(found), 1)
+    return inclusion, np.sqrt(square - mean**2)
 
 
 def statistics(x, n_levels):
@@ -145,13 +154,15 @@ def wenchuan(n_importance, n_draws):
     x = table.to_numpy(int) - 1
     group = Group(statistics(all_states(5), 5), statistics(x, 5).sum(axis=0), len(x))
     priors = [CauchyPrior(2.0)] * 10 + [LogitPrior()] * 20
-    exact = enumerated([group], priors, range(10), [0, 4, 9], n_importance, np.random.default_rng(1))
-    print("pair                    bgms   true likelihood   enumeration   weight / 2   sd / 2")
-    theta = est.posterior_["posterior"]["theta"].values.reshape(-1, 30)[:, :10] / 2
+    exact, sd = enumerated([group], priors, range(10), [0, 4, 9], n_importance, np.random.default_rng(1))
+    print(
+        "pair                    bgms   true likelihood   enumeration   weight / 2   sd / 2   sd / that of enumeration"
+    )
+    theta, sd = est.posterior_["posterior"]["theta"].values.reshape(-1, 30)[:, :10] / 2, sd / 2
     for e, (i, j) in enumerate(PAIRS):
         pair = f"{table.columns[i]} - {table.columns[j]}"
         print(f"{pair:22} {WENCHUAN[e]:5.3f}   {est.inclusion_[i, j]:15.3f}   {exact[e]:11.3f}   "
-              f"{theta[:, e].mean():10.3f}   {theta[:, e].std():6.3f}")  # fmt: skip
+              f"{theta[:, e].mean():10.3f}   {theta[:, e].std():6.3f}   {theta[:, e].std() / sd[e]:24.3f}")  # fmt: skip
 
 
 def adhd(n_importance, n_draws):
@@ -168,11 +179,14 @@ def adhd(n_importance, n_draws):
 
         groups.append(Group(design(f), design(statistics(x, 2)).sum(axis=0), len(x)))
     priors = [CauchyPrior(1.0)] * 20 + [NormalPrior(10.0)] * 10
-    exact = enumerated(groups, priors, range(10, 20), [], n_importance, np.random.default_rng(1))
-    print("difference of           bgms   true likelihood   enumeration")
+    exact, sd = enumerated(groups, priors, range(10, 20), [], n_importance, np.random.default_rng(1))
+    theta = est.posterior_["posterior"]["theta"].values.reshape(-1, 2, 15)[:, :, :10]
+    own = (theta[:, 1] - theta[:, 0]).std(axis=0)
+    print("difference of           bgms   true likelihood   enumeration       sd   sd / that of enumeration")
     for e, (i, j) in enumerate(PAIRS):
         pair, bgms = f"{items.columns[i]} - {items.columns[j]}", f"{ADHD[e]:5.3f}" if e < len(ADHD) else "     "
-        print(f"{pair:22} {bgms}   {est.difference_inclusion_[i, j]:15.3f}   {exact[e]:11.3f}")
+        print(f"{pair:22} {bgms}   {est.difference_inclusion_[i, j]:15.3f}   {exact[e]:11.3f}   {own[e]:6.3f}   "
+              f"{own[e] / sd[e]:24.3f}")  # fmt: skip
 
 
 n_importance, n_draws = (int(a) for a in (*sys.argv[1:], *["3000", "4000"][len(sys.argv) - 1 :]))

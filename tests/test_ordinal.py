@@ -3,21 +3,25 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 from bayesmrf import BayesianMRF, MaximumLikelihoodMRF, SpikeSlabMRF, families, graphs, run
 from bayesmrf.errors import DataError, FieldsWarning, LevelsWarning, OptionError
 from bayesmrf.inference import annealed
 from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.inference.enumeration import Enumeration
+from bayesmrf.likelihood import Likelihood
 from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.models.categorical import log_potential
 from bayesmrf.models.ordinal import Ordinal
 from bayesmrf.posterior.conditionals.polya_gamma import draw_polya_gamma
+from bayesmrf.posterior.edges.exact import SpikeSlabExact
 from bayesmrf.priors import LogisticBeta, Normal, SpikeSlab
 from bayesmrf.samplers.gibbs import Gibbs
 from bayesmrf.samplers.tempered import Tempered
 from bayesmrf.states import check_states, decode
 from tests.bounds import assert_mean, assert_other_mean
+from tests.long import LONG
 
 SIZES = (2, 4, 3)
 MODEL = Ordinal(graphs.Graph(3, np.array([[0, 1], [2, 1], [0, 2]]), ("a", "b", "c")), 4, True, SIZES)
@@ -372,3 +376,29 @@ def test_scores_that_cannot_be(scores, rng):
     with pytest.raises(OptionError, match=r"^scores must be (at least 3 )?increasing numbers from 0") as e:
         MaximumLikelihoodMRF(model=families.Ordinal(scores=scores)).fit(X)
     assert "\n" not in str(e.value)
+
+
+# ---- calibration
+
+
+def ranks(n_simulations, rng, factor=1.0):
+    """Ranks of parameters of truths from the prior among 9 draws, ties at random; weights are times ``factor``."""
+    prior, found = SpikeSlab(0.5, Normal(0.5), bias_scale=1.0), []
+    for _ in range(n_simulations):
+        theta = np.concatenate([0.5 * rng.normal(size=3) * (rng.random(3) < 0.5), rng.normal(size=6)])
+        s_bar = MODEL.statistics(Enumeration().sample(MODEL, theta, None, 100, rng))
+        kernel = SpikeSlabExact(Likelihood(MODEL, s_bar, 100, Elimination()), prior, None, 20)
+        draws = run.sample(kernel, n_draws=9, n_warmup=5, n_chains=1, random_state=rng, n_jobs=1, progress=False)
+        theta[:3] *= factor
+        below, ties = ((compare(draws.values["theta"][0], theta)).sum(axis=0) for compare in (np.less, np.equal))
+        found.append(below + rng.integers(0, ties + 1))
+    return np.array(found)
+
+
+@pytest.mark.parametrize("n_simulations", [200, pytest.param(2000, marks=[LONG])])
+def test_edges_are_calibrated(n_simulations, rng):
+    """Simulation-based calibration; the negative control has bgms's factor 2 in the weights."""
+    for factor, holds in ((1.0, True), (2.0, False)):
+        found = ranks(n_simulations, rng, factor).T
+        p_values = [stats.chisquare(np.bincount(each, minlength=10)).pvalue for each in found]
+        assert (min(p_values) > 1e-6) == holds

@@ -3,7 +3,8 @@ r"""The Gibbs sweep over nodes with m states, and counts, compiled; see `bayesmr
 .. math:: p(x_i = k \mid x_{-i}) \propto \exp\Big(h_{ik} + \sum_{j \sim i} J_{ij} [x_j = k]\Big).
 
 The new state is the number of cumulative weights below u times their sum, which needs no branch. As u may round to 1, a
-state of weight 0 at the end is never drawn.
+state of weight 0 at the end is never drawn. Of edges whose tables are products w k l, the sum of w l over the
+neighbours is the same for all states k.
 """
 
 from __future__ import annotations
@@ -37,6 +38,28 @@ def _add_neighbour(coupling, e, other, h):
 
 
 @leaf
+def _add_product(coupling, e, other, total):
+    """Add w l of an edge, whose other end is in the states ``other``, to ``total`` (n_lanes,)."""
+    if coupling.ndim > 1:
+        w, n_lanes = float32(coupling[e, 1, 1]), len(total) >> 6 << 6
+        for lane in range(n_lanes):
+            total[lane] += w * float32(other[lane])
+
+
+@leaf
+def _products(coupling):
+    """Return whether the table of each edge is w k l; coupling is (n_edges,) or (n_edges, m, m)."""
+    found = np.zeros(len(coupling), np.bool_)
+    if coupling.ndim > 1:
+        for e in range(len(coupling)):
+            found[e] = True
+            for k in range(coupling.shape[1]):
+                for y in range(coupling.shape[1]):
+                    found[e] &= coupling[e, k, y] == coupling[e, 1, 1] * (k * y)
+    return found
+
+
+@leaf
 def categorical_sweep(model, states, lanes, n_sweeps):
     """Run blocks of lanes, (n_blocks, n_nodes, n_lanes) in {0, ..., m - 1}, through systematic scans."""
     n_blocks, n_nodes, n_lanes = states.shape
@@ -47,7 +70,7 @@ def categorical_sweep(model, states, lanes, n_sweeps):
     top = np.empty(n_lanes, np.float32)
     scale = np.empty(n_lanes, np.float32)
     power = scale.view(np.int32)
-    new = np.empty(n_lanes, np.int8)
+    new, total, products = np.empty(n_lanes, np.int8), np.empty(n_lanes, np.float32), _products(model.coupling)
     for b in range(n_blocks):
         x, generators = states[b], lanes[b]
         for _ in range(n_sweeps):
@@ -57,8 +80,17 @@ def categorical_sweep(model, states, lanes, n_sweeps):
                     row = h[k]
                     for lane in range(n_lanes):
                         row[lane] = field
+                total[:] = 0
                 for a in range(model.starts[i], model.starts[i + 1]):
-                    _add_neighbour(model.coupling, model.edge_of[a], x[model.neighbours[a]], h)
+                    e, other = model.edge_of[a], x[model.neighbours[a]]
+                    if products[e]:
+                        _add_product(model.coupling, e, other, total)
+                    else:
+                        _add_neighbour(model.coupling, e, other, h)
+                for k in range(1, m):
+                    row, factor = h[k], float32(k)
+                    for lane in range(n_lanes):
+                        row[lane] += factor * total[lane]
                 for lane in range(n_lanes):
                     top[lane] = h[0, lane]
                 for k in range(1, m):
