@@ -3,7 +3,7 @@
     python benchmarks/ordinal.py [--turns N]
 
 "Gibbs": 20 Gibbs sweeps of 2,000 states at given parameters; the first row is the compiled sampler of Boltzmann
-machines. "Edges": a step of `SpikeSlabMRF(method="particle")` with 1,024 particles: each edge and threshold once.
+machines. "Edges": a step of `SpikeSlabMRF(method="particle")` with 1,024 particles: two scans of all edges.
 The goal is a ratio of at most the number of categories.
 """
 
