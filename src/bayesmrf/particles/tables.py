@@ -402,15 +402,34 @@ def weigh_node(graph, unpacked, i):
 
 
 @leaf
+def state_shares(unpacked, k, out):
+    """Set ``out`` to the probability of state k in every particle, by the weights in ``at_u``."""
+    m, size = len(unpacked.at_u), len(out) >> 6 << 6
+    out[:] = float32(0)
+    for y in range(m):
+        row = unpacked.at_u[y]
+        for lane in range(size):
+            out[lane] += row[lane]
+    row = unpacked.at_u[k]
+    for lane in range(size):
+        out[lane] = row[lane] / out[lane]
+
+
+@leaf
+def mean_share(weights, shares):
+    """Average over particles the probability of a state; half a particle is added."""
+    s, size = 0.0, len(shares) >> 6 << 6
+    for lane in range(size):
+        s += weights[lane] * shares[lane]
+    return (s + 0.5) / (len(shares) + 1)
+
+
+@leaf
 def state_share(unpacked, k):
-    """Average the probability of state k over the particles, by the weights in ``at_u``; half a particle is added."""
-    m, n_particles, s = len(unpacked.at_u), unpacked.x.shape[1], 0.0
-    for lane in range(n_particles):
-        total = float32(0)
-        for y in range(m):
-            total += unpacked.at_u[y, lane]
-        s += unpacked.weights[lane] * unpacked.at_u[k, lane] / total
-    return (s + 0.5) / (n_particles + 1)
+    """Average the probability of state k over all particles."""
+    shares = np.empty(unpacked.x.shape[1], np.float32)
+    state_shares(unpacked, k, shares)
+    return mean_share(unpacked.weights, shares)
 
 
 @leaf

@@ -27,12 +27,13 @@ from ...particles.tables import (
     follow_edge,
     follow_weights,
     grown_weights,
+    mean_share,
     redraw_ends,
     redraw_node,
     resample,
     spread_of_growth,
     start_particles,
-    state_share,
+    state_shares,
     table_graph,
     unpack,
     weigh_node,
@@ -43,7 +44,7 @@ from ..conditionals.exact_scan import ScanProblem, normal_prior
 from ..conditionals.line import line_log_density, line_mode
 from ..conditionals.penalty import penalty
 from ..conditionals.rivals import rivals_in
-from ..conditionals.spike import birth_log_ratio, edge_prior, log_slab_odds, node_precision, visit_node
+from ..conditionals.spike import birth_log_ratio, edge_prior, log_slab_odds, node_precision
 from ..conditionals.student_t import draw_t, log_t
 from .spike_slab import SWEEPS, EdgeInfo, EdgeKernel, drawn, with_hyper
 
@@ -157,7 +158,7 @@ def _scan(rng, graph, unpacked, problem, gains, theta, order, pairs, reach, dens
     scales[:r] = precision
     now = scales.copy()
     redrawn = 0.5 * _REDRAWN * len(unpacked.x) / max(r, 1)
-    weights, after = np.empty((2, unpacked.x.shape[1]), np.float32)
+    weights, share = np.empty((2, unpacked.x.shape[1]), np.float32)
     for at in range(r):
         if at % len(unpacked.x) == 0:
             _sweep(graph, unpacked)
@@ -179,29 +180,32 @@ def _scan(rng, graph, unpacked, problem, gains, theta, order, pairs, reach, dens
                 _swap(rng, graph, unpacked, problem, gains, theta, e, f, reach, scales, now, weights)
     for i in range(len(unpacked.x)):
         weigh_node(graph, unpacked, i)
-        _total(unpacked.at_u, weights)
         for k in range(lines.starts[i], lines.starts[i + 1]):
-            x = k - lines.starts[i] + 1
             now[k] = node_precision(rng, prior, scales[k], theta[k])
-            q, before = state_share(unpacked, x), theta[k]
-            theta[k] = visit_node(rng, own_line(lines, q, 1 - q, k, 0.0, 1.0, theta, now))
-            unpacked.at_u[x] *= np.float32(exp(theta[k] - before))
-            unpacked.field[i, x] = theta[k]
-        _total(unpacked.at_u, after)
-        follow_weights(rng, unpacked, unpacked.weights * after / weights)
+            _visit_field(rng, unpacked, lines, i, k, theta, now, share, weights)
         redraw_node(unpacked, i)
     for first in (0, len(weights) >> 1):
         resample(rng, unpacked, first)
 
 
 @strict_leaf
-def _total(at, out):
-    """Sum the weights of the states of a node in every particle."""
-    out[:] = np.float32(0)
-    for k in range(len(at)):
-        row = at[k]
-        for lane in range(len(out)):
-            out[lane] += row[lane]
+def _visit_field(rng, unpacked, lines, i, k, theta, now, share, weights):
+    """Propose another field of a state of node i, the parameter k, after `weigh_node`."""
+    x, half, a = k - lines.starts[i] + 1, len(weights) >> 1, theta[k]
+    state_shares(unpacked, x, share)
+    first, second = mean_share(unpacked.weights[:half], share[:half]), mean_share(unpacked.weights[half:], share[half:])
+    mode, scale = line_mode(own_line(lines, first, 1 - first, k, 0.0, 1.0, theta, now))
+    line, new = own_line(lines, second, 1 - second, k, 0.0, 1.0, theta, now), draw_t(rng, mode, scale)
+    ratio = line_log_density(new, line) - log_t(new, mode, scale) - line_log_density(a, line) + log_t(a, mode, scale)
+    growth = np.float32(exp(new - a) - 1)
+    for lane in range(len(weights)):
+        weights[lane] = unpacked.weights[lane] * (np.float32(1) + growth * share[lane])
+    others, own = _spreads(unpacked.weights, weights)
+    if not log1p(-rng.random()) < ratio - penalty(lines.n, own, others, half):
+        return
+    theta[k] = unpacked.field[i, x] = new
+    unpacked.at_u[x] *= np.float32(exp(new - a))
+    follow_weights(rng, unpacked, weights)
 
 
 @strict_leaf
