@@ -263,6 +263,13 @@ def spread_of_growth(before, after):
     return relative_moments(sums[0] / n, sums[1] / n, sums[2] / n)
 
 
+@leaf
+def spreads(before, after):
+    """Return `spread_of_growth` of the half of the particles that proposes, and of that which accepts."""
+    half = len(before) >> 1
+    return spread_of_growth(before[:half], after[:half]), spread_of_growth(before[half:], after[half:])
+
+
 @strict_leaf
 def follow_weights(rng, unpacked, weights):
     """Set the weights of the particles, of mean 1 in each half; resample a half of which few have most of the weight.
@@ -441,6 +448,14 @@ def redraw_node(unpacked, i):
         last = min(first + TILE, n_particles)
         _uniforms(unpacked.lanes, first, draws[: last - first])
         _choose(draws[: last - first], unpacked.at_u[:, first:last], unpacked.x[i, first:last])
+
+
+@leaf
+def sweep(graph, unpacked):
+    """Redraw all nodes of every particle, as copies of one are alike."""
+    for i in range(len(unpacked.x)):
+        weigh_node(graph, unpacked, i)
+        redraw_node(unpacked, i)
 
 
 @strict_leaf

@@ -16,10 +16,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...compiled import copy_to, strict_leaf
+from ...compiled import strict_leaf
 from ...errors import OptionError
 from ...models.categorical import is_categorical
-from ...particles.table_triples import grown_jointly, rival_cells
 from ...particles.tables import (
     TableGraph,
     TableParticles,
@@ -31,15 +30,15 @@ from ...particles.tables import (
     redraw_ends,
     redraw_node,
     resample,
-    spread_of_growth,
+    spreads,
     start_particles,
     state_shares,
+    sweep,
     table_graph,
     unpack,
     weigh_node,
 )
-from ..conditionals.alike_nodes import triple_of
-from ..conditionals.centred import CentredModel, centred_lines, edge_line, move_edge, node_shares, own_line, pair_values
+from ..conditionals.centred import CentredModel, centred_lines, edge_line, move_edge, own_line, pair_values
 from ..conditionals.exact_scan import ScanProblem, normal_prior
 from ..conditionals.line import line_log_density, line_mode
 from ..conditionals.penalty import penalty
@@ -47,11 +46,9 @@ from ..conditionals.rivals import rivals_in
 from ..conditionals.spike import birth_log_ratio, edge_prior, log_slab_odds, node_precision
 from ..conditionals.student_t import draw_t, log_t
 from .spike_slab import SWEEPS, EdgeInfo, EdgeKernel, drawn, with_hyper
+from .table_swaps import Swaps, swaps_of, visit_rivals
 
 _START = 20  # sweeps of the particles before the first step
-_SWAPS = 40  # looked at in a scan, for each node
-_REACH = 6.0  # standard deviations of a weight between independent nodes, beyond which an edge is not swapped
-_SLACK = 3.0  # how far a log ratio by the particles that propose is below 0 before the others look at it
 _OVER = 0.8  # autocorrelation, with the opposite sign, of a weight that is overrelaxed
 _REDRAWN = 2.0  # mean number of times a scan redraws each node for edges that stay absent
 
@@ -108,16 +105,8 @@ class SpikeSlabParticle(EdgeKernel):
         return table_graph(self.model)
 
     @cached_property
-    def _reach(self) -> np.ndarray:
-        """(n_edges,) largest weight of an edge that may be swapped."""
-        lines, n, (u, v) = self._problem.lines, self.n_samples + 1, self.model.graph.edges.T
-        # One observation is added, evenly over the states, so that a constant node has a variance, too.
-        share = (self.n_samples * node_shares(self.model, self.s_bar) + 1 / self.model.n_states) / n
-        p = (share[u, :, None] * share[v, None, :]).reshape(len(u), -1)
-        g = np.array([pair_values(lines, i, j) for i, j in zip(u, v, strict=True)])
-        variance = (p * g**2).sum(axis=1) - (p * g).sum(axis=1) ** 2
-        reach: np.ndarray = _REACH / np.sqrt(n * variance)
-        return reach
+    def _swaps(self) -> Swaps:
+        return swaps_of(self.model, self._problem.lines, np.asarray(self.pairs), self.s_bar, self.n_samples)
 
     @cached_property
     def _problem(self) -> ScanProblem:
@@ -131,28 +120,26 @@ class SpikeSlabParticle(EdgeKernel):
         particles = start_particles(-(-self.n_particles // 128) * 128, model.graph.n_nodes, model.n_states, rng)
         unpacked = unpack(particles, theta[:r, None] * self.model.gains, model.categorical(theta).field)
         for _ in range(_START):
-            for i in range(model.graph.n_nodes):
-                weigh_node(self._graph, unpacked, i)
-                redraw_node(unpacked, i)
+            sweep(self._graph, unpacked)
         kept = TableParticles(unpacked.x, unpacked.lanes)
         return SpikeSlabParticleState(theta, density, precision, kept)
 
     def step(self, rng: np.random.Generator, state: SpikeSlabParticleState) -> tuple[SpikeSlabParticleState, EdgeInfo]:
         """Visit all edges, in random order, and all fields."""
         model, r = self.model, self.model.n_edges
-        theta, swaps = state.theta.copy(), (np.asarray(self.pairs), self._reach)
+        theta = state.theta.copy()
         unpacked = unpack(state.particles, theta[:r, None] * self.model.gains, model.categorical(theta).field)
         for _ in range(self.n_scans):
             _, density, precision = with_hyper(rng, self.prior, theta, r)
             order, gains = rng.permutation(r), model.gains
-            _scan(rng, self._graph, unpacked, self._problem, gains, theta, order, *swaps, density, precision)
+            _scan(rng, self._graph, unpacked, self._problem, self._swaps, gains, theta, order, density, precision)
         kept = TableParticles(unpacked.x, unpacked.lanes)
         return SpikeSlabParticleState(theta, density, precision, kept), drawn(theta, theta[:r] != 0, density, precision)
 
 
 @strict_leaf
-def _scan(rng, graph, unpacked, problem, gains, theta, order, pairs, reach, density, precision):
-    """Visit the edges in ``order``, then the fields of all nodes; propose swaps of some of the ``pairs`` of edges."""
+def _scan(rng, graph, unpacked, problem, swaps, gains, theta, order, density, precision):
+    """Visit the edges in ``order``, propose swaps of rival edges, then visit the fields of all nodes."""
     lines, prior, scales = problem.lines, problem.prior, problem.scales.copy()
     r, log_slab = len(order), log_slab_odds(prior, density, precision)
     scales[:r] = precision
@@ -161,7 +148,7 @@ def _scan(rng, graph, unpacked, problem, gains, theta, order, pairs, reach, dens
     weights, share = np.empty((2, unpacked.x.shape[1]), np.float32)
     for at in range(r):
         if at % len(unpacked.x) == 0:
-            _sweep(graph, unpacked)
+            sweep(graph, unpacked)
         e = order[at]
         i, j = lines.edges[e]
         normal_prior(rng, prior, lines, e, i, j, theta, scales, now)
@@ -173,11 +160,7 @@ def _scan(rng, graph, unpacked, problem, gains, theta, order, pairs, reach, dens
             follow_weights(rng, unpacked, weights)
             _move(unpacked, lines, gains, e, theta, new)
         redraw_ends(graph, unpacked, e)
-    if len(pairs) > 0:
-        for _ in range(_SWAPS * len(unpacked.x)):
-            e, f = pairs[int(rng.random() * len(pairs))]
-            if (theta[e] != 0) != (theta[f] != 0) and abs(theta[e] + theta[f]) < reach[e if theta[f] == 0 else f]:
-                _swap(rng, graph, unpacked, problem, gains, theta, e, f, reach, scales, now, weights)
+    visit_rivals(rng, graph, unpacked, problem, swaps, gains, theta, scales, now, weights)
     for i in range(len(unpacked.x)):
         weigh_node(graph, unpacked, i)
         for k in range(lines.starts[i], lines.starts[i + 1]):
@@ -200,70 +183,12 @@ def _visit_field(rng, unpacked, lines, i, k, theta, now, share, weights):
     growth = np.float32(exp(new - a) - 1)
     for lane in range(len(weights)):
         weights[lane] = unpacked.weights[lane] * (np.float32(1) + growth * share[lane])
-    others, own = _spreads(unpacked.weights, weights)
+    others, own = spreads(unpacked.weights, weights)
     if not log1p(-rng.random()) < ratio - penalty(lines.n, own, others, half):
         return
     theta[k] = unpacked.field[i, x] = new
     unpacked.at_u[x] *= np.float32(exp(new - a))
     follow_weights(rng, unpacked, weights)
-
-
-@strict_leaf
-def _sweep(graph, unpacked):
-    """Redraw all nodes of every particle, as copies of one are alike."""
-    for i in range(len(unpacked.x)):
-        weigh_node(graph, unpacked, i)
-        redraw_node(unpacked, i)
-
-
-@strict_leaf
-def _swap(rng, graph, unpacked, problem, gains, theta, e, f, reach, scales, now, weights):
-    """Propose to swap two edges that share a node, one present and one absent; see `exact_scan`."""
-    if theta[e] == 0:
-        e, f = f, e
-    lines, prior, m, a = problem.lines, problem.prior, len(problem.lines.values), theta[e]
-    n_particles = unpacked.x.shape[1]
-    half = n_particles >> 1
-    (hub, v, w), _, _ = triple_of(lines.edges, e, f, m)
-    normal_prior(rng, prior, lines, e, hub, v, theta, scales, now)
-    normal_prior(rng, prior, lines, f, hub, w, theta, scales, now)
-    g_e, g_f, log_factors = pair_values(lines, hub, v), pair_values(lines, hub, w), np.empty(m * m)
-    of_e, of_f, joint = np.empty(m * m), np.empty(m * m), np.empty((m * m, n_particles), np.float32)
-    for x in range(m * m):
-        log_factors[x] = -a * g_e[x]
-    before = theta.copy()
-    move_edge(lines, e, hub, v, theta, 0.0)
-    rival_cells(graph, unpacked, (hub, v, w), e, f, log_factors, 0, half, of_e, of_f, joint)
-    line_e = edge_line(lines, of_e, of_e.sum(), e, hub, v, theta, now)
-    line_f = edge_line(lines, of_f, of_f.sum(), f, hub, w, theta, now)
-    (mode_e, scale_e), (mode_f, scale_f) = line_mode(line_e), line_mode(line_f)
-    b = draw_t(rng, mode_f, scale_f)
-    # Delayed acceptance: if the first half finds the swap hopeless, the other is not asked.
-    first = birth_log_ratio(line_f, b, mode_f, scale_f) - birth_log_ratio(line_e, a, mode_e, scale_e)
-    if abs(b) >= reach[f] or log1p(-rng.random()) >= first + _SLACK:
-        copy_to(theta, before)
-        return
-    rival_cells(graph, unpacked, (hub, v, w), e, f, log_factors, half, n_particles, of_e, of_f, joint)
-    line_e = edge_line(lines, of_e, of_e.sum(), e, hub, v, theta, now)
-    line_f = edge_line(lines, of_f, of_f.sum(), f, hub, w, theta, now)
-    ratio = birth_log_ratio(line_f, b, mode_f, scale_f) - birth_log_ratio(line_e, a, mode_e, scale_e)
-    ratio += min(0.0, _SLACK - first) - min(0.0, _SLACK + first)
-    for x in range(m * m):
-        log_factors[x] = b * g_f[x]
-    grown_jointly(joint, log_factors, weights)
-    others, own = _spreads(unpacked.weights, weights)
-    if log1p(-rng.random()) >= ratio - penalty(lines.n, own, others, half):
-        copy_to(theta, before)
-        return
-    move_edge(lines, f, hub, w, theta, b)
-    follow_weights(rng, unpacked, weights)
-    for edge in (e, f):
-        i, j = lines.edges[edge]
-        follow_edge(unpacked, lines.starts, theta, gains, edge, i, j)
-    for edge in (e, f):
-        edge_cells(graph, unpacked, edge, 0, n_particles, of_e)
-        redraw_ends(graph, unpacked, edge)
-    _sweep(graph, unpacked)
 
 
 @strict_leaf
@@ -315,12 +240,5 @@ def _penalty(graph, unpacked, lines, e, theta, new, weights):
     """Return the penalty of a move of edge e along its line; set the weights of the particles that follow."""
     half = len(weights) >> 1
     _grow(graph, unpacked, lines, e, theta, new, weights)
-    others, own = _spreads(unpacked.weights, weights)
+    others, own = spreads(unpacked.weights, weights)
     return penalty(lines.n, own, others, half)
-
-
-@strict_leaf
-def _spreads(before, after):
-    """Return `spread_of_growth` of the half of the particles that proposes, and of that which accepts."""
-    half = len(before) >> 1
-    return spread_of_growth(before[:half], after[:half]), spread_of_growth(before[half:], after[half:])

@@ -26,13 +26,12 @@ from ...particles.tables import (
     follow_edge,
     grown_weights,
     redraw_ends,
-    redraw_node,
     refresh,
     spread_of_growth,
     start_particles,
+    sweep,
     table_graph,
     unpack,
-    weigh_node,
 )
 from ..conditionals.centred import edge_line, move_edge, pair_values
 from ..conditionals.line import line_derivatives
@@ -96,9 +95,7 @@ class ManyStateParticles(Checked):
         for _ in range(_START):
             refresh(self.graph, unpacked, rng.permutation(there))
             if len(there) < r:
-                for i in range(n_nodes):
-                    weigh_node(self.graph, unpacked, i)
-                    redraw_node(unpacked, i)
+                sweep(self.graph, unpacked)
         return TableParticles(unpacked.x, unpacked.lanes)
 
     def thaw(self, memory: TableParticles, theta: np.ndarray, s_bar: np.ndarray, n: float) -> ManyStateWalk:
