@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields
-from operator import lt
 from typing import Any
 
 from .errors import in_python
@@ -33,6 +32,7 @@ from .rules import (
     choice,
     constant_of,
     either,
+    increases_from_0,
     instance,
     integer,
     is_integer,
@@ -157,9 +157,7 @@ OPTIONS: dict[str, Rule] = {
     **{
         f"{model}.scores": Rule(
             "increasing numbers from 0, or None",
-            lambda v: (
-                v is None or (is_list(v) and all(map(is_number, v)) and [*v[:1]] == [0] and all(map(lt, v[:-1], v[1:])))
-            ),
+            lambda v: v is None or increases_from_0(v),
             (None, (0, 1, 3)),
         )
         for model in ("families.Ordinal", "ordinal.Ordinal")

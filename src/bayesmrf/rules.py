@@ -205,14 +205,26 @@ def is_list(value: Any) -> bool:
         return False
 
 
+def increases_from_0(value: Any) -> bool:
+    """Return whether these are two or more numbers that increase from 0."""
+    numbers = _numbers(value)
+    return len(numbers) > 1 and numbers[0] == 0 and bool((numbers[1:] > numbers[:-1]).all())
+
+
 def is_ladder(value: Any) -> bool:
-    """Return whether numbers rise from 0 to 1."""
+    """Return whether numbers increase from 0 to 1."""
+    return increases_from_0(value) and bool(_numbers(value)[-1] == 1)
+
+
+def _numbers(value: Any) -> Any:
+    """Return an array of the numbers in a list of them, else an empty one."""
     import numpy as np
 
-    if isinstance(value, str | bytes) or np.ndim(value) != 1 or len(value) < 2:
-        return False
-    ladder = np.asarray(value)
-    return ladder.dtype.kind in "if" and ladder[0] == 0 and ladder[-1] == 1 and bool((np.diff(ladder) > 0).all())
+    try:
+        numbers = np.asarray(value)
+    except ValueError:  # lists of different lengths
+        return np.empty(0)
+    return numbers if numbers.ndim == 1 and numbers.dtype.kind in "if" else np.empty(0)
 
 
 def constant_of(prior: str) -> Rule:
