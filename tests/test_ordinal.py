@@ -110,18 +110,21 @@ def test_nodes_of_the_network_have_their_thresholds(rng):
     np.testing.assert_array_equal(np.hstack(list(biases.values())), est.theta_[3:])
 
 
+def on_grid(X, states, features, axis):
+    """Parameters on a grid, and their posterior probabilities with standard normal priors."""
+    f, counts = np.array(features, float), np.array([(s == X).all(axis=1).sum() for s in states])
+    theta = np.stack([g.ravel() for g in np.meshgrid(*[axis] * f.shape[1], indexing="ij")], axis=1)
+    energy = theta @ f.T
+    log_p = energy @ counts - counts.sum() * np.logaddexp.reduce(energy, axis=1) - (theta**2).sum(axis=1) / 2
+    return theta, np.exp(log_p - np.logaddexp.reduce(log_p))
+
+
 @pytest.mark.parametrize("kernel", ["gibbs", "hamiltonian"])
 def test_posterior_of_a_pair_is_that_by_quadrature(kernel, rng):
     """Of two nodes with three and two categories: mean and square of four parameters, on a grid."""
     X = np.array([[0, 0]] * 9 + [[1, 0]] * 6 + [[1, 1]] * 4 + [[2, 1]] * 8 + [[2, 0]] * 3)
     states = np.array(list(np.ndindex(3, 2)))
-    f = np.array([[a * b, a == 1, a == 2, b] for a, b in states], float)
-    counts = np.array([(s == X).all(axis=1).sum() for s in states])
-    axis = np.linspace(-4.5, 4.5, 31)
-    theta = np.stack([g.ravel() for g in np.meshgrid(*[axis] * 4, indexing="ij")], axis=1)
-    energy = theta @ f.T
-    log_p = energy @ counts - counts.sum() * np.logaddexp.reduce(energy, axis=1) - (theta**2).sum(axis=1) / 2
-    p = np.exp(log_p - np.logaddexp.reduce(log_p))
+    theta, p = on_grid(X, states, [[a * b, a == 1, a == 2, b] for a, b in states], np.linspace(-4.5, 4.5, 31))
     est = BayesianMRF(model="ordinal", kernel=kernel, n_draws=400, n_chains=16, progress=False, random_state=rng).fit(X)
     draws = est.posterior_["posterior"]["theta"].values
     values, exact = np.concatenate([draws, draws**2], axis=2), p @ np.concatenate([theta, theta**2], axis=1)
@@ -252,14 +255,8 @@ def test_thresholds_around_a_neutral_category_are_a_linear_map():
 def test_posterior_with_a_neutral_category_is_that_by_quadrature(rng):
     """Of two nodes with four and two categories: mean and square of four parameters, on a grid."""
     X = np.array([[0, 0]] * 9 + [[1, 0]] * 6 + [[1, 1]] * 4 + [[2, 1]] * 8 + [[2, 0]] * 3 + [[3, 1]] * 5)
-    states = np.array(list(np.ndindex(4, 2)))
-    f = np.array([[a * b, a, (a - 1) ** 2, b] for a, b in states], float)
-    counts = np.array([(s == X).all(axis=1).sum() for s in states])
-    axis = np.linspace(-4, 4, 33)
-    phi = np.stack([g.ravel() for g in np.meshgrid(*[axis] * 4, indexing="ij")], axis=1)
-    energy = phi @ f.T
-    log_p = energy @ counts - counts.sum() * np.logaddexp.reduce(energy, axis=1) - (phi**2).sum(axis=1) / 2
-    p = np.exp(log_p - np.logaddexp.reduce(log_p))
+    states, axis = np.array(list(np.ndindex(4, 2))), np.linspace(-4, 4, 33)
+    phi, p = on_grid(X, states, [[a * b, a, (a - 1) ** 2, b] for a, b in states], axis)
     est = BayesianMRF(model=NEUTRAL, n_draws=400, n_chains=16, progress=False, random_state=rng).fit(X)
     assert est.parameter_names_ == ["0-1", "0:linear", "0:quadratic", "1=1"]
     posterior = est.posterior_["posterior"]
@@ -267,9 +264,7 @@ def test_posterior_with_a_neutral_category_is_that_by_quadrature(rng):
     values, exact = np.concatenate([draws, draws**2], axis=2), p @ np.concatenate([phi, phi**2], axis=1)
     assert_mean(values, exact)
     # Free thresholds of the same prior, and another neutral category, are other models.
-    other = energy + phi[:, 2:3] * ((states[:, 0] - 2) ** 2 - (states[:, 0] - 1) ** 2)
-    log_p = other @ counts - counts.sum() * np.logaddexp.reduce(other, axis=1) - (phi**2).sum(axis=1) / 2
-    q = np.exp(log_p - np.logaddexp.reduce(log_p))
+    _, q = on_grid(X, states, [[a * b, a, (a - 2) ** 2, b] for a, b in states], axis)
     assert_other_mean(values, q @ np.concatenate([phi, phi**2], axis=1))
     k = np.arange(1, 4)
     thresholds = draws[..., 1:2] * k + draws[..., 2:3] * ((k - 1) ** 2 - 1)

@@ -105,7 +105,7 @@ def advance(kernel: Kernel, board: Board, chain: int, start: Position, until: fl
 
 
 class Chain:
-    """A chain where its draws are wanted: its position, its rows of the board, and its commits.
+    """A chain in the process that collects its draws: its position, its rows of the board, and its commits.
 
     Attributes
     ----------

@@ -1,7 +1,7 @@
 """Chains in other processes or on other machines, by an executor, dask, or joblib's active backend.
 
-A worker advances one chain for some seconds and sends its State and draws back; where this was asked for, they are
-committed and sent out again. So workers share nothing, need no common disk, and have nothing to lose but these seconds.
+A worker advances one chain for some seconds and sends its State and draws back. The calling process commits them and
+sends the State out again. So workers share nothing, need no common disk, and have nothing to lose but these seconds.
 """
 
 from __future__ import annotations
