@@ -1,6 +1,7 @@
 """Choice of the default prior of edges: 28 priors on data from known networks, and on two real data sets.
 
-Run ``python benchmarks/edge_priors.py [--jobs N] [simulated] [real] [table]``; seeds are fixed. ``simulated`` (5
+Run ``python benchmarks/edge_priors.py [--jobs N] [--cluster tcp://HOST:PORT] [simulated] [real] [table]``; seeds are
+fixed. ``simulated`` (5
 minutes on one core) fits networks of 8, 12 and 16 nodes by the exact sampler and writes ``edge_priors.csv`` next to
 this file: for each network, number of observations and prior
 
@@ -37,6 +38,7 @@ from bayesmrf.likelihood import Likelihood
 from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.posterior.edges.exact import SpikeSlabExact
 from bayesmrf.priors import Beta, SpikeSlab, read_slab
+from bayesmrf.workers import connect
 
 SIMULATED, FROM_DATA = (Path(__file__).with_name(f"edge_priors{end}.csv") for end in ("", "_real"))
 SEED = 12
@@ -167,10 +169,12 @@ def real(name: str, slab: str) -> list[dict[str, object]]:
     return records
 
 
-def records_of(part: Callable[..., list[dict[str, object]]], tasks: list[tuple[Any, ...]], jobs: int) -> pd.DataFrame:
+def records_of(
+    part: Callable[..., list[dict[str, object]]], tasks: list[tuple[Any, ...]], jobs: int = 1, executor: Any = None
+) -> pd.DataFrame:
     """Return the records of all tasks, in their order."""
     with parallel_config("loky", n_jobs=jobs):
-        found = dict(run_each(lambda task: part(*task), tasks, part.__name__))
+        found = dict(run_each(lambda task: part(*task), tasks, part.__name__, executor=executor))
     return pd.DataFrame([record for i in sorted(found) for record in found[i]])
 
 
@@ -207,14 +211,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("parts", nargs="*", choices=["simulated", "real", "table", []], default=[])
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--cluster", help="scheduler of a dask cluster that runs the fits")
     given = parser.parse_args()
+    executor = given.cluster and connect(given.cluster)
     parts = given.parts or ["simulated", "real", "table"]
     if "simulated" in parts:
         tasks = [(n_nodes, name, k) for n_nodes in SIZES for name in NETWORKS for k in range(SIZES[n_nodes][0])]
-        summarised(records_of(simulated, tasks, given.jobs)).to_csv(SIMULATED, index=False, float_format="%.4g")
+        summarised(records_of(simulated, tasks, given.jobs, executor)).to_csv(
+            SIMULATED, index=False, float_format="%.4g"
+        )
     if "real" in parts:
         tasks = list(product(REAL, SLABS))
-        records_of(real, tasks, given.jobs).to_csv(FROM_DATA, index=False, float_format="%.5g")
+        records_of(real, tasks, given.jobs, executor).to_csv(FROM_DATA, index=False, float_format="%.5g")
     if "table" in parts:
         print_tables()
 

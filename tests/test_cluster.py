@@ -204,12 +204,44 @@ def test_a_killed_task_goes_on(table, given):
     assert load("run.zarr")["posterior"].equals(load("whole.zarr")["posterior"])
 
 
+def test_tasks_of_models_are_joined(table, given):
+    arguments = ["evidence", table, "--hidden", "1:3"]
+    for task in ("2", "0"):
+        assert given(*arguments, "--out", "models", "--task", task)[0] == 0
+    with lock.hold(Path("models/model_3")):
+        one_sentence(given(*arguments, "--out", "models"), "model_3 is in use by another run of this process")
+    assert not Path("models/evidence.jsonl").exists()
+    code, out, _ = given(*arguments, "--out", "models")
+    assert code == 0
+    assert "models contains 2 finished results, which are kept" in out
+    assert given(*arguments, "--out", "whole", "--seed", "0")[0] == 0
+    assert values("models") == values("whole")
+    assert len(values("models")) == 3
+    one_sentence(
+        given(*arguments, "--out", "models", "--task", "0", "--seed", "1"), "other data, options or another seed"
+    )
+    assert given(*arguments, "--out", "models", "--seed", "1", "--overwrite")[0] == 0
+    assert not [*Path("models").glob("model_*")]
+    assert values("models") != values("whole")
+
+
+def values(folder):
+    """What was computed, without seconds."""
+    text = (Path(folder) / "evidence.jsonl").read_text()
+    return sorted(re.findall(r'"model".*?"log_evidence": [-.\d]+', text))
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["structure", "answers.csv", "--chain", "4"], "--chain must be an integer from 0 to 3, got 4"),
         (["structure", "answers.csv", "--chain", "1", "--overwrite"], "--chain 1 does not support --overwrite"),
         (["posterior", "answers.csv", "--chain", "1", "--compare", "exact,tree"], "--compare does not support --chain"),
+        (["evidence", "answers.csv", "--hidden", "1:3", "--task", "3"], "--task must be an integer from 0 to 2, got 3"),
+        (
+            ["evidence", "answers.csv", "--hidden", "1", "--task", "0", "--overwrite"],
+            "--task 0 does not support --overw",
+        ),
         (["collect", "nothing.zarr"], "nothing.zarr is not there; give the folder that the tasks have as --out"),
     ],
 )
@@ -246,10 +278,8 @@ def test_a_command_on_a_cluster(table, given):
     assert given(*arguments, "--out", "here.zarr")[0] == 0
     assert load("there.zarr")["posterior"].equals(load("here.zarr")["posterior"])
     assert given(*models, "--out", "here")[0] == 0
-    there, here = ((Path(name) / "evidence.jsonl").read_text() for name in ("there", "here"))
-    values = [sorted(re.findall(r'"model".*?"log_evidence": [-.\d]+', text)) for text in (there, here)]
-    assert values[0] == values[1]
-    assert len(values[0]) == 3
+    assert values("there") == values("here")
+    assert len(values("here")) == 3
 
 
 def test_the_script_of_the_page(rng, tmp_path):

@@ -4,6 +4,7 @@ import os
 import time
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from importlib.util import module_from_spec, spec_from_file_location
 
 import pytest
 
@@ -12,8 +13,10 @@ from bayesmrf.errors import WorkerError
 from bayesmrf.evidence.cross_validation import CrossValidation
 from bayesmrf.evidence.mode import ModeSearch
 from bayesmrf.independent import run_each
-from papers.cells import CellSettings, run
-from papers.store import Store
+from papers.cells import CellSettings
+from papers.runner import Paper
+from papers.store import read
+from tests.test_run import ROOT
 from tests.test_workers import by_joblib, dask, processes, threads
 
 
@@ -36,15 +39,30 @@ def end(n):
 class Squares:
     """A plan of cells of a paper."""
 
+    replicates, methods = 5, ("all",)
+
     def describe(self):
         return {}
 
+    def cells(self, replicates, methods):
+        return [(k,) for k in range(replicates)]
+
     def run(self, settings, cell, checkpoint):
-        return {"square": cell[0] ** 2, "draw": settings.rng(*cell).random()}
+        return {"square": cell[0] ** 2, "draw": settings.rng(*cell).random(), "process": os.getpid()}
 
 
 class Settings(CellSettings):
     names = ("squares",)
+
+
+@pytest.fixture
+def priors():
+    """The grid of priors, as a script: two tasks, with one prior and one number of observations."""
+    spec = spec_from_file_location("edge_priors", ROOT / "benchmarks/edge_priors.py")
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    module.SLABS, module.DENSITIES, module.SIZES = ("normal:1",), ("0.5",), {8: (1, (100,))}
+    return partial(module.records_of, module.simulated, [(8, "empty", 0), (8, "dense, weak", 0)])
 
 
 @pytest.mark.parametrize("kind", [threads, by_joblib], ids=lambda k: k.__name__)
@@ -56,21 +74,37 @@ def test_same_results_wherever_they_are_run(kind):
     assert ({process for process, _ in found.values()} == {os.getpid()}) == (kind is threads)
 
 
-def test_folds_models_and_cells_on_a_cluster(rng, tmp_path):
+def test_folds_cells_of_papers_and_prior_grids_on_a_cluster(rng, tmp_path, priors):
     X = rng.integers(0, 2, size=(60, 4))
     method = partial(CrossValidation, n_folds=3, search=ModeSearch(n_steps=50))
-    there = []
+    plans, nothing = {"squares": Squares()}, lambda *_: []
+    paper = Paper(
+        tmp_path, "squares", "numbers", Settings, plans, plans, {"squares": nothing}, nothing, {"squares": {}}
+    )
+    (tmp_path / "expected.json").write_text('{"squares": []}')
     with dask(2) as client:
         found = log_evidence(RBM(n_hidden=1), X, method(executor=client), random_state=1)
-        for executor in (client, None):
-            settings, plan = Settings("squares"), Squares()
-            store = Store(tmp_path / f"{executor is None}.jsonl", settings.describe(plan), settings.digits)
-            run(plan, settings, [(k,) for k in range(5)], store, 1, tmp_path, executor)
-            there.append(store.records())
+        there = [of_paper(paper, tmp_path / "there", "--cluster", client.scheduler.address)]
+        grid = priors(executor=client)
+    there.append(of_paper(paper, tmp_path / "here", "--jobs", "1"))
     assert found.log_evidence == log_evidence(RBM(n_hidden=1), X, method(), random_state=1).log_evidence
     assert found.log_evidence != log_evidence(RBM(n_hidden=1), X, method(), random_state=2).log_evidence
-    assert there[0] == there[1]
+    assert without(there[0], "process") == without(there[1], "process")
     assert len(there[0]) == 5
+    assert {r["process"] for r in there[1]} == {os.getpid()}
+    assert os.getpid() not in {r["process"] for r in there[0]}
+    assert grid.equals(priors())
+    assert list(grid["network"]) == ["empty", "dense, weak"]
+    assert grid["loss"].nunique() == 2
+
+
+def of_paper(paper, out, *options):
+    assert paper.main(["squares", "--out", str(out), *options]) == 0
+    return read(out / "results" / "squares.jsonl")
+
+
+def without(records, name):
+    return [{k: v for k, v in record.items() if k != name} for record in records]
 
 
 def test_an_error_cancels_what_has_not_begun(tmp_path):

@@ -18,7 +18,7 @@ from ..rules import is_count
 from . import common
 from .evidence_models import CODING, Job, fields, machines
 from .evidence_shown import named, show_evidence
-from .evidence_store import EvidenceStore, opened, request_of
+from .evidence_store import TASK, EvidenceStore, opened, request_of
 from .flags import BINARIZE, Data, command, flag, observations
 
 if TYPE_CHECKING:
@@ -73,6 +73,10 @@ def evidence(
     binarize: str | None = BINARIZE,
     plot: bool = flag("Plot evidence.png in --out.", None, False, "--plot"),
     cluster: str | None = flag("Scheduler of a dask cluster that runs the models.", "tcp://HOST:PORT"),
+    task: int | None = flag(
+        "Compute this model alone, from 0, such as $SLURM_ARRAY_TASK_ID; the command without --task joins the results.",
+        min=0,
+    ),
     out: Path | None = flag(
         "Folder for the results, written as they are computed.",
         shown="ANSWERS-evidence, or ANSWERS-models with --compare",
@@ -93,6 +97,8 @@ def evidence(
 
     out, console = given.path(out, "-models" if compare else "-evidence"), given.console
     names = _models(hidden, compare, edges, holdout)
+    if task is not None:
+        names = [_of_task(names, task, given.overwrite, plot)]
     options = {k: v for k, v in (vars(own) | {"ladder": _ladder(own.ladder)}).items() if v is not None}
     methods = _with_options(_methods(method), options)
 
@@ -121,9 +127,10 @@ def evidence(
     with common.about_file(table):
         check_states(data, weights, n_states=FAMILIES.read(model).n_states)
     request = request_of(data, weights, asked)
-    store = given.context.with_resource(opened(out, request, given.seed, secrets.randbits(32), given.overwrite))
+    place, fresh = (out, secrets.randbits(32)) if task is None else (out / f"{TASK}{names[0]}", 0)
+    store = given.context.with_resource(opened(place, request, given.seed, fresh, given.overwrite))
     if store.cells:
-        console.print(f"{out} contains {len(store.cells)} finished results, which are kept", soft_wrap=True)
+        console.print(f"{place} contains {len(store.cells)} finished results, which are kept", soft_wrap=True)
     jobs = machines(names, data, weights, prior_scale) if hidden else fields(
         names, model, data, weights, prior_scale, ends, holdout, store.seed, not given.quiet)  # fmt: skip
     with common.about_file(table):
@@ -187,6 +194,17 @@ def _models(hidden: str | None, compare: str | None, edges: Path | None, holdout
     if not numbers or len(set(numbers)) < len(numbers):
         raise OptionError(option="--hidden", got=hidden, expected=expected)
     return numbers
+
+
+def _of_task(names: Sequence[Any], task: int, overwrite: bool, plot: bool) -> Any:
+    """Return the name of the model that a task computes."""
+    for option, given in (("--overwrite", overwrite), ("--plot", plot)):
+        if given:
+            remedy = "remove the folder" if overwrite else "plot when the results are joined"
+            raise OptionError(f"--task {task} does not support {option}; {remedy}.")
+    if task >= len(names):
+        raise OptionError(option="--task", got=task, expected=f"an integer from 0 to {len(names) - 1}")
+    return names[task]
 
 
 def _ladder(text: str | None) -> str | float | None:

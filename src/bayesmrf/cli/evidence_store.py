@@ -1,4 +1,4 @@
-"""A folder of finished evidences: one line each, written as they are computed."""
+"""A folder of finished evidences: one line each, written as they are computed, by one process or a task a model."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import hashlib
 import json
 import math
 import os
-from collections.abc import Iterator
+import shutil
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,8 @@ from .common import check_writable
 if TYPE_CHECKING:
     from ..evidence.target import Evidence
 
+FILE = "evidence.jsonl"
+TASK = "model_"  # begins the name of the folder in which a task computes one model
 _FIELDS = ("log_evidence", "standard_error", "method", "n_samples", "n_features", "parts", "status", "data_hash")
 
 
@@ -49,7 +52,7 @@ class EvidenceStore:
     """
 
     def __init__(self, folder: Path, request: str, seed: int | None, fresh: int, overwrite: bool):
-        self.path = folder / "evidence.jsonl"
+        self.path = folder / FILE
         self.cells: dict[tuple[str, str], dict[str, Any]] = {}
         head, whole = ({}, 0) if overwrite or not self.path.exists() else self._read()
         with _written(self.path):
@@ -90,12 +93,16 @@ class EvidenceStore:
     def add(self, model: Any, found: Evidence, seconds: float) -> None:
         """Append one result, as one complete line."""
         cell = {"model": str(model)} | {name: _plain(getattr(found, name)) for name in (*_FIELDS, "prior")}
-        cell["seconds"] = round(seconds, 6)
+        self.write([cell | {"seconds": round(seconds, 6)}])
+
+    def write(self, cells: Iterable[dict[str, Any]]) -> None:
+        """Append those results that are not in the file yet."""
+        new = {(c["model"], c["method"]): c for c in cells if (c["model"], c["method"]) not in self.cells}
         with _written(self.path), self.path.open("a") as file:
-            file.write(json.dumps(cell, allow_nan=False) + "\n")
+            file.writelines(json.dumps(cell, allow_nan=False) + "\n" for cell in new.values())
             file.flush()
             os.fsync(file.fileno())
-        self.cells[str(model), found.method] = cell
+        self.cells |= new
 
     def evidence(self, model: Any, method: str) -> Evidence:
         """Return a result, without its arrays."""
@@ -111,13 +118,21 @@ class EvidenceStore:
 
 @contextmanager
 def opened(folder: Path, request: str, seed: int | None, fresh: int, overwrite: bool) -> Iterator[EvidenceStore]:
-    """Open the store of a folder (see `EvidenceStore`) and lock it against other processes."""
+    """Open the store of a folder (see `EvidenceStore`) and lock it; results of tasks are added to it."""
     check_path(folder, "--out: ")
     if folder.exists() and not folder.is_dir():
         raise StoreError(f"--out: {folder} must be a folder, got a file; give another path.")
     check_writable(folder)
     with hold(folder):
-        yield EvidenceStore(folder, request, seed, fresh, overwrite)
+        joined: list[dict[str, Any]] = []
+        for part in sorted(path.parent for path in folder.glob(f"{TASK}*/{FILE}")):
+            with opened(part, request, seed, fresh, overwrite) as task:
+                seed, joined = task.seed, [*joined, *task.cells.values()]
+            if overwrite:
+                shutil.rmtree(part)
+        store = EvidenceStore(folder, request, seed, fresh, overwrite)
+        store.write(joined)
+        yield store
 
 
 @contextmanager
