@@ -127,24 +127,41 @@ def test_missing_values(rng):
     assert not compare(kernel(model, [np.nan_to_num(x) for x in data]), truth, rng).holds
 
 
-def test_ordered_answers(rng):
-    """Nodes with three and with two categories."""
-    model = Ordinal(graphs.path(2), 3, sizes=(3, 2))
-    x, y = np.array([(x, y) for x in range(3) for y in range(2)]).T
-    features = np.stack([x * y, x == 1, x == 2, y == 1], axis=1).astype(float)
-    samples, groups = [], []
+def pair_of(size, neutral, own):
+    """A node with ``size`` categories and one with two, and the features of their states; of the first, ``own``."""
+    x, y = np.array([(x, y) for x in range(size) for y in range(2)]).T
+    features = np.stack([x * y, *own(x), y], axis=1).astype(float)
+    return Ordinal(graphs.path(2), size, sizes=(size, 2), neutral=neutral), features
+
+
+FREE = pair_of(3, None, lambda x: [x == 1, x == 2])
+FORGOTTEN = FREE[0], FREE[1] * [1, 1, 0, 1]  # a threshold
+AROUND_1 = pair_of(4, (1, None), lambda x: [x, (x - 1) ** 2 - 1])
+AROUND_2 = pair_of(4, (2, None), lambda x: [x, (x - 2) ** 2 - 4])
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "biases"),
+    [(FREE, FORGOTTEN, "free"), (AROUND_1, AROUND_2, "free"), (AROUND_1, AROUND_2, "spike-slab")],
+    ids=["free", "neutral", "neutral-spiked"],
+)
+def test_ordered_answers(right, wrong, biases, rng):
+    model, features = right
+    samples, groups, others = [], [], []
     for n in (25, 60):
-        p = np.exp(features @ rng.standard_normal(4))
+        p = np.exp(0.5 * features @ rng.standard_normal(4))
         counts = rng.multinomial(n, p / p.sum())
         samples.append(Sample(counts @ features / n, n))
         groups.append((n, samples[-1].s_bar, None))
-    contrast = contrasts([25, 60])
-    truth = oracle.posterior(model.graph.edges, 2, groups, PRIOR, rng, features=features)
-    of = Differences(group_likelihood(model, samples, contrast, Persistent()), contrast, PRIOR, PRIOR.slab, n_scans=10)
+        others.append((n, counts @ wrong[1] / n, None))
+    contrast, options = contrasts([25, 60]), {"spiked": biases != "free", "n_samples": 4000}
+    truth = oracle.posterior(model.graph.edges, 2, groups, PRIOR, rng, features=features, **options)
+    likelihood = group_likelihood(model, samples, contrast, Persistent(), biases)
+    of = Differences(likelihood, contrast, PRIOR, PRIOR.slab, biases, n_scans=10)
     found = compare(of, truth, rng)
     assert found.holds, found
-    forgotten = features * [1, 1, 0, 1]  # a threshold
-    assert not compare(of, oracle.posterior(model.graph.edges, 2, groups, PRIOR, rng, features=forgotten), rng).holds
+    other = oracle.posterior(model.graph.edges, 2, others, PRIOR, rng, features=wrong[1], **options)
+    assert not compare(of, other, rng).holds
 
 
 def test_contrasts():

@@ -32,30 +32,41 @@ CELLS = [
 ]
 
 
+def neutral_features(states, r):
+    """Of nodes of which the first has the neutral category r, and four categories, and the others three and two."""
+    x, y, z = states.astype(float).T
+    return np.stack([x * y, x * z, y * z, x, (x - r) ** 2 - r**2, y == 1, y == 2, z], axis=1)
+
+
+def family_of(name):
+    return families.Ordinal(neutral={"0": 1}) if name == "neutral" else families.FAMILIES.row(name).options()
+
+
 def problem_of(name, missing, rng):
     """Rows of three nodes of which two are alike, features of all states, and the states that each row may be in."""
-    sizes = {"potts": (3, 3, 3), "ordinal": (3, 3, 2)}.get(name, (2, 2, 2))
-    model = families.FAMILIES.row(name).options().on(graphs.complete(3), sizes, True)
+    sizes = {"potts": (3, 3, 3), "ordinal": (3, 3, 2), "neutral": (4, 3, 2)}.get(name, (2, 2, 2))
+    model = family_of(name).on(graphs.complete(3), sizes, True)
     x = rng.integers(0, sizes, size=(N, 3))
-    x[: N // 2, 1] = x[: N // 2, 0]
-    x[:3] = np.minimum(np.arange(3)[:, None], np.array(sizes) - 1)
+    x[: N // 2, 1] = np.minimum(x[: N // 2, 0], sizes[1] - 1)
+    x[:4] = np.minimum(np.arange(4)[:, None], np.array(sizes) - 1)
     states = np.array(list(np.ndindex(sizes)), np.int8)
-    gone = (rng.random(x.shape) < 0.3) & (np.arange(N)[:, None] >= 3) & missing
+    gone = (rng.random(x.shape) < 0.3) & (np.arange(N)[:, None] >= 4) & missing
     seen = (gone[:, None] | (x[:, None] == states)).all(axis=2)
-    return model, np.where(gone, -1, x), np.array([model.statistics(s[None]) for s in states]), seen
+    features = neutral_features(states, 1) if name == "neutral" else [model.statistics(s[None]) for s in states]
+    return model, np.where(gone, -1, x), np.array(features), seen
 
 
 def exact_of(problem, rng):
     model, x, features, seen = problem
-    some = (x < 0).any()
-    s_bar = features.mean(axis=0) if some else model.statistics(x)
+    s_bar, some = features[seen.argmax(axis=1)].mean(axis=0), (x < 0).any()
     return oracle.posterior(model.graph, s_bar, N, PRIOR, rng, features=features, seen=seen if some else None)
 
 
 def score(problem, method, exact, rng, prior=PRIOR, filled=False, n_draws=60, thin=5):
     """Of draws by the kernel of the estimator."""
     model, x, *_ = problem
-    est = SpikeSlabMRF(model=model.name, method=METHODS[method], prior=prior, progress=False)
+    name = "neutral" if getattr(model, "neutral", None) else model.name
+    est = SpikeSlabMRF(model=family_of(name), method=METHODS[method], prior=prior, progress=False)
     kernel = est._prepare(np.where(x < 0, 0 if filled else np.nan, x))[2]
     # Chains start at the same point, which those with particles or missing values leave slowly.
     slow = (x < 0).any() or method != "exact"
@@ -74,6 +85,20 @@ def test_every_structure(name, method, missing, rng):
         assert score(problem, method, exact, rng, filled=True) > LIMIT
     else:
         assert score(problem, method, exact, rng, WRONG) > LIMIT
+
+
+@pytest.mark.parametrize(("method", "missing"), [("exact", False), ("exact", True)])
+def test_neutral_categories(method, missing, rng):
+    """Controls: missing values taken for state 0, and another neutral category."""
+    problem = problem_of("neutral", missing, rng)
+    exact = exact_of(problem, rng)
+    assert score(problem, method, exact, rng) < LIMIT
+    if missing:
+        assert score(problem, method, exact, rng, filled=True) > LIMIT
+    else:
+        model, x, _, seen = problem
+        other = neutral_features(np.array(list(np.ndindex(4, 3, 2))), 2)
+        assert score(problem, method, exact_of((model, x, other, seen), rng), rng) > LIMIT
 
 
 def test_swaps_by_particles_know_the_better_of_two_rivals(rng):

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from bayesmrf import BayesianMRF, MaximumLikelihoodMRF, SpikeSlabMRF, families, graphs, run
+from bayesmrf import BayesianMRF, GroupedMRF, MaximumLikelihoodMRF, SpikeSlabMRF, families, graphs, run
 from bayesmrf.errors import DataError, FieldsWarning, LevelsWarning, OptionError
 from bayesmrf.inference import annealed
 from bayesmrf.inference.elimination.two_states import Elimination
@@ -241,15 +241,21 @@ def test_columns_are_balanced_by_their_own_levels(rng):
 NEUTRAL = families.Ordinal(neutral={"0": 1})
 
 
-def test_thresholds_around_a_neutral_category_are_a_linear_map():
-    model = Ordinal(MODEL.graph, 4, True, SIZES, (None, 2, 0.5))
-    found = model.thresholds
-    assert found.feature_names == ("a-b", "c-b", "a-c", "a=1", "b:linear", "b:quadratic", "c:linear", "c:quadratic")
-    phi = np.array([0.3, -0.2, 0.1, 0.7, 0.4, -0.6, 1.1, 0.5])
-    b = [0.4 * k - 0.6 * ((k - 2) ** 2 - 4) for k in (1, 2, 3)]
-    c = [1.1 * k + 0.5 * ((k - 0.5) ** 2 - 0.25) for k in (1, 2)]
-    np.testing.assert_allclose(found.natural(phi), [0.3, -0.2, 0.1, 0.7, *b, *c])
-    assert MODEL.thresholds is None
+@pytest.mark.parametrize("scores", [None, (0, 1, 3, 7)])
+def test_a_line_and_a_parabola_around_a_neutral_category(scores, rng):
+    model = Ordinal(MODEL.graph, 4, True, SIZES, (None, 3, 0.5), scores)
+    assert model.feature_names[3:] == ["a=1", "b:linear", "b:quadratic", "c:linear", "c:quadratic"]
+    a, b, c = np.array(scores or range(4))[STATES.T]
+    f = np.stack([a * b, c * b, a * c, a, b, (b - 3) ** 2 - 9, c, (c - 0.5) ** 2 - 0.25], axis=1)
+    theta, weights = rng.normal(size=8), rng.integers(0, 5, len(STATES))
+    np.testing.assert_allclose(log_potential(model.categorical(theta), STATES), f @ theta)
+    np.testing.assert_allclose(model.features(STATES), f)
+    np.testing.assert_allclose(model.statistics(STATES, weights), weights @ f / weights.sum())
+    np.testing.assert_array_equal([model.feature_low, model.feature_high], [f.min(axis=0), f.max(axis=0)])
+    log_weight = f @ theta
+    found = Elimination().infer(model, theta, Elimination().prepare(model))
+    assert found.log_z == pytest.approx(np.logaddexp.reduce(log_weight), rel=1e-12)
+    np.testing.assert_allclose(found.moments, np.exp(log_weight - found.log_z) @ f, atol=1e-12)
 
 
 def test_posterior_with_a_neutral_category_is_that_by_quadrature(rng):
@@ -259,33 +265,32 @@ def test_posterior_with_a_neutral_category_is_that_by_quadrature(rng):
     phi, p = on_grid(X, states, [[a * b, a, (a - 1) ** 2, b] for a, b in states], axis)
     est = BayesianMRF(model=NEUTRAL, n_draws=400, n_chains=16, progress=False, random_state=rng).fit(X)
     assert est.parameter_names_ == ["0-1", "0:linear", "0:quadratic", "1=1"]
-    posterior = est.posterior_["posterior"]
-    draws = posterior["phi"].values
+    draws = est.posterior_["posterior"]["theta"].values
     values, exact = np.concatenate([draws, draws**2], axis=2), p @ np.concatenate([phi, phi**2], axis=1)
     assert_mean(values, exact)
     # Free thresholds of the same prior, and another neutral category, are other models.
     _, q = on_grid(X, states, [[a * b, a, (a - 2) ** 2, b] for a, b in states], axis)
     assert_other_mean(values, q @ np.concatenate([phi, phi**2], axis=1))
-    k = np.arange(1, 4)
-    thresholds = draws[..., 1:2] * k + draws[..., 2:3] * ((k - 1) ** 2 - 1)
-    np.testing.assert_allclose(posterior["theta"].values[..., 1:4], thresholds)
 
 
 def test_maximum_likelihood_with_a_neutral_category_has_its_moments(rng):
     X = STATES[rng.integers(0, len(STATES), 500)]
     est = MaximumLikelihoodMRF(model=families.Ordinal(neutral={"1": 2})).fit(X)
-    model = est._model()
-    p = law(est.theta_[[0, 2, 1, *range(3, 9)]])[1]
-    gap = model.statistics(X) - (p @ FEATURES)[[0, 2, 1, *range(3, 9)]]
-    np.testing.assert_allclose(model.thresholds.matrix.T @ gap, 0, atol=1e-4)
-    assert np.abs(gap).max() > 1e-3  # that of a free threshold
+    assert list(est.feature_names_[3:]) == ["0=1", "1:linear", "1:quadratic", "2=1", "2=2"]
+    linear, quadratic = est.theta_[4:6]
+    b = [linear * k + quadratic * ((k - 2) ** 2 - 4) for k in (1, 2, 3)]
+    p = law(np.array([*est.theta_[[0, 2, 1, 3]], *b, *est.theta_[6:]]))[1]
+    gap = features(X).mean(axis=0) - p @ FEATURES
+    k = np.arange(1, 4)
+    np.testing.assert_allclose([*gap[:4], gap[4:7] @ k, gap[4:7] @ ((k - 2) ** 2 - 4), *gap[7:]], 0, atol=1e-4)
+    assert np.abs(gap[4:7]).max() > 1e-3  # that of a free threshold
 
 
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda m: SpikeSlabMRF(model=m({"0": 1})), "without neutral categories for SpikeSlabMRF, .*; BayesianMRF,"),
-        (lambda m: BayesianMRF(model=m({"0": 1}), ties="all"), "ties must be None with neutral categories, got 'all'"),
+        (lambda m: GroupedMRF(model=m({"0": 1})), "without neutral categories for GroupedMRF, .*; all other estim"),
+        (lambda m: BayesianMRF(model=m({"0": 1}), ties="all"), "'edges' or labels of edges with neutral .* got 'all'"),
         (lambda m: BayesianMRF(model=m({"9": 1})), "neutral must be scores by the names of columns, got '9'"),
         (lambda m: BayesianMRF(model=m({"0": 3})), "neutral must be a score from 0 to 2 for column '0', got 3"),
         (

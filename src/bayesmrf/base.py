@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     import numpy as np
 
     from .graphs import Graph
-    from .models.linear_map import LinearMap
     from .states import States
 
 LOG_Z, MOMENTS, SAMPLE = "log_z", "moments", "sample"
@@ -61,7 +60,7 @@ class Model(Protocol):
     ``categorical(theta)`` (see `bayesmrf.models.categorical.CategoricalModel`). ``statistics(states)`` are the mean
     statistics of data in {0, 1}; ``moments(pair, node)`` turns E[x_u x_v] and E[x_u] into the moments of the model's
     own statistics. theta has ``n_parameters`` of each of ``n_edges`` edges first, then those of nodes if there are
-    ``fields``: those of each node begin at ``node_starts``. ``thresholds`` maps other parameters to theta, or is None.
+    ``fields``: those of each node begin at ``node_starts``.
     """
 
     @property
@@ -84,8 +83,6 @@ class Model(Protocol):
     def feature_names(self) -> list[str]: ...  # noqa: D102
     @property
     def node_starts(self) -> np.ndarray: ...  # noqa: D102
-    @property
-    def thresholds(self) -> LinearMap | None: ...  # noqa: D102
     @property
     def feature_low(self) -> np.ndarray: ...  # noqa: D102
     @property

@@ -101,8 +101,7 @@ class Ordinal(_Family):
         then lower by one.
     neutral : mapping or None
         Score of the neutral category (from 0, such as 2 of five) by the name of a column. Its thresholds are not free,
-        but :math:`a x + b (x - r)^2` (`bayesmrf.models.ordinal.Ordinal`), in `BayesianMRF`, `MaximumLikelihoodMRF` and
-        `log_evidence`.
+        but :math:`a x + b (x - r)^2` (`bayesmrf.models.ordinal.Ordinal`).
     scores : tuple or None
         Scores of the categories from the lowest, such as (0, 1, 3, 7) for numbers of days, instead of 0, 1, 2, ...; a
         column with fewer levels has the first of them. They increase from 0.
@@ -128,8 +127,9 @@ class Ordinal(_Family):
             node = number[str(name)]
             if sizes[node] < 3:
                 raise OptionError(option="neutral", got=name, expected="names of columns with three levels or more")
-            if not score <= sizes[node] - 1:
-                expected = f"a score from 0 to {sizes[node] - 1} for column {quoted(str(name))}"
+            top = sizes[node] - 1 if self.scores is None else self.scores[: sizes[node]][-1]
+            if not score <= top:
+                expected = f"a score from 0 to {top:g} for column {quoted(str(name))}"
                 raise OptionError(option="neutral", got=score, expected=expected)
             found[node] = score
         return self._model(graph, max(sizes), fields, tuple(sizes), tuple(found), self.scores)

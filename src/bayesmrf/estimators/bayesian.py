@@ -123,8 +123,6 @@ class BayesianMRF(MissingValues, RunOptions, ChosenModel, ParameterPosterior):
         "engine": engine_of,
     }
 
-    maps_thresholds = True
-
     graph: Any = "complete"
     model: Any = "auto"
     ties: Any = None

@@ -96,8 +96,8 @@ class ChosenModel(OptionObjects):
     """
 
     yes_no: ClassVar[str] = "boltzmann"
-    maps_thresholds: ClassVar[bool] = False
-    """Whether the thresholds of ordered levels may be a linear map of others."""
+    takes_neutral: ClassVar[bool] = True
+    """Whether ordered levels may have neutral categories."""
     model: Any
     fields: Any = True
     _graph: Graph
@@ -116,9 +116,9 @@ class ChosenModel(OptionObjects):
         """Choose the model by the data, if it is "auto", and say so in the log; else check that it is supported."""
         if not self._chooses:
             family = self.object("model")
-            if isinstance(family, Ordinal) and family.neutral is not None and not self.maps_thresholds:
+            if isinstance(family, Ordinal) and family.neutral is not None and not self.takes_neutral:
                 expected = f"an ordinal model without neutral categories for {type(self).__name__}"
-                remedy = "BayesianMRF, MaximumLikelihoodMRF and log_evidence support them"
+                remedy = "all other estimators support them"
                 raise OptionError(option="model", got=family, expected=expected, remedy=remedy)
             return
         column = ordered_column(X)

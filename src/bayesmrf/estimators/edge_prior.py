@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from math import log, pi
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 from scipy import stats
 
 from ..errors import PriorWarning
+from ..families import Ordinal
 from ..graphs import path
 from ..models.boltzmann import Coding
 from ..posterior.conditionals.centred import edge_correlations
@@ -26,6 +28,8 @@ def default_prior(family: Any) -> SpikeSlab:
     It has a uniform density, Cauchy log odds ratios of scale 1 of the ends of an edge, and normal log odds of the
     states of a node with standard deviation 10, whatever the coding.
     """
+    if isinstance(family, Ordinal):
+        family = replace(family, neutral=None)
     coding, boltzmann = Coding.of(family.on(path(2), (2, 2), True)), SpikeSlab()
     return SpikeSlab(slab=Cauchy(1.0 / coding.edge), bias_scale=boltzmann.bias_scale / coding.node)
 

@@ -185,7 +185,7 @@ def _field(
         tie = np.concatenate([label, n + own]).astype(np.int64)
         tied = LinearMap.tied(tie, [str(i) for i in range(tie.max(initial=-1) + 1)])
     kind = OrdinalTarget if isinstance(model, Ordinal) else PairwiseTarget
-    target = kind(model, *_counted(states), _proper(prior), linear=tied or model.thresholds)
+    target = kind(model, *_counted(states), _proper(prior), linear=tied)
     wanted = np.size(prior.scale) if isinstance(prior, Normal) else 1
     if wanted not in (1, target.n_features):
         raise OptionError(

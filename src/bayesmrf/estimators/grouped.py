@@ -155,6 +155,7 @@ class GroupedMRF(MissingValues, RunOptions, ChosenModel, ParameterPosterior):
         "method": GROUPS.read,
     }
     yes_no = "agreement"
+    takes_neutral = False
 
     graph: Any = "complete"
     candidates: Any = None

@@ -61,7 +61,6 @@ class MaximumLikelihoodMRF(ChosenModel, PairwiseMRF):
 
     read = {"model": families_of("MaximumLikelihoodMRF").read}  # noqa: RUF012
     yes_no = "agreement"
-    maps_thresholds = True
 
     graph: Any = "complete"
     model: Any = "auto"

@@ -21,6 +21,7 @@ from ..kernels import FEW
 from ..likelihood import Likelihood
 from ..models.categorical import is_categorical, node_statistics, states_of
 from ..models.linear_map import LinearMap
+from ..posterior.conditionals.centred import node_fields
 from ..posterior.parameters.langevin import is_stable, stable_epsilon
 from ..posterior.parameters.pseudo_posterior import curvature_along, find_mode, own_scale
 from ..priors import Prior
@@ -173,7 +174,7 @@ def _at_margins(likelihood: Likelihood, prior: Prior, table: np.ndarray, weights
     n, theta = likelihood.n_samples, np.zeros(model.n_features)
     margins = n * node_statistics(table, model.n_states, weights) + 0.5
     if model.fields:
-        theta[model.n_edges :] = np.log(margins[:, 1:] / margins[:, :1]).ravel()
+        theta[model.n_edges :] = node_fields(model, margins)
     some = np.unique(np.linspace(0, len(table) - 1, _ROWS).astype(int))
     w = np.ones(len(some)) if weights is None else weights[some]
     features = np.array([model.statistics(table[[i]]) for i in some])

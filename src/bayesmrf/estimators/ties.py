@@ -9,14 +9,13 @@ import numpy as np
 
 from ..errors import OptionError
 from ..models.linear_map import LinearMap
+from ..models.ordinal import Ordinal
 
 _EXPECTED = "None, 'all', 'edges', one label for each edge, or labels by the names of edges and nodes"
 
 
 def read_ties(ties: Any, model: Any) -> LinearMap | None:
     """Return the map from the sampled parameters to those of the model; None if nothing is tied.
-
-    Without ties it is that of thresholds around neutral categories, if the model has any.
 
     Edges with the same label share their parameters, and so do nodes; edges come first. The parameters of label k are
     named ``edges k`` or ``nodes k``; free parameters keep their names.
@@ -27,9 +26,7 @@ def read_ties(ties: Any, model: Any) -> LinearMap | None:
         If there is not a label for each edge, or a name is not known.
     """
     if ties is None:
-        return model.thresholds
-    if model.thresholds is not None:
-        raise OptionError(option="ties", got=ties, expected="None with neutral categories")
+        return None
     graph = model.graph
     if isinstance(ties, str):
         if ties not in ("all", "edges"):
@@ -40,6 +37,8 @@ def read_ties(ties: Any, model: Any) -> LinearMap | None:
         edges, nodes = _by_name(dict(ties.items()), graph)
     else:
         edges, nodes = _in_order(ties, graph.n_edges), [None] * graph.n_nodes
+    if isinstance(model, Ordinal) and model.neutral is not None and any(k is not None for k in nodes):
+        raise OptionError(option="ties", got=ties, expected="None, 'edges' or labels of edges with neutral categories")
     names, label = list(model.feature_names), np.empty(model.n_features, dtype=np.int64)
     phi: dict[str, int] = {}
     n_edge_features = model.n_parameters * model.n_edges

@@ -11,7 +11,6 @@ from ..base import BINARY, Model
 from ..errors import OptionError
 from ..graphs import Graph
 from ..options import Checked
-from .linear_map import LinearMap
 from .pairwise import Pairwise
 
 NEVER = -1e30  # field of a state that a node does not have; finite, as 0 times infinity is NaN
@@ -174,11 +173,6 @@ class ManyStateModel(Checked):
         return np.ones(1)
 
     @property
-    def thresholds(self) -> LinearMap | None:
-        """Map of other parameters to theta, if the parameters of nodes are not free."""
-        return None
-
-    @property
     def used(self) -> np.ndarray:
         """Whether a node has a state, (n_nodes, n_states)."""
         return np.ones((self.graph.n_nodes, self.n_states), bool)
@@ -188,6 +182,17 @@ class ManyStateModel(Checked):
         """Place in theta of the first parameter of each node, and the length of theta, (n_nodes + 1,)."""
         each = self.n_states - 1 if self.fields else 0
         return self.n_edges * self.n_parameters + each * np.arange(self.graph.n_nodes + 1)
+
+    @property
+    def node_states(self) -> np.ndarray:
+        """State of which the feature of each parameter of a node is the indicator, (n_node_parameters,)."""
+        return np.tile(np.arange(1, self.n_states), self.graph.n_nodes * int(self.fields))
+
+    @property
+    def node_features(self) -> np.ndarray:
+        """Feature of each parameter of a node in the states of its node, (n_node_parameters, n_states)."""
+        found: np.ndarray = np.eye(self.n_states)[self.node_states]
+        return found
 
     @property
     def _field_names(self) -> list[str]:

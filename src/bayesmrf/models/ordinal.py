@@ -7,13 +7,13 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.sparse import block_diag
 from scipy.special import expit
 
 from ..base import TABLES
 from ..errors import OptionError
 from .categorical import NEVER, Categorical, ManyStateModel, categorical, node_statistics
-from .linear_map import LinearMap
+
+LINEAR, QUADRATIC = -1, -2  # in `Ordinal.node_states`: x, and (x - r)^2 - r^2
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,6 +27,9 @@ class Ordinal(ManyStateModel):
     with theta = (w of each edge, then the thresholds :math:`\mu_{i1}, \dots, \mu_{i,m_i-1}` of each node). Category 0
     is the reference, whose threshold is 0. With two categories everywhere it is the Boltzmann machine.
 
+    A node with a neutral category r has two parameters in place of thresholds (Blume 1966, Capel 1966), ``i:linear``
+    (:math:`a_i`) and ``i:quadratic`` (:math:`b_i`): :math:`\mu_i(x) = a_i x + b_i (x - r_i)^2 - b_i r_i^2`.
+
     Parameters
     ----------
     graph, n_states, fields
@@ -34,10 +37,10 @@ class Ordinal(ManyStateModel):
     sizes : tuple of int or None
         Number m_i of categories of each node, from 2 to ``n_states``; None if all have ``n_states``.
     neutral : tuple or None
-        For each node the score r_i of its neutral category, or None. The thresholds of nodes with one have two
-        parameters (Blume 1966, Capel 1966): :math:`\mu_i(x) = a_i x + b_i (x - r_i)^2 - b_i r_i^2`, see `thresholds`.
+        For each node the score r_i of its neutral category, or None.
     scores : tuple or None
-        Scores of the categories, of which edges have products instead of :math:`x_u x_v`: increasing from 0.
+        Scores of the categories, which take the place of x in products and around neutral categories: increasing from
+        0.
     """
 
     sizes: Any = None
@@ -75,35 +78,42 @@ class Ordinal(ManyStateModel):
     @property
     def with_pairs(self) -> OrdinalPairs:
         """The same model, with the joint distributions of the ends of edges as moments."""
-        return OrdinalPairs(self.graph, self.n_states, self.fields, self.sizes, scores=self.scores)
+        return OrdinalPairs(self.graph, self.n_states, self.fields, self.sizes, self.neutral, self.scores)
 
     @cached_property
     def node_starts(self) -> np.ndarray:
-        """Place in theta of the first threshold of each node, and the length of theta, (n_nodes + 1,)."""
-        counts = self.used[:, 1:].sum(axis=1) * int(self.fields)
-        return self.n_edges + np.append(0, np.cumsum(counts))
+        """Place in theta of the first parameter of each node, and the length of theta, (n_nodes + 1,)."""
+        counts = [len(states) for states in self._states_of_nodes]
+        return self.n_edges + np.append(0, np.cumsum(counts, dtype=np.int64))
 
     @cached_property
-    def thresholds(self) -> LinearMap | None:
-        r"""Return theta as a linear map of the weights, and others; None if all thresholds are free.
+    def _states_of_nodes(self) -> list[np.ndarray]:
+        if not self.fields:
+            return [np.zeros(0, np.int64)] * self.graph.n_nodes
+        neutral = self.neutral or (None,) * self.graph.n_nodes
+        free = [np.arange(1, size) for size in self.used.sum(axis=1)]
+        return [own if r is None else np.array([LINEAR, QUADRATIC]) for own, r in zip(free, neutral, strict=True)]
 
-        Those of a node u with a neutral category are named ``u:linear`` (:math:`a_u`) and ``u:quadratic``
-        (:math:`b_u`); the threshold of its category k is :math:`a_u k + b_u ((k - r_u)^2 - r_u^2)`.
-        """
-        if self.neutral is None or not self.fields:
-            return None
-        blocks, names = [np.eye(self.n_edges)], self.graph.edge_names
-        own = self.feature_names[self.n_edges :]
-        for u, r in enumerate(self.neutral):
-            first, last = self.node_starts[u : u + 2] - self.n_edges
-            if r is None:
-                blocks.append(np.eye(last - first))
-                names += own[first:last]
-                continue
-            k = np.arange(1.0, last - first + 1)
-            blocks.append(np.stack([k, (k - r) ** 2 - r**2], axis=1))
-            names += [f"{self.graph.names[u]}:linear", f"{self.graph.names[u]}:quadratic"]
-        return LinearMap.of(block_diag(blocks), names)
+    @property
+    def node_states(self) -> np.ndarray:
+        """Category of which the feature of each parameter of a node is the indicator, or `LINEAR` or `QUADRATIC`."""
+        return np.concatenate(self._states_of_nodes)
+
+    @cached_property
+    def _node_of(self) -> np.ndarray:
+        """Node of each parameter of a node."""
+        return np.repeat(np.arange(self.graph.n_nodes), np.diff(self.node_starts))
+
+    @cached_property
+    def node_features(self) -> np.ndarray:
+        """Feature of each parameter of a node in the categories of its node, (n_node_parameters, n_states)."""
+        states, nodes = self.node_states, self._node_of
+        found: np.ndarray = np.eye(self.n_states)[np.maximum(states, 0)]
+        for k in np.flatnonzero(states < 0):
+            x = np.where(self.used[nodes[k]], self.score, 0.0)
+            r = self.neutral[nodes[k]]
+            found[k] = x if states[k] == LINEAR else (x - r) ** 2 - r**2
+        return found
 
     @property
     def n_features(self) -> int:
@@ -112,8 +122,9 @@ class Ordinal(ManyStateModel):
 
     @property
     def feature_names(self) -> list[str]:
-        """``u-v`` for an edge, ``u=1`` to ``u=m-1`` for a node."""
-        own = [f"{self.graph.names[u]}={k + 1}" for u, k in np.argwhere(self.used[:, 1:])] if self.fields else []
+        """``u-v`` for an edge, ``u=1`` to ``u=m-1``, or ``u:linear`` and ``u:quadratic``, for a node."""
+        names, marks = self.graph.names, {LINEAR: ":linear", QUADRATIC: ":quadratic"}
+        own = [names[u] + marks.get(k, f"={k}") for u, k in zip(self._node_of, self.node_states, strict=True)]
         return self.graph.edge_names + own
 
     @property
@@ -128,7 +139,12 @@ class Ordinal(ManyStateModel):
         """Largest value of each feature."""
         most = self.score[self.used.sum(axis=1) - 1]
         u, v = self.graph.edges.T
-        return np.concatenate([most[u] * most[v], np.ones(self.n_features - self.n_edges)]).astype(np.float64)
+        return np.concatenate([most[u] * most[v], self.node_features.max(axis=1)])
+
+    @property
+    def feature_low(self) -> np.ndarray:
+        """Smallest value of each feature."""
+        return np.concatenate([np.zeros(self.n_edges), self.node_features.min(axis=1)])
 
     @property
     def gains(self) -> np.ndarray:
@@ -153,11 +169,8 @@ class Ordinal(ManyStateModel):
         """Return the statistics of each row of ``states``, (n_samples, n_features)."""
         u, v = self.graph.edges.T
         x = self.score[states]
-        products = x[:, u] * x[:, v]
-        if not self.fields:
-            return products
-        nodes, category = np.nonzero(self.used[:, 1:])
-        return np.hstack([products, states[:, nodes] == category + 1])
+        nodes = self._node_of
+        return np.hstack([x[:, u] * x[:, v], self.node_features[np.arange(len(nodes)), states[:, nodes]]])
 
     def statistics(self, states: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
         """Return the mean statistics of weighted ``states`` (n_samples, n_nodes) in {0, ..., m - 1}."""
@@ -170,8 +183,7 @@ class Ordinal(ManyStateModel):
     def categorical(self, theta: np.ndarray) -> Categorical:
         """Return the compiled form, with a table for each edge; categories that a node does not have get `NEVER`."""
         field = np.where(self.used, 0.0, NEVER)
-        if self.fields:
-            field[:, 1:][self.used[:, 1:]] = theta[self.n_edges :]
+        np.add.at(field, self._node_of, theta[self.n_edges :, None] * self.node_features)
         return categorical(self.graph, theta[: self.n_edges, None, None] * self.edge_values, field)
 
     def moments(self, pair: np.ndarray, node: np.ndarray) -> np.ndarray:
@@ -179,7 +191,7 @@ class Ordinal(ManyStateModel):
         return self._features((pair * self.edge_values).sum(axis=(1, 2)), node)
 
     def _features(self, edge: np.ndarray, node: np.ndarray) -> np.ndarray:
-        return np.concatenate([edge, node[:, 1:][self.used[:, 1:]]]) if self.fields else edge
+        return np.concatenate([edge, (node[self._node_of] * self.node_features).sum(axis=1)])
 
 
 class OrdinalPairs(Ordinal):

@@ -10,7 +10,6 @@ import numpy as np
 
 from ..base import BINARY
 from ..graphs import Graph
-from .linear_map import LinearMap
 
 
 class Pairwise(NamedTuple):
@@ -95,7 +94,6 @@ class PairwiseModel:
     n_states: ClassVar[int] = 2
     n_parameters: ClassVar[int] = 1  # of an edge
     is_product: ClassVar[bool] = False  # see `bayesmrf.models.categorical.ManyStateModel`
-    thresholds: ClassVar[LinearMap | None] = None  # a map of other parameters to those of nodes
 
     @property
     def n_edges(self) -> int:
@@ -138,6 +136,17 @@ class PairwiseModel:
     def node_values(self) -> tuple[float, float]:
         """Smaller and larger value of the feature of a node."""
         return self.form.p - self.form.q, self.form.p + self.form.q
+
+    @property
+    def node_states(self) -> np.ndarray:
+        """State in which the feature of each node is larger, (n_nodes,), or none."""
+        return np.ones(self.n_features - self.n_edges, np.int64)
+
+    @property
+    def node_features(self) -> np.ndarray:
+        """Feature of each node in its two states, (n_nodes, 2), or none."""
+        found: np.ndarray = np.array(self.node_values)[None].repeat(self.n_features - self.n_edges, axis=0)
+        return found
 
     def statistics(self, states: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
         """Return the mean statistics of ``states`` (n_samples, n_nodes) in {0, 1}, rows weighted by ``weights``."""

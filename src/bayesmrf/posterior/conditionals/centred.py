@@ -19,6 +19,7 @@ from numba.extending import overload
 
 from ...compiled import strict_leaf
 from ...models.categorical import is_categorical
+from ...models.ordinal import LINEAR
 from .line import Line, LineSample
 
 _LEAST = 1e-12  # variance of a feature that varies
@@ -26,10 +27,11 @@ _LEAST = 1e-12  # variance of a feature that varies
 
 @runtime_checkable
 class CentredModel(Protocol):
-    """A model with one parameter for each edge, and one fewer than its states, or none, for each node.
+    """A model with one parameter for each edge, and some, or none, for each node.
 
-    ``edge_values`` (m, m) is the feature of an edge, ``node_values`` are the two values of the features of a node,
-    whose parameters begin at ``node_starts`` in theta.
+    ``edge_values`` (m, m) is the feature of an edge. The parameters of a node begin at ``node_starts`` in theta, and
+    ``node_features`` (n_node_parameters, m) are their features in its states: ``node_values`` where they are the
+    indicators of ``node_states``, else (where these are negative) the score of the state, and its square.
     """
 
     @property
@@ -38,6 +40,10 @@ class CentredModel(Protocol):
     def node_values(self) -> tuple[float, float]: ...  # noqa: D102
     @property
     def node_starts(self) -> np.ndarray: ...  # noqa: D102
+    @property
+    def node_states(self) -> np.ndarray: ...  # noqa: D102
+    @property
+    def node_features(self) -> np.ndarray: ...  # noqa: D102
 
 
 class TwoStates(NamedTuple):
@@ -62,9 +68,11 @@ class CentredLines(NamedTuple):
     edges: np.ndarray  # (r, 2) int64
     n: float
     sums: np.ndarray  # (n_features,), of the data
-    pull: np.ndarray  # (n_nodes, m - 1), k of a neighbour of the node; (n_nodes, 0) without node parameters
+    pull: np.ndarray  # (n_nodes, m - 1 or more), k of a neighbour of the node; (n_nodes, 0) without node parameters
     starts: np.ndarray  # (n_nodes + 1,), place in theta of the first parameter of each node
     base: np.ndarray  # (n_nodes, m), log weight of each state of each node at theta = 0
+    features: np.ndarray  # (n_node_parameters, m), y
+    column: np.ndarray  # (n_node_parameters,), of `pull`
 
 
 def centred_lines(model: Any, s_bar: np.ndarray, n: float, tilt: float = 0.0) -> CentredLines:
@@ -75,30 +83,59 @@ def centred_lines(model: Any, s_bar: np.ndarray, n: float, tilt: float = 0.0) ->
     values, (low, high) = model.edge_values, model.node_values
     share = node_shares(model, s_bar) if n > 0 else np.full((model.graph.n_nodes, model.n_states), 1 / model.n_states)
     pull = share @ (values[:, 1:] - values[:, :1]) / (high - low)
-    if model.n_features == model.n_edges:
+    states = model.node_states
+    if len(states) == 0:
         pull = pull[:, :0]
+    elif (states < 0).any():  # the mean of a product is linear in the score
+        pull = np.hstack([pull, share @ model.score[:, None], np.zeros((len(pull), 1))])
+    column = np.where(states > 0, states - 1, model.n_states - 2 - states)
     form = (TwoStates if model.n_states == 2 else ManyStates)(low, high - low)
     base = np.zeros(share.shape)
     if is_categorical(model):
         base = model.categorical(np.zeros(model.n_features)).field
     edges, sums = model.graph.edges.astype(np.int64), n * s_bar
     sums[model.n_edges :] += tilt
-    return CentredLines(form, values, edges, n, sums, pull, model.node_starts, base)
+    return CentredLines(
+        form, values, edges, n, sums, pull, model.node_starts, base, model.node_features, column
+    )  # fmt: skip
 
 
 def node_shares(model: Any, moments: np.ndarray) -> np.ndarray:
     """Compute the probability of each state of each node, (n_nodes, m), from the moments of a model's features.
 
-    They are equal for models without node parameters.
+    They are equal for models without node parameters. Around a neutral category moments do not determine them: the
+    result is that nearest to equal probabilities, and may be negative.
     """
     if model.n_features == model.n_edges:
         return np.full((model.graph.n_nodes, model.n_states), 1 / model.n_states)
     low, high = model.node_values
     share = np.zeros((model.graph.n_nodes, model.n_states))
-    has = np.arange(1, model.n_states) <= np.diff(model.node_starts)[:, None]
-    share[:, 1:][has] = (moments[model.n_edges :] - low) / (high - low)
+    free, node = model.node_states > 0, np.repeat(np.arange(len(share)), np.diff(model.node_starts))
+    share[node[free], model.node_states[free]] = (moments[model.n_edges :][free] - low) / (high - low)
+    for u in np.unique(node[~free]):
+        y, own, size = model.node_features[node == u], moments[model.n_edges :][node == u], model.used[u].sum()
+        mean = y[:, :size].mean(axis=1)
+        share[u, :size] = 1 / size + np.linalg.pinv(y[:, :size] - mean[:, None]) @ (own - mean)
+        share[u, 0] = 0.0
     share[:, 0] = 1 - share.sum(axis=1)
     return share
+
+
+def node_fields(model: Any, share: np.ndarray) -> np.ndarray:
+    """Return parameters of nodes without edges whose states have probabilities proportional to ``share`` (n_nodes, m).
+
+    Around a neutral category they are those of a normal density with the mean and the variance of the score.
+    """
+    low, high = model.node_values
+    states, node = model.node_states, np.repeat(np.arange(len(share)), np.diff(model.node_starts))
+    free, found = states > 0, np.empty(len(states))
+    found[free] = np.log(share[node[free], states[free]] / share[node[free], 0]) / (high - low)
+    for k in np.flatnonzero(states == LINEAR):
+        own = share[node[k]] / share[node[k]].sum()
+        mean = own @ model.score
+        variance = own @ (model.score - mean) ** 2
+        found[k], found[k + 1] = (mean - model.neutral[node[k]]) / variance, -0.5 / variance
+    return found
 
 
 def edge_correlations(model: Any, s_bar: np.ndarray) -> np.ndarray:
@@ -143,10 +180,30 @@ def _values_of_many(lines, i, j):
     m, base = len(lines.values), lines.form.low * (lines.pull[i].sum() + lines.pull[j].sum())
     out = lines.values.ravel() - base
     for x in range(m):
-        for y in range(1, lines.pull.shape[1] + 1):
+        for y in range(1, min(m, lines.pull.shape[1] + 1)):
             out[y * m + x] -= lines.form.unit * lines.pull[j, y - 1]
             out[x * m + y] -= lines.form.unit * lines.pull[i, y - 1]
     return out
+
+
+@strict_leaf
+def _node_sample_of_two(lines, cells, k, at):
+    f, total = lines.features[k - len(lines.edges)], cells[1] + cells[0]
+    return LineSample((cells[1] / total, cells[0] / total), (f[1] - f[0], 0.0), at, lines.n)
+
+
+@strict_leaf
+def _node_sample_of_many(lines, cells, k, at):
+    f, m = lines.features[k - len(lines.edges)], len(cells)
+    p, g, size, rest = np.empty(m), np.zeros(m), 0, 0.0
+    for x in range(m):
+        if f[x] == f[0]:
+            rest += cells[x]
+        else:
+            p[size], g[size] = cells[x], f[x] - f[0]
+            size += 1
+    p[size] = rest
+    return LineSample(p[: size + 1] / p[: size + 1].sum(), g[: size + 1], at, lines.n)
 
 
 @strict_leaf
@@ -164,6 +221,14 @@ def pair_values(lines, i, j):
     return (_values_of_two if isinstance(lines.form, TwoStates) else _values_of_many)(lines, i, j)
 
 
+def node_sample(lines, cells, k, at):
+    """Return the values of the feature of parameter k of a node, less that in state 0, in the form's type.
+
+    The parameter is ``at``, and ``cells`` (m,) are proportional to the probabilities of the states of the node.
+    """
+    return (_node_sample_of_two if isinstance(lines.form, TwoStates) else _node_sample_of_many)(lines, cells, k, at)
+
+
 def pair_shares(lines, cells, total):
     """Return ``cells`` / ``total`` in the type of the form."""
     return (_shares_of_two if isinstance(lines.form, TwoStates) else _shares_of_many)(cells, total)
@@ -174,6 +239,13 @@ def _pair_values(lines, i, j):
     if lines.types[0].instance_class is TwoStates:
         return lambda lines, i, j: _values_of_two(lines, i, j)
     return lambda lines, i, j: _values_of_many(lines, i, j)
+
+
+@overload(node_sample)
+def _node_sample(lines, cells, k, at):
+    if lines.types[0].instance_class is TwoStates:
+        return lambda lines, cells, k, at: _node_sample_of_two(lines, cells, k, at)
+    return lambda lines, cells, k, at: _node_sample_of_many(lines, cells, k, at)
 
 
 @overload(pair_shares)
@@ -192,7 +264,7 @@ def edge_line(lines, cells, total, e, i, j, theta, precision):
     score, kappa, mu = lines.sums[e], precision[e], 0.0
     for node, other in ((i, j), (j, i)):
         for place in range(lines.starts[node], lines.starts[node + 1]):
-            k = lines.pull[other, place - lines.starts[node]]
+            k = lines.pull[other, lines.column[place - len(lines.edges)]]
             score -= k * lines.sums[place]
             kappa += precision[place] * k * k
             mu += precision[place] * k * (theta[place] + theta[e] * k)
@@ -208,10 +280,26 @@ def own_line(lines, high, rest, k, low, unit, theta, precision):
 
 
 @strict_leaf
+def node_line(lines, cells, k, theta, precision):
+    """Return the line of parameter k of a node, whose states have probabilities proportional to ``cells`` (m,)."""
+    score = lines.sums[k] - lines.n * lines.features[k - len(lines.edges), 0]
+    return Line((node_sample(lines, cells, k, theta[k]),), score, precision[k], 0.0)
+
+
+@strict_leaf
+def node_field(lines, theta, i, x):
+    """Return the log weight of state x of node i without neighbours."""
+    found = lines.base[i, x]
+    for place in range(lines.starts[i], lines.starts[i + 1]):
+        found += theta[place] * lines.features[place - len(lines.edges), x]
+    return found
+
+
+@strict_leaf
 def move_edge(lines, e, i, j, theta, value):
     """Set the parameter of edge e with the ends i and j, and update those of the nodes."""
     change = value - theta[e]
     theta[e] = value
     for node, other in ((i, j), (j, i)):
         for place in range(lines.starts[node], lines.starts[node + 1]):
-            theta[place] -= change * lines.pull[other, place - lines.starts[node]]
+            theta[place] -= change * lines.pull[other, lines.column[place - len(lines.edges)]]

@@ -21,6 +21,7 @@ from .centred import (
     CentredModel,
     edge_line,
     move_edge,
+    node_line,
     node_shares,
     own_line,
     pair_cells,
@@ -40,10 +41,10 @@ from .spike import (
 from .state_table import (
     edge_numbers,
     fill_table,
+    move_node,
     node_sum,
     pair_sums,
     scale,
-    scale_node,
     scale_pair,
     scale_triple,
     sum_out,
@@ -302,8 +303,8 @@ def _scan_blocks(rng, prior, lines, edge_of, theta, scales, now, log_slab, table
     """Visit the edges between the first ``n_first`` members and the others. If ``first`` or ``last``, the edges and
     nodes of these are visited, too. Returns the log of a factor of all weights that is not in the table.
     """
-    m, low, offset = len(lines.values), lines.form.low, 0.0
-    cells, factors = np.empty(m * m), np.empty(m * m)
+    m, offset = len(lines.values), 0.0
+    cells, factors, own = np.empty(m * m), np.empty(m * m), np.empty(m)
     for v in range(len(members)):
         for u in range(v):
             i, j = members[u], members[v]
@@ -320,19 +321,13 @@ def _scan_blocks(rng, prior, lines, edge_of, theta, scales, now, log_slab, table
                 scale_pair(table, m, u, v, factors)
     for u in range(len(members)):
         if (u < n_first and first) or (u >= n_first and last):
-            first_own = lines.starts[members[u]]
-            for k in range(first_own, lines.starts[members[u] + 1]):
-                x = k - first_own + 1
+            for k in range(lines.starts[members[u]], lines.starts[members[u] + 1]):
                 now[k] = node_precision(rng, prior, scales[k], theta[k])
-                before, rest = theta[k], 0.0
-                for y in range(m):
-                    if y != x:
-                        rest += node_sum(table, m, u, y)
-                own = node_sum(table, m, u, x)
-                theta[k] = visit_node(rng, own_line(lines, own, rest, k, low, lines.form.unit, theta, now))
-                factor = exp((theta[k] - before) * lines.form.unit)
-                offset += (theta[k] - before) * low
-                scale_node(table, m, u, x, factor)
+                for x in range(m):
+                    own[x] = node_sum(table, m, u, x)
+                before = theta[k]
+                theta[k] = visit_node(rng, node_line(lines, own, k, theta, now))
+                offset += move_node(lines, table, u, k, theta[k] - before)
     return offset
 
 

@@ -18,11 +18,11 @@ import numpy as np
 
 from ...compiled import strict_leaf
 from ...priors import CAUCHY_TAPER
-from .centred import CentredLines, own_line, pair_values
+from .centred import CentredLines, node_line, node_sample, pair_values
 from .line import Line, LineSample, line_mode
 from .log_concave import draw_around
 from .spike import EdgePrior, birth_log_ratio, draw_hyper, log_slab_odds, normal_precision, visit_edge, visit_node
-from .state_table import edge_numbers, fill_table, node_sum, pair_sums, scale, scale_node, scale_pair, sum_out
+from .state_table import edge_numbers, fill_table, move_node, node_sum, pair_sums, scale, scale_pair, sum_out
 from .student_t import draw_t
 
 _TAPER = CAUCHY_TAPER**-2  # precision of the normal factor of a Cauchy slab
@@ -31,7 +31,7 @@ _TAPER = CAUCHY_TAPER**-2  # precision of the normal factor of a Cauchy slab
 class GroupProblem(NamedTuple):
     """Constants of a scan; G groups, F features.
 
-    ``form``, ``values``, ``edges``, ``starts`` and ``base`` are those of `CentredLines`.
+    ``form``, ``values``, ``edges``, ``starts``, ``base``, ``features`` and ``column`` are those of `CentredLines`.
     """
 
     form: Any
@@ -42,6 +42,8 @@ class GroupProblem(NamedTuple):
     pull: np.ndarray  # (G, n_nodes, m - 1)
     starts: np.ndarray
     base: np.ndarray
+    features: np.ndarray
+    column: np.ndarray
     contrast: np.ndarray  # (G, q), rows c_t
     drift: np.ndarray  # (q,), mean of the contrasts over all observations
     prior: EdgePrior  # of the differences
@@ -63,7 +65,7 @@ class _Pair(NamedTuple):
 
     e: int
     ends: tuple[int, int]
-    g: np.ndarray  # (G, m^2), values of the centred feature; (G, 2) of a node
+    g: np.ndarray  # (G, m^2), values of the centred feature; (G, m) of a node
     cells: np.ndarray  # probabilities of these values before the visit
     now: np.ndarray  # now
     before: np.ndarray  # (G,), its parameters before the visit
@@ -74,7 +76,7 @@ def group_lines(problem, t):
     """Return the lines of one group."""
     return CentredLines(
         problem.form, problem.values, problem.edges, problem.n[t], problem.sums[t], problem.pull[t], problem.starts,
-        problem.base,
+        problem.base, problem.features, problem.column,
     )  # fmt: skip
 
 
@@ -140,8 +142,8 @@ def _scan_blocks(rng, problem, edge_of, theta, drawn, tables, top, members, n_fi
     """Visit the edges between the first ``n_first`` members and the others. If ``first`` or ``last``, the edges and
     nodes of these are visited, too. Adds to ``top`` the logs of factors of all weights that are not in the tables.
     """
-    n_groups, low, unit, m = len(problem.n), problem.form.low, problem.form.unit, len(problem.values)
-    cells, factors = np.empty((n_groups, m * m)), np.empty(m * m)
+    n_groups, m = len(problem.n), len(problem.values)
+    cells, factors, own = np.empty((n_groups, m * m)), np.empty(m * m), np.empty(m)
     precision = np.full(theta.natural.shape[1], problem.baseline.bias_precision)
     for v in range(len(members)):
         for u in range(v):
@@ -171,36 +173,30 @@ def _scan_blocks(rng, problem, edge_of, theta, drawn, tables, top, members, n_fi
         else:
             for t in range(n_groups):
                 natural, lines = theta.natural[t], group_lines(problem, t)
-                first_own = problem.starts[members[u]]
-                for k in range(first_own, problem.starts[members[u] + 1]):
-                    x = k - first_own + 1
-                    before, rest = natural[k], 0.0
-                    for y in range(m):
-                        if y != x:
-                            rest += node_sum(tables[t], m, u, y)
-                    own = node_sum(tables[t], m, u, x)
-                    natural[k] = visit_node(rng, own_line(lines, own, rest, k, low, unit, natural, precision))
-                    scale_node(tables[t], m, u, x, exp((natural[k] - before) * unit))
-                    top[t] += (natural[k] - before) * low
+                for k in range(problem.starts[members[u]], problem.starts[members[u] + 1]):
+                    for x in range(m):
+                        own[x] = node_sum(tables[t], m, u, x)
+                    before = natural[k]
+                    natural[k] = visit_node(rng, node_line(lines, own, k, natural, precision))
+                    top[t] += move_node(lines, tables[t], u, k, natural[k] - before)
 
 
 @strict_leaf
 def _visit_node(rng, problem, theta, drawn, tables, top, u, i):
     """Redraw the baselines and differences of the parameters of node i, which is node u of the tables."""
-    n_groups, low, unit, m = len(problem.n), problem.form.low, problem.form.unit, len(problem.values)
-    g = np.empty((n_groups, 2))
-    g[:, 0], g[:, 1] = low + unit, low
+    n_groups, m, own = len(problem.n), len(problem.values), np.empty(len(problem.values))
     for k in range(problem.starts[i], problem.starts[i + 1]):
-        x, cells, before = k - problem.starts[i] + 1, np.zeros((n_groups, 2)), theta.natural[:, k].copy()
+        g, cells, before = np.zeros((n_groups, m)), np.zeros((n_groups, m)), theta.natural[:, k].copy()
         for t in range(n_groups):
-            for y in range(m):
-                cells[t, 0 if y == x else 1] += node_sum(tables[t], m, u, y)
-            cells[t] /= cells[t].sum()
+            for x in range(m):
+                own[x] = node_sum(tables[t], m, u, x)
+            sample = node_sample(group_lines(problem, t), own, k, before[t])
+            for x in range(len(sample.p)):
+                g[t, x] = sample.g[x] + problem.features[k - len(problem.edges), 0]
+                cells[t, x] = sample.p[x]
         _visit(rng, problem, _Pair(k, (i, i), g, cells, cells.copy(), before), theta, drawn)
         for t in range(n_groups):
-            change = theta.natural[t, k] - before[t]
-            scale_node(tables[t], m, u, x, exp(change * unit))
-            top[t] += change * low
+            top[t] += move_node(group_lines(problem, t), tables[t], u, k, theta.natural[t, k] - before[t])
 
 
 @strict_leaf
@@ -262,7 +258,7 @@ def _direction(problem, pair, theta, rates, at, own, drift, kappa):
         score += rates[t] * problem.sums[t, pair.e]
         for node, other in ((i, j), (j, i)):
             for place in range(problem.starts[node], problem.starts[node + 1]):
-                rate = -rates[t] * problem.pull[t, other, place - problem.starts[node]]
+                rate = -rates[t] * problem.pull[t, other, problem.column[place - len(problem.edges)]]
                 score += rate * problem.sums[t, place]
                 precision += problem.baseline.bias_precision * rate**2
                 mu += problem.baseline.bias_precision * rate * (rate * at - theta.natural[t, place])
@@ -299,7 +295,7 @@ def _follow(problem, pair, theta):
         theta.natural[t, e] = weight
         for node, other in ((i, j), (j, i)):
             for place in range(problem.starts[node], problem.starts[node + 1]):
-                theta.natural[t, place] -= step * problem.pull[t, other, place - problem.starts[node]]
+                theta.natural[t, place] -= step * problem.pull[t, other, problem.column[place - len(problem.edges)]]
         change, top, total = weight - pair.before[t], -np.inf, 0.0
         for x in range(pair.g.shape[1]):
             if pair.cells[t, x] > 0:

@@ -10,6 +10,7 @@ from math import exp
 import numpy as np
 
 from ...compiled import leaf, strict_leaf
+from .centred import node_field
 
 
 @strict_leaf
@@ -23,11 +24,8 @@ def fill_table(lines, theta):
     table, local = np.zeros(m**n_nodes), np.empty(m ** (n_nodes - 1))
     size = 1
     for i in range(n_nodes):
-        field = theta[lines.starts[i] : lines.starts[i + 1]]
         for x in range(m - 1, -1, -1):
-            local[0], block = lines.base[i, x] + lines.form.low * field.sum(), 1
-            if 0 < x <= len(field):
-                local[0] += lines.form.unit * field[x - 1]
+            local[0], block = node_field(lines, theta, i, x), 1
             for j in range(i):
                 for y in range(m - 1, -1, -1):
                     gain = coupling[i, j] * lines.values[x, y]
@@ -160,6 +158,16 @@ def scale_node(table, m, i, x, factor):
     for high in range(x * one, len(table), m * one):
         for k in range(high, high + one):
             table[k] *= factor
+
+
+@strict_leaf
+def move_node(lines, table, u, k, change):
+    """Let a table follow a change of parameter k of its node u; return the log of a factor of all weights."""
+    f = lines.features[k - len(lines.edges)]
+    for x in range(1, len(f)):
+        if f[x] != f[0]:
+            scale_node(table, len(f), u, x, exp(change * (f[x] - f[0])))
+    return change * f[0]
 
 
 @strict_leaf

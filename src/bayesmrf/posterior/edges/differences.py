@@ -146,7 +146,8 @@ class Differences(Checked):
         n = np.array([s.n_samples for s in samples])
         return GroupProblem(
             lines[0].form, lines[0].values, lines[0].edges, n, np.array([one.sums for one in lines]),
-            pull if self.biases == "free" else 0 * pull, lines[0].starts, lines[0].base, self.contrast,
+            pull if self.biases == "free" else 0 * pull, lines[0].starts, lines[0].base,
+            lines[0].features, lines[0].column, self.contrast,
             n @ self.contrast / max(n.sum(), 1),
             edge_prior(self.prior), _log_top(self.prior.slab, self.contrast.shape[1]), baseline,
             self._n_spiked,

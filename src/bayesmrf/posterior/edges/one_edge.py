@@ -236,6 +236,8 @@ class SpikeSlabOneEdge(EdgeKernel):
             pull[:, None],
             self.model.node_starts,
             np.zeros((self.model.graph.n_nodes, 2)),
+            self.model.node_features,
+            self.model.node_states - 1,
         )
         now = np.full(self.model.n_features, prior.bias_precision)
         return OneEdgeProblem(

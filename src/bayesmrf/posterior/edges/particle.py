@@ -92,6 +92,9 @@ class SpikeSlabParticle(EdgeKernel):
         if not (is_categorical(model) and isinstance(model, CentredModel) and model.fields):
             expected = f"potts or ordinal with fields for {self.name!r}"
             raise OptionError(option="model", got=model.name, expected=expected)
+        if (model.node_states < 0).any():
+            expected = f"one without neutral categories for {self.name!r}"
+            raise OptionError(option="model", got=model.name, expected=expected, remedy="'exact' supports them")
         if self.pairs is None:
             object.__setattr__(self, "pairs", rivals_in(model, self.s_bar, self.n_samples))
 

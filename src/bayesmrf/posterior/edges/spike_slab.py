@@ -10,7 +10,7 @@ import numpy as np
 from ...errors import OptionError
 from ...options import Checked
 from ...priors import SpikeSlab
-from ..conditionals.centred import node_shares
+from ..conditionals.centred import node_fields, node_shares
 from ..conditionals.spike import draw_hyper, edge_prior
 
 EDGE_DIMS = {"theta": ("feature",), "included": ("edge",), "n_edges": (), "density": (), "slab_scale": ()}
@@ -101,11 +101,8 @@ def noise_share(n_samples: float, n_chains: int, alpha: float) -> float:
 def start_theta(model: Any, s_bar: np.ndarray, n_samples: float, start: np.ndarray | None) -> np.ndarray:
     """Check ``start``, or start without edges, with node parameters fitted to each node alone."""
     if start is None:
-        low, high = model.node_values
         share = (n_samples * node_shares(model, s_bar) + 1 / model.n_states) / (n_samples + 1)
-        has = np.arange(1, model.n_states) <= np.diff(model.node_starts)[:, None]
-        fields = np.log(share[:, 1:] / share[:, :1])[has] / (high - low)
-        return np.concatenate([np.zeros(model.n_edges), fields])
+        return np.concatenate([np.zeros(model.n_edges), node_fields(model, share)])
     start = np.array(start, dtype=np.float64)
     if start.shape != (model.n_features,) or not np.isfinite(start).all():
         raise OptionError(
