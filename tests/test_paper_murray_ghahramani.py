@@ -151,6 +151,13 @@ def test_tempering(rng):
         check(n * model.statistics(states), n, expected)
 
 
+def test_sparse_chains():
+    points, seen = labels.draw_chains(40)
+    distance = np.hypot(*(points[:, None] - points).transpose(2, 0, 1)) + 9 * np.eye(40)
+    assert ((distance < 0.9).sum(axis=1) <= 2).all()
+    assert [(seen == v).sum() for v in (labels.CROSS, labels.RING, labels.HIDDEN)] == [10, 10, 20]
+
+
 def test_how_the_data_were_drawn_is_said(seed, monkeypatch):
     settings = Settings("artificial", seed)
     systems = []

@@ -1,4 +1,4 @@
-"""``python -m papers.liu_page_2013 tree|small-grid|large-grid|senate|structure|structure-senate``."""
+"""``python -m papers.liu_page_2013 tree|small-grid|large-grid|senate|structure|structure-senate|...``."""
 
 from __future__ import annotations
 

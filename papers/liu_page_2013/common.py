@@ -23,6 +23,8 @@ METHODS = (
     "particle",
     "particle-fields",
     "particle-grouped-fields",
+    "mle-persistent",
+    "oracle-persistent",
 )
 # The same for the methods that find edges.
 STRUCTURE_METHODS = (
@@ -41,7 +43,7 @@ N_EDGES = 279  # of the graphs learnt from votes, as in the paper
 class Settings(CellSettings):
     """Settings of this paper's experiments."""
 
-    names = ("tree", "small-grid", "large-grid", "senate", "structure", "structure-senate")
+    names = ("tree", "small-grid", "large-grid", "senate", "structure", "structure-senate", "consistency", "no-groups")
     digits = None  # log likelihoods are in the millions, and compared to a hundredth
 
 

@@ -1,4 +1,4 @@
-"""The six experiments, in full size and small (``--quick``)."""
+"""The eight experiments, in full size and small (``--quick``)."""
 
 from __future__ import annotations
 
@@ -41,7 +41,11 @@ _SMALL = Simulation(
         "stripped-beta": {"n_draws": 100},
         "particle": {"n_draws": 100},
     },
+    persistent=True,
 )
+_CHECKED = {name: _SMALL.bayes[name] for name in ("exact", "stripped-beta")}
+_MANY = Simulation(("grid", 4, 4), 5, _CHECKED, (1000, 10_000, 100_000), 20)
+_APART = Simulation(("grid", 4, 4), 24, _CHECKED, (100, 300, 1000), 20)
 _LARGE = Simulation(
     ("grid", 30, 30), 10, {"stripped-beta": {"n_draws": 100}, "particle": {"n_draws": 100}}, n_sweeps=5000
 )
@@ -51,6 +55,7 @@ _FEW_POINTS = (100, 400, 1000)
 Plan = Simulation | Senate | Blocks | SenateStructure
 FULL: dict[str, Plan] = {"tree": _TREE, "small-grid": _SMALL, "large-grid": _LARGE, "senate": Senate()}
 FULL |= {"structure": Blocks(options=_with(_LONG)), "structure-senate": SenateStructure(options=_VOTES)}
+FULL |= {"consistency": _MANY, "no-groups": _APART}
 QUICK: dict[str, Plan] = {
     "tree": replace(
         _TREE,
@@ -76,5 +81,7 @@ QUICK: dict[str, Plan] = {
     "senate": Senate(n_draws=200),
     "structure": Blocks(n_nodes=9, options=_with(_FEW), points=(100, 1000), replicates=3),
     "structure-senate": SenateStructure(options={m: o | {"n_draws": 5, "n_warmup": 5} for m, o in _VOTES.items()}),
+    "consistency": replace(_MANY, points=(1000, 10_000), replicates=2),
+    "no-groups": replace(_APART, points=(100, 1000), replicates=2),
 }
 MEASURES: dict[str, Callable[[list[Record]], pd.DataFrame]] = {name: plan.rows for name, plan in FULL.items()}

@@ -31,7 +31,11 @@ def measures(plan: Simulation, rows: pd.DataFrame) -> Figure:
     figure = Figure(figsize=(9.5, 3.1), layout="constrained")
     error, likelihood, vi = figure.subplots(1, 3)
     _lines(error, rows, "error")
-    error.set(ylabel="mean absolute error", title="(a) error of estimate", ylim=(0, None))
+    error.set(ylabel="mean absolute error", title="(a) error of estimate")
+    if error.get_xscale() == "log":
+        error.set_yscale("log")
+    else:
+        error.set_ylim(0, None)
     oracle = rows[rows["method"] == "oracle"].set_index(["replicate", "n"])["log_likelihood"]
     place = pd.MultiIndex.from_frame(rows[["replicate", "n"]])
     relative = rows.assign(log_likelihood=rows["log_likelihood"].to_numpy() - oracle.reindex(place).to_numpy())
@@ -134,13 +138,14 @@ def votes(rows: pd.DataFrame) -> Figure:
 
 
 def _lines(axes: Axes, rows: pd.DataFrame, measure: str) -> None:
-    for method in (*METHODS, *STRUCTURE_METHODS):
+    for method in MARKERS:
         table = rows[(rows["method"] == method) & rows[measure].notna()].groupby("n")[measure].agg(["mean", "sem"])
         if len(table):
             look, sem = f"-{MARKERS[method]}", table["sem"].fillna(0)
             style = {"color": COLOURS[method], "lw": 1, "ms": 4, "label": method}
             axes.errorbar(table.index, table["mean"], sem, None, look, **style)
-    axes.set_xlabel("training samples n")
+    wide = rows["n"].max() > 20 * rows["n"].min()
+    axes.set(xlabel="training samples n", xscale="log" if wide else "linear")
 
 
 def _of(name: str, make: Callable[..., Figure], *first: object) -> Callable[[list[Record]], Figure]:
@@ -154,7 +159,7 @@ def _simulation(name: str) -> Makers:
 
 
 FIGURES: dict[str, Makers] = {
-    **{name: _simulation(name) for name in ("tree", "small-grid", "large-grid")},
+    **{name: _simulation(name) for name, plan in FULL.items() if isinstance(plan, Simulation)},
     "senate": {"": _of("senate", gains)},
     "structure": {"": _of("structure", blocks)},
     "structure-senate": {"": _of("structure-senate", votes)},

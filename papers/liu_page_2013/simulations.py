@@ -10,9 +10,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.special import expit
 
 from bayesmrf import Graph, GroupedMRF, MaximumLikelihoodMRF, graphs, metrics
+from bayesmrf.estimators.ties import read_ties
+from bayesmrf.inference.chains import Persistent
 from bayesmrf.inference.elimination.two_states import Elimination
+from bayesmrf.learning.maximum_likelihood import maximum_likelihood
 from bayesmrf.methods import GROUPS
 from bayesmrf.models.agreement import Agreement
 from bayesmrf.samplers import gibbs
@@ -22,6 +26,7 @@ from papers.store import Record
 
 from .common import METHODS, Points, Settings, plain
 
+PERSISTENT = "-persistent"
 ACCEPTANCE = ("acceptance_groups", "acceptance_values")  # of auxiliary-variable
 
 
@@ -34,6 +39,7 @@ class Simulation(Points):
     graph : tuple
         Name of a constructor in `bayesmrf.graphs`, and its arguments.
     n_groups : int
+        As many as there are edges: every edge has a value of its own.
     bayes : mapping
         Options of `GroupedMRF` for each Bayesian method.
     points : tuple of int
@@ -43,6 +49,8 @@ class Simulation(Points):
     n_test : int
     n_sweeps : int
         Gibbs sweeps per sample; 0 for exact samples, with the exact likelihood of test data.
+    persistent : bool
+        Whether MLE and oracle are also computed by persistent contrastive divergence, as in the paper.
     """
 
     graph: tuple[Any, ...]
@@ -52,6 +60,7 @@ class Simulation(Points):
     replicates: int = 50
     n_test: int = 1000
     n_sweeps: int = 0
+    persistent: bool = False
 
     axis = "n"
     measures = (
@@ -63,7 +72,7 @@ class Simulation(Points):
     @property
     def methods(self) -> tuple[str, ...]:
         """Return the names of the fitted methods."""
-        return ("mle", "oracle", *self.bayes)
+        return ("mle", "oracle", *self.bayes, *(f"{m}{PERSISTENT}" for m in ("mle", "oracle") if self.persistent))
 
     def make_graph(self) -> Graph:
         """Return the graph of all replicates."""
@@ -104,7 +113,9 @@ class Simulation(Points):
         """Return the unfitted estimator of a method."""
         graph = problem.model.graph
         if method not in self.bayes:
-            ties = problem.groups if method == "oracle" else None
+            ties = problem.groups if method.startswith("oracle") else None
+            if method.endswith(PERSISTENT):
+                return ByPersistentChains(problem.model, ties, rng)
             return MaximumLikelihoodMRF(graph, ties=ties, fields=False, random_state=rng)
         once = {"n_warmup": 0, "n_chains": 1, "n_jobs": 1, "progress": False, "random_state": rng}
         own, others = method_of(GROUPS, method, dict(self.bayes[method]) | once | options)
@@ -130,6 +141,19 @@ class Simulation(Points):
         return metrics.log_likelihood(model, theta, states, Elimination())
 
 
+class ByPersistentChains:
+    """Maximum likelihood by persistent contrastive divergence, also where `MaximumLikelihoodMRF` is exact."""
+
+    def __init__(self, model: Agreement, ties: np.ndarray | None, rng: np.random.Generator) -> None:
+        self.model, self.ties, self.rng = model, ties, rng
+
+    def fit(self, states: np.ndarray) -> None:
+        """Fit to states."""
+        curve, s_bar = read_ties(self.ties, self.model), self.model.statistics(states)
+        self.theta_ = maximum_likelihood(self.model, s_bar, len(states), Persistent(), self.rng, curve).theta
+        self.agreement_ = expit(self.theta_)
+
+
 class Problem(NamedTuple):
     """The truth of a replicate, its test samples, and the result of the check in `Simulation.draw`."""
 
@@ -145,7 +169,8 @@ class Problem(NamedTuple):
 def _problem(plan: Simulation, settings: Settings, replicate: int) -> Problem:
     rng = settings.rng(replicate, 0)
     model = Agreement(plan.make_graph())
-    groups = rng.integers(plan.n_groups, size=model.n_edges)
+    apart = plan.n_groups == model.n_edges
+    groups = np.arange(model.n_edges) if apart else rng.integers(plan.n_groups, size=model.n_edges)
     agreement = rng.random(plan.n_groups)[groups]
     theta = np.log(agreement) - np.log1p(-agreement)
     return Problem(model, groups, agreement, theta, *plan.draw(model, theta, plan.n_test, rng))

@@ -1,4 +1,4 @@
-"""``python -m papers.murray_ghahramani_2004 coronary|artificial|labels|coverage|coverage-complete``."""
+"""``python -m papers.murray_ghahramani_2004 coronary|artificial|labels|coverage|coverage-complete|labels-chains``."""
 
 import sys
 from pathlib import Path

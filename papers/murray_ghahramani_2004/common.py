@@ -23,7 +23,7 @@ LONGEST = 4000  # draws of a chain used for effective sample sizes
 class Settings(CellSettings):
     """Settings of this paper's experiments."""
 
-    names = ("coronary", "artificial", "labels", "coverage", "coverage-complete")
+    names = ("coronary", "artificial", "labels", "coverage", "coverage-complete", "labels-chains")
 
 
 class Fit(NamedTuple):

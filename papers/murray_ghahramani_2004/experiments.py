@@ -1,4 +1,4 @@
-"""The five experiments, in full size and small (``--quick``)."""
+"""The six experiments, in full size and small (``--quick``)."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ FULL: dict[str, Experiment] = {
     "labels": labels.Labels(),
     "coverage": coverage.Coverage(),
     "coverage-complete": coverage.Coverage("complete", replicates=60),
+    "labels-chains": labels.Chains(),
 }
 QUICK: dict[str, Experiment] = {
     "coronary": coronary.Coronary(n_iterations=120, n_warmup=50, n_tree=60, n_tree_warmup=20),
@@ -26,6 +27,7 @@ QUICK: dict[str, Experiment] = {
     "labels": labels.Labels(n_points=20, options=shorter(labels.OPTIONS, 20), n_chains=2),
     "coverage": coverage.Coverage(shorter=50, replicates=2),
     "coverage-complete": coverage.Coverage("complete", shorter=50, replicates=2),
+    "labels-chains": labels.Chains(n_points=12, options=shorter(labels.OPTIONS, 20), n_chains=2),
 }
 MEASURES: dict[str, Callable[[list[Record]], pd.DataFrame]] = {
     "coronary": coronary.measures,
@@ -33,4 +35,5 @@ MEASURES: dict[str, Callable[[list[Record]], pd.DataFrame]] = {
     "labels": labels.measures,
     "coverage": coverage.measures,
     "coverage-complete": coverage.measures,
+    "labels-chains": labels.measures,
 }

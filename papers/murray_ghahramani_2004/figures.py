@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import matplotlib as mpl
 import numpy as np
@@ -144,13 +145,13 @@ def stronger(records: list[Record]) -> Figure | None:
     return figure
 
 
-def scales(records: list[Record]) -> Figure:
+def scales(records: list[Record], plan: type[labels.Labels] = labels.Labels) -> Figure:
     """Figure 3: the data, and draws of (sigma_x, sigma_y) by each method."""
     methods = [m for m in SCALES if any(r["cell"] == [0, m] for r in records)]
     figure = Figure(figsize=(3 * (1 + len(methods)), 3.1), layout="constrained")
     data, *rest = np.atleast_1d(figure.subplots(1, 1 + len(methods)))
     shown = [r for r in records if r["cell"][0] == 0]
-    points, seen = labels.draw_points(len(next((r["cross"] for r in shown if "cross" in r), range(80))))
+    points, seen = plan.draw(len(next((r["cross"] for r in shown if "cross" in r), range(80))))
     for value, marker, size in ((labels.CROSS, "x", 16), (labels.RING, "o", 14), (labels.HIDDEN, ".", 8)):
         here = points[seen == value]
         face = {} if marker == "x" else {"facecolors": "none" if marker == "o" else "black"}
@@ -192,6 +193,7 @@ FIGURES: dict[str, dict[str, Callable[[list[Record]], Figure | None]]] = {
     "coronary": {"": parameters, "-ranges": ranges},
     "artificial": {"": near_truth, "-stronger": stronger},
     "labels": {"": scales},
+    "labels-chains": {"": partial(scales, plan=labels.Chains)},
     "coverage": {"": intervals},
     "coverage-complete": {"": intervals},
 }

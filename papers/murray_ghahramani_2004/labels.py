@@ -58,6 +58,11 @@ class Labels:
 
     methods = (*OPTIONS, "at", ZERO)
 
+    @staticmethod
+    def draw(n_points: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return points and labels."""
+        return draw_points(n_points)
+
     def describe(self) -> dict[str, Any]:
         """Return plain values; the number of runs may increase."""
         return {k: v for k, v in asdict(self).items() if k != "replicates"}
@@ -72,7 +77,7 @@ class Labels:
         seeds = settings.seeds(replicate, self.methods.index(method))
         if method == "at":
             return {"long_x": at((4.0, 0.5), self.n_points, seeds), "long_y": at((0.5, 4.0), self.n_points, seeds)}
-        points, labels = draw_points(self.n_points)
+        points, labels = self.draw(self.n_points)
         options = {
             "prior_scale": self.prior_scale,
             "n_chains": self.n_chains,
@@ -101,6 +106,20 @@ class Labels:
         }
 
 
+@dataclass(frozen=True)
+class Chains(Labels):
+    """The same for sparse points in chains; there is no unlabelled cluster to predict."""
+
+    n_points: int = 40
+
+    methods = (*OPTIONS, ZERO)
+
+    @staticmethod
+    def draw(n_points: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return points and labels."""
+        return draw_chains(n_points)
+
+
 def at(sigma: tuple[float, float], n_points: int, seeds: np.random.SeedSequence) -> float:
     """Return the mean probability of a cross over the unlabelled cluster at one sigma, fixed by a narrow prior."""
     points, labels = draw_points(n_points)
@@ -113,6 +132,7 @@ def at(sigma: tuple[float, float], n_points: int, seeds: np.random.SeedSequence)
 def measures(records: list[Record]) -> pd.DataFrame:
     """Return one row per method, means over its runs: the position of sigma, and the spread of chains."""
     rows: dict[str, list[dict[str, float]]] = {}
+    exchange = {r["cell"][0]: r for r in records if r["cell"][1] == "exchange"}
     for r in records:
         method = r["cell"][1]
         if method == "at":
@@ -123,6 +143,10 @@ def measures(records: list[Record]) -> pd.DataFrame:
             row = {name: r[name] for name in names}
             row |= {"arms": r["long_x"] + r["long_y"], "ess": min(r["ess"]), "spread": float(spread.max())}
             row["cross"] = float(np.mean(r["cross"][-(len(r["cross"]) // 4) :]))
+            if method != "exchange" and (best := exchange.get(r["cell"][0])):
+                away = (np.array(r["mean"]) - best["mean"]) / best["sd"]
+                ratio = np.array(r["sd"]) / best["sd"]
+                row |= {"distance": np.abs(away).max(), "sd_ratio": ratio[np.argmax(np.abs(np.log(ratio)))]}
         rows.setdefault(method, []).append(row)
     return pd.DataFrame({m: pd.DataFrame(rows[m]).mean() for m in Labels.methods if m in rows}).T
 
@@ -140,6 +164,19 @@ def draw_points(n_points: int) -> tuple[np.ndarray, np.ndarray]:
     along = np.linspace(0, 1, n)[:, None]
     bridge = [-1.2, -1.6] + 2.8 * along + 0.15 * rng.standard_normal((n, 2))
     return np.concatenate([cross, ring, bridge, cluster]), np.repeat([CROSS, RING, HIDDEN, HIDDEN], n)
+
+
+def draw_chains(n_points: int) -> tuple[np.ndarray, np.ndarray]:
+    """Draw two horizontal chains of points two apart, crosses and rings, with every second label hidden.
+
+    Neighbours in a chain are 0.6 apart, so that few points have more than two strong edges.
+    """
+    rng, n = np.random.default_rng(2004), n_points // 2
+    along = 0.6 * np.arange(n)
+    chains = [np.stack([along, np.full(n, y)], axis=1) for y in (0.0, 2.0)]
+    labels = np.repeat([CROSS, RING], n)
+    labels[1::2] = HIDDEN
+    return np.concatenate(chains) + 0.05 * rng.standard_normal((2 * n, 2)), labels
 
 
 def _estimator(

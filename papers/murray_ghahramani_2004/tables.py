@@ -15,6 +15,7 @@ TITLES = {
     "coronary": "Six risk factors of 1,841 men: each method against exact Metropolis",
     "artificial": "Random Boltzmann machines: posterior against truth",
     "labels": "Labels on points: where sigma lies",
+    "labels-chains": "Labels on sparse chains of points: where sigma lies",
     "coverage": "Small models on sparse graphs: sds against exact, and coverage of 95 % intervals",
     "coverage-complete": "Small models on complete graphs: sds against exact, and coverage of 95 % intervals",
 }
