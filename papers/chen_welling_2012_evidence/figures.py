@@ -90,13 +90,16 @@ def chosen(records: list[Record]) -> Figure | None:
 def evidence(records: list[Record], curve: str) -> Figure | None:
     """Plot figures 4, 6 and 7: log evidence per document, methods at a mode above, those from draws below.
 
-    Methods far away are outside the frame, as in the paper.
+    Means over subsets: of AIS over all, and of the distances from it for the other methods, which may have been run on
+    fewer. Methods far away are outside the frame, as in the paper.
     """
     table = measures.curves(words.rows(records)).get(curve)
     if table is None:
         return None
     axis = "n" if curve == measures.DOCUMENTS else "k"
-    table = table.assign(score=table["log_evidence"] / table["n"])
+    score = table["log_evidence"] / table["n"]
+    truth = score[table["method"] == TRUTH].groupby(table[axis]).mean().reindex(table[axis])
+    table = table.assign(score=(table["away"] + truth.to_numpy()).fillna(score))
     figure = Figure(figsize=(9.5, 3.9), layout="constrained")
     for axes, methods in zip(figure.subplots(1, 2), (POINT, DRAWN), strict=True):
         _lines(axes, table, axis, methods)

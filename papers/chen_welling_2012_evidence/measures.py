@@ -25,9 +25,9 @@ def of_words(records: list[Record]) -> pd.DataFrame:
 
     ``away`` is the mean distance from AIS in nats per document, ``worst`` the largest, ``highest`` the largest signed
     one, ``few`` the mean up to 50 documents, ``first`` and ``last`` the signed ones at the ends, ``closest`` the share
-    of points at which no other method is nearer to AIS, ``above_laplace0`` the mean of log evidence minus that of
-    laplace0 (nats, from 7 hidden units on); for cross-validation ``range`` is the range of means over numbers of hidden
-    units, in sds over folds.
+    of points at which no other method is nearer to AIS (over subsets with all methods), ``above_laplace0`` the mean of
+    log evidence minus that of laplace0 (nats, from 7 hidden units on); for cross-validation ``range`` is the range of
+    means over numbers of hidden units, in sds over folds.
     """
     table = words.rows(records)
     found: list[dict[str, Any]] = []
@@ -35,7 +35,7 @@ def of_words(records: list[Record]) -> pd.DataFrame:
         axis = "n" if name == DOCUMENTS else "k"
         for replicate, one in curve.groupby("replicate"):
             about = {"replicate": replicate, "curve": name}
-            winners = _winners(one, axis)
+            winners = _winners(one, axis, set(curve["method"]))
             found += [
                 about | {"method": method} | _distances(mine.sort_values(axis), one, axis, method, winners)
                 for method, mine in one.groupby("method", sort=False)
@@ -60,10 +60,10 @@ def curves(table: pd.DataFrame) -> dict[str, pd.DataFrame]:
     return found
 
 
-def _winners(one: pd.DataFrame, axis: str) -> pd.Series:
-    """Return the method nearest to AIS at each point."""
+def _winners(one: pd.DataFrame, axis: str, methods: set[str]) -> pd.Series:
+    """Return the method nearest to AIS at each point; none for a subset on which not all rivals were run."""
     rivals = one[~one["method"].isin(_OTHER)].dropna(subset=["away"])
-    if rivals.empty:
+    if rivals.empty or not methods - {*_OTHER} <= set(rivals["method"]):
         return pd.Series(dtype=object)
     return rivals.loc[rivals["away"].abs().groupby(rivals[axis]).idxmin()].set_index(axis)["method"]
 
@@ -77,7 +77,7 @@ def _distances(mine: pd.DataFrame, one: pd.DataFrame, axis: str, method: str, wi
         out |= {"first": away["away"].iloc[0], "last": away["away"].iloc[-1], "points": len(away)}
         if axis == "n" and (away["n"] <= FEW).any():
             out["few"] = size[away["n"] <= FEW].mean()
-        if method not in _OTHER:
+        if method not in _OTHER and len(winners):
             out["closest"] = (winners == method).mean()
     if axis == "k":
         plain = one[one["method"] == "laplace0"].set_index("k")["log_evidence"]

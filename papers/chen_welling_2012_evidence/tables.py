@@ -36,9 +36,11 @@ def _frames(experiment: str, records: list[Record]) -> dict[str, pd.DataFrame]:
     for name, curve in measures.curves(words.rows(records)).items():
         axis = "n" if name == measures.DOCUMENTS else "k"
         title = f"{experiment}, by {name}: "
-        for measure, what in (("away", "distance from AIS, nats a document"), ("log_evidence", "log evidence")):
-            wide = curve.pivot_table(index="method", columns=axis, values=measure, sort=False)
-            out[f"{title}{what}, means over subsets"] = wide.reset_index()
+        away = curve.pivot_table(index="method", columns=axis, values="away", sort=False)
+        out[f"{title}distance from AIS, nats a document, means over subsets"] = away.reset_index()
+        first = curve[curve["replicate"] == 0]  # with all methods
+        log_evidence = first.pivot_table(index="method", columns=axis, values="log_evidence", sort=False)
+        out[f"{title}log evidence of the first subset"] = log_evidence.reset_index()
     numbers = found.drop(columns="replicate").groupby(["curve", "method"], sort=False).mean()
     out[f"{experiment}: measures, means over subsets"] = numbers.reset_index()
     return out
