@@ -155,7 +155,7 @@ def scales(records: list[Record], plan: type[labels.Labels] = labels.Labels) -> 
     for value, marker, size in ((labels.CROSS, "x", 16), (labels.RING, "o", 14), (labels.HIDDEN, ".", 8)):
         here = points[seen == value]
         face = {} if marker == "x" else {"facecolors": "none" if marker == "o" else "black"}
-        data.scatter(here[:, 0], here[:, 1], marker=marker, s=size, lw=0.8, color="black", **face)
+        data.scatter(here[:, 0], here[:, 1], marker=marker, s=size, lw=0.8, color="black", clip_on=False, **face)
     data.set(xlabel="x", ylabel="y", title=f"(a) {len(points)} points", aspect="equal")
     for axes, method, letter in zip(rest, methods, "bcde", strict=False):
         sigma = np.array(next(r["sigma"] for r in shown if r["cell"][1] == method))
