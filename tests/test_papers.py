@@ -76,9 +76,10 @@ def check_evidence(experiment, found, out):
 POINT = ["--points", "100"]
 ROWS = {
     "liu_page_2013": Row(
-        {**dict.fromkeys(["tree", "small-grid", "large-grid"], POINT), "senate": ["--points", "2", "--methods", "mle",
-         "stripped-beta"], "structure": ["--points", "1000", "--methods", "spike-exact", "stripped-beta-learnt",
-         "spike-slab", "l1-cv"], "structure-senate": ["--points", "2", "--methods", "stripped-beta-learnt"]},
+        {**dict.fromkeys(["tree", "small-grid", "large-grid", "no-groups"], POINT),
+         "consistency": ["--points", "1000"], "senate": ["--points", "2", "--methods", "mle", "stripped-beta"],
+         "structure": ["--points", "1000", "--methods", "spike-exact", "stripped-beta-learnt", "spike-slab", "l1-cv"],
+         "structure-senate": ["--points", "2", "--methods", "stripped-beta-learnt"]},
         ["small-grid", *POINT, "--methods", "mle", "oracle", "exact"],
         ("small-grid", ("mle", "oracle", "exact")),
         [
