@@ -10,15 +10,16 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from scipy.special import expit
 
 from bayesmrf import Graph, GroupedMRF, MaximumLikelihoodMRF, graphs, metrics
-from bayesmrf.estimators.ties import read_ties
 from bayesmrf.inference.chains import Persistent
 from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.learning.maximum_likelihood import maximum_likelihood
 from bayesmrf.methods import GROUPS
 from bayesmrf.models.agreement import Agreement
+from bayesmrf.models.linear_map import LinearMap
 from bayesmrf.samplers import gibbs
 from papers.cells import Cell
 from papers.options import method_of
@@ -149,7 +150,9 @@ class ByPersistentChains:
 
     def fit(self, states: np.ndarray) -> None:
         """Fit to states."""
-        curve, s_bar = read_ties(self.ties, self.model), self.model.statistics(states)
+        labels = np.arange(self.model.n_edges) if self.ties is None else pd.factorize(self.ties)[0]
+        curve = LinearMap.tied(labels, [f"edges {k}" for k in range(labels.max() + 1)])
+        s_bar = self.model.statistics(states)
         self.theta_ = maximum_likelihood(self.model, s_bar, len(states), Persistent(), self.rng, curve).theta
         self.agreement_ = expit(self.theta_)
 
