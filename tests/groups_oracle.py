@@ -12,6 +12,7 @@ from scipy import stats
 from scipy.integrate import quad
 from scipy.linalg import helmert
 from scipy.optimize import minimize
+from scipy.special import betaln
 
 from bayesmrf.priors import Cauchy
 from tests import spike_slab_oracle as one_group
@@ -35,8 +36,16 @@ def log_slab(d, slab):
     return np.log(density(squares)).sum(axis=-1) - k * log(total)
 
 
+def log_biases(x, prior):
+    """Log density of each bias: normal, or the logit of a Beta variable."""
+    if prior.biases is None:
+        return stats.norm.logpdf(x, scale=prior.bias_scale)
+    a, b = prior.biases.a, prior.biases.b
+    return a * x - (a + b) * np.logaddexp(0, x) - betaln(a, b)
+
+
 def posterior(
-    edges, n_nodes, groups, prior, rng, n_samples=10_000, shared=False, always=True, features=None, spiked=False
+    edges, n_nodes, groups, prior, rng, n_samples=10_000, shared=False, always=True, features=None, biases="free"
 ):
     """Posterior means and their standard errors.
 
@@ -53,8 +62,8 @@ def posterior(
         Whether every baseline is present; otherwise it has the same spike.
     features : (n_states, n_features) array
         Features of all states, those of edges first; by default those of a Boltzmann machine.
-    spiked : bool
-        Whether biases have a baseline, and differences as edges have.
+    biases : {"free", "slab", "spike-slab"}
+        Whether biases have a baseline, and differences as edges have, without or with the spike.
 
     Returns
     -------
@@ -67,12 +76,13 @@ def posterior(
     r, n_groups = len(edges), len(groups)
     n_own = features.shape[1] - r
     q, h = n_groups - 1, helmert(n_groups).T / np.sqrt(2)
-    n_biases = n_own if shared or spiked else n_own * n_groups
-    n_spiked = r + n_own if spiked else r
+    n_biases = n_own if shared or biases != "free" else n_own * n_groups
+    n_spiked = r + n_own if biases != "free" else r
+    n_absent = r + n_own if biases == "spike-slab" else r
     weights, values = [], []
     present = [(True,) * r] if always else list(itertools.product((False, True), repeat=r))
-    for differs, there in itertools.product(itertools.product((False, True), repeat=n_spiked), present):
-        differs, there = np.array(differs), np.array(there)
+    for differs, there in itertools.product(itertools.product((False, True), repeat=n_absent), present):
+        differs, there = np.array([*differs, *(True,) * (n_spiked - n_absent)]), np.array(there)
         k, n_base = differs.sum(), there.sum()
         size = n_base + q * k + n_biases
 
@@ -93,8 +103,8 @@ def posterior(
                 for t, (n, s_bar, seen) in enumerate(groups)
             )
             found = found + one_group.log_weights_prior(base, prior) + log_slab(d, prior.slab)
-            found = found + stats.norm.logpdf(x[..., n_base + q * k :], scale=prior.bias_scale).sum(axis=-1)
-            structure = one_group.log_structure(k, n_spiked, prior)
+            found = found + log_biases(x[..., n_base + q * k :], prior).sum(axis=-1)
+            structure = one_group.log_structure(k - n_spiked + n_absent, n_absent, prior)
             return found + structure + (0 if always else one_group.log_structure(n_base, r, prior))
 
         mode = minimize(lambda x, f=log_posterior: -f(x), np.zeros(size), method="BFGS").x

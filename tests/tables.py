@@ -25,6 +25,7 @@ from bayesmrf.models.symmetric import Symmetric
 from bayesmrf.particles.reference import ReferenceChains
 from bayesmrf.posterior.edges.differences import Differences, contrasts, group_likelihood
 from bayesmrf.posterior.edges.exact import SpikeSlabExact
+from bayesmrf.posterior.edges.group_particles import GroupParticles
 from bayesmrf.posterior.edges.langevin import SpikeSlabLangevin
 from bayesmrf.posterior.edges.one_edge import SpikeSlabOneEdge
 from bayesmrf.posterior.edges.particle import SpikeSlabParticle
@@ -121,10 +122,10 @@ def with_gaps(model, engine, hidden):
     return likelihood(model, engine, hidden=Hidden(Clamped(model, GAPS), hidden))
 
 
-def differences():
+def differences(kernel=Differences):
     contrast = contrasts([3, 9])
     samples = [Sample(s_bar(BINARY), 3.0), Sample(s_bar(BINARY)[::-1], 9.0)]
-    return Differences(group_likelihood(BINARY, samples, contrast, Persistent()), contrast, EDGES, EDGES)
+    return kernel(group_likelihood(BINARY, samples, contrast, Persistent()), contrast, EDGES, EDGES)
 
 
 def label_field():
@@ -193,6 +194,7 @@ KERNELS = {
     ),
     "spike-slab-langevin": lambda: SpikeSlabLangevin(BINARY, s_bar(BINARY), N, EDGES, start(BINARY)),
     "differences": differences,
+    "group-particles": lambda: differences(GroupParticles),
     "spike-slab-exact": lambda: SpikeSlabExact(
         likelihood(BINARY, Elimination()), EDGES, start(BINARY), pairs=np.array([[0, 1]])
     ),

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bayesmrf import Cauchy, CompareMRF, SpikeSlab, graphs, load, plots, write_report
+from bayesmrf import Cauchy, CompareMRF, SpikeSlab, graphs, load, methods, plots, write_report
 from bayesmrf.errors import BayesMRFError, ConvergenceWarning
 from bayesmrf.inference.enumeration import Enumeration
 from bayesmrf.models.boltzmann import Boltzmann
@@ -145,11 +145,28 @@ BAD = {
         "X: column 'Bob' never has the level 0 in group 'g1'",
     ),
     "index": (lambda t: (t[NAMES], t["group"].rename(lambda i: i + 1)), "groups must have the index of X"),
-    "size": (
-        lambda t: (pd.DataFrame(np.eye(500, dtype=int)[:, :24] ^ (np.arange(500) % 2)[:, None]), t["group"]),
-        "X must have at most 8,388,608 joint states",
-    ),
 }
+
+
+def test_particles(bayesmrf, fitted, folder):
+    """Where there are too many states for a table they are chosen; otherwise they find the same."""
+    est, table = fitted
+    wide = pd.DataFrame(np.eye(500, dtype=int)[:, :24] ^ (np.arange(500) % 2)[:, None])
+    with pytest.raises(BayesMRFError, match=r"at most 8,388,608 joint states, .*; use method='particle'"):
+        CompareMRF(method="exact", **QUICK).check(wide, table["group"])
+    chosen = CompareMRF(**QUICK)
+    chosen.check(wide, table["group"])
+    assert (chosen.method_, est.method_) == ("particle", "exact")
+    given = CompareMRF(method=methods.Particle(n_particles=512), **QUICK).fit(table[NAMES], table["group"])
+    np.testing.assert_allclose(given.difference_inclusion_, est.difference_inclusion_, atol=0.2)
+    assert given.posterior_.attrs["kind"] == "approximate (moments from particles)"
+    assert "moments from particles" in summarise(given.posterior_).method_sentence
+    table.to_csv("answers.csv", index=False)
+    code, _, err = bayesmrf(
+        "compare", "answers.csv", "--by", "group", "--method", "particle", "--n-particles", "512", *SMALL
+    )
+    assert code == 0, err
+    np.testing.assert_array_equal(load("answers.zarr")["posterior"]["theta"], given.posterior_["posterior"]["theta"])
 
 
 @pytest.mark.parametrize("name", BAD)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bayesmrf import graphs, run
-from bayesmrf.errors import DataError, OptionError
+from bayesmrf.errors import DataError
 from bayesmrf.inference.chains import Persistent
 from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.inference.enumeration import Enumeration
@@ -15,6 +15,7 @@ from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.models.clamped_categorical import clamp
 from bayesmrf.models.ordinal import Ordinal
 from bayesmrf.posterior.edges.differences import Differences, contrasts, group_likelihood
+from bayesmrf.posterior.edges.group_particles import GroupParticles
 from bayesmrf.posterior.hidden_entries import DrawHiddenEntries
 from bayesmrf.priors import Beta, Cauchy, LogisticBeta, Normal, SpikeSlab
 from bayesmrf.states import check_states
@@ -39,7 +40,7 @@ def rows(model, sizes, rng, share=0.0):
     return found
 
 
-def kernel(model, data, prior=PRIOR, scale=1.0, baseline=None, biases="free"):
+def kernel(model, data, prior=PRIOR, scale=1.0, baseline=None, biases="free", n_particles=None):
     samples = []
     for x in data:
         hidden = None
@@ -51,7 +52,8 @@ def kernel(model, data, prior=PRIOR, scale=1.0, baseline=None, biases="free"):
         samples.append(Sample(s_bar, len(x), hidden))
     contrast = scale * contrasts([len(x) for x in data])
     likelihood = group_likelihood(model, samples, contrast, Persistent(), biases)
-    found = Differences(likelihood, contrast, prior, prior.slab if baseline is None else baseline, biases, 10)
+    given = likelihood, contrast, prior, prior.slab if baseline is None else baseline, biases
+    found = Differences(*given, 10) if n_particles is None else GroupParticles(*given, 5, n_particles)
     return found if all(s.hidden is None for s in samples) else DrawHiddenEntries(found, likelihood)
 
 
@@ -86,6 +88,18 @@ def test_two_groups(rng):
     assert not compare(kernel(model, data, replace(PRIOR, density=other)), truth, rng).holds
 
 
+def test_two_groups_by_particles(rng):
+    """Yes/no answers of which some are missing, baselines and biases that may be absent; the rest of the moves."""
+    model = Boltzmann(graphs.path(2))
+    data = rows(model, [25, 60], rng, 0.2)
+    options = {"baseline": PRIOR, "biases": "spike-slab", "n_particles": 512}
+    truth = exact(model, data, rng, always=False, biases="spike-slab")
+    found = compare(kernel(model, data, **options), truth, rng, 60)
+    assert found.holds, found
+    filled = [np.nan_to_num(x) for x in data]
+    assert not compare(kernel(model, filled, **options), truth, rng, 60).holds
+
+
 @pytest.mark.parametrize("prior", [SpikeSlab(Beta(2.0, 1.0), Normal(0.8), 1.5), PRIOR], ids=["normal", "cauchy"])
 def test_three_groups(prior, rng):
     """An edge that does or does not differ between any of them."""
@@ -108,7 +122,7 @@ def test_baselines_that_may_be_absent(rng):
 def test_biases_that_may_differ_or_not(sizes, rng):
     model = Boltzmann(graphs.path(2))
     data = rows(model, sizes, rng)
-    truth = exact(model, data, rng, spiked=True)
+    truth = exact(model, data, rng, biases="spike-slab")
     of = kernel(model, data, biases="spike-slab")
     found = compare(of, truth, rng)
     assert found.holds, found
@@ -154,12 +168,15 @@ def test_ordered_answers(right, wrong, biases, rng):
         samples.append(Sample(counts @ features / n, n))
         groups.append((n, samples[-1].s_bar, None))
         others.append((n, counts @ wrong[1] / n, None))
-    contrast, options = contrasts([25, 60]), {"spiked": biases != "free", "n_samples": 4000}
+    contrast, options = contrasts([25, 60]), {"biases": biases, "n_samples": 4000}
     truth = oracle.posterior(model.graph.edges, 2, groups, PRIOR, rng, features=features, **options)
-    likelihood = group_likelihood(model, samples, contrast, Persistent(), biases)
-    of = Differences(likelihood, contrast, PRIOR, PRIOR.slab, biases, n_scans=10)
-    found = compare(of, truth, rng)
-    assert found.holds, found
+    given = group_likelihood(model, samples, contrast, Persistent(), biases), contrast, PRIOR, PRIOR.slab, biases
+    kernels = [Differences(*given, 10)]
+    if right is FREE:  # particles have no neutral categories
+        kernels.append(GroupParticles(*given, 5, 512))
+    for of in kernels:
+        found = compare(of, truth, rng)
+        assert found.holds, found
     other = oracle.posterior(model.graph.edges, 2, others, PRIOR, rng, features=wrong[1], **options)
     assert not compare(of, other, rng).holds
 
@@ -171,18 +188,24 @@ def test_contrasts():
     np.testing.assert_allclose(c.sum(axis=0), 0, atol=1e-12)
 
 
-def test_other_priors_of_biases_are_refused():
-    prior = replace(PRIOR, biases=LogisticBeta(0.5, 0.5))
-    for given in ({"prior": prior}, {"prior": PRIOR, "baseline": prior}):
-        with pytest.raises(OptionError, match="must be one with normal biases, to compare groups"):
-            kernel(Boltzmann(PATH), [np.eye(3)] * 2, **given)
+@pytest.mark.parametrize("biases", ["free", "slab"])
+def test_logits_of_beta_variables(biases, rng):
+    """A prior of biases, or of their baselines, which have differences in all groups."""
+    model, prior = Boltzmann(graphs.path(2)), replace(PRIOR, biases=LogisticBeta(0.5, 3.0))
+    data = rows(model, [15, 20], rng)
+    truth = exact(model, data, rng, prior, biases=biases)
+    found = compare(kernel(model, data, prior, biases=biases), truth, rng)
+    assert found.holds, found
+    assert not compare(kernel(model, data, biases=biases), truth, rng).holds
 
 
 def test_too_many_states():
     model = Boltzmann(graphs.path(24))
     samples = [Sample(np.full(model.n_features, 0.5), 10)] * 2
     likelihood = group_likelihood(model, samples, contrasts([10, 10]), Persistent())
-    with pytest.raises(DataError, match=r"at most 8,388,608 joint states, .* got 16,777,216 of 24 columns; leave"):
+    with pytest.raises(
+        DataError, match=r"at most 8,388,608 joint states, .* got 16,777,216 of 24 columns; use method='particle'"
+    ):
         Differences(likelihood, contrasts([10, 10]))
 
 

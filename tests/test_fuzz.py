@@ -39,7 +39,7 @@ from bayesmrf.learning.persistent import PersistentMLE
 from bayesmrf.learning.rbm_brief import BriefRBM
 from bayesmrf.learning.rbm_persistent import PersistentRBM
 from bayesmrf.likelihood import Likelihood
-from bayesmrf.methods import EDGES, GROUPS
+from bayesmrf.methods import COMPARISONS, EDGES, GROUPS
 from bayesmrf.models.agreement import Agreement
 from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.models.ordinal import Ordinal
@@ -254,7 +254,11 @@ def kernels():
     yield BriefRBM(machine, X)
     yield from (potts, Ordinal(PAIRS, 2, True, (2, 2, 2)), symmetric, machine)
     yield PairwiseTarget(boltzmann, X, np.ones(n), normal)
-    yield from (registry_row.options() for registry in (GROUPS, EDGES, FAMILIES, KERNELS) for registry_row in registry)
+    yield from (
+        registry_row.options()
+        for registry in (GROUPS, EDGES, COMPARISONS, FAMILIES, KERNELS)
+        for registry_row in registry
+    )
 
 
 RECORDS = {

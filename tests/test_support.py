@@ -11,7 +11,7 @@ from bayesmrf import BayesianMRF, GroupedMRF, SpikeSlabMRF, priors
 from bayesmrf.errors import OptionError
 from bayesmrf.estimators import grouped_methods, parameter_kernels, spike_slab
 from bayesmrf.kernels import KERNELS
-from bayesmrf.methods import EDGES, GROUPS
+from bayesmrf.methods import COMPARISONS, EDGES, GROUPS
 from tests.test_architecture import ROOT
 
 ESTIMATORS = ["RBM", "BayesianMRF", "GroupedMRF", "LabelFieldMRF", "MaximumLikelihoodMRF", "SpikeSlabMRF", "CompareMRF"]
@@ -29,6 +29,7 @@ def test_constructors_have_few_parameters(name):
 def test_every_row_has_a_builder():
     assert set(grouped_methods.KERNELS) == set(GROUPS.names)
     assert set(spike_slab._KERNELS) == set(EDGES.names)
+    assert COMPARISONS.names == ("exact", "particle")
     assert set(parameter_kernels._BUILD) == set(KERNELS.names)
 
 

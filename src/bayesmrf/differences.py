@@ -35,7 +35,7 @@ def bias_table(tree: xr.DataTree, tails: tuple[float, float]) -> pd.DataFrame:
     r = len(tree["constant_data"].to_dataset()["edges"])
     values = _draws(tree)[..., r:]
     table = {"parameter": tree["posterior"].to_dataset()["feature"].values[r:]}
-    if tree.attrs["biases"] == "free":
+    if tree.attrs["biases"] != "spike-slab":
         found = _table(tree, table, values, np.ones((len(values), values.shape[2]), dtype=bool), tails)
         return found.drop(columns=["inclusion", "bayes_factor", "bayes_factor_against"])
     # Those that do not differ are equal to the last bit.

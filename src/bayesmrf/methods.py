@@ -1,4 +1,4 @@
-"""Methods of `GroupedMRF` and `SpikeSlabMRF`: their options, and what they support.
+"""Methods of `GroupedMRF`, `SpikeSlabMRF` and `CompareMRF`: their options, and what they support.
 
 GroupedMRF(method=methods.Particle(n_particles=4096))
 SpikeSlabMRF(method=methods.OneEdge(n_iterations=50))
@@ -27,12 +27,15 @@ class Exact:
 
 @dataclass(frozen=True)
 class Particle(Checked):
-    """Groups of edges, or edges that may be absent, on any graph, with moments from particles that follow theta.
+    """Groups of edges, or edges or differences that may be absent, on any graph, with moments from particles.
+
+    The particles follow theta.
 
     Parameters
     ----------
     n_particles : int or None
-        Number of states of x in memory; None for ten for each observation, at least 1,024, at most 1 GiB a chain.
+        Number of states of x in memory (of each group of people); None for ten for each observation, or four where
+        edges or differences may be absent, at least 1,024, at most 1 GiB a chain.
     """
 
     n_particles: int | None = None
@@ -288,6 +291,29 @@ EDGES = Registry(
     ],
 )
 
+COMPARISONS = Registry(
+    "method",
+    "methods",
+    [
+        MethodRow(
+            "exact",
+            Exact,
+            "birth and death of the difference of every edge, with exact moments in each group",
+            "exact",
+            dict.fromkeys(("spike", "missing"), _on("boltzmann", "ordinal")),
+        ),
+        MethodRow(
+            "particle",
+            Particle,
+            "birth and death of the difference of every edge, with moments from particles of each group that follow "
+            "its parameters",
+            _PARTICLES,
+            dict.fromkeys(("spike", "missing"), _on("boltzmann", "ordinal")),
+            "moves allow for the noise of moments from finitely many particles",
+        ),
+    ],
+)
+
 # What "one-edge" does with many observations.
 EXTRAPOLATED = MethodRow(
     "one-edge",
@@ -300,3 +326,4 @@ EXTRAPOLATED = MethodRow(
 
 OPTIONS["GroupedMRF.method"] = GROUPS.rule("auto")
 OPTIONS["SpikeSlabMRF.method"] = EDGES.rule("auto")
+OPTIONS["CompareMRF.method"] = COMPARISONS.rule("auto")

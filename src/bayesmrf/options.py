@@ -217,7 +217,7 @@ OPTIONS: dict[str, Rule] = {
     "GroupedMRF.fields": choice(False, True, "grouped"),
     "SpikeSlabMRF.prior": either(choice("spike-slab"), instance("priors", "SpikeSlab")),
     "CompareMRF.prior": either(choice("spike-slab"), instance("priors", "SpikeSlab")),
-    "biases": choice("free", "spike-slab"),
+    "biases": choice("free", "slab", "spike-slab"),
     "CompareMRF.baseline": either(choice("slab", "spike-slab"), SLAB, instance("priors", "SpikeSlab")),
     "LabelFieldMRF.prior": either(choice("normal"), instance("priors", "Normal")),
     "RBM.n_chains": STATES,

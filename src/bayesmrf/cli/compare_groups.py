@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..families import AUTO
+from ..methods import COMPARISONS
 from . import common
 from .flags import BINARIZE, CANDIDATES, SLAB, Run, command, flag, model_flag, observations
+
+
+@dataclass
+class CompareMethod:
+    """Options of methods."""
+
+    n_particles: int | None = flag("Particles of each group, behind each moment.", shown="the method's")
 
 
 @command
@@ -18,6 +26,11 @@ def compare(
     ),
     by: str = flag("Column with the label of each row's group.", "COLUMN", ...),
     candidates: str = flag(f"Edges that may have a weight: {CANDIDATES}", "complete|EDGES.csv", "complete"),
+    method: str = flag(
+        "exact sums over all joint states of the columns; particle is for any number of columns; auto chooses.",
+        "|".join(["auto", *COMPARISONS.names]),
+        "auto",
+    ),
     model: str = model_flag(
         "CompareMRF",
         "boltzmann",
@@ -36,8 +49,9 @@ def compare(
         "slab",
     ),
     biases: str = flag(
-        "Whether the parameters of nodes are free in each group, or may differ or not, as edges.",
-        "free|spike-slab",
+        "Whether the parameters of nodes are free in each group; or have differences, with the prior --slab; or may "
+        "differ or not, as edges.",
+        "free|slab|spike-slab",
         "free",
     ),
     bias_scale: float = flag(
@@ -45,6 +59,7 @@ def compare(
     ),
     binarize: str | None = BINARIZE,
     *,
+    own: CompareMethod,
     run: Run,
 ) -> None:
     """Find out in which edges the networks of two or more groups of people differ, and by how much."""
@@ -56,6 +71,7 @@ def compare(
     options = {"model": model, "baseline": baseline, "biases": biases}
     common.checked("CompareMRF", **options, **run.options)
     prior = replace(SpikeSlab(), density=common.density(density), slab=read_slab(slab), bias_scale=bias_scale)
+    options["method"] = common.own_options(COMPARISONS, method, own)
     common.check_out(out, run.overwrite)
     data, *about = run.read(by)
     if binarize is not None:
@@ -69,4 +85,4 @@ def compare(
 
     asked = {"candidates": candidates, "by": by} | ({"binarize": binarize.strip()} if binarize else {})
     estimator = run.estimator(CompareMRF, out, candidates=edges, prior=prior, **options)
-    run.show(DifferenceSummary(run.sample(estimator, out, [data, *about], "fewer columns", **asked)), out)
+    run.show(DifferenceSummary(run.sample(estimator, out, [data, *about], "--method particle", **asked)), out)

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,13 +18,16 @@ from .. import convergence, results
 from ..base import SAMPLE
 from ..differences import bias_table, difference_table
 from ..errors import DataError, argument, data_row
-from ..families import families_of
+from ..families import AUTO, families_of
 from ..inference.chains import Persistent
 from ..inference.elimination.two_states import Elimination
 from ..likelihood import Likelihood, Sample
+from ..methods import COMPARISONS
 from ..names import shown
 from ..options import check_params
 from ..posterior.edges.differences import Differences, check_size, contrasts, group_likelihood
+from ..posterior.edges.group_particles import GroupParticles
+from ..posterior.groups.two_states import default_particles
 from ..posterior.hidden_entries import DrawHiddenEntries
 from ..sample_weight import unmasked
 from ..states import States, check_states, levels_of, text_names
@@ -41,6 +45,8 @@ if TYPE_CHECKING:
 
 FEWEST_ROWS = 10  # of a group
 _SCANS, _MANY_STATES = 2, 2**16  # of a step; states from which it is one
+_EXACT = 2**18  # joint states with which "auto" is "exact": up to 10 ms a scan
+_FEWER = 0.4  # four particles for each observation of a group
 _X, _GROUPS = argument("X"), argument("groups")
 
 
@@ -56,8 +62,7 @@ class CompareMRF(MissingValues, RunOptions, ChosenModel, Network, BaseEstimator)
     probability 1 - p0, and has a normal or Cauchy distribution otherwise. Two groups have the weights
     :math:`b \mp d / 2`. With G > 2 groups d has G - 1 coordinates, which are 0 or not together, and a spherical
     distribution such that the difference of any two groups has the scale of the slab. The biases (or thresholds) of
-    nodes are free in each group. Draws are exact: all joint states of the nodes, at most 2^23, are summed over in each
-    group.
+    nodes are free in each group.
 
     Parameters
     ----------
@@ -70,9 +75,14 @@ class CompareMRF(MissingValues, RunOptions, ChosenModel, Network, BaseEstimator)
     baseline : "slab", "spike-slab", or an object of `priors`
         Prior of the baselines: the slab of ``prior`` for every edge; or also a spike, with a p0 of its own, so that
         baselines may be absent; or another slab (`priors.Cauchy`, `priors.Normal`) or `priors.SpikeSlab`.
-    biases : {"free", "spike-slab"}
-        Biases (thresholds) are free in each group; or have a baseline and a difference, with the same spike and slab as
-        the differences of edges.
+    biases : {"free", "slab", "spike-slab"}
+        Biases (thresholds) are free in each group; or have a baseline, with the prior of biases, and a difference, with
+        the slab of the differences of edges, or their spike and slab.
+    method : {"auto", "exact", "particle"} or an object of `bayesmrf.methods`
+        * auto: exact with at most 2^18 joint states (18 yes/no columns, seven columns of five levels), else particle.
+          ``method_`` says which.
+        * exact (`methods.Exact`): all joint states of the nodes, at most 2^23, are summed over in each group.
+        * particle (`methods.Particle`): moments from particles of each group that follow its parameters.
     model : {"auto", "boltzmann", "ordinal"} or an object of `bayesmrf.families`
         Weights and biases of yes/no columns, or weights and thresholds of ordered answers, as in `BayesianMRF`.
     n_draws, n_warmup, n_chains, thin, random_state, n_jobs, executor, progress, checkpoint
@@ -95,8 +105,8 @@ class CompareMRF(MissingValues, RunOptions, ChosenModel, Network, BaseEstimator)
         The network of each group: edges with ``weight``, nodes with ``bias``.
     density_ : float
         Posterior mean of p0.
-    model_ : str
-        Name of the model.
+    method_, model_ : str
+        Names of the method and of the model.
     missing_ : DataFrame
         Row and node of each missing value of X, and the posterior probability that it is 1 (for "ordinal", of each
         level).
@@ -106,12 +116,13 @@ class CompareMRF(MissingValues, RunOptions, ChosenModel, Network, BaseEstimator)
         As in `SpikeSlabMRF`.
     """
 
-    read = {"model": families_of("CompareMRF").read}  # noqa: RUF012
+    read = {"method": COMPARISONS.read, "model": families_of("CompareMRF").read}  # noqa: RUF012
 
     candidates: Any = "complete"
     prior: Any = "spike-slab"
     baseline: Any = "slab"
     biases: str = "free"
+    method: Any = "auto"
     model: Any = "auto"
 
     def object(self, name: str) -> Any:
@@ -120,6 +131,8 @@ class CompareMRF(MissingValues, RunOptions, ChosenModel, Network, BaseEstimator)
             return replace(default_prior(self.object("model")), density=0.5)
         if name == "baseline" and isinstance(self.baseline, str):
             return self.object("prior").slab if self.baseline == "slab" else default_prior(self.object("model"))
+        if name == "method" and isinstance(self.method, str) and self.method == AUTO:
+            return COMPARISONS.read(vars(self).get("method_", "exact"))
         return super().object(name)
 
     def fit(self, X: Any, groups: Any = None, sample_weight: Any = None) -> CompareMRF:
@@ -153,8 +166,8 @@ class CompareMRF(MissingValues, RunOptions, ChosenModel, Network, BaseEstimator)
                 "prior": asdict(prior) | {"slab": {"family": type(prior.slab).__name__} | asdict(prior.slab)},
                 "baseline": f"{self.object('baseline')}",
                 "biases": self.biases,
-                "kind": "exact",
-                "method": "exact",
+                "kind": COMPARISONS.row(self.method_).kind,
+                "method": self.method_,
             },
             observed={
                 "statistics": np.array([s.s_bar for s in samples]),
@@ -196,7 +209,11 @@ class CompareMRF(MissingValues, RunOptions, ChosenModel, Network, BaseEstimator)
         self.groups_, code = read_groups(groups, X, len(states.values))
         model = self._model()
         self.model_ = model.name
-        check_size(model)
+        n_states = prod([model.n_states] * model.graph.n_nodes)
+        chosen = "exact" if n_states <= _EXACT else "particle"
+        self.method_ = chosen if self.method == AUTO else COMPARISONS.row(self.method).name
+        if self.method_ == "exact":
+            check_size(model)
         rows = [np.flatnonzero(code == g) for g in range(len(self.groups_))]
         parts = [
             replace(states, values=states.values[i], weights=None if states.weights is None else states.weights[i])
@@ -209,12 +226,17 @@ class CompareMRF(MissingValues, RunOptions, ChosenModel, Network, BaseEstimator)
             hidden = read_hidden(None, Elimination(), model, part)
             s_bar = model.statistics(part.values, part.weights) if hidden is None else hidden.model.seen_statistics()
             samples.append(Sample(s_bar, part.n_samples, hidden))
-        n_scans = _SCANS if model.n_states**model.graph.n_nodes < _MANY_STATES else 1
         contrast = contrasts([s.n_samples for s in samples])
         likelihood = group_likelihood(model, samples, contrast, Persistent(), self.biases)
-        kernel: Any = Differences(
-            likelihood, contrast, self.object("prior"), self.object("baseline"), self.biases, n_scans
-        )
+        given = likelihood, contrast, self.object("prior"), self.object("baseline"), self.biases
+        kernel: Any
+        if self.method_ == "exact":
+            kernel = Differences(*given, _SCANS if n_states < _MANY_STATES else 1)
+        else:
+            n_particles = self.object("method").n_particles
+            if n_particles is None:
+                n_particles = default_particles(_FEWER * max(s.n_samples for s in samples), model.graph.n_nodes)
+            kernel = GroupParticles(*given, 1, n_particles)
         if any(s.hidden is not None for s in samples):
             likelihood.require_hidden(kernel.name, {SAMPLE})
             kernel = DrawHiddenEntries(kernel, likelihood)

@@ -8,7 +8,7 @@ from .. import kernels
 from ..errors import OptionError
 from ..families import FAMILIES, families_of
 from ..kernels import KERNELS
-from ..methods import EDGES, GROUPS, MethodRow, refusal
+from ..methods import COMPARISONS, EDGES, GROUPS, MethodRow, refusal
 from ..registry import Registry
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def support() -> pd.DataFrame:
             }
     for prior in ("differences between groups", f"differences between groups{_MISSING}"):
         for family in families_of("CompareMRF"):
-            rows["CompareMRF", family.name, prior] = {"exact": "exact"}
+            rows["CompareMRF", family.name, prior] = {row.name: row.kind.split()[0] for row in COMPARISONS}
     for family in families_of("BayesianMRF"):
         for prior, missing in {"any density": False, f"any density{_MISSING}": True}.items():
             rows["BayesianMRF", family.name, prior] = {

@@ -195,14 +195,22 @@ def edge_cells(graph, unpacked, i, start, stop, cells):
     They are averaged over particles start..stop-1 (multiples of 64) given their other nodes; the weights in ``at_u``
     are divided by their sums over the states of both ends, and multiplied by those of the particles.
     """
+    for first in range(start, stop, TILE):
+        last = min(first + TILE, stop)
+        weigh(graph, unpacked, graph.edges[i, 0], i, -1, first, last, unpacked.at_u)
+        weigh(graph, unpacked, graph.edges[i, 1], i, -1, first, last, unpacked.at_v)
+    cells_again(graph, unpacked, i, start, stop, cells)
+
+
+@leaf
+def cells_again(graph, unpacked, i, start, stop, cells):
+    """Fill ``cells`` as `edge_cells`, which has been called before edge i moved."""
     m = len(graph.category)
     table, room = edge_table(graph, unpacked, i), np.empty((2, min(stop - start, TILE)), np.float32)
     cells[:] = 0.0
     for first in range(start, stop, TILE):
         last = min(first + TILE, stop)
         size = (last - first) >> 6 << 6
-        weigh(graph, unpacked, graph.edges[i, 0], i, -1, first, last, unpacked.at_u)
-        weigh(graph, unpacked, graph.edges[i, 1], i, -1, first, last, unpacked.at_v)
         share, weights = room[0, :size], unpacked.weights[first:last]
         _sum_ends(table, unpacked, first, share, room[1, :size])
         for lane in range(size):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..differences import difference_table
+from ..methods import COMPARISONS
 from ..names import shown
 from .base import INTERVAL, count
 from .inclusion import InclusionSummary
@@ -80,7 +81,8 @@ class DifferenceSummary(InclusionSummary):
     @property
     def method_sentence(self) -> str:
         """The method, and its description."""
-        return "exact: birth and death of the difference of every edge, with exact moments in each group"
+        row = COMPARISONS.row(str(self.attrs.get("method")))
+        return f"{row.name}: {row.sentence}"
 
     @property
     def options(self) -> dict[str, str]:

@@ -154,6 +154,38 @@ def edge_correlations(model: Any, s_bar: np.ndarray) -> np.ndarray:
     return found
 
 
+def residual_pull(model: Any, s_bar: np.ndarray, n: float) -> np.ndarray:
+    r"""Return how far the parameters of both ends of each edge move with it, (n_edges, 2, most parameters of a node).
+
+    With them the feature that changes is nearly uncorrelated with those of the nodes also where the ends of the edge
+    depend on each other in the data. Let :math:`\mu_u(x)` be the mean of f given :math:`x_u = x` if the ends are
+    independent, :math:`z_u` the same standardized, :math:`\sigma_0` the standard deviation of what both leave of f, and
+    :math:`\rho` the correlation of the ends. If these are normal and f is their product, the part of f that is a sum of
+    functions of one end is the sum over both of
+
+    .. math:: \mu_u(x_u) + \sigma_0 \frac{\rho}{1 + \rho^2} z_u(x_u)^2
+
+    up to a constant. For independent ends the moves are those of `CentredLines.pull`.
+    """
+    f, m, starts = model.edge_values, model.n_states, model.node_starts
+    share = n * node_shares(model, s_bar) if n > 0 else np.zeros((model.graph.n_nodes, m))
+    share = (share + 1 / m) / (n + 1)  # one observation is added, so that a constant node has a variance, too
+    p, q = share[model.graph.edges.T]
+    ends, given = np.stack([p, q], axis=1), np.stack([q @ f.T, p @ f], axis=1)
+    away = given - (ends * given).sum(axis=2, keepdims=True)
+    variance = (ends * away**2).sum(axis=2)
+    mean = (ends * given).sum(axis=2)[:, 0]
+    left = (p * (q @ f.T**2)).sum(axis=1) - mean**2 - variance.sum(axis=1)
+    rho = edge_correlations(model, s_bar) if n > 0 else np.zeros(model.n_edges)
+    bent = np.sqrt(np.maximum(left, 0.0)) * rho / (1 + rho**2)
+    found = given + bent[:, None, None] * away**2 / np.maximum(variance, _LEAST)[:, :, None]
+    pull = np.zeros((model.n_edges, 2, np.diff(starts).max(initial=0)))
+    for u, (first, last) in enumerate(zip(starts[:-1] - model.n_edges, starts[1:] - model.n_edges, strict=True)):
+        y, at = model.node_features[first:last], model.graph.edges == u
+        pull[at, : last - first] = (found[at] - found[at][:, :1]) @ np.linalg.pinv(y - y[:, :1])
+    return pull
+
+
 def pair_cells(model: Any, moments: np.ndarray, share: np.ndarray, e: int | np.ndarray) -> np.ndarray:
     """Compute the probabilities (4,) of the states 00, 01, 10, 11 of the ends of edge e of a binary model.
 

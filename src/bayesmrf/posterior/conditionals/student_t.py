@@ -7,6 +7,7 @@ from math import lgamma, log, log1p, pi, sqrt
 from ...compiled import strict_leaf
 
 _DF = 5.0  # degrees of freedom
+_OVER = 0.8  # autocorrelation, with the opposite sign, of a coordinate that is overrelaxed
 _LOG_T = lgamma((_DF + 1) / 2) - lgamma(_DF / 2) - 0.5 * log(_DF * pi)
 
 
@@ -21,3 +22,22 @@ def log_t(a, mode, scale):
     """Return the log density of `draw_t`."""
     z = (a - mode) / scale
     return _LOG_T - log(scale) - 0.5 * (_DF + 1) * log1p(z * z / _DF)
+
+
+@strict_leaf
+def propose_over(rng, a, mode, scale):
+    """Propose a coordinate on the other side of the mode; return it, and the log ratio of the proposals back and forth.
+
+    Correlated coordinates then do not walk at random (overrelaxation, Adler 1981).
+    """
+    new = mode - _OVER * (a - mode) + sqrt(1 - _OVER**2) * scale * rng.standard_normal()
+    return new, 0.5 * ((new - mode) ** 2 - (a - mode) ** 2) / scale**2
+
+
+@strict_leaf
+def propose_move(rng, a, mode, scale):
+    """Propose a coordinate as `propose_over`, or from the Student t around the mode."""
+    if rng.random() < 0.5:
+        new = draw_t(rng, mode, scale)
+        return new, log_t(a, mode, scale) - log_t(new, mode, scale)
+    return propose_over(rng, a, mode, scale)

@@ -1,25 +1,26 @@
-"""Groups of people whose networks may differ in some edges, with exact moments."""
+"""Groups of people whose networks may differ in some edges: the model, and its sampler with exact moments."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from math import gamma, log, pi, prod
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.integrate import quad
 
-from ...errors import DataError, DivergenceError, OptionError, argument
+from ...errors import DataError, DivergenceError, argument
 from ...likelihood import Likelihood, Sample
 from ...models.linear_map import LinearMap
 from ...options import Checked
 from ...priors import CAUCHY_TAPER, Cauchy, SpikeSlab
-from ..conditionals.centred import centred_lines
-from ..conditionals.group_scan import GroupProblem, GroupTheta, scan_groups
+from ..conditionals.centred import ManyStates, centred_lines, residual_pull
+from ..conditionals.group_lines import GroupProblem, GroupTheta
+from ..conditionals.group_scan import scan_groups
 from ..conditionals.spike import edge_prior
-from .spike_slab import EDGE_DIMS, EdgeFit, drawn, start_theta
+from .spike_slab import EDGE_DIMS, EdgeFit, EdgeInfo, drawn, start_theta
 
 MAX_STATES = 2**23  # of a group, in a table of 64 MiB
 
@@ -90,11 +91,8 @@ class DifferencesState(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Differences(Checked):
-    """Birth, death or move of the difference of every edge between groups, by its exact full conditional.
-
-    The weights of all states of each group are in a table, of at most 2^23 states. See
-    `bayesmrf.posterior.conditionals.group_scan`.
+class DifferencesKernel(Checked):
+    """Base of samplers of differences between groups.
 
     Parameters
     ----------
@@ -103,12 +101,12 @@ class Differences(Checked):
     contrast : (n_groups, n_groups - 1) array
         That of the likelihood.
     prior : SpikeSlab
-        Of the differences, and (`SpikeSlab.bias_scale`) of the parameters of nodes.
+        Of the differences, and (`SpikeSlab.bias_scale`, `SpikeSlab.biases`) of the parameters of nodes.
     baseline : Cauchy, Normal, Gamma or SpikeSlab
         Of the baselines: a slab, if every edge has one, or a spike and a slab.
-    biases : {"free", "spike-slab"}
-        Whether the parameters of nodes are free in each group, or have a baseline and a difference with the same prior
-        as those of edges.
+    biases : {"free", "slab", "spike-slab"}
+        Whether the parameters of nodes are free in each group; or have a baseline, with that prior, and a difference
+        with the slab of those of edges, or with their spike, too.
     n_scans : int
         Scans that make one step.
     """
@@ -120,15 +118,7 @@ class Differences(Checked):
     biases: str = "free"
     n_scans: int = 1
 
-    name = "differences"
-    dims = EDGE_DIMS | {"theta": ("group", "feature"), "log_likelihood": ()}
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_size(self._model)
-        for option, prior in (("prior", self.prior), ("baseline", self.baseline)):
-            if isinstance(prior, SpikeSlab) and prior.biases is not None:
-                raise OptionError(option=option, got=prior, expected="one with normal biases, to compare groups")
+    dims = EDGE_DIMS | {"theta": ("group", "feature")}
 
     @property
     def _model(self) -> Any:
@@ -136,50 +126,88 @@ class Differences(Checked):
 
     @cached_property
     def _problem(self) -> GroupProblem:
-        samples = self.likelihood.samples
+        model, samples = self._model, self.likelihood.samples
         always = SpikeSlab(slab=self.baseline) if not isinstance(self.baseline, SpikeSlab) else self.baseline
-        baseline = edge_prior(replace(always, bias_scale=self.prior.bias_scale))
+        baseline = edge_prior(replace(always, bias_scale=self.prior.bias_scale, biases=self.prior.biases))
         if always is not self.baseline:
             baseline = baseline._replace(fixed=1.0)
-        lines = [centred_lines(self._model, s.s_bar, s.n_samples) for s in samples]
-        pull = np.array([one.pull for one in lines])
+        free = self.biases == "free"
+        # The prior of free parameters is that of each group, otherwise it is that of the baseline.
+        tilt = baseline.tilt if free else 0.0
+        lines = [centred_lines(model, s.s_bar, s.n_samples, tilt) for s in samples]
+        pull = free * np.array([residual_pull(model, s.s_bar, s.n_samples) for s in samples])
         n = np.array([s.n_samples for s in samples])
+        one = lines[0]
         return GroupProblem(
-            lines[0].form, lines[0].values, lines[0].edges, n, np.array([one.sums for one in lines]),
-            pull if self.biases == "free" else 0 * pull, lines[0].starts, lines[0].base,
-            lines[0].features, lines[0].column, self.contrast,
-            n @ self.contrast / max(n.sum(), 1),
-            edge_prior(self.prior), _log_top(self.prior.slab, self.contrast.shape[1]), baseline,
-            self._n_spiked,
+            ManyStates(*one.form), one.values, one.edges, n, np.array([line.sums for line in lines]), pull,
+            one.starts, one.base, one.features, self.contrast, n @ self.contrast / max(n.sum(), 1),
+            edge_prior(self.prior), _log_top(self.prior.slab, self.contrast.shape[1]), baseline, self._n_spiked,
+            model.n_features if self.biases == "spike-slab" else model.n_edges,
         )  # fmt: skip
 
     @property
     def _n_spiked(self) -> int:
         return int(self._model.n_edges if self.biases == "free" else self._model.n_features)
 
-    def init(self, rng: np.random.Generator) -> DifferencesState:
-        """Start without weights, with parameters of nodes fitted to each node of each group alone."""
+    def first(self) -> np.ndarray:
+        """Return phi without weights, with parameters of nodes fitted to each node of each group alone."""
         model, n, q = self._model, self._n_spiked, self.contrast.shape[1]
         own = np.array([start_theta(model, s.s_bar, s.n_samples, None) for s in self.likelihood.samples])
         baseline = own.mean(axis=0)[:n]  # of edges, 0
-        return DifferencesState(np.concatenate([baseline, np.zeros(q * n), own[:, n:].ravel()]))
+        return np.concatenate([baseline, np.zeros(q * n), own[:, n:].ravel()])
 
-    def step(self, rng: np.random.Generator, state: DifferencesState) -> tuple[DifferencesState, EdgeFit]:
-        """Run ``n_scans`` scans."""
-        r, n, q, samples = self._model.n_edges, self._n_spiked, self.contrast.shape[1], self.likelihood.samples
-        phi = state.theta.copy()
-        weights = phi[: n * (1 + q)].reshape(1 + q, n)
-        natural = np.array([s.curve.natural(phi) for s in samples if s.curve is not None])
-        (density, precision, *_), log_z = scan_groups(
-            rng, self._problem, GroupTheta(weights[0], weights[1:], natural), self.n_scans
-        )
-        phi[n * (1 + q) :] = natural[:, n:].ravel()
+    def group_theta(self, phi: np.ndarray) -> GroupTheta:
+        """Return the parameters as scans change them."""
+        weights = phi[: self._n_spiked * (1 + self.contrast.shape[1])].reshape(-1, self._n_spiked).copy()
+        natural = np.array([s.curve.natural(phi) for s in self.likelihood.samples if s.curve is not None])
+        return GroupTheta(weights[0], weights[1:], natural, np.ones(natural.shape))
+
+    def phi(self, theta: GroupTheta) -> np.ndarray:
+        """Return phi.
+
+        Raises
+        ------
+        DivergenceError
+            If a parameter is not finite.
+        """
+        natural = theta.natural
         if not np.isfinite(natural).all():
             raise DivergenceError(option="theta", got=natural[~np.isfinite(natural)][0], expected="finite",
                                   remedy="use a tighter prior")  # fmt: skip
-        included = (weights[1:, :r] != 0).any(axis=0)
-        fit = sum(s.n_samples * (t @ s.s_bar - z) for s, t, z in zip(samples, natural, log_z, strict=True))
-        return DifferencesState(phi), EdgeFit(*drawn(natural, included, density, precision), float(fit))
+        return np.concatenate([theta.baseline, theta.difference.ravel(), natural[:, self._n_spiked :].ravel()])
+
+    def draw(self, theta: GroupTheta, density: float, precision: float) -> EdgeInfo:
+        """Return a draw."""
+        included = (theta.difference[:, : self._model.n_edges] != 0).any(axis=0)
+        return drawn(theta.natural, included, density, precision)
+
+
+@dataclass(frozen=True, eq=False)
+class Differences(DifferencesKernel):
+    """Birth, death or move of the difference of every edge between groups, by its exact full conditional.
+
+    The weights of all states of each group are in a table, of at most 2^23 states. See
+    `bayesmrf.posterior.conditionals.group_scan`.
+    """
+
+    name = "differences"
+    dims = DifferencesKernel.dims | {"log_likelihood": ()}
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_size(self._model)
+
+    def init(self, rng: np.random.Generator) -> DifferencesState:
+        """Start without weights."""
+        return DifferencesState(self.first())
+
+    def step(self, rng: np.random.Generator, state: DifferencesState) -> tuple[DifferencesState, EdgeFit]:
+        """Run ``n_scans`` scans."""
+        samples, theta = self.likelihood.samples, self.group_theta(state.theta)
+        (density, precision, *_), log_z = scan_groups(rng, self._problem, theta, self.n_scans)
+        phi = self.phi(theta)
+        fit = sum(s.n_samples * (t @ s.s_bar - z) for s, t, z in zip(samples, theta.natural, log_z, strict=True))
+        return DifferencesState(phi), EdgeFit(*self.draw(theta, density, precision), float(fit))
 
 
 def check_size(model: Any) -> None:
@@ -193,11 +221,11 @@ def check_size(model: Any) -> None:
     if n_states > MAX_STATES:
         raise DataError(
             f"{argument('X')} must have at most {MAX_STATES:,} joint states, all of which are summed over to compare "
-            f"groups, got {n_states:,} of {model.graph.n_nodes} columns; leave out columns, or learn the network of "
-            "each group alone."
+            f"groups, got {n_states:,} of {model.graph.n_nodes} columns; use {argument('method', 'particle')}."
         )
 
 
+@lru_cache
 def _log_top(slab: Any, q: int) -> float:
     r"""Return the log density at 0 of a Cauchy slab of q coordinates, with the taper of `SpikeSlab`; 0 for others.
 

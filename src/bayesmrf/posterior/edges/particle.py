@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from math import exp, log1p, sqrt
+from math import exp, log1p
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -44,13 +44,12 @@ from ..conditionals.line import line_log_density, line_mode
 from ..conditionals.penalty import penalty
 from ..conditionals.rivals import rivals_in
 from ..conditionals.spike import birth_log_ratio, edge_prior, log_slab_odds, node_precision
-from ..conditionals.student_t import draw_t, log_t
+from ..conditionals.student_t import draw_t, log_t, propose_move
 from .spike_slab import SWEEPS, EdgeInfo, EdgeKernel, drawn, with_hyper
 from .table_swaps import Swaps, swaps_of, visit_rivals
 
-_START = 20  # sweeps of the particles before the first step
-_OVER = 0.8  # autocorrelation, with the opposite sign, of a weight that is overrelaxed
-_REDRAWN = 2.0  # mean number of times a scan redraws each node for edges that stay absent
+START = 20  # sweeps of the particles before the first step
+REDRAWN = 2.0  # mean number of times a scan redraws each node for edges that stay absent
 
 
 class SpikeSlabParticleState(NamedTuple):
@@ -122,7 +121,7 @@ class SpikeSlabParticle(EdgeKernel):
         (theta, density, precision), model, r = self.first(rng), self.model, self.model.n_edges
         particles = start_particles(-(-self.n_particles // 128) * 128, model.graph.n_nodes, model.n_states, rng)
         unpacked = unpack(particles, theta[:r, None] * self.model.gains, model.categorical(theta).field)
-        for _ in range(_START):
+        for _ in range(START):
             sweep(self._graph, unpacked)
         kept = TableParticles(unpacked.x, unpacked.lanes)
         return SpikeSlabParticleState(theta, density, precision, kept)
@@ -147,7 +146,7 @@ def _scan(rng, graph, unpacked, problem, swaps, gains, theta, order, density, pr
     r, log_slab = len(order), log_slab_odds(prior, density, precision)
     scales[:r] = precision
     now = scales.copy()
-    redrawn = 0.5 * _REDRAWN * len(unpacked.x) / max(r, 1)
+    redrawn = 0.5 * REDRAWN * len(unpacked.x) / max(r, 1)
     weights, share = np.empty((2, unpacked.x.shape[1]), np.float32)
     for at in range(r):
         if at % len(unpacked.x) == 0:
@@ -168,14 +167,14 @@ def _scan(rng, graph, unpacked, problem, swaps, gains, theta, order, density, pr
         weigh_node(graph, unpacked, i)
         for k in range(lines.starts[i], lines.starts[i + 1]):
             now[k] = node_precision(rng, prior, scales[k], theta[k])
-            _visit_field(rng, unpacked, lines, i, k, theta, now, share, weights)
+            visit_field(rng, unpacked, lines, i, k, theta, now, share, weights)
         redraw_node(unpacked, i)
     for first in (0, len(weights) >> 1):
         resample(rng, unpacked, first)
 
 
 @strict_leaf
-def _visit_field(rng, unpacked, lines, i, k, theta, now, share, weights):
+def visit_field(rng, unpacked, lines, i, k, theta, now, share, weights):
     """Propose another field of a state of node i, the parameter k, after `weigh_node`."""
     x, half, a = k - lines.starts[i] + 1, len(weights) >> 1, theta[k]
     state_shares(unpacked, x, share)
@@ -227,13 +226,7 @@ def _visit(rng, graph, unpacked, lines, e, i, j, theta, now, log_slab, weights):
         return new
     if a == 0:
         return 0.0
-    if rng.random() < 0.5:
-        new = draw_t(rng, mode, scale)
-        ratio = log_t(a, mode, scale) - log_t(new, mode, scale)
-    else:
-        # To the other side of the mode, so that correlated weights do not walk at random (overrelaxation).
-        new = mode - _OVER * (a - mode) + sqrt(1 - _OVER**2) * scale * rng.standard_normal()
-        ratio = 0.5 * ((new - mode) ** 2 - (a - mode) ** 2) / scale**2
+    new, ratio = propose_move(rng, a, mode, scale)
     ratio += line_log_density(new, line) - line_log_density(a, line)
     return new if log1p(-rng.random()) < ratio - _penalty(graph, unpacked, lines, e, theta, new, weights) else a
 

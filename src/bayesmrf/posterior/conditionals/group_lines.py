@@ -1,0 +1,310 @@
+r"""Full conditionals of the weights of several groups of observations, with a spike and a slab on each difference.
+
+.. math:: w_{tuv} = b_{uv} + c_t \cdot d_{uv}
+
+is the weight of edge uv in group t: a baseline b, and the q = G - 1 coordinates d of the differences between G groups,
+with the rows :math:`c_t` of a matrix of contrasts. All coordinates of an edge are lines over the samples of all groups
+(`bayesmrf.posterior.conditionals.line`), whose pair marginals come from a table of all states
+(`bayesmrf.posterior.conditionals.group_scan`) or from particles (`bayesmrf.posterior.edges.group_particles`). They are
+centred on the data of each group (`bayesmrf.posterior.conditionals.centred`), and a difference moves the baseline so
+that the mean weight over all observations stays the same: then neither has to wait for the other.
+"""
+
+from __future__ import annotations
+
+from math import exp, log, log1p
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...compiled import strict_leaf
+from ...priors import CAUCHY_TAPER
+from .line import Line, LineSample, line_mode
+from .spike import EdgePrior, birth_log_ratio, draw_hyper, log_slab_odds, node_precision, normal_precision
+from .student_t import draw_t
+
+_TAPER = CAUCHY_TAPER**-2  # precision of the normal factor of a Cauchy slab
+
+
+class GroupProblem(NamedTuple):
+    """Constants of a scan; G groups, F features, r edges, nodes with up to m states.
+
+    ``values``, ``edges``, ``starts``, ``base`` and ``features`` are those of `CentredLines`, too.
+    """
+
+    form: Any  # as in `bayesmrf.posterior.conditionals.centred.CentredLines`
+    values: np.ndarray
+    edges: np.ndarray
+    n: np.ndarray  # (G,), observations
+    sums: np.ndarray  # (G, F), of the data
+    pull: np.ndarray  # (G, r, 2, k), moves of the parameters of both ends of an edge
+    starts: np.ndarray
+    base: np.ndarray
+    features: np.ndarray
+    contrast: np.ndarray  # (G, q), rows c_t
+    drift: np.ndarray  # (q,), mean of the contrasts over all observations
+    prior: EdgePrior  # of the differences
+    log_top: float  # log density of a Cauchy slab of q coordinates at 0
+    baseline: EdgePrior
+    n_spiked: int  # the first features, edges first, that have a baseline and a difference
+    n_absent: int  # those of them whose difference may be absent
+
+
+class OneGroup(NamedTuple):
+    """The part of `CentredLines` that concerns nodes, of one group."""
+
+    form: Any
+    values: np.ndarray
+    edges: np.ndarray
+    n: float
+    sums: np.ndarray
+    starts: np.ndarray
+    base: np.ndarray
+    features: np.ndarray
+
+
+class GroupTheta(NamedTuple):
+    """Parameters, changed in place."""
+
+    baseline: np.ndarray  # (n_spiked,)
+    difference: np.ndarray  # (q, n_spiked), 0 if the groups do not differ
+    natural: np.ndarray  # (G, F), those of the model in each group
+    now: np.ndarray  # (G, F), precisions of normal priors of the parameters of nodes, at present
+
+
+class Pair(NamedTuple):
+    """Feature e of an edge ij, or of a node i = j, during a visit: what its full conditionals depend on."""
+
+    e: int
+    ends: tuple[int, int]
+    g: np.ndarray  # (G, m^2), values of the centred feature; (G, m) of a node
+    cells: np.ndarray  # probabilities of these values where the parameters of the groups are ``before``
+    now: np.ndarray  # now
+    before: np.ndarray  # (G,)
+
+
+class Prior(NamedTuple):
+    """Normal density that represents the prior of a feature: precisions of its baseline and of its difference; the log
+    odds of the slabs of both.
+    """
+
+    baseline: float
+    difference: float
+    birth: float  # of a baseline; infinite if it is always present
+    log_odds: float  # of a difference; infinite if it is always present
+
+
+@strict_leaf
+def one_group(problem, t):
+    """Return the constants of group t."""
+    return OneGroup(
+        problem.form, problem.values, problem.edges, problem.n[t], problem.sums[t], problem.starts, problem.base,
+        problem.features,
+    )  # fmt: skip
+
+
+@strict_leaf
+def centred_values(problem, e, i, j, g):
+    """Fill ``g`` (G, m^2) with the values of the feature of edge e = ij, centred, in the states 00, 01, ..."""
+    m, r = len(problem.values), len(problem.edges)
+    side = 0 if problem.edges[e, 0] == i else 1
+    for t in range(len(problem.n)):
+        for x in range(m):
+            for y in range(m):
+                g[t, x * m + y] = problem.values[x, y]
+        for node, end, step in ((i, side, m), (j, 1 - side, 1)):
+            for place in range(problem.starts[node], problem.starts[node + 1]):
+                pull = problem.pull[t, e, end, place - problem.starts[node]]
+                for x in range(m):
+                    for y in range(m):
+                        g[t, x * step + y * (m + 1 - step)] -= pull * problem.features[place - r, x]
+
+
+@strict_leaf
+def draw_group_scales(rng, problem, theta):
+    """Draw p0 and the slab's precision of differences and of baselines, unless fixed."""
+    (q, n), r, drawn, squares, n_values, n_differ = (
+        theta.difference.shape, len(problem.edges), np.empty(4), 0.0, 0, 0
+    )  # fmt: skip
+    for e in range(n):
+        size = 0.0
+        for k in range(q):
+            size += theta.difference[k, e] ** 2
+        n_values += q * (size > 0)  # each coordinate is a value of the slab
+        n_differ += size > 0 and e < problem.n_absent
+        squares += size
+    drawn[0] = draw_hyper(rng, problem.prior, n_differ, problem.n_absent, squares)[0]
+    drawn[1] = draw_hyper(rng, problem.prior, n_values, n_values, squares)[1]
+    n_present, squares = 0, 0.0
+    for e in range(r):
+        n_present += theta.baseline[e] != 0
+        squares += theta.baseline[e] ** 2
+    drawn[2:] = draw_hyper(rng, problem.baseline, n_present, r, squares)
+    return drawn
+
+
+@strict_leaf
+def draw_prior(rng, problem, pair, theta, drawn):
+    """Draw the normal densities that represent the priors of a feature, and of the parameters of the ends of an edge.
+
+    ``drawn`` are p0 and precision of the slabs of differences and of baselines.
+    """
+    prior, baseline, e, (q, _) = problem.prior, problem.baseline, pair.e, theta.difference.shape
+    i, j = pair.ends
+    if i == j:
+        kappa, birth = node_precision(rng, baseline, baseline.bias_precision, theta.baseline[e]), np.inf
+    else:
+        kappa = normal_precision(rng, baseline.cauchy, drawn[3], theta.baseline[e])
+        birth = log_slab_odds(baseline, drawn[2], drawn[3]) if baseline.fixed < 1 else np.inf
+        for node in (i, j):
+            for place in range(problem.starts[node], problem.starts[node + 1]):
+                for t in range(len(problem.n)):
+                    theta.now[t, place] = node_precision(
+                        rng, baseline, baseline.bias_precision, theta.natural[t, place]
+                    )
+    own, squares = drawn[1], 0.0
+    for k in range(q):
+        squares += theta.difference[k, e] ** 2
+    if prior.cauchy:  # as in `normal_precision`
+        own = _TAPER + 2 * own * rng.standard_gamma(0.5 * (q + 1)) / (1 + own * squares)
+    log_odds = np.inf
+    if e < problem.n_absent:
+        log_odds = log(drawn[0]) - log1p(-drawn[0])
+        log_odds += problem.log_top if prior.cauchy else 0.5 * q * log(drawn[1] / (2 * np.pi))
+    return Prior(kappa, own, birth, log_odds)
+
+
+@strict_leaf
+def baseline_line(problem, pair, theta, prior):
+    """Return the line of the baseline of a feature; it holds until the feature moves."""
+    rates = np.ones(len(problem.n))
+    line = _line(problem, pair, theta, rates, theta.baseline[pair.e], prior.baseline, 0.0, 0.0)
+    if pair.ends[0] == pair.ends[1]:
+        return Line(line.samples, line.score + problem.baseline.tilt, line.kappa, line.mu)
+    return line
+
+
+@strict_leaf
+def set_baseline(problem, pairs, theta, value):
+    """Set the baseline of a feature."""
+    theta.baseline[pairs[0].e] = value
+    _follow(problem, pairs, theta)
+
+
+@strict_leaf
+def difference_line(problem, pair, theta, prior, k):
+    """Return the line of coordinate k of a difference; it holds until the feature moves."""
+    drift = _drift(problem, pair, theta, k)
+    return _line(
+        problem, pair, theta, problem.contrast[:, k] - drift, theta.difference[k, pair.e], prior.difference, -drift,
+        prior.baseline,
+    )  # fmt: skip
+
+
+@strict_leaf
+def set_difference(problem, pairs, theta, k, value):
+    """Set coordinate k of a difference; the baseline drifts."""
+    e = pairs[0].e
+    theta.baseline[e] -= _drift(problem, pairs[0], theta, k) * (value - theta.difference[k, e])
+    theta.difference[k, e] = value
+    _follow(problem, pairs, theta)
+
+
+@strict_leaf
+def clear_difference(problem, pairs, theta):
+    """Let the groups not differ in a feature."""
+    for k in range(len(theta.difference)):
+        set_difference(problem, pairs, theta, k, 0.0)
+
+
+@strict_leaf
+def restore(problem, pairs, theta, baseline, difference):
+    """Set both."""
+    theta.baseline[pairs[0].e] = baseline
+    theta.difference[:, pairs[0].e] = difference
+    _follow(problem, pairs, theta)
+
+
+@strict_leaf
+def propose_difference(rng, problem, pairs, theta, prior, old):
+    """Set a difference to a proposed value, or to ``old`` if this is not 0; return the log ratio of posterior and
+    proposal, over the posterior without a difference.
+
+    The first of the ``pairs`` proposes, the last decides. Proposals are around modes that do not depend on the present
+    value, so that the acceptance ratio of a death is the inverse of that of the birth.
+    """
+    ratio, was_in = prior.log_odds, (old != 0).any()
+    clear_difference(problem, pairs, theta)
+    for k in range(len(old)):
+        line = difference_line(problem, pairs[0], theta, prior, k)
+        mode, scale = line_mode(line)
+        value = old[k] if was_in else draw_t(rng, mode, scale)
+        if len(pairs) > 1:
+            line = difference_line(problem, pairs[-1], theta, prior, k)
+        ratio += birth_log_ratio(line, value, mode, scale)
+        set_difference(problem, pairs, theta, k, value)
+    return ratio
+
+
+@strict_leaf
+def _drift(problem, pair, theta, k):
+    """Return how far the baseline moves against coordinate k of a difference; an absent baseline stays absent."""
+    return problem.drift[k] if theta.baseline[pair.e] != 0 else 0.0
+
+
+@strict_leaf
+def _line(problem, pair, theta, rates, at, own, drift, kappa):
+    """Return the line of a coordinate with the value ``at`` and a normal prior of precision ``own``.
+
+    The weights change at ``rates`` (G,), and the baseline, of precision ``kappa``, at the rate ``drift``; the
+    parameters of the nodes follow as in `bayesmrf.posterior.conditionals.centred`, unless they have baselines and
+    differences, too: then ``pull`` is 0.
+    """
+    i, j = pair.ends
+    score, precision = 0.0, own + kappa * drift**2
+    mu = kappa * drift * (drift * at - theta.baseline[pair.e])
+    for t in range(len(rates)):
+        score += rates[t] * problem.sums[t, pair.e]
+        if i != j:
+            side = 0 if problem.edges[pair.e, 0] == i else 1
+            for node, end in ((i, side), (j, 1 - side)):
+                for place in range(problem.starts[node], problem.starts[node + 1]):
+                    rate = -rates[t] * problem.pull[t, pair.e, end, place - problem.starts[node]]
+                    score += rate * problem.sums[t, place]
+                    precision += theta.now[t, place] * rate**2
+                    mu += theta.now[t, place] * rate * (rate * at - theta.natural[t, place])
+    samples = [LineSample(pair.now[t], rates[t] * pair.g[t], at, problem.n[t]) for t in range(len(rates))]
+    return Line(samples, score, precision, mu / precision)
+
+
+@strict_leaf
+def _follow(problem, pairs, theta):
+    """Compute the weights of an edge in all groups, the parameters of its nodes, and the probabilities of its ends."""
+    e, (i, j) = pairs[0].e, pairs[0].ends
+    for t in range(len(problem.n)):
+        weight = theta.baseline[e]
+        for k in range(len(theta.difference)):
+            weight += problem.contrast[t, k] * theta.difference[k, e]
+        step = weight - theta.natural[t, e]
+        theta.natural[t, e] = weight
+        if i != j:
+            side = 0 if problem.edges[e, 0] == i else 1
+            for node, end in ((i, side), (j, 1 - side)):
+                for place in range(problem.starts[node], problem.starts[node + 1]):
+                    theta.natural[t, place] -= step * problem.pull[t, e, end, place - problem.starts[node]]
+        for pair in pairs:
+            _tilt(pair, t, weight - pair.before[t])
+
+
+@strict_leaf
+def _tilt(pair, t, change):
+    """Compute the probabilities of the ends in group t where its parameter has moved by ``change``."""
+    top, total, (g, cells, now) = -np.inf, 0.0, (pair.g[t], pair.cells[t], pair.now[t])
+    for x in range(len(g)):
+        if cells[x] > 0:
+            top = max(top, change * g[x])
+    for x in range(len(g)):
+        now[x] = cells[x] * exp(change * g[x] - top) if cells[x] > 0 else 0.0
+        total += now[x]
+    for x in range(len(g)):
+        now[x] /= total
