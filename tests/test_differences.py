@@ -172,7 +172,7 @@ def test_ordered_answers(right, wrong, biases, rng):
     truth = oracle.posterior(model.graph.edges, 2, groups, PRIOR, rng, features=features, **options)
     given = group_likelihood(model, samples, contrast, Persistent(), biases), contrast, PRIOR, PRIOR.slab, biases
     kernels = [Differences(*given, 10)]
-    if right is FREE:  # particles have no neutral categories
+    if biases == "free":
         kernels.append(GroupParticles(*given, 5, 512))
     for of in kernels:
         found = compare(of, truth, rng)

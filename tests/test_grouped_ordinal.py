@@ -30,6 +30,16 @@ N_DRAWS, N_CHAINS = 60, 16
 SHORT = {"n_draws": 30, "n_warmup": 10, "n_chains": 2, "progress": False, "random_state": 1}
 
 
+# Nodes with two, four and three categories, of which the second has the neutral category 3, with scores.
+SCORES = np.array([0, 1, 3, 4])
+NEUTRAL = Ordinal(MODEL.graph, 4, True, (2, 4, 3), (None, 3, None), tuple(SCORES.tolist()))
+
+
+def neutral_features(r, score=SCORES):
+    a, b, c = score[np.array(list(np.ndindex(2, 4, 3)))].T
+    return np.stack([a * b, c * b, a * c, a, b, (b - r) ** 2 - r**2, c == score[1], c == score[2]], axis=1)
+
+
 @pytest.fixture
 def seen(rng):
     """Mean statistics of states in which two edges have equal weights."""
@@ -41,15 +51,15 @@ def process(alpha, density=None):
     return DirichletProcess(alpha, Normal(SCALE), density)
 
 
-def kernel(method, s_bar, prior):
-    start = np.zeros(MODEL.n_features)
+def kernel(method, s_bar, prior, model=MODEL):
+    start = np.zeros(model.n_features)
     if method == "exact":
-        return exact_groups(Likelihood(MODEL, s_bar, N, ENGINE), prior, start)
-    return particle_groups(MODEL, s_bar, N, prior, start, n_particles=4096)
+        return exact_groups(Likelihood(model, s_bar, N, ENGINE), prior, start)
+    return particle_groups(model, s_bar, N, prior, start, n_particles=4096)
 
 
-def exact(s_bar, labels, log_p, rng):
-    return tied_posterior(FEATURES, labels, log_p, s_bar, N, np.eye(1) * SCALE**2, FIELD_SCALE, rng)
+def exact(s_bar, labels, log_p, rng, features=FEATURES):
+    return tied_posterior(features, labels, log_p, s_bar, N, np.eye(1) * SCALE**2, FIELD_SCALE, rng)
 
 
 def score(sampler, labels, truth, rng, bias=0.0):
@@ -79,6 +89,19 @@ def test_partitions(method, bias, seen, rng):
     truth = exact(seen, labels, [log_crp(row, 0.8) for row in labels], rng)
     assert score(kernel(method, seen, process(0.8)), labels, truth, rng, bias) < LIMIT
     assert score(kernel(method, seen, process(8.0)), labels, truth, rng, bias) > LIMIT
+
+
+@METHODS
+def test_partitions_with_a_neutral_category_and_scores(method, bias, rng):
+    """Controls: another neutral category, or the numbers of categories for scores."""
+    right, labels = neutral_features(3), list(partitions.set_partitions(3))
+    wrong = neutral_features(1) if method == "exact" else neutral_features(3, np.arange(4))
+    p = np.exp(right @ [0.2, 0.2, -0.1, 0.3, -0.6, -0.3, 0.1, -0.2])
+    counts = rng.multinomial(N, p / p.sum())
+    sampler, log_p = kernel(method, counts @ right / N, process(0.8), NEUTRAL), [log_crp(row, 0.8) for row in labels]
+    for features in (right, wrong):
+        truth = exact(counts @ features / N, labels, log_p, rng, features.astype(float))
+        assert (score(sampler, labels, truth, rng, bias) < LIMIT) == (features is right)
 
 
 @METHODS

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from bayesmrf import BayesianMRF, GroupedMRF, MaximumLikelihoodMRF, SpikeSlabMRF, families, graphs, run
+from bayesmrf import BayesianMRF, MaximumLikelihoodMRF, SpikeSlabMRF, families, graphs, run
 from bayesmrf.errors import DataError, FieldsWarning, LevelsWarning, OptionError
 from bayesmrf.inference import annealed
 from bayesmrf.inference.elimination.two_states import Elimination
@@ -56,6 +56,11 @@ def test_log_z_and_moments_are_the_enumerated_ones(engine, rng):
         (log_z, p), found = law(theta), engine.infer(MODEL, theta, engine.prepare(MODEL))
         assert found.log_z == pytest.approx(log_z, rel=1e-12)
         np.testing.assert_allclose(found.moments, p @ FEATURES, atol=1e-12)
+        joint = [[p @ ((STATES[:, u] == k) & (STATES[:, v] == j)) for k in range(4) for j in range(4)]
+                 for u, v in MODEL.graph.edges]  # fmt: skip
+        own = [p @ (STATES[:, i] == k) for i in range(3) for k in range(4)]
+        pairs = engine.infer(MODEL.with_pairs, theta, engine.prepare(MODEL)).moments
+        np.testing.assert_allclose(pairs, [*np.ravel(joint), *own], atol=1e-12)
 
 
 @pytest.mark.parametrize("engine", [Elimination(), Gibbs(), Tempered()], ids=lambda e: e.name)
@@ -289,7 +294,6 @@ def test_maximum_likelihood_with_a_neutral_category_has_its_moments(rng):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda m: GroupedMRF(model=m({"0": 1})), "without neutral categories for GroupedMRF, .*; all other estim"),
         (lambda m: BayesianMRF(model=m({"0": 1}), ties="all"), "'edges' or labels of edges with neutral .* got 'all'"),
         (lambda m: BayesianMRF(model=m({"9": 1})), "neutral must be scores by the names of columns, got '9'"),
         (lambda m: BayesianMRF(model=m({"0": 3})), "neutral must be a score from 0 to 2 for column '0', got 3"),

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..errors import DataError, LevelsWarning, OptionError, argument
-from ..families import AUTO, Custom, Ordinal
+from ..errors import DataError, LevelsWarning, argument
+from ..families import AUTO, Custom
 from ..graphs import Graph
 from ..levels import find_foreign
 from ..names import quoted
@@ -96,8 +96,6 @@ class ChosenModel(OptionObjects):
     """
 
     yes_no: ClassVar[str] = "boltzmann"
-    takes_neutral: ClassVar[bool] = True
-    """Whether ordered levels may have neutral categories."""
     model: Any
     fields: Any = True
     _graph: Graph
@@ -113,13 +111,8 @@ class ChosenModel(OptionObjects):
         return isinstance(self.model, str) and self.model == AUTO
 
     def _choose_model(self, X: Any) -> None:
-        """Choose the model by the data, if it is "auto", and say so in the log; else check that it is supported."""
+        """Choose the model by the data, if it is "auto", and say so in the log."""
         if not self._chooses:
-            family = self.object("model")
-            if isinstance(family, Ordinal) and family.neutral is not None and not self.takes_neutral:
-                expected = f"an ordinal model without neutral categories for {type(self).__name__}"
-                remedy = "all other estimators support them"
-                raise OptionError(option="model", got=family, expected=expected, remedy=remedy)
             return
         column = ordered_column(X)
         self.model_ = self.yes_no if column is None else "ordinal"

@@ -155,8 +155,6 @@ class GroupedMRF(MissingValues, RunOptions, ChosenModel, ParameterPosterior):
         "method": GROUPS.read,
     }
     yes_no = "agreement"
-    takes_neutral = False
-
     graph: Any = "complete"
     candidates: Any = None
     model: Any = "auto"

@@ -108,10 +108,10 @@ def _marginals(p: Categorical, probability: np.ndarray) -> tuple[np.ndarray, np.
     node, pair = np.empty((n, m)), np.empty(p.coupling.shape)
     for i in range(n):
         node[i] = probability.reshape(-1, m, m**i).sum(axis=(0, 2))
-    for e, (u, v) in enumerate(np.sort(p.edges, axis=1).tolist()):
-        both = probability.reshape(-1, m, m ** (v - u - 1), m, m**u)
-        joint = both.sum(axis=(0, 2, 4))
-        pair[e] = joint if pair.ndim > 1 else np.trace(joint)
+    for e, (u, v) in enumerate(p.edges.tolist()):
+        low, high = min(u, v), max(u, v)
+        joint = probability.reshape(-1, m, m ** (high - low - 1), m, m**low).sum(axis=(0, 2, 4))  # (high, low)
+        pair[e] = (joint.T if u == low else joint) if pair.ndim > 1 else np.trace(joint)
     return pair, node
 
 

@@ -37,7 +37,7 @@ class CategoricalModel(Model, Protocol):
 
     ``statistics(states)`` are for data in {0, ..., m - 1}; ``moments(pair, node)`` turns P(x_u = x_v) of each edge and
     P(x_i = k), (n_nodes, m), into the moments of the model's own statistics. If edges have tables, ``pair`` is P(x_u =
-    k, x_v = l), (n_edges, m, m), with the ends in either order.
+    k, x_v = l), (n_edges, m, m), with the ends in the order of the edge.
     """
 
     def categorical(self, theta: np.ndarray) -> Categorical: ...  # noqa: D102
@@ -199,12 +199,16 @@ class ManyStateModel(Checked):
         """``u=1`` to ``u=m-1`` for each node."""
         return [f"{u}={k}" for u in self.graph.names for k in range(1, self.n_states)] if self.fields else []
 
-    def _field_table(self, theta: np.ndarray) -> np.ndarray:
-        """Fields of all states, (n_nodes, m): 0 for state 0."""
+    def field_table(self, own: np.ndarray) -> np.ndarray:
+        """Return the fields of all states, (n_nodes, m), of the parameters of nodes: 0 for state 0."""
         table = np.zeros((self.graph.n_nodes, self.n_states))
         if self.fields:
-            table[:, 1:] = theta[self.n_edges * self.n_parameters :].reshape(-1, self.n_states - 1)
+            table[:, 1:] = own.reshape(-1, self.n_states - 1)
         return table
+
+    def from_field_table(self, field: np.ndarray) -> np.ndarray:
+        """Return the parameters of nodes whose fields of all states are ``field``."""
+        return field[:, 1:].ravel() if self.fields else np.empty(0)
 
     def _features(self, edge: np.ndarray, node: np.ndarray) -> np.ndarray:
         return np.concatenate([edge.ravel(), node[:, 1:].ravel()]) if self.fields else edge.ravel()

@@ -182,9 +182,21 @@ class Ordinal(ManyStateModel):
 
     def categorical(self, theta: np.ndarray) -> Categorical:
         """Return the compiled form, with a table for each edge; categories that a node does not have get `NEVER`."""
-        field = np.where(self.used, 0.0, NEVER)
-        np.add.at(field, self._node_of, theta[self.n_edges :, None] * self.node_features)
-        return categorical(self.graph, theta[: self.n_edges, None, None] * self.edge_values, field)
+        edges, own = np.split(theta, [self.n_edges])
+        return categorical(self.graph, edges[:, None, None] * self.edge_values, self.field_table(own))
+
+    def field_table(self, own: np.ndarray) -> np.ndarray:
+        """Return the log weight of each category of each node, (n_nodes, m), of the parameters of nodes."""
+        found = np.where(self.used, 0.0, NEVER)
+        np.add.at(found, self._node_of, own[:, None] * self.node_features)
+        return found
+
+    def from_field_table(self, field: np.ndarray) -> np.ndarray:
+        """Return the parameters of nodes whose log weights of categories are ``field``."""
+        found: np.ndarray = field[self._node_of, self.node_states]
+        for k in np.flatnonzero(self.node_states == LINEAR):
+            found[k : k + 2] = np.linalg.solve(self.node_features[k : k + 2, 1:3].T, field[self._node_of[k], 1:3])
+        return found
 
     def moments(self, pair: np.ndarray, node: np.ndarray) -> np.ndarray:
         """Compute the moments of the statistics from P(x_u = k, x_v = l), (n_edges, m, m), and P(x_i = k)."""
@@ -195,8 +207,8 @@ class Ordinal(ManyStateModel):
 
 
 class OrdinalPairs(Ordinal):
-    """The ordinal model whose moments are P(x_u = k, x_v = l) of each edge, then those of the thresholds."""
+    """The ordinal model whose moments are P(x_u = k, x_v = l) of each edge, then P(x_i = k) of each node."""
 
     def moments(self, pair: np.ndarray, node: np.ndarray) -> np.ndarray:
-        """Return the probabilities of the pairs of states of each edge, then the moments of the nodes."""
-        return self._features(pair.ravel(), node)
+        """Return the probabilities of the pairs of states of each edge, then those of the states of each node."""
+        return np.concatenate([pair.ravel(), node.ravel()])

@@ -53,7 +53,7 @@ class Potts(ManyStateModel):
 
     def categorical(self, theta: np.ndarray) -> Categorical:
         """Return the compiled form."""
-        return categorical(self.graph, theta[: self.n_edges], self._field_table(theta))
+        return categorical(self.graph, theta[: self.n_edges], self.field_table(theta[self.n_edges :]))
 
     def moments(self, pair: np.ndarray, node: np.ndarray) -> np.ndarray:
         """Compute the moments of the statistics from P(x_u = x_v) of each edge and P(x_i = k), (n_nodes, m)."""

@@ -95,7 +95,7 @@ class Symmetric(ManyStateModel):
 
     def categorical(self, theta: np.ndarray) -> Categorical:
         """Return the compiled form, with a table for each edge."""
-        return categorical(self.graph, self.table(theta), self._field_table(theta))
+        return categorical(self.graph, self.table(theta), self.field_table(theta[self.n_edges * self.n_parameters :]))
 
     def moments(self, pair: np.ndarray, node: np.ndarray) -> np.ndarray:
         """Compute the moments of the statistics from P(x_u = k, x_v = l), (n_edges, m, m), and P(x_i = k)."""

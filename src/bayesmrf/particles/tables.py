@@ -334,15 +334,15 @@ def move_field(unpacked, i, values, at):
 
 
 @strict_leaf
-def follow_edge(unpacked, starts, theta, gains, e, i, j):
-    """Set the potential of edge e = ij and the fields of its ends to ``theta``, and update the weights of these.
+def follow_edge(unpacked, gains, e, value, i, field_i, j, field_j):
+    """Set the parameter of edge e = ij and the fields of states 1, 2, ... of its ends; update the weights of these.
 
-    ``starts`` are the places in theta of the first parameter of each node, ``gains`` the values of the edge's feature.
+    ``gains`` are the values of the edge's feature but 0.
     """
     for x in range(len(gains)):
-        unpacked.potentials[e, x] = theta[e] * gains[x]
-    move_field(unpacked, i, theta[starts[i] : starts[i + 1]], unpacked.at_u)
-    move_field(unpacked, j, theta[starts[j] : starts[j + 1]], unpacked.at_v)
+        unpacked.potentials[e, x] = value * gains[x]
+    move_field(unpacked, i, field_i, unpacked.at_u)
+    move_field(unpacked, j, field_j, unpacked.at_v)
 
 
 @leaf
@@ -431,12 +431,12 @@ def state_shares(unpacked, k, out):
 
 
 @leaf
-def mean_share(weights, shares):
-    """Average over particles the probability of a state; half a particle is added."""
+def mean_share(weights, shares, more=0.5):
+    """Average over particles the probability of a state; part of a particle is added."""
     s, size = 0.0, len(shares) >> 6 << 6
     for lane in range(size):
         s += weights[lane] * shares[lane]
-    return (s + 0.5) / (len(shares) + 1)
+    return (s + more) / (len(shares) + 1)
 
 
 @leaf

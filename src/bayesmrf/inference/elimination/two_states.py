@@ -141,6 +141,10 @@ class Elimination(Stateless):
             log_z = (categorical_log_z if many else log_z_of)(plan, p.coupling, p.field)
             return Inference(log_z=log_z + p.offset)
         log_z, pair, node = (categorical_moments if many else moments_of)(plan, p.coupling, p.field)
+        if pair.ndim > 1:  # first the end that is eliminated first
+            place = np.argsort(plan.order)[p.edges]
+            other = place[:, 0] > place[:, 1]
+            pair[other] = pair[other].swapaxes(1, 2)
         return Inference(log_z=log_z + p.offset, moments=model.moments(pair, node))
 
     def walk(

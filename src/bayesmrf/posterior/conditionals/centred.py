@@ -328,6 +328,15 @@ def node_field(lines, theta, i, x):
 
 
 @strict_leaf
+def node_row(lines, theta, i):
+    """Return `node_field` of states 1, 2, ... of node i."""
+    found = np.empty(len(lines.values) - 1)
+    for x in range(1, len(lines.values)):
+        found[x - 1] = node_field(lines, theta, i, x)
+    return found
+
+
+@strict_leaf
 def move_edge(lines, e, i, j, theta, value):
     """Set the parameter of edge e with the ends i and j, and update those of the nodes."""
     change = value - theta[e]

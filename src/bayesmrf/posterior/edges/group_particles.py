@@ -9,15 +9,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from math import exp, log1p
+from math import log1p
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...compiled import strict_leaf
-from ...errors import OptionError
 from ...models.categorical import is_categorical
 from ...models.ordinal import Ordinal
+from ...particles.table_features import feature_shares, follow_feature, grown_by_feature, mean_shares
 from ...particles.tables import (
     TableGraph,
     TableParticles,
@@ -27,18 +27,17 @@ from ...particles.tables import (
     follow_edge,
     follow_weights,
     grown_weights,
-    mean_share,
     redraw_ends,
     redraw_node,
     resample,
     spreads,
     start_particles,
-    state_shares,
     sweep,
     table_graph,
     unpack,
     weigh_node,
 )
+from ..conditionals.centred import node_row
 from ..conditionals.group_lines import (
     Pair,
     baseline_line,
@@ -84,12 +83,6 @@ class GroupParticles(DifferencesKernel):
     n_particles: int = 1024
 
     name = "group_particles"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if (self._model.node_states < 0).any():
-            expected = f"one without neutral categories for {self.name!r}"
-            raise OptionError(option="model", got=self._model.name, expected=expected, remedy="'exact' supports them")
 
     @property
     def particle_sweeps(self) -> int:
@@ -156,7 +149,7 @@ def _scan(rng, graph, stacked, problem, gains, theta, order):
     drawn = draw_group_scales(rng, problem, theta)
     (n_groups, n_nodes, n_particles), r, m = stacked.x.shape, len(order), len(problem.values)
     redrawn, half, g = 0.5 * REDRAWN * n_nodes / max(r, 1), n_particles >> 1, np.empty((n_groups, m * m))
-    share, weights = np.empty((2, n_groups, n_particles), np.float32)
+    share, weights = np.empty((n_groups, m, n_particles), np.float32), np.empty((n_groups, n_particles), np.float32)
     for at in range(r):
         if at % n_nodes == 0:
             _sweep(graph, stacked)
@@ -174,14 +167,14 @@ def _scan(rng, graph, stacked, problem, gains, theta, order):
         if was or not _is_absent(theta, e) or rng.random() < redrawn:
             for t in range(n_groups):
                 redraw_ends(graph, _of(stacked, t), e)
-    g = np.empty((n_groups, 2))
-    g[:, 0], g[:, 1] = 1.0, 0.0
+    own = np.empty((n_groups, m))
     for i in range(n_nodes):
         for t in range(n_groups):
             weigh_node(graph, _of(stacked, t), i)
         for k in range(problem.starts[i], problem.starts[i + 1]):
             if problem.n_spiked > r:
-                pairs = _pairs(theta, k, i, i, g)
+                own[:] = problem.features[k - r]
+                pairs = _pairs(theta, k, i, i, own)
                 for t in range(n_groups):
                     _measure(graph, _of(stacked, t), problem, pairs, t, share[t])
                 _visit(rng, graph, stacked, problem, gains, pairs, theta, drawn, share, weights)
@@ -217,16 +210,15 @@ def _pairs(theta, e, i, j, g):
 def _measure(graph, unpacked, problem, pairs, t, share):
     """Average the probabilities of the ends in group t over both halves, where its parameters are now.
 
-    Of a node, ``share`` is set to the probability of the state in every particle.
+    Of a node, ``share`` is set to the probabilities of its states in every particle.
     """
     e, (i, j), half = pairs[0].e, pairs[0].ends, unpacked.x.shape[1] >> 1
     if i == j:
-        state_shares(unpacked, e - problem.starts[i] + 1, share)
+        feature_shares(unpacked, pairs[0].g[t], share)
     for side in range(2):
         pair, first = pairs[side], side * half
         if i == j:
-            p = mean_share(unpacked.weights[first : first + half], share[first : first + half])
-            pair.cells[t, 0], pair.cells[t, 1] = p, 1 - p
+            mean_shares(unpacked, pair.g[t], share, first, first + half, pair.cells[t])
         else:
             cells_again(graph, unpacked, e, first, first + half, pair.cells[t])
         pair.now[t] = pair.cells[t]
@@ -300,9 +292,7 @@ def _accept(rng, graph, stacked, problem, gains, pairs, theta, ratio, share, wei
     for t in range(len(before)):
         unpacked, change = _of(stacked, t), theta.natural[t, e] - before[t]
         if i == j:
-            factor = np.float32(exp(change) - 1)
-            for lane in range(2 * half):
-                weights[t, lane] = unpacked.weights[lane] * (np.float32(1) + factor * share[t, lane])
+            grown_by_feature(unpacked, g[t], change, share[t], weights[t])
         else:
             grown_weights(graph, unpacked, e, change * g[t], weights[t])
         others, own = spreads(unpacked.weights, weights[t])
@@ -312,12 +302,11 @@ def _accept(rng, graph, stacked, problem, gains, pairs, theta, ratio, share, wei
     for t in range(len(before)):
         unpacked = _of(stacked, t)
         if i == j:
-            x = e - problem.starts[i] + 1
-            unpacked.at_u[x] *= np.float32(exp(theta.natural[t, e] - before[t]))
-            unpacked.field[i, x] = theta.natural[t, e]
+            follow_feature(unpacked, i, g[t], theta.natural[t, e] - before[t])
         follow_weights(rng, unpacked, weights[t])
         if i != j:
-            follow_edge(unpacked, problem.starts, theta.natural[t], gains, e, i, j)
+            one, natural = one_group(problem, t), theta.natural[t]
+            follow_edge(unpacked, gains, e, natural[e], i, node_row(one, natural, i), j, node_row(one, natural, j))
         before[t] = theta.natural[t, e]
         _measure(graph, unpacked, problem, pairs, t, share[t])
     return True

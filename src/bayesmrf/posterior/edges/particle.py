@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from math import exp, log1p
+from math import log1p
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +19,7 @@ import numpy as np
 from ...compiled import strict_leaf
 from ...errors import OptionError
 from ...models.categorical import is_categorical
+from ...particles.table_features import feature_shares, follow_feature, grown_by_feature, mean_shares
 from ...particles.tables import (
     TableGraph,
     TableParticles,
@@ -26,19 +27,25 @@ from ...particles.tables import (
     follow_edge,
     follow_weights,
     grown_weights,
-    mean_share,
     redraw_ends,
     redraw_node,
     resample,
     spreads,
     start_particles,
-    state_shares,
     sweep,
     table_graph,
     unpack,
     weigh_node,
 )
-from ..conditionals.centred import CentredModel, centred_lines, edge_line, move_edge, own_line, pair_values
+from ..conditionals.centred import (
+    CentredModel,
+    centred_lines,
+    edge_line,
+    move_edge,
+    node_line,
+    node_row,
+    pair_values,
+)
 from ..conditionals.exact_scan import ScanProblem, normal_prior
 from ..conditionals.line import line_log_density, line_mode
 from ..conditionals.penalty import penalty
@@ -91,9 +98,6 @@ class SpikeSlabParticle(EdgeKernel):
         if not (is_categorical(model) and isinstance(model, CentredModel) and model.fields):
             expected = f"potts or ordinal with fields for {self.name!r}"
             raise OptionError(option="model", got=model.name, expected=expected)
-        if (model.node_states < 0).any():
-            expected = f"one without neutral categories for {self.name!r}"
-            raise OptionError(option="model", got=model.name, expected=expected, remedy="'exact' supports them")
         if self.pairs is None:
             object.__setattr__(self, "pairs", rivals_in(model, self.s_bar, self.n_samples))
 
@@ -147,7 +151,7 @@ def _scan(rng, graph, unpacked, problem, swaps, gains, theta, order, density, pr
     scales[:r] = precision
     now = scales.copy()
     redrawn = 0.5 * REDRAWN * len(unpacked.x) / max(r, 1)
-    weights, share = np.empty((2, unpacked.x.shape[1]), np.float32)
+    weights, share = np.empty(unpacked.x.shape[1], np.float32), np.empty(unpacked.at_u.shape, np.float32)
     for at in range(r):
         if at % len(unpacked.x) == 0:
             sweep(graph, unpacked)
@@ -175,21 +179,21 @@ def _scan(rng, graph, unpacked, problem, swaps, gains, theta, order, density, pr
 
 @strict_leaf
 def visit_field(rng, unpacked, lines, i, k, theta, now, share, weights):
-    """Propose another field of a state of node i, the parameter k, after `weigh_node`."""
-    x, half, a = k - lines.starts[i] + 1, len(weights) >> 1, theta[k]
-    state_shares(unpacked, x, share)
-    first, second = mean_share(unpacked.weights[:half], share[:half]), mean_share(unpacked.weights[half:], share[half:])
-    mode, scale = line_mode(own_line(lines, first, 1 - first, k, 0.0, 1.0, theta, now))
-    line, new = own_line(lines, second, 1 - second, k, 0.0, 1.0, theta, now), draw_t(rng, mode, scale)
+    """Propose another value of parameter k of node i, after `weigh_node`; ``share`` and ``weights`` are room."""
+    half, a, f = len(weights) >> 1, theta[k], lines.features[k - len(lines.edges)]
+    cells = np.empty((2, len(f)))
+    feature_shares(unpacked, f, share)
+    for side in range(2):
+        mean_shares(unpacked, f, share, side * half, (side + 1) * half, cells[side])
+    mode, scale = line_mode(node_line(lines, cells[0], k, theta, now))
+    line, new = node_line(lines, cells[1], k, theta, now), draw_t(rng, mode, scale)
     ratio = line_log_density(new, line) - log_t(new, mode, scale) - line_log_density(a, line) + log_t(a, mode, scale)
-    growth = np.float32(exp(new - a) - 1)
-    for lane in range(len(weights)):
-        weights[lane] = unpacked.weights[lane] * (np.float32(1) + growth * share[lane])
+    grown_by_feature(unpacked, f, new - a, share, weights)
     others, own = spreads(unpacked.weights, weights)
     if not log1p(-rng.random()) < ratio - penalty(lines.n, own, others, half):
         return
-    theta[k] = unpacked.field[i, x] = new
-    unpacked.at_u[x] *= np.float32(exp(new - a))
+    theta[k] = new
+    follow_feature(unpacked, i, f, new - a)
     follow_weights(rng, unpacked, weights)
 
 
@@ -198,7 +202,7 @@ def _move(unpacked, lines, gains, e, theta, value):
     """Move edge e along its line, and the potentials of the particles with it."""
     i, j = lines.edges[e]
     move_edge(lines, e, i, j, theta, value)
-    follow_edge(unpacked, lines.starts, theta, gains, e, i, j)
+    follow_edge(unpacked, gains, e, theta[e], i, node_row(lines, theta, i), j, node_row(lines, theta, j))
 
 
 @strict_leaf

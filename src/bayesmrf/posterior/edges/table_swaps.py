@@ -16,7 +16,7 @@ from ...compiled import copy_to, strict_leaf
 from ...particles.table_triples import grown_jointly, rival_cells
 from ...particles.tables import edge_cells, follow_edge, follow_weights, redraw_ends, spreads, sweep
 from ..conditionals.alike_nodes import triple_of
-from ..conditionals.centred import CentredLines, edge_line, move_edge, node_shares, pair_values
+from ..conditionals.centred import CentredLines, edge_line, move_edge, node_row, node_shares, pair_values
 from ..conditionals.exact_scan import normal_prior
 from ..conditionals.line import line_mode
 from ..conditionals.penalty import penalty
@@ -99,7 +99,7 @@ def _swap(rng, graph, unpacked, problem, swaps, gains, theta, e, f, scales, now,
     follow_weights(rng, unpacked, weights)
     for edge in (e, f):
         i, j = lines.edges[edge]
-        follow_edge(unpacked, lines.starts, theta, gains, edge, i, j)
+        follow_edge(unpacked, gains, edge, theta[edge], i, node_row(lines, theta, i), j, node_row(lines, theta, j))
     for edge in (e, f):
         edge_cells(graph, unpacked, edge, 0, n_particles, of_e)
         redraw_ends(graph, unpacked, edge)

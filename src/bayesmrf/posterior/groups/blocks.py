@@ -24,7 +24,7 @@ import numpy as np
 from ...errors import OptionError
 from ...models.categorical import is_categorical
 from ...priors import FIELD_SCALE, Beta, DirichletProcess, MultivariateNormal, Normal
-from ..conditionals.centred import centred_lines, edge_line, move_edge
+from ..conditionals.centred import centred_lines, edge_line, move_edge, node_line
 from ..conditionals.line import Line
 from ..conditionals.log_concave import draw_exactly
 from ..conditionals.one_coordinate import OneCoordinate, log_sigmoid
@@ -72,8 +72,6 @@ class Items(ABC):
         Whether items may share values; else each item is in a group of its own.
     unit : float
         Ratio of theta to the value.
-    shift : int
-        Place of the first moment of the items minus that of the first feature.
     """
 
     first: int
@@ -82,7 +80,6 @@ class Items(ABC):
     prior: DirichletProcess
     grouped: bool = True
     unit: float = 1.0
-    shift: int = 0
 
     @cached_property
     def p(self) -> int:
@@ -157,7 +154,7 @@ class Logits(Items):
     def nu(self, i: int, theta: np.ndarray, moments: np.ndarray) -> float:
         """Return the logit of the probability of the larger value of item i if its parameter were 0."""
         j = self.first + i
-        q = 1 - self.unit * (1 - moments[j + self.shift])
+        q = 1 - self.unit * (1 - moments[j])
         return log(max(q, _TINY)) - log(max(1 - q, 1e-16)) - theta[j] / self.unit
 
     def reassign(self, rng: np.random.Generator, urn: Urn, i: int, nu: float) -> None:
@@ -183,6 +180,34 @@ class Logits(Items):
         """Return the log prior density of a value, up to a constant."""
         p = urn.prior
         return p.a * log_sigmoid(value) + p.b * log_sigmoid(-value) - 0.5 * p.kappa * value**2
+
+
+@dataclass(frozen=True, eq=False)
+class NodeLines(Logits):
+    """Parameters of nodes with ordered states, each redrawn along its line.
+
+    Parameters
+    ----------
+    lines : CentredLines
+        The moments are those of `bayesmrf.models.ordinal.OrdinalPairs`.
+    """
+
+    lines: Any = None
+
+    @cached_property
+    def precision(self) -> np.ndarray:
+        """Precisions of the normal priors of all parameters, (n_features,)."""
+        return np.full(self.end, FIELD_SCALE**-2)
+
+    def nu(self, i: int, theta: np.ndarray, moments: np.ndarray) -> Any:
+        """Return the full conditional of parameter i."""
+        (n_nodes, m), k = self.lines.base.shape, self.first + i
+        node = np.searchsorted(self.lines.starts, k, side="right") - 1
+        return node_line(self.lines, moments[-n_nodes * m :].reshape(n_nodes, m)[node], k, theta, self.precision)
+
+    def draw_value(self, rng: np.random.Generator, urn: Urn, i: int, nu: Any) -> float:
+        """Draw parameter i from its full conditional."""
+        return draw_exactly(rng, nu)
 
 
 @dataclass(frozen=True, eq=False)
@@ -319,8 +344,9 @@ def field_block(model: Any, counts: np.ndarray, n: float, prior: DirichletProces
     if prior is not None and is_categorical(model):
         return Potentials(first, ones.reshape(-1, model.n_states - 1), n, given)
     unit = float(1 / (1 - low[0])) if len(low) else 1.0
-    shift = model.n_edges * (model.n_states**2 - 1) if model.is_product else 0
-    return Logits(first, ones, n, given, prior is not None, unit, shift)
+    if model.is_product:
+        return NodeLines(first, ones, n, given, False, lines=centred_lines(model, counts / max(n, 1), n))
+    return Logits(first, ones, n, given, prior is not None, unit)
 
 
 def base_precision(base: Any, p: int) -> tuple[np.ndarray, float]:

@@ -92,7 +92,8 @@ class GroupedGibbs(Checked):
     def _blocks(self) -> tuple[Block, Block]:
         model, n = self.marginals.model, float(self.n_samples)
         low = model.feature_low
-        counts = np.rint(n * (self.s_bar - low) / (1 - low))
+        # The features of ordered states are no indicators.
+        counts = n * self.s_bar if model.is_product else np.rint(n * (self.s_bar - low) / (1 - low))
         return edge_block(model, counts, n, self.prior), field_block(model, counts, n, self.field_prior)
 
     def _theta(self, *state: Grouping) -> np.ndarray:

@@ -33,18 +33,18 @@ from ...particles.tables import (
     table_graph,
     unpack,
 )
-from ..conditionals.centred import edge_line, move_edge, pair_values
+from ..conditionals.centred import edge_line, move_edge, node_row, pair_values
 from ..conditionals.line import line_derivatives
 from ..conditionals.log_concave import draw_exactly
 from ..conditionals.one_coordinate import OneCoordinate
 from ..conditionals.one_potential import OnePotential
-from .blocks import Block, Logits, Potentials, Products, pair_odds
+from .blocks import Block, Logits, NodeLines, Potentials, Products, pair_odds
 from .dirichlet_process import ABSENT, Grouping, group_totals
 from .moves.jumps import accept_jump, accept_jump_of_potentials
 from .moves.pairs import draw_pair, near_edge
 from .moves.potential_values import category_counts, move_potentials, state_counts
 from .moves.split_merge import Proposal
-from .moves.table_fields import draw_fields, scan_fields
+from .moves.table_fields import draw_fields, draw_node_lines, scan_fields
 from .moves.values import group_counts, group_products, move_values
 from .prior import reassign, reassign_line, reassign_potential, value_of
 from .two_states import PARTICLE_DIMS
@@ -122,8 +122,8 @@ class ManyStateWalk:
     @property
     def theta(self) -> np.ndarray:
         """Parameters of the particles."""
-        fields = self._unpacked.field[:, 1:][self._model.used[:, 1:]] if self._model.fields else np.empty(0)
-        return np.concatenate([self._unpacked.potentials[:, : self._model.n_parameters].ravel(), fields])
+        edges = self._unpacked.potentials[:, : self._model.n_parameters] / self._model.gains[0]
+        return np.concatenate([edges.ravel(), self._model.from_field_table(self._unpacked.field)])
 
     def freeze(self) -> TableParticles:
         """Return the particles to be kept."""
@@ -138,7 +138,7 @@ class ManyStateWalk:
         if self._model.is_product:
             values, cells = self._model.edge_values.ravel(), np.empty(self._model.n_states**2)
             edge_cells(self._graph, self._unpacked, e, 0, self._unpacked.x.shape[1], cells)
-            return pair_odds(cells, values, self._unpacked.potentials[e, 0])
+            return pair_odds(cells, values, self._unpacked.potentials[e, 0] / self._model.gains[0])
         q, _ = edge_categories(self._graph, self._unpacked, e)
         return np.log(q[1:] / q[0]) - self._unpacked.potentials[e]
 
@@ -185,7 +185,7 @@ class ManyStateWalk:
             score, own = -d @ block.lines.sums, block.precision[r:]
             pull, kappa = own @ (theta[r:] * d[r:]), own @ d[r:] ** 2
             score += pull + kappa * values[c]
-            counts = group_products(graph.edges, members, np.zeros(r, np.int32), 1, unpacked.x, self._means(block))
+            counts = group_products(graph.edges, members, np.zeros(r, np.int32), 1, unpacked.x, *self._scores(block))
             one = np.ones(1), np.inf, np.array([score]), values[c : c + 1]
             accepted += move_values(
                 rng, counts, 2 * one[0], *one[1:], self._n, prior._replace(kappa=prior.kappa + kappa), unpacked.x
@@ -195,17 +195,17 @@ class ManyStateWalk:
         self._accepted = accepted / max(1, len(shared))
         return values
 
-    def _means(self, block: Products) -> np.ndarray:
-        """Mean score of each node in the data; 0 without node parameters, which centre it."""
-        pull = block.lines.pull
-        return pull[:, 0].astype(np.float32) if pull.shape[1] else np.zeros(len(pull), np.float32)
+    def _scores(self, block: Products) -> tuple[np.ndarray, np.ndarray]:
+        """Scores of the states, and mean of each node in the data; 0 without node parameters, which centre it."""
+        pull, score = block.lines.pull, self._model.score
+        means = pull[:, 0] / score[1] if pull.shape[1] else np.zeros(len(pull))
+        return score.astype(np.float32), means.astype(np.float32)
 
     def _set(self, theta: np.ndarray) -> None:
         """Set the parameters of the particles."""
         r = self._model.n_edges * self._model.n_parameters
         self._unpacked.potentials[...] = self._marginals.potentials(theta[:r])
-        if self._model.fields:
-            self._unpacked.field[:, 1:][self._model.used[:, 1:]] = theta[r:]
+        self._unpacked.field[...] = self._model.field_table(theta[r:])
 
     def move_values(self, rng: np.random.Generator, block: Block, state: Grouping) -> Grouping:
         """Redraw the values of groups with one edge one by one, then those of larger groups."""
@@ -234,12 +234,14 @@ class ManyStateWalk:
     def move_fields(self, rng: np.random.Generator, block: Block, state: Grouping) -> Grouping:
         """Redraw the groups of the nodes, if their fields are grouped, and all values."""
         graph, unpacked, n = self._graph, self._unpacked, self._n
-        order, m = rng.permutation(len(unpacked.x)), self._model.n_states
+        order = rng.permutation(len(unpacked.x))
+        if isinstance(block, NodeLines):
+            theta = self.theta
+            draw_node_lines(rng, graph, unpacked, block.lines, block.precision, theta, order)
+            return state._replace(values=theta[block.first :])
         if isinstance(block, Logits) and not block.grouped:
-            counts, used = np.zeros((len(order), m - 1)), self._model.used[:, 1:]
-            counts[used] = block.counts
-            draw_fields(rng, graph, unpacked, order, counts, n)
-            return state._replace(values=unpacked.field[:, 1:][used])
+            draw_fields(rng, graph, unpacked, order, block.counts.reshape(len(order), -1), n)
+            return state._replace(values=self._model.from_field_table(unpacked.field))
         assert isinstance(block, Potentials)
         urn = block.open(state)
         given = urn.groups, urn.values, urn.sizes, urn.k, urn.prior
@@ -338,7 +340,7 @@ def _scan_products(rng, graph, unpacked, by, theta, order, n, groups, values, si
         if _stays_absent(rng, graph, unpacked, was, groups[e]):
             continue
         move_edge(lines, e, i, j, theta, value_of(groups, values, e))
-        follow_edge(unpacked, lines.starts, theta, gains, e, i, j)
+        follow_edge(unpacked, gains, e, theta[e], i, node_row(lines, theta, i), j, node_row(lines, theta, j))
         redraw_ends(graph, unpacked, e)
     return values, sizes, k
 
@@ -352,7 +354,7 @@ def _scan_weights(rng, graph, unpacked, by, theta, order):
         edge_cells(graph, unpacked, e, 0, unpacked.x.shape[1], cells)
         line = edge_line(lines, cells, cells.sum(), e, i, j, theta, by.precision)
         move_edge(lines, e, i, j, theta, draw_exactly(rng, line))
-        follow_edge(unpacked, lines.starts, theta, by.gains, e, i, j)
+        follow_edge(unpacked, by.gains, e, theta[e], i, node_row(lines, theta, i), j, node_row(lines, theta, j))
         redraw_ends(graph, unpacked, e)
 
 

@@ -13,6 +13,7 @@ from ....models.categorical import NEVER
 from ....particles.importance import LEAST, resample
 from ....particles.tables import redraw_node, state_share, weigh_node
 from ....priors import FIELD_SCALE
+from ...conditionals.centred import node_line, node_row
 from ...conditionals.log_concave import draw_exactly
 from ...conditionals.one_coordinate import OneCoordinate
 from ...conditionals.one_potential import OnePotential
@@ -38,8 +39,6 @@ def draw_fields(rng, graph, unpacked, order, counts, n):
             continue
         row = unpacked.x[i]
         for k in range(1, len(graph.category)):
-            if unpacked.field[i, k] <= NEVER:  # a category that the node lacks
-                continue
             total, square, there = 0.0, 0.0, 0.0
             for p in range(n_particles):
                 total += weights[p]
@@ -114,11 +113,29 @@ def scan_fields(rng, graph, unpacked, order, counts, n, groups, values, sizes, k
 
 
 @strict_leaf
+def draw_node_lines(rng, graph, unpacked, lines, precision, theta, order):
+    """Redraw the parameters of the nodes in ``order`` along their lines, and each node in every particle under them."""
+    m = len(graph.category)
+    share = np.empty(m)
+    for i in order:
+        weigh_node(graph, unpacked, i)
+        for x in range(m):
+            share[x] = state_share(unpacked, x) if unpacked.field[i, x] > NEVER else 0.0  # if the node has the state
+        for k in range(lines.starts[i], lines.starts[i + 1]):
+            f, before = lines.features[k - len(lines.edges)], theta[k]
+            theta[k] = draw_exactly(rng, node_line(lines, share, k, theta, precision))
+            for y in np.flatnonzero(f):
+                factor = exp((theta[k] - before) * f[y])
+                share[y] *= factor
+                unpacked.at_u[y] *= np.float32(factor)
+        copy_to(unpacked.field[i, 1:], node_row(lines, theta, i))
+        redraw_node(unpacked, i)
+
+
+@strict_leaf
 def _draw_field(rng, graph, unpacked, i, counts, n):
     weigh_node(graph, unpacked, i)
     for k in range(1, len(graph.category)):
-        if unpacked.field[i, k] <= NEVER:
-            continue
         q = state_share(unpacked, k)
         nu = log(q / (1 - q)) - unpacked.field[i, k]
         value = draw_exactly(rng, OneCoordinate(counts[i, k - 1], n, nu, 0.0, 0.0, _PRECISION)) - nu

@@ -36,10 +36,10 @@ def group_counts(edges, members, label, k, x):
 
 
 @leaf
-def group_products(edges, members, label, k, x, mean):
+def group_products(edges, members, label, k, x, score, mean):
     """Sum the products of the scores of the ends of the edges of each group, in each particle, as `group_counts`.
 
-    They are centred on the scores ``mean`` of the nodes, up to a constant.
+    ``score`` (m,) are those of the states. They are centred on the scores ``mean`` of the nodes, up to a constant.
     """
     m = x.shape[1] >> 6 << 6
     out = np.zeros((k, m), np.float32)
@@ -47,7 +47,7 @@ def group_products(edges, members, label, k, x, mean):
         u, v, row = x[edges[e, 0]], x[edges[e, 1]], out[label[e]]
         a, b = mean[edges[e, 0]], mean[edges[e, 1]]
         for lane in range(m):
-            one, two = np.float32(u[lane]), np.float32(v[lane])
+            one, two = score[u[lane]], score[v[lane]]
             row[lane] += one * two - a * two - b * one
     return out
 
