@@ -7,7 +7,9 @@ from scipy import stats
 
 from bayesmrf import BayesianMRF, MaximumLikelihoodMRF, SpikeSlabMRF, families, graphs, run
 from bayesmrf.errors import DataError, FieldsWarning, LevelsWarning, OptionError
+from bayesmrf.estimators import starts
 from bayesmrf.inference import annealed
+from bayesmrf.inference.chains import Persistent
 from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.inference.enumeration import Enumeration
 from bayesmrf.likelihood import Likelihood
@@ -113,6 +115,16 @@ def test_nodes_of_the_network_have_their_thresholds(rng):
     assert np.ndim(biases["0"]) == 0
     assert [len(biases[name]) for name in "12"] == [3, 2]
     np.testing.assert_array_equal(np.hstack(list(biases.values())), est.theta_[3:])
+
+
+def test_wide_tables_start_at_the_margins(rng, monkeypatch):
+    X = STATES[rng.integers(0, len(STATES), 500)]
+    X = X[(X[:, 0] == 0) | (X[:, 1] < 2)]
+    monkeypatch.setattr(starts, "is_cheap", lambda *_: False)
+    likelihood = Likelihood(MODEL, MODEL.statistics(X), len(X), Persistent())
+    theta = starts.find_start(likelihood, Normal(1.0), check_states(X, n_states="keep")).theta
+    np.testing.assert_allclose((law(theta)[1] @ FEATURES)[3:], features(X).mean(axis=0)[3:], atol=0.01)
+    assert (theta[:3] == 0).all()
 
 
 def on_grid(X, states, features, axis):
