@@ -47,21 +47,6 @@ class CauchyPrior(NamedTuple):
         return np.maximum(2 * (self.scale**2 - x**2) / (self.scale**2 + x**2) ** 2, 0)
 
 
-class NormalPrior(NamedTuple):
-    """Of some parameters."""
-
-    scale: float
-
-    def log(self, x):
-        return -((x / self.scale) ** 2) / 2 - log(self.scale) - log(2 * pi) / 2
-
-    def slope(self, x):
-        return -x / self.scale**2
-
-    def curvature(self, x):
-        return np.full(x.shape, self.scale**-2)
-
-
 class LogitPrior(NamedTuple):
     """Of some parameters: that of a logit of Beta(1/2, 1/2), but for a constant."""
 
@@ -166,19 +151,21 @@ def wenchuan(n_importance, n_draws):
 
 
 def adhd(n_importance, n_draws):
-    """Which edges differ between children with a diagnosis and without; biases are free in each group."""
+    """Which edges differ between children with a diagnosis and without."""
     table = datasets.adhd()
     labels, items = table["group"], table.iloc[:, 1:6]
-    est = CompareMRF(n_draws=n_draws, random_state=1, progress=False).fit(items, groups=labels)
+    prior = SpikeSlab(density=0.5, slab=Cauchy(1.0), biases=LogisticBeta(0.5, 0.5))
+    est = CompareMRF(prior=prior, biases="slab", n_draws=n_draws, random_state=1, progress=False)
+    est.fit(items, groups=labels)
     groups, f = [], statistics(all_states(2), 2)
-    for g, sign in enumerate((-0.5, 0.5)):  # parameters: baselines, differences, and the biases of each group
+    for g, sign in enumerate((-0.5, 0.5)):  # parameters: baselines and differences of weights, and of biases
         x = items.to_numpy(int)[labels.to_numpy() == g]
 
-        def design(s, sign=sign, g=g):
-            return np.hstack([s[:, :10], sign * s[:, :10], s[:, 10:] * (g == 0), s[:, 10:] * (g == 1)])
+        def design(s, sign=sign):
+            return np.hstack([s[:, :10], sign * s[:, :10], s[:, 10:], sign * s[:, 10:]])
 
         groups.append(Group(design(f), design(statistics(x, 2)).sum(axis=0), len(x)))
-    priors = [CauchyPrior(1.0)] * 20 + [NormalPrior(10.0)] * 10
+    priors = [CauchyPrior(1.0)] * 20 + [LogitPrior()] * 5 + [CauchyPrior(1.0)] * 5
     exact, sd = enumerated(groups, priors, range(10, 20), [], n_importance, np.random.default_rng(1))
     theta = est.posterior_["posterior"]["theta"].values.reshape(-1, 2, 15)[:, :, :10]
     own = (theta[:, 1] - theta[:, 0]).std(axis=0)

@@ -104,13 +104,14 @@ def test_neutral_categories(method, missing, rng):
 
 def test_swaps_by_particles_know_the_better_of_two_rivals(rng):
     """Node 2 follows node 0, which node 1 resembles; the control has the edges of nodes 0 and 1 exchanged."""
-    model, x, *rest = problem_of("ordinal", False, rng)
+    model, x, features, _ = problem_of("ordinal", False, rng)
     x[N // 3 :, 2] = x[N // 3 :, 0] > 0
-    problem = model, x, *rest
+    seen = (x[:, None] == np.array(list(np.ndindex(3, 3, 2)))).all(axis=2)
+    problem = model, x, features, seen
     assert len(SpikeSlabParticle(model, model.statistics(x), N).pairs) > 0
     exact = exact_of(problem, rng)
     assert score(problem, "particle", exact, rng) < LIMIT
-    assert score((model, x[:, [1, 0, 2]], *rest), "particle", exact, rng) > LIMIT
+    assert score((model, x[:, [1, 0, 2]], features, seen), "particle", exact, rng) > LIMIT
 
 
 def test_chains_of_another_coding_are_noticed(rng, monkeypatch):

@@ -23,6 +23,7 @@ from ...particles.table_features import feature_shares, follow_feature, grown_by
 from ...particles.tables import (
     TableGraph,
     TableParticles,
+    cells_again,
     edge_cells,
     follow_edge,
     follow_weights,
@@ -158,14 +159,11 @@ def _scan(rng, graph, unpacked, problem, swaps, gains, theta, order, density, pr
         e = order[at]
         i, j = lines.edges[e]
         normal_prior(rng, prior, lines, e, i, j, theta, scales, now)
-        new = _visit(rng, graph, unpacked, lines, e, i, j, theta, now, log_slab, weights)
+        was = theta[e]
+        _visit(rng, graph, unpacked, lines, gains, e, i, j, theta, now, log_slab, weights)
         # With many more candidates than edges, particles need not be redrawn for each of them.
-        if theta[e] == 0 and new == 0 and rng.random() > redrawn:
-            continue
-        if new != theta[e]:
-            follow_weights(rng, unpacked, weights)
-            _move(unpacked, lines, gains, e, theta, new)
-        redraw_ends(graph, unpacked, e)
+        if was != 0 or theta[e] != 0 or rng.random() < redrawn:
+            redraw_ends(graph, unpacked, e)
     visit_rivals(rng, graph, unpacked, problem, swaps, gains, theta, scales, now, weights)
     for i in range(len(unpacked.x)):
         weigh_node(graph, unpacked, i)
@@ -216,23 +214,33 @@ def _grow(graph, unpacked, lines, e, theta, value, weights):
 
 
 @strict_leaf
-def _visit(rng, graph, unpacked, lines, e, i, j, theta, now, log_slab, weights):
-    """Propose the birth or death of edge e = ij, or another weight; return the weight, 0 if absent."""
-    half, cells, a = len(weights) >> 1, np.empty(len(lines.values) ** 2), theta[e]
-    edge_cells(graph, unpacked, e, 0, half, cells)
-    mode, scale = line_mode(edge_line(lines, cells, cells.sum(), e, i, j, theta, now))
-    edge_cells(graph, unpacked, e, half, 2 * half, cells)
-    line = edge_line(lines, cells, cells.sum(), e, i, j, theta, now)
-    new = draw_t(rng, mode, scale) if a == 0 else 0.0
-    ratio = log_slab + birth_log_ratio(line, new if a == 0 else a, mode, scale)
-    ratio = ratio if a == 0 else -ratio
-    if log1p(-rng.random()) < ratio - _penalty(graph, unpacked, lines, e, theta, new, weights):
-        return new
-    if a == 0:
-        return 0.0
-    new, ratio = propose_move(rng, a, mode, scale)
-    ratio += line_log_density(new, line) - line_log_density(a, line)
-    return new if log1p(-rng.random()) < ratio - _penalty(graph, unpacked, lines, e, theta, new, weights) else a
+def _visit(rng, graph, unpacked, lines, gains, e, i, j, theta, now, log_slab, weights):
+    """Propose another weight of edge e = ij if it is present, then its birth or death; let the particles follow.
+
+    Were only those weights redrawn that do not die, the stationary distribution would be different.
+    """
+    half, cells = len(weights) >> 1, np.empty((2, len(lines.values) ** 2))
+    for side in range(2):
+        edge_cells(graph, unpacked, e, side * half, (side + 1) * half, cells[side])
+    for move in range(0 if theta[e] != 0 else 1, 2):
+        a, new = theta[e], 0.0
+        mode, scale = line_mode(edge_line(lines, cells[0], cells[0].sum(), e, i, j, theta, now))
+        line = edge_line(lines, cells[1], cells[1].sum(), e, i, j, theta, now)
+        if move == 0:
+            new, ratio = propose_move(rng, a, mode, scale)
+            ratio += line_log_density(new, line) - line_log_density(a, line)
+        elif a == 0:
+            new = draw_t(rng, mode, scale)
+            ratio = log_slab + birth_log_ratio(line, new, mode, scale)
+        else:
+            ratio = -log_slab - birth_log_ratio(line, a, mode, scale)
+        if not log1p(-rng.random()) < ratio - _penalty(graph, unpacked, lines, e, theta, new, weights):
+            continue
+        follow_weights(rng, unpacked, weights)
+        _move(unpacked, lines, gains, e, theta, new)
+        if move == 0:
+            for side in range(2):
+                cells_again(graph, unpacked, e, side * half, (side + 1) * half, cells[side])
 
 
 @strict_leaf
