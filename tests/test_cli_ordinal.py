@@ -3,8 +3,9 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 
-from bayesmrf import BayesianMRF, CompareMRF, GroupedMRF, SpikeSlabMRF, load, log_evidence
+from bayesmrf import BayesianMRF, CompareMRF, GroupedMRF, SpikeSlabMRF, families, load, log_evidence
 
 from .commands import one_sentence
 
@@ -46,6 +47,30 @@ def test_the_command_has_the_draws_of_its_estimator(command, bayesmrf, answers, 
     np.testing.assert_array_equal(found, est.posterior_["posterior"]["theta"])
     assert found["feature"].values.tolist()[3:] == ["sad=1", "sad=2", "sad=3", "tired=1", "tired=2", "asleep=1"]
     assert bayesmrf("report", "answers.zarr")[0] == 0
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_neutral_categories(command, bayesmrf, answers, folder):
+    more, est = COMMANDS[command]
+    code, _, err = bayesmrf(command, "answers.csv", *more, "--neutral", "sad=1", "--neutral", "tired=1.5", *SMALL)
+    assert (code, err) == (0, "")
+    est = clone(est).set_params(model=families.Ordinal(neutral={"sad": 1, "tired": 1.5}), **QUICK)
+    est.fit(answers[ITEMS], *([answers["sex"]] if command == "compare" else []))
+    found = load("answers.zarr")["posterior"]["theta"]
+    np.testing.assert_array_equal(found, est.posterior_["posterior"]["theta"])
+    assert found["feature"].values.tolist()[3:5] == ["sad:linear", "sad:quadratic"]
+
+
+def test_neutral_categories_that_cannot_be(bayesmrf, answers):
+    for given, message in {
+        "sad": "--neutral must be COLUMN=SCORE, such as tired=2, got 'sad'",
+        "sad=x": "--neutral must be COLUMN=SCORE, such as tired=2, got 'sad=x'",
+        "mad=1": "--neutral must be scores by the names of columns, got 'mad'",
+        "sad=4": "--neutral must be a score from 0 to 3 for column 'sad', got 4.0",
+    }.items():
+        one_sentence(bayesmrf("structure", "answers.csv", "--drop", "sex", "--neutral", given, *SMALL), message)
+    command = ["structure", "answers.csv", "--drop", "sex", "--model", "potts", "--neutral", "sad=1"]
+    one_sentence(bayesmrf(*command), "--neutral must be omitted without --model ordinal, got 'sad=1'")
 
 
 def test_evidence_is_of_complete_rows(bayesmrf, answers):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 import typer
 
 from ..errors import OptionError
-from ..families import AUTO, families_of
+from ..families import AUTO, Ordinal, families_of
 from . import common
 
 if TYPE_CHECKING:
@@ -121,6 +121,20 @@ class Data:
         return common.edges_of(text, [str(c) for c in table.columns], self.console, option)
 
 
+def _around(neutral: Sequence[str], model: str) -> Ordinal:
+    """Return the ordinal model with neutral categories, given as COLUMN=SCORE."""
+    if model not in (AUTO, "ordinal"):
+        raise OptionError(option="neutral", got=neutral[0], expected="omitted without --model ordinal")
+    found = {}
+    for text in neutral:
+        name, _, score = text.rpartition("=")
+        try:
+            found[name] = float(score)
+        except ValueError:
+            raise OptionError(option="neutral", got=text, expected="COLUMN=SCORE, such as tired=2") from None
+    return Ordinal(neutral=found)
+
+
 @dataclass
 class Run(Data):
     """Options of every command that samples."""
@@ -133,6 +147,10 @@ class Run(Data):
     cluster: str | None = flag("Scheduler of a dask cluster that runs the chains.", "tcp://HOST:PORT")
     chain: int | None = flag(
         "Run this chain alone, from 0, such as $SLURM_ARRAY_TASK_ID; bayesmrf collect joins the chains.", min=0
+    )
+    neutral: list[str] | None = flag(
+        "Column of ordered levels with a neutral category, and its score, from 0; may be given several times.",
+        "COLUMN=SCORE",
     )
     out: Path | None = flag("Folder for the result, written during the run.", shown="the name of the table, with .zarr")
 
@@ -148,6 +166,8 @@ class Run(Data):
         from ..store import Checkpoint
 
         options |= self.options | {"random_state": self.seed, "progress": not self.quiet, "executor": self.executor}
+        if self.neutral:
+            options["model"] = _around(self.neutral, options["model"])
         return kind(**options, checkpoint=Checkpoint(out, self.overwrite, self.chain, self.arguments))
 
     @cached_property
