@@ -12,6 +12,8 @@ weight follows from the joint distribution of the pair at one weight, which many
   (`bayesmrf.posterior.conditionals.penalty`).
 * When an edge jumps, each chain is weighted by the ratio of the two densities, which depends on the states of the pair,
   and the chains are resampled, so that they follow the new weights.
+* Most visits go to edges in doubt: an edge that is in a share s of the draws so far is visited in proportion to
+  s (1 - s), which changes less and less.
 * Between jumps all weights and biases move together by Langevin dynamics, in the coordinates of the lines, with a step
   size for the stiffest direction: if many nodes flip together, such as parties in a parliament, it is much shorter than
   that of a single weight.
@@ -71,19 +73,22 @@ from .stiffness import settle, stiffness
 _DIVERGED = 1e3  # a hundred standard deviations of the default prior of a bias
 _NOISE = 0.1  # largest share of a posterior variance that the noise of moments may add
 _CAMP = 3  # almost equal nodes of a node of a camp
+_ALL = 0.25  # share of the visits that all candidates have alike
+_PRIOR = 4  # draws that the first shares count as, half of them with the edge
+_GOLDEN = 0.618  # spreads visits of an edge evenly over iterations
 _RARE = 8.0  # chains of a half expected in a state; below, states are not counted
 
 
 class OneEdgeState(NamedTuple):
-    """Position and momentum, p0 and the slab's precision, the next candidate, and the particles; the stiffness of the
-    posterior (averaged), its direction, and the number of steps.
+    """Position and momentum, p0 and the slab's precision, the share of draws with each edge, and the particles; the
+    stiffness of the posterior (averaged), its direction, and the number of steps.
     """
 
     theta: np.ndarray
     momentum: np.ndarray
     density: float
     precision: float
-    turn: int
+    share: np.ndarray
     chains: EdgeChains
     stiffness: float
     direction: np.ndarray
@@ -178,7 +183,8 @@ class SpikeSlabOneEdge(EdgeKernel):
         theta, density, precision = self.first(rng)
         chains = start_chains(self._n_chains, self.model.graph.n_nodes, rng)
         momentum, direction = rng.standard_normal((2, len(theta)))
-        return OneEdgeState(theta, momentum, density, precision, 0, chains, 1.0, direction, 0)
+        share = np.full(self.model.n_edges, 0.5, np.float32)
+        return OneEdgeState(theta, momentum, density, precision, share, chains, 1.0, direction, 0)
 
     @cached_property
     def _in_camp(self) -> np.ndarray:
@@ -257,18 +263,18 @@ class SpikeSlabOneEdge(EdgeKernel):
         if state.age == 0:
             now = settle(rng, blocks, rows, weights, problem.centre, scale, self.n_samples, direction)
             problem = self._problem(now)
-        density, precision, turn, n_jumps = _iterate(
-            rng, problem, rows, blocks, theta, weights, momentum, state.turn, self.n_iterations
-        )
+        visits = _visits(rng, state.share, self.n_iterations, min(self.model.graph.n_nodes, r))
+        density, precision, n_jumps = _iterate(rng, problem, rows, blocks, theta, weights, momentum, visits)
         if not (np.abs(theta) <= _DIVERGED).all():
             raise DivergenceError(
                 option="epsilon", got=self.epsilon, expected=f"smaller, as a weight exceeded {_DIVERGED:g}"
             )
         found = stiffness(blocks, rows, problem.centre, scale, self.n_samples, direction)
         now += 2 / (state.age + 3) * (found - now)  # averaged with increasing weight of the past
-        chains = EdgeChains(blocks.words, blocks.lanes)
-        new = OneEdgeState(theta, momentum, density, precision, turn, chains, now, direction, state.age + 1)
-        return new, OneEdgeInfo(*drawn(theta, rows.place >= 0, density, precision), n_jumps)
+        chains, included = EdgeChains(blocks.words, blocks.lanes), rows.place >= 0
+        share = state.share + (included - state.share) / (state.age + _PRIOR + 1)
+        new = OneEdgeState(theta, momentum, density, precision, share, chains, now, direction, state.age + 1)
+        return new, OneEdgeInfo(*drawn(theta, included, density, precision), n_jumps)
 
 
 def _other_ends(edges: np.ndarray, pairs: np.ndarray) -> np.ndarray:
@@ -278,30 +284,43 @@ def _other_ends(edges: np.ndarray, pairs: np.ndarray) -> np.ndarray:
     return ends[ends != common].reshape(-1, 2)
 
 
+def _visits(rng: np.random.Generator, share: np.ndarray, n_iterations: int, n_visits: int) -> np.ndarray:
+    """Choose the edges of each iteration, (n_iterations, about n_visits), most of them in proportion to their doubt.
+
+    The sample is systematic and has an edge once at most: a second visit would see the same chains, with the same
+    errors, which would give too many edges or too few.
+    """
+    doubt = share.astype(float) * (1 - share)
+    chance = _ALL / len(share) + (1 - _ALL) * doubt / doubt.sum()
+    total = np.cumsum(np.minimum(n_visits * chance, 1))
+    n_visits = int(total[-1])
+    first = (rng.random() + _GOLDEN * np.arange(n_iterations)) % 1
+    places = first[:, None] + np.arange(n_visits)
+    return np.searchsorted(total * (n_visits / total[-1]), places).clip(max=len(share) - 1)
+
+
 @leaf
-def _iterate(rng, problem, rows, blocks, theta, weights, momentum, turn, n_iterations):
+def _iterate(rng, problem, rows, blocks, theta, weights, momentum, visits):
     """Make iterations; ``weights`` are those of the Boltzmann machine of the chains, and follow theta."""
-    r, n_nodes = len(rows.edges), len(rows.degree)
     n_jumps, density, precision, squares = 0, 0.0, 0.0, 0.0
     for k in range(rows.n_present[0]):
         squares += theta[rows.present[k]] ** 2
-    for _ in range(n_iterations):
-        density, precision = draw_hyper(rng, problem.prior, rows.n_present[0], r, squares)
+    for k in range(len(visits)):
+        density, precision = draw_hyper(rng, problem.prior, rows.n_present[0], len(rows.edges), squares)
         flip_clusters(rng, blocks, rows, weights)
         sweep(blocks, rows, weights)
         log_slab = log_slab_odds(problem.prior, density, precision)
-        for _ in range(min(n_nodes, r)):
-            if _jump(rng, problem, rows, blocks, theta, weights, turn, log_slab, precision):
-                momentum[turn] = rng.standard_normal()
+        for e in visits[k]:
+            if _jump(rng, problem, rows, blocks, theta, weights, e, log_slab, precision):
+                momentum[e] = rng.standard_normal()
                 n_jumps += 1
-            turn = turn + 1 if turn + 1 < r else 0
         n_jumps += visit_rivals(rng, problem, rows, blocks, theta, weights, momentum, precision, log_slab)
         if np.abs(weights).max() > _DIVERGED:
             break
         squares, furthest = _langevin(rng, problem, rows, blocks, theta, weights, momentum, precision)
         if furthest > _DIVERGED:  # before it becomes non-finite, which compiled code does not handle
             break
-    return density, precision, turn, n_jumps
+    return density, precision, n_jumps
 
 
 @leaf
