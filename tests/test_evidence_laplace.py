@@ -532,6 +532,14 @@ def test_parts_of_the_space_that_stand_for_equivalent_modes(copies, rng):
     assert abs(found.log_integral + np.log(6)) > 6 * found.standard_error
 
 
+def test_draws_without_weight_are_no_number(rng):
+    """Six hidden units without weights: no one of five draws has them in order, but once in a hundred seeds."""
+    target = target_of(RestrictedBoltzmann(2, 6), rows(20, 2, rng), Normal(1.0))
+    f = target.n_features
+    found = normality(target, np.zeros(f), np.eye(f), rng, 5)
+    assert (found.log_integral, found.standard_error, found.n_effective) == (-np.inf, np.inf, 0.0)
+
+
 def test_few_observations_are_told(rng):
     """The status says by how much, where that is more than 0.25 nats; a false alarm needs five standard errors."""
     model = Boltzmann(graphs.complete(8))

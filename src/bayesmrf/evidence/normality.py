@@ -54,6 +54,8 @@ def normality(target: Target, theta: np.ndarray, root: np.ndarray, rng: np.rando
     log_weight += target.prior.log_density(draws).sum(axis=1) + target.prior.log_constant(f)
     log_weight[~_in_order(draws, theta, target.units, rng)] = -np.inf
     log_sum = float(logsumexp(log_weight))
+    if log_sum == -np.inf:  # with many hidden units perhaps no draw has them in order
+        return Normality(-np.inf, np.inf, 0.0)
     weight = np.exp(log_weight - log_sum)
     kish = float(1 / (weight**2).sum())
     error = float(np.sqrt(max(n_draws / kish - 1, 0.0) / n_draws))
