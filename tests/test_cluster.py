@@ -211,6 +211,9 @@ def test_tasks_of_models_are_joined(table, given):
     with lock.hold(Path("models/model_3")):
         one_sentence(given(*arguments, "--out", "models"), "model_3 is in use by another run of this process")
     assert not Path("models/evidence.jsonl").exists()
+    one_sentence(
+        given("collect", "models"), "models has models and not chains; give the command of evidence without --task"
+    )
     code, out, _ = given(*arguments, "--out", "models")
     assert code == 0
     assert "models contains 2 finished results, which are kept" in out

@@ -24,7 +24,10 @@ def collect(
     """
     from ..checkpoint import steps_of
     from ..store import CHECKPOINT, as_written, is_ours, read_kind
+    from .evidence_store import TASK
 
+    if any(run.glob(f"{TASK}*")):
+        raise StoreError(f"{run} has models and not chains; give the command of evidence without --task to join them.")
     if not is_ours(run):
         raise StoreError(f"{run} is not there; give the folder that the tasks have as --out.")
     if read_kind(run) != CHECKPOINT:
