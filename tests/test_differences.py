@@ -66,10 +66,17 @@ def exact(model, data, rng, prior=PRIOR, **options):
     return oracle.posterior(model.graph.edges, model.graph.n_nodes, groups, prior, rng, **options)
 
 
-def compare(kernel, truth, rng, n_draws=100):
-    values = run.sample(
+def draws_of(kernel, rng, n_draws=100):
+    return run.sample(
         kernel, n_draws=n_draws, n_warmup=5, n_chains=N_CHAINS, random_state=rng, progress=False
     ).values  # fmt: skip
+
+
+def compare(kernel, truth, rng, n_draws=100):
+    return compared(draws_of(kernel, rng, n_draws), truth)
+
+
+def compared(values, truth):
     (means, error), r = truth, values["included"].shape[2]
     found = Comparison().shares(values["included"], means[:r], error=error[:r])
     return found.means(oracle.functionals(values), means[r:], error=error[r:])
@@ -175,10 +182,11 @@ def test_ordered_answers(right, wrong, biases, rng):
     if biases == "free":
         kernels.append(GroupParticles(*given, 5, 512))
     for of in kernels:
-        found = compare(of, truth, rng)
+        draws = draws_of(of, rng)
+        found = compared(draws, truth)
         assert found.holds, found
     other = oracle.posterior(model.graph.edges, 2, others, PRIOR, rng, features=wrong[1], **options)
-    assert not compare(of, other, rng).holds
+    assert not compared(draws, other).holds
 
 
 def test_contrasts():

@@ -62,11 +62,16 @@ def exact(s_bar, labels, log_p, rng, features=FEATURES):
     return tied_posterior(features, labels, log_p, s_bar, N, np.eye(1) * SCALE**2, FIELD_SCALE, rng)
 
 
+def draws_of(sampler, rng):
+    return run.sample(sampler, n_draws=N_DRAWS, n_warmup=40, n_chains=N_CHAINS, random_state=rng, progress=False).values
+
+
 def score(sampler, labels, truth, rng, bias=0.0):
+    return score_of(draws_of(sampler, rng), labels, truth, bias)
+
+
+def score_of(draws, labels, truth, bias):
     """The largest score over the labels that are not rare, and over the means of theta, beyond the bias allowed."""
-    draws = run.sample(
-        sampler, n_draws=N_DRAWS, n_warmup=40, n_chains=N_CHAINS, random_state=rng, progress=False
-    ).values
     code = {tuple(row): i for i, row in enumerate(labels)}
     index = np.array([[code[tuple(g)] for g in chain] for chain in canonical(draws["groups"])])
     z = []
@@ -98,10 +103,11 @@ def test_partitions_with_a_neutral_category_and_scores(method, bias, rng):
     wrong = neutral_features(1) if method == "exact" else neutral_features(3, np.arange(4))
     p = np.exp(right @ [0.2, 0.2, -0.1, 0.3, -0.6, -0.3, 0.1, -0.2])
     counts = rng.multinomial(N, p / p.sum())
-    sampler, log_p = kernel(method, counts @ right / N, process(0.8), NEUTRAL), [log_crp(row, 0.8) for row in labels]
+    draws = draws_of(kernel(method, counts @ right / N, process(0.8), NEUTRAL), rng)
+    log_p = [log_crp(row, 0.8) for row in labels]
     for features in (right, wrong):
         truth = exact(counts @ features / N, labels, log_p, rng, features.astype(float))
-        assert (score(sampler, labels, truth, rng, bias) < LIMIT) == (features is right)
+        assert (score_of(draws, labels, truth, bias) < LIMIT) == (features is right)
 
 
 @METHODS
