@@ -11,13 +11,13 @@ import pytest
 from scipy.optimize import brentq, fsolve
 from scipy.special import gammaln, logsumexp
 
-from bayesmrf import SpikeSlabMRF, convergence, graphs, results
+from bayesmrf import CompareMRF, SpikeSlabMRF, convergence, graphs, results
 from bayesmrf.errors import ApproximatePosteriorWarning, BayesMRFWarning
 from bayesmrf.estimators import mode_check
 from bayesmrf.estimators.mode_check import check_modes, spread_draws
 from bayesmrf.inference import annealed
 from bayesmrf.inference.unseen_modes import ModeSearch, _parts, count_tails, unseen
-from bayesmrf.methods import OneEdge
+from bayesmrf.methods import OneEdge, Particle
 from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.models.potts import Potts
 from bayesmrf.report import write_report
@@ -206,9 +206,9 @@ def test_fit_warns_and_results_keep_the_verdict(fitted, tmp_path, monkeypatch):
     est, states, _ = fitted
     seeds = np.random.SeedSequence(0)
     assert "mode_check" not in est.posterior_.children  # too short a run
-    check_modes(est, states, seeds, 0)
+    check_modes(est, [states], seeds, 0)
     assert "mode_check" not in est.posterior_.children  # exact moments
-    check_modes(est, states, seeds, 1e7)
+    check_modes(est, [states], seeds, 1e7)
     tree = est.posterior_
     check = tree["mode_check"]
     assert check["chain_number"].values.tolist() == [0] * 10 + [1] * 10
@@ -233,3 +233,27 @@ def test_the_check_changes_no_draw(fitted, monkeypatch):
     np.testing.assert_array_equal(again["posterior"]["theta"].values, draws)
     assert "mode_check" in again.children
     assert again["mode_check"].attrs["ratio"] < 1
+
+
+def test_the_models_of_all_groups_are_searched(rng, monkeypatch):
+    """The draws of one group have a mode without data; the control has it in none."""
+    monkeypatch.setattr(mode_check, "ModeSearch", lambda: SEARCH)
+    x, people = few_ones(1000, rng).values, np.repeat(["men", "women"], 500)
+    est = CompareMRF(
+        method=Particle(n_particles=128), n_draws=4, n_warmup=0, n_chains=2, random_state=0, progress=False
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", BayesMRFWarning)
+        est.fit(x, people)
+    draws = est.posterior_["posterior"]["theta"].values
+    independent = theta_of(np.log(x.mean() / (1 - x.mean())), 0.0)
+    draws[:] = independent + rng.normal(0, 1e-3, draws.shape)
+    draws[:, :, 1] += THETA - independent
+    parts, seeds = [states_of(x[people == sex]) for sex in est.groups_], np.random.SeedSequence(0)
+    check_modes(est, parts, seeds, 1e7)
+    said = convergence.verdict(est.posterior_).sentence
+    assert said.startswith("Unseen modes: in 8 of 8 draws checked of group women, states with more than ")
+    assert "raise n_particles above 128" in said
+    draws[:, :, 1] = draws[:, :, 0]
+    check_modes(est, parts, seeds, 1e7)
+    assert est.posterior_["mode_check"].attrs["ratio"] < 1

@@ -155,6 +155,8 @@ def _unseen(tree: xr.DataTree) -> str:
         remedy = "use engine='persistent'"
     n_nodes, flagged = tree["constant_data"].sizes["node"], int((ratio > 1).sum())
     where = f"in {flagged} of {len(ratio)} draws checked" if flagged else f"on average over {len(ratio)} draws"
+    if worst.get("group"):
+        where += f" of group {_name(worst['group'])}"
     return (
         f"{UNSEEN}: {where}, states with more than {worst['most']} of {n_nodes} nodes at {_name(worst['level'])} have "
         f"a probability of at least {worst['probability']:.2g}, and a share of {worst['share']:.2g} in the data. The "

@@ -185,12 +185,13 @@ def add_mode_check(
     tails: Sequence[ModelTails],
     worst: Unseen,
     level: str,
+    group: str = "",
 ) -> None:
     """Add a search for unseen modes as group ``mode_check``, in place.
 
     It contains, for each draw that was checked, the numbers of its chain and draw, the tail of `Unseen`, and the
     estimates of log Z by the starts of annealing, of which the first is the reverse one. Attributes are the tail that
-    exceeds the data's most, of one draw or on average, and the name of its state.
+    exceeds the data's most, of one draw or on average, the name of its state, and the group of people.
 
     Parameters
     ----------
@@ -201,7 +202,7 @@ def add_mode_check(
     each, tails : sequence
         What was found at each of them.
     worst : Unseen
-    level : str
+    level, group : str
     """
     import xarray as xr
 
@@ -212,7 +213,7 @@ def add_mode_check(
         found[name] = "check", np.array([getattr(tail, name) for tail in each])
     for name in ("log_z", "log_z_error"):
         found[name] = ("check", "start"), np.array([getattr(tail, name) for tail in tails])
-    tree["mode_check"] = xr.DataTree(xr.Dataset(found, attrs=worst._asdict() | {"level": level}))
+    tree["mode_check"] = xr.DataTree(xr.Dataset(found, attrs=worst._asdict() | {"level": level, "group": group}))
 
 
 def add_partition(tree: xr.DataTree, labels: str, partition: np.ndarray) -> None:

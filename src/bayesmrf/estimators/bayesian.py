@@ -172,7 +172,7 @@ class BayesianMRF(MissingValues, RunOptions, ChosenModel, ParameterPosterior):
         self.missing_ = missing_table(likelihood, phi, states, seeds)
         if hidden is not None:
             results.add_missing(self.posterior_, self.missing_)
-        check_modes(self, states, seeds, particle_sweeps(engine))
+        check_modes(self, [states], seeds, particle_sweeps(engine))
         convergence.warn_unless_converged(self.posterior_)
         return self
 

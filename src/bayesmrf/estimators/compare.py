@@ -35,6 +35,7 @@ from .base import MissingValues, RunOptions, data_hash, missing_table, read_grap
 from .chosen_model import ChosenModel
 from .edge_prior import default_prior
 from .engines import read_hidden
+from .mode_check import check_modes
 from .network import Network
 from .parameter_posterior import central, of_draws
 
@@ -149,6 +150,7 @@ class CompareMRF(MissingValues, RunOptions, ChosenModel, Network, BaseEstimator)
             How many times each row was seen: integers >= 0; a Series with the index of ``X``.
         """
         parts, rows, likelihood, kernel = self._prepare(X, groups, sample_weight)
+        inner = kernel.kernel if isinstance(kernel, DrawHiddenEntries) else kernel
         model, prior, seeds = likelihood.model, self.object("prior"), run_seed(self)
         draws = sample_posterior(self, model, kernel, seeds, group=len(parts))
         samples, names = likelihood.samples, [str(label) for label in self.groups_]
@@ -168,7 +170,8 @@ class CompareMRF(MissingValues, RunOptions, ChosenModel, Network, BaseEstimator)
                 "biases": self.biases,
                 "kind": COMPARISONS.row(self.method_).kind,
                 "method": self.method_,
-            },
+            }
+            | ({"n_particles": inner.n_particles} if self.method_ == "particle" else {}),
             observed={
                 "statistics": np.array([s.s_bar for s in samples]),
                 "n_samples": sum(s.n_samples for s in samples),
@@ -184,6 +187,7 @@ class CompareMRF(MissingValues, RunOptions, ChosenModel, Network, BaseEstimator)
         self.missing_ = self._missing(likelihood, theta, parts, rows, seeds)
         if len(self.missing_):
             results.add_missing(self.posterior_, self.missing_)
+        check_modes(self, parts, seeds, inner.particle_sweeps)
         convergence.warn_unless_converged(self.posterior_)
         return self
 
@@ -255,6 +259,10 @@ class CompareMRF(MissingValues, RunOptions, ChosenModel, Network, BaseEstimator)
             if len(table):
                 found.append(table.assign(row=row[table["row"].to_numpy()]))
         return pd.concat(found).sort_values("row", kind="stable", ignore_index=True) if found else table
+
+    def _present(self, theta: np.ndarray) -> tuple[Any, np.ndarray]:
+        """Return the model, and the parameters of one group; baselines that are absent are weights of 0."""
+        return self._model(), theta
 
     def _symmetric(self, values: np.ndarray) -> np.ndarray:
         """Return a value of each edge as a symmetric matrix."""

@@ -228,7 +228,7 @@ class GroupedMRF(MissingValues, RunOptions, ChosenModel, ParameterPosterior):
         if hidden is not None:
             results.add_missing(self.posterior_, self.missing_)
         by_particles = isinstance(method, Particle)
-        check_modes(self, states, seeds, _SWEEPS * method.n_particles if by_particles else 0)
+        check_modes(self, [states], seeds, _SWEEPS * method.n_particles if by_particles else 0)
         convergence.warn_unless_converged(self.posterior_)
         if by_particles:
             self._warn_of_noise(draws.values["likelihood_noise"].mean(), method.n_particles, n)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from .. import results
-from ..inference.unseen_modes import ModeSearch, count_tails, unseen
+from ..inference.unseen_modes import CountTails, ModelTails, ModeSearch, Unseen, count_tails, unseen
 from ..states import ColumnLevels, States, levels_of
 
 _CHECKED = 20  # draws, at most
@@ -15,18 +16,19 @@ _SHARE = 0.05  # of the sweeps of a run that its check may take
 _KEY = 2**31  # of the check's seed: chains have the children 0, 1, ...
 
 
-def check_modes(estimator: Any, states: States, seeds: np.random.SeedSequence, sweeps: float) -> None:
+def check_modes(estimator: Any, samples: Sequence[States], seeds: np.random.SeedSequence, sweeps: float) -> None:
     """Search kept draws for unseen modes, and add the result to ``posterior_``.
 
     The draws are evenly spread over all chains, the last of each among them. Their number depends on that of the sweeps
-    only, never on the time that they take; a run that is too short for one is not checked.
+    only, never on the time that they take; a run that is too short for one is not checked. If there are several groups
+    of people, each is searched, and the result is that of the group whose model exceeds its data most.
 
     Parameters
     ----------
-    estimator : PairwiseMRF
+    estimator : PairwiseMRF or CompareMRF
         With its draws summarised.
-    states : States
-        The data.
+    samples : sequence of States
+        The data of each group; theta has a dimension of groups if they are several.
     seeds : numpy.random.SeedSequence
         Of the run, whose own random numbers do not change.
     sweeps : float
@@ -36,23 +38,39 @@ def check_modes(estimator: Any, states: States, seeds: np.random.SeedSequence, s
     theta = tree["posterior"]["theta"].values
     n_chains, n_draws = theta.shape[:2]
     steps = n_chains * (tree.attrs["n_warmup"] + n_draws * tree.attrs["thin"])
-    search, data = ModeSearch(), count_tails(states)
-    n = min(_CHECKED, int(_SHARE * steps * sweeps / search.work(data)))
+    search, data = ModeSearch(), [count_tails(states) for states in samples]
+    n = min(_CHECKED, int(_SHARE * steps * sweeps / sum(search.work(tails) for tails in data)))
     if n < 1:
         return
     rng = np.random.default_rng(np.random.SeedSequence(seeds.entropy, spawn_key=(*seeds.spawn_key, _KEY)))
     which = spread_draws(n_chains, n_draws, n)
-    fields = [estimator._present(theta[c, t]) for c, t in which]
+    checked = np.array([theta[draw] for draw in which]).reshape(len(which), len(samples), -1)
+    searched = [
+        _search(estimator, checked[:, g], states, tails, search, rng)
+        for g, (states, tails) in enumerate(zip(samples, data, strict=True))
+    ]
+    g = max(range(len(samples)), key=lambda g: searched[g][-1].ratio)
+    group = str(estimator.groups_[g]) if len(samples) > 1 else ""
+    each, found, worst = searched[g]
+    coding = samples[g].coding
+    own = isinstance(coding, ColumnLevels)  # a category has another level in each column
+    level = f"category {worst.state}" if own else str(levels_of(coding, 0)[worst.state])
+    results.add_mode_check(tree, which, each, found, worst, level, group)
+
+
+def _search(
+    estimator: Any, thetas: np.ndarray, states: States, data: CountTails, search: ModeSearch, rng: np.random.Generator
+) -> tuple[list[Unseen], list[ModelTails], Unseen]:
+    """Return the tail of each theta that exceeds the data's most, what chains found there, and the worst tail."""
+    fields = [estimator._present(theta) for theta in thetas]
     found = [search.tails(model, at, states, data, rng) for model, at in fields]
     each = [unseen(one.mean, one.error, data, search.n_followed) for one in found]
-    mean = np.mean([one.mean for one in found], axis=0)
-    error = np.sqrt(np.mean([one.error**2 for one in found], axis=0) / len(found))
     worst = max(each)
     if worst.ratio <= 1:
+        mean = np.mean([one.mean for one in found], axis=0)
+        error = np.sqrt(np.mean([one.error**2 for one in found], axis=0) / len(found))
         worst = unseen(mean, error, data, search.n_followed)
-    own = isinstance(states.coding, ColumnLevels)  # a category has another level in each column
-    level = f"category {worst.state}" if own else str(levels_of(states.coding, 0)[worst.state])
-    results.add_mode_check(tree, which, each, found, worst, level)
+    return each, found, worst
 
 
 def spread_draws(n_chains: int, n_draws: int, n: int) -> list[tuple[int, int]]:

@@ -161,7 +161,7 @@ class SpikeSlabMRF(MissingValues, RunOptions, ChosenModel, ParameterPosterior):
         self.missing_ = missing_table(data, draws.values["theta"], states, seeds)
         if hidden is not None:
             results.add_missing(self.posterior_, self.missing_)
-        check_modes(self, states, seeds, inner.particle_sweeps)
+        check_modes(self, [states], seeds, inner.particle_sweeps)
         convergence.warn_unless_converged(self.posterior_)
         return self
 
