@@ -20,7 +20,7 @@ from bayesmrf.run import sample
 from bayesmrf.store import Checkpoint
 from tests.commands import one_sentence, stopped_by
 from tests.long import LONG
-from tests.test_run import OPTIONS, ROOT, Walk, equal, seed_of, slow
+from tests.test_run import OPTIONS, ROOT, Walk, equal, like, seed_of, slow
 
 TASK = """
 import sys
@@ -99,7 +99,15 @@ def test_one_writer_a_chain(rng, tmp_path, monkeypatch):
     monkeypatch.setattr(checkpoint, "LEASE", 0.1)  # the patience of a task
     seed, folder = seed_of(rng), tmp_path / "run"
     again = {"random_state": seed, **OPTIONS}
-    first = threading.Thread(target=lambda: sample(slow(0.01), checkpoint=Checkpoint(folder, chain=0), **again))
+    others = threading.Event()
+
+    def step(self, rng, state):  # a late one waits for the others
+        if state.steps == 100:
+            others.wait(60)
+        return Walk.step(self, rng, state)
+
+    held = like(Walk, step=step)
+    first = threading.Thread(target=lambda: sample(held, checkpoint=Checkpoint(folder, chain=0), **again))
     first.start()
     while not (folder / "checkpoint" / "chain_0" / "zarr.json").exists():
         time.sleep(0.005)
@@ -110,6 +118,7 @@ def test_one_writer_a_chain(rng, tmp_path, monkeypatch):
         sample(Walk(), checkpoint=Checkpoint(folder, overwrite=True), **again)
     sample(Walk(), checkpoint=Checkpoint(folder, chain=1), **again)  # meanwhile
     assert first.is_alive()
+    others.set()
     first.join()
     assert equal(sample(Walk(), checkpoint=folder, **OPTIONS), sample(Walk(), **again))
     with lock.hold(folder), pytest.raises(StoreError, match="run is in use by another run of this process"):
