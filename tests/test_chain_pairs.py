@@ -112,13 +112,17 @@ def enumerated(model, theta, e):
     return np.array([p[(x[:, i] == a) & (x[:, j] == b)].sum() for a, b in STATES]) / p.sum()
 
 
-def test_the_data_say_which_pairs_are_rare():
-    """30 observations: a state in one of them is rare among 128 chains that decide, one in five is not."""
-    model = Boltzmann(graphs.complete(2))
-    for n_10, rare in ((1, True), (5, False)):
-        states = np.repeat([(1, 1), (1, 0), (0, 1), (0, 0)], [10, n_10, 8, 12 - n_10], axis=0)
-        kernel = SpikeSlabOneEdge(model, model.statistics(states), 30.0, n_particles=256)
-        assert kernel._problem(1.0).rare.tolist() == [rare]
+def test_the_data_say_which_pairs_are_counted(rng):
+    """Those in a camp of four, but for states that are in 3 of 1,000 rows: rare among 512 chains that decide."""
+    for stray, counted in ((3, False), (30, True)):
+        x = np.repeat(rng.random((1000, 1)) < 0.5, 5, axis=1)
+        x[:, 4] = rng.random(1000) < 0.5
+        for node in range(4):
+            x[node * stray : (node + 1) * stray, node] ^= True
+        model = Boltzmann(graphs.complete(5))
+        kernel = SpikeSlabOneEdge(model, model.statistics(x.astype(np.int8)), 1000.0, n_particles=1024)
+        found = kernel._problem(1.0, np.full(10, 0.5)).counted
+        assert found.tolist() == [counted and bool(v < 4) for _, v in model.graph.edges]
 
 
 def test_where_no_chain_is(rng):

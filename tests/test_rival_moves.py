@@ -67,7 +67,7 @@ def test_moves_leave_the_posterior_invariant(model, rng):
     features = np.array([model.statistics(s[None]) for s in states_oracle.all_states(3)])
     exact = oracle.posterior(model.graph, s_bar, N, prior, rng, features=features)
     values = draw(SpikeSlabExact(Likelihood(model, s_bar, N, ENGINE), prior, n_scans=10), rng, 30)
-    problem = SpikeSlabOneEdge(model, s_bar, N, prior)._problem(1.0)
+    problem = SpikeSlabOneEdge(model, s_bar, N, prior)._problem(1.0, np.array([0.9, 0.6, 0.7]))
     assert len(problem.pairs) == 3
     precision = problem.prior.precision
     log_slab = log_slab_odds(problem.prior, 0.4, precision)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -147,7 +147,7 @@ class SpikeSlabMRF(MissingValues, RunOptions, ChosenModel, ParameterPosterior):
             "prior": asdict(prior) | {"slab": {"family": type(prior.slab).__name__} | asdict(prior.slab)},
             "kind": row.kind,
             "method": row.name,
-            "camp": shown(", ".join(inner.camp if isinstance(inner, SpikeSlabOneEdge) else [])),
+            "camp": shown(", ".join(inner.camp)),
         }
         attrs |= {name: getattr(inner, name, None if extrapolates else value) for name, value in options.items()}
         self.posterior_ = results.to_datatree(
@@ -190,7 +190,8 @@ class SpikeSlabMRF(MissingValues, RunOptions, ChosenModel, ParameterPosterior):
         if hidden is None and row.name != "exact" and not is_categorical(model):
             reference = find_reference(model, s_bar, n, prior)
         start = _start(model, states) if reference is None else Coding.of(model).theta(model, reference.theta)
-        kernel = _KERNELS[row.name](method, model, s_bar, n, prior, start, reference)
+        problem = _Problem(model, s_bar, n, prior, start, reference, self.n_warmup)
+        kernel = _KERNELS[row.name](method, problem)
         return states, data, kernel if hidden is None else DrawHiddenEntries(kernel, data)
 
     def _hidden(self, model: Any, states: States) -> Hidden | None:
@@ -300,32 +301,43 @@ def _start(model: Any, states: States) -> np.ndarray | None:
     return None if weights is None else Coding.of(model).theta(model, weights)
 
 
-def _exact(_: Any, model: Any, s_bar: np.ndarray, n: float, prior: SpikeSlab, start: Any, __: Any) -> Kernel:
+class _Problem(NamedTuple):
+    """What a kernel is made for."""
+
+    model: Any
+    s_bar: np.ndarray
+    n: float
+    prior: SpikeSlab
+    start: np.ndarray | None
+    reference: Any
+    n_warmup: int
+
+
+def _exact(_: Any, p: _Problem) -> Kernel:
     # Structures of ordered categories exchange slowly, and scans of small tables are fast.
+    model = p.model
     n_scans = int(np.clip(_TABLE // model.n_states**model.graph.n_nodes, 1, _SCANS)) if model.n_states > 2 else 1
-    return SpikeSlabExact(Likelihood(model, s_bar, n, Elimination()), prior, start, n_scans)
+    return SpikeSlabExact(Likelihood(model, p.s_bar, p.n, Elimination()), p.prior, p.start, n_scans)
 
 
-def _one_edge(
-    options: Any, model: Any, s_bar: np.ndarray, n: float, prior: SpikeSlab, start: Any, reference: Any
-) -> Kernel:
-    if reference is not None and options.n_particles is None:
-        n_scans = max(1, round(options.n_iterations * model.graph.n_nodes / model.n_edges))
-        return SpikeSlabReference(model, s_bar, n, reference, prior, start, n_scans)
-    m = default_particles(n) if options.n_particles is None else options.n_particles
-    more = options.epsilon, options.momentum, options.n_iterations
-    return SpikeSlabOneEdge(model, s_bar, n, prior, start, m, *more)
+def _one_edge(options: Any, p: _Problem) -> Kernel:
+    if p.reference is not None and options.n_particles is None:
+        n_scans = max(1, round(options.n_iterations * p.model.graph.n_nodes / p.model.n_edges))
+        return SpikeSlabReference(p.model, p.s_bar, p.n, p.reference, p.prior, p.start, n_scans)
+    m = default_particles(p.n) if options.n_particles is None else options.n_particles
+    more = options.epsilon, options.momentum, options.n_iterations, p.n_warmup
+    return SpikeSlabOneEdge(*p[:5], m, *more)
 
 
-def _langevin(options: Any, model: Any, s_bar: np.ndarray, n: float, prior: SpikeSlab, start: Any, _: Any) -> Kernel:
+def _langevin(options: Any, p: _Problem) -> Kernel:
     more = options.epsilon, options.momentum, options.width, options.n_iterations
-    return SpikeSlabLangevin(model, s_bar, n, prior, start, options.n_particles, options.n_sweeps, *more)
+    return SpikeSlabLangevin(*p[:5], options.n_particles, options.n_sweeps, *more)
 
 
-def _particle(options: Any, model: Any, s_bar: np.ndarray, n: float, prior: SpikeSlab, start: Any, _: Any) -> Kernel:
+def _particle(options: Any, p: _Problem) -> Kernel:
     # Moves allow for the noise of moments, so that fewer particles do than for groups.
-    m = particles_in_memory(_FEWER * n, model.graph.n_nodes) if options.n_particles is None else options.n_particles
-    return SpikeSlabParticle(model, s_bar, n, prior, start, m)
+    most = particles_in_memory(_FEWER * p.n, p.model.graph.n_nodes)
+    return SpikeSlabParticle(*p[:5], most if options.n_particles is None else options.n_particles)
 
 
 _KERNELS = {"exact": _exact, "one-edge": _one_edge, "particle": _particle, "langevin": _langevin}

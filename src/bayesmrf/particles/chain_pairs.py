@@ -1,8 +1,8 @@
 """Probabilities of the four states of a pair of nodes from chains, by counts or by conditional probabilities.
 
-Counts of few chains have large and skewed errors, which differ between the models with and without the edge. If a state
-is rare, each chain gives the distribution of the pair given its other nodes, which is never zero; the mean over the
-chains has the same expectation as the share of the chains, and a smaller variance (Rao and Blackwell).
+Each chain gives the distribution of the pair given its other nodes, which is never zero; the mean over the chains has
+the same expectation as the share of the chains in a state, and a smaller variance (Rao and Blackwell). Counts of few
+chains in a rare state have large and skewed errors, which differ between the models with and without the edge.
 """
 
 from __future__ import annotations

@@ -23,11 +23,11 @@ from ...compiled import leaf
 
 @leaf
 def penalty(n, own, others, n_chains):
-    """Return what is subtracted from a log ratio that is estimated by ``n_chains`` chains.
+    """Return what is subtracted from a log ratio that is estimated by ``n_chains`` chains, never negative.
 
     ``own`` and ``others`` are v and k by these chains and by as many others.
     """
     share = max(0.5 * (1 - n_chains / n), -1.0) if n > 0 else 0.0
     v = max(share * own[0] + (1 - share) * others[0], 0.0)
     k = max(-v, min(v, 0.5 * (own[1] + others[1])))  # where it is larger, the expansion fails
-    return 0.5 * n * (n + 1) * v / n_chains + n * n * (n / (12 * n_chains) - 0.25) * k / n_chains
+    return max(0.5 * n * (n + 1) * v + n * n * (n / (12 * n_chains) - 0.25) * k, 0.0) / n_chains

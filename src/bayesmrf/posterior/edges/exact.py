@@ -16,7 +16,7 @@ from ..conditionals.centred import centred_lines
 from ..conditionals.exact_scan import ScanProblem, require_exact, scan
 from ..conditionals.rivals import alike_in, rivals_in
 from ..conditionals.spike import edge_prior
-from .spike_slab import EDGE_DIMS, EdgeFit, EdgeState, drawn, start_theta, with_hyper
+from .spike_slab import EDGE_DIMS, NO_CAMP, EdgeFit, EdgeState, drawn, start_theta, with_hyper
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +52,7 @@ class SpikeSlabExact(Checked):
     needs = frozenset({MOMENTS})
     particle_sweeps = 0
     dims = EDGE_DIMS | {"log_likelihood": ()}
+    camp = NO_CAMP
 
     def __post_init__(self) -> None:
         super().__post_init__()

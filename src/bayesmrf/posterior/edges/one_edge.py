@@ -4,16 +4,19 @@ In Chen and Welling (2012) an edge is born and dies near 0 only, where the likel
 suffice to estimate its ratio; a strong edge has to move there first. Here an edge jumps along its line, where Z at any
 weight follows from the joint distribution of the pair at one weight, which many persistent chains estimate:
 
-* One half of them is used to propose the weight, the other to accept it, so that the two errors are independent. If a
-  state of the pair is rare, both average the probabilities given the other nodes of each chain (see
-  `bayesmrf.particles.chain_pairs`): with counts births and deaths would propose around different weights, which would
-  give too few edges.
+* One half of them is used to propose the weight, the other to accept it, so that the two errors are independent. Both
+  average the distributions of the pair given the other nodes of each chain (`bayesmrf.particles.chain_pairs`). Between
+  nodes of a camp, each almost equal to at least three others, the chains in each state are counted, unless one is rare:
+  given the rest of its camp, a node is as good as certain in every chain, and the error would seem to be small.
 * The error of the log ratio has its penalty, which restores detailed balance
   (`bayesmrf.posterior.conditionals.penalty`).
 * When an edge jumps, each chain is weighted by the ratio of the two densities, which depends on the states of the pair,
   and the chains are resampled, so that they follow the new weights.
-* Most visits go to edges in doubt: an edge that is in a share s of the draws so far is visited in proportion to
-  s (1 - s), which changes less and less.
+* Proposals are made where they are accepted. With o the odds of the share s of draws of warm-up with an edge, an
+  iteration proposes its birth with probability v min(1, o), its death with v min(1, 1 / o), and the ratio of a birth is
+  divided by o. A birth of an edge that is in 1 % of the draws is thus proposed 100 times less often than its death, but
+  accepted as often. A swap to an edge that is in a share s is proposed with probability v s. With a larger v visits
+  would see the same chains with the same errors, which would give too many edges.
 * Between jumps all weights and biases move together by Langevin dynamics, in the coordinates of the lines, with a step
   size for the stiffest direction: if many nodes flip together, such as parties in a parliament, it is much shorter than
   that of a single weight.
@@ -24,7 +27,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from math import exp, log1p, sqrt
+from math import exp, log, log1p, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -72,11 +75,11 @@ from .stiffness import settle, stiffness
 
 _DIVERGED = 1e3  # a hundred standard deviations of the default prior of a bias
 _NOISE = 0.1  # largest share of a posterior variance that the noise of moments may add
-_CAMP = 3  # almost equal nodes of a node of a camp
-_ALL = 0.25  # share of the visits that all candidates have alike
-_PRIOR = 4  # draws that the first shares count as, half of them with the edge
-_GOLDEN = 0.618  # spreads visits of an edge evenly over iterations
 _RARE = 8.0  # chains of a half expected in a state; below, states are not counted
+_CAMP = 3  # almost equal nodes of a node of a camp
+_VISITS = 0.1  # most proposals for an edge in doubt in an iteration
+_DOUBT = 0.01  # least share of draws, and least rest, that is taken for granted
+_PRIOR = 4  # draws that the first shares count as, half of them with the edge
 
 
 class OneEdgeState(NamedTuple):
@@ -118,7 +121,9 @@ class OneEdgeProblem(NamedTuple):
     coding: Coding
     centre: np.ndarray  # (n_nodes,) mean of x in the data
     sums: np.ndarray  # (n_features,) of the data, over {0, 1}
-    rare: np.ndarray  # (n_edges,) bool, whether a state of the pair is rare in the data, or if independent
+    counted: np.ndarray  # (n_edges,) bool, whether the chains in the states of the pair are counted
+    share: np.ndarray  # (n_edges,) of draws with the edge, moderate
+    rate: float  # proposals for an edge in doubt in an iteration, and of swaps to an edge that is certain
     pairs: np.ndarray  # (n_pairs, 2), rival edges
     alike: np.ndarray  # (n_alike, 2), those to two nodes that are almost equal
 
@@ -147,6 +152,9 @@ class SpikeSlabOneEdge(EdgeKernel):
         (see `noise_share`).
     n_iterations : int
         Iterations that make one step.
+    n_adapt : int
+        Steps in which the shares of draws with each edge are found. Were they changed later, an edge that was just born
+        would be visited more often than before, and would die too soon.
 
     Raises
     ------
@@ -158,6 +166,7 @@ class SpikeSlabOneEdge(EdgeKernel):
     epsilon: float = 0.2
     alpha: float = 0.5
     n_iterations: int = 20
+    n_adapt: int = 0
 
     name = "spike_slab_one_edge"
     dims = EDGE_DIMS | {"n_jumps": ()}
@@ -207,7 +216,7 @@ class SpikeSlabOneEdge(EdgeKernel):
         both, edges = (rivals_in(self.model, self.s_bar, self.n_samples), self._alike), self.model.graph.edges
         return tuple(some[~self._in_camp[_other_ends(edges, some)].all(axis=1)] for some in both)
 
-    def _problem(self, stiffness: float) -> OneEdgeProblem:
+    def _problem(self, stiffness: float, share: np.ndarray) -> OneEdgeProblem:
         n, r, (u, v) = self.n_samples, self.model.n_edges, self.model.graph.edges.T
         prior, coding = edge_prior(self.prior), Coding.of(self.model)
         sums = n * coding.statistics(self.model, self.s_bar)
@@ -225,14 +234,15 @@ class SpikeSlabOneEdge(EdgeKernel):
         slab = prior.curvature + prior.bias_precision * (pull[u] ** 2 + pull[v] ** 2)
         own = coding.node**2 * n * centre * (1 - centre) + prior.bias_precision
         curvature = np.concatenate([coding.edge**2 * n * (square - mean**2) + slab, own])
-        noise = noise_share(n, self._n_chains, self.alpha)
-        epsilon = min(self.epsilon, sqrt(_NOISE / noise)) if noise > 0 else self.epsilon
-        scale, epsilon = 1 / np.sqrt(curvature), epsilon / max(1.0, epsilon * sqrt(stiffness))
         # The data choose these pairs, not the chains, so the choice adds no bias. A state may be rare in the model with
         # the edge, which is near the data, or in the one without it, which is near independent nodes.
         cells = [both, c_u - both, c_v - both, 1 - c_u - c_v + both]
         cells += [c_u * c_v, c_u * (1 - c_v), (1 - c_u) * c_v, (1 - c_u) * (1 - c_v)]
         rare = np.min(cells, axis=0) * (self._n_chains / 2) < _RARE
+        counted = self._in_camp[u] & self._in_camp[v] & ~rare
+        noise = noise_share(n, self._n_chains, self.alpha)
+        epsilon = min(self.epsilon, sqrt(_NOISE / noise)) if noise > 0 else self.epsilon
+        scale, epsilon = 1 / np.sqrt(curvature), epsilon / max(1.0, epsilon * sqrt(stiffness))
         lines = CentredLines(
             TwoStates(self.model.node_values[0], coding.node),
             self.model.edge_values,
@@ -246,8 +256,10 @@ class SpikeSlabOneEdge(EdgeKernel):
             self.model.node_states - 1,
         )
         now = np.full(self.model.n_features, prior.bias_precision)
+        share, step = share.astype(float).clip(_DOUBT, 1 - _DOUBT), epsilon * scale
+        rate = min(_VISITS, self.model.graph.n_nodes / (2 * np.minimum(share, 1 - share).sum()))
         return OneEdgeProblem(
-            prior, lines, now, scale, epsilon * scale, self.alpha, coding, centre, sums, rare, *self._pairs
+            prior, lines, now, scale, step, self.alpha, coding, centre, sums, counted, share, rate, *self._pairs
         )
 
     def step(self, rng: np.random.Generator, state: OneEdgeState) -> tuple[OneEdgeState, OneEdgeInfo]:
@@ -257,14 +269,13 @@ class SpikeSlabOneEdge(EdgeKernel):
         rows = start_rows(self.model.graph, theta[:r] != 0)
         blocks = unpack(state.chains, self._n_chains)
         direction, now = state.direction.copy(), state.stiffness
-        problem = self._problem(now)
+        problem = self._problem(now, state.share)
         weights = problem.coding.weights(self.model, theta)
         scale = problem.scale * np.repeat([problem.coding.edge, problem.coding.node], [r, len(theta) - r])
         if state.age == 0:
             now = settle(rng, blocks, rows, weights, problem.centre, scale, self.n_samples, direction)
-            problem = self._problem(now)
-        visits = _visits(rng, state.share, self.n_iterations, min(self.model.graph.n_nodes, r))
-        density, precision, n_jumps = _iterate(rng, problem, rows, blocks, theta, weights, momentum, visits)
+            problem = self._problem(now, state.share)
+        density, precision, n_jumps = _iterate(rng, problem, self.n_iterations, rows, blocks, theta, weights, momentum)
         if not (np.abs(theta) <= _DIVERGED).all():
             raise DivergenceError(
                 option="epsilon", got=self.epsilon, expected=f"smaller, as a weight exceeded {_DIVERGED:g}"
@@ -272,7 +283,9 @@ class SpikeSlabOneEdge(EdgeKernel):
         found = stiffness(blocks, rows, problem.centre, scale, self.n_samples, direction)
         now += 2 / (state.age + 3) * (found - now)  # averaged with increasing weight of the past
         chains, included = EdgeChains(blocks.words, blocks.lanes), rows.place >= 0
-        share = state.share + (included - state.share) / (state.age + _PRIOR + 1)
+        share = state.share
+        if state.age < self.n_adapt:
+            share = share + (included - share) / (state.age + _PRIOR + 1)
         new = OneEdgeState(theta, momentum, density, precision, share, chains, now, direction, state.age + 1)
         return new, OneEdgeInfo(*drawn(theta, included, density, precision), n_jumps)
 
@@ -284,34 +297,22 @@ def _other_ends(edges: np.ndarray, pairs: np.ndarray) -> np.ndarray:
     return ends[ends != common].reshape(-1, 2)
 
 
-def _visits(rng: np.random.Generator, share: np.ndarray, n_iterations: int, n_visits: int) -> np.ndarray:
-    """Choose the edges of each iteration, (n_iterations, about n_visits), most of them in proportion to their doubt.
-
-    The sample is systematic and has an edge once at most: a second visit would see the same chains, with the same
-    errors, which would give too many edges or too few.
-    """
-    doubt = share.astype(float) * (1 - share)
-    chance = _ALL / len(share) + (1 - _ALL) * doubt / doubt.sum()
-    total = np.cumsum(np.minimum(n_visits * chance, 1))
-    n_visits = int(total[-1])
-    first = (rng.random() + _GOLDEN * np.arange(n_iterations)) % 1
-    places = first[:, None] + np.arange(n_visits)
-    return np.searchsorted(total * (n_visits / total[-1]), places).clip(max=len(share) - 1)
-
-
 @leaf
-def _iterate(rng, problem, rows, blocks, theta, weights, momentum, visits):
+def _iterate(rng, problem, n_iterations, rows, blocks, theta, weights, momentum):
     """Make iterations; ``weights`` are those of the Boltzmann machine of the chains, and follow theta."""
     n_jumps, density, precision, squares = 0, 0.0, 0.0, 0.0
     for k in range(rows.n_present[0]):
         squares += theta[rows.present[k]] ** 2
-    for k in range(len(visits)):
+    for _ in range(n_iterations):
         density, precision = draw_hyper(rng, problem.prior, rows.n_present[0], len(rows.edges), squares)
         flip_clusters(rng, blocks, rows, weights)
         sweep(blocks, rows, weights)
         log_slab = log_slab_odds(problem.prior, density, precision)
-        for e in visits[k]:
-            if _jump(rng, problem, rows, blocks, theta, weights, e, log_slab, precision):
+        for e in range(len(rows.edges)):
+            odds = problem.share[e] / (1 - problem.share[e])
+            if rng.random() < problem.rate * min(1.0, odds if rows.place[e] < 0 else 1 / odds) and _jump(
+                rng, problem, rows, blocks, theta, weights, e, log_slab - log(odds), precision
+            ):
                 momentum[e] = rng.standard_normal()
                 n_jumps += 1
         n_jumps += visit_rivals(rng, problem, rows, blocks, theta, weights, momentum, precision, log_slab)
@@ -325,30 +326,34 @@ def _iterate(rng, problem, rows, blocks, theta, weights, momentum, visits):
 
 @leaf
 def _jump(rng, problem, rows, blocks, theta, weights, e, log_slab, precision):
-    """Propose the birth or death of edge e; return whether it was accepted."""
+    """Propose the birth or death of edge e; return whether it was accepted.
+
+    ``log_slab`` are the prior log odds of the edge, less those of a proposal of its birth.
+    """
     half, lines, now = 32 * blocks.words.shape[1], problem.lines, problem.now
-    (i, j), rare = rows.edges[e], problem.rare[e]
-    ends = np.empty((2, 2 * half if rare else 0), np.float32)
-    if rare:
+    (i, j), counted = rows.edges[e], problem.counted[e]
+    ends = np.empty((2, 0 if counted else 2 * half), np.float32)
+    if not counted:
         ends_without_edge(blocks, rows, weights, e, ends)
     a = theta[e]
     absent = rows.place[e] < 0  # compiled comparisons of theta may be wrong where it has diverged
     now[e] = normal_precision(rng, problem.prior.cauchy, precision, a)
-    first = _cells(blocks, i, j, rare, ends, weights[e], 0)
+    first = _cells(blocks, i, j, counted, ends, weights[e], 0)
     line = edge_line(lines, first, 1.0, e, i, j, theta, now)
     mode, scale = line_mode(line)
     new = draw_t(rng, mode, scale) if absent else a
     change = new if absent else -a
     g = line.samples[0].g
     factors = exp(change * g[0]), exp(change * g[1]), exp(change * g[2]), exp(change * g[3])
-    second = _cells(blocks, i, j, rare, ends, weights[e], half)
+    second = _cells(blocks, i, j, counted, ends, weights[e], half)
     line = edge_line(lines, second, 1.0, e, i, j, theta, now)
     ratio = log_slab + birth_log_ratio(line, new, mode, scale)
-    if not absent:
-        ratio = -ratio
-    others = _spread(rare, ends[:, :half], weights[e], first, factors)
-    own = _spread(rare, ends[:, half:], weights[e], second, factors)
-    if not log1p(-rng.random()) < ratio - penalty(lines.n, own, others, half):
+    ratio = (ratio if absent else -ratio) - log1p(-rng.random())
+    if not ratio > 0:  # before the penalty, which is never negative
+        return False
+    others = _spread(counted, ends[:, :half], weights[e], first, factors)
+    own = _spread(counted, ends[:, half:], weights[e], second, factors)
+    if not ratio > penalty(lines.n, own, others, half):
         return False
     if absent:
         add_edge(rows, e)
@@ -362,18 +367,18 @@ def _jump(rng, problem, rows, blocks, theta, weights, e, log_slab, precision):
 
 
 @leaf
-def _cells(blocks, i, j, rare, ends, weight, first):
+def _cells(blocks, i, j, counted, ends, weight, first):
     """Return the probabilities of the states of nodes i and j by the half of the chains that begins with ``first``."""
     half = 32 * blocks.words.shape[1]
-    if rare:
-        return conditional_cells(ends[:, first : first + half], weight)
-    return counted_cells(blocks.words[:, first >> 6 : (first + half) >> 6], i, j)
+    if counted:
+        return counted_cells(blocks.words[:, first >> 6 : (first + half) >> 6], i, j)
+    return conditional_cells(ends[:, first : first + half], weight)
 
 
 @leaf
-def _spread(rare, ends, weight, cells, factors):
+def _spread(counted, ends, weight, cells, factors):
     """Return variance and third central moment of a chain's factor, for `penalty`."""
-    return conditional_spread(ends, weight, cells, factors) if rare else counted_spread(cells, factors)
+    return counted_spread(cells, factors) if counted else conditional_spread(ends, weight, cells, factors)
 
 
 @leaf

@@ -27,7 +27,7 @@ from ...priors import SpikeSlab
 from ..conditionals.exact_scan import draw_scales
 from ..conditionals.line import Line, LineSample
 from ..conditionals.spike import EdgePrior, edge_prior, normal_precision, visit_edge, visit_node
-from .spike_slab import EDGE_DIMS, EdgeInfo, EdgeState, drawn, start_theta, with_hyper
+from .spike_slab import EDGE_DIMS, NO_CAMP, EdgeInfo, EdgeState, drawn, start_theta, with_hyper
 
 
 class ReferenceProblem(NamedTuple):
@@ -80,6 +80,7 @@ class SpikeSlabReference(Checked):
     n_particles = CHAINS
     particle_sweeps = 2**27  # at a reference, at least
     dims = EDGE_DIMS
+    camp = NO_CAMP
 
     @cached_property
     def _problem(self) -> ReferenceProblem:

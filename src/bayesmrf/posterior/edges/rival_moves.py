@@ -13,7 +13,7 @@ chains, which do not see them.
 
 from __future__ import annotations
 
-from math import exp, log1p
+from math import exp, log, log1p
 
 import numpy as np
 
@@ -47,13 +47,18 @@ def move_weights(problem, e, i, j, value, change, weights):
 
 @leaf
 def visit_rivals(rng, problem, rows, blocks, theta, weights, momentum, precision, log_slab):
-    """Propose a move for about each pair of nodes that are similar; return how many were accepted."""
-    n_moved, n_nodes, n_pairs, n_alike = 0, len(rows.degree), len(problem.pairs), len(problem.alike)
-    for _ in range(-(-n_pairs // n_nodes)):
-        k = int(rng.random() * n_pairs)
+    """Propose moves of pairs of edges to nodes that are similar; return how many were accepted.
+
+    A swap of e for f is proposed in proportion to the share of draws with f, and the ratio allows for it.
+    """
+    n_moved, n_alike = 0, len(problem.alike)
+    for k in range(len(problem.pairs)):
         e, f = problem.pairs[k, 0], problem.pairs[k, 1]
-        n_moved += _swap(rng, problem, rows, blocks, theta, weights, momentum, e, f, precision)
-    for _ in range(-(-n_alike // n_nodes)):
+        if theta[e] == 0:
+            e, f = f, e
+        if theta[f] == 0 and theta[e] != 0 and rng.random() < problem.rate * problem.share[f]:
+            n_moved += _swap(rng, problem, rows, blocks, theta, weights, momentum, e, f, precision)
+    for _ in range(-(-n_alike // len(rows.degree))):
         k = int(rng.random() * n_alike)
         e, f = problem.alike[k, 0], problem.alike[k, 1]
         n_moved += _share(rng, problem, rows, blocks, theta, weights, momentum, e, f, precision, log_slab)
@@ -62,11 +67,7 @@ def visit_rivals(rng, problem, rows, blocks, theta, weights, momentum, precision
 
 @leaf
 def _swap(rng, problem, rows, blocks, theta, weights, momentum, e, f, precision):
-    """Propose to swap edges e and f, one present and one absent; return whether it was accepted."""
-    if (theta[e] != 0) == (theta[f] != 0):
-        return False
-    if theta[e] == 0:
-        e, f = f, e
+    """Propose to swap edge e for the absent f; return whether it was accepted."""
     half, lines, now, prior = 32 * blocks.words.shape[1], problem.lines, problem.now, problem.prior
     r, a, b, cells, factors = len(lines.edges), theta[e], 0.0, np.empty(8), np.ones(8)
     nodes, _, _ = triple_of(lines.edges, e, f, 2)
@@ -91,7 +92,7 @@ def _swap(rng, problem, rows, blocks, theta, weights, momentum, e, f, precision)
         own = _spread(blocks, rows, weights, nodes, factors, half, 2 * half, cells)
         line_e, line_f = swap_lines(lines, cells, _PLACES, e, f, nodes, theta, now, a)
         ratio = birth_log_ratio(line_f, b, mode_f, scale_f) - birth_log_ratio(line_e, a, mode_e, scale_e)
-        ratio -= penalty(lines.n, own, others, half)
+        ratio += log(problem.share[e] / problem.share[f]) - penalty(lines.n, own, others, half)
     if not log1p(-rng.random()) < ratio:
         theta[e], theta[r + hub], theta[r + v] = a, before[0], before[1]
         return False

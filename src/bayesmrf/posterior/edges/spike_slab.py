@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -14,6 +15,7 @@ from ..conditionals.centred import node_fields, node_shares
 from ..conditionals.spike import draw_hyper, edge_prior
 
 EDGE_DIMS = {"theta": ("feature",), "included": ("edge",), "n_edges": (), "density": (), "slab_scale": ()}
+NO_CAMP = ()  # of nodes between which a kernel moves no edge from one to another
 SWEEPS = 4  # of all particles take as long as an iteration with clusters and proposals of edges
 
 
@@ -69,6 +71,11 @@ class EdgeKernel(Checked):
     start: np.ndarray | None = None
 
     dims = EDGE_DIMS
+
+    @property
+    def camp(self) -> Sequence[str]:
+        """Nodes between which the kernel moves no edge from one to another."""
+        return NO_CAMP
 
     def first(self, rng: np.random.Generator) -> EdgeState:
         """Return the start, with p0 and precision drawn given its edges."""
