@@ -215,6 +215,16 @@ def test_a_chain_that_kills_its_workers_is_named_and_the_others_finish(rng, tmp_
     assert 0 < min(at) <= 50  # until its last exchange
 
 
+def test_dask_blames_only_the_chain_that_ends_its_workers(rng, tmp_path):
+    seed = seed_of(rng)
+    with pytest.raises(WorkerError, match=r"(?m)^chain \d lost its workers .KilledWorker.*$") as caught:
+        # A worker holds more calls than it makes at a time, and all are blamed when it ends.
+        draws_by(lambda n: dask(n, allowed_failures=0), 1, Traced(tmp_path, 1e-3, 99), seed)
+    whole, draws = sample(Walk(), random_state=seed, **OPTIONS), caught.value.draws
+    assert draws.n_chains == 2
+    assert np.array_equal(draws.values["x"], whole.values["x"][list(draws.chains)])
+
+
 def test_a_broken_executor_is_one_sentence_and_a_new_one_goes_on(rng, tmp_path):
     seed, folder = seed_of(rng), tmp_path / "run"
     kernel = Traced(tmp_path, 1e-3, 1)

@@ -109,6 +109,42 @@ class ByExecutor:
         self.pending = {future: chain for future, chain in self.pending.items() if not future.cancel()}
 
 
+class ByDask(ByExecutor):
+    """Calls of a dask Client.
+
+    If a worker ends dask blames every call that was there. Those it gives up are then made with no other call at work,
+    so that the one that ended the worker is found.
+    """
+
+    def __init__(self, client: Any) -> None:
+        from distributed import KilledWorker
+
+        super().__init__(client.get_executor(pure=False))
+        self.blamed: type[Exception] = KilledWorker
+        self.waiting: dict[int, Sequence[Any]] = {}
+        self.suspects: set[int] = set()
+
+    def run(self, calls: Mapping[int, Sequence[Any]]) -> dict[int, Any]:
+        """See `Workers`."""
+        self.waiting |= calls
+        begin, suspects = sorted(self.waiting), sorted(self.suspects & set(self.waiting))
+        if suspects:
+            begin = [] if self.pending else suspects[:1]
+        found = super().run({chain: self.waiting.pop(chain) for chain in begin})
+        for chain, result in found.items():
+            if isinstance(result, self.blamed) and chain not in self.suspects:
+                self.suspects.add(chain)
+                found[chain] = BrokenExecutor(str(result))
+            else:
+                self.suspects.discard(chain)
+        return found
+
+    def cancel(self) -> None:
+        """See `Workers`."""
+        self.waiting.clear()
+        super().cancel()
+
+
 def _result(future: Future[Any]) -> Any:
     try:
         return future.result()
@@ -150,7 +186,7 @@ def workers_of(executor: Any, n_jobs: int | None) -> Workers | None:
     if executor is None:
         backend, _ = get_active_backend(prefer="threads")
         return None if isinstance(backend, ThreadingBackend | SequentialBackend) else ByJoblib(n_jobs)
-    return ByExecutor(executor.get_executor(pure=False) if is_client(executor) else executor)
+    return (ByDask if is_client(executor) else ByExecutor)(executor)
 
 
 def connect(address: str) -> Any:
