@@ -84,6 +84,28 @@ def test_evidence_is_of_complete_rows(bayesmrf, answers):
         assert f"{log_evidence(model, X, random_state=2, progress=False).log_evidence:.2f}" in out
 
 
+def test_evidence_with_neutral_categories(bayesmrf, answers):
+    X = answers.dropna()[ITEMS]
+    X.to_csv("answers.csv", index=False)
+    more = ["--neutral", "sad=1", "--seed", "2"]
+    pd.DataFrame({"node_1": ["sad"], "node_2": ["tired"]}).to_csv("edges.csv", index=False)
+    code, out, err = bayesmrf(
+        "evidence", "answers.csv", "--compare", "complete,structure", "--edges", "edges.csv", *more
+    )
+    assert (code, err) == (0, "")
+    for graph in ("complete", [("sad", "tired")]):
+        neutral, free = (
+            log_evidence(BayesianMRF(graph, model=model), X, random_state=2, progress=False).log_evidence
+            for model in (families.Ordinal(neutral={"sad": 1}), "ordinal")
+        )
+        assert f"{neutral:.2f}" in out
+        assert f"{free:.2f}" not in out
+    one_sentence(
+        bayesmrf("evidence", "answers.csv", "--hidden", "1:2", "--binarize", ">=2", *more),
+        "--hidden does not support --neutral; remove it, or use --compare instead of --hidden",
+    )
+
+
 BAD = {
     "one level": ({"tired": 2}, "structure", "'tired' must have at least two levels, got 1 (2); drop it"),
     "no level": ({"tired": np.nan}, "structure", "must have at least two levels, but all its values are missing"),

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from ..evidence.target import Evidence
+    from ..families import Ordinal
 
 _COMPARED = ("groups", "structure", "complete", "independent")
 _MARK = "bayesmrf"
@@ -96,7 +97,7 @@ def evidence(
     from ..workers import connect
 
     out, console = given.path(out, "-models" if compare else "-evidence"), given.console
-    names = _models(hidden, compare, edges, holdout)
+    names = _models(hidden, compare, {"--edges": edges, "--holdout": holdout, "--neutral": given.neutral})
     if task is not None:
         names = [_of_task(names, task, given.overwrite, plot)]
     options = {k: v for k, v in (vars(own) | {"ladder": _ladder(own.ladder)}).items() if v is not None}
@@ -107,11 +108,14 @@ def evidence(
     data, weights, _ = given.read()
     if binarize is not None:
         data = to_binary(table, data, binarize)
-    model = CODING if hidden else choose_model(data, CODING)
+    model: str | Ordinal = CODING
+    if not hidden:
+        model = given.around("ordinal" if given.neutral else choose_model(data, CODING))
     if model == CODING:
         data = to_binary(table, data, None)
     else:
-        console.print("The model is ordinal, as columns have more than two ordered levels.")
+        reason = "--neutral is given" if given.neutral else "columns have more than two ordered levels"
+        console.print(f"The model is ordinal, as {reason}.")
     ends = None if edges is None else given.edges(data, str(edges), "--edges")
     asked = {
         "prior_scale": prior_scale,
@@ -120,6 +124,8 @@ def evidence(
         "holdout": holdout,
         "options": sorted(options.items()),
     }
+    if given.neutral:
+        asked["neutral"] = sorted(given.neutral)
     check_path(out, "--out: ")
     picture = out / "evidence.png"
     if plot and picture.exists() and not given.overwrite and _MARK.encode() not in picture.read_bytes()[:1000]:
@@ -160,8 +166,8 @@ def _methods(text: str) -> list[str]:
     return methods
 
 
-def _models(hidden: str | None, compare: str | None, edges: Path | None, holdout: float | None) -> list[Any]:
-    """Return the names of the models to compare."""
+def _models(hidden: str | None, compare: str | None, others: Mapping[str, Any]) -> list[Any]:
+    """Return the names of the models to compare; ``others`` are the options of models without hidden units."""
     if (hidden is None) == (compare is None):
         raise OptionError(
             f"give either --hidden 1:9, for machines with hidden units, or --compare {','.join(_COMPARED)}, for models "
@@ -173,10 +179,11 @@ def _models(hidden: str | None, compare: str | None, edges: Path | None, holdout
             if name not in _COMPARED or name in names[:i]:
                 expected = f"one or more of {', '.join(_COMPARED)}, separated by commas and each once"
                 raise OptionError(option="--compare", got=name, expected=expected)
+        holdout = others["--holdout"]
         if holdout is not None and not 0 < holdout < 1:
             raise OptionError(option="--holdout", got=holdout, expected="a share between 0 and 1, such as 0.5")
         return names
-    for option, value in (("--edges", edges), ("--holdout", holdout)):
+    for option, value in others.items():
         if value is not None:
             raise OptionError(f"--hidden does not support {option}; remove it, or use --compare instead of --hidden.")
     assert hidden is not None

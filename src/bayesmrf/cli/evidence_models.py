@@ -6,9 +6,12 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import OptionError
+from ..families import AUTO
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from ..families import Ordinal
 
 CODING = "boltzmann"  # of all models here: hidden units are in {0, 1}, and the models need the same prior
 _EXACT_NODES = 15  # up to this number the exact sampler of edges takes seconds
@@ -34,7 +37,7 @@ def machines(numbers: Sequence[int], table: Any, weights: Any, prior_scale: floa
 
 def fields(
     names: Sequence[str],
-    model: str,
+    model: str | Ordinal,
     table: Any,
     weights: Any,
     prior_scale: float,
@@ -45,7 +48,7 @@ def fields(
 ) -> list[Job]:
     """Return jobs for models without hidden units, in the coding of the machines so that all have the same prior.
 
-    ``model`` is that coding, or "ordinal" for ordered levels.
+    ``model`` is that coding, or the ordinal model of ordered levels.
     """
     import numpy as np
 
@@ -62,7 +65,7 @@ def fields(
 
     def groups() -> tuple[Any, str]:
         graph = "complete" if ends is None else ends
-        est = GroupedMRF(graph, random_state=seed, progress=progress)
+        est = GroupedMRF(graph, model=AUTO if model == CODING else model, random_state=seed, progress=progress)
         est.fit(table, sample_weight=learn)
         target, _ = make_target(est, table, prior_scale, None, rest, CODING)
         return target, f"its groups were {flattered}" if flattered else ""

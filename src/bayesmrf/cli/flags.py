@@ -97,6 +97,10 @@ class Data:
         "however far from the others.",
         "CODE",
     )
+    neutral: list[str] | None = flag(
+        "Column of ordered levels with a neutral category, and its score, from 0; may be given several times.",
+        "COLUMN=SCORE",
+    )
     seed: int | None = flag("Seed; the same seed gives the same draws.", min=0)
     overwrite: bool = flag("Replace the contents of --out.", None, False, "--overwrite")
     quiet: bool = flag("No progress bars and no summary.", None, False, "--quiet", "-q")
@@ -115,6 +119,10 @@ class Data:
         from ..tables import read_by_group
 
         return read_by_group(self.table, by, self.weight, self.drop or (), self.missing_code or ())
+
+    def around(self, model: str) -> str | Ordinal:
+        """Return the name of a model, or the ordinal model with the neutral categories that are given."""
+        return _around(self.neutral, model) if self.neutral else model
 
     def edges(self, table: Any, text: str, option: str = "--graph") -> Any:
         """Return the edges that an option names among the columns of a table."""
@@ -148,10 +156,6 @@ class Run(Data):
     chain: int | None = flag(
         "Run this chain alone, from 0, such as $SLURM_ARRAY_TASK_ID; bayesmrf collect joins the chains.", min=0
     )
-    neutral: list[str] | None = flag(
-        "Column of ordered levels with a neutral category, and its score, from 0; may be given several times.",
-        "COLUMN=SCORE",
-    )
     out: Path | None = flag("Folder for the result, written during the run.", shown="the name of the table, with .zarr")
 
     @property
@@ -166,8 +170,7 @@ class Run(Data):
         from ..store import Checkpoint
 
         options |= self.options | {"random_state": self.seed, "progress": not self.quiet, "executor": self.executor}
-        if self.neutral:
-            options["model"] = _around(self.neutral, options["model"])
+        options["model"] = self.around(options["model"])
         return kind(**options, checkpoint=Checkpoint(out, self.overwrite, self.chain, self.arguments))
 
     @cached_property
