@@ -331,8 +331,8 @@ def line_of_pair(p11, p10, p01, p00, c_i, c_j, a, b_i, b_j, s_ij, s_i, s_j, n, p
     """The line of the edge of a Boltzmann machine of two nodes."""
     values, edge, sums = np.array([[0.0, 0.0], [0.0, 1.0]]), np.array([[0, 1]]), np.array([s_ij, s_i, s_j])
     starts, base = np.array([1, 2, 3]), np.zeros((2, 2))
-    pull, of_state, column = np.array([[c_i], [c_j]]), np.array([[0.0, 1.0]] * 2), np.zeros(2, np.int64)
-    lines = CentredLines(TwoStates(0.0, 1.0), values, edge, n, sums, pull, starts, base, of_state, column)
+    pull, of_state = np.array([[[c_j], [c_i]]]), np.array([[0.0, 1.0]] * 2)
+    lines = CentredLines(TwoStates(0.0, 1.0), values, edge, n, sums, pull, starts, base, of_state)
     precisions = np.array([precision, bias_precision, bias_precision])
     return edge_line(lines, (p00, p01, p10, p11), 1.0, 0, 0, 1, np.array([a, b_i, b_j]), precisions)
 

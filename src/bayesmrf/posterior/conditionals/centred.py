@@ -68,36 +68,29 @@ class CentredLines(NamedTuple):
     edges: np.ndarray  # (r, 2) int64
     n: float
     sums: np.ndarray  # (n_features,), of the data
-    pull: np.ndarray  # (n_nodes, m - 1 or more), k of a neighbour of the node; (n_nodes, 0) without node parameters
+    pull: np.ndarray  # (r, 2, most parameters of a node), k of both ends of each edge
     starts: np.ndarray  # (n_nodes + 1,), place in theta of the first parameter of each node
     base: np.ndarray  # (n_nodes, m), log weight of each state of each node at theta = 0
     features: np.ndarray  # (n_node_parameters, m), y
-    column: np.ndarray  # (n_node_parameters,), of `pull`
 
 
-def centred_lines(model: Any, s_bar: np.ndarray, n: float, tilt: float = 0.0) -> CentredLines:
+def centred_lines(
+    model: Any, s_bar: np.ndarray, n: float, tilt: float = 0.0, pull: np.ndarray | None = None
+) -> CentredLines:
     """Return the lines of a model, centred on data with the mean statistics ``s_bar`` of n observations.
 
-    ``tilt`` is the slope of the log prior of the parameters of nodes, apart from a normal density.
+    ``tilt`` is the slope of the log prior of the parameters of nodes, apart from a normal density. ``pull`` replaces
+    that of the means of the data (`mean_pull`).
     """
-    values, (low, high) = model.edge_values, model.node_values
-    share = node_shares(model, s_bar) if n > 0 else np.full((model.graph.n_nodes, model.n_states), 1 / model.n_states)
-    pull = share @ (values[:, 1:] - values[:, :1]) / (high - low)
-    states = model.node_states
-    if len(states) == 0:
-        pull = pull[:, :0]
-    elif (states < 0).any():  # the mean of a product is linear in the score
-        pull = np.hstack([pull, share @ model.score[:, None], np.zeros((len(pull), 1))])
-    column = np.where(states > 0, states - 1, model.n_states - 2 - states)
+    low, high = model.node_values
     form = (TwoStates if model.n_states == 2 else ManyStates)(low, high - low)
-    base = np.zeros(share.shape)
+    base = np.zeros((model.graph.n_nodes, model.n_states))
     if is_categorical(model):
         base = model.categorical(np.zeros(model.n_features)).field
     edges, sums = model.graph.edges.astype(np.int64), n * s_bar
     sums[model.n_edges :] += tilt
-    return CentredLines(
-        form, values, edges, n, sums, pull, model.node_starts, base, model.node_features, column
-    )  # fmt: skip
+    pull = mean_pull(model, s_bar, n) if pull is None else pull
+    return CentredLines(form, model.edge_values, edges, n, sums, pull, model.node_starts, base, model.node_features)
 
 
 def node_shares(model: Any, moments: np.ndarray) -> np.ndarray:
@@ -119,6 +112,11 @@ def node_shares(model: Any, moments: np.ndarray) -> np.ndarray:
         share[u, 0] = 0.0
     share[:, 0] = 1 - share.sum(axis=1)
     return share
+
+
+def data_shares(model: Any, s_bar: np.ndarray, n: float) -> np.ndarray:
+    """Compute `node_shares` of n observations with the mean statistics ``s_bar``; equal without observations."""
+    return node_shares(model, s_bar) if n > 0 else np.full((model.graph.n_nodes, model.n_states), 1 / model.n_states)
 
 
 def node_fields(model: Any, share: np.ndarray) -> np.ndarray:
@@ -154,10 +152,27 @@ def edge_correlations(model: Any, s_bar: np.ndarray) -> np.ndarray:
     return found
 
 
-def residual_pull(model: Any, s_bar: np.ndarray, n: float) -> np.ndarray:
+def mean_pull(model: Any, s_bar: np.ndarray, n: float) -> np.ndarray:
     r"""Return how far the parameters of both ends of each edge move with it, (n_edges, 2, most parameters of a node).
 
-    With them the feature that changes is nearly uncorrelated with those of the nodes also where the ends of the edge
+    An end in the state x is centred by the mean of f over the states of the other end in the data.
+    """
+    share, f, starts, states = data_shares(model, s_bar, n), model.edge_values, model.node_starts, model.node_states
+    mean, pull = share @ (f - f[:, :1]), np.zeros((model.n_edges, 2, np.diff(starts).max(initial=0)))
+    low, high = model.node_values
+    for u, (first, last) in enumerate(zip(starts[:-1] - model.n_edges, starts[1:] - model.n_edges, strict=True)):
+        others = model.graph.edges[:, ::-1][model.graph.edges == u]
+        for k, x in enumerate(states[first:last]):
+            # Around a neutral category: the mean of a product is linear in the score.
+            own = mean[others, x] / (high - low) if x > 0 else share[others] @ model.score if x == LINEAR else 0.0
+            pull[model.graph.edges == u, k] = own
+    return pull
+
+
+def residual_pull(model: Any, s_bar: np.ndarray, n: float) -> np.ndarray:
+    r"""Return `mean_pull` for ends that depend on each other.
+
+    With it the feature that changes is nearly uncorrelated with those of the nodes also where the ends of the edge
     depend on each other in the data. Let :math:`\mu_u(x)` be the mean of f given :math:`x_u = x` if the ends are
     independent, :math:`z_u` the same standardized, :math:`\sigma_0` the standard deviation of what both leave of f, and
     :math:`\rho` the correlation of the ends. If these are normal and f is their product, the part of f that is a sum of
@@ -165,7 +180,7 @@ def residual_pull(model: Any, s_bar: np.ndarray, n: float) -> np.ndarray:
 
     .. math:: \mu_u(x_u) + \sigma_0 \frac{\rho}{1 + \rho^2} z_u(x_u)^2
 
-    up to a constant. For independent ends the moves are those of `CentredLines.pull`.
+    up to a constant. For independent ends it is `mean_pull`.
     """
     f, m, starts = model.edge_values, model.n_states, model.node_starts
     share = n * node_shares(model, s_bar) if n > 0 else np.zeros((model.graph.n_nodes, m))
@@ -198,23 +213,31 @@ def pair_cells(model: Any, moments: np.ndarray, share: np.ndarray, e: int | np.n
 
 
 @strict_leaf
-def _values_of_two(lines, i, j):
-    f = lines.values
-    if lines.pull.shape[1] == 0:
+def end_of(lines, e, node):
+    """Return which end of edge e a node is, 0 or 1."""
+    return 0 if lines.edges[e, 0] == node else 1
+
+
+@strict_leaf
+def _values_of_two(lines, e, i, j):
+    f, end = lines.values, end_of(lines, e, i)
+    if lines.pull.shape[2] == 0:
         return f[0, 0], f[0, 1], f[1, 0], f[1, 1]
-    base = lines.form.low * (lines.pull[j, 0] + lines.pull[i, 0])
-    d_i, d_j = lines.form.unit * lines.pull[j, 0], lines.form.unit * lines.pull[i, 0]
+    base = lines.form.low * (lines.pull[e, end, 0] + lines.pull[e, 1 - end, 0])
+    d_i, d_j = lines.form.unit * lines.pull[e, end, 0], lines.form.unit * lines.pull[e, 1 - end, 0]
     return f[0, 0] - base, f[0, 1] - base - d_j, f[1, 0] - base - d_i, f[1, 1] - base - d_i - d_j
 
 
 @strict_leaf
-def _values_of_many(lines, i, j):
-    m, base = len(lines.values), lines.form.low * (lines.pull[i].sum() + lines.pull[j].sum())
-    out = lines.values.ravel() - base
-    for x in range(m):
-        for y in range(1, min(m, lines.pull.shape[1] + 1)):
-            out[y * m + x] -= lines.form.unit * lines.pull[j, y - 1]
-            out[x * m + y] -= lines.form.unit * lines.pull[i, y - 1]
+def _values_of_many(lines, e, i, j):
+    m, out = len(lines.values), lines.values.copy().ravel()
+    for node, step in ((i, m), (j, 1)):
+        first, end = lines.starts[node], end_of(lines, e, node)
+        for place in range(first, lines.starts[node + 1]):
+            k, f = lines.pull[e, end, place - first], lines.features[place - len(lines.edges)]
+            for x in range(m):
+                for y in range(m):
+                    out[x * step + y * (m + 1 - step)] -= k * f[x]
     return out
 
 
@@ -248,9 +271,11 @@ def _shares_of_many(cells, total):
     return cells / total
 
 
-def pair_values(lines, i, j):
-    """Return the values of the centred feature of nodes i and j in their states 00, 01, ..., in the form's type."""
-    return (_values_of_two if isinstance(lines.form, TwoStates) else _values_of_many)(lines, i, j)
+def pair_values(lines, e, i, j):
+    """Return the values of the centred feature of edge e, whose ends i and j are in states 00, 01, ..., in the form's
+    type.
+    """
+    return (_values_of_two if isinstance(lines.form, TwoStates) else _values_of_many)(lines, e, i, j)
 
 
 def node_sample(lines, cells, k, at):
@@ -267,10 +292,10 @@ def pair_shares(lines, cells, total):
 
 
 @overload(pair_values)
-def _pair_values(lines, i, j):
+def _pair_values(lines, e, i, j):
     if lines.types[0].instance_class is TwoStates:
-        return lambda lines, i, j: _values_of_two(lines, i, j)
-    return lambda lines, i, j: _values_of_many(lines, i, j)
+        return lambda lines, e, i, j: _values_of_two(lines, e, i, j)
+    return lambda lines, e, i, j: _values_of_many(lines, e, i, j)
 
 
 @overload(node_sample)
@@ -294,13 +319,14 @@ def edge_line(lines, cells, total, e, i, j, theta, precision):
     ``precision`` is that of a normal prior of each parameter.
     """
     score, kappa, mu = lines.sums[e], precision[e], 0.0
-    for node, other in ((i, j), (j, i)):
-        for place in range(lines.starts[node], lines.starts[node + 1]):
-            k = lines.pull[other, lines.column[place - len(lines.edges)]]
+    for node in (i, j):
+        first, end = lines.starts[node], end_of(lines, e, node)
+        for place in range(first, lines.starts[node + 1]):
+            k = lines.pull[e, end, place - first]
             score -= k * lines.sums[place]
             kappa += precision[place] * k * k
             mu += precision[place] * k * (theta[place] + theta[e] * k)
-    sample = LineSample(pair_shares(lines, cells, total), pair_values(lines, i, j), theta[e], lines.n)
+    sample = LineSample(pair_shares(lines, cells, total), pair_values(lines, e, i, j), theta[e], lines.n)
     return Line((sample,), score, kappa, mu / kappa)
 
 
@@ -341,6 +367,7 @@ def move_edge(lines, e, i, j, theta, value):
     """Set the parameter of edge e with the ends i and j, and update those of the nodes."""
     change = value - theta[e]
     theta[e] = value
-    for node, other in ((i, j), (j, i)):
-        for place in range(lines.starts[node], lines.starts[node + 1]):
-            theta[place] -= change * lines.pull[other, lines.column[place - len(lines.edges)]]
+    for node in (i, j):
+        first, end = lines.starts[node], end_of(lines, e, node)
+        for place in range(first, lines.starts[node + 1]):
+            theta[place] -= change * lines.pull[e, end, place - first]

@@ -161,7 +161,7 @@ class _EngineScan:
         self.model: Any = likelihood.model
         # Moments do not determine the joint distribution of nodes with many states or without parameters: edges move
         # alone.
-        self.is_alone = self.lines.pull.shape[1] != 1
+        self.is_alone = self.lines.pull.shape[2] != 1
         self._look()
 
     def _look(self) -> None:
@@ -263,7 +263,7 @@ def scan_table(rng, problem, theta, n_scans, pairs, alike):
     pair of blocks.
     """
     lines, prior, scales = problem.lines, problem.prior, problem.scales.copy()
-    r, n_nodes, m = len(lines.edges), len(lines.pull), len(lines.values)
+    r, n_nodes, m = len(lines.edges), len(lines.base), len(lines.values)
     edge_of = edge_numbers(lines.edges, n_nodes)
     n_blocks = min(4, n_nodes)
     bounds = np.array([b * n_nodes // n_blocks for b in range(n_blocks + 1)])
@@ -315,7 +315,7 @@ def _scan_blocks(rng, prior, lines, edge_of, theta, scales, now, log_slab, table
             pair_sums(table, m, u, v, cells)
             before = theta[e]
             if _visit(rng, prior, lines, cells, cells.sum(), e, i, j, theta, scales, now, log_slab):
-                g, change = pair_values(lines, i, j), theta[e] - before
+                g, change = pair_values(lines, e, i, j), theta[e] - before
                 for x in range(m * m):
                     factors[x] = exp(change * g[x])
                 scale_pair(table, m, u, v, factors)
@@ -338,7 +338,7 @@ def swap_lines(lines, weights, places, e, f, nodes, theta, now, a):
     ``weights`` (m^3,) are those of the states of their three nodes (`triple_of`) with the weight a of edge e.
     """
     m, (hub, v, w), (one_hub, one_v, one_w) = len(lines.values), nodes, places
-    of_e, of_f, g_e = np.zeros(m * m), np.zeros(m * m), pair_values(lines, hub, v)
+    of_e, of_f, g_e = np.zeros(m * m), np.zeros(m * m), pair_values(lines, e, hub, v)
     for s in range(m**3):
         x = s // one_hub % m * m
         k, j = x + s // one_v % m, x + s // one_w % m
@@ -388,7 +388,7 @@ def _swap(rng, prior, lines, table, e, f, theta, scales, now):
         copy_to(theta, before)
         return
     move_edge(lines, f, hub, w, theta, b)
-    g_e, g_f = pair_values(lines, hub, v), pair_values(lines, hub, w)
+    g_e, g_f = pair_values(lines, e, hub, v), pair_values(lines, f, hub, w)
     for s in range(m**3):
         x = s // one_hub % m * m
         flat[s] = exp(b * g_f[x + s // one_w % m] - a * g_e[x + s // one_v % m])

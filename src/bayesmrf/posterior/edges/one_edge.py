@@ -249,11 +249,10 @@ class SpikeSlabOneEdge(EdgeKernel):
             self.model.graph.edges.astype(np.int64),
             n,
             n * self.s_bar,
-            pull[:, None],
+            np.stack([pull[v], pull[u]], axis=1)[:, :, None],
             self.model.node_starts,
             np.zeros((self.model.graph.n_nodes, 2)),
             self.model.node_features,
-            self.model.node_states - 1,
         )
         now = np.full(self.model.n_features, prior.bias_precision)
         share, step = share.astype(float).clip(_DOUBT, 1 - _DOUBT), epsilon * scale
@@ -385,7 +384,7 @@ def _spread(counted, ends, weight, cells, factors):
 def _langevin(rng, problem, rows, blocks, theta, weights, momentum, precision):
     """Move all edges along their lines, and nodes; return the sum of squares of the edges and the largest parameter."""
     r, n, n_chains, squares, furthest = len(rows.edges), problem.lines.n, blocks.n_chains, 0.0, 0.0
-    sums, centre, pull, coding = problem.sums, problem.centre, problem.lines.pull[:, 0], problem.coding
+    sums, centre, pull, coding = problem.sums, problem.centre, problem.lines.pull, problem.coding
     fresh, bias_precision = sqrt(1 - problem.alpha**2), problem.prior.bias_precision
     for i in range(len(theta) - r):
         k = r + i
@@ -400,14 +399,14 @@ def _langevin(rng, problem, rows, blocks, theta, weights, momentum, precision):
             sums[e] - c_j * sums[r + i] - c_i * sums[r + j]
             - n * (count_both(blocks.words, i, j) - c_j * blocks.ones[i] - c_i * blocks.ones[j]) / n_chains
         )  # fmt: skip
-        prior = bias_precision * (pull[j] * theta[r + i] + pull[i] * theta[r + j])
+        prior = bias_precision * (pull[e, 0, 0] * theta[r + i] + pull[e, 1, 0] * theta[r + j])
         prior -= slab_slope(problem.prior, precision, theta[e]) * theta[e]
         kick = 0.5 * problem.step[e] * (excess + prior)
         momentum[e] = problem.alpha * (momentum[e] + kick) + fresh * rng.standard_normal() + kick
         change = problem.step[e] * momentum[e]
         theta[e] += change
-        theta[r + i] -= change * pull[j]
-        theta[r + j] -= change * pull[i]
+        theta[r + i] -= change * pull[e, 0, 0]
+        theta[r + j] -= change * pull[e, 1, 0]
         move_weights(problem, e, i, j, theta[e], change, weights)
         squares += theta[e] ** 2
         furthest = max(furthest, abs(theta[e]))

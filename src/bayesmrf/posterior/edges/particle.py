@@ -46,6 +46,7 @@ from ..conditionals.centred import (
     node_line,
     node_row,
     pair_values,
+    residual_pull,
 )
 from ..conditionals.exact_scan import ScanProblem, normal_prior
 from ..conditionals.line import line_log_density, line_mode
@@ -118,7 +119,8 @@ class SpikeSlabParticle(EdgeKernel):
     @cached_property
     def _problem(self) -> ScanProblem:
         model, prior = self.model, edge_prior(self.prior)
-        lines = centred_lines(model, self.s_bar, float(self.n_samples), prior.tilt)
+        pull = residual_pull(model, self.s_bar, float(self.n_samples))
+        lines = centred_lines(model, self.s_bar, float(self.n_samples), prior.tilt, pull)
         return ScanProblem(lines, prior, np.full(model.n_features, prior.bias_precision))
 
     def init(self, rng: np.random.Generator) -> SpikeSlabParticleState:
@@ -207,7 +209,7 @@ def _move(unpacked, lines, gains, e, theta, value):
 def _grow(graph, unpacked, lines, e, theta, value, weights):
     """Set the weights of the particles if edge e moves along its line to ``value``."""
     i, j = lines.edges[e]
-    values, log_factors = pair_values(lines, i, j), np.empty(len(lines.values) ** 2)
+    values, log_factors = pair_values(lines, e, i, j), np.empty(len(lines.values) ** 2)
     for x in range(len(log_factors)):  # of two states, a tuple
         log_factors[x] = (value - theta[e]) * values[x]
     grown_weights(graph, unpacked, e, log_factors, weights)

@@ -72,7 +72,7 @@ def _swap(rng, problem, rows, blocks, theta, weights, momentum, e, f, precision)
     r, a, b, cells, factors = len(lines.edges), theta[e], 0.0, np.empty(8), np.ones(8)
     nodes, _, _ = triple_of(lines.edges, e, f, 2)
     hub, v, w = nodes
-    g_e, g_f = pair_values(lines, hub, v), pair_values(lines, hub, w)
+    g_e, g_f = pair_values(lines, e, hub, v), pair_values(lines, f, hub, w)
     now[e], now[f] = (
         normal_precision(rng, prior.cauchy, precision, a),
         normal_precision(rng, prior.cauchy, precision, 0.0),

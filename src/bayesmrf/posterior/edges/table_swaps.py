@@ -41,7 +41,7 @@ def swaps_of(model: Any, lines: CentredLines, pairs: np.ndarray, s_bar: np.ndarr
     # One observation is added, evenly over the states, so that a constant node has a variance, too.
     share = (n_samples * node_shares(model, s_bar) + 1 / model.n_states) / n
     p = (share[u, :, None] * share[v, None, :]).reshape(len(u), -1)
-    g = np.array([pair_values(lines, i, j) for i, j in zip(u, v, strict=True)])
+    g = np.array([pair_values(lines, e, i, j) for e, (i, j) in enumerate(model.graph.edges)])
     variance = (p * g**2).sum(axis=1) - (p * g).sum(axis=1) ** 2
     return Swaps(pairs, _REACH / np.sqrt(n * variance))
 
@@ -67,7 +67,7 @@ def _swap(rng, graph, unpacked, problem, swaps, gains, theta, e, f, scales, now,
     (hub, v, w), _, _ = triple_of(lines.edges, e, f, m)
     normal_prior(rng, prior, lines, e, hub, v, theta, scales, now)
     normal_prior(rng, prior, lines, f, hub, w, theta, scales, now)
-    g_e, g_f, log_factors = pair_values(lines, hub, v), pair_values(lines, hub, w), np.empty(m * m)
+    g_e, g_f, log_factors = pair_values(lines, e, hub, v), pair_values(lines, f, hub, w), np.empty(m * m)
     of_e, of_f, joint = np.empty(m * m), np.empty(m * m), np.empty((m * m, n_particles), np.float32)
     for x in range(m * m):
         log_factors[x] = -a * g_e[x]

@@ -33,7 +33,7 @@ from ...particles.tables import (
     table_graph,
     unpack,
 )
-from ..conditionals.centred import edge_line, move_edge, node_row, pair_values
+from ..conditionals.centred import data_shares, edge_line, move_edge, node_row, pair_values
 from ..conditionals.line import line_derivatives
 from ..conditionals.log_concave import draw_exactly
 from ..conditionals.one_coordinate import OneCoordinate
@@ -197,8 +197,8 @@ class ManyStateWalk:
 
     def _scores(self, block: Products) -> tuple[np.ndarray, np.ndarray]:
         """Scores of the states, and mean of each node in the data; 0 without node parameters, which centre it."""
-        pull, score = block.lines.pull, self._model.score
-        means = pull[:, 0] / score[1] if pull.shape[1] else np.zeros(len(pull))
+        lines, score = block.lines, self._model.score
+        means = data_shares(self._model, lines.sums / max(lines.n, 1), lines.n) @ score * (lines.pull.shape[2] > 0)
         return score.astype(np.float32), means.astype(np.float32)
 
     def _set(self, theta: np.ndarray) -> None:
@@ -329,7 +329,7 @@ def _scan_products(rng, graph, unpacked, by, theta, order, n, groups, values, si
     for e in order:
         i, j = lines.edges[e]
         edge_cells(graph, unpacked, e, 0, unpacked.x.shape[1], cells)
-        line, g = edge_line(lines, cells, cells.sum(), e, i, j, theta, by.precision), pair_values(lines, i, j)
+        line, g = edge_line(lines, cells, cells.sum(), e, i, j, theta, by.precision), pair_values(lines, e, i, j)
         _, curvature = line_derivatives(theta[e], line)
         for x in range(m * m):
             above[x] = g[x] / sqrt(curvature)
