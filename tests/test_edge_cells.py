@@ -9,7 +9,7 @@ import pytest
 
 from bayesmrf import SpikeSlabMRF, families, graphs, run, support
 from bayesmrf.errors import OptionError
-from bayesmrf.methods import OneEdge
+from bayesmrf.methods import OneEdge, Particle
 from bayesmrf.models.agreement import Agreement
 from bayesmrf.models.boltzmann import Coding
 from bayesmrf.models.potts import Potts
@@ -22,7 +22,11 @@ from tests import spike_slab_oracle as oracle
 LIMIT, N = 9.0, 40
 PRIOR = SpikeSlab(Beta(2.0, 3.0), Gamma(3.0, 2.0), 2.0)
 WRONG = SpikeSlab(Beta(5.0, 1.0), PRIOR.slab, PRIOR.bias_scale)
-METHODS = {"exact": "exact", "one-edge": OneEdge(n_particles=512, epsilon=0.1, n_iterations=10), "particle": "particle"}
+METHODS = {
+    "exact": "exact",
+    "one-edge": OneEdge(n_particles=512, epsilon=0.1, n_iterations=10),
+    "particle": Particle(256),
+}
 TABLE = support().loc["SpikeSlabMRF"]
 CELLS = [
     (model, method, prior.endswith("missing values"))
@@ -138,5 +142,5 @@ def test_graphs_of_too_many_states_for_a_table(rng, monkeypatch):
     monkeypatch.setattr(exact_scan, "MAX_STATES", 0)
     problem = problem_of("potts", False, rng)
     exact = exact_of(problem, rng)
-    assert score(problem, "exact", exact, rng, n_draws=20, thin=1) < LIMIT
-    assert score(problem, "exact", exact, rng, WRONG, n_draws=20, thin=1) > LIMIT
+    assert score(problem, "exact", exact, rng, n_draws=8, thin=1) < LIMIT
+    assert score(problem, "exact", exact, rng, WRONG, n_draws=8, thin=1) > LIMIT
