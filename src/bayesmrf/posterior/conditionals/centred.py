@@ -194,10 +194,11 @@ def residual_pull(model: Any, s_bar: np.ndarray, n: float) -> np.ndarray:
     rho = edge_correlations(model, s_bar) if n > 0 else np.zeros(model.n_edges)
     bent = np.sqrt(np.maximum(left, 0.0)) * rho / (1 + rho**2)
     found = given + bent[:, None, None] * away**2 / np.maximum(variance, _LEAST)[:, :, None]
-    pull = np.zeros((model.n_edges, 2, np.diff(starts).max(initial=0)))
-    for u, (first, last) in enumerate(zip(starts[:-1] - model.n_edges, starts[1:] - model.n_edges, strict=True)):
-        y, at = model.node_features[first:last], model.graph.edges == u
-        pull[at, : last - first] = (found[at] - found[at][:, :1]) @ np.linalg.pinv(y - y[:, :1])
+    sizes = np.diff(starts)
+    y = np.zeros((len(sizes), sizes.max(initial=0), m))  # rows of zeros get no coefficient
+    y[np.arange(y.shape[1]) < sizes[:, None]] = model.node_features - model.node_features[:, :1]
+    coefficients = np.linalg.pinv(y)[model.graph.edges]
+    pull: np.ndarray = ((found - found[:, :, :1])[:, :, None] @ coefficients)[:, :, 0]
     return pull
 
 

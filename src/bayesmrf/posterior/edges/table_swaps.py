@@ -23,8 +23,8 @@ from ..conditionals.penalty import penalty
 from ..conditionals.spike import birth_log_ratio
 from ..conditionals.student_t import draw_t
 
-_LOOKS = 40  # at pairs of rivals in a scan, for each node
-_REACH = 6.0  # standard deviations of a weight between independent nodes, beyond which an edge is not swapped
+_LOOKS = 20  # at pairs of rivals in a scan, for each node
+_REACH = 15.0  # standard deviations of a weight between independent nodes, beyond which an edge is not swapped
 _SLACK = 3.0  # how far a log ratio by the particles that propose is below 0 before the others look at it
 
 
@@ -41,9 +41,20 @@ def swaps_of(model: Any, lines: CentredLines, pairs: np.ndarray, s_bar: np.ndarr
     # One observation is added, evenly over the states, so that a constant node has a variance, too.
     share = (n_samples * node_shares(model, s_bar) + 1 / model.n_states) / n
     p = (share[u, :, None] * share[v, None, :]).reshape(len(u), -1)
-    g = np.array([pair_values(lines, e, i, j) for e, (i, j) in enumerate(model.graph.edges)])
+    g = _every_value(lines)
     variance = (p * g**2).sum(axis=1) - (p * g).sum(axis=1) ** 2
     return Swaps(pairs, _REACH / np.sqrt(n * variance))
+
+
+@strict_leaf
+def _every_value(lines):
+    """Return the values of the centred features of all edges, (n_edges, m^2)."""
+    found = np.empty((len(lines.edges), lines.values.size))
+    for e in range(len(found)):
+        values = pair_values(lines, e, lines.edges[e, 0], lines.edges[e, 1])
+        for x in range(found.shape[1]):  # of two states, a tuple
+            found[e, x] = values[x]
+    return found
 
 
 @strict_leaf
