@@ -46,6 +46,10 @@ def test_other_data_sets_have_the_documented_totals(data_folder):
     adhd = datasets.adhd()
     assert adhd.shape == (355, 19)
     assert adhd["group"].sum() == 146
+    boredom = datasets.boredom()
+    assert boredom.shape == (986, 9)
+    assert boredom["language"].value_counts().to_dict() == {"en": 496, "fr": 490}
+    assert set(boredom.drop(columns="language").to_numpy().ravel()) == set(range(1, 8))
     wenchuan = datasets.wenchuan()
     assert wenchuan.shape == (362, 17)
     assert wenchuan.isna().sum().sum() == 22
@@ -69,7 +73,15 @@ def test_other_data_sets_have_the_documented_totals(data_folder):
 
 @pytest.mark.parametrize(
     "load",
-    [datasets.adhd, datasets.mnist, datasets.news20, datasets.retina50, datasets.senate109, datasets.senate542],
+    [
+        datasets.adhd,
+        datasets.boredom,
+        datasets.mnist,
+        datasets.news20,
+        datasets.retina50,
+        datasets.senate109,
+        datasets.senate542,
+    ],
 )
 def test_a_missing_file_is_named_with_its_source(load, tmp_path, monkeypatch):
     monkeypatch.setenv("BAYESMRF_DATA", str(tmp_path))

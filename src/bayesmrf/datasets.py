@@ -1,4 +1,4 @@
-"""Real binary data sets.
+"""Real data sets, of yes/no and of ordered answers.
 
 `coronary` is part of the package. The others are read from the folder that the environment variable BAYESMRF_DATA
 names, else from the user's cache (``pooch.os_cache("bayesmrf")``). Their files are conversions of public data, which
@@ -32,6 +32,8 @@ _CORONARY_COUNTS = [
 FILES = {
     "adhd.csv": (
         "29cc4062b7c09b7a46ea78234a11c1195068c1ea0ad680b3a73e261c02aeaa5f", "cran/bgms, data/ADHD.rda"),
+    "boredom.csv": (
+        "65a861b4e198e5d22fdff108affeff43468ca1153703fe6e7ec7fe4bdef16924", "cran/bgms, data/Boredom.rda"),
     "mnist.npz": (
         "39b9b1ffaa0ba4d8995a616551f0966941fe02a3fe79ba4a9db7373db16d53ad", "rasbt/mnist-pngs"),
     "news20_w100.npz": (
@@ -125,6 +127,19 @@ def adhd() -> pd.DataFrame:
     import pandas as pd
 
     return pd.read_csv(data_file("adhd.csv")).astype(np.int8)
+
+
+def boredom() -> pd.DataFrame:
+    """Load 8 items of a scale of boredom of 986 people, and the ``language`` of each (Martarelli et al. 2023).
+
+    Returns
+    -------
+    DataFrame (986, 9)
+        "en" (496 people) or "fr" (490), and 1 to 7.
+    """
+    import pandas as pd
+
+    return pd.read_csv(data_file("boredom.csv"))
 
 
 def wenchuan() -> pd.DataFrame:
