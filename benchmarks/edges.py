@@ -17,9 +17,11 @@ Run ``python benchmarks/edges.py [NAME ...]`` with names among:
 * ``modes``: `one-edge` against the exact method on 1,000 rows of 12 nodes whose model has modes: rows follow one of two
   or three patterns but for 5 % of the entries, a complete graph, and a ring of strong edges.
 * ``potts``: the particle method against the exact one, on six nodes of three states.
+* ``lattice``: a default run on 1,000 rows of a 10x10 lattice: R-hat of edges, effective samples per second of those in
+  doubt, and false edges.
 * ``retina``: a default run on all rows of `bayesmrf.datasets.retina50` (which needs ``BAYESMRF_DATA``): minutes, R-hat
-  of edges, and, of the predictive of 20 draws, pair correlations, rows without a spike and rows with more than 15,
-  from chains that start empty, full, or at rows of the data.
+  of edges, and, of the predictive of 20 draws and of the maximum likelihood estimate, pair correlations, rows without a
+  spike and rows with more than 15, from chains that start empty, full, or at rows of the data.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable
+from itertools import product
 
 import numpy as np
 from arviz_stats.base import array_stats
@@ -35,9 +38,11 @@ from timing import arguments, duration, machine, table
 from bayesmrf import datasets, graphs
 from bayesmrf.estimators import SpikeSlabMRF
 from bayesmrf.inference.elimination.two_states import Elimination
+from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.models.ising import Ising
 from bayesmrf.particles.chain_flips import flip_clusters
 from bayesmrf.particles.persistent_chains import start_chains, start_rows, sweep, unpack
+from bayesmrf.particles.reference import ReferenceChains
 from bayesmrf.priors import Beta, Gamma, SpikeSlab
 from bayesmrf.rank_diagnostics import rank_diagnostics
 from bayesmrf.samplers.gibbs import Gibbs
@@ -220,6 +225,25 @@ def potts(_: np.random.Generator) -> None:
     print(table(*rows))
 
 
+def lattice(rng: np.random.Generator) -> None:
+    begin = time.process_time()
+    est = SpikeSlabMRF(random_state=1, progress=False).fit(lattice_data(1000, rng))
+    spent, draws = time.process_time() - begin, est.posterior_["posterior"]
+    included, found = draws["included"].values, est.inclusion_[*est.edges_.T]
+    edges, weights = rank_diagnostics(included.astype(float)), rank_diagnostics(draws["theta"].values)
+    doubt = (found > 0.05) & (found < 0.95)
+    ess = np.median(edges.ess_bulk[doubt])
+    true = (np.abs(np.diff(est.edges_, axis=1))[:, 0] == 10) | (
+        (np.diff(est.edges_, axis=1)[:, 0] == 1) & (est.edges_.max(axis=1) % 10 > 0)
+    )
+    rows = [("processor time", "largest R-hat of an edge", "of a parameter", "in doubt", "median ESS", "a second",
+             "edges", "false")]  # fmt: skip
+    rows.append((duration(spent), f"{np.nanmax(edges.r_hat):.3f}", f"{np.nanmax(weights.r_hat):.3f}",
+                 f"{doubt.sum()}", f"{ess:,.0f}", f"{ess / spent:.3g}", f"{(found > 0.5).sum()}",
+                 f"{((found > 0.5) & ~true).sum()}"))  # fmt: skip
+    print(table(*rows))
+
+
 def correlations(products: np.ndarray) -> np.ndarray:
     """Return the correlations of all pairs, given the means of products of nodes."""
     mean = products.diagonal()
@@ -241,34 +265,50 @@ def retina(rng: np.random.Generator) -> None:
                  f"{np.nanmax(weights.r_hat):.4f}", f"{np.nanmax(edges.r_hat):.4f}",
                  f"{np.nanmin(weights.ess_bulk):,.0f}"))  # fmt: skip
     print(table(*rows))
-    n_chains, n_draws, n_nodes, graph = 4096, 20, X.shape[1], graphs.complete(X.shape[1])
+    thetas = theta.reshape(-1, theta.shape[-1])
+    some = thetas[np.linspace(0, len(thetas) - 1, 20).astype(int)]
+    predictive(X, {"20 draws": some, "maximum likelihood": most_likely(X, rng)[None]}, rng)
+
+
+def most_likely(X: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Return the maximum likelihood estimate of all pairs, with a prior so wide that it is bounded."""
+    model = Boltzmann(graphs.complete(X.shape[1]))
+    chains = ReferenceChains(model, model.statistics(X), len(X), np.full(model.n_features, 1e-4), rng)
+    found, misfit = chains.climb()
+    print(f"maximum likelihood within {misfit:.1f} standard deviations along the worst axis")
+    return found.theta
+
+
+def predictive(X: np.ndarray, models: dict[str, np.ndarray], rng: np.random.Generator) -> None:
+    """Show how far models are from the data, by chains that start empty, full, or at rows of the data."""
+    n_chains, n_nodes, graph = 4096, X.shape[1], graphs.complete(X.shape[1])
     x, active = X.astype(np.float32), X.sum(axis=1)
     known = correlations((x.T @ x).astype(float) / len(x))
-    rows = [("start", "correlations, rmse", "r", "no spike", "more than 15 (largest)"),
-            ("data", "", "", f"{(active == 0).mean():.4f}", f"{(active > 15).mean():.5f}")]  # fmt: skip
-    for start in ("empty", "full", "data"):
+    rows = [("model", "start", "correlations, rmse", "r", "no spike", "more than 15 (largest)"),
+            ("data", "", "", "", f"{(active == 0).mean():.4f}", f"{(active > 15).mean():.5f}")]  # fmt: skip
+    for (name, thetas), start in product(models.items(), ("empty", "full", "data")):
         products, few, many = np.zeros((n_nodes, n_nodes)), [], []
-        for k in np.linspace(0, theta[..., 0].size - 1, n_draws).astype(int):
-            point = theta.reshape(-1, theta.shape[-1])[k]
+        for point in thetas:
             blocks = unpack(start_chains(n_chains, n_nodes, rng), n_chains)
             blocks.states[:] = start == "full"
             if start == "data":
                 some = X[rng.choice(len(X), n_chains)].T
                 blocks.states[:] = some.reshape(n_nodes, -1, blocks.states.shape[2]).transpose(1, 0, 2)
-            present, found = start_rows(graph, point[:r] != 0), []
+            present, found = start_rows(graph, point[: graph.n_edges] != 0), []
             for j in range(200 + 500):
                 flip_clusters(rng, blocks, present, point)
                 sweep(blocks, present, point)
                 if j >= 200 and j % 5 == 0:
                     x = blocks.states.transpose(1, 0, 2).reshape(n_nodes, -1).astype(np.float32)
                     active = x.sum(axis=0)
-                    products += x @ x.T / n_chains / 100 / n_draws
+                    products += x @ x.T / n_chains / 100 / len(thetas)
                     found.append(((active == 0).mean(), (active > 15).mean()))
             few.append(np.mean(found, axis=0)[0])
             many.append(np.mean(found, axis=0)[1])
         mine = correlations(products)
-        rows.append((start, f"{np.sqrt(np.mean((mine - known) ** 2)):.4f}", f"{np.corrcoef(mine, known)[0, 1]:.4f}",
-                     f"{np.mean(few):.4f}", f"{np.mean(many):.5f} ({max(many):.5f})"))  # fmt: skip
+        rows.append((name, start, f"{np.sqrt(np.mean((mine - known) ** 2)):.4f}",
+                     f"{np.corrcoef(mine, known)[0, 1]:.4f}", f"{np.mean(few):.4f}",
+                     f"{np.mean(many):.5f} ({max(many):.5f})"))  # fmt: skip
     print(table(*rows))
 
 
@@ -280,6 +320,7 @@ PARTS: dict[str, Callable[[np.random.Generator], None]] = {
     "extrapolated": extrapolated,
     "modes": modes,
     "potts": potts,
+    "lattice": lattice,
     "retina": retina,
 }
 
