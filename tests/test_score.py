@@ -55,6 +55,33 @@ POSTERIORS = {
 }
 
 
+def test_scores_warn_where_few_draws_count(rng):
+    """Standard errors are those of independent sets of draws, and a row that one draw in ten explains is named."""
+    est = BayesianMRF(graphs.path(2), **FEW).fit(rng.integers(0, 2, (40, 2)))
+    draws = est.posterior_["posterior"]["theta"]
+    sets, rare = [], np.array([[1, 1]])
+    for _ in range(200):
+        strength = np.where(rng.random(draws.shape[:2]) < 0.1, 2.0, -8.0)
+        draws[:] = np.stack([strength, *np.zeros((2, *strength.shape))], axis=-1)
+        est._log_z = {}
+        each, error, of_mean = est._log_predictive(np.array([[1, 1], [0, 0]]), "bayes")
+        sets.append((each[0], error[0], each.mean(), of_mean[0]))
+    row, error, mean, of_mean = np.array(sets).T
+    # The relative error of a standard deviation of 200 draws is 0.05, more as these have tails.
+    assert abs(np.std(row) / error.mean() - 1) < 0.4
+    assert abs(np.std(mean) / of_mean.mean() - 1) < 0.4
+    with pytest.warns(
+        ApproximateScoreWarning, match=r"^the log density of 1 of 2 rows has a standard error of up to 0"
+    ):
+        est.score_samples(np.array([[1, 1], [0, 0]]))
+    with pytest.warns(ApproximateScoreWarning, match=r"^the score has a standard error.*average='mean'"):
+        est.score(rare)
+    draws[:] = 0.0  # control: equal draws have no error
+    est._log_z = {}
+    assert max(est._log_predictive(rare, "bayes")[1:]) < 1e-12
+    est.score(rare)
+
+
 @pytest.mark.filterwarnings("ignore::bayesmrf.errors.BayesMRFWarning")  # 15 rows
 @pytest.mark.parametrize("name", POSTERIORS)
 def test_the_score_is_averaged_over_draws(name, rng):

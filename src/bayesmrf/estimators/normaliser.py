@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..base import LOG_Z
-from ..errors import ApproximateScoreWarning
+from ..errors import ApproximateScoreWarning, argument
 from ..inference import annealed
 from ..inference.elimination.two_states import Elimination, cost
 from ..models.categorical import states_of
 
 _MOST_BYTES = 2**28  # one elimination within them takes a second
-_LARGEST_ERROR = 0.1  # nats
+LARGEST_ERROR = 0.1  # nats
 _SEED = 0  # the same for all models, so that equal models have equal scores
 
 
@@ -53,11 +53,33 @@ def normaliser(model: Any, theta: np.ndarray, n_chains: int = 256, temperatures:
 
 def warn_if_rough(error: float, status: str) -> None:
     """Warn about a score with an imprecise log Z."""
-    if error > _LARGEST_ERROR or status:
+    if error > LARGEST_ERROR or status:
         why = f" ({status})" if status else ""
         warnings.warn(
             f"log Z, and with it the score, has a standard error of {error:.2g} nats{why}; differences between data "
             "sets are not affected, differences between models are.",
+            ApproximateScoreWarning,
+            stacklevel=3,
+        )
+
+
+def warn_if_few(what: str, error: np.ndarray, most: float) -> None:
+    """Warn about averages over draws to which few draws contribute.
+
+    Parameters
+    ----------
+    what : str
+        What is averaged; with places for the numbers of uncertain and of all rows if it is that of rows.
+    error : (n,) array
+        Their standard errors, in nats.
+    most : float
+        Largest error without a warning.
+    """
+    rough = error[error > most]
+    if len(rough):
+        warnings.warn(
+            f"{what.format(len(rough), len(error))} has a standard error of up to {rough.max():.2g} nats, as few of "
+            f"the draws that are averaged contribute; {argument('average', 'mean')} has no such error.",
             ApproximateScoreWarning,
             stacklevel=3,
         )

@@ -18,11 +18,13 @@ from ..options import check
 from ..rng import as_seed_sequence
 from ..samplers.tempered import Tempered
 from ..states import States, check_states, decode
-from .normaliser import Normaliser, is_within_reach, normaliser, warn_if_rough
+from .normaliser import LARGEST_ERROR, Normaliser, is_within_reach, normaliser, warn_if_few, warn_if_rough
 
 _DRAWS = 100  # over which predictions are averaged, as in Chen and Welling (2012)
 _ANNEALING = 128, 200  # chains and temperatures behind log Z of each of them, where elimination does not reach
 _ROWS = 2**24  # entries of the features of a block of rows
+_LARGEST_ERROR_OF_A_ROW = 0.25  # nats
+_DENSITIES = 2**22  # of the rows of a block under all draws
 
 
 class Predictive(DensityMixin):
@@ -49,9 +51,9 @@ class Predictive(DensityMixin):
         """Compute the mean log predictive density of an observation, in nats.
 
         It is exact where elimination takes a second at most for each draw. Elsewhere log Z of a draw is an estimate by
-        annealed importance sampling, with the mean standard error ``log_z_error_``; where that is above 0.1 nats, an
-        `ApproximateScoreWarning` says so. ``score_kind_`` says which it is. The pseudo-likelihood, another quantity, is
-        `bayesmrf.metrics.log_pseudo_likelihood`.
+        annealed importance sampling, with the mean standard error ``log_z_error_``. Where that is above 0.1 nats, or
+        the standard error of the average over 100 draws is, an `ApproximateScoreWarning` says so. ``score_kind_`` says
+        how log Z is computed. The pseudo-likelihood, another quantity, is `bayesmrf.metrics.log_pseudo_likelihood`.
 
         Parameters
         ----------
@@ -65,12 +67,21 @@ class Predictive(DensityMixin):
             inclusion is 0.5 or less). They are the same for `MaximumLikelihoodMRF`, which has no draws.
         """
         states = self._new(X, sample_weight)
-        each = self._log_predictive(states.values, average)
-        return float(each.mean() if states.weights is None else each @ states.weights / states.weights.sum())
+        weights = np.ones(len(states.values)) if states.weights is None else states.weights
+        weights = weights / weights.sum()
+        each, _, of_mean = self._log_predictive(states.values, average, weights)
+        warn_if_few("the score", of_mean, LARGEST_ERROR)
+        return float(each @ weights)
 
     def score_samples(self, X: Any, average: str = "bayes") -> np.ndarray:
-        """Compute the log predictive density of each row of X, in nats, (n_samples,); see `score`."""
-        return self._log_predictive(self._new(X).values, average)
+        """Compute the log predictive density of each row of X, in nats, (n_samples,); see `score`.
+
+        An `ApproximateScoreWarning` says how many rows have a standard error above 0.25 nats, as few of the 100 draws
+        give them most of their density.
+        """
+        each, error, _ = self._log_predictive(self._new(X).values, average)
+        warn_if_few("the log density of {} of {} rows", error, _LARGEST_ERROR_OF_A_ROW)
+        return each
 
     @property
     def score_kind_(self) -> str:
@@ -160,18 +171,38 @@ class Predictive(DensityMixin):
             self._log_z[average] = [normaliser(model, theta, *annealing) for model, theta in fields]
         return self._log_z[average]
 
-    def _log_predictive(self, values: np.ndarray, average: str) -> np.ndarray:
-        """Compute the log density of each row under the mixture."""
+    def _log_predictive(
+        self, values: np.ndarray, average: str, weights: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        r"""Compute the log density of each row under the mixture.
+
+        Returns
+        -------
+        each, error : (n_samples,) arrays
+            The logs, and their standard errors. With :math:`w_k` the share of draw k in the density, that of a row is
+            :math:`\sqrt{\sum_k (w_k - 1/K)^2}`.
+        of_mean : (1,) array
+            The standard error of the mean of the logs over rows of these weights (of equal ones if None).
+        """
         fields, found = self._fields(average), self._normalisers(average)
         warn_if_rough(float(np.mean([z.error for z in found])), next((z.status for z in found if z.status), ""))
-        each = np.full(len(values), -np.inf)
-        block = max(1, _ROWS // max(1, len(self.edges_), len(self._names)))
-        for start in range(0, len(values), block):
+        n, n_draws = len(values), len(fields)
+        weights = np.full(n, 1 / n) if weights is None else weights
+        each, error, share = np.empty(n), np.empty(n), np.zeros(n_draws)
+        block = max(1, min(_ROWS // max(1, len(self.edges_), len(self._names)), _DENSITIES // n_draws))
+        for start in range(0, n, block):
             rows = slice(start, start + block)
-            for (model, theta), z in zip(fields, found, strict=True):
-                if is_categorical(model):
-                    potential = categorical.log_potential(model.categorical(theta), values[rows])
-                else:
-                    potential = pairwise.log_potential(model.pairwise(theta), values[rows])
-                np.logaddexp(each[rows], potential - z.log_z, out=each[rows])
-        return each - np.log(len(fields))
+            logs = np.array([_log_potential(*field, values[rows]) for field in fields])
+            logs -= np.array([z.log_z for z in found])[:, None]
+            each[rows] = np.logaddexp.reduce(logs, axis=0)
+            of_draws = np.exp(logs - each[rows])
+            error[rows] = np.sqrt(((of_draws - 1 / n_draws) ** 2).sum(axis=0))
+            share += of_draws @ weights[rows]
+        return each - np.log(n_draws), error, np.sqrt(((share - 1 / n_draws) ** 2).sum(keepdims=True))
+
+
+def _log_potential(model: Any, theta: np.ndarray, states: np.ndarray) -> np.ndarray:
+    """Compute theta . s(x) of each row of states."""
+    if is_categorical(model):
+        return categorical.log_potential(model.categorical(theta), states)
+    return pairwise.log_potential(model.pairwise(theta), states)
