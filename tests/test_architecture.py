@@ -24,6 +24,7 @@ LAYERS = [
         "methods",
         "kernels",
         "code_digest",
+        "code_parts",
         "compiled",
         "base",
         "rng",

@@ -14,6 +14,7 @@ from numba.core import caching
 
 import bayesmrf
 from bayesmrf import compiled
+from bayesmrf.code_parts import is_part
 from bayesmrf.compiled import leaf, strict_leaf
 from bayesmrf.errors import BayesMRFWarning
 
@@ -327,3 +328,40 @@ def test_a_leaf_calls_no_machine_code_of_others(decorator, own, write):
     called = [f.linkage.name for f in library.get_defined_functions() if "long" in f.name and "calls" not in f.name]
     assert called
     assert all((linkage == "internal") == own for linkage in called)
+
+
+PARTS = (
+    f"{LEAF}\n\n@leaf\ndef inner(x):\n    if x < 0:\n        raise ValueError('negative')\n    return x + 1\n\n"
+    "@leaf\ndef outer(x):\n    return 2 * inner(x)\n\n@leaf\ndef third(x):\n    return 3 * inner(x)\n"
+)
+
+
+def test_leaves_that_others_call_have_no_wrappers_and_no_machine_code(write):
+    """They are found on disk by the next process, and compiled as a whole when Python calls them."""
+    module = write("made_here_parts", PARTS)
+    inner = module.inner
+    assert module.outer(1.0) == 4
+    (part,) = inner.overloads.values()
+    assert is_part(part)
+    assert not [f for f in part.library.get_defined_functions() if "wrapper" in f.name or "cpython" in f.name]
+    assert inner(1.0) == 2
+    (whole,) = inner.overloads.values()
+    assert not is_part(whole)
+    assert module.outer(2.0) == 6
+    for call in (inner, module.outer):
+        with pytest.raises(ValueError, match="negative"):
+            call(-1.0)
+
+    (signature,), library = inner.overloads, whole.library
+    path = inner._cache._path(signature, library.codegen, True)
+    assert path.exists()
+    again = write("made_here_parts", PARTS)
+    assert again.third(1.0) == 6
+    assert hits(again.inner) == 1
+    assert is_part(*again.inner.overloads.values())
+    with pytest.raises(ValueError, match="negative"):
+        again.third(-1.0)
+    path.write_bytes(path.read_bytes()[:-9])  # control: a damaged part is replaced by the code of the whole leaf
+    once_more = write("made_here_parts", PARTS.replace("3 *", "4 *"))
+    assert once_more.third(1.0) == 8
+    assert not is_part(*once_more.inner.overloads.values())

@@ -30,11 +30,10 @@ from .code_digest import digest, digest_of
 from .errors import BayesMRFWarning
 
 try:
-    from llvmlite.binding import Linkage
     from numba.core import caching
-    from numba.core.codegen import JITCodeLibrary
-    from numba.core.compiler import Compiler
     from numba.core.serialize import dumps
+
+    from .code_parts import LeafCompiler, LeafDispatcher, is_part, rebuild_part, reduce_part
 except ImportError:  # another version of numba: use its own cache
     caching = None  # type: ignore[assignment]
 
@@ -82,9 +81,9 @@ class Files:
     def _siblings(self) -> list[Path]:
         return [*Path(self.cache_path).glob(f"{self._prefix}*")] if self.cache_path else []
 
-    def _path(self, signature: Any, codegen: Any) -> Path:
+    def _path(self, signature: Any, codegen: Any, part: bool) -> Path:
         # NamedTuples of the same name have the same repr, but differ in their modules.
-        key = repr((signature, sorted(_classes(signature)), codegen.magic_tuple()))
+        key = repr((signature, sorted(_classes(signature)), codegen.magic_tuple(), part))
         return Path(self.cache_path or "", f"{self._prefix}{digest(key.encode()).hex()[:20]}.nbc")
 
     def _head(self, code: bytes) -> bytes:
@@ -95,19 +94,21 @@ class Files:
         target_context.refresh()
         if not (self._enabled and self._impl):
             return None
-        try:
-            content = self._path(signature, target_context.codegen()).read_bytes()
-        except OSError:
-            return None
-        head, code = content[:_HEAD], content[_HEAD:]
-        return self._impl.rebuild(target_context, pickle.loads(code)) if head == self._head(code) else None
+        for part in (True, False) if LeafDispatcher.in_leaf() else (False,):
+            with suppress(OSError):
+                content = self._path(signature, target_context.codegen(), part).read_bytes()
+                head, code = content[:_HEAD], content[_HEAD:]
+                if head == self._head(code):
+                    return (rebuild_part if part else self._impl.rebuild)(target_context, pickle.loads(code))
+        return None
 
     def save_overload(self, signature: Any, data: Any) -> None:
         """Store the code compiled for a signature, if possible."""
         if not (self._enabled and self._impl and self._impl.check_cachable(data)):
             return
-        code = dumps(self._impl.reduce(data))
-        path, head = self._path(signature, data.codegen), self._head(code)
+        part = is_part(data)
+        code = dumps((reduce_part if part else self._impl.reduce)(data))
+        path, head = self._path(signature, data.codegen, part), self._head(code)
         written = path.with_name(f"{path.name}.{uuid4().hex}")
         try:
             self._remove_old(path.parent, head[: _HEAD // 2])
@@ -165,6 +166,7 @@ def _is_known() -> bool:
             {n for n in vars(Files) if not n.startswith("_")} == protocol.__abstractmethods__
             and [len(inspect.signature(c).parameters) for c in calls] == [3, 3, 1, 2, 3, 2]
             and isinstance(compiled._cache, caching.NullCache)
+            and len(inspect.signature(compiled._compiler._customize_flags).parameters) == 1
         )
     except (AttributeError, TypeError, ValueError):
         return False
@@ -173,40 +175,10 @@ def _is_known() -> bool:
 _OWN_FILES = _is_known()
 
 
-def _self_contained() -> Any:
-    """Return a compiler whose machine code calls no machine code of other leaves.
-
-    A leaf that calls others contains their code, but its calls go to whichever code of the same name the process has
-    loaded first: code that was compiled alone, for the other leaf, rounds sums of fastmath in another way. So draws of
-    a process that compiles would differ in their last digits, and soon in all, from those of one that finds its code on
-    disk. Here the functions that a leaf contains are its own.
-    """
-
-    class SelfContained(JITCodeLibrary):
-        def _finalize_final_module(self) -> None:
-            if self._shared_module is None:  # not from disk
-                self._shared_module = self._final_module.clone()
-                for f in self._shared_module.functions:
-                    if not f.is_declaration and f.linkage == Linkage.external:
-                        f.linkage = Linkage.linkonce_odr
-                for f in self._final_module.functions:
-                    if not f.is_declaration and f.linkage == Linkage.linkonce_odr:
-                        f.linkage = Linkage.internal
-            super()._finalize_final_module()
-
-    class LeafCompiler(Compiler):
-        def define_pipelines(self) -> Any:
-            self.state.library = SelfContained(self.state.targetctx.codegen(), self.state.func_id.func_qualname)
-            self.state.library.enable_object_caching()
-            return super().define_pipelines()
-
-    return LeafCompiler
-
-
 def _compiled(**options: Any) -> Any:
     """Return a decorator of leaves."""
     if _OWN_FILES:
-        options["pipeline_class"] = _self_contained()
+        options["pipeline_class"] = LeafCompiler
     compiler = njit(nogil=True, error_model="numpy", **options)
 
     def decorate(function: Any) -> Any:
@@ -221,7 +193,7 @@ def _compiled(**options: Any) -> Any:
 def _keep(leaf: Any) -> None:
     """Cache the compiled code of a leaf on disk."""
     if _OWN_FILES:
-        leaf._cache = Files(leaf)
+        LeafDispatcher.of(leaf)._cache = Files(leaf)
         return
     try:
         leaf.enable_caching()
