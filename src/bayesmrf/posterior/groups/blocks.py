@@ -25,12 +25,13 @@ from ...errors import OptionError
 from ...models.categorical import is_categorical
 from ...priors import FIELD_SCALE, Beta, DirichletProcess, MultivariateNormal, Normal
 from ..conditionals.centred import centred_lines, edge_line, move_edge, node_line
-from ..conditionals.line import Line
+from ..conditionals.line import Line, line_parabola
 from ..conditionals.log_concave import draw_exactly
 from ..conditionals.one_coordinate import OneCoordinate, log_sigmoid
 from ..conditionals.one_potential import OnePotential, log_odds
 from .dirichlet_process import Grouping, compact, draw_alpha, group_sizes, initial_grouping, initial_potentials
 from .moves import split_merge, split_merge_potentials
+from .moves.fits import Parabolas, Trials
 from .prior import GroupPrior, PotentialPrior, draw_density, group_prior, reassign, reassign_line, reassign_potential
 
 _TINY = 1e-300
@@ -108,6 +109,25 @@ class Items(ABC):
         """Return theta of all items as one vector."""
         return self.unit * state.spread().ravel()
 
+    def placed(self, theta: np.ndarray, state: Grouping) -> np.ndarray:
+        """Return the whole of theta with all items at their values."""
+        theta = theta.copy()
+        theta[self.first : self.end] = self.theta(state)
+        return theta
+
+    def log_prior_moved(self, theta: np.ndarray) -> float:
+        """Return the log prior density, up to a constant, of the parameters that move with the items."""
+        return 0.0
+
+    def fit(self, nu: Any, i: int) -> Any:
+        """Return what a split or a merge is proposed by, in the place of item i in the array of `nu`."""
+        return nu
+
+    @property
+    def fit_shape(self) -> tuple[int, ...]:
+        """Shape of `fit` of all items."""
+        return self.counts.shape
+
     def open(self, state: Grouping) -> Urn:
         """Return a working copy."""
         k = len(state.values)
@@ -173,8 +193,9 @@ class Logits(Items):
 
     def propose(self, rng: np.random.Generator, state: Grouping, nu: np.ndarray) -> split_merge.Proposal:
         """Propose a split or a merge of groups, by the likelihoods of the items with ``nu`` held fixed."""
-        p, n = self.constants(state), self.n_samples
-        return split_merge.propose(rng, state.groups, state.values, self.counts, nu, n, p.alpha, p.a, p.b)
+        p = self.constants(state)
+        fits = Trials(self.counts, nu, self.n_samples, p.a, p.b)
+        return split_merge.propose(rng, state.groups, state.values, p.alpha, fits)
 
     def log_prior(self, urn: Urn, value: float, theta: np.ndarray) -> float:
         """Return the log prior density of a value, up to a constant."""
@@ -263,10 +284,43 @@ class Products(Items):
         """Draw the value of an item in a group of its own from its full conditional."""
         return draw_exactly(rng, nu)
 
+    def placed(self, theta: np.ndarray, state: Grouping) -> np.ndarray:
+        """Return the whole of theta with all items at their values."""
+        theta, values = theta.copy(), self.theta(state)
+        for e in np.flatnonzero(theta[: len(values)] != values):
+            move_edge(self.lines, e, *self.lines.edges[e], theta, values[e])
+        return theta
+
+    def totals(self, tried: split_merge.Proposal) -> np.ndarray:
+        """Return the sums over the data of what changes with the values of both parts, (2,)."""
+        parts, sums = tried.part[tried.members], self.lines.sums
+        directions = [self.moved(np.zeros(len(sums)), tried.members[parts == which], 1.0) for which in (0, 1)]
+        found: np.ndarray = np.array(directions) @ sums
+        return found
+
+    def fit(self, nu: Line, i: int) -> tuple[float, float]:
+        """Return slope and curvature of the parabola by which a split or a merge is proposed."""
+        return line_parabola(nu, self.precision[i])
+
+    @property
+    def fit_shape(self) -> tuple[int, ...]:
+        """Shape of `fit` of all items."""
+        return len(self.counts), 2
+
+    def propose(self, rng: np.random.Generator, state: Grouping, nu: np.ndarray) -> split_merge.Proposal:
+        """Propose a split or a merge of groups, by the parabolas ``nu``."""
+        p, (slope, curvature) = self.constants(state), nu.T.copy()
+        fits = Parabolas(slope, curvature, p.kappa, p.log_constant)
+        return split_merge.propose(rng, state.groups, state.values, p.alpha, fits)
+
+    def log_prior_moved(self, theta: np.ndarray) -> float:
+        """Return the log prior density of the node parameters, up to a constant."""
+        r = len(self.counts)
+        return -0.5 * float(self.precision[r:] @ theta[r:] ** 2)
+
     def log_prior(self, urn: Urn, value: float, theta: np.ndarray) -> float:
         """Return the log prior density of a value and of the node parameters, up to a constant."""
-        own = theta[len(self.counts) :]
-        return -0.5 * urn.prior.kappa * value**2 - 0.5 * float(self.precision[len(self.counts) :] @ own**2)
+        return -0.5 * urn.prior.kappa * value**2 + self.log_prior_moved(theta)
 
     def width(self, total: float, size: float) -> float:
         """Return some posterior standard deviations of a group's value, from its counts alone."""
