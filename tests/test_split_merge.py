@@ -93,7 +93,11 @@ def weights(_, rng, r=4, sd=0.8):
     p = np.exp(np.array(p) - max(p))
     found = slope * rng.uniform(0.7, 1.3, r), information.diagonal() * rng.uniform(0.7, 1.3, r)  # any will do
     fits = Parabolas(*found, sd**-2.0, -0.5 * np.log(2 * np.pi * sd**2))
-    return lambda theta: slope @ theta - 0.5 * theta @ information @ theta, fits, redraw, p / p.sum(), p @ means / p.sum()
+
+    def log_likelihood(theta):
+        return slope @ theta - 0.5 * theta @ information @ theta
+
+    return log_likelihood, fits, redraw, p / p.sum(), p @ means / p.sum()
 
 
 def score(problem, graph, rng, extra=0.0):

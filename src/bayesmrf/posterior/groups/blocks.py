@@ -247,10 +247,16 @@ class Products(Items):
     lines: Any = None
 
     @cached_property
+    def base(self) -> tuple[float, float]:
+        """Precision of the base, and the log constant of its density."""
+        precision, constant = base_precision(self.prior.base, 1)
+        return float(precision[0, 0]), constant
+
+    @cached_property
     def precision(self) -> np.ndarray:
         """Precisions of the normal priors of weights and of node parameters, (n_features,)."""
         found = np.full(len(self.lines.sums), FIELD_SCALE**-2)
-        found[: len(self.counts)] = base_precision(self.prior.base, 1)[0][0, 0]
+        found[: len(self.counts)] = self.base[0]
         return found
 
     def start(self, estimate: np.ndarray, rng: np.random.Generator) -> Grouping:
@@ -260,8 +266,7 @@ class Products(Items):
 
     def constants(self, state: Grouping) -> GroupPrior:
         """Return the constants of the prior."""
-        precision, constant = base_precision(self.prior.base, 1)
-        return GroupPrior(float(state.alpha), float(state.density), 0.0, 0.0, float(precision[0, 0]), constant)
+        return GroupPrior(float(state.alpha), float(state.density), 0.0, 0.0, *self.base)
 
     def nu(self, i: int, theta: np.ndarray, moments: np.ndarray) -> Line:
         """Return the full conditional of the value of item i in a group of its own."""
@@ -291,12 +296,11 @@ class Products(Items):
             move_edge(self.lines, e, *self.lines.edges[e], theta, values[e])
         return theta
 
-    def totals(self, tried: split_merge.Proposal) -> np.ndarray:
-        """Return the sums over the data of what changes with the values of both parts, (2,)."""
-        parts, sums = tried.part[tried.members], self.lines.sums
-        directions = [self.moved(np.zeros(len(sums)), tried.members[parts == which], 1.0) for which in (0, 1)]
-        found: np.ndarray = np.array(directions) @ sums
-        return found
+    @cached_property
+    def centred_sums(self) -> np.ndarray:
+        """Sums over the data of the features that change with the values of the items, (n_items,)."""
+        start, sums = np.zeros(len(self.lines.sums)), self.lines.sums
+        return np.array([self.moved(start, e, 1.0) @ sums for e in range(len(self.counts))])
 
     def fit(self, nu: Line, i: int) -> tuple[float, float]:
         """Return slope and curvature of the parabola by which a split or a merge is proposed."""

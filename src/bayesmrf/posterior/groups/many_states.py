@@ -262,7 +262,7 @@ class ManyStateWalk:
         edges, x = self._graph.edges, self._unpacked.x
         if isinstance(block, Products):
             products = group_products(edges, tried.members, tried.part, 2, x, *self._scores(block))
-            accepted = accept_jump_of_products(rng, tried, products, block.totals(tried), self._n, x)
+            accepted = accept_jump_of_products(rng, tried, products, block.centred_sums, self._n, x)
         elif isinstance(block, Logits):
             accepted = accept_jump(rng, tried, edges, block.counts, self._n, x)
         else:

@@ -23,11 +23,12 @@ def accept_jump(
 
 
 def accept_jump_of_products(
-    rng: np.random.Generator, tried: Proposal, products: np.ndarray, totals: np.ndarray, n: float, x: np.ndarray
+    rng: np.random.Generator, tried: Proposal, products: np.ndarray, sums: np.ndarray, n: float, x: np.ndarray
 ) -> bool:
-    """Accept or reject as `accept_jump` for products of scores, summed over the edges of both parts in each particle
-    (``products``, (2, n_particles)) and in the data (``totals``, (2,)).
+    """Accept or reject as `accept_jump` for products of scores, with their sums over the edges of both parts in each
+    particle, ``products`` (2, n_particles), and those of each edge over the data, ``sums`` (n_edges,).
     """
+    totals = np.bincount(tried.part[tried.members], sums[tried.members])
     return _accept(rng, tried, products, np.array(shifts(tried)), np.full(2, np.inf), totals, n, x)
 
 
