@@ -1,4 +1,6 @@
-"""Splits and merges alone leave the exact posterior over all partitions invariant, whatever they propose by."""
+"""Splits and merges, and transfers of single items, leave the exact posterior over all partitions invariant, whatever
+they propose by.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,7 +14,8 @@ from bayesmrf import graphs, partitions
 from bayesmrf.models.agreement import Agreement
 from bayesmrf.posterior.groups.dirichlet_process import GROUPED_DIMS, GroupedInfo, Grouping, compact
 from bayesmrf.posterior.groups.moves.fits import Parabolas, Trials
-from bayesmrf.posterior.groups.moves.split_merge import MERGE, NONE, SPLIT, apply, propose, shifts
+from bayesmrf.posterior.groups.moves.split_merge import JOIN, LEAVE, MERGE, NONE, SPLIT, apply, propose, shifts
+from bayesmrf.posterior.groups.moves.transfers import propose_transfer
 from tests.long import LONG
 from tests.test_partition_posterior import LOOP, TREE, compare, log_crp, loop_posterior, tied_data, tree_posterior
 
@@ -28,7 +31,8 @@ class Jumps:
     fits: Any
     redraw: Any = None
     alpha: float = 1.0
-    extra: float = 0.0  # added to the log ratio of a split
+    transfers: bool = False  # also of single items
+    flaw: Callable[[Any], float] = lambda tried: 0.0  # added to the log ratio
 
     name = "jumps"
     dims = GROUPED_DIMS
@@ -41,12 +45,15 @@ class Jumps:
         groups = groups.copy()
         values = values if self.redraw is None else self.redraw(rng, groups)
         for _ in range(N_TRIES):
-            tried = propose(rng, groups, values, alpha, self.fits)
+            if self.transfers and rng.random() < 0.5:
+                tried = propose_transfer(rng, groups, values, self.fits)
+            else:
+                tried = propose(rng, groups, values, alpha, self.fits)
             if tried.kind == NONE:
                 continue
             new_groups, new_values = apply(tried, groups.copy(), values.copy())
             ratio = self.log_likelihood(new_values[new_groups]) - self.log_likelihood(values[groups])
-            if np.log(1 - rng.random()) < ratio + tried.log_ratio + self.extra * tried.kind:
+            if np.log(1 - rng.random()) < ratio + tried.log_ratio + self.flaw(tried):
                 groups, values = new_groups, new_values
         state = compact(Grouping(groups, values, alpha))
         theta = state.values[state.groups]
@@ -100,16 +107,17 @@ def weights(_, rng, r=4, sd=0.8):
     return log_likelihood, fits, redraw, p / p.sum(), p @ means / p.sum()
 
 
-def score(problem, graph, rng, extra=0.0):
+def score(problem, graph, rng, flaw=Jumps.flaw):
     *given, p, means = problem(graph, rng)
-    kernel = Jumps(len(means), *given, extra=extra)
+    kernel = Jumps(len(means), *given, transfers=graph == "transfers", flaw=flaw)
     return compare(kernel, p, means, rng, n_chains=64, n_draws=100, n_warmup=20)
 
 
 CASES = [
     pytest.param(agreements, TREE, marks=[LONG], id="tree"),
     pytest.param(agreements, LOOP, id="loop"),
-    pytest.param(weights, None, id="weights"),
+    pytest.param(weights, "no transfers", id="weights"),
+    pytest.param(weights, "transfers", id="transfers"),
 ]
 
 
@@ -120,7 +128,12 @@ def test_partitions(problem, graph, rng):
 
 @pytest.mark.parametrize(("problem", "graph"), CASES)
 def test_a_wrong_acceptance_ratio_is_caught(problem, graph, rng):
-    assert not score(problem, graph, rng, extra=1.0).holds
+    def flaw(tried):
+        if graph == "transfers":  # without the prior and the Jacobian
+            return -tried.log_ratio * (tried.kind in (JOIN, LEAVE))
+        return float(tried.kind)
+
+    assert not score(problem, graph, rng, flaw).holds
 
 
 def test_a_split_and_its_merge_are_inverses(rng):

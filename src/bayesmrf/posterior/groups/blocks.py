@@ -32,6 +32,7 @@ from ..conditionals.one_potential import OnePotential, log_odds
 from .dirichlet_process import Grouping, compact, draw_alpha, group_sizes, initial_grouping, initial_potentials
 from .moves import split_merge, split_merge_potentials
 from .moves.fits import Parabolas, Trials
+from .moves.transfers import propose_transfer
 from .prior import GroupPrior, PotentialPrior, draw_density, group_prior, reassign, reassign_line, reassign_potential
 
 _TINY = 1e-300
@@ -312,9 +313,11 @@ class Products(Items):
         return len(self.counts), 2
 
     def propose(self, rng: np.random.Generator, state: Grouping, nu: np.ndarray) -> split_merge.Proposal:
-        """Propose a split or a merge of groups, by the parabolas ``nu``."""
+        """Propose a split or a merge of groups, or that an item changes its group, by the parabolas ``nu``."""
         p, (slope, curvature) = self.constants(state), nu.T.copy()
         fits = Parabolas(slope, curvature, p.kappa, p.log_constant)
+        if rng.random() < 0.5:
+            return propose_transfer(rng, state.groups, state.values, fits)
         return split_merge.propose(rng, state.groups, state.values, p.alpha, fits)
 
     def log_prior_moved(self, theta: np.ndarray) -> float:

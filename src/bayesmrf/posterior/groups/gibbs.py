@@ -27,7 +27,7 @@ from ...options import Checked
 from ...priors import DirichletProcess
 from .blocks import Block, edge_block, field_block
 from .dirichlet_process import GROUPED_DIMS, Grouping, compact
-from .moves.split_merge import MERGE, NONE, SPLIT
+from .moves.split_merge import JOIN, LEAVE, MERGE, NONE, SPLIT
 
 _FORGET = 0.7  # weight t^-0.7 of the t-th scan in the mean of nu
 
@@ -135,7 +135,7 @@ class GroupedGibbs(Checked):
         self, rng: np.random.Generator, walk: PairWalk, edges: Grouping, nu: np.ndarray
     ) -> tuple[Grouping, dict[int, int]]:
         """Try splits and merges of groups of edges."""
-        block, jumped = self._blocks[0], {SPLIT: 0, MERGE: 0}
+        block, jumped = self._blocks[0], dict.fromkeys((SPLIT, MERGE, LEAVE, JOIN), 0)
         for _ in range(self.n_jumps):
             tried = block.propose(rng, edges, nu)
             if tried.kind != NONE:

@@ -23,17 +23,20 @@ from ...conditionals.student_t import draw_t
 from .fits import draw_values, gain_of, log_base, value_proposal
 
 _N_LAUNCH = 3  # restricted scans from a launch state
-NONE, SPLIT, MERGE = 0, 1, -1
+NONE, SPLIT, MERGE, LEAVE, JOIN = 0, 1, -1, 2, -2  # the last two: one item (`transfers`)
 
 
 class Proposal(NamedTuple):
-    """A split or merge, and its acceptance ratio without the likelihood."""
+    """A split or merge, and its acceptance ratio without the likelihood.
+
+    An item that leaves a group is the second part of a split, one that joins a group that of a merge.
+    """
 
     kind: int  # NONE if nothing can be proposed
     members: np.ndarray  # edges of both parts
     part: np.ndarray  # (n_edges,) int8: 1 for edges of the second part, elsewhere 0
     first: int  # label of the group split, or of the first part
-    second: int  # label of the second part of a merge
+    second: int  # label of the second part of a merge; of an item that leaves or joins, after it
     value: Any  # of the merged parts: a number, or (p,) of potentials
     value_first: Any
     value_second: Any
@@ -155,6 +158,10 @@ def propose(rng, groups, values, alpha, fits):
 def apply(proposal: Proposal, groups: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return groups and values after the proposal, labels without gaps."""
     groups, values = groups.copy(), values.copy()
+    if proposal.kind in (LEAVE, JOIN):
+        groups[proposal.part == 1] = proposal.second
+        values[proposal.first] = proposal.value_first if proposal.kind == LEAVE else proposal.value
+        return groups, values
     if proposal.kind == SPLIT:
         values = np.concatenate([values, [proposal.value_second]])
         values[proposal.first] = proposal.value_first
@@ -171,6 +178,6 @@ def apply(proposal: Proposal, groups: np.ndarray, values: np.ndarray) -> tuple[n
 
 def shifts(proposal: Proposal) -> tuple[Any, Any]:
     """Return the shifts of the values of the edges of the two parts."""
-    if proposal.kind == SPLIT:
+    if proposal.kind > 0:
         return proposal.value_first - proposal.value, proposal.value_second - proposal.value
     return proposal.value - proposal.value_first, proposal.value - proposal.value_second
