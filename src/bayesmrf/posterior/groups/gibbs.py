@@ -5,7 +5,8 @@ A step consists of
 * a scan of the edges: the group of each is drawn by Liu and Page 2013, eq. 4, extended to edges that may be absent;
 * draws of the values of all groups;
 * draws of node fields, separately or in groups of nodes;
-* splits and merges of groups (`bayesmrf.posterior.groups.moves.split_merge`);
+* splits and merges of groups (`bayesmrf.posterior.groups.moves.split_merge`), of products also transfers of one item
+  (`bayesmrf.posterior.groups.moves.transfers`);
 * alpha and p0.
 
 Blocks (`bayesmrf.posterior.groups.blocks`) define the items and the prior of their values. Marginals of the model at
@@ -63,7 +64,7 @@ class GroupedGibbs(Checked):
     field_prior : DirichletProcess, optional
         Of grouped node fields; None for separate fields of the nodes.
     n_jumps : int
-        Splits and merges proposed in a step.
+        Splits and merges proposed in a step; of the ordinal model, half of them are transfers of one edge.
     n_pairs : int
         With particles, joint reassignments of each edge and one near it in a step.
     """
