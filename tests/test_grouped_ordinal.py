@@ -10,6 +10,7 @@ from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.likelihood import Likelihood
 from bayesmrf.models.agreement import Agreement
 from bayesmrf.models.ordinal import Ordinal
+from bayesmrf.posterior.groups.blocks import Products
 from bayesmrf.posterior.groups.exact import ExactMarginals
 from bayesmrf.posterior.groups.kernels import exact_groups, particle_groups
 from bayesmrf.priors import FIELD_SCALE, DirichletProcess, Normal
@@ -54,7 +55,7 @@ def process(alpha, density=None):
 def kernel(method, s_bar, prior, model=MODEL):
     start = np.zeros(model.n_features)
     if method == "exact":
-        return exact_groups(Likelihood(model, s_bar, N, ENGINE), prior, start)
+        return exact_groups(Likelihood(model, s_bar, N, ENGINE), prior, start, n_jumps=4)
     return particle_groups(model, s_bar, N, prior, start, n_particles=4096)
 
 
@@ -94,6 +95,21 @@ def test_partitions(method, bias, seen, rng):
     truth = exact(seen, labels, [log_crp(row, 0.8) for row in labels], rng)
     assert score(kernel(method, seen, process(0.8)), labels, truth, rng, bias) < LIMIT
     assert score(kernel(method, seen, process(8.0)), labels, truth, rng, bias) > LIMIT
+
+
+@METHODS
+def test_splits_that_are_accepted_too_often_are_caught(method, bias, seen, rng, monkeypatch):
+    labels, propose = list(partitions.set_partitions(3)), Products.propose
+    truth = exact(seen, labels, [log_crp(row, 0.8) for row in labels], rng)
+
+    def wrong(*given):
+        tried = propose(*given)
+        return tried._replace(log_ratio=tried.log_ratio + 3.0 * tried.kind)
+
+    monkeypatch.setattr(Products, "propose", wrong)
+    draws = draws_of(kernel(method, seen, process(0.8)), rng)
+    assert min(draws["n_splits"].sum(), draws["n_merges"].sum()) > 0
+    assert score_of(draws, labels, truth, bias) > LIMIT
 
 
 @METHODS

@@ -29,6 +29,7 @@ from ..sample_weight import check_listed
 from ..samplers.gibbs import Gibbs
 
 _PAIRS_WITH_SPIKE = 4  # for each edge in a step
+_JUMPS_OF_WEIGHTS = 10  # splits and merges in an exact step of ordered answers, whose groups mix slowest
 _EXACT_WORK = 2.0**28  # edges times bytes of tables: a scan of method "exact" then takes about a tenth of a second
 _DENSITY = Beta(5.0, 5.0)  # prior of the density if candidates are given without a prior
 
@@ -142,7 +143,8 @@ def _tree(_: Any, p: Problem) -> Kernel:
 
 def _exact(_: Any, p: Problem) -> Kernel:
     likelihood = Likelihood(p.model, p.s_bar, p.n, p.engine)
-    return exact_groups(likelihood, p.request.prior, p.start, p.request.field_prior)
+    n_jumps = _JUMPS_OF_WEIGHTS if p.model.is_product else 0
+    return exact_groups(likelihood, p.request.prior, p.start, p.request.field_prior, n_jumps)
 
 
 def _particle(method: Any, p: Problem) -> Kernel:

@@ -146,7 +146,7 @@ class Ordinal(ManyStateModel):
         """Smallest value of each feature."""
         return np.concatenate([np.zeros(self.n_edges), self.node_features.min(axis=1)])
 
-    @property
+    @cached_property
     def gains(self) -> np.ndarray:
         """Products of two scores but 0, in the order of ``category``."""
         found: np.ndarray = np.unique(self.edge_values)[1:]

@@ -25,6 +25,7 @@ import numpy as np
 
 from ...compiled import strict_leaf
 
+_LEAST = 1e-9  # share of the curvature of a line that is its likelihood's
 _FAR, _NEAR, _MAX_NEWTON = 3.0, 1e-3, 100  # Newton steps: the longest, and the last one, in standard deviations
 
 
@@ -125,6 +126,16 @@ def line_mode(line):
         new = a + min(max(step, -_FAR), _FAR)
         a = new if low < new < high else 0.5 * (low + high)
     return a, scale
+
+
+@strict_leaf
+def line_parabola(line, kappa):
+    """Return slope and curvature, at 0, of the parabola with the mode and the curvature of the line, without a normal
+    prior of precision ``kappa`` around 0.
+    """
+    mode, scale = line_mode(line)
+    whole = scale**-2.0
+    return mode * whole, max(whole - kappa, _LEAST * whole)
 
 
 @strict_leaf

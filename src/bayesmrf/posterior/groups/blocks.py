@@ -25,12 +25,14 @@ from ...errors import OptionError
 from ...models.categorical import is_categorical
 from ...priors import FIELD_SCALE, Beta, DirichletProcess, MultivariateNormal, Normal
 from ..conditionals.centred import centred_lines, edge_line, move_edge, node_line
-from ..conditionals.line import Line
+from ..conditionals.line import Line, line_parabola
 from ..conditionals.log_concave import draw_exactly
 from ..conditionals.one_coordinate import OneCoordinate, log_sigmoid
 from ..conditionals.one_potential import OnePotential, log_odds
 from .dirichlet_process import Grouping, compact, draw_alpha, group_sizes, initial_grouping, initial_potentials
 from .moves import split_merge, split_merge_potentials
+from .moves.fits import Parabolas, Trials
+from .moves.transfers import propose_transfer
 from .prior import GroupPrior, PotentialPrior, draw_density, group_prior, reassign, reassign_line, reassign_potential
 
 _TINY = 1e-300
@@ -108,6 +110,25 @@ class Items(ABC):
         """Return theta of all items as one vector."""
         return self.unit * state.spread().ravel()
 
+    def placed(self, theta: np.ndarray, state: Grouping) -> np.ndarray:
+        """Return the whole of theta with all items at their values."""
+        theta = theta.copy()
+        theta[self.first : self.end] = self.theta(state)
+        return theta
+
+    def log_prior_moved(self, theta: np.ndarray) -> float:
+        """Return the log prior density, up to a constant, of the parameters that move with the items."""
+        return 0.0
+
+    def fit(self, nu: Any, i: int) -> Any:
+        """Return what a split or a merge is proposed by, in the place of item i in the array of `nu`."""
+        return nu
+
+    @property
+    def fit_shape(self) -> tuple[int, ...]:
+        """Shape of `fit` of all items."""
+        return self.counts.shape
+
     def open(self, state: Grouping) -> Urn:
         """Return a working copy."""
         k = len(state.values)
@@ -173,8 +194,9 @@ class Logits(Items):
 
     def propose(self, rng: np.random.Generator, state: Grouping, nu: np.ndarray) -> split_merge.Proposal:
         """Propose a split or a merge of groups, by the likelihoods of the items with ``nu`` held fixed."""
-        p, n = self.constants(state), self.n_samples
-        return split_merge.propose(rng, state.groups, state.values, self.counts, nu, n, p.alpha, p.a, p.b)
+        p = self.constants(state)
+        fits = Trials(self.counts, nu, self.n_samples, p.a, p.b)
+        return split_merge.propose(rng, state.groups, state.values, p.alpha, fits)
 
     def log_prior(self, urn: Urn, value: float, theta: np.ndarray) -> float:
         """Return the log prior density of a value, up to a constant."""
@@ -226,10 +248,16 @@ class Products(Items):
     lines: Any = None
 
     @cached_property
+    def base(self) -> tuple[float, float]:
+        """Precision of the base, and the log constant of its density."""
+        precision, constant = base_precision(self.prior.base, 1)
+        return float(precision[0, 0]), constant
+
+    @cached_property
     def precision(self) -> np.ndarray:
         """Precisions of the normal priors of weights and of node parameters, (n_features,)."""
         found = np.full(len(self.lines.sums), FIELD_SCALE**-2)
-        found[: len(self.counts)] = base_precision(self.prior.base, 1)[0][0, 0]
+        found[: len(self.counts)] = self.base[0]
         return found
 
     def start(self, estimate: np.ndarray, rng: np.random.Generator) -> Grouping:
@@ -239,8 +267,7 @@ class Products(Items):
 
     def constants(self, state: Grouping) -> GroupPrior:
         """Return the constants of the prior."""
-        precision, constant = base_precision(self.prior.base, 1)
-        return GroupPrior(float(state.alpha), float(state.density), 0.0, 0.0, float(precision[0, 0]), constant)
+        return GroupPrior(float(state.alpha), float(state.density), 0.0, 0.0, *self.base)
 
     def nu(self, i: int, theta: np.ndarray, moments: np.ndarray) -> Line:
         """Return the full conditional of the value of item i in a group of its own."""
@@ -263,10 +290,44 @@ class Products(Items):
         """Draw the value of an item in a group of its own from its full conditional."""
         return draw_exactly(rng, nu)
 
+    def placed(self, theta: np.ndarray, state: Grouping) -> np.ndarray:
+        """Return the whole of theta with all items at their values."""
+        theta, values = theta.copy(), self.theta(state)
+        for e in np.flatnonzero(theta[: len(values)] != values):
+            move_edge(self.lines, e, *self.lines.edges[e], theta, values[e])
+        return theta
+
+    @cached_property
+    def centred_sums(self) -> np.ndarray:
+        """Sums over the data of the features that change with the values of the items, (n_items,)."""
+        start, sums = np.zeros(len(self.lines.sums)), self.lines.sums
+        return np.array([self.moved(start, e, 1.0) @ sums for e in range(len(self.counts))])
+
+    def fit(self, nu: Line, i: int) -> tuple[float, float]:
+        """Return slope and curvature of the parabola by which a split or a merge is proposed."""
+        return line_parabola(nu, self.precision[i])
+
+    @property
+    def fit_shape(self) -> tuple[int, ...]:
+        """Shape of `fit` of all items."""
+        return len(self.counts), 2
+
+    def propose(self, rng: np.random.Generator, state: Grouping, nu: np.ndarray) -> split_merge.Proposal:
+        """Propose a split or a merge of groups, or that an item changes its group, by the parabolas ``nu``."""
+        p, (slope, curvature) = self.constants(state), nu.T.copy()
+        fits = Parabolas(slope, curvature, p.kappa, p.log_constant)
+        if rng.random() < 0.5:
+            return propose_transfer(rng, state.groups, state.values, fits)
+        return split_merge.propose(rng, state.groups, state.values, p.alpha, fits)
+
+    def log_prior_moved(self, theta: np.ndarray) -> float:
+        """Return the log prior density of the node parameters, up to a constant."""
+        r = len(self.counts)
+        return -0.5 * float(self.precision[r:] @ theta[r:] ** 2)
+
     def log_prior(self, urn: Urn, value: float, theta: np.ndarray) -> float:
         """Return the log prior density of a value and of the node parameters, up to a constant."""
-        own = theta[len(self.counts) :]
-        return -0.5 * urn.prior.kappa * value**2 - 0.5 * float(self.precision[len(self.counts) :] @ own**2)
+        return -0.5 * urn.prior.kappa * value**2 + self.log_prior_moved(theta)
 
     def width(self, total: float, size: float) -> float:
         """Return some posterior standard deviations of a group's value, from its counts alone."""

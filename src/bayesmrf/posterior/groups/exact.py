@@ -150,13 +150,12 @@ class ExactWalk:
     def scan(
         self, rng: np.random.Generator, block: Block, state: Grouping, n_pairs: int
     ) -> tuple[Grouping, np.ndarray]:
-        """Redraw the groups of all items in turn; return their log odds nu."""
-        urn, nu, single = block.open(state), np.zeros(block.counts.shape), block.counts.ndim == 1
+        """Redraw the groups of all items in turn; return what splits and merges are proposed by."""
+        urn, nu, single = block.open(state), np.zeros(block.fit_shape), block.counts.ndim == 1
         for i in range(len(block.counts)):
             own = block.features(i)
             found: Any = block.nu(i, self.theta, self.memory.moments)
-            if not isinstance(block, Products):
-                nu[i] = found
+            nu[i] = block.fit(found, i)
             block.reassign(rng, urn, i, found)
             value = block.unit * urn.value(i)
             changed = value != self.theta[own]
@@ -194,15 +193,13 @@ class ExactWalk:
         return self.move_values(rng, block, state)
 
     def accept(self, rng: np.random.Generator, block: Block, tried: Any, theta: np.ndarray) -> bool:
-        """Accept or reject a split or a merge of groups, which brings the block to ``theta``."""
-        new = self.theta.copy()
-        new[block.first : block.end] = theta
-        found = self._marginals.solve(new)
+        """Accept or reject a split or a merge of groups, which moves all parameters to ``theta``."""
+        found = self._marginals.solve(theta)
         self.n_solves += 1
-        gain = self._log_likelihood(new, found.log_z) - self._log_likelihood(self.theta, self.memory.log_z)
+        gain = self._log_likelihood(theta, found.log_z) - self._log_likelihood(self.theta, self.memory.log_z)
         if not log(1 - rng.random()) < gain + tried.log_ratio:
             return False
-        self.theta, self.memory = new, found
+        self.theta, self.memory = theta, found
         return True
 
     def _slice(

@@ -5,7 +5,8 @@ A step consists of
 * a scan of the edges: the group of each is drawn by Liu and Page 2013, eq. 4, extended to edges that may be absent;
 * draws of the values of all groups;
 * draws of node fields, separately or in groups of nodes;
-* splits and merges of groups (`bayesmrf.posterior.groups.moves.split_merge`);
+* splits and merges of groups (`bayesmrf.posterior.groups.moves.split_merge`), of products also transfers of one item
+  (`bayesmrf.posterior.groups.moves.transfers`);
 * alpha and p0.
 
 Blocks (`bayesmrf.posterior.groups.blocks`) define the items and the prior of their values. Marginals of the model at
@@ -25,16 +26,16 @@ import numpy as np
 from ...base import PairMarginals, PairWalk
 from ...options import Checked
 from ...priors import DirichletProcess
-from .blocks import Block, Products, edge_block, field_block
+from .blocks import Block, edge_block, field_block
 from .dirichlet_process import GROUPED_DIMS, Grouping, compact
-from .moves.split_merge import MERGE, NONE, SPLIT
+from .moves.split_merge import JOIN, LEAVE, MERGE, NONE, SPLIT
 
 _FORGET = 0.7  # weight t^-0.7 of the t-th scan in the mean of nu
 
 
 class GroupsState(NamedTuple):
-    """Groups of edges and of fields; theta, and the memory of the marginals; the mean of nu over the scans, and their
-    number.
+    """Groups of edges and of fields; theta, and the memory of the marginals; the mean over the scans of what
+    splits and merges are proposed by, and the number of scans.
     """
 
     edges: Grouping
@@ -63,7 +64,7 @@ class GroupedGibbs(Checked):
     field_prior : DirichletProcess, optional
         Of grouped node fields; None for separate fields of the nodes.
     n_jumps : int
-        Splits and merges proposed in a step; none for the ordinal model.
+        Splits and merges proposed in a step; of the ordinal model, half of them are transfers of one edge.
     n_pairs : int
         With particles, joint reassignments of each edge and one near it in a step.
     """
@@ -104,7 +105,7 @@ class GroupedGibbs(Checked):
         edges, fields = (b.start(self.start[b.first : b.end], rng) for b in self._blocks)
         theta = self._theta(edges, fields)
         memory = self.marginals.start(theta, rng)
-        return GroupsState(edges, fields, theta, memory, np.zeros(self._blocks[0].counts.shape), 0)
+        return GroupsState(edges, fields, theta, memory, np.zeros(self._blocks[0].fit_shape), 0)
 
     def step(self, rng: np.random.Generator, state: GroupsState) -> tuple[GroupsState, Any]:
         """Make one scan of the edges, values and fields, splits and merges, alpha and p0."""
@@ -135,14 +136,14 @@ class GroupedGibbs(Checked):
         self, rng: np.random.Generator, walk: PairWalk, edges: Grouping, nu: np.ndarray
     ) -> tuple[Grouping, dict[int, int]]:
         """Try splits and merges of groups of edges."""
-        block, jumped = self._blocks[0], {SPLIT: 0, MERGE: 0}
-        if isinstance(block, Products):  # proposals are by features with two values
-            return edges, jumped
+        block, jumped = self._blocks[0], dict.fromkeys((SPLIT, MERGE, LEAVE, JOIN), 0)
         for _ in range(self.n_jumps):
             tried = block.propose(rng, edges, nu)
             if tried.kind != NONE:
                 new = block.apply(tried, edges)
-                if walk.accept(rng, block, tried, block.theta(new)):
+                theta = block.placed(walk.theta, new)
+                moved = block.log_prior_moved(theta) - block.log_prior_moved(walk.theta)
+                if walk.accept(rng, block, tried._replace(log_ratio=tried.log_ratio + moved), theta):
                     edges = new
                     jumped[tried.kind] += 1
         return (compact(edges) if self.n_jumps else edges), jumped

@@ -34,13 +34,13 @@ from ...particles.tables import (
     unpack,
 )
 from ..conditionals.centred import data_shares, edge_line, move_edge, node_row, pair_values
-from ..conditionals.line import line_derivatives
+from ..conditionals.line import line_derivatives, line_parabola
 from ..conditionals.log_concave import draw_exactly
 from ..conditionals.one_coordinate import OneCoordinate
 from ..conditionals.one_potential import OnePotential
 from .blocks import Block, Logits, NodeLines, Potentials, Products, pair_odds
 from .dirichlet_process import ABSENT, Grouping, group_totals
-from .moves.jumps import accept_jump, accept_jump_of_potentials
+from .moves.jumps import accept_jump, accept_jump_of_potentials, accept_jump_of_products
 from .moves.pairs import draw_pair, near_edge
 from .moves.potential_values import category_counts, move_potentials, state_counts
 from .moves.split_merge import Proposal
@@ -150,11 +150,11 @@ class ManyStateWalk:
     ) -> tuple[Grouping, np.ndarray]:
         """Reassign all edges, then (with features in {0, 1}) pairs of them; return the log odds nu of the edges."""
         urn, r = block.open(state), len(state.groups)
-        nu, between = np.zeros(block.counts.shape), np.empty(r)
+        nu, between = np.zeros(block.fit_shape), np.empty(r)
         order, held = rng.permutation(r), (self._n, urn.groups, urn.values, urn.sizes, urn.k, urn.prior)
         if isinstance(block, Products):
             by = self._by(block), self.theta
-            urn.take(_scan_products(rng, self._graph, self._unpacked, *by, order, *held, between))
+            urn.take(_scan_products(rng, self._graph, self._unpacked, *by, order, *held, nu, between))
         else:
             leaf = _scan_logits if isinstance(block, Logits) else _scan_potentials
             urn.take(leaf(rng, self._graph, self._unpacked, order, block.counts, *held, nu, between))
@@ -258,14 +258,17 @@ class ManyStateWalk:
         return state
 
     def accept(self, rng: np.random.Generator, block: Block, tried: Proposal, theta: np.ndarray) -> bool:
-        """Accept or reject a split or a merge, with the block at ``theta``."""
+        """Accept or reject a split or a merge, which moves all parameters to ``theta``."""
         edges, x = self._graph.edges, self._unpacked.x
-        if isinstance(block, Logits):
+        if isinstance(block, Products):
+            products = group_products(edges, tried.members, tried.part, 2, x, *self._scores(block))
+            accepted = accept_jump_of_products(rng, tried, products, block.centred_sums, self._n, x)
+        elif isinstance(block, Logits):
             accepted = accept_jump(rng, tried, edges, block.counts, self._n, x)
         else:
             accepted = accept_jump_of_potentials(rng, tried, edges, self._graph.category, block.counts, self._n, x)
         if accepted:
-            self._place(block, theta)
+            self._set(theta)
         return accepted
 
     def _place(self, block: Block, theta: np.ndarray) -> None:
@@ -319,7 +322,7 @@ def _scan_potentials(rng, graph, unpacked, order, counts, n, groups, values, siz
 
 
 @strict_leaf
-def _scan_products(rng, graph, unpacked, by, theta, order, n, groups, values, sizes, k, prior, between):
+def _scan_products(rng, graph, unpacked, by, theta, order, n, groups, values, sizes, k, prior, nu, between):
     """Reassign edges whose features are products of scores, as `_scan_logits`; ``theta`` follows.
 
     ``between`` is n times the variance over the particles of log Z where a weight is one standard deviation larger.
@@ -330,6 +333,7 @@ def _scan_products(rng, graph, unpacked, by, theta, order, n, groups, values, si
         i, j = lines.edges[e]
         edge_cells(graph, unpacked, e, 0, unpacked.x.shape[1], cells)
         line, g = edge_line(lines, cells, cells.sum(), e, i, j, theta, by.precision), pair_values(lines, e, i, j)
+        nu[e, 0], nu[e, 1] = line_parabola(line, by.precision[e])
         _, curvature = line_derivatives(theta[e], line)
         for x in range(m * m):
             above[x] = g[x] / sqrt(curvature)

@@ -227,11 +227,11 @@ class TwoStateWalk:
         return state
 
     def accept(self, rng: np.random.Generator, block: Block, tried: Proposal, theta: np.ndarray) -> bool:
-        """Accept or reject a split or a merge, with the block at ``theta``."""
+        """Accept or reject a split or a merge, which moves all parameters to ``theta``."""
         self._renew(rng)
         if not accept_jump(rng, tried, self._graph.edges, block.counts, self._n, self._unpacked.x):
             return False
-        self._place(block, theta)
+        self._place(block, theta[block.first : block.end])
         return True
 
     def _place(self, block: Block, theta: np.ndarray) -> None:

@@ -22,6 +22,16 @@ def accept_jump(
     return _accept(rng, tried, counts, np.array(shifts(tried)), sizes, totals, n, x)
 
 
+def accept_jump_of_products(
+    rng: np.random.Generator, tried: Proposal, products: np.ndarray, sums: np.ndarray, n: float, x: np.ndarray
+) -> bool:
+    """Accept or reject as `accept_jump` for products of scores, with their sums over the edges of both parts in each
+    particle, ``products`` (2, n_particles), and those of each edge over the data, ``sums`` (n_edges,).
+    """
+    totals = np.bincount(tried.part[tried.members], sums[tried.members])
+    return _accept(rng, tried, products, np.array(shifts(tried)), np.full(2, np.inf), totals, n, x)
+
+
 def accept_jump_of_potentials(
     rng: np.random.Generator,
     tried: Proposal,

@@ -5,68 +5,42 @@ The parts of a split come from restricted Gibbs sampling: after a few scans from
 anchors alone, the last scan is the proposal, whose probability is known. The acceptance of a merge uses the probability
 of proposing its reverse.
 
-Proposals use the likelihood of each edge, :math:`\ell_i(\phi) = S_i \log\sigma(\phi + \nu_i) + (n - S_i)
-\log\sigma(-\phi - \nu_i)` (see `one_coordinate`), with each nu_i held fixed, which is exact on a forest and approximate
-elsewhere. The caller accepts or rejects them with the likelihood of the whole model, so that the posterior is invariant
-for *any* nu that does not depend on the present state.
+Proposals use the likelihood of each edge with all others held fixed (`bayesmrf.posterior.groups.moves.fits`), which is
+exact on a forest and approximate elsewhere. The caller accepts or rejects them with the likelihood of the whole
+model, so that the posterior is invariant for *any* likelihoods that do not depend on the present state.
 """
 
 from __future__ import annotations
 
-from math import lgamma, log, sqrt
+from math import lgamma, log
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ....compiled import strict_leaf
-from ...conditionals.one_coordinate import log_beta, log_sigmoid, sigmoid
-from ...conditionals.student_t import draw_t, log_t
+from ...conditionals.one_coordinate import log_sigmoid, sigmoid
+from ...conditionals.student_t import draw_t
+from .fits import draw_values, gain_of, log_base, value_proposal
 
 _N_LAUNCH = 3  # restricted scans from a launch state
-_WIDER = 1.2  # scale of the proposal of a value, relative to that by the edges
-NONE, SPLIT, MERGE = 0, 1, -1
+NONE, SPLIT, MERGE, LEAVE, JOIN = 0, 1, -1, 2, -2  # the last two: one item (`transfers`)
 
 
 class Proposal(NamedTuple):
-    """A split or merge, and its acceptance ratio without the likelihood."""
+    """A split or merge, and its acceptance ratio without the likelihood.
+
+    An item that leaves a group is the second part of a split, one that joins a group that of a merge.
+    """
 
     kind: int  # NONE if nothing can be proposed
     members: np.ndarray  # edges of both parts
     part: np.ndarray  # (n_edges,) int8: 1 for edges of the second part, elsewhere 0
     first: int  # label of the group split, or of the first part
-    second: int  # label of the second part of a merge
+    second: int  # label of the second part of a merge; of an item that leaves or joins, after it
     value: Any  # of the merged parts: a number, or (p,) of potentials
     value_first: Any
     value_second: Any
     log_ratio: float
-
-
-@strict_leaf
-def _value_proposal(members, part, which, s, nu, n, a, b):
-    """Return the mode and scale of a value given the edges of ``members`` with ``part`` = which (all, if < 0)."""
-    total, count, shift = a, a + b, 0.0
-    size = 0
-    for i in members:
-        if which < 0 or part[i] == which:
-            total += s[i]
-            count += n
-            shift += nu[i]
-            size += 1
-    value = log(total / (count - total)) - shift / max(size, 1)
-    curvature = 1.0
-    for _ in range(50):
-        slope = a * sigmoid(-value) - b * sigmoid(value)
-        curvature = (a + b) * sigmoid(value) * sigmoid(-value)
-        for i in members:
-            if which < 0 or part[i] == which:
-                p = sigmoid(value + nu[i])
-                slope += s[i] - n * p
-                curvature += n * p * (1 - p)
-        step = min(max(slope / curvature, -1.0), 1.0)
-        value += step
-        if abs(step) < 1e-9:
-            break
-    return value, _WIDER / sqrt(curvature)
 
 
 @strict_leaf
@@ -79,7 +53,7 @@ def assign(rng, i, gain, part, sizes, wanted):
 
 
 @strict_leaf
-def _restricted_scan(rng, members, anchors, part, wanted, first, second, s, nu, n):
+def _restricted_scan(rng, members, anchors, part, wanted, first, second, fits):
     """Reassign all but the anchors to the two parts; return the log probability of the outcome (or of ``wanted``)."""
     sizes = np.zeros(2)
     for i in members:
@@ -89,38 +63,29 @@ def _restricted_scan(rng, members, anchors, part, wanted, first, second, s, nu, 
         if i in (anchors[0], anchors[1]):
             continue
         sizes[part[i]] -= 1
-        gain = s[i] * (log_sigmoid(second + nu[i]) - log_sigmoid(first + nu[i]))
-        gain += (n - s[i]) * (log_sigmoid(-second - nu[i]) - log_sigmoid(-first - nu[i]))
-        gain += log(sizes[1] / sizes[0])
+        gain = gain_of(i, first, second, fits) + log(sizes[1] / sizes[0])
         found += assign(rng, i, gain, part, sizes, wanted)
     return found
 
 
 @strict_leaf
-def _split_parts(rng, members, anchors, wanted, s, nu, n, a, b):
+def _split_parts(rng, members, anchors, wanted, n_items, fits):
     """Propose the parts of a split; return them and the log probability of proposing them (of ``wanted``, if given)."""
-    part = np.zeros(len(s), np.int8)
-    none, one = np.empty(0, np.int8), np.empty(1, np.int64)
+    part = np.zeros(n_items, np.int8)
+    none = np.empty(0, np.int8)
     for i in members:
         part[i] = int(rng.random() < 0.5)
     part[anchors[0]], part[anchors[1]] = 0, 1
-    one[0] = anchors[0]
-    first, _ = _value_proposal(one, part, -1, s, nu, n, a, b)
-    one[0] = anchors[1]
-    second, _ = _value_proposal(one, part, -1, s, nu, n, a, b)
+    first, _ = value_proposal(anchors[:1], part, -1, fits)
+    second, _ = value_proposal(anchors[1:], part, -1, fits)
     for _ in range(_N_LAUNCH):
-        _restricted_scan(rng, members, anchors, part, none, first, second, s, nu, n)
-        mode, scale = _value_proposal(members, part, 0, s, nu, n, a, b)
+        _restricted_scan(rng, members, anchors, part, none, first, second, fits)
+        mode, scale = value_proposal(members, part, 0, fits)
         first = draw_t(rng, mode, scale)
-        mode, scale = _value_proposal(members, part, 1, s, nu, n, a, b)
+        mode, scale = value_proposal(members, part, 1, fits)
         second = draw_t(rng, mode, scale)
-    found = _restricted_scan(rng, members, anchors, part, wanted, first, second, s, nu, n)
+    found = _restricted_scan(rng, members, anchors, part, wanted, first, second, fits)
     return part, found
-
-
-@strict_leaf
-def _log_base(value, a, b):
-    return a * log_sigmoid(value) + b * log_sigmoid(-value) - log_beta(a, b)
 
 
 @strict_leaf
@@ -142,10 +107,10 @@ def draw_anchors(rng, groups, first, second):
 
 
 @strict_leaf
-def propose(rng, groups, values, s, nu, n, alpha, a, b):
+def propose(rng, groups, values, alpha, fits):
     """Propose a split of a random group or, with equal probability, a merge of two groups that are neighbours in value.
 
-    ``groups`` are labelled 0..k-1 without gaps.
+    ``groups`` are labelled 0..k-1 without gaps; ``fits`` are `Trials` or `Parabolas`.
     """
     k = len(values)
     none = Proposal(NONE, np.empty(0, np.int64), np.empty(0, np.int8), 0, 0, 0.0, 0.0, 0.0, 0.0)
@@ -165,17 +130,14 @@ def propose(rng, groups, values, s, nu, n, alpha, a, b):
     if size < 2:
         return none
     wanted = part[:0] if split else part
-    parts, log_parts = _split_parts(rng, members, anchors, wanted, s, nu, n, a, b)
+    parts, log_parts = _split_parts(rng, members, anchors, wanted, len(groups), fits)
     n_second = 0
     for i in members:
         n_second += parts[i]
     n_first = size - n_second
-    proposal = _value_proposal(members, parts, -1, s, nu, n, a, b)
-    proposal_first = _value_proposal(members, parts, 0, s, nu, n, a, b)
-    proposal_second = _value_proposal(members, parts, 1, s, nu, n, a, b)
-    value = values[first] if split else draw_t(rng, proposal[0], proposal[1])
-    value_first = draw_t(rng, proposal_first[0], proposal_first[1]) if split else values[first]
-    value_second = draw_t(rng, proposal_second[0], proposal_second[1]) if split else values[second]
+    value, value_first, value_second, log_merge, log_split = draw_values(
+        rng, split, members, parts, values[first], values[first], values[second], fits
+    )
     if split:
         low, high = min(value_first, value_second), max(value_first, value_second)
         for c in range(k):
@@ -183,13 +145,11 @@ def propose(rng, groups, values, s, nu, n, alpha, a, b):
                 return none  # no merge would propose the reverse
     # Ratio of the state with two groups to that with one, then of the numbers of ways to propose each from the other.
     ratio = log(alpha) + lgamma(n_first) + lgamma(n_second) - lgamma(size)
-    ratio += _log_base(value_first, a, b) + _log_base(value_second, a, b) - _log_base(value, a, b)
+    ratio += log_base(value_first, fits) + log_base(value_second, fits) - log_base(value, fits)
     k_one = k if split else k - 1
-    ways_to_merge = -log(2.0 * k_one * n_first * n_second) + log_t(value, proposal[0], proposal[1])
+    ways_to_merge = -log(2.0 * k_one * n_first * n_second) + log_merge
     ways_to_split = -log(float(k_one * size * (size - 1))) + log_parts
-    ways_to_split += log_t(value_first, proposal_first[0], proposal_first[1]) + log_t(
-        value_second, proposal_second[0], proposal_second[1]
-    )
+    ways_to_split += log_split
     ratio += ways_to_merge - ways_to_split
     kind = SPLIT if split else MERGE
     return Proposal(kind, members, parts, first, second, value, value_first, value_second, kind * ratio)
@@ -198,6 +158,10 @@ def propose(rng, groups, values, s, nu, n, alpha, a, b):
 def apply(proposal: Proposal, groups: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return groups and values after the proposal, labels without gaps."""
     groups, values = groups.copy(), values.copy()
+    if proposal.kind in (LEAVE, JOIN):
+        groups[proposal.part == 1] = proposal.second
+        values[proposal.first] = proposal.value_first if proposal.kind == LEAVE else proposal.value
+        return groups, values
     if proposal.kind == SPLIT:
         values = np.concatenate([values, [proposal.value_second]])
         values[proposal.first] = proposal.value_first
@@ -214,6 +178,6 @@ def apply(proposal: Proposal, groups: np.ndarray, values: np.ndarray) -> tuple[n
 
 def shifts(proposal: Proposal) -> tuple[Any, Any]:
     """Return the shifts of the values of the edges of the two parts."""
-    if proposal.kind == SPLIT:
+    if proposal.kind > 0:
         return proposal.value_first - proposal.value, proposal.value_second - proposal.value
     return proposal.value - proposal.value_first, proposal.value - proposal.value_second

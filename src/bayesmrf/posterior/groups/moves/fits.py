@@ -1,0 +1,202 @@
+r"""The likelihoods of single items, each with all else held fixed, by which splits and merges of groups are proposed.
+
+Items of two values (`Trials`) have the likelihood of Bernoulli trials; the logarithm of that of a weight
+(`Parabolas`) is a parabola with the mode and the curvature of its line (`bayesmrf.posterior.conditionals.line`).
+
+Values of `Trials` are drawn from Student's t around the mode of the likelihood of the items of a part. The features of
+two parts of ordered answers are correlated, so the sum of the parabolas of both is much wider than the posterior of
+what they share. A split of `Parabolas` therefore draws the difference d of two values only, and leaves their mean,
+
+.. math:: \phi_1 = \phi + \frac{c_2}{c_1 + c_2} d, \qquad \phi_2 = \phi - \frac{c_1}{c_1 + c_2} d
+
+with c the sums of the curvatures. A merge is the inverse, and the Jacobian is 1 (Richardson and Green 1997 split the
+components of a mixture by moments in the same way).
+"""
+
+from __future__ import annotations
+
+from math import log, sqrt
+from typing import NamedTuple
+
+import numpy as np
+from numba.extending import overload
+
+from ....compiled import strict_leaf
+from ...conditionals.one_coordinate import log_beta, log_sigmoid, sigmoid
+from ...conditionals.student_t import draw_t, log_t
+
+_WIDER = 1.2  # scale of the proposal of a value, relative to that by the items
+
+
+class Trials(NamedTuple):
+    """Successes of n trials of each item at the logit phi + nu, and the Beta(a, b) base of phi."""
+
+    successes: np.ndarray
+    nu: np.ndarray
+    n: float
+    a: float
+    b: float
+
+
+class Parabolas(NamedTuple):
+    """The log likelihood of each item, slope phi - curvature phi^2 / 2, and precision and log constant of the normal
+    base of phi.
+    """
+
+    slope: np.ndarray
+    curvature: np.ndarray
+    kappa: float
+    log_constant: float
+
+
+@strict_leaf
+def _value_of_trials(members, part, which, fits):
+    a, b = fits.a, fits.b
+    total, count, shift = a, a + b, 0.0
+    size = 0
+    for i in members:
+        if which < 0 or part[i] == which:
+            total += fits.successes[i]
+            count += fits.n
+            shift += fits.nu[i]
+            size += 1
+    value = log(total / (count - total)) - shift / max(size, 1)
+    curvature = 1.0
+    for _ in range(50):
+        slope = a * sigmoid(-value) - b * sigmoid(value)
+        curvature = (a + b) * sigmoid(value) * sigmoid(-value)
+        for i in members:
+            if which < 0 or part[i] == which:
+                p = sigmoid(value + fits.nu[i])
+                slope += fits.successes[i] - fits.n * p
+                curvature += fits.n * p * (1 - p)
+        step = min(max(slope / curvature, -1.0), 1.0)
+        value += step
+        if abs(step) < 1e-9:
+            break
+    return value, _WIDER / sqrt(curvature)
+
+
+@strict_leaf
+def _sums(members, part, which, fits):
+    slope, curvature = 0.0, 0.0
+    for i in members:
+        if which < 0 or part[i] == which:
+            slope += fits.slope[i]
+            curvature += fits.curvature[i]
+    return slope, curvature
+
+
+@strict_leaf
+def _value_of_parabolas(members, part, which, fits):
+    slope, curvature = _sums(members, part, which, fits)
+    return slope / (curvature + fits.kappa), _WIDER / sqrt(curvature + fits.kappa)
+
+
+@strict_leaf
+def _gain_of_trials(i, first, second, fits):
+    s, n, nu = fits.successes[i], fits.n, fits.nu[i]
+    gain = s * (log_sigmoid(second + nu) - log_sigmoid(first + nu))
+    gain += (n - s) * (log_sigmoid(-second - nu) - log_sigmoid(-first - nu))
+    return gain
+
+
+@strict_leaf
+def _gain_of_parabolas(i, first, second, fits):
+    return (second - first) * (fits.slope[i] - 0.5 * fits.curvature[i] * (first + second))
+
+
+@strict_leaf
+def _base_of_trials(value, fits):
+    return fits.a * log_sigmoid(value) + fits.b * log_sigmoid(-value) - log_beta(fits.a, fits.b)
+
+
+@strict_leaf
+def _base_of_parabolas(value, fits):
+    return fits.log_constant - 0.5 * fits.kappa * value * value
+
+
+@strict_leaf
+def _draw_of_trials(rng, split, members, part, value, first, second, fits):
+    mode, scale = _value_of_trials(members, part, -1, fits)
+    mode_first, scale_first = _value_of_trials(members, part, 0, fits)
+    mode_second, scale_second = _value_of_trials(members, part, 1, fits)
+    if split:
+        first = draw_t(rng, mode_first, scale_first)
+        second = draw_t(rng, mode_second, scale_second)
+    else:
+        value = draw_t(rng, mode, scale)
+    log_split = log_t(first, mode_first, scale_first) + log_t(second, mode_second, scale_second)
+    return value, first, second, log_t(value, mode, scale), log_split
+
+
+@strict_leaf
+def _draw_of_parabolas(rng, split, members, part, value, first, second, fits):
+    (slope_first, c_first), (slope_second, c_second) = _sums(members, part, 0, fits), _sums(members, part, 1, fits)
+    share = c_second / (c_first + c_second)
+    if not split:
+        value = (1 - share) * first + share * second
+    # The log density of the difference, with the base of both values, is a parabola, too.
+    curvature = share * c_first + fits.kappa * (share**2 + (1 - share) ** 2)
+    slope = share * (slope_first - fits.kappa * value) - (1 - share) * (slope_second - fits.kappa * value)
+    mode, scale = slope / curvature, _WIDER / sqrt(curvature)
+    if split:
+        difference = draw_t(rng, mode, scale)
+        first, second = value + share * difference, value - (1 - share) * difference
+    return value, first, second, 0.0, log_t(first - second, mode, scale)
+
+
+def value_proposal(members, part, which, fits):
+    """Return the mode and the scale of a value given the ``members`` with ``part`` = which (all, if < 0)."""
+    return (_value_of_parabolas if isinstance(fits, Parabolas) else _value_of_trials)(members, part, which, fits)
+
+
+def gain_of(i, first, second, fits):
+    """Return the log ratio of the likelihoods of item i at the values ``second`` and ``first``."""
+    return (_gain_of_parabolas if isinstance(fits, Parabolas) else _gain_of_trials)(i, first, second, fits)
+
+
+def log_base(value, fits):
+    """Return the log density of the base at a value."""
+    return (_base_of_parabolas if isinstance(fits, Parabolas) else _base_of_trials)(value, fits)
+
+
+def draw_values(rng, split, members, part, value, first, second, fits):
+    """Draw the values of two parts, given that of both together (``split``), or that of both given the two.
+
+    Return (value, first, second), and the log densities with which a merge and a split draw them.
+    """
+    draw = _draw_of_parabolas if isinstance(fits, Parabolas) else _draw_of_trials
+    return draw(rng, split, members, part, value, first, second, fits)
+
+
+@overload(value_proposal)
+def _value_proposal(members, part, which, fits):
+    if fits.instance_class is Parabolas:
+        return lambda members, part, which, fits: _value_of_parabolas(members, part, which, fits)
+    return lambda members, part, which, fits: _value_of_trials(members, part, which, fits)
+
+
+@overload(gain_of)
+def _gain_of(i, first, second, fits):
+    if fits.instance_class is Parabolas:
+        return lambda i, first, second, fits: _gain_of_parabolas(i, first, second, fits)
+    return lambda i, first, second, fits: _gain_of_trials(i, first, second, fits)
+
+
+@overload(log_base)
+def _log_base(value, fits):
+    if fits.instance_class is Parabolas:
+        return lambda value, fits: _base_of_parabolas(value, fits)
+    return lambda value, fits: _base_of_trials(value, fits)
+
+
+@overload(draw_values)
+def _draw_values(rng, split, members, part, value, first, second, fits):
+    if fits.instance_class is Parabolas:
+        return lambda rng, split, members, part, value, first, second, fits: _draw_of_parabolas(
+            rng, split, members, part, value, first, second, fits
+        )
+    return lambda rng, split, members, part, value, first, second, fits: _draw_of_trials(
+        rng, split, members, part, value, first, second, fits
+    )
