@@ -4,11 +4,14 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
+from rich.console import Console
 
 from bayesmrf import BayesianMRF, GroupedMRF, results
+from bayesmrf.cli.show import show
 from bayesmrf.models.ising import Ising
 from bayesmrf.partitions import canonical, credible_ball, expected_vi, variation_of_information
 from bayesmrf.priors import Beta, DirichletProcess
+from bayesmrf.report import write_report
 from bayesmrf.summary import GroupedSummary, ParameterSummary, compare, summarise
 
 from .posterior_tree import parameter_tree, posterior_tree
@@ -77,6 +80,30 @@ def test_a_point_partition_is_found_once(options, rng, monkeypatch):
     np.testing.assert_array_equal(canonical(s.groups), canonical(est.groups_))
     if "fields" in options:
         np.testing.assert_array_equal(canonical(s.field_table["group"]), canonical(est.field_groups_))
+
+
+def test_groups_of_fields_of_many_states(rng, capsys, tmp_path):
+    """A node has a field for each state but the first, and one group."""
+    x = rng.integers(0, 3, (60, 4))
+    est = GroupedMRF(
+        "complete", model="potts", fields="grouped", n_draws=20, n_warmup=5, n_chains=2, progress=False
+    ).fit(x)
+    s = GroupedSummary(est.posterior_)
+    found, draws = s.field_table, est.posterior_["posterior"]["theta"].values[..., 6:].reshape(40, 4, 2)
+    assert list(found["node"][:3]) == ["0=1", "0=2", "1=1"]
+    np.testing.assert_array_equal(canonical(found["group"][::2]), canonical(est.field_groups_))
+    np.testing.assert_array_equal(found["group"][::2], found["group"][1::2])
+    table = s.field_group_table
+    assert list(table["state"]) == ["1", "2"] * found["group"].nunique()
+    for (group, row), k in zip(table.iterrows(), [0, 1] * len(table), strict=False):
+        own = found["group"][::2].to_numpy() == group
+        assert row["size"] == own.sum()
+        assert row["field"] == pytest.approx(draws[:, own, k].mean())
+        assert s.field_examples(group, 4) == [str(i) for i in np.flatnonzero(own)]
+    show(s, Console(width=120))
+    assert "log odds of a state against 0, other things equal" in " ".join(capsys.readouterr().out.split())
+    text = write_report(est.posterior_, tmp_path / "r.html").read_text()
+    assert "The field h of a state" in text
 
 
 def test_strength_is_that_of_the_estimator(rng):

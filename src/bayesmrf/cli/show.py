@@ -81,7 +81,10 @@ def _show_groups(summary: GroupedSummary, console: Console) -> None:
         console.print(f"\nNumber of groups of node fields: {summary.field_groups_sentence}\n")
         title = "Groups of node fields (the partition closest to all draws)"
         _show_table(title, "nodes", summary.field_group_table, summary.field_examples, console)
-        console.print("Field: above 0 a node tends to yes, below 0 to no, other things equal.")
+        meaning = "above 0 a node tends to yes, below 0 to no"
+        if summary.levels:
+            meaning = f"log odds of a state against {summary.levels[0]}"
+        console.print(f"Field: {meaning}, other things equal.")
 
 
 def _show_potentials(summary: GroupedSummary, console: Console) -> None:
@@ -110,12 +113,13 @@ def _show_table(
     from rich.table import Table
 
     table = Table(title=title, title_justify="left")
-    for name in ("group", noun, found.columns[1]):
+    for name in ("group", noun, *found.columns[4:], found.columns[1]):
         table.add_column(name, justify="right")
     table.add_column("90 % interval", justify="right", no_wrap=True)
     table.add_column("for example")
-    for g, (size, value, low, high) in zip(found.index, rows(found), strict=True):
-        table.add_row(f"{g}", f"{size}", f"{value:.3f}", f"{low:.3f} to {high:.3f}", "; ".join(examples(g)))
+    for g, (size, value, low, high, *state) in zip(found.index, rows(found), strict=True):
+        own = [f"{g}", f"{size}", *state, f"{value:.3f}", f"{low:.3f} to {high:.3f}"]
+        table.add_row(*own, "; ".join(examples(g)))
     console.print(table)
 
 

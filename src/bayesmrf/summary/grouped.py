@@ -161,19 +161,33 @@ class GroupedSummary(InclusionSummary, PotentialSummary):
         names, mean = [shown(f) for f in self["posterior"]["feature"].values[first:]], draws.mean(axis=0)
         table = {"node": names, "field": mean, "lower": low, "upper": high}
         if self.fields_grouped:
-            table["group"] = ranked(self._point("field_groups", np.arange(len(mean))), mean) + 1
+            level = mean.reshape(len(self.names), -1).mean(axis=1)
+            groups = ranked(self._point("field_groups", np.arange(len(level))), level) + 1
+            table["group"] = np.repeat(groups, len(mean) // len(level))
         return pd.DataFrame(table)
 
     @cached_property
     def field_group_table(self) -> pd.DataFrame:
-        """Groups of nodes that share a field, by decreasing field: number of nodes, field with 90 % interval."""
-        draws = self.stacked("theta")[:, self.n_edges :]
-        return _levels("field", draws, self.field_table["group"].to_numpy() - 1)
+        """Groups of nodes that share a field, by decreasing field: number of nodes, field with 90 % interval.
+
+        Nodes with many states have a row and a ``state`` for each state but the first.
+        """
+        import pandas as pd
+
+        draws = self.stacked("theta")[:, self.n_edge_features :]
+        p = draws.shape[1] // len(self.names)
+        groups = self.field_table["group"].to_numpy()[::p] - 1
+        tables = [_levels("field", draws[:, k::p], groups) for k in range(p)]
+        if p == 1:
+            return tables[0]
+        found = pd.concat([t.assign(state=level) for t, level in zip(tables, self.levels[1:], strict=True)])
+        return found.sort_index(kind="stable")
 
     def field_examples(self, group: int, most: int = 6) -> list[str]:
         """Return names of nodes of a group (from 1), and the number of others."""
-        table = self.field_table[self.field_table["group"] == group]
-        return _first(table["node"], len(table), most)
+        p = len(self.field_table) // len(self.names)
+        own = np.flatnonzero(self.field_table["group"].to_numpy()[::p] == group)
+        return _first((shown(self.names[i]) for i in own), len(own), most)
 
     @property
     def field_groups_sentence(self) -> str:
