@@ -116,7 +116,7 @@ class Langevin(Checked):
     Parameters
     ----------
     n_particles : int
-        Persistent chains.
+        Persistent chains, rounded up to a multiple of 64 unless ``model`` is "boltzmann".
     n_sweeps : int
         Gibbs sweeps of an iteration.
     epsilon : float

@@ -188,7 +188,7 @@ def residual_pull(model: Any, s_bar: np.ndarray, n: float) -> np.ndarray:
 
     up to a constant. For independent ends it is `mean_pull`.
     """
-    f, m = model.edge_values, model.n_states
+    f = model.edge_values
     p, q = smoothed_shares(model, s_bar, n)[model.graph.edges.T]
     ends, given = np.stack([p, q], axis=1), np.stack([q @ f.T, p @ f], axis=1)
     away = given - (ends * given).sum(axis=2, keepdims=True)
@@ -205,7 +205,7 @@ def residual_pull(model: Any, s_bar: np.ndarray, n: float) -> np.ndarray:
 
 
 def by_node(model: Any, values: np.ndarray) -> np.ndarray:
-    """Return ``values`` (n_node_parameters, ...) by node, (n_nodes, most parameters of a node, ...), 0 where none is."""
+    """Return ``values`` (n_node_parameters, ...) by node, (n_nodes, most parameters of a node, ...), padded with 0."""
     sizes = np.diff(model.node_starts)
     found = np.zeros((len(sizes), sizes.max(initial=0), *values.shape[1:]))
     found[np.arange(found.shape[1]) < sizes[:, None]] = values

@@ -11,14 +11,22 @@ import warnings
 from dataclasses import dataclass
 from functools import cached_property
 from math import exp, expm1, log, sqrt
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ...compiled import leaf
 from ...errors import ApproximatePosteriorWarning, DivergenceError, OptionError, argument
 from ...models.boltzmann import Boltzmann
-from ...particles.persistent_chains import EdgeChains, add_edge, remove_edge, start_chains, start_rows, unpack
+from ...particles.persistent_chains import (
+    EdgeBlocks,
+    EdgeChains,
+    add_edge,
+    remove_edge,
+    start_chains,
+    start_rows,
+    unpack,
+)
 from ...particles.tables import TableParticles, start_particles
 from ..conditionals.centred import (
     CentredLines,
@@ -38,6 +46,7 @@ from ..conditionals.spike import (
     slab_slope,
 )
 from .langevin_chains import (
+    TableChains,
     edge_moments,
     independent_variance,
     line_values,
@@ -158,10 +167,9 @@ class SpikeSlabLangevin(EdgeKernel):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        model: Any = self.model
-        if not (isinstance(model, CentredModel) and model.fields):
+        if not (isinstance(self.model, CentredModel) and len(self.model.node_features)):
             expected = f"with one parameter for each edge, and with fields, for {self.name!r}"
-            raise OptionError(option="model", got=model.name, expected=expected)
+            raise OptionError(option="model", got=self.model.name, expected=expected)
         noise = self.epsilon**2 * noise_share(self.n_samples, self.n_particles, self.alpha)
         if noise > _NOISE and self.epsilon < 2:  # longer steps diverge, which is an error
             longest = self.epsilon * sqrt(_NOISE / noise)
@@ -206,6 +214,7 @@ class SpikeSlabLangevin(EdgeKernel):
         theta, density, precision = self.first(rng)
         curvature = self.n_samples * self._variance + prior.bias_precision
         curvature[:r] += prior.curvature - prior.bias_precision + self._bend
+        chains: EdgeChains | TableParticles
         if self._alone:
             chains = start_chains(self.n_particles, graph.n_nodes, rng)
         else:
@@ -237,6 +246,8 @@ class SpikeSlabLangevin(EdgeKernel):
         r = self.model.n_edges
         theta, momentum = state.theta.copy(), state.momentum.copy()
         rows = start_rows(self.model.graph, theta[:r] != 0)
+        chains: EdgeBlocks | TableChains
+        kept: EdgeChains | TableParticles
         if isinstance(state.chains, EdgeChains):
             chains = unpack(state.chains, self.n_particles)
             kept = EdgeChains(chains.words, chains.lanes)

@@ -1,8 +1,8 @@
-"""Persistent chains behind Langevin dynamics of edges: as bits for the Boltzmann machine, as tables for any other model.
+"""Persistent chains behind Langevin dynamics of edges: as bits for the Boltzmann machine, as tables for other models.
 
-What the algorithm needs of either is the same: a sweep at theta, and mean and variance of the feature of an edge or of a
-parameter of a node over the chains. Of the Boltzmann machine the feature of an edge is the product of its ends, as
-published; of other models it is that of a line (`..conditionals.centred`), as products of scores are nearly sums of
+What the algorithm needs of either is the same: a sweep at theta, and mean and variance of the feature of an edge or of
+a parameter of a node over the chains. Of the Boltzmann machine the feature of an edge is the product of its ends, as
+published. Of other models it is that of a line (`..conditionals.centred`), as products of scores are nearly sums of
 functions of one end each, and weights would move slowly with the parameters of the nodes fixed.
 """
 
@@ -14,6 +14,7 @@ import numpy as np
 from numba.extending import overload
 
 from ...compiled import leaf
+from ...graphs import Graph
 from ...particles.persistent_chains import EdgeBlocks, count_both
 from ...particles.persistent_chains import sweep as sweep_bits
 from ...particles.tables import TableGraph, TableParticles, UnpackedTableParticles, unpack
@@ -37,10 +38,11 @@ class TableChains(NamedTuple):
 def table_chains(model: Any, lines: CentredLines, particles: TableParticles) -> TableChains:
     """Return a working copy of the chains of a model along its lines."""
     f, m, r = model.edge_values, model.n_states, model.n_edges
+    candidates: Graph = model.graph
     levels, category = np.unique(f, return_inverse=True)
     by_score = np.array_equal(f - levels[0], np.outer(range(m), range(m)))
     no_rivals = np.empty((r, 0), np.int32)
-    graph = TableGraph(*model.graph.rows, category.reshape(m, m).astype(np.int64), no_rivals, by_score)
+    graph = TableGraph(*candidates.rows, category.reshape(m, m).astype(np.int64), no_rivals, by_score)
     unpacked = unpack(particles, np.zeros((r, len(levels) - 1)), lines.base)
     return TableChains(
         graph, unpacked, lines, (levels - levels[0])[1:], line_values(model, lines),
