@@ -104,7 +104,7 @@ def test_models(model, bayesmrf, levels, votes, folder):
     if model == "potts":
         few = ["--method", "one-edge", "--overwrite"]
         one_sentence(
-            bayesmrf("structure", "answers.csv", "--model", model, *few), "--method must be 'exact' or 'particle' for"
+            bayesmrf("structure", "answers.csv", "--model", model, *few), "--method must be 'exact', 'particle' or 'langevin' for"
         )
 
 
