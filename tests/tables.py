@@ -193,6 +193,9 @@ KERNELS = {
         TABLES, s_bar(TABLES), N, POTENTIALS, start(TABLES)
     ),
     "spike-slab-langevin": lambda: SpikeSlabLangevin(BINARY, s_bar(BINARY), N, EDGES, start(BINARY)),
+    "spike-slab-langevin-ordinal": lambda: SpikeSlabLangevin(
+        ORDINAL, s_bar(ORDINAL), N, EDGES, start(ORDINAL), epsilon=0.1, width=0.3, n_iterations=50
+    ),
     "differences": differences,
     "group-particles": lambda: differences(GroupParticles),
     "spike-slab-exact": lambda: SpikeSlabExact(

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 
-from bayesmrf import BayesianMRF, CompareMRF, GroupedMRF, SpikeSlabMRF, families, load, log_evidence
+from bayesmrf import BayesianMRF, CompareMRF, GroupedMRF, SpikeSlabMRF, families, load, log_evidence, methods
 
 from .commands import one_sentence
 
@@ -47,6 +47,16 @@ def test_the_command_has_the_draws_of_its_estimator(command, bayesmrf, answers, 
     np.testing.assert_array_equal(found, est.posterior_["posterior"]["theta"])
     assert found["feature"].values.tolist()[3:] == ["sad=1", "sad=2", "sad=3", "tired=1", "tired=2", "asleep=1"]
     assert bayesmrf("report", "answers.zarr")[0] == 0
+
+
+def test_langevin_dynamics(bayesmrf, answers, folder):
+    chosen = ["--method", "langevin", "--epsilon", "0.05", "--width", "0.3", "--n-iterations", "20"]
+    code, _, err = bayesmrf("structure", "answers.csv", "--drop", "sex", *chosen, *SMALL)
+    assert (code, err) == (0, "")
+    method = methods.Langevin(epsilon=0.05, width=0.3, n_iterations=20)
+    est = SpikeSlabMRF(method=method, **QUICK).fit(answers[ITEMS])
+    found = load("answers.zarr")["posterior"]["theta"]
+    np.testing.assert_array_equal(found, est.posterior_["posterior"]["theta"])
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -14,14 +14,18 @@ from bayesmrf.errors import ApproximatePosteriorWarning, DivergenceError, Option
 from bayesmrf.inference.enumeration import Enumeration
 from bayesmrf.likelihood import Likelihood
 from bayesmrf.models.boltzmann import Boltzmann
+from bayesmrf.models.ordinal import Ordinal
 from bayesmrf.particles import persistent_chains as edge_chains
+from bayesmrf.particles.tables import start_particles
 from bayesmrf.posterior.conditionals.spike import edge_prior
 from bayesmrf.posterior.edges import langevin as spike_slab
 from bayesmrf.posterior.edges.exact import SpikeSlabExact
 from bayesmrf.posterior.edges.langevin import SpikeSlabLangevin
+from bayesmrf.posterior.edges.langevin_chains import table_chains
 from bayesmrf.priors import Beta, Cauchy, Gamma, SpikeSlab
 from tests import oracle as states_oracle
 from tests import spike_slab_oracle as oracle
+from tests.bounds import assert_other_share, assert_share
 
 LIMIT, N_CHAINS = 9.0, 24
 N = 30
@@ -203,6 +207,51 @@ def test_thinning_has_the_law_of_asking_every_edge(rng):
     assert worst(0.8 * expected) > 6
 
 
+def test_births_along_lines(rng):
+    """The same of three ordered nodes, with moments and the prior of thresholds by their definitions.
+
+    Thresholds move with the weight that is born. Negative controls: other frequencies; no prior of thresholds.
+    """
+    model, n, prior, n_calls = Ordinal(graphs.complete(3), 3), 60, SpikeSlab(0.4, Gamma(3.0, 2.0), 0.1), 10_000
+    x = rng.integers(0, 3, size=(n, 3))
+    x[:30, 1] = x[:30, 0]
+    kernel = SpikeSlabLangevin(model, model.statistics(x), n, prior, width=0.3)
+    jumps, k = kernel._jumps(np.ones(9)), kernel._lines.pull
+    chains = table_chains(model, kernel._lines, start_particles(128, 3, 3, rng))
+    start, slab, precision = np.append(np.zeros(3), np.full(6, 0.3)), 5.0, 0.7
+
+    def feature(e, x):
+        parts = [k[e, end, j] * (x[i] == j + 1) for end, i in enumerate(model.graph.edges[e]) for j in range(2)]
+        return np.prod(x[model.graph.edges[e]].astype(float), axis=0) - sum(parts)
+
+    def frequency(e, weight):
+        g, width = feature(e, chains.unpacked.x), jumps.width[e]
+        own = k[e].ravel() @ start[3:].reshape(3, 2)[model.graph.edges[e]].ravel()
+        pull = feature(e, x.T).sum() - n * g.mean() + weight * own / 0.1**2
+        normal, s2 = precision + weight * (k[e] ** 2).sum() / 0.1**2, g.var(ddof=1)
+        tau = normal + n * s2
+        total = np.exp(spike_slab.log_jump_integral(pull, tau, width))
+
+        def accepted(a):
+            ratio = slab * np.exp(spike_slab.jump_log_ratio(a, pull, normal, s2, float(n), 128, width, 1.0))
+            return min(1.0, ratio) * np.exp(a * (pull - 0.5 * a * tau)) / total
+
+        return min(1.0, quad(accepted, -width, width, limit=200)[0])
+
+    births = np.zeros(3)
+    for _ in range(n_calls):
+        rows, theta = edge_chains.start_rows(model.graph, np.zeros(3, bool)), start.copy()
+        spike_slab._births(rng, jumps, rows, chains, theta, slab, precision)
+        births += theta[:3] != 0
+        moved = np.zeros((3, 2))
+        np.add.at(moved, model.graph.edges, -theta[:3, None, None] * k)
+        np.testing.assert_allclose(theta[3:] - start[3:], moved.ravel(), atol=1e-12)
+    expected = np.array([frequency(e, 1.0) for e in range(3)])
+    assert_share(births, n_calls, expected)
+    assert_other_share(births, n_calls, 0.8 * expected)
+    assert_other_share(births, n_calls, np.array([frequency(e, 0.0) for e in range(3)]))
+
+
 # The posterior
 
 
@@ -324,8 +373,12 @@ def test_block_model_at_the_published_settings(rng):
 # Use
 
 
-def test_the_same_seed_and_a_resumed_run_give_the_same_draws(rng, tmp_path):
+@pytest.mark.parametrize("ordered", [False, True])
+def test_the_same_seed_and_a_resumed_run_give_the_same_draws(ordered, rng, tmp_path):
     model, s_bar = problem(graphs.complete(4), rng)
+    if ordered:
+        model = Ordinal(model.graph, 3)
+        s_bar = model.statistics(rng.integers(0, 3, size=(N, 4)))
     kernel = SpikeSlabLangevin(model, s_bar, N, n_iterations=200, epsilon=0.1, width=0.5, n_adapt=3)
     seed = int(rng.integers(2**32))
     options = {"n_chains": 2, "random_state": seed, "progress": False}
@@ -336,7 +389,7 @@ def test_the_same_seed_and_a_resumed_run_give_the_same_draws(rng, tmp_path):
         np.testing.assert_array_equal(whole[name], resumed[name])
     assert (whole["theta"][0] != whole["theta"][1]).any()
     state = kernel.init(rng)
-    before = state.theta.copy(), state.chains.words.copy(), state.chains.lanes.copy()
+    before = state.theta.copy(), *(a.copy() for a in state.chains)
     kernel.step(rng, state)
     for old, now in zip(before, (state.theta, *state.chains), strict=True):
         np.testing.assert_array_equal(old, now)

@@ -116,7 +116,7 @@ class Langevin(Checked):
     Parameters
     ----------
     n_particles : int
-        Persistent chains.
+        Persistent chains, rounded up to a multiple of 64 unless ``model`` is "boltzmann".
     n_sweeps : int
         Gibbs sweeps of an iteration.
     epsilon : float
@@ -285,7 +285,7 @@ EDGES = Registry(
             Langevin,
             "Langevin dynamics of the weights, and reversible jumps of weak edges (Algorithm 1 of Chen and Welling)",
             "approximate (moments from persistent chains)",
-            {"spike": _on("boltzmann"), "fields": _on("boltzmann"), "missing": _on("boltzmann")},
+            dict.fromkeys(("spike", "fields", "missing"), _on("boltzmann", "ising", "agreement", "potts", "ordinal")),
             "no step of a weight is accepted or rejected, and moments are estimates by finitely many particles",
         ),
     ],

@@ -43,8 +43,8 @@ def structure(
         "boltzmann",
         "Coding of the parameters: "
         "weights and biases over 0/1; couplings and fields over -1/+1; logits of "
-        "agreements, and fields; nodes with many states, in order (ordinal) or not (potts), with --method exact or "
-        "particle.",
+        "agreements, and fields; nodes with many states, in order (ordinal) or not (potts), with any --method "
+        "but one-edge.",
     ),
     density: str = flag("Beta prior of the share of candidates that exist, or its fixed value.", "A,B|P0", "1,1"),
     slab: str | None = flag(

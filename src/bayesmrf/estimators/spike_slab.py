@@ -77,7 +77,7 @@ class SpikeSlabMRF(MissingValues, RunOptions, ChosenModel, ParameterPosterior):
           weak edges. It mixes hundreds of times more slowly (see benchmarks).
     model : {"auto", "boltzmann", "ising", "agreement", "potts", "ordinal"} or an object of `bayesmrf.families`
         Coding of the parameters, as in `BayesianMRF`. Nodes with many states are "ordinal" if these are in order (which
-        "auto" chooses), else "potts"; they need the method "exact" or "particle". "langevin" takes "boltzmann" only.
+        "auto" chooses), else "potts"; "one-edge" does not take them.
     n_draws, n_warmup, n_chains, thin, random_state, n_jobs, executor, progress, checkpoint
         As in `GroupedMRF`. A draw takes 9 bytes per candidate, 4.5 MB with 1,000 nodes: thin long chains.
 

@@ -119,6 +119,12 @@ def data_shares(model: Any, s_bar: np.ndarray, n: float) -> np.ndarray:
     return node_shares(model, s_bar) if n > 0 else np.full((model.graph.n_nodes, model.n_states), 1 / model.n_states)
 
 
+def smoothed_shares(model: Any, s_bar: np.ndarray, n: float) -> np.ndarray:
+    """Compute `node_shares` with one observation more, evenly over the states: a constant node has a variance, too."""
+    share = n * node_shares(model, s_bar) if n > 0 else np.zeros((model.graph.n_nodes, model.n_states))
+    return (share + 1 / model.n_states) / (n + 1)
+
+
 def node_fields(model: Any, share: np.ndarray) -> np.ndarray:
     """Return parameters of nodes without edges whose states have probabilities proportional to ``share`` (n_nodes, m).
 
@@ -182,10 +188,8 @@ def residual_pull(model: Any, s_bar: np.ndarray, n: float) -> np.ndarray:
 
     up to a constant. For independent ends it is `mean_pull`.
     """
-    f, m, starts = model.edge_values, model.n_states, model.node_starts
-    share = n * node_shares(model, s_bar) if n > 0 else np.zeros((model.graph.n_nodes, m))
-    share = (share + 1 / m) / (n + 1)  # one observation is added, so that a constant node has a variance, too
-    p, q = share[model.graph.edges.T]
+    f = model.edge_values
+    p, q = smoothed_shares(model, s_bar, n)[model.graph.edges.T]
     ends, given = np.stack([p, q], axis=1), np.stack([q @ f.T, p @ f], axis=1)
     away = given - (ends * given).sum(axis=2, keepdims=True)
     variance = (ends * away**2).sum(axis=2)
@@ -194,12 +198,18 @@ def residual_pull(model: Any, s_bar: np.ndarray, n: float) -> np.ndarray:
     rho = edge_correlations(model, s_bar) if n > 0 else np.zeros(model.n_edges)
     bent = np.sqrt(np.maximum(left, 0.0)) * rho / (1 + rho**2)
     found = given + bent[:, None, None] * away**2 / np.maximum(variance, _LEAST)[:, :, None]
-    sizes = np.diff(starts)
-    y = np.zeros((len(sizes), sizes.max(initial=0), m))  # rows of zeros get no coefficient
-    y[np.arange(y.shape[1]) < sizes[:, None]] = model.node_features - model.node_features[:, :1]
+    y = by_node(model, model.node_features - model.node_features[:, :1])  # rows of zeros get no coefficient
     coefficients = np.linalg.pinv(y)[model.graph.edges]
     pull: np.ndarray = ((found - found[:, :, :1])[:, :, None] @ coefficients)[:, :, 0]
     return pull
+
+
+def by_node(model: Any, values: np.ndarray) -> np.ndarray:
+    """Return ``values`` (n_node_parameters, ...) by node, (n_nodes, most parameters of a node, ...), padded with 0."""
+    sizes = np.diff(model.node_starts)
+    found = np.zeros((len(sizes), sizes.max(initial=0), *values.shape[1:]))
+    found[np.arange(found.shape[1]) < sizes[:, None]] = values
+    return found
 
 
 def pair_cells(model: Any, moments: np.ndarray, share: np.ndarray, e: int | np.ndarray) -> np.ndarray:

@@ -9,22 +9,33 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from functools import cached_property
 from math import exp, expm1, log, sqrt
 from typing import NamedTuple
 
 import numpy as np
 
 from ...compiled import leaf
-from ...errors import ApproximatePosteriorWarning, DivergenceError, argument
+from ...errors import ApproximatePosteriorWarning, DivergenceError, OptionError, argument
+from ...models.boltzmann import Boltzmann
 from ...particles.persistent_chains import (
+    EdgeBlocks,
     EdgeChains,
     add_edge,
-    count_both,
     remove_edge,
     start_chains,
     start_rows,
-    sweep,
     unpack,
+)
+from ...particles.tables import TableParticles, start_particles
+from ..conditionals.centred import (
+    CentredLines,
+    CentredModel,
+    by_node,
+    centred_lines,
+    move_edge,
+    residual_pull,
+    smoothed_shares,
 )
 from ..conditionals.spike import (
     EdgePrior,
@@ -33,6 +44,15 @@ from ..conditionals.spike import (
     log_slab_odds,
     slab_factors,
     slab_slope,
+)
+from .langevin_chains import (
+    TableChains,
+    edge_moments,
+    independent_variance,
+    line_values,
+    node_variance,
+    swept,
+    table_chains,
 )
 from .spike_slab import EdgeInfo, EdgeKernel, drawn, noise_share
 
@@ -55,16 +75,21 @@ class SpikeSlabState(NamedTuple):
     precision: float
     curvature: np.ndarray
     age: int
-    chains: EdgeChains
+    chains: EdgeChains | TableParticles
 
 
 class JumpRows(NamedTuple):
-    """Candidates grouped by the rarer of their ends, with bounds of the acceptance of a birth for each group."""
+    """Candidates grouped by one of their ends, with bounds of the acceptance of a birth for each group.
+
+    Of the Boltzmann machine it is the rarer end.
+    """
 
     order: np.ndarray  # (n_candidates,) int64
     starts: np.ndarray  # (n_nodes + 1,) int64
     width: np.ndarray  # (n_nodes,) widest jump of the group
-    most: np.ndarray  # (n_nodes,) largest sum of x_i x_j of the data in the group
+    most: np.ndarray  # (n_nodes,) largest sum of x_i x_j of the data in the group, or bound of |that of f - n E f|
+    by_share: bool  # which of the two
+    reach: float  # bound of the slope of the log prior of the ends' parameters, over the largest of these
 
 
 class LangevinJump(NamedTuple):
@@ -72,7 +97,9 @@ class LangevinJump(NamedTuple):
 
     prior: EdgePrior
     n: float
-    sums: np.ndarray  # (n_features,) of the data
+    lines: CentredLines
+    sums: np.ndarray  # (n_features,) of the data, of edges along their lines
+    bend: np.ndarray  # (n_candidates,) precision of the normal priors of the ends' parameters along each line
     width: np.ndarray  # (n_candidates,) Delta
     step: np.ndarray  # (n_features,) epsilon C
     alpha: float
@@ -85,21 +112,26 @@ class SpikeSlabLangevin(EdgeKernel):
     r"""Conjugate draws, persistent Gibbs sweeps, Langevin dynamics, and jumps near 0, without rejection.
 
     This is Chen and Welling 2012 structure, Algorithm 1, with the leapfrog steps of eq. 4, the gradient of eq. 5 and
-    the momentum of eq. 7 there.
+    the momentum of eq. 7 there. In a Boltzmann machine weights are born and move alone, as published. In other models
+    an edge moves along its line, together with the parameters of its ends (`bayesmrf.posterior.conditionals.centred`):
+    products of scores are nearly sums of functions of one end each, and with the other parameters fixed a weight would
+    hardly move.
 
     Births and deaths happen at :math:`|A| \le \Delta`; in between weights move by Langevin dynamics. Births are
     proposed for all candidates in parallel, from the same particles. At most one in a thousand is accepted, and with
     the optimal proposal the acceptance of a birth is nearly a constant that is easily bounded. So only candidates whose
     uniform number is below a bound are evaluated (thinning, as of a Poisson process). This does not change the
-    algorithm as published, and an iteration costs O(particles x (nodes + edges)) for any number of candidates.
+    algorithm as published, and in a Boltzmann machine an iteration costs O(particles x (nodes + edges)) for any number
+    of candidates.
 
     Parameters
     ----------
-    model : Boltzmann
+    model : CentredModel
+        With parameters of nodes.
     s_bar, n_samples, prior, start
         As in `EdgeKernel`.
     n_particles : int
-        Persistent chains n, at least 2.
+        Persistent chains n, at least 2; rounded up to a multiple of 64 unless the model is a Boltzmann machine.
     n_sweeps : int
         Gibbs sweeps of an iteration.
     epsilon, alpha : float
@@ -135,6 +167,9 @@ class SpikeSlabLangevin(EdgeKernel):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if not (isinstance(self.model, CentredModel) and len(self.model.node_features)):
+            expected = f"with one parameter for each edge, and with fields, for {self.name!r}"
+            raise OptionError(option="model", got=self.model.name, expected=expected)
         noise = self.epsilon**2 * noise_share(self.n_samples, self.n_particles, self.alpha)
         if noise > _NOISE and self.epsilon < 2:  # longer steps diverge, which is an error
             longest = self.epsilon * sqrt(_NOISE / noise)
@@ -147,62 +182,98 @@ class SpikeSlabLangevin(EdgeKernel):
                 stacklevel=2,
             )
 
+    @property
+    def _alone(self) -> bool:
+        """Whether weights move alone, and chains are bits."""
+        return isinstance(self.model, Boltzmann)
+
+    @cached_property
+    def _lines(self) -> CentredLines:
+        model, n = self.model, float(self.n_samples)
+        pull = np.zeros((model.n_edges, 2, 1)) if self._alone else residual_pull(model, self.s_bar, n)
+        return centred_lines(model, self.s_bar, n, pull=pull)
+
+    @property
+    def _bend(self) -> np.ndarray:
+        """Precision of the normal priors of the parameters of the ends along the line of each edge."""
+        bend: np.ndarray = edge_prior(self.prior).bias_precision * (self._lines.pull**2).sum(axis=(1, 2))
+        return bend
+
+    @cached_property
+    def _variance(self) -> np.ndarray:
+        """Variance of each feature in the data, or between nodes that are independent; an observation is added."""
+        if self._alone:
+            share = (self.n_samples * self.s_bar + 0.5) / (self.n_samples + 1)
+            return share * (1 - share)
+        share = np.maximum(smoothed_shares(self.model, self.s_bar, self.n_samples), 0.0)
+        return independent_variance(self.model, self._lines, share / share.sum(axis=1, keepdims=True))
+
     def init(self, rng: np.random.Generator) -> SpikeSlabState:
         """Start at ``start``, with particles at random."""
-        prior, r = edge_prior(self.prior), self.model.n_edges
+        prior, r, graph = edge_prior(self.prior), self.model.n_edges, self.model.graph
         theta, density, precision = self.first(rng)
         curvature = self.n_samples * self._variance + prior.bias_precision
-        curvature[:r] += prior.curvature - prior.bias_precision
-        chains = start_chains(self.n_particles, self.model.graph.n_nodes, rng)
+        curvature[:r] += prior.curvature - prior.bias_precision + self._bend
+        chains: EdgeChains | TableParticles
+        if self._alone:
+            chains = start_chains(self.n_particles, graph.n_nodes, rng)
+        else:
+            chains = start_particles(self.n_particles, graph.n_nodes, self.model.n_states, rng)
         momentum = rng.standard_normal(len(theta))
         return SpikeSlabState(theta, momentum, density, precision, curvature, 0, chains)
 
-    @property
-    def _variance(self) -> np.ndarray:
-        """Variance of each statistic in the data, half an observation added to either side."""
-        share = (self.n_samples * self.s_bar + 0.5) / (self.n_samples + 1)
-        return share * (1 - share)
-
     def _jumps(self, step: np.ndarray) -> LangevinJump:
-        r, graph, prior = self.model.n_edges, self.model.graph, edge_prior(self.prior)
-        sums = self.n_samples * self.s_bar
-        # The precision of the slab bounds the width if the data are uninformative.
-        width = self.width / np.sqrt(np.maximum(self.n_samples * self._variance[:r], prior.curvature))
-        u, v = graph.edges.T
-        rarer = np.where(sums[r + u] <= sums[r + v], u, v)
-        starts = np.concatenate([[0], np.cumsum(np.bincount(rarer, minlength=graph.n_nodes))])
-        widest, most = np.zeros(graph.n_nodes), np.zeros(graph.n_nodes)
-        np.maximum.at(widest, rarer, width)
-        np.maximum.at(most, rarer, sums[:r])
-        groups = JumpRows(np.argsort(rarer, kind="stable"), starts, widest, most)
-        return LangevinJump(prior, self.n_samples, sums, width, step, self.alpha, self.n_sweeps, groups)
+        model, lines, n, prior, bend = self.model, self._lines, self.n_samples, edge_prior(self.prior), self._bend
+        r, n_nodes, (u, v), sums = model.n_edges, model.graph.n_nodes, model.graph.edges.T, lines.sums.copy()
+        sums[:r] -= (lines.pull * by_node(model, sums[r:])[model.graph.edges]).sum(axis=(1, 2))
+        # The precision of the prior bounds the width if the data are uninformative.
+        width = self.width / np.sqrt(np.maximum(n * self._variance[:r], prior.curvature + bend))
+        if self._alone:
+            end, pull = np.where(sums[r + u] <= sums[r + v], u, v), sums[:r]
+        else:
+            values = line_values(model, lines)
+            end, pull = u, np.maximum(sums[:r] - n * values.min(axis=1), n * values.max(axis=1) - sums[:r])
+        starts = np.concatenate([[0], np.cumsum(np.bincount(end, minlength=n_nodes))])
+        widest, most = np.zeros(n_nodes), np.zeros(n_nodes)
+        np.maximum.at(widest, end, width)
+        np.maximum.at(most, end, pull)
+        reach = prior.bias_precision * np.abs(lines.pull).sum(axis=(1, 2)).max(initial=0.0)
+        groups = JumpRows(np.argsort(end, kind="stable"), starts, widest, most, self._alone, reach)
+        return LangevinJump(prior, n, lines, sums, bend, width, step, self.alpha, self.n_sweeps, groups)
 
     def step(self, rng: np.random.Generator, state: SpikeSlabState) -> tuple[SpikeSlabState, EdgeInfo]:
         """Run ``n_iterations`` iterations."""
         r = self.model.n_edges
         theta, momentum = state.theta.copy(), state.momentum.copy()
         rows = start_rows(self.model.graph, theta[:r] != 0)
-        blocks = unpack(state.chains, self.n_particles)
+        chains: EdgeBlocks | TableChains
+        kept: EdgeChains | TableParticles
+        if isinstance(state.chains, EdgeChains):
+            chains = unpack(state.chains, self.n_particles)
+            kept = EdgeChains(chains.words, chains.lanes)
+        else:
+            chains = table_chains(self.model, self._lines, state.chains)
+            kept = TableParticles(chains.unpacked.x, chains.unpacked.lanes)
         jumps = self._jumps(self.epsilon / np.sqrt(state.curvature))
-        density, precision = _iterate(rng, jumps, rows, blocks, theta, momentum, self.n_iterations)
+        density, precision = _iterate(rng, jumps, rows, chains, theta, momentum, self.n_iterations)
         if not (np.abs(theta) <= _DIVERGED).all():
             raise DivergenceError(
                 option="epsilon", got=self.epsilon, expected=f"smaller, as a weight exceeded {_DIVERGED:g}"
             )
         curvature = state.curvature
         if state.age < self.n_adapt:
-            now = self.n_samples * _particle_variance(rows.edges, blocks.words, blocks.ones, blocks.n_chains)
-            now[:r] += jumps.prior.curvature if jumps.prior.cauchy else precision
+            now = self.n_samples * _chain_variance(jumps, rows, chains)
+            now[:r] += (jumps.prior.curvature if jumps.prior.cauchy else precision) + jumps.bend
             now[r:] += jumps.prior.bias_precision
             curvature = curvature + (now - curvature) / (state.age + 2)
-        chains = EdgeChains(blocks.words, blocks.lanes)
-        new = SpikeSlabState(theta, momentum, density, precision, curvature, state.age + 1, chains)
+        new = SpikeSlabState(theta, momentum, density, precision, curvature, state.age + 1, kept)
         return new, drawn(theta, rows.place >= 0, density, precision)
 
 
 @leaf
-def _iterate(rng, jumps, rows, blocks, theta, momentum, n_iterations):
-    r, n_chains, n = len(rows.edges), blocks.n_chains, jumps.n
+def _iterate(rng, jumps, rows, chains, theta, momentum, n_iterations):
+    lines = jumps.lines
+    r, n_chains, n = len(rows.edges), chains.n_chains, jumps.n
     fresh = sqrt(1 - jumps.alpha**2)
     density = precision = squares = 0.0
     for k in range(rows.n_present[0]):
@@ -210,39 +281,41 @@ def _iterate(rng, jumps, rows, blocks, theta, momentum, n_iterations):
     for _ in range(n_iterations):
         density, precision = draw_hyper(rng, jumps.prior, rows.n_present[0], r, squares)
         for _ in range(jumps.n_sweeps):
-            sweep(blocks, rows, theta)
+            swept(chains, rows, theta)
         slab = exp(log_slab_odds(jumps.prior, density, precision))
         n_old = rows.n_present[0]
-        _births(rng, jumps, rows, blocks, theta, slab, precision)
+        _births(rng, jumps, rows, chains, theta, slab, precision)
         squares = furthest = 0.0
+        own = theta[r:].copy()  # at which all slopes are, while edges move one after another
         # From the last to the first: a death moves an edge that was visited already into the free place.
         for k in range(rows.n_present[0] - 1, -1, -1):
             e = rows.present[k]
-            f = count_both(blocks.words, rows.edges[e, 0], rows.edges[e, 1]) / n_chains
+            i, j = lines.edges[e]
+            f, variance = edge_moments(chains, rows, e)
             slope = slab_slope(jumps.prior, precision, theta[e])
-            kick = 0.5 * jumps.step[e] * (jumps.sums[e] - n * f - slope * theta[e])
+            kick = 0.5 * jumps.step[e] * (jumps.sums[e] - n * f - slope * theta[e] + _push(jumps, e, own))
             p = momentum[e]
             if k < n_old:
                 p += kick  # the second half of the step before, at the particles of this one
                 a = theta[e]
                 if abs(a) < jumps.width[e]:
-                    variance = f * (1 - f) * n_chains / (n_chains - 1)
                     normal, rest = slab_factors(jumps.prior, precision, a)
+                    pull = jumps.sums[e] - n * (f - a * variance) + _push(jumps, e, theta[r:]) + jumps.bend[e] * a
                     log_ratio = log(slab) + rest + jump_log_ratio(
-                        a, jumps.sums[e] - n * (f - a * variance), normal, variance, n, n_chains, jumps.width[e], -1.0
+                        a, pull, normal + jumps.bend[e], variance, n, n_chains, jumps.width[e], -1.0
                     )  # fmt: skip
                     if log(1 - rng.random()) < -log_ratio:
-                        theta[e] = 0.0
+                        move_edge(lines, e, i, j, theta, 0.0)
                         remove_edge(rows, e)
                         continue
             p = jumps.alpha * p + fresh * rng.standard_normal() + kick
-            theta[e] += jumps.step[e] * p
+            move_edge(lines, e, i, j, theta, theta[e] + jumps.step[e] * p)
             momentum[e] = p
             squares += theta[e] ** 2
             furthest = max(furthest, abs(theta[e]))
-        for i in range(len(theta) - r):
+        for i in range(len(own)):
             k = r + i
-            pull = jumps.sums[k] - n * blocks.ones[i] / n_chains - jumps.prior.bias_precision * theta[k]
+            pull = jumps.sums[k] - n * chains.ones[i] / n_chains - jumps.prior.bias_precision * own[i]
             kick = 0.5 * jumps.step[k] * pull
             p = jumps.alpha * (momentum[k] + kick) + fresh * rng.standard_normal() + kick
             theta[k] += jumps.step[k] * p
@@ -254,14 +327,28 @@ def _iterate(rng, jumps, rows, blocks, theta, momentum, n_iterations):
 
 
 @leaf
-def _births(rng, jumps, rows, blocks, theta, slab, precision):
+def _push(jumps, e, own):
+    """Return the slope of the log prior of the parameters ``own`` of nodes along the line of edge e."""
+    lines, total = jumps.lines, 0.0
+    for end in range(2):
+        first, last = lines.starts[lines.edges[e, end]], lines.starts[lines.edges[e, end] + 1]
+        for k in range(first, last):
+            total += lines.pull[e, end, k - first] * own[k - len(lines.edges)]
+    return jumps.prior.bias_precision * total
+
+
+@leaf
+def _births(rng, jumps, rows, chains, theta, slab, precision):
     """Propose all absent edges; those whose uniform number is above a bound of their acceptance are skipped."""
-    n, n_chains = jumps.n, blocks.n_chains
+    n, n_chains, r, largest = jumps.n, chains.n_chains, len(rows.edges), 0.0
+    for k in range(r, len(theta)):
+        largest = max(largest, abs(theta[k]))
     wait = -log(1 - rng.random())
     for i in range(len(jumps.groups.width)):
         width = jumps.groups.width[i]
         # |sum of the data - n f| is at most the larger of the two, and f at most the share of ones of the rarer end.
-        strongest = max(jumps.groups.most[i], n * blocks.ones[i] / n_chains)
+        share = chains.ones[i] if jumps.groups.by_share else 0
+        strongest = max(jumps.groups.most[i], n * share / n_chains) + jumps.groups.reach * largest
         bound = slab * 2 * width * exp(min(width * strongest, _SURE))
         hazard = _SURE if bound >= 0.97 else bound / (1 - bound)  # 1 - exp(-hazard) >= bound
         k, stop = jumps.groups.starts[i], jumps.groups.starts[i + 1]
@@ -275,16 +362,17 @@ def _births(rng, jumps, rows, blocks, theta, slab, precision):
             k += 1
             if rows.place[e] >= 0:
                 continue
-            f = count_both(blocks.words, rows.edges[e, 0], rows.edges[e, 1]) / n_chains
-            variance = f * (1 - f) * n_chains / (n_chains - 1)
-            pull = jumps.sums[e] - n * f
+            f, variance = edge_moments(chains, rows, e)
+            pull = jumps.sums[e] - n * f + _push(jumps, e, theta[r:])
             normal, _ = slab_factors(jumps.prior, precision, 0.0)
+            normal += jumps.bend[e]
             a = draw_jump(rng, pull, normal + n * variance, jumps.width[e])
             _, rest = slab_factors(jumps.prior, precision, a)
             log_ratio = rest + jump_log_ratio(a, pull, normal, variance, n, n_chains, jumps.width[e], 1.0)
             ratio = slab * exp(min(log_ratio, _MOST_LOG))
             if rng.random() * -expm1(-hazard) < ratio:
-                theta[e] = a
+                i_e, j_e = jumps.lines.edges[e]
+                move_edge(jumps.lines, e, i_e, j_e, theta, a)
                 add_edge(rows, e)
 
 
@@ -345,14 +433,11 @@ def draw_jump(rng, pull, tau, width):
 
 
 @leaf
-def _particle_variance(edges, words, ones, n_chains):
-    """Return the variance of each statistic over the particles."""
-    r = len(edges)
-    out = np.empty(r + len(ones))
+def _chain_variance(jumps, rows, chains):
+    """Return the variance of each feature over the chains."""
+    r, out = len(rows.edges), np.empty(len(jumps.sums))
     for e in range(r):
-        f = count_both(words, edges[e, 0], edges[e, 1]) / n_chains
-        out[e] = f * (1 - f) * n_chains / (n_chains - 1)
-    for i in range(len(ones)):
-        f = ones[i] / n_chains
-        out[r + i] = f * (1 - f) * n_chains / (n_chains - 1)
+        _, out[e] = edge_moments(chains, rows, e)
+    for i in range(len(out) - r):
+        out[r + i] = node_variance(chains, i)
     return out

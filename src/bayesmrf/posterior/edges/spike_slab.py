@@ -11,7 +11,7 @@ import numpy as np
 from ...errors import OptionError
 from ...options import Checked
 from ...priors import SpikeSlab
-from ..conditionals.centred import node_fields, node_shares
+from ..conditionals.centred import node_fields, smoothed_shares
 from ..conditionals.spike import draw_hyper, edge_prior
 
 EDGE_DIMS = {"theta": ("feature",), "included": ("edge",), "n_edges": (), "density": (), "slab_scale": ()}
@@ -108,8 +108,7 @@ def noise_share(n_samples: float, n_chains: int, alpha: float) -> float:
 def start_theta(model: Any, s_bar: np.ndarray, n_samples: float, start: np.ndarray | None) -> np.ndarray:
     """Check ``start``, or start without edges, with node parameters fitted to each node alone."""
     if start is None:
-        share = (n_samples * node_shares(model, s_bar) + 1 / model.n_states) / (n_samples + 1)
-        return np.concatenate([np.zeros(model.n_edges), node_fields(model, share)])
+        return np.concatenate([np.zeros(model.n_edges), node_fields(model, smoothed_shares(model, s_bar, n_samples))])
     start = np.array(start, dtype=np.float64)
     if start.shape != (model.n_features,) or not np.isfinite(start).all():
         raise OptionError(

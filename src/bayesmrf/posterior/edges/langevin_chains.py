@@ -1,0 +1,169 @@
+"""Persistent chains behind Langevin dynamics of edges: as bits for the Boltzmann machine, as tables for other models.
+
+What the algorithm needs of either is the same: a sweep at theta, and mean and variance of the feature of an edge or of
+a parameter of a node over the chains. Of the Boltzmann machine the feature of an edge is the product of its ends, as
+published. Of other models it is that of a line (`..conditionals.centred`), as products of scores are nearly sums of
+functions of one end each, and weights would move slowly with the parameters of the nodes fixed.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba.extending import overload
+
+from ...compiled import leaf
+from ...graphs import Graph
+from ...particles.persistent_chains import EdgeBlocks, count_both
+from ...particles.persistent_chains import sweep as sweep_bits
+from ...particles.tables import TableGraph, TableParticles, UnpackedTableParticles, unpack
+from ...particles.tables import sweep as sweep_tables
+from ..conditionals.centred import CentredLines, by_node, node_field
+
+
+class TableChains(NamedTuple):
+    """Chains of any number of states a node, unpacked for sweeps."""
+
+    graph: TableGraph
+    unpacked: UnpackedTableParticles
+    lines: CentredLines
+    gains: np.ndarray  # (p,) values of the feature of an edge, less the smallest, but 0
+    values: np.ndarray  # (n_edges, m^2) centred feature in the states 00, 01, ... of the ends
+    node_of: np.ndarray  # (n_node_parameters,) node of each parameter
+    ones: np.ndarray  # (n_node_parameters,) sum of the feature of each over the chains
+    n_chains: int
+
+
+def table_chains(model: Any, lines: CentredLines, particles: TableParticles) -> TableChains:
+    """Return a working copy of the chains of a model along its lines."""
+    f, m, r = model.edge_values, model.n_states, model.n_edges
+    candidates: Graph = model.graph
+    levels, category = np.unique(f, return_inverse=True)
+    by_score = np.array_equal(f - levels[0], np.outer(range(m), range(m)))
+    no_rivals = np.empty((r, 0), np.int32)
+    graph = TableGraph(*candidates.rows, category.reshape(m, m).astype(np.int64), no_rivals, by_score)
+    unpacked = unpack(particles, np.zeros((r, len(levels) - 1)), lines.base)
+    return TableChains(
+        graph, unpacked, lines, (levels - levels[0])[1:], line_values(model, lines),
+        np.repeat(range(model.graph.n_nodes), np.diff(lines.starts)), np.zeros(len(lines.features)),
+        particles.x.shape[1],
+    )  # fmt: skip
+
+
+def line_values(model: Any, lines: CentredLines) -> np.ndarray:
+    """Return the centred feature of each edge in the states 00, 01, ... of its ends, (n_edges, m^2)."""
+    own = (lines.pull[..., None] * by_node(model, model.node_features)[model.graph.edges]).sum(axis=2)
+    found: np.ndarray = (lines.values - own[:, 0, :, None] - own[:, 1, None]).reshape(model.n_edges, -1)
+    return found
+
+
+def independent_variance(model: Any, lines: CentredLines, share: np.ndarray) -> np.ndarray:
+    """Return the variance of each feature if nodes are independent, in states with probabilities ``share``."""
+    p, q = share[model.graph.edges.T]
+    pair, own = (p[:, :, None] * q[:, None]).reshape(len(p), -1), np.repeat(share, np.diff(model.node_starts), axis=0)
+    parts = (pair, line_values(model, lines)), (own, model.node_features)
+    return np.concatenate([(w * y**2).sum(axis=1) - (w * y).sum(axis=1) ** 2 for w, y in parts])
+
+
+@leaf
+def _bits_swept(chains, rows, theta):
+    sweep_bits(chains, rows, theta)
+
+
+@leaf
+def _tables_swept(chains, rows, theta):
+    unpacked, (n_nodes, m) = chains.unpacked, chains.unpacked.field.shape
+    for e in range(len(rows.edges)):
+        for x in range(len(chains.gains)):
+            unpacked.potentials[e, x] = theta[e] * chains.gains[x]
+    for i in range(n_nodes):
+        for x in range(m):
+            unpacked.field[i, x] = node_field(chains.lines, theta, i, x)
+    sweep_tables(chains.graph, unpacked)
+    for i in range(len(chains.ones)):
+        chains.ones[i] = chains.n_chains * _node_moments(chains, i)[0]
+
+
+@leaf
+def _share_variance(f, n_chains):
+    return f * (1 - f) * n_chains / (n_chains - 1)
+
+
+@leaf
+def _edge_of_bits(chains, rows, e):
+    f = count_both(chains.words, rows.edges[e, 0], rows.edges[e, 1]) / chains.n_chains
+    return f, _share_variance(f, chains.n_chains)
+
+
+@leaf
+def _node_of_bits(chains, i):
+    return _share_variance(chains.ones[i] / chains.n_chains, chains.n_chains)
+
+
+@leaf
+def _counted_moments(counts, values, n_chains):
+    mean = square = 0.0
+    for x in range(len(counts)):
+        mean += counts[x] * values[x]
+        square += counts[x] * values[x] ** 2
+    mean /= n_chains
+    return mean, (square / n_chains - mean * mean) * n_chains / (n_chains - 1)
+
+
+@leaf
+def _edge_of_tables(chains, rows, e):
+    x, m, counts = chains.unpacked.x, len(chains.lines.values), np.zeros(chains.values.shape[1])
+    u, v = x[rows.edges[e, 0]], x[rows.edges[e, 1]]
+    for c in range(chains.n_chains):
+        counts[u[c] * m + v[c]] += 1
+    return _counted_moments(counts, chains.values[e], chains.n_chains)
+
+
+@leaf
+def _node_moments(chains, i):
+    x, counts = chains.unpacked.x[chains.node_of[i]], np.zeros(len(chains.lines.values))
+    for c in range(chains.n_chains):
+        counts[x[c]] += 1
+    return _counted_moments(counts, chains.lines.features[i], chains.n_chains)
+
+
+@leaf
+def _node_of_tables(chains, i):
+    return _node_moments(chains, i)[1]
+
+
+def swept(chains, rows, theta):
+    """Scan all chains once at theta, and update ``chains.ones``, the sums of the features of nodes."""
+    return (_bits_swept if isinstance(chains, EdgeBlocks) else _tables_swept)(chains, rows, theta)
+
+
+def edge_moments(chains, rows, e):
+    """Return mean and variance of the feature of edge e over the chains."""
+    return (_edge_of_bits if isinstance(chains, EdgeBlocks) else _edge_of_tables)(chains, rows, e)
+
+
+def node_variance(chains, i):
+    """Return the variance of the feature of the i-th parameter of nodes over the chains."""
+    return (_node_of_bits if isinstance(chains, EdgeBlocks) else _node_of_tables)(chains, i)
+
+
+@overload(swept)
+def _swept(chains, rows, theta):
+    if chains.instance_class is EdgeBlocks:
+        return lambda chains, rows, theta: _bits_swept(chains, rows, theta)
+    return lambda chains, rows, theta: _tables_swept(chains, rows, theta)
+
+
+@overload(edge_moments)
+def _edge_moments(chains, rows, e):
+    if chains.instance_class is EdgeBlocks:
+        return lambda chains, rows, e: _edge_of_bits(chains, rows, e)
+    return lambda chains, rows, e: _edge_of_tables(chains, rows, e)
+
+
+@overload(node_variance)
+def _node_variance(chains, i):
+    if chains.instance_class is EdgeBlocks:
+        return lambda chains, i: _node_of_bits(chains, i)
+    return lambda chains, i: _node_of_tables(chains, i)
