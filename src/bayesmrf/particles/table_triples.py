@@ -15,8 +15,7 @@ def rival_cells(graph, unpacked, nodes, e, f, log_factors, start, stop, of_e, of
     """Compute the joint distributions of two pairs of nodes in the model with another parameter of edge e.
 
     Let q(k, l, y) be the probability of the states of ``nodes`` = (hub, v, w) given the rest of a particle, e the edge
-    hub-v and f the edge hub-w, which is absent. ``log_factors`` F (m^2,) is the change of the log weight of the states
-    of hub and v.
+    hub-v and f the edge hub-w. ``log_factors`` F (m^2,) is the change of the log weight of the states of hub and v.
 
     Parameters
     ----------
@@ -31,11 +30,13 @@ def rival_cells(graph, unpacked, nodes, e, f, log_factors, start, stop, of_e, of
     between = edge_between(graph, v, w)
     old = edge_table(graph, unpacked, e)
     new = old * np.exp(log_factors).astype(np.float32).reshape(m, m)
-    across = np.ones((m, m), np.float32)
+    across, at_f = np.ones((m, m), np.float32), edge_table(graph, unpacked, f)
     if between >= 0:
         across = edge_table(graph, unpacked, between)
+    n_hub = m if unpacked.potentials[f].any() else 1  # states of hub that make a difference to w
     at_w = np.empty((m, unpacked.x.shape[1]), np.float32)
-    rows, sums = np.empty((3, min(n_particles, TILE)), np.float32), np.empty((m, min(n_particles, TILE)), np.float32)
+    rows, room = np.empty((3, min(n_particles, TILE)), np.float32), min(n_particles, TILE)
+    sums = np.empty((n_hub, m, room), np.float32)
     of_e[:] = 0.0
     of_f[:] = 0.0
     for first in range(start, stop, TILE):
@@ -46,21 +47,22 @@ def rival_cells(graph, unpacked, nodes, e, f, log_factors, start, stop, of_e, of
         weigh(graph, unpacked, w, f, between, first, last, at_w)
         whole, part, each = rows[0, :size], rows[1, :size], rows[2, :size]
         weights = unpacked.weights[first:last]
-        for y in range(m):  # at_v times the sum over the states of w
-            row, b = sums[y, :size], unpacked.at_v[y, first:last]
-            row[:] = float32(0)
-            for z in range(m):
-                c, t = at_w[z, first:last], across[y, z]
+        for k in range(n_hub):
+            for y in range(m):  # at_v times the sum over the states of w
+                row, b = sums[k, y, :size], unpacked.at_v[y, first:last]
+                row[:] = float32(0)
+                for z in range(m):
+                    c, t = at_w[z, first:last], across[y, z] * at_f[k, z]
+                    for lane in range(size):
+                        row[lane] += t * c[lane]
                 for lane in range(size):
-                    row[lane] += t * c[lane]
-            for lane in range(size):
-                row[lane] *= b[lane]
+                    row[lane] *= b[lane]
         whole[:] = float32(0)
         for k in range(m):
             a = unpacked.at_u[k, first:last]
             part[:] = float32(0)
             for y in range(m):
-                row, t = sums[y, :size], old[k, y]
+                row, t = sums[k % n_hub, y, :size], old[k, y]
                 for lane in range(size):
                     part[lane] += t * row[lane]
             for lane in range(size):
@@ -70,7 +72,7 @@ def rival_cells(graph, unpacked, nodes, e, f, log_factors, start, stop, of_e, of
             for lane in range(size):
                 each[lane] = weights[lane] * a[lane] / whole[lane]
             for y in range(m):
-                row, total = sums[y, :size], float32(0)
+                row, total = sums[k % n_hub, y, :size], float32(0)
                 for lane in range(size):
                     total += each[lane] * row[lane]
                 of_e[k * m + y] += new[k, y] * total
@@ -78,7 +80,7 @@ def rival_cells(graph, unpacked, nodes, e, f, log_factors, start, stop, of_e, of
                 c, row, total = at_w[z, first:last], joint[k * m + z, first:last], float32(0)
                 part[:] = float32(0)
                 for y in range(m):
-                    b, t = unpacked.at_v[y, first:last], new[k, y] * across[y, z]
+                    b, t = unpacked.at_v[y, first:last], new[k, y] * across[y, z] * at_f[k, z]
                     for lane in range(size):
                         part[lane] += t * b[lane]
                 for lane in range(size):

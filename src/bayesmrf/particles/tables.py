@@ -57,6 +57,15 @@ class UnpackedTableParticles(NamedTuple):
     weights: np.ndarray  # (n_particles,) float32, of the particles in all means but those of `edge_categories`
 
 
+@leaf
+def of_group(stacked, t):
+    """Return the particles of group t of several whose arrays are stacked."""
+    return UnpackedTableParticles(
+        stacked.x[t], stacked.lanes[t], stacked.potentials[t], stacked.field[t], stacked.at_u[t], stacked.at_v[t],
+        stacked.weights[t],
+    )  # fmt: skip
+
+
 def table_graph(model: Any, rivals: np.ndarray | None = None) -> TableGraph:
     """Return the rows of the model's graph."""
     graph: Graph = model.graph
