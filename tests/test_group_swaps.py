@@ -8,8 +8,6 @@ from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.posterior.conditionals.group_lines import GroupTheta, draw_group_scales, one_group
 from bayesmrf.posterior.conditionals.group_swaps import swap_in_table
 from bayesmrf.posterior.conditionals.state_table import fill_table
-from bayesmrf.posterior.edges.differences import DifferencesKernel
-from tests import groups_oracle as oracle
 from tests.test_differences import PRIOR, compared, draws_of, exact, kernel
 
 MODEL = Boltzmann(graphs.complete(3))

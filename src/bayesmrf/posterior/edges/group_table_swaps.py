@@ -43,7 +43,8 @@ def _swap(rng, graph, stacked, problem, gains, theta, drawn, e, f, part, weights
     old, joint = value_of(theta, e, part), np.empty((n_groups, m * m, n_particles), np.float32)
     take_away(problem, of_e, theta, part)
     _cells(graph, stacked, nodes, of_e[0], of_f[0], theta, natural, 0, half, joint)
-    first = swap_ratio(rng, problem, of_e[:1], of_f[:1], theta, priors, old, np.zeros(len(old)), part)
+    one_e, one_f = (of_e[0], of_e[0]), (of_f[0], of_f[0])
+    first = swap_ratio(rng, problem, one_e, one_f, theta, priors, old, np.zeros(len(old)), part)
     # Delayed acceptance: if the first half finds the swap hopeless, the other is not asked.
     if not log1p(-rng.random()) < first + SLACK:
         set_back(theta, baseline, difference, natural)
