@@ -32,11 +32,19 @@ def without_swaps(of):
     return of
 
 
+@pytest.fixture(scope="module")
+def spiked(module_rng):
+    """Data, and the posterior where baselines may be absent."""
+    data = alike(module_rng)
+    return data, exact(MODEL, data, module_rng, always=False, n_samples=4000)
+
+
 @pytest.mark.parametrize("always", [True, False], ids=["differences", "baselines"])
-def test_swaps_leave_the_posterior_invariant(always, rng):
+def test_swaps_leave_the_posterior_invariant(always, spiked, rng):
     """Draws of a sampler without swaps, each followed by ten of them; the tables of the groups follow."""
-    data = alike(rng)
-    truth = exact(MODEL, data, rng, always=always, n_samples=4000)
+    data, truth = spiked
+    if always:
+        truth = exact(MODEL, data, rng, n_samples=4000)
     of = kernel(MODEL, data, baseline=None if always else PRIOR)
     right = of._problem
     assert len(right.rivals)
@@ -71,9 +79,8 @@ def test_swaps_leave_the_posterior_invariant(always, rng):
 
 
 @pytest.mark.parametrize("n_particles", [None, 512], ids=["exact", "particle"])
-def test_samplers_with_swaps(n_particles, rng):
-    data = alike(rng)
-    truth = exact(MODEL, data, rng, always=False, n_samples=4000)
+def test_samplers_with_swaps(n_particles, spiked, rng):
+    data, truth = spiked
     found = compared(draws_of(kernel(MODEL, data, baseline=PRIOR, n_particles=n_particles), rng, 60), truth)
     assert found.holds, found
     wrong = kernel(MODEL, data, scale=4.0, baseline=PRIOR, n_particles=n_particles)

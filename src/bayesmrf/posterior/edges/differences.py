@@ -144,7 +144,7 @@ class DifferencesKernel(Checked):
             one.starts, one.base, one.features, self.contrast, n @ self.contrast / max(n.sum(), 1),
             edge_prior(self.prior), _log_top(self.prior.slab, self.contrast.shape[1]), baseline, self._n_spiked,
             model.n_features if self.biases == "spike-slab" else model.n_edges,
-            rivals_in(model, np.average([s.s_bar for s in samples], axis=0, weights=n), n.sum()),
+            rivals_in(model, n @ np.array([s.s_bar for s in samples]) / max(n.sum(), 1), n.sum()),
         )  # fmt: skip
 
     @property
