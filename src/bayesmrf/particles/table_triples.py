@@ -7,7 +7,7 @@ from numba import float32
 
 from ..compiled import leaf
 from ..graphs import edge_between
-from .tables import TILE, edge_table, weigh
+from .tables import TILE, edge_table, relative_weights, weigh
 
 
 @leaf
@@ -21,7 +21,7 @@ def rival_cells(graph, unpacked, nodes, e, f, log_factors, start, stop, of_e, of
     ----------
     of_e, of_f : (m^2,) arrays
         Filled with the means over particles start..stop-1 (multiples of 64) of sum_y q(k, l, y) exp(F(k, l)) and
-        sum_l q(k, l, y) exp(F(k, l)).
+        sum_l q(k, l, y) exp(F(k, l)), up to a factor.
     joint : (m^2, n_particles) float32 array
         Filled with the second of these of each of them.
     """
@@ -29,7 +29,7 @@ def rival_cells(graph, unpacked, nodes, e, f, log_factors, start, stop, of_e, of
     hub, v, w = nodes
     between = edge_between(graph, v, w)
     old = edge_table(graph, unpacked, e)
-    new = old * np.exp(log_factors).astype(np.float32).reshape(m, m)
+    new = old * relative_weights(unpacked, hub, v, log_factors.reshape(m, m))
     across, at_f = np.ones((m, m), np.float32), edge_table(graph, unpacked, f)
     if between >= 0:
         across = edge_table(graph, unpacked, between)
@@ -92,9 +92,10 @@ def rival_cells(graph, unpacked, nodes, e, f, log_factors, start, stop, of_e, of
 
 
 @leaf
-def grown_jointly(joint, log_factors, out):
-    """Set ``out`` to the weights of the particles after edge f has moved, up to a factor: sums of ``joint``."""
-    factors, size = np.exp(log_factors - log_factors.max()).astype(np.float32), len(out) >> 6 << 6
+def grown_jointly(unpacked, hub, w, joint, log_factors, out):
+    """Set ``out`` to the weights of the particles after edge f = hub-w has moved, up to a factor: sums of ``joint``."""
+    m, size = len(unpacked.at_u), len(out) >> 6 << 6
+    factors = relative_weights(unpacked, hub, w, log_factors.reshape(m, m)).ravel()
     out[:] = float32(0)
     for x in range(len(factors)):
         row, t = joint[x], factors[x]

@@ -27,7 +27,6 @@ from ...particles.tables import (
     follow_edge,
     follow_weights,
     grown_weights,
-    of_group,
     redraw_ends,
     redraw_node,
     resample,
@@ -59,7 +58,7 @@ from ..conditionals.penalty import penalty
 from ..conditionals.spike import node_precision
 from ..conditionals.student_t import propose_move
 from .differences import DifferencesKernel
-from .group_table_swaps import visit_group_rivals
+from .group_table_swaps import of_group, visit_group_rivals
 from .particle import REDRAWN, START, visit_field
 from .spike_slab import SWEEPS, EdgeInfo
 

@@ -12,13 +12,30 @@ import numpy as np
 
 from ...compiled import strict_leaf
 from ...particles.table_triples import grown_jointly, rival_cells
-from ...particles.tables import edge_cells, follow_edge, follow_weights, of_group, redraw_ends, spreads, sweep
+from ...particles.tables import (
+    UnpackedTableParticles,
+    edge_cells,
+    follow_edge,
+    follow_weights,
+    redraw_ends,
+    spreads,
+    sweep,
+)
 from ..conditionals.alike_nodes import triple_of
 from ..conditionals.centred import node_row
 from ..conditionals.group_lines import draw_prior, one_group
 from ..conditionals.group_swaps import choose_swap, look, new_pair, set_back, swap_ratio, take_away, value_of
 from ..conditionals.penalty import penalty
 from .table_swaps import SLACK
+
+
+@strict_leaf
+def of_group(stacked, t):
+    """Return the particles of group t of several whose arrays are stacked."""
+    return UnpackedTableParticles(
+        stacked.x[t], stacked.lanes[t], stacked.potentials[t], stacked.field[t], stacked.at_u[t], stacked.at_v[t],
+        stacked.weights[t],
+    )  # fmt: skip
 
 
 @strict_leaf
@@ -55,7 +72,8 @@ def _swap(rng, graph, stacked, problem, gains, theta, drawn, e, f, part, weights
     ratio = swap_ratio(rng, problem, of_e, of_f, theta, priors, old, new, part)
     ratio += min(0.0, SLACK - first) - min(0.0, SLACK + first)
     for t in range(n_groups):
-        grown_jointly(joint[t], (theta.natural[t, f] - natural[t, f]) * of_f[0].g[t], weights[t])
+        log_factors = (theta.natural[t, f] - natural[t, f]) * of_f[0].g[t]
+        grown_jointly(of_group(stacked, t), nodes[0], nodes[2], joint[t], log_factors, weights[t])
         others, own = spreads(stacked.weights[t], weights[t])
         ratio -= penalty(problem.n[t], own, others, half)
     if not log1p(-rng.random()) < ratio:

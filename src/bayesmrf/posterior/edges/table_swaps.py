@@ -101,7 +101,7 @@ def _swap(rng, graph, unpacked, problem, swaps, gains, theta, e, f, scales, now,
     ratio += min(0.0, SLACK - first) - min(0.0, SLACK + first)
     for x in range(m * m):
         log_factors[x] = b * g_f[x]
-    grown_jointly(joint, log_factors, weights)
+    grown_jointly(unpacked, hub, w, joint, log_factors, weights)
     others, own = spreads(unpacked.weights, weights)
     if not log1p(-rng.random()) < ratio - penalty(lines.n, own, others, half):
         copy_to(theta, before)
