@@ -5,6 +5,7 @@ Helmert's contrasts H; a slab is a density of |d|, with |d|^2 = 2 sum over t of 
 """
 
 import itertools
+from functools import cache
 from math import gamma, log, pi
 
 import numpy as np
@@ -27,13 +28,23 @@ def log_slab(d, slab):
     if not isinstance(slab, Cauchy):
         return stats.norm.logpdf(d, scale=slab.scale).sum(axis=(-2, -1))
 
-    def density(squares):
-        return (1 + squares / slab.scale**2) ** (-(q + 1) / 2) * np.exp(-squares / 2 / one_group.TAPER**2)
+    return np.log(cauchy(squares, slab, q)).sum(axis=-1) - k * log_total(slab, q)
 
+
+def cauchy(squares, slab, q):
+    """Density of a Cauchy slab of q coordinates, up to a factor."""
+    return (1 + squares / slab.scale**2) ** (-(q + 1) / 2) * np.exp(-squares / 2 / one_group.TAPER**2)
+
+
+@cache
+def log_total(slab, q):
+    """Log integral of `cauchy`."""
     shell = 2 * pi ** (q / 2) / gamma(q / 2)
     steps = [0, slab.scale, 10 * slab.scale, 100 * slab.scale, 1000 * slab.scale]
-    total = sum(quad(lambda r: shell * r ** (q - 1) * density(r**2), a, b)[0] for a, b in itertools.pairwise(steps))
-    return np.log(density(squares)).sum(axis=-1) - k * log(total)
+    parts = [
+        quad(lambda r: shell * r ** (q - 1) * cauchy(r**2, slab, q), *ends)[0] for ends in itertools.pairwise(steps)
+    ]
+    return log(sum(parts))
 
 
 def log_biases(x, prior):

@@ -162,11 +162,17 @@ AROUND_2 = pair_of(4, (2, None), lambda x: [x, (x - 2) ** 2 - 4])
 
 
 @pytest.mark.parametrize(
-    ("right", "wrong", "biases"),
-    [(FREE, FORGOTTEN, "free"), (AROUND_1, AROUND_2, "free"), (AROUND_1, AROUND_2, "spike-slab")],
-    ids=["free", "neutral", "neutral-spiked"],
+    ("right", "wrong", "biases", "prior"),
+    [
+        (FREE, FORGOTTEN, "free", PRIOR),
+        (FREE, FORGOTTEN, "slab", replace(PRIOR, biases=LogisticBeta(0.5, 0.5))),  # as in bgmCompare
+        (AROUND_1, AROUND_2, "free", PRIOR),
+        (AROUND_1, AROUND_2, "spike-slab", PRIOR),
+    ],
+    ids=["free", "slab", "neutral", "neutral-spiked"],
 )
-def test_ordered_answers(right, wrong, biases, rng):
+def test_ordered_answers(right, wrong, biases, prior, rng):
+    """By the exact sampler and by particles."""
     model, features = right
     samples, groups, others = [], [], []
     for n in (25, 60):
@@ -176,16 +182,13 @@ def test_ordered_answers(right, wrong, biases, rng):
         groups.append((n, samples[-1].s_bar, None))
         others.append((n, counts @ wrong[1] / n, None))
     contrast, options = contrasts([25, 60]), {"biases": biases, "n_samples": 4000}
-    truth = oracle.posterior(model.graph.edges, 2, groups, PRIOR, rng, features=features, **options)
-    given = group_likelihood(model, samples, contrast, Persistent(), biases), contrast, PRIOR, PRIOR.slab, biases
-    kernels = [Differences(*given, 10)]
-    if biases == "free":
-        kernels.append(GroupParticles(*given, 5, 512))
-    for of in kernels:
+    truth = oracle.posterior(model.graph.edges, 2, groups, prior, rng, features=features, **options)
+    given = group_likelihood(model, samples, contrast, Persistent(), biases), contrast, prior, prior.slab, biases
+    for of in (Differences(*given, 10), GroupParticles(*given, 5, 512)):
         draws = draws_of(of, rng)
         found = compared(draws, truth)
         assert found.holds, found
-    other = oracle.posterior(model.graph.edges, 2, others, PRIOR, rng, features=wrong[1], **options)
+    other = oracle.posterior(model.graph.edges, 2, others, prior, rng, features=wrong[1], **options)
     assert not compared(draws, other).holds
 
 
@@ -202,9 +205,10 @@ def test_logits_of_beta_variables(biases, rng):
     model, prior = Boltzmann(graphs.path(2)), replace(PRIOR, biases=LogisticBeta(0.5, 3.0))
     data = rows(model, [15, 20], rng)
     truth = exact(model, data, rng, prior, biases=biases)
-    found = compare(kernel(model, data, prior, biases=biases), truth, rng)
-    assert found.holds, found
-    assert not compare(kernel(model, data, biases=biases), truth, rng).holds
+    for n_particles in (None, 512):
+        found = compare(kernel(model, data, prior, biases=biases, n_particles=n_particles), truth, rng)
+        assert found.holds, found
+        assert not compare(kernel(model, data, biases=biases, n_particles=n_particles), truth, rng).holds
 
 
 def test_too_many_states():

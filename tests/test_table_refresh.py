@@ -1,12 +1,16 @@
 """Particles of many states: probabilities of an edge's categories, and redraws that leave their law."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 
 from bayesmrf import graphs
 from bayesmrf.inference.elimination.two_states import Elimination
+from bayesmrf.models.ordinal import Ordinal
 from bayesmrf.models.potts import Potts
 from bayesmrf.models.symmetric import Symmetric
+from bayesmrf.particles.table_triples import grown_jointly, rival_cells
 from bayesmrf.particles.tables import (
     edge_categories,
     edge_cells,
@@ -18,6 +22,7 @@ from bayesmrf.particles.tables import (
     resample,
     start_particles,
     state_share,
+    sweep,
     table_graph,
     unpack,
     weigh_node,
@@ -139,3 +144,44 @@ def test_weights_do_not_lag_behind_theta(follows, rng):
     for first in (0, M // 2):
         resample(rng, unpacked, first)
     assert (worst(model, unpacked, theta) < 7) == follows  # resampling adds to the noise
+
+
+def test_fewer_states_than_other_nodes_have(rng):
+    """Two yes/no nodes in a graph with seven categories: a pair 6, 6 would have exp(36 w) times the weight of 0, 0.
+
+    Given the third node, and of rivals without it, distributions are exact in every particle.
+    """
+    model, weights, n = Ordinal(graphs.complete(3), 7, sizes=(2, 2, 7)), np.array([3.0, 0.2, -0.1]), 256
+    own = rng.standard_normal(8)
+    theta = np.concatenate([weights, own])
+    rows = table_graph(model)
+    particles = start_particles(n, 3, 7, rng)
+    unpacked = unpack(particles, weights[:, None] * model.gains, model.categorical(theta).field)
+    sweep(rows, unpacked)
+    x = np.array(list(product(range(2), range(2), range(7))))
+
+    def law(pair, weights):
+        products = np.stack([x[:, 0] * x[:, 1], x[:, 0] * x[:, 2], x[:, 1] * x[:, 2]], axis=1)
+        p = np.exp(products @ weights + own[0] * x[:, 0] + own[1] * x[:, 1] + np.append(0, own[2:])[x[:, 2]])
+        found = np.zeros((7, 7))
+        np.add.at(found, tuple(x[:, pair].T), p / p.sum())
+        return found
+
+    g, of_e, of_f = np.outer(np.arange(7), np.arange(7)).ravel().astype(float), np.empty(49), np.empty(49)
+    joint, grown = np.empty((49, n), np.float32), np.empty(n, np.float32)
+    without = weights * [0, 1, 1]
+    rival_cells(rows, unpacked, (0, 1, 2), 0, 1, -3 * g, 0, n, of_e, of_f, joint)
+    np.testing.assert_allclose((of_e / of_e.sum()).reshape(7, 7), law([0, 1], without), atol=1e-5)
+    np.testing.assert_allclose((of_f / of_f.sum()).reshape(7, 7), law([0, 2], without), atol=1e-5)
+    assert np.abs(law([0, 2], without) - law([0, 2], without * [0, 0, 1])).max() > 0.01  # edge f there, or not
+    grown_jointly(unpacked, 0, 2, joint, 4 * g, grown)
+    np.testing.assert_allclose(grown, grown[0], rtol=1e-4)
+    cells = np.empty(49)
+    unpacked.x[2] = 0
+    edge_cells(rows, unpacked, 0, 0, n, cells)
+    pair = law([0, 1], weights * [1, 0, 0])
+    np.testing.assert_allclose(cells.reshape(7, 7), pair, atol=1e-5)
+    assert not cells.reshape(7, 7)[2:].any()
+    assert not cells.reshape(7, 7)[:, 2:].any()
+    grown_weights(rows, unpacked, 0, 3 * g, grown)
+    np.testing.assert_allclose(grown, grown[0], rtol=1e-4)

@@ -7,7 +7,7 @@ from numba import float32
 
 from ..compiled import leaf
 from ..graphs import edge_between
-from .tables import TILE, edge_table, weigh
+from .tables import TILE, edge_table, relative_weights, weigh
 
 
 @leaf
@@ -15,14 +15,13 @@ def rival_cells(graph, unpacked, nodes, e, f, log_factors, start, stop, of_e, of
     """Compute the joint distributions of two pairs of nodes in the model with another parameter of edge e.
 
     Let q(k, l, y) be the probability of the states of ``nodes`` = (hub, v, w) given the rest of a particle, e the edge
-    hub-v and f the edge hub-w, which is absent. ``log_factors`` F (m^2,) is the change of the log weight of the states
-    of hub and v.
+    hub-v and f the edge hub-w. ``log_factors`` F (m^2,) is the change of the log weight of the states of hub and v.
 
     Parameters
     ----------
     of_e, of_f : (m^2,) arrays
         Filled with the means over particles start..stop-1 (multiples of 64) of sum_y q(k, l, y) exp(F(k, l)) and
-        sum_l q(k, l, y) exp(F(k, l)).
+        sum_l q(k, l, y) exp(F(k, l)), up to a factor.
     joint : (m^2, n_particles) float32 array
         Filled with the second of these of each of them.
     """
@@ -30,12 +29,14 @@ def rival_cells(graph, unpacked, nodes, e, f, log_factors, start, stop, of_e, of
     hub, v, w = nodes
     between = edge_between(graph, v, w)
     old = edge_table(graph, unpacked, e)
-    new = old * np.exp(log_factors).astype(np.float32).reshape(m, m)
-    across = np.ones((m, m), np.float32)
+    new = old * relative_weights(unpacked, hub, v, log_factors.reshape(m, m))
+    across, at_f = np.ones((m, m), np.float32), edge_table(graph, unpacked, f)
     if between >= 0:
         across = edge_table(graph, unpacked, between)
+    n_hub = m if unpacked.potentials[f].any() else 1  # states of hub that make a difference to w
     at_w = np.empty((m, unpacked.x.shape[1]), np.float32)
-    rows, sums = np.empty((3, min(n_particles, TILE)), np.float32), np.empty((m, min(n_particles, TILE)), np.float32)
+    rows, room = np.empty((3, min(n_particles, TILE)), np.float32), min(n_particles, TILE)
+    sums = np.empty((n_hub, m, room), np.float32)
     of_e[:] = 0.0
     of_f[:] = 0.0
     for first in range(start, stop, TILE):
@@ -46,21 +47,22 @@ def rival_cells(graph, unpacked, nodes, e, f, log_factors, start, stop, of_e, of
         weigh(graph, unpacked, w, f, between, first, last, at_w)
         whole, part, each = rows[0, :size], rows[1, :size], rows[2, :size]
         weights = unpacked.weights[first:last]
-        for y in range(m):  # at_v times the sum over the states of w
-            row, b = sums[y, :size], unpacked.at_v[y, first:last]
-            row[:] = float32(0)
-            for z in range(m):
-                c, t = at_w[z, first:last], across[y, z]
+        for k in range(n_hub):
+            for y in range(m):  # at_v times the sum over the states of w
+                row, b = sums[k, y, :size], unpacked.at_v[y, first:last]
+                row[:] = float32(0)
+                for z in range(m):
+                    c, t = at_w[z, first:last], across[y, z] * at_f[k, z]
+                    for lane in range(size):
+                        row[lane] += t * c[lane]
                 for lane in range(size):
-                    row[lane] += t * c[lane]
-            for lane in range(size):
-                row[lane] *= b[lane]
+                    row[lane] *= b[lane]
         whole[:] = float32(0)
         for k in range(m):
             a = unpacked.at_u[k, first:last]
             part[:] = float32(0)
             for y in range(m):
-                row, t = sums[y, :size], old[k, y]
+                row, t = sums[k % n_hub, y, :size], old[k, y]
                 for lane in range(size):
                     part[lane] += t * row[lane]
             for lane in range(size):
@@ -70,7 +72,7 @@ def rival_cells(graph, unpacked, nodes, e, f, log_factors, start, stop, of_e, of
             for lane in range(size):
                 each[lane] = weights[lane] * a[lane] / whole[lane]
             for y in range(m):
-                row, total = sums[y, :size], float32(0)
+                row, total = sums[k % n_hub, y, :size], float32(0)
                 for lane in range(size):
                     total += each[lane] * row[lane]
                 of_e[k * m + y] += new[k, y] * total
@@ -78,7 +80,7 @@ def rival_cells(graph, unpacked, nodes, e, f, log_factors, start, stop, of_e, of
                 c, row, total = at_w[z, first:last], joint[k * m + z, first:last], float32(0)
                 part[:] = float32(0)
                 for y in range(m):
-                    b, t = unpacked.at_v[y, first:last], new[k, y] * across[y, z]
+                    b, t = unpacked.at_v[y, first:last], new[k, y] * across[y, z] * at_f[k, z]
                     for lane in range(size):
                         part[lane] += t * b[lane]
                 for lane in range(size):
@@ -90,9 +92,10 @@ def rival_cells(graph, unpacked, nodes, e, f, log_factors, start, stop, of_e, of
 
 
 @leaf
-def grown_jointly(joint, log_factors, out):
-    """Set ``out`` to the weights of the particles after edge f has moved, up to a factor: sums of ``joint``."""
-    factors, size = np.exp(log_factors - log_factors.max()).astype(np.float32), len(out) >> 6 << 6
+def grown_jointly(unpacked, hub, w, joint, log_factors, out):
+    """Set ``out`` to the weights of the particles after edge f = hub-w has moved, up to a factor: sums of ``joint``."""
+    m, size = len(unpacked.at_u), len(out) >> 6 << 6
+    factors = relative_weights(unpacked, hub, w, log_factors.reshape(m, m)).ravel()
     out[:] = float32(0)
     for x in range(len(factors)):
         row, t = joint[x], factors[x]

@@ -20,6 +20,7 @@ from numba import float32
 from ..compiled import copy_to, leaf, strict_leaf
 from ..graphs import Graph
 from ..lanes import HALF, MOST_F, ONE, exp_rest_f, power_bits_f, symmetric_uniform
+from ..models.categorical import NEVER
 from ..rng import lane_generators, next_uint32
 from .importance import LEAST, relative_moments, systematic
 
@@ -82,7 +83,10 @@ def unpack(particles: TableParticles, potentials: np.ndarray, field: np.ndarray)
 
 @leaf
 def weigh(graph, unpacked, i, without, also, first, last, out):
-    """Compute the weights of the states of node i given its neighbours except across two edges; largest 1."""
+    """Compute the weights of the states of node i given its neighbours except across two edges; largest 1.
+
+    States that the node does not have get exactly 0, so that no move of an edge can make them probable.
+    """
     m, size = len(graph.category), (last - first) >> 6 << 6
     for k in range(m):
         row, own = out[k, first:last], float32(unpacked.field[i, k])
@@ -128,11 +132,13 @@ def weigh(graph, unpacked, i, without, also, first, last, out):
             power[lane] = power_bits_f(row[lane])
         for lane in range(size):
             row[lane] = exp_rest_f(row[lane]) * scale[lane]
+        if unpacked.field[i, k] <= NEVER:
+            row[:] = float32(0)
 
 
 @leaf
 def edge_table(graph, unpacked, i):
-    """Compute exp(W) of the edge for each pair of states, relative to its largest."""
+    """Compute exp(W) of the edge for each pair of states, relative to the largest, as `relative_weights`."""
     m = len(graph.category)
     table = np.zeros((m, m))
     for k in range(m):
@@ -140,7 +146,21 @@ def edge_table(graph, unpacked, i):
             j = graph.category[k, y]
             if j > 0:
                 table[k, y] = unpacked.potentials[i, j - 1]
-    return np.exp(table - table.max()).astype(np.float32)
+    return relative_weights(unpacked, graph.edges[i, 0], graph.edges[i, 1], table)
+
+
+@leaf
+def relative_weights(unpacked, u, v, logs):
+    """Return exp(``logs``) (m, m), relative to the largest in states that nodes u and v have, and 1 at most in others.
+
+    Others, with larger scores, may have logs far above all of these.
+    """
+    top = logs[0, 0]
+    for k in range(len(logs)):
+        for y in range(len(logs)):
+            if unpacked.field[u, k] > NEVER and unpacked.field[v, y] > NEVER:
+                top = max(top, logs[k, y])
+    return np.exp(np.minimum(logs - top, 0.0)).astype(np.float32)
 
 
 @leaf
@@ -252,7 +272,7 @@ def grown_weights(graph, unpacked, i, log_factors, out):
     """
     m, room = len(graph.category), np.empty(TILE, np.float32)
     table = edge_table(graph, unpacked, i)
-    table *= np.exp(log_factors - log_factors.max()).astype(np.float32).reshape(m, m)
+    table *= relative_weights(unpacked, graph.edges[i, 0], graph.edges[i, 1], log_factors.reshape(m, m))
     for first in range(0, len(out), TILE):
         each = out[first : first + TILE]
         _sum_ends(table, unpacked, first, each, room[: len(each)])

@@ -48,6 +48,7 @@ class GroupProblem(NamedTuple):
     baseline: EdgePrior
     n_spiked: int  # the first features, edges first, that have a baseline and a difference
     n_absent: int  # those of them whose difference may be absent
+    rivals: np.ndarray  # (n_pairs, 2), edges that may take each other's place
 
 
 class OneGroup(NamedTuple):
@@ -223,6 +224,17 @@ def restore(problem, pairs, theta, baseline, difference):
     theta.baseline[pairs[0].e] = baseline
     theta.difference[:, pairs[0].e] = difference
     _follow(problem, pairs, theta)
+
+
+@strict_leaf
+def propose_baseline(rng, problem, pairs, theta, prior, old):
+    """Set a baseline to a proposed value, or to ``old``, as `propose_difference`; return the log ratio."""
+    set_baseline(problem, pairs, theta, 0.0)
+    mode, scale = line_mode(baseline_line(problem, pairs[0], theta, prior))
+    value = old if old != 0 else draw_t(rng, mode, scale)
+    ratio = prior.birth + birth_log_ratio(baseline_line(problem, pairs[-1], theta, prior), value, mode, scale)
+    set_baseline(problem, pairs, theta, value)
+    return ratio
 
 
 @strict_leaf

@@ -24,6 +24,7 @@ from .group_lines import (
     set_baseline,
     set_difference,
 )
+from .group_swaps import swap_in_table
 from .line import line_log_density, line_mode
 from .log_concave import draw_around
 from .spike import node_precision, visit_edge, visit_node
@@ -64,6 +65,8 @@ def scan_groups(rng, problem, theta, n_scans):
                     for x in range(len(small[t])):
                         small[t, x] = small[t, x] / old[t, x] if old[t, x] > 0 else 1.0
                     scale(tables[t], small[t], m, bounds[b], bounds[b + 1], bounds[c], bounds[c + 1])
+        for _ in range(n_nodes if len(problem.rivals) > 0 else 0):
+            swap_in_table(rng, problem, tables, theta, drawn)
     for t in range(n_groups):
         top[t] += log(tables[t].sum())
     return drawn, top

@@ -19,6 +19,7 @@ from ...priors import CAUCHY_TAPER, Cauchy, SpikeSlab
 from ..conditionals.centred import ManyStates, centred_lines, residual_pull
 from ..conditionals.group_lines import GroupProblem, GroupTheta
 from ..conditionals.group_scan import scan_groups
+from ..conditionals.rivals import rivals_in
 from ..conditionals.spike import edge_prior
 from .spike_slab import EDGE_DIMS, EdgeFit, EdgeInfo, drawn, start_theta
 
@@ -143,6 +144,7 @@ class DifferencesKernel(Checked):
             one.starts, one.base, one.features, self.contrast, n @ self.contrast / max(n.sum(), 1),
             edge_prior(self.prior), _log_top(self.prior.slab, self.contrast.shape[1]), baseline, self._n_spiked,
             model.n_features if self.biases == "spike-slab" else model.n_edges,
+            rivals_in(model, n @ np.array([s.s_bar for s in samples]) / max(n.sum(), 1), n.sum()),
         )  # fmt: skip
 
     @property

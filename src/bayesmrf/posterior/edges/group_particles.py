@@ -47,6 +47,7 @@ from ..conditionals.group_lines import (
     draw_group_scales,
     draw_prior,
     one_group,
+    propose_baseline,
     propose_difference,
     restore,
     set_baseline,
@@ -54,9 +55,10 @@ from ..conditionals.group_lines import (
 )
 from ..conditionals.line import line_log_density, line_mode
 from ..conditionals.penalty import penalty
-from ..conditionals.spike import birth_log_ratio, node_precision
-from ..conditionals.student_t import draw_t, propose_move
+from ..conditionals.spike import node_precision
+from ..conditionals.student_t import propose_move
 from .differences import DifferencesKernel
+from .group_table_swaps import of_group, visit_group_rivals
 from .particle import REDRAWN, START, visit_field
 from .spike_slab import SWEEPS, EdgeInfo
 
@@ -128,19 +130,10 @@ class GroupParticles(DifferencesKernel):
 
 
 @strict_leaf
-def _of(stacked, t):
-    """Return the particles of group t."""
-    return UnpackedTableParticles(
-        stacked.x[t], stacked.lanes[t], stacked.potentials[t], stacked.field[t], stacked.at_u[t], stacked.at_v[t],
-        stacked.weights[t],
-    )  # fmt: skip
-
-
-@strict_leaf
 def _sweep(graph, stacked):
     """Redraw all nodes of every particle of all groups."""
     for t in range(len(stacked.x)):
-        sweep(graph, _of(stacked, t))
+        sweep(graph, of_group(stacked, t))
 
 
 @strict_leaf
@@ -159,37 +152,38 @@ def _scan(rng, graph, stacked, problem, gains, theta, order):
         pairs = _pairs(theta, e, i, j, g)
         for t in range(n_groups):
             for side in range(2):
-                edge_cells(graph, _of(stacked, t), e, side * half, (side + 1) * half, pairs[side].cells[t])
+                edge_cells(graph, of_group(stacked, t), e, side * half, (side + 1) * half, pairs[side].cells[t])
                 pairs[side].now[t] = pairs[side].cells[t]
         was = not _is_absent(theta, e)
         _visit(rng, graph, stacked, problem, gains, pairs, theta, drawn, share, weights)
         # With many more candidates than edges, particles need not be redrawn for each of them.
         if was or not _is_absent(theta, e) or rng.random() < redrawn:
             for t in range(n_groups):
-                redraw_ends(graph, _of(stacked, t), e)
+                redraw_ends(graph, of_group(stacked, t), e)
+    visit_group_rivals(rng, graph, stacked, problem, gains, theta, drawn, weights)
     own = np.empty((n_groups, m))
     for i in range(n_nodes):
         for t in range(n_groups):
-            weigh_node(graph, _of(stacked, t), i)
+            weigh_node(graph, of_group(stacked, t), i)
         for k in range(problem.starts[i], problem.starts[i + 1]):
             if problem.n_spiked > r:
                 own[:] = problem.features[k - r]
                 pairs = _pairs(theta, k, i, i, own)
                 for t in range(n_groups):
-                    _measure(graph, _of(stacked, t), problem, pairs, t, share[t])
+                    _measure(graph, of_group(stacked, t), problem, pairs, t, share[t])
                 _visit(rng, graph, stacked, problem, gains, pairs, theta, drawn, share, weights)
                 continue
             for t in range(n_groups):
                 natural, now, prior = theta.natural[t], theta.now[t], problem.baseline
                 now[k] = node_precision(rng, prior, prior.bias_precision, natural[k])
                 visit_field(
-                    rng, _of(stacked, t), one_group(problem, t), i, k, natural, now, share[t], weights[t]
+                    rng, of_group(stacked, t), one_group(problem, t), i, k, natural, now, share[t], weights[t]
                 )  # fmt: skip
         for t in range(n_groups):
-            redraw_node(_of(stacked, t), i)
+            redraw_node(of_group(stacked, t), i)
     for t in range(n_groups):
         for first in (0, half):
-            resample(rng, _of(stacked, t), first)
+            resample(rng, of_group(stacked, t), first)
     return drawn
 
 
@@ -233,7 +227,10 @@ def _visit(rng, graph, stacked, problem, gains, pairs, theta, drawn, share, weig
         if move == 0:
             if prior.birth == np.inf:
                 continue
-            ratio = _propose_jump(rng, problem, pairs, theta, prior)
+            ratio = propose_baseline(rng, problem, pairs, theta, prior, baseline)
+            if baseline != 0:
+                ratio = -ratio
+                set_baseline(problem, pairs, theta, 0.0)
         elif move == 2:
             if prior.log_odds == np.inf:
                 continue
@@ -248,17 +245,6 @@ def _visit(rng, graph, stacked, problem, gains, pairs, theta, drawn, share, weig
             ratio = _propose_value(rng, problem, pairs, theta, prior, move - 3)
         if not _accept(rng, graph, stacked, problem, gains, pairs, theta, ratio, share, weights):
             restore(problem, pairs, theta, baseline, difference)
-
-
-@strict_leaf
-def _propose_jump(rng, problem, pairs, theta, prior):
-    """Propose the birth or death of a baseline; return the log acceptance ratio."""
-    a = theta.baseline[pairs[0].e]
-    mode, scale = line_mode(baseline_line(problem, pairs[0], theta, prior))
-    line, new = baseline_line(problem, pairs[1], theta, prior), draw_t(rng, mode, scale) if a == 0 else 0.0
-    ratio = prior.birth + birth_log_ratio(line, new if a == 0 else a, mode, scale)
-    set_baseline(problem, pairs, theta, new)
-    return ratio if a == 0 else -ratio
 
 
 @strict_leaf
@@ -290,7 +276,7 @@ def _accept(rng, graph, stacked, problem, gains, pairs, theta, ratio, share, wei
     """
     (e, (i, j), g, before), half = (pairs[0].e, pairs[0].ends, pairs[0].g, pairs[0].before), stacked.x.shape[2] >> 1
     for t in range(len(before)):
-        unpacked, change = _of(stacked, t), theta.natural[t, e] - before[t]
+        unpacked, change = of_group(stacked, t), theta.natural[t, e] - before[t]
         if i == j:
             grown_by_feature(unpacked, g[t], change, share[t], weights[t])
         else:
@@ -300,7 +286,7 @@ def _accept(rng, graph, stacked, problem, gains, pairs, theta, ratio, share, wei
     if not log1p(-rng.random()) < ratio:
         return False
     for t in range(len(before)):
-        unpacked = _of(stacked, t)
+        unpacked = of_group(stacked, t)
         if i == j:
             follow_feature(unpacked, i, g[t], theta.natural[t, e] - before[t])
         follow_weights(rng, unpacked, weights[t])

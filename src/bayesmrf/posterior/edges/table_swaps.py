@@ -25,7 +25,7 @@ from ..conditionals.student_t import draw_t
 
 _LOOKS = 20  # at pairs of rivals in a scan, for each node
 _REACH = 15.0  # standard deviations of a weight between independent nodes, beyond which an edge is not swapped
-_SLACK = 3.0  # how far a log ratio by the particles that propose is below 0 before the others look at it
+SLACK = 3.0  # how far a log ratio by the particles that propose is below 0 before the others look at it
 
 
 class Swaps(NamedTuple):
@@ -91,17 +91,17 @@ def _swap(rng, graph, unpacked, problem, swaps, gains, theta, e, f, scales, now,
     b = draw_t(rng, mode_f, scale_f)
     # Delayed acceptance: if the first half finds the swap hopeless, the other is not asked.
     first = birth_log_ratio(line_f, b, mode_f, scale_f) - birth_log_ratio(line_e, a, mode_e, scale_e)
-    if not (abs(b) < swaps.reach[f] and log1p(-rng.random()) < first + _SLACK):
+    if not (abs(b) < swaps.reach[f] and log1p(-rng.random()) < first + SLACK):
         copy_to(theta, before)
         return
     rival_cells(graph, unpacked, (hub, v, w), e, f, log_factors, half, n_particles, of_e, of_f, joint)
     line_e = edge_line(lines, of_e, of_e.sum(), e, hub, v, theta, now)
     line_f = edge_line(lines, of_f, of_f.sum(), f, hub, w, theta, now)
     ratio = birth_log_ratio(line_f, b, mode_f, scale_f) - birth_log_ratio(line_e, a, mode_e, scale_e)
-    ratio += min(0.0, _SLACK - first) - min(0.0, _SLACK + first)
+    ratio += min(0.0, SLACK - first) - min(0.0, SLACK + first)
     for x in range(m * m):
         log_factors[x] = b * g_f[x]
-    grown_jointly(joint, log_factors, weights)
+    grown_jointly(unpacked, hub, w, joint, log_factors, weights)
     others, own = spreads(unpacked.weights, weights)
     if not log1p(-rng.random()) < ratio - penalty(lines.n, own, others, half):
         copy_to(theta, before)

@@ -1,0 +1,148 @@
+"""Swaps of the differences, or of the baselines, of two rival edges between several groups of observations.
+
+If v and w are similar in the data, a difference between groups in the edge u-v can take the place of one in u-w. Where
+one of the two edges differs, the other's difference is born in the model without both, as a birth of
+`bayesmrf.posterior.conditionals.group_lines`. The swap has the ratio of the two births: in each group it depends on the
+other nodes through the joint distribution of u, v and w only. Baselines that may be absent are swapped likewise.
+"""
+
+from __future__ import annotations
+
+from math import exp, log1p
+
+import numpy as np
+
+from ...compiled import copy_to, strict_leaf
+from .alike_nodes import triple_of
+from .group_lines import (
+    Pair,
+    centred_values,
+    clear_difference,
+    draw_prior,
+    propose_baseline,
+    propose_difference,
+    set_baseline,
+)
+from .state_table import scale_triple, triple_sums
+
+DIFFERENCE, BASELINE = 0, 1  # parts of an edge
+
+
+@strict_leaf
+def choose_swap(rng, problem, theta):
+    """Choose two rival edges, and the part of them that may be swapped: the first has it, the other does not.
+
+    The part is -1 if both have it, or neither.
+    """
+    e, f = problem.rivals[int(rng.random() * len(problem.rivals))]
+    part = BASELINE if problem.baseline.fixed < 1 and rng.random() < 0.5 else DIFFERENCE
+    at_e, at_f = _is_there(theta, e, part), _is_there(theta, f, part)
+    if at_e == at_f:
+        return e, f, -1
+    return (e, f, part) if at_e else (f, e, part)
+
+
+@strict_leaf
+def _is_there(theta, e, part):
+    """Return whether an edge has a part."""
+    return theta.baseline[e] != 0 if part == BASELINE else theta.difference[:, e].any()
+
+
+@strict_leaf
+def value_of(theta, e, part):
+    """Return a part of an edge, (1,) or (q,)."""
+    return theta.baseline[e : e + 1].copy() if part == BASELINE else theta.difference[:, e].copy()
+
+
+@strict_leaf
+def take_away(problem, pairs, theta, part):
+    """Remove a part of an edge."""
+    if part == BASELINE:
+        set_baseline(problem, pairs, theta, 0.0)
+    else:
+        clear_difference(problem, pairs, theta)
+
+
+@strict_leaf
+def new_pair(problem, theta, e, i, j):
+    """Return edge e = ij where it is, without the probabilities of its ends."""
+    g, cells = np.empty((len(problem.n), problem.values.size)), np.ones((2, len(problem.n), problem.values.size))
+    centred_values(problem, e, i, j, g)
+    return Pair(e, (i, j), g, cells[0], cells[1], theta.natural[:, e].copy())
+
+
+@strict_leaf
+def look(pair, theta):
+    """Normalise the probabilities of the ends, which are those where the parameters are now."""
+    for t in range(len(pair.cells)):
+        pair.cells[t] /= pair.cells[t].sum()
+        pair.now[t] = pair.cells[t]
+        pair.before[t] = theta.natural[t, pair.e]
+
+
+@strict_leaf
+def swap_ratio(rng, problem, of_e, of_f, theta, priors, old, new, part):
+    """Give edge f, in place of e, a part with the value ``new``, proposed if that is 0; return the log ratio.
+
+    ``of_e`` and ``of_f`` are pairs, as in `propose_difference`, in the model without the part of both, which theta is.
+    """
+    if part == BASELINE:
+        ratio = -propose_baseline(rng, problem, of_e, theta, priors[0], old[0])
+    else:
+        ratio = -propose_difference(rng, problem, of_e, theta, priors[0], old)
+    take_away(problem, of_e, theta, part)
+    if part == BASELINE:
+        return ratio + propose_baseline(rng, problem, of_f, theta, priors[1], new[0])
+    return ratio + propose_difference(rng, problem, of_f, theta, priors[1], new)
+
+
+@strict_leaf
+def set_back(theta, baseline, difference, natural):
+    """Restore the parameters of all edges and nodes."""
+    copy_to(theta.baseline, baseline)
+    for k in range(len(difference)):
+        copy_to(theta.difference[k], difference[k])
+    for t in range(len(natural)):
+        copy_to(theta.natural[t], natural[t])
+
+
+@strict_leaf
+def swap_in_table(rng, problem, tables, theta, drawn):
+    """Propose a swap of two rival edges; ``tables`` (G, m^n_nodes) have the weights of all states of each group."""
+    e, f, part = choose_swap(rng, problem, theta)
+    if part < 0:
+        return
+    n_groups, m = len(problem.n), len(problem.values)
+    (hub, v, w), (one_hub, one_v, one_w), nodes = triple_of(problem.edges, e, f, m)
+    of_e, of_f = new_pair(problem, theta, e, hub, v), new_pair(problem, theta, f, hub, w)
+    priors = draw_prior(rng, problem, of_e, theta, drawn), draw_prior(rng, problem, of_f, theta, drawn)
+    baseline, difference, natural = theta.baseline.copy(), theta.difference.copy(), theta.natural.copy()
+    old = value_of(theta, e, part)
+    take_away(problem, (of_e,), theta, part)
+    cells, states = np.empty((m, m * m)), np.empty((2, m**3), np.int64)
+    flat = cells.ravel()
+    for s in range(m**3):
+        x = s // one_hub % m * m
+        states[0, s], states[1, s] = x + s // one_v % m, x + s // one_w % m
+    of_e.cells[:] = 0.0
+    of_f.cells[:] = 0.0
+    for t in range(n_groups):
+        triple_sums(tables[t], m, nodes, cells)
+        change = theta.natural[t, e] - natural[t, e]
+        for s in range(m**3):
+            weight = flat[s] * exp(change * of_e.g[t, states[0, s]])
+            of_e.cells[t, states[0, s]] += weight
+            of_f.cells[t, states[1, s]] += weight
+    look(of_e, theta)
+    look(of_f, theta)
+    ratio = swap_ratio(rng, problem, (of_e,), (of_f,), theta, priors, old, np.zeros(len(old)), part)
+    if log1p(-rng.random()) >= ratio:
+        set_back(theta, baseline, difference, natural)
+        return
+    for t in range(n_groups):
+        for s in range(m**3):
+            flat[s] = exp(
+                (theta.natural[t, e] - natural[t, e]) * of_e.g[t, states[0, s]]
+                + (theta.natural[t, f] - natural[t, f]) * of_f.g[t, states[1, s]]
+            )
+        scale_triple(tables[t], m, nodes, cells)

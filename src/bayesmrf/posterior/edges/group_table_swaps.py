@@ -1,0 +1,107 @@
+"""Swaps of rival edges between groups of people, by the weighted particles of each group.
+
+They are those of `bayesmrf.posterior.conditionals.group_swaps`, by the joint distribution of three nodes given the rest
+of each particle, with the delayed acceptance of `bayesmrf.posterior.edges.table_swaps`.
+"""
+
+from __future__ import annotations
+
+from math import log1p
+
+import numpy as np
+
+from ...compiled import strict_leaf
+from ...particles.table_triples import grown_jointly, rival_cells
+from ...particles.tables import (
+    UnpackedTableParticles,
+    edge_cells,
+    follow_edge,
+    follow_weights,
+    redraw_ends,
+    spreads,
+    sweep,
+)
+from ..conditionals.alike_nodes import triple_of
+from ..conditionals.centred import node_row
+from ..conditionals.group_lines import draw_prior, one_group
+from ..conditionals.group_swaps import choose_swap, look, new_pair, set_back, swap_ratio, take_away, value_of
+from ..conditionals.penalty import penalty
+from .table_swaps import SLACK
+
+
+@strict_leaf
+def of_group(stacked, t):
+    """Return the particles of group t of several whose arrays are stacked."""
+    return UnpackedTableParticles(
+        stacked.x[t], stacked.lanes[t], stacked.potentials[t], stacked.field[t], stacked.at_u[t], stacked.at_v[t],
+        stacked.weights[t],
+    )  # fmt: skip
+
+
+@strict_leaf
+def visit_group_rivals(rng, graph, stacked, problem, gains, theta, drawn, weights):
+    """Propose as many swaps as there are nodes; ``weights`` is room for those of the particles."""
+    for _ in range(stacked.x.shape[1] if len(problem.rivals) > 0 else 0):
+        e, f, part = choose_swap(rng, problem, theta)
+        if part >= 0:
+            _swap(rng, graph, stacked, problem, gains, theta, drawn, e, f, part, weights)
+
+
+@strict_leaf
+def _swap(rng, graph, stacked, problem, gains, theta, drawn, e, f, part, weights):
+    """Propose that edge f has a part, a difference or a baseline, in place of edge e."""
+    (n_groups, _, n_particles), m = stacked.x.shape, len(problem.values)
+    half = n_particles >> 1
+    nodes, _, _ = triple_of(problem.edges, e, f, m)
+    of_e = new_pair(problem, theta, e, nodes[0], nodes[1]), new_pair(problem, theta, e, nodes[0], nodes[1])
+    of_f = new_pair(problem, theta, f, nodes[0], nodes[2]), new_pair(problem, theta, f, nodes[0], nodes[2])
+    priors = draw_prior(rng, problem, of_e[0], theta, drawn), draw_prior(rng, problem, of_f[0], theta, drawn)
+    baseline, difference, natural = theta.baseline.copy(), theta.difference.copy(), theta.natural.copy()
+    old, joint = value_of(theta, e, part), np.empty((n_groups, m * m, n_particles), np.float32)
+    take_away(problem, of_e, theta, part)
+    _cells(graph, stacked, nodes, of_e[0], of_f[0], theta, natural, 0, half, joint)
+    one_e, one_f = (of_e[0], of_e[0]), (of_f[0], of_f[0])
+    first = swap_ratio(rng, problem, one_e, one_f, theta, priors, old, np.zeros(len(old)), part)
+    # Delayed acceptance: if the first half finds the swap hopeless, the other is not asked.
+    if not log1p(-rng.random()) < first + SLACK:
+        set_back(theta, baseline, difference, natural)
+        return
+    new = value_of(theta, f, part)
+    take_away(problem, of_f, theta, part)
+    _cells(graph, stacked, nodes, of_e[1], of_f[1], theta, natural, half, n_particles, joint)
+    ratio = swap_ratio(rng, problem, of_e, of_f, theta, priors, old, new, part)
+    ratio += min(0.0, SLACK - first) - min(0.0, SLACK + first)
+    for t in range(n_groups):
+        log_factors = (theta.natural[t, f] - natural[t, f]) * of_f[0].g[t]
+        grown_jointly(of_group(stacked, t), nodes[0], nodes[2], joint[t], log_factors, weights[t])
+        others, own = spreads(stacked.weights[t], weights[t])
+        ratio -= penalty(problem.n[t], own, others, half)
+    if not log1p(-rng.random()) < ratio:
+        set_back(theta, baseline, difference, natural)
+        return
+    for t in range(n_groups):
+        unpacked, one, own = of_group(stacked, t), one_group(problem, t), theta.natural[t]
+        follow_weights(rng, unpacked, weights[t])
+        for edge in (e, f):
+            i, j = problem.edges[edge]
+            follow_edge(unpacked, gains, edge, own[edge], i, node_row(one, own, i), j, node_row(one, own, j))
+        for edge in (e, f):
+            edge_cells(graph, unpacked, edge, 0, n_particles, of_e[0].cells[t])
+            redraw_ends(graph, unpacked, edge)
+        sweep(graph, unpacked)
+
+
+@strict_leaf
+def _cells(graph, stacked, nodes, of_e, of_f, theta, natural, start, stop, joint):
+    """Compute the probabilities of the ends of both edges where the parameters are now; ``natural`` were those before.
+
+    They are averaged over particles start..stop-1; see `rival_cells` for ``joint`` (G, m^2, n_particles).
+    """
+    for t in range(len(natural)):
+        log_factors = (theta.natural[t, of_e.e] - natural[t, of_e.e]) * of_e.g[t]
+        rival_cells(
+            graph, of_group(stacked, t), nodes, of_e.e, of_f.e, log_factors, start, stop, of_e.cells[t], of_f.cells[t],
+            joint[t],
+        )  # fmt: skip
+    look(of_e, theta)
+    look(of_f, theta)
