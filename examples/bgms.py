@@ -6,6 +6,8 @@ Five symptoms of post-traumatic stress (`bayesmrf.datasets.wenchuan`), and five 
 diagnosis (`bayesmrf.datasets.adhd`). The figures of bgms 0.2.0 are those of its own documentation. The enumeration is
 independent of the package: every set of edges, or of edges that differ, with the parameters of each by importance
 sampling around their mode. (Of the first example, every set with the three edges that no graph of the posterior lacks.)
+Then two whole scales, for which an enumeration is not feasible: all 17 symptoms, and boredom in two languages
+(`bayesmrf.datasets.boredom`).
 """
 
 import itertools
@@ -21,6 +23,8 @@ from bayesmrf.priors import Cauchy, LogisticBeta, SpikeSlab
 WENCHUAN = [1.0, 1.0, 0.958, 0.911, 1.0, 0.986, 0.102, 0.084, 1.0, 1.0]
 ADHD = [0.713, 0.400, 0.828, 0.997]  # of the others bgms does not print it
 PAIRS = list(itertools.combinations(range(5), 2))
+EDGES = SpikeSlab(density=0.5, slab=Cauchy(2.0), biases=LogisticBeta(0.5, 0.5))  # as in bgm
+DIFFERENCES = SpikeSlab(density=0.5, slab=Cauchy(1.0), biases=LogisticBeta(0.5, 0.5))  # as in bgmCompare
 DF = 6  # of the t distribution that parameters are drawn from
 
 
@@ -133,8 +137,7 @@ def all_states(n_levels):
 def wenchuan(n_importance, n_draws):
     """Which edges exist."""
     table = datasets.wenchuan().iloc[:, :5].dropna()
-    prior = SpikeSlab(density=0.5, slab=Cauchy(2.0), biases=LogisticBeta(0.5, 0.5))
-    est = SpikeSlabMRF(model="ordinal", method="exact", prior=prior, n_draws=n_draws, random_state=1, progress=False)
+    est = SpikeSlabMRF(model="ordinal", method="exact", prior=EDGES, n_draws=n_draws, random_state=1, progress=False)
     est.fit(table)
     x = table.to_numpy(int) - 1
     group = Group(statistics(all_states(5), 5), statistics(x, 5).sum(axis=0), len(x))
@@ -154,8 +157,7 @@ def adhd(n_importance, n_draws):
     """Which edges differ between children with a diagnosis and without."""
     table = datasets.adhd()
     labels, items = table["group"], table.iloc[:, 1:6]
-    prior = SpikeSlab(density=0.5, slab=Cauchy(1.0), biases=LogisticBeta(0.5, 0.5))
-    est = CompareMRF(prior=prior, biases="slab", n_draws=n_draws, random_state=1, progress=False)
+    est = CompareMRF(prior=DIFFERENCES, biases="slab", n_draws=n_draws, random_state=1, progress=False)
     est.fit(items, groups=labels)
     groups, f = [], statistics(all_states(2), 2)
     for g, sign in enumerate((-0.5, 0.5)):  # parameters: baselines and differences of weights, and of biases
@@ -176,7 +178,24 @@ def adhd(n_importance, n_draws):
               f"{own[e] / sd[e]:24.3f}")  # fmt: skip
 
 
+def whole_scales(n_draws):
+    """All items of a scale, and a scale in two languages, in which edges are differences."""
+    items, answers = datasets.wenchuan(), datasets.boredom()
+    language = answers.pop("language")
+    options = {"n_draws": n_draws, "random_state": 1, "progress": False}
+    p = SpikeSlabMRF(prior=EDGES, **options).fit(items).edge_table()["inclusion"]
+    bounds = 0.0, 0.1, 0.5, 0.9, 0.99, 1.0
+    number, _ = np.histogram(p, bounds)
+    print(f"pairs of {items.shape[1]} symptoms by inclusion:")
+    print("  ".join(f"{low:g} to {high:g}: {k}" for low, high, k in zip(bounds, bounds[1:], number, strict=False)))
+    differences = CompareMRF(prior=DIFFERENCES, biases="slab", **options).fit(answers, groups=language)
+    table = differences.difference_table().sort_values("inclusion", ascending=False)
+    print(table.head(6).round(2).to_string(index=False))
+
+
 n_importance, n_draws = (int(a) for a in (*sys.argv[1:], *["3000", "4000"][len(sys.argv) - 1 :]))
 wenchuan(n_importance, n_draws)
 print()
 adhd(n_importance, n_draws)
+print()
+whole_scales(n_draws // 4)
