@@ -91,6 +91,43 @@ def test_draws_of_other_modes_are_brought_to_one(rng):
     np.testing.assert_allclose(target.log_likelihoods(swapped)[0], target.log_likelihoods(near)[0])
 
 
+def test_slices_are_of_the_posterior(rng):
+    """Density, its half width, integral and curvature along a direction, by sums over all states of the machine."""
+    target = small_target(rng)
+    found = modes.slices(target, rng, n_steps=500)["slices"]
+    assert len(found) == 3
+    seed = int(rng.integers(2**31))
+    theta = modes.ModeSearch(n_steps=500)(target, np.random.default_rng(seed)).theta
+    mode = Mode(target, theta, True, None, 0, "")
+    direction = np.linalg.eigh(mode.curvature)[1][:, 0]
+    one = modes.slices(target, np.random.default_rng(seed), n_steps=500)["slices"][0]
+
+    def density(t):
+        points = np.atleast_1d(t)[:, None] * direction + theta
+        value = target.log_likelihoods(np.vstack([theta, points]))[0]
+        value += target.prior.log_density(np.vstack([theta, points])).sum(axis=1)
+        return np.exp(value[1:] - value[0])
+
+    np.testing.assert_allclose(one["density"], density(one["t"]), rtol=1e-6)
+    np.testing.assert_allclose(density([one["left"], one["right"]]), 0.5, atol=1e-3)
+    near = np.log(density([-1e-2, 1e-2]))
+    assert -near.sum() / 1e-4 == pytest.approx(one["eigenvalue"], rel=1e-2)
+    wide = np.linspace(-30, 30, 6001)
+    assert one["posterior"] == pytest.approx(density(wide).sum() * 0.01, rel=0.02)
+    # control: another direction has another curvature
+    assert -near.sum() / 1e-4 != pytest.approx(found[-1]["eigenvalue"], rel=1e-2)
+
+
+def test_integrals_of_made_up_slices():
+    one = {"normal": 3.0, "trapezoid": 2.2, "posterior": 2.0}
+    records = [{"cell": [0, 500, 3, "slices"], "seconds": 1.0, "slices": [one, one | {"normal": None}]}]
+    found = measures.of_words(records).set_index(["curve", "method"])["integral_ratio"]
+    assert found.to_dict() == {("slices", "laplace0"): 1.5, ("slices", "laplace"): pytest.approx(1.1)}
+    records[0]["slices"] = [one | {"normal": None}]  # a direction that curves upwards has no normal
+    found = measures.of_words(records).set_index(["curve", "method"])["integral_ratio"]
+    assert np.isnan(found["slices", "laplace0"])
+
+
 def made_up(values, parts=None):
     """Records of one subset: log evidences by (n, k) and method."""
     return [

@@ -12,7 +12,7 @@ from papers.store import Record
 from . import measures
 from .common import CV, LAPLACE, TRUTH, Options
 from .hidden_units import HiddenUnits
-from .words import PARAMETERS, Words
+from .words import PARAMETERS, SLICES, Words
 
 SIZES = (10, 20, 50, 100, 200, 500, 1000)
 UNITS = tuple(range(1, 10))
@@ -53,14 +53,22 @@ FULL: Mapping[str, Experiment] = {
             TRUTH: {"n_chains": 50, "temperatures": 1000, "power": 3},
         }
     ),
-    "five-words": Words(5, _FIVE, (*_METHODS, PARAMETERS), FIVE, shown=(1000, 3)),
+    "five-words": Words(5, _FIVE, (*_METHODS, PARAMETERS, SLICES), FIVE, shown=(1000, 3), sliced=(500, 3)),
     "full": Words(100, _FULL, _METHODS, FULL_WORDS, beyond=(11, 13), every_word=False, replicates=1),
 }
 QUICK: Mapping[str, Experiment] = {
     "hidden-units": HiddenUnits(
         5, (100, 2000), (1, 2, 3), 1, {LAPLACE: {"n_steps": 200}, CV: SMALL[CV], TRUTH: SMALL[TRUTH]}, replicates=2
     ),
-    "five-words": Words(5, ((10, 2), (100, 2), (100, 1)), (*_METHODS, PARAMETERS), SMALL, shown=(100, 2), replicates=1),
+    "five-words": Words(
+        5,
+        ((10, 2), (100, 2), (100, 1)),
+        (*_METHODS, PARAMETERS, SLICES),
+        SMALL,
+        shown=(100, 2),
+        sliced=(100, 2),
+        replicates=1,
+    ),
     "full": Words(12, ((50, 1), (50, 2)), _METHODS, SMALL, beyond=(3,), every_word=False, replicates=1),
 }
 MEASURES: Mapping[str, Callable[[list[Record]], pd.DataFrame]] = {

@@ -1,4 +1,4 @@
-"""Figures 1, 2 and 4 to 8 of the paper."""
+"""Figures 1 to 8 of the paper."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from papers.store import Record
 from . import hidden_units, measures, words
 from .common import CV, LAPLACE, MORE, TRUTH
 from .hidden_units import TRUE_UNITS
-from .words import PARAMETERS
+from .words import PARAMETERS, SLICES
 
 # Colour-blind safe colours (Okabe and Ito).
 COLOURS = {
@@ -144,6 +144,26 @@ def distance(records: list[Record], curve: str) -> Figure | None:
     return figure
 
 
+def slices(records: list[Record]) -> Figure | None:
+    """Figure 3: the posterior along flat directions of the first subset, Laplace's normal, and the trapezoid."""
+    record = next((r for r in records if r["cell"][3] == SLICES), None)
+    if record is None:
+        return None
+    figure = Figure(figsize=(9.5, 3), layout="constrained")
+    shown = record["slices"]
+    for axes, one in zip(figure.subplots(1, len(shown), sharey=True), shown, strict=True):
+        t, left, right = np.array(one["t"]), one["left"], one["right"]
+        axes.plot(t, one["density"], color=COLOURS[TRUTH], label="posterior")
+        axes.plot(t, np.exp(-0.5 * one["eigenvalue"] * t**2), "--", color=COLOURS["laplace0"], label="normal")
+        # Its sides, from the density of the mode to 0, have their middles at the two ends.
+        corners = [1.5 * left, 0.5 * left, 0.5 * right, 1.5 * right]
+        axes.plot(corners, [0, 1, 1, 0], color=COLOURS["bridge-optimal"], label="trapezoid")
+        axes.set(xlabel="distance from the mode", title=f"eigenvalue {one['eigenvalue']:.2g}")
+    figure.axes[0].set_ylabel("density / density of the mode")
+    figure.axes[0].legend(frameon=False, fontsize=7)
+    return figure
+
+
 def histograms(records: list[Record]) -> Figure | None:
     """Figure 5: parameters at one mode."""
     record = next((r for r in records if r["cell"][3] == PARAMETERS), None)
@@ -191,6 +211,7 @@ def _lines(axes: Axes, table: pd.DataFrame, axis: str, methods: Iterable[str]) -
 FIGURES: dict[str, dict[str, Callable[[list[Record]], Figure | None]]] = {
     "hidden-units": {"-1-example": example, "-2-chosen": chosen},
     "five-words": {
+        "-3-slices": slices,
         "-4-documents": partial(evidence, curve=measures.DOCUMENTS),
         "-4-distance": partial(distance, curve=measures.DOCUMENTS),
         "-5-parameters": histograms,

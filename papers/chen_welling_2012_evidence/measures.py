@@ -21,13 +21,14 @@ _OTHER = (TRUTH, CV, "dic")  # not estimates of the evidence, or the reference i
 
 
 def of_words(records: list[Record]) -> pd.DataFrame:
-    """Return one row per subset, curve and method, and one per sampler of figure 5.
+    """Return one row per subset, curve and method, one per sampler of figure 5, and one per integral of figure 3.
 
     ``away`` is the mean distance from AIS in nats per document, ``worst`` the largest, ``highest`` the largest signed
     one, ``few`` the mean up to 50 documents, ``first`` and ``last`` the signed ones at the ends, ``closest`` the share
     of points at which no other method is nearer to AIS (over subsets with all methods), ``above_laplace0`` the mean of
     log evidence minus that of laplace0 (nats, from 7 hidden units on); for cross-validation ``range`` is the range of
-    means over numbers of hidden units, in sds over folds.
+    means over numbers of hidden units, in sds over folds. ``integral_ratio`` is the integral along the direction of
+    least curvature of the normal (laplace0) or the trapezoid (laplace), to that of the posterior.
     """
     table = words.rows(records)
     found: list[dict[str, Any]] = []
@@ -43,7 +44,7 @@ def of_words(records: list[Record]) -> pd.DataFrame:
             ]
             if len(winners):
                 found.append(about | {"method": EITHER, "closest": winners.isin(BETTER).mean()})
-    return pd.DataFrame([*found, *_modes(records)])
+    return pd.DataFrame([*found, *_modes(records), *_slices(records)])
 
 
 def curves(table: pd.DataFrame) -> dict[str, pd.DataFrame]:
@@ -104,6 +105,16 @@ def _modes(records: list[Record]) -> list[dict[str, Any]]:
             about = {"replicate": record["cell"][0], "curve": "parameters", "method": method}
             ratio = mine["sd"] / exact["sd"]
             found.append(about | {"shift": np.median(shift), "worst_shift": shift.max(), "sd_ratio": np.median(ratio)})
+    return found
+
+
+def _slices(records: list[Record]) -> list[dict[str, Any]]:
+    found = []
+    for record in records:
+        for one in record.get("slices", ())[:1]:
+            for method, integral in (("laplace0", one["normal"]), ("laplace", one["trapezoid"])):
+                about = {"replicate": record["cell"][0], "curve": words.SLICES, "method": method}
+                found.append(about | {"integral_ratio": np.nan if integral is None else integral / one["posterior"]})
     return found
 
 

@@ -1,4 +1,4 @@
-r"""One mode of the posterior by exact Hamiltonian Monte Carlo, brief Langevin and Laplace (figure 5).
+r"""One mode of the posterior along flat directions (figure 3), and by HMC, brief Langevin and Laplace (figure 5).
 
 Both samplers start at the mode, and exchange hidden units for any step size. Of the equivalent models of a draw, all
 with the same density, the one nearest to the mode is used (in the metric of the curvature).
@@ -13,12 +13,35 @@ import numpy as np
 
 from bayesmrf import run
 from bayesmrf.evidence.mode import Mode, ModeSearch
+from bayesmrf.evidence.overlap import trapezoid
 from bayesmrf.evidence.rbm_target import RBMTarget
 from bayesmrf.posterior.parameters.langevin import Langevin
 from papers.store import Record
 
 BINS = 40
 SPAN = 4.5  # sds on either side of the mean of exact draws that the histograms cover
+N_SLICES = 3  # eigenvectors of least curvature in figure 3
+WIDE, N_POINTS = 4.0, 201  # half widths that a slice covers, and points of it
+
+
+def slices(target: RBMTarget, rng: np.random.Generator, **search: Any) -> Record:
+    """Compute the posterior along eigenvectors of least curvature, relative to the mode.
+
+    ``normal``, ``trapezoid`` and ``posterior`` are the integrals of Laplace's normal, of the trapezoid and of the
+    posterior itself along the direction; ``left`` and ``right`` are where the density has dropped to a half.
+    """
+    mode = ModeSearch(**search)(target, rng)
+    values, vectors = np.linalg.eigh(mode.curvature)
+    top = mode.density(mode.theta)[0]
+    found = []
+    for value, direction in zip(values[:N_SLICES], vectors.T, strict=False):
+        ends = trapezoid(mode.density, mode.theta, direction, 1.0, top)
+        t = np.linspace(WIDE * ends.left, WIDE * ends.right, N_POINTS)
+        density = np.exp([mode.density(mode.theta + x * direction)[0] - top for x in t])
+        about = {"eigenvalue": value, "left": ends.left, "right": ends.right, "t": t, "density": density}
+        about["normal"] = np.sqrt(2 * np.pi / value) if value > 0 else np.nan
+        found.append(about | {"trapezoid": ends.right - ends.left, "posterior": np.trapezoid(density, t)})
+    return {"slices": found}
 
 
 def compare(

@@ -19,7 +19,7 @@ from papers.store import Record
 from . import modes
 from .common import CV, GROUPS, LAPLACE, TRUTH, Options, Settings, summary, target_of
 
-PARAMETERS = "parameters"  # figure 5, as a method of its own
+PARAMETERS, SLICES = "parameters", "slices"  # figures 5 and 3, as methods of their own
 _DATA = 99  # in seeds: what no group of methods has
 
 
@@ -33,13 +33,15 @@ class Words:
     points : tuple of (int, int)
         Numbers of documents and of hidden units.
     methods : tuple of str
-        Groups of methods, see `common.GROUPS`, and "parameters".
+        Groups of methods, see `common.GROUPS`, "parameters" and "slices".
     options : mapping
         Of each.
     beyond : tuple of int
         Numbers of hidden units for Laplace alone, at the first number of documents.
     shown : (int, int), optional
         The point whose parameters are drawn.
+    sliced : (int, int), optional
+        The point with slices along flat directions.
     every_word : bool
         Whether each word has to occur in each subset (practically impossible with 100 rare words).
     replicates : int
@@ -52,6 +54,7 @@ class Words:
     options: dict[str, Options] = field(default_factory=dict)
     beyond: tuple[int, ...] = ()
     shown: tuple[int, int] | None = None
+    sliced: tuple[int, int] | None = None
     every_word: bool = True
     replicates: int = 5
 
@@ -62,9 +65,10 @@ class Words:
     def cells(self, replicates: int, methods: tuple[str, ...]) -> list[Cell]:
         """Return one cell per subset, point and group; Laplace first, as it is fast."""
         found: list[Cell] = []
+        single = {PARAMETERS: self.shown, SLICES: self.sliced}
         for replicate in range(replicates):
             for method in methods:
-                points = [self.shown] if method == PARAMETERS else self.points
+                points = [single[method]] if method in single else self.points
                 if method == LAPLACE and self.beyond:
                     points = [*points, *((self.points[0][0], k) for k in self.beyond)]
                 found += [(replicate, n, k, method) for n, k in points]
@@ -74,12 +78,14 @@ class Words:
         """Run one group of methods at one point."""
         replicate, n, k, method = cell
         target = target_of(documents(self.n_words, n, self.every_word, settings.rng(replicate, n, _DATA)), k)
-        rng = settings.rng(replicate, n, k, [*GROUPS, PARAMETERS].index(method))
+        rng = settings.rng(replicate, n, k, [*GROUPS, PARAMETERS, SLICES].index(method))
         options = self.options.get(method, {})
         begin = time.perf_counter()
         with parallel_config("sequential"):  # a cell is one process
             if method == PARAMETERS:
                 found: Record = modes.compare(target, rng, **options)
+            elif method == SLICES:
+                found = modes.slices(target, rng, **self.options[LAPLACE])
             else:
                 found = {"rows": [summary(name, e) for name, e in GROUPS[method](target, rng, options)]}
         return found | {"seconds": time.perf_counter() - begin}
