@@ -111,7 +111,7 @@ def test_neutral_categories(method, missing, rng):
         assert score(problem, method, exact, rng, filled=True) > LIMIT
     else:
         model, x, _, seen = problem
-        other = neutral_features(np.array(list(np.ndindex(4, 3, 2))), 2)
+        other = neutral_features(np.array(list(np.ndindex(4, 3, 2))), 8)  # another line next to the same parabola
         assert oracle.worst_score(draws, *exact_of((model, x, other, seen), rng)) > LIMIT
 
 
