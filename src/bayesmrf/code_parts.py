@@ -78,7 +78,7 @@ def is_part(found: Any) -> bool:
 class LeafDispatcher(CPUDispatcher):
     """A leaf: numba's dispatcher, for which leaves called by others are parts."""
 
-    _depth = 0  # of leaves that are compiled for others
+    _depth = 0  # leaves that are being compiled now, each for the one before
 
     @classmethod
     def in_leaf(cls) -> bool:
