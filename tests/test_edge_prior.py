@@ -4,12 +4,14 @@ import numpy as np
 import pytest
 
 from bayesmrf import SpikeSlabMRF, graphs
-from bayesmrf.errors import PriorWarning
-from bayesmrf.estimators.edge_prior import log_bayes_factors
+from bayesmrf.errors import ApproximatePosteriorWarning, DivergenceError, PriorWarning
+from bayesmrf.estimators.edge_prior import log_bayes_factors, warn_of_wide_slab
 from bayesmrf.inference.enumeration import Enumeration
 from bayesmrf.likelihood import Likelihood
 from bayesmrf.models.boltzmann import Boltzmann
+from bayesmrf.models.ising import Ising
 from bayesmrf.posterior.edges.exact import SpikeSlabExact
+from bayesmrf.posterior.edges.spike_slab import check_bounded
 from bayesmrf.priors import Cauchy, Gamma, Normal, SpikeSlab
 from tests import spike_slab_oracle as oracle
 from tests.test_spike_slab_exact import draw
@@ -89,3 +91,21 @@ def test_bayes_factors(slab, rng):
     other = log_bayes_factors(values["theta"][..., :1].reshape(-1, 1), values["slab_scale"].ravel() * 2, False)
     assert abs(other[0] - wanted) > 0.3
     assert np.isnan(log_bayes_factors(np.zeros((5, 1)), np.ones(5), False)[0])
+
+
+@pytest.mark.parametrize(("model", "moderate"), [(Boltzmann, 9.0), (Ising, 2.2)])
+def test_a_learnt_slab_that_has_no_bound(model, moderate):
+    """At ten times a moderate scale; not of a scale that is given."""
+    model, scale, learnt = model(graphs.complete(3)), np.full((2, 5), moderate), SpikeSlab(0.5, Gamma(5, 5))
+    with pytest.warns(ApproximatePosteriorWarning, match=r"^The slab's standard deviation, .*: 100 observations are"):
+        warn_of_wide_slab(10 * scale, learnt, model, 100.0)
+    warn_of_wide_slab(scale, learnt, model, 100.0)
+    warn_of_wide_slab(10 * scale, SpikeSlab(0.5, Cauchy(90.0)), model, 100.0)
+
+
+def test_weights_that_grow_without_end():
+    check_bounded(np.full(3, 999.0), 0.2, SpikeSlab(), 1.0)
+    with pytest.raises(DivergenceError, match=r"^epsilon must be smaller, as a weight exceeded 1000, got 0\.2\.$"):
+        check_bounded(np.full(3, 1001.0), 0.2, SpikeSlab(), 1.0)
+    with pytest.raises(DivergenceError, match=r"give the slab a fixed scale, .* which is learnt, is 50\.$"):
+        check_bounded(np.array([0.0, np.nan]), 0.2, SpikeSlab(0.5, Gamma(5, 5)), 0.02**2)

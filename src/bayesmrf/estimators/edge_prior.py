@@ -10,16 +10,17 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from ..errors import PriorWarning
+from ..errors import ApproximatePosteriorWarning, PriorWarning
 from ..families import Ordinal
 from ..graphs import path
 from ..models.boltzmann import Coding
 from ..posterior.conditionals.centred import edge_correlations
-from ..priors import Cauchy, SpikeSlab
+from ..priors import Cauchy, Gamma, SpikeSlab
 
 _ALL = 0.95  # share of the candidates that counts as all of them
 _SUPPORTED = log(3)  # log Bayes factor above which the data support an edge
 _FALSE_ALARM = 1e-6  # significance level of dependence
+_WIDE = 10.0  # log odds: an edge of this weight makes a state 22,000 times as probable
 
 
 def default_prior(family: Any) -> SpikeSlab:
@@ -68,6 +69,22 @@ def strongest_pair(model: Any, s_bar: np.ndarray, n: float) -> tuple[str, float,
     found = edge_correlations(model, s_bar)
     e = int(np.abs(found).argmax())
     return model.feature_names[e], float(found[e]), float(model.n_edges * stats.chi2.sf(n * found[e] ** 2, 1))
+
+
+def warn_of_wide_slab(slab_scale: np.ndarray, prior: SpikeSlab, model: Any, n: float) -> None:
+    """Warn if the slab's scale, which is learnt, is so wide that chains with such weights hardly change their states.
+
+    Their moments then are wrong, whatever the weights, which grow on.
+    """
+    coding, wide = Coding.of(model), float(slab_scale.mean())
+    if isinstance(prior.slab, Gamma) and wide > _WIDE / coding.edge:
+        warnings.warn(
+            f"The slab's standard deviation, which is learnt, is {wide:.3g}: {n:,.0f} observations are too few to "
+            f"bound the weights between {model.graph.n_nodes} nodes, and chains hardly move at such weights, so that "
+            f"their moments are wrong. Use a slab of fixed scale, such as SpikeSlab(slab=Cauchy({1 / coding.edge})).",
+            ApproximatePosteriorWarning,
+            stacklevel=3,
+        )
 
 
 def warn_of_prior(

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...compiled import leaf
-from ...errors import ApproximatePosteriorWarning, DivergenceError, OptionError, argument
+from ...errors import ApproximatePosteriorWarning, OptionError, argument
 from ...models.boltzmann import Boltzmann
 from ...particles.persistent_chains import (
     EdgeBlocks,
@@ -54,9 +54,8 @@ from .langevin_chains import (
     swept,
     table_chains,
 )
-from .spike_slab import EdgeInfo, EdgeKernel, drawn, noise_share
+from .spike_slab import DIVERGED, EdgeInfo, EdgeKernel, check_bounded, drawn, noise_share
 
-_DIVERGED = 1e3  # a hundred standard deviations of the default prior of a bias
 _NOISE = 0.1  # share of a posterior variance that the noise of moments may add without a warning
 _DEPTH = 45.0  # nats below its top at which an exponential is negligible
 _MOST_LOG = 700.0  # whose exponential is finite
@@ -147,7 +146,7 @@ class SpikeSlabLangevin(EdgeKernel):
     Raises
     ------
     DivergenceError
-        If a weight exceeds 1000 in absolute value; use a smaller epsilon.
+        If a weight exceeds 1000 in absolute value (`check_bounded`).
     """
 
     n_particles: int = 100
@@ -256,10 +255,7 @@ class SpikeSlabLangevin(EdgeKernel):
             kept = TableParticles(chains.unpacked.x, chains.unpacked.lanes)
         jumps = self._jumps(self.epsilon / np.sqrt(state.curvature))
         density, precision = _iterate(rng, jumps, rows, chains, theta, momentum, self.n_iterations)
-        if not (np.abs(theta) <= _DIVERGED).all():
-            raise DivergenceError(
-                option="epsilon", got=self.epsilon, expected=f"smaller, as a weight exceeded {_DIVERGED:g}"
-            )
+        check_bounded(theta, self.epsilon, self.prior, state.precision)
         curvature = state.curvature
         if state.age < self.n_adapt:
             now = self.n_samples * _chain_variance(jumps, rows, chains)
@@ -321,7 +317,7 @@ def _iterate(rng, jumps, rows, chains, theta, momentum, n_iterations):
             theta[k] += jumps.step[k] * p
             momentum[k] = p
             furthest = max(furthest, abs(theta[k]))
-        if furthest > _DIVERGED:  # before it becomes non-finite, which compiled code does not handle
+        if furthest > DIVERGED:  # before it becomes non-finite, which compiled code does not handle
             break
     return density, precision
 

@@ -33,7 +33,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...compiled import leaf
-from ...errors import DivergenceError, OptionError
+from ...errors import OptionError
 from ...models.boltzmann import Coding
 from ...particles.chain_flips import flip_clusters
 from ...particles.chain_pairs import (
@@ -70,10 +70,9 @@ from ..conditionals.spike import (
 )
 from ..conditionals.student_t import draw_t
 from .rival_moves import move_weights, visit_rivals
-from .spike_slab import EDGE_DIMS, SWEEPS, EdgeKernel, drawn, noise_share
+from .spike_slab import DIVERGED, EDGE_DIMS, SWEEPS, EdgeKernel, check_bounded, drawn, noise_share
 from .stiffness import settle, stiffness
 
-_DIVERGED = 1e3  # a hundred standard deviations of the default prior of a bias
 _NOISE = 0.1  # largest share of a posterior variance that the noise of moments may add
 _RARE = 8.0  # chains of a half expected in a state; below, states are not counted
 _CAMP = 3  # almost equal nodes of a node of a camp
@@ -159,7 +158,7 @@ class SpikeSlabOneEdge(EdgeKernel):
     Raises
     ------
     DivergenceError
-        If a weight exceeds 1000 in absolute value; use a smaller epsilon.
+        If a weight exceeds 1000 in absolute value (`check_bounded`).
     """
 
     n_particles: int = 512
@@ -275,10 +274,7 @@ class SpikeSlabOneEdge(EdgeKernel):
             now = settle(rng, blocks, rows, weights, problem.centre, scale, self.n_samples, direction)
             problem = self._problem(now, state.share)
         density, precision, n_jumps = _iterate(rng, problem, self.n_iterations, rows, blocks, theta, weights, momentum)
-        if not (np.abs(theta) <= _DIVERGED).all():
-            raise DivergenceError(
-                option="epsilon", got=self.epsilon, expected=f"smaller, as a weight exceeded {_DIVERGED:g}"
-            )
+        check_bounded(theta, self.epsilon, self.prior, state.precision)
         found = stiffness(blocks, rows, problem.centre, scale, self.n_samples, direction)
         now += 2 / (state.age + 3) * (found - now)  # averaged with increasing weight of the past
         chains, included = EdgeChains(blocks.words, blocks.lanes), rows.place >= 0
@@ -315,10 +311,10 @@ def _iterate(rng, problem, n_iterations, rows, blocks, theta, weights, momentum)
                 momentum[e] = rng.standard_normal()
                 n_jumps += 1
         n_jumps += visit_rivals(rng, problem, rows, blocks, theta, weights, momentum, precision, log_slab)
-        if np.abs(weights).max() > _DIVERGED:
+        if np.abs(weights).max() > DIVERGED:
             break
         squares, furthest = _langevin(rng, problem, rows, blocks, theta, weights, momentum, precision)
-        if furthest > _DIVERGED:  # before it becomes non-finite, which compiled code does not handle
+        if furthest > DIVERGED:  # before it becomes non-finite, which compiled code does not handle
             break
     return density, precision, n_jumps
 

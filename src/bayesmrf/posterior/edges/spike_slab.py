@@ -8,14 +8,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...errors import OptionError
+from ...errors import DivergenceError, OptionError
 from ...options import Checked
-from ...priors import SpikeSlab
+from ...priors import Gamma, SpikeSlab
 from ..conditionals.centred import node_fields, smoothed_shares
 from ..conditionals.spike import draw_hyper, edge_prior
 
 EDGE_DIMS = {"theta": ("feature",), "included": ("edge",), "n_edges": (), "density": (), "slab_scale": ()}
 NO_CAMP = ()  # of nodes between which a kernel moves no edge from one to another
+DIVERGED = 1e3  # a hundred standard deviations of the default prior of a bias
 SWEEPS = 4  # of all particles take as long as an iteration with clusters and proposals of edges
 
 
@@ -93,6 +94,28 @@ def with_hyper(rng: np.random.Generator, prior: SpikeSlab, theta: np.ndarray, n_
 def drawn(theta: np.ndarray, included: np.ndarray, density: float, precision: float) -> EdgeInfo:
     """Return a draw."""
     return EdgeInfo(theta, included, int(included.sum()), density, precision**-0.5)
+
+
+def check_bounded(theta: np.ndarray, epsilon: float, prior: SpikeSlab, precision: float) -> None:
+    """Check that no parameter exceeds `DIVERGED`.
+
+    A step that is too long is one cause. If the slab's scale is learnt, few observations of many nodes may be another:
+    they can be told from all other states by large weights, at which the states of chains no longer change.
+
+    Raises
+    ------
+    DivergenceError
+    """
+    if (np.abs(theta) <= DIVERGED).all():
+        return
+    remedy = ""
+    if isinstance(prior.slab, Gamma):
+        remedy = (
+            f"if a smaller one does not help, give the slab a fixed scale, such as Cauchy(1.0): its standard "
+            f"deviation, which is learnt, is {precision**-0.5:.3g}"
+        )
+    expected = f"smaller, as a weight exceeded {DIVERGED:g}"
+    raise DivergenceError(option="epsilon", got=epsilon, expected=expected, remedy=remedy)
 
 
 def noise_share(n_samples: float, n_chains: int, alpha: float) -> float:
