@@ -4,6 +4,8 @@ Scores are (mean over independent chains - exact) / standard error; with some 30
 1e-6 of runs pass 9. Negative controls: another prior of the density, and missing values taken for state 0.
 """
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -125,6 +127,17 @@ def test_swaps_by_particles_know_the_better_of_two_rivals(rng):
     exact = exact_of(problem, rng)
     assert score(problem, "particle", exact, rng) < LIMIT
     assert score((model, x[:, [1, 0, 2]], features, seen), "particle", exact, rng) > LIMIT
+
+
+def test_the_first_steps_by_particles_are_single_scans(rng):
+    model, x, _, _ = problem_of("ordinal", False, rng)
+    short = SpikeSlabParticle(model, model.statistics(x), N, n_particles=128, n_scans=1)
+    long, both = replace(short, n_scans=3), replace(short, n_scans=3, n_settle=1)
+    state = both.init(np.random.default_rng(1))
+    for kernel in (short, long):
+        (expected, _), (found, _) = (k.step(np.random.default_rng(2), state) for k in (kernel, both))
+        np.testing.assert_array_equal(expected.theta, found.theta)
+        state = found
 
 
 def test_chains_of_another_coding_are_noticed(rng, monkeypatch):

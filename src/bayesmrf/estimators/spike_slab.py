@@ -47,7 +47,8 @@ if TYPE_CHECKING:
 _MOST_BITS = 16  # of a joint state of a group
 _TILTED = "exact", "particle"  # methods with a logistic-beta prior of biases
 _SCANS, _TABLE = 10, 2**15  # scans that make a step with many states, at most, and states that they read
-_FEWER = 0.4  # four particles for each observation
+_FEWER = 0.3  # three particles for each observation
+_PER_DRAW = 4  # scans by particles; steps of warm-up have one
 _EXACT = 2**19  # joint states with which "auto" is "exact": up to 10 ms a scan
 
 
@@ -339,7 +340,8 @@ def _langevin(options: Any, p: _Problem) -> Kernel:
 def _particle(options: Any, p: _Problem) -> Kernel:
     # Moves allow for the noise of moments, so that fewer particles do than for groups.
     most = particles_in_memory(_FEWER * p.n, p.model.graph.n_nodes)
-    return SpikeSlabParticle(*p[:5], most if options.n_particles is None else options.n_particles)
+    m = most if options.n_particles is None else options.n_particles
+    return SpikeSlabParticle(*p[:5], m, n_scans=_PER_DRAW, n_settle=p.n_warmup)
 
 
 _KERNELS = {"exact": _exact, "one-edge": _one_edge, "particle": _particle, "langevin": _langevin}

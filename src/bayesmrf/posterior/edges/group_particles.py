@@ -275,7 +275,8 @@ def _accept(rng, graph, stacked, problem, gains, pairs, theta, ratio, share, wei
     ``weights`` is room for those of the particles.
     """
     (e, (i, j), g, before), half = (pairs[0].e, pairs[0].ends, pairs[0].g, pairs[0].before), stacked.x.shape[2] >> 1
-    for t in range(len(before)):
+    ratio -= log1p(-rng.random())
+    for t in range(len(before) if ratio > 0 else 0):  # before the penalty, which is never negative
         unpacked, change = of_group(stacked, t), theta.natural[t, e] - before[t]
         if i == j:
             grown_by_feature(unpacked, g[t], change, share[t], weights[t])
@@ -283,7 +284,7 @@ def _accept(rng, graph, stacked, problem, gains, pairs, theta, ratio, share, wei
             grown_weights(graph, unpacked, e, change * g[t], weights[t])
         others, own = spreads(unpacked.weights, weights[t])
         ratio -= penalty(problem.n[t], own, others, half)
-    if not log1p(-rng.random()) < ratio:
+    if not ratio > 0:
         return False
     for t in range(len(before)):
         unpacked = of_group(stacked, t)

@@ -70,13 +70,13 @@ def _swap(rng, graph, stacked, problem, gains, theta, drawn, e, f, part, weights
     take_away(problem, of_f, theta, part)
     _cells(graph, stacked, nodes, of_e[1], of_f[1], theta, natural, half, n_particles, joint)
     ratio = swap_ratio(rng, problem, of_e, of_f, theta, priors, old, new, part)
-    ratio += min(0.0, SLACK - first) - min(0.0, SLACK + first)
-    for t in range(n_groups):
+    ratio += min(0.0, SLACK - first) - min(0.0, SLACK + first) - log1p(-rng.random())
+    for t in range(n_groups if ratio > 0 else 0):  # before the penalty, which is never negative
         log_factors = (theta.natural[t, f] - natural[t, f]) * of_f[0].g[t]
         grown_jointly(of_group(stacked, t), nodes[0], nodes[2], joint[t], log_factors, weights[t])
         others, own = spreads(stacked.weights[t], weights[t])
         ratio -= penalty(problem.n[t], own, others, half)
-    if not log1p(-rng.random()) < ratio:
+    if not ratio > 0:
         set_back(theta, baseline, difference, natural)
         return
     for t in range(n_groups):

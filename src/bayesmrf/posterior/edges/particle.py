@@ -62,12 +62,13 @@ REDRAWN = 2.0  # mean number of times a scan redraws each node for edges that st
 
 
 class SpikeSlabParticleState(NamedTuple):
-    """Weights (0 if absent) and fields, p0, the slab's precision, and the particles."""
+    """Weights (0 if absent) and fields, p0, the slab's precision, the particles, and the number of steps."""
 
     theta: np.ndarray
     density: float
     precision: float
     particles: TableParticles
+    age: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,11 +87,14 @@ class SpikeSlabParticle(EdgeKernel):
         Rival edges; None to choose them by the statistics of the data.
     n_scans : int
         Scans over all edges and fields that make one step.
+    n_settle : int
+        Steps of a single scan at the start: warm-up needs as many steps as there are draws, but fewer scans.
     """
 
     n_particles: int = 1024
     pairs: np.ndarray | None = None
     n_scans: int = 2
+    n_settle: int = 0
 
     name = "spike_slab_particle"
 
@@ -131,19 +135,20 @@ class SpikeSlabParticle(EdgeKernel):
         for _ in range(START):
             sweep(self._graph, unpacked)
         kept = TableParticles(unpacked.x, unpacked.lanes)
-        return SpikeSlabParticleState(theta, density, precision, kept)
+        return SpikeSlabParticleState(theta, density, precision, kept, 0)
 
     def step(self, rng: np.random.Generator, state: SpikeSlabParticleState) -> tuple[SpikeSlabParticleState, EdgeInfo]:
         """Visit all edges, in random order, and all fields."""
         model, r = self.model, self.model.n_edges
         theta = state.theta.copy()
         unpacked = unpack(state.particles, theta[:r, None] * self.model.gains, model.categorical(theta).field)
-        for _ in range(self.n_scans):
+        for _ in range(1 if state.age < self.n_settle else self.n_scans):
             _, density, precision = with_hyper(rng, self.prior, theta, r)
             order, gains = rng.permutation(r), model.gains
             _scan(rng, self._graph, unpacked, self._problem, self._swaps, gains, theta, order, density, precision)
         kept = TableParticles(unpacked.x, unpacked.lanes)
-        return SpikeSlabParticleState(theta, density, precision, kept), drawn(theta, theta[:r] != 0, density, precision)
+        new = SpikeSlabParticleState(theta, density, precision, kept, state.age + 1)
+        return new, drawn(theta, theta[:r] != 0, density, precision)
 
 
 @strict_leaf
@@ -188,9 +193,12 @@ def visit_field(rng, unpacked, lines, i, k, theta, now, share, weights):
     mode, scale = line_mode(node_line(lines, cells[0], k, theta, now))
     line, new = node_line(lines, cells[1], k, theta, now), draw_t(rng, mode, scale)
     ratio = line_log_density(new, line) - log_t(new, mode, scale) - line_log_density(a, line) + log_t(a, mode, scale)
+    chance = log1p(-rng.random())
+    if not chance < ratio:
+        return
     grown_by_feature(unpacked, f, new - a, share, weights)
     others, own = spreads(unpacked.weights, weights)
-    if not log1p(-rng.random()) < ratio - penalty(lines.n, own, others, half):
+    if not chance < ratio - penalty(lines.n, own, others, half):
         return
     theta[k] = new
     follow_feature(unpacked, i, f, new - a)
@@ -236,7 +244,8 @@ def _visit(rng, graph, unpacked, lines, gains, e, i, j, theta, now, log_slab, we
             ratio = log_slab + birth_log_ratio(line, new, mode, scale)
         else:
             ratio = -log_slab - birth_log_ratio(line, a, mode, scale)
-        if not log1p(-rng.random()) < ratio - _penalty(graph, unpacked, lines, e, theta, new, weights):
+        chance = log1p(-rng.random())  # compared before the penalty, which is never negative
+        if not (chance < ratio and chance < ratio - _penalty(graph, unpacked, lines, e, theta, new, weights)):
             continue
         follow_weights(rng, unpacked, weights)
         _move(unpacked, lines, gains, e, theta, new)

@@ -98,12 +98,14 @@ def _swap(rng, graph, unpacked, problem, swaps, gains, theta, e, f, scales, now,
     line_e = edge_line(lines, of_e, of_e.sum(), e, hub, v, theta, now)
     line_f = edge_line(lines, of_f, of_f.sum(), f, hub, w, theta, now)
     ratio = birth_log_ratio(line_f, b, mode_f, scale_f) - birth_log_ratio(line_e, a, mode_e, scale_e)
-    ratio += min(0.0, SLACK - first) - min(0.0, SLACK + first)
-    for x in range(m * m):
-        log_factors[x] = b * g_f[x]
-    grown_jointly(unpacked, hub, w, joint, log_factors, weights)
-    others, own = spreads(unpacked.weights, weights)
-    if not log1p(-rng.random()) < ratio - penalty(lines.n, own, others, half):
+    ratio += min(0.0, SLACK - first) - min(0.0, SLACK + first) - log1p(-rng.random())
+    if ratio > 0:  # before the penalty, which is never negative
+        for x in range(m * m):
+            log_factors[x] = b * g_f[x]
+        grown_jointly(unpacked, hub, w, joint, log_factors, weights)
+        others, own = spreads(unpacked.weights, weights)
+        ratio -= penalty(lines.n, own, others, half)
+    if not ratio > 0:
         copy_to(theta, before)
         return
     move_edge(lines, f, hub, w, theta, b)
