@@ -140,6 +140,38 @@ def test_same_draws_on_a_cluster_that_grows(rng, tmp_path):
     assert 2 <= len(processes_of(tmp_path)) <= 4
 
 
+class ReadOnly(ThreadPoolExecutor):
+    """Arrays arrive in a memory that cannot be written to, as from ray."""
+
+    def submit(self, function, *args):
+        buffers = []
+        text = pickle.dumps(args, 5, buffer_callback=buffers.append)
+        return super().submit(function, *pickle.loads(text, buffers=[b.raw().tobytes() for b in buffers]))
+
+
+def test_arrays_that_cannot_be_written_to(rng, monkeypatch):
+    monkeypatch.setattr(workers, "SECONDS", 0.0)  # of work: a step
+    seed = seed_of(rng)
+    with ReadOnly(2) as executor:
+        there = sample(Walk(), random_state=seed, executor=executor, **OPTIONS)
+    assert equal(there, sample(Walk(), random_state=seed, **OPTIONS))
+
+
+@pytest.mark.filterwarnings("default")  # of ray
+def test_same_draws_on_ray(rng, tmp_path):
+    ray, seed = pytest.importorskip("ray", reason="needs the extra bayesmrf[ray]"), seed_of(rng)
+    import_module("ray.util.joblib").register_ray()
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
+    try:
+        with joblib.parallel_config("ray", n_jobs=2):
+            there = sample(Traced(tmp_path, 1e-3), random_state=seed, **OPTIONS)
+    finally:
+        ray.shutdown()
+    assert equal(there, sample(Walk(), random_state=seed, **OPTIONS))
+    assert processes_of(tmp_path)
+    assert f"process-{os.getpid()}" not in processes_of(tmp_path)
+
+
 @contextmanager
 def dask_once(n):
     with dask(n, allowed_failures=1) as client:

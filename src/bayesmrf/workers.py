@@ -15,6 +15,8 @@ import time
 import traceback
 from collections.abc import Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
+from contextlib import ExitStack
+from copy import deepcopy
 from importlib.metadata import version
 from typing import Any, Protocol
 
@@ -58,6 +60,7 @@ def check_version(versions: str) -> None:
 
 def _advance(kernel: Kernel, plan: Plan, start: Position, seconds: float) -> Outcome:
     board = Board(plan, 1)
+    start = deepcopy(start)  # arrays that come from ray cannot be written to
     with one_thread(), interruptible(board):
         outcome = advance(kernel, board, 0, start, time.monotonic() + seconds)
     return outcome if outcome.error is None else outcome._replace(error=sendable(outcome.error))
@@ -156,20 +159,27 @@ class ByJoblib:
     """Calls of joblib's active backend, which returns when all are done.
 
     If a process ends all calls fail. Their chains are then run one after the other, so that the one that ended it is
-    found.
+    found. Processes are started once, as ray takes many seconds for that.
     """
 
     def __init__(self, n_jobs: int | None) -> None:
         self.n_jobs = n_jobs
         self.suspects: set[int] = set()
+        self.parallel: Parallel | None = None
+        self.open = ExitStack()
 
     def run(self, calls: Mapping[int, Sequence[Any]]) -> dict[int, Any]:
         """See `Workers`."""
+        if not calls:
+            self.open.close()
+            return {}
+        if self.parallel is None:
+            self.parallel = self.open.enter_context(Parallel(n_jobs=self.n_jobs, batch_size=1))
         found: dict[int, Any] = {}
         alone = self.suspects & set(calls)
-        for chains in [sorted(set(calls) - alone), *([chain] for chain in sorted(alone))]:
+        for chains in filter(None, [sorted(set(calls) - alone), *([chain] for chain in sorted(alone))]):
             try:
-                done = Parallel(n_jobs=self.n_jobs, batch_size=1)(delayed(work)(*calls[chain]) for chain in chains)
+                done = self.parallel(delayed(work)(*calls[chain]) for chain in chains)
                 found |= dict(zip(chains, done, strict=True))
                 self.suspects -= set(chains)
             except Exception as e:

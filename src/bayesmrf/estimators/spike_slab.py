@@ -48,7 +48,7 @@ _MOST_BITS = 16  # of a joint state of a group
 _TILTED = "exact", "particle"  # methods with a logistic-beta prior of biases
 _SCANS, _TABLE = 10, 2**15  # scans that make a step with many states, at most, and states that they read
 _FEWER = 0.3  # three particles for each observation
-_PER_DRAW = 4  # scans by particles; steps of warm-up have one
+_PER_DRAW = 3  # scans by particles; steps of warm-up have one
 _EXACT = 2**19  # joint states with which "auto" is "exact": up to 10 ms a scan
 
 
