@@ -20,14 +20,15 @@ from bayesmrf.run import sample
 from bayesmrf.store import Checkpoint
 from tests.commands import one_sentence, stopped_by
 from tests.long import LONG
-from tests.test_run import OPTIONS, ROOT, Walk, equal, like, seed_of, slow
+from tests.test_run import ROOT
+from tests.walks import OPTIONS, Walk, equal, like, seed_of, slow
 
 TASK = """
 import sys
 from bayesmrf import checkpoint
 from bayesmrf.run import sample
 from bayesmrf.store import Checkpoint
-from tests.test_run import slow
+from tests.walks import slow
 checkpoint.pause = lambda run_time, cost: 0.05
 folder, seed, chain, n_draws, seconds = sys.argv[1:]
 sample(slow(float(seconds)), n_draws=int(n_draws), n_warmup=50, thin=2, n_chains=3, progress=False,

@@ -9,7 +9,6 @@ from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
 from importlib import import_module
 from multiprocessing import get_context
-from pathlib import Path
 
 import joblib
 import numpy as np
@@ -20,49 +19,7 @@ from bayesmrf import SpikeSlabMRF, checkpoint, store, workers
 from bayesmrf.errors import BayesMRFWarning, OptionError, WorkerError
 from bayesmrf.run import sample
 from tests.long import LONG
-from tests.test_run import OPTIONS, Walk, equal, seed_of, slow
-
-
-class Traced(Walk):
-    """The walk, which writes down where its steps are made; one chain kills its workers in step 50, some times."""
-
-    def __init__(self, folder, pause=0.0, kills=0):
-        self.walk = Walk()  # in whose module the class of the State is
-        self.folder, self.pause, self.kills = str(folder), pause, kills
-
-    def step(self, rng, state):
-        time.sleep(self.pause)
-        if state.steps == 50 and self.kills > killed(self.folder) and self.is_first(state):
-            Path(self.folder, f"killed-{time.time_ns()}").touch()
-            os.kill(os.getpid(), signal.SIGKILL)
-        Path(self.folder, f"process-{os.getpid()}").touch()
-        return super().step(rng, state)
-
-    def is_first(self, state):
-        """Whether this chain was the first that came here."""
-        first, mine = Path(self.folder, "first"), state.table.tobytes()
-        try:
-            with first.open("xb") as file:
-                file.write(mine)
-        except FileExistsError:
-            pass
-        return first.read_bytes() == mine
-
-
-def killed(folder):
-    return len(list(Path(folder).glob("killed-*")))
-
-
-class Failing(Traced):
-    """The walk, of which the third chain that comes to step 60 fails, until the file "mended" is there."""
-
-    def step(self, rng, state):
-        folder = Path(self.folder)
-        if state.steps == 60 and not (folder / "mended").exists():
-            if len(list(folder.glob("came-*"))) == 2:
-                raise FloatingPointError("theta is not finite")
-            (folder / f"came-{time.time_ns()}").touch()
-        return super().step(rng, state)
+from tests.walks import OPTIONS, Failing, Slow, Traced, Walk, equal, killed, seed_of, slow
 
 
 @pytest.fixture(autouse=True)
@@ -152,13 +109,6 @@ def test_a_killed_worker_loses_nothing(rng, tmp_path, kind, times):
     there = draws_by(kind, 1 + times, Traced(tmp_path, 1e-3, times), seed)
     assert killed(tmp_path) == times
     assert equal(there, sample(Walk(), random_state=seed, **OPTIONS))
-
-
-class Slow(Traced):
-    """The walk, slow until the file "enough" is there."""
-
-    def step(self, rng, state):
-        return Walk.step(self, rng, state) if Path(self.folder, "enough").exists() else super().step(rng, state)
 
 
 @LONG
