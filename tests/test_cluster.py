@@ -296,7 +296,7 @@ def test_a_command_on_a_cluster(table, given):
 
 
 def test_the_script_of_the_page(rng, tmp_path):
-    """Its tasks, at the same time and without SLURM; the third is killed and submitted again."""
+    """Two of its tasks, at the same time and without SLURM; the second is killed and submitted again."""
     script = re.search(r"^```bash\n(#!/bin/bash\n.*?)^```$", (ROOT / "docs/cluster.md").read_text(), re.M | re.S)[1]
     (tmp_path / "answers.sh").write_text(script)
     np.savetxt(tmp_path / "answers.csv", rng.integers(0, 2, (80, 4)), "%d", ",", header="a,b,c,d", comments="")
@@ -307,14 +307,14 @@ def test_the_script_of_the_page(rng, tmp_path):
         command = ["bash", "answers.sh"]
         return subprocess.Popen(command, cwd=tmp_path, env=environment, stderr=subprocess.PIPE, start_new_session=True)
 
-    tasks = [submit(chain) for chain in range(4)]
+    tasks = {chain: submit(chain) for chain in (0, 2)}
     while not (tmp_path / "run.zarr" / "checkpoint" / "chain_2" / "zarr.json").exists():
         assert tasks[2].poll() is None
         time.sleep(0.01)
     os.killpg(tasks[2].pid, signal.SIGKILL)
     tasks[2].communicate()
     tasks[2] = submit(2)
-    for process in tasks:
+    for process in tasks.values():
         _, err = process.communicate(timeout=300)
         assert process.returncode == 0, err
-    assert checkpoint.steps_of(tmp_path / "run.zarr")[0] == [1500] * 4
+    assert checkpoint.steps_of(tmp_path / "run.zarr")[0] == [1500, 0, 1500, 0]

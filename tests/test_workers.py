@@ -23,6 +23,11 @@ from tests.walks import OPTIONS, Failing, Slow, Traced, Walk, equal, killed, see
 
 
 @pytest.fixture(autouse=True)
+def chains_in_turn():
+    """Chains in threads: steps sleep."""
+
+
+@pytest.fixture(autouse=True)
 def _often(monkeypatch):
     """Many exchanges in a short run."""
     monkeypatch.setattr(workers, "SECONDS", 0.02)
@@ -90,11 +95,11 @@ def test_same_draws_on_a_cluster_that_grows(rng, tmp_path):
     seed = seed_of(rng)
     here = sample(Walk(), random_state=seed, **OPTIONS)
     with dask(1) as client:
-        for n in (1, 2, 4):
+        for n in (1, 3):
             client.cluster.scale(n)
             client.wait_for_workers(n, timeout=60)
             assert equal(here, sample(Traced(tmp_path, 1e-3), random_state=seed, executor=client, **OPTIONS))
-    assert 2 <= len(processes_of(tmp_path)) <= 4
+    assert 2 <= len(processes_of(tmp_path)) <= 3
 
 
 @contextmanager
@@ -153,7 +158,7 @@ def test_a_chain_that_kills_its_workers_is_named_and_the_others_finish(rng, tmp_
     seed = seed_of(rng)
     whole = sample(Walk(), random_state=seed, **OPTIONS)
     with pytest.raises(WorkerError, match=r"(?m)^chain \d lost its workers .* new workers to continue$") as caught:
-        draws_by(kind, 3, Traced(tmp_path, 1e-3, 99), seed, checkpoint=tmp_path / "run")
+        draws_by(kind, 2, Traced(tmp_path, 1e-3, 99), seed, checkpoint=tmp_path / "run")
     # Dask does not count each worker that dies while it is told to begin.
     assert (killed(tmp_path) > tries) if kind is not by_joblib else (killed(tmp_path) == 1 + tries)
     draws = caught.value.draws
