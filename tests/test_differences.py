@@ -69,13 +69,13 @@ def exact(model, data, rng, prior=PRIOR, **options):
     return oracle.posterior(model.graph.edges, model.graph.n_nodes, groups, prior, rng, **options)
 
 
-def draws_of(kernel, rng, n_draws=100):
+def draws_of(kernel, rng, n_draws=60):
     return run.sample(
         kernel, n_draws=n_draws, n_warmup=5, n_chains=N_CHAINS, random_state=rng, progress=False
     ).values  # fmt: skip
 
 
-def compare(kernel, truth, rng, n_draws=100):
+def compare(kernel, truth, rng, n_draws=60):
     return compared(draws_of(kernel, rng, n_draws), truth)
 
 
@@ -93,9 +93,9 @@ def test_two_groups(rng):
     assert found.holds, found
     assert not compared(draws, exact(model, data, rng, shared=True)).holds
     assert not compared(draws, exact(model, data, rng, replace(PRIOR, density=Beta(9.0, 1.0)))).holds
-    assert not compare(kernel(model, data, scale=4.0), truth, rng, 60).holds
+    assert not compare(kernel(model, data, scale=4.0), truth, rng, 30).holds
     other = replace(PRIOR, slab=Normal(0.1))
-    assert not compare(kernel(model, data, other, baseline=Cauchy(1.0)), truth, rng, 60).holds
+    assert not compare(kernel(model, data, other, baseline=Cauchy(1.0)), truth, rng, 30).holds
 
 
 def test_two_groups_by_particles(rng):
@@ -103,7 +103,7 @@ def test_two_groups_by_particles(rng):
     model = Boltzmann(graphs.path(2))
     data = rows(model, [25, 60], rng, 0.2)
     options = {"always": False, "biases": "spike-slab"}
-    draws = draws_of(kernel(model, data, baseline=PRIOR, biases="spike-slab", n_particles=512), rng, 60)
+    draws = draws_of(kernel(model, data, baseline=PRIOR, biases="spike-slab", n_particles=512), rng, 40)
     found = compared(draws, exact(model, data, rng, **options))
     assert found.holds, found
     filled = [np.nan_to_num(x) for x in data]

@@ -71,7 +71,7 @@ def moments(kernel, rng, n_chains=64, n_draws=100, n_warmup=20):
 
 
 # Fewer draws of kernels whose steps take long.
-FEW = {"n_chains": 48, "n_draws": 30, "n_warmup": 10}
+FEW = {"n_chains": 48, "n_draws": 30, "n_warmup": 20}
 SIZES = {"hamiltonian": FEW, "exchange": FEW, "auxiliary variable": FEW}
 CONTROL = {"n_chains": 24, "n_draws": 30, "n_warmup": 10}  # what is wrong shows in fewer draws than must pass
 MODELS = {"agreement": Agreement(PAIR), "ising": Ising(PAIR), "boltzmann": Boltzmann(PAIR)}
