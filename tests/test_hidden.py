@@ -193,7 +193,7 @@ def moments_of(theta, w):
 
 
 def worst(kernel, exact, rng, n_chains=48):
-    draws = run.sample(kernel, n_draws=50, n_warmup=15, n_chains=n_chains, random_state=rng, progress=False)
+    draws = run.sample(kernel, n_draws=30, n_warmup=15, n_chains=n_chains, random_state=rng, progress=False)
     theta = draws.values["theta"]
     per_chain = np.concatenate([theta.mean(axis=1), (theta**2).mean(axis=1)], axis=1)
     return np.abs((per_chain.mean(axis=0) - exact) / (per_chain.std(axis=0, ddof=1) / np.sqrt(n_chains))).max()
