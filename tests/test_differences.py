@@ -69,10 +69,9 @@ def exact(model, data, rng, prior=PRIOR, **options):
     return oracle.posterior(model.graph.edges, model.graph.n_nodes, groups, prior, rng, **options)
 
 
-def draws_of(kernel, rng, n_draws=60):
-    return run.sample(
-        kernel, n_draws=n_draws, n_warmup=5, n_chains=N_CHAINS, random_state=rng, progress=False
-    ).values  # fmt: skip
+def draws_of(kernel, rng, n_draws=60, n_warmup=20):
+    options = {"n_draws": n_draws, "n_warmup": n_warmup, "n_chains": N_CHAINS, "progress": False}
+    return run.sample(kernel, random_state=rng, **options).values
 
 
 def compare(kernel, truth, rng, n_draws=60):
@@ -136,7 +135,7 @@ def test_biases_that_may_differ_or_not(sizes, rng):
     found = compared(draws, exact(model, data, rng, biases="spike-slab"))
     assert found.holds, found
     theta = draws["theta"]
-    assert 0.01 < (theta[..., 0, 1:] == theta[..., 1, 1:]).mean() < 0.99  # equal to the last bit, or different
+    assert 0 < (theta[..., 0, 1:] == theta[..., 1, 1:]).mean() < 1  # equal to the last bit, or different
     if len(sizes) == 2:
         assert not compared(draws, exact(model, data, rng)).holds
 
