@@ -204,10 +204,10 @@ def test_tasks_of_a_job_array_are_collected(command, table, given):
 
 
 def test_a_killed_task_goes_on(table, given):
-    arguments = ["structure", table, *SHORT, "--n-chains", "1", "--n-draws", "3000", "--out", "run.zarr"]
+    arguments = ["structure", table, *SHORT, "--n-chains", "1", "--n-draws", "1000", "--out", "run.zarr"]
     code, _, err = stopped_by(signal.SIGKILL, [*arguments, "--chain", "0"], "run.zarr", Path.cwd())
     assert code == -signal.SIGKILL, err
-    one_sentence(given("collect", "run.zarr"), r"chain 0 has [\d,]+ of 3,000 draws; .* --array=0\.$")
+    one_sentence(given("collect", "run.zarr"), r"chain 0 has [\d,]+ of 1,000 draws; .* --array=0\.$")
     assert given(*arguments, "--chain", "0")[0] == 0
     assert given("collect", "run.zarr")[0] == 0
     assert given(*arguments[:-1], "whole.zarr", "--seed", "0")[0] == 0

@@ -226,7 +226,7 @@ def test_ctrl_c_keeps_the_draws_and_the_run_goes_on(rng, tmp_path, kind, monkeyp
     monkeypatch.setattr(checkpoint, "pause", lambda run_time, cost: 0.2)
     seed, folder = seed_of(rng), tmp_path / "run"
     kernel = Traced(tmp_path, 3e-3)
-    options = {**OPTIONS, "n_draws": 300, "checkpoint": folder}
+    options = {**OPTIONS, "n_draws": 160, "checkpoint": folder}
 
     def stop():
         while not (folder / "zarr.json").exists() or checkpoint.progress_of(folder)[0] < 30:
@@ -236,11 +236,11 @@ def test_ctrl_c_keeps_the_draws_and_the_run_goes_on(rng, tmp_path, kind, monkeyp
     thread = threading.Thread(target=stop)
     with kind(2) as executor:
         thread.start()
-        with pytest.warns(BayesMRFWarning, match=r"was stopped: \d+ of 300 draws"):
+        with pytest.warns(BayesMRFWarning, match=r"was stopped: \d+ of 160 draws"):
             draws = sample(kernel, random_state=seed, executor=executor, **options)
     thread.join()
-    whole = sample(Walk(), random_state=seed, **{**OPTIONS, "n_draws": 300})
-    assert 0 < draws.n_draws < 300
+    whole = sample(Walk(), random_state=seed, **{**OPTIONS, "n_draws": 160})
+    assert 0 < draws.n_draws < 160
     assert np.array_equal(draws.values["x"], whole.values["x"][list(draws.chains), : draws.n_draws])
     assert equal(whole, sample(kernel, **options))
 
