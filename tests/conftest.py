@@ -14,8 +14,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import settings
+from threadpoolctl import threadpool_limits
 
-from bayesmrf import cli
+from bayesmrf import cli, run
 
 DEFAULT_SEED = 1
 
@@ -71,6 +72,22 @@ def module_rng(request):
 def entropy(request, monkeypatch):
     """Entropy of the generators to which nobody gave a seed, in pages, examples and the code under test, too."""
     repeat_entropy(monkeypatch, f"{request.config.seed} {request.node.nodeid}")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_thread():
+    """BLAS in one thread: those of several processes wait for each other, half the time of some oracles."""
+    with threadpool_limits(1):
+        yield
+
+
+@pytest.fixture(autouse=True)
+def chains_in_turn(monkeypatch):
+    """Chains one after the other, unless a test asks for more: threads of kernels in Python wait for each other, too.
+
+    Draws are the same for any number of threads: tests/test_run.py, and tests/test_properties.py for every kernel.
+    """
+    monkeypatch.setattr(run, "cpu_count", lambda: 1)
 
 
 @pytest.fixture(scope="session")

@@ -10,7 +10,6 @@ import itertools
 
 import numpy as np
 from scipy.special import betaln, log_expit, logsumexp
-from scipy.stats import norm
 
 from bayesmrf import graphs
 from bayesmrf.evidence.ordinal_target import OrdinalTarget
@@ -83,7 +82,8 @@ def log_priors(target, thetas):
     """Log density of the prior of each row of ``thetas``."""
     prior = target.prior
     if isinstance(prior, Normal):
-        return norm(0, prior.scale).logpdf(thetas).sum(axis=1)
+        each = np.log(prior.scale) + 0.5 * np.log(2 * np.pi) + 0.5 * (thetas / prior.scale) ** 2
+        return -each.sum(axis=1)
     assert isinstance(prior, LogisticBeta)
     each = prior.a * log_expit(thetas) + prior.b * log_expit(-thetas) - betaln(prior.a, prior.b)
     return each.sum(axis=1)

@@ -116,7 +116,7 @@ def test_the_posterior_is_stationary_after_adaptation(name, rng):
     prior = Normal(1.0)
     exact = grid_posterior(model, s_bar, prior)
     kernel = adapting(name, lik, prior, exact[:3], 0.2, 60, spread=np.full(3, 0.5))
-    assert_mean(moments(kernel, rng, n_chains=64, n_draws=80, n_warmup=80), exact)
+    assert_mean(moments(kernel, rng, n_chains=48, n_draws=50, n_warmup=80), exact)
 
 
 OBLIQUE = {
@@ -135,7 +135,7 @@ def test_steps_along_the_columns_of_a_matrix_leave_the_posterior_as_it_is(name, 
     s_bar, lik = problem(model, rng)
     exact = grid_posterior(model, s_bar, Normal(1.0))
     root = np.array([[0.9, -0.5, -0.4], [0.0, 0.7, 0.2], [0.0, 0.0, 0.6]])
-    assert_mean(moments(OBLIQUE[name](lik, exact[:3], root), rng, n_chains=64, n_draws=80, n_warmup=30), exact)
+    assert_mean(moments(OBLIQUE[name](lik, exact[:3], root), rng, n_chains=48, n_draws=50, n_warmup=20), exact)
 
 
 def test_a_walk_along_columns_needs_log_z_and_another_posterior_is_noticed(rng):

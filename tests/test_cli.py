@@ -19,6 +19,7 @@ from bayesmrf.priors import Beta, DirichletProcess, Gamma
 from tests.conftest import is_silent
 
 from .commands import one_sentence, stopped_by
+from .long import LONG
 
 SMALL = ["--n-draws", "30", "--n-warmup", "10", "--n-chains", "2"]
 
@@ -299,7 +300,7 @@ def test_report_of_what_is_no_result(bayesmrf, folder):
 RUN = ["groups", "votes.csv", "--graph", "complete", "--n-draws", "200", "--n-warmup", "10", "--n-chains", "2"]
 
 
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+@pytest.mark.parametrize("how", [pytest.param(signal.SIGKILL, marks=[LONG]), signal.SIGINT])  # tests/test_cli_groups.py
 def test_run_that_was_stopped_continues_with_the_same_draws(how, bayesmrf, votes, folder):
     code, _, err = stopped_by(how, RUN, "votes.zarr", folder)
     if how == signal.SIGINT:

@@ -1,5 +1,7 @@
 """Swaps of the differences, or of the baselines, of two rival edges: they leave the posterior invariant."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -8,6 +10,7 @@ from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.posterior.conditionals.group_lines import GroupTheta, draw_group_scales, one_group
 from bayesmrf.posterior.conditionals.group_swaps import swap_in_table
 from bayesmrf.posterior.conditionals.state_table import fill_table
+from bayesmrf.priors import Beta
 from tests.test_differences import PRIOR, compared, draws_of, exact, kernel
 
 MODEL = Boltzmann(graphs.complete(3))
@@ -34,15 +37,16 @@ def without_swaps(of):
 
 @pytest.fixture(scope="module")
 def spiked(module_rng):
-    """Data, and the posterior where baselines may be absent."""
-    data = alike(module_rng)
-    return data, exact(MODEL, data, module_rng, always=False, n_samples=4000)
+    """Data, and the posterior where baselines may be absent; under another prior of the density, too."""
+    data, other = alike(module_rng), replace(PRIOR, density=Beta(9.0, 1.0))
+    given = {"always": False, "n_samples": 4000}
+    return data, exact(MODEL, data, module_rng, **given), exact(MODEL, data, module_rng, other, **given)
 
 
 @pytest.mark.parametrize("always", [True, False], ids=["differences", "baselines"])
 def test_swaps_leave_the_posterior_invariant(always, spiked, rng):
     """Draws of a sampler without swaps, each followed by ten of them; the tables of the groups follow."""
-    data, truth = spiked
+    data, truth, _ = spiked
     if always:
         truth = exact(MODEL, data, rng, n_samples=4000)
     of = kernel(MODEL, data, baseline=None if always else PRIOR)
@@ -51,8 +55,9 @@ def test_swaps_leave_the_posterior_invariant(always, spiked, rng):
     values = draws_of(without_swaps(of), rng, 60)
     assert compared(values, truth).holds
 
-    def moved(problem):
-        thetas, included, n_moved = values["theta"].copy(), values["included"].copy(), 0
+    def moved(problem, n_draws=60):
+        kept = {name: v[:, :n_draws] for name, v in values.items()}
+        thetas, included, n_moved = kept["theta"].copy(), kept["included"].copy(), 0
         for at in np.ndindex(thetas.shape[:2]):
             natural = thetas[at]
             difference = ((natural[1] - natural[0]) * included[at].any())[None, :3].copy()
@@ -70,18 +75,19 @@ def test_swaps_leave_the_posterior_invariant(always, spiked, rng):
         end = fill_table(one_group(problem, 1), natural[1])[0]
         np.testing.assert_allclose(tables[1] / tables[1].sum(), end / end.sum(), rtol=1e-9)
         n_edges = included.sum(axis=-1)
-        return compared(values | {"theta": thetas, "included": included, "n_edges": n_edges}, truth), n_moved
+        return compared(kept | {"theta": thetas, "included": included, "n_edges": n_edges}, truth), n_moved
 
     found, n_moved = moved(right)
     assert found.holds, found
     assert n_moved > 100
-    assert not moved(right._replace(sums=right.sums * np.array([[1] * 6, [0.7, *[1] * 5]])))[0].holds
+    wrong = right._replace(sums=right.sums * np.array([[1] * 6, [0.7, *[1] * 5]]))
+    assert not moved(wrong, 30)[0].holds
 
 
 @pytest.mark.parametrize("n_particles", [None, 512], ids=["exact", "particle"])
 def test_samplers_with_swaps(n_particles, spiked, rng):
-    data, truth = spiked
-    found = compared(draws_of(kernel(MODEL, data, baseline=PRIOR, n_particles=n_particles), rng, 60), truth)
+    data, truth, other = spiked
+    draws = draws_of(kernel(MODEL, data, baseline=PRIOR, n_particles=n_particles), rng, 60)
+    found = compared(draws, truth)
     assert found.holds, found
-    wrong = kernel(MODEL, data, scale=4.0, baseline=PRIOR, n_particles=n_particles)
-    assert not compared(draws_of(wrong, rng, 60), truth).holds
+    assert not compared(draws, other).holds

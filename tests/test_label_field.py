@@ -32,24 +32,24 @@ def points(rng):
 
 
 def log_seen(points, theta, labels):
-    """log p(seen labels | sigma) and P(label = 1) of each point, by the sum over all 2^7 labellings."""
-    d2 = (points[:, None] - points[None]) ** 2
-    w = np.exp(-0.5 * (d2 @ np.exp(-2 * theta)))
+    """log p(seen labels | sigma) and P(label = 1) of each point, by the sum over all 2^7 labellings; theta (..., 2)."""
+    u, v = np.triu_indices(len(points), 1)
+    w = np.exp(-0.5 * (np.exp(-2 * theta) @ ((points[u] - points[v]) ** 2).T))
     s = oracle.all_states(len(points))
-    energy = np.array([w[np.triu(x[:, None] == x[None], 1)].sum() for x in s])
+    energy = w @ (s[:, u] == s[:, v]).T
     fits = ((s == labels) | (labels < 0)).all(axis=1)
-    seen = np.logaddexp.reduce(energy[fits])
-    return seen - np.logaddexp.reduce(energy), np.exp(energy[fits] - seen) @ s[fits]
+    seen = np.logaddexp.reduce(energy[..., fits], axis=-1)
+    return seen - np.logaddexp.reduce(energy, axis=-1), np.exp(energy[..., fits] - seen[..., None]) @ s[fits]
 
 
 def grid_posterior(points, labels, scale=1.0, n=41):
     axis = np.linspace(-4.5, 4.5, n)
     theta = np.stack(np.meshgrid(axis, axis, indexing="ij"), axis=-1).reshape(-1, 2)
-    found = [log_seen(points, t, labels) for t in theta]
-    log_p = np.array([f[0] for f in found]) - 0.5 * ((theta / scale) ** 2).sum(axis=1)
+    log_p, labelled = log_seen(points, theta, labels)
+    log_p = log_p - 0.5 * ((theta / scale) ** 2).sum(axis=1)
     w = np.exp(log_p - log_p.max())
     w /= w.sum()
-    return np.concatenate([w @ theta, w @ theta**2]), w @ np.array([f[1] for f in found])
+    return np.concatenate([w @ theta, w @ theta**2]), w @ labelled
 
 
 def likelihood(points, engine, positive):

@@ -18,7 +18,7 @@ from bayesmrf import lock
 from bayesmrf.errors import StoreError
 from bayesmrf.lock import hold
 from bayesmrf.run import sample
-from tests.test_run import OPTIONS, Walk, equal, seed_of, slow
+from tests.walks import OPTIONS, Walk, equal, seed_of, slow
 
 ROOT = Path(__file__).parent.parent
 

@@ -142,7 +142,8 @@ def test_posterior_of_a_pair_is_that_by_quadrature(kernel, rng):
     X = np.array([[0, 0]] * 9 + [[1, 0]] * 6 + [[1, 1]] * 4 + [[2, 1]] * 8 + [[2, 0]] * 3)
     states = np.array(list(np.ndindex(3, 2)))
     theta, p = on_grid(X, states, [[a * b, a == 1, a == 2, b] for a, b in states], np.linspace(-4.5, 4.5, 31))
-    est = BayesianMRF(model="ordinal", kernel=kernel, n_draws=400, n_chains=16, progress=False, random_state=rng).fit(X)
+    options = {"n_draws": 150, "n_warmup": 150, "n_chains": 16, "progress": False, "random_state": rng}
+    est = BayesianMRF(model="ordinal", kernel=kernel, **options).fit(X)
     draws = est.posterior_["posterior"]["theta"].values
     values, exact = np.concatenate([draws, draws**2], axis=2), p @ np.concatenate([theta, theta**2], axis=1)
     assert_mean(values, exact)

@@ -67,10 +67,16 @@ def loop_posterior(successes, n, alpha, points=40):
 
 
 def compare(kernel, p, means, rng, n_chains=128, n_draws=150, n_warmup=30):
+    return compared(draws_of(kernel, rng, n_chains, n_draws, n_warmup), p, means)
+
+
+def draws_of(kernel, rng, n_chains=128, n_draws=150, n_warmup=30):
+    options = {"n_draws": n_draws, "n_warmup": n_warmup, "n_chains": n_chains, "progress": False}
+    return run.sample(kernel, random_state=rng, **options).values
+
+
+def compared(draws, p, means):
     """All partitions that are not rare, and the posterior mean agreements, over independent chains."""
-    draws = run.sample(
-        kernel, n_draws=n_draws, n_warmup=n_warmup, n_chains=n_chains, random_state=rng, progress=False
-    ).values
     r = len(means)
     code = {tuple(labels): i for i, labels in enumerate(partitions.set_partitions(r))}
     index = np.array([[code[tuple(g)] for g in chain] for chain in draws["groups"]])
@@ -102,12 +108,9 @@ def auxiliary_variable(likelihood, prior, means):
 N_SAMPLES = {"tree": 25, "exact": 25, "stripped-beta": 25, "auxiliary-variable": 3}
 LENGTH = {
     "exact": {"n_chains": 64, "n_draws": 100},
+    "tree": {"n_chains": 64, "n_draws": 100},
+    "stripped-beta": {"n_chains": 64, "n_draws": 100},
     "auxiliary-variable": {"n_chains": 48, "n_draws": 120, "n_warmup": 50},
-}
-# Shorter than what must pass: scores of a wrong concentration are above 39 all the same.
-SHORT = {
-    "exact": {"n_chains": 32, "n_draws": 60, "n_warmup": 20},
-    "auxiliary-variable": {"n_chains": 24, "n_draws": 100, "n_warmup": 40},
 }
 
 TREE = graphs.Graph(6, np.array([[0, 1], [1, 2], [1, 3], [3, 4], [3, 5]]))
@@ -128,20 +131,14 @@ def tree_kernel(method, s_bar, n, prior, means):
 
 @pytest.mark.parametrize("method", few(["tree", "exact", "stripped-beta", "auxiliary-variable"], "auxiliary-variable"))
 def test_tree_partitions(method, rng):
+    """Control: another concentration."""
     n, prior = N_SAMPLES[method], DirichletProcess(0.8, Beta(1.5, 0.7))
     s_bar = tied_data(Agreement(TREE), n, rng)
     p, means = tree_posterior(np.rint(n * s_bar), n, 0.8, 1.5, 0.7)
     assert p.sum() == pytest.approx(1)
-    assert compare(tree_kernel(method, s_bar, n, prior, means), p, means, rng, **LENGTH.get(method, {})).holds
-
-
-@pytest.mark.parametrize("method", few(["tree", "exact", "stripped-beta", "auxiliary-variable"], "auxiliary-variable"))
-def test_tree_partitions_wrong_concentration_is_caught(method, rng):
-    n = N_SAMPLES[method]
-    s_bar = tied_data(Agreement(TREE), n, rng)
-    p, means = tree_posterior(np.rint(n * s_bar), n, 0.2)
-    kernel = tree_kernel(method, s_bar, n, DirichletProcess(8.0), means)
-    assert not compare(kernel, p, means, rng, **SHORT.get(method, {})).holds
+    draws = draws_of(tree_kernel(method, s_bar, n, prior, means), rng, **LENGTH[method])
+    assert compared(draws, p, means).holds
+    assert not compared(draws, *tree_posterior(np.rint(n * s_bar), n, 8.0, 1.5, 0.7)).holds
 
 
 LOOP = graphs.Graph(4, np.array([[0, 1], [0, 2], [1, 3], [2, 3]]))  # the 2 x 2 grid
@@ -186,7 +183,7 @@ def test_loop_partitions_eta_one_half_is_caught(rng):
     s_bar = tied_data(Agreement(LOOP), n, rng)
     p, means = loop_posterior(np.rint(n * s_bar), n, 1.0)
     kernel = loop_kernel("exact", s_bar, n, DirichletProcess(1.0), means, WithoutTheRest())
-    assert not compare(kernel, p, means, rng, **SHORT["exact"]).holds
+    assert not compare(kernel, p, means, rng, n_chains=32, n_draws=60, n_warmup=20).holds
 
 
 def test_auxiliary_variable_as_published_is_too_narrow(rng):
@@ -207,7 +204,7 @@ def test_auxiliary_variable_as_published_is_too_narrow(rng):
             n_walk=20,
             restart=restart,
         )
-        draws = run.sample(kernel, n_draws=100, n_warmup=20, n_chains=6, random_state=rng, progress=False).values
+        draws = run.sample(kernel, n_draws=60, n_warmup=20, n_chains=6, random_state=rng, progress=False).values
         spread[restart] = (1 / (1 + np.exp(-draws["theta"]))).std()
     assert spread[True] < 0.3 * exact_sd
     assert 0.7 * exact_sd < spread[False] < 1.4 * exact_sd

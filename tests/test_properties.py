@@ -133,6 +133,18 @@ def test_a_step_depends_on_state_and_generator_alone(name):
 
 
 @pytest.mark.parametrize("name", KERNELS)
+def test_chains_in_threads_have_the_draws_of_one_after_the_other(name):
+    """Chains of one kernel share nothing that a step changes; control: with another seed there are other draws."""
+    options = {"n_draws": 2, "n_warmup": 1, "n_chains": 2, "progress": False}
+    one, threads, other = (
+        run.sample(KERNELS[name](), random_state=seed, n_jobs=n_jobs, **options).values
+        for seed, n_jobs in ((3, 1), (3, 2), (4, 1))
+    )
+    assert all(np.array_equal(one[k], threads[k], equal_nan=True) for k in one)
+    assert not all(np.array_equal(one[k], other[k], equal_nan=True) for k in one)
+
+
+@pytest.mark.parametrize("name", KERNELS)
 def test_info_has_the_dimensions_that_are_declared(name):
     kernel = KERNELS[name]()
     draws = run.sample(kernel, n_draws=2, n_warmup=0, n_chains=1, random_state=1, progress=False)

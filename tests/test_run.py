@@ -9,7 +9,6 @@ import sys
 import threading
 import time
 from pathlib import Path
-from typing import NamedTuple
 
 import joblib
 import numpy as np
@@ -20,103 +19,12 @@ from bayesmrf import checkpoint, store
 from bayesmrf.errors import BayesMRFWarning, OptionError, StoreError
 from bayesmrf.progress import track
 from bayesmrf.run import sample, seed_sequence
+from tests.walks import OPTIONS, Drift, Fails, Walk, equal, fails, like, seed_of, slow
 
 
-class Memory(NamedTuple):
-    counts: np.ndarray
-    last: float
-
-
-class State(NamedTuple):
-    values: np.ndarray  # changes its length
-    table: np.ndarray
-    memory: Memory | None
-    steps: int
-    half: np.float32
-    label: str
-
-
-class Info(NamedTuple):
-    x: float
-    n_groups: int
-    groups: np.ndarray
-    odd: bool
-
-
-class Walk:
-    """A random walk in as many dimensions as it pleases, which forgets nothing of what it has to remember."""
-
-    name = "walk"
-    dims = {"x": (), "n_groups": (), "groups": ("edge",), "odd": ()}  # noqa: RUF012
-
-    sleep = 0.0
-
-    def init(self, rng):
-        return State(rng.normal(size=3), np.asfortranarray(rng.normal(size=(9, 8))), None, 0, np.float32(1), "start")
-
-    def step(self, rng, state):
-        if self.sleep:
-            time.sleep(self.sleep)
-        memory, values = state.memory, state.values + rng.normal(size=len(state.values))
-        if rng.random() < 0.3:
-            values = np.append(values, rng.standard_normal(dtype=np.float32)) if len(values) < 4 else values[:-2]
-        if rng.random() < 0.2:
-            memory = None if memory else Memory(np.zeros(3, np.uint32), np.nan)
-        if memory is not None:
-            memory.counts[rng.integers(3, dtype=np.int32)] += 1  # in place, and half a word of the generator
-            memory = memory._replace(last=float(rng.random()))
-        table = np.asfortranarray(state.table + 0.1 * (state.table @ rng.normal(size=(8, 8))))
-        table /= np.abs(state.table).sum()  # added up in the order of memory
-        x = values.sum() + table.sum() + float(state.half) + (0 if memory is None else memory.last)
-        new = State(values, table, memory, state.steps + 1, np.float32(state.half * 0.999), f"step {state.steps}")
-        return new, Info(x, len(values), rng.integers(5, size=4, dtype=np.int32), bool(new.steps % 2))
-
-
-class Fails(Walk):
-    name = "fails"
-
-
-class Drift(Walk):
-    name = "drift"
-
-    def __init__(self, data, alpha):
-        self.data, self.alpha = data, alpha
-
-
-def like(kernel, **changes):
-    """A kernel of the same name as another class, so that a checkpoint takes the one for the other."""
-    names = {"__module__": kernel.__module__, "__qualname__": kernel.__qualname__}
-    return type(kernel.__name__, (kernel,), names | changes)()
-
-
-def slow(seconds):
-    """The walk, with a pause in each step."""
-    return like(Walk, sleep=seconds)
-
-
-def fails(at, error):
-    """A walk that fails in one step."""
-
-    def step(self, rng, state):
-        if state.steps == at:
-            raise error
-        return Walk.step(self, rng, state)
-
-    return like(Fails, step=step)
-
-
-OPTIONS = {"n_draws": 40, "n_warmup": 7, "thin": 3, "n_chains": 3, "progress": False}
-
-
-def equal(a, b):
-    """Whether two runs are the same to the last bit."""
-    return a.values.keys() == b.values.keys() and all(
-        a.values[k].dtype == b.values[k].dtype and a.values[k].tobytes() == b.values[k].tobytes() for k in a.values
-    )
-
-
-def seed_of(rng):
-    return int(rng.integers(2**32))
+@pytest.fixture(autouse=True)
+def chains_in_turn():
+    """Chains in threads, one for each core."""
 
 
 @pytest.fixture
@@ -247,7 +155,7 @@ CHILD = """
 import sys
 from bayesmrf import checkpoint, store
 from bayesmrf.run import sample
-from tests.test_run import slow
+from tests.walks import slow
 pause = float(sys.argv[3])
 checkpoint.pause = lambda run_time, cost: pause
 draws = sample(slow(5e-4), n_draws=300, n_warmup=50, thin=2, n_chains=3, progress=False, checkpoint=sys.argv[1],

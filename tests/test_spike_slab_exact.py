@@ -1,7 +1,7 @@
 """The exact sampler of edges against every structure by brute force, its one-edge law, and its calibration.
 
 Scores are (mean over independent chains - exact) / standard error; with some 30 functionals of 32 chains fewer than
-1e-6 of runs pass 9.
+1e-6 of runs pass 9. Where a control has another prior, the draws are compared with its posterior, too.
 """
 
 import numpy as np
@@ -105,9 +105,8 @@ def test_every_structure_under_a_fixed_slab(slab, wrong, rng):
     assert oracle.worst_score(values, *exact) < LIMIT
     assert np.ptp(values["slab_scale"]) == 0
     other = SpikeSlab(PRIOR.density, wrong, PRIOR.bias_scale)
-    values = draw(SpikeSlabExact(lik, other, n_scans=20), rng, 200)
-    values["slab_scale"][:] = slab.scale  # the wrong one shows by itself
-    assert oracle.worst_score(values, *exact) > LIMIT
+    values["slab_scale"][:] = wrong.scale  # the wrong one shows by itself
+    assert oracle.worst_score(values, *oracle.posterior(lik.model.graph, lik.s_bar, N, other, rng)) > LIMIT
 
 
 def test_a_cauchy_slab_without_data(rng):
@@ -161,7 +160,7 @@ def test_asking_the_engine_gives_the_same(rng, monkeypatch):
     assert score(SpikeSlabExact(lik, PRIOR), rng, exact, n_draws=40, n_warmup=10) < LIMIT
     # Negative control: an engine that answers at other parameters than those asked.
     wrong = Likelihood(lik.model, lik.s_bar, N, AtZero())
-    assert score(SpikeSlabExact(wrong, PRIOR), rng, exact, n_draws=40, n_warmup=10) > LIMIT
+    assert score(SpikeSlabExact(wrong, PRIOR), rng, exact, n_draws=15, n_warmup=10) > LIMIT
 
 
 class AtZero(Enumeration):
@@ -169,19 +168,19 @@ class AtZero(Enumeration):
         return super().infer(model, np.zeros_like(theta), plan, want, state)
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        SpikeSlab(Beta(3.0, 2.0), PRIOR.slab, PRIOR.bias_scale),
-        SpikeSlab(PRIOR.density, Gamma(3.0, 1.0), PRIOR.bias_scale),
-        SpikeSlab(PRIOR.density, PRIOR.slab, 0.7),
-    ],
-    ids=["density", "precision", "biases"],
-)
-def test_another_prior_is_caught(wrong, rng):
+OTHER_PRIORS = {
+    "density": SpikeSlab(Beta(3.0, 2.0), PRIOR.slab, PRIOR.bias_scale),
+    "precision": SpikeSlab(PRIOR.density, Gamma(3.0, 1.0), PRIOR.bias_scale),
+    "biases": SpikeSlab(PRIOR.density, PRIOR.slab, 0.7),
+}
+
+
+def test_another_prior_is_caught(rng):
     lik = problem(graphs.complete(3), rng)
-    exact = oracle.posterior(graphs.complete(3), lik.s_bar, N, PRIOR, rng)
-    assert score(SpikeSlabExact(lik, wrong, n_scans=20), rng, exact, n_draws=200) > LIMIT
+    values = draw(SpikeSlabExact(lik, PRIOR, n_scans=10), rng, 200)
+    for prior in (PRIOR, *OTHER_PRIORS.values()):
+        exact = oracle.posterior(graphs.complete(3), lik.s_bar, N, prior, rng)
+        assert (oracle.worst_score(values, *exact) < LIMIT) == (prior is PRIOR)
 
 
 @pytest.mark.parametrize("n_nodes", [3, 9])
@@ -252,10 +251,10 @@ def test_every_structure_of_another_model(model, rng):
     lik = Likelihood(model, model.statistics(x), N, ENGINE)
     states = np.array(np.unravel_index(np.arange(m**d), (m,) * d)).T.astype(np.int8)
     features = np.array([model.statistics(s[None]) for s in states])
-    exact = oracle.posterior(model.graph, lik.s_bar, N, PRIOR, rng, features=features)
-    assert score(SpikeSlabExact(lik, PRIOR, n_scans=10), rng, exact) < LIMIT
-    wrong = SpikeSlab(Beta(3.0, 2.0), PRIOR.slab, PRIOR.bias_scale)
-    assert score(SpikeSlabExact(lik, wrong, n_scans=20), rng, exact, n_draws=200) > LIMIT
+    values = draw(SpikeSlabExact(lik, PRIOR, n_scans=10), rng)
+    for prior in (PRIOR, OTHER_PRIORS["density"]):
+        exact = oracle.posterior(model.graph, lik.s_bar, N, prior, rng, features=features)
+        assert (oracle.worst_score(values, *exact) < LIMIT) == (prior is PRIOR)
 
 
 # Rival edges

@@ -19,7 +19,7 @@ from bayesmrf.identity import checksum
 from bayesmrf.report import write_report
 from bayesmrf.run import sample
 from bayesmrf.zarr_check import check_group
-from tests.test_run import OPTIONS, Fails, equal
+from tests.walks import OPTIONS, Fails, equal
 
 VALUES = [None, True, -1, 0, 1, 2.5, 10**10, 10**30, 1e308, float("nan"), "", "x", "../x", "\x1b[31m", [], [[]], {}]
 VALUES += [{"a": []}, [10**10] * 3, ["theta"], {"type": "os:system", "fields": {}}, {"array": "x"}]
@@ -219,7 +219,7 @@ def test_records_are_not_written_through_a_link(tmp_path):
         {"type": "bayesmrf:GroupedMRF", "fields": {}},
         {"type": "bayesmrf.posterior.parameters.metropolis:np.ndarray", "fields": {}},
         {"type": "bayesmrf.errors:StoreError", "fields": {}},
-        {"type": "tests.test_run:Info", "fields": {}},
+        {"type": "tests.walks:Info", "fields": {}},
         {"type": 3, "fields": {}},
         {"array": "nothing", "fortran": False, "scalar": False},
         {"value": [1]},

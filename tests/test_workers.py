@@ -9,7 +9,6 @@ from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
 from importlib import import_module
 from multiprocessing import get_context
-from pathlib import Path
 
 import joblib
 import numpy as np
@@ -20,49 +19,12 @@ from bayesmrf import SpikeSlabMRF, checkpoint, store, workers
 from bayesmrf.errors import BayesMRFWarning, OptionError, WorkerError
 from bayesmrf.run import sample
 from tests.long import LONG
-from tests.test_run import OPTIONS, Walk, equal, seed_of, slow
+from tests.walks import OPTIONS, Failing, Slow, Traced, Walk, equal, killed, seed_of, slow
 
 
-class Traced(Walk):
-    """The walk, which writes down where its steps are made; one chain kills its workers in step 50, some times."""
-
-    def __init__(self, folder, pause=0.0, kills=0):
-        self.walk = Walk()  # in whose module the class of the State is
-        self.folder, self.pause, self.kills = str(folder), pause, kills
-
-    def step(self, rng, state):
-        time.sleep(self.pause)
-        if state.steps == 50 and self.kills > killed(self.folder) and self.is_first(state):
-            Path(self.folder, f"killed-{time.time_ns()}").touch()
-            os.kill(os.getpid(), signal.SIGKILL)
-        Path(self.folder, f"process-{os.getpid()}").touch()
-        return super().step(rng, state)
-
-    def is_first(self, state):
-        """Whether this chain was the first that came here."""
-        first, mine = Path(self.folder, "first"), state.table.tobytes()
-        try:
-            with first.open("xb") as file:
-                file.write(mine)
-        except FileExistsError:
-            pass
-        return first.read_bytes() == mine
-
-
-def killed(folder):
-    return len(list(Path(folder).glob("killed-*")))
-
-
-class Failing(Traced):
-    """The walk, of which the third chain that comes to step 60 fails, until the file "mended" is there."""
-
-    def step(self, rng, state):
-        folder = Path(self.folder)
-        if state.steps == 60 and not (folder / "mended").exists():
-            if len(list(folder.glob("came-*"))) == 2:
-                raise FloatingPointError("theta is not finite")
-            (folder / f"came-{time.time_ns()}").touch()
-        return super().step(rng, state)
+@pytest.fixture(autouse=True)
+def chains_in_turn():
+    """Chains in threads: steps sleep."""
 
 
 @pytest.fixture(autouse=True)
@@ -133,11 +95,11 @@ def test_same_draws_on_a_cluster_that_grows(rng, tmp_path):
     seed = seed_of(rng)
     here = sample(Walk(), random_state=seed, **OPTIONS)
     with dask(1) as client:
-        for n in (1, 2, 4):
+        for n in (1, 3):
             client.cluster.scale(n)
             client.wait_for_workers(n, timeout=60)
             assert equal(here, sample(Traced(tmp_path, 1e-3), random_state=seed, executor=client, **OPTIONS))
-    assert 2 <= len(processes_of(tmp_path)) <= 4
+    assert 2 <= len(processes_of(tmp_path)) <= 3
 
 
 class ReadOnly(ThreadPoolExecutor):
@@ -186,13 +148,6 @@ def test_a_killed_worker_loses_nothing(rng, tmp_path, kind, times):
     assert equal(there, sample(Walk(), random_state=seed, **OPTIONS))
 
 
-class Slow(Traced):
-    """The walk, slow until the file "enough" is there."""
-
-    def step(self, rng, state):
-        return Walk.step(self, rng, state) if Path(self.folder, "enough").exists() else super().step(rng, state)
-
-
 @LONG
 @pytest.mark.parametrize(("n", "kills"), [(1, 33), (2, 33), (4, 34)])
 def test_workers_of_a_cluster_killed_at_random_lose_and_change_nothing(rng, tmp_path, n, kills, monkeypatch):
@@ -235,7 +190,7 @@ def test_a_chain_that_kills_its_workers_is_named_and_the_others_finish(rng, tmp_
     seed = seed_of(rng)
     whole = sample(Walk(), random_state=seed, **OPTIONS)
     with pytest.raises(WorkerError, match=r"(?m)^chain \d lost its workers .* new workers to continue$") as caught:
-        draws_by(kind, 3, Traced(tmp_path, 1e-3, 99), seed, checkpoint=tmp_path / "run")
+        draws_by(kind, 2, Traced(tmp_path, 1e-3, 99), seed, checkpoint=tmp_path / "run")
     # Dask does not count each worker that dies while it is told to begin.
     assert (killed(tmp_path) > tries) if kind is not by_joblib else (killed(tmp_path) == 1 + tries)
     draws = caught.value.draws
@@ -303,7 +258,7 @@ def test_ctrl_c_keeps_the_draws_and_the_run_goes_on(rng, tmp_path, kind, monkeyp
     monkeypatch.setattr(checkpoint, "pause", lambda run_time, cost: 0.2)
     seed, folder = seed_of(rng), tmp_path / "run"
     kernel = Traced(tmp_path, 3e-3)
-    options = {**OPTIONS, "n_draws": 300, "checkpoint": folder}
+    options = {**OPTIONS, "n_draws": 160, "checkpoint": folder}
 
     def stop():
         while not (folder / "zarr.json").exists() or checkpoint.progress_of(folder)[0] < 30:
@@ -313,11 +268,11 @@ def test_ctrl_c_keeps_the_draws_and_the_run_goes_on(rng, tmp_path, kind, monkeyp
     thread = threading.Thread(target=stop)
     with kind(2) as executor:
         thread.start()
-        with pytest.warns(BayesMRFWarning, match=r"was stopped: \d+ of 300 draws"):
+        with pytest.warns(BayesMRFWarning, match=r"was stopped: \d+ of 160 draws"):
             draws = sample(kernel, random_state=seed, executor=executor, **options)
     thread.join()
-    whole = sample(Walk(), random_state=seed, **{**OPTIONS, "n_draws": 300})
-    assert 0 < draws.n_draws < 300
+    whole = sample(Walk(), random_state=seed, **{**OPTIONS, "n_draws": 160})
+    assert 0 < draws.n_draws < 160
     assert np.array_equal(draws.values["x"], whole.values["x"][list(draws.chains), : draws.n_draws])
     assert equal(whole, sample(kernel, **options))
 
