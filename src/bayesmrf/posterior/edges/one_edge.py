@@ -78,6 +78,7 @@ _RARE = 8.0  # chains of a half expected in a state; below, states are not count
 _CAMP = 3  # almost equal nodes of a node of a camp
 _VISITS = 0.1  # most proposals for an edge in doubt in an iteration
 _DOUBT = 0.01  # least share of draws, and least rest, that is taken for granted
+_SHORT = 3  # by which the iterations of a step of warm-up are divided: it needs no more steps than there are draws
 _PRIOR = 4  # draws that the first shares count as, half of them with the edge
 
 
@@ -152,8 +153,8 @@ class SpikeSlabOneEdge(EdgeKernel):
     n_iterations : int
         Iterations that make one step.
     n_adapt : int
-        Steps in which the shares of draws with each edge are found. Were they changed later, an edge that was just born
-        would be visited more often than before, and would die too soon.
+        Steps with a third of the iterations, in which the shares of draws with each edge are found. Were they changed
+        later, an edge that was just born would be visited more often than before, and would die too soon.
 
     Raises
     ------
@@ -273,7 +274,8 @@ class SpikeSlabOneEdge(EdgeKernel):
         if state.age == 0:
             now = settle(rng, blocks, rows, weights, problem.centre, scale, self.n_samples, direction)
             problem = self._problem(now, state.share)
-        density, precision, n_jumps = _iterate(rng, problem, self.n_iterations, rows, blocks, theta, weights, momentum)
+        n = max(1, self.n_iterations // _SHORT) if state.age < self.n_adapt else self.n_iterations
+        density, precision, n_jumps = _iterate(rng, problem, n, rows, blocks, theta, weights, momentum)
         check_bounded(theta, self.epsilon, self.prior, state.precision)
         found = stiffness(blocks, rows, problem.centre, scale, self.n_samples, direction)
         now += 2 / (state.age + 3) * (found - now)  # averaged with increasing weight of the past
