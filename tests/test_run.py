@@ -428,6 +428,8 @@ def test_empty_folders_may_be_used(tmp_path):
 
 def test_a_state_that_cannot_be_kept_is_refused_at_once(tmp_path):
     class Odd(Walk):
+        __module__ = Walk.__module__  # where the class of the State is
+
         def init(self, rng):
             return super().init(rng)._replace(label=object())
 
