@@ -5,7 +5,8 @@ Run ``python benchmarks/questionnaires.py [NAME ...] [--seed N]`` with names amo
 * ``five``: `SpikeSlabMRF` on four sets of five items of `bayesmrf.datasets.wenchuan`, with missing answers: particles
   next to exact.
 * ``langevin``: Langevin dynamics on the first set, at its default steps and with longer ones, next to exact.
-* ``groups``: `GroupedMRF(candidates="complete")` on the first set, people without missing answers.
+* ``groups``: `GroupedMRF` on the first set, people without missing answers, where all edges exist, and where any may be
+  absent.
 * ``rivals``: `CompareMRF` of data with two columns that are nearly equal, and of two questionnaires, with and without
   swaps of rival differences.
 
@@ -86,10 +87,11 @@ def langevin(seed: int) -> None:
 def groups(seed: int) -> None:
     """Run groups of weights at defaults."""
     items, rows = datasets.wenchuan().iloc[:, :5].dropna(), [HEAD]
-    for method in ("exact", "particle"):
-        est = GroupedMRF(candidates="complete", method=method, random_state=seed, **QUIET)
-        spent = timed(est, items)
-        rows.append((method, spent, *mixing(est.posterior_["posterior"]["theta"].values)))
+    for which in ("graph", "candidates"):
+        for method in ("exact", "particle"):
+            est = GroupedMRF(**{which: "complete", "method": method, "random_state": seed, **QUIET})
+            spent = timed(est, items)
+            rows.append((f"{which}, {method}", spent, *mixing(est.posterior_["posterior"]["theta"].values)))
     print(table(*rows))
 
 
