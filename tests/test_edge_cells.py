@@ -151,6 +151,17 @@ def test_the_first_steps_by_particles_are_single_scans(rng):
         state = found
 
 
+def test_warm_up_of_one_edge_has_a_third_of_the_iterations(rng):
+    model, x, _, _ = problem_of("boltzmann", False, rng)
+    short = SpikeSlabOneEdge(model, model.statistics(x), N, n_particles=128, n_iterations=1)
+    long, both = replace(short, n_iterations=3), replace(short, n_iterations=3, n_adapt=1)
+    state = both.init(np.random.default_rng(1))
+    for kernel in (short, long):
+        (expected, _), (found, _) = (k.step(np.random.default_rng(2), state) for k in (kernel, both))
+        np.testing.assert_array_equal(expected.theta, found.theta)
+        state = found
+
+
 def test_chains_of_another_coding_are_noticed(rng, monkeypatch):
     problem = problem_of("ising", False, rng)
     exact = exact_of(problem, rng)

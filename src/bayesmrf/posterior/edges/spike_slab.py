@@ -111,7 +111,7 @@ def check_bounded(theta: np.ndarray, epsilon: float, prior: SpikeSlab, precision
     remedy = ""
     if isinstance(prior.slab, Gamma):
         remedy = (
-            f"if a smaller one does not help, give the slab a fixed scale, such as Cauchy(1.0): its standard "
+            "if a smaller one does not help, give the slab a fixed scale, such as Cauchy(1.0): its standard "
             f"deviation, which is learnt, is {precision**-0.5:.3g}"
         )
     expected = f"smaller, as a weight exceeded {DIVERGED:g}"
