@@ -71,7 +71,7 @@ def _probability(blocks, rows, theta, b, i, j, out):
 @leaf
 def ends_without_edge(blocks, rows, theta, e, ends):
     """Set ``ends`` (2, n_chains) to the probabilities of 1 of the ends of edge e, given the rest and without e."""
-    (i, j), n_lanes = rows.edges[e], blocks.states.shape[2]
+    i, j, n_lanes = rows.edges[e, 0], rows.edges[e, 1], blocks.states.shape[2]
     for b in range(len(blocks.states)):
         last = min((b + 1) * n_lanes, ends.shape[1])
         _probability(blocks, rows, theta, b, i, j, ends[0, b * n_lanes : last])

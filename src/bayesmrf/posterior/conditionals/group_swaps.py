@@ -34,7 +34,8 @@ def choose_swap(rng, problem, theta):
 
     The part is -1 if both have it, or neither.
     """
-    e, f = problem.rivals[int(rng.random() * len(problem.rivals))]
+    k = int(rng.random() * len(problem.rivals))
+    e, f = problem.rivals[k, 0], problem.rivals[k, 1]
     part = BASELINE if problem.baseline.fixed < 1 and rng.random() < 0.5 else DIFFERENCE
     at_e, at_f = _is_there(theta, e, part), _is_there(theta, f, part)
     if at_e == at_f:

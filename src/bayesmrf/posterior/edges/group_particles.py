@@ -147,7 +147,7 @@ def _scan(rng, graph, stacked, problem, gains, theta, order):
         if at % n_nodes == 0:
             _sweep(graph, stacked)
         e = order[at]
-        i, j = problem.edges[e]
+        i, j = problem.edges[e, 0], problem.edges[e, 1]
         centred_values(problem, e, i, j, g)
         pairs = _pairs(theta, e, i, j, g)
         for t in range(n_groups):

@@ -83,7 +83,7 @@ def _swap(rng, graph, stacked, problem, gains, theta, drawn, e, f, part, weights
         unpacked, one, own = of_group(stacked, t), one_group(problem, t), theta.natural[t]
         follow_weights(rng, unpacked, weights[t])
         for edge in (e, f):
-            i, j = problem.edges[edge]
+            i, j = problem.edges[edge, 0], problem.edges[edge, 1]
             follow_edge(unpacked, gains, edge, own[edge], i, node_row(one, own, i), j, node_row(one, own, j))
         for edge in (e, f):
             edge_cells(graph, unpacked, edge, 0, n_particles, of_e[0].cells[t])

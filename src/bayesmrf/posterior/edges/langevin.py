@@ -87,7 +87,7 @@ class JumpRows(NamedTuple):
     starts: np.ndarray  # (n_nodes + 1,) int64
     width: np.ndarray  # (n_nodes,) widest jump of the group
     most: np.ndarray  # (n_nodes,) largest sum of x_i x_j of the data in the group, or bound of |that of f - n E f|
-    by_share: bool  # which of the two
+    alone: bool  # which of the two
     reach: float  # bound of the slope of the log prior of the ends' parameters, over the largest of these
 
 
@@ -269,7 +269,7 @@ class SpikeSlabLangevin(EdgeKernel):
 @leaf
 def _iterate(rng, jumps, rows, chains, theta, momentum, n_iterations):
     lines = jumps.lines
-    r, n_chains, n = len(rows.edges), chains.n_chains, jumps.n
+    r, n_chains, n, alone = len(rows.edges), chains.n_chains, jumps.n, jumps.groups.alone
     fresh = sqrt(1 - jumps.alpha**2)
     density = precision = squares = 0.0
     for k in range(rows.n_present[0]):
@@ -286,26 +286,34 @@ def _iterate(rng, jumps, rows, chains, theta, momentum, n_iterations):
         # From the last to the first: a death moves an edge that was visited already into the free place.
         for k in range(rows.n_present[0] - 1, -1, -1):
             e = rows.present[k]
-            i, j = lines.edges[e]
             f, variance = edge_moments(chains, rows, e)
             slope = slab_slope(jumps.prior, precision, theta[e])
-            kick = 0.5 * jumps.step[e] * (jumps.sums[e] - n * f - slope * theta[e] + _push(jumps, e, own))
+            kick = 0.5 * jumps.step[e] * (jumps.sums[e] - n * f - slope * theta[e] + (0.0 if alone else _push(jumps, e, own)))
             p = momentum[e]
             if k < n_old:
                 p += kick  # the second half of the step before, at the particles of this one
                 a = theta[e]
                 if abs(a) < jumps.width[e]:
                     normal, rest = slab_factors(jumps.prior, precision, a)
-                    pull = jumps.sums[e] - n * (f - a * variance) + _push(jumps, e, theta[r:]) + jumps.bend[e] * a
+                    pull = jumps.sums[e] - n * (f - a * variance) + jumps.bend[e] * a
+                    if not alone:
+                        pull += _push(jumps, e, theta[r:])
                     log_ratio = log(slab) + rest + jump_log_ratio(
                         a, pull, normal + jumps.bend[e], variance, n, n_chains, jumps.width[e], -1.0
                     )  # fmt: skip
                     if log(1 - rng.random()) < -log_ratio:
-                        move_edge(lines, e, i, j, theta, 0.0)
+                        if alone:
+                            theta[e] = 0.0
+                        else:
+                            move_edge(lines, e, lines.edges[e, 0], lines.edges[e, 1], theta, 0.0)
                         remove_edge(rows, e)
                         continue
             p = jumps.alpha * p + fresh * rng.standard_normal() + kick
-            move_edge(lines, e, i, j, theta, theta[e] + jumps.step[e] * p)
+            a = theta[e] + jumps.step[e] * p
+            if alone:
+                theta[e] = a
+            else:
+                move_edge(lines, e, lines.edges[e, 0], lines.edges[e, 1], theta, a)
             momentum[e] = p
             squares += theta[e] ** 2
             furthest = max(furthest, abs(theta[e]))
@@ -336,14 +344,14 @@ def _push(jumps, e, own):
 @leaf
 def _births(rng, jumps, rows, chains, theta, slab, precision):
     """Propose all absent edges; those whose uniform number is above a bound of their acceptance are skipped."""
-    n, n_chains, r, largest = jumps.n, chains.n_chains, len(rows.edges), 0.0
+    n, n_chains, r, largest, alone = jumps.n, chains.n_chains, len(rows.edges), 0.0, jumps.groups.alone
     for k in range(r, len(theta)):
         largest = max(largest, abs(theta[k]))
     wait = -log(1 - rng.random())
     for i in range(len(jumps.groups.width)):
         width = jumps.groups.width[i]
         # |sum of the data - n f| is at most the larger of the two, and f at most the share of ones of the rarer end.
-        share = chains.ones[i] if jumps.groups.by_share else 0
+        share = chains.ones[i] if jumps.groups.alone else 0
         strongest = max(jumps.groups.most[i], n * share / n_chains) + jumps.groups.reach * largest
         bound = slab * 2 * width * exp(min(width * strongest, _SURE))
         hazard = _SURE if bound >= 0.97 else bound / (1 - bound)  # 1 - exp(-hazard) >= bound
@@ -359,7 +367,7 @@ def _births(rng, jumps, rows, chains, theta, slab, precision):
             if rows.place[e] >= 0:
                 continue
             f, variance = edge_moments(chains, rows, e)
-            pull = jumps.sums[e] - n * f + _push(jumps, e, theta[r:])
+            pull = jumps.sums[e] - n * f + (0.0 if alone else _push(jumps, e, theta[r:]))
             normal, _ = slab_factors(jumps.prior, precision, 0.0)
             normal += jumps.bend[e]
             a = draw_jump(rng, pull, normal + n * variance, jumps.width[e])
@@ -367,8 +375,10 @@ def _births(rng, jumps, rows, chains, theta, slab, precision):
             log_ratio = rest + jump_log_ratio(a, pull, normal, variance, n, n_chains, jumps.width[e], 1.0)
             ratio = slab * exp(min(log_ratio, _MOST_LOG))
             if rng.random() * -expm1(-hazard) < ratio:
-                i_e, j_e = jumps.lines.edges[e]
-                move_edge(jumps.lines, e, i_e, j_e, theta, a)
+                if alone:
+                    theta[e] = a
+                else:
+                    move_edge(jumps.lines, e, jumps.lines.edges[e, 0], jumps.lines.edges[e, 1], theta, a)
                 add_edge(rows, e)
 
 

@@ -328,7 +328,7 @@ def _jump(rng, problem, rows, blocks, theta, weights, e, log_slab, precision):
     ``log_slab`` are the prior log odds of the edge, less those of a proposal of its birth.
     """
     half, lines, now = 32 * blocks.words.shape[1], problem.lines, problem.now
-    (i, j), counted = rows.edges[e], problem.counted[e]
+    i, j, counted = rows.edges[e, 0], rows.edges[e, 1], problem.counted[e]
     ends = np.empty((2, 0 if counted else 2 * half), np.float32)
     if not counted:
         ends_without_edge(blocks, rows, weights, e, ends)

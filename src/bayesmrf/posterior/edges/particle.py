@@ -164,7 +164,7 @@ def _scan(rng, graph, unpacked, problem, swaps, gains, theta, order, density, pr
         if at % len(unpacked.x) == 0:
             sweep(graph, unpacked)
         e = order[at]
-        i, j = lines.edges[e]
+        i, j = lines.edges[e, 0], lines.edges[e, 1]
         normal_prior(rng, prior, lines, e, i, j, theta, scales, now)
         was = theta[e]
         _visit(rng, graph, unpacked, lines, gains, e, i, j, theta, now, log_slab, weights)
@@ -208,7 +208,7 @@ def visit_field(rng, unpacked, lines, i, k, theta, now, share, weights):
 @strict_leaf
 def _move(unpacked, lines, gains, e, theta, value):
     """Move edge e along its line, and the potentials of the particles with it."""
-    i, j = lines.edges[e]
+    i, j = lines.edges[e, 0], lines.edges[e, 1]
     move_edge(lines, e, i, j, theta, value)
     follow_edge(unpacked, gains, e, theta[e], i, node_row(lines, theta, i), j, node_row(lines, theta, j))
 
@@ -216,7 +216,7 @@ def _move(unpacked, lines, gains, e, theta, value):
 @strict_leaf
 def _grow(graph, unpacked, lines, e, theta, value, weights):
     """Set the weights of the particles if edge e moves along its line to ``value``."""
-    i, j = lines.edges[e]
+    i, j = lines.edges[e, 0], lines.edges[e, 1]
     values, log_factors = pair_values(lines, e, i, j), np.empty(len(lines.values) ** 2)
     for x in range(len(log_factors)):  # of two states, a tuple
         log_factors[x] = (value - theta[e]) * values[x]

@@ -62,7 +62,8 @@ def visit_rivals(rng, graph, unpacked, problem, swaps, gains, theta, scales, now
     """Propose swaps of some of the pairs; ``weights`` is room for those of the particles."""
     pairs = swaps.pairs
     for _ in range(_LOOKS * len(unpacked.x) if len(pairs) > 0 else 0):
-        e, f = pairs[int(rng.random() * len(pairs))]
+        k = int(rng.random() * len(pairs))
+        e, f = pairs[k, 0], pairs[k, 1]
         if (theta[e] != 0) != (theta[f] != 0) and abs(theta[e] + theta[f]) < swaps.reach[e if theta[f] == 0 else f]:
             _swap(rng, graph, unpacked, problem, swaps, gains, theta, e, f, scales, now, weights)
 
@@ -111,7 +112,7 @@ def _swap(rng, graph, unpacked, problem, swaps, gains, theta, e, f, scales, now,
     move_edge(lines, f, hub, w, theta, b)
     follow_weights(rng, unpacked, weights)
     for edge in (e, f):
-        i, j = lines.edges[edge]
+        i, j = lines.edges[edge, 0], lines.edges[edge, 1]
         follow_edge(unpacked, gains, edge, theta[edge], i, node_row(lines, theta, i), j, node_row(lines, theta, j))
     for edge in (e, f):
         edge_cells(graph, unpacked, edge, 0, n_particles, of_e)

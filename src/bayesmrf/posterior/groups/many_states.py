@@ -330,7 +330,7 @@ def _scan_products(rng, graph, unpacked, by, theta, order, n, groups, values, si
     lines, gains, m = by.lines, by.gains, len(by.lines.values)
     cells, above, weights = np.empty(m * m), np.empty(m * m), np.empty(unpacked.x.shape[1], np.float32)
     for e in order:
-        i, j = lines.edges[e]
+        i, j = lines.edges[e, 0], lines.edges[e, 1]
         edge_cells(graph, unpacked, e, 0, unpacked.x.shape[1], cells)
         line, g = edge_line(lines, cells, cells.sum(), e, i, j, theta, by.precision), pair_values(lines, e, i, j)
         nu[e, 0], nu[e, 1] = line_parabola(line, by.precision[e])
@@ -354,7 +354,7 @@ def _scan_weights(rng, graph, unpacked, by, theta, order):
     """Draw exactly the weights of the edges in ``order``, which are in groups of their own."""
     lines, cells = by.lines, np.empty(by.lines.values.size)
     for e in order:
-        i, j = lines.edges[e]
+        i, j = lines.edges[e, 0], lines.edges[e, 1]
         edge_cells(graph, unpacked, e, 0, unpacked.x.shape[1], cells)
         line = edge_line(lines, cells, cells.sum(), e, i, j, theta, by.precision)
         move_edge(lines, e, i, j, theta, draw_exactly(rng, line))
