@@ -26,14 +26,14 @@ class Seconds(NamedTuple):
     cpu: float
 
 
-def arguments(text: str, parts: Iterable[str] = (), **numbers: int) -> argparse.Namespace:
-    """Read the command line: names of parts (all by default), one part (``one``, for child processes), integers."""
+def arguments(text: str, parts: Iterable[str] = (), **options: int | str) -> argparse.Namespace:
+    """Read the command line: names of parts (all by default), one part (``one``, for child processes), options."""
     parser = argparse.ArgumentParser(description=text.splitlines()[0])
     if parts := list(parts):
         parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(parts)}; all by default")
         parser.add_argument("--one", choices=parts, help=argparse.SUPPRESS)
-    for name, default in numbers.items():
-        parser.add_argument(f"--{name}", type=int, default=default, help="(default %(default)s)")
+    for name, default in options.items():
+        parser.add_argument(f"--{name}", type=type(default), default=default, help="(default %(default)s)")
     args = parser.parse_args()
     if parts:
         if unknown := set(args.names) - set(parts):

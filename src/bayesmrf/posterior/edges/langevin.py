@@ -87,7 +87,7 @@ class JumpRows(NamedTuple):
     starts: np.ndarray  # (n_nodes + 1,) int64
     width: np.ndarray  # (n_nodes,) widest jump of the group
     most: np.ndarray  # (n_nodes,) largest sum of x_i x_j of the data in the group, or bound of |that of f - n E f|
-    alone: bool  # which of the two
+    alone: bool  # which of the two: weights move without the parameters of their nodes
     reach: float  # bound of the slope of the log prior of the ends' parameters, over the largest of these
 
 
@@ -288,7 +288,8 @@ def _iterate(rng, jumps, rows, chains, theta, momentum, n_iterations):
             e = rows.present[k]
             f, variance = edge_moments(chains, rows, e)
             slope = slab_slope(jumps.prior, precision, theta[e])
-            kick = 0.5 * jumps.step[e] * (jumps.sums[e] - n * f - slope * theta[e] + (0.0 if alone else _push(jumps, e, own)))
+            pull = jumps.sums[e] - n * f - slope * theta[e] + (0.0 if alone else _push(jumps, e, own))
+            kick = 0.5 * jumps.step[e] * pull
             p = momentum[e]
             if k < n_old:
                 p += kick  # the second half of the step before, at the particles of this one
