@@ -33,7 +33,7 @@ QUIET: dict[str, Any] = {"progress": False, "n_jobs": 1, "n_chains": 1, "random_
 FITS = 5  # of a process, after one that compiles
 
 
-def edges(method: str, n_draws: int, **options: int) -> Callable[[], Any]:
+def edges(method: str, n_draws: int, n_warmup: int = 0, **options: int) -> Callable[[], Any]:
     """Learn which edges exist among 12 nodes, with the prior of Chen and Welling (2012)."""
     if OLD:
         given = {"method": method, "density": (5.0, 5.0), "slab": (5.0, 5.0), **options}
@@ -42,7 +42,7 @@ def edges(method: str, n_draws: int, **options: int) -> Callable[[], Any]:
         from bayesmrf.priors import Beta, Gamma, SpikeSlab
 
         given = {"method": EDGES.build(method, options), "prior": SpikeSlab(Beta(5.0, 5.0), Gamma(5.0, 5.0))}
-    return lambda: SpikeSlabMRF(**given, n_draws=n_draws, n_warmup=0, **QUIET)
+    return lambda: SpikeSlabMRF(**given, n_draws=n_draws, n_warmup=n_warmup, **QUIET)
 
 
 def groups(graph: Any, method: str, fields: bool = False, **numbers: int) -> Callable[[], Any]:
@@ -59,7 +59,7 @@ def parameters(graph: Any, kernel: str, **options: Any) -> Callable[[], Any]:
 BLOCK, GRID, TREE = graphs.complete(12), graphs.grid(4, 4), graphs.binary_tree(12)
 WORKLOADS = {
     "edges-exact": (BLOCK, edges("exact", 4000)),
-    "edges-one-edge": (BLOCK, edges("one-edge", 500, n_iterations=20)),
+    "edges-one-edge": (BLOCK, edges("one-edge", 500, 100, n_iterations=20)),
     "edges-langevin": (BLOCK, edges("langevin", 200)),
     "groups-tree": (TREE, groups(TREE, "exact", n_draws=200, n_warmup=0)),
     "groups-exact": (GRID, groups(GRID, "exact", n_draws=500, n_warmup=0)),

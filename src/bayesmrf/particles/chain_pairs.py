@@ -45,8 +45,8 @@ def counted_spread(cells, factors):
 
 
 @leaf
-def half_field(blocks, rows, theta, b, i, j, k, out):
-    """Set ``out`` to half the log odds of x_i = 1 in the chains of a block, without the edges to nodes j and k."""
+def half_field(blocks, rows, theta, b, start, i, j, k, out):
+    """Set ``out`` to half the log odds of x_i = 1 in chains of a block, from ``start``, without edges to j and k."""
     x, n_lanes = blocks.states[b], len(out) >> 6 << 6
     bias = _HALF * float32(theta[len(rows.edges) + i])
     for lane in range(n_lanes):
@@ -56,13 +56,13 @@ def half_field(blocks, rows, theta, b, i, j, k, out):
         if other not in (j, k):
             row, w = x[other], _HALF * float32(theta[rows.edge_of[place]])
             for lane in range(n_lanes):
-                out[lane] += w * float32(row[lane])
+                out[lane] += w * float32(row[start + lane])
 
 
 @leaf
 def _probability(blocks, rows, theta, b, i, j, out):
     """Set ``out`` to P(x_i = 1) in the chains of a block, given their other nodes, without the edge to node j."""
-    half_field(blocks, rows, theta, b, i, j, j, out)
+    half_field(blocks, rows, theta, b, 0, i, j, j, out)
     for lane in range(len(out) >> 6 << 6):
         p, q = tanh_ratio(out[lane])
         out[lane] = _HALF + _HALF * (p / q)

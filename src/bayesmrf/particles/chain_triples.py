@@ -40,13 +40,13 @@ def triple_cells(blocks, rows, theta, nodes, factors, first, last, cells):
     cells[:] = 0.0
     square = cube = 0.0
     for b in range(first // n_lanes, (last - 1) // n_lanes + 1):
-        half_field(blocks, rows, theta, b, i, j, k, x_half)
-        half_field(blocks, rows, theta, b, j, i, k, y_half)
-        half_field(blocks, rows, theta, b, k, i, j, z_half)
         start, stop = max(0, first - b * n_lanes), min(n_lanes, last - b * n_lanes)
-        x_, y_, z_, n = x_half[start:stop], y_half[start:stop], z_half[start:stop], (stop - start) >> 6 << 6
+        n = (stop - start) >> 6 << 6
+        half_field(blocks, rows, theta, b, start, i, j, k, x_half[:n])
+        half_field(blocks, rows, theta, b, start, j, i, k, y_half[:n])
+        half_field(blocks, rows, theta, b, start, k, i, j, z_half[:n])
         for lane in range(n):
-            x, y, z = _TWO * x_[lane], _TWO * y_[lane], _TWO * z_[lane]
+            x, y, z = _TWO * x_half[lane], _TWO * y_half[lane], _TWO * z_half[lane]
             xy, xz, yz = x + y + w_ij, x + z + w_ik, y + z + w_jk
             xyz = xy + z + w_ik + w_jk
             top = max(max(max(_ZERO, x), max(y, z)), max(max(xy, xz), max(yz, xyz)))

@@ -86,14 +86,17 @@ def _swap(rng, problem, rows, blocks, theta, weights, momentum, e, f, precision)
     for s in range(8):
         x = s // 4 * 2
         factors[s] = b * g_f[x + s % 2] - a * g_e[x + s // 2 % 2]
-    ratio = -1e300
+    ratio, own = -1e300, (0.0, 0.0)
     if _exponentials(factors):
-        others = _spread(blocks, rows, weights, nodes, factors, 0, half, cells)
         own = _spread(blocks, rows, weights, nodes, factors, half, 2 * half, cells)
         line_e, line_f = swap_lines(lines, cells, _PLACES, e, f, nodes, theta, now, a)
         ratio = birth_log_ratio(line_f, b, mode_f, scale_f) - birth_log_ratio(line_e, a, mode_e, scale_e)
-        ratio += log(problem.share[e] / problem.share[f]) - penalty(lines.n, own, others, half)
-    if not log1p(-rng.random()) < ratio:
+        ratio += log(problem.share[e] / problem.share[f])
+    ratio -= log1p(-rng.random())
+    if ratio > 0:  # before the penalty, which is never negative
+        others = _spread(blocks, rows, weights, nodes, factors, 0, half, cells)
+        ratio -= penalty(lines.n, own, others, half)
+    if not ratio > 0:
         theta[e], theta[r + hub], theta[r + v] = a, before[0], before[1]
         return False
     move_edge(lines, f, hub, w, theta, b)
@@ -141,11 +144,13 @@ def _share(rng, problem, rows, blocks, theta, weights, momentum, e, f, precision
         factors[s] = (to - t) * g[s]
     if not _exponentials(factors):
         return False
-    others = _spread(blocks, rows, weights, nodes, factors, 0, half, cells)
     own = _spread(blocks, rows, weights, nodes, factors, half, 2 * half, cells)
     line = ridge_line(lines, cells, g, t, score, kappa, mu)
-    ratio += line_log_density(to, line) - line_log_density(t, line)
-    if not log1p(-rng.random()) < ratio - penalty(lines.n, own, others, half):
+    ratio += line_log_density(to, line) - line_log_density(t, line) - log1p(-rng.random())
+    if not ratio > 0:  # before the penalty, which is never negative
+        return False
+    others = _spread(blocks, rows, weights, nodes, factors, 0, half, cells)
+    if not ratio > penalty(lines.n, own, others, half):
         return False
     if kind == 0:
         _set(problem, e, whole - to, theta, weights)
