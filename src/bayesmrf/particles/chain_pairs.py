@@ -54,9 +54,9 @@ def half_field(blocks, rows, theta, b, start, i, j, k, out):
     for place in range(rows.starts[i], rows.starts[i] + rows.degree[i]):
         other = rows.neighbours[place]
         if other not in (j, k):
-            row, w = x[other], _HALF * float32(theta[rows.edge_of[place]])
+            w = _HALF * float32(theta[rows.edge_of[place]])
             for lane in range(n_lanes):
-                out[lane] += w * float32(row[start + lane])
+                out[lane] += w * float32(x[other, start + lane])
 
 
 @leaf
