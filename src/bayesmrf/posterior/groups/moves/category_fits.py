@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ....compiled import strict_leaf
-from ...conditionals.one_potential import OnePotential, draw_t_around, log_base, log_fit, log_t_around
+from ...conditionals.one_potential import OnePotential, log_base, log_fit
 
 _MAX_NEWTON, _NEAR = 100, 1e-3  # steps to the mode, and the length at which they end
 _WIDER = 1.2  # scale of the proposal of a value, relative to the items' likelihood
@@ -112,22 +112,3 @@ def gain_of_categories(i, first, second, fits):
 def base_of_categories(value, fits):
     """Return the log density of the base at a value."""
     return log_base(value, fits.precision, fits.log_constant)
-
-
-@strict_leaf
-def draw_of_categories(rng, split, members, part, value, first, second, fits):
-    """Draw the values of two parts given that of both together (``split``), or that of both.
-
-    Return (value, first, second), and the log densities with which a merge and a split draw them.
-    """
-    value, first, second = value.copy(), first.copy(), second.copy()
-    mode, lower = value_of_categories(members, part, -1, fits)
-    mode_first, lower_first = value_of_categories(members, part, 0, fits)
-    mode_second, lower_second = value_of_categories(members, part, 1, fits)
-    if split:
-        first = draw_t_around(rng, mode_first, lower_first)
-        second = draw_t_around(rng, mode_second, lower_second)
-    else:
-        value = draw_t_around(rng, mode, lower)
-    log_split = log_t_around(first, mode_first, lower_first) + log_t_around(second, mode_second, lower_second)
-    return value, first, second, log_t_around(value, mode, lower), log_split

@@ -1,12 +1,13 @@
 r"""The likelihoods of single items, each with all else held fixed, by which splits and merges of groups are proposed.
 
-Items of two values (`Trials`) have the likelihood of Bernoulli trials, those of several parameters that of draws of a
-category (`bayesmrf.posterior.groups.moves.category_fits`); the logarithm of that of a weight
-(`Parabolas`) is a parabola with the mode and the curvature of its line (`bayesmrf.posterior.conditionals.line`).
+Items of two values (`Trials`) have the likelihood of Bernoulli trials, those with several parameters (`Categories`)
+that of draws of a category; the logarithm of that of a weight (`Parabolas`) is a parabola with the mode and the
+curvature of its line (`bayesmrf.posterior.conditionals.line`).
 
-Values of `Trials` are drawn from Student's t around the mode of the likelihood of the items of a part. The features of
-two parts of ordered answers are correlated, so the sum of the parabolas of both is much wider than the posterior of
-what they share. A split of `Parabolas` therefore draws the difference d of two values only, and leaves their mean,
+Values of `Trials` and `Categories` are drawn from Student's t around the mode of the likelihood of the items of a part.
+The features of two parts of ordered answers are correlated, so the sum of the parabolas of both is much wider than the
+posterior of what they share. A split of `Parabolas` therefore draws the difference d of two values only, and leaves
+their mean,
 
 .. math:: \phi_1 = \phi + \frac{c_2}{c_1 + c_2} d, \qquad \phi_2 = \phi - \frac{c_1}{c_1 + c_2} d
 
@@ -24,15 +25,9 @@ from numba.extending import overload
 
 from ....compiled import strict_leaf
 from ...conditionals.one_coordinate import log_beta, log_sigmoid, sigmoid
-from ...conditionals.one_potential import draw_t_around
+from ...conditionals.one_potential import draw_t_around, log_t_around
 from ...conditionals.student_t import draw_t, log_t
-from .category_fits import (
-    Categories,
-    base_of_categories,
-    draw_of_categories,
-    gain_of_categories,
-    value_of_categories,
-)
+from .category_fits import Categories, base_of_categories, gain_of_categories, value_of_categories
 
 _WIDER = 1.2  # scale of the proposal of a value, relative to that by the items
 
@@ -126,17 +121,17 @@ def _base_of_parabolas(value, fits):
 
 
 @strict_leaf
-def _draw_of_trials(rng, split, members, part, value, first, second, fits):
-    mode, scale = _value_of_trials(members, part, -1, fits)
-    mode_first, scale_first = _value_of_trials(members, part, 0, fits)
-    mode_second, scale_second = _value_of_trials(members, part, 1, fits)
+def _draw_each(rng, split, members, part, value, first, second, fits):
+    mode, scale = value_proposal(members, part, -1, fits)
+    mode_first, scale_first = value_proposal(members, part, 0, fits)
+    mode_second, scale_second = value_proposal(members, part, 1, fits)
     if split:
-        first = draw_t(rng, mode_first, scale_first)
-        second = draw_t(rng, mode_second, scale_second)
+        first = draw_around(rng, mode_first, scale_first, fits)
+        second = draw_around(rng, mode_second, scale_second, fits)
     else:
-        value = draw_t(rng, mode, scale)
-    log_split = log_t(first, mode_first, scale_first) + log_t(second, mode_second, scale_second)
-    return value, first, second, log_t(value, mode, scale), log_split
+        value = draw_around(rng, mode, scale, fits)
+    log_split = log_around(first, mode_first, scale_first, fits) + log_around(second, mode_second, scale_second, fits)
+    return value, first, second, log_around(value, mode, scale, fits), log_split
 
 
 @strict_leaf
@@ -158,7 +153,7 @@ def _draw_of_parabolas(rng, split, members, part, value, first, second, fits):
 _VALUE = {Trials: _value_of_trials, Parabolas: _value_of_parabolas, Categories: value_of_categories}
 _GAIN = {Trials: _gain_of_trials, Parabolas: _gain_of_parabolas, Categories: gain_of_categories}
 _BASE = {Trials: _base_of_trials, Parabolas: _base_of_parabolas, Categories: base_of_categories}
-_DRAW = {Trials: _draw_of_trials, Parabolas: _draw_of_parabolas, Categories: draw_of_categories}
+_DRAW = {Trials: _draw_each, Parabolas: _draw_of_parabolas, Categories: _draw_each}
 
 
 def value_proposal(members, part, which, fits):
@@ -169,6 +164,11 @@ def value_proposal(members, part, which, fits):
 def draw_around(rng, mode, scale, fits):
     """Draw a value from Student's t around the mode of `value_proposal`."""
     return (draw_t_around if isinstance(fits, Categories) else draw_t)(rng, mode, scale)
+
+
+def log_around(value, mode, scale, fits):
+    """Return the log density of `draw_around`."""
+    return (log_t_around if isinstance(fits, Categories) else log_t)(value, mode, scale)
 
 
 def gain_of(i, first, second, fits):
@@ -199,6 +199,12 @@ def _value_proposal(members, part, which, fits):
 def _draw_around(rng, mode, scale, fits):
     found = draw_t_around if fits.instance_class is Categories else draw_t
     return lambda rng, mode, scale, fits: found(rng, mode, scale)
+
+
+@overload(log_around)
+def _log_around(value, mode, scale, fits):
+    found = log_t_around if fits.instance_class is Categories else log_t
+    return lambda value, mode, scale, fits: found(value, mode, scale)
 
 
 @overload(gain_of)
