@@ -297,7 +297,7 @@ def test_compiled_is_py_func(fields, rng, monkeypatch):
     states = engine.sample(model, theta, plan, 20, np.random.default_rng(5))
     for module, names in (
         (elimination, ("_layout", "log_z_of", "moments_of", "sample_states")),
-        (elimination_passes, ("_spread", "_sum_out", "forward")),
+        (elimination_passes, ("spread", "_sum_out", "forward")),
         (graphs, ("_connect", "_min_fill")),
     ):
         for name in names:

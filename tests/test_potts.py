@@ -306,7 +306,7 @@ def test_compiled_elimination_is_py_func(rng, monkeypatch):
     states = engine.sample(model, theta, plan, 20, np.random.default_rng(5))
     for module, names in (
         (elimination, ("categorical_log_z", "categorical_moments", "categorical_samples")),
-        (categorical_elimination, ("_spread", "_sum_out", "_forward")),
+        (categorical_elimination, ("spread", "_sum_out", "_forward")),
     ):
         for name in names:
             monkeypatch.setattr(module, name, getattr(module, name).py_func)

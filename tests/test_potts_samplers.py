@@ -196,7 +196,7 @@ def test_compiled_sweeps_are_their_python_forms(rng, monkeypatch):
     for module in (categorical_gibbs, swendsen_wang):
         monkeypatch.setattr(module, "next_uint32", module.next_uint32.py_func)
     monkeypatch.setattr(categorical_gibbs, "symmetric_uniform", categorical_gibbs.symmetric_uniform.py_func)
-    for name in ("_uniform", "bind", "_draw"):
+    for name in ("_redraw_clusters", "_uniform", "bind", "_draw"):
         monkeypatch.setattr(swendsen_wang, name, getattr(swendsen_wang, name).py_func)
     compiled = categorical_gibbs.categorical_sweep
     with np.errstate(over="ignore"):
@@ -207,7 +207,7 @@ def test_compiled_sweeps_are_their_python_forms(rng, monkeypatch):
         assert (fast.states != slow.states).mean() < 0.05
         slow.states[...] = fast.states
         swendsen_wang.sweep(form, fast, 2, 30)
-        swendsen_wang._categorical_sweep.py_func(form.edges, form.coupling, form.field, *slow, 30, 2)
+        swendsen_wang._sweep.py_func(form.edges, form.coupling, form.field, *slow, 30, 2)
     np.testing.assert_array_equal(fast.lanes, slow.lanes)
     np.testing.assert_array_equal(fast.states, slow.states)
 

@@ -154,7 +154,7 @@ def test_compiled_sweep_is_its_python_form(rng, monkeypatch):
     sweep(model, fast, 3, 20)
     monkeypatch.setattr(swendsen_wang, "next_uint32", swendsen_wang.next_uint32.py_func)
     monkeypatch.setattr(clusters, "root", clusters.root.py_func)
-    for name in ("_uniform", "bind"):
+    for name in ("_flip_clusters", "_uniform", "bind"):
         monkeypatch.setattr(swendsen_wang, name, getattr(swendsen_wang, name).py_func)
     with np.errstate(over="ignore"):
         swendsen_wang._sweep.py_func(model.edges, model.coupling, model.field, *slow, 20, 3)

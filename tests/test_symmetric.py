@@ -158,7 +158,7 @@ def test_compiled_elimination_is_py_func(rng, monkeypatch):
     compiled = engine.infer(model, theta, plan)
     for module, names in (
         (elimination, ("categorical_moments",)),
-        (categorical_elimination, ("_spread", "_sum_out", "_forward", "_gain", "_add_pair")),
+        (categorical_elimination, ("spread", "_sum_out", "_forward", "_gain", "_add_pair")),
     ):
         for name in names:
             monkeypatch.setattr(module, name, getattr(module, name).py_func)

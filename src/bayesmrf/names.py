@@ -34,10 +34,10 @@ def quoted(name: object) -> str:
     return repr(_cut(str(name), LONGEST))
 
 
-def file_stem(name: str, most: int = 100) -> str:
+def file_stem(name: str) -> str:
     """Make a name usable as the stem of a file's name: visible characters, no separators, not too long in bytes."""
     safe = "".join(c if _is_seen(c) and c not in '/\\:*?"<>|' else "_" for c in name)
-    return safe.encode()[:most].decode(errors="ignore").strip(". ") or "run"
+    return safe.encode()[:100].decode(errors="ignore").strip(". ") or "run"
 
 
 def _cut(text: str, most: int | None) -> str:

@@ -264,13 +264,6 @@ class CompareMRF(MissingValues, RunOptions, ChosenModel, Network, BaseEstimator)
         """Return the model, and the parameters of one group; baselines that are absent are weights of 0."""
         return self._model(), theta
 
-    def _symmetric(self, values: np.ndarray) -> np.ndarray:
-        """Return a value of each edge as a symmetric matrix."""
-        found = np.zeros((self._graph.n_nodes, self._graph.n_nodes))
-        u, v = self.edges_.T
-        found[u, v] = found[v, u] = values
-        return found
-
     @property
     def graphs_(self) -> dict[Any, nx.Graph]:
         """The network of each group: edges with ``weight``, nodes with ``bias``."""

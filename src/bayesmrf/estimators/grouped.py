@@ -296,9 +296,8 @@ class GroupedMRF(MissingValues, RunOptions, ChosenModel, ParameterPosterior):
             self.theta_ = np.concatenate([logit, self._stacked("theta")[:, r:].mean(axis=0)])
         groups = self._stacked("groups")
         if spike:
-            share, (u, v) = self._stacked("included").mean(axis=0), self.edges_.T
-            self.inclusion_ = np.zeros((self._graph.n_nodes, self._graph.n_nodes))
-            self.inclusion_[u, v] = self.inclusion_[v, u] = share
+            share = self._stacked("included").mean(axis=0)
+            self.inclusion_ = self._symmetric(share)
             posterior, constant = self.posterior_["posterior"], self.posterior_["constant_data"]
             self.density_ = float((posterior if "density" in posterior else constant)["density"].mean())
             self.groups_ = np.full(r, -1)

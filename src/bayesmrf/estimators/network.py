@@ -31,6 +31,13 @@ class Network:
         """Return the model on a graph, or on that of the data."""
         raise NotImplementedError
 
+    def _symmetric(self, values: np.ndarray) -> np.ndarray:
+        """Return a value of each edge as a symmetric matrix."""
+        found = np.zeros((self._graph.n_nodes, self._graph.n_nodes))
+        u, v = self._graph.edges.T
+        found[u, v] = found[v, u] = values
+        return found
+
     @property
     def feature_names_(self) -> np.ndarray:
         """Names of the entries of ``theta_``: ``u-v`` for an edge, ``u`` for a node; (n_features,) array of str."""

@@ -207,13 +207,9 @@ class SpikeSlabMRF(MissingValues, RunOptions, ChosenModel, ParameterPosterior):
         return Hidden(clamped, Elimination() if exact else Persistent(n_chains=1))
 
     def _summarise(self, model: Any, draws: run.Draws) -> None:
-        graph, r = model.graph, model.n_edges
-        theta, included = draws.values["theta"], draws.values["included"]
-        share = included.mean(axis=(0, 1))
-        u, v = graph.edges.T
-        self.inclusion_ = np.zeros((graph.n_nodes, graph.n_nodes))
-        self.inclusion_[u, v] = self.inclusion_[v, u] = share
-        mean = theta.mean(axis=(0, 1))
+        r = model.n_edges
+        share, mean = (draws.values[name].mean(axis=(0, 1)) for name in ("included", "theta"))
+        self.inclusion_ = self._symmetric(share)
         self.theta_ = np.concatenate([mean[:r] / np.where(share > 0, share, 1), mean[r:]])
         self.density_ = float(draws.values["density"].mean())
         self.slab_scale_ = float(draws.values["slab_scale"].mean())

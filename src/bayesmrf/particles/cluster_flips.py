@@ -43,9 +43,9 @@ def _add_looked_up(key, table, energy):
 
 
 @leaf
-def _draw_flips(draws, tanh, flip):
+def _draw_flips(draws, bound, below, above, flip):
     for lane in range(len(draws) >> 6 << 6):
-        flip[lane] = UP if draws[lane] < tanh[lane] else DOWN
+        flip[lane] = below if draws[lane] < bound[lane] else above
 
 
 @leaf
@@ -64,12 +64,6 @@ def random_clusters(rng, edges, theta, n_nodes):
     for i in range(n_nodes):
         parent[i] = parent[parent[i]]
     return parent
-
-
-@leaf
-def _flips_below(bits, below, flip):
-    for lane in range(len(flip) >> 6 << 6):
-        flip[lane] = DOWN if bits[lane] < below[lane] else UP
 
 
 @strict_leaf
@@ -136,13 +130,13 @@ def _flip_cluster(graph, unpacked, members, label, c, energy, flip, kept):
             stop = min(len(key), start + TILE)
             random_bits(unpacked.lanes, start, bits[: stop - start])
             look_up(key[start:stop], below, room[: stop - start])
-            _flips_below(bits[: stop - start], room[: stop - start], flip[start:stop])
+            _draw_flips(bits[: stop - start], room[: stop - start], DOWN, UP, flip[start:stop])
     else:
         if n > 0:
             _gather(key, w, n, energy, True)
         tanh_of(energy, unpacked.tanh_u)
         uniforms(unpacked.lanes, 0, energy)
-        _draw_flips(energy, unpacked.tanh_u, flip)
+        _draw_flips(energy, unpacked.tanh_u, UP, DOWN, flip)
     for i in members:
         _flip(flip, unpacked.x[i])
 

@@ -75,19 +75,17 @@ def sweep(model: Pairwise | Categorical, chains: Chains, n_sweeps: int, n_chains
     check_positive("n_sweeps", n_sweeps)
     check_nodes(model, chains)
     check_finite(model)
-    visit = _sweep
     if isinstance(model, Categorical):
         if model.coupling.ndim > 1:
             raise OptionError(option="model", got="one with a table for each edge",
                               expected="one whose edges reward agreement for cluster moves",
                               remedy="use moves='gibbs'")  # fmt: skip
-        visit = _categorical_sweep
         if (model.coupling < 0).any():
             e = int(np.flatnonzero(model.coupling < 0)[0])
             expected = f"couplings >= 0 for cluster moves with more than two states (edge {e})"
             remedy = "use moves='gibbs', or engine='elimination' if the treewidth is small"
             raise OptionError(option="theta", got=model.coupling[e], expected=expected, remedy=remedy)
-    visit(model.edges, model.coupling, model.field, chains.states, chains.lanes, n_chains, n_sweeps)
+    _sweep(model.edges, model.coupling, model.field, chains.states, chains.lanes, n_chains, n_sweeps)
 
 
 @dataclass(frozen=True)
@@ -112,61 +110,54 @@ def _uniform(generators, lane):
 @strict_leaf
 def _sweep(edges, coupling, field, states, lanes, n_chains, n_sweeps):
     n_nodes, n_lanes = len(field), states.shape[2]
-    bond = -np.expm1(-2 * np.abs(coupling))
+    bond = -np.expm1(-2 * np.abs(coupling) if field.ndim == 1 else -coupling)
     x = np.empty(n_nodes, np.int8)
     parent = np.empty(n_nodes, np.int64)
-    pull = np.empty(n_nodes)
+    pull = np.empty_like(field)
     for c in range(n_chains):
         generators, lane = lanes[c // n_lanes], c % n_lanes
         copy_to(x, states[c // n_lanes, :, lane])
         for _ in range(n_sweeps):
             for i in range(n_nodes):
                 parent[i] = i
-                pull[i] = 0
-            for e in range(len(edges)):
-                u, v = edges[e, 0], edges[e, 1]
-                if coupling[e] * (x[u] * x[v]) > 0 and _uniform(generators, lane) < bond[e]:
-                    bind(parent, u, v)
-            for i in range(n_nodes):
-                parent[i] = parent[parent[i]]
-                pull[parent[i]] += field[i] * x[i]
-            for i in range(n_nodes):
-                # A root precedes its cluster; once its sign is drawn, it overwrites the pull.
-                if parent[i] == i:
-                    pull[i] = 1 if _uniform(generators, lane) * (1 + np.exp(-2 * pull[i])) < 1 else -1
-                if pull[parent[i]] < 0:
-                    x[i] = -x[i]
+            pull[:] = 0
+            if field.ndim == 1:
+                _flip_clusters(edges, coupling, bond, field, x, parent, pull, generators, lane)
+            else:
+                _redraw_clusters(edges, bond, field, x, parent, pull, generators, lane)
         copy_to(states[c // n_lanes, :, lane], x)
 
 
 @strict_leaf
-def _categorical_sweep(edges, coupling, field, states, lanes, n_chains, n_sweeps):
-    n_nodes, m = field.shape
-    n_lanes = states.shape[2]
-    bond = -np.expm1(-coupling)
-    x = np.empty(n_nodes, np.int8)
-    parent = np.empty(n_nodes, np.int64)
-    pull = np.empty((n_nodes, m))
-    for c in range(n_chains):
-        generators, lane = lanes[c // n_lanes], c % n_lanes
-        copy_to(x, states[c // n_lanes, :, lane])
-        for _ in range(n_sweeps):
-            for i in range(n_nodes):
-                parent[i] = i
-                for k in range(m):
-                    pull[i, k] = 0
-            for e in range(len(edges)):
-                u, v = edges[e, 0], edges[e, 1]
-                if x[u] == x[v] and _uniform(generators, lane) < bond[e]:
-                    bind(parent, u, v)
-            for i in range(n_nodes):
-                parent[i] = parent[parent[i]]
-                for k in range(m):
-                    pull[parent[i], k] += field[i, k]
-            for i in range(n_nodes):
-                # A root precedes its cluster.
-                x[i] = _draw(pull, i, _uniform(generators, lane)) if parent[i] == i else x[parent[i]]
-        copy_to(states[c // n_lanes, :, lane], x)
+def _flip_clusters(edges, coupling, bond, field, x, parent, pull, generators, lane):
+    for e in range(len(edges)):
+        u, v = edges[e, 0], edges[e, 1]
+        if coupling[e] * (x[u] * x[v]) > 0 and _uniform(generators, lane) < bond[e]:
+            bind(parent, u, v)
+    for i in range(len(x)):
+        parent[i] = parent[parent[i]]
+        pull[parent[i]] += field[i] * x[i]
+    for i in range(len(x)):
+        # A root precedes its cluster; once its sign is drawn, it overwrites the pull.
+        if parent[i] == i:
+            pull[i] = 1 if _uniform(generators, lane) * (1 + np.exp(-2 * pull[i])) < 1 else -1
+        if pull[parent[i]] < 0:
+            x[i] = -x[i]
+
+
+@strict_leaf
+def _redraw_clusters(edges, bond, field, x, parent, pull, generators, lane):
+    for e in range(len(edges)):
+        u, v = edges[e, 0], edges[e, 1]
+        if x[u] == x[v] and _uniform(generators, lane) < bond[e]:
+            bind(parent, u, v)
+    for i in range(len(x)):
+        parent[i] = parent[parent[i]]
+        for k in range(field.shape[1]):
+            pull[parent[i], k] += field[i, k]
+    for i in range(len(x)):
+        # A root precedes its cluster.
+        x[i] = _draw(pull, i, _uniform(generators, lane)) if parent[i] == i else x[parent[i]]
 
 
 @strict_leaf

@@ -11,6 +11,7 @@ import numpy as np
 from ...compiled import copy_to, leaf
 from ...graphs import EliminationOrder
 from ...lanes import LOG_2, MOST, exp_rest, power_bits
+from .passes import spread
 
 CHUNK = 1024  # entries whose m weights fit into the cache
 SQRT_HALF = int(np.float64(0.5**0.5).view(np.int64))
@@ -20,30 +21,6 @@ def bytes_of_tables(order: EliminationOrder, n_states: int) -> float:
     """Return the bytes that `categorical_moments` needs: a message and m probabilities an entry, and work space."""
     entries = float(n_states) ** np.diff(order.starts)
     return 8.0 * float((n_states + 1) * entries.sum() + n_states * entries.max(initial=0))
-
-
-@leaf
-def _spread(k, m, subset, low, high):
-    """Map each entry s of the parent's bag to the entry ``low[s % n_low] + high[s // n_low]`` of the child's table.
-
-    It gathers the digits of s that are in ``subset``. Returns n_low and n_high, the lengths of the lists.
-    """
-    low[0] = 0
-    high[0] = 0
-    stride, size = 1, 1
-    n_low = 1
-    for b in range(k):
-        if b == (k + 1) // 2:
-            n_low, size = size, 1
-        part = low if b < (k + 1) // 2 else high
-        inside = subset >> b & 1
-        for digit in range(1, m):
-            for s in range(size):
-                part[digit * size + s] = part[s] + inside * digit * stride
-        if inside:
-            stride *= m
-        size *= m
-    return (size, 1) if k < 2 else (n_low, size)
 
 
 @leaf
@@ -149,7 +126,7 @@ def _forward(plan, coupling, field, message, conditional):
         for j in plan.children[plan.child_starts[i] : plan.child_starts[i + 1]]:
             child = message[plan.tables[j] : plan.tables[j + 1]]
             rest = len(child) // m
-            n_low, n_high = _spread(k, m, plan.subset[j], low, high)
+            n_low, n_high = spread(k, m, plan.subset[j], low, high)
             for y in range(m):
                 for t in range(n_high):
                     row = weight[y, t * n_low : (t + 1) * n_low]
@@ -207,7 +184,7 @@ def categorical_moments(plan, coupling, field):
             for j in plan.children[plan.child_starts[i] : plan.child_starts[i + 1]]:
                 child = marginal[plan.tables[j] : plan.tables[j + 1]]
                 rest = len(child) // m
-                n_low, n_high = _spread(k, m, plan.subset[j], low, high)
+                n_low, n_high = spread(k, m, plan.subset[j], low, high)
                 for t in range(n_high):
                     part = child[y * rest + high[t] : (y + 1) * rest]
                     for s in range(n_low):

@@ -12,23 +12,28 @@ from ...lanes import MOST, exp_rest, power_bits
 
 
 @leaf
-def _spread(k, subset, low, high):
+def spread(k, m, subset, low, high):
     """Map each entry s of the parent's bag to the entry ``low[s % n_low] + high[s // n_low]`` of the child's table.
 
-    It gathers the bits of s that are in ``subset``. Two lists of about 2^(k/2) numbers suffice for all 2^k entries.
-    Returns n_low and n_high, the lengths of the lists.
+    It gathers the digits of s, to base m, that are in ``subset``. Two lists of about m^(k/2) numbers suffice for all
+    m^k entries. Returns n_low and n_high, the lengths of the lists.
     """
-    n_low = (k + 1) // 2
     low[0] = 0
     high[0] = 0
-    stride = 1
+    stride, size = 1, 1
+    n_low = 1
     for b in range(k):
-        part, size = (low, 1 << b) if b < n_low else (high, 1 << (b - n_low))
+        if b == (k + 1) // 2:
+            n_low, size = size, 1
+        part = low if b < (k + 1) // 2 else high
         inside = subset >> b & 1
-        for s in range(size):
-            part[size + s] = part[s] + inside * stride
-        stride <<= inside
-    return 1 << n_low, 1 << (k - n_low)
+        for digit in range(1, m):
+            for s in range(size):
+                part[digit * size + s] = part[s] + inside * digit * stride
+        if inside:
+            stride *= m
+        size *= m
+    return (size, 1) if k < 2 else (n_low, size)
 
 
 @leaf
@@ -77,7 +82,7 @@ def forward(plan, coupling, field, message, conditional):
         for j in plan.children[plan.child_starts[i] : plan.child_starts[i + 1]]:
             table = message[plan.tables[j] : plan.tables[j + 1]]
             half = len(table) // 2
-            n_low, n_high = _spread(k, plan.subset[j], low, high)
+            n_low, n_high = spread(k, 2, plan.subset[j], low, high)
             for t in range(n_high):
                 down_part, up_part = table[high[t] : half], table[half + high[t] :]
                 for s in range(n_low):
@@ -128,7 +133,7 @@ def moments_of(plan, coupling, field):
             table = marginal[plan.tables[j] : plan.tables[j + 1]]
             half = len(table) // 2
             table[:] = 0.0
-            n_low, n_high = _spread(k, plan.subset[j], low, high)
+            n_low, n_high = spread(k, 2, plan.subset[j], low, high)
             for t in range(n_high):
                 down_part, up_part = table[high[t] : half], table[half + high[t] :]
                 for s in range(n_low):

@@ -30,7 +30,8 @@ from ..conditionals.log_concave import draw_exactly
 from ..conditionals.one_coordinate import OneCoordinate, log_sigmoid
 from ..conditionals.one_potential import OnePotential, log_odds
 from .dirichlet_process import Grouping, compact, draw_alpha, group_sizes, initial_grouping, initial_potentials
-from .moves import split_merge, split_merge_potentials
+from .moves import split_merge
+from .moves.category_fits import Categories
 from .moves.fits import Parabolas, Trials
 from .moves.transfers import propose_transfer
 from .prior import GroupPrior, PotentialPrior, draw_density, group_prior, reassign, reassign_line, reassign_potential
@@ -364,10 +365,8 @@ class Potentials(Items):
 
     def propose(self, rng: np.random.Generator, state: Grouping, nu: np.ndarray) -> split_merge.Proposal:
         """Propose a split or a merge of groups, by the likelihoods of the items with ``nu`` held fixed."""
-        n = self.n_samples
-        return split_merge_potentials.propose(
-            rng, state.groups, state.values, self.counts, nu, n, float(state.alpha), *self.base
-        )
+        fits = Categories(self.counts, nu, self.n_samples, *self.base)
+        return split_merge.propose(rng, state.groups, state.values, float(state.alpha), fits)
 
 
 Block = Logits | Products | Potentials

@@ -1,11 +1,13 @@
 r"""The likelihoods of single items, each with all else held fixed, by which splits and merges of groups are proposed.
 
-Items of two values (`Trials`) have the likelihood of Bernoulli trials; the logarithm of that of a weight
-(`Parabolas`) is a parabola with the mode and the curvature of its line (`bayesmrf.posterior.conditionals.line`).
+Items of two values (`Trials`) have the likelihood of Bernoulli trials, those with several parameters (`Categories`)
+that of draws of a category; the logarithm of that of a weight (`Parabolas`) is a parabola with the mode and the
+curvature of its line (`bayesmrf.posterior.conditionals.line`).
 
-Values of `Trials` are drawn from Student's t around the mode of the likelihood of the items of a part. The features of
-two parts of ordered answers are correlated, so the sum of the parabolas of both is much wider than the posterior of
-what they share. A split of `Parabolas` therefore draws the difference d of two values only, and leaves their mean,
+Values of `Trials` and `Categories` are drawn from Student's t around the mode of the likelihood of the items of a part.
+The features of two parts of ordered answers are correlated, so the sum of the parabolas of both is much wider than the
+posterior of what they share. A split of `Parabolas` therefore draws the difference d of two values only, and leaves
+their mean,
 
 .. math:: \phi_1 = \phi + \frac{c_2}{c_1 + c_2} d, \qquad \phi_2 = \phi - \frac{c_1}{c_1 + c_2} d
 
@@ -23,7 +25,9 @@ from numba.extending import overload
 
 from ....compiled import strict_leaf
 from ...conditionals.one_coordinate import log_beta, log_sigmoid, sigmoid
+from ...conditionals.one_potential import draw_t_around, log_t_around
 from ...conditionals.student_t import draw_t, log_t
+from .category_fits import Categories, base_of_categories, gain_of_categories, value_of_categories
 
 _WIDER = 1.2  # scale of the proposal of a value, relative to that by the items
 
@@ -117,17 +121,17 @@ def _base_of_parabolas(value, fits):
 
 
 @strict_leaf
-def _draw_of_trials(rng, split, members, part, value, first, second, fits):
-    mode, scale = _value_of_trials(members, part, -1, fits)
-    mode_first, scale_first = _value_of_trials(members, part, 0, fits)
-    mode_second, scale_second = _value_of_trials(members, part, 1, fits)
+def _draw_each(rng, split, members, part, value, first, second, fits):
+    mode, scale = value_proposal(members, part, -1, fits)
+    mode_first, scale_first = value_proposal(members, part, 0, fits)
+    mode_second, scale_second = value_proposal(members, part, 1, fits)
     if split:
-        first = draw_t(rng, mode_first, scale_first)
-        second = draw_t(rng, mode_second, scale_second)
+        first = draw_around(rng, mode_first, scale_first, fits)
+        second = draw_around(rng, mode_second, scale_second, fits)
     else:
-        value = draw_t(rng, mode, scale)
-    log_split = log_t(first, mode_first, scale_first) + log_t(second, mode_second, scale_second)
-    return value, first, second, log_t(value, mode, scale), log_split
+        value = draw_around(rng, mode, scale, fits)
+    log_split = log_around(first, mode_first, scale_first, fits) + log_around(second, mode_second, scale_second, fits)
+    return value, first, second, log_around(value, mode, scale, fits), log_split
 
 
 @strict_leaf
@@ -146,19 +150,35 @@ def _draw_of_parabolas(rng, split, members, part, value, first, second, fits):
     return value, first, second, 0.0, log_t(first - second, mode, scale)
 
 
+_VALUE = {Trials: _value_of_trials, Parabolas: _value_of_parabolas, Categories: value_of_categories}
+_GAIN = {Trials: _gain_of_trials, Parabolas: _gain_of_parabolas, Categories: gain_of_categories}
+_BASE = {Trials: _base_of_trials, Parabolas: _base_of_parabolas, Categories: base_of_categories}
+_DRAW = {Trials: _draw_each, Parabolas: _draw_of_parabolas, Categories: _draw_each}
+
+
 def value_proposal(members, part, which, fits):
     """Return the mode and the scale of a value given the ``members`` with ``part`` = which (all, if < 0)."""
-    return (_value_of_parabolas if isinstance(fits, Parabolas) else _value_of_trials)(members, part, which, fits)
+    return _VALUE[type(fits)](members, part, which, fits)
+
+
+def draw_around(rng, mode, scale, fits):
+    """Draw a value from Student's t around the mode of `value_proposal`."""
+    return (draw_t_around if isinstance(fits, Categories) else draw_t)(rng, mode, scale)
+
+
+def log_around(value, mode, scale, fits):
+    """Return the log density of `draw_around`."""
+    return (log_t_around if isinstance(fits, Categories) else log_t)(value, mode, scale)
 
 
 def gain_of(i, first, second, fits):
     """Return the log ratio of the likelihoods of item i at the values ``second`` and ``first``."""
-    return (_gain_of_parabolas if isinstance(fits, Parabolas) else _gain_of_trials)(i, first, second, fits)
+    return _GAIN[type(fits)](i, first, second, fits)
 
 
 def log_base(value, fits):
     """Return the log density of the base at a value."""
-    return (_base_of_parabolas if isinstance(fits, Parabolas) else _base_of_trials)(value, fits)
+    return _BASE[type(fits)](value, fits)
 
 
 def draw_values(rng, split, members, part, value, first, second, fits):
@@ -166,37 +186,42 @@ def draw_values(rng, split, members, part, value, first, second, fits):
 
     Return (value, first, second), and the log densities with which a merge and a split draw them.
     """
-    draw = _draw_of_parabolas if isinstance(fits, Parabolas) else _draw_of_trials
-    return draw(rng, split, members, part, value, first, second, fits)
+    return _DRAW[type(fits)](rng, split, members, part, value, first, second, fits)
 
 
 @overload(value_proposal)
 def _value_proposal(members, part, which, fits):
-    if fits.instance_class is Parabolas:
-        return lambda members, part, which, fits: _value_of_parabolas(members, part, which, fits)
-    return lambda members, part, which, fits: _value_of_trials(members, part, which, fits)
+    found = _VALUE[fits.instance_class]
+    return lambda members, part, which, fits: found(members, part, which, fits)
+
+
+@overload(draw_around)
+def _draw_around(rng, mode, scale, fits):
+    found = draw_t_around if fits.instance_class is Categories else draw_t
+    return lambda rng, mode, scale, fits: found(rng, mode, scale)
+
+
+@overload(log_around)
+def _log_around(value, mode, scale, fits):
+    found = log_t_around if fits.instance_class is Categories else log_t
+    return lambda value, mode, scale, fits: found(value, mode, scale)
 
 
 @overload(gain_of)
 def _gain_of(i, first, second, fits):
-    if fits.instance_class is Parabolas:
-        return lambda i, first, second, fits: _gain_of_parabolas(i, first, second, fits)
-    return lambda i, first, second, fits: _gain_of_trials(i, first, second, fits)
+    found = _GAIN[fits.instance_class]
+    return lambda i, first, second, fits: found(i, first, second, fits)
 
 
 @overload(log_base)
 def _log_base(value, fits):
-    if fits.instance_class is Parabolas:
-        return lambda value, fits: _base_of_parabolas(value, fits)
-    return lambda value, fits: _base_of_trials(value, fits)
+    found = _BASE[fits.instance_class]
+    return lambda value, fits: found(value, fits)
 
 
 @overload(draw_values)
 def _draw_values(rng, split, members, part, value, first, second, fits):
-    if fits.instance_class is Parabolas:
-        return lambda rng, split, members, part, value, first, second, fits: _draw_of_parabolas(
-            rng, split, members, part, value, first, second, fits
-        )
-    return lambda rng, split, members, part, value, first, second, fits: _draw_of_trials(
+    found = _DRAW[fits.instance_class]
+    return lambda rng, split, members, part, value, first, second, fits: found(
         rng, split, members, part, value, first, second, fits
     )

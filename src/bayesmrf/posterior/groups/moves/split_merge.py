@@ -1,9 +1,9 @@
 r"""Splits and merges of groups (Jain and Neal 2004; 2007 for values that are not integrated out).
 
-A merge joins two groups with neighbouring values, a split divides one group; two edges are anchors, one in each part.
-The parts of a split come from restricted Gibbs sampling: after a few scans from a launch state that depends on the
-anchors alone, the last scan is the proposal, whose probability is known. The acceptance of a merge uses the probability
-of proposing its reverse.
+A merge joins two groups with neighbouring values (any two, if items have several parameters), a split divides one
+group; two edges are anchors, one in each part. The parts of a split come from restricted Gibbs sampling: after a few
+scans from a launch state that depends on the anchors alone, the last scan is the proposal, whose probability is known.
+The acceptance of a merge uses the probability of proposing its reverse.
 
 Proposals use the likelihood of each edge with all others held fixed (`bayesmrf.posterior.groups.moves.fits`), which is
 exact on a forest and approximate elsewhere. The caller accepts or rejects them with the likelihood of the whole
@@ -19,8 +19,7 @@ import numpy as np
 
 from ....compiled import strict_leaf
 from ...conditionals.one_coordinate import log_sigmoid, sigmoid
-from ...conditionals.student_t import draw_t
-from .fits import draw_values, gain_of, log_base, value_proposal
+from .fits import draw_around, draw_values, gain_of, log_base, value_proposal
 
 _N_LAUNCH = 3  # restricted scans from a launch state
 NONE, SPLIT, MERGE, LEAVE, JOIN = 0, 1, -1, 2, -2  # the last two: one item (`transfers`)
@@ -44,12 +43,10 @@ class Proposal(NamedTuple):
 
 
 @strict_leaf
-def assign(rng, i, gain, part, sizes, wanted):
-    """Draw the part of an item from its log odds (or take that of ``wanted``); return the log probability."""
-    chosen = wanted[i] if len(wanted) else int(rng.random() < sigmoid(gain))
-    part[i] = chosen
-    sizes[chosen] += 1
-    return log_sigmoid(gain) if chosen == 1 else log_sigmoid(-gain)
+def no_proposal(values):
+    """Return a proposal of the kind NONE for groups with ``values``."""
+    zero = 0.0 if values.ndim == 1 else np.zeros(values.shape[1])
+    return Proposal(NONE, np.empty(0, np.int64), np.empty(0, np.int8), 0, 0, zero, zero, zero, 0.0)
 
 
 @strict_leaf
@@ -64,7 +61,9 @@ def _restricted_scan(rng, members, anchors, part, wanted, first, second, fits):
             continue
         sizes[part[i]] -= 1
         gain = gain_of(i, first, second, fits) + log(sizes[1] / sizes[0])
-        found += assign(rng, i, gain, part, sizes, wanted)
+        part[i] = wanted[i] if len(wanted) else int(rng.random() < sigmoid(gain))
+        sizes[part[i]] += 1
+        found += log_sigmoid(gain) if part[i] == 1 else log_sigmoid(-gain)
     return found
 
 
@@ -81,9 +80,9 @@ def _split_parts(rng, members, anchors, wanted, n_items, fits):
     for _ in range(_N_LAUNCH):
         _restricted_scan(rng, members, anchors, part, none, first, second, fits)
         mode, scale = value_proposal(members, part, 0, fits)
-        first = draw_t(rng, mode, scale)
+        first = draw_around(rng, mode, scale, fits)
         mode, scale = value_proposal(members, part, 1, fits)
-        second = draw_t(rng, mode, scale)
+        second = draw_around(rng, mode, scale, fits)
     found = _restricted_scan(rng, members, anchors, part, wanted, first, second, fits)
     return part, found
 
@@ -107,24 +106,42 @@ def draw_anchors(rng, groups, first, second):
 
 
 @strict_leaf
-def propose(rng, groups, values, alpha, fits):
-    """Propose a split of a random group or, with equal probability, a merge of two groups that are neighbours in value.
-
-    ``groups`` are labelled 0..k-1 without gaps; ``fits`` are `Trials` or `Parabolas`.
-    """
+def _draw_two(rng, values):
+    """Draw two groups that are neighbours in value; any two if values are potentials, which have no order."""
     k = len(values)
-    none = Proposal(NONE, np.empty(0, np.int64), np.empty(0, np.int8), 0, 0, 0.0, 0.0, 0.0, 0.0)
+    if values.ndim > 1:
+        first, second = int(rng.random() * k), int(rng.random() * (k - 1))
+        return first, second + (second >= first)
+    order = np.argsort(values)
+    x = int(rng.random() * (k - 1))
+    return (order[x + 1], order[x]) if rng.random() < 0.5 else (order[x], order[x + 1])
+
+
+@strict_leaf
+def _are_neighbours(values, first, value_first, value_second):
+    """Return whether two parts of the group ``first`` could be drawn by `_draw_two`."""
+    if values.ndim == 1:
+        low, high = min(value_first, value_second), max(value_first, value_second)
+        for c in range(len(values)):
+            if c != first and low < values[c] < high:
+                return False
+    return True
+
+
+@strict_leaf
+def propose(rng, groups, values, alpha, fits):
+    """Propose a split of a random group or, with equal probability, a merge of two groups (`_draw_two`).
+
+    ``groups`` are labelled 0..k-1 without gaps; ``fits`` are `Trials`, `Parabolas` or `Categories`.
+    """
+    k, none = len(values), no_proposal(values)
     split = rng.random() < 0.5
     if split:
         first = second = int(rng.random() * k)
     elif k < 2:
         return none
     else:
-        order = np.argsort(values)
-        x = int(rng.random() * (k - 1))
-        first, second = order[x], order[x + 1]
-        if rng.random() < 0.5:
-            first, second = second, first
+        first, second = _draw_two(rng, values)
     members, part, anchors = draw_anchors(rng, groups, first, second)
     size = len(members)
     if size < 2:
@@ -138,16 +155,14 @@ def propose(rng, groups, values, alpha, fits):
     value, value_first, value_second, log_merge, log_split = draw_values(
         rng, split, members, parts, values[first], values[first], values[second], fits
     )
-    if split:
-        low, high = min(value_first, value_second), max(value_first, value_second)
-        for c in range(k):
-            if c != first and low < values[c] < high:
-                return none  # no merge would propose the reverse
+    if split and not _are_neighbours(values, first, value_first, value_second):
+        return none  # no merge would propose the reverse
     # Ratio of the state with two groups to that with one, then of the numbers of ways to propose each from the other.
     ratio = log(alpha) + lgamma(n_first) + lgamma(n_second) - lgamma(size)
     ratio += log_base(value_first, fits) + log_base(value_second, fits) - log_base(value, fits)
     k_one = k if split else k - 1
-    ways_to_merge = -log(2.0 * k_one * n_first * n_second) + log_merge
+    n_pairs = k_one if values.ndim == 1 else k_one * (k_one + 1) / 2
+    ways_to_merge = -log(2.0 * n_pairs * n_first * n_second) + log_merge
     ways_to_split = -log(float(k_one * size * (size - 1))) + log_parts
     ways_to_split += log_split
     ratio += ways_to_merge - ways_to_split

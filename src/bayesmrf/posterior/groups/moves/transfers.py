@@ -19,7 +19,7 @@ import numpy as np
 
 from ....compiled import strict_leaf
 from .fits import log_base
-from .split_merge import JOIN, LEAVE, NONE, Proposal
+from .split_merge import JOIN, LEAVE, Proposal, no_proposal
 
 
 @strict_leaf
@@ -29,9 +29,8 @@ def propose_transfer(rng, groups, values, fits):
     ``groups`` are labelled 0..k-1 without gaps.
     """
     k, groups, there = len(values), groups.astype(np.int64), np.flatnonzero(groups >= 0)
-    none = Proposal(NONE, np.empty(0, np.int64), np.empty(0, np.int8), 0, 0, 0.0, 0.0, 0.0, 0.0)
     if k < 2:
-        return none
+        return no_proposal(values)
     e = there[int(rng.random() * len(there))]
     source, target = groups[e], int(rng.random() * (k - 1))
     target += target >= source
@@ -45,7 +44,7 @@ def propose_transfer(rng, groups, values, fits):
         if groups[i] == changed and i != e:
             rest += fits.curvature[i]
     if n_source < 2:
-        return none
+        return no_proposal(values)
     members = np.flatnonzero((groups == changed) | (part == 1))
     s, d, share = values[source], values[target], fits.curvature[e] / (fits.curvature[e] + rest)
     ratio = log(n_target / (n_source - 1.0))
