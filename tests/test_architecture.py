@@ -31,6 +31,7 @@ LAYERS = [
         "lanes",
         "blas",
         "names",
+        "frames",
         "files",
         "levels",
         "ordered_levels",

@@ -15,6 +15,7 @@ from bayesmrf.cli.structure import structure
 from bayesmrf.methods import EDGES
 from bayesmrf.priors import Beta, Cauchy, Gamma, SpikeSlab
 from bayesmrf.summary import StructureSummary
+from bayesmrf.tables import read_votes
 from tests.conftest import is_silent
 
 from .commands import one_sentence, stopped_by
@@ -177,6 +178,20 @@ def test_rules(rule, yes, levels, folder):
     pd.testing.assert_frame_equal(found, wanted)
     whole = to_binary(folder / "answers.csv", levels.dropna().astype(int), rule)
     pd.testing.assert_frame_equal(whole, wanted.dropna().astype(np.int8))
+
+
+@pytest.mark.parametrize("gap", ["", "0"])
+def test_columns_that_are_partly_text_keep_their_place(gap, levels, tmp_path):
+    """Booleans with a missing value, and booleans among numbers, are not read as numbers."""
+    table = levels.assign(yes=(levels["a"] > 3).astype(object))
+    table.loc[table.index[1], "yes"] = gap
+    table.to_csv(tmp_path / "mixed.csv", index=False)
+    table, _ = read_votes(tmp_path / "mixed.csv")
+    found = to_binary(tmp_path, table, "<1")
+    assert list(found) == [*levels, "yes"]
+    wanted = (levels["a"] <= 3).astype(float).mask(table["yes"].isna())
+    wanted.iloc[1] = np.nan if gap == "" else 1
+    np.testing.assert_array_equal(found["yes"], wanted)
 
 
 def test_yes_no_data_need_no_rule(folder, votes):

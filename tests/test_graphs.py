@@ -10,6 +10,7 @@ from bayesmrf.errors import GraphError
 from bayesmrf.graphs import Graph, from_edges, min_fill
 from bayesmrf.inference.elimination.two_states import Elimination, cost, width
 from bayesmrf.models.agreement import Agreement
+from tests.tables_of_others import NotOfPandas
 
 NAMES = ("Ann", "Bob", "Cy", "Dee")
 
@@ -92,6 +93,11 @@ def test_from_edges(edges):
     graph = from_edges(edges, NAMES)
     assert graph.names == NAMES
     assert {frozenset(e) for e in graph.edges.tolist()} == {frozenset((0, 2)), frozenset((3, 1))}
+
+
+def test_a_table_of_another_package_has_edges_in_rows():
+    table = NotOfPandas(pd.DataFrame({"u": ["Ann", "Dee"], "v": ["Cy", "Bob"]}))
+    assert {frozenset(e) for e in from_edges(table, NAMES).edges.tolist()} == {frozenset((0, 2)), frozenset((1, 3))}
 
 
 def test_names_that_are_numbers_are_looked_up():

@@ -98,6 +98,15 @@ def test_predict_conditional_against_enumeration(data):
     np.testing.assert_allclose(one.mean(), est.score(rows, average="mean"), rtol=1e-9)
 
 
+def test_groups_are_numbered_as_ends_of_edges(data):
+    table = pd.DataFrame(data[:, :3], columns=[1, 2, 3])
+    est = SpikeSlabMRF(method="exact", **QUICK).fit(table)
+    for group, nodes in (([1, 2], ["1", "2"]), ([0, 2], ["1", "3"]), ([0], ["1"]), (["1", 2], ["1", "2"])):
+        np.testing.assert_array_equal(
+            est.predict_conditional(table[:3], group), est.predict_conditional(table[:3], nodes)
+        )
+
+
 @pytest.mark.parametrize("name", families_of("SpikeSlabMRF").names)
 def test_use_of_every_model(name, data, rng):
     """Predictions against enumeration, and tables and draws of the same size."""

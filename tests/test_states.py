@@ -6,12 +6,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bayesmrf import graphs
+from bayesmrf import MaximumLikelihoodMRF, graphs
 from bayesmrf.errors import ConstantColumnWarning, DataError
 from bayesmrf.models.agreement import Agreement
 from bayesmrf.models.pairwise import log_potential
 from bayesmrf.states import check_states, decode
 from tests import oracle
+from tests.tables_of_others import NotOfPandas
 
 TABLE = np.array([[0, 1, 1], [1, 0, 1], [1, 1, 0], [0, 0, 1]])
 
@@ -459,6 +460,22 @@ def test_tables_of_many_makers_are_alike():
     pytest.importorskip("pyarrow")
     for dtype in ("int64[pyarrow]", "bool[pyarrow]", "double[pyarrow]"):
         np.testing.assert_array_equal(check_states(gaps.astype(dtype), missing=True).values, WITH_GAPS)
+
+
+def test_tables_that_are_not_of_pandas(rng):
+    table = pd.DataFrame(TABLE, columns=list("abc"))
+    gaps = table.astype(object).mask(GONE)
+    np.testing.assert_array_equal(check_states(NotOfPandas(table)).values, TABLE)
+    np.testing.assert_array_equal(check_states(NotOfPandas(gaps), missing=True).values, WITH_GAPS)
+    np.testing.assert_array_equal(check_states(NotOfPandas(table[list("cab")]), names=tuple("abc")).values, TABLE)
+    words = table.apply(lambda column: pd.Categorical.from_codes(column, ["no", "a bit"], ordered=True))
+    ordered = check_states(NotOfPandas(words), n_states="keep")
+    np.testing.assert_array_equal(ordered.values, TABLE)
+    assert ordered.coding.columns == (("no", "a bit"),) * 3
+    answers, est = pd.DataFrame(rng.integers(0, 3, (50, 2)), columns=["a", "b"]), MaximumLikelihoodMRF()
+    np.testing.assert_array_equal(est.fit(NotOfPandas(answers)).theta_, est.fit(answers).theta_)
+    assert est.model_ == "ordinal"
+    assert list(est.feature_names_in_) == ["a", "b"]
 
 
 @pytest.mark.parametrize("word", ["NA", "", " n/a ", "null", "?", "None"])

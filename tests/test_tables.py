@@ -76,6 +76,12 @@ def test_names_may_hold_what_separates_elsewhere(tmp_path):
     assert list(read_votes(tmp_path / "b.csv")[0]) == ["one;two", "three"]
 
 
+@pytest.mark.parametrize("names", ["1,2,3", "10,2,3", "1,3,5"])
+def test_names_may_be_numbers(names, tmp_path):
+    (tmp_path / "a.csv").write_text(f"{names}\n1,2,3\n3,1,5\n1,3,5\n")
+    assert list(read_votes(tmp_path / "a.csv")[0]) == names.split(",")
+
+
 REFUSED = {
     "zstd": (b"\x28\xb5\x2f\xfd" + bytes(30), "this is a Zstandard archive, which is not supported"),
     "tar": (tarred(), "this is a tar archive"),
@@ -105,6 +111,8 @@ REFUSED = {
     "stray quote": (b'a,b\n1,"0"x\n', "cannot be read as comma-separated values"),
     "huge entry": (b"a,b\n1," + b"0" * 200, "cannot be read as comma-separated values .*field larger"),
     "same names": (b"a,b, a\n1,0,1\n", "column name 'a' occurs twice"),
+    "answers, some equal": (b"3,1,3\n1,2,3\n3,1,2\n", "the first line contains values, not names"),
+    "answers, all different": (b"3,1,2\n1,2,3\n3,1,2\n", "the first line contains values, not names"),
 }
 
 

@@ -7,7 +7,7 @@ import re
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .errors import DataError, OptionError
 from .files import call
@@ -101,12 +101,13 @@ def to_binary(path: Path, table: pd.DataFrame, rule: str | None, keep: str = "")
 
     if rule is None and _is_yes_no(table):
         return table
-    numbers = table.select_dtypes(["number", "bool"])
-    for name in table.columns.difference(numbers.columns, sort=False):
+    numbers = table.copy()
+    for name in table.columns.difference(table.select_dtypes(["number", "bool"]).columns, sort=False):
         text = next((v for v in table[name].dropna() if isinstance(v, str) and not _is_value(v)), None)
         if text is not None:
             raise DataError(f"{call(path)}: column {quoted(name)} contains text such as {quoted(text)}; recode it as "
                             f"numbers, or drop it with --drop {_quoted(name)}")  # fmt: skip
+        numbers[name] = table[name].map(_number).astype(float)
     levels = np.unique(numbers.to_numpy(dtype=float))
     levels = levels[~np.isnan(levels)]
     listed = ", ".join(f"{v:g}" for v in levels[:7]) + (f", ... ({len(levels)} in all)" if len(levels) > 7 else "")
@@ -144,6 +145,13 @@ def _is_yes_no(table: pd.DataFrame) -> bool:
 
 def _is_value(text: str) -> bool:
     return re.fullmatch(r"(?i)\s*([+-]?(\d+\.?\d*|\.\d+)|true|false)\s*", text) is not None
+
+
+def _number(value: Any) -> float:
+    """Return the number of a value that is missing, a boolean, or the text of a number or boolean."""
+    if isinstance(value, str):
+        value = {"true": 1, "false": 0}.get(value.strip().lower(), value)
+    return float(value)
 
 
 def _quoted(name: str) -> str:

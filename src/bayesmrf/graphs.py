@@ -12,6 +12,7 @@ import numpy as np
 
 from .compiled import leaf
 from .errors import GraphError, argument
+from .frames import in_pandas
 from .memory import check_pairs
 
 _GRAPH = argument("graph")
@@ -225,6 +226,7 @@ def from_edges(edges: Any, names: Sequence[str]) -> Graph:
         if edges.names in (default, tuple(names)):
             return Graph(edges.n_nodes, edges.edges, tuple(names))
         edges = [(edges.names[u], edges.names[v]) for u, v in edges.edges]
+    edges = in_pandas(edges)
     alone: list[Any] = []  # nodes of a networkx graph that no edge names
     if hasattr(edges, "nodes") and callable(getattr(edges, "edges", None)):
         alone, edges = list(edges.nodes), list(edges.edges())

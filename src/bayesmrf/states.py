@@ -11,6 +11,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from .errors import ConstantColumnWarning, DataError, argument, data_row, in_words, missing_code
+from .frames import in_pandas, is_frame
 from .levels import find_foreign
 from .names import quoted
 from .ordered_levels import ordered_categories, ordered_levels
@@ -117,17 +118,6 @@ def decode(values: np.ndarray, coding: Coding) -> np.ndarray:
     return np.take(CODINGS[coding] if isinstance(coding, str) else coding, values)
 
 
-def is_frame(X: Any) -> bool:
-    """Return whether X is a table with names of columns (pandas, polars)."""
-    return hasattr(X, "columns") and hasattr(X, "to_numpy")
-
-
-def text_names(X: Any) -> np.ndarray | None:
-    """Return the names of the columns if all are texts (``feature_names_in_`` of scikit-learn), else None."""
-    named = is_frame(X) and all(isinstance(c, str) for c in X.columns)
-    return np.array(X.columns, dtype=object) if named else None
-
-
 def check_states(
     X: Any,
     sample_weight: Any = None,
@@ -140,7 +130,7 @@ def check_states(
 
     Parameters
     ----------
-    X : array or DataFrame (n_samples, n_nodes)
+    X : array or DataFrame (n_samples, n_nodes), of pandas or polars
         Coded {0, 1}, {-1, +1} or boolean, one coding for the whole table; or, of nodes with many states, integers
         0, ..., n_states - 1, or any levels that have an order: numbers, texts, or pandas' categories.
     sample_weight : array (n_samples,), optional
@@ -170,6 +160,7 @@ def check_states(
     ConstantColumnWarning
         If a column is constant.
     """
+    X = in_pandas(X)
     named = is_frame(X)
     found = tuple(str(c) for c in X.columns) if named else None
     if names is not None and named and found != names:

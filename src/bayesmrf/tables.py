@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import itertools
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _VALUES = {"0", "1", "-1", "0.0", "1.0", "-1.0", "true", "false"}
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)")
 _MISSING = ["", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null"]  # not "None", which may be an answer
 _SEPARATORS = ",;\t|"
 _LOOKED_AT = 100_000  # characters in which the separator is detected
@@ -76,9 +78,11 @@ def read_by_group(
     if not header:
         raise DataError(f"{call(path)}: the file is empty; write a header line and one row for each observation")
     twice = next((c for c, n in Counter(header).items() if c and n > 1), None)
-    if twice is not None and all(c.lower() in _VALUES for c in header):
-        raise DataError(f"{call(path)}: the first line contains values, not names; add a header line with the names "
-                        "of the columns")  # fmt: skip
+    numbered = all(_NUMBER.fullmatch(c) for c in header)
+    values = DataError(f"{call(path)}: the first line contains values, not names; add a header line with the names of "
+                       "the columns")  # fmt: skip
+    if twice is not None and (numbered or all(c.lower() in _VALUES for c in header)):
+        raise values
     if twice is not None:
         raise DataError(f"{call(path)}: column name {quoted(twice)} occurs twice in the first line; rename one of "
                         "them")  # fmt: skip
@@ -88,6 +92,8 @@ def read_by_group(
                             f"names {len(header)} columns; fix the file")  # fmt: skip
     names = [c or f"Unnamed: {i}" for i, c in enumerate(header)]
     table = _parsed(path, text, separator, names)
+    if numbered and _are_answers(header, table):
+        raise values
     kept = {"--weight": weight, "--by": by}
     for option, wanted in (("--drop", drop), *((option, [c]) for option, c in kept.items() if c is not None)):
         unknown = next((c for c in wanted if c not in names), None)
@@ -240,6 +246,15 @@ def _parsed(path: Path, text: str, separator: str, names: list[str]) -> pd.DataF
     texts = (table[c].dropna().astype(str) for c in table.select_dtypes(["object", "string"]))
     commas = any(t.str.fullmatch(r"\s*[+-]?\d+,\d+\s*").any() for t in texts)
     return parsed(",") if commas else table
+
+
+def _are_answers(header: list[str], table: pd.DataFrame) -> bool:
+    """Return whether the numbers in the first line are answers: they do not rise, and each is in its own column."""
+    numbers = list(map(float, header))
+    rises = all(a < b for a, b in itertools.pairwise(numbers))
+    return not rises and all(
+        (column == number).any() for number, (_, column) in zip(numbers, table.items(), strict=True)
+    )
 
 
 def _is_number(s: str) -> bool:

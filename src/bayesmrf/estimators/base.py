@@ -15,12 +15,13 @@ from sklearn.base import BaseEstimator
 from .. import graphs, run
 from ..base import Kernel
 from ..errors import FieldsWarning, GraphError, OptionError, argument, renamed
+from ..frames import text_names
 from ..graphs import Graph
 from ..likelihood import Likelihood
 from ..memory import check_draws
 from ..options import check
 from ..rules import is_count
-from ..states import ColumnLevels, States, check_states, levels_of, text_names
+from ..states import ColumnLevels, States, check_states, levels_of
 from .network import Network
 from .predictive import Predictive
 

@@ -10,12 +10,13 @@ import numpy as np
 
 from ..errors import DataError, LevelsWarning, argument
 from ..families import AUTO, Custom
+from ..frames import in_pandas, is_frame
 from ..graphs import Graph
 from ..levels import find_foreign
 from ..names import quoted
 from ..ordered_levels import MOST_LEVELS
 from ..sample_weight import unmasked
-from ..states import is_frame, to_numbers
+from ..states import to_numbers
 from .option_objects import OptionObjects
 
 _log = logging.getLogger(__name__)
@@ -29,6 +30,7 @@ def ordered_column(X: Any) -> str | None:
     for a table with identifiers, with columns on different scales, or with codes of missing values, which are not
     answers (`bayesmrf.levels.find_foreign`).
     """
+    X = in_pandas(X)
     if is_frame(X):
         for name, column in X.items():
             categories = getattr(column.dtype, "categories", None)
@@ -48,6 +50,7 @@ def ordered_column(X: Any) -> str | None:
 
 def _answers(X: Any) -> tuple[list[str], list[np.ndarray]]:
     """Return names of the columns of a table of numbers, and their values that are not missing; none of another one."""
+    X = in_pandas(X)
     named = is_frame(X)
     values = X.to_numpy() if named else unmasked(X)
     if values.ndim != 2 or not values.size or np.iscomplexobj(values):

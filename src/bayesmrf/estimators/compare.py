@@ -19,6 +19,7 @@ from ..base import SAMPLE
 from ..differences import bias_table, difference_table
 from ..errors import DataError, argument, data_row
 from ..families import AUTO, families_of
+from ..frames import text_names
 from ..inference.chains import Persistent
 from ..inference.elimination.two_states import Elimination
 from ..likelihood import Likelihood, Sample
@@ -30,7 +31,7 @@ from ..posterior.edges.group_particles import GroupParticles
 from ..posterior.groups.two_states import default_particles
 from ..posterior.hidden_entries import DrawHiddenEntries
 from ..sample_weight import unmasked
-from ..states import States, check_states, levels_of, text_names
+from ..states import States, check_states, levels_of
 from .base import MissingValues, RunOptions, data_hash, missing_table, read_graph, run_seed, sample_posterior
 from .chosen_model import ChosenModel
 from .edge_prior import default_prior

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from .. import convergence, kernels, results, run
 from ..base import LOG_Z, MOMENTS, Kernel
 from ..errors import DataError, argument
+from ..frames import text_names
 from ..inference.chains import Brief
 from ..inference.registry import engine_of
 from ..kernels import LABEL_KERNELS, Phases
@@ -29,7 +30,6 @@ from ..posterior.parameters.metropolis import Metropolis
 from ..priors import Normal
 from ..sample_weight import unmasked
 from ..samplers.swendsen_wang import SwendsenWang
-from ..states import text_names
 from .base import RunOptions, central, hidden_probabilities, run_seed, sample_posterior
 from .option_objects import OptionObjects
 from .starts import uncorrected_epsilon

@@ -12,13 +12,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..base import LOG_Z
 from ..errors import ConstantColumnWarning, ConvergenceWarning
+from ..frames import text_names
 from ..inference import annealed
 from ..learning.rbm_persistent import PersistentRBM, RBMState
 from ..models.rbm import RestrictedBoltzmann
 from ..options import check, check_params
 from ..rng import as_seed_sequence
 from ..samplers import rbm_gibbs
-from ..states import States, check_states, decode, text_names
+from ..states import States, check_states, decode
 
 _EXACT_UNITS = 16  # on the smaller side, up to which log Z is summed, within a fraction of a second
 

@@ -275,7 +275,8 @@ class SpikeSlabMRF(MissingValues, RunOptions, ChosenModel, ParameterPosterior):
         check({"group": group})
         states = self._new(X).values
         place = {name: i for i, name in enumerate(self._names)}
-        nodes = [place.get(str(g), g if is_integer(g) else -1) for g in group]
+        numbered = all(map(is_integer, group)) and not all(str(g) in place for g in group)  # as ends of edges
+        nodes = [g if numbered else place.get(str(g), g if is_integer(g) else -1) for g in group]
         for given, node in zip(group, nodes, strict=True):
             if not 0 <= node < len(self._names):
                 last = len(self._names) - 1

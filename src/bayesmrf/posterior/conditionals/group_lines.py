@@ -179,10 +179,7 @@ def draw_prior(rng, problem, pair, theta, drawn):
 def baseline_line(problem, pair, theta, prior):
     """Return the line of the baseline of a feature; it holds until the feature moves."""
     rates = np.ones(len(problem.n))
-    line = _line(problem, pair, theta, rates, theta.baseline[pair.e], prior.baseline, 0.0, 0.0)
-    if pair.ends[0] == pair.ends[1]:
-        return Line(line.samples, line.score + problem.baseline.tilt, line.kappa, line.mu)
-    return line
+    return _line(problem, pair, theta, rates, theta.baseline[pair.e], prior.baseline, 1.0, 0.0)
 
 
 @strict_leaf
@@ -268,13 +265,16 @@ def _drift(problem, pair, theta, k):
 def _line(problem, pair, theta, rates, at, own, drift, kappa):
     """Return the line of a coordinate with the value ``at`` and a normal prior of precision ``own``.
 
-    The weights change at ``rates`` (G,), and the baseline, of precision ``kappa``, at the rate ``drift``; the
+    The weights change at ``rates`` (G,), and the baseline, of precision ``kappa`` (0 if it is the coordinate itself),
+    at the rate ``drift``, at which the factor exp(tilt baseline) of the prior of a node's baseline changes, too; the
     parameters of the nodes follow as in `bayesmrf.posterior.conditionals.centred`, unless they have baselines and
     differences, too: then ``pull`` is 0.
     """
     i, j = pair.ends
     score, precision = 0.0, own + kappa * drift**2
     mu = kappa * drift * (drift * at - theta.baseline[pair.e])
+    if i == j:
+        score += drift * problem.baseline.tilt
     for t in range(len(rates)):
         score += rates[t] * problem.sums[t, pair.e]
         if i != j:

@@ -1,0 +1,37 @@
+"""Tables with named columns, of pandas or of another package such as polars."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+
+def is_frame(X: Any) -> bool:
+    """Return whether X is a table with names of columns (pandas, polars)."""
+    return hasattr(X, "columns") and hasattr(X, "to_numpy")
+
+
+def text_names(X: Any) -> np.ndarray | None:
+    """Return the names of the columns if all are texts (``feature_names_in_`` of scikit-learn), else None."""
+    named = is_frame(X) and all(isinstance(c, str) for c in X.columns)
+    return np.array(X.columns, dtype=object) if named else None
+
+
+def in_pandas(X: Any) -> Any:
+    """Return a table of another package (polars) as a pandas DataFrame, and anything else as it is.
+
+    Columns of the type ``Enum`` become ordered categories.
+    """
+    pandas = sys.modules.get("pandas")  # if pandas is not imported, there are no DataFrames
+    if not is_frame(X) or (pandas is not None and isinstance(X, pandas.DataFrame)):
+        return X
+    import pandas as pd
+
+    columns = {}
+    for name in X.columns:
+        kind, values = X[name].dtype, X[name].to_numpy()
+        is_ordered = type(kind).__name__ == "Enum"
+        columns[name] = pd.Categorical(values, list(kind.categories), ordered=True) if is_ordered else values
+    return pd.DataFrame(columns)
