@@ -100,13 +100,13 @@ class OneEdge(Checked):
     momentum : float
         Share of the momentum that is kept, in [0, 1).
     n_iterations : int
-        Iterations in a step; a step of warm-up has a third of them.
+        Iterations in a step; a step of warm-up has half of them.
     """
 
     n_particles: int | None = None
     epsilon: float = 0.2
     momentum: float = 0.5
-    n_iterations: int = 30
+    n_iterations: int = 20
 
 
 @dataclass(frozen=True)

@@ -76,9 +76,9 @@ from .stiffness import settle, stiffness
 _NOISE = 0.1  # largest share of a posterior variance that the noise of moments may add
 _RARE = 8.0  # chains of a half expected in a state; below, states are not counted
 _CAMP = 3  # almost equal nodes of a node of a camp
-_VISITS = 0.1  # most proposals for an edge in doubt in an iteration
+_VISITS = 0.2  # most proposals for an edge in doubt in an iteration; more would see nearly the same chains again
 _DOUBT = 0.01  # least share of draws, and least rest, that is taken for granted
-_SHORT = 3  # by which the iterations of a step of warm-up are divided: it needs no more steps than there are draws
+_SHORT = 2  # by which the iterations of a step of warm-up are divided: it needs no more steps than there are draws
 _PRIOR = 4  # draws that the first shares count as, half of them with the edge
 
 
@@ -153,7 +153,7 @@ class SpikeSlabOneEdge(EdgeKernel):
     n_iterations : int
         Iterations that make one step.
     n_adapt : int
-        Steps with a third of the iterations, in which the shares of draws with each edge are found. Were they changed
+        Steps with half of the iterations, in which the shares of draws with each edge are found. Were they changed
         later, an edge that was just born would be visited more often than before, and would die too soon.
 
     Raises
