@@ -72,6 +72,15 @@ def test_models_compared(answers):
     assert same.log_evidence == found["all"].log_evidence
 
 
+def test_scores_are_part_of_the_prior(answers):
+    model = families.Ordinal(scores=(0, 1, 2, 4))
+    other = log_evidence(BayesianMRF(model=model), answers, prior_scale=1.0, **ANSWERS)
+    assert other.prior == "normal, scale 1, on weights and thresholds over the scores 0, 1, 2, 4"
+    same = log_evidence(BayesianMRF(), answers, prior_scale=1.0, **ANSWERS)
+    with pytest.raises(OptionError, match=r"must have the same prior, but 'steps' has .* scores 0, 1, \.\.\. and 'jump'"):
+        compare_evidence({"jump": other, "steps": same})
+
+
 def test_command(bayesmrf, answers, folder):
     answers.to_csv("answers.csv", index=False)
     given = ["evidence", "answers.csv", "--compare", "complete,independent", "--seed", 1]

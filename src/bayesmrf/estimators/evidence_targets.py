@@ -240,7 +240,9 @@ def prior_name(target: Target) -> str:
     else:
         density = f"logistic Beta({prior.a:g}, {prior.b:g})" if isinstance(prior, LogisticBeta) else repr(prior)
     if isinstance(target, OrdinalTarget):
-        return f"{density}, on weights and thresholds over the scores 0, 1, ..."
+        own = target.model.scores
+        scores = "0, 1, ..." if own is None else ", ".join(f"{x:g}" for x in own)
+        return f"{density}, on weights and thresholds over the scores {scores}"
     return f"{density}, on {CODINGS[name][1] if name in CODINGS else f'parameters of {name}'}"
 
 
