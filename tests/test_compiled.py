@@ -330,6 +330,21 @@ def test_a_leaf_calls_no_machine_code_of_others(decorator, own, write):
     assert all((linkage == "internal") == own for linkage in called)
 
 
+STRICT = (
+    "from numba import njit\nfrom bayesmrf.compiled import leaf, strict_leaf\n\n"
+    "@DECORATOR\ndef missing(x):\n    return x != x\n\n@leaf\ndef calls(x):\n    return missing(x)\n"
+)
+
+
+@pytest.mark.parametrize(("decorator", "right"), [("strict_leaf", True), ("njit", False)])
+def test_a_strict_leaf_is_strict_in_any_leaf(decorator, right, write):
+    """Also if it is compiled for one with fastmath first, which takes no number for missing; the control is numba."""
+    module = write("made_here_strict", STRICT.replace("DECORATOR", decorator))
+    assert module.calls(np.nan) == right
+    assert not module.calls(1.0)
+    assert module.missing(np.nan) == right
+
+
 PARTS = (
     f"{LEAF}\n\n@leaf\ndef inner(x):\n    if x < 0:\n        raise ValueError('negative')\n    return x + 1\n\n"
     "@leaf\ndef outer(x):\n    return 2 * inner(x)\n\n@leaf\ndef third(x):\n    return 3 * inner(x)\n"

@@ -77,7 +77,7 @@ def test_scores_are_part_of_the_prior(answers):
     other = log_evidence(BayesianMRF(model=model), answers, prior_scale=1.0, **ANSWERS)
     assert other.prior == "normal, scale 1, on weights and thresholds over the scores 0, 1, 2, 4"
     same = log_evidence(BayesianMRF(), answers, prior_scale=1.0, **ANSWERS)
-    with pytest.raises(OptionError, match=r"must have the same prior, but 'steps' has .* scores 0, 1, \.\.\. and 'jump'"):
+    with pytest.raises(OptionError, match=r"the same prior, but 'steps' has .* scores 0, 1, \.\.\. and 'jump'"):
         compare_evidence({"jump": other, "steps": same})
 
 

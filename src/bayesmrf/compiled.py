@@ -204,8 +204,10 @@ def _keep(leaf: Any) -> None:
 # error_model="numpy" removes the ZeroDivisionError branch, which would prevent vectorisation of the lane loops.
 leaf = _compiled(fastmath=True)
 
-# The same without fastmath: for code with infinities (log of zero) or a required order of summation.
-strict_leaf = _compiled()
+# The same without fastmath: for code with infinities (log of zero) or a required order of summation. The option is
+# given, as numba else takes that of the leaf in whose compilation this one is compiled first, and draws would depend on
+# what was fitted before.
+strict_leaf = _compiled(fastmath=False)
 
 
 @leaf
