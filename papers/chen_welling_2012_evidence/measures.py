@@ -15,7 +15,7 @@ from .common import BETTER, CV, TRUTH
 DOCUMENTS, UNITS = "documents", "units"  # what varies along a curve
 EITHER = "laplace or laplace0"
 MANY = 7  # hidden units from which on they are many
-LEAST = 8  # candidates that were run for all machines
+LEAST = {CV: 8}  # candidates among which a method chooses, where not all of them were run
 FEW = 50  # documents up to which they are few
 _OTHER = (TRUTH, CV, "dic")  # not estimates of the evidence, or the reference itself
 
@@ -119,7 +119,7 @@ def _slices(records: list[Record]) -> list[dict[str, Any]]:
 
 
 def of_units(records: list[Record]) -> pd.DataFrame:
-    """Return one row per machine, size of data and method: of the first eight candidates, if they have been run.
+    """Return one row per machine, size of data and method: of all candidates (`LEAST`), if they have been run.
 
     ``chosen`` is the number of hidden units with the highest score, ``rise`` how much larger it is than with the
     smallest data, ``within`` the share of candidates whose score is within one sd (over folds) of the best.
@@ -127,9 +127,10 @@ def of_units(records: list[Record]) -> pd.DataFrame:
     table = hidden_units.rows(records)
     if table.empty:
         return table
-    least = set(sorted(table["k"].unique())[:LEAST])
+    candidates = sorted(table["k"].unique())
     found: list[dict[str, Any]] = []
     for (replicate, n, method), mine in table.groupby(["replicate", "n", "method"], sort=False):
+        least = set(candidates[: LEAST.get(method)])
         score = mine[mine["k"].isin(least)].dropna(subset=["score"])
         if not least <= set(score["k"]):
             continue
