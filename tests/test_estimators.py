@@ -208,6 +208,14 @@ def test_new_data_are_brought_to_the_order_of_the_columns(grid_data):
         est.score(frame.drop(columns="n3"))
 
 
+def test_names_of_a_former_fit_are_forgotten(rng):
+    """As scikit-learn requires: an array has no names."""
+    x = rng.integers(2, size=(40, 3))
+    for estimator in (SpikeSlabMRF(method="exact", **RUN), MaximumLikelihoodMRF(), RBM(n_hidden=1)):
+        assert list(estimator.fit(pd.DataFrame(x, columns=list("abc"))).feature_names_in_) == list("abc")
+        assert not hasattr(estimator.fit(x), "feature_names_in_")
+
+
 def test_learn_graph_by_number(rng):
     X = (rng.random((300, 6)) < 0.5).astype(int)
     X[:, 1] = X[:, 0] ^ (rng.random(300) < 0.1)

@@ -19,6 +19,14 @@ def text_names(X: Any) -> np.ndarray | None:
     return np.array(X.columns, dtype=object) if named else None
 
 
+def record_columns(estimator: Any, X: Any, n_columns: int) -> None:
+    """Set ``n_features_in_``, and ``feature_names_in_`` if all names are texts; those of a former fit are removed."""
+    estimator.n_features_in_ = n_columns
+    vars(estimator).pop("feature_names_in_", None)
+    if (names := text_names(X)) is not None:
+        estimator.feature_names_in_ = names
+
+
 def in_pandas(X: Any) -> Any:
     """Return a table of another package (polars) as a pandas DataFrame, and anything else as it is.
 

@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator
 from .. import graphs, run
 from ..base import Kernel
 from ..errors import FieldsWarning, GraphError, OptionError, argument, renamed
-from ..frames import text_names
+from ..frames import record_columns
 from ..graphs import Graph
 from ..likelihood import Likelihood
 from ..memory import check_draws
@@ -58,9 +58,7 @@ class PairwiseMRF(Network, Predictive, BaseEstimator):
         option: str = "graph",
     ) -> States:
         states = check_states(X, sample_weight, missing=missing, n_states=self.object("model").n_states)
-        self.n_features_in_ = len(states.names)
-        if (named := text_names(X)) is not None:
-            self.feature_names_in_ = named
+        record_columns(self, X, len(states.names))
         self._graph = read_graph(getattr(self, option), states, progress, option)
         self.edges_ = self._graph.edges
         self._names, self._coding = states.names, states.coding

@@ -19,7 +19,7 @@ from ..base import SAMPLE
 from ..differences import bias_table, difference_table
 from ..errors import DataError, argument, data_row
 from ..families import AUTO, families_of
-from ..frames import text_names
+from ..frames import record_columns
 from ..inference.chains import Persistent
 from ..inference.elimination.two_states import Elimination
 from ..likelihood import Likelihood, Sample
@@ -204,11 +204,9 @@ class CompareMRF(MissingValues, RunOptions, ChosenModel, Network, BaseEstimator)
         self._choose_model(X)
         states = check_states(X, sample_weight, missing=True, n_states=self.object("model").n_states)
         self._sizes = states.sizes
-        self.n_features_in_ = len(states.names)
-        if self.n_features_in_ < 2:
+        if len(states.names) < 2:
             raise DataError("X must have at least two columns, got 1 feature(s).")
-        if (named := text_names(X)) is not None:
-            self.feature_names_in_ = named
+        record_columns(self, X, len(states.names))
         self._graph = read_graph(self.candidates, states, self.progress, "candidates")
         self.edges_ = self._graph.edges
         self.groups_, code = read_groups(groups, X, len(states.values))

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from .. import convergence, kernels, results, run
 from ..base import LOG_Z, MOMENTS, Kernel
 from ..errors import DataError, argument
-from ..frames import text_names
+from ..frames import record_columns, text_names
 from ..inference.chains import Brief
 from ..inference.registry import engine_of
 from ..kernels import LABEL_KERNELS, Phases
@@ -151,10 +151,8 @@ class LabelFieldMRF(RunOptions, OptionObjects, BaseEstimator):
         if len(self.classes_) != 2:
             got = f"{len(self.classes_)} class(es) ({', '.join(map(str, self.classes_))})"
             raise DataError(option="y", got=got, expected="labels of two classes, each observed at least once")
-        self.n_features_in_ = points.shape[1]
+        record_columns(self, X, points.shape[1])
         named: Any = text_names(X)
-        if named is not None:
-            self.feature_names_in_ = named
         if named is None and points.shape[1] <= 3:
             named = "xyz"[: points.shape[1]]
         names = tuple(map(str, range(points.shape[1])) if named is None else named)

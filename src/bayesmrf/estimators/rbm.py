@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..base import LOG_Z
 from ..errors import ConstantColumnWarning, ConvergenceWarning
-from ..frames import text_names
+from ..frames import record_columns
 from ..inference import annealed
 from ..learning.rbm_persistent import PersistentRBM, RBMState
 from ..models.rbm import RestrictedBoltzmann
@@ -136,9 +136,7 @@ class RBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """Check X and the options, and initialise."""
         check_params(self)
         states = check_states(X, sample_weight)
-        self.n_features_in_ = len(states.names)
-        if (named := text_names(X)) is not None:
-            self.feature_names_in_ = named
+        record_columns(self, X, len(states.names))
         self._names, self._coding = states.names, states.coding
         self.model_ = RestrictedBoltzmann(len(states.names), self.n_hidden)
         self._rng = np.random.default_rng(as_seed_sequence(self.random_state))
