@@ -182,7 +182,7 @@ def whole_scales(n_draws):
     """All items of a scale, and a scale in two languages, in which edges are differences."""
     items, answers = datasets.wenchuan(), datasets.boredom()
     language = answers.pop("language")
-    options = {"n_draws": n_draws, "random_state": 1, "progress": False}
+    options = {"n_draws": n_draws, "n_warmup": n_draws // 2, "random_state": 1, "progress": False}
     p = SpikeSlabMRF(prior=EDGES, **options).fit(items).edge_table()["inclusion"]
     bounds = 0.0, 0.1, 0.5, 0.9, 0.99, 1.0
     number, _ = np.histogram(p, bounds)

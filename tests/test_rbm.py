@@ -238,7 +238,6 @@ class RBMSigns(RBM):
     [RBMSigns(**QUICK)],
     expected_failed_checks=lambda _: {
         "check_dtype_object": "a cell that is no number is refused by a DataError that names it, not a TypeError",
-        "check_fit2d_predict1d": "the DataError asks to reshape the data, in the middle of a sentence",
     },
 )
 def test_scikit_learn_contract(estimator, check):

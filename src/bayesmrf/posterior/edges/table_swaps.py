@@ -16,7 +16,7 @@ from ...compiled import copy_to, strict_leaf
 from ...particles.table_triples import grown_jointly, rival_cells
 from ...particles.tables import edge_cells, follow_edge, follow_weights, redraw_ends, spreads, sweep
 from ..conditionals.alike_nodes import triple_of
-from ..conditionals.centred import CentredLines, edge_line, move_edge, node_row, node_shares, pair_values
+from ..conditionals.centred import CentredLines, edge_line, move_edge, node_row, pair_values, smoothed_shares
 from ..conditionals.exact_scan import normal_prior
 from ..conditionals.line import line_mode
 from ..conditionals.penalty import penalty
@@ -37,13 +37,11 @@ class Swaps(NamedTuple):
 
 def swaps_of(model: Any, lines: CentredLines, pairs: np.ndarray, s_bar: np.ndarray, n_samples: float) -> Swaps:
     """Return the constants of swaps, which depend on the data alone."""
-    n, (u, v) = n_samples + 1, model.graph.edges.T
-    # One observation is added, evenly over the states, so that a constant node has a variance, too.
-    share = (n_samples * node_shares(model, s_bar) + 1 / model.n_states) / n
+    share, (u, v) = smoothed_shares(model, s_bar, n_samples), model.graph.edges.T
     p = (share[u, :, None] * share[v, None, :]).reshape(len(u), -1)
     g = _every_value(lines)
     variance = (p * g**2).sum(axis=1) - (p * g).sum(axis=1) ** 2
-    return Swaps(pairs, _REACH / np.sqrt(n * variance))
+    return Swaps(pairs, _REACH / np.sqrt((n_samples + 1) * variance))
 
 
 @strict_leaf
