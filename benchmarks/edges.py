@@ -22,6 +22,9 @@ Run ``python benchmarks/edges.py [NAME ...]`` with names among:
 * ``retina``: a default run on all rows of `bayesmrf.datasets.retina50` (which needs ``BAYESMRF_DATA``): minutes, R-hat
   of edges, and, of the predictive of 20 draws and of the maximum likelihood estimate, pair correlations, rows without a
   spike and rows with more than 15, from chains that start empty, full, or at rows of the data.
+* ``senate``: groups of edges that may be absent, with groups of fields, on the votes of each session of
+  `bayesmrf.datasets.senate109` (which needs ``BAYESMRF_DATA``), four chains: minutes, R-hat of the number of edges and
+  of groups, and the log pseudo-likelihood of the votes of the other session.
 """
 
 from __future__ import annotations
@@ -36,8 +39,10 @@ from arviz_stats.base import array_stats
 from timing import arguments, duration, machine, table
 
 from bayesmrf import datasets, graphs
-from bayesmrf.estimators import SpikeSlabMRF
+from bayesmrf.estimators import GroupedMRF, SpikeSlabMRF
 from bayesmrf.inference.elimination.two_states import Elimination
+from bayesmrf.metrics import log_pseudo_likelihood
+from bayesmrf.models.agreement import Agreement
 from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.models.ising import Ising
 from bayesmrf.particles.chain_flips import flip_clusters
@@ -270,6 +275,26 @@ def retina(rng: np.random.Generator) -> None:
     predictive(X, {"20 draws": some, "maximum likelihood": most_likely(X, rng)[None]}, rng)
 
 
+def senate(_: np.random.Generator) -> None:
+    rows = [("trained on", "minutes", "processor time", "edges", "R-hat", "ESS", "groups", "R-hat", "ESS",
+             "test log pseudo-likelihood")]  # fmt: skip
+    votes = {session: datasets.senate109(session) for session in (1, 2)}
+    for session, train in votes.items():
+        wall, spent = time.perf_counter(), time.process_time()
+        est = GroupedMRF(candidates="complete", fields="grouped", n_draws=300, n_warmup=200, n_chains=4,
+                         random_state=1, progress=False).fit(train)  # fmt: skip
+        wall, spent = time.perf_counter() - wall, time.process_time() - spent
+        draws = est.posterior_["posterior"]
+        numbers = np.stack([draws["included"].values.sum(axis=-1), draws["n_groups"].values], axis=-1)
+        found, mean = rank_diagnostics(numbers.astype(float)), numbers.mean(axis=(0, 1))
+        shown = [f"{wall / 60:.1f}", duration(spent)]
+        for k in range(2):
+            shown += [f"{mean[k]:.1f}", f"{found.r_hat[k]:.3f}", f"{found.ess_bulk[k]:,.0f}"]
+        model, test = Agreement(graphs.Graph(train.shape[1], est.edges_)), votes[3 - session].to_numpy()
+        rows.append((f"session {session}", *shown, f"{log_pseudo_likelihood(model, est.theta_, test):,.0f}"))
+    print(table(*rows))
+
+
 def most_likely(X: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Return the maximum likelihood estimate of all pairs, with a prior so wide that it is bounded."""
     model = Boltzmann(graphs.complete(X.shape[1]))
@@ -322,6 +347,7 @@ PARTS: dict[str, Callable[[np.random.Generator], None]] = {
     "potts": potts,
     "lattice": lattice,
     "retina": retina,
+    "senate": senate,
 }
 
 

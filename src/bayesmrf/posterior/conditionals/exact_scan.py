@@ -44,6 +44,7 @@ from .state_table import (
     move_node,
     node_sum,
     pair_sums,
+    pairs_of_blocks,
     scale,
     scale_pair,
     scale_triple,
@@ -305,20 +306,18 @@ def _scan_blocks(rng, prior, lines, edge_of, theta, scales, now, log_slab, table
     """
     m, offset = len(lines.values), 0.0
     cells, factors, own = np.empty(m * m), np.empty(m * m), np.empty(m)
-    for v in range(len(members)):
-        for u in range(v):
-            i, j = members[u], members[v]
-            e = edge_of[i, j]
-            if e < 0 or (v < n_first and not first) or (u >= n_first and not last):
-                continue
-            cells[:] = 0.0
-            pair_sums(table, m, u, v, cells)
-            before = theta[e]
-            if _visit(rng, prior, lines, cells, cells.sum(), e, i, j, theta, scales, now, log_slab):
-                g, change = pair_values(lines, e, i, j), theta[e] - before
-                for x in range(m * m):
-                    factors[x] = exp(change * g[x])
-                scale_pair(table, m, u, v, factors)
+    pairs = pairs_of_blocks(edge_of, members, n_first, first, last)
+    for k in range(len(pairs)):
+        u, v, e = pairs[k, 0], pairs[k, 1], pairs[k, 2]
+        i, j = members[u], members[v]
+        cells[:] = 0.0
+        pair_sums(table, m, u, v, cells)
+        before = theta[e]
+        if _visit(rng, prior, lines, cells, cells.sum(), e, i, j, theta, scales, now, log_slab):
+            g, change = pair_values(lines, e, i, j), theta[e] - before
+            for x in range(m * m):
+                factors[x] = exp(change * g[x])
+            scale_pair(table, m, u, v, factors)
     for u in range(len(members)):
         if (u < n_first and first) or (u >= n_first and last):
             for k in range(lines.starts[members[u]], lines.starts[members[u] + 1]):

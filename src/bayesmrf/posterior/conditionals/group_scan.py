@@ -28,7 +28,17 @@ from .group_swaps import swap_in_table
 from .line import line_log_density, line_mode
 from .log_concave import draw_around
 from .spike import node_precision, visit_edge, visit_node
-from .state_table import edge_numbers, fill_table, move_node, node_sum, pair_sums, scale, scale_pair, sum_out
+from .state_table import (
+    edge_numbers,
+    fill_table,
+    move_node,
+    node_sum,
+    pair_sums,
+    pairs_of_blocks,
+    scale,
+    scale_pair,
+    sum_out,
+)
 from .student_t import propose_over
 
 
@@ -79,23 +89,21 @@ def _scan_blocks(rng, problem, edge_of, theta, drawn, tables, top, members, n_fi
     """
     n_groups, m, own = len(problem.n), len(problem.values), np.empty(len(problem.values))
     cells, g, factors = np.empty((n_groups, m * m)), np.empty((n_groups, m * m)), np.empty(m * m)
-    for v in range(len(members)):
-        for u in range(v):
-            i, j = members[u], members[v]
-            e = edge_of[i, j]
-            if e < 0 or (v < n_first and not first) or (u >= n_first and not last):
-                continue
-            cells[:], before = 0.0, theta.natural[:, e].copy()
-            centred_values(problem, e, i, j, g)
-            for t in range(n_groups):
-                pair_sums(tables[t], m, u, v, cells[t])
-                cells[t] /= cells[t].sum()
-            _visit(rng, problem, Pair(e, (i, j), g, cells, cells.copy(), before), theta, drawn)
-            for t in range(n_groups):
-                change = theta.natural[t, e] - before[t]
-                for x in range(m * m):
-                    factors[x] = exp(change * g[t, x])
-                scale_pair(tables[t], m, u, v, factors)
+    pairs = pairs_of_blocks(edge_of, members, n_first, first, last)
+    for k in range(len(pairs)):
+        u, v, e = pairs[k, 0], pairs[k, 1], pairs[k, 2]
+        i, j = members[u], members[v]
+        cells[:], before = 0.0, theta.natural[:, e].copy()
+        centred_values(problem, e, i, j, g)
+        for t in range(n_groups):
+            pair_sums(tables[t], m, u, v, cells[t])
+            cells[t] /= cells[t].sum()
+        _visit(rng, problem, Pair(e, (i, j), g, cells, cells.copy(), before), theta, drawn)
+        for t in range(n_groups):
+            change = theta.natural[t, e] - before[t]
+            for x in range(m * m):
+                factors[x] = exp(change * g[t, x])
+            scale_pair(tables[t], m, u, v, factors)
     for u in range(len(members)):
         if not ((u < n_first and first) or (u >= n_first and last)):
             continue

@@ -51,6 +51,22 @@ def edge_numbers(edges, n_nodes):
     return numbers
 
 
+@strict_leaf
+def pairs_of_blocks(edge_of, members, n_first, first, last):
+    """Return the places u < v in ``members`` of the ends of each edge, and the edge, (n_pairs, 3).
+
+    They are the edges between the first ``n_first`` members and the others and, if ``first`` or ``last``, inside these.
+    """
+    found, k = np.empty((len(members) * len(members), 3), np.int64), 0
+    for v in range(len(members)):
+        for u in range(v):
+            e = edge_of[members[u], members[v]]
+            if e >= 0 and (v >= n_first or first) and (u < n_first or last):
+                found[k, 0], found[k, 1], found[k, 2] = u, v, e
+                k += 1
+    return found[:k]
+
+
 @leaf
 def sum_out(table, small, m, b0, b1, c0, c1):
     """Sum the weights over all digits but b0..b1-1 and c0..c1-1, into ``small``."""
