@@ -64,9 +64,9 @@ def _accept(
 
     Z changes by the mean weight of the particles, whose logarithm has the variance v / m and enters the log ratio n
     times: half of n (n + 1) v / m is subtracted (the penalty method, Ceperley and Dewing 1999). That the same particles
-    estimate v, and that weights are skewed, is of third order (`bayesmrf.posterior.conditionals.penalty`): for a move by
-    d posterior standard deviations, :math:`d^3 n^{3/2} / m^2`, which is below :math:`d^3 / (100 \\sqrt n)` with ten
-    particles a row.
+    estimate v, and that weights are skewed, is of third order (`bayesmrf.posterior.conditionals.penalty`), which is
+    left out: for a move by d posterior standard deviations about :math:`d^3 n^{3/2} / m^2`, or
+    :math:`d^3 / (100 \sqrt n)` with ten particles a row.
     """
     log_weights = (change @ counts).astype(np.float64)
     found = log_mean_weight(log_weights)
