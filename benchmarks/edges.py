@@ -1,6 +1,6 @@
 """Speed of learning which edges exist: cost of an iteration, and effective samples of inclusions per second.
 
-Run ``python benchmarks/edges.py [NAME ...]`` with names among:
+Run ``python benchmarks/edges.py [NAME ...] [--seed N]`` with names among:
 
 * ``iteration``: Algorithm 1 of Chen and Welling (2012) with 100 particles, processor time of an iteration at 12 nodes
   (66 candidates, target 5 us) and at 100 (4,950 candidates, target 60 us), on data of a sparse model.
@@ -352,13 +352,12 @@ PARTS: dict[str, Callable[[np.random.Generator], None]] = {
 
 
 def main() -> None:
-    args = arguments(__doc__, PARTS)
+    args = arguments(__doc__, PARTS, seed=0)
     print(machine())
-    rng = np.random.default_rng()
     for name in args.names:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            PARTS[name](rng)
+            PARTS[name](np.random.default_rng(args.seed))
         print(flush=True)
 
 
