@@ -290,7 +290,8 @@ def senate(_: np.random.Generator) -> None:
         shown = [f"{wall / 60:.1f}", duration(spent)]
         for k in range(2):
             shown += [f"{mean[k]:.1f}", f"{found.r_hat[k]:.3f}", f"{found.ess_bulk[k]:,.0f}"]
-        model, test = Agreement(graphs.Graph(train.shape[1], est.edges_), fields=True), votes[3 - session].to_numpy()
+        model = Agreement(graphs.Graph(train.shape[1], est.edges_), fields=True)
+        test = (votes[3 - session].to_numpy() + 1) // 2  # votes are -1 and 1
         rows.append((f"session {session}", *shown, f"{log_pseudo_likelihood(model, est.theta_, test):,.0f}"))
     print(table(*rows))
 

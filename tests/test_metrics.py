@@ -8,6 +8,11 @@ from bayesmrf.errors import DataError, OptionError
 from bayesmrf.inference.chains import Persistent
 from bayesmrf.inference.enumeration import Enumeration
 from bayesmrf.models.agreement import Agreement
+from bayesmrf.models.boltzmann import Boltzmann
+from bayesmrf.models.ordinal import Ordinal
+from bayesmrf.models.potts import Potts
+from bayesmrf.models.rbm import RestrictedBoltzmann
+from bayesmrf.models.symmetric import Symmetric
 
 
 def test_mean_absolute_error():
@@ -34,6 +39,37 @@ def test_log_likelihood_wants_an_exact_engine():
     model = Agreement(graphs.cycle(4))
     with pytest.raises(OptionError, match="engine must be one with an exact log_z"):
         metrics.log_likelihood(model, np.zeros(4), np.zeros((1, 4), dtype=np.int8), Persistent())
+
+
+TRIPLE = graphs.complete(3)
+MODELS = [Agreement(TRIPLE), Boltzmann(TRIPLE), Ordinal(TRIPLE, 3), Potts(TRIPLE, 3), Symmetric(TRIPLE, 3)]
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.name)
+def test_statistics_want_states_numbered_from_0(model):
+    good = np.array([[0, 1, 1], [1, 0, 0]], dtype=np.int8)
+    model.statistics(good)
+    for bad in (2 * good - 1, good + model.n_states - 1, np.where(good == 1, np.nan, 0), 0.5 * good):
+        with pytest.raises(DataError, match=r"^states must be .* in each cell, got .*; number states from 0\.$"):
+            model.statistics(bad)
+
+
+def test_measures_want_states_numbered_from_0():
+    model, machine, rows = Agreement(TRIPLE), RestrictedBoltzmann(3, 2), np.array([[-1, 1, 1], [1, -1, 1]])
+    theta, engine = np.full(3, 0.5), Enumeration()
+    for of in (
+        lambda x: metrics.log_probability(model, theta, x, engine),
+        lambda x: metrics.log_likelihood(model, theta, x, engine),
+        lambda x: metrics.log_pseudo_likelihood(model, theta, x),
+        lambda x: metrics.conditional_log_probability(model, theta[None], x, [0]),
+        lambda x: machine.free_energy(np.zeros(machine.n_features), x),
+    ):
+        of((rows + 1) // 2)
+        with pytest.raises(DataError, match="number states from 0"):
+            of(rows)
+    # The values of the group do not count.
+    given = np.array([[np.nan, 1, 0]])
+    assert np.isfinite(metrics.conditional_log_probability(model, theta[None], given, [0])).all()
 
 
 def test_measures_of_groupings_are_here():

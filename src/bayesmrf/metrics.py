@@ -13,6 +13,7 @@ from .inference.pseudo_likelihood import value_and_scores
 from .models.categorical import binary_form, many_state_form
 from .models.pairwise import log_potential
 from .partitions import expected_vi, variation_of_information, vi_difference
+from .states import check_codes
 
 __all__ = [
     "conditional_log_probability",
@@ -38,6 +39,7 @@ def mean_absolute_error(agreement: Any, truth: Any) -> float:
 
 def log_probability(model: Model, theta: np.ndarray, states: np.ndarray, engine: InferenceEngine) -> np.ndarray:
     """Compute the log probability of each of ``states`` (n_samples, n_nodes) in {0, 1}, with the engine's log Z."""
+    check_codes(states, 2)
     log_z = engine.infer(model, theta, engine.prepare(model), want=LOG_Z).log_z
     assert log_z is not None
     return log_potential(binary_form(model, theta), states) - log_z
@@ -68,6 +70,7 @@ def conditional_log_probability(
     """
     nodes, m = np.asarray(group), model.n_states
     g, others = len(nodes), np.setdiff1d(np.arange(model.graph.n_nodes), nodes)
+    check_codes(states[:, others], m)
     inner = np.array(np.unravel_index(np.arange(m**g), (m,) * g)).T
     total = np.full((len(states), m**g), -np.inf)
     for theta in thetas:
@@ -147,6 +150,7 @@ def log_pseudo_likelihood(
     if states.ndim != 2 or states.shape[1] != model.graph.n_nodes or len(states) == 0:
         expected = f"an array of shape (n_samples, {model.graph.n_nodes}) with at least one row"
         raise DataError(option="states", got=states, expected=expected)
+    check_codes(states, 2)
     w = np.ones(len(states)) if weights is None else np.asarray(weights, dtype=np.float64)
     if w.shape != (len(states),):
         raise DataError(

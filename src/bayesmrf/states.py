@@ -118,6 +118,22 @@ def decode(values: np.ndarray, coding: Coding) -> np.ndarray:
     return np.take(CODINGS[coding] if isinstance(coding, str) else coding, values)
 
 
+def check_codes(states: np.ndarray, n_states: int) -> None:
+    """Refuse states (n_samples, n_nodes) that are not the numbers 0, ..., ``n_states`` - 1.
+
+    Raises
+    ------
+    DataError
+        For example for the states -1 and 1, whose statistics would be wrong.
+    """
+    wrong = (states < 0) | (states >= n_states)
+    if states.dtype.kind == "f":
+        wrong |= ~(states == np.floor(states))  # NaN, too
+    if wrong.any():
+        expected = "0 or 1 in each cell" if n_states == 2 else f"a whole number from 0 to {n_states - 1} in each cell"
+        raise DataError(option="states", got=states[wrong][0], expected=expected, remedy="number states from 0")
+
+
 def check_states(
     X: Any,
     sample_weight: Any = None,

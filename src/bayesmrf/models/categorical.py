@@ -11,6 +11,7 @@ from ..base import BINARY, Model
 from ..errors import OptionError
 from ..graphs import Graph
 from ..options import Checked
+from ..states import check_codes
 from .pairwise import Pairwise
 
 NEVER = -1e30  # field of a state that a node does not have; finite, as 0 times infinity is NaN
@@ -94,6 +95,7 @@ def categorical(graph: Graph, coupling: np.ndarray, field: np.ndarray, offset: f
 
 def node_statistics(states: np.ndarray, n_states: int, weights: np.ndarray | None = None) -> np.ndarray:
     """Return the share of (weighted) ``states`` in which each node is in each state, (n_nodes, m)."""
+    check_codes(states, n_states)
     w = np.ones(len(states)) if weights is None else np.asarray(weights, dtype=np.float64)
     return np.stack([w @ (states == k) for k in range(n_states)], axis=1) / w.sum()
 

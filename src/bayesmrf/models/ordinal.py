@@ -174,11 +174,12 @@ class Ordinal(ManyStateModel):
 
     def statistics(self, states: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
         """Return the mean statistics of weighted ``states`` (n_samples, n_nodes) in {0, ..., m - 1}."""
+        shares = node_statistics(states, self.n_states, weights)
         w = np.ones(len(states)) if weights is None else np.asarray(weights, dtype=np.float64)
         x, (u, v) = self.score[states], self.graph.edges.T
         # Sums of products of integers are exact.
         products = (w[:, None] * x).T @ x / w.sum()
-        return self._features(products[u, v], node_statistics(states, self.n_states, weights))
+        return self._features(products[u, v], shares)
 
     def categorical(self, theta: np.ndarray) -> Categorical:
         """Return the compiled form, with a table for each edge; categories that a node does not have get `NEVER`."""

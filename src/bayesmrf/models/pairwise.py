@@ -10,6 +10,7 @@ import numpy as np
 
 from ..base import BINARY
 from ..graphs import Graph
+from ..states import check_codes
 
 
 class Pairwise(NamedTuple):
@@ -150,6 +151,7 @@ class PairwiseModel:
 
     def statistics(self, states: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
         """Return the mean statistics of ``states`` (n_samples, n_nodes) in {0, 1}, rows weighted by ``weights``."""
+        check_codes(states, 2)
         agree, ones = edge_statistics(self.graph, states, weights)
         return self.moments(2 * agree - 1, 2 * ones - 1)
 

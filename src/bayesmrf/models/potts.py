@@ -48,8 +48,8 @@ class Potts(ManyStateModel):
 
     def statistics(self, states: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
         """Return the mean statistics of weighted ``states`` (n_samples, n_nodes) in {0, ..., m - 1}."""
-        agree, _ = edge_statistics(self.graph, states, weights)
-        return self.moments(agree, node_statistics(states, self.n_states, weights))
+        shares = node_statistics(states, self.n_states, weights)
+        return self.moments(edge_statistics(self.graph, states, weights)[0], shares)
 
     def categorical(self, theta: np.ndarray) -> Categorical:
         """Return the compiled form."""

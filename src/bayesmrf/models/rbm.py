@@ -20,6 +20,7 @@ from ..base import LOG_Z, MOMENTS, Inference
 from ..errors import DataError, OptionError, TooWideError
 from ..graphs import Graph
 from ..options import Checked
+from ..states import check_codes
 from .boltzmann import Boltzmann
 from .categorical import normalised
 
@@ -220,6 +221,7 @@ class RestrictedBoltzmann(Checked):
         if x.ndim != 2 or len(x) == 0 or x.shape[1] != self.n_visible:
             raise DataError(f"states must have shape (n_samples, {self.n_visible}) and at least one row, got "
                             f"{x.shape}.")  # fmt: skip
+        check_codes(x, 2)
         return x
 
 

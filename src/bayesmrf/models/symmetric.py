@@ -70,12 +70,13 @@ class Symmetric(ManyStateModel):
 
     def statistics(self, states: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
         """Return the mean statistics of weighted ``states`` (n_samples, n_nodes) in {0, ..., m - 1}."""
+        shares = node_statistics(states, self.n_states, weights)
         w = np.ones(len(states)) if weights is None else np.asarray(weights, dtype=np.float64)
         columns, p = np.ascontiguousarray(states.T), self.n_parameters
         edge = np.empty((self.n_edges, p))
         for e, (u, v) in enumerate(self.graph.edges):
             edge[e] = np.bincount(self.category[columns[u], columns[v]], w, minlength=p + 1)[1:] / w.sum()
-        return self._features(edge, node_statistics(states, self.n_states, weights))
+        return self._features(edge, shares)
 
     def table(self, theta: np.ndarray) -> np.ndarray:
         """Return W of each edge, (..., n_edges, m, m)."""
