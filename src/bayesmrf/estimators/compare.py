@@ -201,7 +201,7 @@ class CompareMRF(MissingValues, RunOptions, ChosenModel, Network, BaseEstimator)
     ) -> tuple[list[States], list[np.ndarray], Likelihood, Any]:
         """All that comes before the first draw: states and row numbers of each group, likelihood and kernel."""
         check_params(self)
-        self._choose_model(X)
+        self._choose_model(X, sample_weight)
         states = check_states(X, sample_weight, missing=True, n_states=self.object("model").n_states)
         self._sizes = states.sizes
         if len(states.names) < 2:

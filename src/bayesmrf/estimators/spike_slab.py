@@ -171,7 +171,7 @@ class SpikeSlabMRF(MissingValues, RunOptions, ChosenModel, ParameterPosterior):
     def _prepare(self, X: Any, sample_weight: Any = None) -> tuple[States, Likelihood, Any]:
         """All that comes before the first draw: the data, as states and as a likelihood, and the kernel."""
         check_params(self)
-        self._choose_model(X)
+        self._choose_model(X, sample_weight)
         family = FAMILIES.row(self.object("model"))
         states = self._read(X, sample_weight, self.progress, missing=True, option="candidates")
         if self.n_features_in_ < 2:
