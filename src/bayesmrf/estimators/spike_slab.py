@@ -36,7 +36,7 @@ from ..rules import is_integer
 from ..states import States
 from .base import MissingValues, RunOptions, central, data_hash, missing_table, run_seed, sample_posterior
 from .chosen_model import ChosenModel
-from .edge_prior import default_prior, warn_of_prior, warn_of_wide_slab
+from .edge_prior import default_prior, warn_of_prior, warn_of_taper, warn_of_wide_slab
 from .edge_start import default_particles, find_reference
 from .mode_check import check_modes
 from .parameter_posterior import ParameterPosterior
@@ -159,6 +159,8 @@ class SpikeSlabMRF(MissingValues, RunOptions, ChosenModel, ParameterPosterior):
         warn_of_prior(
             self._stacked("theta")[:, : model.n_edges], draws.values["slab_scale"].ravel(), prior, model, seen, n
         )
+        if self.method_ != "langevin":
+            warn_of_taper(prior.slab)
         if self.method_ != "exact":
             warn_of_wide_slab(draws.values["slab_scale"], prior, model, n)
         self.missing_ = missing_table(data, draws.values["theta"], states, seeds)
