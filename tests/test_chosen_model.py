@@ -103,6 +103,16 @@ def test_a_stray_level_in_a_table_of_two_is_warned_of(rng, recwarn):
     assert not recwarn.list
 
 
+def test_stray_levels_are_counted_by_weights(recwarn):
+    X = pd.DataFrame([[i, j, k] for i in (0, 1) for j in (0, 1) for k in (0, 1)] + [[2, 0, 0], [2, 1, 1]])
+    few, many = np.r_[np.full(8, 50), 1, 1], np.r_[np.full(8, 50), 300, 300]
+    with pytest.warns(LevelsWarning, match="column '0' has the value 2 in 2 of 402 rows"):
+        MaximumLikelihoodMRF().fit(X, sample_weight=few)
+    recwarn.clear()
+    MaximumLikelihoodMRF().fit(X.iloc[:9], sample_weight=many[:9])  # one row of the table, but 300 observations
+    assert not recwarn.list
+
+
 def test_the_method_follows_the_number_of_joint_states(rng):
     levels = rng.integers(0, 3, (40, 13))
     for n_nodes, method in ((3, "exact"), (13, "particle")):

@@ -1,9 +1,11 @@
 """Warnings about a prior that puts all edges in, or keeps all of them out, in the place of the data."""
 
+import warnings
+
 import numpy as np
 import pytest
 
-from bayesmrf import SpikeSlabMRF, graphs
+from bayesmrf import CompareMRF, SpikeSlabMRF, graphs
 from bayesmrf.errors import ApproximatePosteriorWarning, DivergenceError, PriorWarning
 from bayesmrf.estimators.edge_prior import log_bayes_factors, warn_of_wide_slab
 from bayesmrf.inference.enumeration import Enumeration
@@ -109,3 +111,20 @@ def test_weights_that_grow_without_end():
         check_bounded(np.full(3, 1001.0), 0.2, SpikeSlab(), 1.0)
     with pytest.raises(DivergenceError, match=r"give the slab a fixed scale, .* which is learnt, is 50\.$"):
         check_bounded(np.array([0.0, np.nan]), 0.2, SpikeSlab(0.5, Gamma(5, 5)), 0.02**2)
+
+
+def test_a_cauchy_slab_that_is_mostly_its_taper_is_warned_of(rng):
+    X = rng.integers(0, 2, (40, 3))
+    quick = {"method": "exact", "n_draws": 300, "n_chains": 2, "progress": False}
+    for scale, factor in ((12.0, None), (1000.0, "25.1")):
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            SpikeSlabMRF(prior=SpikeSlab(0.5, Cauchy(scale)), **quick).fit(X)
+            CompareMRF(prior=SpikeSlab(0.5, Cauchy(scale)), **quick).fit(X, np.arange(40) % 2)
+        said = [str(w.message) for w in found if w.category is PriorWarning]
+        assert len(said) == (0 if factor is None else 2)
+        assert all(f"are therefore at least {factor} times as large" in text for text in said)
+    # The factor is that of the normalisers.
+    x = np.linspace(-400, 400, 400_001)
+    normaliser = np.trapezoid(np.exp(-(x**2) / 5000) / (1 + (x / 1000.0) ** 2), x)
+    assert np.isclose(np.pi * 1000 / normaliser, 25.1, atol=0.05)

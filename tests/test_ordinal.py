@@ -216,6 +216,20 @@ def test_levels_that_never_occur_are_kept_with_a_warning_or_merged():
     assert states.values[:, 0].tolist() == [0, 1, 2]
 
 
+@pytest.mark.parametrize("categories", [False, True])
+def test_a_level_in_rows_of_weight_0_never_occurs(categories):
+    X, weights = pd.DataFrame({"a": [0, 1, 2, 3, 1], "b": [0, 1, 0, 1, 0]}), [2, 1, 1, 0, 3]
+    if categories:
+        X["a"] = pd.Categorical(X["a"], ordered=True)
+    with pytest.warns(LevelsWarning, match=r"1 level\(s\) of column 'a' never occur \(3\)"):
+        assert check_states(X, weights, n_states="keep").sizes == (4, 2)
+    states = check_states(X, weights, n_states="merge")
+    assert states.sizes == (3, 2)
+    assert states.values[[0, 1, 2, 4], 0].tolist() == [0, 1, 2, 1]
+    with pytest.warns(LevelsWarning, match=r"1 level\(s\) of X are in rows of weight 0 only \(3\)"):
+        assert check_states(X.astype(int), weights, n_states="auto").n_states == 4
+
+
 @pytest.mark.parametrize(
     ("column", "message"),
     [

@@ -36,7 +36,7 @@ def ordered_categories(column: Any, name: str, merge: bool) -> tuple[Any, ...] |
     return _checked(levels, unused, name, merge)
 
 
-def ordered_levels(found: np.ndarray, name: str, merge: bool) -> tuple[Any, ...]:
+def ordered_levels(found: np.ndarray, name: str, merge: bool, occurs: np.ndarray | None = None) -> tuple[Any, ...]:
     """Return the levels of a column with the sorted values ``found``: all integers of their range, or these values.
 
     Parameters
@@ -46,7 +46,9 @@ def ordered_levels(found: np.ndarray, name: str, merge: bool) -> tuple[Any, ...]
     name : str
         Of the column.
     merge : bool
-        Whether integers within the range that never occur are left out.
+        Whether levels that never occur are left out.
+    occurs : (n_values,) array of bool, optional
+        Which of the values are in a row of a weight above 0; all by default.
 
     Raises
     ------
@@ -65,13 +67,13 @@ def ordered_levels(found: np.ndarray, name: str, merge: bool) -> tuple[Any, ...]
         )
     if not np.isfinite(found).all():
         raise DataError(f"column {quoted(name)} must contain finite levels; replace infinities by NaN if missing.")
-    if not (found == np.round(found)).all():
-        return _checked(tuple(found.tolist()), [], name, merge)
-    whole = found.astype(np.int64)
-    if len(whole) and whole[-1] - whole[0] < 2 * MOST_LEVELS and not merge:
-        every = np.arange(whole[0], whole[-1] + 1)
-        return _checked(tuple(every.tolist()), np.setdiff1d(every, whole).tolist(), name, merge)
-    return _checked(tuple(whole.tolist()), [], name, merge)
+    if (found == np.round(found)).all():
+        found = found.astype(np.int64)
+    seen = found if occurs is None else found[occurs]
+    every = seen if merge else found
+    if found.dtype == np.int64 and len(found) and found[-1] - found[0] < 2 * MOST_LEVELS and not merge:
+        every = np.arange(found[0], found[-1] + 1)
+    return _checked(tuple(every.tolist()), np.setdiff1d(every, seen).tolist(), name, merge)
 
 
 def _checked(levels: tuple[Any, ...], unused: list[Any], name: str, merge: bool) -> tuple[Any, ...]:

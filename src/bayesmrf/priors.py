@@ -210,7 +210,8 @@ class SpikeSlab(Checked):
         Gamma: the weights are normal, and this is the prior of their precision :math:`\sigma_0^{-2}`, as in the paper.
         Normal: the weights are normal with a fixed standard deviation. Cauchy: the weights are Cauchy with a fixed
         scale s; the density is proportional to :math:`e^{-a^2 / 2 \tau^2} / (1 + a^2 / s^2)` with tau = 50
-        (`CAUCHY_TAPER`), which differs from the Cauchy density only at weights that no data can distinguish.
+        (`CAUCHY_TAPER`), which differs from the Cauchy density only at weights that no data can distinguish, and by its
+        constant: Bayes factors for edges are larger by 2 % at scale 1, and by 16 % at 10. `fit` warns above 20 %.
     bias_scale : float
         sigma_b.
     biases : LogisticBeta or None

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from .errors import ConstantColumnWarning, DataError, argument, data_row, in_words, missing_code
+from .errors import ConstantColumnWarning, DataError, LevelsWarning, argument, data_row, in_words, missing_code
 from .frames import in_pandas, is_frame
 from .levels import find_foreign
 from .names import quoted
@@ -175,6 +175,8 @@ def check_states(
     -----
     ConstantColumnWarning
         If a column is constant.
+    LevelsWarning
+        If a level never occurs in rows of a weight above 0.
     """
     X = in_pandas(X)
     named = is_frame(X)
@@ -216,10 +218,12 @@ def check_states(
     if len(set(labels)) < len(labels):
         twice = next(name for i, name in enumerate(labels) if name in labels[:i])
         raise DataError(f"{_X} must have unique column names, but {quoted(twice)} occurs twice; rename one of them.")
+    weights = check_weights(sample_weight, X, len(values))
+    counted = np.ones(len(values), dtype=bool) if weights is None else weights > 0
     coding: Coding
     if by_column:
         fitted = levels if isinstance(levels, ColumnLevels) else None
-        values, gone, coding = _by_column(X if named else None, values, labels, missing, n_states, fitted)
+        values, gone, coding = _by_column(X if named else None, values, labels, missing, n_states, fitted, counted)
     elif n_states is None and levels is None:
         numbers, is_bool = to_numbers(values, labels)
         gone = _missing(numbers, labels, missing)
@@ -230,11 +234,13 @@ def check_states(
         gone = _missing(table, labels, missing)
         coding = _levels(table, gone, labels, is_bool, n_states) if levels is None else tuple(levels)
         values = _to_codes(table, gone, labels, coding)
-    weights = check_weights(sample_weight, X, len(values))
     if gone is not None:
         values[gone] = -1
     if names is None:
-        _check_columns(values if weights is None else values[weights > 0], labels, gone is not None)
+        seen = values if weights is None else values[counted]
+        _check_columns(seen, labels, gone is not None)
+        if n_states == "auto" and weights is not None:
+            _check_levels(seen, coding)
     return States(values, labels, weights, coding)
 
 
@@ -245,18 +251,26 @@ def _by_column(
     allowed: bool,
     n_states: Any,
     fitted: ColumnLevels | None,
+    counted: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray | None, ColumnLevels]:
-    """Return the states, which values are missing, and the ordered levels of each column."""
+    """Return the states, which values are missing, and the ordered levels of each column.
+
+    A level occurs if it is in a row of a weight above 0, which ``counted`` (n_samples,) says.
+    """
     codes, gone, found = np.empty(values.shape, np.int8), np.zeros(values.shape, bool), []
     for i, label in enumerate(labels):
         levels = None if fitted is None else fitted.columns[i]
         if levels is None and frame is not None:
-            levels = ordered_categories(frame.iloc[:, i], label, n_states == "merge")
+            levels = ordered_categories(frame.iloc[counted, i], label, n_states == "merge")
         table, is_bool = _to_table(values[:, [i]], (label,), levels)
         lost = _missing(table, (label,), True)
         if levels is None:
-            seen = table if lost is None else table[~lost]
-            levels = (False, True) if is_bool else ordered_levels(np.unique(seen), label, n_states == "merge")
+            there = np.ones(len(table), dtype=bool) if lost is None else ~lost[:, 0]
+            found_here = np.unique(table[there])
+            occurs = np.isin(found_here, table[there & counted])
+            levels = (False, True) if is_bool else ordered_levels(found_here, label, n_states == "merge", occurs)
+        if n_states == "merge":  # levels of rows of weight 0 may be left out
+            table = np.where(counted[:, None] | np.isin(table, levels), table, levels[0])
         codes[:, [i]] = _to_codes(table, lost, (label,), levels)
         if lost is not None:
             gone[:, [i]] = lost
@@ -427,6 +441,18 @@ def _place(where: np.ndarray, labels: tuple[str, ...]) -> str:
     """Describe the row and column of the first True."""
     row, column = np.argwhere(where)[0]
     return f"{data_row(row)}, column {labels[column]!r}"
+
+
+def _check_levels(seen: np.ndarray, coding: Any) -> None:
+    """Warn about levels that are in rows of weight 0 only."""
+    unused = [level for i, level in enumerate(coding) if not (seen == i).any()]
+    if unused:
+        warnings.warn(
+            f"{len(unused)} level(s) of {_X} are in rows of weight 0 only ({_listed(tuple(unused))}), so that the "
+            "prior alone determines their parameters; drop these rows to leave them out",
+            LevelsWarning,
+            stacklevel=4,
+        )
 
 
 def _check_columns(seen: np.ndarray, labels: tuple[str, ...], gaps: bool) -> None:

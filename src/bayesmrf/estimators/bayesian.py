@@ -184,7 +184,7 @@ class BayesianMRF(MissingValues, RunOptions, ChosenModel, ParameterPosterior):
         check_params(self)
         phases = self.engine if isinstance(self.engine, Phases) else Phases(self.engine)
         options = None if self.kernel == "auto" else self.object("kernel")
-        self._choose_model(X)
+        self._choose_model(X, sample_weight)
         states = self._read(X, sample_weight, self.progress, missing=True)
         if options is not None:
             refused = refusal(KERNELS.row(options), states.n_states > 2, bool((states.values < 0).any()))

@@ -15,7 +15,7 @@ from ..graphs import Graph
 from ..levels import find_foreign
 from ..names import quoted
 from ..ordered_levels import MOST_LEVELS
-from ..sample_weight import unmasked
+from ..sample_weight import check_weights, unmasked
 from ..states import to_numbers
 from .option_objects import OptionObjects
 
@@ -36,7 +36,8 @@ def ordered_column(X: Any) -> str | None:
             categories = getattr(column.dtype, "categories", None)
             if categories is not None and column.dtype.ordered and len(categories) > 2:
                 return str(name)
-    names, seen = _answers(X)
+    names, columns = _answers(X)
+    seen = [column[column == column] for column in columns]  # NaN is missing
     if all(column.max(initial=0) <= 1 for column in seen):
         return None
     if any(((column < 0) | (column != np.round(column))).any() for column in seen):
@@ -49,7 +50,7 @@ def ordered_column(X: Any) -> str | None:
 
 
 def _answers(X: Any) -> tuple[list[str], list[np.ndarray]]:
-    """Return names of the columns of a table of numbers, and their values that are not missing; none of another one."""
+    """Return names and values of the columns of a table of numbers; none of another one."""
     X = in_pandas(X)
     named = is_frame(X)
     values = X.to_numpy() if named else unmasked(X)
@@ -60,13 +61,21 @@ def _answers(X: Any) -> tuple[list[str], list[np.ndarray]]:
         numbers, _ = to_numbers(values, tuple(names))
     except DataError:
         return [], []
-    return names, [column[column == column] for column in numbers.T]  # NaN is missing
+    return names, list(numbers.T)
 
 
-def _warn_of_stray_levels(X: Any) -> None:
+def _counts(column: np.ndarray, weights: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+    """Return the levels of a column, and how often each was observed."""
+    there = column == column  # NaN is missing
+    levels, place = np.unique(column[there], return_inverse=True)
+    return levels, np.bincount(place, None if weights is None else weights[there], len(levels))
+
+
+def _warn_of_stray_levels(X: Any, sample_weight: Any = None) -> None:
     """Warn if all columns have the same two levels but for a few answers."""
-    names, seen = _answers(X)
-    counted = [np.unique(column, return_counts=True) for column in seen]
+    weights = check_weights(sample_weight, in_pandas(X), len(X))
+    names, columns = _answers(X)
+    counted = [_counts(column, weights) for column in columns]
     usual = {tuple(levels) for levels, _ in counted if len(levels) == 2}
     if len(usual) != 1:
         return
@@ -79,8 +88,8 @@ def _warn_of_stray_levels(X: Any) -> None:
     more = f", as have {len(strays) - 1} other column(s)" if len(strays) > 1 else ""
     warnings.warn(
         f"{argument('model', AUTO)} is ordinal only because column {quoted(names[i])} has the value "
-        f"{counted[i][0][stray][0]:g} in {counts[stray][0]:,} of {counts.sum():,} rows{more}, where all other answers "
-        f"are {two[0]:g} or {two[1]:g}; correct it or make it missing if it is a mistake, else give "
+        f"{counted[i][0][stray][0]:g} in {counts[stray][0]:,.0f} of {counts.sum():,.0f} rows{more}, where all other "
+        f"answers are {two[0]:g} or {two[1]:g}; correct it or make it missing if it is a mistake, else give "
         f"{argument('model', 'ordinal')}",
         LevelsWarning,
         stacklevel=4,
@@ -113,14 +122,14 @@ class ChosenModel(OptionObjects):
     def _chooses(self) -> bool:
         return isinstance(self.model, str) and self.model == AUTO
 
-    def _choose_model(self, X: Any) -> None:
+    def _choose_model(self, X: Any, sample_weight: Any = None) -> None:
         """Choose the model by the data, if it is "auto", and say so in the log."""
         if not self._chooses:
             return
         column = ordered_column(X)
         self.model_ = self.yes_no if column is None else "ordinal"
         if column is not None:
-            _warn_of_stray_levels(X)
+            _warn_of_stray_levels(X, sample_weight)
             _log.info("The model is ordinal, as column %s has more than two ordered levels.", quoted(column))
 
     def object(self, name: str) -> Any:

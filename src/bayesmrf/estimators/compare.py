@@ -34,7 +34,7 @@ from ..sample_weight import unmasked
 from ..states import States, check_states, levels_of
 from .base import MissingValues, RunOptions, data_hash, missing_table, read_graph, run_seed, sample_posterior
 from .chosen_model import ChosenModel
-from .edge_prior import default_prior
+from .edge_prior import default_prior, warn_of_taper
 from .engines import read_hidden
 from .mode_check import check_modes
 from .network import Network
@@ -185,6 +185,8 @@ class CompareMRF(MissingValues, RunOptions, ChosenModel, Network, BaseEstimator)
         self.difference_inclusion_ = self._symmetric(share)
         self.weights_ = np.array([self._symmetric(t[: model.n_edges]) for t in self.theta_])
         self.density_ = float(draws.values["density"].mean())
+        for spiked in (prior, self.object("baseline")):
+            warn_of_taper(getattr(spiked, "slab", None))
         self.missing_ = self._missing(likelihood, theta, parts, rows, seeds)
         if len(self.missing_):
             results.add_missing(self.posterior_, self.missing_)
@@ -201,7 +203,7 @@ class CompareMRF(MissingValues, RunOptions, ChosenModel, Network, BaseEstimator)
     ) -> tuple[list[States], list[np.ndarray], Likelihood, Any]:
         """All that comes before the first draw: states and row numbers of each group, likelihood and kernel."""
         check_params(self)
-        self._choose_model(X)
+        self._choose_model(X, sample_weight)
         states = check_states(X, sample_weight, missing=True, n_states=self.object("model").n_states)
         self._sizes = states.sizes
         if len(states.names) < 2:

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from math import log, pi
+from math import log, pi, sqrt
 from typing import Any
 
 import numpy as np
 from scipy import stats
+from scipy.special import erfcx
 
 from ..errors import ApproximatePosteriorWarning, PriorWarning
 from ..families import Ordinal
 from ..graphs import path
 from ..models.boltzmann import Coding
 from ..posterior.conditionals.centred import edge_correlations
-from ..priors import Cauchy, Gamma, SpikeSlab
+from ..priors import CAUCHY_TAPER, Cauchy, Gamma, SpikeSlab
 
 _ALL = 0.95  # share of the candidates that counts as all of them
 _SUPPORTED = log(3)  # log Bayes factor above which the data support an edge
 _FALSE_ALARM = 1e-6  # significance level of dependence
+_TAPERED = 1.2  # factor by which the taper of a Cauchy slab raises Bayes factors, from which on it is said
 _WIDE = 10.0  # log odds: an edge of this weight makes a state 22,000 times as probable
 
 
@@ -83,6 +85,19 @@ def warn_of_wide_slab(slab_scale: np.ndarray, prior: SpikeSlab, model: Any, n: f
             f"bound the weights between {model.graph.n_nodes} nodes, and chains hardly move at such weights, so that "
             f"their moments are wrong. Use a slab of fixed scale, such as SpikeSlab(slab=Cauchy({1 / coding.edge})).",
             ApproximatePosteriorWarning,
+            stacklevel=3,
+        )
+
+
+def warn_of_taper(slab: Any) -> None:
+    """Warn if a Cauchy slab is so wide that its taper (`bayesmrf.priors.SpikeSlab`) changes its density at 0."""
+    factor = 1 / erfcx(slab.scale / CAUCHY_TAPER / sqrt(2)) if isinstance(slab, Cauchy) else 1.0
+    if factor > _TAPERED:
+        warnings.warn(
+            f"A Cauchy slab is multiplied by a normal density of standard deviation {CAUCHY_TAPER:g}. At scale "
+            f"{slab.scale:g} Bayes factors for what may be absent are therefore at least {factor:.3g} times as large "
+            "as those under a Cauchy slab. Use a smaller scale, or a normal slab.",
+            PriorWarning,
             stacklevel=3,
         )
 

@@ -116,7 +116,7 @@ def _machine(model: RBM, states: States, prior: Any) -> RBMTarget:
 def _fixed(model: BayesianMRF, X: Any, sample_weight: Any, prior: Any, coding: str | None) -> tuple[Target, str]:
     check_params(model)
     reader = clone(model)
-    reader._choose_model(X)
+    reader._choose_model(X, sample_weight)
     states = reader._read(X, sample_weight)
     field = _supported(reader._model())
     ties = read_ties(model.ties, field)
@@ -148,7 +148,7 @@ def _tied(
     model: MaximumLikelihoodMRF, X: Any, sample_weight: Any, prior: Any, coding: str | None
 ) -> tuple[Target, str]:
     reader = clone(model)
-    reader._choose_model(X)
+    reader._choose_model(X, sample_weight)
     states = reader._read(X, sample_weight)
     field = _supported(reader._model())
     return _field(field, states, prior or Normal(), coding, *_shared(reader.ties, field)), _learnt(model.graph)

@@ -184,7 +184,7 @@ class GroupedMRF(MissingValues, RunOptions, ChosenModel, ParameterPosterior):
             If an option, the graph, the data or the checkpoint is not valid.
         """
         check({"model": self.model}, "GroupedMRF")
-        self._choose_model(X)
+        self._choose_model(X, sample_weight)
         request = read(self)
         self.model_ = request.family.name
         option = "graph" if self.candidates is None else "candidates"

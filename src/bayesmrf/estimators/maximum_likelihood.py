@@ -71,7 +71,7 @@ class MaximumLikelihoodMRF(ChosenModel, PairwiseMRF):
     def fit(self, X: Any, y: None = None, sample_weight: Any = None) -> MaximumLikelihoodMRF:
         """Fit to states; see `GroupedMRF.fit` for the arguments."""
         check_params(self)
-        self._choose_model(X)
+        self._choose_model(X, sample_weight)
         states = self._read(X, sample_weight)
         model = self._model()
         self.model_ = model.name

@@ -36,7 +36,7 @@ from ..rules import is_integer
 from ..states import States
 from .base import MissingValues, RunOptions, central, data_hash, missing_table, run_seed, sample_posterior
 from .chosen_model import ChosenModel
-from .edge_prior import default_prior, warn_of_prior, warn_of_wide_slab
+from .edge_prior import default_prior, warn_of_prior, warn_of_taper, warn_of_wide_slab
 from .edge_start import default_particles, find_reference
 from .mode_check import check_modes
 from .parameter_posterior import ParameterPosterior
@@ -159,6 +159,8 @@ class SpikeSlabMRF(MissingValues, RunOptions, ChosenModel, ParameterPosterior):
         warn_of_prior(
             self._stacked("theta")[:, : model.n_edges], draws.values["slab_scale"].ravel(), prior, model, seen, n
         )
+        if self.method_ != "langevin":
+            warn_of_taper(prior.slab)
         if self.method_ != "exact":
             warn_of_wide_slab(draws.values["slab_scale"], prior, model, n)
         self.missing_ = missing_table(data, draws.values["theta"], states, seeds)
@@ -171,7 +173,7 @@ class SpikeSlabMRF(MissingValues, RunOptions, ChosenModel, ParameterPosterior):
     def _prepare(self, X: Any, sample_weight: Any = None) -> tuple[States, Likelihood, Any]:
         """All that comes before the first draw: the data, as states and as a likelihood, and the kernel."""
         check_params(self)
-        self._choose_model(X)
+        self._choose_model(X, sample_weight)
         family = FAMILIES.row(self.object("model"))
         states = self._read(X, sample_weight, self.progress, missing=True, option="candidates")
         if self.n_features_in_ < 2:
