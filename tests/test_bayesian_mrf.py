@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 from scipy import stats
+from scipy.special import expit
 
 from bayesmrf import datasets, graphs
-from bayesmrf.errors import OptionError
+from bayesmrf.errors import ApproximatePosteriorWarning, ConstantColumnWarning, OptionError
 from bayesmrf.estimators import BayesianMRF
 from bayesmrf.estimators.parameter_kernels import automatic_kernel
 from bayesmrf.inference.elimination.two_states import Elimination
@@ -232,6 +233,26 @@ def test_prior_of_any_form_and_counts(rng):
     b = bayesian(**options).fit(np.repeat(X, counts, axis=0))
     np.testing.assert_allclose(a.theta_, b.theta_)
     assert (bayesian(**QUICK).fit(X, sample_weight=counts).theta_ != a.theta_).any()
+
+
+def test_a_posterior_that_gibbs_shortens_is_told(rng, recwarn):
+    """A column that is always 1 has a bias with the tail of its prior, whose 95 % point is 89."""
+    X = rng.integers(0, 2, size=(40, 3))
+    options = {"graph": [(0, 1)], "model": "boltzmann", "prior": Cauchy(2.5), "n_draws": 1000, "random_state": 0}
+    options |= {"n_chains": 2, "progress": False}
+    est = BayesianMRF(**options).fit(X)
+    assert est.kernel_ == "gibbs"
+    assert not recwarn.list
+    x = np.geomspace(1e-4, 1e8, 200_001)
+    density = x / (1 + (x / 2.5) ** 2) * expit(x) ** 40  # of log x
+    assert x[np.searchsorted(np.cumsum(density), 0.95 * density.sum())] == pytest.approx(89.5, abs=1)
+    X[:, 2] = 1
+    with (
+        pytest.warns(ConstantColumnWarning),
+        pytest.warns(ApproximatePosteriorWarning, match=r"shortens the posterior of theta\[2\] \(\d+ % of its draws"),
+    ):
+        est = BayesianMRF(**options).fit(X)
+    assert est.interval_()["upper"].iloc[-1] < 60
 
 
 # Many states

@@ -561,6 +561,15 @@ def test_few_observations_are_told(rng):
     assert "importance_sampling" not in unchecked.parts
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_an_error_is_told_whatever_the_draws_of_the_check(seed):
+    """The evidence is -11.006 ± 0.013 by draws from the prior, 0.44 nats above the approximation."""
+    target = target_of(Boltzmann(graphs.complete(3)), np.repeat([[1, 0, 1], [0, 0, 0]], [6, 2], axis=0), Normal(10.0))
+    found = Laplace()(target, np.random.default_rng(seed))
+    assert found.log_evidence == pytest.approx(-11.45, abs=0.01)
+    assert re.search(r"nats too low|far from normal", found.status)
+
+
 @pytest.mark.parametrize("value", [-0.1, 0.1])
 def test_no_alarm_where_the_approximation_is_right(value, rng):
     """A hundred checks of a normal posterior, each off by a tenth of a nat at most, say nothing."""

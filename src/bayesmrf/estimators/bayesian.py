@@ -17,9 +17,10 @@ from ..inference.registry import engine_of
 from ..kernels import KERNELS, Langevin, Phases, PseudoPosterior, refusal
 from ..likelihood import Hidden, Likelihood
 from ..models.linear_map import LinearMap
+from ..names import shown
 from ..options import check_params
 from ..posterior.parameters.pseudo_posterior import correction, posterior_mode
-from ..priors import Cauchy, Normal, Prior, WeightsAndBiases
+from ..priors import CAUCHY_TAPER, Cauchy, Normal, Prior, WeightsAndBiases
 from ..states import States
 from .base import MissingValues, RunOptions, data_hash, missing_table, run_seed, sample_posterior
 from .chosen_model import ChosenModel
@@ -29,6 +30,8 @@ from .parameter_kernels import automatic_kernel, parameter_kernel
 from .parameter_posterior import ParameterPosterior
 from .starts import find_start
 from .ties import n_edge_parameters, read_ties
+
+_FAR = 0.01  # share of draws beyond half the standard deviation of a taper, from which on it is said
 
 
 class _Prepared(NamedTuple):
@@ -172,6 +175,8 @@ class BayesianMRF(MissingValues, RunOptions, ChosenModel, ParameterPosterior):
         self.missing_ = missing_table(likelihood, phi, states, seeds)
         if hidden is not None:
             results.add_missing(self.posterior_, self.missing_)
+        if self.kernel_ == "gibbs" and isinstance(prior, Cauchy):
+            _warn_of_taper(phi, self.parameter_names_)
         check_modes(self, [states], seeds, particle_sweeps(engine))
         convergence.warn_unless_converged(self.posterior_)
         return self
@@ -225,6 +230,22 @@ def _kind(options: Any, engine: Engine, hidden: Hidden | None, is_corrected: boo
     if hidden is not None and hidden.engine.kind is not Kind.EXACT and KERNELS.row(options).sums:
         return f"approximate (missing values by {hidden.engine.name}: {hidden.engine.kind.value})"
     return "exact"
+
+
+def _warn_of_taper(draws: np.ndarray, names: list[str]) -> None:
+    """Warn of parameters whose posterior reaches to where gibbs tapers a Cauchy prior."""
+    share = (np.abs(draws) > CAUCHY_TAPER / 2).mean(axis=(0, 1))
+    far = np.flatnonzero(share > _FAR)
+    if len(far):
+        more = f", and of {len(far) - 1} more" if len(far) > 1 else ""
+        warn(
+            f"{argument('kernel', 'gibbs')} multiplies a Cauchy prior by a normal density of standard deviation "
+            f"{CAUCHY_TAPER:g}, which shortens the posterior of theta[{shown(names[far[0]])}] "
+            f"({100 * share[far[0]]:.0f} % of its draws are beyond {CAUCHY_TAPER / 2:g}){more}, as the data hardly "
+            f"bound it. Use a normal prior, or many draws by {argument('kernel', 'metropolis')}.",
+            ApproximatePosteriorWarning,
+            stacklevel=3,
+        )
 
 
 def _all_moved(draws: run.Draws) -> bool:
