@@ -1,10 +1,13 @@
 """Draws that the samplers of groups share."""
 
+import warnings
+
 import numpy as np
 import pytest
 from scipy import stats
-from scipy.special import expit, gammaln
+from scipy.special import betaln, expit, gammaln
 
+from bayesmrf import GroupedMRF
 from bayesmrf.errors import GraphError, OptionError
 from bayesmrf.graphs import cycle, path
 from bayesmrf.posterior.groups import dirichlet_process as dp
@@ -47,6 +50,27 @@ def test_alpha_has_its_conditional_law(rng):
     prior = DirichletProcess(Gamma(2.0, 1.0))
     assert alpha_p_value(rng, prior, 5, 24) > 1e-6
     assert alpha_p_value(rng, prior, 5, 24, factor=1.2) < 1e-6
+
+
+@pytest.mark.parametrize("shape", [1e-6, 1e-3])
+def test_alpha_is_above_0_where_its_prior_is_concentrated_there(shape, rng):
+    prior = DirichletProcess(Gamma(shape, 1.0))
+    for k, r in ((0, 0), (1, 1), (1, 24)):
+        assert all(dp.draw_alpha(rng, 1e-300, prior, k, r) > 0 for _ in range(100))
+
+
+def test_an_edge_comes_back_whatever_the_prior_of_alpha(rng):
+    """Of a single candidate: its probability does not depend on alpha."""
+    n, s = 6, 3
+    X = np.zeros((n, 2), dtype=int)
+    X[:s, 1] = 1
+    prior = DirichletProcess(Gamma(1e-3, 1.0), density=0.5)
+    options = {"n_draws": 1000, "n_chains": 2, "progress": False, "random_state": 0}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a column is constant
+        est = GroupedMRF([(0, 1)], fields=False, prior=prior, method="exact", **options).fit(X)
+    odds = np.exp(betaln(1 + s, 1 + n - s) + n * np.log(2))
+    assert est.inclusion_[0, 1] == pytest.approx(odds / (1 + odds), abs=0.08)
 
 
 def test_fixed_alpha_stays(rng):

@@ -214,6 +214,17 @@ def test_evidence_of_independent_nodes_with_beta_priors(X):
     assert found.prior == "logistic Beta(2, 3), on weights and biases over {0, 1}"
 
 
+def test_a_beta_prior_of_small_constants_has_finite_draws(X, rng):
+    prior = LogisticBeta(1e-3, 1e-3)
+    draws = prior.sample(2000, 1, rng)
+    assert np.isfinite(draws).all()
+    # |theta| is nearly exponential of rate a, as a Beta variable is nearly 0 or 1.
+    assert np.mean(np.abs(draws) < 1000) == pytest.approx(1 - np.exp(-1), abs=0.06)
+    exact = log_evidence("independent", X, "conjugate", prior=prior).log_evidence
+    found = log_evidence("independent", X, "ais", prior=prior, random_state=0, progress=False)
+    assert found.log_evidence == pytest.approx(exact, abs=6 * found.standard_error)
+
+
 @LONG  # tests/test_evidence_ais.py has quadratures
 def test_evidence_is_that_of_the_model_and_the_data(rng):
     """Two units and a hidden one, against quadrature: within six errors, and not that of other data.

@@ -174,7 +174,14 @@ class LogisticBeta(Checked):
         """Draw independently, (n_draws, n_features)."""
         # Ratios of Gamma variables have finite logits even if a Beta variable would round to 0 or 1.
         shape = (n_draws, n_features)
-        return np.log(rng.standard_gamma(self.a, shape)) - np.log(rng.standard_gamma(self.b, shape))
+        return _log_gamma(self.a, shape, rng) - _log_gamma(self.b, shape, rng)
+
+
+def _log_gamma(a: float, shape: tuple[int, int], rng: np.random.Generator) -> np.ndarray:
+    """Draw logs of Gamma(a, 1) variables, which themselves would round to 0 if a is small."""
+    if a >= 1:
+        return np.log(rng.standard_gamma(a, shape))
+    return np.log(rng.standard_gamma(a + 1, shape)) - rng.standard_exponential(shape) / a
 
 
 @dataclass(frozen=True, eq=False)

@@ -40,6 +40,7 @@ class GroupedInfo(NamedTuple):
     alpha: float
 
 
+_LEAST = 1e-300  # draws of a Gamma variable of small shape round to 0, under which a first group would not come
 GROUPED_DIMS: dict[str, tuple[str, ...]] = {"theta": ("feature",), "groups": ("edge",), "n_groups": (), "alpha": ()}
 
 
@@ -112,11 +113,11 @@ def draw_alpha(rng: np.random.Generator, alpha: float, prior: DirichletProcess, 
     if not isinstance(prior.alpha, Gamma):
         return alpha
     if n_edges == 0:
-        return float(rng.gamma(prior.alpha.shape) / prior.alpha.rate)
+        return max(float(rng.gamma(prior.alpha.shape) / prior.alpha.rate), _LEAST)
     rate = prior.alpha.rate - np.log(rng.beta(alpha + 1, n_edges))
     odds = (prior.alpha.shape + n_groups - 1) / (n_edges * rate)
     shape = prior.alpha.shape + n_groups - (rng.random() * (1 + odds) >= odds)
-    return float(rng.gamma(shape) / rate)
+    return max(float(rng.gamma(shape) / rate), _LEAST)
 
 
 @strict_leaf
