@@ -130,7 +130,7 @@ def check_codes(states: np.ndarray, n_states: int) -> None:
     if states.dtype.kind == "f":
         wrong |= ~(states == np.floor(states))  # NaN, too
     if wrong.any():
-        expected = "0 or 1 in each cell" if n_states == 2 else f"a whole number from 0 to {n_states - 1} in each cell"
+        expected = "0 or 1 in each cell" if n_states == 2 else f"an integer from 0 to {n_states - 1} in each cell"
         raise DataError(option="states", got=states[wrong][0], expected=expected, remedy="number states from 0")
 
 
