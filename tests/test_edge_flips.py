@@ -10,7 +10,7 @@ import pytest
 
 from bayesmrf import graphs
 from bayesmrf.particles import persistent_chains as edge_chains
-from bayesmrf.particles.chain_flips import flip_clusters
+from bayesmrf.particles.chain_flips import flip_clusters, flip_correlated
 from bayesmrf.posterior.edges.stiffness import stiffness
 from tests.test_gibbs import FALSE_ALARM, law_p_value
 
@@ -37,17 +37,22 @@ def law(graph, theta):
     return states, p / p.sum()
 
 
-def test_flips_leave_the_law_as_it_is(rng):
+@pytest.mark.parametrize("correlated", [False, True])
+def test_flips_leave_the_law_as_it_is(correlated, rng):
     """Exact draws, weights of both signs, some edges absent; biases that are not those of the draws must show."""
     graph = graphs.Graph(6, graphs.complete(6).edges[rng.permutation(15)])
     theta = np.concatenate([rng.normal(0, 2, 15) * (rng.random(15) < 0.7), rng.normal(0, 1, 6)])
     states, p = law(graph, theta)
+    correlation = np.cov(states[rng.choice(len(states), 100, p=p)].T)
 
     def p_value(at):
         blocks = chains_at(states[rng.choice(len(states), N_CHAINS, p=p)], rng)
         rows = edge_chains.start_rows(graph, theta[:15] != 0)
         for _ in range(60):
-            flip_clusters(rng, blocks, rows, at)
+            if correlated:
+                flip_correlated(rng, blocks, rows, at, correlation)
+            else:
+                flip_clusters(rng, blocks, rows, at)
         return law_p_value(states_of(blocks), p)
 
     assert p_value(theta) > FALSE_ALARM
@@ -73,6 +78,31 @@ def test_flips_carry_chains_between_modes(rng):
 
     assert p_value(True) > FALSE_ALARM
     assert p_value(False) < FALSE_ALARM
+
+
+def test_correlated_nodes_flip_together(rng):
+    """Two patterns that few edges hold up, all chains in the first: one flip of correlated nodes is enough.
+
+    Clusters drawn by the edges are rarely all nodes: in 12 % of flips, and in 10 of 20 with a probability of 1e-5.
+    """
+    graph, sign = graphs.complete(12), np.repeat([1, -1], 6)
+    u, v = graph.edges.T
+    weights = 1.6 * sign[u] * sign[v] * np.isin((v - u) % 12, (1, 4, 8, 11))
+    theta = np.concatenate([weights, 0.04 * sign - 0.5 * np.bincount(graph.edges.ravel(), np.repeat(weights, 2))])
+    states, p = law(graph, theta)
+    covariance = np.cov(states.T, aweights=p)
+    correlation = covariance / np.sqrt(np.outer(covariance.diagonal(), covariance.diagonal()))
+
+    def crossings(flip, *more):
+        found = 0
+        for _ in range(20):
+            blocks = chains_at(np.tile((sign > 0).astype(np.int8), (1280, 1)), rng)
+            flip(rng, blocks, edge_chains.start_rows(graph, weights != 0), theta, *more)
+            found += (states_of(blocks) @ sign > 0).mean() < 0.8
+        return found
+
+    assert crossings(flip_correlated, np.linalg.matrix_power(correlation, 4)) >= 18
+    assert crossings(flip_clusters) < 10
 
 
 def test_stiffness_is_the_largest_eigenvalue(rng):

@@ -74,6 +74,20 @@ def test_without_data_the_prior_comes_back(rng):
     assert worst(1.2 * exact) > LIMIT
 
 
+def test_long_steps_do_not_widen_a_normal_posterior(rng):
+    """Steps of one standard deviation; with half steps of x at the ends, variances were 4 / 3 times as large."""
+    kernel = SpikeSlabOneEdge(
+        Boltzmann(graphs.complete(3)), np.zeros(6), 0.0, SpikeSlab(1e-9, Normal(1.0), 1.0), epsilon=1.0, n_particles=1
+    )
+    squares = (draw(kernel, rng, 400)["theta"][..., 3:] ** 2).mean(axis=(1, 2))
+
+    def score(variance):
+        return abs(squares.mean() - variance) / (squares.std(ddof=1) / np.sqrt(N_CHAINS))
+
+    assert score(1.0) < LIMIT
+    assert score(4 / 3) > LIMIT
+
+
 @pytest.mark.calibration
 def test_block_model(rng):
     """Each inclusion within 0.03, and their mean within 0.02, but for Monte Carlo error; t with 7 degrees of freedom
@@ -198,7 +212,8 @@ def test_many_more_observations_than_particles(rng, monkeypatch):
         return (draw(kernel, rng, 100, 5, 8)["theta"][..., 3:] ** 2).mean() * n / 4
 
     assert 0.4 < ratio() < 1.75
-    monkeypatch.setattr(one_edge, "_NOISE", np.inf)  # negative control: the step as it was given
+    for limit in ("_NOISE", "_STIFF_NOISE"):  # negative control: the step as it was given
+        monkeypatch.setattr(one_edge, limit, np.inf)
     assert ratio() > 2
 
 
@@ -235,7 +250,12 @@ def test_bad_input(rng, monkeypatch):
             SpikeSlabOneEdge(model, s_bar, N, **option)
 
     def diverge():
-        monkeypatch.setattr(one_edge, "_NOISE", np.inf)  # else the step would be cut, for this or for its stiffness
+        for limit in (
+            "_NOISE",
+            "_STIFF_NOISE",
+            "_LONGEST",
+        ):  # else the step would be cut, for this or for its stiffness
+            monkeypatch.setattr(one_edge, limit, np.inf)
         kernel = SpikeSlabOneEdge(model, s_bar, N, epsilon=50.0)
         state = kernel.init(rng)._replace(stiffness=0.0, age=10**9)
         for _ in range(20):

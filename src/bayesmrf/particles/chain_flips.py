@@ -1,8 +1,8 @@
 r"""Flips of whole clusters of nodes in persistent chains.
 
 The move of `bayesmrf.particles.cluster_flips`, for states in {0, 1} and graphs with changing edges: clusters are drawn
-at random by the weights alone, and each is flipped in each chain by Gibbs sampling, which leaves p(x | theta)
-invariant. With
+at random by the weights alone, or by correlations of the data, and each is flipped in each chain by Gibbs sampling,
+which leaves p(x | theta) invariant. With
 
 .. math:: F_u = b_u + \tfrac12 \sum_{v \in C} \theta_{uv} + \sum_{v \notin C} \theta_{uv} x_v, \qquad
           E = \sum_{u \in C} (x_u - \tfrac12) F_u,
@@ -35,6 +35,28 @@ def flip_clusters(rng, blocks, rows, theta):
         if last - first > 1:
             for b in range(n_blocks):
                 _flip(blocks.states[b], blocks.lanes[b], rows, theta, order[first:last], label, label[order[first]])
+
+
+@leaf
+def flip_correlated(rng, blocks, rows, theta, correlation):
+    r"""Flip a random set of nodes that are correlated in the data by Gibbs sampling, without updating the words.
+
+    The set is of the nodes i whose :math:`|\sum_j R_{ij} z_j|`, with standard normal z, exceeds a random share of the
+    largest. If R is a high power of the correlation matrix of rows that follow two patterns, these are mostly all nodes
+    in which the patterns differ.
+    """
+    n_nodes = len(correlation)
+    size = np.zeros(n_nodes)
+    for i in range(n_nodes):
+        z = rng.standard_normal()
+        for j in range(n_nodes):
+            size[j] += z * correlation[i, j]
+    size = np.abs(size)
+    inside = (size > rng.random() * size.max()).astype(np.int64)
+    members = np.flatnonzero(inside)
+    if len(members) > 1:
+        for b in range(len(blocks.states)):
+            _flip(blocks.states[b], blocks.lanes[b], rows, theta, members, inside, 1)
 
 
 @leaf

@@ -19,8 +19,11 @@ weight follows from the joint distribution of the pair at one weight, which many
   would see the same chains with the same errors, which would give too many edges.
 * Between jumps all weights and biases move together by Langevin dynamics, in the coordinates of the lines, with a step
   size for the stiffest direction: if many nodes flip together, such as parties in a parliament, it is much shorter than
-  that of a single weight.
-* Whole clusters of nodes are flipped in the chains, which would otherwise stay in their first mode.
+  that of a single weight (`bayesmrf.posterior.edges.dynamics`).
+* Whole clusters of nodes are flipped in the chains, which would otherwise stay in their first mode: some drawn by the
+  weights, and some by the correlations of the data. If rows follow a few patterns, weights that are each moderate hold
+  all nodes together, and the first are rarely all nodes that differ. The shares of chains in the modes would then lag
+  behind the weights, errors of moments would last from one iteration to the next, and there would be too many edges.
 """
 
 from __future__ import annotations
@@ -35,7 +38,7 @@ import numpy as np
 from ...compiled import leaf
 from ...errors import OptionError
 from ...models.boltzmann import Coding
-from ...particles.chain_flips import flip_clusters
+from ...particles.chain_flips import flip_clusters, flip_correlated
 from ...particles.chain_pairs import (
     conditional_cells,
     conditional_spread,
@@ -47,7 +50,6 @@ from ...particles.persistent_chains import (
     LANES,
     EdgeChains,
     add_edge,
-    count_both,
     remove_edge,
     resample,
     start_chains,
@@ -66,15 +68,19 @@ from ..conditionals.spike import (
     edge_prior,
     log_slab_odds,
     normal_precision,
-    slab_slope,
 )
 from ..conditionals.student_t import draw_t
+from .dynamics import drift, kick
 from .rival_moves import move_weights, visit_rivals
 from .spike_slab import DIVERGED, EDGE_DIMS, SWEEPS, EdgeKernel, check_bounded, drawn, noise_share
 from .stiffness import settle, stiffness
 
 _NOISE = 0.1  # largest share of a posterior variance that the noise of moments may add
+_STIFF_NOISE = 0.3  # the same in the stiffest direction, one of many
+_LONGEST = 1.0  # standard deviations of a step in the stiffest direction, at most
 _RARE = 8.0  # chains of a half expected in a state; below, states are not counted
+_FLIPS = 2  # sets of nodes that are flipped in an iteration
+_POWER = 4  # of the correlation matrix of the data, from which these sets are drawn
 _CAMP = 3  # almost equal nodes of a node of a camp
 _VISITS = 0.2  # most proposals for an edge in doubt in an iteration; more would see nearly the same chains again
 _DOUBT = 0.01  # least share of draws, and least rest, that is taken for granted
@@ -126,6 +132,7 @@ class OneEdgeProblem(NamedTuple):
     rate: float  # proposals for an edge in doubt in an iteration, and of swaps to an edge that is certain
     pairs: np.ndarray  # (n_pairs, 2), rival edges
     alike: np.ndarray  # (n_alike, 2), those to two nodes that are almost equal
+    correlation: np.ndarray  # (n_nodes, n_nodes), a power of that of the data
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,9 +154,9 @@ class SpikeSlabOneEdge(EdgeKernel):
         fastest: with fewer the penalty prevents births of strong edges, with more a sweep costs more.
     epsilon, alpha : float
         Step size in posterior standard deviations, at most, and share of the momentum kept. A step is no longer than
-        one standard deviation in the stiffest direction (see `bayesmrf.posterior.edges.stiffness`), and with many more
-        observations than particles it is such that the noise of moments increases a posterior variance by at most 5 %
-        (see `noise_share`).
+        one standard deviation in the stiffest direction (see `bayesmrf.posterior.edges.stiffness`), and such that the
+        noise of moments increases a posterior variance by at most 10 %, and by 30 % in that direction (see
+        `noise_share`).
     n_iterations : int
         Iterations that make one step.
     n_adapt : int
@@ -216,13 +223,28 @@ class SpikeSlabOneEdge(EdgeKernel):
         both, edges = (rivals_in(self.model, self.s_bar, self.n_samples), self._alike), self.model.graph.edges
         return tuple(some[~self._in_camp[_other_ends(edges, some)].all(axis=1)] for some in both)
 
-    def _problem(self, stiffness: float, share: np.ndarray) -> OneEdgeProblem:
-        n, r, (u, v) = self.n_samples, self.model.n_edges, self.model.graph.edges.T
-        prior, coding = edge_prior(self.prior), Coding.of(self.model)
-        sums = n * coding.statistics(self.model, self.s_bar)
+    @cached_property
+    def _moments(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Sums of the data over {0, 1}, and means of nodes and of products of two."""
+        n, r = self.n_samples, self.model.n_edges
+        sums = n * Coding.of(self.model).statistics(self.model, self.s_bar)
         # One observation is added, evenly over the states, so that a constant node has a line, too.
-        centre = (sums[r:] + 0.5) / (n + 1)
-        both, c_u, c_v = (sums[:r] + 0.25) / (n + 1), centre[u], centre[v]
+        return sums, (sums[r:] + 0.5) / (n + 1), (sums[:r] + 0.25) / (n + 1)
+
+    @cached_property
+    def _correlation(self) -> np.ndarray:
+        """(n_nodes, n_nodes), a power of the correlation of nodes, which leaves nodes that are correlated with many."""
+        _, centre, both = self._moments
+        u, v = self.model.graph.edges.T
+        spread, found = np.sqrt(centre * (1 - centre)), np.eye(len(centre))
+        found[u, v] = found[v, u] = (both - centre[u] * centre[v]) / (spread[u] * spread[v])
+        return np.linalg.matrix_power(found, _POWER)
+
+    def _problem(self, stiffness: float, share: np.ndarray) -> OneEdgeProblem:
+        n, (u, v) = self.n_samples, self.model.graph.edges.T
+        prior, coding = edge_prior(self.prior), Coding.of(self.model)
+        sums, centre, both = self._moments
+        c_u, c_v = centre[u], centre[v]
         mean = both - c_u * c_v
         square = (
             both * ((1 - c_u) * (1 - c_v)) ** 2
@@ -241,8 +263,10 @@ class SpikeSlabOneEdge(EdgeKernel):
         rare = np.min(cells, axis=0) * (self._n_chains / 2) < _RARE
         counted = self._in_camp[u] & self._in_camp[v] & ~rare
         noise = noise_share(n, self._n_chains, self.alpha)
-        epsilon = min(self.epsilon, sqrt(_NOISE / noise)) if noise > 0 else self.epsilon
-        scale, epsilon = 1 / np.sqrt(curvature), epsilon / max(1.0, epsilon * sqrt(stiffness))
+        longest, epsilon = _LONGEST, self.epsilon
+        if noise > 0:
+            longest, epsilon = min(longest, sqrt(_STIFF_NOISE / noise)), min(epsilon, sqrt(_NOISE / noise))
+        scale, epsilon = 1 / np.sqrt(curvature), min(epsilon, longest / sqrt(max(1.0, stiffness)))
         lines = CentredLines(
             TwoStates(self.model.node_values[0], coding.node),
             self.model.edge_values,
@@ -258,8 +282,9 @@ class SpikeSlabOneEdge(EdgeKernel):
         share, step = share.astype(float).clip(_DOUBT, 1 - _DOUBT), epsilon * scale
         rate = min(_VISITS, self.model.graph.n_nodes / (2 * np.minimum(share, 1 - share).sum()))
         return OneEdgeProblem(
-            prior, lines, now, scale, step, self.alpha, coding, centre, sums, counted, share, rate, *self._pairs
-        )
+            prior, lines, now, scale, step, self.alpha, coding, centre, sums, counted, share, rate,
+            *self._pairs, self._correlation,
+        )  # fmt: skip
 
     def step(self, rng: np.random.Generator, state: OneEdgeState) -> tuple[OneEdgeState, OneEdgeInfo]:
         """Run ``n_iterations`` iterations."""
@@ -303,7 +328,10 @@ def _iterate(rng, problem, n_iterations, rows, blocks, theta, weights, momentum)
     for _ in range(n_iterations):
         density, precision = draw_hyper(rng, problem.prior, rows.n_present[0], len(rows.edges), squares)
         flip_clusters(rng, blocks, rows, weights)
+        for _ in range(_FLIPS):
+            flip_correlated(rng, blocks, rows, weights, problem.correlation)
         sweep(blocks, rows, weights)
+        kick(problem, rows, blocks, theta, momentum, precision)
         log_slab = log_slab_odds(problem.prior, density, precision)
         for e in range(len(rows.edges)):
             odds = problem.share[e] / (1 - problem.share[e])
@@ -315,7 +343,8 @@ def _iterate(rng, problem, n_iterations, rows, blocks, theta, weights, momentum)
         n_jumps += visit_rivals(rng, problem, rows, blocks, theta, weights, momentum, precision, log_slab)
         if np.abs(weights).max() > DIVERGED:
             break
-        squares, furthest = _langevin(rng, problem, rows, blocks, theta, weights, momentum, precision)
+        kick(problem, rows, blocks, theta, momentum, precision)
+        squares, furthest = drift(rng, problem, rows, theta, weights, momentum)
         if furthest > DIVERGED:  # before it becomes non-finite, which compiled code does not handle
             break
     return density, precision, n_jumps
@@ -376,40 +405,3 @@ def _cells(blocks, i, j, counted, ends, weight, first):
 def _spread(counted, ends, weight, cells, factors):
     """Return variance and third central moment of a chain's factor, for `penalty`."""
     return counted_spread(cells, factors) if counted else conditional_spread(ends, weight, cells, factors)
-
-
-@leaf
-def _langevin(rng, problem, rows, blocks, theta, weights, momentum, precision):
-    """Move all edges along their lines, and nodes; return the sum of squares of the edges and the largest parameter."""
-    r, n, n_chains, squares, furthest = len(rows.edges), problem.lines.n, blocks.n_chains, 0.0, 0.0
-    sums, centre, pull, coding = problem.sums, problem.centre, problem.lines.pull, problem.coding
-    fresh, bias_precision = sqrt(1 - problem.alpha**2), problem.prior.bias_precision
-    for i in range(len(theta) - r):
-        k = r + i
-        excess = coding.node * (sums[k] - n * blocks.ones[i] / n_chains)
-        kick = 0.5 * problem.step[k] * (excess - bias_precision * theta[k])
-        momentum[k] = problem.alpha * (momentum[k] + kick) + fresh * rng.standard_normal() + kick
-    for k in range(rows.n_present[0]):
-        e = rows.present[k]
-        i, j = rows.edges[e, 0], rows.edges[e, 1]
-        c_i, c_j = centre[i], centre[j]
-        excess = coding.edge * (
-            sums[e] - c_j * sums[r + i] - c_i * sums[r + j]
-            - n * (count_both(blocks.words, i, j) - c_j * blocks.ones[i] - c_i * blocks.ones[j]) / n_chains
-        )  # fmt: skip
-        prior = bias_precision * (pull[e, 0, 0] * theta[r + i] + pull[e, 1, 0] * theta[r + j])
-        prior -= slab_slope(problem.prior, precision, theta[e]) * theta[e]
-        kick = 0.5 * problem.step[e] * (excess + prior)
-        momentum[e] = problem.alpha * (momentum[e] + kick) + fresh * rng.standard_normal() + kick
-        change = problem.step[e] * momentum[e]
-        theta[e] += change
-        theta[r + i] -= change * pull[e, 0, 0]
-        theta[r + j] -= change * pull[e, 1, 0]
-        move_weights(problem, e, i, j, theta[e], change, weights)
-        squares += theta[e] ** 2
-        furthest = max(furthest, abs(theta[e]))
-    for k in range(r, len(theta)):
-        theta[k] += problem.step[k] * momentum[k]
-        weights[k] += coding.node * problem.step[k] * momentum[k]
-        furthest = max(furthest, abs(theta[k]))
-    return squares, furthest
