@@ -185,7 +185,7 @@ def test_the_reference_is_where_less_is_neglected(rng, monkeypatch):
 def test_repeated_rows_and_the_number_of_particles(data, recwarn):
     """A table of counts takes the moments of one reference; few observations, or given particles, take chains."""
     counts, s_bar, _ = data
-    est = SpikeSlabMRF(n_draws=20, n_warmup=5, n_chains=2, random_state=1, progress=False)
+    est = SpikeSlabMRF(method="one-edge", n_draws=20, n_warmup=5, n_chains=2, random_state=1, progress=False)
     est.fit(all_states(D), sample_weight=counts)
     assert est.posterior_.attrs["n_particles"] == reference.CHAINS
     assert (

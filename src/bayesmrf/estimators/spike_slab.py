@@ -50,6 +50,7 @@ _SCANS, _TABLE = 10, 2**15  # scans that make a step with many states, at most, 
 _FEWER = 0.3  # three particles for each observation
 _PER_DRAW = 3  # scans by particles; steps of warm-up have one
 _EXACT = 2**19  # joint states with which "auto" is "exact": up to 10 ms a scan
+_EXACT_BINARY = 2**16  # the same for yes/no nodes: with 16, twice the effective draws a second of one-edge
 
 
 @dataclass(eq=False, repr=False)
@@ -68,8 +69,8 @@ class SpikeSlabMRF(MissingValues, RunOptions, ChosenModel, ParameterPosterior):
         ``SpikeSlab(density=Beta(5, 5), slab=Cauchy(2.5))``, whose scales are those of the parameters of ``model``.
         "spike-slab" is the same prior in all codings: a uniform density, and Cauchy log odds ratios of scale 1.
     method : {"auto", "one-edge", "exact", "particle", "langevin"} or an object of `bayesmrf.methods`
-        * auto: one-edge for yes/no nodes; for others exact with at most 2^19 joint states (eight nodes with five), else
-          particle. ``method_`` says which.
+        * auto: exact for at most 16 yes/no nodes, else one-edge; for others exact with at most 2^19 joint states (eight
+          nodes with five), else particle. ``method_`` says which.
         * one-edge (`methods.OneEdge`): single-edge birth and death at any weight, by the full conditional of one edge
           with moments from persistent chains.
         * exact (`methods.Exact`): the same with exact moments; for at most about twenty nodes, or a narrow graph.
@@ -292,9 +293,9 @@ class SpikeSlabMRF(MissingValues, RunOptions, ChosenModel, ParameterPosterior):
 
 def _automatic(family: FamilyRow, states: States) -> str:
     """Return the method that "auto" stands for."""
-    if not family.many_states:
-        return "one-edge"
-    return "exact" if states.n_states ** len(states.names) <= _EXACT else "particle"
+    if states.n_states ** len(states.names) <= (_EXACT if family.many_states else _EXACT_BINARY):
+        return "exact"
+    return "particle" if family.many_states else "one-edge"
 
 
 def _start(model: Any, states: States) -> np.ndarray | None:
