@@ -16,6 +16,8 @@ Run ``python benchmarks/edges.py [NAME ...] [--seed N]`` with names among:
   ``block_data`` and on 12 cells of `bayesmrf.datasets.retina50`.
 * ``modes``: `one-edge` against the exact method on 1,000 rows of 12 nodes whose model has modes: rows follow one of two
   or three patterns but for 5 % of the entries, a complete graph, and a ring of strong edges.
+* ``small``: default runs of the exact method and of `one-edge` on 500 rows of 10, 12, 14 and 16 nodes in two camps:
+  effective samples per second of the edges in doubt, by which "auto" chooses the method.
 * ``potts``: the particle method against the exact one, on six nodes of three states.
 * ``lattice``: a default run on 1,000 rows of a 10x10 lattice: R-hat of edges, effective samples per second of those in
   doubt, and false edges.
@@ -219,6 +221,23 @@ def modes(rng: np.random.Generator) -> None:
     print(table(*rows))
 
 
+def small(_: np.random.Generator) -> None:
+    rows = [("nodes", "method", "processor time", "in doubt", "median ESS a second")]
+    for d in (10, 12, 14, 16):
+        rng = np.random.default_rng(d)
+        X = ((rng.random((500, 2)) < 0.5)[:, np.arange(d) % 2] ^ (rng.random((500, d)) < 0.3)).astype(np.int8)
+        for method in ("exact", "one-edge"):
+            options = {"method": method, "random_state": 1, "progress": False}
+            SpikeSlabMRF(**options, n_draws=20, n_chains=1).fit(X)  # compiles
+            begin = time.process_time()
+            included = SpikeSlabMRF(**options).fit(X).posterior_["posterior"]["included"].values.astype(float)
+            spent, share = time.process_time() - begin, included.mean(axis=(0, 1))
+            doubt = (share > 0.05) & (share < 0.95)
+            ess = np.median(rank_diagnostics(included).ess_bulk[doubt])
+            rows.append((f"{d}", method, duration(spent), f"{doubt.sum()}", f"{ess / spent:,.0f}"))
+    print(table(*rows))
+
+
 def potts(_: np.random.Generator) -> None:
     rows = [("n", *_AWAY)]
     for n in (300, 2000):
@@ -345,6 +364,7 @@ PARTS: dict[str, Callable[[np.random.Generator], None]] = {
     "alike": alike,
     "extrapolated": extrapolated,
     "modes": modes,
+    "small": small,
     "potts": potts,
     "lattice": lattice,
     "retina": retina,
