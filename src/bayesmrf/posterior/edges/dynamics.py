@@ -44,7 +44,7 @@ def kick(problem, rows, blocks, theta, momentum, precision):
 
 @leaf
 def drift(rng, problem, rows, theta, weights, momentum):
-    """Move all edges along their lines, and nodes, with new momenta in the middle of the step.
+    """Move all edges along their lines, and nodes; momenta are redrawn in the middle of the step.
 
     Returns the sum of squares of the edges and the largest parameter.
     """
@@ -70,7 +70,7 @@ def drift(rng, problem, rows, theta, weights, momentum):
 
 @leaf
 def _move(rng, problem, fresh, momentum, k):
-    """Draw a momentum anew in part; return the sum of the half steps before and after that."""
+    """Redraw a part of a momentum; return the sum of the half steps before and after that."""
     old = momentum[k]
     momentum[k] = problem.alpha * old + fresh * rng.standard_normal()
     return 0.5 * problem.step[k] * (old + momentum[k])

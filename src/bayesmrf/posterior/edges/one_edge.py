@@ -233,7 +233,7 @@ class SpikeSlabOneEdge(EdgeKernel):
 
     @cached_property
     def _correlation(self) -> np.ndarray:
-        """(n_nodes, n_nodes), a power of the correlation of nodes, which leaves nodes that are correlated with many."""
+        """(n_nodes, n_nodes), a power of the correlation matrix, in which nodes that change together stand out."""
         _, centre, both = self._moments
         u, v = self.model.graph.edges.T
         spread, found = np.sqrt(centre * (1 - centre)), np.eye(len(centre))
