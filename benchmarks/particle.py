@@ -1,10 +1,13 @@
 """Speed of groups from particles (`GroupedMRF(method="particle")`): time by size of the graph, and a large fit.
 
-Run ``python benchmarks/particle.py scaling|hubs|parts|fit [--side N] [--steps N] [--picture FILE]``. ``scaling`` makes
-a few steps of the kernel on square grids from 10^3 to 10^6 edges, with 1,024 particles on each, and plots the times.
-``hubs`` does the same on scale-free graphs whose largest nodes have about 1,000 neighbours. ``parts`` profiles a step
-with ten particles per observation, ``fit`` runs one chain from data to summaries. Chains start near the truth, as from
-a maximum likelihood estimate. BLAS uses one thread.
+Run ``python benchmarks/particle.py scaling|hubs|parts|fit|error [--side N] [--steps N] [--picture FILE]``.
+``scaling`` makes a few steps of the kernel on square grids from 10^3 to 10^6 edges, with 1,024 particles on each, and
+plots the times. ``hubs`` does the same on scale-free graphs whose largest nodes have about 1,000 neighbours.
+``parts`` profiles a step with ten particles per observation, ``fit`` runs one chain from data to summaries. Chains
+start near the truth, as from a maximum likelihood estimate. BLAS uses one thread.
+
+``error`` compares default runs with exact ones: number of groups, means of edges (the largest difference, in posterior
+standard deviations) and their standard deviations, for two seeds each.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ from pathlib import Path
 from unittest import mock
 
 import numpy as np
+from edges import pattern_data
 from scipy.special import logit
 from threadpoolctl import threadpool_limits
 from timing import Seconds, clock, duration, machine, median, peak, stages, table
@@ -166,9 +170,42 @@ def fit(n_steps: int, side: int, n: int = 1000) -> None:
     )
 
 
+def items_data(n_states: int, n_nodes: int, n: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw answers on a scale, whose common factor has half of the variance."""
+    answers = rng.standard_normal((n, 1)) + rng.standard_normal((n, n_nodes))
+    return np.digitize(answers, np.quantile(answers, np.arange(1, n_states) / n_states))
+
+
+def error(n_draws: int) -> None:
+    rng = np.random.default_rng(0)
+    grid = graphs.grid(4, 4)
+    data = {
+        "two patterns, 90:10": (pattern_data([0.9, 0.1], rng), {}),
+        "two patterns, 50:50": (pattern_data([0.5, 0.5], rng), {}),
+        "three patterns": (pattern_data([0.5, 0.3, 0.2], rng), {}),
+        "grid 4x4": (simulated(grid, 1000, rng, 0.4, 0.9)[0], {"graph": grid}),
+        "10 items, yes/no": (items_data(2, 10, 500, rng), {}),
+        "6 items, 4 answers": (items_data(4, 6, 500, rng), {"model": "ordinal"}),
+        "6 items, 3 answers, a table": (items_data(3, 6, 500, rng), {"model": "symmetric"}),
+    }
+    rows = [("data", "groups, exact", "groups, particles", "largest difference", "ratio of sds")]
+    for name, (states, options) in data.items():
+        found = {}
+        for method in ("exact", "particle"):
+            own = {"n_draws": n_draws, "progress": False, "method": method} | options
+            runs = [GroupedMRF(random_state=seed, **own).fit(states) for seed in (1, 2)]
+            theta = np.concatenate([e.posterior_["posterior"]["theta"].values for e in runs])
+            groups = [f"{(e.n_groups_.index * e.n_groups_).sum():.2f}" for e in runs]
+            found[method] = ", ".join(groups), theta.mean(axis=(0, 1)), theta.std(axis=(0, 1))
+        (one, mean, sd), (two, other, other_sd) = found["exact"], found["particle"]
+        rows.append((name, one, two, f"{np.abs((other - mean) / sd).max():.2f}", f"{(other_sd / sd).mean():.2f}"))
+        print("  ".join(rows[-1]), flush=True)
+    print(table(*rows))
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=("scaling", "hubs", "parts", "fit"))
+    parser.add_argument("what", choices=("scaling", "hubs", "parts", "fit", "error"))
     parser.add_argument("--side", type=int, default=300)
     parser.add_argument("--steps", type=int)
     parser.add_argument("--picture", type=Path)
@@ -182,5 +219,7 @@ if __name__ == "__main__":
             hubs(args.steps or 3)
         elif args.what == "parts":
             parts(args.steps or 3, args.side)
+        elif args.what == "error":
+            error(args.steps or 1500)
         else:
             fit(args.steps or 100, args.side)

@@ -165,6 +165,7 @@ def test_exact_broken_is_caught(broken, problem, rng, monkeypatch):
     s_bar, exact = problem
     if broken == "restaurant":
         monkeypatch.setattr(group_prior, "log_odds_absent", of_all_candidates)
+        monkeypatch.setattr(group_prior, "_log_weights", group_prior._log_weights.py_func)
         monkeypatch.setattr(blocks, "reassign", group_prior.reassign.py_func)
     else:
         monkeypatch.setattr(blocks, "draw_density", of_the_mirrored_prior)

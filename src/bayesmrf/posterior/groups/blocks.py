@@ -182,7 +182,7 @@ class Logits(Items):
     def reassign(self, rng: np.random.Generator, urn: Urn, i: int, nu: float) -> None:
         """Redraw the group of item i given all else (Liu and Page 2013, eq. 4)."""
         given = urn.groups, urn.values, urn.sizes, urn.k, urn.prior
-        urn.take(reassign(rng, i, self.counts[i], self.n_samples, nu, *given))
+        urn.take(reassign(rng, i, self.counts[i], self.n_samples, nu, 0.0, *given))
 
     def draw_value(self, rng: np.random.Generator, urn: Urn, i: int, nu: float) -> float:
         """Draw the value of an item in a group of its own from its full conditional."""
@@ -285,7 +285,7 @@ class Products(Items):
 
     def reassign(self, rng: np.random.Generator, urn: Urn, i: int, nu: Line) -> None:
         """Redraw the group of item i given all else (Liu and Page 2013, eq. 4)."""
-        urn.take(reassign_line(rng, i, nu, urn.groups, urn.values, urn.sizes, urn.k, urn.prior))
+        urn.take(reassign_line(rng, i, nu, 0.0, urn.groups, urn.values, urn.sizes, urn.k, urn.prior))
 
     def draw_value(self, rng: np.random.Generator, urn: Urn, i: int, nu: Line) -> float:
         """Draw the value of an item in a group of its own from its full conditional."""
@@ -361,7 +361,7 @@ class Potentials(Items):
     def reassign(self, rng: np.random.Generator, urn: Urn, i: int, nu: np.ndarray) -> None:
         """Redraw the group of item i, and with it the value of an item alone, given all else (Neal 2000)."""
         conditional = OnePotential(self.counts[i], self.n_samples, nu, urn.prior.precision, urn.prior.log_constant)
-        urn.take(reassign_potential(rng, i, conditional, urn.groups, urn.values, urn.sizes, urn.k, urn.prior))
+        urn.take(reassign_potential(rng, i, conditional, 0.0, urn.groups, urn.values, urn.sizes, urn.k, urn.prior))
 
     def propose(self, rng: np.random.Generator, state: Grouping, nu: np.ndarray) -> split_merge.Proposal:
         """Propose a split or a merge of groups, by the likelihoods of the items with ``nu`` held fixed."""

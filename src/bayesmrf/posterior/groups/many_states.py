@@ -33,9 +33,10 @@ from ...particles.tables import (
     table_graph,
     unpack,
 )
-from ..conditionals.centred import data_shares, edge_line, move_edge, node_row, pair_values
+from ..conditionals.centred import data_shares, edge_line, move_edge, node_row
 from ..conditionals.line import line_derivatives, line_parabola
 from ..conditionals.log_concave import draw_exactly
+from ..conditionals.noisy_draws import coordinate_with, line_with, more
 from ..conditionals.one_coordinate import OneCoordinate
 from ..conditionals.one_potential import OnePotential
 from .blocks import Block, Logits, NodeLines, Potentials, Products, pair_odds
@@ -290,11 +291,12 @@ def _stays_absent(rng, graph, unpacked, was, now):
 @strict_leaf
 def _scan_logits(rng, graph, unpacked, order, successes, n, groups, values, sizes, k, prior, nu, between):
     """Reassign the edges in ``order`` one by one, each from the current particles; return (values, sizes, k)."""
+    per = n / unpacked.x.shape[1]
     for i in order:
         q, between[i] = edge_categories(graph, unpacked, i)
         nu[i] = _nu(q, unpacked.potentials[i, 0])
         was = groups[i]
-        values, sizes, k = reassign(rng, i, successes[i], n, nu[i], groups, values, sizes, k, prior)
+        values, sizes, k = reassign(rng, i, successes[i], n, nu[i], per * between[i], groups, values, sizes, k, prior)
         if _stays_absent(rng, graph, unpacked, was, groups[i]):
             continue
         unpacked.potentials[i, 0] = value_of(groups, values, i)
@@ -305,12 +307,13 @@ def _scan_logits(rng, graph, unpacked, order, successes, n, groups, values, size
 @strict_leaf
 def _scan_potentials(rng, graph, unpacked, order, counts, n, groups, values, sizes, k, prior, nu, between):
     """Reassign edges with tables, as `_scan_logits`."""
+    per = n / unpacked.x.shape[1]
     for i in order:
         q, between[i] = edge_categories(graph, unpacked, i)
         nu[i] = np.log(q[1:] / q[0]) - unpacked.potentials[i]
         conditional = OnePotential(counts[i], n, nu[i], prior.precision, prior.log_constant)
         was = groups[i]
-        values, sizes, k = reassign_potential(rng, i, conditional, groups, values, sizes, k, prior)
+        values, sizes, k = reassign_potential(rng, i, conditional, per * between[i], groups, values, sizes, k, prior)
         if _stays_absent(rng, graph, unpacked, was, groups[i]):
             continue
         if groups[i] == ABSENT:
@@ -325,22 +328,19 @@ def _scan_potentials(rng, graph, unpacked, order, counts, n, groups, values, siz
 def _scan_products(rng, graph, unpacked, by, theta, order, n, groups, values, sizes, k, prior, nu, between):
     """Reassign edges whose features are products of scores, as `_scan_logits`; ``theta`` follows.
 
-    ``between`` is n times the variance over the particles of log Z where a weight is one standard deviation larger.
+    ``between`` is that of `_between`.
     """
-    lines, gains, m = by.lines, by.gains, len(by.lines.values)
-    cells, above, weights = np.empty(m * m), np.empty(m * m), np.empty(unpacked.x.shape[1], np.float32)
+    lines, gains = by.lines, by.gains
+    cells, weights = np.empty(by.lines.values.size), np.empty(unpacked.x.shape[1], np.float32)
     for e in order:
         i, j = lines.edges[e, 0], lines.edges[e, 1]
         edge_cells(graph, unpacked, e, 0, unpacked.x.shape[1], cells)
-        line, g = edge_line(lines, cells, cells.sum(), e, i, j, theta, by.precision), pair_values(lines, e, i, j)
+        line = edge_line(lines, cells, cells.sum(), e, i, j, theta, by.precision)
         nu[e, 0], nu[e, 1] = line_parabola(line, by.precision[e])
-        _, curvature = line_derivatives(theta[e], line)
-        for x in range(m * m):
-            above[x] = g[x] / sqrt(curvature)
-        grown_weights(graph, unpacked, e, above, weights)
-        between[e] = n * spread_of_growth(unpacked.weights, weights)[0]
+        between[e] = _between(graph, unpacked, e, line, theta[e], weights)
+        noise = n / unpacked.x.shape[1] * between[e]
         was = groups[e]
-        values, sizes, k = reassign_line(rng, e, line, groups, values, sizes, k, prior)
+        values, sizes, k = reassign_line(rng, e, line, noise, groups, values, sizes, k, prior)
         if _stays_absent(rng, graph, unpacked, was, groups[e]):
             continue
         move_edge(lines, e, i, j, theta, value_of(groups, values, e))
@@ -350,14 +350,26 @@ def _scan_products(rng, graph, unpacked, by, theta, order, n, groups, values, si
 
 
 @strict_leaf
+def _between(graph, unpacked, e, line, a, weights):
+    """Return n times the variance over the particles of log Z where weight a is one standard deviation larger.
+
+    ``weights`` is room for those of the particles there.
+    """
+    sample = line.samples[0]
+    grown_weights(graph, unpacked, e, sample.g / sqrt(line_derivatives(a, line)[1]), weights)
+    return sample.n * spread_of_growth(unpacked.weights, weights)[0]
+
+
+@strict_leaf
 def _scan_weights(rng, graph, unpacked, by, theta, order):
     """Draw exactly the weights of the edges in ``order``, which are in groups of their own."""
-    lines, cells = by.lines, np.empty(by.lines.values.size)
+    lines, cells, weights = by.lines, np.empty(by.lines.values.size), np.empty(unpacked.x.shape[1], np.float32)
     for e in order:
         i, j = lines.edges[e, 0], lines.edges[e, 1]
         edge_cells(graph, unpacked, e, 0, unpacked.x.shape[1], cells)
         line = edge_line(lines, cells, cells.sum(), e, i, j, theta, by.precision)
-        move_edge(lines, e, i, j, theta, draw_exactly(rng, line))
+        noise = lines.n / len(weights) * _between(graph, unpacked, e, line, theta[e], weights)
+        move_edge(lines, e, i, j, theta, draw_exactly(rng, line_with(line, more(noise), line.score)))
         follow_edge(unpacked, by.gains, e, theta[e], i, node_row(lines, theta, i), j, node_row(lines, theta, j))
         redraw_ends(graph, unpacked, e)
 
@@ -387,7 +399,8 @@ def _scan_pairs(rng, graph, unpacked, order, successes, n, groups, values, sizes
 def _scan_values(rng, graph, unpacked, order, successes, n, prior):
     """Draw exactly the values of the edges in ``order``, which are in groups of their own."""
     for i in order:
-        nu = _nu(edge_categories(graph, unpacked, i)[0], unpacked.potentials[i, 0])
-        conditional = OneCoordinate(successes[i], n, nu, prior.a, prior.b, prior.kappa)
-        unpacked.potentials[i, 0] = draw_exactly(rng, conditional) - nu
+        q, between = edge_categories(graph, unpacked, i)
+        nu, s, noise = _nu(q, unpacked.potentials[i, 0]), successes[i], n / unpacked.x.shape[1] * between
+        conditional = OneCoordinate(s, n, nu, prior.a, prior.b, prior.kappa)
+        unpacked.potentials[i, 0] = draw_exactly(rng, coordinate_with(conditional, more(noise), s)) - nu
         redraw_ends(graph, unpacked, i)

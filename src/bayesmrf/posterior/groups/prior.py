@@ -21,8 +21,9 @@ from ...compiled import strict_leaf
 from ...priors import Beta, DirichletProcess
 from ..conditionals.line import line_log_density
 from ..conditionals.log_concave import draw_exactly, log_integral
-from ..conditionals.one_coordinate import OneCoordinate, log_beta, log_likelihood
-from ..conditionals.one_potential import draw_t_around, log_base, log_fit, log_t_around, mode_of
+from ..conditionals.noisy_draws import coordinate_with, expected_sum, line_with, more, potential_with
+from ..conditionals.one_coordinate import OneCoordinate, log_beta, log_likelihood, sigmoid
+from ..conditionals.one_potential import categories, draw_t_around, log_base, log_fit, log_t_around, mode_of
 from .dirichlet_process import ABSENT, Grouping, choose, open_group
 
 
@@ -79,20 +80,44 @@ def log_odds_absent(prior, n_others):
 
 
 @strict_leaf
-def reassign(rng, i, s, n, nu, groups, values, sizes, k, prior):
+def _log_weights(p, values, sizes, k, prior):
+    """Return the log weights of the groups, (k,), and of absence, by size and likelihood."""
+    log_weights, n_others = np.full(k + 1, -np.inf), 0.0
+    for c in range(k):
+        if sizes[c] > 0:
+            n_others += sizes[c]
+            log_weights[c] = log(sizes[c]) + log_likelihood(values[c] + p.nu, p.s, p.n)
+    log_weights[k] = log_odds_absent(prior, n_others) + log_likelihood(p.nu, p.s, p.n)
+    return log_weights
+
+
+@strict_leaf
+def _expected_successes(p, values, sizes, k, prior):
+    """Return n times the mean over the full conditional of the probability of the feature."""
+    new = log(prior.alpha) + log_integral(p) + prior.log_constant
+    log_weights = _log_weights(p, values, sizes, k, prior)
+    top = max(log_weights.max(), new)
+    total = exp(new - top)
+    mean = total * p.s
+    for c in range(k + 1):
+        weight = exp(log_weights[c] - top)
+        total += weight
+        mean += weight * p.n * sigmoid((values[c] if c < k else 0.0) + p.nu)
+    return mean / total
+
+
+@strict_leaf
+def reassign(rng, i, s, n, nu, noise, groups, values, sizes, k, prior):
     """Redraw the group of feature i given all else (Liu and Page 2013, eq. 4).
 
-    Return (values, sizes, k), enlarged if needed.
+    The error of nu adds the share ``noise`` to a posterior variance. Return (values, sizes, k), enlarged if needed.
     """
     if groups[i] >= 0:
         sizes[groups[i]] -= 1
     p = OneCoordinate(s, n, nu, prior.a, prior.b, prior.kappa)
-    weights, n_others = np.full(k + 1, -np.inf), 0.0
-    for c in range(k):
-        if sizes[c] > 0:
-            n_others += sizes[c]
-            weights[c] = log(sizes[c]) + log_likelihood(values[c] + nu, s, n)
-    weights[k] = log_odds_absent(prior, n_others) + log_likelihood(nu, s, n)
+    if noise > 0:
+        p = coordinate_with(p, more(noise), _expected_successes(p, values, sizes, k, prior))
+    weights = _log_weights(p, values, sizes, k, prior)
     # The weight of a new group is at most alpha, as likelihoods are relative to the largest: its integral is seldom
     # needed.
     most = log(prior.alpha)
@@ -113,10 +138,8 @@ def reassign(rng, i, s, n, nu, groups, values, sizes, k, prior):
 
 
 @strict_leaf
-def reassign_line(rng, i, line, groups, values, sizes, k, prior):
-    """Redraw the group of item i given all else as `reassign`; its full conditional in a group of its own is a line."""
-    if groups[i] >= 0:
-        sizes[groups[i]] -= 1
+def _weights_of_line(line, values, sizes, k, prior):
+    """Return the weights of the groups, of absence and of a new group, (k + 2,)."""
     log_weights, n_others = np.full(k + 2, -np.inf), 0.0
     for c in range(k):
         if sizes[c] > 0:
@@ -124,7 +147,21 @@ def reassign_line(rng, i, line, groups, values, sizes, k, prior):
             log_weights[c] = log(sizes[c]) + line_log_density(values[c], line) + 0.5 * prior.kappa * values[c] ** 2
     log_weights[k] = log_odds_absent(prior, n_others) + line_log_density(0.0, line)
     log_weights[k + 1] = log(prior.alpha) + log_integral(line) + prior.log_constant
-    weights = np.exp(log_weights - log_weights.max())
+    return np.exp(log_weights - log_weights.max())
+
+
+@strict_leaf
+def reassign_line(rng, i, line, noise, groups, values, sizes, k, prior):
+    """Redraw the group of item i given all else as `reassign`; its full conditional in a group of its own is a line."""
+    if groups[i] >= 0:
+        sizes[groups[i]] -= 1
+    weights = _weights_of_line(line, values, sizes, k, prior)
+    if noise > 0:
+        mean = weights[k] * expected_sum(line, 0.0) + weights[k + 1] * line.score
+        for c in range(k):
+            mean += weights[c] * expected_sum(line, values[c])
+        line = line_with(line, more(noise), mean / weights.sum())
+        weights = _weights_of_line(line, values, sizes, k, prior)
     chosen = choose(rng, weights, k + 1, weights[k + 1])
     if chosen == k:
         groups[i] = ABSENT
@@ -137,7 +174,23 @@ def reassign_line(rng, i, line, groups, values, sizes, k, prior):
 
 
 @strict_leaf
-def reassign_potential(rng, i, conditional, groups, values, sizes, k, prior):
+def _weights_of_potential(conditional, fresh, gains, values, sizes, k, prior):
+    """Return the weights of the groups, of new ones with values ``fresh``, and of absence, (k + _N_NEW + 1,)."""
+    log_weights, n_others = np.full(k + _N_NEW + 1, -np.inf), 0.0
+    for h in range(_N_NEW):
+        log_weights[k + h] = log(prior.alpha / _N_NEW) + log_fit(fresh[h], conditional) + gains[h]
+    for c in range(k):
+        if sizes[c] > 0:
+            n_others += sizes[c]
+            log_weights[c] = log(sizes[c]) + log_fit(values[c], conditional)
+    if prior.density < 1:
+        absent = log_fit(np.zeros(values.shape[1]), conditional)
+        log_weights[k + _N_NEW] = log_odds_absent(prior, n_others) + absent
+    return np.exp(log_weights - log_weights.max())
+
+
+@strict_leaf
+def reassign_potential(rng, i, conditional, noise, groups, values, sizes, k, prior):
     """Redraw the group of item i given all else; return (values, sizes, k), enlarged if needed.
 
     ``values`` is (k or more, p). The value of an item in a group of its own is one of the auxiliary ones.
@@ -148,20 +201,21 @@ def reassign_potential(rng, i, conditional, groups, values, sizes, k, prior):
         sizes[own] -= 1
         alone = sizes[own] == 0
     mode, lower = mode_of(conditional)
-    fresh = np.empty((_N_NEW, p))
-    absent, n_others = k + _N_NEW, 0.0
-    log_weights = np.full(absent + 1, -np.inf)
+    fresh, gains = np.empty((_N_NEW, p)), np.empty(_N_NEW)
+    absent = k + _N_NEW
     for h in range(_N_NEW):
         fresh[h] = values[own] if h == 0 and alone else draw_t_around(rng, mode, lower)
-        gain = log_base(fresh[h], conditional.precision, conditional.log_constant) - log_t_around(fresh[h], mode, lower)
-        log_weights[k + h] = log(prior.alpha / _N_NEW) + log_fit(fresh[h], conditional) + gain
-    for c in range(k):
-        if sizes[c] > 0:
-            n_others += sizes[c]
-            log_weights[c] = log(sizes[c]) + log_fit(values[c], conditional)
-    if prior.density < 1:
-        log_weights[absent] = log_odds_absent(prior, n_others) + log_fit(np.zeros(p), conditional)
-    weights = np.exp(log_weights - log_weights.max())
+        base = log_base(fresh[h], conditional.precision, conditional.log_constant)
+        gains[h] = base - log_t_around(fresh[h], mode, lower)
+    weights = _weights_of_potential(conditional, fresh, gains, values, sizes, k, prior)
+    if noise > 0:
+        mean = weights[absent] * conditional.n * categories(np.zeros(p), conditional.nu)[0]
+        for c in range(absent):
+            if weights[c] > 0:
+                value = values[c] if c < k else fresh[c - k]
+                mean += weights[c] * conditional.n * categories(value, conditional.nu)[0]
+        conditional = potential_with(conditional, more(noise), mean / weights.sum())
+        weights = _weights_of_potential(conditional, fresh, gains, values, sizes, k, prior)
     u, chosen = rng.random() * weights.sum(), 0
     while chosen < absent - 1 and u >= weights[chosen]:
         u -= weights[chosen]

@@ -13,7 +13,8 @@ r"""Groups on any graph of two-state nodes, with moments from particles that fol
   the particles as an importance sample (`bayesmrf.posterior.groups.moves.values`); grouped fields are scanned like
   edges.
 * Splits and merges of groups are accepted with the same importance sample. Half the variance of the log ratio is
-  subtracted from it (the penalty method, Ceperley and Dewing 1999).
+  subtracted from it (the penalty method, Ceperley and Dewing 1999). Other draws allow for the variance that the
+  particles add (`bayesmrf.posterior.conditionals.noisy_draws`).
 
 With a ``sampler``, particles are drawn by an exact engine before every use, and the chain tends to the exact one as
 ``n_particles`` grows. Without, particles also lag behind theta.

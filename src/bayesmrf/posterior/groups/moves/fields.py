@@ -14,6 +14,7 @@ import numpy as np
 from ....compiled import strict_leaf
 from ....particles.importance import LEAST, resample
 from ...conditionals.log_concave import draw_exactly
+from ...conditionals.noisy_draws import coordinate_with, more
 from ...conditionals.one_coordinate import OneCoordinate
 from ..prior import reassign, value_of
 
@@ -41,13 +42,15 @@ def scan_fields(rng, order, fields, ones, n, prior, groups, values, sizes, k, re
             turns += 1
             if turns == TURNS:
                 return done, values, sizes, k
-            total, up = float(m), float((row > 0).sum())
+            total, square, up = float(m), float(m), float((row > 0).sum())
         # Half a particle is added in each state: a state without particles may have a small probability.
         nu = log((up / total * m + 0.5) / ((1 - up / total) * m + 0.5)) - 2 * fields[u]
+        noise = n * square / (total * total)
         if regroup:
-            values, sizes, k = reassign(rng, u, ones[u], n, nu, groups, values, sizes, k, prior)
+            values, sizes, k = reassign(rng, u, ones[u], n, nu, noise, groups, values, sizes, k, prior)
         else:
-            values[groups[u]] = draw_exactly(rng, OneCoordinate(ones[u], n, nu, prior.a, prior.b, prior.kappa)) - nu
+            alone = OneCoordinate(ones[u], n, nu, prior.a, prior.b, prior.kappa)
+            values[groups[u]] = draw_exactly(rng, coordinate_with(alone, more(noise), ones[u])) - nu
         value = 0.5 * value_of(groups, values, u)
         raised, lowered = exp(value - fields[u]), exp(fields[u] - value)
         for p in range(m):

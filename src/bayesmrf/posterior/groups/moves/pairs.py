@@ -28,6 +28,7 @@ import numpy as np
 from ....compiled import leaf, strict_leaf
 from ....particles.cluster_flips import flip_near
 from ....particles.refresh import edge_moment, move_to
+from ...conditionals.noisy_draws import more
 from ..dirichlet_process import ABSENT, logit_beta_variate, open_group
 from ..prior import log_odds_absent
 from ..scans import MATERIAL, N_FLIPS
@@ -127,7 +128,7 @@ def draw_pair(rng, edges, x, m, at, s, n, prior, i, j, groups, values, sizes, k)
         offered[n_offered + slot] = values[c] if alone else logit_beta_variate(rng, prior.a, prior.b)
         weight[n_offered + slot] = 0.5 * prior.alpha
     offered[n_offered + 2], weight[n_offered + 2], label[n_offered + 2] = 0.0, 1.0, ABSENT
-    g, h = _draw_pair(rng, offered, weight, n_offered, prior, at[0], at[1], s[i], s[j], n, p11, p10, p01, p00)
+    g, h = _draw_pair(rng, offered, weight, n_offered, prior, at[0], at[1], s[i], s[j], n, n / m, p11, p10, p01, p00)
     values, sizes, k, label[g] = _join(i, g, offered, label, groups, values, sizes, k)
     values, sizes, k, label[h] = _join(j, h, offered, label, groups, values, sizes, k)
     if offered[g] == at[0] and offered[h] == at[1]:
@@ -185,31 +186,48 @@ def pair_prior(weight, n_old, prior):
 
 
 @strict_leaf
-def _draw_pair(rng, offered, weight, n_old, prior, theta_i, theta_j, s_i, s_j, n, p11, p10, p01, p00):
-    table, top = pair_prior(weight, n_old, prior), -np.inf
-    size, share = len(table), 1 / (p00 + p10 + p01 + p11)
-    constant, slope, gains = np.empty(size), np.empty(size), np.empty(size)
+def _draw_pair(rng, offered, weight, n_old, prior, theta_i, theta_j, s_i, s_j, n, noise, p11, p10, p01, p00):
+    log_prior = pair_prior(weight, n_old, prior)
+    size, share = len(log_prior), 1 / (p00 + p10 + p01 + p11)
+    constant, slope, up = np.empty(size), np.empty(size), np.empty((2, size))
     for h in range(size):
-        up = exp(offered[h] - theta_j)
-        constant[h], slope[h] = share * (p00 + p01 * up), share * (p10 + p11 * up)
-        gains[h] = s_j * (offered[h] - theta_j)
-    for g in range(size):
-        up, gain = exp(offered[g] - theta_i), s_i * (offered[g] - theta_i)
-        for h in range(size):
-            table[g, h] += gain + gains[h] - n * log(constant[h] + slope[h] * up)
-            top = max(top, table[g, h])
-    total = 0.0
-    for g in range(size):
-        for h in range(size):
-            table[g, h] = exp(table[g, h] - top) if table[g, h] > top - _DROP else 0.0
-            total += table[g, h]
-    u = rng.random() * total
+        up[0, h], up[1, h] = exp(offered[h] - theta_i), exp(offered[h] - theta_j)
+        constant[h], slope[h] = share * (p00 + p01 * up[1, h]), share * (p10 + p11 * up[1, h])
+    table = _likely(log_prior, offered, theta_i, theta_j, s_i, s_j, n, constant, slope, up)
+    if noise > 0:  # observations are added, as in `reassign`
+        total, mean_i, mean_j = 0.0, 0.0, 0.0
+        for g in range(size):
+            for h in range(size):
+                weight_of, z = table[g, h], constant[h] + slope[h] * up[0, g]
+                total += weight_of
+                mean_i += weight_of * slope[h] * up[0, g] / z
+                mean_j += weight_of * share * up[1, h] * (p01 + p11 * up[0, g]) / z
+        added = more(noise) * n
+        s_i, s_j, n = s_i + added * mean_i / total, s_j + added * mean_j / total, n + added
+        table = _likely(log_prior, offered, theta_i, theta_j, s_i, s_j, n, constant, slope, up)
+    u = rng.random() * table.sum()
     for g in range(size):
         for h in range(size):
             u -= table[g, h]
             if u < 0:
                 return g, h
     return n_old + 1, n_old + 1
+
+
+@strict_leaf
+def _likely(log_prior, offered, theta_i, theta_j, s_i, s_j, n, constant, slope, up):
+    """Return the weights of all choices of two values, at most 1; Z grows by ``constant`` + ``slope`` exp(delta)."""
+    table, top, size = np.empty(log_prior.shape), -np.inf, len(log_prior)
+    for g in range(size):
+        gain = s_i * (offered[g] - theta_i)
+        for h in range(size):
+            gains = gain + s_j * (offered[h] - theta_j)
+            table[g, h] = log_prior[g, h] + gains - n * log(constant[h] + slope[h] * up[0, g])
+            top = max(top, table[g, h])
+    for g in range(size):
+        for h in range(size):
+            table[g, h] = exp(table[g, h] - top) if table[g, h] > top - _DROP else 0.0
+    return table
 
 
 @strict_leaf

@@ -8,19 +8,21 @@ from math import exp, log
 
 import numpy as np
 
-from ....compiled import copy_to, strict_leaf
+from ....compiled import copy_to, leaf, strict_leaf
 from ....models.categorical import NEVER
 from ....particles.importance import LEAST, resample
 from ....particles.tables import redraw_node, state_share, weigh_node
 from ....priors import FIELD_SCALE
 from ...conditionals.centred import node_line, node_row
 from ...conditionals.log_concave import draw_exactly
+from ...conditionals.noisy_draws import coordinate_with, line_with, more
 from ...conditionals.one_coordinate import OneCoordinate
 from ...conditionals.one_potential import OnePotential
 from ..prior import reassign_potential
 from .fields import TURNS
 
 _PRECISION = FIELD_SCALE**-2
+_SMALL = 1e-12
 
 
 @strict_leaf
@@ -47,7 +49,8 @@ def draw_fields(rng, graph, unpacked, order, counts, n):
             # Half a particle is added in and out of the state: a state without particles may have a small probability.
             share = there / total * n_particles
             nu = log((share + 0.5) / (n_particles - share + 0.5)) - unpacked.field[i, k]
-            value = draw_exactly(rng, OneCoordinate(counts[i, k - 1], n, nu, 0.0, 0.0, _PRECISION)) - nu
+            noise = n * square / (total * total)
+            value = _draw_value(rng, counts[i, k - 1], n, nu, noise)
             factor = exp(value - unpacked.field[i, k])
             for p in range(n_particles):
                 weights[p] *= factor if row[p] == k else 1.0
@@ -79,6 +82,9 @@ def scan_fields(rng, graph, unpacked, order, counts, n, groups, values, sizes, k
             for y in range(1, m):
                 share[y] = state_share(unpacked, y)
             share[0] = max(1 - share[1:].sum(), 1 / (2 * n_particles))
+            noise = 0.0
+            for y in range(1, m):
+                noise = max(noise, n / n_particles * _between(unpacked, np.arange(m) == y))
         else:
             total, square = 0.0, 0.0
             share[:] = 0.0
@@ -92,9 +98,10 @@ def scan_fields(rng, graph, unpacked, order, counts, n, groups, values, sizes, k
                 resample(rng, np.log(weights), unpacked.x, none)
                 weights[:] = 1.0
                 turns += 1
+            noise = n * square / (total * total)
         nu = np.log(share[1:] / share[0]) - unpacked.field[i, 1:]
         conditional = OnePotential(counts[i], n, nu, prior.precision, prior.log_constant)
-        values, sizes, k = reassign_potential(rng, i, conditional, groups, values, sizes, k, prior)
+        values, sizes, k = reassign_potential(rng, i, conditional, noise, groups, values, sizes, k, prior)
         copy_to(change[1:], values[groups[i]] - unpacked.field[i, 1:])
         copy_to(unpacked.field[i, 1:], values[groups[i]])
         if turns == TURNS:
@@ -123,7 +130,9 @@ def draw_node_lines(rng, graph, unpacked, lines, precision, theta, order):
             share[x] = state_share(unpacked, x) if unpacked.field[i, x] > NEVER else 0.0  # if the node has the state
         for k in range(lines.starts[i], lines.starts[i + 1]):
             f, before = lines.features[k - len(lines.edges)], theta[k]
-            theta[k] = draw_exactly(rng, node_line(lines, share, k, theta, precision))
+            line = node_line(lines, share, k, theta, precision)
+            noise = lines.n / unpacked.x.shape[1] * _between(unpacked, f)
+            theta[k] = draw_exactly(rng, line_with(line, more(noise), line.score))
             for y in np.flatnonzero(f):
                 factor = exp((theta[k] - before) * f[y])
                 share[y] *= factor
@@ -132,13 +141,40 @@ def draw_node_lines(rng, graph, unpacked, lines, precision, theta, order):
         redraw_node(unpacked, i)
 
 
+@leaf
+def _between(unpacked, f):
+    """Return the share of the variance of a feature f (m,) of a node that is between the particles, by ``at_u``."""
+    n_particles, m = unpacked.x.shape[1], len(f)
+    total, square, between = 0.0, 0.0, 0.0
+    for p in range(n_particles):
+        whole, mean, own = 0.0, 0.0, 0.0
+        for y in range(m):
+            a = unpacked.at_u[y, p]
+            whole += a
+            mean += a * f[y]
+            own += a * f[y] * f[y]
+        mean /= whole
+        total += mean
+        square += own / whole
+        between += mean * mean
+    total /= n_particles
+    return max(0.0, between / n_particles - total * total) / max(square / n_particles - total * total, _SMALL)
+
+
+@strict_leaf
+def _draw_value(rng, s, n, nu, noise):
+    """Draw the field of a state, of which there are s in n observations."""
+    return draw_exactly(rng, coordinate_with(OneCoordinate(s, n, nu, 0.0, 0.0, _PRECISION), more(noise), s)) - nu
+
+
 @strict_leaf
 def _draw_field(rng, graph, unpacked, i, counts, n):
     weigh_node(graph, unpacked, i)
     for k in range(1, len(graph.category)):
         q = state_share(unpacked, k)
         nu = log(q / (1 - q)) - unpacked.field[i, k]
-        value = draw_exactly(rng, OneCoordinate(counts[i, k - 1], n, nu, 0.0, 0.0, _PRECISION)) - nu
+        noise = n / unpacked.x.shape[1] * _between(unpacked, np.arange(len(graph.category)) == k)
+        value = _draw_value(rng, counts[i, k - 1], n, nu, noise)
         unpacked.at_u[k] *= np.float32(exp(value - unpacked.field[i, k]))
         unpacked.field[i, k] = value
     redraw_node(unpacked, i)
