@@ -4,14 +4,8 @@ In Chen and Welling (2012) an edge is born and dies near 0 only, where the likel
 suffice to estimate its ratio; a strong edge has to move there first. Here an edge jumps along its line, where Z at any
 weight follows from the joint distribution of the pair at one weight, which many persistent chains estimate:
 
-* One half of them is used to propose the weight, the other to accept it, so that the two errors are independent. Both
-  average the distributions of the pair given the other nodes of each chain (`bayesmrf.particles.chain_pairs`). Between
-  nodes of a camp, each almost equal to at least three others, the chains in each state are counted, unless one is rare:
-  given the rest of its camp, a node is as good as certain in every chain, and the error would seem to be small.
-* The error of the log ratio has its penalty, which restores detailed balance
-  (`bayesmrf.posterior.conditionals.penalty`).
-* When an edge jumps, each chain is weighted by the ratio of the two densities, which depends on the states of the pair,
-  and the chains are resampled, so that they follow the new weights.
+* One half of them is used to propose the weight, the other to accept it, and the error has its penalty; the chains
+  follow each jump (`bayesmrf.posterior.edges.edge_jumps`).
 * Proposals are made where they are accepted. With o the odds of the share s of draws of warm-up with an edge, an
   iteration proposes its birth with probability v min(1, o), its death with v min(1, 1 / o), and the ratio of a birth is
   divided by o. A birth of an edge that is in 1 % of the draws is thus proposed 100 times less often than its death, but
@@ -30,7 +24,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from math import exp, log, log1p, sqrt
+from math import log, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,48 +33,32 @@ from ...compiled import leaf
 from ...errors import OptionError
 from ...models.boltzmann import Coding
 from ...particles.chain_flips import flip_clusters, flip_correlated
-from ...particles.chain_pairs import (
-    conditional_cells,
-    conditional_spread,
-    counted_cells,
-    counted_spread,
-    ends_without_edge,
-)
 from ...particles.persistent_chains import (
     LANES,
     EdgeChains,
-    add_edge,
-    remove_edge,
-    resample,
     start_chains,
     start_rows,
     sweep,
     unpack,
 )
-from ..conditionals.centred import CentredLines, CentredModel, TwoStates, edge_line, move_edge
-from ..conditionals.line import line_mode
-from ..conditionals.penalty import penalty
+from ..conditionals.centred import CentredLines, CentredModel, TwoStates
 from ..conditionals.rivals import alike_in, rivals_in
 from ..conditionals.spike import (
-    EdgePrior,
-    birth_log_ratio,
     draw_hyper,
     edge_prior,
     log_slab_odds,
-    normal_precision,
 )
-from ..conditionals.student_t import draw_t
 from .dynamics import drift, kick
-from .rival_moves import move_weights, visit_rivals
+from .edge_jumps import jump
+from .one_edge_problem import DataMoments, OneEdgeProblem, curvature_of, data_moments, has_rare_state, together
+from .rival_moves import visit_rivals
 from .spike_slab import DIVERGED, EDGE_DIMS, SWEEPS, EdgeKernel, check_bounded, drawn, noise_share
 from .stiffness import settle, stiffness
 
 _NOISE = 0.1  # largest share of a posterior variance that the noise of moments may add
 _STIFF_NOISE = 0.3  # the same in the stiffest direction, one of many
 _LONGEST = 1.0  # standard deviations of a step in the stiffest direction, at most
-_RARE = 8.0  # chains of a half expected in a state; below, states are not counted
 _FLIPS = 2  # sets of nodes that are flipped in an iteration
-_POWER = 4  # of the correlation matrix of the data, from which these sets are drawn
 _CAMP = 3  # almost equal nodes of a node of a camp
 _VISITS = 0.2  # most proposals for an edge in doubt in an iteration; more would see nearly the same chains again
 _DOUBT = 0.01  # least share of draws, and least rest, that is taken for granted
@@ -113,26 +91,6 @@ class OneEdgeInfo(NamedTuple):
     density: float
     slab_scale: float
     n_jumps: int
-
-
-class OneEdgeProblem(NamedTuple):
-    """Constants of an iteration."""
-
-    prior: EdgePrior
-    lines: CentredLines
-    now: np.ndarray  # (n_features,) precision of a normal prior of each parameter, at present
-    scale: np.ndarray  # (n_features,) one over the square root of the curvature
-    step: np.ndarray  # (n_features,) epsilon times that
-    alpha: float
-    coding: Coding
-    centre: np.ndarray  # (n_nodes,) mean of x in the data
-    sums: np.ndarray  # (n_features,) of the data, over {0, 1}
-    counted: np.ndarray  # (n_edges,) bool, whether the chains in the states of the pair are counted
-    share: np.ndarray  # (n_edges,) of draws with the edge, moderate
-    rate: float  # proposals for an edge in doubt in an iteration, and of swaps to an edge that is certain
-    pairs: np.ndarray  # (n_pairs, 2), rival edges
-    alike: np.ndarray  # (n_alike, 2), those to two nodes that are almost equal
-    correlation: np.ndarray  # (n_nodes, n_nodes), a power of that of the data
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,49 +182,26 @@ class SpikeSlabOneEdge(EdgeKernel):
         return tuple(some[~self._in_camp[_other_ends(edges, some)].all(axis=1)] for some in both)
 
     @cached_property
-    def _moments(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Sums of the data over {0, 1}, and means of nodes and of products of two."""
-        n, r = self.n_samples, self.model.n_edges
-        sums = n * Coding.of(self.model).statistics(self.model, self.s_bar)
-        # One observation is added, evenly over the states, so that a constant node has a line, too.
-        return sums, (sums[r:] + 0.5) / (n + 1), (sums[:r] + 0.25) / (n + 1)
+    def _moments(self) -> DataMoments:
+        return data_moments(self.model, self.s_bar, self.n_samples)
 
     @cached_property
     def _correlation(self) -> np.ndarray:
-        """(n_nodes, n_nodes), a power of the correlation matrix, in which nodes that change together stand out."""
-        _, centre, both = self._moments
-        u, v = self.model.graph.edges.T
-        spread, found = np.sqrt(centre * (1 - centre)), np.eye(len(centre))
-        found[u, v] = found[v, u] = (both - centre[u] * centre[v]) / (spread[u] * spread[v])
-        return np.linalg.matrix_power(found, _POWER)
+        return together(self.model.graph.edges, self._moments)
 
     def _problem(self, stiffness: float, share: np.ndarray) -> OneEdgeProblem:
         n, (u, v) = self.n_samples, self.model.graph.edges.T
         prior, coding = edge_prior(self.prior), Coding.of(self.model)
-        sums, centre, both = self._moments
-        c_u, c_v = centre[u], centre[v]
-        mean = both - c_u * c_v
-        square = (
-            both * ((1 - c_u) * (1 - c_v)) ** 2
-            + (c_u - both) * ((1 - c_u) * c_v) ** 2
-            + (c_v - both) * (c_u * (1 - c_v)) ** 2
-            + (1 - c_u - c_v + both) * (c_u * c_v) ** 2
-        )
+        moments, centre = self._moments, self._moments.centre
         pull = (coding.edge * centre + coding.shift) / coding.node
-        slab = prior.curvature + prior.bias_precision * (pull[u] ** 2 + pull[v] ** 2)
-        own = coding.node**2 * n * centre * (1 - centre) + prior.bias_precision
-        curvature = np.concatenate([coding.edge**2 * n * (square - mean**2) + slab, own])
-        # The data choose these pairs, not the chains, so the choice adds no bias. A state may be rare in the model with
-        # the edge, which is near the data, or in the one without it, which is near independent nodes.
-        cells = [both, c_u - both, c_v - both, 1 - c_u - c_v + both]
-        cells += [c_u * c_v, c_u * (1 - c_v), (1 - c_u) * c_v, (1 - c_u) * (1 - c_v)]
-        rare = np.min(cells, axis=0) * (self._n_chains / 2) < _RARE
-        counted = self._in_camp[u] & self._in_camp[v] & ~rare
+        # The data choose these pairs, not the chains, so the choice adds no bias.
+        counted = self._in_camp[u] & self._in_camp[v] & ~has_rare_state(u, v, moments, self._n_chains / 2)
         noise = noise_share(n, self._n_chains, self.alpha)
         longest, epsilon = _LONGEST, self.epsilon
         if noise > 0:
             longest, epsilon = min(longest, sqrt(_STIFF_NOISE / noise)), min(epsilon, sqrt(_NOISE / noise))
-        scale, epsilon = 1 / np.sqrt(curvature), min(epsilon, longest / sqrt(max(1.0, stiffness)))
+        scale = 1 / np.sqrt(curvature_of(u, v, moments, pull, prior, coding, n))
+        epsilon = min(epsilon, longest / sqrt(max(1.0, stiffness)))
         lines = CentredLines(
             TwoStates(self.model.node_values[0], coding.node),
             self.model.edge_values,
@@ -282,7 +217,7 @@ class SpikeSlabOneEdge(EdgeKernel):
         share, step = share.astype(float).clip(_DOUBT, 1 - _DOUBT), epsilon * scale
         rate = min(_VISITS, self.model.graph.n_nodes / (2 * np.minimum(share, 1 - share).sum()))
         return OneEdgeProblem(
-            prior, lines, now, scale, step, self.alpha, coding, centre, sums, counted, share, rate,
+            prior, lines, now, scale, step, self.alpha, coding, centre, moments.sums, counted, share, rate,
             *self._pairs, self._correlation,
         )  # fmt: skip
 
@@ -335,7 +270,7 @@ def _iterate(rng, problem, n_iterations, rows, blocks, theta, weights, momentum)
         log_slab = log_slab_odds(problem.prior, density, precision)
         for e in range(len(rows.edges)):
             odds = problem.share[e] / (1 - problem.share[e])
-            if rng.random() < problem.rate * min(1.0, odds if rows.place[e] < 0 else 1 / odds) and _jump(
+            if rng.random() < problem.rate * min(1.0, odds if rows.place[e] < 0 else 1 / odds) and jump(
                 rng, problem, rows, blocks, theta, weights, e, log_slab - log(odds), precision
             ):
                 momentum[e] = rng.standard_normal()
@@ -348,60 +283,3 @@ def _iterate(rng, problem, n_iterations, rows, blocks, theta, weights, momentum)
         if furthest > DIVERGED:  # before it becomes non-finite, which compiled code does not handle
             break
     return density, precision, n_jumps
-
-
-@leaf
-def _jump(rng, problem, rows, blocks, theta, weights, e, log_slab, precision):
-    """Propose the birth or death of edge e; return whether it was accepted.
-
-    ``log_slab`` are the prior log odds of the edge, less those of a proposal of its birth.
-    """
-    half, lines, now = 32 * blocks.words.shape[1], problem.lines, problem.now
-    i, j, counted = rows.edges[e, 0], rows.edges[e, 1], problem.counted[e]
-    ends = np.empty((2, 0 if counted else 2 * half), np.float32)
-    if not counted:
-        ends_without_edge(blocks, rows, weights, e, ends)
-    a = theta[e]
-    absent = rows.place[e] < 0  # compiled comparisons of theta may be wrong where it has diverged
-    now[e] = normal_precision(rng, problem.prior.cauchy, precision, a)
-    first = _cells(blocks, i, j, counted, ends, weights[e], 0)
-    line = edge_line(lines, first, 1.0, e, i, j, theta, now)
-    mode, scale = line_mode(line)
-    new = draw_t(rng, mode, scale) if absent else a
-    change = new if absent else -a
-    g = line.samples[0].g
-    factors = exp(change * g[0]), exp(change * g[1]), exp(change * g[2]), exp(change * g[3])
-    second = _cells(blocks, i, j, counted, ends, weights[e], half)
-    line = edge_line(lines, second, 1.0, e, i, j, theta, now)
-    ratio = log_slab + birth_log_ratio(line, new, mode, scale)
-    ratio = (ratio if absent else -ratio) - log1p(-rng.random())
-    if not ratio > 0:  # before the penalty, which is never negative
-        return False
-    others = _spread(counted, ends[:, :half], weights[e], first, factors)
-    own = _spread(counted, ends[:, half:], weights[e], second, factors)
-    if not ratio > penalty(lines.n, own, others, half):
-        return False
-    if absent:
-        add_edge(rows, e)
-    else:
-        remove_edge(rows, e)
-    move_edge(lines, e, i, j, theta, new if absent else 0.0)
-    move_weights(problem, e, i, j, theta[e], change, weights)
-    resample(rng, blocks, (i, j), factors, 0, half)
-    resample(rng, blocks, (i, j), factors, half, 2 * half)
-    return True
-
-
-@leaf
-def _cells(blocks, i, j, counted, ends, weight, first):
-    """Return the probabilities of the states of nodes i and j by the half of the chains that begins with ``first``."""
-    half = 32 * blocks.words.shape[1]
-    if counted:
-        return counted_cells(blocks.words[:, first >> 6 : (first + half) >> 6], i, j)
-    return conditional_cells(ends[:, first : first + half], weight)
-
-
-@leaf
-def _spread(counted, ends, weight, cells, factors):
-    """Return variance and third central moment of a chain's factor, for `penalty`."""
-    return counted_spread(cells, factors) if counted else conditional_spread(ends, weight, cells, factors)

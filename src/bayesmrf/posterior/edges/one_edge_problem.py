@@ -1,0 +1,92 @@
+r"""Constants of an iteration of single-edge birth and death (`bayesmrf.posterior.edges.one_edge`), from the data."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...models.boltzmann import Coding
+from ..conditionals.centred import CentredLines
+from ..conditionals.spike import EdgePrior
+
+_RARE = 8.0  # chains expected in a state; below, states are not counted
+_POWER = 4  # of the correlation matrix of the data, from which sets of nodes are drawn
+
+
+class OneEdgeProblem(NamedTuple):
+    """Constants of an iteration."""
+
+    prior: EdgePrior
+    lines: CentredLines
+    now: np.ndarray  # (n_features,) precision of a normal prior of each parameter, at present
+    scale: np.ndarray  # (n_features,) one over the square root of the curvature
+    step: np.ndarray  # (n_features,) epsilon times that
+    alpha: float
+    coding: Coding
+    centre: np.ndarray  # (n_nodes,) mean of x in the data
+    sums: np.ndarray  # (n_features,) of the data, over {0, 1}
+    counted: np.ndarray  # (n_edges,) bool, whether the chains in the states of the pair are counted
+    share: np.ndarray  # (n_edges,) of draws with the edge, moderate
+    rate: float  # proposals for an edge in doubt in an iteration, and of swaps to an edge that is certain
+    pairs: np.ndarray  # (n_pairs, 2), rival edges
+    alike: np.ndarray  # (n_alike, 2), those to two nodes that are almost equal
+    correlation: np.ndarray  # (n_nodes, n_nodes), a power of that of the data
+
+
+class DataMoments(NamedTuple):
+    """Sums of the data over {0, 1}, (n_features,), and means of nodes and of products of the ends of edges."""
+
+    sums: np.ndarray
+    centre: np.ndarray
+    both: np.ndarray
+
+
+def data_moments(model: Any, s_bar: np.ndarray, n: float) -> DataMoments:
+    """Return the moments of n observations with mean statistics ``s_bar``."""
+    r = model.n_edges
+    sums = n * Coding.of(model).statistics(model, s_bar)
+    # One observation is added, evenly over the states, so that a constant node has a line, too.
+    return DataMoments(sums, (sums[r:] + 0.5) / (n + 1), (sums[:r] + 0.25) / (n + 1))
+
+
+def together(edges: np.ndarray, moments: DataMoments) -> np.ndarray:
+    """Return a power of the correlation matrix, (n_nodes, n_nodes), in which nodes that change together stand out."""
+    _, centre, both = moments
+    u, v = edges.T
+    spread, found = np.sqrt(centre * (1 - centre)), np.eye(len(centre))
+    found[u, v] = found[v, u] = (both - centre[u] * centre[v]) / (spread[u] * spread[v])
+    return np.linalg.matrix_power(found, _POWER)
+
+
+def curvature_of(
+    u: np.ndarray, v: np.ndarray, moments: DataMoments, pull: np.ndarray, prior: EdgePrior, coding: Coding, n: float
+) -> np.ndarray:
+    """Return the curvature of the log posterior along the lines of edges u-v and of nodes, (n_features,), at the data.
+
+    ``pull`` (n_nodes,) is the change of a node along the line of an edge to each other node.
+    """
+    _, centre, both = moments
+    c_u, c_v = centre[u], centre[v]
+    mean = both - c_u * c_v
+    square = (
+        both * ((1 - c_u) * (1 - c_v)) ** 2
+        + (c_u - both) * ((1 - c_u) * c_v) ** 2
+        + (c_v - both) * (c_u * (1 - c_v)) ** 2
+        + (1 - c_u - c_v + both) * (c_u * c_v) ** 2
+    )
+    slab = prior.curvature + prior.bias_precision * (pull[u] ** 2 + pull[v] ** 2)
+    own = coding.node**2 * n * centre * (1 - centre) + prior.bias_precision
+    return np.concatenate([coding.edge**2 * n * (square - mean**2) + slab, own])
+
+
+def has_rare_state(u: np.ndarray, v: np.ndarray, moments: DataMoments, n_chains: float) -> np.ndarray:
+    """Return whether few of the chains are expected in a state of the pair, with its edge or without.
+
+    The model with the edge is near the data, the one without it near independent nodes.
+    """
+    _, centre, both = moments
+    c_u, c_v = centre[u], centre[v]
+    cells = [both, c_u - both, c_v - both, 1 - c_u - c_v + both]
+    cells += [c_u * c_v, c_u * (1 - c_v), (1 - c_u) * c_v, (1 - c_u) * (1 - c_v)]
+    return np.min(cells, axis=0) * n_chains < _RARE
