@@ -22,7 +22,7 @@ from ...priors import Beta, DirichletProcess
 from ..conditionals.line import line_log_density
 from ..conditionals.log_concave import draw_exactly, log_integral
 from ..conditionals.noisy_draws import coordinate_with, expected_sum, line_with, more, potential_with
-from ..conditionals.one_coordinate import OneCoordinate, log_beta, log_likelihood, sigmoid
+from ..conditionals.one_coordinate import OneCoordinate, coordinate_log_density, log_beta, log_likelihood, sigmoid
 from ..conditionals.one_potential import categories, draw_t_around, log_base, log_fit, log_t_around, mode_of
 from .dirichlet_process import ABSENT, Grouping, choose, open_group
 
@@ -93,8 +93,13 @@ def _log_weights(p, values, sizes, k, prior):
 
 @strict_leaf
 def _expected_successes(p, values, sizes, k, prior):
-    """Return n times the mean over the full conditional of the probability of the feature."""
-    new = log(prior.alpha) + log_integral(p) + prior.log_constant
+    """Return n times the mean over the full conditional of the probability of the feature.
+
+    The weight of a new group is that of Laplace's approximation, which is enough for a mean.
+    """
+    mode, q = log((p.s + 0.5) / (p.n - p.s + 0.5)), (p.s + 0.5) / (p.n + 1)
+    new = log(prior.alpha) + coordinate_log_density(mode, p) + prior.log_constant
+    new += 0.5 * log(2 * pi / (p.n * q * (1 - q)))
     log_weights = _log_weights(p, values, sizes, k, prior)
     top = max(log_weights.max(), new)
     total = exp(new - top)
