@@ -8,7 +8,8 @@ normalised. On average over the errors it has, to second order, the density
 
 which is too wide. So half the variance is subtracted from the log density, as in the penalty method (Ceperley and
 Dewing 1999), but about the mean of the full conditional instead of the present value. It holds for any mixture of
-values and groups, and for a normal p it is exact.
+values and groups, and for a normal p it is exact. Where u(v) varies by more than about one nat, draws are still a
+little too wide.
 
 For n observations of a statistic, whose mean is in error by e, u(v) = -n e (v - v_0), and the variance is that of c n
 observations, c the share of a posterior variance that the errors add: the penalty has the form of the likelihood of c n

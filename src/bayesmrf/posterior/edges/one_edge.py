@@ -33,21 +33,10 @@ from ...compiled import leaf
 from ...errors import OptionError
 from ...models.boltzmann import Coding
 from ...particles.chain_flips import flip_clusters, flip_correlated
-from ...particles.persistent_chains import (
-    LANES,
-    EdgeChains,
-    start_chains,
-    start_rows,
-    sweep,
-    unpack,
-)
+from ...particles.persistent_chains import LANES, EdgeChains, start_chains, start_rows, sweep, unpack
 from ..conditionals.centred import CentredLines, CentredModel, TwoStates
 from ..conditionals.rivals import alike_in, rivals_in
-from ..conditionals.spike import (
-    draw_hyper,
-    edge_prior,
-    log_slab_odds,
-)
+from ..conditionals.spike import draw_hyper, edge_prior, log_slab_odds
 from .dynamics import drift, kick
 from .edge_jumps import jump
 from .one_edge_problem import DataMoments, OneEdgeProblem, curvature_of, data_moments, has_rare_state, together

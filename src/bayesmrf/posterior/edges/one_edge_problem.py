@@ -1,4 +1,4 @@
-r"""Constants of an iteration of single-edge birth and death (`bayesmrf.posterior.edges.one_edge`), from the data."""
+"""Constants of an iteration of single-edge birth and death (`bayesmrf.posterior.edges.one_edge`), from the data."""
 
 from __future__ import annotations
 
