@@ -27,6 +27,7 @@ from ..lanes import symmetric_uniform, tanh_ratio
 from ..rng import next_uint32
 from .memory import TILE, bias_of, update_hub, update_hubs
 from .refresh_keys import DOWN, UP, key_ends, look_at_keys, redraw_by_keys, sum_keys
+from .weights import follow
 
 _TAU = 1 - 1e-6  # largest coupling in estimates of moments (an agreement of 1 - 5e-7)
 _SMALL = 1e-30
@@ -79,14 +80,15 @@ def tanh_of(h, out):
 
 
 @leaf
-def _sums(tanh_u, tanh_v, tau):
+def _sums(tanh_u, tanh_v, weights, tau):
     a, b, ab = float32(0), float32(0), float32(0)
     for lane in range(len(tanh_u) >> 6 << 6):
         t = tanh_u[lane] * tanh_v[lane]
         scale = ONE / (ONE + tau * t)
         agree, differ = (ONE + t) * scale, (ONE - t) * scale
+        agree *= weights[lane]
         a += agree
-        b += differ
+        b += weights[lane] * differ
         ab += agree * differ
     return a, b, ab
 
@@ -134,7 +136,8 @@ def _look_at_particles(graph, unpacked, u, v, without, tau):
         else:
             unpacked.tanh_v[first:last] = ONE
         sums = unpacked.sums[first // TILE]
-        sums[0], sums[1], sums[2] = _sums(unpacked.tanh_u[first:last], unpacked.tanh_v[first:last], tau)
+        tanh_u, tanh_v, weights = unpacked.tanh_u[first:last], unpacked.tanh_v[first:last], unpacked.weights[first:last]
+        sums[0], sums[1], sums[2] = _sums(tanh_u, tanh_v, weights, tau)
 
 
 @leaf
@@ -229,9 +232,14 @@ def _redraw(graph, unpacked, i, was):
 
 @strict_leaf
 def move_to(graph, unpacked, i, value):
-    """Set theta_i, and redraw the ends of edge i (or the node of a field) under it, after `edge_moment`."""
-    was = unpacked.theta[i]
+    """Set theta_i, and redraw the ends of edge i (or the node of a field) under it, after `edge_moment`.
+
+    The weights of the particles follow.
+    """
+    was, tau = unpacked.theta[i], _tau(unpacked, i, len(graph.edges))
     unpacked.theta[i] = value
+    if value != was:
+        follow(unpacked, tau, _tau(unpacked, i, len(graph.edges)))
     _redraw(graph, unpacked, i, was)
 
 

@@ -55,7 +55,7 @@ class UnpackedTableParticles(NamedTuple):
     field: np.ndarray  # (n_nodes, m)
     at_u: np.ndarray  # (m, n_particles) float32, weights of the states of the ends of the current edge
     at_v: np.ndarray
-    weights: np.ndarray  # (n_particles,) float32, of the particles in all means but those of `edge_categories`
+    weights: np.ndarray  # (n_particles,) float32, of the particles in all means; of mean 1
 
 
 def table_graph(model: Any, rivals: np.ndarray | None = None) -> TableGraph:
@@ -168,7 +168,7 @@ def edge_categories(graph, unpacked, i):
     """Return the probabilities of categories 0 to p of edge i, and the share of their variance between particles.
 
     That share is the largest over the categories. One particle is added, evenly over the categories: a category without
-    particles may have a small probability.
+    particles may have a small probability. The weights in ``at_u`` are divided as in `edge_cells`.
     """
     m, n_particles, p = len(graph.category), unpacked.x.shape[1], unpacked.potentials.shape[1]
     table = edge_table(graph, unpacked, i)
@@ -186,7 +186,7 @@ def edge_categories(graph, unpacked, i):
                 b, w, row = unpacked.at_v[y, first:last], table[k, y], each[graph.category[k, y]]
                 for lane in range(size):
                     row[lane] += w * a[lane] * b[lane]
-        whole = each[p + 1]
+        whole, weights = each[p + 1], unpacked.weights[first:last]
         for j in range(p + 1):
             row = each[j]
             for lane in range(size):
@@ -195,10 +195,14 @@ def edge_categories(graph, unpacked, i):
             row, s, s2 = each[j], float32(0), float32(0)
             for lane in range(size):
                 q = row[lane] / whole[lane]
-                s += q
-                s2 += q * q
+                s += weights[lane] * q
+                s2 += weights[lane] * q * q
             total[j] += s
             square[j] += s2
+        for k in range(m):
+            a = unpacked.at_u[k, first:last]
+            for lane in range(size):
+                a[lane] *= weights[lane] / whole[lane]
     between = 0.0
     for j in range(p + 1):
         mean = total[j] / n_particles
@@ -268,7 +272,7 @@ def grown_weights(graph, unpacked, i, log_factors, out):
     """Set ``out`` to the weights of the particles after edge i has moved, up to a factor.
 
     They grow by the mean of exp(``log_factors``) (m^2,) over the states 00, 01, ... of the ends given the other nodes.
-    `edge_cells` must have been called for all particles.
+    `edge_cells` must have been called for all particles, or `edge_categories`.
     """
     m, room = len(graph.category), np.empty(TILE, np.float32)
     table = edge_table(graph, unpacked, i)

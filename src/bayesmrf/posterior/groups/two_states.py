@@ -52,6 +52,7 @@ from ...particles.memory import (
     unpack,
 )
 from ...particles.refresh import edge_moment, refresh
+from ...particles.weights import even_out, forget
 from .blocks import Block
 from .dirichlet_process import Grouping, group_totals
 from .moves.fields import scan_fields
@@ -177,6 +178,7 @@ class TwoStateWalk:
         for order in self._turns(np.concatenate([scan_order(rng, r) for _ in range(n_pairs)])):
             self._renew(rng)
             urn.take(scan_pairs(*common, order, urn.groups, urn.values, urn.sizes, urn.k))
+        self._even_out(rng)
         self._noise = float(np.sqrt(self._n / self._unpacked.x.shape[1] * np.quantile(between, 0.95)))
         return block.close(urn, state), nu
 
@@ -188,6 +190,7 @@ class TwoStateWalk:
         for order in self._turns(alone):
             self._renew(rng)
             scan_coordinates(rng, self._graph, unpacked, self._data(prior), order)
+        self._even_out(rng)
         values[groups[alone]] = unpacked.theta[alone]
         self._renew(rng)
         counts = group_counts(self._graph.edges, np.flatnonzero(groups >= 0), groups, len(values), unpacked.x)
@@ -218,6 +221,7 @@ class TwoStateWalk:
                 else:
                     scan_coordinates(rng, self._graph, unpacked, self._data(urn.prior), rest)
                     urn.values[groups[rest - block.first]] = unpacked.theta[rest] / block.unit
+            self._even_out(rng)
         state = block.close(urn, state)
         if block.grouped:
             sizes, totals = group_totals(state.groups, block.counts, len(state.values))
@@ -239,6 +243,11 @@ class TwoStateWalk:
         self._unpacked.theta[block.first : block.end] = theta
         fill_hubs(self._graph, self._unpacked)
 
+    def _even_out(self, rng: np.random.Generator) -> None:
+        """Resample the particles by their weights."""
+        even_out(rng, self._unpacked)
+        fill_hubs(self._graph, self._unpacked)
+
     def _turns(self, order: np.ndarray) -> Any:
         """Divide coordinates into scans: one for all, or one for each if exact particles are drawn for each."""
         return [order] if self._marginals.sampler is None else order[:, None]
@@ -249,4 +258,5 @@ class TwoStateWalk:
         if sampler is not None:
             states = sampler.engine.sample(sampler.model, unpacked.theta, sampler.plan, unpacked.x.shape[1], rng)
             unpacked.x[...] = 2 * states.T - 1
+            forget(unpacked)
             fill_hubs(self._graph, unpacked)

@@ -12,6 +12,7 @@ from ....compiled import copy_to, leaf, strict_leaf
 from ....models.categorical import NEVER
 from ....particles.importance import LEAST, resample
 from ....particles.tables import redraw_node, state_share, weigh_node
+from ....particles.weights import n_effective, set_weights
 from ....priors import FIELD_SCALE
 from ...conditionals.centred import node_line, node_row
 from ...conditionals.log_concave import draw_exactly
@@ -121,23 +122,28 @@ def scan_fields(rng, graph, unpacked, order, counts, n, groups, values, sizes, k
 
 @strict_leaf
 def draw_node_lines(rng, graph, unpacked, lines, precision, theta, order):
-    """Redraw the parameters of the nodes in ``order`` along their lines, and each node in every particle under them."""
+    """Redraw the parameters of the nodes in ``order`` along their lines, and each node in every particle under them.
+
+    The weights of the particles follow.
+    """
     m = len(graph.category)
     share = np.empty(m)
     for i in order:
         weigh_node(graph, unpacked, i)
         for x in range(m):
             share[x] = state_share(unpacked, x) if unpacked.field[i, x] > NEVER else 0.0  # if the node has the state
+        before = unpacked.weights / unpacked.at_u.sum(axis=0)
         for k in range(lines.starts[i], lines.starts[i + 1]):
-            f, before = lines.features[k - len(lines.edges)], theta[k]
+            f, at = lines.features[k - len(lines.edges)], theta[k]
             line = node_line(lines, share, k, theta, precision)
-            noise = lines.n / unpacked.x.shape[1] * _between(unpacked, f)
+            noise = lines.n / n_effective(unpacked.weights) * _between(unpacked, f)
             theta[k] = draw_exactly(rng, line_with(line, more(noise), line.score))
             for y in np.flatnonzero(f):
-                factor = exp((theta[k] - before) * f[y])
+                factor = exp((theta[k] - at) * f[y])
                 share[y] *= factor
                 unpacked.at_u[y] *= np.float32(factor)
         copy_to(unpacked.field[i, 1:], node_row(lines, theta, i))
+        set_weights(unpacked, before * unpacked.at_u.sum(axis=0))
         redraw_node(unpacked, i)
 
 
