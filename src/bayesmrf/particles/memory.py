@@ -56,6 +56,7 @@ class UnpackedParticles(NamedTuple):
     n_bits: np.ndarray  # (2,) number of bits; -1 if there are too many for a key
     counts: np.ndarray  # (128,), weight of the particles by key
     weights: np.ndarray  # (n_particles,) float32, of mean 1 (see `bayesmrf.particles.weights`)
+    total: np.ndarray  # (2,) A and B of the current edge (see `bayesmrf.particles.refresh`), summed over the particles
     sums: np.ndarray  # (n_tiles, 3), over the particles of a tile
     cluster: np.ndarray  # (n_nodes,) int64, nodes to be flipped
     label: np.ndarray  # (n_nodes,) int64, index of the last cluster of each node
@@ -98,6 +99,7 @@ def unpack(particles: Particles, graph: RefreshGraph, theta: np.ndarray) -> Unpa
         n_bits=np.empty(2, np.int64),
         counts=np.empty(_MOST_KEYS),
         weights=np.ones(m, np.float32),
+        total=np.empty(2),
         sums=np.empty((-(-m // TILE), 3)),
         cluster=np.empty(n_nodes, np.int64),
         label=np.zeros(n_nodes, np.int64),

@@ -197,6 +197,7 @@ def edge_moment(graph, unpacked, i):
             a += sums[0]
             b += sums[1]
             ab += sums[2]
+    unpacked.total[0], unpacked.total[1] = a, b
     agree, differ = (1.0 + tau) * a + 1.0, (1.0 - tau) * b + 1.0
     return log(agree / differ) - theta, max(0.0, 1 - m * ab / max(a * b, _SMALL))
 

@@ -26,56 +26,52 @@ ONE = np.float32(1)
 
 
 @leaf
-def _grow(weights, tanh_u, tanh_v, tau, new):
-    """Multiply weights by (1 + new t) / (1 + tau t); return their sum and that of their squares."""
-    s, s2 = float32(0), float32(0)
+def _grow(weights, tanh_u, tanh_v, tau, new, scale):
+    """Multiply weights by scale (1 + new t) / (1 + tau t); return the sum of their squares."""
+    square = float32(0)
     for lane in range(len(weights) >> 6 << 6):
         t = tanh_u[lane] * tanh_v[lane]
-        w = weights[lane] * (ONE + new * t) / (ONE + tau * t)
+        w = weights[lane] * scale * (ONE + new * t) / (ONE + tau * t)
         weights[lane] = w
-        s += w
-        s2 += w * w
-    return s, s2
+        square += w * w
+    return square
 
 
 @leaf
 def _multiply(weights, factors):
-    """Multiply weights by factors; return their sum and that of their squares."""
-    s, s2 = float32(0), float32(0)
+    """Multiply weights by factors; return the sum of their squares."""
+    square = float32(0)
     for lane in range(len(weights) >> 6 << 6):
         w = weights[lane] * factors[lane]
         weights[lane] = w
-        s += w
-        s2 += w * w
-    return s, s2
-
-
-@leaf
-def _grow_all(unpacked, tau, new):
-    """Let all weights follow a move of the current edge from tanh w = ``tau`` to ``new``; return both sums."""
-    total, square, table, factors = 0.0, 0.0, np.empty(128, np.float32), np.empty(TILE, np.float32)
-    n_u, n = unpacked.n_bits[0], unpacked.n_bits[0] + unpacked.n_bits[1]
-    if n_u >= 0:
-        for key in range(1 << n):
-            t = unpacked.ends[0, key & ((1 << n_u) - 1)] * unpacked.ends[1, key >> n_u]
-            table[key] = float32((1 + new * t) / (1 + tau * t))
-    for first in range(0, len(unpacked.weights), TILE):
-        last = min(first + TILE, len(unpacked.weights))
-        weights = unpacked.weights[first:last]
-        if n_u >= 0:
-            look_up(unpacked.key[first:last], table, factors[: last - first])
-            s, s2 = _multiply(weights, factors)
-        else:
-            s, s2 = _grow(weights, unpacked.tanh_u[first:last], unpacked.tanh_v[first:last], tau, new)
-        total += s
-        square += s2
-    return total, square
+        square += w * w
+    return square
 
 
 @strict_leaf
 def follow(unpacked, tau, new):
-    """Let the weights follow a move of the edge from tanh w = ``tau`` to ``new``, before its ends are redrawn."""
-    _keep(unpacked, *_grow_all(unpacked, tau, new))
+    """Let the weights follow a move of the edge from tanh w = ``tau`` to ``new``, before its ends are redrawn.
+
+    `bayesmrf.particles.refresh.edge_moment` must have been called: A and B give the sum of the new weights.
+    """
+    n, square, table, room = len(unpacked.weights), 0.0, np.empty(128, np.float32), np.empty(TILE, np.float32)
+    scale = n / (0.5 * (1 + new) * unpacked.total[0] + 0.5 * (1 - new) * unpacked.total[1])
+    n_u, n_bits = unpacked.n_bits[0], unpacked.n_bits[0] + unpacked.n_bits[1]
+    if n_u >= 0:
+        for key in range(1 << n_bits):
+            t = unpacked.ends[0, key & ((1 << n_u) - 1)] * unpacked.ends[1, key >> n_u]
+            table[key] = float32(scale * (1 + new * t) / (1 + tau * t))
+    for first in range(0, n, TILE):
+        last = min(first + TILE, n)
+        weights, factors = unpacked.weights[first:last], room[: last - first]
+        if n_u >= 0:
+            look_up(unpacked.key[first:last], table, factors)
+            square += _multiply(weights, factors)
+        else:
+            u, v = unpacked.tanh_u[first:last], unpacked.tanh_v[first:last]
+            square += _grow(weights, u, v, tau, new, float32(scale))
+    if n < KEPT * square:
+        forget(unpacked)
 
 
 @strict_leaf
@@ -91,19 +87,11 @@ def follow_states(graph, unpacked, e, log_factors, room):
 
 @strict_leaf
 def set_weights(unpacked, weights):
-    """Set the weights of the particles, up to a factor."""
+    """Set the weights of the particles, up to a factor; uneven ones are forgotten."""
     copy_to(unpacked.weights, weights)
-    _keep(unpacked, weights.sum(), (weights * weights).sum())
-
-
-@strict_leaf
-def _keep(unpacked, total, square):
-    """Scale the weights, whose sum is ``total`` and that of their squares ``square``; forget uneven ones."""
-    n = len(unpacked.weights)
-    if total * total < KEPT * n * square:
+    unpacked.weights[:] *= float32(len(weights) / weights.sum())
+    if n_effective(unpacked.weights) < KEPT * len(weights):
         forget(unpacked)
-    else:
-        unpacked.weights[:] *= float32(n / total)
 
 
 @strict_leaf
