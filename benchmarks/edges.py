@@ -300,7 +300,7 @@ def senate(_: np.random.Generator) -> None:
     votes = {session: datasets.senate109(session) for session in (1, 2)}
     for session, train in votes.items():
         wall, spent = time.perf_counter(), time.process_time()
-        est = GroupedMRF(candidates="complete", fields="grouped", n_draws=300, n_warmup=200, n_chains=4,
+        est = GroupedMRF(candidates="complete", fields="grouped", n_draws=700, n_warmup=400, n_chains=4,
                          random_state=1, progress=False).fit(train)  # fmt: skip
         wall, spent = time.perf_counter() - wall, time.process_time() - spent
         draws = est.posterior_["posterior"]

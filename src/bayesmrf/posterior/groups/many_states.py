@@ -1,7 +1,7 @@
 """Groups on any graph of nodes with many states, with moments from particles that follow theta edge by edge.
 
-The scans are those of `bayesmrf.posterior.groups.two_states`, with `bayesmrf.particles.tables`. There are no cluster
-flips, so that particles lag further behind theta if couplings are strong. Edges of one parameter (Potts) are logits,
+The scans are those of `bayesmrf.posterior.groups.two_states`, with `bayesmrf.particles.tables`, but for flips of
+clusters. Edges of one parameter (Potts) are logits,
 edges with a table of log potentials are drawn jointly (`bayesmrf.posterior.groups.prior.reassign_potential`), and
 those of the ordinal model are lines (`bayesmrf.posterior.groups.prior.reassign_line`).
 """

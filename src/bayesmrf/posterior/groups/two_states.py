@@ -1,7 +1,7 @@
 r"""Groups on any graph of two-state nodes, with moments from particles that follow theta edge by edge.
 
 * Clusters of nodes are flipped in the particles (`bayesmrf.particles.cluster_flips`), as strongly coupled nodes would
-  lag behind theta.
+  lag behind theta, and the weights of the particles follow each move of a scan (`bayesmrf.particles.weights`).
 * A scan is one of *local refresh* (`bayesmrf.particles.refresh`): edges in random order; q_i is the mean over the
   particles of the probability given the other nodes; the edge's group is drawn by Liu and Page 2013, eq. 4, with its
   exact one-edge likelihood; the edge's two ends are redrawn in every particle, under the new value, before the next
@@ -17,7 +17,7 @@ r"""Groups on any graph of two-state nodes, with moments from particles that fol
   particles add (`bayesmrf.posterior.conditionals.noisy_draws`).
 
 With a ``sampler``, particles are drawn by an exact engine before every use, and the chain tends to the exact one as
-``n_particles`` grows. Without, particles also lag behind theta.
+``n_particles`` grows. Without, particles may also lag behind theta.
 
 An edge's q has a standard error, and the log likelihood of a value that is one posterior standard deviation away has
 n |d log L / dq| times that,
