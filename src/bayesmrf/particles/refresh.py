@@ -182,14 +182,12 @@ def _look(graph, unpacked, i):
 def edge_moment(graph, unpacked, i):
     """Return nu_i = logit q_i - theta_i, and the share of the variance of [x_u = x_v] between particles.
 
-    As (1 + tau) A + (1 - tau) B = 2, the means of A and B give q and 1 - q without cancellation. Half a particle is
-    added to both: if 1 - q is below 1 / m there may be no particle with x_u != x_v.
+    As q is the mean of (1 + tau) A / 2, and 1 - q that of (1 - tau) B / 2, nu is the log ratio of A and B: theta_i
+    cancels. A particle is added whose ends would be independent without the edge (t = 0), as there may be none with
+    x_u != x_v. Were it counted as half agreeing, nu would fall as theta_i grows, and theta_i would drift.
     """
     _look(graph, unpacked, i)
-    r, m, theta = len(graph.edges), len(unpacked.tanh_u), unpacked.theta[i]
-    tau = _tau(unpacked, i, r)
-    if i >= r:
-        theta *= 2
+    m, tau = len(unpacked.tanh_u), _tau(unpacked, i, len(graph.edges))
     if unpacked.n_bits[0] >= 0:
         a, b, ab = sum_keys(unpacked, tau)
     else:
@@ -199,8 +197,7 @@ def edge_moment(graph, unpacked, i):
             b += sums[1]
             ab += sums[2]
     unpacked.total[0], unpacked.total[1] = a, b
-    agree, differ = (1.0 + tau) * a + 1.0, (1.0 - tau) * b + 1.0
-    return log(agree / differ) - theta, max(0.0, 1 - m * ab / max(a * b, _SMALL))
+    return log((a + 1.0) / (b + 1.0)), max(0.0, 1 - m * ab / max(a * b, _SMALL))
 
 
 @strict_leaf

@@ -167,8 +167,9 @@ def relative_weights(unpacked, u, v, logs):
 def edge_categories(graph, unpacked, i):
     """Return the probabilities of categories 0 to p of edge i, and the share of their variance between particles.
 
-    That share is the largest over the categories. One particle is added, evenly over the categories: a category without
-    particles may have a small probability. The weights in ``at_u`` are divided as in `edge_cells`.
+    That share is the largest over the categories. One particle is added whose ends have no other neighbours (nor
+    fields): a category without particles may have a small probability. The weights in ``at_u`` are divided as in
+    `edge_cells`.
     """
     m, n_particles, p = len(graph.category), unpacked.x.shape[1], unpacked.potentials.shape[1]
     table = edge_table(graph, unpacked, i)
@@ -203,12 +204,16 @@ def edge_categories(graph, unpacked, i):
             a = unpacked.at_u[k, first:last]
             for lane in range(size):
                 a[lane] *= weights[lane] / whole[lane]
-    between = 0.0
+    between, alone = 0.0, np.zeros(p + 1)
+    for k in range(m):
+        for y in range(m):
+            alone[graph.category[k, y]] += table[k, y]
+    alone /= alone.sum()
     for j in range(p + 1):
         mean = total[j] / n_particles
         variance = square[j] / n_particles - mean * mean
         between = max(between, variance / max(mean * (1 - mean), 1e-9))
-        total[j] = (total[j] + 1 / (p + 1)) / (n_particles + 1)
+        total[j] = (total[j] + alone[j]) / (n_particles + 1)
     return total, between
 
 
@@ -455,20 +460,26 @@ def state_shares(unpacked, k, out):
 
 
 @leaf
-def mean_share(weights, shares, more=0.5):
-    """Average over particles the probability of a state; part of a particle is added."""
-    s, size = 0.0, len(shares) >> 6 << 6
-    for lane in range(size):
-        s += weights[lane] * shares[lane]
-    return (s + more) / (len(shares) + 1)
+def mean_share(unpacked, i, k, shares, first, last):
+    """Average the probability of state k of node i over particles first..last-1.
+
+    A particle is added in which the node has no neighbours: where a state is rare, it needs no such particle. Were a
+    part of a particle added instead, the state would seem to become likelier, the lower its field.
+    """
+    s, whole = 0.0, 0.0
+    for lane in range(first, last):
+        s += unpacked.weights[lane] * shares[lane]
+    for y in range(unpacked.field.shape[1]):
+        whole += np.exp(min(unpacked.field[i, y] - unpacked.field[i, k], 700.0))
+    return (s + 1 / whole) / (last - first + 1)
 
 
 @leaf
-def state_share(unpacked, k):
-    """Average the probability of state k over all particles."""
+def state_share(unpacked, i, k):
+    """Average the probability of state k of node i over all particles."""
     shares = np.empty(unpacked.x.shape[1], np.float32)
     state_shares(unpacked, k, shares)
-    return mean_share(unpacked.weights, shares)
+    return mean_share(unpacked, i, k, shares, 0, len(shares))
 
 
 @leaf

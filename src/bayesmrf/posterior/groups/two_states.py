@@ -55,7 +55,7 @@ from ...particles.refresh import edge_moment, refresh
 from ...particles.weights import even_out, forget
 from .blocks import Block
 from .dirichlet_process import Grouping, group_totals
-from .moves.fields import scan_fields
+from .moves.fields import FEW, scan_fields
 from .moves.jumps import accept_jump
 from .moves.pairs import scan_pairs
 from .moves.split_merge import Proposal
@@ -207,13 +207,15 @@ class TwoStateWalk:
             groups = urn.groups
             alone = np.flatnonzero(urn.sizes[groups] == 1) if block.grouped and not regroup else np.arange(len(groups))
             self._renew(rng)
-            order = rng.permutation(alone)
+            ones = (unpacked.x[alone] > 0).sum(axis=1)
+            rare = np.minimum(ones, unpacked.x.shape[1] - ones) < FEW
+            order, few = rng.permutation(alone[~rare]), alone[rare]
             held = groups, urn.values, urn.sizes, urn.k
             done, *grown = scan_fields(rng, order, theta, *common, *held, regroup, unpacked.x)
             urn.take(grown)
             fill_hubs(self._graph, unpacked)
-            # After too many resamplings, the remaining ones by local refresh.
-            for rest in self._turns(block.first + order[done:]):
+            # After too many resamplings, the remaining ones by local refresh, and so are those with a rare state.
+            for rest in self._turns(block.first + np.concatenate([order[done:], few])):
                 self._renew(rng)
                 if regroup:
                     room, held = np.empty((2, len(groups))), (groups, urn.values, urn.sizes, urn.k)
