@@ -25,7 +25,7 @@ Run ``python benchmarks/edges.py [NAME ...] [--seed N]`` with names among:
   of edges, and, of the predictive of 20 draws and of the maximum likelihood estimate, pair correlations, rows without a
   spike and rows with more than 15, from chains that start empty, full, or at rows of the data.
 * ``senate``: groups of edges that may be absent, with groups of fields, on the votes of each session of
-  `bayesmrf.datasets.senate109` (which needs ``BAYESMRF_DATA``), four chains: minutes, R-hat of the number of edges and
+  `bayesmrf.datasets.senate109` (which needs ``BAYESMRF_DATA``), two chains: minutes, R-hat of the number of edges and
   of groups, and the log pseudo-likelihood of the votes of the other session.
 """
 
@@ -300,7 +300,7 @@ def senate(_: np.random.Generator) -> None:
     votes = {session: datasets.senate109(session) for session in (1, 2)}
     for session, train in votes.items():
         wall, spent = time.perf_counter(), time.process_time()
-        est = GroupedMRF(candidates="complete", fields="grouped", n_draws=300, n_warmup=200, n_chains=4,
+        est = GroupedMRF(candidates="complete", fields="grouped", n_draws=2400, n_warmup=400, n_chains=2,
                          random_state=1, progress=False).fit(train)  # fmt: skip
         wall, spent = time.perf_counter() - wall, time.process_time() - spent
         draws = est.posterior_["posterior"]

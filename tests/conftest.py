@@ -133,4 +133,6 @@ def votes(folder, rng):
 def is_silent(result):
     """Whether a command ended well and said nothing, but that its few draws have not converged."""
     code, out, err = result
-    return (code, out) == (0, "") and (not err or (err.startswith("warning: Not converged: ") and err.count("\n") == 1))
+    return (code, out) == (0, "") and (
+        not err or (err.startswith(("warning: Not converged: ", "warning: Not judged: ")) and err.count("\n") == 1)
+    )

@@ -133,7 +133,7 @@ def of_pairs(rng, m, exact, draw_pair=pairs.draw_pair):
         if not exact:
             x = states_of(rng, rng.multinomial(m, p))
         groups, sizes = np.zeros(2, np.int32), SIZES + np.array([2.0, 0.0, 0.0])
-        draw_pair(rng, edges, x, m, at, s, N, base, 0, 1, groups, values.copy(), sizes, 3)
+        draw_pair(rng, edges, x, np.ones(m, np.float32), at, s, N, base, 0, 1, groups, values.copy(), sizes, 3)
         out.append([g == h for g in groups for h in range(3)])
     return np.array(out, dtype=float)
 

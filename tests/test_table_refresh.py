@@ -120,7 +120,7 @@ def test_shares_of_a_nodes_states(rng):
     q = moments(model, theta)[model.n_edges :].reshape(-1, 3)
     for i in range(6):
         weigh_node(rows, unpacked, i)
-        found = np.array([state_share(unpacked, k) for k in range(4)])
+        found = np.array([state_share(unpacked, i, k) for k in range(4)])
         assert found.sum() == pytest.approx(1, abs=1e-3)
         assert (np.abs(found[1:] - q[i]) < 6 * np.sqrt(q[i] * (1 - q[i]) / M) + 1e-3).all()
 

@@ -10,8 +10,10 @@ from scipy.special import logsumexp
 
 from bayesmrf import graphs, run
 from bayesmrf.errors import OptionError, StoreError
+from bayesmrf.estimators.ties import read_ties
 from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.likelihood import Hidden, Likelihood, Sample
+from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.models.clamped import Clamped
 from bayesmrf.models.ising import Ising
 from bayesmrf.models.linear_map import LinearMap
@@ -293,3 +295,13 @@ def test_what_comes_after_a_fit(lattice, tmp_path, rng):
     for kernel in ("langevin", "pseudo-posterior", "auxiliary-variable"):
         found = bayesian(**options | {"kernel": kernel}, corrected=kernel == "pseudo-posterior").fit(X)
         assert found.posterior_["posterior"]["phi"].shape == (2, 20, 2)
+
+
+@pytest.mark.parametrize("name", ["edges", "edges a", "nodes b"])
+def test_names_of_two_parameters_differ(name):
+    """A column named as a label would be would else share the parameter."""
+    graph = graphs.Graph(3, [(0, 1), (1, 2)], names=[name, "x", "y"])
+    ties = {"edges": "edges", "edges a": ["a", "a"], "nodes b": {"x": "b", "y": "b"}}[name]
+    with pytest.raises(OptionError, match="labels of which no two parameters get the same name"):
+        read_ties(ties, Boltzmann(graph))
+    assert read_ties(ties, Boltzmann(graphs.Graph(3, [(0, 1), (1, 2)], names=["z", "x", "y"]))) is not None

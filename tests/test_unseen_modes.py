@@ -107,6 +107,9 @@ def test_bounds_hold(rng):
     assert lower[1:, 1, D // 2].max() > MASS / 3
     beyond = count_tails(states).above == 0
     assert (lower[0] <= exact + 1e-9)[beyond].all()
+    # Estimates from few chains exceed tails by chance, but are never above 1, and so their mean over draws is not.
+    few = ModeSearch(n_chains=8, temperatures=2, n_followed=16, n_sweeps=10)
+    assert max(searched(states, rng, theta=2 * THETA, search=few)[1].mean.max() for _ in range(60)) <= 1
 
 
 def test_a_model_with_the_modes_of_the_data_is_not_flagged(rng):

@@ -24,6 +24,7 @@ SCALARS = ("n_groups", "alpha", "density", "slab_scale")
 GOOD_R_HAT, FAIR_R_HAT = 1.01, 1.05
 GOOD_ESS, FAIR_ESS = 100, 25
 _RARELY = 0.01  # acceptance below which a warning is added
+_LEAST = 4  # draws of a chain for R-hat
 _FEWEST = 10  # draws in which a constant parameter is not due to chance
 _MOST_TIMES = 20  # "... times as many draws", at most
 # Kernels whose step is an option.
@@ -34,7 +35,7 @@ _STEPPED = ("metropolis", "exchange", "auxiliary-variable", "langevin")
 class Verdict(NamedTuple):
     """Judgement of the convergence of a run."""
 
-    grade: str  # good: for means and intervals; fair: for means, or unknown; bad: not converged
+    grade: str  # good: for means and intervals; fair: for means, or unknown; bad: not converged, or too few draws
     sentence: str  # the reason, and what to do
 
 
@@ -98,8 +99,9 @@ def _converged(tree: xr.DataTree, table: pd.DataFrame | None) -> Verdict:
     """Judge whether the chains have converged."""
     sizes = tree["posterior"].sizes
     n_chains, n_draws = sizes["chain"], sizes["chain"] * sizes["draw"]
-    if sizes["draw"] < 4:
-        return Verdict("fair", "Too few draws to judge convergence: run more draws.")
+    if sizes["draw"] < _LEAST:
+        own = f"there {'is' if sizes['draw'] == 1 else 'are'} {sizes['draw']}"
+        return Verdict("bad", f"Not judged: convergence needs {_LEAST} draws of a chain at least, {own}; use more.")
     if stuck := _stuck(tree):
         return Verdict("bad", stuck)
     table = (diagnostics(tree, None) if table is None else table).dropna(subset=["ess_bulk"])

@@ -206,7 +206,7 @@ def sample(
         with about_fit(source, instead), shown_log(console), warnings.catch_warnings():
             alone = estimator.checkpoint.chain is not None
             if estimator.progress or alone:  # the printed verdict then says the same, of all chains
-                warnings.filterwarnings("ignore", "Not converged", ConvergenceWarning)
+                warnings.filterwarnings("ignore", "Not (converged|judged)", ConvergenceWarning)
                 warnings.filterwarnings("ignore", UNSEEN, ApproximatePosteriorWarning)
             estimator.fit(table, sample_weight=weights, **more)
     except KeyboardInterrupt:

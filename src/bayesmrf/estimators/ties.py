@@ -23,7 +23,7 @@ def read_ties(ties: Any, model: Any) -> LinearMap | None:
     Raises
     ------
     OptionError
-        If there is not a label for each edge, or a name is not known.
+        If there is not a label for each edge, a name is not known, or two parameters would have the same name.
     """
     if ties is None:
         return None
@@ -40,7 +40,7 @@ def read_ties(ties: Any, model: Any) -> LinearMap | None:
     if isinstance(model, Ordinal) and model.neutral is not None and any(k is not None for k in nodes):
         raise OptionError(option="ties", got=ties, expected="None, 'edges' or labels of edges with neutral categories")
     names, label = list(model.feature_names), np.empty(model.n_features, dtype=np.int64)
-    phi: dict[str, int] = {}
+    phi: dict[str, tuple[int, Any]] = {}
     n_edge_features = model.n_parameters * model.n_edges
     of_node = np.repeat(np.arange(graph.n_nodes), np.diff(model.node_starts))
     of_edge = np.arange(n_edge_features) // model.n_parameters
@@ -51,7 +51,11 @@ def read_ties(ties: Any, model: Any) -> LinearMap | None:
             k = labels[item[i - start]]
             _, mark, which = names[i].rpartition("=")  # of several parameters of an edge or node
             name = names[i] if k is None else f"{kind} {k}".strip() + (mark + which if each > 1 else "")
-            label[i] = phi.setdefault(name, len(phi))
+            key = (kind, i) if k is None else (kind, k)
+            label[i], other = phi.setdefault(name, (len(phi), key))
+            if other != key:
+                expected = f"labels of which no two parameters get the same name, as {name!r} would be"
+                raise OptionError(option="ties", got=ties, expected=expected, remedy="use another label or column name")
     return LinearMap.tied(label, tuple(phi))
 
 

@@ -13,7 +13,7 @@ with the last states as an importance sample, of the part of Z above q,
 so that the start with the highest estimate has found a mode that others miss. Both fall short where chains miss a mode.
 The rest of Z is taken from above: the larger of the forward estimates and a reverse one, from chains that start at the
 data, of the mean of 1 / w, which is at least 1 / Z on average. The bound is :math:`Z_q / (Z_q + Z_\text{rest})`, with
-Z_q lowered by 4.75 standard errors, which a mean that rests on fewer than 23 chains does not survive.
+the numerator lowered by 4.75 standard errors, which a mean that rests on fewer than 23 chains does not survive.
 
 Other chains start at rows of the data and make Gibbs sweeps at theta. What these reach, particles that follow theta
 reach, too: a tail of theirs is one of a model that fits badly, and no unseen mode.
@@ -125,10 +125,11 @@ class ModeSearch:
         top = max(run.log_z for run in (back, *runs))
         parts = np.array([_parts(run, m, d1, top) for run in runs])
         mean, error = parts[:, 0], parts[:, 1]
-        # Parts of Z become shares of it.
+        # Parts of Z become shares of it. On average a share is no larger than the true one, as Z_q / (Z_q + Z_rest) is
+        # concave in Z_q; so this is also true of the mean over draws.
         z = np.exp([run.log_z - top for run in runs])[:, None, None]
         rest = np.maximum(np.exp(back.log_z - top), (z - mean).max(axis=0))
-        scale = 1 / (np.maximum(mean - _SURE * error, 0) + rest)
+        scale = 1 / (mean + rest)
         log_z = [(run.log_z, run.standard_error) for run in (back, *runs)]
         return ModelTails(
             np.concatenate([found[:1], mean * scale]), np.concatenate([found[1:], error * scale]), *np.array(log_z).T

@@ -48,18 +48,20 @@ def relative_moments(mean, square, cube):
 
 
 @strict_leaf
-def add_half_particle(found, row, size, delta):
+def add_half_particle(found, row, size, value, delta):
     """Return the log mean weight with one more particle: half of it has one edge more in agreement, half one less.
 
     It matters if ``size`` edges always agree (T = size) or never agree in all particles; otherwise the two halves
-    nearly cancel.
+    nearly cancel. Both are less where even independent edges with the former ``value`` would differ more rarely:
+    otherwise moves away from a large value would seem to cost more than moves towards it.
     """
     m = len(row)
     n_top, n_bottom = 0, 0
     for p in range(m):
         n_top += int(row[p] == size)
         n_bottom += int(row[p] == 0)
-    more, less = (0.5 - 0.5 * n_top / m) / m, (0.5 - 0.5 * n_bottom / m) / m
+    more = (1 - n_top / m) * min(0.5 / m, size / (1 + exp(-value)))
+    less = (1 - n_bottom / m) * min(0.5 / m, size / (1 + exp(value)))
     up, down = exp(delta) - 1, exp(-delta) - 1
     return LogMean(
         found.value + log1p(max(more * up + less * down, -0.5)), found.spread + more * up * up + less * down * down

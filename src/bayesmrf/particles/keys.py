@@ -2,7 +2,7 @@ r"""A few bits of each particle as a byte, its *key*, and tables over keys.
 
 A sum of couplings times states, w_1 x_1 + ... + w_k x_k, has 2^k possible values. If k is small, a function of it is
 computed once for each value instead of once for each particle: the states are the bits of a key, which indexes a table,
-and means over particles are sums over the counts of keys. Bytes are processed 64 particles at a time.
+and means over particles are sums over the weights of keys. Bytes are processed 64 particles at a time.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ def look_up(key, table, out):
 
 
 @leaf
-def count_keys(key, n_keys):
-    """Count the particles with each of the first ``n_keys`` keys."""
-    ways = np.zeros((_WAYS, n_keys), np.int32)
+def weigh_keys(key, weights, n_keys):
+    """Sum the weights of the particles with each of the first ``n_keys`` keys."""
+    ways = np.zeros((_WAYS, n_keys))
     for lane in range(0, len(key) >> 6 << 6, _WAYS):
         for way in range(_WAYS):
-            ways[way, key[lane + way]] += 1
+            ways[way, key[lane + way]] += weights[lane + way]
     for way in range(1, _WAYS):
         for k in range(n_keys):
             ways[0, k] += ways[way, k]

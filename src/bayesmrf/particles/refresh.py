@@ -8,8 +8,9 @@ a and b be the local fields of u and v in a particle without the edge. Given all
           E[x_u \mid x_u x_v = \pm 1] = \frac{\tanh a \pm \tanh b}{1 \pm t}.
 
 The first, averaged over the particles, is a better estimate of q_i = P(x_u = x_v) than the share of agreements. With
-both the two ends are redrawn jointly, under a new tau, before the next edge is visited. A node field h is an edge to
-one more node that is always +1: w = h and b = infinity.
+both the two ends are redrawn jointly, under a new tau, before the next edge is visited; the other nodes follow by the
+weights of the particles (`bayesmrf.particles.weights`). A node field h is an edge to one more node that is always +1:
+w = h and b = infinity.
 
 If both ends together have few other neighbours, this is computed once for each of their joint states, with the
 particles counted by state (`bayesmrf.particles.refresh_keys`); otherwise once for each particle.
@@ -27,6 +28,7 @@ from ..lanes import symmetric_uniform, tanh_ratio
 from ..rng import next_uint32
 from .memory import TILE, bias_of, update_hub, update_hubs
 from .refresh_keys import DOWN, UP, key_ends, look_at_keys, redraw_by_keys, sum_keys
+from .weights import follow
 
 _TAU = 1 - 1e-6  # largest coupling in estimates of moments (an agreement of 1 - 5e-7)
 _SMALL = 1e-30
@@ -79,14 +81,15 @@ def tanh_of(h, out):
 
 
 @leaf
-def _sums(tanh_u, tanh_v, tau):
+def _sums(tanh_u, tanh_v, weights, tau):
     a, b, ab = float32(0), float32(0), float32(0)
     for lane in range(len(tanh_u) >> 6 << 6):
         t = tanh_u[lane] * tanh_v[lane]
         scale = ONE / (ONE + tau * t)
         agree, differ = (ONE + t) * scale, (ONE - t) * scale
+        agree *= weights[lane]
         a += agree
-        b += differ
+        b += weights[lane] * differ
         ab += agree * differ
     return a, b, ab
 
@@ -134,7 +137,8 @@ def _look_at_particles(graph, unpacked, u, v, without, tau):
         else:
             unpacked.tanh_v[first:last] = ONE
         sums = unpacked.sums[first // TILE]
-        sums[0], sums[1], sums[2] = _sums(unpacked.tanh_u[first:last], unpacked.tanh_v[first:last], tau)
+        tanh_u, tanh_v, weights = unpacked.tanh_u[first:last], unpacked.tanh_v[first:last], unpacked.weights[first:last]
+        sums[0], sums[1], sums[2] = _sums(tanh_u, tanh_v, weights, tau)
 
 
 @leaf
@@ -178,14 +182,12 @@ def _look(graph, unpacked, i):
 def edge_moment(graph, unpacked, i):
     """Return nu_i = logit q_i - theta_i, and the share of the variance of [x_u = x_v] between particles.
 
-    As (1 + tau) A + (1 - tau) B = 2, the means of A and B give q and 1 - q without cancellation. Half a particle is
-    added to both: if 1 - q is below 1 / m there may be no particle with x_u != x_v.
+    As q is the mean of (1 + tau) A / 2, and 1 - q that of (1 - tau) B / 2, nu is the log ratio of A and B: theta_i
+    cancels. A particle is added whose ends would be independent without the edge (t = 0), as there may be none with
+    x_u != x_v. Were it counted as half agreeing, nu would fall as theta_i grows, and theta_i would drift.
     """
     _look(graph, unpacked, i)
-    r, m, theta = len(graph.edges), len(unpacked.tanh_u), unpacked.theta[i]
-    tau = _tau(unpacked, i, r)
-    if i >= r:
-        theta *= 2
+    m, tau = len(unpacked.tanh_u), _tau(unpacked, i, len(graph.edges))
     if unpacked.n_bits[0] >= 0:
         a, b, ab = sum_keys(unpacked, tau)
     else:
@@ -194,8 +196,8 @@ def edge_moment(graph, unpacked, i):
             a += sums[0]
             b += sums[1]
             ab += sums[2]
-    agree, differ = (1.0 + tau) * a + 1.0, (1.0 - tau) * b + 1.0
-    return log(agree / differ) - theta, max(0.0, 1 - m * ab / max(a * b, _SMALL))
+    unpacked.total[0], unpacked.total[1] = a, b
+    return log((a + 1.0) / (b + 1.0)), max(0.0, 1 - m * ab / max(a * b, _SMALL))
 
 
 @strict_leaf
@@ -229,9 +231,14 @@ def _redraw(graph, unpacked, i, was):
 
 @strict_leaf
 def move_to(graph, unpacked, i, value):
-    """Set theta_i, and redraw the ends of edge i (or the node of a field) under it, after `edge_moment`."""
-    was = unpacked.theta[i]
+    """Set theta_i, and redraw the ends of edge i (or the node of a field) under it, after `edge_moment`.
+
+    The weights of the particles follow.
+    """
+    was, tau = unpacked.theta[i], _tau(unpacked, i, len(graph.edges))
     unpacked.theta[i] = value
+    if value != was:
+        follow(unpacked, tau, _tau(unpacked, i, len(graph.edges)))
     _redraw(graph, unpacked, i, was)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from numba import float64
 
 from ..compiled import copy_to, leaf, strict_leaf
-from .keys import add_states, count_keys, look_up, random_bits, threshold
+from .keys import add_states, look_up, random_bits, threshold, weigh_keys
 from .memory import TILE, bias_of
 
 _MOST_BITS = 7  # neighbours of both ends in a key; one more bit is that of a redrawn end
@@ -65,9 +65,9 @@ def key_ends(graph, unpacked, u, v, without):
 
 @strict_leaf
 def look_at_keys(unpacked):
-    """Count the particles by key, for `sum_keys`."""
+    """Sum the weights of the particles by key, for `sum_keys`."""
     n_keys = 1 << (unpacked.n_bits[0] + unpacked.n_bits[1])
-    copy_to(unpacked.counts[:n_keys], count_keys(unpacked.key, n_keys))
+    copy_to(unpacked.counts[:n_keys], weigh_keys(unpacked.key, unpacked.weights, n_keys))
 
 
 @strict_leaf
@@ -79,10 +79,10 @@ def sum_keys(unpacked, tau):
         t = unpacked.ends[0, key & ((1 << n_u) - 1)] * unpacked.ends[1, key >> n_u]
         scale = 1 / (1 + tau * t)
         agree, differ = (1 + t) * scale, (1 - t) * scale
-        count = unpacked.counts[key]
-        total_a += count * agree
-        total_b += count * differ
-        total_ab += count * agree * differ
+        weight = unpacked.counts[key]
+        total_a += weight * agree
+        total_b += weight * differ
+        total_ab += weight * agree * differ
     return total_a, total_b, total_ab
 
 

@@ -10,21 +10,21 @@ from .tables import mean_share, state_shares
 
 
 @strict_leaf
-def feature_shares(unpacked, f, share):
-    """Set ``share`` (m, n_particles) to the probability of each state in which a feature (m,) is not 0."""
-    for x in range(len(f)):
-        if f[x] != 0:
-            state_shares(unpacked, x, share[x])
+def node_shares(unpacked, share):
+    """Set ``share`` (m, n_particles) to the probability of each state."""
+    for x in range(len(share)):
+        state_shares(unpacked, x, share[x])
 
 
 @strict_leaf
-def mean_shares(unpacked, f, share, first, last, cells):
-    """Average ``share`` over particles first..last-1 into ``cells`` (m,); the first has the states in which f is 0."""
-    cells[:], n_values = 0.0, 1 + np.count_nonzero(f)
+def mean_shares(unpacked, i, f, share, first, last, cells):
+    """Average ``share`` of node i over particles first..last-1 into ``cells`` (m,).
+
+    The first has the states in which f is 0.
+    """
+    cells[:] = 0.0
     for x in range(len(f)):
-        if f[x] != 0:
-            cells[x] = mean_share(unpacked.weights[first:last], share[x, first:last], 1 / n_values)
-    cells[0] = 1 - cells.sum()
+        cells[x if f[x] != 0 else 0] += mean_share(unpacked, i, x, share[x], first, last)
 
 
 @strict_leaf

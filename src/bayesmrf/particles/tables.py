@@ -55,7 +55,7 @@ class UnpackedTableParticles(NamedTuple):
     field: np.ndarray  # (n_nodes, m)
     at_u: np.ndarray  # (m, n_particles) float32, weights of the states of the ends of the current edge
     at_v: np.ndarray
-    weights: np.ndarray  # (n_particles,) float32, of the particles in all means but those of `edge_categories`
+    weights: np.ndarray  # (n_particles,) float32, of the particles in all means; of mean 1
 
 
 def table_graph(model: Any, rivals: np.ndarray | None = None) -> TableGraph:
@@ -167,8 +167,9 @@ def relative_weights(unpacked, u, v, logs):
 def edge_categories(graph, unpacked, i):
     """Return the probabilities of categories 0 to p of edge i, and the share of their variance between particles.
 
-    That share is the largest over the categories. One particle is added, evenly over the categories: a category without
-    particles may have a small probability.
+    That share is the largest over the categories. One particle is added whose ends have no other neighbours (nor
+    fields): a category without particles may have a small probability. The weights in ``at_u`` are divided as in
+    `edge_cells`.
     """
     m, n_particles, p = len(graph.category), unpacked.x.shape[1], unpacked.potentials.shape[1]
     table = edge_table(graph, unpacked, i)
@@ -186,7 +187,7 @@ def edge_categories(graph, unpacked, i):
                 b, w, row = unpacked.at_v[y, first:last], table[k, y], each[graph.category[k, y]]
                 for lane in range(size):
                     row[lane] += w * a[lane] * b[lane]
-        whole = each[p + 1]
+        whole, weights = each[p + 1], unpacked.weights[first:last]
         for j in range(p + 1):
             row = each[j]
             for lane in range(size):
@@ -195,16 +196,24 @@ def edge_categories(graph, unpacked, i):
             row, s, s2 = each[j], float32(0), float32(0)
             for lane in range(size):
                 q = row[lane] / whole[lane]
-                s += q
-                s2 += q * q
+                s += weights[lane] * q
+                s2 += weights[lane] * q * q
             total[j] += s
             square[j] += s2
-    between = 0.0
+        for k in range(m):
+            a = unpacked.at_u[k, first:last]
+            for lane in range(size):
+                a[lane] *= weights[lane] / whole[lane]
+    between, alone = 0.0, np.zeros(p + 1)
+    for k in range(m):
+        for y in range(m):
+            alone[graph.category[k, y]] += table[k, y]
+    alone /= alone.sum()
     for j in range(p + 1):
         mean = total[j] / n_particles
         variance = square[j] / n_particles - mean * mean
         between = max(between, variance / max(mean * (1 - mean), 1e-9))
-        total[j] = (total[j] + 1 / (p + 1)) / (n_particles + 1)
+        total[j] = (total[j] + alone[j]) / (n_particles + 1)
     return total, between
 
 
@@ -268,7 +277,7 @@ def grown_weights(graph, unpacked, i, log_factors, out):
     """Set ``out`` to the weights of the particles after edge i has moved, up to a factor.
 
     They grow by the mean of exp(``log_factors``) (m^2,) over the states 00, 01, ... of the ends given the other nodes.
-    `edge_cells` must have been called for all particles.
+    `edge_cells` must have been called for all particles, or `edge_categories`.
     """
     m, room = len(graph.category), np.empty(TILE, np.float32)
     table = edge_table(graph, unpacked, i)
@@ -451,20 +460,26 @@ def state_shares(unpacked, k, out):
 
 
 @leaf
-def mean_share(weights, shares, more=0.5):
-    """Average over particles the probability of a state; part of a particle is added."""
-    s, size = 0.0, len(shares) >> 6 << 6
-    for lane in range(size):
-        s += weights[lane] * shares[lane]
-    return (s + more) / (len(shares) + 1)
+def mean_share(unpacked, i, k, shares, first, last):
+    """Average the probability of state k of node i over particles first..last-1.
+
+    A particle is added in which the node has no neighbours: where a state is rare, it needs no such particle. Were a
+    part of a particle added instead, the state would seem to become likelier, the lower its field.
+    """
+    s, whole = 0.0, 0.0
+    for lane in range(first, last):
+        s += unpacked.weights[lane] * shares[lane]
+    for y in range(unpacked.field.shape[1]):
+        whole += np.exp(min(unpacked.field[i, y] - unpacked.field[i, k], 700.0))
+    return (s + 1 / whole) / (last - first + 1)
 
 
 @leaf
-def state_share(unpacked, k):
-    """Average the probability of state k over all particles."""
+def state_share(unpacked, i, k):
+    """Average the probability of state k of node i over all particles."""
     shares = np.empty(unpacked.x.shape[1], np.float32)
     state_shares(unpacked, k, shares)
-    return mean_share(unpacked.weights, shares)
+    return mean_share(unpacked, i, k, shares, 0, len(shares))
 
 
 @leaf

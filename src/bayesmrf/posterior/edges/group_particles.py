@@ -17,7 +17,7 @@ import numpy as np
 from ...compiled import strict_leaf
 from ...models.categorical import is_categorical
 from ...models.ordinal import Ordinal
-from ...particles.table_features import feature_shares, follow_feature, grown_by_feature, mean_shares
+from ...particles.table_features import follow_feature, grown_by_feature, mean_shares, node_shares
 from ...particles.tables import (
     TableGraph,
     TableParticles,
@@ -208,11 +208,11 @@ def _measure(graph, unpacked, problem, pairs, t, share):
     """
     e, (i, j), half = pairs[0].e, pairs[0].ends, unpacked.x.shape[1] >> 1
     if i == j:
-        feature_shares(unpacked, pairs[0].g[t], share)
+        node_shares(unpacked, share)
     for side in range(2):
         pair, first = pairs[side], side * half
         if i == j:
-            mean_shares(unpacked, pair.g[t], share, first, first + half, pair.cells[t])
+            mean_shares(unpacked, i, pair.g[t], share, first, first + half, pair.cells[t])
         else:
             cells_again(graph, unpacked, e, first, first + half, pair.cells[t])
         pair.now[t] = pair.cells[t]

@@ -33,6 +33,7 @@ from .dirichlet_process import Grouping, group_totals
 EXACT_DIMS: dict[str, tuple[str, ...]] = {"log_likelihood": (), "n_solves": ()}
 _TRIES = 2  # moves of each shared potential in a step
 _STEPS = 0.3, 1.6  # range of their lengths, in units of the information summed over the group
+_FAR = 12.0  # parameter of an item whose probabilities may round
 _FARTHEST = 1000.0  # largest parameter of a posterior that has a mode
 
 
@@ -142,6 +143,14 @@ class ExactWalk:
     def mix(self, rng: np.random.Generator) -> None:
         """Do nothing: the engine is always at theta."""
 
+    def _nu(self, block: Block, i: int) -> Any:
+        """Return what the full conditional of item i needs, from where its moments do not round to 0 or 1."""
+        theta, moments, own = self.theta, self.memory.moments, block.features(i)
+        if np.abs(theta[own]).max() > _FAR:
+            theta = block.moved(theta, i, 0 * theta[own])
+            moments = self._marginals.solve(theta).moments
+        return block.nu(i, theta, moments)
+
     def _move(self, block: Block, members: Any, value: Any) -> None:
         self.theta = block.moved(self.theta, members, value)
         self.memory = self._marginals.solve(self.theta)
@@ -154,7 +163,7 @@ class ExactWalk:
         urn, nu, single = block.open(state), np.zeros(block.fit_shape), block.counts.ndim == 1
         for i in range(len(block.counts)):
             own = block.features(i)
-            found: Any = block.nu(i, self.theta, self.memory.moments)
+            found: Any = self._nu(block, i)
             nu[i] = block.fit(found, i)
             block.reassign(rng, urn, i, found)
             value = block.unit * urn.value(i)
@@ -178,7 +187,7 @@ class ExactWalk:
                     urn.values[c] = self.theta[shared[: block.p]]
                 continue
             if len(members) == 1:
-                nu: Any = block.nu(members[0], self.theta, self.memory.moments)
+                nu: Any = self._nu(block, members[0])
                 urn.values[c] = block.draw_value(rng, urn, members[0], nu)
             else:
                 assert totals is not None

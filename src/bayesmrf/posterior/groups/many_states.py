@@ -1,7 +1,7 @@
 """Groups on any graph of nodes with many states, with moments from particles that follow theta edge by edge.
 
-The scans are those of `bayesmrf.posterior.groups.two_states`, with `bayesmrf.particles.tables`. There are no cluster
-flips, so that particles lag further behind theta if couplings are strong. Edges of one parameter (Potts) are logits,
+The scans are those of `bayesmrf.posterior.groups.two_states`, with `bayesmrf.particles.tables`, but for flips of
+clusters. Edges of one parameter (Potts) are logits,
 edges with a table of log potentials are drawn jointly (`bayesmrf.posterior.groups.prior.reassign_potential`), and
 those of the ordinal model are lines (`bayesmrf.posterior.groups.prior.reassign_line`).
 """
@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...compiled import strict_leaf
+from ...compiled import copy_to, strict_leaf
 from ...options import Checked
 from ...particles.tables import (
     TableGraph,
@@ -33,7 +33,8 @@ from ...particles.tables import (
     table_graph,
     unpack,
 )
-from ..conditionals.centred import data_shares, edge_line, move_edge, node_row
+from ...particles.weights import even_out, follow_states, n_effective
+from ..conditionals.centred import data_shares, edge_line, move_edge, node_row, pair_values
 from ..conditionals.line import line_derivatives, line_parabola
 from ..conditionals.log_concave import draw_exactly
 from ..conditionals.noisy_draws import coordinate_with, line_with, more
@@ -163,6 +164,7 @@ class ManyStateWalk:
             order = np.concatenate([rng.permutation(r) for _ in range(n_pairs)])
             held = self._n, urn.groups, urn.values, urn.sizes, urn.k, urn.prior
             urn.take(_scan_pairs(rng, self._graph, self._unpacked, order, block.counts, *held))
+        even_out(rng, self._unpacked)
         self._noise = float(np.sqrt(self._n / self._unpacked.x.shape[1] * np.quantile(between, 0.95)))
         return block.close(urn, state), nu
 
@@ -177,6 +179,7 @@ class ManyStateWalk:
         there = np.flatnonzero(state.groups >= 0)
         alone = there[sizes[state.groups[there]] == 1]
         _scan_weights(rng, graph, unpacked, self._by(block), theta, alone)
+        even_out(rng, unpacked)
         values[state.groups[alone]] = theta[alone]
         accepted, shared = 0.0, rng.permutation(np.flatnonzero(sizes > 1))
         for c in shared:
@@ -225,6 +228,7 @@ class ManyStateWalk:
             sizes, totals = group_totals(groups, block.counts, len(values))
             alone = there[sizes[groups[there]] == 1]
             _scan_values(rng, graph, unpacked, alone, block.counts, n, prior)
+            even_out(rng, unpacked)
             values[groups[alone]] = unpacked.potentials[alone, 0]
             counts = group_counts(graph.edges, there, groups, len(values), unpacked.x)
             self._accepted = float(move_values(rng, counts, sizes, 1.0, totals, values, n, prior, unpacked.x))
@@ -239,6 +243,7 @@ class ManyStateWalk:
         if isinstance(block, NodeLines):
             theta = self.theta
             draw_node_lines(rng, graph, unpacked, block.lines, block.precision, theta, order)
+            even_out(rng, unpacked)
             return state._replace(values=theta[block.first :])
         if isinstance(block, Logits) and not block.grouped:
             draw_fields(rng, graph, unpacked, order, block.counts.reshape(len(order), -1), n)
@@ -291,36 +296,32 @@ def _stays_absent(rng, graph, unpacked, was, now):
 @strict_leaf
 def _scan_logits(rng, graph, unpacked, order, successes, n, groups, values, sizes, k, prior, nu, between):
     """Reassign the edges in ``order`` one by one, each from the current particles; return (values, sizes, k)."""
-    per = n / unpacked.x.shape[1]
+    potential = np.empty(1)
     for i in order:
         q, between[i] = edge_categories(graph, unpacked, i)
         nu[i] = _nu(q, unpacked.potentials[i, 0])
-        was = groups[i]
-        values, sizes, k = reassign(rng, i, successes[i], n, nu[i], per * between[i], groups, values, sizes, k, prior)
+        was, noise = groups[i], n / n_effective(unpacked.weights) * between[i]
+        values, sizes, k = reassign(rng, i, successes[i], n, nu[i], noise, groups, values, sizes, k, prior)
         if _stays_absent(rng, graph, unpacked, was, groups[i]):
             continue
-        unpacked.potentials[i, 0] = value_of(groups, values, i)
-        redraw_ends(graph, unpacked, i)
+        potential[0] = value_of(groups, values, i)
+        _move(graph, unpacked, i, potential)
     return values, sizes, k
 
 
 @strict_leaf
 def _scan_potentials(rng, graph, unpacked, order, counts, n, groups, values, sizes, k, prior, nu, between):
     """Reassign edges with tables, as `_scan_logits`."""
-    per = n / unpacked.x.shape[1]
+    nothing = np.zeros(unpacked.potentials.shape[1])
     for i in order:
         q, between[i] = edge_categories(graph, unpacked, i)
         nu[i] = np.log(q[1:] / q[0]) - unpacked.potentials[i]
         conditional = OnePotential(counts[i], n, nu[i], prior.precision, prior.log_constant)
-        was = groups[i]
-        values, sizes, k = reassign_potential(rng, i, conditional, per * between[i], groups, values, sizes, k, prior)
+        was, noise = groups[i], n / n_effective(unpacked.weights) * between[i]
+        values, sizes, k = reassign_potential(rng, i, conditional, noise, groups, values, sizes, k, prior)
         if _stays_absent(rng, graph, unpacked, was, groups[i]):
             continue
-        if groups[i] == ABSENT:
-            unpacked.potentials[i] = 0.0
-        else:
-            unpacked.potentials[i] = values[groups[i]]
-        redraw_ends(graph, unpacked, i)
+        _move(graph, unpacked, i, nothing if groups[i] == ABSENT else values[groups[i]])
     return values, sizes, k
 
 
@@ -330,7 +331,7 @@ def _scan_products(rng, graph, unpacked, by, theta, order, n, groups, values, si
 
     ``between`` is that of `_between`.
     """
-    lines, gains = by.lines, by.gains
+    lines = by.lines
     cells, weights = np.empty(by.lines.values.size), np.empty(unpacked.x.shape[1], np.float32)
     for e in order:
         i, j = lines.edges[e, 0], lines.edges[e, 1]
@@ -338,15 +339,35 @@ def _scan_products(rng, graph, unpacked, by, theta, order, n, groups, values, si
         line = edge_line(lines, cells, cells.sum(), e, i, j, theta, by.precision)
         nu[e, 0], nu[e, 1] = line_parabola(line, by.precision[e])
         between[e] = _between(graph, unpacked, e, line, theta[e], weights)
-        noise = n / unpacked.x.shape[1] * between[e]
-        was = groups[e]
+        was, noise = groups[e], n / unpacked.x.shape[1] * between[e]
         values, sizes, k = reassign_line(rng, e, line, noise, groups, values, sizes, k, prior)
         if _stays_absent(rng, graph, unpacked, was, groups[e]):
             continue
-        move_edge(lines, e, i, j, theta, value_of(groups, values, e))
-        follow_edge(unpacked, gains, e, theta[e], i, node_row(lines, theta, i), j, node_row(lines, theta, j))
-        redraw_ends(graph, unpacked, e)
+        _move_weight(graph, unpacked, by, e, theta, value_of(groups, values, e), weights)
     return values, sizes, k
+
+
+@strict_leaf
+def _move(graph, unpacked, i, potential):
+    """Move the potential of edge i, then redraw its ends; the weights of the particles follow."""
+    log_factors = np.zeros(graph.category.size)
+    for x, j in enumerate(graph.category.ravel()):
+        if j > 0:
+            log_factors[x] = potential[j - 1] - unpacked.potentials[i, j - 1]
+    follow_states(graph, unpacked, i, log_factors, np.empty(unpacked.x.shape[1], np.float32))
+    copy_to(unpacked.potentials[i], potential)
+    redraw_ends(graph, unpacked, i)
+
+
+@strict_leaf
+def _move_weight(graph, unpacked, by, e, theta, value, room):
+    """Move edge e along its line, then redraw its ends; the weights of the particles follow."""
+    lines = by.lines
+    i, j = lines.edges[e, 0], lines.edges[e, 1]
+    follow_states(graph, unpacked, e, (value - theta[e]) * pair_values(lines, e, i, j), room)
+    move_edge(lines, e, i, j, theta, value)
+    follow_edge(unpacked, by.gains, e, theta[e], i, node_row(lines, theta, i), j, node_row(lines, theta, j))
+    redraw_ends(graph, unpacked, e)
 
 
 @strict_leaf
@@ -369,29 +390,26 @@ def _scan_weights(rng, graph, unpacked, by, theta, order):
         edge_cells(graph, unpacked, e, 0, unpacked.x.shape[1], cells)
         line = edge_line(lines, cells, cells.sum(), e, i, j, theta, by.precision)
         noise = lines.n / len(weights) * _between(graph, unpacked, e, line, theta[e], weights)
-        move_edge(lines, e, i, j, theta, draw_exactly(rng, line_with(line, more(noise), line.score)))
-        follow_edge(unpacked, by.gains, e, theta[e], i, node_row(lines, theta, i), j, node_row(lines, theta, j))
-        redraw_ends(graph, unpacked, e)
+        value = draw_exactly(rng, line_with(line, more(noise), line.score))
+        _move_weight(graph, unpacked, by, e, theta, value, weights)
 
 
 @strict_leaf
 def _scan_pairs(rng, graph, unpacked, order, successes, n, groups, values, sizes, k, prior):
     """Reassign each edge in ``order`` together with one near it. Returns (values, sizes, k)."""
-    m = unpacked.x.shape[1]
     for i in order:
         j = near_edge(rng, graph, i)
         if j < 0:
             continue
         at = unpacked.potentials[i, 0], unpacked.potentials[j, 0]
         moved, values, sizes, k = draw_pair(
-            rng, graph.edges, unpacked.x, m, at, successes, n, prior, i, j, groups, values, sizes, k
+            rng, graph.edges, unpacked.x, unpacked.weights, at, successes, n, prior, i, j, groups, values, sizes, k
         )
         if moved.spread < 0:
             continue
         for e, value in ((i, moved.first), (j, moved.second)):
             edge_categories(graph, unpacked, e)
-            unpacked.potentials[e, 0] = value
-            redraw_ends(graph, unpacked, e)
+            _move(graph, unpacked, e, np.full(1, value))
     return values, sizes, k
 
 
@@ -400,7 +418,7 @@ def _scan_values(rng, graph, unpacked, order, successes, n, prior):
     """Draw exactly the values of the edges in ``order``, which are in groups of their own."""
     for i in order:
         q, between = edge_categories(graph, unpacked, i)
-        nu, s, noise = _nu(q, unpacked.potentials[i, 0]), successes[i], n / unpacked.x.shape[1] * between
+        nu, s, noise = _nu(q, unpacked.potentials[i, 0]), successes[i], n / n_effective(unpacked.weights) * between
         conditional = OneCoordinate(s, n, nu, prior.a, prior.b, prior.kappa)
-        unpacked.potentials[i, 0] = draw_exactly(rng, coordinate_with(conditional, more(noise), s)) - nu
-        redraw_ends(graph, unpacked, i)
+        value = draw_exactly(rng, coordinate_with(conditional, more(noise), s)) - nu
+        _move(graph, unpacked, i, np.full(1, value))

@@ -10,6 +10,7 @@ import numpy as np
 from ...compiled import strict_leaf
 from ...particles.cluster_flips import flip_near
 from ...particles.refresh import edge_moment, move_to
+from ...particles.weights import n_effective
 from ..conditionals.log_concave import draw_exactly
 from ..conditionals.noisy_draws import coordinate_with, more
 from ..conditionals.one_coordinate import OneCoordinate, sigmoid
@@ -66,13 +67,12 @@ def scan_groups(rng, graph, unpacked, data, order, groups, values, sizes, k, nu,
     and ``between`` receive the results of `edge_moment`. Returns (values, sizes, k).
     """
     r = len(graph.edges)
-    per = data.n / len(unpacked.tanh_u)
     redrawn = 0.5 * _REDRAWN * len(unpacked.x) / max(r, 1)
     for feature in order:
         i, prior, unit = (feature, data.edges, 1.0) if feature < r else (feature - r, data.fields, 0.5)
         nu[i], between[i] = edge_moment(graph, unpacked, feature)
-        s, was = data.successes[feature], groups[i]
-        values, sizes, k = reassign(rng, i, s, data.n, nu[i], per * between[i], groups, values, sizes, k, prior)
+        s, was, noise = data.successes[feature], groups[i], data.n / n_effective(unpacked.weights) * between[i]
+        values, sizes, k = reassign(rng, i, s, data.n, nu[i], noise, groups, values, sizes, k, prior)
         # With many more candidates than edges, particles need not be redrawn for each that stays absent.
         if was == ABSENT and groups[i] == ABSENT and rng.random() > redrawn:
             continue
@@ -91,7 +91,7 @@ def scan_coordinates(rng, graph, unpacked, data, order):
     for i in order:
         prior, unit = (data.edges, 1.0) if i < r else (data.fields, 0.5)
         nu, between = edge_moment(graph, unpacked, i)
-        s, noise = data.successes[i], data.n / len(unpacked.tanh_u) * between
+        s, noise = data.successes[i], data.n / n_effective(unpacked.weights) * between
         p = coordinate_with(OneCoordinate(s, data.n, nu, prior.a, prior.b, prior.kappa), more(noise), s)
         value = draw_exactly(rng, p) - nu
         _move(rng, graph, unpacked, i, unit * value, nu, between, data.n)

@@ -1,7 +1,7 @@
 r"""Groups on any graph of two-state nodes, with moments from particles that follow theta edge by edge.
 
 * Clusters of nodes are flipped in the particles (`bayesmrf.particles.cluster_flips`), as strongly coupled nodes would
-  lag behind theta.
+  lag behind theta, and the weights of the particles follow each move of a scan (`bayesmrf.particles.weights`).
 * A scan is one of *local refresh* (`bayesmrf.particles.refresh`): edges in random order; q_i is the mean over the
   particles of the probability given the other nodes; the edge's group is drawn by Liu and Page 2013, eq. 4, with its
   exact one-edge likelihood; the edge's two ends are redrawn in every particle, under the new value, before the next
@@ -17,7 +17,7 @@ r"""Groups on any graph of two-state nodes, with moments from particles that fol
   particles add (`bayesmrf.posterior.conditionals.noisy_draws`).
 
 With a ``sampler``, particles are drawn by an exact engine before every use, and the chain tends to the exact one as
-``n_particles`` grows. Without, particles also lag behind theta.
+``n_particles`` grows. Without, particles may also lag behind theta.
 
 An edge's q has a standard error, and the log likelihood of a value that is one posterior standard deviation away has
 n |d log L / dq| times that,
@@ -52,9 +52,10 @@ from ...particles.memory import (
     unpack,
 )
 from ...particles.refresh import edge_moment, refresh
+from ...particles.weights import even_out, forget
 from .blocks import Block
 from .dirichlet_process import Grouping, group_totals
-from .moves.fields import scan_fields
+from .moves.fields import FEW, scan_fields
 from .moves.jumps import accept_jump
 from .moves.pairs import scan_pairs
 from .moves.split_merge import Proposal
@@ -177,6 +178,7 @@ class TwoStateWalk:
         for order in self._turns(np.concatenate([scan_order(rng, r) for _ in range(n_pairs)])):
             self._renew(rng)
             urn.take(scan_pairs(*common, order, urn.groups, urn.values, urn.sizes, urn.k))
+        self._even_out(rng)
         self._noise = float(np.sqrt(self._n / self._unpacked.x.shape[1] * np.quantile(between, 0.95)))
         return block.close(urn, state), nu
 
@@ -188,6 +190,7 @@ class TwoStateWalk:
         for order in self._turns(alone):
             self._renew(rng)
             scan_coordinates(rng, self._graph, unpacked, self._data(prior), order)
+        self._even_out(rng)
         values[groups[alone]] = unpacked.theta[alone]
         self._renew(rng)
         counts = group_counts(self._graph.edges, np.flatnonzero(groups >= 0), groups, len(values), unpacked.x)
@@ -204,13 +207,15 @@ class TwoStateWalk:
             groups = urn.groups
             alone = np.flatnonzero(urn.sizes[groups] == 1) if block.grouped and not regroup else np.arange(len(groups))
             self._renew(rng)
-            order = rng.permutation(alone)
+            ones = (unpacked.x[alone] > 0).sum(axis=1)
+            rare = np.minimum(ones, unpacked.x.shape[1] - ones) < FEW
+            order, few = rng.permutation(alone[~rare]), alone[rare]
             held = groups, urn.values, urn.sizes, urn.k
             done, *grown = scan_fields(rng, order, theta, *common, *held, regroup, unpacked.x)
             urn.take(grown)
             fill_hubs(self._graph, unpacked)
-            # After too many resamplings, the remaining ones by local refresh.
-            for rest in self._turns(block.first + order[done:]):
+            # After too many resamplings, the remaining ones by local refresh, and so are those with a rare state.
+            for rest in self._turns(block.first + np.concatenate([order[done:], few])):
                 self._renew(rng)
                 if regroup:
                     room, held = np.empty((2, len(groups))), (groups, urn.values, urn.sizes, urn.k)
@@ -218,6 +223,7 @@ class TwoStateWalk:
                 else:
                     scan_coordinates(rng, self._graph, unpacked, self._data(urn.prior), rest)
                     urn.values[groups[rest - block.first]] = unpacked.theta[rest] / block.unit
+            self._even_out(rng)
         state = block.close(urn, state)
         if block.grouped:
             sizes, totals = group_totals(state.groups, block.counts, len(state.values))
@@ -239,6 +245,11 @@ class TwoStateWalk:
         self._unpacked.theta[block.first : block.end] = theta
         fill_hubs(self._graph, self._unpacked)
 
+    def _even_out(self, rng: np.random.Generator) -> None:
+        """Resample the particles by their weights."""
+        even_out(rng, self._unpacked)
+        fill_hubs(self._graph, self._unpacked)
+
     def _turns(self, order: np.ndarray) -> Any:
         """Divide coordinates into scans: one for all, or one for each if exact particles are drawn for each."""
         return [order] if self._marginals.sampler is None else order[:, None]
@@ -249,4 +260,5 @@ class TwoStateWalk:
         if sampler is not None:
             states = sampler.engine.sample(sampler.model, unpacked.theta, sampler.plan, unpacked.x.shape[1], rng)
             unpacked.x[...] = 2 * states.T - 1
+            forget(unpacked)
             fill_hubs(self._graph, unpacked)

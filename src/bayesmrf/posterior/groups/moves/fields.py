@@ -19,6 +19,7 @@ from ...conditionals.one_coordinate import OneCoordinate
 from ..prior import reassign, value_of
 
 TURNS = 4  # resamplings in one scan of the fields
+FEW = 20  # particles of a node in its rarest state, below which counts say too little of its field
 
 
 @strict_leaf

@@ -9,7 +9,7 @@ import numpy as np
 from ....particles.importance import add_half_particle, log_mean_weight, resample
 from ..dirichlet_process import group_totals
 from .potential_values import category_counts
-from .split_merge import Proposal, shifts
+from .split_merge import Proposal, before, shifts
 from .values import group_counts
 
 
@@ -19,7 +19,7 @@ def accept_jump(
     """Accept or reject a split or merge; if accepted, resample the particles ``x`` to the new values."""
     counts = group_counts(edges, tried.members, tried.part, 2, x)
     sizes, totals = group_totals(tried.part[tried.members], successes[tried.members], 2)
-    return _accept(rng, tried, counts, np.array(shifts(tried)), sizes, totals, n, x)
+    return _accept(rng, tried, counts, np.array(before(tried)), np.array(shifts(tried)), sizes, totals, n, x)
 
 
 def accept_jump_of_products(
@@ -29,7 +29,7 @@ def accept_jump_of_products(
     particle, ``products`` (2, n_particles), and those of each edge over the data, ``sums`` (n_edges,).
     """
     totals = np.bincount(tried.part[tried.members], sums[tried.members])
-    return _accept(rng, tried, products, np.array(shifts(tried)), np.full(2, np.inf), totals, n, x)
+    return _accept(rng, tried, products, np.zeros(2), np.array(shifts(tried)), np.full(2, np.inf), totals, n, x)
 
 
 def accept_jump_of_potentials(
@@ -47,20 +47,22 @@ def accept_jump_of_potentials(
     counts = np.concatenate([category_counts(edges, category, members, p, x) for members in parts])
     totals = np.concatenate([successes[members].sum(axis=0) for members in parts])
     sizes = np.repeat([float(len(members)) for members in parts], p)
-    return _accept(rng, tried, counts, np.concatenate(shifts(tried)), sizes, totals, n, x)
+    old, change = np.concatenate(before(tried)), np.concatenate(shifts(tried))
+    return _accept(rng, tried, counts, old, change, sizes, totals, n, x)
 
 
 def _accept(
     rng: np.random.Generator,
     tried: Proposal,
     counts: np.ndarray,
+    before: np.ndarray,
     change: np.ndarray,
     sizes: np.ndarray,
     totals: np.ndarray,
     n: float,
     x: np.ndarray,
 ) -> bool:
-    r"""Return whether parameters that move by ``change`` do so; ``counts`` are their statistics in each particle.
+    r"""Return whether parameters move from ``before`` by ``change``; ``counts`` are their statistics in each particle.
 
     Z changes by the mean weight of the particles, whose logarithm has the variance v / m and enters the log ratio n
     times: half of n (n + 1) v / m is subtracted (the penalty method, Ceperley and Dewing 1999). That the same particles
@@ -70,8 +72,8 @@ def _accept(
     """
     log_weights = (change @ counts).astype(np.float64)
     found = log_mean_weight(log_weights)
-    for row, size, delta in zip(counts, sizes, change, strict=True):
-        found = add_half_particle(found, row, size, delta)
+    for row, size, value, delta in zip(counts, sizes, before, change, strict=True):
+        found = add_half_particle(found, row, size, value, delta)
     ratio = change @ totals - n * found.value
     penalty = 0.5 * n * (n + 1) * found.spread / x.shape[1]
     if not log(1 - rng.random()) < ratio + tried.log_ratio - penalty:

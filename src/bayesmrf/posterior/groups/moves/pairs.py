@@ -27,7 +27,9 @@ import numpy as np
 
 from ....compiled import leaf, strict_leaf
 from ....particles.cluster_flips import flip_near
+from ....particles.memory import TILE
 from ....particles.refresh import edge_moment, move_to
+from ....particles.weights import n_effective
 from ...conditionals.noisy_draws import more
 from ..dirichlet_process import ABSENT, logit_beta_variate, open_group
 from ..prior import log_odds_absent
@@ -41,15 +43,17 @@ _DROP = 40.0  # choices e^-40 times as probable as the best are never drawn
 
 
 @leaf
-def _count_agreements(x_u, x_v, y_u, y_v):
-    """Count the particles in which the ends of both edges agree, of the first, and of the second."""
-    both, first, second = np.int32(0), np.int32(0), np.int32(0)
+def _weigh_agreements(x_u, x_v, y_u, y_v, weights):
+    """Sum the weights of all particles, and of those in which the ends of both edges agree, of either edge."""
+    both, first, second, total = np.float32(0), np.float32(0), np.float32(0), np.float32(0)
     for lane in range(len(x_u) >> 6 << 6):
-        a, b = np.int32(x_u[lane] == x_v[lane]), np.int32(y_u[lane] == y_v[lane])
-        both += a & b
+        w = weights[lane]
+        a, b = w if x_u[lane] == x_v[lane] else np.float32(0), w if y_u[lane] == y_v[lane] else np.float32(0)
+        both += a if y_u[lane] == y_v[lane] else np.float32(0)
         first += a
         second += b
-    return both, first, second
+        total += w
+    return both, first, second, total
 
 
 @strict_leaf
@@ -82,12 +86,18 @@ def screened_correlation(p11, p10, p01, p00, p, q):
 
 
 @strict_leaf
-def _agreements(edges, x, i, j, m):
-    """Count, of ``m`` particles and one more, those in which edges i and j agree: both, i alone, j alone, neither."""
-    u, v, y, z = edges[i, 0], edges[i, 1], edges[j, 0], edges[j, 1]
-    both, first, second = _count_agreements(x[u, :m], x[v, :m], x[y, :m], x[z, :m])
-    p11, p10, p01 = both + 0.25, first - both + 0.25, second - both + 0.25
-    return p11, p10, p01, m + 1 - p11 - p10 - p01
+def _agreements(edges, x, weights, i, j, m):
+    """Weigh the particles in which edges i and j agree: both, i alone, j alone, neither.
+
+    These are the first ``m`` particles, and one more.
+    """
+    u, v, y, z = x[edges[i, 0]], x[edges[i, 1]], x[edges[j, 0]], x[edges[j, 1]]
+    both, first, second, total = 0.0, 0.0, 0.0, 0.0
+    for start in range(0, m, TILE):
+        at = slice(start, min(start + TILE, m))
+        found = _weigh_agreements(u[at], v[at], y[at], z[at], weights[at])
+        both, first, second, total = both + found[0], first + found[1], second + found[2], total + found[3]
+    return both + 0.25, first - both + 0.25, second - both + 0.25, total - first - second + both + 0.25
 
 
 class PairMove(NamedTuple):
@@ -101,17 +111,18 @@ class PairMove(NamedTuple):
 
 
 @strict_leaf
-def draw_pair(rng, edges, x, m, at, s, n, prior, i, j, groups, values, sizes, k):
-    """Redraw the groups of edges i and j, whose parameters are ``at``, with m particles; return (move, values, sizes,
-    k).
+def draw_pair(rng, edges, x, weights, at, s, n, prior, i, j, groups, values, sizes, k):
+    """Redraw the groups of edges i and j, whose parameters are ``at``, with weighted particles.
+
+    Returns (move, values, sizes, k).
     """
-    stays = PairMove(at[0], at[1], -1.0)
+    stays, m = PairMove(at[0], at[1], -1.0), len(weights)
     p, q = (s[i] + 0.5) / (n + 1), (s[j] + 0.5) / (n + 1)
-    p11, p10, p01, p00 = _agreements(edges, x, i, j, min(m, _N_LOOKED_AT))
+    p11, p10, p01, p00 = _agreements(edges, x, weights, i, j, min(m, _N_LOOKED_AT))
     if abs(screened_correlation(p11, p10, p01, p00, p, q)) < _CORRELATED:
         return stays, values, sizes, k
     if m > _N_LOOKED_AT:
-        p11, p10, p01, p00 = _agreements(edges, x, i, j, m)
+        p11, p10, p01, p00 = _agreements(edges, x, weights, i, j, m)
     old_i, old_j = groups[i], groups[j]
     for old in (old_i, old_j):
         if old >= 0:
@@ -128,28 +139,30 @@ def draw_pair(rng, edges, x, m, at, s, n, prior, i, j, groups, values, sizes, k)
         offered[n_offered + slot] = values[c] if alone else logit_beta_variate(rng, prior.a, prior.b)
         weight[n_offered + slot] = 0.5 * prior.alpha
     offered[n_offered + 2], weight[n_offered + 2], label[n_offered + 2] = 0.0, 1.0, ABSENT
-    g, h = _draw_pair(rng, offered, weight, n_offered, prior, at[0], at[1], s[i], s[j], n, n / m, p11, p10, p01, p00)
+    shares, noise = (p11, p10, p01, p00), n / n_effective(weights)
+    g, h = _draw_pair(rng, offered, weight, n_offered, prior, at, s[i], s[j], n, noise, shares)
     values, sizes, k, label[g] = _join(i, g, offered, label, groups, values, sizes, k)
     values, sizes, k, label[h] = _join(j, h, offered, label, groups, values, sizes, k)
     if offered[g] == at[0] and offered[h] == at[1]:
         return stays, values, sizes, k
     change_i, change_j = offered[g] - at[0], offered[h] - at[1]
-    mean = (p11 + p10) / (m + 1) * change_i + (p11 + p01) / (m + 1) * change_j
-    square = (p11 * (change_i + change_j) ** 2 + p10 * change_i**2 + p01 * change_j**2) / (m + 1)
+    total = p11 + p10 + p01 + p00
+    mean = (p11 + p10) / total * change_i + (p11 + p01) / total * change_j
+    square = (p11 * (change_i + change_j) ** 2 + p10 * change_i**2 + p01 * change_j**2) / total
     return PairMove(offered[g], offered[h], max(0.0, square - mean * mean)), values, sizes, k
 
 
 @strict_leaf
 def scan_pairs(rng, graph, unpacked, data, order, groups, values, sizes, k):
     """Reassign each edge in ``order`` together with one near it. Returns (values, sizes, k)."""
-    s, n, m, theta, prior = data.successes, data.n, len(unpacked.tanh_u), unpacked.theta, data.edges
+    s, n, theta, prior, weights = data.successes, data.n, unpacked.theta, data.edges, unpacked.weights
     for i in order:
         j = near_edge(rng, graph, i)
         if j < 0:
             continue
         at = theta[i], theta[j]
         moved, values, sizes, k = draw_pair(
-            rng, graph.edges, unpacked.x, m, at, s, n, prior, i, j, groups, values, sizes, k
+            rng, graph.edges, unpacked.x, weights, at, s, n, prior, i, j, groups, values, sizes, k
         )
         if moved.spread < 0:
             continue
@@ -186,8 +199,8 @@ def pair_prior(weight, n_old, prior):
 
 
 @strict_leaf
-def _draw_pair(rng, offered, weight, n_old, prior, theta_i, theta_j, s_i, s_j, n, noise, p11, p10, p01, p00):
-    log_prior = pair_prior(weight, n_old, prior)
+def _draw_pair(rng, offered, weight, n_old, prior, at, s_i, s_j, n, noise, shares):
+    (theta_i, theta_j), (p11, p10, p01, p00), log_prior = at, shares, pair_prior(weight, n_old, prior)
     size, share = len(log_prior), 1 / (p00 + p10 + p01 + p11)
     constant, slope, up = np.empty(size), np.empty(size), np.empty((2, size))
     for h in range(size):

@@ -84,8 +84,8 @@ def move_potentials(
         delta = centre + solve(lower.T, rng.standard_normal(p))
         trial = log_weights + delta @ t
         found = log_mean_weight(trial)
-        for row, step in zip(t, delta, strict=True):
-            found = add_half_particle(found, row, sizes[g], step)
+        for row, old, step in zip(t, value, delta, strict=True):
+            found = add_half_particle(found, row, sizes[g], old, step)
         new = value + delta
         ratio = sharper * (delta @ total - n * (found.value - now.value))
         ratio += 0.5 * (value @ precision @ value - new @ precision @ new)

@@ -196,3 +196,10 @@ def shifts(proposal: Proposal) -> tuple[Any, Any]:
     if proposal.kind > 0:
         return proposal.value_first - proposal.value, proposal.value_second - proposal.value
     return proposal.value - proposal.value_first, proposal.value - proposal.value_second
+
+
+def before(proposal: Proposal) -> tuple[Any, Any]:
+    """Return the values of the edges of the two parts before the move."""
+    if proposal.kind > 0:
+        return proposal.value, proposal.value
+    return proposal.value_first, proposal.value_second

@@ -12,6 +12,7 @@ from ....compiled import copy_to, leaf, strict_leaf
 from ....models.categorical import NEVER
 from ....particles.importance import LEAST, resample
 from ....particles.tables import redraw_node, state_share, weigh_node
+from ....particles.weights import n_effective, set_weights
 from ....priors import FIELD_SCALE
 from ...conditionals.centred import node_line, node_row
 from ...conditionals.log_concave import draw_exactly
@@ -19,7 +20,7 @@ from ...conditionals.noisy_draws import coordinate_with, line_with, more
 from ...conditionals.one_coordinate import OneCoordinate
 from ...conditionals.one_potential import OnePotential
 from ..prior import reassign_potential
-from .fields import TURNS
+from .fields import FEW, TURNS
 
 _PRECISION = FIELD_SCALE**-2
 _SMALL = 1e-12
@@ -30,16 +31,16 @@ def draw_fields(rng, graph, unpacked, order, counts, n):
     """Redraw the fields of the nodes in ``order``, then the nodes in every particle under them.
 
     Each state's field has an exact full conditional (`bayesmrf.posterior.conditionals.one_coordinate`); ``counts``
-    (n_nodes, m - 1) are the observations in states 1 to m - 1. Particles are weighted by the moves made; after too many
-    resamplings, the remaining nodes are redrawn with their fields, one by one.
+    (n_nodes, m - 1) are the observations in states 1 to m - 1. Particles are weighted by the moves made. Nodes with a
+    rare state, and after too many resamplings the remaining nodes, are redrawn with their fields, one by one.
     """
     n_particles, none = unpacked.x.shape[1], np.empty((0, 1), np.float32)
-    weights, turns = np.ones(n_particles), 0
+    weights, turns, alone = np.ones(n_particles), 0, np.zeros(len(unpacked.x), np.bool_)
     for i in order:
-        if turns == TURNS:
-            _draw_field(rng, graph, unpacked, i, counts, n)
-            continue
         row = unpacked.x[i]
+        alone[i] = turns == TURNS or _has_rare_state(row, len(graph.category))
+        if alone[i]:
+            continue
         for k in range(1, len(graph.category)):
             total, square, there = 0.0, 0.0, 0.0
             for p in range(n_particles):
@@ -59,11 +60,22 @@ def draw_fields(rng, graph, unpacked, order, counts, n):
             resample(rng, np.log(weights), unpacked.x, none)
             weights[:] = 1.0
             turns += 1
-    if turns < TURNS:
-        resample(rng, np.log(weights), unpacked.x, none)
+    resample(rng, np.log(weights), unpacked.x, none)
+    for i in order:
+        if alone[i]:
+            _draw_field(rng, graph, unpacked, i, counts, n)
     for i in order:
         weigh_node(graph, unpacked, i)
         redraw_node(unpacked, i)
+
+
+@leaf
+def _has_rare_state(row, m):
+    """Return whether a state of a node is in so few particles that its field needs probabilities given neighbours."""
+    found = np.zeros(m, np.int64)
+    for state in row:
+        found[state] += 1
+    return found.min() < FEW
 
 
 @strict_leaf
@@ -73,46 +85,48 @@ def scan_fields(rng, graph, unpacked, order, counts, n, groups, values, sizes, k
     Particles are weighted by the moves made, and redrawn node by node at the end, as in `draw_fields`.
     """
     n_particles, m, none = unpacked.x.shape[1], len(graph.category), np.empty((0, 1), np.float32)
-    weights, turns = np.ones(n_particles), 0
+    weights, turns, alone = np.ones(n_particles), 0, np.zeros(len(unpacked.x), np.bool_)
     share, change = np.empty(m), np.zeros(m)
     for i in order:
         row = unpacked.x[i]
-        if turns == TURNS:
-            weigh_node(graph, unpacked, i)
-            for y in range(1, m):
-                share[y] = state_share(unpacked, y)
-            share[0] = max(1 - share[1:].sum(), 1 / (2 * n_particles))
-            noise = 0.0
-            for y in range(1, m):
-                noise = max(noise, n / n_particles * _between(unpacked, np.arange(m) == y))
-        else:
-            total, square = 0.0, 0.0
-            share[:] = 0.0
-            for p in range(n_particles):
-                total += weights[p]
-                square += weights[p] * weights[p]
-                share[row[p]] += weights[p]
-            # One particle is added, evenly over the states: a state without particles may have a small probability.
-            share = share / total * n_particles + 1 / m
-            if total * total < LEAST * n_particles * square:
-                resample(rng, np.log(weights), unpacked.x, none)
-                weights[:] = 1.0
-                turns += 1
-            noise = n * square / (total * total)
+        alone[i] = turns == TURNS or _has_rare_state(row, m)
+        if alone[i]:
+            continue
+        total, square = 0.0, 0.0
+        share[:] = 0.0
+        for p in range(n_particles):
+            total += weights[p]
+            square += weights[p] * weights[p]
+            share[row[p]] += weights[p]
+        # One particle is added, evenly over the states.
+        share = share / total * n_particles + 1 / m
+        if total * total < LEAST * n_particles * square:
+            resample(rng, np.log(weights), unpacked.x, none)
+            weights[:] = 1.0
+            turns += 1
         nu = np.log(share[1:] / share[0]) - unpacked.field[i, 1:]
         conditional = OnePotential(counts[i], n, nu, prior.precision, prior.log_constant)
+        noise = n * square / (total * total)
         values, sizes, k = reassign_potential(rng, i, conditional, noise, groups, values, sizes, k, prior)
         copy_to(change[1:], values[groups[i]] - unpacked.field[i, 1:])
         copy_to(unpacked.field[i, 1:], values[groups[i]])
-        if turns == TURNS:
+        factor = np.exp(change)
+        for p in range(n_particles):
+            weights[p] *= factor[row[p]]
+    resample(rng, np.log(weights), unpacked.x, none)
+    for i in order:
+        if alone[i]:
+            weigh_node(graph, unpacked, i)
+            noise = 0.0
+            for y in range(m):
+                share[y] = state_share(unpacked, i, y)
+                noise = max(noise, n / n_particles * _between(unpacked, np.arange(m) == y))
+            nu = np.log(share[1:] / share[0]) - unpacked.field[i, 1:]
+            conditional = OnePotential(counts[i], n, nu, prior.precision, prior.log_constant)
+            values, sizes, k = reassign_potential(rng, i, conditional, noise, groups, values, sizes, k, prior)
+            copy_to(unpacked.field[i, 1:], values[groups[i]])
             weigh_node(graph, unpacked, i)
             redraw_node(unpacked, i)
-        else:
-            factor = np.exp(change)
-            for p in range(n_particles):
-                weights[p] *= factor[row[p]]
-    if turns < TURNS:
-        resample(rng, np.log(weights), unpacked.x, none)
     for i in order:
         weigh_node(graph, unpacked, i)
         redraw_node(unpacked, i)
@@ -121,23 +135,28 @@ def scan_fields(rng, graph, unpacked, order, counts, n, groups, values, sizes, k
 
 @strict_leaf
 def draw_node_lines(rng, graph, unpacked, lines, precision, theta, order):
-    """Redraw the parameters of the nodes in ``order`` along their lines, and each node in every particle under them."""
+    """Redraw the parameters of the nodes in ``order`` along their lines, and each node in every particle under them.
+
+    The weights of the particles follow.
+    """
     m = len(graph.category)
     share = np.empty(m)
     for i in order:
         weigh_node(graph, unpacked, i)
         for x in range(m):
-            share[x] = state_share(unpacked, x) if unpacked.field[i, x] > NEVER else 0.0  # if the node has the state
+            share[x] = state_share(unpacked, i, x) if unpacked.field[i, x] > NEVER else 0.0  # if the node has the state
+        before = unpacked.weights / unpacked.at_u.sum(axis=0)
         for k in range(lines.starts[i], lines.starts[i + 1]):
-            f, before = lines.features[k - len(lines.edges)], theta[k]
+            f, at = lines.features[k - len(lines.edges)], theta[k]
             line = node_line(lines, share, k, theta, precision)
-            noise = lines.n / unpacked.x.shape[1] * _between(unpacked, f)
+            noise = lines.n / n_effective(unpacked.weights) * _between(unpacked, f)
             theta[k] = draw_exactly(rng, line_with(line, more(noise), line.score))
             for y in np.flatnonzero(f):
-                factor = exp((theta[k] - before) * f[y])
+                factor = exp((theta[k] - at) * f[y])
                 share[y] *= factor
                 unpacked.at_u[y] *= np.float32(factor)
         copy_to(unpacked.field[i, 1:], node_row(lines, theta, i))
+        set_weights(unpacked, before * unpacked.at_u.sum(axis=0))
         redraw_node(unpacked, i)
 
 
@@ -171,8 +190,10 @@ def _draw_value(rng, s, n, nu, noise):
 def _draw_field(rng, graph, unpacked, i, counts, n):
     weigh_node(graph, unpacked, i)
     for k in range(1, len(graph.category)):
-        q = state_share(unpacked, k)
-        nu = log(q / (1 - q)) - unpacked.field[i, k]
+        there, elsewhere = state_share(unpacked, i, k), 0.0
+        for y in range(len(graph.category)):
+            elsewhere += state_share(unpacked, i, y) if y != k else 0.0
+        nu = log(there / elsewhere) - unpacked.field[i, k]
         noise = n / unpacked.x.shape[1] * _between(unpacked, np.arange(len(graph.category)) == k)
         value = _draw_value(rng, counts[i, k - 1], n, nu, noise)
         unpacked.at_u[k] *= np.float32(exp(value - unpacked.field[i, k]))

@@ -115,7 +115,7 @@ def move_values(rng, counts, sizes, top, successes, values, n, prior, x):
         n_tried += 1
         for p in range(m):
             trial[p] = log_weights[p] + new * row[p]
-        change = add_half_particle(log_mean_weight(trial), row, top * sizes[g], new).value - now.value
+        change = add_half_particle(log_mean_weight(trial), row, top * sizes[g], value, new).value - now.value
         ratio = sharper * (new * successes[g] - n * change)
         ratio += _log_prior(value + new, prior) - _log_prior(value, prior)
         ratio += 0.5 * (((new - delta) / scale) ** 2 - (delta / scale) ** 2)

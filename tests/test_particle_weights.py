@@ -1,0 +1,80 @@
+"""Weights of particles follow moves of theta that redraw few nodes; without them (the control) the others lag."""
+
+import numpy as np
+import pytest
+
+from bayesmrf import graphs
+from bayesmrf.models.potts import Potts
+from bayesmrf.particles.refresh import edge_moment, move_to
+from bayesmrf.particles.tables import edge_categories, edge_cells, redraw_ends
+from bayesmrf.particles.weights import KEPT, even_out, follow_states, forget, n_effective, set_weights
+from tests import test_table_refresh as many_states
+from tests.test_grouped_particle import STAR, M, exact_particles, moment_score
+
+MOVES = {0: 1.5, 5: 1.5, 1: 1.0}
+
+
+@pytest.mark.parametrize("follows", [True, False])
+@pytest.mark.parametrize("fields", [False, True])
+@pytest.mark.parametrize("graph", [graphs.complete(4), graphs.complete(9)], ids=["by keys", "one by one"])
+def test_two_states(graph, fields, follows, rng):
+    theta = np.repeat([0.3, 0.1], [graph.n_edges, fields * graph.n_nodes])
+    model, rows, unpacked = exact_particles(graph, theta, M, rng, fields)
+    moves = MOVES | ({graph.n_edges: 0.4} if fields else {})
+    for i, change in moves.items():
+        edge_moment(rows, unpacked, i)
+        theta[i] += change
+        move_to(rows, unpacked, i, theta[i])
+        if not follows:
+            forget(unpacked)
+    even_out(rng, unpacked)
+    assert (unpacked.weights == 1).all()
+    assert (moment_score(model, unpacked, theta) < 7) == follows  # resampling adds to the noise
+
+
+def test_weights_count_in_moments(rng):
+    """Weights that turn particles of one theta into those of another, and these as they are, have the same moments."""
+    theta, target = np.zeros(9), 0.3 * rng.standard_normal(9)
+    _, rows, unpacked = exact_particles(STAR, theta, M, rng)
+    _, _, others = exact_particles(STAR, target, M, rng)
+    agree = unpacked.x[STAR.edges[:, 0]] == unpacked.x[STAR.edges[:, 1]]
+    weights = np.exp(target @ agree).astype(np.float32)
+    unpacked.weights[:] = weights / weights.mean()
+    unpacked.theta[:] = target
+    for i in range(9):
+        (nu, between), (true, _) = edge_moment(rows, unpacked, i), edge_moment(rows, others, i)
+        error = np.sqrt(max(between, 1e-4) / 0.25) * np.sqrt(1 / n_effective(unpacked.weights) + 1 / M)
+        assert abs(nu - true) < 6 * error
+    unpacked.weights[:] = 1
+    assert max(abs(edge_moment(rows, unpacked, i)[0] - edge_moment(rows, others, i)[0]) for i in range(9)) > 6 * error
+
+
+@pytest.mark.parametrize("follows", [True, False])
+@pytest.mark.parametrize("look", ["categories", "cells"])
+def test_many_states(look, follows, rng):
+    model, theta = Potts(graphs.complete(4), 3, fields=False), np.full(6, 0.3)
+    rows, unpacked = many_states.exact_particles(model, theta, rng)
+    room, m = np.empty(many_states.M, np.float32), many_states.M
+    for i, change in MOVES.items():
+        if look == "cells":
+            edge_cells(rows, unpacked, i, 0, m, np.empty(9))
+        else:
+            edge_categories(rows, unpacked, i)
+        if follows:
+            follow_states(rows, unpacked, i, change * np.eye(3).ravel(), room)
+        theta[i] += change
+        unpacked.potentials[i] = theta[i]
+        redraw_ends(rows, unpacked, i)
+    even_out(rng, unpacked)
+    assert (many_states.worst(model, unpacked, theta) < 7) == follows
+
+
+def test_uneven_weights_are_forgotten(rng):
+    _, _, unpacked = exact_particles(STAR, np.zeros(9), 1024, rng)
+    weights = np.exp(0.4 * rng.standard_normal(1024)).astype(np.float32)
+    set_weights(unpacked, 7 * weights)
+    np.testing.assert_allclose(unpacked.weights, weights / weights.mean(), rtol=1e-5)
+    assert n_effective(unpacked.weights) == pytest.approx(weights.sum() ** 2 / (weights**2).sum(), rel=1e-4)
+    set_weights(unpacked, weights**3)
+    assert n_effective(weights**3 / np.mean(weights**3)) < KEPT * 1024
+    assert (unpacked.weights == 1).all()
