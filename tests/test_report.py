@@ -137,7 +137,7 @@ def test_a_run_that_was_stopped_is_reported_as_such(rng, tmp_path):
 
 @pytest.mark.parametrize(
     ("shift", "n_chains", "n_draws", "grade"),
-    [(0, 4, 600, "good"), (2, 4, 600, "bad"), (0, 1, 600, "fair"), (0, 2, 3, "fair")],
+    [(0, 4, 600, "good"), (2, 4, 600, "bad"), (0, 1, 600, "fair"), (0, 2, 3, "bad")],
 )
 def test_verdict(shift, n_chains, n_draws, grade, rng, tmp_path):
     tree = posterior_tree(rng, n_chains=n_chains, n_draws=n_draws)

@@ -10,6 +10,7 @@ from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.models.ordinal import Ordinal
 from bayesmrf.models.potts import Potts
 from bayesmrf.models.symmetric import Symmetric
+from bayesmrf.particles.table_features import state_share
 from bayesmrf.particles.table_triples import grown_jointly, rival_cells
 from bayesmrf.particles.tables import (
     edge_categories,
@@ -21,7 +22,6 @@ from bayesmrf.particles.tables import (
     refresh,
     resample,
     start_particles,
-    state_share,
     sweep,
     table_graph,
     unpack,
