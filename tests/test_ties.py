@@ -302,6 +302,6 @@ def test_names_of_two_parameters_differ(name):
     """A column named as a label would be would else share the parameter."""
     graph = graphs.Graph(3, [(0, 1), (1, 2)], names=[name, "x", "y"])
     ties = {"edges": "edges", "edges a": ["a", "a"], "nodes b": {"x": "b", "y": "b"}}[name]
-    with pytest.raises(OptionError, match="labels of which no two parameters get the same name"):
+    with pytest.raises(OptionError, match="a name of its own"):
         read_ties(ties, Boltzmann(graph))
     assert read_ties(ties, Boltzmann(graphs.Graph(3, [(0, 1), (1, 2)], names=["z", "x", "y"]))) is not None

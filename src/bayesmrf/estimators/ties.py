@@ -54,7 +54,7 @@ def read_ties(ties: Any, model: Any) -> LinearMap | None:
             key = (kind, i) if k is None else (kind, k)
             label[i], other = phi.setdefault(name, (len(phi), key))
             if other != key:
-                expected = f"labels of which no two parameters get the same name, as {name!r} would be"
+                expected = f"labels that give each parameter a name of its own ({name!r} would be the name of two)"
                 raise OptionError(option="ties", got=ties, expected=expected, remedy="use another label or column name")
     return LinearMap.tied(label, tuple(phi))
 

@@ -54,7 +54,7 @@ class UnpackedParticles(NamedTuple):
     key: np.ndarray  # (n_particles,) uint8, states of the neighbours of both ends (see `particle_keys`)
     ends: np.ndarray  # (2, 128) tanh of the local field of either end, by its bits of the key
     n_bits: np.ndarray  # (2,) number of bits; -1 if there are too many for a key
-    counts: np.ndarray  # (128,), weight of the particles by key
+    key_weights: np.ndarray  # (128,), weight of the particles by key
     weights: np.ndarray  # (n_particles,) float32, of mean 1 (see `bayesmrf.particles.weights`)
     total: np.ndarray  # (2,) A and B of the current edge (see `bayesmrf.particles.refresh`), summed over the particles
     sums: np.ndarray  # (n_tiles, 3), over the particles of a tile
@@ -97,7 +97,7 @@ def unpack(particles: Particles, graph: RefreshGraph, theta: np.ndarray) -> Unpa
         key=np.empty(m, np.uint8),
         ends=np.empty((2, _MOST_KEYS)),
         n_bits=np.empty(2, np.int64),
-        counts=np.empty(_MOST_KEYS),
+        key_weights=np.empty(_MOST_KEYS),
         weights=np.ones(m, np.float32),
         total=np.empty(2),
         sums=np.empty((-(-m // TILE), 3)),

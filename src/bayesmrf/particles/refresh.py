@@ -13,7 +13,7 @@ weights of the particles (`bayesmrf.particles.weights`). A node field h is an ed
 w = h and b = infinity.
 
 If both ends together have few other neighbours, this is computed once for each of their joint states, with the
-particles counted by state (`bayesmrf.particles.refresh_keys`); otherwise once for each particle.
+particles weighed by state (`bayesmrf.particles.refresh_keys`); otherwise once for each particle.
 """
 
 from __future__ import annotations

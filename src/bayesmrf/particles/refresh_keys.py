@@ -67,7 +67,7 @@ def key_ends(graph, unpacked, u, v, without):
 def look_at_keys(unpacked):
     """Sum the weights of the particles by key, for `sum_keys`."""
     n_keys = 1 << (unpacked.n_bits[0] + unpacked.n_bits[1])
-    copy_to(unpacked.counts[:n_keys], weigh_keys(unpacked.key, unpacked.weights, n_keys))
+    copy_to(unpacked.key_weights[:n_keys], weigh_keys(unpacked.key, unpacked.weights, n_keys))
 
 
 @strict_leaf
@@ -79,7 +79,7 @@ def sum_keys(unpacked, tau):
         t = unpacked.ends[0, key & ((1 << n_u) - 1)] * unpacked.ends[1, key >> n_u]
         scale = 1 / (1 + tau * t)
         agree, differ = (1 + t) * scale, (1 - t) * scale
-        weight = unpacked.counts[key]
+        weight = unpacked.key_weights[key]
         total_a += weight * agree
         total_b += weight * differ
         total_ab += weight * agree * differ

@@ -46,7 +46,7 @@ def state_share(unpacked, i, k):
 
 
 @strict_leaf
-def node_shares(unpacked, share):
+def shares_of_states(unpacked, share):
     """Set ``share`` (m, n_particles) to the probability of each state."""
     for x in range(len(share)):
         state_shares(unpacked, x, share[x])

@@ -17,7 +17,7 @@ import numpy as np
 from ...compiled import strict_leaf
 from ...models.categorical import is_categorical
 from ...models.ordinal import Ordinal
-from ...particles.table_features import follow_feature, grown_by_feature, mean_shares, node_shares
+from ...particles.table_features import follow_feature, grown_by_feature, mean_shares, shares_of_states
 from ...particles.tables import (
     TableGraph,
     TableParticles,
@@ -208,7 +208,7 @@ def _measure(graph, unpacked, problem, pairs, t, share):
     """
     e, (i, j), half = pairs[0].e, pairs[0].ends, unpacked.x.shape[1] >> 1
     if i == j:
-        node_shares(unpacked, share)
+        shares_of_states(unpacked, share)
     for side in range(2):
         pair, first = pairs[side], side * half
         if i == j:

@@ -19,7 +19,7 @@ import numpy as np
 from ...compiled import strict_leaf
 from ...errors import OptionError
 from ...models.categorical import is_categorical
-from ...particles.table_features import follow_feature, grown_by_feature, mean_shares, node_shares
+from ...particles.table_features import follow_feature, grown_by_feature, mean_shares, shares_of_states
 from ...particles.tables import (
     TableGraph,
     TableParticles,
@@ -187,7 +187,7 @@ def visit_field(rng, unpacked, lines, i, k, theta, now, share, weights):
     """Propose another value of parameter k of node i, after `weigh_node`; ``share`` and ``weights`` are room."""
     half, a, f = len(weights) >> 1, theta[k], lines.features[k - len(lines.edges)]
     cells = np.empty((2, len(f)))
-    node_shares(unpacked, share)
+    shares_of_states(unpacked, share)
     for side in range(2):
         mean_shares(unpacked, i, f, share, side * half, (side + 1) * half, cells[side])
     mode, scale = line_mode(node_line(lines, cells[0], k, theta, now))
