@@ -11,11 +11,13 @@ import zipfile
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 from bayesmrf.errors import DataError, GraphError, OptionError
 from bayesmrf.levels import find_foreign
 from bayesmrf.tables import read_edges, read_votes
 
+from .bounds import P
 from .commands import one_sentence
 
 TEXT = "a,b,c\n1,0,1\n0,1,1\n1,1,0\n"
@@ -208,11 +210,39 @@ def test_answers_are_left_alone(rng):
     for levels in ((0, 1), (-1, 1), (-1, 0, 1), (-2, -1, 0, 1, 2), (1, 2, 4, 5), (0, 10, 20, 30), (0, 0.5, 1)):
         found = foreign(items(rng, levels=levels))
         assert (found.ids, found.scales, found.codes) == ([], [], {})
-    wide = pd.DataFrame(rng.integers(0, 101, (40, 4)))
-    assert not foreign(wide).codes
     assert not foreign(pd.DataFrame(rng.integers(300, 2000, (60, 3)))).ids
-    assert not foreign(pd.DataFrame(rng.geometric(0.3, (200, 4)))).codes
     assert not foreign(items(rng, 10).assign(id=range(10))).ids  # ten rows may differ by chance
+
+
+SPARSE = {
+    "long scale": (lambda rng: rng.integers(0, 101, (40, 4)), 0.01),
+    "counts": (lambda rng: rng.geometric(0.3, (200, 4)), 0.01),
+    "small counts": (lambda rng: rng.poisson(3, (60, 4)), 0.05),
+}
+
+
+@pytest.mark.parametrize("case", SPARSE)
+def test_levels_that_are_empty_by_chance_make_no_codes(case, rng, monkeypatch):
+    """At most a share of tables has codes: more than that fails with a false-alarm rate below 1e-6.
+
+    Control: without the expected number of values in a gap, more tables than that have codes.
+    """
+    draw, share = SPARSE[case]
+    tables = [pd.DataFrame(draw(rng)) for _ in range(600)]
+
+    def p_value():
+        return stats.binom.sf(sum(bool(foreign(t).codes) for t in tables) - 1, len(tables), share)
+
+    assert p_value() > P
+    monkeypatch.setattr("bayesmrf.levels._EXPECTED", 0.0)
+    assert p_value() < P
+
+
+def test_codes_far_from_a_long_scale_are_found_in_few_answers(rng):
+    for code in (999, -9):
+        table = pd.DataFrame(rng.integers(0, 101, (40, 4)))
+        table.iloc[3, 1] = code
+        assert foreign(table).codes == {float(code): 1}
 
 
 @pytest.mark.parametrize(
