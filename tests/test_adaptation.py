@@ -92,21 +92,22 @@ ADAPTING += ["hamiltonian"]
 
 @pytest.mark.parametrize("name", ADAPTING)
 def test_kernels_reach_their_target_and_then_keep_the_step(name, rng):
-    """From a step 50 times too short; means of 8 chains of 200 draws, whose standard error is below 0.03."""
-    model = MODELS["boltzmann"]
-    _, lik = problem(model, rng)
-    options = {"n_draws": 200, "n_warmup": 150, "n_chains": 8, "random_state": rng, "progress": False}
+    """From a step 50 times too short. The final step is an average that includes those on the way from there, and so
+    the acceptance is still above the target: by 0.05 and less, with the Hamiltonian kernel by 0.11.
+
+    Control: without adaptation nearly all proposals are accepted.
+    """
+    _, lik = problem(MODELS["boltzmann"], rng)
     target = langevin_target(0.7 if "momentum" in name else 0.0) if "Langevin" in name else 0.44
-    target = 0.8 if name == "hamiltonian" else target
-    means = {}
-    for n_adapt in (150, 0):
-        draws = run.sample(adapting(name, lik, Normal(1.0), np.zeros(3), 0.02, n_adapt), **options).values
-        means[n_adapt] = draws["acceptance" if "acceptance" in draws else "accepted"].mean()
+    n_adapt, bias = 300, 0.1
+    if name == "hamiltonian":  # its last window is a seventh of the warm-up
+        target, n_adapt, bias = 0.8, 400, 0.15
+    options = {"n_draws": 100, "n_warmup": n_adapt, "n_chains": 24, "random_state": rng, "progress": False}
+    for steps, check in ((n_adapt, assert_mean), (0, assert_other_mean)):
+        draws = run.sample(adapting(name, lik, Normal(1.0), np.zeros(3), 0.02, steps), **options).values
+        check(draws["acceptance" if "acceptance" in draws else "accepted"], target, bias=bias)
         assert (draws["step_size"] == draws["step_size"][:, :1]).all()
-        assert (len(np.unique(draws["step_size"])) == 1) == (n_adapt == 0)
-    assert abs(means[150] - target) < 0.2
-    assert means[150] < means[0] - 0.05
-    assert means[0] > 0.95  # control: without adaptation nearly all is accepted
+        assert (len(np.unique(draws["step_size"])) == 1) == (steps == 0)
 
 
 @pytest.mark.parametrize("name", ADAPTING)
