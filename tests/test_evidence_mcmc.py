@@ -9,7 +9,7 @@ import pytest
 from scipy.linalg import eigh
 from scipy.optimize import brentq
 from scipy.special import betaln, digamma, expit, logit, logsumexp
-from scipy.stats import chi2, norm
+from scipy.stats import binom, chi2, norm
 
 from bayesmrf import graphs
 from bayesmrf.errors import DataError, OptionError, TooWideError
@@ -25,6 +25,7 @@ from bayesmrf.models.agreement import Agreement
 from bayesmrf.models.ising import Ising
 from bayesmrf.models.rbm import RestrictedBoltzmann
 from bayesmrf.priors import LogisticBeta, Normal
+from tests.bounds import P
 from tests.long import few
 
 from . import evidence_oracle as oracle
@@ -540,13 +541,21 @@ def test_harmonic_mean_of_a_forest_says_how_few_draws_it_rests_on(rng):
 
 @pytest.mark.parametrize("variant", [1, 4])
 def test_harmonic_means_say_that_the_prior_is_not_reached(rng, variant):
-    """Their estimates are too high by about -log of the prior's mass that was reached; not so with little data."""
-    many = Forest(rng, n=300)
-    found = HarmonicMean(variant=variant)(many.target, rng, describe(many.target, many.theta))
-    least = -np.log(found.parts["prior_reached"])
-    assert re.search(rf"the estimate is probably too high by (about|more than) {least:.1f} nats", found.status)
-    assert np.isnan(found.standard_error)
-    assert 0.5 < least < found.log_evidence - many.log_evidence + 1
+    """Their estimates are too high by about -log of the prior's mass that was reached; not so with little data.
+
+    The first estimate varies with its smallest likelihoods, but is within a nat in four of five data sets and more.
+    Control: the estimates themselves.
+    """
+    excess, least = np.empty(20), np.empty(20)
+    for i in range(20):
+        many = Forest(rng, n=300)
+        found = HarmonicMean(variant=variant)(many.target, rng, describe(many.target, many.theta))
+        excess[i], least[i] = found.log_evidence - many.log_evidence, -np.log(found.parts["prior_reached"])
+        said = rf"the estimate is probably too high by (about|more than) {least[i]:.1f} nats"
+        assert re.search(said, found.status)
+        assert np.isnan(found.standard_error)
+    assert binom.cdf((np.abs(excess - least) < 1).sum(), 20, 0.8) > P
+    assert binom.cdf((np.abs(excess) < 1).sum(), 20, 0.8) < P
     few = Forest(rng, n=1, n_draws=400)
     near = HarmonicMean(variant=variant)(few.target, rng, describe(few.target, few.theta))
     assert near.status == ""
