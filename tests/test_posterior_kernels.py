@@ -211,7 +211,7 @@ def test_gibbs_with_a_cauchy_prior(family, by_engine, rng, monkeypatch):
         monkeypatch.setattr(exact_scan, "MAX_STATES", 0)
     model = family(PAIR)
     s_bar, lik = problem(model, rng)
-    exact, other = (grid_posterior(model, s_bar, p, width=12, points=101) for p in (Cauchy(0.5), Normal(1.0)))
+    exact, other = (grid_posterior(model, s_bar, p, width=12, points=101) for p in (Cauchy(0.5), Normal(2.0)))
     size = {"n_chains": 32, "n_draws": 100, "n_warmup": 10} if by_engine else {}
     draws = moments(CoordinateGibbs(lik(Enumeration()), Cauchy(0.5), np.zeros(3)), rng, **size)
     assert_mean(draws, exact)
