@@ -93,6 +93,7 @@ def evidence(
     """
     from ..answers import to_binary
     from ..estimators.chosen_model import choose_model
+    from ..graphs import from_edges
     from ..states import check_states
     from ..workers import connect
 
@@ -131,7 +132,9 @@ def evidence(
     if plot and picture.exists() and not given.overwrite and _MARK.encode() not in picture.read_bytes()[:1000]:
         raise StoreError(f"--out: {picture} exists and was not written by bayesmrf; give another path.")
     with common.about_file(table):
-        check_states(data, weights, n_states=FAMILIES.read(model).n_states)
+        states = check_states(data, weights, n_states=FAMILIES.read(model).n_states)
+        if given.neutral:  # refused before anything is stored
+            FAMILIES.read(model).on(from_edges([], states.names), states.sizes, True)
     request = request_of(data, weights, asked)
     place, fresh = (out, secrets.randbits(32)) if task is None else (out / f"{TASK}{names[0]}", 0)
     store = given.context.with_resource(opened(place, request, given.seed, fresh, given.overwrite))
