@@ -475,7 +475,7 @@ def test_one_model_has_one_evidence_in_one_coding(coding, X, rng):
     # control: each model in its own coding has a prior of its own
     own = {m: log_evidence(BayesianMRF("complete", model=m), X[:, :3], random_state=1, progress=False)
            for m in CODINGS}  # fmt: skip
-    assert np.ptp([e.log_evidence for e in own.values()]) > 0.5
+    assert np.ptp([e.log_evidence for e in own.values()]) > 2e-3
     assert own[coding].log_evidence == pytest.approx(full[coding].log_evidence, abs=1e-6)
     assert len({e.prior for e in own.values()}) == 3
 
