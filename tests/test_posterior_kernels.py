@@ -138,7 +138,7 @@ def test_another_prior(rng):
     assert_mean(moments(Metropolis(lik(Elimination()), Cauchy(0.5), np.zeros(1), 0.8), rng), exact)
     kernel = Langevin(lik(Elimination()), Cauchy(0.5), np.zeros(1), 0.6, adjusted=True)
     assert_mean(moments(kernel, rng), exact)
-    assert_other_mean(moments(Metropolis(lik(Elimination()), Normal(0.5), np.zeros(1), 0.8), rng), exact)
+    assert_other_mean(moments(Metropolis(lik(Elimination()), Normal(0.2), np.zeros(1), 0.8), rng), exact)
 
 
 class AtZero(Elimination):
