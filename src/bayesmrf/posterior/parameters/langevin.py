@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -40,11 +40,15 @@ class LangevinState(NamedTuple):
 
 
 class LangevinInfo(NamedTuple):
-    """Draw, whether the move was accepted (always, when uncorrected), and epsilon."""
+    """Draw, whether the move was accepted (always, when uncorrected), and epsilon; of chains that keep their mode (see
+    `bayesmrf.samplers.following`) the round trips of each so far (NaN if there is no ladder), and the late calls.
+    """
 
     theta: np.ndarray
     accepted: bool
     step_size: float
+    round_trips: float
+    n_late: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +100,7 @@ class Langevin(Checked):
     n_adapt: int = 0
 
     name = "langevin"
-    dims = {"theta": ("feature",), "accepted": (), "step_size": ()}  # noqa: RUF012
+    dims = {"theta": ("feature",), "accepted": (), "step_size": (), "round_trips": (), "n_late": ()}  # noqa: RUF012
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -105,9 +109,11 @@ class Langevin(Checked):
     def init(self, rng: np.random.Generator) -> LangevinState:
         """Start at ``start``, or around it, with a fresh momentum."""
         theta = dispersed(self.start, self.spread, rng)
-        return self._at(theta, rng.standard_normal(len(theta)), self.likelihood.start(rng), StepSize(self.epsilon))
+        return self._at(theta, rng.standard_normal(len(theta)), self.likelihood.start(rng), StepSize(self.epsilon))[0]
 
-    def _at(self, theta: np.ndarray, momentum: np.ndarray, memory: Memory, step: StepSize) -> LangevinState:
+    def _at(
+        self, theta: np.ndarray, momentum: np.ndarray, memory: Memory, step: StepSize
+    ) -> tuple[LangevinState, Mapping[str, float]]:
         found = self.likelihood.evaluate(theta, MOMENTS, memory)
         assert found.score is not None
         gradient = found.score + self.prior.gradient(theta)
@@ -115,7 +121,7 @@ class Langevin(Checked):
         if self.adjusted:
             assert found.log_likelihood is not None
             log_posterior = found.log_likelihood + float(self.prior.log_density(theta).sum())
-        return LangevinState(theta, momentum, gradient, log_posterior, found.memory, step)
+        return LangevinState(theta, momentum, gradient, log_posterior, found.memory, step), found.stats
 
     def step(self, rng: np.random.Generator, state: LangevinState) -> tuple[LangevinState, LangevinInfo]:
         """Make one leapfrog step."""
@@ -127,10 +133,11 @@ class Langevin(Checked):
         theta = state.theta + times(epsilon * root, middle)
         if not (np.abs(theta) < _DIVERGED).all():
             raise DivergenceError(option="epsilon", got=epsilon, expected=f"smaller, as theta exceeded {_DIVERGED:g}")
-        new = self._at(theta, middle, state.memory, state.step)
+        new, stats = self._at(theta, middle, state.memory, state.step)
+        followed = float(stats.get("round_trips", np.nan)), int(stats.get("late", 0))
         new = new._replace(momentum=middle + times(half_step, new.gradient))
         if not self.adjusted:
-            return new, LangevinInfo(new.theta, True, epsilon)
+            return new, LangevinInfo(new.theta, True, epsilon, *followed)
         kinetic = (new.momentum @ new.momentum - momentum @ momentum) / 2
         gain = new.log_posterior - state.log_posterior - kinetic
         accepted = bool(np.log1p(-rng.random()) < gain)
@@ -138,7 +145,7 @@ class Langevin(Checked):
         target = langevin_target(self.alpha)
         step = adapt(state.step, probability, target=target, first=self.epsilon, n_adapt=self.n_adapt)
         new = new if accepted else state._replace(momentum=-momentum)
-        return new._replace(step=step), LangevinInfo(new.theta, accepted, epsilon)
+        return new._replace(step=step), LangevinInfo(new.theta, accepted, epsilon, *followed)
 
 
 def is_stable(epsilon: float, stiffness: float) -> bool:
