@@ -92,18 +92,19 @@ class Persistent(_MomentsOfChains, Stateless):
     ) -> Inference:
         """Estimate the moments after ``n_sweeps`` sweeps; ``state`` is advanced in place and returned.
 
-        Statistics are the ``round_trips`` of each chain so far, and the number of calls that were ``late``.
+        Statistics are the ``round_trips`` of each chain so far, and whether the call was ``late``.
         """
         form, followed = compiled_form(model, theta), _started(self.name, state)
-        if followed.ladder is None:
-            _advance(self, form, followed.chains, self.n_chains)
-        else:  # weights must not be those of the states whose moments moved theta, so that these are swept before
+        late = False
+        if followed.ladder is not None:
             _advance(self, followed.former(form), followed.chains, self.n_chains)
-            followed = move(form, followed)
+            late = move(form, followed)
+        if followed.ladder is None or late:
+            _advance(self, form, followed.chains, self.n_chains)
         moments = _moments(model, form, followed.chains, self.n_chains)
         if self.tempered:
             followed = swap(form, followed, self.n_chains, self.n_sweeps)
-        stats = {"round_trips": followed.round_trips, "late": followed.n_late}
+        stats = {"round_trips": followed.round_trips, "late": late}
         return Inference(moments=moments, stats=_numbers(self, self.n_chains) | stats, state=followed)
 
     def states(self, model: Model, memory: Followed, n_samples: int) -> np.ndarray:

@@ -5,8 +5,8 @@ chains in several modes lag behind: theta then runs ahead, and the probabilities
 the posterior allows, while single parameters hardly do. So chains are watched, and where they keep their mode they are
 
 * *weighted* by the ratio of their densities at the former theta and at the new one, and resampled, so that shares of
-  modes follow at once (where fewer than half of the chains would be effective, weights are forgotten, and the call is
-  *late*);
+  modes follow at once (where less than 98 % of the chains would be effective, theta has moved too far: weights are
+  forgotten, and the call is *late*);
 * *swapped* with the states of a ladder of tempered chains (`bayesmrf.samplers.ladder`), so that errors of these shares
   do not add up.
 
@@ -33,7 +33,7 @@ _PERIOD = 64  # sweeps between two looks
 _KEPT = 0.1  # correlation with the last look above which chains keep their mode
 _SURE = 4.0  # standard errors of a correlation of 0 that it exceeds, too
 _SWEEPS = 1.0  # sweeps of the ladder's chains for each of the persistent ones, at most
-_EFFECTIVE = 0.5  # share of effective chains below which weights are forgotten
+_EFFECTIVE = 0.98  # share of effective chains below which weights are forgotten
 _POWER = 5  # iterations that improve on the direction of the last look
 
 
@@ -48,7 +48,6 @@ class Followed(NamedTuple):
     field: np.ndarray
     ladder: Ladder | None
     unspent: float  # sweeps of single chains that the ladder may make
-    n_late: int  # calls in which weights were forgotten
 
     @property
     def round_trips(self) -> float:
@@ -63,26 +62,26 @@ class Followed(NamedTuple):
 def watch(chains: Chains) -> Followed:
     """Watch chains from now on."""
     nothing = np.zeros(0)
-    return Followed(chains, nothing, nothing, 0, nothing, nothing, None, 0.0, 0)
+    return Followed(chains, nothing, nothing, 0, nothing, nothing, None, 0.0)
 
 
-def move(form: Pairwise | Categorical, followed: Followed) -> Followed:
-    """Let chains that keep their mode follow to a new theta by their weights, in place, before they are swept."""
-    if followed.ladder is None:
-        return followed
-    chains, n_late = followed.chains, followed.n_late
-    log_weights = np.zeros((len(chains.states), LANES))
+def move(form: Pairwise | Categorical, followed: Followed) -> bool:
+    """Let chains with a ladder follow to a new theta by their weights, in place; return whether they are late.
+
+    They must have been swept since their moments moved theta (`Followed.former`). Otherwise theta has moved away from
+    what the chains have by chance in each mode, and the modes of which there are few chains lose most by it.
+    """
+    chains, log_weights = followed.chains, np.zeros((len(followed.chains.states), LANES))
     change = form._replace(coupling=form.coupling - followed.coupling, field=form.field - followed.field)
     _add_potentials(change, chains.states, log_weights)
     weights = np.exp(log_weights - log_weights.max()).ravel()
-    if weights.sum() ** 2 < _EFFECTIVE * len(weights) * (weights @ weights):
-        n_late += 1
-    else:
+    late = bool(weights.sum() ** 2 < _EFFECTIVE * len(weights) * (weights @ weights))
+    if not late:
         spare, dead = systematic(np.random.default_rng(chains.lanes[0, :, 0]), weights)
         chains.states[dead // LANES, :, dead % LANES] = chains.states[spare // LANES, :, spare % LANES]
     # In place, as the chains are: a call whose result is not used, as of a rejected move, has moved them all the same.
     followed.coupling[...], followed.field[...] = form.coupling, form.field
-    return followed._replace(n_late=n_late)
+    return late
 
 
 def swap(form: Pairwise | Categorical, followed: Followed, n_chains: int, n_sweeps: int) -> Followed:

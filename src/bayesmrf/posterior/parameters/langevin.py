@@ -15,6 +15,7 @@ from ...options import Checked
 from ...priors import Prior
 from .adaptation import StepSize, adapt, dispersed, langevin_target, times
 
+_SHORTER, _RARELY = 0.98, 0.05  # factor of a step after which chains were late; share of such steps
 _DIVERGED = 1e100  # well before squares overflow
 
 
@@ -40,15 +41,15 @@ class LangevinState(NamedTuple):
 
 
 class LangevinInfo(NamedTuple):
-    """Draw, whether the move was accepted (always, when uncorrected), and epsilon; of chains that keep their mode (see
-    `bayesmrf.samplers.following`) the round trips of each so far (NaN if there is no ladder), and the late calls.
+    """Draw, whether the move was accepted (always, when uncorrected), and epsilon. Of chains that keep their mode (see
+    `bayesmrf.samplers.following`) the round trips of each so far, NaN if there are none, and whether they were late.
     """
 
     theta: np.ndarray
     accepted: bool
     step_size: float
     round_trips: float
-    n_late: int
+    late: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,8 +81,9 @@ class Langevin(Checked):
     spread : array or None
         How widely chains start around ``start`` (see `bayesmrf.posterior.parameters.adaptation.dispersed`).
     n_adapt : int
-        Number of first steps in which epsilon is adapted, starting from ``epsilon``, to an acceptance of
-        `bayesmrf.posterior.parameters.adaptation.langevin_target`; for adjusted dynamics only.
+        Number of first steps in which epsilon is adapted, starting from ``epsilon``: of adjusted dynamics to an
+        acceptance of `bayesmrf.posterior.parameters.adaptation.langevin_target`, of others it is shortened where chains
+        that keep their mode would be late (see `bayesmrf.samplers.following`).
 
     Raises
     ------
@@ -100,7 +102,7 @@ class Langevin(Checked):
     n_adapt: int = 0
 
     name = "langevin"
-    dims = {"theta": ("feature",), "accepted": (), "step_size": (), "round_trips": (), "n_late": ()}  # noqa: RUF012
+    dims = {"theta": ("feature",), "accepted": (), "step_size": (), "round_trips": (), "late": ()}  # noqa: RUF012
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -134,9 +136,10 @@ class Langevin(Checked):
         if not (np.abs(theta) < _DIVERGED).all():
             raise DivergenceError(option="epsilon", got=epsilon, expected=f"smaller, as theta exceeded {_DIVERGED:g}")
         new, stats = self._at(theta, middle, state.memory, state.step)
-        followed = float(stats.get("round_trips", np.nan)), int(stats.get("late", 0))
+        followed = float(stats.get("round_trips", np.nan)), bool(stats.get("late", False))
         new = new._replace(momentum=middle + times(half_step, new.gradient))
         if not self.adjusted:
+            new = new._replace(step=self._followed(state.step, followed[1]))
             return new, LangevinInfo(new.theta, True, epsilon, *followed)
         kinetic = (new.momentum @ new.momentum - momentum @ momentum) / 2
         gain = new.log_posterior - state.log_posterior - kinetic
@@ -146,6 +149,13 @@ class Langevin(Checked):
         step = adapt(state.step, probability, target=target, first=self.epsilon, n_adapt=self.n_adapt)
         new = new if accepted else state._replace(momentum=-momentum)
         return new._replace(step=step), LangevinInfo(new.theta, accepted, epsilon, *followed)
+
+    def _followed(self, step: StepSize, late: bool) -> StepSize:
+        """Shorten the steps of warm-up with which chains are late, up to about one in twenty."""
+        if step.n_updates >= self.n_adapt:
+            return step
+        size = step.size * _SHORTER if late else min(step.size / _SHORTER**_RARELY, self.epsilon)
+        return StepSize(size, step.n_updates + 1)
 
 
 def is_stable(epsilon: float, stiffness: float) -> bool:
