@@ -74,19 +74,29 @@ class Tempered(Stateless):
         self, model: Model, theta: np.ndarray, plan: None, n_samples: int, rng: np.random.Generator
     ) -> np.ndarray:
         """Draw ``(n_samples, n_nodes)`` int8 states in {0, ..., n_states - 1}."""
+        states, share = self.draw(model, theta, n_samples, rng)
+        self.warn_unless_renewed(share)
+        return states
+
+    def draw(
+        self, model: Model, theta: np.ndarray, n_samples: int, rng: np.random.Generator
+    ) -> tuple[np.ndarray, float]:
+        """Draw states without a warning; return them and the share of them that are renewed."""
         form, n_states = compiled_form(model, theta), states_of(model)
         n = check_positive("n_samples", n_samples)
         rungs = climb(form, find_ladder(form, n_states, rng), n, self.n_sweeps, n_states, rng)
-        share = float(rungs.renewed[-1].reshape(-1)[:n].mean())
+        return to_states(rungs.chains[-1], n, n_states), float(rungs.renewed[-1].reshape(-1)[:n].mean())
+
+    def warn_unless_renewed(self, share: float) -> None:
+        """Warn if fewer than nine of ten samples are renewed."""
         if share < _RENEWED:
             warn(
                 f"only {share:.0%} of the samples came from independent nodes within the {self.n_sweeps} rounds of "
                 f"parallel tempering: the weights of the model's modes may be wrong; an engine Tempered with a larger "
                 f"{argument('n_sweeps')} makes more rounds",
                 ConvergenceWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
-        return to_states(rungs.chains[-1], n, n_states)
 
 
 def find_ladder(
