@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .errors import ApproximatePosteriorWarning, ConvergenceWarning, argument
+from .errors import ApproximatePosteriorWarning, ConvergenceWarning
 from .names import LONGEST, shown
 from .rank_diagnostics import RankDiagnostics, rank_diagnostics
 
@@ -174,16 +174,15 @@ def _kept_modes(tree: xr.DataTree) -> str:
     if "round_trips" not in stats or np.isnan(trips := stats["round_trips"].values)[:, -1].all():
         return ""
     seen, late = float(np.nanmin(trips[:, -1] - np.nan_to_num(trips[:, 0]))), float(stats["late"].mean())
-    exact = f"an exact engine, or {argument('kernel', 'exchange')} with {argument('engine', 'tempered')}"
     if seen < _TRIPS:
         return (
             f"Modes: the chains behind the moments keep their mode, and came from independent nodes {seen:.1f} times "
-            f"each, too rarely for the probabilities of modes; use more draws, {exact}."
+            f"each, too rarely for the probabilities of modes; use more draws or an exact engine."
         )
     if late > _LATE:
         return (
             f"Modes: the chains behind the moments keep their mode, and in {late:.0%} of the steps theta moved too far "
-            f"for them to follow, so that probabilities of modes are wrong; use a shorter step, {exact}."
+            f"for them to follow, so that probabilities of modes are wrong; use a shorter step or an exact engine."
         )
     return ""
 
