@@ -8,10 +8,11 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
 from bayesmrf import BayesianMRF, GroupedMRF, MaximumLikelihoodMRF, SpikeSlabMRF, graphs, metrics
-from bayesmrf.errors import ApproximateScoreWarning
-from bayesmrf.estimators import normaliser
+from bayesmrf.errors import ApproximateScoreWarning, ConvergenceWarning
+from bayesmrf.estimators import normaliser, predictive
 from bayesmrf.inference.elimination.two_states import Elimination, cost
 from bayesmrf.models.agreement import Agreement
+from bayesmrf.samplers.tempered import Tempered
 
 ENGINE = Elimination()
 
@@ -53,6 +54,17 @@ POSTERIORS = {
     "groups, absent edges": GroupedMRF(candidates="complete", fields="grouped", **FEW),
     "edges": SpikeSlabMRF(method="exact", **FEW),
 }
+
+
+def test_samples_of_many_draws_give_one_warning(strong, monkeypatch):
+    """Two rounds are too few for the models of all draws."""
+    graph, X = strong
+    est = BayesianMRF(graph, model="ising", **FEW).fit(X)
+    monkeypatch.setattr(predictive, "is_cheap", lambda *_: False)
+    monkeypatch.setattr(predictive, "Tempered", lambda: Tempered(n_sweeps=2))
+    with pytest.warns(ConvergenceWarning, match="of the samples came from independent nodes") as said:
+        est.sample(300)
+    assert len(said) == 1
 
 
 def test_scores_warn_where_few_draws_count(rng):

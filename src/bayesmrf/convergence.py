@@ -24,6 +24,7 @@ SCALARS = ("n_groups", "alpha", "density", "slab_scale")
 GOOD_R_HAT, FAIR_R_HAT = 1.01, 1.05
 GOOD_ESS, FAIR_ESS = 100, 25
 _RARELY = 0.01  # acceptance below which a warning is added
+_TRIPS, _LATE = 5, 0.2  # least round trips of persistent chains that keep their mode; largest share of late steps
 _LEAST = 4  # draws of a chain for R-hat
 _FEWEST = 10  # draws in which a constant parameter is not due to chance
 _MOST_TIMES = 20  # "... times as many draws", at most
@@ -80,7 +81,7 @@ def diagnostics(tree: xr.DataTree, n_worst: int | None = 5) -> pd.DataFrame:
 
 
 def verdict(tree: xr.DataTree, table: pd.DataFrame | None = None) -> Verdict:
-    """Judge whether the chains have converged, and whether particles see all modes of the draws.
+    """Judge whether the chains have converged, and whether particles see all modes of the draws and follow theta there.
 
     Parameters
     ----------
@@ -89,10 +90,11 @@ def verdict(tree: xr.DataTree, table: pd.DataFrame | None = None) -> Verdict:
     table : DataFrame, optional
         `diagnostics` of all rows, if computed already.
     """
-    found, unseen = _converged(tree, table), _unseen(tree)
-    if not unseen:
+    found = _converged(tree, table)
+    wrong = [sentence for sentence in (_unseen(tree), _kept_modes(tree)) if sentence]
+    if not wrong:
         return found
-    return Verdict("bad", f"{unseen} {found.sentence}" if found.grade == "bad" else unseen)
+    return Verdict("bad", " ".join([*wrong, found.sentence] if found.grade == "bad" else wrong))
 
 
 def _converged(tree: xr.DataTree, table: pd.DataFrame | None) -> Verdict:
@@ -164,6 +166,25 @@ def _unseen(tree: xr.DataTree) -> str:
         f"a probability of at least {worst['probability']:.2g}, and a share of {worst['share']:.2g} in the data. The "
         f"particles are too few to see them: {remedy}, or use an exact method."
     )
+
+
+def _kept_modes(tree: xr.DataTree) -> str:
+    """Describe persistent chains whose shares of modes do not follow theta; empty if they do, or have one mode."""
+    stats = tree["sample_stats"].to_dataset()
+    if "round_trips" not in stats or np.isnan(trips := stats["round_trips"].values)[:, -1].all():
+        return ""
+    seen, late = float(np.nanmin(trips[:, -1] - np.nan_to_num(trips[:, 0]))), float(stats["late"].mean())
+    if seen < _TRIPS:
+        return (
+            f"Modes: the chains behind the moments keep their mode, and came from independent nodes {seen:.1f} times "
+            f"each, too rarely for the probabilities of modes; use more draws or an exact engine."
+        )
+    if late > _LATE:
+        return (
+            f"Modes: the chains behind the moments keep their mode, and in {late:.0%} of the steps theta moved too far "
+            f"for them to follow, so that probabilities of modes are wrong; use a shorter step or an exact engine."
+        )
+    return ""
 
 
 def _judged(tree: xr.DataTree) -> tuple[list[_Series], list[_Series]]:

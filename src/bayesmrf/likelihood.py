@@ -15,9 +15,10 @@ the model clamped to the observed entries, with a second engine (Murray and Ghah
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -87,12 +88,13 @@ NO_MEMORY = Memory()
 
 
 class Evaluation(NamedTuple):
-    """Log likelihood and its gradient, as far as requested; moments and memory of the engine."""
+    """Log likelihood and its gradient, as far as requested; moments, memory and statistics of the engine."""
 
     log_likelihood: float | None
     score: np.ndarray | None
     moments: np.ndarray | None
     memory: Memory
+    stats: Mapping[str, float] = MappingProxyType({})
 
 
 class Likelihood:
@@ -396,7 +398,7 @@ class _Term:
             score = positive.moments - self.n * found.moments
             if self.curve is not None:
                 score = self.curve.pull_back(theta, score)
-        return Evaluation(value, score, found.moments, Memory(found.state, positive.state))
+        return Evaluation(value, score, found.moments, Memory(found.state, positive.state), found.stats)
 
     def _positive(self, natural: np.ndarray, want: str, state: Any) -> Inference:
         """Sum log Z_n and the expected statistics given the observed entries over rows."""

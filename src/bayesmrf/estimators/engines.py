@@ -42,7 +42,7 @@ def read_hidden(hidden_engine: str | Engine | None, engine: Engine, model: Any, 
     if hidden_engine is None:
         exact = not isinstance(engine, Brief) and is_cheap(clamped.graph, states_of(clamped))
         hidden_engine = "exact" if exact else "persistent"
-    found = engine_of(hidden_engine, "hidden_engine", n_chains=_HIDDEN_CHAINS)
+    found = engine_of(hidden_engine, "hidden_engine", n_chains=_HIDDEN_CHAINS, tempered=False)
     if isinstance(engine, Brief) and not isinstance(found, Persistent):
         raise OptionError(option="hidden_engine", got=hidden_engine, expected="'persistent' or None with brief chains, "
                           "which start from the states of chains on the missing values")  # fmt: skip

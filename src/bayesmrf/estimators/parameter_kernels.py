@@ -141,11 +141,8 @@ def _pseudo_posterior(options: Any, p: Problem) -> Kernel:
 
 
 def _dynamics(options: Any, p: Problem, given: float | None, scale: np.ndarray | None, adjusted: bool) -> Kernel:
-    epsilon, n_adapt = given, 0
-    if not adjusted:
-        epsilon = uncorrected_epsilon(given, p.at.stiffness(scale))
-    elif epsilon is None:
-        epsilon, n_adapt = uncorrected_epsilon(None, p.at.stiffness(scale)), p.n_warmup
+    epsilon = given if adjusted and given is not None else uncorrected_epsilon(given, p.at.stiffness(scale))
+    n_adapt = p.n_warmup if given is None else 0
     theta, spread = _start(options, p.at)
     return Langevin(p.likelihood, p.prior, theta, epsilon, options.momentum, scale, adjusted, spread, n_adapt)
 

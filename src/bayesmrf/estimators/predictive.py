@@ -8,7 +8,6 @@ import numpy as np
 from sklearn.base import DensityMixin
 from sklearn.utils.validation import check_is_fitted
 
-from ..base import SamplingEngine
 from ..graphs import Graph
 from ..inference.auto import is_cheap
 from ..inference.elimination.two_states import Elimination
@@ -115,13 +114,16 @@ class Predictive(DensityMixin):
         rng = np.random.default_rng(as_seed_sequence(self.random_state if random_state is None else random_state))
         thetas = self._components(average)
         states = np.empty((n_samples, len(self._names)), dtype=np.int8)
-        which = rng.integers(len(thetas), size=n_samples)
+        which, tempered, renewed = rng.integers(len(thetas), size=n_samples), Tempered(), 1.0
         for k in np.unique(which):
-            model, theta = self._present(thetas[k])
-            exact = is_cheap(model.graph, states_of(model))
-            engine: SamplingEngine = Elimination() if exact else Tempered()
-            mine = which == k
-            states[mine] = engine.sample(model, theta, engine.prepare(model), int(mine.sum()), rng)
+            (model, theta), mine = self._present(thetas[k]), which == k
+            if is_cheap(model.graph, states_of(model)):
+                engine = Elimination()
+                states[mine] = engine.sample(model, theta, engine.prepare(model), int(mine.sum()), rng)
+            else:
+                states[mine], share = tempered.draw(model, theta, int(mine.sum()), rng)
+                renewed -= (1 - share) * mine.mean()
+        tempered.warn_unless_renewed(renewed)
         return decode(states, self._coding)
 
     def _new(self, X: Any, sample_weight: Any = None) -> States:

@@ -248,7 +248,7 @@ class PairwiseTarget(Checked, Target):
         model, rows = self.model, self.rows
         unseen = np.full((len(rows), self.n_hidden), -1, dtype=np.int8)
         clamped = Clamped(model, np.hstack([rows, unseen]))
-        hidden = Hidden(clamped, Persistent(n_chains=FILLED)) if self.n_hidden else None
+        hidden = Hidden(clamped, Persistent(n_chains=FILLED, tempered=False)) if self.n_hidden else None
         engine = Brief(np.maximum(clamped.states, 0), n_sweeps=n_sweeps)
         return Likelihood(model, clamped.seen_statistics(), len(rows), engine, hidden, self.linear)
 

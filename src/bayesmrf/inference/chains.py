@@ -28,15 +28,17 @@ from ..base import (
 from ..errors import OptionError
 from ..models.categorical import Categorical, compiled_form, states_of
 from ..models.clamped import Clamped
+from ..models.pairwise import Pairwise
 from ..options import Checked
 from ..rng import generator_from_array, generator_to_array, spawn_generators
 from ..samplers import swendsen_wang
 from ..samplers.cftp import CouplingFromThePast
+from ..samplers.following import Followed, move, swap, watch
 from ..samplers.gibbs import Chains, counts, from_states, start, sweep, to_states
 from ..states import States
 from .elimination.two_states import Elimination, is_cheap
 
-Memory = TypeVar("Memory", Chains, np.ndarray)
+Memory = TypeVar("Memory", Chains, Followed, np.ndarray)
 
 
 class _MomentsOfChains:
@@ -57,7 +59,8 @@ class _MomentsOfChains:
 class Persistent(_MomentsOfChains, Stateless):
     """Chains that continue from their states in the last call (Tieleman 2008).
 
-    If theta moves slowly, the chains stay close to p(x | theta); at a fixed theta they converge to it.
+    If theta moves slowly, the chains stay close to p(x | theta); at a fixed theta they converge to it. Chains that keep
+    their mode get weights and a ladder of tempered chains (see `bayesmrf.samplers.following`).
 
     Parameters
     ----------
@@ -68,28 +71,45 @@ class Persistent(_MomentsOfChains, Stateless):
         Sweeps of single nodes, or of clusters, which mix faster in strongly ordered models.
     n_jobs : int
         Threads of Gibbs sweeps; the moments do not depend on it.
+    tempered : bool
+        Whether chains that keep their mode get a ladder.
     """
 
     n_chains: int = 1024
     n_sweeps: int = 1
     moves: str = "gibbs"
     n_jobs: int = 1
+    tempered: bool = True
 
     name = "persistent"
 
-    def start(self, model: Model, rng: np.random.Generator) -> Chains:
+    def start(self, model: Model, rng: np.random.Generator) -> Followed:
         """Start chains at uniform random states."""
-        return start(self.n_chains, model.graph.n_nodes, rng, n_states=states_of(model))
+        return watch(start(self.n_chains, model.graph.n_nodes, rng, n_states=states_of(model)))
 
     def infer(
-        self, model: Model, theta: np.ndarray, plan: None, want: str = MOMENTS, state: Chains | None = None
+        self, model: Model, theta: np.ndarray, plan: None, want: str = MOMENTS, state: Followed | None = None
     ) -> Inference:
-        """Estimate the moments after ``n_sweeps`` sweeps; ``state`` is advanced in place and returned."""
-        return _moments(self, model, theta, _started(self.name, state), self.n_chains)
+        """Estimate the moments after ``n_sweeps`` sweeps; ``state`` is advanced in place and returned.
 
-    def states(self, model: Model, memory: Chains, n_samples: int) -> np.ndarray:
+        Statistics are the ``round_trips`` of each chain so far, and whether the call was ``late``.
+        """
+        form, followed = compiled_form(model, theta), _started(self.name, state)
+        late = False
+        if followed.ladder is not None:
+            _advance(self, followed.former(form), followed.chains, self.n_chains)
+            late = move(form, followed)
+        if followed.ladder is None or late:
+            _advance(self, form, followed.chains, self.n_chains)
+        moments = _moments(model, form, followed.chains, self.n_chains)
+        if self.tempered:
+            followed = swap(form, followed, self.n_chains, self.n_sweeps)
+        stats = {"round_trips": followed.round_trips, "late": late}
+        return Inference(moments=moments, stats=_numbers(self, self.n_chains) | stats, state=followed)
+
+    def states(self, model: Model, memory: Followed, n_samples: int) -> np.ndarray:
         """Return the states of the first ``n_samples`` chains, (n_samples, n_nodes)."""
-        return to_states(memory, n_samples, states_of(model))
+        return to_states(memory.chains, n_samples, states_of(model))
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,9 +158,12 @@ class Brief(_MomentsOfChains, Checked):
         self, model: Model, theta: np.ndarray, plan: np.ndarray, want: str = MOMENTS, state: Chains | None = None
     ) -> Inference:
         """Estimate the moments ``n_sweeps`` sweeps from the data; ``state`` is overwritten and returned."""
-        chains = _started(self.name, state)
+        chains, n = _started(self.name, state), self._n_chains
         chains.states[...] = plan
-        return _moments(self, model, theta, chains, self._n_chains)
+        form = compiled_form(model, theta)
+        _advance(self, form, chains, n)
+        moments = _moments(model, form, chains, n)
+        return Inference(moments=moments, stats=_numbers(self, n), state=chains)
 
     @property
     def _rows(self) -> np.ndarray:
@@ -173,10 +196,10 @@ class Restarts:
         self._to = chain // n_lanes, node[entry], chain % n_lanes
         self._from = other // n_lanes, entry, other % n_lanes
 
-    def __call__(self, plan: np.ndarray, chains: Chains) -> np.ndarray:
+    def __call__(self, plan: np.ndarray, memory: Followed) -> np.ndarray:
         """Return the starting points."""
         start = plan.copy()
-        start[self._to] = chains.states[self._from]
+        start[self._to] = memory.chains.states[self._from]
         return start
 
 
@@ -235,18 +258,25 @@ class FromExact(Checked):
         return Inference(moments=model.statistics(states), stats={"n_samples": self.n_samples}, state=memory)
 
 
-def _moments(engine: Persistent | Brief, model: Model, theta: np.ndarray, chains: Chains, n_chains: int) -> Inference:
-    compiled = compiled_form(model, theta)
+def _advance(engine: Persistent | Brief, form: Pairwise | Categorical, chains: Chains, n_chains: int) -> None:
     if engine.moves == "gibbs":
-        sweep(compiled, chains, engine.n_sweeps, engine.n_jobs)
+        sweep(form, chains, engine.n_sweeps, engine.n_jobs)
     else:
-        swendsen_wang.sweep(compiled, chains, engine.n_sweeps, n_chains)
-    agree, node = counts(compiled, chains, n_chains)
-    if isinstance(compiled, Categorical):
-        moments = model.moments(agree / n_chains, node / n_chains)
-    else:
-        moments = model.moments(2 / n_chains * agree - 1, 2 / n_chains * node - 1)
-    return Inference(moments=moments, stats={"n_chains": n_chains, "n_sweeps": engine.n_sweeps}, state=chains)
+        swendsen_wang.sweep(form, chains, engine.n_sweeps, n_chains)
+
+
+def _moments(model: Any, form: Pairwise | Categorical, chains: Chains, n_chains: int) -> np.ndarray:
+    agree, node = counts(form, chains, n_chains)
+    found: np.ndarray = (
+        model.moments(agree / n_chains, node / n_chains)
+        if isinstance(form, Categorical)
+        else model.moments(2 / n_chains * agree - 1, 2 / n_chains * node - 1)
+    )
+    return found
+
+
+def _numbers(engine: Persistent | Brief, n_chains: int) -> dict[str, float]:
+    return {"n_chains": n_chains, "n_sweeps": engine.n_sweeps}
 
 
 def _started(name: str, state: Memory | None) -> Memory:

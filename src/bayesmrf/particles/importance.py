@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..compiled import leaf, strict_leaf
+from ..samplers.resampling import systematic
 
 LEAST = 0.5  # share of effective particles below which they are resampled
 
@@ -66,33 +67,6 @@ def add_half_particle(found, row, size, value, delta):
     return LogMean(
         found.value + log1p(max(more * up + less * down, -0.5)), found.spread + more * up * up + less * down * down
     )
-
-
-@strict_leaf
-def systematic(rng, weights):
-    """Resample systematically; return the particles drawn twice, and those not drawn, which become their copies.
-
-    Returns
-    -------
-    spare, dead : int arrays of the same length
-        Particle ``dead[k]`` becomes a copy of ``spare[k]``; one drawn c times is c - 1 times in ``spare``.
-    """
-    m = len(weights)
-    scale = m / weights.sum()
-    spare, dead = np.empty(m, np.int64), np.empty(m, np.int64)
-    n_spare, n_dead, drawn, position = 0, 0, 0, rng.random()
-    for p in range(m):
-        position += scale * weights[p]
-        copies = max(0, min(int(position), m) - drawn)
-        drawn += copies
-        if copies == 0:
-            dead[n_dead] = p
-            n_dead += 1
-        for _ in range(copies - 1):
-            spare[n_spare] = p
-            n_spare += 1
-    n_moved = min(n_spare, n_dead)
-    return spare[:n_moved], dead[:n_moved]
 
 
 @strict_leaf

@@ -17,7 +17,7 @@ from ..compiled import leaf
 from ..graphs import Graph
 from ..lanes import popcount, symmetric_uniform, tanh_ratio
 from ..rng import lane_generators, next_uint32
-from .importance import systematic
+from ..samplers.resampling import systematic
 
 LANES = 128
 _HALF = np.float32(0.5)

@@ -22,7 +22,8 @@ from ..graphs import Graph
 from ..lanes import HALF, MOST_F, ONE, exp_rest_f, power_bits_f, symmetric_uniform
 from ..models.categorical import NEVER
 from ..rng import lane_generators, next_uint32
-from .importance import LEAST, relative_moments, systematic
+from ..samplers.resampling import systematic
+from .importance import LEAST, relative_moments
 
 TILE = 1024  # particles processed together
 

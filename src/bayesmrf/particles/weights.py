@@ -16,7 +16,7 @@ import numpy as np
 from numba import float32
 
 from ..compiled import copy_to, leaf, strict_leaf
-from .importance import systematic
+from ..samplers.resampling import systematic
 from .keys import look_up
 from .memory import TILE
 from .tables import grown_weights

@@ -38,6 +38,7 @@ from .gibbs import LANES, Chains, check_positive, start, sweep, to_states
 _TRIAL = (8, (8, 16, 32))  # rungs, and rounds between which the ladder is laid anew, to find the barrier
 _RUNGS = 3, 64  # at least and at most
 _PER_BARRIER = 2.0  # rungs
+_EVEN = 1e-3  # added to rejections, so that rungs are apart where nothing is rejected
 _RENEWED = 0.9  # share of the states that must be renewed
 
 
@@ -73,30 +74,48 @@ class Tempered(Stateless):
         self, model: Model, theta: np.ndarray, plan: None, n_samples: int, rng: np.random.Generator
     ) -> np.ndarray:
         """Draw ``(n_samples, n_nodes)`` int8 states in {0, ..., n_states - 1}."""
+        states, share = self.draw(model, theta, n_samples, rng)
+        self.warn_unless_renewed(share)
+        return states
+
+    def draw(
+        self, model: Model, theta: np.ndarray, n_samples: int, rng: np.random.Generator
+    ) -> tuple[np.ndarray, float]:
+        """Draw states without a warning; return them and the share of them that are renewed."""
         form, n_states = compiled_form(model, theta), states_of(model)
         n = check_positive("n_samples", n_samples)
         rungs = climb(form, find_ladder(form, n_states, rng), n, self.n_sweeps, n_states, rng)
-        share = float(rungs.renewed[-1].reshape(-1)[:n].mean())
+        return to_states(rungs.chains[-1], n, n_states), float(rungs.renewed[-1].reshape(-1)[:n].mean())
+
+    def warn_unless_renewed(self, share: float) -> None:
+        """Warn if fewer than nine of ten samples are renewed."""
         if share < _RENEWED:
             warn(
                 f"only {share:.0%} of the samples came from independent nodes within the {self.n_sweeps} rounds of "
                 f"parallel tempering: the weights of the model's modes may be wrong; an engine Tempered with a larger "
                 f"{argument('n_sweeps')} makes more rounds",
                 ConvergenceWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
-        return to_states(rungs.chains[-1], n, n_states)
 
 
-def find_ladder(form: Pairwise | Categorical, n_states: int | None, rng: np.random.Generator) -> np.ndarray:
-    """Find the ladder, (n_rungs,) from 0 to 1, from short runs of 64 chains."""
+def find_ladder(
+    form: Pairwise | Categorical, n_states: int | None, rng: np.random.Generator, base: np.ndarray | float = 0.0
+) -> np.ndarray:
+    """Find the ladder, (n_rungs,) from 0 to 1, from short runs of 64 chains; ``base`` is as in `between`."""
     n_rungs, rounds = _TRIAL
     ladder = np.linspace(0, 1, n_rungs)
     for n_rounds in rounds:
-        barrier = np.append(0, np.cumsum(climb(form, ladder, LANES, n_rounds, n_states, rng).rejected + 1e-3))
-        at, ladder = ladder, np.interp(np.linspace(0, barrier[-1], n_rungs), barrier, ladder)
-    n = int(np.clip(np.ceil(_PER_BARRIER * barrier[-1]) + 1, *_RUNGS))
-    return np.interp(np.linspace(0, barrier[-1], n), barrier, at)
+        at, rejected = ladder, climb(form, ladder, LANES, n_rounds, n_states, rng, base).rejected
+        ladder = move_rungs(at, rejected, n_rungs)
+    n = int(np.clip(np.ceil(_PER_BARRIER * (rejected + _EVEN).sum()) + 1, *_RUNGS))
+    return move_rungs(at, rejected, n)
+
+
+def move_rungs(ladder: np.ndarray, rejected: np.ndarray, n_rungs: int) -> np.ndarray:
+    """Return ``n_rungs`` rungs between which equally many swaps are rejected, by the rejections between others."""
+    barrier = np.append(0, np.cumsum(rejected + _EVEN))
+    return np.interp(np.linspace(0, barrier[-1], n_rungs), barrier, ladder)
 
 
 def climb(
@@ -106,6 +125,7 @@ def climb(
     n_sweeps: int,
     n_states: int | None,
     rng: np.random.Generator,
+    base: np.ndarray | float = 0.0,
 ) -> Rungs:
     """Run ``n_chains`` ladders from uniform random states.
 
@@ -118,9 +138,11 @@ def climb(
     n_states : int or None
         Of a categorical model.
     rng : Generator
+    base : array
+        As in `between`.
     """
     rungs = [start(n_chains, len(form.field), rng, n_states=n_states) for _ in ladder]
-    forms = [form._replace(coupling=b * form.coupling, field=b * form.field) for b in ladder]
+    forms, change = [between(form, base, b) for b in ladder], form._replace(field=form.field - base)
     renewed = np.zeros((len(ladder), len(rungs[0].states), LANES), dtype=bool)
     rejected = np.zeros(len(ladder) - 1)
     for j in range(n_sweeps):
@@ -130,9 +152,14 @@ def climb(
         for k in range(j % 2, len(ladder) - 1, 2):
             low, high = rungs[k], rungs[k + 1]
             gap = ladder[k + 1] - ladder[k]
-            rejected[k] += _swap(form, gap, low.states, high.states, low.lanes, renewed[k], renewed[k + 1])
+            rejected[k] += swap_states(change, gap, low.states, high.states, low.lanes, renewed[k], renewed[k + 1])
     n_swaps = [len(range(k % 2, n_sweeps, 2)) for k in range(len(rejected))]
     return Rungs(rungs, renewed, rejected / np.maximum(n_swaps, 1))
+
+
+def between(form: Pairwise | Categorical, base: np.ndarray | float, b: float) -> Pairwise | Categorical:
+    """Return the model (1 - b) h . x + b V(x) between independent nodes with fields h (``base``) and the model."""
+    return form._replace(coupling=b * form.coupling, field=base + b * (form.field - base))
 
 
 @leaf
@@ -163,7 +190,7 @@ def _own(field, i, a):
 
 
 @leaf
-def _swap(form, gap, low, high, lanes, renewed_low, renewed_high):
+def swap_states(form, gap, low, high, lanes, renewed_low, renewed_high):
     """Swap states of two rungs, in place; return the mean probability that a swap is rejected."""
     n_blocks, n_nodes, n_lanes = low.shape
     below, above = np.empty(n_lanes), np.empty(n_lanes)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -15,6 +15,7 @@ from ...options import Checked
 from ...priors import Prior
 from .adaptation import StepSize, adapt, dispersed, langevin_target, times
 
+_SHORTER, _RARELY = 0.98, 0.05  # factor of a step after which chains were late; share of such steps
 _DIVERGED = 1e100  # well before squares overflow
 
 
@@ -40,11 +41,15 @@ class LangevinState(NamedTuple):
 
 
 class LangevinInfo(NamedTuple):
-    """Draw, whether the move was accepted (always, when uncorrected), and epsilon."""
+    """Draw, whether the move was accepted (always, when uncorrected), and epsilon. Of chains that keep their mode (see
+    `bayesmrf.samplers.following`) the round trips of each so far, NaN if there are none, and whether they were late.
+    """
 
     theta: np.ndarray
     accepted: bool
     step_size: float
+    round_trips: float
+    late: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,8 +81,9 @@ class Langevin(Checked):
     spread : array or None
         How widely chains start around ``start`` (see `bayesmrf.posterior.parameters.adaptation.dispersed`).
     n_adapt : int
-        Number of first steps in which epsilon is adapted, starting from ``epsilon``, to an acceptance of
-        `bayesmrf.posterior.parameters.adaptation.langevin_target`; for adjusted dynamics only.
+        Number of first steps in which epsilon is adapted, starting from ``epsilon``: of adjusted dynamics to an
+        acceptance of `bayesmrf.posterior.parameters.adaptation.langevin_target`, of others it is shortened where chains
+        that keep their mode would be late (see `bayesmrf.samplers.following`).
 
     Raises
     ------
@@ -96,7 +102,7 @@ class Langevin(Checked):
     n_adapt: int = 0
 
     name = "langevin"
-    dims = {"theta": ("feature",), "accepted": (), "step_size": ()}  # noqa: RUF012
+    dims = {"theta": ("feature",), "accepted": (), "step_size": (), "round_trips": (), "late": ()}  # noqa: RUF012
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -105,9 +111,11 @@ class Langevin(Checked):
     def init(self, rng: np.random.Generator) -> LangevinState:
         """Start at ``start``, or around it, with a fresh momentum."""
         theta = dispersed(self.start, self.spread, rng)
-        return self._at(theta, rng.standard_normal(len(theta)), self.likelihood.start(rng), StepSize(self.epsilon))
+        return self._at(theta, rng.standard_normal(len(theta)), self.likelihood.start(rng), StepSize(self.epsilon))[0]
 
-    def _at(self, theta: np.ndarray, momentum: np.ndarray, memory: Memory, step: StepSize) -> LangevinState:
+    def _at(
+        self, theta: np.ndarray, momentum: np.ndarray, memory: Memory, step: StepSize
+    ) -> tuple[LangevinState, Mapping[str, float]]:
         found = self.likelihood.evaluate(theta, MOMENTS, memory)
         assert found.score is not None
         gradient = found.score + self.prior.gradient(theta)
@@ -115,7 +123,7 @@ class Langevin(Checked):
         if self.adjusted:
             assert found.log_likelihood is not None
             log_posterior = found.log_likelihood + float(self.prior.log_density(theta).sum())
-        return LangevinState(theta, momentum, gradient, log_posterior, found.memory, step)
+        return LangevinState(theta, momentum, gradient, log_posterior, found.memory, step), found.stats
 
     def step(self, rng: np.random.Generator, state: LangevinState) -> tuple[LangevinState, LangevinInfo]:
         """Make one leapfrog step."""
@@ -127,10 +135,12 @@ class Langevin(Checked):
         theta = state.theta + times(epsilon * root, middle)
         if not (np.abs(theta) < _DIVERGED).all():
             raise DivergenceError(option="epsilon", got=epsilon, expected=f"smaller, as theta exceeded {_DIVERGED:g}")
-        new = self._at(theta, middle, state.memory, state.step)
+        new, stats = self._at(theta, middle, state.memory, state.step)
+        followed = float(stats.get("round_trips", np.nan)), bool(stats.get("late", False))
         new = new._replace(momentum=middle + times(half_step, new.gradient))
         if not self.adjusted:
-            return new, LangevinInfo(new.theta, True, epsilon)
+            new = new._replace(step=self._followed(state.step, followed[1]))
+            return new, LangevinInfo(new.theta, True, epsilon, *followed)
         kinetic = (new.momentum @ new.momentum - momentum @ momentum) / 2
         gain = new.log_posterior - state.log_posterior - kinetic
         accepted = bool(np.log1p(-rng.random()) < gain)
@@ -138,7 +148,14 @@ class Langevin(Checked):
         target = langevin_target(self.alpha)
         step = adapt(state.step, probability, target=target, first=self.epsilon, n_adapt=self.n_adapt)
         new = new if accepted else state._replace(momentum=-momentum)
-        return new._replace(step=step), LangevinInfo(new.theta, accepted, epsilon)
+        return new._replace(step=step), LangevinInfo(new.theta, accepted, epsilon, *followed)
+
+    def _followed(self, step: StepSize, late: bool) -> StepSize:
+        """Shorten the steps of warm-up with which chains are late, up to about one in twenty."""
+        if step.n_updates >= self.n_adapt:
+            return step
+        size = step.size * _SHORTER if late else min(step.size / _SHORTER**_RARELY, self.epsilon)
+        return StepSize(size, step.n_updates + 1)
 
 
 def is_stable(epsilon: float, stiffness: float) -> bool:
