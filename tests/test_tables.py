@@ -238,6 +238,19 @@ def test_levels_that_are_empty_by_chance_make_no_codes(case, rng, monkeypatch):
     assert p_value() < P
 
 
+def test_a_customary_code_is_found_after_a_scale_whose_upper_levels_are_rare(rng):
+    """Thirty people, answers 1 to 5 with 65 % of them 1; another number as far from the scale may be an answer."""
+    p = 0.35 ** np.arange(5)
+    tables = [1 + rng.choice(5, (30, 4), p=p / p.sum()) for _ in range(300)]
+
+    def found(code):
+        for x in tables:
+            x[0, 0] = code
+        return sum(foreign(pd.DataFrame(x)).codes == {code: 1} for x in tables)
+
+    assert found(9) > 240 > found(10)  # 278 and 192 on average, with standard deviations of 5 and 8
+
+
 def test_codes_far_from_a_long_scale_are_found_in_few_answers(rng):
     for code in (999, -9):
         table = pd.DataFrame(rng.integers(0, 101, (40, 4)))

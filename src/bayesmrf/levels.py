@@ -16,6 +16,8 @@ _MANY_ROWS = 20  # fewer rows may differ by chance
 _DISTINCT = 0.9  # share of an identifier's values that differ
 _MANY_VALUES = 100  # fewer may leave out a level by chance
 _EXPECTED = 20.0  # values in empty levels, from which they are not empty by chance
+_EXPECTED_USUAL = 10.0  # the same of several empty levels before values that are all customary codes
+_USUAL = [int(str(digit) * n) for digit in (7, 8, 9) for n in range(1, 6)]  # 7, 77, ..., 99999
 _NEAR = 3  # levels on one side of a gap whose values tell how many to expect in it
 _RARE = 0.05  # share of the values beyond a single empty level, from which it counts as a level that was never chosen
 _FEW_LEVELS = 12  # of a scale of answers; longer ones have gaps
@@ -59,9 +61,10 @@ def find_foreign(columns: Sequence[np.ndarray], names: Sequence[str]) -> Foreign
     one, or is among columns with few levels. The levels of the other integer columns are pooled, and divided where more
     than one consecutive level is empty, or a single one before the last 5 % of at least 100 values. Empty levels do not
     count if they may be empty by chance: if the three levels next to them, on the side with more values, suggest fewer
-    than 20 values there (except between negative values and others). The part with most values is the scale; the other
-    parts are codes, unless they contain most values of a column, which is then on a different scale. On scales of more
-    than 12 levels, codes are at least the width of the scale away from it, or below zero if the scale is not.
+    than 20 values there (10 in several levels before customary codes such as 9 and 99; any number between negative
+    values and others). The part with most values is the scale; the other parts are codes, unless they contain most
+    values of a column, which is then on a different scale. On scales of more than 12 levels, codes are at least the
+    width of the scale away from it, or below zero if the scale is not.
     """
     counted = [np.unique(c, return_counts=True) for c in columns]
     distinct = np.array([len(levels) for levels, _ in counted])
@@ -121,7 +124,9 @@ def _scale(levels: np.ndarray, counts: np.ndarray) -> np.ndarray:
     left = below - seen[np.searchsorted(levels, levels[:-1] - _NEAR * step, side="right")]
     right = seen[np.searchsorted(levels, levels[1:] + _NEAR * step, side="left")] - below
     expected = np.maximum(left, right) / _NEAR * (gaps / step - 1)
-    sure = (expected >= _EXPECTED) | ((levels[:-1] < 0) & (levels[1:] >= 0))
+    usual = np.logical_and.accumulate(np.isin(levels, _USUAL)[::-1])[::-1][1:]  # all levels above
+    enough = np.where(usual & (gaps > 2 * step), _EXPECTED_USUAL, _EXPECTED)
+    sure = (expected >= enough) | ((levels[:-1] < 0) & (levels[1:] >= 0))
     cut = sure & ((gaps > 2 * step) | ((gaps > step) & rare & (total >= _MANY_VALUES)))
     piece = np.concatenate([[0], np.cumsum(cut)])
     held = np.bincount(piece, weights=counts)
