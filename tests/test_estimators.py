@@ -11,6 +11,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from bayesmrf import datasets, graphs
 from bayesmrf.errors import DataError, GraphError, OptionError, TooWideError
 from bayesmrf.estimators import RBM, BayesianMRF, GroupedMRF, LabelFieldMRF, MaximumLikelihoodMRF, SpikeSlabMRF
+from bayesmrf.estimators.base import data_hash
 from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.methods import AuxiliaryVariable
 from bayesmrf.models.agreement import Agreement
@@ -197,6 +198,16 @@ def test_counts_equal_repeated_rows(rng):
     b = GroupedMRF(**QUICK | {"fields": True}).fit(rows)
     np.testing.assert_allclose(a.agreement_, b.agreement_, rtol=1e-9)
     assert a.posterior_["posterior"]["theta"].sizes["feature"] == 21
+
+
+def test_checksums_tell_data_apart_by_fractions_of_a_count(rng):
+    """Scores and weights may be halves or quarters; sums in another order differ in their last bits."""
+    graph, n = graphs.path(3), 120.25
+    sums = rng.integers(0, 400, 5) / 4
+    known = data_hash(graph, sums / n, n)
+    assert data_hash(graph, sums / n * (1 + 1e-13 * rng.standard_normal(5)), n) == known
+    for change in (0.25, -0.25, 0.5):
+        assert data_hash(graph, (sums + change * (np.arange(5) == 2)) / n, n) != known
 
 
 def test_new_data_are_brought_to_the_order_of_the_columns(grid_data):

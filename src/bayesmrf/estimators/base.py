@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 _PREDICTED = 1000  # draws over which the probabilities of missing values are averaged
 _UNBALANCED = 1e-6  # p-value of a column that is not balanced
 _NAMED = 5  # columns that are named
+_PARTS = 1024  # of 1, to which sums are rounded in a checksum
 
 
 class MissingValues:
@@ -183,10 +184,12 @@ def warn_of_unbalanced(states: States) -> None:
 def data_hash(graph: Graph, s_bar: np.ndarray, n: float, rows: np.ndarray | None = None) -> str:
     """Return a checksum of the edges and the summed statistics, which determine the likelihood.
 
-    With missing values it includes the ``rows``.
+    Sums are those of counts, scores and weights, which may be halves or quarters: they are rounded to 1/1024, so that
+    neither the order of the rows matters nor are different sums taken for the same. With missing values the checksum
+    includes the ``rows``.
     """
     digest = hashlib.sha256(np.ascontiguousarray(graph.edges).tobytes())
-    digest.update(np.rint(n * np.append(s_bar, 1.0)).astype(np.int64).tobytes())
+    digest.update(np.rint(_PARTS * n * np.append(s_bar, 1.0)).astype(np.int64).tobytes())
     if rows is not None:
         digest.update(np.ascontiguousarray(rows).tobytes())
     return digest.hexdigest()
