@@ -56,13 +56,13 @@ def test_edges_that_the_prior_puts_in(rng):
 def test_a_questionnaire(rng):
     """Ten items, all pairs weakly dependent, 150 rows.
 
-    With a uniform density, a slab that is learnt shrinks until every edge is in. Under the default prior 20 are, with
-    a standard deviation of 4 over data sets: 43 or more in one of 10^8.
+    With a uniform density, a slab that is learnt shrinks until every edge is in, in 23 of 24 data sets: in none of five
+    in one of 10^6 runs. Under the default prior 20 are, with a standard deviation of 4: 43 or more in one of 10^8.
     """
-    X = complete(np.full(45, 0.35), 10, 150, rng)
+    tables = [complete(np.full(45, 0.35), 10, 150, rng) for _ in range(5)]
     with pytest.warns(PriorWarning, match=r"^4[3-5] of 45 candidate edges"):
-        SpikeSlabMRF(**EXACT, **PRIORS["learnt"]).fit(X)
-    fitted = SpikeSlabMRF(**EXACT).fit(X)
+        [SpikeSlabMRF(**EXACT, **PRIORS["learnt"]).fit(X) for X in tables]
+    fitted = SpikeSlabMRF(**EXACT).fit(tables[0])
     assert (fitted.inclusion_[np.triu_indices(10, 1)] > 0.5).sum() < 43
 
 

@@ -19,6 +19,7 @@ from bayesmrf.inference.chains import Brief, Persistent
 from bayesmrf.models.agreement import Agreement
 from bayesmrf.models.pairwise import pairwise
 from bayesmrf.samplers import gibbs
+from bayesmrf.samplers.following import watch
 from bayesmrf.samplers.gibbs import Chains, Gibbs, counts, start, sweep, to_states
 
 FALSE_ALARM = 1e-6
@@ -148,7 +149,7 @@ def test_brief_is_one_scan_from_the_data(rng):
         moments = engine.infer(model, theta, plan, "moments", state).moments
         assert moments_agree(moments, features, law, n_chains)
     # Control: chains that go on instead take a second scan.
-    persistent = Persistent(n_chains).infer(model, theta, None, "moments", state).moments
+    persistent = Persistent(n_chains).infer(model, theta, None, "moments", watch(state)).moments
     assert not moments_agree(persistent, features, law, n_chains)
 
 
@@ -162,7 +163,7 @@ def test_strong_couplings_freeze_and_stay_finite(rng):
     engine.infer(model, np.zeros(3), plan, "moments", state)  # scrambles the chains: the next call must restart
     np.testing.assert_array_equal(engine.infer(model, theta, plan, "moments", state).moments, [1, 0, 1])
     np.testing.assert_array_equal(to_states(state, 400), np.tile(data, (100, 1)))
-    moments = Persistent(n_sweeps=100).infer(model, 1e6 * theta, None, "moments", start(1024, 4, rng)).moments
+    moments = Persistent(n_sweeps=100).infer(model, 1e6 * theta, None, "moments", watch(start(1024, 4, rng))).moments
     assert np.isfinite(moments).all()
     assert ((moments >= 0) & (moments <= 1)).all()
 
