@@ -11,7 +11,7 @@ from tests.bounds import Comparison
 
 N = 60
 GRID = np.linspace(-60, 60, 1201)
-QUICK = {"n_chains": 16, "n_draws": 240, "n_warmup": 60, "progress": False}
+QUICK = {"n_chains": 32, "n_draws": 120, "n_warmup": 60, "progress": False}
 METHODS = ["exact", "particle"]
 pytestmark = pytest.mark.filterwarnings("ignore::bayesmrf.errors.BayesMRFWarning")
 
