@@ -139,7 +139,7 @@ def fitted(x, engine, quiet=True, **options):
 
 
 def test_probabilities_of_modes_vary_as_they_should(rng):
-    """Over draws of Langevin dynamics, beside exact moments; with chains that keep their mode they vary eight times as
+    """Over draws of Langevin dynamics, compared with exact moments; chains that keep their mode make it eight times as
     much, though means and standard deviations of single parameters are the same.
     """
     x = rows(500, rng)
@@ -166,7 +166,20 @@ def test_a_run_with_a_ladder_continues(rng, tmp_path):
     )
 
 
-def test_chains_that_do_not_follow_are_said(rng, tmp_path):
+def test_steps_are_shortened_until_chains_can_follow(rng):
+    """In warm-up only; chains without a ladder leave the step as it is."""
+    x = rows(200, rng)
+    step, whole = (
+        fitted(x, engine, n_draws=200).posterior_["sample_stats"]
+        for engine in ("persistent", Persistent(tempered=False))
+    )
+    assert (np.ptp(step["step_size"].values, axis=1) == 0).all()
+    assert np.ptp(whole["step_size"].values) == 0
+    assert step["step_size"].values.max() < 0.8 * whole["step_size"].values.min()
+    assert step["late"].values.mean() < 0.2
+
+
+def test_chains_that_do_not_follow_are_said(rng):
     """In the warning of `fit`, and in what is stored: few round trips, or steps that are too long."""
     x = rows(200, rng)
     said = {}

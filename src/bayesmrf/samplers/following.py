@@ -10,9 +10,9 @@ the posterior allows, while single parameters hardly do. So chains are watched, 
 * *swapped* with the states of a ladder of tempered chains (`bayesmrf.samplers.ladder`), so that errors of these shares
   do not add up.
 
-Both together are at most three times the work of the sweeps. What tells whether they are needed costs almost nothing:
-every 64 sweeps the states are projected onto their first principal component, and compared with their own projections
-64 sweeps later, onto the same direction. Chains that mix have forgotten them.
+Both together make a call three to four times as long. The test of whether they are needed costs almost nothing: every
+64 sweeps the states are projected onto their first principal component, and 64 sweeps later again. Projections of
+chains that mix are not correlated. With 16 chains or fewer no correlation is significant, and there is no ladder.
 """
 
 from __future__ import annotations

@@ -11,9 +11,9 @@ highest one with the persistent chains, which have b = 1: with a block of 64 of 
 remains what it was, so that persistent chains have p at any theta, and now come to each mode by its weight.
 
 The rungs move to where equally many swaps are rejected. A state that was at rung 0 makes a *round trip* when it arrives
-at the persistent chains. Round trips tell how often modes are found anew, if nodes with the fields h reach all of them:
-a mode from which the path is blocked at the first-order transition of a model is found by
-`bayesmrf.inference.unseen_modes` only.
+at the persistent chains. The number of round trips is the number of independent visits to the modes, if independent
+nodes with the fields h lead to all of them. A mode behind a first-order transition is not reached; the check of kept
+draws (`bayesmrf.inference.unseen_modes`) searches for those.
 """
 
 from __future__ import annotations
