@@ -1,4 +1,4 @@
-"""Enumeration written again: nothing of the package but ``model.graph`` and ``model.fields`` is used.
+"""Enumeration written again: nothing of the package but `Graph`, ``model.graph`` and ``model.fields`` is used.
 
 The formula is that of Liu and Page's model: x in {-1, +1}^d has log weight sum_c theta_c [x_u = x_v] + sum_u h_u x_u,
 with theta = (theta_1, ..., theta_r[, h_1, ..., h_d]).
@@ -8,6 +8,8 @@ import itertools
 import math
 
 import numpy as np
+
+from bayesmrf.graphs import Graph
 
 
 def all_states(d):
@@ -23,16 +25,21 @@ def _statistics(model):
     return np.array(columns, dtype=float).reshape(len(columns), len(states)).T
 
 
-def log_z(model, theta):
-    """Log of the sum of weights, added up exactly rounded."""
-    log_weight = _statistics(model) @ theta
+def normalised(log_weight):
+    """Log of the sum of weights, added up exactly rounded, and the probability of each state."""
     top = log_weight.max()
-    return top + math.log(math.fsum(np.exp(log_weight - top)))
+    log_z = top + math.log(math.fsum(np.exp(log_weight - top)))
+    return log_z, np.exp(log_weight - log_z)
+
+
+def log_z(model, theta):
+    """Log of the sum of weights."""
+    return normalised(_statistics(model) @ theta)[0]
 
 
 def probabilities(model, theta):
     """Probability of each row of ``all_states``."""
-    return np.exp(_statistics(model) @ theta - log_z(model, theta))
+    return normalised(_statistics(model) @ theta)[1]
 
 
 def moments(model, theta):
@@ -44,3 +51,17 @@ def state_numbers(states):
     """Row of ``all_states`` that equals each of ``states`` (n_samples, d)."""
     d = states.shape[1]
     return states.astype(np.int64) @ (1 << np.arange(d)[::-1])
+
+
+def gradient_of_log_z(engine, model, theta, step=1e-4):
+    """Central differences of an engine's log Z; error: step^2 / 6 times the third cumulant, and rounding / step."""
+    plan = engine.prepare(model)
+    sides = [[engine.infer(model, theta + s * e, plan).log_z for s in (1, -1)] for e in step * np.eye(len(theta))]
+    return np.array([(more - less) / (2 * step) for more, less in sides])
+
+
+def random_graph(rng, d, density):
+    """Each pair is an edge with probability ``density``; the order of edges and of their ends is random."""
+    pairs = np.stack(np.triu_indices(d, 1), axis=1)
+    edges = rng.permutation(pairs[rng.random(len(pairs)) < density])
+    return Graph(d, np.where(rng.random((len(edges), 1)) < 0.5, edges, edges[:, ::-1]))

@@ -7,9 +7,8 @@ and short (other tests compare all kernels with a grid); ``pytest -m calibration
 
 import numpy as np
 import pytest
-from scipy import stats
 
-from bayesmrf import graphs, run
+from bayesmrf import graphs
 from bayesmrf.inference.chains import Persistent
 from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.likelihood import Hidden, Likelihood
@@ -24,6 +23,7 @@ from bayesmrf.posterior.parameters.metropolis import Metropolis
 from bayesmrf.posterior.parameters.pseudo_posterior import posterior_mode
 from bayesmrf.priors import Normal
 from bayesmrf.samplers.cftp import CouplingFromThePast
+from tests.ranks import few_draws, p_value
 
 N_RANKS, N = 8, 12
 MODEL = Ising(graphs.cycle(4))
@@ -73,24 +73,11 @@ def ranks(case, true_prior, prior, n_simulations, rng, spread=1):
             other = EXACT if case.startswith("metropolis") else Persistent(n_chains=1)
             hidden = Hidden(Clamped(MODEL, states), other)
         kernel = build(Likelihood(MODEL, s_bar, N, engine, hidden), prior)
-        draws = run.sample(
-            kernel,
-            n_draws=N_RANKS - 1,
-            n_warmup=2 * thin,
-            thin=thin,
-            n_chains=1,
-            random_state=rng,
-            n_jobs=1,
-            progress=False,
-        ).values["theta"][0]
+        draws = few_draws(kernel, rng, thin, n_ranks=N_RANKS)["theta"]
         known = Likelihood(MODEL, s_bar, N, EXACT, hidden and hidden._replace(engine=EXACT))
         value = [known.evaluate(t).log_likelihood for t in (theta, *draws)]
         out.append([*(draws < theta).sum(axis=0), np.sum(np.array(value[1:]) < value[0])])
     return np.array(out)
-
-
-def p_value(found):
-    return min(stats.chisquare(np.bincount(column, minlength=N_RANKS)).pvalue for column in found.T)
 
 
 LONG = pytest.mark.calibration
@@ -103,11 +90,11 @@ SHORT = ["metropolis", "hamiltonian"]
 )
 def test_ranks_are_uniform(case, n_simulations, spread, rng):
     """More simulations see more of what draws have in common: those of the long run are 3 times as far apart."""
-    assert p_value(ranks(case, Normal(0.5), Normal(0.5), n_simulations, rng, spread)) > 1e-7
+    assert p_value(ranks(case, Normal(0.5), Normal(0.5), n_simulations, rng, spread), N_RANKS) > 1e-7
 
 
 @pytest.mark.parametrize(
     "case", ["metropolis", pytest.param("adjusted Langevin", marks=[LONG]), pytest.param("exchange", marks=[LONG])]
 )
 def test_a_wrong_prior_is_caught(case, rng):
-    assert p_value(ranks(case, Normal(1.0), Normal(0.2), 56, rng)) < 1e-7
+    assert p_value(ranks(case, Normal(1.0), Normal(0.2), 56, rng), N_RANKS) < 1e-7

@@ -29,7 +29,8 @@ from bayesmrf.samplers.cftp import CouplingFromThePast
 from bayesmrf.samplers.gibbs import Gibbs
 from bayesmrf.samplers.swendsen_wang import SwendsenWang
 from bayesmrf.samplers.tempered import Tempered
-from tests.potts_oracle import as_potts, assert_same, features, infer, law, random_graph
+from tests.oracle import gradient_of_log_z, random_graph
+from tests.potts_oracle import as_potts, assert_same, features, infer, law
 
 EXACT = [Enumeration(), Elimination()]
 by_exact = pytest.mark.parametrize("engine", EXACT, ids=lambda e: e.name)
@@ -113,14 +114,8 @@ def test_the_comparison_notices_a_wrong_parameter(rng):
 def test_moments_are_the_gradient_of_log_z(engine, rng):
     model = Potts(random_graph(rng, 6, 0.6), 3)
     theta = rng.normal(0, 0.4, model.n_features)
-    plan = engine.prepare(model)
-    step = 1e-4
-    gradient = [
-        (engine.infer(model, theta + e, plan, LOG_Z).log_z - engine.infer(model, theta - e, plan, LOG_Z).log_z)
-        / (2 * step)
-        for e in step * np.eye(model.n_features)
-    ]
-    np.testing.assert_allclose(engine.infer(model, theta, plan).moments, gradient, rtol=0, atol=1e-7)
+    gradient = gradient_of_log_z(engine, model, theta)
+    np.testing.assert_allclose(infer(engine, model, theta).moments, gradient, rtol=0, atol=1e-7)
 
 
 @by_exact

@@ -27,6 +27,7 @@ from bayesmrf.posterior.conditionals.state_table import fill_table
 from bayesmrf.posterior.edges.exact import SpikeSlabExact
 from bayesmrf.priors import CAUCHY_TAPER, Beta, Cauchy, Gamma, Normal, SpikeSlab
 from tests import spike_slab_oracle as oracle
+from tests.ranks import few_draws, p_value, rank
 
 LIMIT = 9.0
 N = 30
@@ -441,8 +442,6 @@ def test_bad_input(rng):
 
 # Calibration
 
-N_RANKS = 10
-
 
 def ranks(prior, assumed, n_simulations, rng):
     """Ranks of the truth among 9 draws: p0, slab scale, one weight, one bias, number of edges; ties at random."""
@@ -455,22 +454,12 @@ def ranks(prior, assumed, n_simulations, rng):
         theta = np.concatenate([weights, prior.bias_scale * rng.standard_normal(4)])
         states = ENGINE.sample(model, theta, None, N, rng)
         lik = Likelihood(model, model.statistics(states), N, ENGINE)
-        values = run.sample(
-            SpikeSlabExact(lik, assumed, n_scans=40),
-            n_draws=N_RANKS - 1, n_warmup=2, n_chains=1, random_state=rng, n_jobs=1, progress=False,
-        ).values  # fmt: skip
+        values = few_draws(SpikeSlabExact(lik, assumed, n_scans=40), rng, warmup=2)
         truth = [density, scale, weights[0], theta[6], np.count_nonzero(weights)]
-        drawn = [
-            values["density"][0], values["slab_scale"][0], values["theta"][0, :, 0],
-            values["theta"][0, :, 6], values["n_edges"][0],
-        ]  # fmt: skip
-        out.append([np.sum(d < t) + rng.integers(0, np.sum(d == t) + 1) for d, t in zip(drawn, truth, strict=True)])
+        found = values["theta"]
+        drawn = [values["density"], values["slab_scale"], found[:, 0], found[:, 6], values["n_edges"]]
+        out.append(rank(np.transpose(drawn), truth, rng))
     return np.array(out)
-
-
-def p_value(found):
-    """The smallest of the chi-squared tests of uniform ranks."""
-    return min(stats.chisquare(np.bincount(c, minlength=N_RANKS)).pvalue for c in found.T)
 
 
 CALIBRATED = SpikeSlab(Beta(2.0, 2.0), Gamma(5.0, 5.0), 1.0)

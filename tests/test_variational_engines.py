@@ -15,7 +15,7 @@ from bayesmrf.inference.tree import Tree
 from bayesmrf.models.agreement import Agreement
 from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.models.ising import Ising
-from tests.oracle import all_states
+from tests.oracle import all_states, random_graph
 
 ENGINES = [MeanField(), Tree(), Bethe()]
 by_engine = pytest.mark.parametrize("engine", ENGINES, ids=lambda e: e.name)
@@ -29,13 +29,6 @@ MODELS = {
     "boltzmann": lambda g: Boltzmann(g),
 }
 by_model = pytest.mark.parametrize("build", MODELS.values(), ids=MODELS.keys())
-
-
-def random_graph(rng, d, density):
-    """Each pair is an edge with probability ``density``; the order of edges and of their ends is random."""
-    pairs = np.stack(np.triu_indices(d, 1), axis=1)
-    edges = rng.permutation(pairs[rng.random(len(pairs)) < density])
-    return Graph(d, np.where(rng.random((len(edges), 1)) < 0.5, edges, edges[:, ::-1]))
 
 
 def random_forest(rng, d, keep=0.85):
