@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import pandas as pd
 from joblib import cpu_count
@@ -33,22 +33,34 @@ def _whole(plan: Any, args: argparse.Namespace) -> Any:
     return plan
 
 
+class Experiments(Protocol):
+    """The module of a paper's experiments, by name."""
+
+    @property
+    def FULL(self) -> Mapping[str, Experiment]:
+        """In full size."""
+
+    @property
+    def QUICK(self) -> Mapping[str, Experiment]:
+        """Small."""
+
+    @property
+    def MEASURES(self) -> Mapping[str, Callable[[list[Record]], pd.DataFrame]]:
+        """The tables that the findings are about."""
+
+
 @dataclass(frozen=True)
 class Paper:
     """A reproduction.
 
     Parameters
     ----------
-    folder : path
-        Folder of the paper, with expected.json.
     title : str
     replicates : str
         What the replicates are, for the help.
     settings : class
-    full, quick : mapping
-        The experiments by name, in full size and small.
-    measures : mapping
-        For each experiment, the table that the findings are about.
+    experiments : module
+        ``Experiments``, in the folder of the paper, which has expected.json.
     tables : callable
         From experiment and records to the printed tables and lines.
     figures : mapping
@@ -63,13 +75,10 @@ class Paper:
         From plan and arguments to the plan with fewer points.
     """
 
-    folder: Path
     title: str
     replicates: str
     settings: type[CellSettings]
-    full: Mapping[str, Experiment]
-    quick: Mapping[str, Experiment]
-    measures: Mapping[str, Callable[[list[Record]], pd.DataFrame]]
+    experiments: Experiments
     tables: Callable[[str, list[Record]], Iterable[Table | str]]
     figures: Mapping[str, Makers]
     files: Callable[[str, list[Record]], Mapping[str, pd.DataFrame]] = _nothing
@@ -78,23 +87,28 @@ class Paper:
     narrow: Callable[[Any, argparse.Namespace], Any] = _whole
 
     @property
+    def folder(self) -> Path:
+        """The folder of the paper."""
+        return Path(str(self.experiments.__file__)).parent
+
+    @property
     def expected(self) -> dict[str, list[Finding]]:
         """The findings of each experiment."""
         return json.loads((self.folder / "expected.json").read_text())
 
     def verdicts(self, experiment: str, records: list[Record], quick: bool = False) -> list[Verdict]:
         """Judge all findings of an experiment, in the order of expected.json."""
-        table = self.measures[experiment](records)
+        table = self.experiments.MEASURES[experiment](records)
         return [evaluate(f, table, self.axes.get(experiment), quick) for f in self.expected[experiment]]
 
     def main(self, argv: Sequence[str] | None = None) -> int:
         """Run the cells that are not stored yet, then show all records; return the exit code."""
         args = self._parser().parse_args(argv)
-        name = args.experiment + "-quick" * args.quick
+        name, found = args.experiment + "-quick" * args.quick, self.experiments
         folder = args.out / "checkpoints" / name
         settings = self.settings(args.experiment, args.seed, args.quick)
         try:
-            plan = self.narrow((self.quick if args.quick else self.full)[args.experiment], args)
+            plan = self.narrow((found.QUICK if args.quick else found.FULL)[args.experiment], args)
             methods = tuple(args.methods or plan.methods)
             one_of("--methods", methods, plan.methods)
             with hold(folder):
@@ -133,7 +147,7 @@ class Paper:
     def _parser(self) -> argparse.ArgumentParser:
         name = self.folder.name
         found = argparse.ArgumentParser(prog=f"python -m papers.{name}", description=f"Reproduce {self.title}.")
-        found.add_argument("experiment", choices=list(self.full))
+        found.add_argument("experiment", choices=list(self.experiments.FULL))
         found.add_argument("--replicates", type=int, help=f"{self.replicates}; 0 shows the stored records")
         found.add_argument("--quick", action="store_true", help="smaller models and shorter chains, which show that "
                            "everything runs; most findings are not judged")  # fmt: skip

@@ -5,6 +5,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from importlib.util import module_from_spec, spec_from_file_location
+from types import SimpleNamespace
 
 import pytest
 
@@ -78,9 +79,10 @@ def test_folds_cells_of_papers_and_prior_grids_on_a_cluster(rng, tmp_path, prior
     X = rng.integers(0, 2, size=(60, 4))
     method = partial(CrossValidation, n_folds=3, search=ModeSearch(n_steps=50))
     plans, nothing = {"squares": Squares()}, lambda *_: []
-    paper = Paper(
-        tmp_path, "squares", "numbers", Settings, plans, plans, {"squares": nothing}, nothing, {"squares": {}}
+    experiments = SimpleNamespace(
+        __file__=str(tmp_path / "experiments.py"), FULL=plans, QUICK=plans, MEASURES={"squares": nothing}
     )
+    paper = Paper("squares", "numbers", Settings, experiments, nothing, {"squares": {}})
     (tmp_path / "expected.json").write_text('{"squares": []}')
     with dask(2) as client:
         found = log_evidence(RBM(n_hidden=1), X, method(executor=client), random_state=1)

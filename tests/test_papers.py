@@ -30,7 +30,7 @@ class Row(NamedTuple):
 
 
 def check_liu_page(experiment, found, out):
-    plan = PAPERS["liu_page_2013"].quick[experiment]
+    plan = PAPERS["liu_page_2013"].experiments.QUICK[experiment]
     rows = plan.rows(found)
     if experiment == "senate":
         assert "-11446.45" in out
@@ -59,7 +59,7 @@ def check_liu_page(experiment, found, out):
 
 
 def check_murray_ghahramani(experiment, found, out):
-    assert len(PAPERS["murray_ghahramani_2004"].measures[experiment](found)) == len(found)
+    assert len(PAPERS["murray_ghahramani_2004"].experiments.MEASURES[experiment](found)) == len(found)
 
 
 def check_structure(experiment, found, out):
@@ -123,7 +123,7 @@ ROWS = {
     ),
 }  # fmt: skip
 PAPERS = {name: import_module(f"papers.{name}.__main__").PAPER for name in ROWS}
-EXPERIMENTS = [(name, experiment) for name, paper in PAPERS.items() for experiment in paper.full]
+EXPERIMENTS = [(name, experiment) for name, paper in PAPERS.items() for experiment in paper.experiments.FULL]
 NEEDS = {"mnist": "mnist.npz", "five-words": "news20_w100.npz", "full": "news20_w100.npz"} | dict.fromkeys(
     ["senate", "structure-senate"], "senate109_votes.csv.gz"
 )
@@ -167,11 +167,11 @@ def test_end_to_end(paper, experiment, seed, tmp_path, capsys):
     options = ROWS[paper].brief.get(experiment, [])
     assert command(paper, tmp_path, seed, experiment, "--replicates", "1", *options) == 0
     found = records(tmp_path, experiment)
-    plan = this.quick[experiment]
+    plan = this.experiments.QUICK[experiment]
     if not options:
         assert {tuple(r["cell"]) for r in found} == set(plan.cells(1, plan.methods))
     assert len({tuple(r["cell"]) for r in found}) == len(found) > 0
-    assert len(this.measures[experiment](found)) > 0
+    assert len(this.experiments.MEASURES[experiment](found)) > 0
     out = capsys.readouterr().out
     assert sum(out.count(word) for word in WORDS) == len(this.expected[experiment])
     ROWS[paper].check(experiment, found, out)
@@ -214,7 +214,7 @@ def test_a_killed_run_continues(paper, seed, tmp_path, capsys):
 @pytest.mark.parametrize("paper", ROWS)
 def test_results_do_not_depend_on_the_processes(paper, seed, tmp_path):
     experiment, methods = ROWS[paper].processes
-    plan, settings = PAPERS[paper].quick[experiment], PAPERS[paper].settings(experiment, seed, quick=True)
+    plan, settings = PAPERS[paper].experiments.QUICK[experiment], PAPERS[paper].settings(experiment, seed, quick=True)
     cells = plan.cells(2, methods)
     cells = cells[:: max(1, len(cells) // 6)]
 
@@ -261,10 +261,10 @@ def test_stored_results_are_as_expected(paper, experiment):
     this = PAPERS[paper]
     path = this.folder / "results" / f"{experiment}.jsonl"
     head = json.loads(path.read_text().splitlines()[0])["settings"]
-    assert head == json.loads(json.dumps(this.settings(experiment).describe(this.full[experiment])))
+    assert head == json.loads(json.dumps(this.settings(experiment).describe(this.experiments.FULL[experiment])))
     found = read(path)
     verdicts = this.verdicts(experiment, found)
-    table, axis = this.measures[experiment](found), this.axes.get(experiment)
+    table, axis = this.experiments.MEASURES[experiment](found), this.axes.get(experiment)
     assert any(v.holds for v in verdicts)
     for finding, verdict in zip(this.expected[experiment], verdicts, strict=True):
         if verdict.holds is None:
@@ -367,5 +367,6 @@ def test_every_paper_says_what_its_quick_runs_show(paper):
     assert all(as_judged(finding, quick=False) is finding for finding in own)
     assert all(finding["source"] in ("paper", "ours") for finding in own)
     assert "NOT JUDGED" in (ROOT / "papers" / paper / "README.md").read_text()
-    assert set(PAPERS[paper].full) == set(PAPERS[paper].quick) == set(PAPERS[paper].settings.names)
-    assert tuple(PAPERS[paper].full) == PAPERS[paper].settings.names  # places in seeds
+    found = PAPERS[paper].experiments
+    assert set(found.FULL) == set(found.QUICK) == set(PAPERS[paper].settings.names)
+    assert tuple(found.FULL) == PAPERS[paper].settings.names  # places in seeds

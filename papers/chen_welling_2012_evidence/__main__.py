@@ -5,13 +5,12 @@ from __future__ import annotations
 import argparse
 import sys
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from papers.runner import Paper, positive
 
+from . import experiments
 from .common import Settings
-from .experiments import FULL, MEASURES, QUICK
 from .figures import FIGURES
 from .hidden_units import HiddenUnits
 from .tables import files, tables
@@ -27,13 +26,10 @@ def narrow(plan: Any, args: argparse.Namespace) -> Any:
 
 
 PAPER = Paper(
-    Path(__file__).parent,
     "Chen and Welling (2012), evidence",
     "true machines or subsets of documents",
     Settings,
-    FULL,
-    QUICK,
-    MEASURES,
+    experiments,
     tables,
     FIGURES,
     files,

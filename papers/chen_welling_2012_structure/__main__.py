@@ -5,15 +5,14 @@ from __future__ import annotations
 import argparse
 import sys
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from bayesmrf.errors import OptionError
 from papers.runner import Paper, positive
 
+from . import experiments
 from .common import Settings
 from .curves import Curves
-from .experiments import FULL, MEASURES, QUICK
 from .figures import FIGURES
 from .tables import files, tables
 
@@ -40,13 +39,10 @@ def _share(text: str) -> float:
 
 
 PAPER = Paper(
-    Path(__file__).parent,
     "Chen and Welling (2012), structure",
     "models or data sets",
     Settings,
-    FULL,
-    QUICK,
-    MEASURES,
+    experiments,
     tables,
     FIGURES,
     files,

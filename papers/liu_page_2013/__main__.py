@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 import sys
 from dataclasses import replace
-from pathlib import Path
 
 from papers.runner import Paper, one_of
 
+from . import experiments
 from .common import Settings
-from .experiments import FULL, MEASURES, QUICK, Plan
+from .experiments import Plan
 from .figures import FIGURES
 from .tables import tables
 
@@ -23,16 +23,13 @@ def narrow(plan: Plan, args: argparse.Namespace) -> Plan:
 
 
 PAPER = Paper(
-    Path(__file__).parent,
     "Liu and Page (2013)",
     "by default as many as in the paper",
     Settings,
-    FULL,
-    QUICK,
-    MEASURES,
+    experiments,
     tables,
     FIGURES,
-    axes={name: plan.axis for name, plan in FULL.items()},
+    axes={name: plan.axis for name, plan in experiments.FULL.items()},
     options={"--points": {"nargs": "+", "type": int, "help": "only these numbers of samples, or this session"}},
     narrow=narrow,
 )
