@@ -9,8 +9,8 @@ start near the truth, as from a maximum likelihood estimate. BLAS uses one threa
 ``error`` compares default runs with exact ones: number of groups, means of edges (the largest difference, in posterior
 standard deviations) and their standard deviations, for two seeds each.
 
-``grid`` fits graphs as the large grid of Liu and Page (2013; 30 x 30 nodes, ten groups, n = 1,000), but after a warm-up:
-number of groups, and error of the agreements, of 20 replicates.
+``grid`` fits graphs as the large grid of Liu and Page (2013; 30 x 30 nodes, ten groups, n = 1,000) after a warm-up: the
+number of groups, and the error of the agreements, of 20 replicates.
 """
 
 from __future__ import annotations
