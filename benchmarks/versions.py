@@ -61,7 +61,7 @@ WORKLOADS = {
     "edges-exact": (BLOCK, edges("exact", 4000)),
     "edges-one-edge": (BLOCK, edges("one-edge", 500, 100, n_iterations=20)),
     "edges-langevin": (BLOCK, edges("langevin", 200)),
-    "groups-tree": (TREE, groups(TREE, "exact", n_draws=200, n_warmup=0)),
+    "groups-tree": (TREE, groups(TREE, "tree", n_draws=200, n_warmup=0)),
     "groups-exact": (GRID, groups(GRID, "exact", n_draws=500, n_warmup=0)),
     "groups-exact-fields": (GRID, groups(GRID, "exact", fields=True, n_draws=500, n_warmup=0)),
     "groups-particle": (GRID, groups(GRID, "particle", n_draws=200, n_warmup=0)),
