@@ -47,6 +47,13 @@ def run(engine, rng, thetas, model=MODEL):
     return memory
 
 
+def run_on(engine, memory, n_calls):
+    """Memory after more calls at the same theta; that before is changed, too."""
+    for _ in range(n_calls):
+        memory = engine.infer(MODEL, THETA, None, state=memory).state
+    return memory
+
+
 def share(memory, n, model=MODEL):
     """Whether each of n chains is in the mode with many ones, as chains of one draw."""
     return (Persistent(n).states(model, memory, n).sum(axis=1) > D // 2)[:, None]
@@ -61,6 +68,16 @@ def test_chains_come_to_modes_by_their_weights(rng):
     stuck = run(Persistent(n, tempered=False), rng, [THETA] * 1000)
     assert np.isnan(stuck.round_trips)
     assert_other_mean(share(stuck, n).astype(float), MASS)
+
+
+@pytest.mark.parametrize(("tempered", "n_runs"), [(True, 32), (False, 128)])
+def test_few_chains_come_to_modes(rng, tempered, n_runs):
+    """The others of the block of 64 show that they keep their mode, too."""
+    engine, found = Persistent(8, tempered=tempered), []
+    for _ in range(n_runs):
+        memory = run(engine, rng, [THETA] * 400)
+        found.append([share(memory := run_on(engine, memory, 50), 8).mean() for _ in range(4)])
+    (assert_mean if tempered else assert_other_mean)(np.array(found), MASS)
 
 
 def test_the_rungs_have_their_own_distributions(rng):

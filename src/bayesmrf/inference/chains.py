@@ -34,7 +34,7 @@ from ..rng import generator_from_array, generator_to_array, spawn_generators
 from ..samplers import swendsen_wang
 from ..samplers.cftp import CouplingFromThePast
 from ..samplers.following import Followed, move, swap, watch
-from ..samplers.gibbs import Chains, counts, from_states, start, sweep, to_states
+from ..samplers.gibbs import LANES, Chains, counts, from_states, start, sweep, to_states
 from ..states import States
 from .elimination.two_states import Elimination, is_cheap
 
@@ -95,15 +95,18 @@ class Persistent(_MomentsOfChains, Stateless):
         Statistics are the ``round_trips`` of each chain so far, and whether the call was ``late``.
         """
         form, followed = compiled_form(model, theta), _started(self.name, state)
-        late = False
+        late, chains = False, followed.chains
+        # Gibbs sweeps of the chains that fill up the last block cost nothing, those of Swendsen and Wang do.
+        is_part = self.moves != "gibbs" and followed.ladder is None
+        n_swept = self.n_chains if is_part else LANES * len(chains.states)
         if followed.ladder is not None:
-            _advance(self, followed.former(form), followed.chains, self.n_chains)
+            _advance(self, followed.former(form), chains, n_swept)
             late = move(form, followed)
         if followed.ladder is None or late:
-            _advance(self, form, followed.chains, self.n_chains)
-        moments = _moments(model, form, followed.chains, self.n_chains)
+            _advance(self, form, chains, n_swept)
+        moments = _moments(model, form, chains, self.n_chains)
         if self.tempered:
-            followed = swap(form, followed, self.n_chains, self.n_sweeps)
+            followed = swap(form, followed, n_swept, self.n_sweeps)
         stats = {"round_trips": followed.round_trips, "late": late}
         return Inference(moments=moments, stats=_numbers(self, self.n_chains) | stats, state=followed)
 

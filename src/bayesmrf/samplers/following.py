@@ -12,7 +12,7 @@ the posterior allows, while single parameters hardly do. So chains are watched, 
 
 Both together make a call three to four times as long. The test of whether they are needed costs almost nothing: every
 64 sweeps the states are projected onto their first principal component, and 64 sweeps later again. Projections of
-chains that mix are not correlated. With 16 chains or fewer no correlation is significant, and there is no ladder.
+chains that mix are not correlated.
 """
 
 from __future__ import annotations
@@ -94,7 +94,8 @@ def swap(form: Pairwise | Categorical, followed: Followed, n_chains: int, n_swee
     followed : Followed
         Its chains are advanced in place.
     n_chains : int
-        Chains that count; blocks of 64 are filled up with others.
+        Number of chains that are swept. With a ladder all chains must be, also those that fill up the last block: they
+        start at states of the others.
     n_sweeps : int
     """
     age = followed.age + n_sweeps
@@ -123,6 +124,8 @@ def _look(form: Pairwise | Categorical, followed: Followed, n_chains: int) -> Fo
             # As random as the generator of the first chain, which goes on elsewhere.
             ladder = start_ladder(form, states, np.random.default_rng(followed.chains.lanes[0, :, 0]))
             followed = followed._replace(coupling=form.coupling.copy(), field=form.field.copy())
+            x, still = followed.chains.states, np.arange(n_chains, LANES * len(followed.chains.states))
+            x[still // LANES, :, still % LANES] = x[still % n_chains // LANES, :, still % n_chains % LANES]
     direction = _principal_component(values, followed.direction)
     return followed._replace(direction=direction, seen=values @ direction, ladder=ladder)
 
