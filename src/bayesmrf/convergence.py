@@ -91,7 +91,7 @@ def verdict(tree: xr.DataTree, table: pd.DataFrame | None = None) -> Verdict:
         `diagnostics` of all rows, if computed already.
     """
     found = _converged(tree, table)
-    wrong = [sentence for sentence in (_unseen(tree), _kept_modes(tree)) if sentence]
+    wrong = [sentence for sentence in (_unseen(tree), _kept_modes(tree), _unsure(tree)) if sentence]
     if not wrong:
         return found
     return Verdict("bad", " ".join([*wrong, found.sentence] if found.grade == "bad" else wrong))
@@ -185,6 +185,18 @@ def _kept_modes(tree: xr.DataTree) -> str:
             f"for them to follow, so that probabilities of modes are wrong; use a shorter step or an exact engine."
         )
     return ""
+
+
+def _unsure(tree: xr.DataTree) -> str:
+    """Describe columns of which the data hardly determine the signs of edges; empty if there are none."""
+    names = tree.attrs.get("rarely_observed", "")
+    if not names:
+        return ""
+    return (
+        f"Missing values: fewer than 30 rows have a value of {names}, too few for the signs of edges. The posterior "
+        "may have a mode for each sign, and all chains may be in one of them: drop such columns, or use an exact method "
+        "of BayesianMRF or SpikeSlabMRF."
+    )
 
 
 def _judged(tree: xr.DataTree) -> tuple[list[_Series], list[_Series]]:

@@ -26,8 +26,9 @@ from .base import MissingValues, RunOptions, data_hash, missing_table, run_seed,
 from .chosen_model import ChosenModel
 from .engines import changed_options, particle_sweeps, read_engine, read_hidden
 from .mode_check import check_modes
-from .parameter_kernels import automatic_kernel, parameter_kernel
+from .parameter_kernels import MIRRORED, Problem, automatic_kernel, parameter_kernel
 from .parameter_posterior import ParameterPosterior
+from .rarely_observed import mirror_of, names_of, rarely_observed
 from .starts import find_start
 from .ties import n_edge_parameters, read_ties
 
@@ -37,7 +38,8 @@ _FAR = 0.01  # share of draws beyond half the standard deviation of a taper, fro
 class _Prepared(NamedTuple):
     """All that comes before the first draw.
 
-    ``truth`` is the true likelihood, for a correction at the end; ``options`` are those of the kernel.
+    ``truth`` is the true likelihood, for a correction at the end; ``options`` are those of the kernel; ``unsure`` are
+    the nodes of which the data hardly determine the signs of edges, and the kernel makes no moves between them.
     """
 
     states: States
@@ -46,6 +48,7 @@ class _Prepared(NamedTuple):
     prior: Prior
     options: Any
     kernel: Kernel
+    unsure: list[int]
 
 
 @dataclass(eq=False, repr=False)
@@ -138,7 +141,7 @@ class BayesianMRF(MissingValues, RunOptions, ChosenModel, ParameterPosterior):
 
         Missing values of X (NaN) are hidden variables: the posterior of theta is given the observed values.
         """
-        states, likelihood, truth, prior, options, kernel = self._prepare(X, sample_weight)
+        states, likelihood, truth, prior, options, kernel, unsure = self._prepare(X, sample_weight)
         model, n, s_bar = likelihood.model, states.n_samples, likelihood.s_bar
         engine, hidden = likelihood.engine, likelihood.hidden
         seeds = run_seed(self)
@@ -166,6 +169,7 @@ class BayesianMRF(MissingValues, RunOptions, ChosenModel, ParameterPosterior):
             "engine_options": changed_options(engine),
             "hidden_engine": None if hidden is None else hidden.engine.name,
             "method": self.kernel_,
+            "rarely_observed": names_of(states, unsure),
         }
         self.posterior_ = results.to_datatree(
             draws, model, attrs=attrs, observed={"statistics": s_bar, "n_samples": n}, parameters=parameters
@@ -207,8 +211,10 @@ class BayesianMRF(MissingValues, RunOptions, ChosenModel, ParameterPosterior):
         corrected = isinstance(options, PseudoPosterior) and options.corrected
         truth = likelihood.replaced(s_bar, Elimination()) if corrected else None
         at = find_start(likelihood, prior, states)
-        kernel = parameter_kernel(options, likelihood, prior, at, self.n_warmup)
-        return _Prepared(states, likelihood, truth, prior, options, kernel)
+        rare, is_mirrored = rarely_observed(states, self._graph), KERNELS.row(options).name in MIRRORED
+        mirror = mirror_of(likelihood, prior, rare) if is_mirrored else None
+        kernel = parameter_kernel(options, Problem(likelihood, prior, at, self.n_warmup, mirror))
+        return _Prepared(states, likelihood, truth, prior, options, kernel, [] if mirror is not None else rare)
 
     def _prior(self, model: Any, curve: LinearMap | None) -> Prior:
         prior = self.object("prior")

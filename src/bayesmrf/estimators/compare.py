@@ -39,6 +39,7 @@ from .engines import read_hidden
 from .mode_check import check_modes
 from .network import Network
 from .parameter_posterior import central, of_draws
+from .rarely_observed import names_of, rarely_observed
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -171,6 +172,7 @@ class CompareMRF(MissingValues, RunOptions, ChosenModel, Network, BaseEstimator)
                 "biases": self.biases,
                 "kind": COMPARISONS.row(self.method_).kind,
                 "method": self.method_,
+                "rarely_observed": self._unsure,
             }
             | ({"n_particles": inner.n_particles} if self.method_ == "particle" else {}),
             observed={
@@ -210,6 +212,7 @@ class CompareMRF(MissingValues, RunOptions, ChosenModel, Network, BaseEstimator)
             raise DataError("X must have at least two columns, got 1 feature(s).")
         record_columns(self, X, len(states.names))
         self._graph = read_graph(self.candidates, states, self.progress, "candidates")
+        self._unsure = names_of(states, rarely_observed(states, self._graph))
         self.edges_ = self._graph.edges
         self.groups_, code = read_groups(groups, X, len(states.values))
         model = self._model()

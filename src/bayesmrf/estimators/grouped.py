@@ -47,6 +47,7 @@ from .grouped_methods import Problem, Request, build_kernel, choose_method, kind
 from .grouped_states import states_start
 from .mode_check import check_modes
 from .parameter_posterior import ParameterPosterior
+from .rarely_observed import names_of, rarely_observed
 
 _SWEEPS = 10  # of all particles take less time than a scan of the edges
 _NOISE = 0.32  # noise of particles in the log likelihood of an edge, in nats; not exceeded with ten per observation
@@ -215,6 +216,7 @@ class GroupedMRF(MissingValues, RunOptions, ChosenModel, ParameterPosterior):
         draws.values["agreement"] = model.agreement(draws.values["theta"])
         draws.dims["agreement"] = ("edge",)
         told |= {"kind": kind(method, model), "engine": engine_name}
+        told["rarely_observed"] = names_of(states, rarely_observed(states, self._graph))
         told["data_hash"] = data_hash(self._graph, s_bar, n, None if hidden is None else hidden.model.states)
         self.posterior_ = results.to_datatree(
             draws,

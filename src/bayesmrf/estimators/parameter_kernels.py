@@ -14,6 +14,7 @@ from ..likelihood import Likelihood
 from ..posterior.conditionals.centred import CentredModel
 from ..posterior.conditionals.exact_scan import MAX_STATES
 from ..posterior.hidden_entries import DrawHiddenEntries
+from ..posterior.mirror import Mirror, Mirrored
 from ..posterior.parameters.adaptation import WALK_FIRST
 from ..posterior.parameters.auxiliary_variable import AuxiliaryVariable
 from ..posterior.parameters.exchange import Exchange
@@ -25,6 +26,7 @@ from ..posterior.parameters.metropolis import Metropolis
 from ..priors import Prior
 from .starts import Start, uncorrected_epsilon
 
+MIRRORED = frozenset({"gibbs", "hamiltonian", "metropolis"})  # take `Problem.mirror`
 _WIDER = 2.0  # spread of the chains' starts, in posterior standard deviations
 _FEW_STATES = 2**14  # of all nodes, which a scan reads in the time of a few calls of an engine
 _SOLVES = 64  # of elimination, each with its largest table, that take as long as a scan of a table of all states
@@ -37,6 +39,7 @@ class Problem(NamedTuple):
     prior: Prior
     at: Start
     n_warmup: int
+    mirror: Mirror | None
 
 
 def automatic_kernel(likelihood: Likelihood, prior: Prior) -> Any:
@@ -70,9 +73,13 @@ def _by_table(model: Any) -> bool:
     return bool(m**graph.n_nodes <= max(_FEW_STATES, _SOLVES * m ** width(graph)))
 
 
-def parameter_kernel(options: Any, likelihood: Likelihood, prior: Prior, at: Start, n_warmup: int) -> Kernel:
+def parameter_kernel(options: Any, problem: Problem) -> Kernel:
     """Return the kernel of some options (`bayesmrf.kernels`)."""
-    return _BUILD[KERNELS.row(options).name](options, Problem(likelihood, prior, at, n_warmup))
+    return _BUILD[KERNELS.row(options).name](options, problem)
+
+
+def _mirrored(kernel: Kernel, p: Problem) -> Kernel:
+    return kernel if p.mirror is None else Mirrored(kernel, p.mirror)
 
 
 def _start(options: Any, at: Start) -> tuple[np.ndarray, np.ndarray | None]:
@@ -90,7 +97,7 @@ def _metropolis(options: Any, p: Problem) -> Kernel:
     oblique = p.at.is_oblique and LOG_Z in p.likelihood.engine.answers
     step, scale, n_adapt = _walk(options, p, p.at.root if oblique else p.at.scale)
     theta, spread = _start(options, p.at)
-    return Metropolis(p.likelihood, p.prior, theta, step, scale, spread, n_adapt)
+    return _mirrored(Metropolis(p.likelihood, p.prior, theta, step, scale, spread, n_adapt), p)
 
 
 def _exchange(options: Any, p: Problem) -> Kernel:
@@ -109,21 +116,13 @@ def _auxiliary_variable(options: Any, p: Problem) -> Kernel:
 def _gibbs(options: Any, p: Problem) -> Kernel:
     theta, spread = _start(options, p.at)
     gibbs = CoordinateGibbs(p.likelihood.replaced(p.likelihood.s_bar), p.prior, theta, spread)
-    return gibbs if p.likelihood.hidden is None else DrawHiddenEntries(gibbs, p.likelihood)
+    return gibbs if p.likelihood.hidden is None else DrawHiddenEntries(gibbs, p.likelihood, p.mirror)
 
 
 def _hamiltonian(options: Any, p: Problem) -> Kernel:
     theta, spread = _start(options, p.at)
-    return Hamiltonian(
-        p.likelihood,
-        p.prior,
-        theta,
-        p.at.root,
-        spread,
-        p.n_warmup,
-        target=options.target,
-        max_depth=options.max_depth,
-    )
+    options = {"target": options.target, "max_depth": options.max_depth}
+    return _mirrored(Hamiltonian(p.likelihood, p.prior, theta, p.at.root, spread, p.n_warmup, **options), p)
 
 
 def _independence(options: Any, p: Problem) -> Kernel:

@@ -31,7 +31,7 @@ from ..posterior.edges.particle import SpikeSlabParticle
 from ..posterior.edges.reference import SpikeSlabReference
 from ..posterior.groups.two_states import default_particles as particles_in_memory
 from ..posterior.hidden_entries import DrawHiddenEntries
-from ..priors import SpikeSlab
+from ..priors import Normal, SpikeSlab
 from ..rules import is_integer
 from ..states import States
 from .base import MissingValues, RunOptions, central, data_hash, missing_table, run_seed, sample_posterior
@@ -40,6 +40,7 @@ from .edge_prior import default_prior, warn_of_prior, warn_of_taper, warn_of_wid
 from .edge_start import default_particles, find_reference
 from .mode_check import check_modes
 from .parameter_posterior import ParameterPosterior
+from .rarely_observed import mirror_of, names_of, rarely_observed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -142,7 +143,9 @@ class SpikeSlabMRF(MissingValues, RunOptions, ChosenModel, ParameterPosterior):
         options = asdict(self.object("method"))
         prior, seeds = self.object("prior"), run_seed(self)
         draws = sample_posterior(self, model, kernel, seeds)
+        unsure = [] if hidden is None or kernel.mirror is not None else rarely_observed(states, self._graph)
         attrs: dict[str, Any] = {
+            "rarely_observed": names_of(states, unsure),
             "data_hash": data_hash(self._graph, s_bar, n, None if hidden is None else hidden.model.states),
             "model": model.name,
             "chosen_model": self._chooses,
@@ -198,7 +201,13 @@ class SpikeSlabMRF(MissingValues, RunOptions, ChosenModel, ParameterPosterior):
         start = _start(model, states) if reference is None else Coding.of(model).theta(model, reference.theta)
         problem = _Problem(model, s_bar, n, prior, start, reference, self.n_warmup)
         kernel = _KERNELS[row.name](method, problem)
-        return states, data, kernel if hidden is None else DrawHiddenEntries(kernel, data)
+        if hidden is None:
+            return states, data, kernel
+        rare, mirror = rarely_observed(states, self._graph), None
+        if rare and row.name == "exact":
+            exact = Likelihood(model, s_bar, n, Elimination(), hidden)
+            mirror = mirror_of(exact, _OfBiases(prior, model.n_edges), rare)
+        return states, data, DrawHiddenEntries(kernel, data, mirror)
 
     def _hidden(self, model: Any, states: States) -> Hidden | None:
         """The model clamped to what was seen; None where nothing is missing."""
@@ -302,6 +311,18 @@ def _start(model: Any, states: States) -> np.ndarray | None:
     """Return the sparse estimate of `sparse_start` in the coding of the model; None where there is none."""
     weights = None if states.n_states > 2 else sparse_start(model.graph, states)
     return None if weights is None else Coding.of(model).theta(model, weights)
+
+
+@dataclass(frozen=True, eq=False)
+class _OfBiases:
+    """The prior density, up to that of the weights, which does not depend on their signs."""
+
+    prior: SpikeSlab
+    n_edges: int
+
+    def log_density(self, theta: np.ndarray) -> np.ndarray:
+        own = Normal(self.prior.bias_scale) if self.prior.biases is None else self.prior.biases
+        return own.log_density(theta[self.n_edges :])
 
 
 class _Problem(NamedTuple):

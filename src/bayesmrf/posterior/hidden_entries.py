@@ -9,6 +9,7 @@ import numpy as np
 
 from ..base import SAMPLE, Kernel
 from ..likelihood import Likelihood, Memory
+from .mirror import Mirror
 
 
 class HiddenEntriesState(NamedTuple):
@@ -32,10 +33,13 @@ class DrawHiddenEntries:
         nothing that depends on the data.
     likelihood : Likelihood
         With hidden entries, whose engine samples them (see `Likelihood.complete`).
+    mirror : Mirror, optional
+        Moves of theta given the observed entries, before the hidden ones are drawn by an exact engine.
     """
 
     kernel: Any
     likelihood: Likelihood
+    mirror: Mirror | None = None
 
     def __post_init__(self) -> None:
         self.likelihood.require_hidden(self.name, {SAMPLE})
@@ -56,8 +60,11 @@ class DrawHiddenEntries:
 
     def step(self, rng: np.random.Generator, state: HiddenEntriesState) -> tuple[HiddenEntriesState, NamedTuple]:
         """Draw the hidden entries once, and make one step of the kernel."""
-        sums, memory = self.likelihood.complete(state.inner.theta, rng, state.memory)
-        inner, info = self._given(sums / self.likelihood.sizes).step(rng, state.inner)
+        inner = state.inner
+        if self.mirror is not None:
+            inner = inner._replace(theta=self.mirror(inner.theta, rng))
+        sums, memory = self.likelihood.complete(inner.theta, rng, state.memory)
+        inner, info = self._given(sums / self.likelihood.sizes).step(rng, inner)
         return HiddenEntriesState(inner, memory), info
 
     def _given(self, s_bar: np.ndarray) -> Kernel:

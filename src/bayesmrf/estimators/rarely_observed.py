@@ -1,0 +1,38 @@
+"""Columns that were observed in so few rows that these hardly determine the signs of their edges."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..base import LOG_Z, Kind
+from ..graphs import Graph
+from ..likelihood import Likelihood
+from ..models.mirror import can_mirror
+from ..names import shown
+from ..posterior.mirror import Density, Mirror
+from ..states import States
+
+FEW = 30  # rows, each of which takes a nat or more from a mode with other signs
+
+
+def rarely_observed(states: States, graph: Graph) -> list[int]:
+    """Return the nodes with edges that were observed in fewer than 30 rows, and in fewer than not."""
+    there = states.values >= 0
+    seen = there.sum(axis=0) if states.weights is None else states.weights @ there
+    few = (seen < FEW) & (2 * seen < states.n_samples)
+    return [int(i) for i in np.intersect1d(np.flatnonzero(few), graph.edges)]
+
+
+def names_of(states: States, nodes: list[int]) -> str:
+    """Return the names of nodes in one text, for the verdict on a run (`bayesmrf.convergence`)."""
+    return shown(", ".join(states.names[i] for i in nodes))
+
+
+def mirror_of(likelihood: Likelihood, prior: Density, nodes: list[int]) -> Mirror | None:
+    """Return moves between their mirrored modes; None where there are none, or engines are not exact."""
+    hidden = likelihood.hidden
+    if not nodes or hidden is None or likelihood.curve is not None or not can_mirror(likelihood.model):
+        return None
+    engines = likelihood.engine, hidden.engine
+    exact = all(e.kind is Kind.EXACT and LOG_Z in e.answers for e in engines)
+    return Mirror(likelihood, prior, tuple(nodes)) if exact else None
