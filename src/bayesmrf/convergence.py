@@ -194,8 +194,8 @@ def _unsure(tree: xr.DataTree) -> str:
         return ""
     return (
         f"Missing values: fewer than 30 rows have a value of {names}, too few for the signs of edges. The posterior "
-        "may have a mode for each sign, and all chains may be in one of them: drop such columns, or use an exact method "
-        "of BayesianMRF or SpikeSlabMRF."
+        "may have a mode for each sign, and all chains may be in one of them: drop such columns, or use an exact "
+        "method of BayesianMRF or SpikeSlabMRF."
     )
 
 
