@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from bayesmrf import CompareMRF, SpikeSlabMRF, graphs
-from bayesmrf.errors import ApproximatePosteriorWarning, DivergenceError, PriorWarning
-from bayesmrf.estimators.edge_prior import log_bayes_factors, warn_of_wide_slab
+from bayesmrf.errors import ApproximatePosteriorWarning, ConvergenceWarning, DivergenceError, PriorWarning
+from bayesmrf.estimators.edge_prior import log_bayes_factors, warn_of_prior, warn_of_wide_slab
 from bayesmrf.inference.enumeration import Enumeration
 from bayesmrf.likelihood import Likelihood
 from bayesmrf.models.boltzmann import Boltzmann
@@ -128,3 +128,17 @@ def test_a_cauchy_slab_that_is_mostly_its_taper_is_warned_of(rng):
     x = np.linspace(-400, 400, 400_001)
     normaliser = np.trapezoid(np.exp(-(x**2) / 5000) / (1 + (x / 1000.0) ** 2), x)
     assert np.isclose(np.pi * 1000 / normaliser, 25.1, atol=0.05)
+
+
+def test_chains_that_find_no_edge_do_not_blame_the_prior(rng):
+    """Where they have not converged; Langevin dynamics may start without edges, and not find them."""
+    X = rng.integers(0, 2, (300, 5))
+    X[:, 1] = np.where(rng.random(300) < 0.9, X[:, 0], X[:, 1])
+    model = Boltzmann(graphs.complete(5))
+    none = np.zeros((20, model.n_edges)), np.ones(20), SpikeSlab(0.5), model, model.statistics(X.astype(np.int8)), 300
+    for has_converged, category, reason in (
+        (False, ConvergenceWarning, r"the chains have not found the edges yet\. Use more draws, or another method\."),
+        (True, PriorWarning, r"the prior keeps the edges out\. Use a larger density"),
+    ):
+        with pytest.warns(category, match=f"^No candidate edge .*{reason}"):
+            warn_of_prior(*none, has_converged)

@@ -108,7 +108,8 @@ def test_each_field_changed_in_turn_is_refused(form, idle, tmp_path):
             run.sample(idle(changed), **options)
             continue
         inside = rf"{where.replace('.', '[.]')}(\[0\]\S+)?"
-        with pytest.raises(StoreError, match=rf"another run: {inside} is .*, was .* in the stored"):
+        data = rf"the data differ from those of the stored run \({inside}\)"
+        with pytest.raises(StoreError, match=rf"another run: ({inside} is .*, was .* in the stored|{data})"):
             run.sample(changed, **options)
         n += 1
     assert n >= len(dataclasses.fields(KERNELS[form]()))
@@ -125,6 +126,14 @@ def test_another_class_is_refused_too(idle, tmp_path):
     ]:
         with pytest.raises(StoreError, match=named):
             run.sample(other_kernel, **options)
+
+
+def test_other_data_are_called_so(rng, tmp_path):
+    options = {"n_draws": 5, "n_warmup": 0, "n_chains": 1, "random_state": 1, "progress": False}
+    X = rng.integers(0, 2, size=(60, 3))
+    BayesianMRF(checkpoint=tmp_path / "run", **options).fit(X)
+    with pytest.raises(StoreError, match="another run: the data differ from those of the stored run"):
+        BayesianMRF(checkpoint=tmp_path / "run", **options).fit(1 - X)
 
 
 def test_the_prior_of_the_issue(rng, tmp_path):

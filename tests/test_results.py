@@ -11,7 +11,7 @@ import pytest
 import xarray as xr
 from scipy.special import expit
 
-from bayesmrf import graphs, results, store
+from bayesmrf import SpikeSlabMRF, graphs, results, store
 from bayesmrf.errors import StoreError
 from bayesmrf.models.agreement import Agreement
 from bayesmrf.run import sample
@@ -293,6 +293,10 @@ def test_finished_results_take_the_place_of_the_checkpoint(tmp_path):
     tree = tree_of(draws)
     with pytest.raises(StoreError, match="contains a checkpoint already"):
         results.save(tree, tmp_path / "run")
+    with pytest.raises(
+        StoreError, match=r"contains the draws of a run, but not its results; .* then results\.finish\("
+    ):
+        results.load(tmp_path / "run")
     results.finish(tree, tmp_path / "run")
     xr.testing.assert_identical(tree, results.load(tmp_path / "run"))
     groups = {"posterior", "sample_stats", "observed_data", "constant_data"}
@@ -325,3 +329,16 @@ def test_a_stop_while_finishing_loses_nothing(tmp_path, monkeypatch, where):
     np.testing.assert_array_equal(again.values["theta"], draws.values["theta"])
     results.finish(tree, tmp_path / "run")
     xr.testing.assert_identical(tree, results.load(tmp_path / "run"))
+
+
+def test_arviz_does_not_take_the_likelihood_of_all_data_for_that_of_an_observation(rng):
+    """ArviZ looks for a variable log_likelihood among the statistics of a step."""
+    tree = (
+        SpikeSlabMRF(n_draws=30, n_warmup=10, progress=False, random_state=0)
+        .fit(rng.integers(0, 2, (50, 3)))
+        .posterior_
+    )
+    assert "total_log_likelihood" in tree["sample_stats"]
+    assert "log_likelihood" not in tree["sample_stats"]
+    with pytest.raises(Exception, match=r"log.likelihood"):
+        arviz_stats.loo(tree)

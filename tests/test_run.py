@@ -301,7 +301,7 @@ def test_a_checkpoint_of_another_run_is_refused(tmp_path, change, named):
     with pytest.raises(StoreError, match=named) as caught:
         sample(**{**options, **change})
     assert "another path" in str(caught.value)
-    assert "overwrite=True" in str(caught.value)
+    assert "Checkpoint(path, overwrite=True)" in str(caught.value)
     assert contents(tmp_path / "run") == before
     assert sample(**{**options, **change, "overwrite": True}).complete
 

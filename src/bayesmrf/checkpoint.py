@@ -32,6 +32,7 @@ from .state_spec import flatten, unflatten
 from .store import (
     CHECKPOINT,
     FORMAT,
+    OVERWRITE,
     RESULTS,
     as_written,
     clear,
@@ -45,7 +46,6 @@ from .store import (
 )
 
 _CHECKPOINT = argument("checkpoint")
-_OVERWRITE = argument("overwrite", True)
 
 
 class Position(NamedTuple):
@@ -177,7 +177,7 @@ def open_checkpoint(
     if is_ours(path) and not overwrite:
         if read_kind(path) == RESULTS:
             raise StoreError(
-                f"{_CHECKPOINT}: {path} contains finished results; load them, give another path, or set {_OVERWRITE}"
+                f"{_CHECKPOINT}: {path} contains finished results; load them, give another path, or use {OVERWRITE}"
             )
         with as_written(path):
             stored = read_record(path)["bayesmrf"]["settings"]
@@ -281,4 +281,4 @@ def _compare(path: Path, settings: dict[str, Any], stored: dict[str, Any]) -> No
     found = difference(flat(settings), flat(stored | {"n_draws": more}))
     if found:
         raise StoreError(f"{_CHECKPOINT}: {path} belongs to another run: {found}; give another path, the settings of "
-                         f"that run, or {_OVERWRITE}")  # fmt: skip
+                         f"that run, or {OVERWRITE}")  # fmt: skip

@@ -35,6 +35,7 @@ _CHECKPOINT = argument("checkpoint")
 
 NOT_PART = frozenset({"n_jobs"})
 ESTIMATED = frozenset({"start", "spread", "scale", "mle"})
+DATA = frozenset({"s_bar", "n_samples", "states", "sums"})  # fields that are known to hold data
 DECIMALS = 9  # of natural parameters
 ROOT = "class"  # the key of the kernel's class, which is not a field name
 SHORT = 8  # largest number of values that are stored; of more, a checksum
@@ -74,6 +75,8 @@ def difference(now: Mapping[str, Any], stored: Mapping[str, Any]) -> str:
         if key not in now:
             return f"{key} is not there, and was {stored[key]!r} in the stored run"
         if now[key] != stored[key]:
+            if key.rpartition(".")[2] in DATA:
+                return f"the data differ from those of the stored run ({key})"
             return f"{key} is {now[key]!r}, was {stored[key]!r} in the stored run"
     return ""
 

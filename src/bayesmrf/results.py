@@ -18,7 +18,7 @@ from scipy.special import expit
 from .base import Model
 from .checkpoint import progress_of
 from .convergence import diagnostics
-from .errors import StoreError, argument
+from .errors import StoreError, argument, in_python
 from .lock import hold
 from .models.agreement import Agreement
 from .models.label_field import LabelField
@@ -60,6 +60,7 @@ POSTERIOR = (
     "alpha",
 )
 LABELS = ("groups", "field_groups")
+_STATS = {"log_likelihood": "total_log_likelihood"}  # ArviZ takes the first for values of each observation
 _UNSEEN = ("ratio", "state", "most", "probability", "share")
 
 
@@ -149,7 +150,7 @@ def to_datatree(
     tree = xr.DataTree.from_dict(
         {
             "posterior": dataset(posterior).set_coords([n for n in LABELS if n in posterior]),
-            "sample_stats": dataset({n: v for n, v in values.items() if n not in posterior}),
+            "sample_stats": dataset({_STATS.get(n, n): v for n, v in values.items() if n not in posterior}),
             "observed_data": dataset(statistics).assign_attrs(n_samples=_plain(observed["n_samples"])),
             "constant_data": dataset(arrays, "node"),
         }
@@ -305,6 +306,10 @@ def load(path: str | PathLike[str]) -> xr.DataTree:
         with as_written(path):
             steps, s = progress_of(path)
             kept = Plan(s["n_draws"], s["n_warmup"], s["thin"]).kept(steps)
+        if kept >= s["n_draws"]:
+            then = in_python(", which draws nothing, and then results.finish(estimator.posterior_, path)")
+            raise StoreError(f"{path} contains the draws of a run, but not its results; call again with the same "
+                             f"data, options and checkpoint{then}")  # fmt: skip
         raise StoreError(f"{path} contains an unfinished run ({kept} of {s['n_draws']} draws of each of "
                          f"{s['n_chains']} chains); call again with the same data, options and "
                          "checkpoint to finish it")  # fmt: skip

@@ -12,9 +12,9 @@ from typing import Any, Literal
 import numpy as np
 
 from .errors import StoreError, argument
+from .store import OVERWRITE
 
 _CHECKPOINT = argument("checkpoint")
-_OVERWRITE = argument("overwrite", True)
 
 
 def flatten(value: Any, name: str, arrays: dict[str, np.ndarray], modules: Collection[str]) -> dict[str, Any]:
@@ -51,7 +51,7 @@ def unflatten(spec: Any, arrays: Mapping[str, np.ndarray], modules: Collection[s
         fields = {f: unflatten(s, arrays, modules) for f, s in spec["fields"].items()}
         if kind is None or kind._fields != tuple(fields):
             raise StoreError(f"{_CHECKPOINT}: the State {spec['type']!r:.80} is not known here, or has other fields; "
-                             f"use the version and the kernel that wrote it, or {_OVERWRITE}")  # fmt: skip
+                             f"use the version and the kernel that wrote it, or {OVERWRITE}")  # fmt: skip
         return kind(**fields)
     value = spec["value"]
     if not (value is None or type(value) in (bool, int, float, str)):

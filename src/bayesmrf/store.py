@@ -19,14 +19,15 @@ from typing import Any
 
 import numpy as np
 
-from .errors import BayesMRFError, StoreError, argument
+from .errors import BayesMRFError, StoreError, argument, in_python
 from .files import check_path
 from .identity import checksum
 from .lock import is_lock
 from .options import Checked
 from .zarr_check import check_group, read_json
 
-_OVERWRITE = argument("overwrite", True)
+# Of a checkpoint; estimators have no option of this name.
+OVERWRITE = f"{in_python('Checkpoint(path, ')}{argument('overwrite', True)}{in_python(')')}"
 
 FORMAT = 2
 READABLE = (1, FORMAT)  # formats of results; a checkpoint of an older one cannot be continued
@@ -104,7 +105,7 @@ def read_kind(path: Path) -> str:
                          "that wrote it")  # fmt: skip
     if holds == CHECKPOINT and version != FORMAT:
         raise StoreError(f"{path} contains an unfinished run of an older version, which cannot be continued; finish "
-                         f"it with that version, give another path, or set {_OVERWRITE}")  # fmt: skip
+                         f"it with that version, give another path, or use {OVERWRITE}")  # fmt: skip
     return str(holds)
 
 
@@ -167,7 +168,7 @@ def read_record(folder: Path) -> dict[str, Any]:
 def damaged(place: Path, reason: str) -> StoreError:
     """Return the error for a store that is incomplete or changed."""
     return StoreError(f"{place} is damaged: {reason}; restore the folder from a copy, or start again with "
-                      f"{_OVERWRITE} or another path")  # fmt: skip
+                      f"{argument('overwrite', True)} or another path")  # fmt: skip
 
 
 def digest_of(arrays: Mapping[str, np.ndarray]) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 from scipy import stats
 from scipy.special import erfcx
 
-from ..errors import ApproximatePosteriorWarning, PriorWarning
+from ..errors import ApproximatePosteriorWarning, ConvergenceWarning, PriorWarning
 from ..families import Ordinal
 from ..graphs import path
 from ..models.boltzmann import Coding
@@ -103,9 +103,18 @@ def warn_of_taper(slab: Any) -> None:
 
 
 def warn_of_prior(
-    weights: np.ndarray, slab_scale: np.ndarray, prior: SpikeSlab, model: Any, s_bar: np.ndarray | None, n: float
+    weights: np.ndarray,
+    slab_scale: np.ndarray,
+    prior: SpikeSlab,
+    model: Any,
+    s_bar: np.ndarray | None,
+    n: float,
+    has_converged: bool,
 ) -> None:
-    """Warn if nearly all edges are included without support by the data, or none despite clear dependence."""
+    """Warn if nearly all edges are included without support by the data, or none despite clear dependence.
+
+    That no edge is included has other reasons than the prior where chains are too short.
+    """
     found = int(((weights != 0).mean(axis=0) > 0.5).sum())
     r = weights.shape[1]
     if found >= _ALL * r:
@@ -123,10 +132,14 @@ def warn_of_prior(
     elif found == 0 and s_bar is not None:
         pair, correlation, p_value = strongest_pair(model, s_bar, n)
         if p_value < _FALSE_ALARM:
+            reason = (
+                "the prior keeps the edges out. Use a larger density, such as SpikeSlab(density=0.5), or a wider slab."
+                if has_converged
+                else "the chains have not found the edges yet. Use more draws, or another method."
+            )
             warnings.warn(
                 f"No candidate edge has an inclusion above 0.5, but the ends of {pair} have a correlation of "
-                f"{correlation:.2f} (p = {p_value:.0e} over all pairs): the prior keeps the edges out. Use a larger "
-                "density, such as SpikeSlab(density=0.5), or a wider slab.",
-                PriorWarning,
+                f"{correlation:.2f} (p = {p_value:.0e} over all pairs): {reason}",
+                PriorWarning if has_converged else ConvergenceWarning,
                 stacklevel=3,
             )

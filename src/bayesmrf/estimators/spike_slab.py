@@ -160,9 +160,12 @@ class SpikeSlabMRF(MissingValues, RunOptions, ChosenModel, ParameterPosterior):
         )
         self._summarise(model, draws)
         seen = s_bar if hidden is None else None
-        warn_of_prior(
-            self._stacked("theta")[:, : model.n_edges], draws.values["slab_scale"].ravel(), prior, model, seen, n
+        # Langevin dynamics may start without edges, and stay there however little theta varies.
+        has_converged = self.method_ != "langevin" and (
+            bool((self.inclusion_ > 0.5).any()) or convergence.verdict(self.posterior_).grade != "bad"
         )
+        weights, scale = self._stacked("theta")[:, : model.n_edges], draws.values["slab_scale"].ravel()
+        warn_of_prior(weights, scale, prior, model, seen, n, has_converged)
         if self.method_ != "langevin":
             warn_of_taper(prior.slab)
         if self.method_ != "exact":
