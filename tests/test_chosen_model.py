@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bayesmrf import BayesianMRF, CompareMRF, MaximumLikelihoodMRF, SpikeSlabMRF, families
+from bayesmrf import BayesianMRF, CompareMRF, GroupedMRF, MaximumLikelihoodMRF, SpikeSlabMRF, families
 from bayesmrf.errors import DataError, LevelsWarning, OptionError
 from bayesmrf.estimators.chosen_model import choose_model, ordered_column
 
@@ -131,3 +131,18 @@ def test_options_of_what_was_chosen():
     assert fitted.model == families.Ordinal(unused="merge")
     with pytest.raises(OptionError, match="model__unused must be a parameter that exists"):
         SpikeSlabMRF().set_params(model__unused="merge")
+
+
+def test_parameters_of_states_have_the_names_of_levels(rng):
+    """Numbers of states were taken for answers: sad=3 was the threshold of answer 4."""
+    X = pd.DataFrame({"sad": rng.integers(1, 5, 80), "up": rng.integers(0, 2, 80)})
+    few = {"n_draws": 5, "n_warmup": 5, "n_chains": 1, "progress": False}
+    names = ["sad=2", "sad=3", "sad=4", "up=1"]
+    for est in (BayesianMRF(**few), SpikeSlabMRF(**few), GroupedMRF(**few), MaximumLikelihoodMRF()):
+        assert list(est.fit(X).feature_names_) == ["sad-up", *names]
+    gaps = X.astype(float)
+    gaps.iloc[0, 0] = np.nan
+    assert list(BayesianMRF(**few).fit(gaps).feature_names_[1:]) == names
+    words = pd.CategoricalDtype(["never", "often", "always"], ordered=True)
+    texts = pd.DataFrame({"sad": pd.Categorical(np.resize(words.categories, 80), dtype=words), "up": X["up"]})
+    assert list(SpikeSlabMRF(**few).fit(texts).feature_names_[1:]) == ["sad=often", "sad=always", "up=1"]

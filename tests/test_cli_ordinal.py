@@ -45,7 +45,7 @@ def test_the_command_has_the_draws_of_its_estimator(command, bayesmrf, answers, 
     est.set_params(**QUICK).fit(answers[ITEMS], *([answers["sex"]] if command == "compare" else []))
     found = load("answers.zarr")["posterior"]["theta"]
     np.testing.assert_array_equal(found, est.posterior_["posterior"]["theta"])
-    assert found["feature"].values.tolist()[3:] == ["sad=1", "sad=2", "sad=3", "tired=1", "tired=2", "asleep=1"]
+    assert found["feature"].values.tolist()[3:] == ["sad=2", "sad=3", "sad=4", "tired=1", "tired=2", "asleep=1"]
     assert bayesmrf("report", "answers.zarr")[0] == 0
 
 

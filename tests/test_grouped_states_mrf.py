@@ -53,7 +53,9 @@ def test_fit(name, fields, method, rng):
     est = GroupedMRF(EDGES, method=method, model=name, fields=fields, random_state=1, **SHORT).fit(X.astype(levels))
     posterior, attrs = est.posterior_["posterior"], est.posterior_.attrs
     named = Graph(6, GRID.edges, tuple(X.columns))
-    assert list(posterior["feature"].values) == type(model)(named, 3, fields).feature_names
+    assert (
+        list(posterior["feature"].values) == type(model)(named, 3, fields, labels=[levels.categories] * 6).feature_names
+    )
     assert posterior["theta"].shape == (2, 30, model.n_features)
     assert posterior["groups"].shape == posterior["agreement"].shape == (2, 30, GRID.n_edges)
     assert est.agreement_.shape == est.mle_.shape == est.groups_.shape == (GRID.n_edges,)
@@ -204,7 +206,7 @@ def test_command_and_page(name, rng, bayesmrf, folder):
     assert bayesmrf("report", "answers.zarr")[0] == 0
     page = (folder / "report.html").read_text()
     assert ("relative to all pairs with low, which have log potential 0" in page) == (name == "symmetric")
-    assert "n0=1" in page
+    assert "n0=mid" in page
     assert "is its log odds against low" in page
 
 

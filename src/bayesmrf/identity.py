@@ -33,7 +33,7 @@ from .errors import OptionError, argument
 
 _CHECKPOINT = argument("checkpoint")
 
-NOT_PART = frozenset({"n_jobs"})
+NOT_PART = frozenset({"n_jobs", "labels"})
 ESTIMATED = frozenset({"start", "spread", "scale", "mle"})
 DATA = frozenset({"s_bar", "n_samples", "states", "sums"})  # fields that are known to hold data
 DECIMALS = 9  # of natural parameters

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import warnings
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,10 +14,11 @@ from ..families import AUTO, Custom
 from ..frames import in_pandas, is_frame
 from ..graphs import Graph
 from ..levels import find_foreign
+from ..models.categorical import ManyStateModel
 from ..names import quoted
 from ..ordered_levels import MOST_LEVELS
 from ..sample_weight import check_weights, unmasked
-from ..states import to_numbers
+from ..states import levels_of, to_numbers
 from .option_objects import OptionObjects
 
 _log = logging.getLogger(__name__)
@@ -111,12 +113,16 @@ class ChosenModel(OptionObjects):
     model: Any
     fields: Any = True
     _graph: Graph
+    _coding: Any
     model_: str
 
     def _model(self, graph: Graph | None = None) -> Any:
         """Return the model on a graph, or on that of the data."""
         sizes = self._sizes  # type: ignore[attr-defined]
-        return self.object("model").on(graph or self._graph, sizes, bool(self.fields))
+        model = self.object("model").on(graph or self._graph, sizes, bool(self.fields))
+        if not isinstance(model, ManyStateModel):
+            return model
+        return replace(model, labels=tuple(tuple(map(str, levels_of(self._coding, i))) for i in range(len(sizes))))
 
     @property
     def _chooses(self) -> bool:

@@ -207,7 +207,7 @@ class CompareMRF(MissingValues, RunOptions, ChosenModel, Network, BaseEstimator)
         check_params(self)
         self._choose_model(X, sample_weight)
         states = check_states(X, sample_weight, missing=True, n_states=self.object("model").n_states)
-        self._sizes = states.sizes
+        self._sizes, self._coding = states.sizes, states.coding
         if len(states.names) < 2:
             raise DataError("X must have at least two columns, got 1 feature(s).")
         record_columns(self, X, len(states.names))

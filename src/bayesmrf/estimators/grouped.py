@@ -14,7 +14,6 @@ from .. import convergence, partitions, results
 from ..base import Engine
 from ..errors import ApproximatePosteriorWarning, OptionError, argument, in_words
 from ..families import families_of
-from ..graphs import Graph
 from ..inference.auto import choose
 from ..inference.elimination.two_states import Elimination
 from ..learning.maximum_likelihood import bound, maximum_likelihood
@@ -162,9 +161,6 @@ class GroupedMRF(MissingValues, RunOptions, ChosenModel, ParameterPosterior):
     fields: bool | str = True
     prior: Any = "dirichlet-process"
     method: Any = "auto"
-
-    def _model(self, graph: Graph | None = None) -> Any:
-        return self.object("model").on(graph or self._graph, self._sizes, bool(self.fields))
 
     def fit(self, X: Any, y: None = None, sample_weight: Any = None) -> GroupedMRF:
         """Sample the posterior.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple, Protocol, TypeGuard
 
 import numpy as np
@@ -128,15 +128,22 @@ class ManyStateModel(Checked):
         Number m of states of each node.
     fields : bool
         Whether nodes have fields h_{ik}. Without, the Potts model is symmetric under renaming the states.
+    labels : tuple of tuple of str, optional
+        Name of each state of each node, in the names of features; by default the numbers 0 to m - 1.
     """
 
     graph: Graph
     n_states: int
     fields: bool = True
+    labels: Any = field(default=None, kw_only=True)
 
     name: ClassVar[str]
     family: ClassVar[str]
     is_product: ClassVar[bool] = False  # whether the feature of an edge is the product of the scores of its ends
+
+    def label(self, node: int, state: int) -> str:
+        """Return the name of a state of a node."""
+        return str(state) if self.labels is None else str(self.labels[node][state])
 
     @property
     def n_parameters(self) -> int:
@@ -198,8 +205,9 @@ class ManyStateModel(Checked):
 
     @property
     def _field_names(self) -> list[str]:
-        """``u=1`` to ``u=m-1`` for each node."""
-        return [f"{u}={k}" for u in self.graph.names for k in range(1, self.n_states)] if self.fields else []
+        """``u=k`` for each label k but the first of each node."""
+        states = range(1, self.n_states) if self.fields else ()
+        return [f"{name}={self.label(u, k)}" for u, name in enumerate(self.graph.names) for k in states]
 
     def field_table(self, own: np.ndarray) -> np.ndarray:
         """Return the fields of all states, (n_nodes, m), of the parameters of nodes: 0 for state 0."""

@@ -122,9 +122,10 @@ class Ordinal(ManyStateModel):
 
     @property
     def feature_names(self) -> list[str]:
-        """``u-v`` for an edge, ``u=1`` to ``u=m-1``, or ``u:linear`` and ``u:quadratic``, for a node."""
+        """``u-v``; for a node ``u=k`` for each label k but the first, or ``u:linear`` and ``u:quadratic``."""
         names, marks = self.graph.names, {LINEAR: ":linear", QUADRATIC: ":quadratic"}
-        own = [names[u] + marks.get(k, f"={k}") for u, k in zip(self._node_of, self.node_states, strict=True)]
+        states = zip(self._node_of, self.node_states, strict=True)
+        own = [names[u] + (marks[k] if k < 0 else f"={self.label(u, k)}") for u, k in states]
         return self.graph.edge_names + own
 
     @property

@@ -34,7 +34,7 @@ class Potts(ManyStateModel):
 
     @property
     def feature_names(self) -> list[str]:
-        """``u-v`` for an edge, ``u=1`` to ``u=m-1`` for a node."""
+        """``u-v`` for an edge, ``u=k`` for each label k but the first for a node."""
         return self.graph.edge_names + self._field_names
 
     @property

@@ -64,8 +64,9 @@ class Symmetric(ManyStateModel):
 
     @property
     def feature_names(self) -> list[str]:
-        """``u-v=k,l`` for an edge and pair of states, ``u=1`` to ``u=m-1`` for a node."""
-        edges = [f"{name}={k},{other}" for name in self.graph.edge_names for k, other in self.pairs]
+        """``u-v=k,l`` for an edge and pair of states, ``u=k`` for each label k but the first for a node."""
+        ends = zip(self.graph.edge_names, self.graph.edges, strict=True)
+        edges = [f"{e}={self.label(u, k)},{self.label(v, other)}" for e, (u, v) in ends for k, other in self.pairs]
         return edges + self._field_names
 
     def statistics(self, states: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
