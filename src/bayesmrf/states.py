@@ -102,7 +102,7 @@ class States:
         return tuple(len(levels_of(self.coding, i)) for i in range(len(self.names)))
 
 
-def levels_of(coding: Coding, column: int) -> Sequence[Any]:
+def levels_of(coding: Coding | Sequence[Any], column: int) -> Sequence[Any]:
     """Return the level of each state of a column."""
     if isinstance(coding, str):
         return CODINGS[coding]
@@ -141,6 +141,7 @@ def check_states(
     missing: bool = False,
     n_states: int | str | None = None,
     levels: Sequence[Any] | ColumnLevels | None = None,
+    unused: Sequence[int] = (),
 ) -> States:
     """Check a table of observations, yes/no ones unless ``n_states`` or ``levels`` are given.
 
@@ -163,6 +164,8 @@ def check_states(
         each column has its own ordered levels (`bayesmrf.ordered_levels`).
     levels : sequence or ColumnLevels, optional
         The levels in order (of the data fitted before), instead of ``n_states``.
+    unused : sequence of int
+        Columns whose values are not read; their states are arbitrary.
 
     Raises
     ------
@@ -218,6 +221,9 @@ def check_states(
     if len(set(labels)) < len(labels):
         twice = next(name for i, name in enumerate(labels) if name in labels[:i])
         raise DataError(f"{_X} must have unique column names, but {quoted(twice)} occurs twice; rename one of them.")
+    if unused:
+        values = values.astype(object)
+        values[:, list(unused)] = [1 if levels is None else levels_of(levels, i)[0] for i in unused]
     weights = check_weights(sample_weight, X, len(values))
     counted = np.ones(len(values), dtype=bool) if weights is None else weights > 0
     coding: Coding
