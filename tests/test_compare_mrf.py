@@ -46,6 +46,7 @@ def test_what_differs(fitted):
     assert (first["first"], first["second"]) == ("Ann", "Bob")
     assert first["lower"] < first["difference"] < first["upper"]
     assert first["lower"] > 0
+    assert set(zip(found["group"], found["other"], strict=True)) == {("g0", "g1")}  # other minus group
     assert first["bayes_factor"] > 9
     doubtful = found[found["inclusion"].between(0.01, 0.99)]
     odds = doubtful["inclusion"] / (1 - doubtful["inclusion"])
@@ -59,7 +60,7 @@ def test_what_differs(fitted):
 def test_differences_of_biases(fitted):
     est, table = fitted
     free = est.bias_table()
-    assert list(free.columns) == ["parameter", "difference", "lower", "upper"]
+    assert list(free.columns) == ["parameter", "group", "other", "difference", "lower", "upper"]
     assert list(free["parameter"]) == NAMES
     np.testing.assert_allclose(free["difference"], est.theta_[1, 3:] - est.theta_[0, 3:])
     spiked = CompareMRF(biases="spike-slab", **QUICK).fit(table[NAMES], table["group"])

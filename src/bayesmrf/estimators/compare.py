@@ -298,11 +298,11 @@ class CompareMRF(MissingValues, RunOptions, ChosenModel, Network, BaseEstimator)
         Returns
         -------
         DataFrame
-            One row for each edge and, if there are more than two groups, each pair of groups, whose labels are then in
-            the columns group and other. Columns first and second (the ends), difference (mean of the weight in the
-            second group minus that in the first, given that the groups differ in this edge), lower, upper, inclusion
-            (probability that they differ) and the Bayes factors for a difference (bayes_factor, infinite if every draw
-            has it) and against it (bayes_factor_against).
+            One row for each edge and each pair of groups. Columns first and second (the ends), group and other (the
+            labels of the two groups), difference (mean of the weight in the other group minus that in the group, given
+            that the groups differ in this edge), lower, upper, inclusion (probability that they differ) and the Bayes
+            factors for a difference (bayes_factor, infinite if every draw has it) and against it
+            (bayes_factor_against).
         """
         check_is_fitted(self)
         found = difference_table(self.posterior_, central(probability))
