@@ -13,16 +13,17 @@ from scipy.sparse import issparse
 from .errors import ConstantColumnWarning, DataError, LevelsWarning, argument, data_row, in_words, missing_code
 from .frames import in_pandas, is_frame
 from .levels import find_foreign
+from .missing import is_missing, present, unmasked
 from .names import quoted
 from .ordered_levels import ordered_categories, ordered_levels
-from .sample_weight import check_weights, row_numbers, unmasked
+from .sample_weight import check_weights, row_numbers
 
 _X = argument("X")
 
 _CODED = "0/1, -1/+1 or booleans"
 CODINGS = {"01": (0, 1), "pm1": (-1, 1), "bool": (False, True)}
 MOST_STATES = 127  # of a node, kept in eight bits with a sign
-_WORDS_FOR_MISSING = {"", ".", "?", "na", "n/a", "nan", "null", "none", "missing", "<na>", "#n/a"}
+_WORDS_FOR_MISSING = {".", "?", "na", "n/a", "null", "none", "missing", "<na>", "#n/a"}
 
 
 @dataclass(frozen=True)
@@ -156,8 +157,8 @@ def check_states(
     names : tuple of str, optional
         The node names of the data fitted before; the columns of a DataFrame are put into their order.
     missing : bool
-        Whether values may be missing (NaN, None, pandas' NA, masked); they become -1, and the other checks use the
-        rest.
+        Whether values may be missing (NaN, None, pandas' NA, masked, blank texts, "NA" and the like); they become -1,
+        and the other checks use the rest.
     n_states : int, "auto", "keep" or "merge", optional
         Number m of states of each node. Integers 0, ..., m - 1 are states; otherwise there must be m levels in the
         table, which become 0, ..., m - 1 in their order. "auto" uses the levels of the table. With "keep" and "merge"
@@ -314,11 +315,9 @@ def to_numbers(values: np.ndarray, labels: tuple[str, ...], wanted: str = _CODED
     if np.issubdtype(values.dtype, np.integer):
         return values, False
     is_bool = False
-    if values.dtype == object:
-        from pandas import isna
-
-        gone = isna(values)
-        values = np.where(gone, np.nan, values)
+    if values.dtype.kind in "OU":
+        gone = is_missing(values)
+        values = np.where(gone, np.nan, values.astype(object))
         kinds = {type(v) for v in values[~gone]}
         is_bool = bool(kinds) and kinds <= {bool, np.bool_}
     try:
@@ -359,27 +358,26 @@ def _categories(X: Any, n_states: int | str) -> tuple[Any, ...] | None:
     """Return the categories of a DataFrame, if all columns have the same."""
     kinds = set(X.dtypes)
     found = getattr(kinds.pop(), "categories", None) if len(kinds) == 1 else None
-    return None if found is None or n_states not in ("auto", len(found)) else tuple(found.tolist())
+    levels = () if found is None else present(found)
+    return None if found is None or n_states not in ("auto", len(levels)) else levels
 
 
 def _to_table(values: np.ndarray, labels: tuple[str, ...], levels: Sequence[Any] | None) -> tuple[np.ndarray, bool]:
-    """Return numbers as `to_numbers`, or texts, "" where missing."""
+    """Return numbers as `to_numbers`, or texts without spaces around them, "" where missing."""
     if levels is None or not any(isinstance(v, str) for v in levels):
         try:
             return to_numbers(values, labels, "numbers" if levels is None else _listed(tuple(levels)))
         except DataError:
             if levels is not None or not any(isinstance(v, str) for v in values.flat):
                 raise
-    from pandas import isna
-
-    gone = isna(values)
+    gone = is_missing(values)
     other = ~gone & np.array([not isinstance(v, str) for v in values.flat]).reshape(values.shape)
     if other.any():
         value = values[tuple(np.argwhere(other)[0])]
         raise DataError(
             f"{_X} must have levels of one type, got {value!r} in {_place(other, labels)} and texts elsewhere."
         )
-    return np.where(gone, "", values).astype(str), False
+    return np.strings.strip(np.where(gone, "", values).astype(str)), False
 
 
 def _levels(

@@ -13,9 +13,10 @@ from ..families import AUTO, Custom
 from ..frames import in_pandas, is_frame
 from ..graphs import Graph
 from ..levels import find_foreign
+from ..missing import unmasked
 from ..names import quoted
 from ..ordered_levels import MOST_LEVELS
-from ..sample_weight import check_weights, unmasked
+from ..sample_weight import check_weights
 from ..states import to_numbers
 from .option_objects import OptionObjects
 
