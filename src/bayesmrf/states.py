@@ -12,7 +12,7 @@ from scipy.sparse import issparse
 
 from .errors import ConstantColumnWarning, DataError, LevelsWarning, argument, data_row, in_words, missing_code
 from .frames import in_pandas, is_frame
-from .levels import find_foreign
+from .levels import remedy_of
 from .missing import is_missing, present, unmasked
 from .names import quoted
 from .ordered_levels import ordered_categories, ordered_levels
@@ -482,23 +482,14 @@ def _some(columns: np.ndarray, labels: tuple[str, ...]) -> str:
     return ", ".join(quoted(labels[i]) for i in columns[:5]) + (", ..." if columns.size > 5 else "")
 
 
+def _remedy(table: np.ndarray, gone: np.ndarray | None, labels: tuple[str, ...]) -> str:
+    """Return the remedy of `remedy_of` for a table."""
+    return remedy_of([c if gone is None else c[~gone[:, i]] for i, c in enumerate(table.T)], labels, len(labels))
+
+
 def _is_number(v: Any) -> bool:
     try:
         float(v)
     except (TypeError, ValueError):
         return False
     return True
-
-
-def _remedy(table: np.ndarray, gone: np.ndarray | None, labels: tuple[str, ...]) -> str:
-    """Return the remedy for columns and values that do not look like answers; "" if all do."""
-    seen = [c if gone is None else c[~gone[:, i]] for i, c in enumerate(table.T)]
-    found = find_foreign(seen, labels)
-    if found.ids or found.scales:
-        columns = np.array([*found.ids, *found.scales])
-        kind = "looks like an identifier" if found.ids else f"is on a different scale than the others ({found.span})"
-        return f"drop columns that are not answers: {_some(columns, labels)} (the first {kind})"
-    if found.codes:
-        codes = " and ".join(f"{c:g}" for c in found.codes)
-        return f"{missing_code(codes)} if it codes missing values (the levels are {found.span})"
-    return ""
