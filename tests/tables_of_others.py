@@ -38,3 +38,9 @@ class Column:
 
     def to_numpy(self):
         return np.asarray(self.column.astype(object))
+
+    def __len__(self):
+        return len(self.column)
+
+    def __getitem__(self, row):
+        return self.column.iloc[row]

@@ -31,6 +31,7 @@ LAYERS = [
         "lanes",
         "blas",
         "names",
+        "missing",
         "frames",
         "files",
         "levels",

@@ -61,6 +61,41 @@ def test_what_is_neither_yes_no_nor_ordered_is_refused(case):
         SpikeSlabMRF(**QUICK).fit(NOT_ORDERED[case])
 
 
+MANY = np.tile(FOUR, 4)
+SCALE = pd.concat([WORDS] * 4, ignore_index=True)
+SPOILT = {
+    "a code": ({"tired": np.append(MANY[:-20] + 1, [99] * 20)}, "replace 99 by NaN .*the levels are 1 to 4"),
+    "a negative code": ({"tired": np.append(MANY[:-20], [-9] * 20)}, "replace -9 by NaN"),
+    "another scale": ({"tired": MANY, "age": 30 + np.arange(240) % 10}, "drop columns .*: 'age' .* different scale"),
+    "a scale of its own": (
+        {"ill": SCALE, "age": 30 + np.arange(240) % 10},
+        "drop columns .*: 'age' .* different scale",
+    ),
+    "an identifier": ({"id": np.arange(240)}, "drop columns .*: 'id' .* identifier"),
+    "negative": ({"tired": MANY - 1}, "integers from 0 next to ordered categories, got -1 in column 'tired'"),
+    "no integers": ({"tired": MANY / 2}, "integers from 0 next to ordered categories, got 0.5 in column 'tired'"),
+}
+
+
+@pytest.mark.parametrize("case", SPOILT)
+def test_columns_next_to_ordered_categories_must_be_answers(case):
+    """Until the ordinal model is named."""
+    more, message = SPOILT[case]
+    X = pd.DataFrame({"sad": SCALE, **more})
+    with pytest.raises(DataError, match=f"X must contain .*{message}.*or set model='ordinal' if all values") as e:
+        SpikeSlabMRF(**QUICK).fit(X)
+    assert "\n" not in str(e.value)
+    if case == "negative":
+        assert SpikeSlabMRF(model="ordinal", **QUICK).fit(X).model_ == "ordinal"
+
+
+def test_answers_next_to_ordered_categories(rng):
+    """Other scales, yes/no columns and booleans."""
+    two = pd.Categorical.from_codes(MANY % 2, ["no", "yes"], ordered=True)
+    for more in (MANY, MANY + 1, MANY % 2, MANY % 2 == 1, rng.integers(0, 11, 240), np.where(MANY == 1, np.nan, 2)):
+        assert ordered_column(pd.DataFrame({"more": more, "two": two, "sad": SCALE})) == "sad"
+
+
 ESTIMATORS = {
     "spike and slab": (SpikeSlabMRF, QUICK, "boltzmann"),
     "parameters": (BayesianMRF, QUICK, "boltzmann"),

@@ -6,11 +6,13 @@ import pytest
 
 from bayesmrf import Cauchy, CompareMRF, SpikeSlab, graphs, load, methods, plots, write_report
 from bayesmrf.errors import BayesMRFError, ConvergenceWarning
+from bayesmrf.estimators.compare import read_groups
 from bayesmrf.inference.enumeration import Enumeration
 from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.summary import DifferenceSummary, summarise
 from tests import groups_oracle
 from tests.commands import one_sentence
+from tests.tables_of_others import NotOfPandas
 
 QUICK = {"n_draws": 150, "n_warmup": 50, "n_chains": 2, "progress": False, "random_state": 1}
 SMALL = ["--n-draws", "150", "--n-warmup", "50", "--n-chains", "2", "--seed", "1"]
@@ -46,6 +48,7 @@ def test_what_differs(fitted):
     assert (first["first"], first["second"]) == ("Ann", "Bob")
     assert first["lower"] < first["difference"] < first["upper"]
     assert first["lower"] > 0
+    assert set(zip(found["group"], found["other"], strict=True)) == {("g0", "g1")}  # other minus group
     assert first["bayes_factor"] > 9
     doubtful = found[found["inclusion"].between(0.01, 0.99)]
     odds = doubtful["inclusion"] / (1 - doubtful["inclusion"])
@@ -59,7 +62,7 @@ def test_what_differs(fitted):
 def test_differences_of_biases(fitted):
     est, table = fitted
     free = est.bias_table()
-    assert list(free.columns) == ["parameter", "difference", "lower", "upper"]
+    assert list(free.columns) == ["parameter", "group", "other", "difference", "lower", "upper"]
     assert list(free["parameter"]) == NAMES
     np.testing.assert_allclose(free["difference"], est.theta_[1, 3:] - est.theta_[0, 3:])
     spiked = CompareMRF(biases="spike-slab", **QUICK).fit(table[NAMES], table["group"])
@@ -96,6 +99,18 @@ def test_labels_in_other_forms_and_weighted_rows(fitted):
         np.testing.assert_array_equal(other.posterior_["posterior"]["theta"], est.posterior_["posterior"]["theta"])
     swapped = CompareMRF(**QUICK).fit(table[NAMES], pd.Categorical(table["group"], ["g1", "g0", "none"]))
     assert list(swapped.groups_) == ["g1", "g0"]
+
+
+def test_the_order_of_the_labels():
+    """Sorted, but categories in their order, in whatever form they are; spaces around texts are left out."""
+    labels = ["post", "pre ", "post"]
+    assert list(read_groups(labels, None, 3)[0]) == ["post", "pre"]
+    ordered = pd.Categorical(["post", "pre", "post"], ["pre", "post"])
+    table = NotOfPandas(pd.DataFrame({"when": ordered}))
+    for given in (ordered, pd.Series(ordered), pd.CategoricalIndex(ordered), table["when"]):
+        found, code = read_groups(given, None, 3)
+        assert list(found) == ["pre", "post"]
+        np.testing.assert_array_equal(code, [1, 0, 1])
 
 
 def test_three_groups_and_missing_values(rng):
@@ -143,6 +158,20 @@ BAD = {
     "constant": (
         lambda t: (t[NAMES].assign(Bob=t["Bob"].where(t["group"] == "g0", 1)), t["group"]),
         "X: column 'Bob' never has the level 0 in group 'g1'",
+    ),
+    "NaN in a list": (lambda t: (t[NAMES], [*t["group"][1:], np.nan]), r"missing labels, but 1 row\(s\) .* row 499"),
+    "blank": (lambda t: (t[NAMES], t["group"].replace("g1", " ")), r"missing labels, but 200 row\(s\)"),
+    "NA": (
+        lambda t: (t[NAMES], t["group"].replace("g1", "NA").astype("category")),
+        r"missing labels, but 200 row\(s\)",
+    ),
+    "same text": (
+        lambda t: (t[NAMES], t["group"].map({"g0": 1, "g1": "1"})),
+        "groups must have labels that differ as texts, got '?1'? and '?1'?; make them one label, or rename one of them",
+    ),
+    "spaces": (
+        lambda t: (t[NAMES], pd.Categorical(t["group"].map({"g0": "a", "g1": "a "}))),
+        "labels that differ as texts, got 'a' and 'a '",
     ),
     "index": (lambda t: (t[NAMES], t["group"].rename(lambda i: i + 1)), "groups must have the index of X"),
 }
@@ -230,6 +259,7 @@ def test_ordered_answers(bayesmrf, rng, folder):
         (["--by", "group", "--drop", "group"], "--by: column 'group' is also named by --drop"),
         (["--by", "Ann", "--drop", "group"], "column 'Bob' never has the level 1 in group '0'"),
         (["--by", "one", "--drop", "group"], "--by must have at least two different labels"),
+        (["--by", "group", "--missing-code", "g1"], r"--by must not have missing labels, but 40 row\(s\) have none"),
         (["--by", "group", "--baseline", "none"], "--baseline must be"),
     ],
 )

@@ -98,6 +98,23 @@ def test_predict_conditional_against_enumeration(data):
     np.testing.assert_allclose(one.mean(), est.score(rows, average="mean"), rtol=1e-9)
 
 
+@pytest.mark.parametrize("model", ["boltzmann", "potts", "ordinal"])
+def test_predict_conditional_does_not_read_the_group(model, data):
+    rows = pd.DataFrame(data[:, :4], columns=list("abcd"))
+    if model == "potts":
+        rows = rows.replace({0: "no", 1: "yes"})
+    est = SpikeSlabMRF(model=model, method="exact", **QUICK).fit(rows)
+    wanted = est.predict_conditional(rows[:5], ["b", "d"])
+    for value in (np.nan, 99, "unknown"):
+        other = rows[:5].astype(object).assign(b=value, d=[value, *rows["d"][1:5]])
+        np.testing.assert_array_equal(est.predict_conditional(other, ["b", "d"]), wanted)
+        np.testing.assert_array_equal(est.predict_conditional(other.to_numpy(), [1, 3]), wanted)
+        with pytest.raises(DataError):
+            est.conditional_log_likelihood(other, ["b", "d"])
+        with pytest.raises(DataError, match="column 'b'"):
+            est.predict_conditional(other, ["a", "d"])
+
+
 def test_groups_are_numbered_as_ends_of_edges(data):
     table = pd.DataFrame(data[:, :3], columns=[1, 2, 3])
     est = SpikeSlabMRF(method="exact", **QUICK).fit(table)

@@ -478,7 +478,53 @@ def test_tables_that_are_not_of_pandas(rng):
     assert list(est.feature_names_in_) == ["a", "b"]
 
 
-@pytest.mark.parametrize("word", ["NA", "", " n/a ", "null", "?", "None"])
+@pytest.mark.parametrize("word", [" ", "NA", "", " n/a ", "null", "nan"])
+def test_texts_for_missing_values(word):
+    """They are missing among numbers and among texts, in arrays, lists and categories."""
+    numbers, texts = with_value(word, dtype=object), np.array(["no", "yes"], dtype=object)[TABLE]
+    wanted = with_value(-1, dtype=int)
+    for X in (numbers, numbers.astype(str), numbers.tolist()):
+        np.testing.assert_array_equal(check_states(X, missing=True).values, wanted)
+        with pytest.raises(DataError, match=r"X must not have missing values .*, the first in row 2, column '1'"):
+            check_states(X)
+    texts[2, 1] = word
+    kind = pd.CategoricalDtype(["no", word, "yes"], ordered=True)
+    for X in (texts, texts.astype(str), texts.tolist(), pd.DataFrame(texts), pd.DataFrame(texts).astype(kind)):
+        states = check_states(X, n_states="auto", missing=True)
+        np.testing.assert_array_equal(states.values, wanted)
+        assert states.coding == ("no", "yes")
+    states = check_states(pd.DataFrame(texts).astype(kind), n_states="keep", missing=True)
+    np.testing.assert_array_equal(states.values, wanted)
+    assert states.coding.columns == (("no", "yes"),) * 3
+
+
+def test_a_missing_value_in_a_list_of_texts_is_no_text():
+    for gap in (np.nan, None, pd.NA):
+        states = check_states([["x", "y"], ["y", gap], ["x", "x"]], n_states="auto", missing=True)
+        np.testing.assert_array_equal(states.values, [[0, 1], [1, -1], [0, 0]])
+        assert states.coding == ("x", "y")
+    with pytest.raises(DataError, match="X must have levels of one type, got 1 in row 1"):
+        check_states([["x", "y"], ["y", 1]], n_states="auto")
+
+
+def test_spaces_around_texts_are_left_out():
+    X = np.array([["yes ", "no"], ["no", " yes"], ["yes", "no"]])
+    for table in (X, pd.DataFrame(X)):
+        assert check_states(table, n_states="auto").coding == ("no", "yes")
+    with pytest.raises(DataError, match=r"levels must be from 2 to 127 different values, got 'no', 'no', 'yes'"):
+        check_states(pd.DataFrame(X).astype(pd.CategoricalDtype(["no", "no ", "yes", "yes ", " yes"])), n_states="auto")
+
+
+def test_columns_that_are_not_read():
+    """Their values may be anything; those of others are checked."""
+    X = pd.DataFrame({"a": [1, 0, 1], "b": [np.nan, 99, 1]})
+    np.testing.assert_array_equal(check_states(X, names=("a", "b"), unused=[1]).values[:, 0], X["a"])
+    np.testing.assert_array_equal(check_states(X, names=("b", "a"), unused=[0]).values[:, 1], X["a"])
+    with pytest.raises(DataError, match="column 'b'"):
+        check_states(X, names=("a", "b"), unused=[0])
+
+
+@pytest.mark.parametrize("word", ["?", "None", "missing"])
 def test_words_for_missing_values_are_no_numbers(word):
     X = with_value(word, dtype=object)
     with pytest.raises(DataError, match=r"X must contain numbers, got '.*' in row 2, column '1'; replace .* by NaN"):

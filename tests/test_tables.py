@@ -15,7 +15,7 @@ from scipy import stats
 
 from bayesmrf.errors import DataError, GraphError, OptionError
 from bayesmrf.levels import find_foreign
-from bayesmrf.tables import read_edges, read_votes
+from bayesmrf.tables import read_by_group, read_edges, read_votes
 
 from .bounds import P
 from .commands import one_sentence
@@ -333,6 +333,35 @@ def test_missing_codes(tmp_path, rng):
     assert (kept["a"] == -9).sum() == 5
     with pytest.raises(OptionError, match=r"--missing-code must be a value that is in .*t\.csv, got '8'"):
         read_votes(tmp_path / "t.csv", missing_codes=["8"])
+
+
+def test_spaces_around_values(tmp_path):
+    """A table is read as if they were not there; quoted texts keep those within."""
+    pairs = [
+        ("a,b\n1 , \n 0,NA \n1,0\n", "a,b\n1,\n0,NA\n1,0\n"),
+        ("a;b\n1,5 ; \n 0,5;NA \n1,0;0,5\n", "a;b\n1,5;\n0,5;NA\n1,0;0,5\n"),
+        ("a,b\nTrue , \nFalse,True\nTrue,False\n", "a,b\nTrue,\nFalse,True\nTrue,False\n"),
+        ('a,b\nyes ," a, b"\nno, \nyes,no\n', 'a,b\nyes,"a, b"\nno,\nyes,no\n'),
+    ]
+    for spaced, plain in pairs:
+        (tmp_path / "t.csv").write_text(spaced)
+        (tmp_path / "plain.csv").write_text(plain)
+        found, wanted = (read_votes(tmp_path / name, missing_codes=["none"])[0] for name in ("t.csv", "plain.csv"))
+        pd.testing.assert_frame_equal(found, wanted)
+
+
+def test_codes_and_spaces_in_the_column_of_groups(tmp_path, rng):
+    table = items(rng, 200)
+    sex = np.where(np.arange(200) < 5, "-9", np.where(table["a"] > 2, "male ", "female"))
+    for codes in (["-9"], ["-9", " "], ["-9", "NA"]):
+        table.assign(sex=sex, n=9).to_csv(tmp_path / "t.csv", index=False)
+        found, _, groups = read_by_group(tmp_path / "t.csv", "sex", "n", missing_codes=codes)
+        pd.testing.assert_frame_equal(found, table)
+        assert groups[:5].isna().all()
+        assert set(groups[5:]) == {"male", "female"}
+    table.assign(sex=np.arange(200) % 2, n=np.arange(200) % 2 + 8).to_csv(tmp_path / "t.csv", index=False)
+    with pytest.raises(OptionError, match=r"--missing-code must be a value that is in .*, got '9'"):
+        read_by_group(tmp_path / "t.csv", "sex", "n", missing_codes=["9"])  # of weights, which are no answers
 
 
 def test_none_is_a_word_and_no_missing_value(tmp_path):

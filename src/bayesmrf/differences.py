@@ -64,7 +64,7 @@ def _table(
         for e in np.flatnonzero(share):
             there = difference[included[:, e], e]
             found[e] = there.mean(), *np.quantile(there, tails)
-        pair = {"group": groups[a], "other": groups[b]} if len(groups) > 2 else {}
+        pair = {"group": groups[a], "other": groups[b]}
         moments = {"difference": found[:, 0], "lower": found[:, 1], "upper": found[:, 2], "inclusion": share}
         parts.append(pd.DataFrame(table | pair | moments | {"bayes_factor": factor, "bayes_factor_against": against}))
     return pd.concat(parts).sort_index(kind="stable").reset_index(drop=True)

@@ -37,9 +37,14 @@ def in_pandas(X: Any) -> Any:
         return X
     import pandas as pd
 
-    columns = {}
-    for name in X.columns:
-        kind, values = X[name].dtype, X[name].to_numpy()
-        is_ordered = type(kind).__name__ == "Enum"
-        columns[name] = pd.Categorical(values, list(kind.categories), ordered=True) if is_ordered else values
-    return pd.DataFrame(columns)
+    return pd.DataFrame({name: column_in_pandas(X[name]) for name in X.columns})
+
+
+def column_in_pandas(column: Any) -> Any:
+    """Return the values of a column of another package (polars); of the type ``Enum``, as ordered categories."""
+    import pandas as pd
+
+    kind: Any = getattr(column, "dtype", None)
+    if type(kind).__name__ != "Enum":
+        return column.to_numpy()
+    return pd.Categorical(column.to_numpy(), list(kind.categories), ordered=True)

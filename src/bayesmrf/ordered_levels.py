@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .errors import DataError, LevelsWarning, argument
+from .missing import present
 from .names import quoted
 
 MOST_LEVELS = 12  # of an ordinal column
@@ -30,10 +31,9 @@ def ordered_categories(column: Any, name: str, merge: bool) -> tuple[Any, ...] |
             f"column {quoted(name)} must have ordered categories; order them (pandas: .cat.reorder_categories(..., "
             f"ordered=True)), or use {argument('model', 'potts')}."
         )
-    used = column.cat.remove_unused_categories().cat.categories
-    unused = [c for c in categories if c not in set(used)]
-    levels = tuple((used if merge else categories).tolist())
-    return _checked(levels, unused, name, merge)
+    levels, used = present(categories), present(column.cat.remove_unused_categories().cat.categories)
+    unused = [level for level in levels if level not in set(used)]
+    return _checked(used if merge else levels, unused, name, merge)
 
 
 def ordered_levels(found: np.ndarray, name: str, merge: bool, occurs: np.ndarray | None = None) -> tuple[Any, ...]:

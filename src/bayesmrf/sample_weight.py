@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .errors import DataError, argument, data_row, in_words
+from .missing import unmasked
 
 _X = argument("X")
 _WEIGHT = argument("sample_weight")
@@ -78,12 +79,3 @@ def row_numbers(weights: np.ndarray, n_columns: int) -> np.ndarray:
     """
     check_listed(float(weights.sum()), n_columns)
     return np.repeat(np.arange(len(weights)), weights.astype(np.int64))
-
-
-def unmasked(X: Any) -> np.ndarray:
-    """Return an array of values; masked values are missing (NaN, None)."""
-    if not isinstance(X, np.ma.MaskedArray) or not np.ma.getmaskarray(X).any():
-        return np.asarray(X)
-    values = np.array(X.data, dtype=np.float64 if X.dtype.kind in "iuf" else object)
-    values[np.ma.getmaskarray(X)] = None  # NaN among floats
-    return values

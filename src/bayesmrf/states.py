@@ -12,17 +12,18 @@ from scipy.sparse import issparse
 
 from .errors import ConstantColumnWarning, DataError, LevelsWarning, argument, data_row, in_words, missing_code
 from .frames import in_pandas, is_frame
-from .levels import find_foreign
+from .levels import remedy_of
+from .missing import is_missing, present, unmasked
 from .names import quoted
 from .ordered_levels import ordered_categories, ordered_levels
-from .sample_weight import check_weights, row_numbers, unmasked
+from .sample_weight import check_weights, row_numbers
 
 _X = argument("X")
 
 _CODED = "0/1, -1/+1 or booleans"
 CODINGS = {"01": (0, 1), "pm1": (-1, 1), "bool": (False, True)}
 MOST_STATES = 127  # of a node, kept in eight bits with a sign
-_WORDS_FOR_MISSING = {"", ".", "?", "na", "n/a", "nan", "null", "none", "missing", "<na>", "#n/a"}
+_WORDS_FOR_MISSING = {".", "?", "na", "n/a", "null", "none", "missing", "<na>", "#n/a"}
 
 
 @dataclass(frozen=True)
@@ -102,7 +103,7 @@ class States:
         return tuple(len(levels_of(self.coding, i)) for i in range(len(self.names)))
 
 
-def levels_of(coding: Coding, column: int) -> Sequence[Any]:
+def levels_of(coding: Coding | Sequence[Any], column: int) -> Sequence[Any]:
     """Return the level of each state of a column."""
     if isinstance(coding, str):
         return CODINGS[coding]
@@ -141,6 +142,7 @@ def check_states(
     missing: bool = False,
     n_states: int | str | None = None,
     levels: Sequence[Any] | ColumnLevels | None = None,
+    unused: Sequence[int] = (),
 ) -> States:
     """Check a table of observations, yes/no ones unless ``n_states`` or ``levels`` are given.
 
@@ -155,14 +157,16 @@ def check_states(
     names : tuple of str, optional
         The node names of the data fitted before; the columns of a DataFrame are put into their order.
     missing : bool
-        Whether values may be missing (NaN, None, pandas' NA, masked); they become -1, and the other checks use the
-        rest.
+        Whether values may be missing (NaN, None, pandas' NA, masked, blank texts, "NA" and the like); they become -1,
+        and the other checks use the rest.
     n_states : int, "auto", "keep" or "merge", optional
         Number m of states of each node. Integers 0, ..., m - 1 are states; otherwise there must be m levels in the
         table, which become 0, ..., m - 1 in their order. "auto" uses the levels of the table. With "keep" and "merge"
         each column has its own ordered levels (`bayesmrf.ordered_levels`).
     levels : sequence or ColumnLevels, optional
         The levels in order (of the data fitted before), instead of ``n_states``.
+    unused : sequence of int
+        Columns whose values are not read; their states are arbitrary.
 
     Raises
     ------
@@ -218,6 +222,9 @@ def check_states(
     if len(set(labels)) < len(labels):
         twice = next(name for i, name in enumerate(labels) if name in labels[:i])
         raise DataError(f"{_X} must have unique column names, but {quoted(twice)} occurs twice; rename one of them.")
+    if unused:
+        values = values.astype(object)
+        values[:, list(unused)] = [1 if levels is None else levels_of(levels, i)[0] for i in unused]
     weights = check_weights(sample_weight, X, len(values))
     counted = np.ones(len(values), dtype=bool) if weights is None else weights > 0
     coding: Coding
@@ -308,11 +315,9 @@ def to_numbers(values: np.ndarray, labels: tuple[str, ...], wanted: str = _CODED
     if np.issubdtype(values.dtype, np.integer):
         return values, False
     is_bool = False
-    if values.dtype == object:
-        from pandas import isna
-
-        gone = isna(values)
-        values = np.where(gone, np.nan, values)
+    if values.dtype.kind in "OU":
+        gone = is_missing(values)
+        values = np.where(gone, np.nan, values.astype(object))
         kinds = {type(v) for v in values[~gone]}
         is_bool = bool(kinds) and kinds <= {bool, np.bool_}
     try:
@@ -353,27 +358,26 @@ def _categories(X: Any, n_states: int | str) -> tuple[Any, ...] | None:
     """Return the categories of a DataFrame, if all columns have the same."""
     kinds = set(X.dtypes)
     found = getattr(kinds.pop(), "categories", None) if len(kinds) == 1 else None
-    return None if found is None or n_states not in ("auto", len(found)) else tuple(found.tolist())
+    levels = () if found is None else present(found)
+    return None if found is None or n_states not in ("auto", len(levels)) else levels
 
 
 def _to_table(values: np.ndarray, labels: tuple[str, ...], levels: Sequence[Any] | None) -> tuple[np.ndarray, bool]:
-    """Return numbers as `to_numbers`, or texts, "" where missing."""
+    """Return numbers as `to_numbers`, or texts without spaces around them, "" where missing."""
     if levels is None or not any(isinstance(v, str) for v in levels):
         try:
             return to_numbers(values, labels, "numbers" if levels is None else _listed(tuple(levels)))
         except DataError:
             if levels is not None or not any(isinstance(v, str) for v in values.flat):
                 raise
-    from pandas import isna
-
-    gone = isna(values)
+    gone = is_missing(values)
     other = ~gone & np.array([not isinstance(v, str) for v in values.flat]).reshape(values.shape)
     if other.any():
         value = values[tuple(np.argwhere(other)[0])]
         raise DataError(
             f"{_X} must have levels of one type, got {value!r} in {_place(other, labels)} and texts elsewhere."
         )
-    return np.where(gone, "", values).astype(str), False
+    return np.strings.strip(np.where(gone, "", values).astype(str)), False
 
 
 def _levels(
@@ -478,23 +482,14 @@ def _some(columns: np.ndarray, labels: tuple[str, ...]) -> str:
     return ", ".join(quoted(labels[i]) for i in columns[:5]) + (", ..." if columns.size > 5 else "")
 
 
+def _remedy(table: np.ndarray, gone: np.ndarray | None, labels: tuple[str, ...]) -> str:
+    """Return the remedy of `remedy_of` for a table."""
+    return remedy_of([c if gone is None else c[~gone[:, i]] for i, c in enumerate(table.T)], labels, len(labels))
+
+
 def _is_number(v: Any) -> bool:
     try:
         float(v)
     except (TypeError, ValueError):
         return False
     return True
-
-
-def _remedy(table: np.ndarray, gone: np.ndarray | None, labels: tuple[str, ...]) -> str:
-    """Return the remedy for columns and values that do not look like answers; "" if all do."""
-    seen = [c if gone is None else c[~gone[:, i]] for i, c in enumerate(table.T)]
-    found = find_foreign(seen, labels)
-    if found.ids or found.scales:
-        columns = np.array([*found.ids, *found.scales])
-        kind = "looks like an identifier" if found.ids else f"is on a different scale than the others ({found.span})"
-        return f"drop columns that are not answers: {_some(columns, labels)} (the first {kind})"
-    if found.codes:
-        codes = " and ".join(f"{c:g}" for c in found.codes)
-        return f"{missing_code(codes)} if it codes missing values (the levels are {found.span})"
-    return ""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from .answers import NO_CODES, check_answers, without_codes
 from .errors import DataError, GraphError, OptionError
 from .files import call, read_text
+from .missing import MISSING_TEXTS, stripped
 from .names import quoted, shown
 
 if TYPE_CHECKING:
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
 _VALUES = {"0", "1", "-1", "0.0", "1.0", "-1.0", "true", "false"}
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)")
-_MISSING = ["", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null"]  # not "None", which may be an answer
 _SEPARATORS = ",;\t|"
 _LOOKED_AT = 100_000  # characters in which the separator is detected
 _LONGEST_CELL = 10_000_000  # letters
@@ -44,6 +44,7 @@ def read_by_group(
     """Read observations, one a row, from a CSV file whose first line names the columns.
 
     Columns are separated by commas, semicolons, tabs or bars; with the latter three, numbers may have decimal commas.
+    Spaces around values are left out, and blank ones are missing.
 
     Parameters
     ----------
@@ -56,7 +57,8 @@ def read_by_group(
     drop : sequence of str
         Columns to drop.
     missing_codes : sequence of str
-        Values that code missing ones. "none" states that there are no such codes and that every value is an answer.
+        Values that code missing ones, also in the column ``by``. "none" states that there are no such codes and that
+        every value is an answer.
 
     Returns
     -------
@@ -104,8 +106,11 @@ def read_by_group(
         other = "--drop" if column in drop else "--by" if option == "--weight" and column == by else ""
         if column is not None and other:
             raise OptionError(f"{option}: column {column!r} is also named by {other}; remove it there")
-    weights, groups = (None if column is None else table[column] for column in (weight, by))
-    table = table.drop(columns=[*drop, *(column for column in kept.values() if column is not None)])
+    table = table.drop(columns=list(drop))
+    weights = None if weight is None else table.pop(weight)
+    codes = [c for c in missing_codes if c.strip().lower() != NO_CODES and c.strip() not in MISSING_TEXTS]
+    table = without_codes(path, table, codes)
+    groups = None if by is None else table.pop(by)
     unnamed = next((c for c in table.columns if re.fullmatch(r"Unnamed: \d+", c)), None)
     if unnamed is not None:
         raise DataError(f"{call(path)}: a column has no name in the first line; drop it with --drop {unnamed!r} if it "
@@ -113,7 +118,6 @@ def read_by_group(
     if table.shape[1] < 2:
         raise DataError(f"{call(path)}: the table must have at least two nodes, got {table.shape[1]} column(s); "
                         "separate columns by commas")  # fmt: skip
-    table = without_codes(path, table, [c for c in missing_codes if c.strip().lower() != NO_CODES])
     if not any(c.strip().lower() == NO_CODES for c in missing_codes):
         check_answers(path, table)
     return table, weights, groups
@@ -223,7 +227,7 @@ def _parsed(path: Path, text: str, separator: str, names: list[str]) -> pd.DataF
     """Parse the table, with decimal points or, unless commas separate columns, decimal commas."""
     import pandas as pd
 
-    def parsed(decimal: str) -> pd.DataFrame:
+    def parsed(text: str, names: list[str], decimal: str) -> pd.DataFrame:
         try:
             return pd.read_csv(
                 StringIO(text),
@@ -234,18 +238,23 @@ def _parsed(path: Path, text: str, separator: str, names: list[str]) -> pd.DataF
                 decimal=decimal,
                 low_memory=False,
                 keep_default_na=False,
-                na_values=_MISSING,
+                na_values=list(MISSING_TEXTS),
             )
         except (pd.errors.ParserError, ValueError, OverflowError) as e:
             raise DataError(f"{call(path)}: cannot be read as comma-separated values "
                             f"({shown(' '.join(str(e).split()), 200)}); fix the file") from None  # fmt: skip
 
-    table = parsed(".")
-    if separator == ",":
-        return table
-    texts = (table[c].dropna().astype(str) for c in table.select_dtypes(["object", "string"]))
-    commas = any(t.str.fullmatch(r"\s*[+-]?\d+,\d+\s*").any() for t in texts)
-    return parsed(",") if commas else table
+    table, decimal = parsed(text, names, "."), "."
+    if separator != ",":
+        seen = (table[c].dropna().astype(str) for c in table.select_dtypes(["object", "string"]))
+        if any(t.str.fullmatch(r"\s*[+-]?\d+,\d+\s*").any() for t in seen):
+            table, decimal = parsed(text, names, ","), ","
+    texts = table.select_dtypes(["object", "string"])
+    tidy = texts.map(stripped)
+    spaced = [str(c) for c in texts if not tidy[c].equals(texts[c])]
+    if spaced:  # read again without spaces, which hide numbers and missing values
+        table[spaced] = parsed(tidy[spaced].to_csv(sep=separator, index=False, na_rep="NA"), spaced, decimal)
+    return table
 
 
 def _are_answers(header: list[str], table: pd.DataFrame) -> bool:

@@ -13,11 +13,12 @@ from ..errors import DataError, LevelsWarning, argument
 from ..families import AUTO, Custom
 from ..frames import in_pandas, is_frame
 from ..graphs import Graph
-from ..levels import find_foreign
+from ..levels import remedy_of
+from ..missing import unmasked
 from ..models.categorical import ManyStateModel
 from ..names import quoted
 from ..ordered_levels import MOST_LEVELS
-from ..sample_weight import check_weights, unmasked
+from ..sample_weight import check_weights
 from ..states import levels_of, to_numbers
 from .option_objects import OptionObjects
 
@@ -31,24 +32,48 @@ def ordered_column(X: Any) -> str | None:
     Ordered levels are pandas' ordered categories or, in a table of integers from 0, at most 12 levels. None is returned
     for a table with identifiers, with columns on different scales, or with codes of missing values, which are not
     answers (`bayesmrf.levels.find_foreign`).
+
+    Raises
+    ------
+    DataError
+        If columns next to ordered categories are such.
     """
     X = in_pandas(X)
     if is_frame(X):
-        for name, column in X.items():
-            categories = getattr(column.dtype, "categories", None)
-            if categories is not None and column.dtype.ordered and len(categories) > 2:
-                return str(name)
+        kinds = [(str(name), column.dtype) for name, column in X.items()]
+        sizes = {name: len(kind.categories) for name, kind in kinds if getattr(kind, "ordered", False)}
+        first = next((name for name, size in sizes.items() if size > 2), None)
+        if first is not None:
+            _check_others(X, sizes)
+            return first
     names, columns = _answers(X)
     seen = [column[column == column] for column in columns]  # NaN is missing
-    if all(column.max(initial=0) <= 1 for column in seen):
-        return None
-    if any(((column < 0) | (column != np.round(column))).any() for column in seen):
-        return None
-    foreign = find_foreign(seen, names)
-    if foreign.ids or foreign.scales or foreign.codes:
+    if all(column.max(initial=0) <= 1 for column in seen) or not all(map(_is_counted, seen)) or remedy_of(seen, names):
         return None
     small = (i for i, column in enumerate(seen) if column.max(initial=0) <= MOST_LEVELS)
     return next((names[i] for i in small if 2 < len(np.unique(seen[i])) <= MOST_LEVELS), None)
+
+
+def _is_counted(column: np.ndarray) -> bool:
+    """Return whether all values of a column are integers from 0."""
+    return bool(((column >= 0) & (column == np.round(column))).all())
+
+
+def _check_others(X: Any, sizes: dict[str, int]) -> None:
+    """Refuse a table whose columns next to those of ordered categories, which have ``sizes``, are not answers."""
+    names, columns = _answers(X.loc[:, [str(name) not in sizes for name in X.columns]])
+    seen = [column[column == column] for column in columns]
+    # The categories are part of the scale: without them a single column, such as an age, is on a scale of its own.
+    categories = [np.resize(np.arange(1, size + 1), len(X)) for size in sizes.values()]
+    unless = f"or set {argument('model', 'ordinal')} if all values are answers."
+    remedy = remedy_of([*seen, *categories], [*names, *sizes], len(names))
+    if remedy:
+        raise DataError(f"{argument('X')} must contain answers only: {remedy}, {unless}")
+    for name, column in zip(names, seen, strict=True):
+        if not _is_counted(column):
+            value = next(v for v in column if v < 0 or v != np.round(v))
+            raise DataError(f"{argument('X')} must contain integers from 0 next to ordered categories, got {value:g} "
+                            f"in column {quoted(name)}; recode or drop this column, {unless}")  # fmt: skip
 
 
 def _answers(X: Any) -> tuple[list[str], list[np.ndarray]]:

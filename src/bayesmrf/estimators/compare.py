@@ -17,20 +17,20 @@ from sklearn.utils.validation import check_is_fitted
 from .. import convergence, results
 from ..base import SAMPLE
 from ..differences import bias_table, difference_table
-from ..errors import DataError, argument, data_row
+from ..errors import DataError, argument, data_row, in_words
 from ..families import AUTO, families_of
-from ..frames import record_columns
+from ..frames import column_in_pandas, record_columns
 from ..inference.chains import Persistent
 from ..inference.elimination.two_states import Elimination
 from ..likelihood import Likelihood, Sample
 from ..methods import COMPARISONS
+from ..missing import is_missing, stripped, unmasked
 from ..names import shown
 from ..options import check_params
 from ..posterior.edges.differences import Differences, check_size, contrasts, group_likelihood
 from ..posterior.edges.group_particles import GroupParticles
 from ..posterior.groups.two_states import default_particles
 from ..posterior.hidden_entries import DrawHiddenEntries
-from ..sample_weight import unmasked
 from ..states import States, check_states, levels_of
 from .base import MissingValues, RunOptions, data_hash, missing_table, read_graph, run_seed, sample_posterior
 from .chosen_model import ChosenModel
@@ -94,7 +94,7 @@ class CompareMRF(MissingValues, RunOptions, ChosenModel, Network, BaseEstimator)
     Attributes
     ----------
     groups_ : (n_groups,) array
-        Labels of the groups, sorted.
+        Labels of the groups, sorted; categories in their order.
     difference_inclusion_ : (n_nodes, n_nodes) array
         Probability that the groups differ in an edge; symmetric, 0 without a candidate.
     weights_ : (n_groups, n_nodes, n_nodes) array
@@ -147,7 +147,8 @@ class CompareMRF(MissingValues, RunOptions, ChosenModel, Network, BaseEstimator)
             Yes/no data in one coding or, for "ordinal", ordered levels. Missing values (NaN) are drawn with the
             parameters.
         groups : (n_samples,) sequence
-            Label of the group of each row: texts, numbers, or pandas' categories; a Series with the index of ``X``.
+            Label of the group of each row: texts, numbers, or categories (pandas, polars' ``Enum``), whose order is
+            that of the groups; a Series with the index of ``X``. No label may be missing or blank.
         sample_weight : (n_samples,) array, optional
             How many times each row was seen: integers >= 0; a Series with the index of ``X``.
         """
@@ -301,11 +302,11 @@ class CompareMRF(MissingValues, RunOptions, ChosenModel, Network, BaseEstimator)
         Returns
         -------
         DataFrame
-            One row for each edge and, if there are more than two groups, each pair of groups, whose labels are then in
-            the columns group and other. Columns first and second (the ends), difference (mean of the weight in the
-            second group minus that in the first, given that the groups differ in this edge), lower, upper, inclusion
-            (probability that they differ) and the Bayes factors for a difference (bayes_factor, infinite if every draw
-            has it) and against it (bayes_factor_against).
+            One row for each edge and each pair of groups. Columns first and second (the ends), group and other (the
+            labels of the two groups), difference (mean of the weight in the other group minus that in the group, given
+            that the groups differ in this edge), lower, upper, inclusion (probability that they differ) and the Bayes
+            factors for a difference (bayes_factor, infinite if every draw has it) and against it
+            (bayes_factor_against).
         """
         check_is_fitted(self)
         found = difference_table(self.posterior_, central(probability))
@@ -400,7 +401,8 @@ def read_groups(groups: Any, X: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
     Raises
     ------
     DataError
-        If there is not one label for each row, or there are fewer than two different ones.
+        If there is not one label for each row, or there are fewer than two different ones; for labels that are missing
+        (also blank texts, "NA" and the like), or that look the same, such as 1 and "1".
     """
     pandas = sys.modules.get("pandas")  # if pandas is not imported, there are no Series
     labelled = pandas is not None and isinstance(X, pandas.DataFrame) and isinstance(groups, pandas.Series)
@@ -411,10 +413,12 @@ def read_groups(groups: Any, X: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
 
     if groups is None or isinstance(groups, str) or np.ndim(groups) != 1 or len(groups) != n:
         raise DataError(option="groups", got=groups, expected=f"{n:,} labels, one for each row of the data")
-    if not isinstance(groups, pd.Series | pd.Categorical):
-        groups = unmasked(groups)
+    if not isinstance(groups, pd.Series | pd.Categorical | pd.CategoricalIndex):
+        groups = column_in_pandas(groups) if hasattr(groups, "to_numpy") else unmasked(groups)
     column = pd.Series(groups).reset_index(drop=True)
-    lacking = np.flatnonzero(column.isna())
+    if not isinstance(column.dtype, pd.CategoricalDtype):
+        column = column.map(stripped)
+    lacking = np.flatnonzero(is_missing(column.to_numpy(dtype=object)))
     if len(lacking):
         raise DataError(f"{_GROUPS} must not have missing labels, but {len(lacking):,} row(s) have none, the first of "
                         f"them {data_row(lacking[0])}; drop these rows.")  # fmt: skip
@@ -425,6 +429,12 @@ def read_groups(groups: Any, X: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
         with suppress(TypeError):  # of different types: in the order of the rows
             labels = sorted(labels)
     labels = [label.item() if isinstance(label, np.generic) else label for label in labels]
+    known: dict[str, Any] = {}
+    for label in labels:
+        other = known.setdefault(str(label).strip(), label)
+        if other is not label:
+            raise DataError(f"{_GROUPS} must have labels that differ as texts, got {in_words(other)} and "
+                            f"{in_words(label)}; make them one label, or rename one of them.")  # fmt: skip
     if len(labels) < 2:
         raise DataError(f"{_GROUPS} must have at least two different labels, but all are {labels[0]!r}.")
     code = column.map({label: g for g, label in enumerate(labels)}).to_numpy().astype(np.int64)

@@ -20,6 +20,7 @@ from ..inference.chains import Brief
 from ..inference.registry import engine_of
 from ..kernels import LABEL_KERNELS, Phases
 from ..likelihood import Hidden, Likelihood
+from ..missing import unmasked
 from ..models.clamped import Clamped
 from ..models.label_field import LabelField
 from ..options import check_params
@@ -28,7 +29,6 @@ from ..posterior.parameters.exchange import Exchange
 from ..posterior.parameters.langevin import Langevin
 from ..posterior.parameters.metropolis import Metropolis
 from ..priors import Normal
-from ..sample_weight import unmasked
 from ..samplers.swendsen_wang import SwendsenWang
 from .base import RunOptions, central, hidden_probabilities, run_seed, sample_posterior
 from .option_objects import OptionObjects

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -126,11 +127,11 @@ class Predictive(DensityMixin):
         tempered.warn_unless_renewed(renewed)
         return decode(states, self._coding)
 
-    def _new(self, X: Any, sample_weight: Any = None) -> States:
-        """Check data in the coding of those that were fitted."""
+    def _new(self, X: Any, sample_weight: Any = None, unused: Sequence[int] = ()) -> States:
+        """Check data in the coding of those that were fitted; the values of ``unused`` columns are arbitrary."""
         check_is_fitted(self)
         levels = None if isinstance(self._coding, str) else self._coding
-        return check_states(X, sample_weight, self._names, levels=levels)
+        return check_states(X, sample_weight, self._names, levels=levels, unused=unused)
 
     def _components(self, average: str) -> np.ndarray:
         """Return the parameters of the fields that are averaged, (n_components, n_features)."""

@@ -265,6 +265,7 @@ class SpikeSlabMRF(MissingValues, RunOptions, ChosenModel, ParameterPosterior):
         Parameters
         ----------
         X : (n_samples, n_nodes) array or DataFrame
+            The values of the group are not used, and may be missing.
         group : sequence
             Nodes by name or by number, at most 16 (fewer if they have many states: m^g <= 2^16).
         average : {"bayes", "mean"}
@@ -275,20 +276,22 @@ class SpikeSlabMRF(MissingValues, RunOptions, ChosenModel, ParameterPosterior):
         (n_samples, m^g) array
             Of g nodes with m states: the first node of the group is the highest digit of the number of a state.
         """
-        model, states, nodes = self._ask(X, group)
+        model, nodes = self._ask(group)
+        states = self._new(X, unused=nodes).values
         return np.exp(metrics.conditional_log_probability(model, self._components(average), states, nodes))
 
     def conditional_log_likelihood(self, X: Any, group: Sequence[Any], average: str = "bayes") -> np.ndarray:
         """Compute the log probability of the states of a group of nodes, given the other nodes of each row, in nats."""
-        model, states, nodes = self._ask(X, group)
+        model, nodes = self._ask(group)
+        states = self._new(X).values
         found = metrics.conditional_log_probability(model, self._components(average), states, nodes)
         number = states[:, nodes].astype(np.int64) @ model.n_states ** np.arange(len(nodes))[::-1]
         return found[np.arange(len(found)), number]
 
-    def _ask(self, X: Any, group: Sequence[Any]) -> tuple[Any, np.ndarray, list[int]]:
+    def _ask(self, group: Sequence[Any]) -> tuple[Any, list[int]]:
+        """Return the model, and the numbers of the nodes of a group."""
         check_is_fitted(self)
         check({"group": group})
-        states = self._new(X).values
         place = {name: i for i, name in enumerate(self._names)}
         numbered = all(map(is_integer, group)) and not all(str(g) in place for g in group)  # as ends of edges
         nodes = [g if numbered else place.get(str(g), g if is_integer(g) else -1) for g in group]
@@ -300,7 +303,7 @@ class SpikeSlabMRF(MissingValues, RunOptions, ChosenModel, ParameterPosterior):
         most = int(_MOST_BITS / np.log2(model.n_states))
         if not 1 <= len(set(nodes)) == len(nodes) <= most:
             raise OptionError(option="group", got=f"{len(nodes)} nodes", expected=f"1 to {most} different nodes")
-        return model, states, [int(i) for i in nodes]
+        return model, [int(i) for i in nodes]
 
 
 def _automatic(family: FamilyRow, states: States) -> str:

@@ -46,8 +46,7 @@ class DifferenceSummary(InclusionSummary):
     def differences(self) -> pd.DataFrame:
         """Differences of all edges in order; see `CompareMRF.difference_table`."""
         found = difference_table(self.tree, INTERVAL)
-        names = [c for c in ("first", "second", "group", "other") if c in found]
-        return found.assign(**{c: found[c].map(shown) for c in names})
+        return found.assign(**{c: found[c].map(shown) for c in ("first", "second", "group", "other")})
 
     @cached_property
     def edge_table(self) -> pd.DataFrame:
