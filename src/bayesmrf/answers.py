@@ -9,16 +9,19 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .errors import DataError, OptionError
+from .errors import DataError, OptionError, said
 from .files import call
 from .levels import find_foreign
 from .names import quoted, shown
 from .summary.base import count
+from .text_cells import remedy_for_text
 
 if TYPE_CHECKING:
     import pandas as pd
 
 NO_CODES = "none"  # of --missing-code: every value is an answer
+# Not "None", which may be an answer.
+READ_AS_MISSING = ["", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null"]
 _COMPARISONS = {">=": operator.ge, ">": operator.gt, "<=": operator.le, "<": operator.lt, "==": operator.eq}
 _COUNTS = re.compile(r"(?i)^(counts?|n|freq(uency)?|weights?|wt|times)$")
 _MOST_NAMED = 5
@@ -41,7 +44,7 @@ def without_codes(path: Path, table: pd.DataFrame, codes: Sequence[str]) -> pd.D
                 rest = column.mask(is_code)
                 found = pd.to_numeric(rest, errors="coerce")
                 table[name] = found if (found.notna() == rest.notna()).all() else rest
-        if not there:
+        if not there and code not in READ_AS_MISSING:
             raise OptionError(option="--missing-code", got=code, expected=f"a value that is in {call(path)}")
     return table
 
@@ -105,8 +108,10 @@ def to_binary(path: Path, table: pd.DataFrame, rule: str | None, keep: str = "")
     for name in table.columns.difference(table.select_dtypes(["number", "bool"]).columns, sort=False):
         text = next((v for v in table[name].dropna() if isinstance(v, str) and not _is_value(v)), None)
         if text is not None:
-            raise DataError(f"{call(path)}: column {quoted(name)} contains text such as {quoted(text)}; recode it as "
-                            f"numbers, or drop it with --drop {_quoted(name)}")  # fmt: skip
+            values = [0 if isinstance(v, str) and _is_value(v) else v for v in table[name]]  # "true" is a value
+            remedy = remedy_for_text(text, values, f"recode it as numbers, or drop it with --drop {_quoted(name)}")
+            remedy = said(remedy, lambda _kind, code, _value: f"give --missing-code {code}")
+            raise DataError(f"{call(path)}: column {quoted(name)} contains text such as {quoted(text)}; {remedy}")
         numbers[name] = table[name].map(_number).astype(float)
     levels = np.unique(numbers.to_numpy(dtype=float))
     levels = levels[~np.isnan(levels)]
@@ -120,8 +125,8 @@ def to_binary(path: Path, table: pd.DataFrame, rule: str | None, keep: str = "")
             kept = f"keep them with {keep}, or " if keep else ""
             only = "" if 2 * many.sum() > len(many) else f", or drop it with --drop {_quoted(first)}"
             raise DataError(f"{call(path)}: the table has the levels {listed} (column {quoted(first)} is the first "
-                            f"with more than two); {kept}state which of them mean yes, for example --binarize "
-                            f'">={example:g}"{only}')  # fmt: skip
+                            f"with others than 0/1, -1/+1 or true/false); {kept}state which of them mean yes, for "
+                            f'example --binarize ">={example:g}"{only}')  # fmt: skip
         return table
     found = re.fullmatch(r"\s*(>=|<=|==|>|<)\s*([+-]?(\d+\.?\d*|\.\d+))\s*", rule)
     if found is None:

@@ -11,7 +11,7 @@ from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .answers import NO_CODES, check_answers, without_codes
+from .answers import NO_CODES, READ_AS_MISSING, check_answers, without_codes
 from .errors import DataError, GraphError, OptionError
 from .files import call, read_text
 from .names import quoted, shown
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 _VALUES = {"0", "1", "-1", "0.0", "1.0", "-1.0", "true", "false"}
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)")
-_MISSING = ["", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null"]  # not "None", which may be an answer
 _SEPARATORS = ",;\t|"
 _LOOKED_AT = 100_000  # characters in which the separator is detected
 _LONGEST_CELL = 10_000_000  # letters
@@ -94,6 +93,9 @@ def read_by_group(
     table = _parsed(path, text, separator, names)
     if numbered and _are_answers(header, table):
         raise values
+    if len(table) > 1 and table.iloc[1].astype(str).str.startswith('{"ImportId"').all():
+        raise DataError(f"{call(path)}: rows 1 and 2 below the first line are headers of Qualtrics, not answers; "
+                        "delete these two rows")  # fmt: skip
     kept = {"--weight": weight, "--by": by}
     for option, wanted in (("--drop", drop), *((option, [c]) for option, c in kept.items() if c is not None)):
         unknown = next((c for c in wanted if c not in names), None)
@@ -234,7 +236,7 @@ def _parsed(path: Path, text: str, separator: str, names: list[str]) -> pd.DataF
                 decimal=decimal,
                 low_memory=False,
                 keep_default_na=False,
-                na_values=_MISSING,
+                na_values=READ_AS_MISSING,
             )
         except (pd.errors.ParserError, ValueError, OverflowError) as e:
             raise DataError(f"{call(path)}: cannot be read as comma-separated values "
