@@ -36,6 +36,7 @@ LAYERS = [
         "files",
         "levels",
         "ordered_levels",
+        "text_cells",
         "graphs",
         "priors",
         "sample_weight",

@@ -160,7 +160,7 @@ BAD_VOTES = {
     "mixed": (spoil(3, 1, -1), r"votes\.csv must have one coding, but 0/1 and -1/\+1 are mixed .*use one coding"),
     "text": (
         spoil(3, 1, "yes"),
-        r"votes\.csv must contain numbers, got 'yes' in row 4 below the first line, column 'Bob'; code",
+        r"votes\.csv must .* numbers, got 'yes' in row 4 below .*, column 'Bob'; give --missing-code 'yes' if it",
     ),
     "no rows": (lambda t: t[:0].to_csv("votes.csv", index=False), r"votes\.csv must be a table with at least one row"),
     "row labels": (lambda t: t.to_csv("votes.csv"), r"votes\.csv: a column has no name .*--drop 'Unnamed: 0'"),
@@ -266,7 +266,7 @@ def test_graph_too_wide_for_exact(bayesmrf, rng, folder):
     table = pd.DataFrame(np.vstack([np.zeros(45, int), np.ones(45, int), rng.integers(0, 2, (30, 45))])).add_prefix("n")
     table.to_csv("wide.csv", index=False)
     given = bayesmrf("groups", "wide.csv", "--graph", "complete", "--method", "exact")
-    one_sentence(given, "width at least 44 .* GiB", "use --method stripped-beta")
+    one_sentence(given, "width at least 44 .* GiB", "use --method particle, or a graph with fewer")
 
 
 def test_wrong_commands(bayesmrf):

@@ -1,11 +1,26 @@
 """The commands on ordered answers, some of them missing: the same draws as the estimators, and bad input."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
 
-from bayesmrf import BayesianMRF, CompareMRF, GroupedMRF, SpikeSlabMRF, families, load, log_evidence, methods
+from bayesmrf import (
+    BayesianMRF,
+    CompareMRF,
+    GroupedMRF,
+    SpikeSlabMRF,
+    families,
+    graphs,
+    load,
+    log_evidence,
+    methods,
+)
+from bayesmrf.errors import TooWideError
+from bayesmrf.estimators.engines import suitable_engine
+from bayesmrf.inference.elimination.two_states import Elimination
 
 from .commands import one_sentence
 
@@ -49,6 +64,44 @@ def test_the_command_has_the_draws_of_its_estimator(command, bayesmrf, answers, 
     assert bayesmrf("report", "answers.zarr")[0] == 0
 
 
+def test_the_engine_of_posterior_supports_the_model(bayesmrf, folder, rng):
+    table = rng.integers(1, 5, (60, 15))
+    table[:4] = np.arange(1, 5)[:, None]
+    wide = pd.DataFrame(table).add_prefix("n")
+    wide.to_csv("wide.csv", index=False)
+    run = ["posterior", "wide.csv", *SMALL, "--overwrite"]
+    assert bayesmrf(*run)[0] == 0
+    assert load("wide.zarr").attrs["engine"] == "persistent"
+    # Ten items of the levels 1 to 4 have 4^10 states, of which exact inference is cheap.
+    graph = graphs.complete(10)
+    assert suitable_engine("auto", families.Ordinal().on(graph, (4,) * 10, True)) == "exact"
+    assert suitable_engine("auto", families.Ordinal().on(graph, (5,) * 10, True)) == "persistent"
+    # Every remedy runs.
+    for given in (["--engine", "exact"], ["--kernel", "gibbs"]):
+        code, _, err = bayesmrf(*run, *given)
+        assert code == 2
+        use, or_else = re.search(r"; use (.*), or (.*)\.\n", err).groups()
+        assert or_else == "a graph with fewer edges"
+        options = [*given, *use.replace(" with ", " ").split()]
+        assert bayesmrf(*run, *options, "--n-draws", "2", "--n-warmup", "1")[0] == 0
+    bayesian = BayesianMRF(**QUICK)
+    with pytest.raises(TooWideError, match="; use engine='persistent', or a graph with fewer edges"):
+        bayesian.set_params(engine=Elimination(max_bytes=100)).fit(wide)
+    with pytest.raises(TooWideError, match="; use method='particle', or"):
+        SpikeSlabMRF(method="exact", **QUICK).fit(pd.concat([wide, wide.add_prefix("m")], axis=1))
+    given = bayesmrf(*run, "--kernel", "hamiltonian", "--engine", "persistent")
+    one_sentence(given, "--engine must be one that computes log_z, .* use one of enumeration, elimination\\.")
+
+
+def test_a_comparison_names_its_own_option(bayesmrf, answers, folder):
+    run = ["posterior", "answers.csv", "--drop", "sex", *SMALL, "--compare"]
+    one_sentence(bayesmrf(*run, "exact,bethe"), "--compare must be an engine for the model 'ordinal'.*, got 'bethe'")
+    one_sentence(bayesmrf(*run, "pseudo-posterior"), "--compare must be 'gibbs',.* for nodes with more than two states")
+    pd.concat([answers[["sad"]].add_suffix(str(i)) for i in range(17)], axis=1).to_csv("wide.csv", index=False)
+    given = bayesmrf("posterior", "wide.csv", *SMALL, "--compare", "exact,brief")
+    one_sentence(given, "max_bytes = 2 GiB; replace exact in --compare, for example by persistent, or use a graph with")
+
+
 def test_langevin_dynamics(bayesmrf, answers, folder):
     chosen = ["--method", "langevin", "--epsilon", "0.05", "--width", "0.3", "--n-iterations", "20"]
     code, _, err = bayesmrf("structure", "answers.csv", "--drop", "sex", *chosen, *SMALL)
@@ -75,7 +128,8 @@ def test_neutral_categories_that_cannot_be(bayesmrf, answers):
     for given, message in {
         "sad": "--neutral must be COLUMN=SCORE, such as tired=2, got 'sad'",
         "sad=x": "--neutral must be COLUMN=SCORE, such as tired=2, got 'sad=x'",
-        "mad=1": "--neutral must be scores by the names of columns, got 'mad'",
+        "mad=1": r"--neutral must be scores by the names of columns \('sad', 'tired', 'asleep'\), got 'mad'; "
+        "there is no column 'mad'",
         "sad=4": "--neutral must be a score from 0 to 3 for column 'sad', got 4.0",
     }.items():
         one_sentence(bayesmrf("structure", "answers.csv", "--drop", "sex", "--neutral", given, *SMALL), message)

@@ -11,9 +11,12 @@ import pytest
 from matplotlib.image import imread
 
 from bayesmrf import datasets, graphs, load
-from bayesmrf.cli.posterior import _choice, _engine_of, _engine_with
+from bayesmrf.cli.posterior import _choice, _engine_with
+from bayesmrf.estimators.engines import suitable_engine
 from bayesmrf.inference.chains import FromExact, Persistent
 from bayesmrf.inference.registry import NAMES
+from bayesmrf.models.boltzmann import Boltzmann
+from bayesmrf.models.potts import Potts
 from bayesmrf.samplers.gibbs import Gibbs
 from bayesmrf.summary import ParameterSummary, compare
 from tests.conftest import is_silent
@@ -128,7 +131,7 @@ def test_every_kernel_runs_with_the_engine_that_belongs_to_it(bayesmrf, votes):
         given = ["--kernel", kernel, "--out", f"{kernel}.zarr", "--n-draws", 3, "--n-warmup", 0, "--n-chains", 1]
         assert bayesmrf("posterior", "votes.csv", *given)[0] == 0
         assert load(f"{kernel}.zarr").attrs["engine"] == narrow
-        assert _engine_of(kernel, graphs.complete(45)) == wide
+        assert suitable_engine(kernel, Boltzmann(graphs.complete(45))) == wide
 
 
 def test_names_in_a_comparison():
@@ -225,8 +228,8 @@ def test_many_states(bayesmrf, rng, folder):
     assert ParameterSummary(load("t.zarr")).missing_table["probability"].sum() == pytest.approx(1)
     assert bayesmrf("report", "t.zarr")[0] == 0
     one_sentence(bayesmrf("posterior", "t.csv", "--model", "ising", "--out", "b.zarr"), r"t\.csv must be binary")
-    assert _engine_of("auto", graphs.grid(10, 10)) == "exact"
-    assert _engine_of("auto", graphs.grid(10, 10), 5) == "bethe"
+    assert suitable_engine("auto", Boltzmann(graphs.grid(10, 10))) == "exact"
+    assert suitable_engine("auto", Potts(graphs.grid(10, 10), 5)) == "bethe"
 
 
 def test_missing_values(bayesmrf, votes, rng, folder):
@@ -267,7 +270,7 @@ BAD = {
     "sweeps": (["--engine", "gibbs", "--n-sweeps", "0"], "'--n-sweeps'.*; see bayesmrf posterior --help"),
     "draws": (["--n-draws", "0"], "--n-draws must be .*, got 0"),
     "compare what": (["--compare", "exact,magic"], r"--compare must be .*\(exact, .*KERNEL\+ENGINE.*, got 'magic'"),
-    "compare pair": (["--compare", "exchange+bethe"], "--engine must be .* computes sample"),
+    "compare pair": (["--compare", "exchange+bethe"], "--compare must be .* computes sample"),
     "compare and kernel": (["--compare", "exact", "--kernel", "langevin"], "--compare does not support --kernel"),
     "weight": (["--weight", "Zoe"], "--weight: there is no column 'Zoe'"),
 }  # fmt: skip
@@ -296,6 +299,12 @@ def test_graph_too_wide_for_exact(bayesmrf, rng, folder):
     table = pd.DataFrame(np.vstack([np.zeros(45, int), np.ones(45, int), rng.integers(0, 2, (30, 45))])).add_prefix("n")
     table.to_csv("wide.csv", index=False)
     one_sentence(bayesmrf("posterior", "wide.csv", "--engine", "exact"), "width at least 44", "use --engine bethe")
+    given = bayesmrf("posterior", "wide.csv", "--kernel", "pseudo-posterior", "--corrected")
+    one_sentence(given, "more than max_bytes = 2 GiB; use it without --corrected, or a graph")
+    table.iloc[2, :] = np.nan
+    table.to_csv("wide.csv", index=False)
+    given = bayesmrf("posterior", "wide.csv", "--hidden-engine", "exact")
+    one_sentence(given, "width at least 44 .*; use --hidden-engine persistent, or a graph with fewer edges")
 
 
 def test_folders_that_are_not_for_a_comparison(bayesmrf, votes, folder):
@@ -325,7 +334,7 @@ def test_long_tables_are_cut_and_the_rest_is_counted(bayesmrf, rng, folder):
     [
         ("cftp,exchange+zz", "--compare must be one of 'exact', .*, got 'zz'"),
         ("cftp,zz+exact", "--compare must be one of 'gibbs', .*, got 'zz'"),
-        ("cftp,langevin+cftp", "--engine must be .*'langevin' needs moments"),
+        ("cftp,langevin+cftp", "--compare must be .*'langevin' needs moments"),
         ("exact,exact", "--compare must be different names, got 'exact,exact'; remove one exact"),
     ],
 )

@@ -263,8 +263,10 @@ LEVELS = {
     ),
     "two levels": (
         ["--drop", "a", "--drop", "b", "--drop", "c", "--drop", "d"],
-        r"the table has the levels 1, 2 .*\">=2\"",
+        r"the table has the levels 1, 2 \(column 'e' is the first with others than 0/1, -1/\+1 or true/false\); "
+        r"keep them with --model ordinal.*\">=2\"",
     ),
+    "few texts": (["--binarize", ">=4"], "'e' contains text such as 'refused'; give --missing-code 'refused' if it me"),
     "no numbers": (
         ["--binarize", ">=4"],
         "answers.csv: column 'e' contains text such as 'often'; recode it as numbers, or drop it with --drop e",
@@ -275,7 +277,9 @@ LEVELS = {
 @pytest.mark.parametrize("case", LEVELS)
 def test_bad_levels(case, bayesmrf, levels):
     options, message = LEVELS[case]
+    few = pd.Series(1, index=levels.index).astype(object).where(levels.index != 3, "x")
     extra = {"two levels": {"e": 1 + levels.index % 2, "f": 1 + levels.index // 25}, "no numbers": {"e": "often"}}
+    extra["few texts"] = {"e": few.replace("x", "refused")}
     levels.assign(**extra.get(case, {})).to_csv("answers.csv", index=False)
     one_sentence(bayesmrf("structure", "answers.csv", *options), f"^error: .*{message}")
 

@@ -1,11 +1,13 @@
 """CompareMRF and ``bayesmrf compare``: what they find, show, keep and refuse."""
 
+import dataclasses
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from bayesmrf import Cauchy, CompareMRF, SpikeSlab, graphs, load, methods, plots, write_report
-from bayesmrf.errors import BayesMRFError, ConvergenceWarning
+from bayesmrf.errors import BayesMRFError, ConvergenceWarning, OptionError
 from bayesmrf.estimators.compare import read_groups
 from bayesmrf.inference.enumeration import Enumeration
 from bayesmrf.models.boltzmann import Boltzmann
@@ -216,6 +218,21 @@ def test_what_is_shown(fitted, tmp_path):
         assert wanted in page
     assert plots.plot_networks(est.posterior_).figure
     assert plots.plot_network(est.posterior_).figure
+    found = dataclasses.replace(summary)
+    object.__setattr__(found, "edge_table", summary.edge_table.assign(inclusion=0.9, weight=-1.0))
+    ax = plots.plot_inclusion(found)
+    assert ax.get_xlabel() == "−: negative difference (g1 minus g0)"
+    assert ax.figure.axes[-1].get_ylabel() == "inclusion:\nprobability of a difference"
+    object.__setattr__(found, "groups", ["g0", "g1", "g2"])
+    told = plots.plot_inclusion(found).get_xlabel().replace("\n", " ")
+    assert told == "−: the largest difference of two groups is negative (the later minus the earlier of g0, g1, g2)"
+    for use in (plots.plot_inclusion, plots.plot_network, plots.plot_trace, summarise):
+        with pytest.raises(OptionError, match=r"tree must be the posterior of an estimator, .*; give the attr"):
+            use(est)
+    with pytest.raises(OptionError, match="give the attribute posterior_ of the estimator"):
+        write_report(est, tmp_path / "e.html")
+    with pytest.raises(OptionError, match="fit an estimator, or load a result"):
+        summarise(CompareMRF())
     with pytest.raises(BayesMRFError, match="this one is over differences, use plot_inclusion"):
         plots.plot_parameters(est.posterior_)
 

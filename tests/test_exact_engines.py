@@ -338,7 +338,9 @@ def test_elimination_refuses_a_graph_that_is_too_wide():
     # 100 nodes all joined: 2^99 entries are named, and not asked for.
     with pytest.raises(TooWideError, match=r"width at least 99 .* at least 1.8.e\+22 GiB"):
         Elimination().prepare(Agreement(graphs.complete(100)))
-    with pytest.raises(TooWideError, match=r"stripped-beta, chains\), a sparser graph, or a larger max_bytes"):
+    with pytest.raises(
+        TooWideError, match="GiB; use an engine that is not exact, a graph with fewer edges, or a larger max_bytes"
+    ):
         Elimination(max_bytes=100).prepare(Agreement(graphs.grid(3, 3)))
 
 

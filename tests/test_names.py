@@ -15,7 +15,7 @@ from bayesmrf.cli.common import new_console, say, stem_of
 from bayesmrf.cli.show import show
 from bayesmrf.models.agreement import Agreement
 from bayesmrf.models.boltzmann import Boltzmann
-from bayesmrf.names import LONGEST, file_stem, shown
+from bayesmrf.names import LONGEST, file_stem, short_names, shown
 from bayesmrf.summary import summarise
 
 from .commands import one_sentence
@@ -33,6 +33,31 @@ HOSTILE = (
     "nul\0\x9b1m\uffff",
     "<script>alert(1)</script>]]>&",
 )
+
+
+def test_labels_of_a_figure_differ_where_names_differ_at_either_end():
+    asked = "During the last two weeks, how often were you bothered by feeling - "
+    assert short_names([asked + end for end in ("sad", "tired", "very sad")], 24) == ["…sad", "…tired", "…very sad"]
+    cut = [shown(asked + end) for end in ("sad", "tearful", "fearful")]
+    assert len(set(short_names(cut, 24))) == 3
+    ends = [f"Q{i}. In the past month, how often did you (item {i})?" for i in range(9)]
+    assert len(set(short_names(ends, 16))) == 9
+    assert short_names(["short", "names"], 16) == ["short", "names"]
+    assert short_names(["x" * 30] * 2, 16) == [shown("x" * 30, 16)] * 2
+    assert short_names([], 16) == []
+    names = tuple(asked + end for end in ("sad", "mad", "x"))
+    summary = structure_tree(np.random.default_rng(0), graphs.complete(3, names))
+    labels = [t.get_text() for t in plots.plot_inclusion(summary).get_yticklabels()]
+    assert len(set(labels)) == 3
+    drawn = [t.get_text() for t in plots.plot_network(summary).texts]
+    assert len(set(drawn)) == len(drawn)
+
+
+def test_nodes_without_edges_are_named_in_lines_that_fit():
+    names = tuple(f"Q{i}. In the past month, how often were you upset by something (item {i})?" for i in range(9))
+    title = plots.plot_network(structure_tree(np.random.default_rng(0), graphs.Graph(9, [[0, 1]], names))).get_title()
+    assert "7 nodes without edges" in title or "9 nodes without edges" in title
+    assert max(map(len, title.split("\n"))) <= 110
 
 
 def invisible(text):

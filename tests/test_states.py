@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bayesmrf import MaximumLikelihoodMRF, graphs
+from bayesmrf import BayesianMRF, MaximumLikelihoodMRF, graphs
 from bayesmrf.errors import ConstantColumnWarning, DataError
 from bayesmrf.models.agreement import Agreement
 from bayesmrf.models.pairwise import log_potential
@@ -53,6 +53,30 @@ def with_value(value, row=2, column=1, dtype=float):
     X = np.array(TABLE, dtype=dtype)
     X[row, column] = value
     return X
+
+
+def test_the_ordinal_model_is_named_where_the_caller_has_it():
+    remedy = "or set model='ordinal' if they are ordered levels"
+    for levels in ([1, 2], [-1, 0, 1], [-2, -1, 0, 1, 2]):
+        X = np.resize(levels, (30, 3))
+        X[::2] = X[::2, ::-1]
+        with pytest.raises(DataError, match=remedy):
+            check_states(X, ordinal=True)
+        with pytest.raises(DataError) as e:
+            check_states(X)
+        assert remedy not in str(e.value)
+    with pytest.raises(DataError, match=remedy):
+        BayesianMRF(progress=False).fit(np.resize([-1, 0, 1], (30, 3)))
+
+
+def test_few_texts_may_be_codes_of_missing_values():
+    X = np.tile(np.array([[0], [1]], dtype=object), (10, 2))
+    X[3, 1] = "refused"
+    with pytest.raises(DataError, match="column '1'; replace 'refused' by NaN if it means a missing value, else code"):
+        check_states(X)
+    X[:8, 1] = "refused"
+    with pytest.raises(DataError, match="column '1'; code the states as 0/1"):
+        check_states(X)
 
 
 def frame(X):

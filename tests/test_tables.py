@@ -364,6 +364,18 @@ def test_codes_and_spaces_in_the_column_of_groups(tmp_path, rng):
         read_by_group(tmp_path / "t.csv", "sex", "n", missing_codes=["9"])  # of weights, which are no answers
 
 
+def test_a_code_that_is_read_as_missing_may_be_named(tmp_path):
+    (tmp_path / "t.csv").write_text("a,b\n1,NA\n0,1\n1,0\n")
+    assert read_votes(tmp_path / "t.csv", missing_codes=["NA"])[0].isna().to_numpy().sum() == 1
+
+
+def test_header_rows_of_qualtrics_are_told(tmp_path):
+    rows = ["Q1,Q2", "I am sad,I am tired", '"{""ImportId"":""Q1""}","{""ImportId"":""Q2""}"', "1,0", "0,1"]
+    (tmp_path / "t.csv").write_text("\n".join(rows))
+    with pytest.raises(DataError, match="rows 1 and 2 below the first line are headers of Qualtrics, not answers; del"):
+        read_votes(tmp_path / "t.csv")
+
+
 def test_none_is_a_word_and_no_missing_value(tmp_path):
     (tmp_path / "t.csv").write_text("a,b\nNone,some\nsome,None\nNA,some\n")
     assert read_votes(tmp_path / "t.csv")[0]["a"].tolist()[:2] == ["None", "some"]

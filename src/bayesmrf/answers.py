@@ -9,11 +9,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .errors import DataError, OptionError
+from .errors import DataError, OptionError, said
 from .files import call
 from .levels import find_foreign
 from .names import quoted, shown
 from .summary.base import count
+from .text_cells import remedy_for_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -105,8 +106,10 @@ def to_binary(path: Path, table: pd.DataFrame, rule: str | None, keep: str = "")
     for name in table.columns.difference(table.select_dtypes(["number", "bool"]).columns, sort=False):
         text = next((v for v in table[name].dropna() if isinstance(v, str) and not _is_value(v)), None)
         if text is not None:
-            raise DataError(f"{call(path)}: column {quoted(name)} contains text such as {quoted(text)}; recode it as "
-                            f"numbers, or drop it with --drop {_quoted(name)}")  # fmt: skip
+            values = [0 if isinstance(v, str) and _is_value(v) else v for v in table[name]]  # "true" is a value
+            remedy = remedy_for_text(text, values, f"recode it as numbers, or drop it with --drop {_quoted(name)}")
+            remedy = said(remedy, lambda _kind, code, _value: f"give --missing-code {code}")
+            raise DataError(f"{call(path)}: column {quoted(name)} contains text such as {quoted(text)}; {remedy}")
         numbers[name] = table[name].map(_number).astype(float)
     levels = np.unique(numbers.to_numpy(dtype=float))
     levels = levels[~np.isnan(levels)]
@@ -120,8 +123,8 @@ def to_binary(path: Path, table: pd.DataFrame, rule: str | None, keep: str = "")
             kept = f"keep them with {keep}, or " if keep else ""
             only = "" if 2 * many.sum() > len(many) else f", or drop it with --drop {_quoted(first)}"
             raise DataError(f"{call(path)}: the table has the levels {listed} (column {quoted(first)} is the first "
-                            f"with more than two); {kept}state which of them mean yes, for example --binarize "
-                            f'">={example:g}"{only}')  # fmt: skip
+                            f"with others than 0/1, -1/+1 or true/false); {kept}state which of them mean yes, for "
+                            f'example --binarize ">={example:g}"{only}')  # fmt: skip
         return table
     found = re.fullmatch(r"\s*(>=|<=|==|>|<)\s*([+-]?(\d+\.?\d*|\.\d+))\s*", rule)
     if found is None:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 import reprlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 # Private characters of Unicode: they enclose what Python and the command line call by different names.
@@ -113,6 +114,15 @@ class GraphError(BayesMRFError):
 
 class TooWideError(GraphError):
     """Exact inference on the graph would need more memory than allowed."""
+
+
+@contextmanager
+def instead_of_exact(remedy: str) -> Iterator[None]:
+    """Let a `TooWideError` name the options of the caller that do without exact inference."""
+    try:
+        yield
+    except TooWideError as e:
+        raise TooWideError(e.problem, remedy=f"use {remedy}, or a graph with fewer edges") from None
 
 
 class OptionError(BayesMRFError):

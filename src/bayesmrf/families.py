@@ -123,7 +123,9 @@ class Ordinal(_Family):
         number, found = {name: i for i, name in enumerate(graph.names)}, [None] * graph.n_nodes
         for name, score in self.neutral.items():
             if str(name) not in number:
-                raise OptionError(option="neutral", got=name, expected="scores by the names of columns")
+                columns = ", ".join(map(quoted, graph.names[:5])) + (", ..." if graph.n_nodes > 5 else "")
+                raise OptionError(option="neutral", got=name, expected=f"scores by the names of columns ({columns})",
+                                  remedy=f"there is no column {quoted(str(name))}")  # fmt: skip
             node = number[str(name)]
             if sizes[node] < 3:
                 raise OptionError(option="neutral", got=name, expected="names of columns with three levels or more")

@@ -191,7 +191,7 @@ class Likelihood:
             With the engines that would do. A random ``log_z`` is refused, too: an unbiased Z does not give an unbiased
             1 / Z^N for an accept step.
         """
-        require_answers(self.engine, kernel, needs)
+        require_answers(self.engine, kernel, needs, self.model)
         self.require_hidden(kernel, needs)
 
     def require_hidden(self, kernel: str, needs: Iterable[str]) -> None:
@@ -199,7 +199,7 @@ class Likelihood:
         for sample in self.samples:
             # A sampler of theta and the hidden entries only needs a chain on these (see `complete`).
             if sample.hidden and not (SAMPLE in needs and isinstance(sample.hidden.engine, ChainEngine)):
-                require_answers(sample.hidden.engine, kernel, needs, "hidden_engine")
+                require_answers(sample.hidden.engine, kernel, needs, self.model, "hidden_engine")
 
     def start(self, rng: np.random.Generator) -> Memory:
         """Return the memory of engines that have one (persistent chains)."""

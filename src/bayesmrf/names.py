@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Sequence
 
 LONGEST = 60  # letters of a name that are shown
 _JOINERS = "\u200c\u200d"  # used in Persian, Hindi and emoji
@@ -27,6 +28,16 @@ def shown(text: object, most: int | None = LONGEST, keep: str = "") -> str:
     if whole.isascii() and whole.isprintable():
         return whole
     return "".join(c if _is_seen(c) or c in keep else c.encode("unicode_escape").decode() for c in whole)
+
+
+def short_names(names: Sequence[str], most: int) -> list[str]:
+    """Return labels of names for a figure: long names are cut in their middle, without words with which all begin."""
+    if max(map(len, names), default=0) <= most:
+        return list(names)
+    low, high = min(names), max(names)  # what these two begin with, all do
+    same = next((i for i, (a, b) in enumerate(zip(low, high, strict=False)) if a != b), 0)
+    begin = max(low.rfind(" ", 0, same), low.rfind("…", 0, same)) + 1  # whole words, or what is left of cut names
+    return [shown(f"…{name[begin:]}" if begin else name, most) for name in names]
 
 
 def quoted(name: object) -> str:

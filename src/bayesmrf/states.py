@@ -10,20 +10,20 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from .errors import ConstantColumnWarning, DataError, LevelsWarning, argument, data_row, in_words, missing_code
+from .errors import ConstantColumnWarning, DataError, LevelsWarning, argument, data_row, in_words
 from .frames import in_pandas, is_frame
 from .levels import remedy_of
 from .missing import is_missing, present, unmasked
 from .names import quoted
 from .ordered_levels import ordered_categories, ordered_levels
 from .sample_weight import check_weights, row_numbers
+from .text_cells import is_number, remedy_for_text
 
 _X = argument("X")
 
 _CODED = "0/1, -1/+1 or booleans"
 CODINGS = {"01": (0, 1), "pm1": (-1, 1), "bool": (False, True)}
 MOST_STATES = 127  # of a node, kept in eight bits with a sign
-_WORDS_FOR_MISSING = {".", "?", "na", "n/a", "null", "none", "missing", "<na>", "#n/a"}
 
 
 @dataclass(frozen=True)
@@ -143,6 +143,7 @@ def check_states(
     n_states: int | str | None = None,
     levels: Sequence[Any] | ColumnLevels | None = None,
     unused: Sequence[int] = (),
+    ordinal: bool = False,
 ) -> States:
     """Check a table of observations, yes/no ones unless ``n_states`` or ``levels`` are given.
 
@@ -167,6 +168,8 @@ def check_states(
         The levels in order (of the data fitted before), instead of ``n_states``.
     unused : sequence of int
         Columns whose values are not read; their states are arbitrary.
+    ordinal : bool
+        Whether messages about tables that are not yes/no name the model "ordinal", which the caller has.
 
     Raises
     ------
@@ -234,7 +237,7 @@ def check_states(
     elif n_states is None and levels is None:
         numbers, is_bool = to_numbers(values, labels)
         gone = _missing(numbers, labels, missing)
-        values, coding = _to_binary(numbers, labels, is_bool)
+        values, coding = _to_binary(numbers, labels, is_bool, ordinal)
     else:
         assert not isinstance(levels, ColumnLevels)
         table, is_bool = _to_table(values, labels, levels)
@@ -323,17 +326,16 @@ def to_numbers(values: np.ndarray, labels: tuple[str, ...], wanted: str = _CODED
     try:
         return values.astype(np.float64), is_bool
     except (TypeError, ValueError):
-        row, column = next((i, j) for (i, j), v in np.ndenumerate(values) if not _is_number(v))
+        row, column = next((i, j) for (i, j), v in np.ndenumerate(values) if not is_number(v))
         value = values[row, column]
-        remedy = f"code the states as {wanted}"
-        if isinstance(value, str) and value.strip().lower() in _WORDS_FOR_MISSING:
-            remedy = missing_code(repr(value))
+        remedy = remedy_for_text(value, values[:, column], f"code the states as {wanted}")
         raise DataError(f"{_X} must contain numbers, got {in_words(value)} in {data_row(row)}, column "
                         f"{quoted(labels[column])}; {remedy}.") from None  # fmt: skip
 
 
-def _to_binary(numbers: np.ndarray, labels: tuple[str, ...], is_bool: bool) -> tuple[np.ndarray, str]:
+def _to_binary(numbers: np.ndarray, labels: tuple[str, ...], is_bool: bool, ordinal: bool) -> tuple[np.ndarray, str]:
     """Convert to states in {0, 1} and return the coding; NaN is ignored."""
+    or_else = f", or set {argument('model', 'ordinal')} if they are ordered levels" if ordinal else ""
     if is_bool:
         return (numbers == 1).astype(np.int8), "bool"
     if np.issubdtype(numbers.dtype, np.integer) and numbers.min() >= 0 and numbers.max() <= 1:
@@ -344,14 +346,14 @@ def _to_binary(numbers: np.ndarray, labels: tuple[str, ...], is_bool: bool) -> t
         value = numbers[tuple(np.argwhere(wrong)[0])]
         remedy = _remedy(numbers, np.isnan(numbers) if numbers.dtype.kind == "f" else None, labels)
         raise DataError(f"{_X} must be binary, but {int(wrong.sum())} value(s) are not, the first is {value:g} in "
-                        f"{_place(wrong, labels)}; {remedy or f'code the states as {_CODED}'}.")  # fmt: skip
+                        f"{_place(wrong, labels)}; {remedy or f'code the states as {_CODED}{or_else}'}.")  # fmt: skip
     if not minus.any():
         return ones.astype(np.int8), "01"
     if not zeros.any():
         return ones.astype(np.int8), "pm1"
     raise DataError(f"{_X} must have one coding, but 0/1 and -1/+1 are mixed ({int(zeros.sum())} zeros, the first in "
                     f"{_place(zeros, labels)}, and {int(minus.sum())} values -1); use one coding, and replace 0 or "
-                    "-1 by NaN if it means a missing value.")  # fmt: skip
+                    f"-1 by NaN if it means a missing value{or_else}.")  # fmt: skip
 
 
 def _categories(X: Any, n_states: int | str) -> tuple[Any, ...] | None:
@@ -485,11 +487,3 @@ def _some(columns: np.ndarray, labels: tuple[str, ...]) -> str:
 def _remedy(table: np.ndarray, gone: np.ndarray | None, labels: tuple[str, ...]) -> str:
     """Return the remedy of `remedy_of` for a table."""
     return remedy_of([c if gone is None else c[~gone[:, i]] for i, c in enumerate(table.T)], labels, len(labels))
-
-
-def _is_number(v: Any) -> bool:
-    try:
-        float(v)
-    except (TypeError, ValueError):
-        return False
-    return True

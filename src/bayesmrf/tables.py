@@ -96,6 +96,9 @@ def read_by_group(
     table = _parsed(path, text, separator, names)
     if numbered and _are_answers(header, table):
         raise values
+    if len(table) > 1 and table.iloc[1].astype(str).str.startswith('{"ImportId"').all():
+        raise DataError(f"{call(path)}: rows 1 and 2 below the first line are headers of Qualtrics, not answers; "
+                        "delete these two rows")  # fmt: skip
     kept = {"--weight": weight, "--by": by}
     for option, wanted in (("--drop", drop), *((option, [c]) for option, c in kept.items() if c is not None)):
         unknown = next((c for c in wanted if c not in names), None)

@@ -22,7 +22,6 @@ from ..errors import (
     DataError,
     OptionError,
     StoreError,
-    TooWideError,
     in_words,
     said,
     said_in_python,
@@ -41,6 +40,7 @@ if TYPE_CHECKING:
 _FLAGS = {
     "checkpoint": "--out",
     "groups": "--by",
+    "hidden": "--hidden-engine",
     "n_edges": "--graph learn:K",
     "n_hidden": "--hidden",
     "random_state": "--seed",
@@ -183,27 +183,12 @@ def about_file(source: Path) -> Iterator[None]:
         raise DataError(said(e.text, say_of_file)) from None
 
 
-@contextmanager
-def about_fit(source: Path, instead: str) -> Iterator[None]:
-    """Rewrite the messages of a fit; ``instead`` is the remedy if the graph is too wide."""
-    try:
-        with about_file(source):
-            yield
-    except TooWideError as e:
-        raise TooWideError(e.problem, remedy=f"use {instead}, or a graph with fewer edges") from None
-
-
-def sample(
-    estimator: Any, table: Any, weights: Any, source: Path, out: Path, console: Console, instead: str, **more: Any
-) -> Any:
-    """Fit, and return the tree of a complete run.
-
-    ``instead`` is the remedy if the graph is too wide, ``more`` are further arguments of ``fit``.
-    """
+def sample(estimator: Any, table: Any, weights: Any, source: Path, out: Path, console: Console, **more: Any) -> Any:
+    """Fit, and return the tree of a complete run; ``more`` are further arguments of ``fit``."""
     from ..convergence import UNSEEN
 
     try:
-        with about_fit(source, instead), shown_log(console), warnings.catch_warnings():
+        with about_file(source), shown_log(console), warnings.catch_warnings():
             alone = estimator.checkpoint.chain is not None
             if estimator.progress or alone:  # the printed verdict then says the same, of all chains
                 warnings.filterwarnings("ignore", "Not (converged|judged)", ConvergenceWarning)

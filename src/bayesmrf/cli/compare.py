@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import plots, results
-from ..errors import StoreError
+from ..errors import OptionError, StoreError, TooWideError, renamed
 from ..files import check_path
 from ..store import RESULTS, is_ours, read_kind
 from ..summary import ParameterSummary
@@ -44,8 +44,7 @@ def run_all(jobs: Sequence[Job], run: Run, data: Any, weights: Any, out: Path, g
         found = None if run.overwrite else _finished(job.path, requests[job.name])
         if found is None:
             common.check_out(job.path, run.overwrite)
-            with common.about_fit(run.table, instead="another engine"):
-                job.estimator.check(data, weights)
+            _check(job, data, weights, run.table)
         else:
             run.console.print(f"{job.name}: {job.path} is already finished")
         trees[job.name] = found
@@ -53,7 +52,7 @@ def run_all(jobs: Sequence[Job], run: Run, data: Any, weights: Any, out: Path, g
         if trees[job.name] is None:
             run.console.print(f"{job.name}: {job.method} ...")
             asked = {"graph": graph, "request": requests[job.name]}
-            trees[job.name] = run.sample(job.estimator, job.path, [data, weights, None], "another engine", **asked)
+            trees[job.name] = run.sample(job.estimator, job.path, [data, weights, None], **asked)
     summaries = {name: ParameterSummary(tree) for name, tree in trees.items()}
     first = next(iter(summaries.values()))
     run.console.print(f"\n{first.data_sentence}\n{first.draws_sentence}\n")
@@ -61,6 +60,18 @@ def run_all(jobs: Sequence[Job], run: Run, data: Any, weights: Any, out: Path, g
     figure = plots.plot_marginals(summaries)[0].get_figure(root=True)
     figure.savefig(picture, dpi=150, metadata={"Software": _MARK.decode()})
     run.console.print(f"\nThe marginals are plotted in {picture}; the results are in {out}", soft_wrap=True)
+
+
+def _check(job: Job, data: Any, weights: Any, table: Path) -> None:
+    """Check the options and the data of a job, which has its kernel and engine from --compare."""
+    try:
+        with common.about_file(table):
+            job.estimator.check(data, weights)
+    except TooWideError as e:
+        remedy = f"replace {job.name} in --compare, for example by persistent, or use a graph with fewer edges"
+        raise TooWideError(e.problem, remedy=remedy) from None
+    except OptionError as e:
+        raise OptionError(renamed(renamed(e.text, "engine", "compare"), "kernel", "compare")) from None
 
 
 def _check_folder(out: Path, picture: Path, overwrite: bool) -> None:

@@ -85,4 +85,4 @@ def compare(
 
     asked = {"candidates": candidates, "by": by} | ({"binarize": binarize.strip()} if binarize else {})
     estimator = run.estimator(CompareMRF, out, candidates=edges, prior=prior, **options)
-    run.show(DifferenceSummary(run.sample(estimator, out, [data, *about], "--method particle", **asked)), out)
+    run.show(DifferenceSummary(run.sample(estimator, out, [data, *about], **asked)), out)

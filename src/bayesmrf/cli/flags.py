@@ -193,11 +193,11 @@ class Run(Data):
                 break
         return tuple(given)
 
-    def sample(self, estimator: Any, out: Path, data: Sequence[Any], instead: str, **more: Any) -> Any:
+    def sample(self, estimator: Any, out: Path, data: Sequence[Any], **more: Any) -> Any:
         """Fit to a table, its weights and its groups; return the result, which is written with attributes ``more``."""
         table, weights, groups = data
         groups = {} if groups is None else {"groups": groups}
-        tree = common.sample(estimator, table, weights, self.table, out, self.console, instead, **groups)
+        tree = common.sample(estimator, table, weights, self.table, out, self.console, **groups)
         if self.chain is not None:
             common.end_chain(out, self.chain, self.console)
         common.finish(tree, out, self.table, self.context.obj, **more)

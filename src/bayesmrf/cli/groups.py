@@ -104,7 +104,6 @@ def groups(
     from ..summary import GroupedSummary
 
     options |= {"model": model, "fields": "grouped" if field_groups else fields is not False}
-    instead = "particle" if spike or field_groups or family != "agreement" else "stripped-beta"
     estimator = run.estimator(GroupedMRF, out, **options)
-    tree = run.sample(estimator, out, data, f"--method {instead}", **{"candidates" if spike else "graph": asked})
+    tree = run.sample(estimator, out, data, **{"candidates" if spike else "graph": asked})
     run.show(GroupedSummary(tree), out)

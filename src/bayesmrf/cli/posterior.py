@@ -18,10 +18,8 @@ from .flags import GRAPH_HELP, Run, command, flag, model_flag, observations
 
 if TYPE_CHECKING:
     from ..graphs import Graph
+    from ..states import States
 
-# The default engine of a kernel where exact inference is too expensive.
-_OWN = dict.fromkeys(["auto", "independence", "hamiltonian", "metropolis"], "bethe") | {"langevin": "brief"}
-_OWN |= dict.fromkeys(["exchange", "auxiliary-variable"], "gibbs")
 # Options of engines that the flags set.
 _ENGINE_FLAGS = {"n_sweeps": ("n_sweeps",), "n_particles": ("n_chains", "n_samples")}
 
@@ -100,7 +98,7 @@ def posterior(
         f"How the normaliser is computed or approximated: {', '.join(NAMES)}. Exchange and auxiliary-variable take "
         "gibbs, tempered, swendsen-wang, cftp and the exact ones.",
         "NAME",
-        shown="exact if cheap, else depends on the kernel",
+        shown="exact if cheap, else one that suits kernel and model, such as bethe or persistent",
     ),
     hidden_engine: str | None = flag(
         "The same for missing values: exact, mean-field, tree, bethe, persistent, cftp.",
@@ -124,6 +122,7 @@ def posterior(
 ) -> None:
     """Sample the posterior of the parameters."""
     from ..estimators.chosen_model import choose_model
+    from ..estimators.engines import suitable_engine
     from ..priors import WeightsAndBiases
     from ..tables import read_labels
 
@@ -152,11 +151,13 @@ def posterior(
     given = common.checked("", **{k: v for k, v in vars(of_kernel).items() if v is not None and v is not False})
     data, weights, _ = run.read()
     labels = ties if ties in (None, "all", "edges") else read_labels(Path(ties), [str(c) for c in data.columns])
-    family = families_of("BayesianMRF").row(choose_model(data, "boltzmann") if model == AUTO else model)
+    chosen = "ordinal" if run.neutral else choose_model(data, "boltzmann") if model == AUTO else model
+    family = families_of("BayesianMRF").row(chosen)
     with common.about_file(table):
-        edges = _graph(graph, data, weights, run, family.options().n_states)
-    levels = _levels(data) if family.many_states else None
-    choices = [c if c.engine else c._replace(engine=_engine_of(c.kernel, edges, levels)) for c in choices]
+        states = _states(data, weights, family.options().n_states)
+        edges = _graph(graph, states, run, data)
+    built = family.options().on(edges, states.sizes, True)
+    choices = [c if c.engine else c._replace(engine=suitable_engine(c.kernel, built)) for c in choices]
     particular = {k: v for k, v in vars(of_engine).items() if v is not None}
     _check_used(given, particular, choices)
 
@@ -180,7 +181,7 @@ def posterior(
         jobs = [Job(c.name, c.label, path := out / f"{c.name}.zarr", estimator(c, path)) for c in choices]
         run_all(jobs, run, data, weights, out, graph)
         return
-    tree = run.sample(estimator(choices[0], out), out, [data, weights, None], "--engine bethe", graph=graph)
+    tree = run.sample(estimator(choices[0], out), out, [data, weights, None], graph=graph)
     run.show(ParameterSummary(tree), out)
 
 
@@ -199,38 +200,20 @@ def _choice(name: str) -> Choice:
     raise OptionError(option="--compare", got=name, expected=expected)
 
 
-def _graph(text: str, data: Any, weights: Any, run: Run, n_states: Any) -> Graph:
-    """Return the graph, which is learnt once for all runs and decides which engines are exact."""
-    from .. import graphs
-    from ..estimators.base import read_graph
+def _states(data: Any, weights: Any, n_states: Any) -> States:
+    """Return the states, whose numbers decide which engines are exact."""
     from ..states import check_states
 
-    names, found = [str(c) for c in data.columns], run.edges(data, text)
-    if not isinstance(found, str):
-        return graphs.from_edges(found, names)
-    if found == "complete":
-        return graphs.complete(len(names), names)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", BayesMRFWarning)  # the fit warns
-        states = check_states(data, weights, n_states=n_states)
-    return read_graph(found, states, not run.quiet)
+        return check_states(data, weights, missing=True, n_states=n_states, ordinal=True)
 
 
-def _levels(data: Any) -> int:
-    """Return a bound of the number of states of a node; the fit checks the data."""
-    import pandas as pd
+def _graph(text: str, states: States, run: Run, data: Any) -> Graph:
+    """Return the graph, which is learnt once for all runs."""
+    from ..estimators.base import read_graph
 
-    top = data.apply(pd.to_numeric, errors="coerce").max().max()
-    return max(2, int(top) + 1) if top < 2**7 else 2
-
-
-def _engine_of(kernel: str, graph: Graph, n_states: int | None = None) -> str:
-    """Return the default engine of a kernel: exact if that is cheap."""
-    from ..inference.auto import is_cheap
-
-    if kernel == "pseudo-posterior":
-        return "pseudo-likelihood"
-    return "exact" if is_cheap(graph, n_states) else _OWN.get(kernel, "exact")
+    return read_graph(run.edges(data, text), states, not run.quiet)
 
 
 def _used(choice: Choice) -> tuple[str, ...]:

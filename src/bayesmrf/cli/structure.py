@@ -86,8 +86,5 @@ def structure(
     from ..summary import StructureSummary
 
     asked = {"candidates": candidates} | ({"binarize": binarize.strip()} if binarize else {})
-    instead = f"--method {'particle' if family.many_states else 'one-edge'}"
-    tree = run.sample(
-        run.estimator(SpikeSlabMRF, out, candidates=edges, **options), out, [data, *about], instead, **asked
-    )
+    tree = run.sample(run.estimator(SpikeSlabMRF, out, candidates=edges, **options), out, [data, *about], **asked)
     run.show(StructureSummary(tree), out)

@@ -58,7 +58,7 @@ class PairwiseMRF(Network, Predictive, BaseEstimator):
         missing: bool = False,
         option: str = "graph",
     ) -> States:
-        states = check_states(X, sample_weight, missing=missing, n_states=self.object("model").n_states)
+        states = check_states(X, sample_weight, missing=missing, n_states=self.object("model").n_states, ordinal=True)
         record_columns(self, X, len(states.names))
         self._graph = read_graph(getattr(self, option), states, progress, option)
         self.edges_ = self._graph.edges

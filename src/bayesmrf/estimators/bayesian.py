@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import convergence, results, run
 from ..base import Engine, Kernel, Kind
-from ..errors import ApproximatePosteriorWarning, OptionError, argument
+from ..errors import ApproximatePosteriorWarning, OptionError, argument, instead_of_exact
 from ..families import families_of
 from ..inference.elimination.two_states import Elimination
 from ..inference.registry import engine_of
@@ -24,7 +24,7 @@ from ..priors import CAUCHY_TAPER, Cauchy, Normal, Prior, WeightsAndBiases
 from ..states import States
 from .base import MissingValues, RunOptions, data_hash, missing_table, run_seed, sample_posterior
 from .chosen_model import ChosenModel
-from .engines import changed_options, particle_sweeps, read_engine, read_hidden
+from .engines import changed_options, instead_of, particle_sweeps, read_engine, read_hidden
 from .mode_check import check_modes
 from .parameter_kernels import MIRRORED, Problem, automatic_kernel, parameter_kernel
 from .parameter_posterior import ParameterPosterior
@@ -205,11 +205,14 @@ class BayesianMRF(MissingValues, RunOptions, ChosenModel, ParameterPosterior):
         s_bar = model.statistics(states.values, states.weights) if hidden is None else hidden.model.seen_statistics()
         curve = read_ties(self.ties, model)
         prior = self._prior(model, curve)
-        likelihood = Likelihood(model, s_bar, n, engine, hidden, curve)
+        name = "auto" if options is None else KERNELS.row(options).name
+        with instead_of_exact(instead_of(name, model)):
+            likelihood = Likelihood(model, s_bar, n, engine, hidden, curve)
         if options is None:
             options = automatic_kernel(likelihood, prior)
         corrected = isinstance(options, PseudoPosterior) and options.corrected
-        truth = likelihood.replaced(s_bar, Elimination()) if corrected else None
+        with instead_of_exact(f"it without {argument('corrected', True)}"):
+            truth = likelihood.replaced(s_bar, Elimination()) if corrected else None
         at = find_start(likelihood, prior, states)
         rare, is_mirrored = rarely_observed(states, self._graph), KERNELS.row(options).name in MIRRORED
         mirror = mirror_of(likelihood, prior, rare) if is_mirrored else None

@@ -207,7 +207,7 @@ class CompareMRF(MissingValues, RunOptions, ChosenModel, Network, BaseEstimator)
         """All that comes before the first draw: states and row numbers of each group, likelihood and kernel."""
         check_params(self)
         self._choose_model(X, sample_weight)
-        states = check_states(X, sample_weight, missing=True, n_states=self.object("model").n_states)
+        states = check_states(X, sample_weight, missing=True, n_states=self.object("model").n_states, ordinal=True)
         self._sizes, self._coding = states.sizes, states.coding
         if len(states.names) < 2:
             raise DataError("X must have at least two columns, got 1 feature(s).")

@@ -6,17 +6,45 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 from ..base import DataEngine, Engine
-from ..errors import DataError, OptionError, argument
+from ..errors import DataError, OptionError, argument, instead_of_exact
 from ..inference.auto import is_cheap
 from ..inference.chains import Brief, Persistent
 from ..inference.pseudo_likelihood import PseudoLikelihood
-from ..inference.registry import engine_of
+from ..inference.registry import check_model, engine_of, engines_that_answer
 from ..likelihood import Hidden
 from ..models.categorical import states_of
 from ..models.clamped_categorical import clamp
 from ..states import States
 
 _HIDDEN_CHAINS = 64  # on the missing values of all rows
+# Engines for a kernel where exact inference is expensive, the best first; not all of them support every model.
+_APPROXIMATE = {
+    "auto": ("bethe", "persistent"),
+    "independence": ("bethe",),
+    "hamiltonian": ("bethe",),
+    "metropolis": ("bethe",),
+    "exchange": ("gibbs",),
+    "langevin": ("brief",),
+    "auxiliary-variable": ("gibbs",),
+}
+
+
+def suitable_engine(kernel: str, model: Any) -> str:
+    """Return the name of an engine for a kernel or "auto": the exact one if it is cheap, or if there is no other."""
+    if kernel == "pseudo-posterior":
+        return "pseudo-likelihood"
+    if is_cheap(model.graph, states_of(model)):
+        return "exact"
+    able = engines_that_answer((), model)
+    return next((name for name in _APPROXIMATE.get(kernel, ()) if name in able), "exact")
+
+
+def instead_of(kernel: str, model: Any) -> str:
+    """Name the options of `BayesianMRF` that do without an exact engine that is too expensive."""
+    engine = suitable_engine(kernel, model)
+    if engine != "exact" or is_cheap(model.graph, states_of(model)):
+        return argument("engine", engine)
+    return f"{argument('kernel', 'auto')} with {argument('engine', suitable_engine('auto', model))}"
 
 
 def read_engine(engine: str | Engine, states: States) -> Engine:
@@ -42,10 +70,13 @@ def read_hidden(hidden_engine: str | Engine | None, engine: Engine, model: Any, 
     if hidden_engine is None:
         exact = not isinstance(engine, Brief) and is_cheap(clamped.graph, states_of(clamped))
         hidden_engine = "exact" if exact else "persistent"
-    found = engine_of(hidden_engine, "hidden_engine", n_chains=_HIDDEN_CHAINS, tempered=False)
+    found: Any = engine_of(hidden_engine, "hidden_engine", n_chains=_HIDDEN_CHAINS, tempered=False)
     if isinstance(engine, Brief) and not isinstance(found, Persistent):
         raise OptionError(option="hidden_engine", got=hidden_engine, expected="'persistent' or None with brief chains, "
                           "which start from the states of chains on the missing values")  # fmt: skip
+    check_model(found, clamped, "hidden_engine")
+    with instead_of_exact(argument("Phases.hidden", "persistent")):
+        found.prepare(clamped)
     return Hidden(clamped, found)
 
 

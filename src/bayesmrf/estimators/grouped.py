@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import convergence, partitions, results
 from ..base import Engine
-from ..errors import ApproximatePosteriorWarning, OptionError, argument, in_words
+from ..errors import ApproximatePosteriorWarning, OptionError, argument, in_words, instead_of_exact
 from ..families import families_of
 from ..inference.auto import choose
 from ..inference.elimination.two_states import Elimination
@@ -199,8 +199,9 @@ class GroupedMRF(MissingValues, RunOptions, ChosenModel, ParameterPosterior):
         engine = Elimination() if self.method_ == "exact" else choose(self._graph, n_states=states_of(model))
         hidden = read_hidden(None, engine, model, states)
         s_bar = model.statistics(states.values, states.weights) if hidden is None else hidden.model.seen_statistics()
-        start, constant, told = self._start(request, model, states, s_bar, engine, rng)
-        kernel = build_kernel(method, Problem(request, model, s_bar, n, start, engine))
+        with instead_of_exact(argument("method", "particle")):
+            start, constant, told = self._start(request, model, states, s_bar, engine, rng)
+            kernel = build_kernel(method, Problem(request, model, s_bar, n, start, engine))
         engine_name = _engine_name(kernel)
         data = Likelihood(model, s_bar, n, engine, hidden)
         if hidden is not None:

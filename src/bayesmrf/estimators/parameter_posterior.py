@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ..errors import OptionError
+from ..errors import OptionError, instead_of_exact
 from ..inference.elimination.two_states import Elimination
 from ..models.categorical import is_categorical
 from ..models.ising import Ising
@@ -96,11 +96,12 @@ class ParameterPosterior(PairwiseMRF):
         import xarray as xr
 
         check_is_fitted(self)
-        model, engine = Ising(self._graph), Elimination()
-        plan, own = engine.prepare(model), self._model()
+        model, engine, own = Ising(self._graph), Elimination(), self._model()
         if is_categorical(own):
             raise OptionError(f"model: nodes of {own.name!r} may have more than two states, between which there is no "
                               "correlation; take `statistic`")  # fmt: skip
+        with instead_of_exact("`strength`"):
+            plan = engine.prepare(model)
         r, u, v = self._graph.n_edges, *self.edges_.T
 
         def correlate(theta: np.ndarray) -> np.ndarray:

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import convergence, metrics, results, run
 from ..base import Kernel
-from ..errors import DataError, OptionError, in_words
+from ..errors import DataError, OptionError, argument, in_words, instead_of_exact
 from ..families import AUTO, FAMILIES, FamilyRow, families_of
 from ..inference.auto import is_cheap
 from ..inference.chains import Persistent
@@ -203,7 +203,8 @@ class SpikeSlabMRF(MissingValues, RunOptions, ChosenModel, ParameterPosterior):
             reference = find_reference(model, s_bar, n, prior)
         start = _start(model, states) if reference is None else Coding.of(model).theta(model, reference.theta)
         problem = _Problem(model, s_bar, n, prior, start, reference, self.n_warmup)
-        kernel = _KERNELS[row.name](method, problem)
+        with instead_of_exact(argument("method", "particle" if family.many_states else "one-edge")):
+            kernel = _KERNELS[row.name](method, problem)
         if hidden is None:
             return states, data, kernel
         rare, mirror = rarely_observed(states, self._graph), None

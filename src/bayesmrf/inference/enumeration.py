@@ -49,7 +49,8 @@ class Enumeration(Stateless):
         if bits > self.max_nodes:
             raise TooWideError(
                 f"graph: enumeration over {d} nodes would need {2 ** (bits - 25):.3g} GiB for {m}^{d} states, more "
-                f"than max_nodes = {self.max_nodes} allows; use elimination, persistent chains, or a larger max_nodes"
+                f"than max_nodes = {self.max_nodes} allows",
+                remedy="use elimination, persistent chains, or a larger max_nodes",
             )
 
     def infer(self, model: Model, theta: np.ndarray, plan: None, want: str = MOMENTS, state: Any = None) -> Inference:

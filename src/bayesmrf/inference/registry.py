@@ -112,16 +112,16 @@ def _takes(engine: Engine, model: Model) -> bool:
     return model.family in engine.families
 
 
-def require_answers(engine: Engine, user: str, needs: Iterable[str], option: str = "engine") -> None:
+def require_answers(engine: Engine, user: str, needs: Iterable[str], model: Model, option: str = "engine") -> None:
     """Check that an engine computes what a kernel needs, and log Z without noise if needed.
 
     Raises
     ------
     OptionError
-        With the engines that would do.
+        With the engines that would do for the model.
     """
     missing = ", ".join(sorted(set(needs) - engine.answers))
-    others = f"use one of {', '.join(engines_that_answer(needs))}"
+    others = f"use one of {', '.join(engines_that_answer(needs, model))}"
     if missing:
         raise OptionError(option=option, got=engine.name, expected=f"one that computes {missing}",
                           remedy=f"{user!r} needs {missing}, {others}")  # fmt: skip

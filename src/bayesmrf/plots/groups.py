@@ -69,7 +69,7 @@ def plot_groups(tree: Any, ax: Axes | None = None) -> Axes:
         ax.text(x, 1.0, head, fontsize=8, color=GREY, ha=align, va="bottom", transform=ax.transAxes)
     for y, g in enumerate(listed.index):
         tried = ["; ".join(summary.examples(g, most)) for most in (3, 2, 1)]
-        named = next((t for t in tried if len(t) <= _LONGEST), f"{tried[-1][: _LONGEST - 1]}…")
+        named = next((t for t in tried if len(t) <= _LONGEST), shown(tried[-1], _LONGEST))
         across = ax.get_yaxis_transform()
         ax.text(1.13, y, f"{listed['size'][g]:,}", fontsize=8, color=INK, ha="right", va="center", transform=across)
         ax.text(1.17, y, named, fontsize=8, color=INK, va="center", parse_math=False, transform=across)
@@ -104,7 +104,7 @@ def plot_agreement(tree: Any, ax: Axes | None = None) -> Axes:
     names = [f"{shown(e.first, longest)} – {shown(e.second, longest)}" for e in rows(table)]
     frame.label(names, f"{len(table):,} edges, by group", "agreement (0.5: no effect)")
     _name_groups(ax, table["group"].to_numpy(), group_colours(len(summary.group_table)), down=named)
-    for handle in legend_of(ax, 2, below=not named).legend_handles[-1:]:
+    for handle in legend_of(ax, 1 if named else 2, below=not named).legend_handles[-1:]:
         if handle is not None:
             handle.set(color=INK, sizes=[20])
     return ax

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..summary import GroupedSummary
+from ..names import short_names
+from ..summary import DifferenceSummary, GroupedSummary, StructureSummary
 from .style import MOST_NAMED, PALE, axes, colour_bar, plot_of, with_inclusion
 
 if TYPE_CHECKING:
@@ -14,15 +16,17 @@ if TYPE_CHECKING:
 
 _MOST_SIGNED = 40  # nodes up to which the signs of weights are written
 _MOST_ORDERED = 300  # nodes up to which the leaves are ordered optimally
-_LONGEST = 20  # letters of a name
+_LETTERS = 14  # of the label below, in an inch
+_LONGEST = 24  # letters of a name
 
 
-@plot_of("SpikeSlabMRF, or of GroupedMRF with a spike")
+@plot_of("SpikeSlabMRF, of CompareMRF, or of GroupedMRF with a spike")
 def plot_inclusion(tree: Any, ax: Axes | None = None) -> Axes:
     """Plot the probability of each edge, as a heat map whose nodes are ordered by clustering.
 
     The order is by average linkage with distance 1 - inclusion, so that nodes that share edges are adjacent. A minus
-    marks likely edges (inclusion above 0.5) with a negative mean weight, or, for groups, an agreement below 0.5; cells
+    marks likely edges (inclusion above 0.5) with a negative mean weight or difference (of more than two groups, the
+    largest difference of two), or, for groups of edges, an agreement below 0.5; cells
     without a candidate are hatched. Up to 60 nodes are named.
     """
     summary = with_inclusion(tree)
@@ -38,7 +42,8 @@ def plot_inclusion(tree: Any, ax: Axes | None = None) -> Axes:
     ax.spines[:].set_visible(False)
     ax.tick_params(length=0)
     if d <= MOST_NAMED:
-        named = [n if len(n) <= _LONGEST else n[: _LONGEST - 1] + "…" for n in (summary.names[i] for i in order)]
+        labels = short_names(summary.names, _LONGEST)
+        named = [labels[i] for i in order]
         size, turned = 8 if d <= 30 else 5.5, 90 if max(map(len, named)) > 2 else 0
         ax.set_xticks(range(d), named, rotation=turned, fontsize=size, parse_math=False)
         ax.set_yticks(range(d), named, fontsize=size, parse_math=False)
@@ -52,12 +57,26 @@ def plot_inclusion(tree: Any, ax: Axes | None = None) -> Axes:
         for i, j in summary.ends[negative]:
             for x, y in ((place[i], place[j]), (place[j], place[i])):
                 ax.text(x, y, "−", ha="center", va="center_baseline", color="white", fontsize=8, fontweight="bold")
-        said.append("−: the ends tend to differ" if grouped else "−: negative weight")
+        said.append(f"−: {_negative(summary)}")
     if len(u) < d * (d - 1) // 2:
         said.append("hatched: no candidate")
-    ax.set_xlabel("; ".join(said))
-    colour_bar(ax, image, "inclusion: probability of the edge")
+    ax.set_xlabel("\n".join(wrap("; ".join(said), int(_LETTERS * side))), parse_math=False)
+    of_what = "a difference" if isinstance(summary, DifferenceSummary) else "the edge"
+    colour_bar(ax, image, f"inclusion:\nprobability of {of_what}")
     return ax
+
+
+def _negative(summary: DifferenceSummary | GroupedSummary | StructureSummary) -> str:
+    """Say what a minus means."""
+    if isinstance(summary, GroupedSummary):
+        return "the ends tend to differ"
+    if isinstance(summary, StructureSummary):
+        return "negative weight"
+    if summary.pairs == 1:
+        return f"negative difference ({summary.direction})"
+    return (
+        f"the largest difference of two groups is negative (the later minus the earlier of {', '.join(summary.groups)})"
+    )
 
 
 def _order(inclusion: np.ndarray) -> np.ndarray:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ..errors import OptionError
+from ..names import short_names
 from ..summary import (
     AnySummary,
     DifferenceSummary,
@@ -27,6 +29,8 @@ _MOST_EQUAL = 40  # nodes up to which the plot is square
 _MOST_WIDE = 500  # edges of groups that may be wide, and edges that are in colour whatever their length
 _MOST_INK = 150  # total length of the edges in colour, in sizes of the plot
 _MOST_PLACED = 3000  # nodes that are placed for grey edges
+_LONGEST = 20  # letters of the name of a node without edges
+_LINE = 110  # letters of a line above the plot
 _LEFT_OF_MANY = 1000  # edges that are drawn if there are more nodes
 _INCLUSION = (("inclusion 1", 0.9), ("inclusion 0.5", 0.2))  # alpha of edges that may be absent
 
@@ -93,10 +97,11 @@ def plot_network(tree: Any, ax: Axes | None = None) -> Axes:
         name_nodes(ax, list(names[linked]), place, np.bincount(ends.ravel()))
     if n < len(names):
         alone = np.delete(names, np.unique(summary.drawn))
-        some = ", ".join(alone[:5]) + (", …" if len(alone) > 5 else "")
         if len(alone):
+            some = ", ".join(short_names(list(alone), _LONGEST)[:5]) + (", …" if len(alone) > 5 else "")
             said.append(f"not drawn: {count(len(alone), 'node')} without edges ({some})")
-    ax.set_title("\n".join(said), fontsize=8, color=GREY, parse_math=False)
+    lines = [line for text in said for line in wrap(text, _LINE)]
+    ax.set_title("\n".join(lines), fontsize=8, color=GREY, parse_math=False)
     ax.autoscale_view()
     ax.margins(0.08)
     if n <= _MOST_EQUAL:
@@ -227,9 +232,9 @@ def name_nodes(ax: Axes, names: list[str], place: np.ndarray, degree: np.ndarray
     assert figure is not None
     inch = np.ptp(place, axis=0) / (0.85 * figure.get_size_inches() * ax.get_position().size)
     taken: list[tuple[float, float, float]] = []
+    labels = short_names(names, most)
     for i in np.argsort(-degree, kind="stable"):
-        name, (x, y) = names[i], place[i]
-        short = name if len(name) <= most else name[: most - 1] + "…"
+        short, (x, y) = labels[i], place[i]
         width, height = 0.62 * size / 72 * len(short) * inch[0], 0.9 * size / 72 * inch[1]
         if n > 30 and any(abs(x - u) < (width + w) / 2 and abs(y - v) < height for u, v, w in taken):
             continue

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..errors import OptionError
 from .base import INTERVAL, Summary, count, rows
 from .differences import DifferenceSummary
 from .grouped import GroupedSummary
@@ -37,9 +38,20 @@ def summarise(tree: Any) -> AnySummary:
     ----------
     tree : xarray.DataTree
         ``posterior_`` of an estimator, or a result of `bayesmrf.results.load`. A summary is returned as it is.
+
+    Raises
+    ------
+    OptionError
+        If it is neither, such as an estimator.
     """
     if isinstance(tree, AnySummary):
         return tree
+    if not hasattr(tree, "children"):
+        fitted = hasattr(tree, "posterior_")
+        remedy = "give the attribute posterior_ of the estimator" if fitted else "fit an estimator, or load a result"
+        raise OptionError(
+            option="tree", got=tree, expected="the posterior of an estimator, as posterior_ or of load", remedy=remedy
+        )
     if "groups" in tree["posterior"].coords:
         return GroupedSummary(tree)
     if "group" in tree["posterior"].dims:

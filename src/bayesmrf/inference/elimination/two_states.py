@@ -120,8 +120,8 @@ class Elimination(Stateless):
             least = "at least " if len(order.order) < model.graph.n_nodes else ""
             raise TooWideError(
                 f"graph: exact elimination over {model.graph.n_nodes} nodes has width {least}{width} and would need "
-                f"{least}{n_bytes / 2**30:.3g} GiB, more than max_bytes = {self.max_bytes / 2**30:.3g} GiB; "
-                "use a method without exact inference (stripped-beta, chains), a sparser graph, or a larger max_bytes"
+                f"{least}{n_bytes / 2**30:.3g} GiB, more than max_bytes = {self.max_bytes / 2**30:.3g} GiB",
+                remedy="use an engine that is not exact, a graph with fewer edges, or a larger max_bytes",
             )
         adjacency = model.graph.adjacency
         bags, bag_edges, tables, child_starts, children, subset = _layout(

@@ -62,7 +62,7 @@ class ExactMarginals:
     needs = frozenset({LOG_Z, MOMENTS})
 
     def __post_init__(self) -> None:
-        require_answers(self.engine, "grouped_exact", self.needs)
+        require_answers(self.engine, "grouped_exact", self.needs, self.model)
 
     @property
     def dims(self) -> dict[str, tuple[str, ...]]:
