@@ -14,6 +14,7 @@ from bayesmrf.inference.enumeration import Enumeration
 from bayesmrf.likelihood import Likelihood
 from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.models.categorical import log_potential
+from bayesmrf.models.linear_map import LinearMap
 from bayesmrf.models.ordinal import Ordinal
 from bayesmrf.posterior.conditionals.polya_gamma import draw_polya_gamma
 from bayesmrf.posterior.edges.exact import SpikeSlabExact
@@ -118,14 +119,25 @@ def test_nodes_of_the_network_have_their_thresholds(rng):
     np.testing.assert_array_equal(np.hstack(list(biases.values())), est.theta_[3:])
 
 
-def test_wide_tables_start_at_the_margins(rng, monkeypatch):
+@pytest.mark.parametrize("tied", [False, True])
+def test_wide_tables_start_at_the_mode(rng, monkeypatch, tied):
+    """By chains; the curvature there is that of the model."""
     X = STATES[rng.integers(0, len(STATES), 500)]
     X = X[(X[:, 0] == 0) | (X[:, 1] < 2)]
     monkeypatch.setattr(starts, "is_cheap", lambda *_: False)
-    likelihood = Likelihood(MODEL, MODEL.statistics(X), len(X), Persistent())
-    theta = starts.find_start(likelihood, Normal(1.0), check_states(X, n_states="keep")).theta
-    np.testing.assert_allclose((law(theta)[1] @ FEATURES)[3:], features(X).mean(axis=0)[3:], atol=0.01)
-    assert (theta[:3] == 0).all()
+    curve = LinearMap.tied(np.array([0, 0, 0, *range(1, 7)]), list("abcdefg")) if tied else None
+    s_bar, zeros = MODEL.statistics(X), np.zeros(7 if tied else 9)
+    found, exact = (Likelihood(MODEL, s_bar, len(X), e, None, curve) for e in (Persistent(), Elimination()))
+    start = starts.find_start(found, Normal(1.0), check_states(X, n_states="keep"))
+    mode = starts.find_mode(exact, Normal(1.0), zeros)
+    natural = mode if curve is None else curve.natural(mode)
+    p = law(natural)[1]
+    covariance = np.cov(FEATURES.T.astype(float), aweights=p, ddof=0)
+    if curve is not None:
+        covariance = curve.matrix.T @ covariance @ curve.matrix
+    sd = np.sqrt(np.diag(np.linalg.inv(len(X) * covariance + np.eye(len(mode)))))
+    assert (np.abs(start.theta - mode) < 0.6 * sd).all()
+    np.testing.assert_allclose(start.curvature, len(X) * covariance + np.eye(len(mode)), rtol=0.2, atol=8)
 
 
 def on_grid(X, states, features, axis):

@@ -18,20 +18,23 @@ from ..inference.auto import is_cheap
 from ..inference.elimination.two_states import Elimination
 from ..inference.pseudo_likelihood import PseudoLikelihood
 from ..kernels import FEW
+from ..learning.many_states import persistent_ascent
 from ..likelihood import Likelihood
-from ..models.categorical import is_categorical, node_statistics, states_of
+from ..models.categorical import is_categorical, states_of
 from ..models.linear_map import LinearMap
-from ..posterior.conditionals.centred import node_fields
 from ..posterior.parameters.langevin import is_stable, stable_epsilon
 from ..posterior.parameters.pseudo_posterior import curvature_along, find_mode, own_scale
 from ..priors import Prior
+from ..samplers.gibbs import start, sweep, to_states
 from ..states import States
 
 _DENSE = 500  # parameters up to which the full curvature is computed
 _CORRELATED = 0.2  # eigenvalue of the curvature in units of `Start.scale` below which directions are changed
 _FLATTEST = 0.01  # least curvature: a standard deviation of 10
 _MODE = {LOG_Z, MOMENTS}  # what engines must compute for a search for the mode
-_ROWS = 512  # rows of the data from which curvatures are estimated without an engine
+# States of chains that give a curvature without an engine: fewer where it is not a matrix.
+_STATES, _FEW_STATES, _SWEEPS = 8192, 512, 100
+_BOUND = 20.0  # of parameters in the search by chains
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +102,7 @@ def find_start(likelihood: Likelihood, prior: Prior, states: States) -> Start:
     """Find the mode of the posterior if exact inference is cheap or parameters are few, else of the pseudo-posterior.
 
     Missing entries over which the likelihood does not sum exactly are imputed by draws from the other entries of the
-    column. Potts models on wide graphs, which have no pseudo-likelihood here, start at their margins.
+    column. Models of many states on wide graphs, which have no pseudo-likelihood here, have a search by chains.
 
     Parameters
     ----------
@@ -116,7 +119,7 @@ def find_start(likelihood: Likelihood, prior: Prior, states: States) -> Start:
         few = likelihood.is_exact and LOG_Z in likelihood.engine.answers and likelihood.n_parameters <= FEW
         exact = few or is_cheap(model.graph, states_of(model))
         if is_categorical(model) and not exact:
-            return _at_margins(likelihood, prior, table, states.weights)
+            return _by_chains(likelihood, prior, table, states.weights)
         engine = Elimination() if exact else PseudoLikelihood(table, states.weights)
         known = likelihood.replaced(model.statistics(table, states.weights), engine)
     theta = find_mode(known, prior, np.zeros(likelihood.n_parameters))
@@ -168,28 +171,38 @@ def _filled(states: States) -> np.ndarray:
     return table
 
 
-def _at_margins(likelihood: Likelihood, prior: Prior, table: np.ndarray, weights: np.ndarray | None) -> Start:
-    """Return fields that give the margins, without couplings, and the curvature N Cov[s] plus that of the prior."""
+def _by_chains(likelihood: Likelihood, prior: Prior, table: np.ndarray, weights: np.ndarray | None) -> Start:
+    """Return the mode by persistent chains, and the curvature N Cov[s] of the model there plus that of the prior.
+
+    The covariance is that of states of the model: with as many parameters as rows, that of the data is smaller than it
+    in some directions by factors of ten and more, along which steps would be too long.
+    """
     model: Any = likelihood.model
-    n, theta = likelihood.n_samples, np.zeros(model.n_features)
-    margins = n * node_statistics(table, model.n_states, weights) + 0.5
-    if model.fields:
-        theta[model.n_edges :] = node_fields(model, margins)
-    some = np.unique(np.linspace(0, len(table) - 1, _ROWS).astype(int))
-    w = np.ones(len(some)) if weights is None else weights[some]
-    features = np.array([model.statistics(table[[i]]) for i in some])
-    features -= w @ features / w.sum()
-    if isinstance(likelihood.curve, LinearMap):
-        features = features @ likelihood.curve.matrix
-        theta = likelihood.curve.pull_back(theta, theta) / likelihood.curve.squares(np.ones(len(theta)))
-    slope = np.maximum(prior.gradient(theta - 1e-4) - prior.gradient(theta + 1e-4), 0) / 2e-4
+    curve, n, p = likelihood.curve, likelihood.n_samples, likelihood.n_parameters
+    slope = np.maximum(prior.gradient(np.full(p, -1e-4)) - prior.gradient(np.full(p, 1e-4)), 0) / 2e-4
+    penalty, shared = slope, np.ones(p)
+    tied = curve if isinstance(curve, LinearMap) else None
+    if tied is not None:
+        shared = tied.squares(np.ones(model.n_features))
+        penalty = tied.natural(slope / shared)
+    rng, limit = np.random.default_rng(0), np.full(model.n_features, _BOUND)
+    theta = persistent_ascent(model, model.statistics(table, weights), n, rng, penalty, limit, tied)
+    n_chains = _STATES if p <= _DENSE else _FEW_STATES
+    chains = start(n_chains, model.graph.n_nodes, rng, table, model.n_states)
+    sweep(model.categorical(theta), chains, _SWEEPS)
+    features = np.array([model.statistics(x[None]) for x in to_states(chains, n_chains, model.n_states)])
+    features -= features.mean(axis=0)
+    if tied is not None:
+        features, theta = features @ tied.matrix, tied.pull_back(theta, theta) / shared
+    own, scale = own_scale(likelihood, prior), n / n_chains
+    if p <= _DENSE:
+        return Start(theta, scale * features.T @ features + np.diag(slope), own)
 
     def along(direction: np.ndarray) -> np.ndarray:
         v = direction.ravel()
-        return n / w.sum() * (features.T @ (w * (features @ v))) + slope * v
+        return scale * (features.T @ (features @ v)) + slope * v
 
-    p = len(theta)
-    return Start(theta, LinearOperator((p, p), matvec=along, dtype=np.float64), own_scale(likelihood, prior))
+    return Start(theta, LinearOperator((p, p), matvec=along, dtype=np.float64), own)
 
 
 def _rounded(values: np.ndarray) -> np.ndarray:

@@ -39,12 +39,11 @@ def persistent_ascent(
     n_samples : float
     rng : Generator
     curve : LinearMap, optional
-        If parameters are tied; their step is the mean of the separate steps.
+        If parameters are tied.
     """
     engine, low, high = Persistent(n_chains=1024), model.feature_low, model.feature_high
     chains, theta, average = engine.start(model, rng), np.zeros(model.n_features), np.zeros(model.n_features)
     variance, weight, burn = np.zeros(model.n_features), 0.0, _N_STEPS // 2
-    shared = None if curve is None else curve.squares(np.ones(model.n_features))
     for j in range(_N_STEPS):
         found = engine.infer(model, theta, None, state=chains)
         q, chains = found.moments, found.state
@@ -52,9 +51,11 @@ def persistent_ascent(
         variance, weight = 0.9 * variance + 0.1 * (q - low) * (high - q), 0.9 * weight + 0.1
         gradient = s_bar - q - penalty * theta / n_samples
         late = (1 + max(0, j - burn)) ** (2 / 3)
-        step = 0.5 * gradient / (variance / weight + penalty / n_samples + 1e-3) / late
-        if curve is not None:
-            step = curve.natural(curve.pull_back(step, step) / shared)
+        curvature = variance / weight + penalty / n_samples + 1e-3
+        step = gradient / curvature
+        if curve is not None:  # where the variances differ the mean of the separate steps is not 0 at the maximum
+            step = curve.natural(curve.pull_back(theta, gradient) / curve.pull_back(theta, curvature))
+        step = 0.5 * step / late
         theta = np.clip(theta + np.clip(step, -_MAX_STEP, _MAX_STEP), -limit, limit)
         if j >= burn:
             average += theta
