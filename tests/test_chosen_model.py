@@ -9,6 +9,7 @@ import pytest
 from bayesmrf import BayesianMRF, CompareMRF, GroupedMRF, MaximumLikelihoodMRF, SpikeSlabMRF, families
 from bayesmrf.errors import DataError, LevelsWarning, OptionError
 from bayesmrf.estimators.chosen_model import choose_model, ordered_column
+from bayesmrf.models.potts import Potts
 
 QUICK = {"n_draws": 5, "n_warmup": 5, "n_chains": 1, "progress": False, "random_state": 1}
 FOUR = np.tile(np.arange(4), 15)  # levels 0 to 3
@@ -181,3 +182,13 @@ def test_parameters_of_states_have_the_names_of_levels(rng):
     words = pd.CategoricalDtype(["never", "often", "always"], ordered=True)
     texts = pd.DataFrame({"sad": pd.Categorical(np.resize(words.categories, 80), dtype=words), "up": X["up"]})
     assert list(SpikeSlabMRF(**few).fit(texts).feature_names_[1:]) == ["sad=often", "sad=always", "up=1"]
+
+
+def test_states_that_the_data_do_not_have_are_numbers(rng):
+    """Of a model with three states for data with two levels."""
+    few = {"n_draws": 5, "n_warmup": 5, "n_chains": 1, "progress": False}
+    est = BayesianMRF(model=lambda graph: Potts(graph, 3), **few).fit(pd.DataFrame(rng.integers(0, 2, (50, 2))))
+    assert list(est.feature_names_) == ["0-1", "0=1", "0=2", "1=1", "1=2"]
+    tenths = pd.DataFrame({"a": rng.integers(1, 4, 50) / 10, "b": rng.integers(1, 4, 50) / 10})
+    est = BayesianMRF(model="potts", **few).fit(tenths)
+    assert list(est.feature_names_) == ["a-b", "a=0.2", "a=0.3", "b=0.2", "b=0.3"]

@@ -52,10 +52,8 @@ def test_fit(name, fields, method, rng):
     levels = pd.CategoricalDtype(["low", "mid", "top"], ordered=True)
     est = GroupedMRF(EDGES, method=method, model=name, fields=fields, random_state=1, **SHORT).fit(X.astype(levels))
     posterior, attrs = est.posterior_["posterior"], est.posterior_.attrs
-    named = Graph(6, GRID.edges, tuple(X.columns))
-    assert (
-        list(posterior["feature"].values) == type(model)(named, 3, fields, labels=[levels.categories] * 6).feature_names
-    )
+    named = type(model)(Graph(6, GRID.edges, tuple(X.columns)), 3, fields, state_names=[levels.categories] * 6)
+    assert list(posterior["feature"].values) == named.feature_names
     assert posterior["theta"].shape == (2, 30, model.n_features)
     assert posterior["groups"].shape == posterior["agreement"].shape == (2, 30, GRID.n_edges)
     assert est.agreement_.shape == est.mle_.shape == est.groups_.shape == (GRID.n_edges,)

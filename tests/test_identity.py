@@ -17,8 +17,10 @@ import bayesmrf.posterior
 from bayesmrf import BayesianMRF, LabelFieldMRF, SpikeSlabMRF, run
 from bayesmrf.errors import OptionError, StoreError
 from bayesmrf.identity import NOT_PART, difference, record_of
+from bayesmrf.inference.chains import FromExact
 from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.inference.enumeration import Enumeration
+from bayesmrf.posterior.parameters.langevin import Langevin
 from bayesmrf.posterior.parameters.metropolis import Metropolis
 from bayesmrf.priors import (
     Cauchy,
@@ -134,6 +136,12 @@ def test_other_data_are_called_so(rng, tmp_path):
     BayesianMRF(checkpoint=tmp_path / "run", **options).fit(X)
     with pytest.raises(StoreError, match="another run: the data differ from those of the stored run"):
         BayesianMRF(checkpoint=tmp_path / "run", **options).fit(1 - X)
+
+
+def test_options_of_engines_are_no_data():
+    one, two = (FromExact(Elimination(), n) for n in (9, 8))
+    kernels = [Langevin(likelihood(BINARY, engine), Normal(), start(BINARY)) for engine in (one, two)]
+    assert difference(*map(record_of, kernels)) == "likelihood.engine.n_samples is 9, was 8 in the stored run"
 
 
 def test_the_prior_of_the_issue(rng, tmp_path):

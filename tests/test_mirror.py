@@ -8,7 +8,9 @@ import pytest
 
 from bayesmrf import BayesianMRF, CompareMRF, GroupedMRF, SpikeSlabMRF, convergence, graphs
 from bayesmrf.errors import BayesMRFWarning, ConvergenceWarning
+from bayesmrf.inference.chains import Persistent
 from bayesmrf.inference.elimination.two_states import Elimination
+from bayesmrf.kernels import Phases
 from bayesmrf.likelihood import Hidden, Likelihood
 from bayesmrf.models.agreement import Agreement
 from bayesmrf.models.boltzmann import Boltzmann
@@ -19,6 +21,7 @@ from bayesmrf.models.ordinal import Ordinal
 from bayesmrf.models.potts import Potts
 from bayesmrf.posterior.mirror import Mirror
 from bayesmrf.priors import Cauchy, Normal
+from bayesmrf.states import check_states
 from tests.bounds import assert_mean, assert_other_mean
 
 GRAPH = graphs.Graph(4, np.array([[0, 1], [2, 1], [1, 3], [0, 3]]))
@@ -100,13 +103,17 @@ def answers(n=100, seed=1):
     return x
 
 
-def fitted(estimator, x, **options):
+def named(x):
     import pandas as pd
 
+    return pd.DataFrame(x, columns=list("abcd"))
+
+
+def fitted(estimator, x, **options):
     estimator.set_params(random_state=0, progress=False, **options)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", BayesMRFWarning)
-        return estimator.fit(pd.DataFrame(x, columns=list("abcd")[: x.shape[1]]))
+        return estimator.fit(named(x))
 
 
 EXACT = {
@@ -161,17 +168,34 @@ def test_what_has_no_mirrors_says_so(estimator):
     est = fitted(estimator, answers(), **SHORT)
     found = convergence.verdict(est.posterior_)
     assert found.grade == "bad"
-    assert found.sentence.startswith("Missing values: fewer than 30 rows have a value of d, too few for the signs of ")
+    assert found.sentence.startswith("Missing values: fewer than 30 rows have a value of d, which may be too few for")
     x = answers()
     x[:60, 3] = x[:60, 0]
     assert "Missing" not in convergence.verdict(fitted(estimator, x, **SHORT).posterior_).sentence
 
 
-def test_fit_of_groups_of_people_warns():
-    import pandas as pd
+def test_the_mirror_of_gibbs_has_its_tapered_prior():
+    """Scans multiply a Cauchy prior by a wide normal density, and biases change with a mirror."""
+    est = BayesianMRF(STAR, model="boltzmann", prior=Cauchy(1.0), kernel="gibbs")
+    density = est._prepare(named(answers()), None).kernel.mirror.prior
+    theta = np.array([30.0, -2.0])
+    np.testing.assert_allclose(density.log_density(theta), Cauchy(1.0).log_density(theta) - theta**2 / (2 * 50**2))
 
-    x = pd.DataFrame(answers(), columns=list("abcd"))
+
+@pytest.mark.parametrize("engine", [None, Persistent(64), "persistent"])
+def test_chains_of_hidden_entries_have_no_ladder(engine):
+    """Its weights follow theta, and hidden entries are drawn at theta."""
+    est = BayesianMRF(STAR, kernel="exchange", engine=Phases("exact", hidden=engine))
+    found = est._prepare(named(answers()), None).likelihood.hidden.engine
+    assert not isinstance(found, Persistent) or not found.tempered
+    wide = SpikeSlabMRF("complete", method="one-edge")
+    x = np.where(np.random.default_rng(0).random((40, 24)) < 0.7, np.nan, np.arange(40)[:, None] % 2)
+    assert not wide._hidden(Boltzmann(graphs.complete(24)), check_states(x, missing=True)).engine.tempered
+
+
+def test_fit_of_groups_of_people_warns():
+    x = named(answers())
     x.loc[2:3, "d"] = [1, 0]
     est = CompareMRF(random_state=0, progress=False, **SHORT)
-    with pytest.warns(ConvergenceWarning, match="^Missing values: fewer than 30 rows have a value of d, too few for"):
+    with pytest.warns(ConvergenceWarning, match="^Missing values: fewer than 30 rows have a value of d, which may be"):
         est.fit(x, np.arange(100) // 2 % 2)

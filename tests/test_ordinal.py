@@ -335,7 +335,10 @@ def test_maximum_likelihood_with_a_neutral_category_has_its_moments(rng):
     ("make", "message"),
     [
         (lambda m: BayesianMRF(model=m({"0": 1}), ties="all"), "'edges' or labels of edges with neutral .* got 'all'"),
-        (lambda m: BayesianMRF(model=m({"9": 1})), "neutral must be scores by the names of columns, got '9'"),
+        (
+            lambda m: BayesianMRF(model=m({"9": 1})),
+            r"neutral must be scores by the names of columns \('0', '1'\), got '9'; there is no column '9'",
+        ),
         (lambda m: BayesianMRF(model=m({"0": 3})), "neutral must be a score from 0 to 2 for column '0', got 3"),
         (
             lambda m: BayesianMRF(model=m({"1": 1})),

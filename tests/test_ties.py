@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 from scipy.special import logsumexp
 
-from bayesmrf import graphs, run
+from bayesmrf import BayesianMRF, graphs, run
 from bayesmrf.errors import OptionError, StoreError
 from bayesmrf.estimators.ties import read_ties
 from bayesmrf.inference.elimination.two_states import Elimination
@@ -305,3 +305,16 @@ def test_names_of_two_parameters_differ(name):
     with pytest.raises(OptionError, match="a name of its own"):
         read_ties(ties, Boltzmann(graph))
     assert read_ties(ties, Boltzmann(graphs.Graph(3, [(0, 1), (1, 2)], names=["z", "x", "y"]))) is not None
+
+
+def test_states_of_tied_nodes_are_the_same_by_their_numbers(rng):
+    """Levels have other names at each node: 1 to 4 and 0 to 3, or texts, of which some have a sign of equality."""
+    few = {"n_draws": 5, "n_warmup": 5, "n_chains": 1, "progress": False}
+    a, b = rng.integers(1, 5, 60), rng.integers(0, 4, 60)
+    ties = {"a": "q", "b": "q"}
+    est = BayesianMRF(model="ordinal", ties=ties, **few).fit(pd.DataFrame({"a": a, "b": b}))
+    assert est.parameter_names_ == ["a-b", "nodes q=1", "nodes q=2", "nodes q=3"]
+    texts = pd.DataFrame({"a": np.array(["x", "b=1", "c=1"])[a % 3], "b": np.array(["x", "b=1", "c=1"])[b % 3]})
+    est = BayesianMRF(model="potts", ties=ties, **few).fit(texts)
+    assert est.parameter_names_ == ["a-b", "nodes q=1", "nodes q=2"]
+    assert list(est.feature_names_[1:3]) == ["a=c=1", "a=x"]

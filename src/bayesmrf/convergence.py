@@ -193,9 +193,9 @@ def _unsure(tree: xr.DataTree) -> str:
     if not names:
         return ""
     return (
-        f"Missing values: fewer than 30 rows have a value of {names}, too few for the signs of edges. The posterior "
-        "may have a mode for each sign, and all chains may be in one of them: drop such columns, or use an exact "
-        "method of BayesianMRF or SpikeSlabMRF."
+        f"Missing values: fewer than 30 rows have a value of {names}, which may be too few for the signs of edges. The "
+        "posterior then has a mode for each sign, and all chains may be in one of them: drop such columns, or use a "
+        "method that finds both."
     )
 
 

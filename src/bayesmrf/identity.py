@@ -33,7 +33,7 @@ from .errors import OptionError, argument
 
 _CHECKPOINT = argument("checkpoint")
 
-NOT_PART = frozenset({"n_jobs", "labels"})
+NOT_PART = frozenset({"n_jobs", "state_names"})
 ESTIMATED = frozenset({"start", "spread", "scale", "mle"})
 DATA = frozenset({"s_bar", "n_samples", "states", "sums"})  # fields that are known to hold data
 DECIMALS = 9  # of natural parameters
@@ -75,7 +75,7 @@ def difference(now: Mapping[str, Any], stored: Mapping[str, Any]) -> str:
         if key not in now:
             return f"{key} is not there, and was {stored[key]!r} in the stored run"
         if now[key] != stored[key]:
-            if key.rpartition(".")[2] in DATA:
+            if key.rpartition(".")[2] in DATA and ".engine." not in key:
                 return f"the data differ from those of the stored run ({key})"
             return f"{key} is {now[key]!r}, was {stored[key]!r} in the stored run"
     return ""

@@ -47,4 +47,4 @@ def stripped(value: Any) -> Any:
 def present(categories: Any) -> tuple[Any, ...]:
     """Return those of the categories of a pandas column that do not stand for a missing value, as they are read."""
     seen = categories[~is_missing(categories.to_numpy(dtype=object))]
-    return tuple(stripped(c) for c in seen.tolist())
+    return tuple(dict.fromkeys(stripped(c) for c in seen.tolist()))

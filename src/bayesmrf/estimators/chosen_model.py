@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import warnings
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -52,6 +53,12 @@ def ordered_column(X: Any) -> str | None:
         return None
     small = (i for i, column in enumerate(seen) if column.max(initial=0) <= MOST_LEVELS)
     return next((names[i] for i in small if 2 < len(np.unique(seen[i])) <= MOST_LEVELS), None)
+
+
+def _texts(levels: Sequence[Any]) -> tuple[str, ...]:
+    """Return a text for each level, with few digits if these differ."""
+    short = tuple(f"{level:g}" if isinstance(level, float) else str(level) for level in levels)
+    return short if len(set(short)) == len(short) else tuple(map(str, levels))
 
 
 def _is_counted(column: np.ndarray) -> bool:
@@ -145,9 +152,9 @@ class ChosenModel(OptionObjects):
         """Return the model on a graph, or on that of the data."""
         sizes = self._sizes  # type: ignore[attr-defined]
         model = self.object("model").on(graph or self._graph, sizes, bool(self.fields))
-        if not isinstance(model, ManyStateModel):
-            return model
-        return replace(model, labels=tuple(tuple(map(str, levels_of(self._coding, i))) for i in range(len(sizes))))
+        if not isinstance(model, ManyStateModel) or tuple(model.used.sum(axis=1)) != tuple(sizes):
+            return model  # or a callable's, with states that the data do not have
+        return replace(model, state_names=tuple(_texts(levels_of(self._coding, i)) for i in range(len(sizes))))
 
     @property
     def _chooses(self) -> bool:

@@ -213,7 +213,6 @@ class CompareMRF(MissingValues, RunOptions, ChosenModel, Network, BaseEstimator)
             raise DataError("X must have at least two columns, got 1 feature(s).")
         record_columns(self, X, len(states.names))
         self._graph = read_graph(self.candidates, states, self.progress, "candidates")
-        self._unsure = names_of(states, rarely_observed(states, self._graph))
         self.edges_ = self._graph.edges
         self.groups_, code = read_groups(groups, X, len(states.values))
         model = self._model()
@@ -230,6 +229,7 @@ class CompareMRF(MissingValues, RunOptions, ChosenModel, Network, BaseEstimator)
         ]
         for label, part in zip(self.groups_, parts, strict=True):
             _check_group(label, part)
+        self._unsure = names_of(states, sorted({i for part in parts for i in rarely_observed(part, self._graph)}))
         samples = []
         for part in parts:
             hidden = read_hidden(None, Elimination(), model, part)

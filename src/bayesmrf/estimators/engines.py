@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 from ..base import DataEngine, Engine
@@ -77,7 +77,8 @@ def read_hidden(hidden_engine: str | Engine | None, engine: Engine, model: Any, 
     check_model(found, clamped, "hidden_engine")
     with instead_of_exact(argument("Phases.hidden", "persistent")):
         found.prepare(clamped)
-    return Hidden(clamped, found)
+    # A ladder and weights would not leave the distribution of the hidden entries at theta invariant.
+    return Hidden(clamped, replace(found, tempered=False) if isinstance(found, Persistent) else found)
 
 
 def particle_sweeps(engine: Engine) -> float:

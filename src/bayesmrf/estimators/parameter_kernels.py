@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,7 +24,7 @@ from ..posterior.parameters.hamiltonian import Hamiltonian
 from ..posterior.parameters.independence import Independence
 from ..posterior.parameters.langevin import Langevin
 from ..posterior.parameters.metropolis import Metropolis
-from ..priors import Prior
+from ..priors import CAUCHY_TAPER, Cauchy, Prior
 from .starts import Start, uncorrected_epsilon
 
 MIRRORED = frozenset({"gibbs", "hamiltonian", "metropolis"})  # take `Problem.mirror`
@@ -78,6 +79,16 @@ def parameter_kernel(options: Any, problem: Problem) -> Kernel:
     return _BUILD[KERNELS.row(options).name](options, problem)
 
 
+@dataclass(frozen=True, eq=False)
+class _Tapered:
+    """A Cauchy prior as `CoordinateGibbs` has it."""
+
+    prior: Cauchy
+
+    def log_density(self, theta: np.ndarray) -> np.ndarray:
+        return self.prior.log_density(theta) - 0.5 * (theta / CAUCHY_TAPER) ** 2
+
+
 def _mirrored(kernel: Kernel, p: Problem) -> Kernel:
     return kernel if p.mirror is None else Mirrored(kernel, p.mirror)
 
@@ -116,7 +127,12 @@ def _auxiliary_variable(options: Any, p: Problem) -> Kernel:
 def _gibbs(options: Any, p: Problem) -> Kernel:
     theta, spread = _start(options, p.at)
     gibbs = CoordinateGibbs(p.likelihood.replaced(p.likelihood.s_bar), p.prior, theta, spread)
-    return gibbs if p.likelihood.hidden is None else DrawHiddenEntries(gibbs, p.likelihood, p.mirror)
+    if p.likelihood.hidden is None:
+        return gibbs
+    mirror = p.mirror
+    if mirror is not None and isinstance(p.prior, Cauchy):
+        mirror = replace(mirror, prior=_Tapered(p.prior))
+    return DrawHiddenEntries(gibbs, p.likelihood, mirror)
 
 
 def _hamiltonian(options: Any, p: Problem) -> Kernel:

@@ -12,7 +12,7 @@ from ..names import shown
 from ..posterior.mirror import Density, Mirror
 from ..states import States
 
-FEW = 30  # rows, each of which takes a nat or more from a mode with other signs
+FEW = 30  # rows: with so many, a mode with other signs of edges that matter has hardly any probability
 
 
 def rarely_observed(states: States, graph: Graph) -> list[int]:

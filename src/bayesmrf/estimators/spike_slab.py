@@ -220,7 +220,7 @@ class SpikeSlabMRF(MissingValues, RunOptions, ChosenModel, ParameterPosterior):
         clamped = clamp(model, states.rows)
         # A chain that leaves the distribution of the hidden entries invariant suffices.
         exact = is_cheap(clamped.graph, states_of(clamped))
-        return Hidden(clamped, Elimination() if exact else Persistent(n_chains=1))
+        return Hidden(clamped, Elimination() if exact else Persistent(n_chains=1, tempered=False))
 
     def _summarise(self, model: Any, draws: run.Draws) -> None:
         r = model.n_edges

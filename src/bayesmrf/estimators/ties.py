@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ..errors import OptionError
+from ..models.categorical import ManyStateModel
 from ..models.linear_map import LinearMap
 from ..models.ordinal import Ordinal
 
@@ -40,6 +42,9 @@ def read_ties(ties: Any, model: Any) -> LinearMap | None:
     if isinstance(model, Ordinal) and model.neutral is not None and any(k is not None for k in nodes):
         raise OptionError(option="ties", got=ties, expected="None, 'edges' or labels of edges with neutral categories")
     names, label = list(model.feature_names), np.empty(model.n_features, dtype=np.int64)
+    # States of nodes that are tied are the same by their numbers: the levels may have other names at each node.
+    unnamed: Any = replace(model, state_names=None) if isinstance(model, ManyStateModel) else model
+    numbered = unnamed.feature_names
     phi: dict[str, tuple[int, Any]] = {}
     n_edge_features = model.n_parameters * model.n_edges
     of_node = np.repeat(np.arange(graph.n_nodes), np.diff(model.node_starts))
@@ -49,7 +54,7 @@ def read_ties(ties: Any, model: Any) -> LinearMap | None:
         each = len(item) // max(len(labels), 1)
         for i in range(start, start + len(item)):
             k = labels[item[i - start]]
-            _, mark, which = names[i].rpartition("=")  # of several parameters of an edge or node
+            _, mark, which = numbered[i].rpartition("=")  # of several parameters of an edge or node
             name = names[i] if k is None else f"{kind} {k}".strip() + (mark + which if each > 1 else "")
             key = (kind, i) if k is None else (kind, k)
             label[i], other = phi.setdefault(name, (len(phi), key))

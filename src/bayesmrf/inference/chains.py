@@ -72,7 +72,7 @@ class Persistent(_MomentsOfChains, Stateless):
     n_jobs : int
         Threads of Gibbs sweeps; the moments do not depend on it.
     tempered : bool
-        Whether chains that keep their mode get a ladder.
+        Whether chains that keep their mode get a ladder (of few chains, only those with Gibbs sweeps are watched).
     """
 
     n_chains: int = 1024

@@ -128,14 +128,14 @@ class ManyStateModel(Checked):
         Number m of states of each node.
     fields : bool
         Whether nodes have fields h_{ik}. Without, the Potts model is symmetric under renaming the states.
-    labels : tuple of tuple of str, optional
+    state_names : tuple of tuple of str, optional
         Name of each state of each node, in the names of features; by default the numbers 0 to m - 1.
     """
 
     graph: Graph
     n_states: int
     fields: bool = True
-    labels: Any = field(default=None, kw_only=True)
+    state_names: Any = field(default=None, kw_only=True)
 
     name: ClassVar[str]
     family: ClassVar[str]
@@ -143,7 +143,7 @@ class ManyStateModel(Checked):
 
     def label(self, node: int, state: int) -> str:
         """Return the name of a state of a node."""
-        return str(state) if self.labels is None else str(self.labels[node][state])
+        return str(state) if self.state_names is None else str(self.state_names[node][state])
 
     @property
     def n_parameters(self) -> int:
