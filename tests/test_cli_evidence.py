@@ -151,7 +151,7 @@ def test_models_without_hidden_units(bayesmrf, linked):
     assert "complete (" not in err
 
 
-@pytest.mark.parametrize(("given", "message"), [("Zoe=1", "names of columns, got 'Zoe'"), ("Ann=1", "three levels")])
+@pytest.mark.parametrize(("given", "message"), [("Zoe=1", "there is no column 'Zoe'"), ("Ann=1", "three levels")])
 def test_neutral_categories_that_cannot_be_store_nothing(given, message, bayesmrf, votes, folder):
     one_sentence(bayesmrf("evidence", "votes.csv", "--compare", "independent", "--neutral", given), message)
     assert {p.name for p in folder.iterdir()} == {"votes.csv"}
