@@ -9,7 +9,7 @@ import numpy as np
 
 from ..base import SAMPLE, Kernel
 from ..likelihood import Likelihood, Memory
-from .mirror import Mirror
+from .mirror import Around, Mirror
 
 
 class HiddenEntriesState(NamedTuple):
@@ -20,7 +20,7 @@ class HiddenEntriesState(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class DrawHiddenEntries:
+class DrawHiddenEntries(Around):
     """Draw the hidden entries given theta and the observed ones, then make a step of a kernel on the completed data.
 
     If the kernel leaves the posterior given complete data invariant, the pair (theta, hidden entries) has the joint
@@ -37,22 +37,11 @@ class DrawHiddenEntries:
         Moves of theta given the observed entries, before the hidden ones are drawn by an exact engine.
     """
 
-    kernel: Any
     likelihood: Likelihood
     mirror: Mirror | None = None
 
     def __post_init__(self) -> None:
         self.likelihood.require_hidden(self.name, {SAMPLE})
-
-    @property
-    def name(self) -> str:
-        """That of the kernel."""
-        return self.kernel.name
-
-    @property
-    def dims(self) -> dict[str, tuple[str, ...]]:
-        """Those of the kernel."""
-        return self.kernel.dims
 
     def init(self, rng: np.random.Generator) -> HiddenEntriesState:
         """Start where the kernel does."""

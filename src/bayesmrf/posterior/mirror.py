@@ -51,18 +51,10 @@ class Mirror:
 
 
 @dataclass(frozen=True, eq=False)
-class Mirrored:
-    """Mirror nodes, then make a step of a kernel.
-
-    Parameters
-    ----------
-    kernel : Kernel
-        Its State has a field ``theta``, and its method ``moved`` returns the State with another theta.
-    mirror : Mirror
-    """
+class Around:
+    """Moves before each step of a kernel, under its name and with its draws."""
 
     kernel: Any
-    mirror: Mirror
 
     @property
     def name(self) -> str:
@@ -73,6 +65,20 @@ class Mirrored:
     def dims(self) -> dict[str, tuple[str, ...]]:
         """Those of the kernel."""
         return self.kernel.dims
+
+
+@dataclass(frozen=True, eq=False)
+class Mirrored(Around):
+    """Mirror nodes, then make a step of a kernel.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Its State has a field ``theta``, and its method ``moved`` returns the State with another theta.
+    mirror : Mirror
+    """
+
+    mirror: Mirror
 
     def init(self, rng: np.random.Generator) -> Any:
         """Start where the kernel does."""
