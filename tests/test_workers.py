@@ -191,8 +191,7 @@ def test_a_chain_that_kills_its_workers_is_named_and_the_others_finish(rng, tmp_
     whole = sample(Walk(), random_state=seed, **OPTIONS)
     with pytest.raises(WorkerError, match=r"(?m)^chain \d lost its workers .* new workers to continue$") as caught:
         draws_by(kind, 2, Traced(tmp_path, 1e-3, 99), seed, checkpoint=tmp_path / "run")
-    # Dask does not count each worker that dies while it is told to begin.
-    assert (killed(tmp_path) > tries) if kind is not by_joblib else (killed(tmp_path) == 1 + tries)
+    assert killed(tmp_path) > tries  # more, if a slow chain has made steps between two of them
     draws = caught.value.draws
     assert draws.n_draws == 40
     assert draws.n_chains == 2
