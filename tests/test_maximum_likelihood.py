@@ -1,6 +1,9 @@
 """Maximum likelihood: closed form, exact, persistent chains, tied, and at the boundary."""
 
+import warnings
+
 import numpy as np
+import pandas as pd
 import pytest
 
 from bayesmrf import MaximumLikelihoodMRF, families, graphs
@@ -209,3 +212,32 @@ def test_closed_form_of_ising_and_models_of_your_own(rng):
     assert boltzmann.method_ == "exact"
     three = MaximumLikelihoodMRF(graph, model=families.Symmetric(3), fields=False).fit(rng.integers(0, 3, (200, 3)))
     assert isinstance(three._model(), Symmetric)
+
+
+def test_thresholds_go_as_far_as_edges_take_them(recwarn):
+    """The bound of weights is 4.8, and that of thresholds was 13: too close, so that weights were too small."""
+    rng = np.random.default_rng(63)
+    X = np.where(rng.random((60, 3)) < 0.9, rng.integers(0, 5, (60, 1)), rng.integers(0, 5, (60, 3)))
+    est = MaximumLikelihoodMRF(model="ordinal").fit(X)
+    model = est._model()
+    assert np.abs(infer(ENGINE, model, est.theta_).moments - model.statistics(X)).max() < 1e-5
+    assert np.abs(est.theta_).max() > 15
+    assert not recwarn.list
+
+
+def test_infinite_estimates_reach_the_bound_and_are_named():
+    """A run of the optimiser may end just before the bound, so that nothing was said."""
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        X = np.where(rng.random((20, 3)) < 0.9, rng.integers(0, 2, (20, 1)), rng.integers(0, 2, (20, 3)))
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            est = MaximumLikelihoodMRF().fit(X)
+        model = est._model()
+        assert told or np.abs(infer(ENGINE, model, est.theta_).moments - model.statistics(X)).max() < 1e-5
+
+
+def test_states_that_never_occur_at_a_node_are_named():
+    X = np.array([[0, 0], [1, 1], [2, 0], [0, 1], [1, 0], [2, 1], [0, 0], [1, 1]])
+    with pytest.warns(BoundaryWarning, match=r"1 parameter\(s\) of nodes is infinite, .*never or always.*: second=2"):
+        MaximumLikelihoodMRF(model="potts").fit(pd.DataFrame(X, columns=["first", "second"]))
