@@ -1,5 +1,6 @@
 """Maximum likelihood: closed form, exact, persistent chains, tied, and at the boundary."""
 
+import re
 import warnings
 
 import numpy as np
@@ -7,7 +8,7 @@ import pandas as pd
 import pytest
 
 from bayesmrf import MaximumLikelihoodMRF, families, graphs
-from bayesmrf.errors import BoundaryWarning
+from bayesmrf.errors import BoundaryWarning, ConvergenceWarning
 from bayesmrf.inference.chains import Persistent
 from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.learning.maximum_likelihood import bound, maximum_likelihood
@@ -241,3 +242,16 @@ def test_states_that_never_occur_at_a_node_are_named():
     X = np.array([[0, 0], [1, 1], [2, 0], [0, 1], [1, 0], [2, 1], [0, 0], [1, 1]])
     with pytest.warns(BoundaryWarning, match=r"1 parameter\(s\) of nodes is infinite, .*never or always.*: second=2"):
         MaximumLikelihoodMRF(model="potts").fit(pd.DataFrame(X, columns=["first", "second"]))
+
+
+@pytest.mark.parametrize(("alike", "match"), [(0.8, r"820 of 820 .* or model='agreement'"), (0.4, None)])
+def test_persistent_chains_that_do_not_match_the_data_are_told(alike, match, rng):
+    """They follow theta within a mode: nearly all columns alike, the model had 0.998 for a product of mean 0.448."""
+    z = rng.integers(0, 2, (400, 1))
+    X = np.where(rng.random((400, 40)) < alike, z, rng.integers(0, 2, (400, 40)))
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        est = MaximumLikelihoodMRF(model="boltzmann", random_state=1).fit(X)
+    assert est.method_ == "persistent"
+    assert [w.category for w in told] == ([ConvergenceWarning] if match else [])
+    assert not match or re.search(match, str(told[0].message))
