@@ -82,7 +82,7 @@ def maximum_likelihood(
         chains = PersistentMLE(model, s_bar, limit, n_jobs=engine.n_jobs if isinstance(engine, Persistent) else 1)
         theta, method = chains.fit(chains.start(rng), N_STEPS, curve.columns[:r]).theta, "persistent"
     else:
-        box = np.repeat([limit, _of_nodes(limit, model)], [r, model.n_features - r])
+        box = np.repeat([limit, bound_of_nodes(limit, model)], [r, model.n_features - r])
         theta = persistent_ascent(model, s_bar, n_samples, rng, np.zeros(len(box)), box, curve)
         method = "persistent"
     at_bound = np.unique(np.flatnonzero(np.abs(theta[:r]) >= limit * (1 - 1e-6)) // model.n_parameters)
@@ -150,7 +150,7 @@ def _exact(likelihood: Likelihood, limit: float, n_edge_features: int) -> np.nda
         return float(found.log_z - theta @ likelihood.s_bar), gradient
 
     k = int(curve.columns[:n_edge_features].max(initial=-1)) + 1
-    box = np.repeat([limit, _of_nodes(limit, likelihood.model)], [k, curve.n_features - k])
+    box = np.repeat([limit, bound_of_nodes(limit, likelihood.model)], [k, curve.n_features - k])
     options = {"ftol": 1e-15, "gtol": 1e-9, "maxiter": 2000, "maxcor": 30}
     bounds, phi = np.stack([-box, box], axis=1), np.zeros(len(box))
     for _ in range(_MOST_RUNS):  # near bounds a run may end early; the next one forgets its curvatures
@@ -161,7 +161,7 @@ def _exact(likelihood: Likelihood, limit: float, n_edge_features: int) -> np.nda
     return curve.natural(phi)
 
 
-def _of_nodes(limit: float, model: Model) -> float:
+def bound_of_nodes(limit: float, model: Model) -> float:
     """Return a bound of the parameters of nodes, given that those of edges are within ``limit``.
 
     The log odds of two states of a node given the others change by at most the sum of the ranges of its edges' terms,
