@@ -1,10 +1,14 @@
 """Maximum likelihood: closed form, exact, persistent chains, tied, and at the boundary."""
 
+import re
+import warnings
+
 import numpy as np
+import pandas as pd
 import pytest
 
 from bayesmrf import MaximumLikelihoodMRF, families, graphs
-from bayesmrf.errors import BoundaryWarning
+from bayesmrf.errors import BoundaryWarning, ConstantColumnWarning, ConvergenceWarning
 from bayesmrf.inference.chains import Persistent
 from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.learning.maximum_likelihood import bound, maximum_likelihood
@@ -209,3 +213,52 @@ def test_closed_form_of_ising_and_models_of_your_own(rng):
     assert boltzmann.method_ == "exact"
     three = MaximumLikelihoodMRF(graph, model=families.Symmetric(3), fields=False).fit(rng.integers(0, 3, (200, 3)))
     assert isinstance(three._model(), Symmetric)
+
+
+def test_thresholds_go_as_far_as_edges_take_them(recwarn):
+    """The bound of weights is 4.8, and that of thresholds was 13: too close, so that weights were too small."""
+    rng = np.random.default_rng(63)
+    X = np.where(rng.random((60, 3)) < 0.9, rng.integers(0, 5, (60, 1)), rng.integers(0, 5, (60, 3)))
+    est = MaximumLikelihoodMRF(model="ordinal").fit(X)
+    model = est._model()
+    assert np.abs(infer(ENGINE, model, est.theta_).moments - model.statistics(X)).max() < 1e-5
+    assert np.abs(est.theta_).max() > 15
+    assert not recwarn.list
+
+
+def test_infinite_estimates_reach_the_bound_and_are_named():
+    """A run of the optimiser may end just before the bound, so that nothing was said."""
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        X = np.where(rng.random((20, 3)) < 0.9, rng.integers(0, 2, (20, 1)), rng.integers(0, 2, (20, 3)))
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            est = MaximumLikelihoodMRF().fit(X)
+        model = est._model()
+        assert told or np.abs(infer(ENGINE, model, est.theta_).moments - model.statistics(X)).max() < 1e-5
+
+
+def test_states_that_never_occur_at_a_node_are_named():
+    """Also those of a constant column, which no prior determines here."""
+    constant = pd.DataFrame({"first": [0, 1, 0, 1], "second": [1, 1, 1, 1]})
+    with (
+        pytest.warns(ConstantColumnWarning, match="'second'; .*infinite by maximum likelihood"),
+        pytest.warns(BoundaryWarning, match=r"1 parameter\(s\) of nodes is infinite.*: second"),
+    ):
+        MaximumLikelihoodMRF([]).fit(constant)
+    X = np.array([[0, 0], [1, 1], [2, 0], [0, 1], [1, 0], [2, 1], [0, 0], [1, 1]])
+    with pytest.warns(BoundaryWarning, match=r"1 parameter\(s\) of nodes is infinite, .*never or always.*: second=2"):
+        MaximumLikelihoodMRF(model="potts").fit(pd.DataFrame(X, columns=["first", "second"]))
+
+
+@pytest.mark.parametrize(("alike", "match"), [(0.8, r"820 of 820 .* or model='agreement'"), (0.4, None)])
+def test_persistent_chains_that_do_not_match_the_data_are_told(alike, match, rng):
+    """They follow theta within a mode: nearly all columns alike, the model had 0.998 for a product of mean 0.448."""
+    z = rng.integers(0, 2, (400, 1))
+    X = np.where(rng.random((400, 40)) < alike, z, rng.integers(0, 2, (400, 40)))
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        est = MaximumLikelihoodMRF(model="boltzmann", random_state=1).fit(X)
+    assert est.method_ == "persistent"
+    assert [w.category for w in told] == ([ConvergenceWarning] if match else [])
+    assert not match or re.search(match, str(told[0].message))
