@@ -19,6 +19,7 @@ from bayesmrf.models.ising import Ising
 from bayesmrf.models.linear_map import LinearMap
 from bayesmrf.models.symmetric import Symmetric
 from bayesmrf.samplers import gibbs
+from bayesmrf.samplers.tempered import Tempered
 from tests import oracle
 from tests.potts_oracle import infer
 
@@ -251,14 +252,39 @@ def test_states_that_never_occur_at_a_node_are_named():
         MaximumLikelihoodMRF(model="potts").fit(pd.DataFrame(X, columns=["first", "second"]))
 
 
-@pytest.mark.parametrize(("alike", "match"), [(0.8, r"820 of 820 .* or model='agreement'"), (0.4, None)])
-def test_persistent_chains_that_do_not_match_the_data_are_told(alike, match, rng):
-    """They follow theta within a mode: nearly all columns alike, the model had 0.998 for a product of mean 0.448."""
+CAMPS = ({"model": "boltzmann"}, None), ({"model": "agreement"}, None), ({"model": "potts"}, None)
+
+
+@pytest.mark.parametrize(
+    ("options", "match"), [*CAMPS, ({"model": "agreement", "fields": False}, r"\d{3} of 780 statistics")]
+)
+def test_persistent_chains_match_the_data_or_say_so(options, match, rng):
+    """Nearly all columns are alike: steps that are too long grow modes that the data do not have.
+
+    Then the means of all statistics of the model were 0.998, and its estimates went on.
+    """
     z = rng.integers(0, 2, (400, 1))
-    X = np.where(rng.random((400, 40)) < alike, z, rng.integers(0, 2, (400, 40)))
+    X = np.where(rng.random((400, 40)) < 0.8, z, rng.integers(0, 2, (400, 40)))
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        est = MaximumLikelihoodMRF(model="boltzmann", random_state=1).fit(X)
+        est = MaximumLikelihoodMRF(random_state=1, **options).fit(X)
     assert est.method_ == "persistent"
     assert [w.category for w in told] == ([ConvergenceWarning] if match else [])
     assert not match or re.search(match, str(told[0].message))
+
+
+@pytest.mark.parametrize(("n_columns", "rate"), [(60, None), (60, 0.5)])
+def test_persistent_ascent_finds_camps(n_columns, rate, rng, monkeypatch):
+    """Two camps that disagree on each of 60 questions; the control keeps the rate of the steps."""
+    camp, side = rng.integers(0, 2, (500, 1)), rng.integers(0, 2, n_columns)
+    X = np.where(rng.random((500, n_columns)) < 0.7, camp ^ side, rng.integers(0, 2, (500, n_columns)))
+    if rate is not None:
+        monkeypatch.setattr("bayesmrf.learning.many_states._SLOWER", 1.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        est = MaximumLikelihoodMRF(model="boltzmann", random_state=1).fit(X)
+    model = est._model()
+    states, _ = Tempered().draw(model, est.theta_, 2048, rng)
+    share, found = model.statistics(X), model.statistics(states)
+    z = (found - share) / np.sqrt(np.maximum(share * (1 - share), 1e-3) * (1 / 2048 + 1 / 500))
+    assert (np.square(z).mean() < 1) == (rate is None)  # it would be about 1 for a model with other data of its own

@@ -8,9 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ConvergenceWarning, argument
-from ..models.agreement import Agreement
 from ..models.linear_map import LinearMap
-from ..models.pairwise import PairwiseModel
 from ..names import shown
 from ..samplers.tempered import Tempered
 
@@ -44,13 +42,11 @@ def warn_unless_matched(
     z = np.abs(mean - target) / np.sqrt(variance * (1 / n + 1 / n_samples))
     worst, far = int(z.argmax()), int((z > _FAR).sum())
     if far:
-        recoded = isinstance(model, PairwiseModel) and not isinstance(model, Agreement) and curve is None
-        other = f", or {argument('model', 'agreement')}, which has the same likelihoods" if recoded else ""
         warnings.warn(
             f"persistent contrastive divergence has not converged: the means of {far} of {len(z)} statistics differ "
             f"between data and model by more than {_FAR:.0f} standard errors, most that of {shown(names[worst])} "
             f"({target[worst]:.3g} in the data, {mean[worst]:.3g} in the model); give a sparser {argument('graph')}, "
-            f"for which the estimate is exact{other}",
+            "for which the estimate is exact",
             ConvergenceWarning,
             stacklevel=3,
         )

@@ -14,10 +14,12 @@ from ..errors import BoundaryWarning
 from ..inference.chains import Persistent
 from ..likelihood import Likelihood
 from ..models.agreement import Agreement
+from ..models.boltzmann import Coding
+from ..models.ising import Ising
 from ..models.linear_map import LinearMap
 from ..models.pairwise import PairwiseModel
 from .many_states import persistent_ascent
-from .persistent import PersistentMLE
+from .persistent import PersistentMLE, has_fisher_matrix
 
 _MOST_RUNS, _FLAT = 20, 1e-7  # of L-BFGS-B; slope of the mean log likelihood at which they end
 N_STEPS = 1000  # iterations of persistent contrastive divergence from a cold start
@@ -78,13 +80,17 @@ def maximum_likelihood(
         theta, method = _closed(model, s_bar, curve, limit), "closed form"
     elif {LOG_Z, MOMENTS} <= engine.answers:
         theta, method = _exact(Likelihood(model, s_bar, n_samples, engine, None, curve), limit, r), "exact"
-    elif isinstance(model, Agreement) and _ties_edges_alone(curve, r):
+    elif isinstance(model, Agreement) and _is_newtons(model, curve, r):
         chains = PersistentMLE(model, s_bar, limit, n_jobs=engine.n_jobs if isinstance(engine, Persistent) else 1)
         theta, method = chains.fit(chains.start(rng), N_STEPS, curve.columns[:r]).theta, "persistent"
+    elif isinstance(model, PairwiseModel) and model.fields and _ties_edges_alone(curve, r):
+        # Features of 0/1 states are correlated with those of their nodes, those of -1/+1 states hardly.
+        centred, own = Ising(model.graph), Coding.of(model)
+        coding, boltzmann = Coding.of(centred), own.statistics(model, s_bar)
+        theta = _persistent(centred, coding.features(centred, boltzmann), n_samples, rng, curve)
+        theta, method = own.theta(model, coding.weights(centred, theta)), "persistent"
     else:
-        box = np.repeat([limit, bound_of_nodes(limit, model)], [r, model.n_features - r])
-        theta = persistent_ascent(model, s_bar, n_samples, rng, np.zeros(len(box)), box, curve)
-        method = "persistent"
+        theta, method = _persistent(model, s_bar, n_samples, rng, curve), "persistent"
     at_bound = np.unique(np.flatnonzero(np.abs(theta[:r]) >= limit * (1 - 1e-6)) // model.n_parameters)
     if at_bound.size:
         names = model.graph.edge_names
@@ -121,6 +127,20 @@ def _has_closed_form(model: Model) -> bool:
 def _ties_edges_alone(curve: LinearMap, n_edges: int) -> bool:
     nodes = curve.columns[n_edges:]
     return bool((np.diff(nodes) == 1).all() and (not len(nodes) or nodes[0] > curve.columns[:n_edges].max(initial=-1)))
+
+
+def _is_newtons(model: Agreement, curve: LinearMap, n_edge_features: int) -> bool:
+    """Return whether `PersistentMLE` is used: with a Fisher matrix, or without fields (on grids it is fast)."""
+    return _ties_edges_alone(curve, n_edge_features) and (not model.fields or has_fisher_matrix(curve.n_features))
+
+
+def _persistent(
+    model: Model, s_bar: np.ndarray, n_samples: float, rng: np.random.Generator, curve: LinearMap
+) -> np.ndarray:
+    """Maximise the likelihood by persistent chains, within bounds."""
+    r, limit = model.n_parameters * model.n_edges, bound(n_samples) * _stretch(model)
+    box = np.repeat([limit, bound_of_nodes(limit, model)], [r, model.n_features - r])
+    return persistent_ascent(model, s_bar, n_samples, rng, np.zeros(len(box)), box, curve)
 
 
 def _shares(model: Model, s_bar: np.ndarray, curve: LinearMap) -> np.ndarray:
