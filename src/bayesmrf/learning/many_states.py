@@ -13,11 +13,8 @@ from ..models.linear_map import LinearMap
 from ..models.symmetric import Symmetric
 from ..priors import FIELD_SCALE
 
-_N_STEPS, _MOST_STEPS, _N_AVERAGED = (
-    500,
-    5000,
-    500,
-)  # iterations from theta = 0, at least and at most, and averaged ones
+_N_STEPS, _MOST_STEPS = 500, 5000  # iterations from theta = 0, at least and at most
+_N_AVERAGED = 500  # iterations after them
 _LENGTH = 10.0  # sum of the rates of the former, at least
 _RATE, _MAX_STEP = 0.5, 0.5  # of a Newton step, and of a natural parameter in one iteration, at most
 _SLOWER, _FASTER = 0.9, 1.02  # factors of the rate
