@@ -1,6 +1,7 @@
 """Steps that adapt during warm-up, chains that start around the mode, and Langevin steps that are stable."""
 
 import os
+import re
 import signal
 import warnings
 from types import SimpleNamespace
@@ -421,14 +422,32 @@ def test_a_step_that_would_diverge_is_shortened(options):
         est.fit(X, sample_weight=np.full(8, 10**6))
     assert np.abs(est.theta_).max() < near  # a posterior sd is 0.0014
     assert est.posterior_["sample_stats"]["step_size"].values.max() == pytest.approx(0.000217, rel=0.01)
-    # A stable step is kept, and without one a stable one is chosen; there is nothing to warn of.
-    for given in (0.0005, None):
+    # A short step is kept, and without one a short one is chosen; there is nothing to warn of.
+    for given in (0.0004, None):
         plain = {"epsilon": given, "precondition": False, "n_draws": 300}
         est = bayesian(kernel="langevin", **plain, **QUIET, **options)
         est.fit(X, sample_weight=np.full(8, 10**6))
         assert np.abs(est.theta_).max() < near
         used = est.posterior_["sample_stats"]["step_size"].values[0, 0]
         assert used == (given or pytest.approx(0.000217, rel=0.01))
+
+
+@pytest.mark.parametrize(("epsilon", "told"), [(0.095, True), (0.04, False)])
+def test_a_step_that_makes_variances_too_large_is_used_and_told(epsilon, told):
+    """The variance along the stiffest direction, of which the factor is told, is larger by that factor."""
+    X = (np.random.default_rng(0).random((300, 4)) < 0.5).astype(int)
+    est = bayesian(kernel="langevin", epsilon=epsilon, precondition=False, engine="exact", n_draws=20_000, **QUIET)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        est.fit(X)
+    said = [re.search(r"variances of the posterior up to ([\d.]+) times", str(w.message)) for w in caught]
+    factors = [float(found.group(1)) for found in said if found]
+    assert bool(factors) == told
+    exact = bayesian(kernel="gibbs", n_draws=4000, **QUIET).fit(X)
+    theta, right = (e.posterior_["posterior"]["theta"].values.reshape(-1, 10) for e in (est, exact))
+    values, vectors = np.linalg.eigh(np.cov(right.T))
+    ratio = (theta @ vectors[:, 0]).var() / values[0]
+    assert ratio == pytest.approx(factors[0] if told else 1.1, rel=0.2)
 
 
 def test_label_fields_have_stable_steps_too():

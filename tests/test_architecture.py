@@ -24,6 +24,7 @@ LAYERS = [
         "methods",
         "kernels",
         "code_digest",
+        "reference_counts",
         "code_parts",
         "compiled",
         "base",

@@ -208,6 +208,12 @@ def test_bad_input(fitted, name):
     assert "\n" not in str(e.value)
 
 
+def test_edges_are_needed(fitted):
+    _, table = fitted
+    with pytest.raises(OptionError, match="candidates must be a graph with at least one edge, got 'no edges'"):
+        CompareMRF(candidates=[], **QUICK).fit(table[NAMES], table["group"])
+
+
 def test_what_is_shown(fitted, tmp_path):
     est, _ = fitted
     summary = summarise(est.posterior_)

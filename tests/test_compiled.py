@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 from numba import njit
 from numba.core import caching
+from numba.core.runtime import _nrt_python as _nrt
+from numba.core.runtime import rtsys
 
 import bayesmrf
 from bayesmrf import compiled
@@ -380,3 +382,30 @@ def test_leaves_that_others_call_have_no_wrappers_and_no_machine_code(write):
     once_more = write("made_here_parts", PARTS.replace("3 *", "4 *"))
     assert once_more.third(1.0) == 8
     assert not is_part(*once_more.inner.overloads.values())
+
+
+ARRAYS = (
+    "from typing import NamedTuple\nimport numpy as np\nimport numba\nfrom bayesmrf.compiled import strict_leaf\n\n"
+    "class MadeHerePair(NamedTuple):\n    x: np.ndarray\n    y: np.ndarray\n\n"
+    "@DECORATOR\ndef part(pair, k):\n    if pair.x[k] > 2:\n        return pair.y[:]\n    return pair.x.copy()\n\n"
+    "@DECORATOR\ndef whole(x, n):\n    pair = MadeHerePair(x, x + 1)\n    for k in range(n):\n"
+    "        pair = MadeHerePair(part(pair, k % len(x)), pair.x + 1)\n    return pair.x, x\n"
+)
+
+
+@pytest.mark.parametrize(("decorator", "atomic"), [("strict_leaf", False), ("numba.njit", True)])
+def test_references_in_a_leaf_are_counted_without_atomic_instructions(decorator, atomic, write):
+    """All memory is freed, and what Python gives is given back; the control is numba alone."""
+    found = write("made_here_arrays", ARRAYS.replace("DECORATOR", decorator)).whole
+    x = np.arange(5.0)
+    _nrt.memsys_enable_stats()
+    found(x, 10)
+    before = rtsys.get_allocation_stats()
+    out = [found(x, 1000) for _ in range(3)]
+    assert all(mine is x for _, mine in out)
+    assert all((first == found.py_func(x, 1000)[0]).all() for first, _ in out)
+    del out
+    after = rtsys.get_allocation_stats()
+    assert after.alloc - before.alloc == after.free - before.free > 3000
+    assert sys.getrefcount(x) == 2
+    assert any("atomicrmw" in code for code in found.inspect_llvm().values()) == atomic

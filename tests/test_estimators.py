@@ -319,6 +319,9 @@ def test_networks_carry_what_was_estimated(rng):
     assert free.graph_.nodes["c"] == {}
     tables = MaximumLikelihoodMRF(model="symmetric", fields=False).fit(X)
     assert tables.graph_.edges["a", "b"]["weight"].shape == (tables._model().n_parameters,)
+    alone = MaximumLikelihoodMRF([]).fit(X)
+    assert dict(alone.graph_.nodes(data="bias")) == dict(zip("abc", alone.theta_, strict=True))
+    assert not alone.graph_.edges
 
 
 def inclusion(est, first, second):

@@ -145,7 +145,7 @@ def test_fine_tuning_among_states(name, rng):
 def test_a_climb_is_stopped_where_too_few_states_count(rng):
     target = machine(rng, n=300)
     states = SampledPosterior.draw(target, np.zeros(target.n_features), 5000, rng)
-    theta, converged = _climb(states.slope, np.zeros(target.n_features), np.inf)
+    theta, converged = _climb(states.slope, np.zeros(target.n_features), np.full(target.n_features, np.inf))
     assert not converged
     value, share = states.density(theta)
     assert share == pytest.approx(SHARE, abs=1e-3)
@@ -235,7 +235,7 @@ def test_states_agree_with_the_exact_sum(name, rng):
     exact = Laplace()(target, rng, exact_mode)
     # Started at the same mode: others may be as good.
     start = SampledPosterior.draw(target, exact_mode.theta, 20_000, rng)
-    theta, converged = _climb(start.slope, exact_mode.theta, np.inf)
+    theta, converged = _climb(start.slope, exact_mode.theta, np.full(target.n_features, np.inf))
     assert converged
     found = Laplace(search=ModeSearch(log_z="ais"))(target, rng, Mode(target, theta, True, start, 1, ""))
     assert 0 < found.standard_error < 1

@@ -154,6 +154,19 @@ def test_bridges_have_the_errors_that_they_state(rng, variant, correlation):
     assert (np.array(swapped) ** 2).sum() > high
 
 
+@pytest.mark.parametrize("variant", ["geometric", "optimal"])
+def test_bridges_state_no_error_where_draws_of_the_prior_miss_the_posterior(variant, rng):
+    """Their own terms vary little then: the geometric bridge had errors of up to six of its standard errors."""
+    toy, n_stated = Toy(6, 20.0, 1.0), 0
+    for _ in range(60):
+        posterior = toy.log_likelihood(toy.posterior(rng, 10, 1000))
+        found, n_posterior = bridge_ratio(posterior, toy.log_likelihood(toy.prior(rng, 10_000)), variant)
+        if min(found.n_effective, n_posterior) >= 10:
+            n_stated += 1
+            assert abs(found.value - toy.log_evidence) < 4 * found.standard_error
+    assert n_stated > 20 or variant == "geometric"
+
+
 def test_bridges_need_draws_of_the_posterior(rng):
     toy = Toy(3, 2.0, 1.0)
     prior = toy.log_likelihood(toy.prior(rng, 20_000))

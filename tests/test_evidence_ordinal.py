@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from bayesmrf import BayesianMRF, GroupedMRF, MaximumLikelihoodMRF, compare_evidence, families, log_evidence
-from bayesmrf.errors import OptionError
+from bayesmrf.errors import ConstantColumnWarning, OptionError
 from bayesmrf.estimators.evidence_targets import make_target
 from bayesmrf.evidence.methods import METHODS, evaluate
 from bayesmrf.evidence.ordinal_target import OrdinalTarget
@@ -99,3 +99,18 @@ def test_two_categories_have_the_evidence_of_the_boltzmann_machine(rng):
     X[:30, 1] = X[:30, 0]
     found = [log_evidence(BayesianMRF(model=m), X, prior_scale=1.0, **ANSWERS) for m in ("ordinal", "boltzmann")]
     assert found[0].log_evidence == pytest.approx(found[1].log_evidence, abs=1e-6)
+
+
+def test_the_maximum_likelihood_of_bic_has_thresholds_beyond_the_bound_of_edges():
+    """It was bounded at 4.8, 8 nats too low, and said to be at infinity."""
+    rng = np.random.default_rng(63)
+    X = np.where(rng.random((60, 3)) < 0.9, rng.integers(0, 5, (60, 1)), rng.integers(0, 5, (60, 3)))
+    found = log_evidence(BayesianMRF(), X, "bic", random_state=1, progress=False)
+    right = 60 * MaximumLikelihoodMRF(model="ordinal").fit(X).score(X)
+    assert found.parts["data"] + found.parts["log_z"] == pytest.approx(right, abs=1e-3)
+    assert found.status == ""
+    X[:, 2] = X[:, 2] > 1
+    X[:, 1] = 1
+    with pytest.warns(ConstantColumnWarning):
+        constant = log_evidence(BayesianMRF(model="boltzmann"), np.minimum(X, 1), "bic", progress=False)
+    assert "the maximum of the likelihood is at infinity" in constant.status

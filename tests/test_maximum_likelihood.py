@@ -1,10 +1,14 @@
 """Maximum likelihood: closed form, exact, persistent chains, tied, and at the boundary."""
 
+import re
+import warnings
+
 import numpy as np
+import pandas as pd
 import pytest
 
 from bayesmrf import MaximumLikelihoodMRF, families, graphs
-from bayesmrf.errors import BoundaryWarning
+from bayesmrf.errors import BoundaryWarning, ConstantColumnWarning, ConvergenceWarning
 from bayesmrf.inference.chains import Persistent
 from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.learning.maximum_likelihood import bound, maximum_likelihood
@@ -15,6 +19,7 @@ from bayesmrf.models.ising import Ising
 from bayesmrf.models.linear_map import LinearMap
 from bayesmrf.models.symmetric import Symmetric
 from bayesmrf.samplers import gibbs
+from bayesmrf.samplers.tempered import Tempered
 from tests import oracle
 from tests.potts_oracle import infer
 
@@ -209,3 +214,77 @@ def test_closed_form_of_ising_and_models_of_your_own(rng):
     assert boltzmann.method_ == "exact"
     three = MaximumLikelihoodMRF(graph, model=families.Symmetric(3), fields=False).fit(rng.integers(0, 3, (200, 3)))
     assert isinstance(three._model(), Symmetric)
+
+
+def test_thresholds_go_as_far_as_edges_take_them(recwarn):
+    """The bound of weights is 4.8, and that of thresholds was 13: too close, so that weights were too small."""
+    rng = np.random.default_rng(63)
+    X = np.where(rng.random((60, 3)) < 0.9, rng.integers(0, 5, (60, 1)), rng.integers(0, 5, (60, 3)))
+    est = MaximumLikelihoodMRF(model="ordinal").fit(X)
+    model = est._model()
+    assert np.abs(infer(ENGINE, model, est.theta_).moments - model.statistics(X)).max() < 1e-5
+    assert np.abs(est.theta_).max() > 15
+    assert not recwarn.list
+
+
+def test_infinite_estimates_reach_the_bound_and_are_named():
+    """A run of the optimiser may end just before the bound, so that nothing was said."""
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        X = np.where(rng.random((20, 3)) < 0.9, rng.integers(0, 2, (20, 1)), rng.integers(0, 2, (20, 3)))
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            est = MaximumLikelihoodMRF().fit(X)
+        model = est._model()
+        assert told or np.abs(infer(ENGINE, model, est.theta_).moments - model.statistics(X)).max() < 1e-5
+
+
+def test_states_that_never_occur_at_a_node_are_named():
+    """Also those of a constant column, which no prior determines here."""
+    constant = pd.DataFrame({"first": [0, 1, 0, 1], "second": [1, 1, 1, 1]})
+    with (
+        pytest.warns(ConstantColumnWarning, match="'second'; .*infinite by maximum likelihood"),
+        pytest.warns(BoundaryWarning, match=r"1 parameter\(s\) of nodes is infinite.*: second"),
+    ):
+        MaximumLikelihoodMRF([]).fit(constant)
+    X = np.array([[0, 0], [1, 1], [2, 0], [0, 1], [1, 0], [2, 1], [0, 0], [1, 1]])
+    with pytest.warns(BoundaryWarning, match=r"1 parameter\(s\) of nodes is infinite, .*never or always.*: second=2"):
+        MaximumLikelihoodMRF(model="potts").fit(pd.DataFrame(X, columns=["first", "second"]))
+
+
+CAMPS = ({"model": "boltzmann"}, None), ({"model": "agreement"}, None), ({"model": "potts"}, None)
+
+
+@pytest.mark.parametrize(
+    ("options", "match"), [*CAMPS, ({"model": "agreement", "fields": False}, r"\d{3} of 780 statistics")]
+)
+def test_persistent_chains_match_the_data_or_say_so(options, match, rng):
+    """Nearly all columns are alike: steps that are too long grow modes that the data do not have.
+
+    Then the means of all statistics of the model were 0.998, and its estimates went on.
+    """
+    z = rng.integers(0, 2, (400, 1))
+    X = np.where(rng.random((400, 40)) < 0.8, z, rng.integers(0, 2, (400, 40)))
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        est = MaximumLikelihoodMRF(random_state=1, **options).fit(X)
+    assert est.method_ == "persistent"
+    assert [w.category for w in told] == ([ConvergenceWarning] if match else [])
+    assert not match or re.search(match, str(told[0].message))
+
+
+@pytest.mark.parametrize(("n_columns", "rate"), [(60, None), (60, 0.5)])
+def test_persistent_ascent_finds_camps(n_columns, rate, rng, monkeypatch):
+    """Two camps that disagree on each of 60 questions; the control keeps the rate of the steps."""
+    camp, side = rng.integers(0, 2, (500, 1)), rng.integers(0, 2, n_columns)
+    X = np.where(rng.random((500, n_columns)) < 0.7, camp ^ side, rng.integers(0, 2, (500, n_columns)))
+    if rate is not None:
+        monkeypatch.setattr("bayesmrf.learning.many_states._SLOWER", 1.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        est = MaximumLikelihoodMRF(model="boltzmann", random_state=1).fit(X)
+    model = est._model()
+    states, _ = Tempered().draw(model, est.theta_, 2048, rng)
+    share, found = model.statistics(X), model.statistics(states)
+    z = (found - share) / np.sqrt(np.maximum(share * (1 - share), 1e-3) * (1 / 2048 + 1 / 500))
+    assert (np.square(z).mean() < 1) == (rate is None)  # it would be about 1 for a model with other data of its own

@@ -317,6 +317,8 @@ def test_bad_options_of_objects(make, message):
 def test_bad_data(data):
     with pytest.raises(DataError, match="X must have at least two columns, got 1"):
         SpikeSlabMRF(**QUICK).fit(data[:, :1])
+    with pytest.raises(OptionError, match="candidates must be a graph with at least one edge, got 'no edges'"):
+        SpikeSlabMRF(candidates=[], **QUICK).fit(data)
     with pytest.raises(DataError, match=r"must be binary, .* the first is 2"):
         SpikeSlabMRF(**QUICK).fit(data + 1)
     with pytest.raises(Exception, match="7"):

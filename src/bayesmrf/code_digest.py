@@ -25,7 +25,7 @@ def digest_of(leaf: Any) -> bytes:
     That is its Python code and that of all leaves it calls, in any file, with their constants and options, and the
     version of numba; comments and docstrings do not matter.
     """
-    waiting, seen, parts = [leaf], [leaf], [numba.__version__, "parts"]
+    waiting, seen, parts = [leaf], [leaf], [numba.__version__, "parts, plain counts"]
     while waiting:
         function = waiting.pop()
         if isinstance(function, Dispatcher):

@@ -26,12 +26,20 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.core.environment import lookup_environment
 from numba.core.registry import CPUDispatcher
 
+from .reference_counts import inline_counts
+
 _ENVIRONMENT = "_ZN08NumbaEnv"  # how the names of global variables of functions begin
 _COLLECTIONS = 100_000, 20, 20  # thresholds of the garbage collector
 
 
 class SelfContained(JITCodeLibrary):
-    """The code of a leaf whose machine code calls no machine code of other leaves."""
+    """The code of a leaf whose machine code calls no machine code of other leaves, and counts references plainly."""
+
+    def _optimize_final_module(self) -> None:
+        super()._optimize_final_module()
+        inline_counts(self._final_module)
+        passes, options = self._codegen._module_pass_manager(loop_vectorize=False, slp_vectorize=False, cost="cheap")
+        passes.run(self._final_module, options)
 
     def _finalize_final_module(self) -> None:
         if self._shared_module is None:  # not from disk

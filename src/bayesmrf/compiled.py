@@ -34,6 +34,7 @@ try:
     from numba.core.serialize import dumps
 
     from .code_parts import LeafCompiler, LeafDispatcher, is_part, rebuild_part, reduce_part
+    from .reference_counts import knows_counts
 except ImportError:  # another version of numba: use its own cache
     caching = None  # type: ignore[assignment]
 
@@ -167,6 +168,7 @@ def _is_known() -> bool:
             and [len(inspect.signature(c).parameters) for c in calls] == [3, 3, 1, 2, 3, 2]
             and isinstance(compiled._cache, caching.NullCache)
             and len(inspect.signature(compiled._compiler._customize_flags).parameters) == 1
+            and knows_counts()
         )
     except (AttributeError, TypeError, ValueError):
         return False

@@ -474,7 +474,7 @@ def _check_columns(seen: np.ndarray, labels: tuple[str, ...], gaps: bool) -> Non
     if constant.size:
         warnings.warn(
             f"{constant.size} column(s) of {_X} are constant: {_some(constant, labels)}; their "
-            "parameters are determined by the prior alone",
+            "parameters are determined by the prior alone, and infinite by maximum likelihood",
             ConstantColumnWarning,
             stacklevel=4,
         )

@@ -156,6 +156,12 @@ def read_graph(graph: Any, states: States, progress: bool, option: str = "graph"
     raise OptionError(option=option, got=graph, expected=expected)
 
 
+def require_edges(graph: Graph, option: str) -> None:
+    """Refuse a graph without edges where edges are what is estimated."""
+    if graph.n_edges == 0:
+        raise OptionError(option=option, got="no edges", expected="a graph with at least one edge")
+
+
 def warn_of_unbalanced(states: States) -> None:
     """Warn about columns that a model without fields cannot describe.
 

@@ -32,7 +32,16 @@ from ..posterior.edges.group_particles import GroupParticles
 from ..posterior.groups.two_states import default_particles
 from ..posterior.hidden_entries import DrawHiddenEntries
 from ..states import States, check_states, levels_of
-from .base import MissingValues, RunOptions, data_hash, missing_table, read_graph, run_seed, sample_posterior
+from .base import (
+    MissingValues,
+    RunOptions,
+    data_hash,
+    missing_table,
+    read_graph,
+    require_edges,
+    run_seed,
+    sample_posterior,
+)
 from .chosen_model import ChosenModel
 from .edge_prior import default_prior, warn_of_taper
 from .engines import read_hidden
@@ -213,6 +222,7 @@ class CompareMRF(MissingValues, RunOptions, ChosenModel, Network, BaseEstimator)
             raise DataError("X must have at least two columns, got 1 feature(s).")
         record_columns(self, X, len(states.names))
         self._graph = read_graph(self.candidates, states, self.progress, "candidates")
+        require_edges(self._graph, "candidates")
         self.edges_ = self._graph.edges
         self.groups_, code = read_groups(groups, X, len(states.values))
         model = self._model()

@@ -36,6 +36,7 @@ from .base import (
     RunOptions,
     data_hash,
     missing_table,
+    require_edges,
     run_seed,
     sample_posterior,
     warn_of_unbalanced,
@@ -189,8 +190,7 @@ class GroupedMRF(MissingValues, RunOptions, ChosenModel, ParameterPosterior):
         model = self._model()
         if not self.fields and request.family.name != "symmetric":  # whose tables hold what fields do
             warn_of_unbalanced(states)
-        if model.n_edges == 0:
-            raise OptionError(option=option, got="no edges", expected="a graph with at least one edge")
+        require_edges(self._graph, option)
         n, missing = states.n_samples, bool((states.values < 0).any())
         method = with_numbers(choose_method(request, model, missing), model, n)
         self.method_ = GROUPS.row(method).name

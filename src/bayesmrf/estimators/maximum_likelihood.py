@@ -10,6 +10,7 @@ from scipy.special import expit
 
 from ..families import families_of
 from ..inference.auto import choose
+from ..learning.matched_moments import warn_unless_matched
 from ..learning.maximum_likelihood import maximum_likelihood
 from ..models.agreement import Agreement
 from ..models.categorical import states_of
@@ -26,7 +27,8 @@ class MaximumLikelihoodMRF(ChosenModel, PairwiseMRF):
     """Maximum likelihood estimate of the parameters of a Markov random field.
 
     It is in closed form on forests without fields, exact by elimination if that is cheap, and by persistent contrastive
-    divergence otherwise.
+    divergence otherwise. A `ConvergenceWarning` says if the means of statistics under the last are far from those of
+    the data.
 
     Parameters
     ----------
@@ -83,6 +85,8 @@ class MaximumLikelihoodMRF(ChosenModel, PairwiseMRF):
         engine = choose(self._graph, n_states=states_of(model))
         found = maximum_likelihood(model, s_bar, states.n_samples, engine, rng, curve)
         self.theta_, self.method_ = found.theta, found.method
+        if found.method == "persistent":
+            warn_unless_matched(model, found.theta, s_bar, states.n_samples, curve, rng)
         if isinstance(model, Agreement):
             self.agreement_ = expit(found.theta[: model.n_edges])
         return self

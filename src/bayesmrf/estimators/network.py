@@ -72,7 +72,7 @@ class Network:
         """Return the graph with theta, and other arrays, as attributes of edges and nodes."""
         model, graph = self._model(), self._graph
         own = model.n_parameters * model.n_edges
-        edges = {"weight": theta[:own].reshape(model.n_edges, -1)} | (edges or {})
+        edges = {"weight": theta[:own].reshape(model.n_edges, model.n_parameters)} | (edges or {})
         if model.fields:
             nodes = {"bias": np.split(theta, model.node_starts[:-1])[1:]} | (nodes or {})
         network = graph.to_networkx()

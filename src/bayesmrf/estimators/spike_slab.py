@@ -34,7 +34,16 @@ from ..posterior.hidden_entries import DrawHiddenEntries
 from ..priors import Normal, SpikeSlab
 from ..rules import is_integer
 from ..states import States
-from .base import MissingValues, RunOptions, central, data_hash, missing_table, run_seed, sample_posterior
+from .base import (
+    MissingValues,
+    RunOptions,
+    central,
+    data_hash,
+    missing_table,
+    require_edges,
+    run_seed,
+    sample_posterior,
+)
 from .chosen_model import ChosenModel
 from .edge_prior import default_prior, warn_of_prior, warn_of_taper, warn_of_wide_slab
 from .edge_start import default_particles, find_reference
@@ -185,6 +194,7 @@ class SpikeSlabMRF(MissingValues, RunOptions, ChosenModel, ParameterPosterior):
         states = self._read(X, sample_weight, self.progress, missing=True, option="candidates")
         if self.n_features_in_ < 2:
             raise DataError("X must have at least two columns, got 1 feature(s).")
+        require_edges(self._graph, "candidates")
         row = EDGES.row(_automatic(family, states) if self.method == AUTO else self.method)
         self.method_, self.model_ = row.name, family.name
         for feature in ["spike", "missing"][: 1 + bool((states.values < 0).any())]:

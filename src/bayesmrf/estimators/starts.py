@@ -22,7 +22,7 @@ from ..learning.many_states import persistent_ascent
 from ..likelihood import Likelihood
 from ..models.categorical import is_categorical, states_of
 from ..models.linear_map import LinearMap
-from ..posterior.parameters.langevin import is_stable, stable_epsilon
+from ..posterior.parameters.langevin import excess, is_stable, stable_epsilon
 from ..posterior.parameters.pseudo_posterior import curvature_along, find_mode, own_scale
 from ..priors import Prior
 from ..samplers.gibbs import start, sweep, to_states
@@ -30,6 +30,7 @@ from ..states import States
 
 _DENSE = 500  # parameters up to which the full curvature is computed
 _CORRELATED = 0.2  # eigenvalue of the curvature in units of `Start.scale` below which directions are changed
+_EXCESS = 1.25  # of a variance, due to long steps, of which users are told
 _FLATTEST = 0.01  # least curvature: a standard deviation of 10
 _MODE = {LOG_Z, MOMENTS}  # what engines must compute for a search for the mode
 # States of chains that give a curvature without an engine: fewer where it is not a matrix.
@@ -144,11 +145,22 @@ def uncorrected_epsilon(given: float | None, stiffness: float) -> float:
     Warns
     -----
     ApproximatePosteriorWarning
-        If the given step is unstable (see `bayesmrf.posterior.parameters.langevin.is_stable`), and replaced.
+        If the given step is unstable (see `bayesmrf.posterior.parameters.langevin.is_stable`), and replaced; or if it
+        makes a variance too large by more than a quarter.
     """
     safe = float(f"{stable_epsilon(stiffness):.3g}")
-    if given is None or is_stable(given, stiffness):
-        return safe if given is None else given
+    if given is None:
+        return safe
+    if is_stable(given, stiffness):
+        if (factor := excess(given, stiffness)) > _EXCESS:
+            warn(
+                f"epsilon = {given:g} makes variances of the posterior up to {factor:.2g} times as large as they are: "
+                f"Langevin dynamics without an accept step are exact for short steps only; use epsilon <= {safe:g}, "
+                "with which it is 1.05 times",
+                ApproximatePosteriorWarning,
+                stacklevel=5,
+            )
+        return given
     warn(
         f"epsilon = {given:g} is unstable: Langevin dynamics without an accept step need epsilon < "
         f"{2 / stiffness**0.5:.3g} for the curvature of this posterior, and run away beyond it; epsilon = {safe:g} is "

@@ -18,7 +18,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import log_expit, logsumexp
 
-from .harmonic import FEW, Estimate, mean_ess, mean_of
+from .harmonic import FEW, Estimate, log_mean, mean_ess, mean_of
 from .posterior_draws import FromDraws, PosteriorDraws, log_likelihoods
 from .target import Evidence, Target
 
@@ -77,23 +77,30 @@ def bridge_ratio(posterior: np.ndarray, prior: np.ndarray, variant: str) -> tupl
     r"""Estimate the log evidence from log likelihoods of posterior (n_chains, n_draws) and prior draws (n_prior,).
 
     The variance is the sum of the relative variances of the two means (Meng and Wong 1996, eq. 3.2, with effective
-    sample sizes in place of numbers of draws); estimation of the optimal alpha adds nothing to this order.
+    sample sizes in place of numbers of draws); estimation of the optimal alpha adds nothing to this order. If few draws
+    of the prior reach the posterior, the largest terms are missing among them. Their mean square is therefore also
+    estimated from the draws of the posterior, and the larger estimate is used:
+
+    .. math:: E_2[(q_1 \alpha)^2] = p(X) E_1[q_1 \alpha \, q_2 \alpha].
 
     Returns
     -------
     Estimate, n_effective
         The estimate with the effective sample size of the prior, and the effective sample size of the posterior.
     """
-    if variant == "geometric":
-        above, below = prior / 2, -posterior / 2
-    else:
-        shift = _optimal(posterior, prior)
-        # q_1 alpha and q_2 alpha, up to a factor e^shift in their ratio.
-        above, below = log_expit(prior - shift), log_expit(shift - posterior)
-    log_above, v_above, n_above = mean_of(above, chains=False)
+    shift = 0.0 if variant == "geometric" else _optimal(posterior, prior)
+
+    def log_terms(log_likelihood: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return log q_1 alpha and log q_2 alpha, up to a factor e^shift in their ratio."""
+        x = log_likelihood - shift
+        return (x / 2, -x / 2) if variant == "geometric" else (log_expit(x), log_expit(-x))
+
+    above, _ = log_terms(prior)
+    there, below = log_terms(posterior)
     log_below, v_below, n_below = mean_of(below)
-    value = log_above - log_below + (0.0 if variant == "geometric" else shift)
-    return Estimate(value, float(np.sqrt(v_above + v_below)), n_above), n_below
+    ratio = log_mean(above) - log_below
+    _, v_above, n_above = mean_of(above, chains=False, log_square=ratio + log_mean(there + below))
+    return Estimate(ratio + shift, float(np.sqrt(v_above + v_below)), n_above), n_below
 
 
 def _optimal(posterior: np.ndarray, prior: np.ndarray) -> float:

@@ -85,8 +85,8 @@ class HarmonicMean(FromDraws):
 
 def harmonic_mean(log_likelihood: np.ndarray) -> Estimate:
     """Compute the first estimator from log likelihoods (n_chains, n_draws)."""
-    log_mean, variance, n_effective = mean_of(-log_likelihood)
-    return Estimate(-log_mean, np.sqrt(variance), n_effective)
+    mean, variance, n_effective = mean_of(-log_likelihood)
+    return Estimate(-mean, np.sqrt(variance), n_effective)
 
 
 def mixture_mean(log_likelihood: np.ndarray, delta: float = DELTA) -> Estimate:
@@ -118,16 +118,22 @@ def mixture_mean(log_likelihood: np.ndarray, delta: float = DELTA) -> Estimate:
     return Estimate(value, float(error), float(slope.sum() ** 2 / (slope**2).sum() * min(1.0, n / psi.size)))
 
 
-def mean_of(log_terms: np.ndarray, chains: bool = True) -> tuple[float, float, float]:
+def mean_of(log_terms: np.ndarray, chains: bool = True, log_square: float = -np.inf) -> tuple[float, float, float]:
     """Return the log of the mean of exp(``log_terms``), its variance, and the effective number of terms.
 
-    Terms are (n_chains, n_draws) and correlated along the draws, or independent if not ``chains``.
+    Terms are (n_chains, n_draws) and correlated along the draws, or independent if not ``chains``. ``log_square`` is
+    the log of another estimate of their mean square, which is used if it is larger than that of the terms.
     """
-    log_mean = float(logsumexp(log_terms) - np.log(log_terms.size))
-    terms = np.exp(log_terms - log_mean)
+    mean = log_mean(log_terms)
+    terms = np.exp(log_terms - mean)
     n = mean_ess(terms) if chains else float(terms.size)
-    kish = terms.size**2 / (terms**2).sum()
-    return log_mean, float(terms.var() / n), float(kish * min(1.0, n / terms.size))
+    variance = max(terms.var(), np.exp(log_square - 2 * mean) - 1)
+    return mean, float(variance / n), float(min(float(terms.size), n) / (1 + variance))
+
+
+def log_mean(log_terms: np.ndarray) -> float:
+    """Return the log of the mean of exp(``log_terms``)."""
+    return float(logsumexp(log_terms) - np.log(log_terms.size))
 
 
 def mean_ess(x: np.ndarray) -> float:

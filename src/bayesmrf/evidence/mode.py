@@ -134,50 +134,52 @@ class ModeSearch(Work):
                 _STATES, _STATES_EACH * target.n_features, min(_STATES_ROW * int(target.n_samples), _MOST_STATES)
             )
         n_states = max(n_states, BATCHES)
-        limit = np.inf if self.penalised else bound(target.n_samples)
-        theta = np.clip(target.climb(rng, self.n_steps, self.penalised), -limit, limit)
+        limits = np.full(target.n_features, np.inf) if self.penalised else target.limits(bound(target.n_samples))
+        theta = np.clip(target.climb(rng, self.n_steps, self.penalised), -limits, limits)
         mode = Mode(target, theta, self.penalised, None, 0, "")
         if self.is_exact(target):
-            return _fine_tune(mode, limit)
+            return _fine_tune(mode, limits)
         rounds = track(range(1, self.max_rounds + 1), "fine-tuning the mode", progress=progress)
         with one_thread():
             for n_rounds in rounds:
                 states = SampledPosterior.draw(target, mode.theta, n_states, rng, self.penalised)
-                mode, work = _ascend(replace(mode, states=states, n_rounds=n_rounds), limit)
+                mode, work = _ascend(replace(mode, states=states, n_rounds=n_rounds), limits)
                 if work is not None:
                     break
-        return _with_status(mode, limit, f"{self.max_rounds} sets of {n_states} states" if work is None else work)
+        return _with_status(mode, limits, f"{self.max_rounds} sets of {n_states} states" if work is None else work)
 
 
 def climb_exactly(target: Target, theta: np.ndarray) -> Mode:
     """Find the mode of the exact log posterior by ascent from ``theta``."""
-    return _fine_tune(Mode(target, theta, True, None, 0, ""), np.inf)
+    return _fine_tune(Mode(target, theta, True, None, 0, ""), np.full(len(theta), np.inf))
 
 
-def _fine_tune(mode: Mode, limit: float) -> Mode:
+def _fine_tune(mode: Mode, limits: np.ndarray) -> Mode:
     """Maximise the exact log posterior (or likelihood) from ``mode``."""
     with one_thread():
-        mode, work = _ascend(mode, limit)
-    return _with_status(mode, limit, f"{_LBFGS['maxiter']} steps of L-BFGS" if work is None else work)
+        mode, work = _ascend(mode, limits)
+    return _with_status(mode, limits, f"{_LBFGS['maxiter']} steps of L-BFGS" if work is None else work)
 
 
-def _with_status(mode: Mode, limit: float, work: str) -> Mode:
+def _with_status(mode: Mode, limits: np.ndarray, work: str) -> Mode:
     """Return ``mode`` with its status; ``work`` describes what was done without convergence."""
-    status = _status(mode.theta, limit, work)
+    status = _status(mode.theta, limits, work)
     return replace(mode, status=status) if status else mode  # the same object keeps its cached curvature
 
 
-def _status(theta: np.ndarray, limit: float, work: str) -> str:
+def _status(theta: np.ndarray, limits: np.ndarray, work: str) -> str:
     """Return the status after this ``work`` without convergence."""
     found = [f"the search for the mode has not converged after {work}; raise n_steps or n_states"] if work else []
-    if n_bounded := int((np.abs(theta) >= limit).sum()):
-        found.append(f"the maximum of the likelihood is at infinity: {n_bounded} of {len(theta)} parameters were "
-                     f"bounded at +-{limit:.3g}")  # fmt: skip
+    bounded = np.abs(theta) >= limits
+    if bounded.any():
+        at = " or ".join(f"{limit:.3g}" for limit in np.unique(limits[bounded]))
+        found.append(f"the maximum of the likelihood is at infinity: {bounded.sum()} of {len(theta)} parameters were "
+                     f"bounded at +-{at}")  # fmt: skip
     return "; ".join(found)
 
 
-def _ascend(mode: Mode, limit: float) -> tuple[Mode, str | None]:
-    """Maximise from ``mode`` within +-limit, past saddle points.
+def _ascend(mode: Mode, limits: np.ndarray) -> tuple[Mode, str | None]:
+    """Maximise from ``mode`` within +-limits, past saddle points.
 
     Returns
     -------
@@ -187,9 +189,9 @@ def _ascend(mode: Mode, limit: float) -> tuple[Mode, str | None]:
     """
     n_saddles = 0
     while True:
-        theta, converged = _climb(mode.slope, mode.theta, limit)
+        theta, converged = _climb(mode.slope, mode.theta, limits)
         mode = replace(mode, theta=theta)
-        higher = _beside(mode, limit) if converged else None
+        higher = _beside(mode, limits) if converged else None
         if higher is None:
             return mode, "" if converged else None
         if n_saddles == _SADDLES:
@@ -198,14 +200,14 @@ def _ascend(mode: Mode, limit: float) -> tuple[Mode, str | None]:
         mode = replace(mode, theta=higher)
 
 
-def _beside(mode: Mode, limit: float) -> np.ndarray | None:
+def _beside(mode: Mode, limits: np.ndarray) -> np.ndarray | None:
     """Return the highest point along the eigenvector of the least eigenvalue, if that is negative.
 
     Points need enough effective states. None at a maximum: no eigenvalue is negative, or no point is higher.
     """
     if not mode.target.has_hidden:
         return None
-    free = np.flatnonzero(np.abs(mode.theta) < limit)
+    free = np.flatnonzero(np.abs(mode.theta) < limits)
     curvature = mode.curvature[np.ix_(free, free)]
     try:
         np.linalg.cholesky(curvature)  # a hundred times faster than eigenvalues
@@ -217,7 +219,7 @@ def _beside(mode: Mode, limit: float) -> np.ndarray | None:
     top += _LBFGS["ftol"] * abs(top)
     found = None
     for stride in np.concatenate([_STRIDES, -_STRIDES]):
-        theta = np.clip(mode.theta + stride * direction, -limit, limit)
+        theta = np.clip(mode.theta + stride * direction, -limits, limits)
         value, share = mode.density(theta)
         if value > top and share >= SHARE:
             top, found = value, theta
@@ -225,9 +227,9 @@ def _beside(mode: Mode, limit: float) -> np.ndarray | None:
 
 
 def _climb(
-    slope: Callable[[np.ndarray], tuple[float, np.ndarray, float]], theta: np.ndarray, limit: float
+    slope: Callable[[np.ndarray], tuple[float, np.ndarray, float]], theta: np.ndarray, limits: np.ndarray
 ) -> tuple[np.ndarray, bool]:
-    """Maximise by L-BFGS within +-limit, in the region of enough effective states; return whether it converged.
+    """Maximise by L-BFGS within +-limits, in the region of enough effective states; return whether it converged.
 
     If a step leaves that region, the search ends at the boundary.
     """
@@ -253,7 +255,7 @@ def _climb(
         inside, left = inside + near * (x - inside), True
         raise StopIteration
 
-    box = [(-limit, limit)] * len(theta)
+    box = np.stack([-limits, limits], axis=1)
     found = minimize(negative, theta, jac=True, method="L-BFGS-B", bounds=box, callback=watch, options=_LBFGS)
     if left:
         return inside, False

@@ -16,6 +16,7 @@ from ..inference import annealed
 from ..inference.auto import choose
 from ..inference.chains import Brief, Persistent
 from ..inference.elimination.two_states import Elimination, cost
+from ..learning.maximum_likelihood import bound_of_nodes
 from ..likelihood import Hidden, Likelihood
 from ..models.clamped import Clamped
 from ..models.linear_map import LinearMap
@@ -94,6 +95,19 @@ class PairwiseTarget(Checked, Target):
     def joint(self) -> PairwiseModel:
         """``model``."""
         return self.model
+
+    def limits(self, limit: float) -> np.ndarray:
+        """Return the bounds; those of fields that are finite at the maximum are beyond it, without hidden nodes."""
+        found, model = super().limits(limit), self.model
+        if self.n_hidden == 0:
+            mean = model.statistics(self.states, self.weights)
+            inside = (mean > model.feature_low) & (mean < model.feature_high)  # a state occurs, but not always
+            inside[: model.n_edges] = False
+            one = np.arange(model.n_features)
+            rows, columns = (one, one) if self.linear is None else (self.linear.rows, self.linear.columns)
+            finite = np.setdiff1d(columns[inside[rows]], columns[rows < model.n_edges])
+            found[finite] = bound_of_nodes(limit, model)
+        return found
 
     def natural(self, theta: np.ndarray) -> np.ndarray:
         """Return the natural parameters, one for each feature."""

@@ -225,6 +225,10 @@ class Target(ABC):
     def joint(self) -> PairwiseModel:
         """The model of visible and hidden nodes together, visible ones first."""
 
+    def limits(self, limit: float) -> np.ndarray:
+        """Return the bounds of the parameters in a search for the maximum likelihood, given that of an edge."""
+        return np.full(self.n_features, limit)
+
     def natural(self, theta: np.ndarray) -> np.ndarray:
         """Return the parameters of `joint`: theta, or its image under a `bayesmrf.models.linear_map.LinearMap`."""
         return theta

@@ -13,8 +13,14 @@ from ..models.linear_map import LinearMap
 from ..models.symmetric import Symmetric
 from ..priors import FIELD_SCALE
 
-_N_STEPS = 1000  # iterations from theta = 0
-_MAX_STEP = 0.5  # of a natural parameter in one iteration
+_N_STEPS, _MOST_STEPS = 500, 5000  # iterations from theta = 0, at least and at most
+_N_AVERAGED = 500  # iterations after them
+_LENGTH = 10.0  # sum of the rates of the former, at least
+_RATE, _MAX_STEP = 0.5, 0.5  # of a Newton step, and of a natural parameter in one iteration, at most
+_SLOWER, _FASTER = 0.9, 1.02  # factors of the rate
+# Beyond these a step is too long: cosine with the last step, and its square relative to the least, most of which is
+# kept in each iteration.
+_TURN, _GROWTH, _KEPT = -0.2, 4.0, 0.98
 
 
 def persistent_ascent(
@@ -28,8 +34,11 @@ def persistent_ascent(
 ) -> np.ndarray:
     """Maximise N (theta . s_bar - log Z) - sum penalty theta^2 / 2 within +-limit by persistent chains.
 
-    Persistent chains are those of Tieleman (2008). Steps are scaled by the running variance of each feature and
-    decrease as j^(-2/3) in the second half, whose average is the estimate (Polyak and Juditsky 1992).
+    Persistent chains are those of Tieleman (2008). Steps are Newton's with the running variance of each feature, times
+    a rate. Features that are correlated make the likelihood stiff in some directions: with steps that are too long for
+    these theta swings, and grows modes that the data do not have. So the rate falls where a step turns back, or is much
+    longer than before, and rises otherwise. Then it decreases as j^(-2/3), and the average is the estimate (Polyak and
+    Juditsky 1992).
 
     Parameters
     ----------
@@ -42,24 +51,42 @@ def persistent_ascent(
         If parameters are tied.
     """
     engine, low, high = Persistent(n_chains=1024), model.feature_low, model.feature_high
-    chains, theta, average = engine.start(model, rng), np.zeros(model.n_features), np.zeros(model.n_features)
-    variance, weight, burn = np.zeros(model.n_features), 0.0, _N_STEPS // 2
-    for j in range(_N_STEPS):
+    chains, variance, weight = engine.start(model, rng), np.zeros(model.n_features), 0.0
+
+    def newton(theta: np.ndarray) -> np.ndarray:
+        nonlocal chains, variance, weight
         found = engine.infer(model, theta, None, state=chains)
         q, chains = found.moments, found.state
         assert q is not None
         variance, weight = 0.9 * variance + 0.1 * (q - low) * (high - q), 0.9 * weight + 0.1
         gradient = s_bar - q - penalty * theta / n_samples
-        late = (1 + max(0, j - burn)) ** (2 / 3)
         curvature = variance / weight + penalty / n_samples + 1e-3
-        step = gradient / curvature
-        if curve is not None:  # where the variances differ the mean of the separate steps is not 0 at the maximum
-            step = curve.natural(curve.pull_back(theta, gradient) / curve.pull_back(theta, curvature))
-        step = 0.5 * step / late
-        theta = np.clip(theta + np.clip(step, -_MAX_STEP, _MAX_STEP), -limit, limit)
-        if j >= burn:
-            average += theta
-    return average / (_N_STEPS - burn)
+        if curve is None:
+            return gradient / curvature
+        # Where the variances differ the mean of the separate steps is not 0 at the maximum.
+        step: np.ndarray = curve.natural(curve.pull_back(theta, gradient) / curve.pull_back(theta, curvature))
+        return step
+
+    def moved(theta: np.ndarray, step: np.ndarray) -> np.ndarray:
+        return np.clip(theta + np.clip(step, -_MAX_STEP, _MAX_STEP), -limit, limit)
+
+    theta, before, average = np.zeros((3, model.n_features))
+    rate, length, least = _RATE, 0.0, np.inf
+    for j in range(_MOST_STEPS):
+        step = newton(theta)
+        square = step @ step
+        least = min(least / _KEPT, square)
+        if step @ before < _TURN * np.sqrt(square * (before @ before)) or square > _GROWTH * least:
+            rate *= _SLOWER
+        else:
+            rate = min(rate * _FASTER, _RATE)
+        theta, before, length = moved(theta, rate * step), step, length + rate
+        if j >= _N_STEPS and length >= _LENGTH:
+            break
+    for j in range(1, _N_AVERAGED + 1):
+        theta = moved(theta, rate * newton(theta) / j ** (2 / 3))
+        average += theta
+    return average / _N_AVERAGED
 
 
 @one_thread()

@@ -14,12 +14,14 @@ from ..errors import BoundaryWarning
 from ..inference.chains import Persistent
 from ..likelihood import Likelihood
 from ..models.agreement import Agreement
+from ..models.boltzmann import Coding
+from ..models.ising import Ising
 from ..models.linear_map import LinearMap
 from ..models.pairwise import PairwiseModel
 from .many_states import persistent_ascent
-from .persistent import PersistentMLE
+from .persistent import PersistentMLE, has_fisher_matrix
 
-_LOOSE = 3.0  # fields compensate for couplings, so their box is this much wider
+_MOST_RUNS, _FLAT = 20, 1e-7  # of L-BFGS-B; slope of the mean log likelihood at which they end
 N_STEPS = 1000  # iterations of persistent contrastive divergence from a cold start
 
 
@@ -68,7 +70,8 @@ def maximum_likelihood(
     Warns
     -----
     BoundaryWarning
-        If an estimate is infinite (the ends of an edge always, or never, agree) and was bounded.
+        If an estimate is infinite (the ends of an edge always, or never, agree; a state of a node occurs always, or
+        never) and was bounded.
     """
     r = model.n_parameters * model.n_edges
     limit = bound(n_samples) * _stretch(model)
@@ -77,13 +80,17 @@ def maximum_likelihood(
         theta, method = _closed(model, s_bar, curve, limit), "closed form"
     elif {LOG_Z, MOMENTS} <= engine.answers:
         theta, method = _exact(Likelihood(model, s_bar, n_samples, engine, None, curve), limit, r), "exact"
-    elif isinstance(model, Agreement) and _ties_edges_alone(curve, r):
+    elif isinstance(model, Agreement) and _is_newtons(model, curve, r):
         chains = PersistentMLE(model, s_bar, limit, n_jobs=engine.n_jobs if isinstance(engine, Persistent) else 1)
         theta, method = chains.fit(chains.start(rng), N_STEPS, curve.columns[:r]).theta, "persistent"
+    elif isinstance(model, PairwiseModel) and model.fields and _ties_edges_alone(curve, r):
+        # Features of 0/1 states are correlated with those of their nodes, those of -1/+1 states hardly.
+        centred, own = Ising(model.graph), Coding.of(model)
+        coding, boltzmann = Coding.of(centred), own.statistics(model, s_bar)
+        theta = _persistent(centred, coding.features(centred, boltzmann), n_samples, rng, curve)
+        theta, method = own.theta(model, coding.weights(centred, theta)), "persistent"
     else:
-        box = np.repeat([limit, _LOOSE * limit], [r, model.n_features - r])
-        theta = persistent_ascent(model, s_bar, n_samples, rng, np.zeros(len(box)), box, curve)
-        method = "persistent"
+        theta, method = _persistent(model, s_bar, n_samples, rng, curve), "persistent"
     at_bound = np.unique(np.flatnonzero(np.abs(theta[:r]) >= limit * (1 - 1e-6)) // model.n_parameters)
     if at_bound.size:
         names = model.graph.edge_names
@@ -91,6 +98,16 @@ def maximum_likelihood(
         warnings.warn(
             f"the maximum likelihood estimate of {at_bound.size} edge(s) is infinite or large and was bounded "
             f"at an agreement of {1 / (1 + np.exp(-bound(n_samples))):.6g} (or one minus it): {some}",
+            BoundaryWarning,
+            stacklevel=4,
+        )
+    share = _shares(model, s_bar, curve)[r:]
+    never = np.flatnonzero((share <= 0) | (share >= 1))
+    if never.size:
+        some = ", ".join(str(model.feature_names[r + i]) for i in never[:5]) + (", ..." if never.size > 5 else "")
+        warnings.warn(
+            f"the maximum likelihood estimate of {never.size} parameter(s) of nodes is infinite, as a state occurs "
+            f"never or always, and was bounded: {some}",
             BoundaryWarning,
             stacklevel=4,
         )
@@ -112,10 +129,29 @@ def _ties_edges_alone(curve: LinearMap, n_edges: int) -> bool:
     return bool((np.diff(nodes) == 1).all() and (not len(nodes) or nodes[0] > curve.columns[:n_edges].max(initial=-1)))
 
 
+def _is_newtons(model: Agreement, curve: LinearMap, n_edge_features: int) -> bool:
+    """Return whether `PersistentMLE` is used: with a Fisher matrix, or without fields (on grids it is fast)."""
+    return _ties_edges_alone(curve, n_edge_features) and (not model.fields or has_fisher_matrix(curve.n_features))
+
+
+def _persistent(
+    model: Model, s_bar: np.ndarray, n_samples: float, rng: np.random.Generator, curve: LinearMap
+) -> np.ndarray:
+    """Maximise the likelihood by persistent chains, within bounds."""
+    r, limit = model.n_parameters * model.n_edges, bound(n_samples) * _stretch(model)
+    box = np.repeat([limit, bound_of_nodes(limit, model)], [r, model.n_features - r])
+    return persistent_ascent(model, s_bar, n_samples, rng, np.zeros(len(box)), box, curve)
+
+
+def _shares(model: Model, s_bar: np.ndarray, curve: LinearMap) -> np.ndarray:
+    """Return the mean of each feature, from 0 at its lowest value to 1 at its highest, averaged over those tied."""
+    share = (s_bar - model.feature_low) / (model.feature_high - model.feature_low)
+    mean: np.ndarray = curve.natural(curve.pull_back(share, share) / curve.squares(np.ones(len(share))))
+    return np.clip(mean, 0, 1)
+
+
 def _closed(model: Model, s_bar: np.ndarray, curve: LinearMap, limit: float) -> np.ndarray:
-    low = model.feature_low
-    share = (s_bar - low) / (1 - low)
-    agree = np.clip(curve.natural(curve.pull_back(share, share) / curve.squares(np.ones(len(share)))), 0, 1)
+    agree = _shares(model, s_bar, curve)
     with np.errstate(divide="ignore"):
         logit = np.log(agree) - np.log1p(-agree) + np.log(model.n_states - 1)
     return np.clip(_stretch(model) * logit, -limit, limit)
@@ -134,10 +170,24 @@ def _exact(likelihood: Likelihood, limit: float, n_edge_features: int) -> np.nda
         return float(found.log_z - theta @ likelihood.s_bar), gradient
 
     k = int(curve.columns[:n_edge_features].max(initial=-1)) + 1
-    # Fields compensate for the couplings of all their edges, so their box is wider.
-    wide = limit * (1 + np.sqrt(n_edge_features))
-    box = np.concatenate([np.full(k, limit), np.full(curve.n_features - k, wide)])
+    box = np.repeat([limit, bound_of_nodes(limit, likelihood.model)], [k, curve.n_features - k])
     options = {"ftol": 1e-15, "gtol": 1e-9, "maxiter": 2000, "maxcor": 30}
-    bounds = np.stack([-box, box], axis=1)
-    found = minimize(objective, np.zeros(len(box)), jac=True, method="L-BFGS-B", bounds=bounds, options=options)
-    return curve.natural(found.x)
+    bounds, phi = np.stack([-box, box], axis=1), np.zeros(len(box))
+    for _ in range(_MOST_RUNS):  # near bounds a run may end early; the next one forgets its curvatures
+        found = minimize(objective, phi, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+        phi = found.x
+        if np.abs(np.clip(phi - found.jac, -box, box) - phi).max(initial=0) < _FLAT:
+            break
+    return curve.natural(phi)
+
+
+def bound_of_nodes(limit: float, model: Model) -> float:
+    """Return a bound of the parameters of nodes, given that those of edges are within ``limit``.
+
+    The log odds of two states of a node given the others change by at most the sum of the ranges of its edges' terms,
+    so that fields which fit its margin are at most so far from the log odds of the margin.
+    """
+    r = model.n_parameters * model.n_edges
+    ranges = (model.feature_high - model.feature_low)[:r].reshape(model.n_edges, model.n_parameters).sum(axis=1)
+    at_node = np.bincount(model.graph.edges.ravel(), np.repeat(ranges, 2), model.graph.n_nodes)
+    return float(limit * (1 + at_node.max()))

@@ -17,6 +17,11 @@ _MAX_NEWTON = 400
 _MAX_STEP = 0.5  # of a natural parameter in one iteration
 
 
+def has_fisher_matrix(n_free: int) -> bool:
+    """Return whether the chains give the full Fisher matrix of so many free parameters."""
+    return n_free <= _MAX_NEWTON
+
+
 class PCDState(NamedTuple):
     """State between calls: the last estimate and the persistent chains."""
 
@@ -79,7 +84,7 @@ class PersistentMLE(Checked):
         psi = tie(state.theta)
         psi[:k] /= sizes
         target = tie(self.s_bar)
-        newton = len(psi) <= _MAX_NEWTON
+        newton = has_fisher_matrix(len(psi))
         fisher = np.zeros((len(psi), len(psi)) if newton else len(psi))
         weight, burn = 0.0, max(1, n_steps // 2)
         average = np.zeros_like(psi)

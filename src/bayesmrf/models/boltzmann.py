@@ -60,6 +60,13 @@ class Coding(NamedTuple):
         edge = weights[: model.n_edges] / self.edge
         return np.concatenate([edge, (weights[model.n_edges :] - self.shift * _sums(model, edge)) / self.node])
 
+    def features(self, model: Any, s_bar: np.ndarray) -> np.ndarray:
+        """Return the mean statistics of ``model`` for data with those of the Boltzmann machine; see `statistics`."""
+        r, (low, _), (u, v) = model.n_edges, model.node_values, model.graph.edges.T
+        node = s_bar[r:]
+        edge = self.edge * s_bar[:r] + self.shift * (node[u] + node[v]) + model.edge_values[0, 0]
+        return np.concatenate([edge, self.node * node + low])
+
     def statistics(self, model: Any, s_bar: np.ndarray) -> np.ndarray:
         """Return the mean statistics of the Boltzmann machine for data with those of ``model``."""
         r, (low, _) = model.n_edges, model.node_values

@@ -29,6 +29,7 @@ from .ladder import Ladder, start_ladder, swap_round
 from .resampling import systematic
 from .tempered import add_potential
 
+_NODES = 4096  # that are looked at, at most
 _PERIOD = 64  # sweeps between two looks
 _KEPT = 0.1  # correlation with the last look above which chains keep their mode
 _SURE = 4.0  # standard errors of a correlation of 0 that it exceeds, too
@@ -113,7 +114,9 @@ def swap(form: Pairwise | Categorical, followed: Followed, n_chains: int, n_swee
 def _look(form: Pairwise | Categorical, followed: Followed, n_chains: int) -> Followed:
     """Compare the chains with the last look, and lay a ladder if they keep their mode."""
     n_states = form.field.shape[1] if isinstance(form, Categorical) else None
-    states = to_states(followed.chains, n_chains, n_states)
+    x = followed.chains.states
+    some = x[:, :: 1 + x.shape[1] // _NODES]
+    states = to_states(followed.chains._replace(states=some), n_chains, n_states)
     values = states.astype(np.float64)
     if n_states is not None:
         values = (states[:, :, None] == np.arange(1, n_states)).reshape(n_chains, -1).astype(np.float64)
@@ -122,9 +125,10 @@ def _look(form: Pairwise | Categorical, followed: Followed, n_chains: int) -> Fo
         kept = _correlation(values @ followed.direction, followed.seen)
         if kept > max(_KEPT, _SURE / np.sqrt(n_chains)):
             # As random as the generator of the first chain, which goes on elsewhere.
-            ladder = start_ladder(form, states, np.random.default_rng(followed.chains.lanes[0, :, 0]))
+            rng = np.random.default_rng(followed.chains.lanes[0, :, 0])
+            ladder = start_ladder(form, to_states(followed.chains, n_chains, n_states), rng)
             followed = followed._replace(coupling=form.coupling.copy(), field=form.field.copy())
-            x, still = followed.chains.states, np.arange(n_chains, LANES * len(followed.chains.states))
+            still = np.arange(n_chains, LANES * len(x))
             x[still // LANES, :, still % LANES] = x[still % n_chains // LANES, :, still % n_chains % LANES]
     direction = _principal_component(values, followed.direction)
     return followed._replace(direction=direction, seen=values @ direction, ladder=ladder)

@@ -10,6 +10,7 @@ from math import exp
 import numpy as np
 
 from ...compiled import leaf, strict_leaf
+from ...lanes import MOST, exp_rest, power_bits
 from .centred import node_field
 
 
@@ -35,10 +36,22 @@ def fill_table(lines, theta):
             for s in range(size):
                 table[x * size + s] = table[s] + local[s]
         size *= m
-    top = table.max()
+    return table, _exp_all(table)
+
+
+@leaf
+def _exp_all(table):
+    """Replace logs of weights by the weights relative to the largest; return the log of the largest."""
+    top, power = table[0], np.empty(len(table))
     for s in range(len(table)):
-        table[s] = exp(table[s] - top)
-    return table, top
+        top = max(top, table[s])
+    bits = power.view(np.int64)
+    for s in range(len(table)):
+        table[s] = min(top - table[s], MOST)
+        bits[s] = power_bits(table[s])
+    for s in range(len(table)):
+        table[s] = exp_rest(table[s]) * power[s]
+    return top
 
 
 @strict_leaf

@@ -173,6 +173,11 @@ def is_stable(epsilon: float, stiffness: float) -> bool:
     return epsilon**2 * stiffness < 4
 
 
+def excess(epsilon: float, stiffness: float) -> float:
+    """Return the factor by which the variance along that eigenvector is too large (see `is_stable`)."""
+    return 1 / (1 - epsilon**2 * stiffness / 4)
+
+
 def stable_epsilon(stiffness: float) -> float:
     """Return the step size at which the variance in the stiffest direction is 5 % too large: epsilon^2 lambda = 0.2.
 
