@@ -29,7 +29,7 @@ FULL_WORDS: dict[str, Options] = {
     LAPLACE: {"n_steps": 20_000},
     "bic": {"n_steps": 20_000},
     "langevin": {"n_draws": 150, "n_warmup": 3000, "thin": 20, "more": 10},
-    TRUTH: {"n_chains": 16, "temperatures": 1000, "power": 3},
+    TRUTH: {"n_chains": 100, "temperatures": 1000, "power": 3},
     CV: {"n_folds": 10, "n_steps": 2000},
 }
 SMALL: dict[str, Options] = {
