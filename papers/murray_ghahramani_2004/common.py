@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -60,7 +61,9 @@ def fit(
     estimator = BayesianMRF(
         kernel=kernel, progress=False, n_jobs=1, random_state=seeds, checkpoint=checkpoint, **others
     )
-    tree = estimator.fit(X, sample_weight=weights).posterior_
+    with warnings.catch_warnings():  # of steps that are fixed by hand
+        warnings.simplefilter("ignore", ApproximatePosteriorWarning)
+        tree = estimator.fit(X, sample_weight=weights).posterior_
     if not tree.attrs["complete"]:
         raise KeyboardInterrupt
     stats = tree["sample_stats"]

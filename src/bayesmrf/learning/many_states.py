@@ -51,16 +51,17 @@ def persistent_ascent(
         If parameters are tied.
     """
     engine, low, high = Persistent(n_chains=1024), model.feature_low, model.feature_high
-    chains, variance, weight = engine.start(model, rng), np.zeros(model.n_features), 0.0
+    chains, variance, weight, noise = engine.start(model, rng), np.zeros(model.n_features), 0.0, 0.0
 
     def newton(theta: np.ndarray) -> np.ndarray:
-        nonlocal chains, variance, weight
+        nonlocal chains, variance, weight, noise
         found = engine.infer(model, theta, None, state=chains)
         q, chains = found.moments, found.state
         assert q is not None
         variance, weight = 0.9 * variance + 0.1 * (q - low) * (high - q), 0.9 * weight + 0.1
         gradient = s_bar - q - penalty * theta / n_samples
         curvature = variance / weight + penalty / n_samples + 1e-3
+        noise = float((variance / weight / curvature**2).sum()) / engine.n_chains
         if curve is None:
             return gradient / curvature
         # Where the variances differ the mean of the separate steps is not 0 at the maximum.
@@ -76,7 +77,8 @@ def persistent_ascent(
         step = newton(theta)
         square = step @ step
         least = min(least / _KEPT, square)
-        if step @ before < _TURN * np.sqrt(square * (before @ before)) or square > _GROWTH * least:
+        turns = step @ before < _TURN * np.sqrt(square * (before @ before))
+        if square > _GROWTH * noise and (turns or square > _GROWTH * least):
             rate *= _SLOWER
         else:
             rate = min(rate * _FASTER, _RATE)

@@ -102,7 +102,7 @@ def maximum_likelihood(
             stacklevel=4,
         )
     share = _shares(model, s_bar, curve)[r:]
-    never = np.flatnonzero((share <= 0) | (share >= 1))
+    never = np.flatnonzero(_some_never(model, (share <= 0) | (share >= 1)))
     if never.size:
         some = ", ".join(str(model.feature_names[r + i]) for i in never[:5]) + (", ..." if never.size > 5 else "")
         warnings.warn(
@@ -112,6 +112,14 @@ def maximum_likelihood(
             stacklevel=4,
         )
     return Estimate(theta, method, at_bound)
+
+
+def _some_never(model: Model, extreme: np.ndarray) -> np.ndarray:
+    """Keep those parameters of nodes that are not extreme with all others of their node: users know of constant ones."""
+    for start, stop in zip(model.node_starts[:-1], model.node_starts[1:], strict=True) if extreme.size else ():
+        own = slice(start - model.node_starts[0], stop - model.node_starts[0])
+        extreme[own] &= not extreme[own].all()
+    return extreme
 
 
 def _stretch(model: Model) -> float:
