@@ -11,6 +11,7 @@ import numpy as np
 import xarray as xr
 
 from bayesmrf import BayesianMRF
+from bayesmrf.errors import ApproximatePosteriorWarning
 from bayesmrf.inference.registry import engine_of
 from bayesmrf.kernels import KERNELS
 from bayesmrf.priors import WeightsAndBiases

@@ -115,7 +115,7 @@ def maximum_likelihood(
 
 
 def _some_never(model: Model, extreme: np.ndarray) -> np.ndarray:
-    """Keep those parameters of nodes that are not extreme with all others of their node: users know of constant ones."""
+    """Keep the parameters of nodes that are not extreme with all others of their node: constant ones are known."""
     for start, stop in zip(model.node_starts[:-1], model.node_starts[1:], strict=True) if extreme.size else ():
         own = slice(start - model.node_starts[0], stop - model.node_starts[0])
         extreme[own] &= not extreme[own].all()
