@@ -14,13 +14,14 @@ from typing import Any
 
 from llvmlite import ir
 from llvmlite.binding import Linkage, parse_assembly
+from numba.core.codegen import CPUCodegen
 from numba.core.runtime import nrtdynmod
 
 
 def knows_counts() -> bool:
     """Return whether numba has the functions from which `inline_counts` makes its own."""
-    calls = nrtdynmod._define_nrt_incref, nrtdynmod._define_nrt_decref
-    return [len(inspect.signature(c).parameters) for c in calls] == [2, 2]
+    calls = nrtdynmod._define_nrt_incref, nrtdynmod._define_nrt_decref, CPUCodegen._module_pass_manager
+    return [len(inspect.signature(c).parameters) for c in calls] == [2, 2, 2]
 
 
 @cache

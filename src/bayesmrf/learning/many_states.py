@@ -37,8 +37,8 @@ def persistent_ascent(
     Persistent chains are those of Tieleman (2008). Steps are Newton's with the running variance of each feature, times
     a rate. Features that are correlated make the likelihood stiff in some directions: with steps that are too long for
     these theta swings, and grows modes that the data do not have. So the rate falls where a step turns back, or is much
-    longer than before, and rises otherwise. Then it decreases as j^(-2/3), and the average is the estimate (Polyak and
-    Juditsky 1992).
+    longer than before, unless it is about as short as the noise of the chains; otherwise it rises. Then it decreases as
+    j^(-2/3), and the average is the estimate (Polyak and Juditsky 1992).
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def persistent_ascent(
         variance, weight = 0.9 * variance + 0.1 * (q - low) * (high - q), 0.9 * weight + 0.1
         gradient = s_bar - q - penalty * theta / n_samples
         curvature = variance / weight + penalty / n_samples + 1e-3
-        noise = float((variance / weight / curvature**2).sum()) / engine.n_chains
+        noise = float((variance / weight / curvature**2).sum()) / engine.n_chains  # square of a step of noise alone
         if curve is None:
             return gradient / curvature
         # Where the variances differ the mean of the separate steps is not 0 at the maximum.

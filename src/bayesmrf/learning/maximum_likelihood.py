@@ -80,7 +80,7 @@ def maximum_likelihood(
         theta, method = _closed(model, s_bar, curve, limit), "closed form"
     elif {LOG_Z, MOMENTS} <= engine.answers:
         theta, method = _exact(Likelihood(model, s_bar, n_samples, engine, None, curve), limit, r), "exact"
-    elif isinstance(model, Agreement) and _is_newtons(model, curve, r):
+    elif isinstance(model, Agreement) and _suits_newton(model, curve, r):
         chains = PersistentMLE(model, s_bar, limit, n_jobs=engine.n_jobs if isinstance(engine, Persistent) else 1)
         theta, method = chains.fit(chains.start(rng), N_STEPS, curve.columns[:r]).theta, "persistent"
     elif isinstance(model, PairwiseModel) and model.fields and _ties_edges_alone(curve, r):
@@ -101,8 +101,7 @@ def maximum_likelihood(
             BoundaryWarning,
             stacklevel=4,
         )
-    share = _shares(model, s_bar, curve)[r:]
-    never = np.flatnonzero(_some_never(model, (share <= 0) | (share >= 1)))
+    never = _infinite(model, _shares(model, s_bar, curve)[r:])
     if never.size:
         some = ", ".join(str(model.feature_names[r + i]) for i in never[:5]) + (", ..." if never.size > 5 else "")
         warnings.warn(
@@ -114,12 +113,11 @@ def maximum_likelihood(
     return Estimate(theta, method, at_bound)
 
 
-def _some_never(model: Model, extreme: np.ndarray) -> np.ndarray:
-    """Keep the parameters of nodes that are not extreme with all others of their node: constant ones are known."""
-    for start, stop in zip(model.node_starts[:-1], model.node_starts[1:], strict=True) if extreme.size else ():
-        own = slice(start - model.node_starts[0], stop - model.node_starts[0])
-        extreme[own] &= not extreme[own].all()
-    return extreme
+def _infinite(model: Model, share: np.ndarray) -> np.ndarray:
+    """List the parameters of nodes that are infinite, but for those of constant nodes, which users are told of."""
+    extreme, node = (share <= 0) | (share >= 1), np.repeat(np.arange(model.graph.n_nodes), np.diff(model.node_starts))
+    varies = np.bincount(node, ~extreme, model.graph.n_nodes) > 0
+    return np.flatnonzero(extreme & varies[node])
 
 
 def _stretch(model: Model) -> float:
@@ -137,7 +135,7 @@ def _ties_edges_alone(curve: LinearMap, n_edges: int) -> bool:
     return bool((np.diff(nodes) == 1).all() and (not len(nodes) or nodes[0] > curve.columns[:n_edges].max(initial=-1)))
 
 
-def _is_newtons(model: Agreement, curve: LinearMap, n_edge_features: int) -> bool:
+def _suits_newton(model: Agreement, curve: LinearMap, n_edge_features: int) -> bool:
     """Return whether `PersistentMLE` is used: with a Fisher matrix, or without fields (on grids it is fast)."""
     return _ties_edges_alone(curve, n_edge_features) and (not model.fields or has_fisher_matrix(curve.n_features))
 
