@@ -206,6 +206,11 @@ def plain(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
+def logit_of_beta(a: float, b: float) -> str:
+    """Return the prior `priors.LogisticBeta` in words."""
+    return f"logit of Beta({a:g}, {b:g})"
+
+
 def intervals(draws: np.ndarray) -> np.ndarray:
     """Return the ends (2, n) of the central 90 % intervals of the columns of ``draws`` (n_draws, n)."""
     found = np.empty((2, draws.shape[1]))
