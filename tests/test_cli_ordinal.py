@@ -64,6 +64,13 @@ def test_the_command_has_the_draws_of_its_estimator(command, bayesmrf, answers, 
     assert bayesmrf("report", "answers.zarr")[0] == 0
 
 
+def test_a_level_that_never_occurs_is_told_without_python(bayesmrf, answers):
+    answers.replace({"sad": {3.0: 4.0}}).to_csv("answers.csv", index=False)
+    code, _, err = bayesmrf("structure", "answers.csv", "--drop", "sex", *SMALL)
+    assert code == 0
+    assert "1 level(s) of column 'sad' never occur (3), so that the prior alone determines their thresholds\n" in err
+
+
 def test_the_engine_of_posterior_supports_the_model(bayesmrf, folder, rng):
     table = rng.integers(1, 5, (60, 15))
     table[:4] = np.arange(1, 5)[:, None]

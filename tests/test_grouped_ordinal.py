@@ -215,3 +215,5 @@ def test_command(bayesmrf, answers, folder):
     assert "field h" not in page
     given = ["groups", "answers.csv", "--graph", "complete", "--model", "potts", "--prior-scale", 0.5, "--out", "x"]
     one_sentence(bayesmrf(*given), "--prior-scale must be omitted without --model ordinal or symmetric, got 0.5")
+    given = ["groups", "answers.csv", "--graph", "complete", "--base", "5,1", "--out", "x"]
+    one_sentence(bayesmrf(*given), "--base must be omitted with --model ordinal, got '5,1'; give --prior-scale")
