@@ -57,6 +57,7 @@ def test_the_command_has_the_draws_of_its_estimator(command, bayesmrf, answers, 
     text = " ".join(out.split())
     assert "The model is ordinal, as column 'sad' has more than two ordered levels." in text
     assert "3 missing values, with probability: row 21 sad=1" in text
+    assert "neutral" not in text
     est.set_params(**QUICK).fit(answers[ITEMS], *([answers["sex"]] if command == "compare" else []))
     found = load("answers.zarr")["posterior"]["theta"]
     np.testing.assert_array_equal(found, est.posterior_["posterior"]["theta"])
@@ -129,6 +130,8 @@ def test_neutral_categories(command, bayesmrf, answers, folder):
     found = load("answers.zarr")["posterior"]["theta"]
     np.testing.assert_array_equal(found, est.posterior_["posterior"]["theta"])
     assert found["feature"].values.tolist()[3:5] == ["sad:linear", "sad:quadratic"]
+    assert bayesmrf("report", "answers.zarr")[0] == 0
+    assert "Of a column with a neutral category, linear x + quadratic" in (folder / "report.html").read_text()
 
 
 def test_neutral_categories_that_cannot_be(bayesmrf, answers):

@@ -212,6 +212,12 @@ def test_the_worst_parameter_is_a_parameter(rng):
     assert s.worst_feature in s.table.index
 
 
+def test_thinned_draws(rng):
+    tree = parameter_tree(rng)
+    tree.attrs["thin"] = 3
+    assert ", one of 3 steps kept" in ParameterSummary(tree).draws_sentence
+
+
 def test_nothing_is_missing(rng):
     table = ParameterSummary(parameter_tree(rng)).missing_table
     assert isinstance(table, pd.DataFrame)

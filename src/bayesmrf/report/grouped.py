@@ -171,6 +171,7 @@ def _fields(s: GroupedSummary) -> str:
     text = "The field h of a node multiplies its state in {-1, +1}: it favours yes above 0, no below 0."
     if _is_ordinal(s):
         text = "A threshold is the log odds of its category against the lowest where all other nodes are in theirs."
+        text += s.neutral_clause
     elif s.levels:
         text = f"The field h of a state (from 0) of a node is its log odds against {s.levels[0]}, other things equal."
     fixed = s.attrs.get("method") == "stripped-beta"
