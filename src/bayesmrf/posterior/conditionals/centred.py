@@ -18,6 +18,7 @@ import numpy as np
 from numba.extending import overload
 
 from ...compiled import strict_leaf
+from ...models.boltzmann import Coding, regression_on_ends
 from ...models.categorical import is_categorical
 from ...models.ordinal import LINEAR
 from .line import Line, LineSample
@@ -80,7 +81,7 @@ def centred_lines(
     """Return the lines of a model, centred on data with the mean statistics ``s_bar`` of n observations.
 
     ``tilt`` is the slope of the log prior of the parameters of nodes, apart from a normal density. ``pull`` replaces
-    that of the means of the data (`mean_pull`).
+    `residual_pull`.
     """
     low, high = model.node_values
     form = (TwoStates if model.n_states == 2 else ManyStates)(low, high - low)
@@ -89,7 +90,7 @@ def centred_lines(
         base = model.categorical(np.zeros(model.n_features)).field
     edges, sums = model.graph.edges.astype(np.int64), n * s_bar
     sums[model.n_edges :] += tilt
-    pull = mean_pull(model, s_bar, n) if pull is None else pull
+    pull = residual_pull(model, s_bar, n) if pull is None else pull
     return CentredLines(form, model.edge_values, edges, n, sums, pull, model.node_starts, base, model.node_features)
 
 
@@ -176,10 +177,11 @@ def mean_pull(model: Any, s_bar: np.ndarray, n: float) -> np.ndarray:
 
 
 def residual_pull(model: Any, s_bar: np.ndarray, n: float) -> np.ndarray:
-    r"""Return `mean_pull` for ends that depend on each other.
+    r"""Return `mean_pull` for ends that depend on each other, so that the feature is uncorrelated with theirs.
 
-    With it the feature that changes is nearly uncorrelated with those of the nodes also where the ends of the edge
-    depend on each other in the data. Let :math:`\mu_u(x)` be the mean of f given :math:`x_u = x` if the ends are
+    Of two states these are the coefficients in the regression of the feature on those of its ends in the data
+    (`bayesmrf.models.boltzmann.regression_on_ends`). Of more states the data are known by the moments of the features
+    only. Let :math:`\mu_u(x)` be the mean of f given :math:`x_u = x` if the ends are
     independent, :math:`z_u` the same standardized, :math:`\sigma_0` the standard deviation of what both leave of f, and
     :math:`\rho` the correlation of the ends. If these are normal and f is their product, the part of f that is a sum of
     functions of one end is the sum over both of
@@ -188,6 +190,12 @@ def residual_pull(model: Any, s_bar: np.ndarray, n: float) -> np.ndarray:
 
     up to a constant. For independent ends it is `mean_pull`.
     """
+    if model.n_features == model.n_edges:
+        return np.zeros((model.n_edges, 2, 0))
+    if model.n_states == 2:
+        coding = Coding.of(model)
+        found = regression_on_ends(coding.statistics(model, s_bar), n, model.graph.edges)
+        return ((coding.edge * found + coding.shift) / coding.node)[:, :, None]
     f = model.edge_values
     p, q = smoothed_shares(model, s_bar, n)[model.graph.edges.T]
     ends, given = np.stack([p, q], axis=1), np.stack([q @ f.T, p @ f], axis=1)
