@@ -4,10 +4,12 @@ An edge's parameter a is moved together with those of its two nodes, so that the
 
 .. math:: g(x_u, x_v) = f(x_u, x_v) - \sum_j k_{uj} y_j(x_u) - \sum_j k_{vj} y_j(x_v),
 
-with f the feature of an edge, :math:`y_j` those of a node, and :math:`\sum_j k_{uj} y_j(x_u)` the mean of f over the
-distribution of :math:`x_v` in the data. In a Boltzmann machine this is the product of the centred nodes, up to a
-constant. It is nearly uncorrelated with the nodes' features, so that births, deaths and changes of an edge do not have
-to wait for the nodes' parameters. The map from (a, node parameters) to (a, node parameters at a = 0) has Jacobian 1.
+with f the feature of an edge and :math:`y_j` those of a node. The coefficients k are such that g is nearly uncorrelated
+with the nodes' features in the data, so that births, deaths and changes of an edge do not have to wait for the nodes'
+parameters. If the ends are independent, :math:`\sum_j k_{uj} y_j(x_u)` is the mean of f over the distribution of
+:math:`x_v`, and g is, in a Boltzmann machine, the product of the centred nodes. If they depend on each other this
+leaves much: where a node is rare, the mean of its neighbours given the node is far from their mean. The map from (a,
+node parameters) to (a, node parameters at a = 0) has Jacobian 1.
 """
 
 from __future__ import annotations
