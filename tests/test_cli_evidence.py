@@ -409,6 +409,18 @@ BAD = {
     "edges": (["--hidden", "1", "--edges", "edges.csv"], "--hidden does not support --edges"),
     "holdout": (["--hidden", "1", "--holdout", "0.5"], "--hidden does not support --holdout"),
     "share": (["--compare", "groups", "--holdout", "1.5"], "--holdout must be a share between 0 and 1, .* got 1.5"),
+    "edges of no model": (
+        ["--compare", "complete,independent", "--edges", "edges.csv"],
+        "--edges must be omitted unless --compare has structure or groups, got 'edges.csv'",
+    ),
+    "nothing to learn": (
+        ["--compare", "complete,independent", "--holdout", "0.5"],
+        "--holdout must be omitted with --compare complete,independent, where nothing is learnt .*, got 0.5",
+    ),
+    "given edges": (
+        ["--compare", "structure", "--edges", "edges.csv", "--holdout", "0.5"],
+        "--holdout must be omitted with --edges and --compare structure, where nothing is learnt",
+    ),
     "small share": (
         ["--compare", "groups", "--holdout", "0.001"],
         "--holdout must be a share that leaves .* 60 obs",

@@ -57,11 +57,19 @@ def test_the_command_has_the_draws_of_its_estimator(command, bayesmrf, answers, 
     text = " ".join(out.split())
     assert "The model is ordinal, as column 'sad' has more than two ordered levels." in text
     assert "3 missing values, with probability: row 21 sad=1" in text
+    assert "neutral" not in text
     est.set_params(**QUICK).fit(answers[ITEMS], *([answers["sex"]] if command == "compare" else []))
     found = load("answers.zarr")["posterior"]["theta"]
     np.testing.assert_array_equal(found, est.posterior_["posterior"]["theta"])
     assert found["feature"].values.tolist()[3:] == ["sad=2", "sad=3", "sad=4", "tired=1", "tired=2", "asleep=1"]
     assert bayesmrf("report", "answers.zarr")[0] == 0
+
+
+def test_a_level_that_never_occurs_is_told_without_python(bayesmrf, answers):
+    answers.replace({"sad": {3.0: 4.0}}).to_csv("answers.csv", index=False)
+    code, _, err = bayesmrf("structure", "answers.csv", "--drop", "sex", *SMALL)
+    assert code == 0
+    assert "1 level(s) of column 'sad' never occur (3), so that the prior alone determines their thresholds\n" in err
 
 
 def test_the_engine_of_posterior_supports_the_model(bayesmrf, folder, rng):
@@ -122,6 +130,8 @@ def test_neutral_categories(command, bayesmrf, answers, folder):
     found = load("answers.zarr")["posterior"]["theta"]
     np.testing.assert_array_equal(found, est.posterior_["posterior"]["theta"])
     assert found["feature"].values.tolist()[3:5] == ["sad:linear", "sad:quadratic"]
+    assert bayesmrf("report", "answers.zarr")[0] == 0
+    assert "Of a column with a neutral category, linear x + quadratic" in (folder / "report.html").read_text()
 
 
 def test_neutral_categories_that_cannot_be(bayesmrf, answers):

@@ -111,9 +111,9 @@ def test_stiffness_is_the_largest_eigenvalue(rng):
     camp = rng.random((n_chains, 1)) < 0.5
     states = ((rng.random((n_chains, 7)) < 0.9) ^ camp).astype(np.int8)
     included, centre, scale = rng.random(21) < 0.7, rng.random(7), rng.uniform(0.1, 0.5, 28)
-    z = states - centre
-    u, v = graph.edges.T
-    features = np.concatenate([z[:, u] * z[:, v], z], axis=1)[:, np.concatenate([included, np.ones(7, bool)])]
+    (u, v), ends = graph.edges.T, rng.random((21, 2))
+    products = states[:, u] * states[:, v] - ends[:, 0] * states[:, u] - ends[:, 1] * states[:, v]
+    features = np.concatenate([products, states], axis=1)[:, np.concatenate([included, np.ones(7, bool)])]
     used = scale[np.concatenate([included, np.ones(7, bool)])]
 
     def largest(columns):
@@ -122,7 +122,7 @@ def test_stiffness_is_the_largest_eigenvalue(rng):
 
     blocks, rows, direction = chains_at(states, rng), edge_chains.start_rows(graph, included), rng.standard_normal(28)
     for _ in range(200):
-        found = stiffness(blocks, rows, centre, scale, n, direction)
+        found = stiffness(blocks, rows, centre, ends, scale, n, direction)
     every = np.arange(len(used))
     assert found == pytest.approx(largest(every), rel=1e-4)
     assert found != pytest.approx(largest(every[-7:]), rel=1e-2)

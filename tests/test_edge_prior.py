@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from bayesmrf import CompareMRF, SpikeSlabMRF, graphs
-from bayesmrf.errors import ApproximatePosteriorWarning, ConvergenceWarning, DivergenceError, PriorWarning
+from bayesmrf.cli.common import spoken
+from bayesmrf.errors import ApproximatePosteriorWarning, ConvergenceWarning, DivergenceError, PriorWarning, said
 from bayesmrf.estimators.edge_prior import log_bayes_factors, warn_of_prior, warn_of_wide_slab
 from bayesmrf.inference.enumeration import Enumeration
 from bayesmrf.likelihood import Likelihood
@@ -138,7 +139,8 @@ def test_chains_that_find_no_edge_do_not_blame_the_prior(rng):
     none = np.zeros((20, model.n_edges)), np.ones(20), SpikeSlab(0.5), model, model.statistics(X.astype(np.int8)), 300
     for has_converged, category, reason in (
         (False, ConvergenceWarning, r"the chains have not found the edges yet\. Use more draws, or another method\."),
-        (True, PriorWarning, r"the prior keeps the edges out\. Use a larger density"),
+        (True, PriorWarning, r"the prior keeps the edges out\. Use a larger density, such as SpikeSlab\(density=0.5\)"),
     ):
-        with pytest.warns(category, match=f"^No candidate edge .*{reason}"):
+        with pytest.warns(category, match=f"^No candidate edge .*{reason}") as found:
             warn_of_prior(*none, has_converged)
+        assert "SpikeSlab" not in said(found[0].message.text, spoken)  # on the command line

@@ -209,6 +209,11 @@ def test_command(bayesmrf, answers, folder):
     direct = GroupedMRF(prior=DirichletProcess(base=Normal(0.5)), **SHORT).fit(answers)
     np.testing.assert_array_equal(tree["posterior"]["theta"], direct.posterior_["posterior"]["theta"])
     assert bayesmrf("report", "answers.zarr")[0] == 0
-    assert "The agreement of ordered categories is" in (folder / "report.html").read_text()
+    page = (folder / "report.html").read_text()
+    assert "The agreement of ordered categories is" in page
+    assert "A threshold is the log odds of its category against the lowest" in page
+    assert "field h" not in page
     given = ["groups", "answers.csv", "--graph", "complete", "--model", "potts", "--prior-scale", 0.5, "--out", "x"]
     one_sentence(bayesmrf(*given), "--prior-scale must be omitted without --model ordinal or symmetric, got 0.5")
+    given = ["groups", "answers.csv", "--graph", "complete", "--base", "5,1", "--out", "x"]
+    one_sentence(bayesmrf(*given), "--base must be omitted with --model ordinal, got '5,1'; give --prior-scale")

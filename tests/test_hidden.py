@@ -158,6 +158,22 @@ def test_brief_chains_start_at_what_was_seen(rng):
     assert 0.2 < (drawn > 0).mean() < 0.8  # at theta = 0 half of them are 1
 
 
+@pytest.mark.parametrize("n_chains", [64, 320])
+def test_brief_chains_start_at_rows_of_the_whole_table(rng, n_chains):
+    """Tables may be sorted: the first rows alone, or twice, have other means."""
+    model = Boltzmann(graphs.complete(4))
+    states = np.repeat([[0, 0, 0, 0], [1, 1, 1, 1]], 128, axis=0).astype(np.int8)
+    states[rng.random(states.shape) < 0.1] = -1
+    positive = Persistent(n_chains=64, n_sweeps=3)
+    engine = Brief(np.maximum(states, 0), n_chains=n_chains)
+    lik = Likelihood(model, np.zeros(10), 256, engine, Hidden(Clamped(model, states), positive))
+    memory = lik.evaluate(np.zeros(10), memory=lik.start(rng)).memory
+    table = lik._terms[0]._restarts(lik.plan, memory.positive).transpose(0, 2, 1).reshape(-1, 4)
+    of_zeros = (table == -1).sum(axis=1) > 2
+    of_ones = (table == 1).sum(axis=1) > 2
+    assert abs(int(of_zeros.sum()) - int(of_ones.sum())) <= n_chains // 10
+
+
 # Posteriors: a path of four nodes without fields, three parameters, a fifth of the values missing.
 
 PATH = Agreement(graphs.path(4))

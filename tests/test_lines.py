@@ -8,16 +8,18 @@ import pytest
 from scipy import stats
 from scipy.integrate import quad
 
-from bayesmrf import graphs
+from bayesmrf import SpikeSlabMRF, graphs
 from bayesmrf.inference.enumeration import Enumeration
 from bayesmrf.likelihood import Likelihood
 from bayesmrf.models.agreement import Agreement
 from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.models.ising import Ising
 from bayesmrf.models.potts import Potts
-from bayesmrf.posterior.conditionals.centred import centred_lines, edge_line, move_edge, own_line
+from bayesmrf.posterior.conditionals import centred
+from bayesmrf.posterior.conditionals.centred import centred_lines, edge_line, mean_pull, move_edge, own_line
 from bayesmrf.posterior.conditionals.line import Line, LineSample, line_log_density, line_mode
 from bayesmrf.posterior.conditionals.log_concave import draw_around, draw_exactly, log_integral
+from bayesmrf.rank_diagnostics import rank_diagnostics
 
 N = 30
 GRAPH = graphs.complete(3)
@@ -133,3 +135,49 @@ def test_mode_is_found_everywhere(n, p):
         assert scale > 0
         for step in (-0.1, -1e-3, 1e-3, 0.1):
             assert line_log_density(mode + step * scale, line) <= top + 1e-3
+
+
+@pytest.mark.parametrize("make", [Boltzmann, Ising, lambda graph: Agreement(graph, fields=True)])
+def test_feature_of_an_edge_is_uncorrelated_with_its_ends(make, rng):
+    """In the data, with one observation more, evenly over the states of the two; not if it is centred on means."""
+    graph = graphs.complete(4)
+    model, x = make(graph), dependent(rng, 50, 4)
+    s_bar = model.statistics(x, np.ones(len(x)))
+
+    def covariance(pull):
+        lines = centred_lines(model, s_bar, 50.0, pull=pull)
+        f, y, found = lines.values, lines.features, []
+        for e, (u, v) in enumerate(graph.edges):
+            states = np.concatenate([x[:, [u, v]], [[0, 0], [0, 1], [1, 0], [1, 1]]])
+            weights = np.concatenate([np.ones(50), np.full(4, 0.25)])
+            own = np.stack([y[u][states[:, 0]], y[v][states[:, 1]]])
+            g = f[states[:, 0], states[:, 1]] - lines.pull[e, :, 0] @ own
+            found += [np.average((g - np.average(g, weights=weights)) * row, weights=weights) for row in own]
+        return np.abs(found).max()
+
+    assert covariance(None) < 1e-12
+    assert covariance(mean_pull(model, s_bar, 50.0)) > 1e-3
+
+
+@pytest.mark.filterwarnings("ignore::bayesmrf.errors.BayesMRFWarning")
+@pytest.mark.parametrize("method", ["exact", "one-edge"])
+def test_parameters_of_a_rare_node_mix(method, monkeypatch):
+    """A node that is 1 only where most others are: on lines of means its bias has a tenth of the effective draws."""
+    x = dependent(np.random.default_rng(0), 300, 8)
+    assert 5 < x[:, 0].sum() < 50
+
+    def effective():
+        est = SpikeSlabMRF(method=method, n_draws=400, n_chains=2, random_state=0, progress=False).fit(x)
+        return rank_diagnostics(est.posterior_["posterior"]["theta"].values).ess_bulk[28]
+
+    found = effective()
+    monkeypatch.setattr(centred, "residual_pull", mean_pull)
+    assert found > 4 * effective()
+
+
+def dependent(rng, n, n_nodes):
+    """Draw states that depend on one trait, so that node 0 is rare, and is 1 where most others are."""
+    trait = rng.standard_normal((n, 1))
+    x = trait + rng.standard_normal((n, n_nodes)) > 0
+    x[:, 0] = trait[:, 0] + 0.5 * rng.standard_normal(n) > 1.6
+    return x.astype(np.int8)

@@ -96,6 +96,9 @@ def test_sentences_and_options(rng):
     assert s.options["slab"] == "Cauchy(0, 2.5)"
     assert "particles" not in s.options
     assert s.data_sentence.endswith("; levels >=4 count as yes")
+    tree = structure_tree(rng, prior=fixed | {"biases": {"a": 0.5, "b": 2.0}})
+    assert StructureSummary(tree).options["prior of the biases"] == "logit of Beta(0.5, 2)"
+    assert "scale of the biases" not in StructureSummary(tree).options
 
 
 def test_every_method_has_its_words(rng):

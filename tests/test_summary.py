@@ -10,7 +10,7 @@ from bayesmrf import BayesianMRF, GroupedMRF, results
 from bayesmrf.cli.show import show
 from bayesmrf.models.ising import Ising
 from bayesmrf.partitions import canonical, credible_ball, expected_vi, variation_of_information
-from bayesmrf.priors import Beta, DirichletProcess
+from bayesmrf.priors import Beta, DirichletProcess, LogisticBeta, Normal, WeightsAndBiases
 from bayesmrf.report import write_report
 from bayesmrf.summary import GroupedSummary, ParameterSummary, compare, summarise
 
@@ -169,6 +169,33 @@ def test_options_and_prior(rng):
     assert s.data_sentence == "100 observations of 4 nodes, 6 edges, model ising"
 
 
+class Own:
+    """A prior of the user, of which only the density is known."""
+
+    def log_density(self, theta):
+        return -(theta**2)
+
+    def gradient(self, theta):
+        return -2 * theta
+
+
+@pytest.mark.parametrize(
+    ("prior", "more", "sentence"),
+    [
+        (LogisticBeta(2.0, 3.0), {}, "logit of Beta(2, 3)"),
+        (WeightsAndBiases(0.5, 2.0), {"ties": "all"}, "normal, scale 0.5 (weight) and 2 (bias)"),
+        (WeightsAndBiases(0.5, 2.0), {"ties": "edges"}, "normal, scale 0.5 (weight) and 2 (bias)"),
+        (Normal(np.arange(1.0, 7.0)), {}, "normal, scales from 1 to 6"),
+        (Own(), {}, "Own"),
+    ],
+    ids=["beta", "tied", "tied edges", "many scales", "no scale"],
+)
+def test_the_prior_of_parameters_is_said(prior, more, sentence, rng):
+    est = BayesianMRF(prior=prior, **more, n_draws=10, n_warmup=10, n_chains=2, random_state=1, progress=False)
+    est.fit(rng.integers(0, 2, (40, 3)))
+    assert ParameterSummary(est.posterior_).prior_sentence == sentence
+
+
 def test_every_kernel_and_kind_of_the_estimator_is_known(rng):
     """A new model, kernel or engine is given its words here."""
     from bayesmrf.families import FAMILIES
@@ -183,6 +210,12 @@ def test_the_worst_parameter_is_a_parameter(rng):
     s = ParameterSummary(tree)
     assert s.diagnostics["r_hat"].idxmax() == "alpha"
     assert s.worst_feature in s.table.index
+
+
+def test_thinned_draws(rng):
+    tree = parameter_tree(rng)
+    tree.attrs["thin"] = 3
+    assert ", one of 3 steps kept" in ParameterSummary(tree).draws_sentence
 
 
 def test_nothing_is_missing(rng):

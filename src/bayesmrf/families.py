@@ -213,7 +213,7 @@ FAMILIES = Registry(
             "coupling",
             "field",
             "A coupling is the log odds of two alike ends against two given unlike states, fields apart; a field is "
-            "the log odds of its state against state 0 where the neighbours favour neither.",
+            "the log odds of its state against the first state where the neighbours favour neither.",
         ),
         FamilyRow(
             "ordinal",

@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from .errors import DataError, LevelsWarning, argument
+from .errors import DataError, LevelsWarning, argument, in_python
 from .missing import present
 from .names import quoted
 
 MOST_LEVELS = 12  # of an ordinal column
 _NAMED = 5  # levels that are named
+_MERGED = in_python("; model=families.Ordinal(unused='merge') leaves them out")
 
 
 def ordered_categories(column: Any, name: str, merge: bool) -> tuple[Any, ...] | None:
@@ -93,7 +94,7 @@ def _checked(levels: tuple[Any, ...], unused: list[Any], name: str, merge: bool)
         few = ", ".join(map(str, unused[:_NAMED])) + (", ..." if len(unused) > _NAMED else "")
         warnings.warn(
             f"{len(unused)} level(s) of column {quoted(name)} never occur ({few}), so that the prior alone determines "
-            "their thresholds; model=families.Ordinal(unused='merge') leaves them out",
+            f"their thresholds{_MERGED}",
             LevelsWarning,
             stacklevel=6,
         )

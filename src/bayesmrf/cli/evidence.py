@@ -185,6 +185,16 @@ def _models(hidden: str | None, compare: str | None, others: Mapping[str, Any]) 
         holdout = others["--holdout"]
         if holdout is not None and not 0 < holdout < 1:
             raise OptionError(option="--holdout", got=holdout, expected="a share between 0 and 1, such as 0.5")
+        edges = others["--edges"]
+        if edges is not None and not {"structure", "groups"}.intersection(names):
+            raise OptionError(
+                option="--edges", got=str(edges), expected="omitted unless --compare has structure or groups"
+            )
+        learnt = {"groups"} if edges is not None else {"groups", "structure"}
+        if holdout is not None and not learnt.intersection(names):
+            also = "--edges and " if edges is not None else ""
+            expected = f"omitted with {also}--compare {compare}, where nothing is learnt from the share"
+            raise OptionError(option="--holdout", got=holdout, expected=expected)
         return names
     for option, value in others.items():
         if value is not None:

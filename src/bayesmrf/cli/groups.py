@@ -64,7 +64,9 @@ def groups(
         "auto",
     ),
     alpha: str = flag("Concentration of the Dirichlet process, or its Gamma prior.", "ALPHA|SHAPE,RATE", "1.0"),
-    base: str = flag("Base distribution Beta(A, B) of an agreement.", "A,B", "1,1"),
+    base: str | None = flag(
+        "Base distribution Beta(A, B) of an agreement, with the models agreement and potts.", "A,B", shown="1,1"
+    ),
     *,
     own: Method,
     run: Run,
@@ -78,7 +80,7 @@ def groups(
     spike = candidates is not None or density is not None
     p0 = common.density(density or "5,5")
     concentration = common.prior_of("--alpha", alpha, (1, 2), Gamma, "a number, or SHAPE,RATE, such as 1.0 or 2,4")
-    found = common.prior_of("--base", base, (2,), Beta, "two numbers A,B, such as 1,1")
+    found = common.prior_of("--base", base or "1,1", (2,), Beta, "two numbers A,B, such as 1,1")
     scale = common.checked("", prior_scale=1.0 if prior_scale is None else prior_scale)["prior_scale"]
     options = {"method": common.own_options(GROUPS, method, own)}
     if graph is None and candidates is None:
@@ -92,6 +94,9 @@ def groups(
     data = run.read()
     family = choose_model(data[0], "agreement") if model == AUTO else model
     if family in _NORMAL:
+        if base is not None:
+            expected = f"omitted with --model {family}"
+            raise OptionError(option="base", got=base, expected=expected, remedy="give --prior-scale")
         found = Normal(scale)
     elif prior_scale is not None:
         expected = f"omitted without --model {' or '.join(_NORMAL)}"

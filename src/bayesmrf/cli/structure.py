@@ -31,10 +31,10 @@ def structure(
     ),
     candidates: str = flag(f"Edges that may exist: {CANDIDATES}", "complete|EDGES.csv", "complete"),
     method: str = flag(
-        "auto is one-edge for yes/no, and exact or particle for more levels; one-edge lets "
-        "edges of any strength come and go; exact does so without error, for some twenty nodes, or few "
-        "candidates; particle is for --model ordinal and potts on any graph; langevin is the published algorithm, in "
-        "which weak edges alone come and go.",
+        "auto is exact for up to 16 yes/no nodes or eight of five levels, else one-edge for yes/no and particle for "
+        "more levels; one-edge lets edges of any strength come and go; exact does so without error, for some twenty "
+        "nodes, or few candidates; particle is for --model ordinal and potts on any graph; langevin is the published "
+        "algorithm, in which weak edges alone come and go.",
         "|".join(["auto", *EDGES.names]),
         "auto",
     ),

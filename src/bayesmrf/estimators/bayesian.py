@@ -20,7 +20,7 @@ from ..models.linear_map import LinearMap
 from ..names import shown
 from ..options import check_params
 from ..posterior.parameters.pseudo_posterior import correction, posterior_mode
-from ..priors import CAUCHY_TAPER, Cauchy, Normal, Prior, WeightsAndBiases
+from ..priors import CAUCHY_TAPER, Cauchy, LogisticBeta, Normal, Prior, WeightsAndBiases
 from ..states import States
 from .base import MissingValues, RunOptions, data_hash, missing_table, run_seed, sample_posterior
 from .chosen_model import ChosenModel
@@ -161,6 +161,7 @@ class BayesianMRF(MissingValues, RunOptions, ChosenModel, ParameterPosterior):
             "data_hash": data_hash(self._graph, s_bar, n, None if hidden is None else hidden.model.states),
             "prior": type(prior).__name__,
             "prior_scale": np.atleast_1d(prior.scale if isinstance(prior, Normal | Cauchy) else np.nan).tolist(),
+            "n_edge_parameters": _n_edge_parameters(model, curve),
             "kind": _kind(options, engine, hidden, is_corrected),
             "model": model.name,
             "chosen_model": self._chooses,
@@ -171,6 +172,8 @@ class BayesianMRF(MissingValues, RunOptions, ChosenModel, ParameterPosterior):
             "method": self.kernel_,
             "rarely_observed": names_of(states, unsure),
         }
+        if isinstance(prior, LogisticBeta):
+            attrs["prior_beta"] = [prior.a, prior.b]
         self.posterior_ = results.to_datatree(
             draws, model, attrs=attrs, observed={"statistics": s_bar, "n_samples": n}, parameters=parameters
         )
@@ -222,9 +225,13 @@ class BayesianMRF(MissingValues, RunOptions, ChosenModel, ParameterPosterior):
     def _prior(self, model: Any, curve: LinearMap | None) -> Prior:
         prior = self.object("prior")
         if isinstance(prior, WeightsAndBiases):
-            n_edges = model.n_parameters * model.n_edges if curve is None else n_edge_parameters(curve, model)
-            return prior.of(n_edges, model.n_features if curve is None else curve.n_features)
+            return prior.of(_n_edge_parameters(model, curve), model.n_features if curve is None else curve.n_features)
         return prior
+
+
+def _n_edge_parameters(model: Any, curve: Any) -> int:
+    """Return the number of parameters of edges that are sampled, which come first."""
+    return model.n_parameters * model.n_edges if curve is None else n_edge_parameters(curve, model)
 
 
 def _kind(options: Any, engine: Engine, hidden: Hidden | None, is_corrected: bool) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 from scipy import stats
 from scipy.special import erfcx
 
-from ..errors import ApproximatePosteriorWarning, ConvergenceWarning, PriorWarning
+from ..errors import ApproximatePosteriorWarning, ConvergenceWarning, PriorWarning, in_python
 from ..families import Ordinal
 from ..graphs import path
 from ..models.boltzmann import Coding
@@ -83,7 +83,8 @@ def warn_of_wide_slab(slab_scale: np.ndarray, prior: SpikeSlab, model: Any, n: f
         warnings.warn(
             f"The slab's standard deviation, which is learnt, is {wide:.3g}: {n:,.0f} observations are too few to "
             f"bound the weights between {model.graph.n_nodes} nodes, and chains hardly move at such weights, so that "
-            f"their moments are wrong. Use a slab of fixed scale, such as SpikeSlab(slab=Cauchy({1 / coding.edge})).",
+            "their moments are wrong. Use a slab of fixed scale"
+            f"{in_python(f', such as SpikeSlab(slab=Cauchy({1 / coding.edge}))')}.",
             ApproximatePosteriorWarning,
             stacklevel=3,
         )
@@ -125,7 +126,7 @@ def warn_of_prior(
             warnings.warn(
                 f"{found} of {r} candidate edges have an inclusion above 0.5, but the data by themselves support only "
                 f"{supported} of them (Bayes factor > 3): the prior puts the others in. Use a fixed "
-                f"density and a slab of fixed scale, such as SpikeSlab(density=0.5, {slab}).",
+                f"density and a slab of fixed scale{in_python(f', such as SpikeSlab(density=0.5, {slab})')}.",
                 PriorWarning,
                 stacklevel=3,
             )
@@ -133,7 +134,8 @@ def warn_of_prior(
         pair, correlation, p_value = strongest_pair(model, s_bar, n)
         if p_value < _FALSE_ALARM:
             reason = (
-                "the prior keeps the edges out. Use a larger density, such as SpikeSlab(density=0.5), or a wider slab."
+                f"the prior keeps the edges out. Use a larger density{in_python(', such as SpikeSlab(density=0.5)')}, "
+                "or a wider slab."
                 if has_converged
                 else "the chains have not found the edges yet. Use more draws, or another method."
             )

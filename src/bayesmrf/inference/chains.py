@@ -124,9 +124,9 @@ class Brief(_MomentsOfChains, Checked):
     Parameters
     ----------
     states : (n_samples, n_nodes) array in {0, ..., n_states - 1}, optional
-        The data; chain c restarts at row ``c % n_samples``. Estimators set them.
+        The data. Estimators set them.
     n_chains : int, optional
-        By default one chain for each row.
+        By default one chain for each row; fewer restart at evenly spaced rows, as tables may be sorted.
     n_sweeps, moves, n_jobs
         As in `Persistent`.
     """
@@ -147,11 +147,12 @@ class Brief(_MomentsOfChains, Checked):
 
     def restarts(self, plan: np.ndarray, hidden: Clamped, n_chains: int) -> Restarts:
         """Return the imputation of hidden entries of the starting points from ``n_chains`` chains on them."""
-        return Restarts(plan, hidden, n_chains)
+        return Restarts(hidden, self._n_chains, len(plan), n_chains)
 
     def prepare(self, model: Model) -> np.ndarray:
         """Lay out the data as the chains store them, (n_blocks, n_nodes, 64)."""
-        return from_states(self._rows, self._n_chains, model.graph.n_nodes, states_of(model))
+        rows = self._rows[_rows_of_chains(len(self._rows), self._n_chains)]
+        return from_states(rows, self._n_chains, model.graph.n_nodes, states_of(model))
 
     def start(self, model: Model, rng: np.random.Generator) -> Chains:
         """Start chains at the data; only their generators are kept between calls."""
@@ -179,25 +180,31 @@ class Brief(_MomentsOfChains, Checked):
         return len(self._rows) if self.n_chains is None else self.n_chains
 
 
+def _rows_of_chains(n_rows: int, n_chains: int) -> np.ndarray:
+    """Return the row at which each chain restarts: every row equally often, and those left over evenly spaced."""
+    n_rounds, n_left = divmod(n_chains, n_rows)
+    spaced = (np.arange(n_left) + 0.5) * (n_rows / max(n_left, 1))
+    return np.concatenate([np.tile(np.arange(n_rows), n_rounds), spaced.astype(np.int64)])
+
+
 class Restarts:
     """Imputation of hidden entries in the starting points of brief chains, from the chains of the positive phase.
 
-    Chain c starts at row c % N, with that row's hidden entries from chain c % ``n_positive`` of the positive phase.
+    The hidden entries of the row at which chain c starts are those of chain c % ``n_positive`` of the positive phase.
     """
 
-    def __init__(self, plan: np.ndarray, model: Clamped, n_positive: int):
-        n_blocks, _, n_lanes = plan.shape
-        chain = np.arange(n_blocks * n_lanes)
+    def __init__(self, model: Clamped, n_chains: int, n_blocks: int, n_positive: int):
+        chain = np.arange(n_blocks * LANES)
         row, node = model.cells.T
         order = np.argsort(row, kind="stable")
         starts = np.searchsorted(row[order], np.arange(len(model.states) + 1))
-        mine = chain % len(model.states)
+        mine = _rows_of_chains(len(model.states), n_chains)[chain % n_chains]
         count = starts[mine + 1] - starts[mine]
         entry = order[np.repeat(starts[mine] - np.cumsum(count) + count, count) + np.arange(count.sum())]
         chain = np.repeat(chain, count)
         other = chain % n_positive
-        self._to = chain // n_lanes, node[entry], chain % n_lanes
-        self._from = other // n_lanes, entry, other % n_lanes
+        self._to = chain // LANES, node[entry], chain % LANES
+        self._from = other // LANES, entry, other % LANES
 
     def __call__(self, plan: np.ndarray, memory: Followed) -> np.ndarray:
         """Return the starting points."""

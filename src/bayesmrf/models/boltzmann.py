@@ -76,6 +76,21 @@ class Coding(NamedTuple):
         return np.concatenate([edge, node])
 
 
+def regression_on_ends(s_bar: np.ndarray, n_samples: float, edges: np.ndarray) -> np.ndarray:
+    r"""Return the coefficients of x_u and x_v, (n_edges, 2), in the regression of x_u x_v on both in the data.
+
+    One observation is added to those with the mean statistics ``s_bar``, evenly over the states. For independent ends
+    the coefficients are the means of v and of u; for a rare node u, that of x_u is nearly the mean of x_v where
+    :math:`x_u = 1`.
+    """
+    r, (u, v) = len(edges), edges.T
+    both, p = (n_samples * s_bar[:r] + 0.25) / (n_samples + 1), (n_samples * s_bar[r:] + 0.5) / (n_samples + 1)
+    p_u, p_v = p[u], p[v]
+    shared, own_u, own_v = both - p_u * p_v, p_u * (1 - p_u), p_v * (1 - p_v)
+    found = np.column_stack([(1 - p_u) * own_v - shared * (1 - p_v), (1 - p_v) * own_u - shared * (1 - p_u)])
+    return found * (both / (own_u * own_v - shared**2))[:, None]
+
+
 def _sums(model: Any, edge: np.ndarray) -> np.ndarray:
     """Sum a value of each edge over the edges of each node."""
     ends = model.graph.edges.T.ravel()

@@ -20,7 +20,7 @@ import numpy as np
 
 from ..compiled import leaf
 from ..learning.many_states import persistent_ascent
-from ..models.boltzmann import Boltzmann
+from ..models.boltzmann import Boltzmann, regression_on_ends
 from .chain_flips import flip_clusters
 from .persistent_chains import count_both, start_chains, start_rows, sweep, unpack
 
@@ -74,7 +74,7 @@ class ReferenceChains:
     ) -> None:
         graph = model.graph
         self.model, self.s_bar, self.n_samples, self.penalty, self.rng = model, s_bar, n_samples, penalty, rng
-        self.pull = _pull(s_bar, n_samples, graph.edges)
+        self.pull = regression_on_ends(s_bar, n_samples, graph.edges)
         self.blocks = unpack(start_chains(CHAINS, graph.n_nodes, rng), CHAINS)
         self.rows = start_rows(graph, np.ones(model.n_edges, bool))
 
@@ -202,19 +202,6 @@ def _newton(hessian: np.ndarray, slope: np.ndarray) -> tuple[np.ndarray, float]:
     values, axes = np.linalg.eigh(hessian * np.outer(scale, scale))
     along = axes.T @ (slope * scale)
     return scale * (axes @ (along / values)), float(np.abs(along / np.sqrt(values)).max())
-
-
-def _pull(s_bar: np.ndarray, n_samples: float, edges: np.ndarray) -> np.ndarray:
-    """Return the coefficients of x_u and x_v, (n_edges, 2), in the regression of x_u x_v on both in the data.
-
-    One observation is added, evenly over the states.
-    """
-    r, (u, v) = len(edges), edges.T
-    both, p = (n_samples * s_bar[:r] + 0.25) / (n_samples + 1), (n_samples * s_bar[r:] + 0.5) / (n_samples + 1)
-    p_u, p_v = p[u], p[v]
-    shared, own_u, own_v = both - p_u * p_v, p_u * (1 - p_u), p_v * (1 - p_v)
-    found = np.column_stack([(1 - p_u) * own_v - shared * (1 - p_v), (1 - p_v) * own_u - shared * (1 - p_u)])
-    return found * (both / (own_u * own_v - shared**2))[:, None]
 
 
 def residual(values: np.ndarray, edges: np.ndarray, pull: np.ndarray) -> np.ndarray:

@@ -41,9 +41,13 @@ def sections(summary: GroupedSummary) -> list[Section]:
         (there > 1 or not s.spike, "Uncertainty of the partition", lambda: _ball(s)),
         (there > 0, "Network", lambda: picture(lambda: plots.plot_network(s), network)),
         (True, "Edges", lambda: _edges(s)),
-        (len(s.field_table) > 0, "Node fields", lambda: _fields(s)),
+        (len(s.field_table) > 0, "Thresholds" if _is_ordinal(s) else "Node fields", lambda: _fields(s)),
     ]
     return page(s, [(title, say()) for wanted, title, say in parts if wanted], judged, "Number of groups", cite)
+
+
+def _is_ordinal(s: GroupedSummary) -> bool:
+    return s.attrs.get("model") == "ordinal"
 
 
 def _number_of_groups(s: GroupedSummary) -> str:
@@ -70,7 +74,7 @@ def _groups(s: GroupedSummary) -> str:
             " The agreement of a table is the mean of its log potentials over equal states minus that over unequal "
             "ones, mapped to (0, 1)."
         )
-    if s.attrs.get("model") == "ordinal":
+    if _is_ordinal(s):
         text += (
             " The agreement of ordered categories is the logistic function of half the weight: the probability that "
             "two ends that are each in one of two adjacent categories, with even odds, are both in the lower or the "
@@ -162,10 +166,13 @@ def _all_edges(s: GroupedSummary) -> tuple[str, list[str], list[Any]]:
 
 
 def _fields(s: GroupedSummary) -> str:
-    header, found = ["node", "field h", "90 % interval"], s.field_table
+    header, found = ["node", s.terms.node if _is_ordinal(s) else "field h", "90 % interval"], s.field_table
     rows = [(f.node, f"{f.field:.3f}", f"{f.lower:.3f} to {f.upper:.3f}") for f in by_row(found)]
     text = "The field h of a node multiplies its state in {-1, +1}: it favours yes above 0, no below 0."
-    if s.levels:
+    if _is_ordinal(s):
+        text = "A threshold is the log odds of its category against the lowest where all other nodes are in theirs."
+        text += s.neutral_clause
+    elif s.levels:
         text = f"The field h of a state (from 0) of a node is its log odds against {s.levels[0]}, other things equal."
     fixed = s.attrs.get("method") == "stripped-beta"
     text += " This method keeps fields at their tied maximum likelihood estimate in every step." if fixed else ""

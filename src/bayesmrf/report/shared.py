@@ -72,7 +72,8 @@ def details(summary: str, header: Sequence[str], cells: Iterable[Sequence[Any]])
 def _missing(s: Summary) -> str:
     """Return the probabilities of missing values."""
     found = s.missing_table
-    text = f"{s.n_missing:,} values were missing; they were summed over, or drawn together with the parameters."
+    missing = count(s.n_missing, "value was", "values were")
+    text = f"{missing} missing, and summed over or drawn together with the parameters."
     if len(found) > MOST_MISSING:
         text += f" The first {MOST_MISSING} probabilities are listed."
     cells = [(f"{int(m.row) + 1:,}", m.node, m.state, f"{m.probability:.3f}") for m in rows(found.iloc[:MOST_MISSING])]

@@ -20,6 +20,11 @@ if TYPE_CHECKING:
     import xarray as xr
 
 INTERVAL = (0.05, 0.95)  # ends of the 90 % interval
+# The features of `bayesmrf.models.ordinal.Ordinal`.
+_NEUTRAL = (
+    " Of a column with a neutral category, linear x + quadratic ((x - r)² - r²) takes the place of the threshold of "
+    "the category with score x; r is the score of the neutral one."
+)
 _BLOCK = 512  # columns whose quantiles are computed together
 
 
@@ -59,7 +64,14 @@ class Summary:
     def terms(self) -> Terms:
         """Names of the parameters."""
         row = FAMILIES.find(str(self.attrs.get("model")))
-        return Terms(row.edge, row.node, row.meaning) if row else _OTHER_TERMS
+        return Terms(row.edge, row.node, row.meaning + self.neutral_clause) if row else _OTHER_TERMS
+
+    @property
+    def neutral_clause(self) -> str:
+        """The meaning of the parameters of columns with a neutral category, if any, as a further sentence."""
+        if self.attrs.get("model") != "ordinal":
+            return ""
+        return _NEUTRAL if any(str(f).endswith(":linear") for f in self["posterior"]["feature"].values) else ""
 
     @cached_property
     def names(self) -> list[str]:
@@ -173,7 +185,7 @@ class Summary:
     def draws_sentence(self) -> str:
         """Size of the run."""
         sizes, a = self["posterior"].sizes, self.attrs
-        thin = f", every {a['thin']}th step kept" if a.get("thin", 1) != 1 else ""
+        thin = f", one of {a['thin']} steps kept" if a.get("thin", 1) != 1 else ""
         cut = "" if a.get("complete", True) else " (the run was stopped before its end)"
         size = f"{count(sizes['chain'], 'chain')} of {count(sizes['draw'], 'draw')}"
         return f"{size} after {count(a.get('n_warmup', 0), 'step')} of warm-up{thin}{cut}"
@@ -204,6 +216,11 @@ def plain(value: Any) -> list[Any]:
     with suppress(ValueError):
         value = json.loads(value) if isinstance(value, str) else value
     return value if isinstance(value, list) else [value]
+
+
+def logit_of_beta(a: float, b: float) -> str:
+    """Return the prior `priors.LogisticBeta` in words."""
+    return f"logit of Beta({a:g}, {b:g})"
 
 
 def intervals(draws: np.ndarray) -> np.ndarray:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..convergence import IN_DOUBT
-from .base import INTERVAL, Summary
+from .base import INTERVAL, Summary, logit_of_beta
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -82,6 +82,9 @@ class InclusionSummary(Summary):
             found["prior of the slab's precision"] = f"Gamma({slab['shape']:g}, {slab['rate']:g})"
         else:
             found["slab"] = f"{slab['family']}(0, {slab['scale']:g})"
+        biases = prior.get("biases")
+        if biases:
+            return found | {"prior of the biases": logit_of_beta(biases["a"], biases["b"])}
         return found | {"scale of the biases": f"{prior['bias_scale']:g}"}
 
 

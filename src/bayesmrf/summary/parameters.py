@@ -14,7 +14,7 @@ from ..graphs import edge_names
 from ..inference.registry import ROWS
 from ..kernels import KERNELS
 from ..names import shown
-from .base import Summary, intervals, plain
+from .base import Summary, intervals, logit_of_beta, plain
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -137,12 +137,19 @@ class ParameterSummary(Summary):
     @property
     def prior_sentence(self) -> str:
         """Family and scale of the prior."""
-        scale = [float(s) for s in plain(self.attrs.get("prior_scale", "[]"))]
-        family = str(self.attrs.get("prior", "unknown")).lower()
-        edges, nodes = set(scale[: self.n_edges]), set(scale[self.n_edges :])
-        if len(edges) == 1 and len(nodes) == 1 and edges != nodes:
-            return f"{family}, scale {edges.pop():g} ({self.terms.edge}) and {nodes.pop():g} ({self.terms.node})"
-        return f"{family}, scale {scale[0]:g}" if len(set(scale)) == 1 else family
+        scale = np.array([float(s) for s in plain(self.attrs.get("prior_scale", "[]"))])
+        family = str(self.attrs.get("prior", "unknown"))
+        if "prior_beta" in self.attrs:
+            return logit_of_beta(*plain(self.attrs["prior_beta"]))
+        if not np.isfinite(scale).all() or not len(scale):
+            return family
+        n_edges = int(self.attrs.get("n_edge_parameters", self.n_edges))
+        edges, nodes = set(scale[:n_edges]), set(scale[n_edges:])
+        if len(set(scale)) == 1:
+            return f"{family.lower()}, scale {scale[0]:g}"
+        if len(edges) == len(nodes) == 1:
+            return f"{family.lower()}, scale {scale[0]:g} ({self.terms.edge}) and {scale[-1]:g} ({self.terms.node})"
+        return f"{family.lower()}, scales from {scale.min():g} to {scale.max():g}"
 
     @property
     def options(self) -> dict[str, str]:

@@ -4,10 +4,12 @@ An edge's parameter a is moved together with those of its two nodes, so that the
 
 .. math:: g(x_u, x_v) = f(x_u, x_v) - \sum_j k_{uj} y_j(x_u) - \sum_j k_{vj} y_j(x_v),
 
-with f the feature of an edge, :math:`y_j` those of a node, and :math:`\sum_j k_{uj} y_j(x_u)` the mean of f over the
-distribution of :math:`x_v` in the data. In a Boltzmann machine this is the product of the centred nodes, up to a
-constant. It is nearly uncorrelated with the nodes' features, so that births, deaths and changes of an edge do not have
-to wait for the nodes' parameters. The map from (a, node parameters) to (a, node parameters at a = 0) has Jacobian 1.
+with f the feature of an edge and :math:`y_j` those of a node. The coefficients k are such that g is nearly uncorrelated
+with the nodes' features in the data, so that births, deaths and changes of an edge do not have to wait for the nodes'
+parameters. If the ends are independent, :math:`\sum_j k_{uj} y_j(x_u)` is the mean of f over the distribution of
+:math:`x_v`, and g is, in a Boltzmann machine, the product of the centred nodes. If they depend on each other this
+leaves much: where a node is rare, the mean of its neighbours given the node is far from their mean. The map from (a,
+node parameters) to (a, node parameters at a = 0) has Jacobian 1.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ import numpy as np
 from numba.extending import overload
 
 from ...compiled import strict_leaf
+from ...models.boltzmann import Coding, regression_on_ends
 from ...models.categorical import is_categorical
 from ...models.ordinal import LINEAR
 from .line import Line, LineSample
@@ -80,7 +83,7 @@ def centred_lines(
     """Return the lines of a model, centred on data with the mean statistics ``s_bar`` of n observations.
 
     ``tilt`` is the slope of the log prior of the parameters of nodes, apart from a normal density. ``pull`` replaces
-    that of the means of the data (`mean_pull`).
+    `residual_pull`.
     """
     low, high = model.node_values
     form = (TwoStates if model.n_states == 2 else ManyStates)(low, high - low)
@@ -89,7 +92,7 @@ def centred_lines(
         base = model.categorical(np.zeros(model.n_features)).field
     edges, sums = model.graph.edges.astype(np.int64), n * s_bar
     sums[model.n_edges :] += tilt
-    pull = mean_pull(model, s_bar, n) if pull is None else pull
+    pull = residual_pull(model, s_bar, n) if pull is None else pull
     return CentredLines(form, model.edge_values, edges, n, sums, pull, model.node_starts, base, model.node_features)
 
 
@@ -176,10 +179,11 @@ def mean_pull(model: Any, s_bar: np.ndarray, n: float) -> np.ndarray:
 
 
 def residual_pull(model: Any, s_bar: np.ndarray, n: float) -> np.ndarray:
-    r"""Return `mean_pull` for ends that depend on each other.
+    r"""Return `mean_pull` for ends that depend on each other, so that the feature is uncorrelated with theirs.
 
-    With it the feature that changes is nearly uncorrelated with those of the nodes also where the ends of the edge
-    depend on each other in the data. Let :math:`\mu_u(x)` be the mean of f given :math:`x_u = x` if the ends are
+    Of two states these are the coefficients in the regression of the feature on those of its ends in the data
+    (`bayesmrf.models.boltzmann.regression_on_ends`). Of more states the data are known by the moments of the features
+    only. Let :math:`\mu_u(x)` be the mean of f given :math:`x_u = x` if the ends are
     independent, :math:`z_u` the same standardized, :math:`\sigma_0` the standard deviation of what both leave of f, and
     :math:`\rho` the correlation of the ends. If these are normal and f is their product, the part of f that is a sum of
     functions of one end is the sum over both of
@@ -188,6 +192,12 @@ def residual_pull(model: Any, s_bar: np.ndarray, n: float) -> np.ndarray:
 
     up to a constant. For independent ends it is `mean_pull`.
     """
+    if model.n_features == model.n_edges:
+        return np.zeros((model.n_edges, 2, 0))
+    if model.n_states == 2:
+        coding = Coding.of(model)
+        found = regression_on_ends(coding.statistics(model, s_bar), n, model.graph.edges)
+        return ((coding.edge * found + coding.shift) / coding.node)[:, :, None]
     f = model.edge_values
     p, q = smoothed_shares(model, s_bar, n)[model.graph.edges.T]
     ends, given = np.stack([p, q], axis=1), np.stack([q @ f.T, p @ f], axis=1)

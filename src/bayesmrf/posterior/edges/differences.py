@@ -16,7 +16,7 @@ from ...likelihood import Likelihood, Sample
 from ...models.linear_map import LinearMap
 from ...options import Checked
 from ...priors import CAUCHY_TAPER, Cauchy, SpikeSlab
-from ..conditionals.centred import ManyStates, centred_lines, residual_pull
+from ..conditionals.centred import ManyStates, centred_lines
 from ..conditionals.group_lines import GroupProblem, GroupTheta
 from ..conditionals.group_scan import scan_groups
 from ..conditionals.rivals import rivals_in
@@ -136,11 +136,11 @@ class DifferencesKernel(Checked):
         # The prior of free parameters is that of each group, otherwise it is that of the baseline.
         tilt = baseline.tilt if free else 0.0
         lines = [centred_lines(model, s.s_bar, s.n_samples, tilt) for s in samples]
-        pull = free * np.array([residual_pull(model, s.s_bar, s.n_samples) for s in samples])
         n = np.array([s.n_samples for s in samples])
         one = lines[0]
         return GroupProblem(
-            ManyStates(*one.form), one.values, one.edges, n, np.array([line.sums for line in lines]), pull,
+            ManyStates(*one.form), one.values, one.edges, n, np.array([line.sums for line in lines]),
+            free * np.array([line.pull for line in lines]),
             one.starts, one.base, one.features, self.contrast, n @ self.contrast / max(n.sum(), 1),
             edge_prior(self.prior), _log_top(self.prior.slab, self.contrast.shape[1]), baseline, self._n_spiked,
             model.n_features if self.biases == "spike-slab" else model.n_edges,

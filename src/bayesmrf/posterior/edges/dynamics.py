@@ -23,7 +23,7 @@ from .rival_moves import move_weights
 def kick(problem, rows, blocks, theta, momentum, precision):
     """Change the momenta by half a step along the slope of the posterior, from the moments of the chains."""
     r, n, n_chains = len(rows.edges), problem.lines.n, blocks.n_chains
-    sums, centre, pull, coding = problem.sums, problem.centre, problem.lines.pull, problem.coding
+    sums, ends, pull, coding = problem.sums, problem.ends, problem.lines.pull, problem.coding
     bias_precision = problem.prior.bias_precision
     for i in range(len(theta) - r):
         k = r + i
@@ -32,10 +32,10 @@ def kick(problem, rows, blocks, theta, momentum, precision):
     for k in range(rows.n_present[0]):
         e = rows.present[k]
         i, j = rows.edges[e, 0], rows.edges[e, 1]
-        c_i, c_j = centre[i], centre[j]
+        k_i, k_j = ends[e, 0], ends[e, 1]
         excess = coding.edge * (
-            sums[e] - c_j * sums[r + i] - c_i * sums[r + j]
-            - n * (count_both(blocks.words, i, j) - c_j * blocks.ones[i] - c_i * blocks.ones[j]) / n_chains
+            sums[e] - k_i * sums[r + i] - k_j * sums[r + j]
+            - n * (count_both(blocks.words, i, j) - k_i * blocks.ones[i] - k_j * blocks.ones[j]) / n_chains
         )  # fmt: skip
         prior = bias_precision * (pull[e, 0, 0] * theta[r + i] + pull[e, 1, 0] * theta[r + j])
         prior -= slab_slope(problem.prior, precision, theta[e]) * theta[e]

@@ -34,7 +34,6 @@ from ..conditionals.centred import (
     by_node,
     centred_lines,
     move_edge,
-    residual_pull,
     smoothed_shares,
 )
 from ..conditionals.spike import (
@@ -189,7 +188,7 @@ class SpikeSlabLangevin(EdgeKernel):
     @cached_property
     def _lines(self) -> CentredLines:
         model, n = self.model, float(self.n_samples)
-        pull = np.zeros((model.n_edges, 2, 1)) if self._alone else residual_pull(model, self.s_bar, n)
+        pull = np.zeros((model.n_edges, 2, 1)) if self._alone else None
         return centred_lines(model, self.s_bar, n, pull=pull)
 
     @property

@@ -34,7 +34,7 @@ from ...errors import OptionError
 from ...models.boltzmann import Coding
 from ...particles.chain_flips import flip_clusters, flip_correlated
 from ...particles.persistent_chains import LANES, EdgeChains, start_chains, start_rows, sweep, unpack
-from ..conditionals.centred import CentredLines, CentredModel, TwoStates
+from ..conditionals.centred import CentredModel, centred_lines
 from ..conditionals.rivals import alike_in, rivals_in
 from ..conditionals.spike import draw_hyper, edge_prior, log_slab_odds
 from .dynamics import drift, kick
@@ -181,33 +181,23 @@ class SpikeSlabOneEdge(EdgeKernel):
     def _problem(self, stiffness: float, share: np.ndarray) -> OneEdgeProblem:
         n, (u, v) = self.n_samples, self.model.graph.edges.T
         prior, coding = edge_prior(self.prior), Coding.of(self.model)
-        moments, centre = self._moments, self._moments.centre
-        pull = (coding.edge * centre + coding.shift) / coding.node
+        moments = self._moments
+        lines = centred_lines(self.model, self.s_bar, n)
+        ends = (coding.node * lines.pull[:, :, 0] - coding.shift) / coding.edge
         # The data choose these pairs, not the chains, so the choice adds no bias.
         counted = self._in_camp[u] & self._in_camp[v] & ~has_rare_state(u, v, moments, self._n_chains / 2)
         noise = noise_share(n, self._n_chains, self.alpha)
         longest, epsilon = _LONGEST, self.epsilon
         if noise > 0:
             longest, epsilon = min(longest, sqrt(_STIFF_NOISE / noise)), min(epsilon, sqrt(_NOISE / noise))
-        scale = 1 / np.sqrt(curvature_of(u, v, moments, pull, prior, coding, n))
+        scale = 1 / np.sqrt(curvature_of(lines, moments, ends, prior, coding))
         epsilon = min(epsilon, longest / sqrt(max(1.0, stiffness)))
-        lines = CentredLines(
-            TwoStates(self.model.node_values[0], coding.node),
-            self.model.edge_values,
-            self.model.graph.edges.astype(np.int64),
-            n,
-            n * self.s_bar,
-            np.stack([pull[v], pull[u]], axis=1)[:, :, None],
-            self.model.node_starts,
-            np.zeros((self.model.graph.n_nodes, 2)),
-            self.model.node_features,
-        )
         now = np.full(self.model.n_features, prior.bias_precision)
         share, step = share.astype(float).clip(_DOUBT, 1 - _DOUBT), epsilon * scale
         rate = min(_VISITS, self.model.graph.n_nodes / (2 * np.minimum(share, 1 - share).sum()))
         return OneEdgeProblem(
-            prior, lines, now, scale, step, self.alpha, coding, centre, moments.sums, counted, share, rate,
-            *self._pairs, self._correlation,
+            prior, lines, now, scale, step, self.alpha, coding, moments.centre, ends, moments.sums, counted, share,
+            rate, *self._pairs, self._correlation,
         )  # fmt: skip
 
     def step(self, rng: np.random.Generator, state: OneEdgeState) -> tuple[OneEdgeState, OneEdgeInfo]:
@@ -220,13 +210,14 @@ class SpikeSlabOneEdge(EdgeKernel):
         problem = self._problem(now, state.share)
         weights = problem.coding.weights(self.model, theta)
         scale = problem.scale * np.repeat([problem.coding.edge, problem.coding.node], [r, len(theta) - r])
+        of = problem.centre, problem.ends, scale, self.n_samples
         if state.age == 0:
-            now = settle(rng, blocks, rows, weights, problem.centre, scale, self.n_samples, direction)
+            now = settle(rng, blocks, rows, weights, *of, direction)
             problem = self._problem(now, state.share)
         n = max(1, self.n_iterations // _SHORT) if state.age < self.n_adapt else self.n_iterations
         density, precision, n_jumps = _iterate(rng, problem, n, rows, blocks, theta, weights, momentum)
         check_bounded(theta, self.epsilon, self.prior, state.precision)
-        found = stiffness(blocks, rows, problem.centre, scale, self.n_samples, direction)
+        found = stiffness(blocks, rows, *of, direction)
         now += 2 / (state.age + 3) * (found - now)  # averaged with increasing weight of the past
         chains, included = EdgeChains(blocks.words, blocks.lanes), rows.place >= 0
         share = state.share

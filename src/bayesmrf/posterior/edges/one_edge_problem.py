@@ -25,6 +25,7 @@ class OneEdgeProblem(NamedTuple):
     alpha: float
     coding: Coding
     centre: np.ndarray  # (n_nodes,) mean of x in the data
+    ends: np.ndarray  # (n_edges, 2), in the feature x_u x_v - k_u x_u - k_v x_v that changes with an edge
     sums: np.ndarray  # (n_features,) of the data, over {0, 1}
     counted: np.ndarray  # (n_edges,) bool, whether the chains in the states of the pair are counted
     share: np.ndarray  # (n_edges,) of draws with the edge, moderate
@@ -60,24 +61,19 @@ def together(edges: np.ndarray, moments: DataMoments) -> np.ndarray:
 
 
 def curvature_of(
-    u: np.ndarray, v: np.ndarray, moments: DataMoments, pull: np.ndarray, prior: EdgePrior, coding: Coding, n: float
+    lines: CentredLines, moments: DataMoments, ends: np.ndarray, prior: EdgePrior, coding: Coding
 ) -> np.ndarray:
-    """Return the curvature of the log posterior along the lines of edges u-v and of nodes, (n_features,), at the data.
+    """Return the curvature of the log posterior along the lines of edges and of nodes, (n_features,), at the data.
 
-    ``pull`` (n_nodes,) is the change of a node along the line of an edge to each other node.
+    ``ends`` (n_edges, 2) are those of `OneEdgeProblem`.
     """
     _, centre, both = moments
-    c_u, c_v = centre[u], centre[v]
-    mean = both - c_u * c_v
-    square = (
-        both * ((1 - c_u) * (1 - c_v)) ** 2
-        + (c_u - both) * ((1 - c_u) * c_v) ** 2
-        + (c_v - both) * (c_u * (1 - c_v)) ** 2
-        + (1 - c_u - c_v + both) * (c_u * c_v) ** 2
-    )
-    slab = prior.curvature + prior.bias_precision * (pull[u] ** 2 + pull[v] ** 2)
-    own = coding.node**2 * n * centre * (1 - centre) + prior.bias_precision
-    return np.concatenate([coding.edge**2 * n * (square - mean**2) + slab, own])
+    (c_u, c_v), (k_u, k_v) = centre[lines.edges.T], ends.T
+    mean = both - k_u * c_u - k_v * c_v
+    square = both * (1 - k_u - k_v) ** 2 + (c_u - both) * k_u**2 + (c_v - both) * k_v**2
+    slab = prior.curvature + prior.bias_precision * (lines.pull[:, :, 0] ** 2).sum(axis=1)
+    own = coding.node**2 * lines.n * centre * (1 - centre) + prior.bias_precision
+    return np.concatenate([coding.edge**2 * lines.n * (square - mean**2) + slab, own])
 
 
 def has_rare_state(u: np.ndarray, v: np.ndarray, moments: DataMoments, n_chains: float) -> np.ndarray:

@@ -46,7 +46,6 @@ from ..conditionals.centred import (
     node_line,
     node_row,
     pair_values,
-    residual_pull,
 )
 from ..conditionals.exact_scan import ScanProblem, normal_prior
 from ..conditionals.line import line_log_density, line_mode
@@ -123,8 +122,7 @@ class SpikeSlabParticle(EdgeKernel):
     @cached_property
     def _problem(self) -> ScanProblem:
         model, prior = self.model, edge_prior(self.prior)
-        pull = residual_pull(model, self.s_bar, float(self.n_samples))
-        lines = centred_lines(model, self.s_bar, float(self.n_samples), prior.tilt, pull)
+        lines = centred_lines(model, self.s_bar, float(self.n_samples), prior.tilt)
         return ScanProblem(lines, prior, np.full(model.n_features, prior.bias_precision))
 
     def init(self, rng: np.random.Generator) -> SpikeSlabParticleState:

@@ -23,7 +23,7 @@ from ...particles.chain_triples import triple_cells
 from ...particles.importance import relative_moments
 from ...particles.persistent_chains import add_edge, remove_edge, resample
 from ..conditionals.alike_nodes import ridge, ridge_line, ridge_prior, triple_of
-from ..conditionals.centred import move_edge, pair_values
+from ..conditionals.centred import end_of, move_edge, pair_values
 from ..conditionals.exact_scan import swap_lines
 from ..conditionals.line import line_log_density, line_mode
 from ..conditionals.log_concave import draw_around
@@ -41,8 +41,9 @@ def move_weights(problem, e, i, j, value, change, weights):
     """Let the chains' weights follow the move of edge e = ij by ``change`` to ``value``, along its line."""
     r, moved = len(problem.lines.edges), problem.coding.edge * change
     weights[e] = problem.coding.edge * value
-    weights[r + i] -= moved * problem.centre[j]
-    weights[r + j] -= moved * problem.centre[i]
+    end = end_of(problem.lines, e, i)
+    weights[r + i] -= moved * problem.ends[e, end]
+    weights[r + j] -= moved * problem.ends[e, 1 - end]
 
 
 @leaf

@@ -21,37 +21,42 @@ _SETTLE = 20  # initial sweeps of the chains, and steps of the power method
 
 
 @leaf
-def settle(rng, blocks, rows, theta, centre, scale, n, direction):
+def settle(rng, blocks, rows, theta, centre, ends, scale, n, direction):
     """Run random chains at theta, and estimate the stiffness there."""
     found = 0.0
     for _ in range(_SETTLE):
         flip_clusters(rng, blocks, rows, theta)
         sweep(blocks, rows, theta)
     for _ in range(_SETTLE):
-        found = stiffness(blocks, rows, centre, scale, n, direction)
+        found = stiffness(blocks, rows, centre, ends, scale, n, direction)
     return found
 
 
 @leaf
-def stiffness(blocks, rows, centre, scale, n, direction):
+def stiffness(blocks, rows, centre, ends, scale, n, direction):
     r"""Return the Rayleigh quotient :math:`\lambda` of ``direction`` (n_features,); move it towards the eigenvector.
 
-    ``scale`` is the diagonal of C; f are the products (x_i - c_i)(x_j - c_j) of the present edges, and the states.
+    ``scale`` is the diagonal of C; f are the states, and the features of the present edges,
+    :math:`x_u x_v - k_u x_u - k_v x_v`, with k those of ``ends`` (n_edges, 2). Apart from a constant, such a feature is
+    the product of :math:`z = x - c` of its ends and a multiple of each.
     """
     n_blocks, n_nodes, n_lanes = blocks.states.shape
     n_lanes, r = n_lanes >> 6 << 6, len(rows.edges)
     z, t = np.empty((n_nodes, n_lanes), np.float32), np.empty((n_blocks, n_lanes), np.float32)
-    total, size = 0.0, 1e-300
+    total, size, own = 0.0, 1e-300, direction[r:] * scale[r:]
     for k in range(r, r + n_nodes):
         size += direction[k] ** 2
     for k in range(rows.n_present[0]):
-        size += direction[rows.present[k]] ** 2
+        e = rows.present[k]
+        size += direction[e] ** 2
+        for end in range(2):
+            own[rows.edges[e, end]] += direction[e] * scale[e] * _multiple(centre, ends, rows, e, end)
     for b in range(n_blocks):
         _centred(blocks.states[b], centre, z)
         mine = t[b]
         mine[:] = 0
         for i in range(n_nodes):
-            _add(float32(direction[r + i] * scale[r + i]), z[i], mine)
+            _add(float32(own[i]), z[i], mine)
         for k in range(rows.n_present[0]):
             e = rows.present[k]
             _add_product(float32(direction[e] * scale[e]), z[rows.edges[e, 0]], z[rows.edges[e, 1]], mine)
@@ -68,6 +73,10 @@ def stiffness(blocks, rows, centre, scale, n, direction):
         for k in range(rows.n_present[0]):
             e = rows.present[k]
             new[e] += _dot_product(z[rows.edges[e, 0]], z[rows.edges[e, 1]], mine)
+    for k in range(rows.n_present[0]):
+        e = rows.present[k]
+        for end in range(2):
+            new[e] += _multiple(centre, ends, rows, e, end) * new[r + rows.edges[e, end]]
     quotient, length = 0.0, 1e-300
     for k in range(len(direction)):
         new[k] *= scale[k] * n / (n_blocks * n_lanes)
@@ -75,6 +84,11 @@ def stiffness(blocks, rows, centre, scale, n, direction):
         length += new[k] ** 2
     copy_to(direction, new / sqrt(length))
     return quotient / size
+
+
+@leaf
+def _multiple(centre, ends, rows, e, end):
+    return centre[rows.edges[e, 1 - end]] - ends[e, end]
 
 
 @leaf

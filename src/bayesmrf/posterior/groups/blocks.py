@@ -24,7 +24,7 @@ import numpy as np
 from ...errors import OptionError
 from ...models.categorical import is_categorical
 from ...priors import FIELD_SCALE, Beta, DirichletProcess, MultivariateNormal, Normal
-from ..conditionals.centred import centred_lines, edge_line, move_edge, node_line
+from ..conditionals.centred import centred_lines, edge_line, mean_pull, move_edge, node_line
 from ..conditionals.line import Line, line_parabola
 from ..conditionals.log_concave import draw_exactly
 from ..conditionals.one_coordinate import OneCoordinate, log_sigmoid
@@ -390,7 +390,9 @@ def edge_block(model: Any, counts: np.ndarray, n: float, prior: DirichletProcess
     """
     r, p = model.n_edges, model.n_parameters
     if model.is_product:
-        return Products(0, counts[:r], n, prior, lines=centred_lines(model, counts / max(n, 1), n))
+        s_bar = counts / max(n, 1)
+        # Groups move by products of centred scores (`many_states`), so that lines do, too.
+        return Products(0, counts[:r], n, prior, lines=centred_lines(model, s_bar, n, pull=mean_pull(model, s_bar, n)))
     if isinstance(prior.base, Beta):
         return Logits(0, counts[:r], n, prior)
     return Potentials(0, counts[: r * p].reshape(r, p), n, prior)
