@@ -6,12 +6,13 @@ Scores are those of `tests.test_spike_slab_exact`.
 import numpy as np
 import pytest
 
-from bayesmrf import graphs, run
+from bayesmrf import SpikeSlabMRF, graphs, run
 from bayesmrf.likelihood import Likelihood
 from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.models.ising import Ising
 from bayesmrf.particles import persistent_chains as edge_chains
 from bayesmrf.particles.chain_triples import triple_cells
+from bayesmrf.posterior.conditionals import centred
 from bayesmrf.posterior.conditionals.spike import log_slab_odds
 from bayesmrf.posterior.edges.exact import SpikeSlabExact
 from bayesmrf.posterior.edges.one_edge import SpikeSlabOneEdge
@@ -138,3 +139,26 @@ def test_weights_in_a_camp_do_not_diverge(rng):
         for _ in range(60):
             state, info = kernel.step(rng, state)
             assert np.abs(info.theta).max() < 150
+
+
+@pytest.mark.filterwarnings("ignore::bayesmrf.errors.BayesMRFWarning")
+def test_weights_in_a_camp_are_those_of_exact_draws(rng, monkeypatch):
+    """Their sum is within three standard deviations; its error has a standard deviation of 0.8 (eight runs).
+
+    On lines of means it has moved a part of the way only.
+    """
+    x = np.repeat(rng.random((1000, 1)) < 0.7, 12, axis=1).astype(np.int8)
+    x[np.arange(8), rng.integers(12, size=8)] ^= 1
+    model, prior = Boltzmann(graphs.complete(12)), SpikeSlab(0.5, Cauchy(1.0))
+    size = {"n_draws": 60, "n_warmup": 60, "n_chains": 2, "progress": False, "random_state": rng}
+    exact = SpikeSlabMRF(method="exact", prior=prior, **size | {"n_draws": 500, "random_state": 1}).fit(x)
+    known = exact.posterior_["posterior"]["theta"].values[..., :66].sum(axis=-1)
+
+    def away():
+        kernel = SpikeSlabOneEdge(model, model.statistics(x), 1000, prior, n_particles=1024)
+        found = run.sample(kernel, **size).values["theta"][..., :66].sum(axis=-1)
+        return (found.mean() - known.mean()) / known.std()
+
+    assert abs(away()) < 3
+    monkeypatch.setattr(centred, "residual_pull", centred.mean_pull)
+    assert away() < -3
