@@ -140,6 +140,24 @@ def test_wide_tables_start_at_the_mode(rng, monkeypatch, tied):
     np.testing.assert_allclose(start.curvature, len(X) * covariance + np.eye(len(mode)), rtol=0.2, atol=8)
 
 
+def test_few_chains_start_at_rows_of_the_whole_table(rng, monkeypatch):
+    """Rows with weights start the same chains as repeated rows."""
+    rows, weights = STATES, rng.integers(1, 40, len(STATES)).astype(float)
+    monkeypatch.setattr(starts, "is_cheap", lambda *_: False)
+    monkeypatch.setattr(starts, "_DENSE", 0)
+    monkeypatch.setattr(starts, "_FEW_STATES", 64)
+    monkeypatch.setattr(starts, "sweep", lambda *_: None)
+    s_bar, diagonal = MODEL.statistics(rows, weights), []
+    likelihood = Likelihood(MODEL, s_bar, weights.sum(), Persistent())
+    for data in ((rows, weights), (np.repeat(rows, weights.astype(int), axis=0), None)):
+        start = starts.find_start(likelihood, Normal(1.0), check_states(*data, n_states="keep"))
+        diagonal.append(np.diag(start.curvature @ np.eye(MODEL.n_features)))
+    np.testing.assert_allclose(*diagonal)
+    features = FEATURES.astype(float)
+    variance = np.average((features - s_bar) ** 2, axis=0, weights=weights)
+    np.testing.assert_allclose(diagonal[0], weights.sum() * variance + 1, rtol=0.15)
+
+
 def on_grid(X, states, features, axis):
     """Parameters on a grid, and their posterior probabilities with standard normal priors."""
     f, counts = np.array(features, float), np.array([(s == X).all(axis=1).sum() for s in states])

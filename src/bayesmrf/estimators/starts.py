@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 from warnings import warn
@@ -120,7 +120,7 @@ def find_start(likelihood: Likelihood, prior: Prior, states: States) -> Start:
         few = likelihood.is_exact and LOG_Z in likelihood.engine.answers and likelihood.n_parameters <= FEW
         exact = few or is_cheap(model.graph, states_of(model))
         if is_categorical(model) and not exact:
-            return _by_chains(likelihood, prior, table, states.weights)
+            return _by_chains(likelihood, prior, replace(states, values=table))
         engine = Elimination() if exact else PseudoLikelihood(table, states.weights)
         known = likelihood.replaced(model.statistics(table, states.weights), engine)
     theta = find_mode(known, prior, np.zeros(likelihood.n_parameters))
@@ -183,8 +183,10 @@ def _filled(states: States) -> np.ndarray:
     return table
 
 
-def _by_chains(likelihood: Likelihood, prior: Prior, table: np.ndarray, weights: np.ndarray | None) -> Start:
+def _by_chains(likelihood: Likelihood, prior: Prior, states: States) -> Start:
     """Return the mode by persistent chains, and the curvature N Cov[s] of the model there plus that of the prior.
+
+    No value of ``states`` is missing.
 
     The covariance is that of states of the model: with as many parameters as rows, that of the data is smaller than it
     in some directions by factors of ten and more, along which steps would be too long.
@@ -198,9 +200,9 @@ def _by_chains(likelihood: Likelihood, prior: Prior, table: np.ndarray, weights:
         shared = tied.squares(np.ones(model.n_features))
         penalty = tied.natural(slope / shared)
     rng, limit = np.random.default_rng(0), np.full(model.n_features, _BOUND)
-    theta = persistent_ascent(model, model.statistics(table, weights), n, rng, penalty, limit, tied)
+    theta = persistent_ascent(model, model.statistics(states.values, states.weights), n, rng, penalty, limit, tied)
     n_chains = _STATES if p <= _DENSE else _FEW_STATES
-    chains = start(n_chains, model.graph.n_nodes, rng, table, model.n_states)
+    chains = start(n_chains, model.graph.n_nodes, rng, states.spread(n_chains), model.n_states)
     sweep(model.categorical(theta), chains, _SWEEPS)
     features = np.array([model.statistics(x[None]) for x in to_states(chains, n_chains, model.n_states)])
     features -= features.mean(axis=0)

@@ -50,6 +50,7 @@ _LONGEST = 1.0  # standard deviations of a step in the stiffest direction, at mo
 _FLIPS = 2  # sets of nodes that are flipped in an iteration
 _CAMP = 3  # almost equal nodes of a node of a camp
 _VISITS = 0.2  # most proposals for an edge in doubt in an iteration; more would see nearly the same chains again
+_JOINT = 0.6  # least similarity of the other ends of edges that are born and die together
 _DOUBT = 0.01  # least share of draws, and least rest, that is taken for granted
 _SHORT = 2  # by which the iterations of a step of warm-up are divided: it needs no more steps than there are draws
 _PRIOR = 4  # draws that the first shares count as, half of them with the edge
@@ -165,10 +166,14 @@ class SpikeSlabOneEdge(EdgeKernel):
         return [str(name) for name, there in zip(self.model.graph.names, self._in_camp, strict=True) if there]
 
     @cached_property
-    def _pairs(self) -> tuple[np.ndarray, np.ndarray]:
-        """Rival edges, and those to nodes that are almost equal in the data, but for nodes of a camp."""
-        both, edges = (rivals_in(self.model, self.s_bar, self.n_samples), self._alike), self.model.graph.edges
-        return tuple(some[~self._in_camp[_other_ends(edges, some)].all(axis=1)] for some in both)
+    def _pairs(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Rival edges, those to nodes that are more similar, and to almost equal ones, but for nodes of a camp."""
+        edges, of = self.model.graph.edges, (self.model, self.s_bar, self.n_samples)
+
+        def free(pairs: np.ndarray) -> np.ndarray:
+            return pairs[~self._in_camp[_other_ends(edges, pairs)].all(axis=1)]
+
+        return free(rivals_in(*of)), free(rivals_in(*of, _JOINT)), free(self._alike)
 
     @cached_property
     def _moments(self) -> DataMoments:

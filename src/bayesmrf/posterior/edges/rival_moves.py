@@ -1,8 +1,9 @@
-r"""Moves of two edges to a common node, with Z from persistent chains: swaps of rivals, and moves of alike nodes.
+r"""Moves of two edges to a common node, with Z from persistent chains: of rivals, and of alike nodes.
 
-They are those of `bayesmrf.posterior.conditionals.exact_scan` and `bayesmrf.posterior.conditionals.alike_nodes`, which
-need the joint distribution of three nodes only. As in a birth, one half of the chains proposes, the other accepts: Z
-changes by the mean of the eight factors :math:`f_s` of the states, each chain gives their mean given its other nodes
+Rivals swap, or are born and die together (`bayesmrf.posterior.conditionals.plane`). The other moves are those of
+`bayesmrf.posterior.conditionals.exact_scan` and `bayesmrf.posterior.conditionals.alike_nodes`. All need the joint
+distribution of three nodes only. As in a birth, one half of the chains proposes, the other accepts: Z changes by the
+mean of the eight factors :math:`f_s` of the states, each chain gives their mean given its other nodes
 (`bayesmrf.particles.chain_triples`), and the error of the log ratio has its penalty
 (`bayesmrf.posterior.conditionals.penalty`).
 
@@ -27,7 +28,9 @@ from ..conditionals.centred import end_of, move_edge, pair_values
 from ..conditionals.exact_scan import swap_lines
 from ..conditionals.line import line_log_density, line_mode
 from ..conditionals.log_concave import draw_around
+from ..conditionals.one_potential import draw_t_around, log_t_around
 from ..conditionals.penalty import penalty
+from ..conditionals.plane import plane_log_density, plane_of, plane_peak
 from ..conditionals.spike import birth_log_ratio, normal_precision
 from ..conditionals.student_t import draw_t, log_t
 
@@ -50,7 +53,8 @@ def move_weights(problem, e, i, j, value, change, weights):
 def visit_rivals(rng, problem, rows, blocks, theta, weights, momentum, precision, log_slab):
     """Propose moves of pairs of edges to nodes that are similar; return how many were accepted.
 
-    A swap of e for f is proposed in proportion to the share of draws with f, and the ratio allows for it.
+    A swap of e for f is proposed in proportion to the share of draws with f, and the ratio allows for it. Both are born
+    or die together as single edges are (`bayesmrf.posterior.edges.one_edge`), by the smaller of their shares.
     """
     n_moved, n_alike = 0, len(problem.alike)
     for k in range(len(problem.pairs)):
@@ -59,6 +63,13 @@ def visit_rivals(rng, problem, rows, blocks, theta, weights, momentum, precision
             e, f = f, e
         if theta[f] == 0 and theta[e] != 0 and rng.random() < problem.rate * problem.share[f]:
             n_moved += _swap(rng, problem, rows, blocks, theta, weights, momentum, e, f, precision)
+    for k in range(len(problem.joint)):
+        e, f = problem.joint[k, 0], problem.joint[k, 1]
+        share = min(problem.share[e], problem.share[f])
+        odds, absent = share / (1 - share), theta[e] == 0
+        if absent == (theta[f] == 0) and rng.random() < problem.rate * min(1.0, odds if absent else 1 / odds):
+            log_slabs = 2 * log_slab - log(odds)
+            n_moved += _both(rng, problem, rows, blocks, theta, weights, momentum, e, f, precision, log_slabs)
     for _ in range(-(-n_alike // len(rows.degree))):
         k = int(rng.random() * n_alike)
         e, f = problem.alike[k, 0], problem.alike[k, 1]
@@ -103,6 +114,49 @@ def _swap(rng, problem, rows, blocks, theta, weights, momentum, e, f, precision)
     move_edge(lines, f, hub, w, theta, b)
     move_weights(problem, e, hub, v, 0.0, -a, weights)
     move_weights(problem, f, hub, w, b, b, weights)
+    _follow(rng, rows, blocks, nodes, factors, theta, momentum, e, f)
+    return True
+
+
+@leaf
+def _both(rng, problem, rows, blocks, theta, weights, momentum, e, f, precision, log_slabs):
+    """Propose the birth or death of edges e and f together; return whether it was accepted.
+
+    ``log_slabs`` are the prior log odds of both, less those of a proposal of their birth.
+    """
+    half, lines, now, prior = 32 * blocks.words.shape[1], problem.lines, problem.now, problem.prior
+    r, values, cells, factors = len(lines.edges), np.array([theta[e], theta[f]]), np.empty(8), np.ones(8)
+    absent = values[0] == 0
+    nodes, _, _ = triple_of(lines.edges, e, f, 2)
+    hub, v, w = nodes
+    now[e] = normal_precision(rng, prior.cauchy, precision, values[0])
+    now[f] = normal_precision(rng, prior.cauchy, precision, values[1])
+    before = theta[r + hub], theta[r + v], theta[r + w]
+    move_edge(lines, e, hub, v, theta, 0.0)
+    move_edge(lines, f, hub, w, theta, 0.0)
+    triple_cells(blocks, rows, weights, nodes, factors, 0, half, cells)
+    plane = plane_of(lines, cells, _PLACES, e, f, nodes, theta, now, values)
+    mode, lower = plane_peak(plane)
+    new = draw_t_around(rng, mode, lower) if absent else values
+    for s in range(8):
+        factors[s] = (plane.g[s] @ new) * (1 if absent else -1)
+    ratio, own = -1e300, (0.0, 0.0)
+    if _exponentials(factors):
+        own = _spread(blocks, rows, weights, nodes, factors, half, 2 * half, cells)
+        plane = plane_of(lines, cells, _PLACES, e, f, nodes, theta, now, values)
+        ratio = log_slabs + plane_log_density(new, plane) - log_t_around(new, mode, lower)
+        ratio = (ratio if absent else -ratio) - log1p(-rng.random())
+    if ratio > 0:  # before the penalty, which is never negative
+        others = _spread(blocks, rows, weights, nodes, factors, 0, half, cells)
+        ratio -= penalty(lines.n, own, others, half)
+    if not ratio > 0:
+        theta[e], theta[f], theta[r + hub], theta[r + v], theta[r + w] = values[0], values[1], *before
+        return False
+    if absent:
+        move_edge(lines, e, hub, v, theta, new[0])
+        move_edge(lines, f, hub, w, theta, new[1])
+    move_weights(problem, e, hub, v, theta[e], theta[e] - values[0], weights)
+    move_weights(problem, f, hub, w, theta[f], theta[f] - values[1], weights)
     _follow(rng, rows, blocks, nodes, factors, theta, momentum, e, f)
     return True
 
