@@ -51,6 +51,7 @@ _FLIPS = 2  # sets of nodes that are flipped in an iteration
 _CAMP = 3  # almost equal nodes of a node of a camp
 _VISITS = 0.2  # most proposals for an edge in doubt in an iteration; more would see nearly the same chains again
 _JOINT = 0.6  # least similarity of the other ends of edges that are born and die together
+_JOINT_VISITS = 0.05  # most births, and deaths, of such pairs that are proposed in an iteration, for each node
 _DOUBT = 0.01  # least share of draws, and least rest, that is taken for granted
 _SHORT = 2  # by which the iterations of a step of warm-up are divided: it needs no more steps than there are draws
 _PRIOR = 4  # draws that the first shares count as, half of them with the edge
@@ -200,9 +201,14 @@ class SpikeSlabOneEdge(EdgeKernel):
         now = np.full(self.model.n_features, prior.bias_precision)
         share, step = share.astype(float).clip(_DOUBT, 1 - _DOUBT), epsilon * scale
         rate = min(_VISITS, self.model.graph.n_nodes / (2 * np.minimum(share, 1 - share).sum()))
+        pairs, joint, alike = self._pairs
+        together = share[joint].min(axis=1)
+        joint_rate = min(
+            rate, _JOINT_VISITS * self.model.graph.n_nodes / max(np.minimum(together, 1 - together).sum(), 1.0)
+        )
         return OneEdgeProblem(
             prior, lines, now, scale, step, self.alpha, coding, moments.centre, ends, moments.sums, counted, share,
-            rate, *self._pairs, self._correlation,
+            rate, joint_rate, pairs, joint, alike, self._correlation,
         )  # fmt: skip
 
     def step(self, rng: np.random.Generator, state: OneEdgeState) -> tuple[OneEdgeState, OneEdgeInfo]:

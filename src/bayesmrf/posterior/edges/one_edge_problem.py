@@ -30,6 +30,7 @@ class OneEdgeProblem(NamedTuple):
     counted: np.ndarray  # (n_edges,) bool, whether the chains in the states of the pair are counted
     share: np.ndarray  # (n_edges,) of draws with the edge, moderate
     rate: float  # proposals for an edge in doubt in an iteration, and of swaps to an edge that is certain
+    joint_rate: float  # the same of two edges together
     pairs: np.ndarray  # (n_pairs, 2), rival edges
     joint: np.ndarray  # (n_joint, 2), those to nodes that are so similar that both edges are born and die together
     alike: np.ndarray  # (n_alike, 2), those to two nodes that are almost equal

@@ -67,7 +67,7 @@ def visit_rivals(rng, problem, rows, blocks, theta, weights, momentum, precision
         e, f = problem.joint[k, 0], problem.joint[k, 1]
         share = min(problem.share[e], problem.share[f])
         odds, absent = share / (1 - share), theta[e] == 0
-        if absent == (theta[f] == 0) and rng.random() < problem.rate * min(1.0, odds if absent else 1 / odds):
+        if absent == (theta[f] == 0) and rng.random() < problem.joint_rate * min(1.0, odds if absent else 1 / odds):
             log_slabs = 2 * log_slab - log(odds)
             n_moved += _both(rng, problem, rows, blocks, theta, weights, momentum, e, f, precision, log_slabs)
     for _ in range(-(-n_alike // len(rows.degree))):
