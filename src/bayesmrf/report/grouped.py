@@ -163,7 +163,7 @@ def _all_edges(s: GroupedSummary) -> tuple[str, list[str], list[Any]]:
         (e.first, e.second, e.group, f"{e.agreement:.3f}", f"{e.lower:.3f}", f"{e.upper:.3f}", f"{e.mle:.3f}")
         for e in edges.itertuples(index=False)
     ]
-    return note, ["one end", "other end", "group", "agreement", "from", "to", "maximum likelihood"], rows
+    return note, ["one end", "other end", "group", "agreement", "from", "to", s.mle_name], rows
 
 
 def _fields(s: GroupedSummary) -> str:

@@ -12,6 +12,7 @@ import numpy as np
 
 from .. import partitions
 from ..methods import GROUPS
+from ..missing import COMPLETE_PAIRS
 from ..names import shown
 from .base import INTERVAL, count, intervals, mean_of_existing, plain, rows
 from .inclusion import InclusionSummary, given_inclusion, prior_of_density
@@ -78,6 +79,13 @@ class GroupedSummary(InclusionSummary, PotentialSummary):
         if self.spike:
             return pd.DataFrame(table | {"inclusion": self.inclusion})
         return pd.DataFrame(table | {"mle": self.agreement_at(self["constant_data"]["mle"].values)})
+
+    @property
+    def mle_name(self) -> str:
+        """The name of the estimate that ignores groups."""
+        method = str(self.attrs.get("mle_method"))
+        name = "posterior mode" if method.startswith("posterior mode") else "maximum likelihood"
+        return f"{name} of {COMPLETE_PAIRS}" if method.endswith(COMPLETE_PAIRS) else name
 
     @property
     def strongest(self) -> pd.DataFrame:
