@@ -12,6 +12,7 @@ from bayesmrf import GroupedMRF, SpikeSlabMRF, convergence, graphs, results
 from bayesmrf.errors import ConvergenceWarning
 from bayesmrf.models.agreement import Agreement
 from bayesmrf.models.boltzmann import Boltzmann
+from bayesmrf.models.symmetric import Symmetric
 from bayesmrf.rank_diagnostics import rank_diagnostics
 from bayesmrf.run import Draws
 from bayesmrf.summary import summarise
@@ -189,6 +190,29 @@ def test_fields_and_agreements_of_groups_are_judged(rng, feature):
     found = convergence.verdict(tree)
     assert found.grade == "bad"
     assert name in found.sentence
+
+
+@pytest.mark.parametrize("fields", [True, False])
+def test_tables_of_edges_that_come_and_go_are_judged_where_they_exist(rng, fields):
+    """Each entry of a table goes with its own edge; an edge that one chain never has is no chain that never moved."""
+    model, shape = Symmetric(GRAPH, 3, fields), (N_CHAINS, N_DRAWS)
+    included = rng.random((*shape, 6)) < [0.5, 0.95, 1.0, 0.3, 0.003, 0.0]
+    included[0, :, 4] = False
+    theta = rng.normal(size=(*shape, model.n_features))
+    theta[..., : 6 * model.n_parameters] *= np.repeat(included, model.n_parameters, axis=2)
+    values = {"theta": theta, "groups": np.where(included, 0, -1), "density": rng.random(shape)}
+    values |= {"n_groups": rng.integers(1, 3, shape), "agreement": model.agreement(theta)}
+    dims = {"theta": ("feature",), "groups": ("edge",), "agreement": ("edge",), "density": (), "n_groups": ()}
+    tree = made_up(values, model, dims)
+    tree.attrs |= {"model": "symmetric", "n_states": 3, "fields": fields}
+    assert convergence.verdict(tree).grade == "good"
+    judged = results.diagnostics(tree, None).index
+    own = [f"theta[{f}]" for f in model.feature_names]
+    likely = [f for f in own if f.split("=")[0] not in ("theta[b-d", "theta[c-d")]
+    assert [f for f in own if f in judged] == likely
+    feature = 3 * model.n_parameters + 1  # of the edge with inclusion 0.3
+    tree["posterior"]["theta"].values[1, :, feature] += 0.8 * included[1, :, 3]
+    assert own[feature] in convergence.verdict(tree).sentence
 
 
 # ---- the verdict

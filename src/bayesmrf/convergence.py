@@ -230,13 +230,22 @@ def _judged(tree: xr.DataTree) -> tuple[list[_Series], list[_Series]]:
             continue
         own = [i for i, label in enumerate(labels) if label not in seen]  # theta is the logit of the agreement there
         values, kept = posterior[name].values, [f"{name}[{labels[i]}]" for i in own]
-        r = sum(i < included.shape[2] for i in own)
+        present = np.repeat(included, _of_an_edge(tree), axis=2) if name == "theta" else included
+        r = sum(i < present.shape[2] for i in own)
         if r:
-            others += _given_inclusion(kept[:r], values[:, :, own[:r]], included)
+            others += _given_inclusion(kept[:r], values[:, :, own[:r]], present)
         if len(own) > r:
             others.append(_Series(kept[r:], values[:, :, own[r:]]))
         seen |= set(labels)
     return scalars, [s for s in others if s.names]
+
+
+def _of_an_edge(tree: xr.DataTree) -> int:
+    """Return the number of entries of theta of each edge (`bayesmrf.models.symmetric.Symmetric`)."""
+    if tree.attrs.get("model") != "symmetric":
+        return 1
+    m, fields = int(tree.attrs["n_states"]), tree.attrs.get("fields") in (True, 1, "grouped")
+    return m * (m - 1) // 2 if fields else m * (m + 1) // 2 - 1
 
 
 def _given_inclusion(names: list[str], values: np.ndarray, included: np.ndarray) -> Iterable[_Series]:
