@@ -224,9 +224,13 @@ def _judged(tree: xr.DataTree) -> tuple[list[_Series], list[_Series]]:
         if name not in posterior:
             continue
         labels = [str(label) for label in posterior[dim].values]
-        if "group" in posterior[name].dims:  # of observations: all their parameters are there in every draw
+        if "group" in posterior[name].dims:  # of observations
+            values = posterior[name].values
+            # Baselines may be absent: a weight that exists in few draws may be 0 in all draws of a chain.
+            exist = (values != 0).any(axis=2).mean(axis=1).max(axis=0) >= IN_DOUBT[0]
+            labels = [label for label, there in zip(labels, exist, strict=True) if there]
             of_groups = [f"{name}[{label} in {g}]" for g in posterior["group"].values for label in labels]
-            others.append(_Series(of_groups, posterior[name].values.reshape(*included.shape[:2], -1)))
+            others.append(_Series(of_groups, values[..., exist].reshape(*included.shape[:2], -1)))
             continue
         own = [i for i, label in enumerate(labels) if label not in seen]  # theta is the logit of the agreement there
         values, kept = posterior[name].values, [f"{name}[{labels[i]}]" for i in own]
