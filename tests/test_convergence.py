@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from bayesmrf import GroupedMRF, SpikeSlabMRF, convergence, graphs, results
+from bayesmrf import CompareMRF, GroupedMRF, SpikeSlabMRF, convergence, graphs, results
 from bayesmrf.errors import ConvergenceWarning
 from bayesmrf.models.agreement import Agreement
 from bayesmrf.models.boltzmann import Boltzmann
+from bayesmrf.models.symmetric import Symmetric
+from bayesmrf.priors import SpikeSlab
 from bayesmrf.rank_diagnostics import rank_diagnostics
 from bayesmrf.run import Draws
 from bayesmrf.summary import summarise
@@ -189,6 +191,43 @@ def test_fields_and_agreements_of_groups_are_judged(rng, feature):
     found = convergence.verdict(tree)
     assert found.grade == "bad"
     assert name in found.sentence
+
+
+@pytest.mark.parametrize("fields", [True, False])
+def test_tables_of_edges_that_come_and_go_are_judged_where_they_exist(rng, fields):
+    """Each entry of a table goes with its own edge; an edge that one chain never has is no chain that never moved."""
+    model, shape = Symmetric(GRAPH, 3, fields), (N_CHAINS, N_DRAWS)
+    included = rng.random((*shape, 6)) < [0.5, 0.95, 1.0, 0.3, 0.003, 0.0]
+    included[0, :, 4] = False
+    theta = rng.normal(size=(*shape, model.n_features))
+    theta[..., : 6 * model.n_parameters] *= np.repeat(included, model.n_parameters, axis=2)
+    values = {"theta": theta, "groups": np.where(included, 0, -1), "density": rng.random(shape)}
+    values |= {"n_groups": rng.integers(1, 3, shape), "agreement": model.agreement(theta)}
+    dims = {"theta": ("feature",), "groups": ("edge",), "agreement": ("edge",), "density": (), "n_groups": ()}
+    tree = made_up(values, model, dims)
+    tree.attrs |= {"model": "symmetric", "n_states": 3, "fields": fields}
+    assert convergence.verdict(tree).grade == "good"
+    judged = results.diagnostics(tree, None).index
+    own = [f"theta[{f}]" for f in model.feature_names]
+    likely = [f for f in own if f.split("=")[0] not in ("theta[b-d", "theta[c-d")]
+    assert [f for f in own if f in judged] == likely
+    feature = 3 * model.n_parameters + 1  # of the edge with inclusion 0.3
+    tree["posterior"]["theta"].values[1, :, feature] += 0.8 * included[1, :, 3]
+    assert own[feature] in convergence.verdict(tree).sentence
+
+
+def test_a_baseline_that_one_chain_never_has_is_no_chain_that_never_moved(rng):
+    X, groups = rng.integers(0, 2, (4000, 5)), np.arange(4000) % 2
+    X[:, 1] = np.where(rng.random(4000) < 0.1, X[:, 0], X[:, 1])
+    prior = SpikeSlab(density=0.02)
+    est = CompareMRF(prior=prior, baseline=prior, n_draws=400, random_state=1, progress=False).fit(X, groups)
+    theta = est.posterior_["posterior"]["theta"].values
+    absent = (theta[..., :10] == 0).all(axis=(1, 2))
+    assert (absent.any(axis=0) & ~absent.all(axis=0)).any()
+    assert convergence.verdict(est.posterior_).grade != "bad"
+    theta[1, :, 0, 0] += 3 * theta[1, :, 0, 0].std()
+    est.posterior_["posterior"]["theta"].values = theta
+    assert "theta[0-1 in 0]" in convergence.verdict(est.posterior_).sentence
 
 
 # ---- the verdict

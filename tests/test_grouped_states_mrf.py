@@ -188,6 +188,19 @@ def test_closed_form_on_a_forest(rng):
     np.testing.assert_allclose(ENGINE.infer(model, found.theta, ENGINE.prepare(model)).moments, s_bar, atol=1e-12)
 
 
+def test_command_and_page_of_tables_with_grouped_fields(rng, bayesmrf, folder):
+    _, _, X = problem("symmetric", True, rng)
+    X.to_csv("answers.csv", index=False)
+    short = ["--n-draws", 20, "--n-warmup", 5, "--n-chains", 2, "--seed", 1]
+    code, out, err = bayesmrf(
+        "groups", "answers.csv", "--graph", "complete", "--model", "symmetric", "--field-groups", *short
+    )
+    assert (code, err) == (0, "")
+    assert "relative to all pairs with low" in " ".join(out.split())
+    assert bayesmrf("report", "answers.zarr")[0] == 0
+    assert "n0=mid" in (folder / "report.html").read_text()
+
+
 @pytest.mark.parametrize("name", ["potts", "symmetric"])
 def test_command_and_page(name, rng, bayesmrf, folder):
     _, _, X = problem(name, True, rng)
@@ -222,6 +235,31 @@ def test_summary_of_tables(rng):
     np.testing.assert_allclose(summary.edge_table["mle"], est.mle_)
     assert len(summary.field_table) == 0
     assert summary.reference_sentence.endswith("relative to the pair low, low, which has log potential 0.")
+
+
+def test_summary_of_tables_and_grouped_fields(rng):
+    _, _, X = problem("symmetric", True, rng)
+    summary = GroupedSummary(GroupedMRF(EDGES, model="symmetric", fields="grouped", **SHORT).fit(X).posterior_)
+    assert summary.tabled.fields
+    np.testing.assert_allclose(summary.agreement_at(summary.stacked("theta")), summary.stacked("agreement"))
+    assert list(summary.field_table["node"]) == [f"n{i}={level}" for i in range(6) for level in ("mid", "top")]
+    assert len(summary.field_group_table) == 2 * summary.field_table["group"].max()
+
+
+def test_tables_of_edges_that_exist(rng):
+    _, _, X = problem("symmetric", True, rng, n=60)
+    summary = GroupedSummary(GroupedMRF(candidates=EDGES, model="symmetric", **SHORT).fit(X).posterior_)
+    groups = np.array([0, 0, 0, -1, 1, 1, -1])
+    theta, there = summary.stacked("theta")[:, :21].reshape(-1, 7, 3), summary.stacked("included") != 0
+    assert not there[:, groups >= 0].all()
+    found = summary.potential_table(groups)
+    for g in (0, 1):
+        own = [
+            t[i & (groups == g)].mean(axis=0) for t, i in zip(theta, there, strict=True) if (i & (groups == g)).any()
+        ]
+        part = found[found["group"] == g + 1]
+        np.testing.assert_allclose(part["potential"], np.mean(own, axis=0))
+        np.testing.assert_allclose(part[["lower", "upper"]].T, np.quantile(own, [0.05, 0.95], axis=0))
 
 
 def test_scale_without_tables_is_refused(bayesmrf, votes):

@@ -2,24 +2,29 @@
 
 import re
 import warnings
+from itertools import product
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from bayesmrf import MaximumLikelihoodMRF, families, graphs
+from bayesmrf import GroupedMRF, MaximumLikelihoodMRF, families, graphs
 from bayesmrf.errors import BoundaryWarning, ConstantColumnWarning, ConvergenceWarning
 from bayesmrf.inference.chains import Persistent
 from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.learning.maximum_likelihood import bound, maximum_likelihood
 from bayesmrf.learning.persistent import PersistentMLE, summed_statistics
+from bayesmrf.methods import Particle
 from bayesmrf.models.agreement import Agreement
 from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.models.ising import Ising
 from bayesmrf.models.linear_map import LinearMap
 from bayesmrf.models.symmetric import Symmetric
+from bayesmrf.priors import FIELD_SCALE
+from bayesmrf.report import sections
 from bayesmrf.samplers import gibbs
 from bayesmrf.samplers.tempered import Tempered
+from bayesmrf.summary import GroupedSummary
 from tests import oracle
 from tests.potts_oracle import infer
 
@@ -292,3 +297,50 @@ def test_persistent_ascent_finds_camps(shortens, rng, monkeypatch):
     share, found = model.statistics(X), model.statistics(states)
     z = (found - share) / np.sqrt(np.maximum(share * (1 - share), 1e-3) * (1 / 2048 + 1 / 500))
     assert (np.square(z).mean() < 9) == shortens
+
+
+@pytest.mark.parametrize("name", ["agreement", "ordinal", "potts", "symmetric"])
+def test_missing_values_are_summed_over(name, rng):
+    """The first column decides whether the second is missing: means of complete pairs are biased."""
+    level = rng.integers(0, 3, 300)
+    X = np.stack([level, np.where(rng.random(300) < 0.4, level, rng.integers(0, 3, 300)), rng.integers(0, 3, 300)], 1)
+    X = (X > 0).astype(float) if name == "agreement" else X.astype(float)
+    X[(X[:, 0] > 0) & (rng.random(300) < 0.8), 1] = np.nan
+    X[rng.random(300) < 0.1, 2] = np.nan
+    short = {"n_draws": 20, "n_warmup": 5, "n_chains": 2, "progress": False, "random_state": 1}
+    est = GroupedMRF(model=name, method="exact", **short).fit(X)
+    model, mle = est._model(), est.posterior_["constant_data"]["mle"].values
+    states = np.array(list(product(range(2 if name == "agreement" else 3), repeat=3)))
+    features = np.array([model.statistics(s[None].astype(np.int8)) for s in states])
+    fits = np.array([((states == row) | np.isnan(row)).all(axis=1) for row in X])
+    p = np.exp(features @ mle)
+    given = fits * p / (fits @ p)[:, None]
+    score = (given @ features).sum(axis=0) - len(X) * (p @ features) / p.sum()
+    if name == "symmetric":
+        r = model.n_edges * model.n_parameters
+        score -= np.concatenate([mle[:r], mle[r:] / FIELD_SCALE**2])
+    np.testing.assert_allclose(score, 0, atol=0.02)
+    np.testing.assert_allclose(GroupedSummary(est.posterior_).edge_table["mle"], est.mle_)
+
+
+def test_estimates_that_ignore_groups_are_named(rng, monkeypatch):
+    X = rng.integers(0, 2, (60, 3)).astype(float)
+    short = {"n_draws": 20, "n_warmup": 5, "n_chains": 2, "progress": False, "random_state": 1}
+    named = lambda est: GroupedSummary(est.posterior_).mle_name  # noqa: E731
+    assert named(GroupedMRF(**short).fit(X)) == "maximum likelihood"
+    assert named(GroupedMRF(model="symmetric", **short).fit(X)) == "posterior mode"
+    X[0, 0] = np.nan
+    assert named(GroupedMRF(**short).fit(X)) == "maximum likelihood"
+    monkeypatch.setattr("bayesmrf.estimators.grouped.choose", lambda *_, **__: Persistent(n_chains=64))
+    est = GroupedMRF(method=Particle(n_particles=256), **short).fit(X)
+    assert named(est) == "maximum likelihood of complete pairs"
+    assert "maximum likelihood of complete pairs" in str(sections(GroupedSummary(est.posterior_)))
+
+
+def test_bound_of_a_weight_of_ordered_levels_is_named(rng):
+    """The agreement of an ordinal edge is that of half its weight."""
+    level = rng.integers(0, 3, 200)
+    X = pd.DataFrame({"a": level, "b": level, "c": rng.integers(0, 3, 200)})
+    with pytest.warns(BoundaryWarning, match=rf"bounded at {bound(200):.4g} \(or minus it\): a-b"):
+        est = MaximumLikelihoodMRF().fit(X)
+    assert est.theta_[0] == pytest.approx(bound(200))

@@ -224,19 +224,32 @@ def _judged(tree: xr.DataTree) -> tuple[list[_Series], list[_Series]]:
         if name not in posterior:
             continue
         labels = [str(label) for label in posterior[dim].values]
-        if "group" in posterior[name].dims:  # of observations: all their parameters are there in every draw
+        if "group" in posterior[name].dims:  # of observations
+            values = posterior[name].values
+            # Baselines may be absent: a weight that exists in few draws may be 0 in all draws of a chain.
+            exist = (values != 0).any(axis=2).mean(axis=1).max(axis=0) >= IN_DOUBT[0]
+            labels = [label for label, there in zip(labels, exist, strict=True) if there]
             of_groups = [f"{name}[{label} in {g}]" for g in posterior["group"].values for label in labels]
-            others.append(_Series(of_groups, posterior[name].values.reshape(*included.shape[:2], -1)))
+            others.append(_Series(of_groups, values[..., exist].reshape(*included.shape[:2], -1)))
             continue
         own = [i for i, label in enumerate(labels) if label not in seen]  # theta is the logit of the agreement there
         values, kept = posterior[name].values, [f"{name}[{labels[i]}]" for i in own]
-        r = sum(i < included.shape[2] for i in own)
+        present = np.repeat(included, _of_an_edge(tree), axis=2) if name == "theta" else included
+        r = sum(i < present.shape[2] for i in own)
         if r:
-            others += _given_inclusion(kept[:r], values[:, :, own[:r]], included)
+            others += _given_inclusion(kept[:r], values[:, :, own[:r]], present)
         if len(own) > r:
             others.append(_Series(kept[r:], values[:, :, own[r:]]))
         seen |= set(labels)
     return scalars, [s for s in others if s.names]
+
+
+def _of_an_edge(tree: xr.DataTree) -> int:
+    """Return the number of entries of theta of each edge (`bayesmrf.models.symmetric.Symmetric`)."""
+    if tree.attrs.get("model") != "symmetric":
+        return 1
+    m, fields = int(tree.attrs["n_states"]), tree.attrs.get("fields") in (True, 1, "grouped")
+    return m * (m - 1) // 2 if fields else m * (m + 1) // 2 - 1
 
 
 def _given_inclusion(names: list[str], values: np.ndarray, included: np.ndarray) -> Iterable[_Series]:

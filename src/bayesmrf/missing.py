@@ -8,6 +8,8 @@ import numpy as np
 
 # Texts that stand for a missing value, next to blank ones; not "None", which may be an answer.
 MISSING_TEXTS = ("", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null")
+# Ends the name of an estimate from the means over the rows that show both ends of an edge.
+COMPLETE_PAIRS = "complete pairs"
 
 
 def unmasked(X: Any) -> np.ndarray:

@@ -7,19 +7,19 @@ from dataclasses import asdict, astuple, dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import expit
 from sklearn.utils.validation import check_is_fitted
 
 from .. import convergence, partitions, results
-from ..base import Engine
-from ..errors import ApproximatePosteriorWarning, OptionError, argument, in_words, instead_of_exact
+from ..base import Engine, Kind
+from ..errors import ApproximatePosteriorWarning, BoundaryWarning, OptionError, argument, in_words, instead_of_exact
 from ..families import families_of
 from ..inference.auto import choose
 from ..inference.elimination.two_states import Elimination
 from ..learning.maximum_likelihood import bound, maximum_likelihood
 from ..learning.sparse_path import sparse_start
-from ..likelihood import Likelihood
+from ..likelihood import Hidden, Likelihood
 from ..methods import GROUPS, Particle
+from ..missing import COMPLETE_PAIRS
 from ..models.categorical import states_of
 from ..models.ordinal import Ordinal
 from ..models.symmetric import Symmetric
@@ -136,7 +136,9 @@ class GroupedMRF(MissingValues, RunOptions, ChosenModel, ParameterPosterior):
     method_, model_ : str
         Names of the method and of the model.
     mle_ : (n_edges,) array
-        Maximum likelihood agreements, which ignore groups; without a spike.
+        Maximum likelihood agreements, which ignore groups; without a spike. Missing values are summed over where that
+        is exact; otherwise the estimate is that of the means over the rows that show both ends of an edge. For the
+        model symmetric, the posterior mode without groups. ``posterior_.attrs["mle_method"]`` says which.
     posterior_ : xarray.DataTree
         Draws in ArviZ's form.
     missing_ : DataFrame
@@ -200,7 +202,7 @@ class GroupedMRF(MissingValues, RunOptions, ChosenModel, ParameterPosterior):
         hidden = read_hidden(None, engine, model, states)
         s_bar = model.statistics(states.values, states.weights) if hidden is None else hidden.model.seen_statistics()
         with instead_of_exact(argument("method", "particle")):
-            start, constant, told = self._start(request, model, states, s_bar, engine, rng)
+            start, constant, told = self._start(request, model, states, s_bar, engine, rng, hidden)
             kernel = build_kernel(method, Problem(request, model, s_bar, n, start, engine))
         engine_name = _engine_name(kernel)
         data = Likelihood(model, s_bar, n, engine, hidden)
@@ -258,21 +260,39 @@ class GroupedMRF(MissingValues, RunOptions, ChosenModel, ParameterPosterior):
         return partitions.co_clustering(self._stacked("groups"), index)
 
     def _start(
-        self, request: Request, model: Any, states: States, s_bar: np.ndarray, engine: Engine, rng: np.random.Generator
+        self,
+        request: Request,
+        model: Any,
+        states: States,
+        s_bar: np.ndarray,
+        engine: Engine,
+        rng: np.random.Generator,
+        hidden: Hidden | None,
     ) -> tuple[np.ndarray, dict[str, np.ndarray], dict[str, Any]]:
-        """Return the start of the chains: the maximum likelihood or, with a spike, a sparse estimate."""
-        r = model.n_edges
-        if request.family.many_states:
-            start, how = states_start(request.prior, model, states, s_bar, engine, rng)
-            if request.spike:
-                return start, {}, {}
-            self.mle_ = model.agreement(start)
-            return start, {"mle": start}, {"mle_method": how}
+        """Return the start of the chains: an estimate from complete pairs, sparse with a spike; and ``mle_``."""
+
+        def estimate(hidden: Hidden | None) -> tuple[np.ndarray, str]:
+            if request.family.many_states:
+                return states_start(request.prior, model, states, s_bar, engine, rng, hidden)
+            found = maximum_likelihood(model, s_bar, states.n_samples, engine, rng, hidden=hidden)
+            return found.theta, found.method
+
         if not request.spike:
-            mle = maximum_likelihood(model, s_bar, states.n_samples, engine, rng)
-            self.mle_ = expit(mle.theta[:r])
-            return mle.theta, {"mle": mle.theta}, {"mle_method": mle.method}
-        start, found = np.zeros(model.n_features), sparse_start(model.graph, states)
+            exact = hidden is not None and engine.kind is hidden.engine.kind is Kind.EXACT
+            with warnings.catch_warnings():
+                if exact:  # they are those of the start
+                    warnings.simplefilter("ignore", BoundaryWarning)
+                start, how = estimate(None)
+            mle = start
+            if exact:
+                mle, how = estimate(hidden)
+            elif hidden is not None:
+                how += f", {COMPLETE_PAIRS}"
+            self.mle_ = model.agreement(mle)
+            return start, {"mle": mle}, {"mle_method": how}
+        if request.family.many_states:
+            return estimate(None)[0], {}, {}
+        r, start, found = model.n_edges, np.zeros(model.n_features), sparse_start(model.graph, states)
         if found is not None:
             start[:r] = found[:r] / 2  # over {0, 1}, a weight is twice the logit of the agreement
         if model.fields:

@@ -8,7 +8,7 @@ from scipy.optimize import minimize
 from ..base import LOG_Z, MOMENTS, Engine, Model
 from ..blas import one_thread
 from ..inference.chains import Persistent
-from ..likelihood import Likelihood
+from ..likelihood import Hidden, Likelihood
 from ..models.linear_map import LinearMap
 from ..models.symmetric import Symmetric
 from ..priors import FIELD_SCALE
@@ -93,26 +93,38 @@ def persistent_ascent(
 
 @one_thread()
 def potential_mode(
-    model: Symmetric, s_bar: np.ndarray, n_samples: float, engine: Engine, rng: np.random.Generator, base: np.ndarray
+    model: Symmetric,
+    s_bar: np.ndarray,
+    n_samples: float,
+    engine: Engine,
+    rng: np.random.Generator,
+    base: np.ndarray,
+    hidden: Hidden | None = None,
 ) -> np.ndarray:
     """Find the mode of the posterior if every edge has its own potential, N(0, base^-1), and fields their prior.
 
     The likelihood alone need not have a maximum: without fields, potentials of the edges of a cycle are not identified
     (see `bayesmrf.models.symmetric`). ``base`` is a precision (p, p). With an engine that answers log Z and moments the
-    mode is found by L-BFGS, otherwise by persistent chains and the diagonal of ``base``.
+    mode is found by L-BFGS, otherwise by persistent chains and the diagonal of ``base``. ``hidden`` are missing
+    entries, with exact engines.
     """
     r, p = model.n_edges, model.n_parameters
     loose = np.full(model.n_features - r * p, FIELD_SCALE**-2)
     if not {LOG_Z, MOMENTS} <= set(engine.answers):
         penalty = np.concatenate([np.tile(base.diagonal(), r), loose])
         return persistent_ascent(model, s_bar, n_samples, rng, penalty, np.full(model.n_features, np.inf))
-    likelihood = Likelihood(model, s_bar, n_samples, engine)
+    likelihood = Likelihood(model, s_bar, n_samples, engine, hidden)
 
     def negative(theta: np.ndarray) -> tuple[float, np.ndarray]:
+        held = np.concatenate([(theta[: r * p].reshape(r, p) @ base).ravel(), loose * theta[r * p :]])
+        if hidden is not None:
+            summed, score, *_ = likelihood.evaluate(theta)
+            assert summed is not None
+            assert score is not None
+            return 0.5 * theta @ held - summed, held - score
         found = likelihood.inference(theta, MOMENTS)
         assert found.log_z is not None
         assert found.moments is not None
-        held = np.concatenate([(theta[: r * p].reshape(r, p) @ base).ravel(), loose * theta[r * p :]])
         value = likelihood.log_likelihood(theta, found.log_z) - 0.5 * theta @ held
         return -value, n_samples * (found.moments - s_bar) + held
 

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import minimize
+from scipy.special import expit
 
 from ..base import LOG_Z, MOMENTS, POTTS, Engine, Model
 from ..blas import one_thread
 from ..errors import BoundaryWarning
 from ..inference.chains import Persistent
-from ..likelihood import Likelihood
+from ..likelihood import Hidden, Likelihood
 from ..models.agreement import Agreement
 from ..models.boltzmann import Coding
 from ..models.ising import Ising
@@ -47,6 +48,7 @@ def maximum_likelihood(
     engine: Engine,
     rng: np.random.Generator,
     curve: LinearMap | None = None,
+    hidden: Hidden | None = None,
 ) -> Estimate:
     r"""Maximise :math:`N (\theta \cdot \bar s - \log Z(\theta))`, with theta = A phi where parameters are tied.
 
@@ -66,6 +68,9 @@ def maximum_likelihood(
     curve : LinearMap, optional
         Which parameters are shared (`LinearMap.tied`), such as those of edges in a group (the oracle of Liu and Page
         2013, when the groups are true).
+    hidden : Hidden, optional
+        The missing entries of the data, with exact engines: the likelihood is that of the observed ones. ``s_bar`` is
+        over the rows that show both ends of an edge.
 
     Warns
     -----
@@ -76,7 +81,10 @@ def maximum_likelihood(
     r = model.n_parameters * model.n_edges
     limit = bound(n_samples) * _stretch(model)
     curve = LinearMap.tied(np.arange(model.n_features), model.feature_names) if curve is None else curve
-    if model.graph.is_forest and not model.fields and _has_closed_form(model):
+    if hidden is not None:
+        data = Likelihood(model, s_bar, n_samples, engine, hidden, curve)
+        theta, method = _exact(data, limit, r), "exact"
+    elif model.graph.is_forest and not model.fields and _has_closed_form(model):
         theta, method = _closed(model, s_bar, curve, limit), "closed form"
     elif {LOG_Z, MOMENTS} <= engine.answers:
         theta, method = _exact(Likelihood(model, s_bar, n_samples, engine, None, curve), limit, r), "exact"
@@ -97,7 +105,7 @@ def maximum_likelihood(
         some = ", ".join(names[i] for i in at_bound[:5]) + (", ..." if at_bound.size > 5 else "")
         warnings.warn(
             f"the maximum likelihood estimate of {at_bound.size} edge(s) is infinite or large and was bounded "
-            f"at an agreement of {1 / (1 + np.exp(-bound(n_samples))):.6g} (or one minus it): {some}",
+            f"at {_named(model, limit)}: {some}",
             BoundaryWarning,
             stacklevel=4,
         )
@@ -123,6 +131,13 @@ def _infinite(model: Model, share: np.ndarray) -> np.ndarray:
 def _stretch(model: Model) -> float:
     """Return an edge's parameter over the logit of agreement that has the same coupling."""
     return 1 / (2 * model.form.b) if isinstance(model, PairwiseModel) else 1.0
+
+
+def _named(model: Model, limit: float) -> str:
+    """Return the bound of an edge's parameter in words."""
+    if isinstance(model, PairwiseModel) or model.family == POTTS:
+        return f"an agreement of {expit(limit / _stretch(model)):.6g} (or one minus it)"
+    return f"{limit:.4g} (or minus it)"  # a weight of scores, or log potentials
 
 
 def _has_closed_form(model: Model) -> bool:
@@ -168,6 +183,11 @@ def _exact(likelihood: Likelihood, limit: float, n_edge_features: int) -> np.nda
     assert isinstance(curve, LinearMap)
 
     def objective(phi: np.ndarray) -> tuple[float, np.ndarray]:
+        if likelihood.hidden is not None:
+            value, score, *_ = likelihood.evaluate(phi)
+            assert value is not None
+            assert score is not None
+            return -value / likelihood.n_samples, -score / likelihood.n_samples
         theta = curve.natural(phi)
         found = likelihood.inference(theta, MOMENTS)
         assert found.log_z is not None

@@ -97,7 +97,7 @@ def plot_agreement(tree: Any, ax: Axes | None = None) -> Axes:
     if blind_too:
         blind: dict[str, Any] = {"s": 16 if named else 6, "marker": "D", "facecolors": "none" if named else GREY}
         blind |= {"edgecolors": GREY, "linewidths": 0.9 if named else 0, "zorder": 2}
-        frame.points(table["mle"], label="maximum likelihood, ignoring groups", **blind)
+        frame.points(table["mle"], label=f"{summary.mle_name}, ignoring groups", **blind)
     mean: dict[str, Any] = {"s": 20 if named else 5, "color": colour, "zorder": 4}
     frame.points(table["agreement"].to_numpy(), label="posterior mean, 90 % interval", **mean)
     longest = _LONGEST // 2

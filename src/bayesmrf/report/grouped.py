@@ -93,7 +93,8 @@ def _potentials(s: GroupedSummary) -> str:
         (p.group, f"{p.one}, {p.other}", f"{p.potential:.3f}", f"{p.lower:.3f} to {p.upper:.3f}")
         for p in by_row(listed)
     ]
-    text = f"The edges of a group share a table. {s.reference_sentence}"
+    own = " Log potentials are means over its edges that exist." if s.spike else ""
+    text = f"The edges of a group share a table.{own} {s.reference_sentence}"
     if len(listed) < len(found):
         text += f" The first {MOST_GROUPS} groups are listed."
     return paragraph(text) + table(["group", "states", "log potential", "90 % interval"], rows)
@@ -162,7 +163,7 @@ def _all_edges(s: GroupedSummary) -> tuple[str, list[str], list[Any]]:
         (e.first, e.second, e.group, f"{e.agreement:.3f}", f"{e.lower:.3f}", f"{e.upper:.3f}", f"{e.mle:.3f}")
         for e in edges.itertuples(index=False)
     ]
-    return note, ["one end", "other end", "group", "agreement", "from", "to", "maximum likelihood"], rows
+    return note, ["one end", "other end", "group", "agreement", "from", "to", s.mle_name], rows
 
 
 def _fields(s: GroupedSummary) -> str:

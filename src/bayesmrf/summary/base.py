@@ -223,6 +223,20 @@ def logit_of_beta(a: float, b: float) -> str:
     return f"logit of Beta({a:g}, {b:g})"
 
 
+def mean_of_existing(draws: np.ndarray, there: np.ndarray | None) -> np.ndarray:
+    """Return the mean over the edges that exist, of each draw (n_draws, n_edges, ...) in which one does.
+
+    ``there`` (n_draws, n_edges) says which exist; None if all do.
+    """
+    if there is None:
+        mean: np.ndarray = draws.mean(axis=1)
+        return mean
+    draws, there = draws[there.any(axis=1)], there[there.any(axis=1)]
+    exists = there.reshape(*there.shape, *[1] * (draws.ndim - 2))
+    total: np.ndarray = np.where(exists, draws, 0).sum(axis=1)
+    return total / exists.sum(axis=1)
+
+
 def intervals(draws: np.ndarray) -> np.ndarray:
     """Return the ends (2, n) of the central 90 % intervals of the columns of ``draws`` (n_draws, n)."""
     found = np.empty((2, draws.shape[1]))

@@ -12,8 +12,9 @@ import numpy as np
 
 from .. import partitions
 from ..methods import GROUPS
+from ..missing import COMPLETE_PAIRS
 from ..names import shown
-from .base import INTERVAL, count, intervals, plain, rows
+from .base import INTERVAL, count, intervals, mean_of_existing, plain, rows
 from .inclusion import InclusionSummary, given_inclusion, prior_of_density
 from .potentials import PotentialSummary
 
@@ -78,6 +79,13 @@ class GroupedSummary(InclusionSummary, PotentialSummary):
         if self.spike:
             return pd.DataFrame(table | {"inclusion": self.inclusion})
         return pd.DataFrame(table | {"mle": self.agreement_at(self["constant_data"]["mle"].values)})
+
+    @property
+    def mle_name(self) -> str:
+        """The name of the estimate that ignores groups."""
+        method = str(self.attrs.get("mle_method"))
+        name = "posterior mode" if method.startswith("posterior mode") else "maximum likelihood"
+        return f"{name} of {COMPLETE_PAIRS}" if method.endswith(COMPLETE_PAIRS) else name
 
     @property
     def strongest(self) -> pd.DataFrame:
@@ -255,13 +263,7 @@ def _levels(name: str, draws: np.ndarray, groups: np.ndarray, there: np.ndarray 
     sizes = np.bincount(groups[groups >= 0])
     found = np.empty((len(sizes), 3))
     for k in range(len(sizes)):
-        own = draws[:, groups == k]
-        if there is None:
-            level = own.mean(axis=1)
-        else:
-            exists = there[:, groups == k]
-            some = exists.any(axis=1)
-            level = np.where(exists, own, 0).sum(axis=1)[some] / exists.sum(axis=1)[some]
+        level = mean_of_existing(draws[:, groups == k], None if there is None else there[:, groups == k])
         found[k] = level.mean(), *np.quantile(level, INTERVAL)
     table = pd.DataFrame(found, columns=[name, "lower", "upper"], index=pd.RangeIndex(1, len(sizes) + 1, name="group"))
     table.insert(0, "size", sizes)

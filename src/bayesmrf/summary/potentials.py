@@ -11,7 +11,7 @@ from scipy.special import expit
 from ..graphs import Graph
 from ..models.symmetric import Symmetric
 from ..names import shown
-from .base import Summary, intervals, plain
+from .base import Summary, intervals, mean_of_existing, plain
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,7 +31,7 @@ class PotentialSummary(Summary):
         if self.attrs.get("model") != "symmetric":
             return None
         graph = Graph(len(self.names), self.ends, tuple(self.names))
-        return Symmetric(graph, int(self.attrs["n_states"]), self.attrs.get("fields") in (True, 1))
+        return Symmetric(graph, int(self.attrs["n_states"]), self.attrs.get("fields") in (True, 1, "grouped"))
 
     @property
     def n_edge_features(self) -> int:
@@ -46,18 +46,19 @@ class PotentialSummary(Summary):
         return found
 
     def potential_table(self, groups: np.ndarray) -> pd.DataFrame:
-        """Return the log potentials, means over the edges of a group, of each group and unordered pair of levels.
+        """Return the log potentials of each group and unordered pair of levels, means over its edges that exist.
 
-        Entries that are 0 by definition are omitted; ``groups`` are labels of the edges from 0.
+        Entries that are 0 by definition are omitted; ``groups`` are labels of the edges from 0, -1 for none.
         """
         import pandas as pd
 
         model = self.tabled
         assert model is not None
         draws = self.stacked("theta")[:, : self.n_edge_features].reshape(-1, self.n_edges, model.n_parameters)
+        there = self.stacked("included") != 0 if "included" in self["posterior"] else None
         found = []
         for g in range(groups.max() + 1):
-            own = draws[:, groups == g].mean(axis=1)
+            own = mean_of_existing(draws[:, groups == g], None if there is None else there[:, groups == g])
             low, high = intervals(own)
             for j, (k, other) in enumerate(model.pairs):
                 found.append((g + 1, self.levels[k], self.levels[other], own[:, j].mean(), low[j], high[j]))
