@@ -15,10 +15,11 @@ from ..families import FAMILIES
 from ..files import check_path
 from ..options import OPTIONS, check
 from ..rules import is_count
+from ..store import TASK
 from . import common
 from .evidence_models import CODING, Job, fields, machines
 from .evidence_shown import named, show_evidence
-from .evidence_store import TASK, EvidenceStore, opened, request_of
+from .evidence_store import EvidenceStore, opened, request_of
 from .flags import BINARIZE, Data, command, flag, observations
 
 if TYPE_CHECKING:
