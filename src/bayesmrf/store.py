@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from .errors import BayesMRFError, StoreError, argument, in_python
-from .files import check_path
+from .files import EVIDENCE, TASK, check_path
 from .identity import checksum
 from .lock import is_lock
 from .options import Checked
@@ -29,7 +29,6 @@ from .zarr_check import check_group, read_json
 # Of a checkpoint; estimators have no option of this name.
 OVERWRITE = f"{in_python('Checkpoint(path, ')}{argument('overwrite', True)}{in_python(')')}"
 
-EVIDENCE, TASK = "evidence.jsonl", "model_"  # a file of evidences; begins the name of the folder of a task with one
 FORMAT = 2
 READABLE = (1, FORMAT)  # formats of results; a checkpoint of an older one cannot be continued
 CHECKPOINT, RESULTS = "checkpoint", "results"

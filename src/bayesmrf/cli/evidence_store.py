@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import StoreError
-from ..files import check_path
+from ..files import EVIDENCE, TASK, check_path
 from ..lock import hold
-from ..store import EVIDENCE, TASK
 from .common import check_writable
 
 if TYPE_CHECKING:
