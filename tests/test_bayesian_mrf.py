@@ -10,6 +10,7 @@ from bayesmrf.errors import ApproximatePosteriorWarning, ConstantColumnWarning, 
 from bayesmrf.estimators import BayesianMRF
 from bayesmrf.estimators.parameter_kernels import automatic_kernel
 from bayesmrf.inference.elimination.two_states import Elimination
+from bayesmrf.inference.enumeration import Enumeration
 from bayesmrf.kernels import KERNELS
 from bayesmrf.likelihood import Likelihood
 from bayesmrf.models.boltzmann import Boltzmann
@@ -310,6 +311,27 @@ def test_potts_with_every_engine_that_takes_it(kernel, engine, gaps, levels):
 def test_potts_refusals(options, message, levels):
     with pytest.raises(OptionError, match=message):
         bayesian(model="potts", **QUICK | options).fit(levels)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            {"kernel": "pseudo-posterior", "engine": "bethe"},
+            "engine must be omitted with kernel='pseudo-posterior', whose engine is 'pseudo-likelihood', got 'bethe'",
+        ),
+        (
+            {"kernel": "pseudo-posterior", "engine": Enumeration()},
+            "engine must be omitted with kernel='pseudo-posterior', .*, got 'enumeration'",
+        ),
+        ({"hidden_engine": "bethe"}, "hidden_engine must be omitted, as no value is missing, got 'bethe'"),
+    ],
+)
+def test_engines_that_nothing_would_use_are_refused(options, message, data):
+    with pytest.raises(OptionError, match=message):
+        bayesian(**QUICK | options).fit(data)
+    own = bayesian(**QUICK, kernel="pseudo-posterior", engine="pseudo-likelihood").fit(data)
+    assert own.posterior_.attrs["engine"] == "pseudo-likelihood"
 
 
 def test_potts_of_two_states_is_the_agreement_model(data):

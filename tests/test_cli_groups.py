@@ -126,6 +126,10 @@ BAD = {
         "--graph must be omitted with --candidates, got 'complete'",
     ),
     "candidates": (["--candidates", "all"], "--candidates: 'all' is neither a file nor complete"),
+    "sweeps": (
+        ["--graph", "complete", "--method", "auxiliary-variable", "--inner", "exact", "--n-sweeps", "7"],
+        "--n-sweeps must be omitted with --inner exact, .*, got 7; remove it",
+    ),
     "learn": (["--candidates", "learn:3"], "--candidates: 'learn:3' is neither a file nor complete"),
     "unknown node": (
         ["--candidates", "edges.csv"],

@@ -117,6 +117,25 @@ def test_a_graph_is_learnt_as_the_estimator_learns_it(bayesmrf, votes):
     np.testing.assert_array_equal(theta_of("votes.zarr"), direct.posterior_["posterior"]["theta"])
 
 
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (["--hidden-engine", "bethe"], "--hidden-engine must be omitted, as no value is missing, got 'bethe'"),
+        (
+            ["--kernel", "pseudo-posterior", "--engine", "exact"],
+            "--engine must be omitted with --kernel pseudo-posterior, .*, got 'elimination'; remove it",
+        ),
+        (
+            ["--compare", "exact,pseudo-posterior+bethe"],
+            "--compare must be omitted with --kernel pseudo-posterior, .*, got 'bethe'",
+        ),
+    ],
+)
+def test_engines_that_nothing_would_use_are_refused(given, message, bayesmrf, votes, folder):
+    one_sentence(bayesmrf("posterior", "votes.csv", *given), message)
+    assert {p.name for p in folder.iterdir()} == {"votes.csv"}
+
+
 def test_every_kernel_runs_with_the_engine_that_belongs_to_it(bayesmrf, votes):
     own = {
         "auto": ("elimination", "bethe"),

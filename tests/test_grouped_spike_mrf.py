@@ -136,6 +136,7 @@ def test_a_run_that_was_stopped_goes_on_with_the_same_draws(method, rng, tmp_pat
         ),
         ({"candidates": [(0, 77)]}, GraphError, "candidates: edge 0 = .0, 77. is out of range for 5 nodes"),
         ({"candidates": [(0, 1), (1, 0)]}, GraphError, "candidates: .* duplicate"),
+        ({"graph": [(0, 1)]}, OptionError, "graph must be omitted with candidates, .*; remove one of the two"),
         ({"candidates": "some"}, OptionError, "candidates must be .*, got 'some'"),
         ({"candidates": []}, OptionError, "candidates must be a graph with at least one edge"),
         ({"fields": "own"}, OptionError, "fields must be .*, got 'own'"),

@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 
 from bayesmrf import SpikeSlabMRF, graphs
-from bayesmrf.errors import ApproximatePosteriorWarning
+from bayesmrf.errors import ApproximatePosteriorWarning, OptionError
 from bayesmrf.estimators import edge_start
 from bayesmrf.inference.enumeration import Enumeration
 from bayesmrf.learning import many_states
 from bayesmrf.likelihood import Likelihood
+from bayesmrf.methods import OneEdge
 from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.particles import reference
 from bayesmrf.posterior.edges.exact import SpikeSlabExact
@@ -180,6 +181,15 @@ def test_the_reference_is_where_less_is_neglected(rng, monkeypatch):
     assert chains.neglected(found, draws) < 0.8 * most
     monkeypatch.setattr(edge_start, "_NEGLECTED", 0.0)
     assert edge_start.find_reference(MODEL, s_bar, n, SpikeSlab()) is None
+
+
+@pytest.mark.parametrize("given", [{"epsilon": 0.1}, {"momentum": 0.9}])
+def test_options_of_dynamics_are_refused_where_moments_are_extrapolated(given, data):
+    counts = data[0]
+    est = SpikeSlabMRF(method=OneEdge(**given), n_draws=2, n_warmup=0, n_chains=1, random_state=1, progress=False)
+    (name,) = given
+    with pytest.raises(OptionError, match=f"{name} must be omitted where moments are extrapolated .* give n_particles"):
+        est.fit(all_states(D), sample_weight=counts)
 
 
 def test_repeated_rows_and_the_number_of_particles(data, recwarn):

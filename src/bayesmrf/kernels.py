@@ -165,7 +165,8 @@ class Phases(Checked):
         Of the negative phase, the model itself; as ``engine`` of `BayesianMRF`.
     hidden : str, Engine or None
         Of the positive phase, the model clamped to the observed values. None selects the exact engine if it is cheap,
-        else (and always with brief chains, which start from their states) 64 persistent chains.
+        else (and always with brief chains, which start from their states) 64 persistent chains. `BayesianMRF` refuses
+        another where no value is missing.
     """
 
     model: Any = "exact"

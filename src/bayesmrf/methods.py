@@ -52,7 +52,7 @@ class AuxiliaryVariable(Checked):
     inner : {"gibbs", "exact"}
         How particles are drawn.
     n_sweeps : int
-        Gibbs sweeps of each particle, with ``inner="gibbs"``.
+        Gibbs sweeps of each particle, with ``inner="gibbs"``; refused otherwise.
     n_proposals : int
         M, proposals for the group of each edge in one step.
     n_walk : int
@@ -98,7 +98,7 @@ class OneEdge(Checked):
         Step of the Langevin dynamics between births and deaths, in posterior standard deviations; it is shortened
         where the posterior is stiffer.
     momentum : float
-        Share of the momentum that is kept, in [0, 1).
+        Share of the momentum that is kept, in [0, 1). It is refused where moments are extrapolated, as is ``epsilon``.
     n_iterations : int
         Iterations in a step; a step of warm-up has half of them.
     """

@@ -220,7 +220,7 @@ class SpikeSlab(Checked):
         (`CAUCHY_TAPER`), which differs from the Cauchy density only at weights that no data can distinguish, and by its
         constant: Bayes factors for edges are larger by 2 % at scale 1, and by 16 % at 10. `fit` warns above 20 %.
     bias_scale : float
-        sigma_b.
+        sigma_b; of no effect with ``biases``.
     biases : LogisticBeta or None
         Another prior of the biases (thresholds of ordered categories): that of the logit of a Beta variable. None for
         the normal one.

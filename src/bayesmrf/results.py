@@ -26,6 +26,7 @@ from .run import Draws, Plan
 from .store import (
     CHECKPOINT,
     as_written,
+    check_single,
     clear,
     damaged,
     digest_of,
@@ -300,6 +301,7 @@ def load(path: str | PathLike[str]) -> xr.DataTree:
     import xarray as xr
 
     path = Path(path)
+    check_single(path)
     if not is_ours(path):
         raise StoreError(f"{path} contains no results; give the path that a run was written to")
     if read_kind(path) == CHECKPOINT:

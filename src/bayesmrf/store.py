@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from .errors import BayesMRFError, StoreError, argument, in_python
-from .files import check_path
+from .files import EVIDENCE, TASK, check_path
 from .identity import checksum
 from .lock import is_lock
 from .options import Checked
@@ -91,6 +91,23 @@ def is_ours(path: Path) -> bool:
         raise StoreError(f"{path} is not a store of bayesmrf, or its zarr.json is damaged; it was not changed; "
                          "give another path, or remove it yourself")  # fmt: skip
     return True
+
+
+def check_single(path: Path) -> None:
+    """Refuse a folder of evidences, or of the results of several methods, where one result is read."""
+    check_path(path)
+    if has_evidence(path):
+        raise StoreError(f"{path} has evidences of models, which no other command reads; give the same command of "
+                         "bayesmrf evidence again to print them")  # fmt: skip
+    inner = sorted(found.parent for found in path.glob("*/zarr.json"))
+    if inner and not (path / "zarr.json").exists():
+        raise StoreError(f"{path} is not a result, but a folder of {len(inner)}; give one of them, such as {inner[0]}")
+
+
+def has_evidence(path: Path) -> bool:
+    """Return whether ``path`` is a folder of evidences, and not a result."""
+    found = (path / EVIDENCE).is_file() or any(path.glob(f"{TASK}*/{EVIDENCE}"))
+    return found and not (path / "zarr.json").exists()
 
 
 def read_kind(path: Path) -> str:

@@ -23,11 +23,12 @@ def collect(
     Give it in the folder in which the tasks ran, as it reads the table again.
     """
     from ..checkpoint import steps_of
-    from ..store import CHECKPOINT, as_written, is_ours, read_kind
-    from .evidence_store import TASK
+    from ..files import TASK
+    from ..store import CHECKPOINT, as_written, check_single, is_ours, read_kind
 
     if any(run.glob(f"{TASK}*")):
         raise StoreError(f"{run} has models and not chains; give the command of evidence without --task to join them.")
+    check_single(run)
     if not is_ours(run):
         raise StoreError(f"{run} is not there; give the folder that the tasks have as --out.")
     if read_kind(run) != CHECKPOINT:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from .. import plots, results
 from ..errors import OptionError, StoreError, TooWideError, renamed
 from ..files import check_path
-from ..store import RESULTS, is_ours, read_kind
+from ..store import RESULTS, has_evidence, is_ours, read_kind
 from ..summary import ParameterSummary
 from . import common
 from .show import show_comparison
@@ -81,6 +81,8 @@ def _check_folder(out: Path, picture: Path, overwrite: bool) -> None:
         raise StoreError(f"--out: {out} must be a folder, got a file; give another path.")
     if (out / "zarr.json").exists():
         raise StoreError(f"--out: {out} is the result of a single run; give a folder for the results of all methods.")
+    if has_evidence(out):
+        raise StoreError(f"--out: {out} has evidences of models; give another path.")
     if picture.exists() and not overwrite and _MARK not in picture.read_bytes()[:1000]:
         raise StoreError(f"--out: {picture} exists and was not written by bayesmrf; give another path.")
     common.check_writable(out)

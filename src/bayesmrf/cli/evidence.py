@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import OptionError, StoreError, argument
 from ..families import FAMILIES
-from ..files import check_path
+from ..files import TASK, check_path
 from ..options import OPTIONS, check
 from ..rules import is_count
 from . import common
 from .evidence_models import CODING, Job, fields, machines
 from .evidence_shown import named, show_evidence
-from .evidence_store import TASK, EvidenceStore, opened, request_of
+from .evidence_store import EvidenceStore, opened, request_of
 from .flags import BINARIZE, Data, command, flag, observations
 
 if TYPE_CHECKING:
@@ -35,8 +35,12 @@ _MARK = "bayesmrf"
 class MethodFlags:
     """Options of methods."""
 
-    n_chains: int | None = flag("Chains of annealing and of MCMC.", shown="the method's")
-    temperatures: int | None = flag("Temperatures of annealing.", shown="the method's")
+    n_chains: int | None = flag(
+        "Chains of MCMC; and of annealing, by ais or where Z cannot be summed.", shown="the method's"
+    )
+    temperatures: int | None = flag(
+        "Temperatures of annealing, by ais or where Z cannot be summed.", shown="the method's"
+    )
     ladder: str | None = flag(
         "Spacing of the temperatures of ais: equal steps raised to a power, such as 3 (cubic) or 1 (linear).",
         "cubic|linear|POWER",

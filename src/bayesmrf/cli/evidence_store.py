@@ -13,15 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import StoreError
-from ..files import check_path
+from ..files import EVIDENCE, TASK, check_path
 from ..lock import hold
 from .common import check_writable
 
 if TYPE_CHECKING:
     from ..evidence.target import Evidence
 
-FILE = "evidence.jsonl"
-TASK = "model_"  # begins the name of the folder in which a task computes one model
 _FIELDS = ("log_evidence", "standard_error", "method", "n_samples", "n_features", "parts", "status", "data_hash")
 
 
@@ -52,7 +50,7 @@ class EvidenceStore:
     """
 
     def __init__(self, folder: Path, request: str, seed: int | None, fresh: int, overwrite: bool):
-        self.path = folder / FILE
+        self.path = folder / EVIDENCE
         self.cells: dict[tuple[str, str], dict[str, Any]] = {}
         head, whole = ({}, 0) if overwrite or not self.path.exists() else self._read()
         with _written(self.path):
@@ -122,10 +120,12 @@ def opened(folder: Path, request: str, seed: int | None, fresh: int, overwrite: 
     check_path(folder, "--out: ")
     if folder.exists() and not folder.is_dir():
         raise StoreError(f"--out: {folder} must be a folder, got a file; give another path.")
+    if (folder / "zarr.json").exists():
+        raise StoreError(f"--out: {folder} is the result of a run; give another path.")
     check_writable(folder)
     with hold(folder):
         joined: list[dict[str, Any]] = []
-        for part in sorted(path.parent for path in folder.glob(f"{TASK}*/{FILE}")):
+        for part in sorted(path.parent for path in folder.glob(f"{TASK}*/{EVIDENCE}")):
             with opened(part, request, seed, fresh, overwrite) as task:
                 seed, joined = task.seed, [*joined, *task.cells.values()]
             if overwrite:

@@ -122,7 +122,7 @@ def posterior(
 ) -> None:
     """Sample the posterior of the parameters."""
     from ..estimators.chosen_model import choose_model
-    from ..estimators.engines import suitable_engine
+    from ..estimators.engines import refuse_unused, suitable_engine
     from ..priors import WeightsAndBiases
     from ..tables import read_labels
 
@@ -157,6 +157,9 @@ def posterior(
         states = _states(data, weights, family.options().n_states)
         edges = _graph(graph, states, run, data)
     built = family.options().on(edges, states.sizes, True)
+    for c in choices:
+        if c.kernel == "pseudo-posterior" and c.engine:
+            refuse_unused(row_of(c.engine).name, "--engine" if compare is None else "--compare")
     choices = [c if c.engine else c._replace(engine=suitable_engine(c.kernel, built)) for c in choices]
     particular = {k: v for k, v in vars(of_engine).items() if v is not None}
     _check_used(given, particular, choices)

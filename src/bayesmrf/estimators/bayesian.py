@@ -24,7 +24,7 @@ from ..priors import CAUCHY_TAPER, Cauchy, LogisticBeta, Normal, Prior, WeightsA
 from ..states import States
 from .base import MissingValues, RunOptions, data_hash, missing_table, run_seed, sample_posterior
 from .chosen_model import ChosenModel
-from .engines import changed_options, instead_of, particle_sweeps, read_engine, read_hidden
+from .engines import changed_options, instead_of, particle_sweeps, read_engine, read_hidden, refuse_unused
 from .mode_check import check_modes
 from .parameter_kernels import MIRRORED, Problem, automatic_kernel, parameter_kernel
 from .parameter_posterior import ParameterPosterior
@@ -202,8 +202,11 @@ class BayesianMRF(MissingValues, RunOptions, ChosenModel, ParameterPosterior):
             refused = refusal(KERNELS.row(options), states.n_states > 2, bool((states.values < 0).any()))
             if refused:
                 raise OptionError(**refused)
+            if isinstance(options, PseudoPosterior):
+                refuse_unused(phases.model)
+                phases = replace(phases, model="pseudo-likelihood")
         model, n = self._model(), states.n_samples
-        engine = read_engine("pseudo-likelihood" if isinstance(options, PseudoPosterior) else phases.model, states)
+        engine = read_engine(phases.model, states)
         hidden = read_hidden(phases.hidden, engine, model, states)
         s_bar = model.statistics(states.values, states.weights) if hidden is None else hidden.model.seen_statistics()
         curve = read_ties(self.ties, model)

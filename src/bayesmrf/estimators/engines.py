@@ -65,6 +65,7 @@ def read_hidden(hidden_engine: str | Engine | None, engine: Engine, model: Any, 
     The engine is exact if that is cheap, else persistent chains, which brief chains always need.
     """
     if not (states.values < 0).any():
+        refuse_hidden(hidden_engine)
         return None
     clamped = clamp(model, states.rows)
     if hidden_engine is None:
@@ -79,6 +80,22 @@ def read_hidden(hidden_engine: str | Engine | None, engine: Engine, model: Any, 
         found.prepare(clamped)
     # A ladder and weights would not leave the distribution of the hidden entries at theta invariant.
     return Hidden(clamped, replace(found, tempered=False) if isinstance(found, Persistent) else found)
+
+
+def refuse_hidden(hidden_engine: str | Engine | None) -> None:
+    """Raise OptionError for an engine of missing values where none is missing."""
+    if hidden_engine is not None:
+        raise OptionError(
+            option="hidden_engine", got=hidden_engine, expected="omitted, as no value is missing", remedy="remove it"
+        )
+
+
+def refuse_unused(engine: str | Engine, option: str = "engine") -> None:
+    """Raise OptionError for an engine with the pseudo-posterior, which has its own; the default is not one given."""
+    found = engine_of(engine)
+    if engine != "exact" and not isinstance(found, PseudoLikelihood):
+        expected = f"omitted with {argument('kernel', 'pseudo-posterior')}, whose engine is 'pseudo-likelihood'"
+        raise OptionError(option=option, got=found.name, expected=expected, remedy="remove it, or give another kernel")
 
 
 def particle_sweeps(engine: Engine) -> float:

@@ -15,7 +15,7 @@ from ..inference.elimination.two_states import Elimination, cost
 from ..learning.maximum_likelihood import bound
 from ..learning.persistent import PersistentMLE
 from ..likelihood import Likelihood
-from ..methods import GROUPS, MethodRow, Particle, kind_of, refusal
+from ..methods import GROUPS, AuxiliaryVariable, MethodRow, Particle, kind_of, refusal
 from ..models.categorical import states_of
 from ..options import check_params
 from ..posterior.groups.auxiliary_variable import GroupedAuxiliaryVariable
@@ -82,6 +82,9 @@ def read(estimator: Any) -> Request:
             remedy = "give the edges as graph, or DirichletProcess(density=Beta(5, 5))"
             raise OptionError(option="candidates", got=estimator.candidates, expected=expected, remedy=remedy)
         prior = replace(prior, density=_DENSITY)
+    if estimator.candidates is not None and not _is_default_graph(estimator.graph):
+        expected = "omitted with candidates, which are the edges"
+        raise OptionError(option="graph", got=estimator.graph, expected=expected, remedy="remove one of the two")
     is_normal = family.name in ("symmetric", "ordinal")
     if is_normal and prior.base == Beta():  # the default
         prior = replace(prior, base=Normal())
@@ -92,9 +95,22 @@ def read(estimator: Any) -> Request:
         )
     fields = DirichletProcess(prior.alpha, Normal(FIELD_SCALE)) if estimator.fields == "grouped" else None
     method = None if estimator.method == "auto" else estimator.object("method")
+    if isinstance(method, AuxiliaryVariable) and method.inner == "exact":
+        _refuse_sweeps(method.n_sweeps)
     found = Request(family, estimator.object("model"), prior, fields, bool(estimator.fields), method)
     found.check(GROUPS.row("exact" if method is None else method))
     return found
+
+
+def _is_default_graph(graph: Any) -> bool:
+    return isinstance(graph, str) and graph == "complete"
+
+
+def _refuse_sweeps(n_sweeps: int) -> None:
+    """Raise OptionError for sweeps of exact particles; the default is not one given."""
+    if n_sweeps != AuxiliaryVariable.n_sweeps:
+        expected = f"omitted with {argument('inner', 'exact')}, whose particles need no sweeps"
+        raise OptionError(option="n_sweeps", got=n_sweeps, expected=expected, remedy="remove it")
 
 
 def choose_method(request: Request, model: Any, missing: bool) -> Any:

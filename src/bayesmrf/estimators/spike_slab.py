@@ -18,7 +18,7 @@ from ..inference.chains import Persistent
 from ..inference.elimination.two_states import Elimination
 from ..learning.sparse_path import sparse_start
 from ..likelihood import Hidden, Likelihood
-from ..methods import EDGES, EXTRAPOLATED, refusal
+from ..methods import EDGES, EXTRAPOLATED, OneEdge, refusal
 from ..models.boltzmann import Coding
 from ..models.categorical import is_categorical, states_of
 from ..models.clamped_categorical import clamp
@@ -363,11 +363,21 @@ def _exact(_: Any, p: _Problem) -> Kernel:
 
 def _one_edge(options: Any, p: _Problem) -> Kernel:
     if p.reference is not None and options.n_particles is None:
+        _refuse_dynamics(options)
         n_scans = max(1, round(options.n_iterations * p.model.graph.n_nodes / p.model.n_edges))
         return SpikeSlabReference(p.model, p.s_bar, p.n, p.reference, p.prior, p.start, n_scans)
     m = default_particles(p.n) if options.n_particles is None else options.n_particles
     more = options.epsilon, options.momentum, options.n_iterations, p.n_warmup
     return SpikeSlabOneEdge(*p[:5], m, *more)
+
+
+def _refuse_dynamics(options: OneEdge) -> None:
+    """Raise OptionError for options of dynamics where moments are extrapolated; defaults are not given ones."""
+    for name in ("epsilon", "momentum"):
+        if (got := getattr(options, name)) != getattr(OneEdge, name):
+            expected = "omitted where moments are extrapolated from one point"
+            remedy = f"remove it, or give {argument('n_particles')}"
+            raise OptionError(option=name, got=got, expected=expected, remedy=remedy)
 
 
 def _langevin(options: Any, p: _Problem) -> Kernel:

@@ -33,7 +33,7 @@ from .mode import Mode, climb_exactly
 from .normality import normality
 from .overlap import groups_of_units, log_equivalent_modes, log_mirrored_modes, trapezoid
 from .sampled import BATCHES, Hessian, SampledPosterior
-from .target import Evidence, Target
+from .target import SCALES, Evidence, Target
 
 _SLACK = 1e-6  # relative rounding allowed when eigenvalues are compared with the prior's curvature
 _SHOWN = 5
@@ -65,7 +65,8 @@ class Laplace(AtMode):
     ``at_double_prior_scale``.
 
     The status says if importance sampling gives another value (by 0.25 nats and by five standard errors), if fewer than
-    100 of its draws are effective, and if it is infeasible and there are fewer than ten observations per parameter.
+    100 of its draws are effective, and if it is infeasible and there are fewer than ten observations per parameter. If
+    it says nothing at the given scale of the prior, it says so for half and twice the scale.
     ``arrays`` has ``theta``, ``eigenvalues``, ``trapezoids`` (eigenvalue, left and right end of each) and ``groups`` of
     units.
 
@@ -167,10 +168,14 @@ class Laplace(AtMode):
                 numbers |= found_by_draws
                 statuses.append(remark)
             if self.scales:
-                plain = replace(self, scales=False, n_checks=0)
+                is_clear = not any(statuses)  # otherwise the other values are no better
+                plain = replace(self, scales=False, n_checks=self.n_checks if is_clear else 0)
                 for name, prior in target.other_scales().items():
                     other = replace(target, prior=prior)
-                    numbers[name] = plain(other, rng, climb_exactly(other, mode.theta)).log_evidence
+                    there = plain(other, rng, climb_exactly(other, mode.theta))
+                    numbers[name] = there.log_evidence
+                    if is_clear and there.status:
+                        statuses.append(f"at {'half' if SCALES[name] < 1 else 'twice'} the prior scale: {there.status}")
         elif n < _EACH * f or numbers.get("n_trapezoids"):
             statuses.append(
                 f"the posterior may be far from normal with {n:,.0f} observations for {f:,} parameters: Laplace's "
