@@ -68,9 +68,10 @@ def fit(
     if not tree.attrs["complete"]:
         raise KeyboardInterrupt
     stats = tree["sample_stats"]
-    accepted = stats["acceptance" if "acceptance" in stats else "accepted"]
+    accepted = [float(stats[name].mean()) for name in ("acceptance", "accepted") if name in stats]
     theta = tree["posterior"]["theta"].values
-    return Fit(theta, float(accepted.mean()), float(tree.attrs["run_time"]), list(estimator.feature_names_))
+    # A full conditional is drawn from: nothing is rejected.
+    return Fit(theta, [*accepted, 1.0][0], float(tree.attrs["run_time"]), list(estimator.feature_names_))
 
 
 def summary(theta: np.ndarray) -> dict[str, np.ndarray]:

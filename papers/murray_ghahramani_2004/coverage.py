@@ -48,6 +48,8 @@ METHODS: dict[str, Method] = {
     "bethe": Method(_MOMENTUM | {"engine": "bethe", "adjusted": True, "epsilon": 0.35}, 200),
     "pseudo-posterior": Method(_PSEUDO, 200),
     "pseudo-posterior, corrected": Method(_PSEUDO | {"corrected": True}, 200),
+    "gibbs, exact": Method({"kernel": "gibbs", "engine": "exact", "n_draws": 2000}, 200),
+    "hamiltonian, exact": Method({"kernel": "hamiltonian", "engine": "exact", "n_draws": 2000}, 200),
 }
 
 
@@ -68,6 +70,8 @@ COMPLETE: dict[str, Method] = {
     "bethe": Method(_DEFAULT | {"engine": "bethe", "adjusted": True}, 20),
     "pseudo-posterior": Method({"kernel": "pseudo-posterior", "n_draws": 1000}, 60),
     "pseudo-posterior, corrected": Method({"kernel": "pseudo-posterior", "n_draws": 1000, "corrected": True}, 60),
+    "gibbs, exact": Method({"kernel": "gibbs", "engine": "exact", "n_draws": 1000}, 60),
+    "hamiltonian, exact": Method({"kernel": "hamiltonian", "engine": "exact", "n_draws": 1000}, 60),
 }
 STUDIES = {"sparse": METHODS, "complete": COMPLETE}
 
