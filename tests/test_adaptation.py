@@ -224,7 +224,8 @@ def test_start_is_the_mode_and_the_curvature_there(rng):
     curvature = 200 * log_z + np.eye(10) / 1.5**2
     np.testing.assert_allclose(start.curvature, curvature, atol=1e-3)
     np.testing.assert_allclose(start.scale, 1 / np.sqrt(np.diag(curvature)), rtol=0.006)
-    np.testing.assert_allclose(start.root @ start.root.T, np.linalg.inv(curvature), atol=0.01)
+    # The root is rounded to three digits, each by 0.5 % at most.
+    np.testing.assert_allclose(start.root @ start.root.T, np.linalg.inv(curvature), rtol=0.012, atol=0.01)
     assert start.stiffness(start.root) == pytest.approx(1, abs=0.03)
     scaled = start.scale[:, None] * curvature * start.scale
     assert start.stiffness(start.scale) == pytest.approx(np.linalg.eigvalsh(scaled)[-1], rel=1e-4)

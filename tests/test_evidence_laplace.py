@@ -604,7 +604,7 @@ def test_evidence_at_other_scales_of_the_prior(rng):
         assert found.parts[name] == pytest.approx(
             Laplace(search=ModeSearch(n_steps=STEPS))(other, rng).log_evidence, abs=1e-3
         )
-        assert abs(found.parts[name] - found.log_evidence) > 0.05
+    assert max(abs(found.parts[f"at_{name}_prior_scale"] - found.log_evidence) for name in ("half", "double")) > 0.05
     beta = Laplace(search=ModeSearch(n_steps=STEPS))(replace(target, prior=LogisticBeta(1.0, 1.0)), rng)
     assert "at_half_prior_scale" not in beta.parts
 
@@ -628,7 +628,10 @@ def test_modes_in_which_values_trade_places_are_told(symmetric, rng):
     mode = max((ModeSearch(n_steps=STEPS)(target, rng) for _ in range(3)), key=lambda m: m.density(m.theta)[0])
     found = Laplace()(target, rng, mode)
     added = found.parts["mirrored_modes"]
-    assert ("exchanged values of hidden units are not included" in found.status) == (added > 0.25)
+    at_the_scale = (
+        "exchanged values of hidden units are not included" in re.split("at (?:half|twice) the prior", found.status)[0]
+    )
+    assert at_the_scale == (added > 0.25)
     mirror = target.mirrored(mode.theta, np.ones((1, 1), dtype=bool))[0]
     if added:
         assert added == pytest.approx(np.log1p(np.exp(target.log_prior(mirror) - target.log_prior(mode.theta))))

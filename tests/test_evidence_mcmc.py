@@ -523,7 +523,8 @@ def test_bridge_finds_the_evidence_of_a_forest(rng, forest, variant):
     assert found.parts["n_prior"] == 2000
     assert abs(found.log_evidence - forest.log_evidence) < SCORE * found.standard_error
     moved = BridgeSampling(variant=variant)(forest.target, rng, describe(forest.target, forest.theta + 0.8))
-    assert abs(moved.log_evidence - forest.log_evidence) > SCORE * moved.standard_error
+    # Or the standard error is NaN, as few draws are effective.
+    assert not abs(moved.log_evidence - forest.log_evidence) <= SCORE * moved.standard_error
 
 
 def test_dic_of_a_forest(rng, forest):

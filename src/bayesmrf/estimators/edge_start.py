@@ -16,7 +16,7 @@ from ..priors import SpikeSlab
 
 _PARTICLES = 256, 16_384
 _MANY = 4096, 20  # observations, and observations for each feature, from which one reference is used
-_FEWEST = 30  # rows in which a node varies, to extrapolate moments
+_FEWEST = 30  # rows in which a node varies, and in which two nodes differ, to extrapolate moments
 _MISFIT, _NOISE = 4.0, 0.1  # distance from the mode in standard errors, and share of a variance, without a warning
 _PILOT, _KEPT = 256, 64  # scans that find the mean of the posterior, of which the last are kept as draws
 _NEGLECTED = 0.12  # nats in the log odds of an edge, by which the extrapolation may be off
@@ -27,8 +27,8 @@ def find_reference(model: Any, s_bar: np.ndarray, n_samples: float, prior: Spike
 
     Chains climb to the mode with all candidates, and a pilot run with the moments there finds the mean: draws are
     nearer to it, as they lack edges. A second pilot run tests the extrapolation. None if the observations are few, or
-    if moments cannot be extrapolated: a node is 1 (or 0) in few rows, or the test fails (nodes that are almost
-    equal, for example) and a chain for each observation is within limits. Moments are those of the Boltzmann machine,
+    if moments cannot be extrapolated: a node is 1 (or 0) in few rows, two nodes differ (or agree) in few, or the test
+    fails and a chain for each observation is within limits. Moments are those of the Boltzmann machine,
     for any model of nodes with two states.
 
     Warns
@@ -43,9 +43,12 @@ def find_reference(model: Any, s_bar: np.ndarray, n_samples: float, prior: Spike
     precision = known.curvature / code.edge**2, known.bias_precision / code.node**2
     penalty = np.repeat(precision, [model.n_edges, model.graph.n_nodes])
     rng = np.random.default_rng(0)  # the same for the same data, so that a run can be continued
-    sums = code.statistics(model, s_bar)[model.n_edges :] * n_samples
-    fewest = np.minimum(sums, n_samples - sums)
-    if ((fewest > 0.5) & (fewest < _FEWEST)).any():
+    both, sums = np.split(code.statistics(model, s_bar) * n_samples, [model.n_edges])
+    fewest, (u, v) = np.minimum(sums, n_samples - sums), model.graph.edges.T
+    differ = sums[u] + sums[v] - 2 * both
+    # A node that never varies is no trouble: its parameters have their prior.
+    of_pairs = np.minimum(differ, n_samples - differ)[(fewest[u] > 0.5) & (fewest[v] > 0.5)]
+    if ((fewest > 0.5) & (fewest < _FEWEST)).any() or (of_pairs < _FEWEST).any():
         return None
     chains = ReferenceChains(Boltzmann(model.graph), code.statistics(model, s_bar), n_samples, penalty, rng)
     found, misfit = chains.climb()
