@@ -133,6 +133,19 @@ def test_two_edges_are_born_together(model, rng):
     assert posterior.score(problem, 3.0)[0] > LIMIT
 
 
+@MODELS
+def test_a_pair_of_enormous_weights_stays(model, rng):
+    """Their exponentials exceed all numbers; the move is refused, so that `fit` can say that weights diverge."""
+    kernel = SpikeSlabOneEdge(model, apart(model, rng, 120), 120, SpikeSlab(0.1, Cauchy(1.5), 2.0))
+    problem = kernel._problem(1.0, np.array([0.5, 0.5, 0.5]))._replace(pairs=NONE, alike=NONE)
+    theta = np.array([900.0, -900.0, 0.0, 0.0, 0.0, 0.0])
+    before, weights = theta.copy(), problem.coding.weights(model, theta)
+    blocks, rows = chains_in(rng.integers(0, 2, (256, 3)), rng), edge_chains.start_rows(model.graph, theta[:3] != 0)
+    for _ in range(10):
+        assert visit_rivals(rng, problem, rows, blocks, theta, weights, np.zeros(6), 1.0, 0.0) == 0
+    np.testing.assert_array_equal(theta, before)
+
+
 def test_nodes_that_differ_in_four_rows(rng, monkeypatch):
     """An edge goes from one of them to the other; without the moves it hardly ever does."""
     model = Boltzmann(graphs.complete(3))

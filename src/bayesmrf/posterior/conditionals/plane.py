@@ -33,17 +33,26 @@ class Plane(NamedTuple):
 
 
 @strict_leaf
-def plane_of(lines, weights, places, e, f, nodes, theta, now, values):
-    """Return the plane of edges e and f, which theta is without.
-
-    ``weights`` (m^3,) are those of the states of their three nodes (`triple_of`) where both have their ``values`` (2,).
-    """
+def plane_values(lines, places, e, f, nodes):
+    """Return the centred features (m^3, 2) of edges e and f in the states of their three nodes (`triple_of`)."""
     m, (hub, v, w), (one_hub, one_v, one_w) = len(lines.values), nodes, places
-    p, g = np.empty(m**3), np.empty((m**3, 2))
+    g = np.empty((m**3, 2))
     g_e, g_f = pair_values(lines, e, hub, v), pair_values(lines, f, hub, w)
     for s in range(m**3):
         x = s // one_hub % m * m
         g[s, 0], g[s, 1] = g_e[x + s // one_v % m], g_f[x + s // one_w % m]
+    return g
+
+
+@strict_leaf
+def plane_of(lines, weights, g, e, f, nodes, theta, now, values):
+    """Return the plane of edges e and f, which theta is without.
+
+    ``weights`` (m^3,) are those of the states of their three nodes where both have their ``values`` (2,), and ``g``
+    their `plane_values`.
+    """
+    m, (hub, v, w), p = len(lines.values), nodes, np.empty(len(g))
+    for s in range(len(g)):
         p[s] = weights[s] * exp(-values[0] * g[s, 0] - values[1] * g[s, 1])
     cells, first, mixed = np.ones(m * m), lines.starts[hub], 0.0
     line_e = edge_line(lines, cells, 1.0, e, hub, v, theta, now)

@@ -14,7 +14,7 @@ chains, which do not see them.
 
 from __future__ import annotations
 
-from math import exp, log, log1p
+from math import log, log1p
 
 import numpy as np
 
@@ -30,7 +30,7 @@ from ..conditionals.line import line_log_density, line_mode
 from ..conditionals.log_concave import draw_around
 from ..conditionals.one_potential import draw_t_around, log_t_around
 from ..conditionals.penalty import penalty
-from ..conditionals.plane import plane_log_density, plane_of, plane_peak
+from ..conditionals.plane import plane_log_density, plane_of, plane_peak, plane_values
 from ..conditionals.spike import birth_log_ratio, normal_precision
 from ..conditionals.student_t import draw_t, log_t
 
@@ -129,21 +129,24 @@ def _both(rng, problem, rows, blocks, theta, weights, momentum, e, f, precision,
     absent = values[0] == 0
     nodes, _, _ = triple_of(lines.edges, e, f, 2)
     hub, v, w = nodes
+    g = plane_values(lines, _PLACES, e, f, nodes)
+    if _are_far(g @ values):  # a death that would be refused, after exponentials of any size
+        return False
     now[e] = normal_precision(rng, prior.cauchy, precision, values[0])
     now[f] = normal_precision(rng, prior.cauchy, precision, values[1])
     before = theta[r + hub], theta[r + v], theta[r + w]
     move_edge(lines, e, hub, v, theta, 0.0)
     move_edge(lines, f, hub, w, theta, 0.0)
     triple_cells(blocks, rows, weights, nodes, factors, 0, half, cells)
-    plane = plane_of(lines, cells, _PLACES, e, f, nodes, theta, now, values)
+    plane = plane_of(lines, cells, g, e, f, nodes, theta, now, values)
     mode, lower = plane_peak(plane)
     new = draw_t_around(rng, mode, lower) if absent else values
     for s in range(8):
-        factors[s] = (plane.g[s] @ new) * (1 if absent else -1)
+        factors[s] = (g[s] @ new) * (1 if absent else -1)
     ratio, own = -1e300, (0.0, 0.0)
     if _exponentials(factors):
         own = _spread(blocks, rows, weights, nodes, factors, half, 2 * half, cells)
-        plane = plane_of(lines, cells, _PLACES, e, f, nodes, theta, now, values)
+        plane = plane_of(lines, cells, g, e, f, nodes, theta, now, values)
         ratio = log_slabs + plane_log_density(new, plane) - log_t_around(new, mode, lower)
         ratio = (ratio if absent else -ratio) - log1p(-rng.random())
     if ratio > 0:  # before the penalty, which is never negative
@@ -227,12 +230,16 @@ def _spread(blocks, rows, weights, nodes, factors, first, last, cells):
 @leaf
 def _exponentials(factors):
     """Replace logs by exponentials, 1 at most; return whether all are moderate, as are those of the move back."""
-    top = factors.max()
-    for s in range(8):
-        if abs(factors[s]) > _FARTHEST:
-            return False
-        factors[s] = exp(factors[s] - top)
+    if _are_far(factors):
+        return False
+    factors[:] = np.exp(factors - factors.max())
     return True
+
+
+@leaf
+def _are_far(logs):
+    """Return whether a factor with one of these logs is not moderate."""
+    return np.abs(logs).max() > _FARTHEST
 
 
 @leaf
