@@ -116,11 +116,6 @@ class Ordinal(ManyStateModel):
         return found
 
     @property
-    def n_features(self) -> int:
-        """Length of theta."""
-        return int(self.node_starts[-1])
-
-    @property
     def feature_names(self) -> list[str]:
         """``u-v``; for a node ``u=k`` for each label k but the first, or ``u:linear`` and ``u:quadratic``."""
         names, marks = self.graph.names, {LINEAR: ":linear", QUADRATIC: ":quadratic"}
