@@ -272,12 +272,9 @@ def _advance(engine: Persistent | Brief, form: Pairwise | Categorical, chains: C
 
 def _moments(model: Any, form: Pairwise | Categorical, chains: Chains, n_chains: int) -> np.ndarray:
     agree, node = counts(form, chains, n_chains)
-    found: np.ndarray = (
-        model.moments(agree / n_chains, node / n_chains)
-        if isinstance(form, Categorical)
-        else model.moments(2 / n_chains * agree - 1, 2 / n_chains * node - 1)
-    )
-    return found
+    if isinstance(form, Categorical):
+        return model.moments(agree / n_chains, node / n_chains)
+    return model.moments(2 / n_chains * agree - 1, 2 / n_chains * node - 1)
 
 
 def _started(name: str, state: Memory | None) -> Memory:

@@ -70,8 +70,7 @@ def binary_form(model: Any, theta: np.ndarray) -> Pairwise:
     if is_categorical(model):
         raise OptionError(option="model", got=f"{model.name} ({model.n_states} states a node)",
                           expected="a binary model: boltzmann, ising or agreement")  # fmt: skip
-    form: Pairwise = model.pairwise(theta)
-    return form
+    return model.pairwise(theta)
 
 
 def many_state_form(model: Any, theta: np.ndarray) -> Categorical:
@@ -200,8 +199,7 @@ class ManyStateModel(Checked):
     @property
     def node_features(self) -> np.ndarray:
         """Feature of each parameter of a node in the states of its node, (n_node_parameters, n_states)."""
-        found: np.ndarray = np.eye(self.n_states)[self.node_states]
-        return found
+        return np.eye(self.n_states)[self.node_states]
 
     @property
     def _field_names(self) -> list[str]:
