@@ -109,11 +109,8 @@ class ChainStore:
                              "suspended or could not reach the disk; let the other one finish")  # fmt: skip
         began = time.monotonic()
         arrays: dict[str, np.ndarray] = {"generator": generator}
-        spec, digests, slot = (
-            flatten(state, "state", arrays, self.modules),
-            list(self.record["draws"]),
-            1 - self.record["slot"],
-        )
+        spec = flatten(state, "state", arrays, self.modules)
+        digests, slot = list(self.record["draws"]), 1 - self.record["slot"]
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             if any(len(a) for a in draws.values()):
@@ -181,7 +178,7 @@ def open_checkpoint(
             )
         with as_written(path):
             stored = read_record(path)["bayesmrf"]["settings"]
-            _sequence(stored["seed"])
+            described_sequence(stored["seed"])
             settings["seed"] = settings["seed"] or stored["seed"]
             _compare(path, settings, stored)
         settings = stored | {"n_draws": settings["n_draws"]}
@@ -242,11 +239,11 @@ def seed_of(path: Path) -> np.random.SeedSequence:
     """Read the seed of a checkpoint."""
     with as_written(path):
         seed = read_record(path)["bayesmrf"]["settings"]["seed"]
-        return _sequence(seed | {"spawned": 0})
+        return described_sequence(seed | {"spawned": 0})
 
 
-def _sequence(seed: dict[str, Any]) -> np.random.SeedSequence:
-    """Return the seed described in a store."""
+def described_sequence(seed: dict[str, Any]) -> np.random.SeedSequence:
+    """Return the seed that is described in plain JSON values."""
     key, spawned = tuple(seed["spawn_key"]), seed["spawned"]
     if type(spawned) is not int or not 0 <= spawned < 2**31:
         raise ValueError

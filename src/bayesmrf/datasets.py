@@ -92,11 +92,9 @@ def senate109(session: int = 1) -> pd.DataFrame:
     DataFrame (292 or 222, 99)
         One row for each vote, indexed by its number within the session, one column ``NAME_STATE`` for each senator.
     """
-    import pandas as pd
-
     if session not in (1, 2):
         raise OptionError(option="session", got=session, expected="1 (2005) or 2 (2006)")
-    table = pd.read_csv(data_file("senate109_votes.csv.gz"))
+    table = _table("senate109_votes.csv.gz")
     table = table[table["session"] == session].set_index("vote")
     senators = table.drop(columns=["session", "rollnumber", "date", "yea", "nay", "CORZINE_NJ", "MENENDEZ_NJ"])
     votes = senators.eq(1).astype(np.int8) * 2 - 1
@@ -111,10 +109,7 @@ def senate542() -> pd.DataFrame:
     DataFrame (542, 100)
         +1 yea, -1 nay, 0 did not vote or not yet in office (24 %); rows are indexed by the bill.
     """
-    import pandas as pd
-
-    table = pd.read_csv(data_file("senate542_votes.csv.gz"), index_col="bill")
-    return table.drop(columns="missing_votes").astype(np.int8)
+    return _table("senate542_votes.csv.gz").set_index("bill").drop(columns="missing_votes").astype(np.int8)
 
 
 def adhd() -> pd.DataFrame:
@@ -124,9 +119,7 @@ def adhd() -> pd.DataFrame:
     -------
     DataFrame (355, 19) in {0, 1}
     """
-    import pandas as pd
-
-    return pd.read_csv(data_file("adhd.csv")).astype(np.int8)
+    return _table("adhd.csv").astype(np.int8)
 
 
 def boredom() -> pd.DataFrame:
@@ -137,9 +130,7 @@ def boredom() -> pd.DataFrame:
     DataFrame (986, 9)
         "en" (496 people) or "fr" (490), and 1 to 7.
     """
-    import pandas as pd
-
-    return pd.read_csv(data_file("boredom.csv"))
+    return _table("boredom.csv")
 
 
 def wenchuan() -> pd.DataFrame:
@@ -150,9 +141,7 @@ def wenchuan() -> pd.DataFrame:
     DataFrame (362, 17)
         1 (not at all) to 5 (extremely) as floats, NaN where missing (22 cells in 18 rows).
     """
-    import pandas as pd
-
-    return pd.read_csv(data_file("wenchuan.csv")).astype(np.float64)
+    return _table("wenchuan.csv").astype(np.float64)
 
 
 def news20() -> tuple[pd.DataFrame, pd.Series]:
@@ -215,6 +204,12 @@ def data_file(name: str) -> Path:
         raise DataError(f"{path} must have the SHA-256 sum {sha256[:12]}..., got {found[:12]}...; replace it by the "
                         "file that this version of the package expects.")  # fmt: skip
     return path
+
+
+def _table(name: str) -> pd.DataFrame:
+    import pandas as pd
+
+    return pd.read_csv(data_file(name))
 
 
 def _arrays(name: str) -> dict[str, Any]:

@@ -112,8 +112,7 @@ def _unpacked(path: Path, file: Any) -> bytes:
             with archive.open(names[0]) as member:
                 return member.read(_MOST + 1)
     opened = next((f for start, f in _OPENED.items() if head.startswith(start)), None)
-    data: bytes = (file if opened is None else opened(file)).read(_MOST + 1)
-    return data
+    return (file if opened is None else opened(file)).read(_MOST + 1)
 
 
 def _refuse(path: Path, data: bytes) -> None:

@@ -86,7 +86,11 @@ class Graph:
     @cached_property
     def adjacency(self) -> Adjacency:
         """Compressed sparse rows: neighbours of each node, and the edges to them."""
-        return Adjacency.of(self.n_nodes, self.edges)
+        ends, others = self.edges.T.ravel(), self.edges[:, ::-1].T.ravel()
+        order = np.argsort(ends, kind="stable")
+        starts = np.append(0, np.cumsum(np.bincount(ends, minlength=self.n_nodes)))
+        edge_of = np.tile(np.arange(self.n_edges, dtype=np.int32), 2)
+        return Adjacency(starts, others[order], edge_of[order])
 
     @property
     def rows(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -142,17 +146,6 @@ class Adjacency:
     starts: np.ndarray
     neighbours: np.ndarray
     edge_of: np.ndarray
-
-    @classmethod
-    def of(cls, n_nodes: int, edges: np.ndarray) -> Adjacency:
-        """Build from an edge list in O(n_edges log n_edges)."""
-        ends = np.concatenate([edges[:, 0], edges[:, 1]])
-        others = np.concatenate([edges[:, 1], edges[:, 0]])
-        order = np.argsort(ends, kind="stable")
-        starts = np.zeros(n_nodes + 1, dtype=np.int64)
-        np.cumsum(np.bincount(ends, minlength=n_nodes), out=starts[1:])
-        edge_of = np.tile(np.arange(len(edges), dtype=np.int32), 2)
-        return cls(starts, others[order].astype(np.int32), edge_of[order])
 
 
 @leaf

@@ -231,8 +231,7 @@ class Likelihood:
 
     def inference(self, theta: np.ndarray, want: str = MOMENTS, state: Any = None) -> Inference:
         """Return the engine's answer at natural parameters."""
-        found: Inference = self.engine.infer(self.model, theta, self.plan, want, state)
-        return found
+        return self.engine.infer(self.model, theta, self.plan, want, state)
 
     def log_likelihood(self, theta: np.ndarray, log_z: float) -> float:
         """Return N (theta . s_bar - log Z)."""
@@ -404,8 +403,7 @@ class _Term:
         """Sum log Z_n and the expected statistics given the observed entries over rows."""
         if self.hidden is None:
             return Inference(log_z=self.n * float(natural @ self.s_bar), moments=self.n * self.s_bar)
-        found: Inference = self.hidden.engine.infer(self.hidden.model, natural, self._hidden_plan, want, state)
-        return found
+        return self.hidden.engine.infer(self.hidden.model, natural, self._hidden_plan, want, state)
 
     def auxiliary(self, theta: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         states = self.engine.sample(self.model, self.natural(theta), self.plan, round(self.n), rng)

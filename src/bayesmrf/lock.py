@@ -30,7 +30,6 @@ from typing import Any
 from .errors import StoreError
 
 _NAME = re.compile(r"(\.?)bayesmrf-\d+-[0-9a-f]+\.lock")  # with a dot while it is being written
-_KEYS = ("host", "machine", "boot", "process", "started", "since")
 _WAIT = 0.2  # seconds in which a simultaneous process removes its file
 LEASE = 60.0  # seconds for which a lock of another machine is valid without being renewed
 _BEAT = 10.0  # seconds between two renewals
@@ -174,22 +173,21 @@ def _read(path: Path) -> dict[str, Any] | None:
         holder = json.loads(path.read_bytes()) if path.is_file() and not path.is_symlink() else None
     except (OSError, ValueError, RecursionError):
         return None
-    if not isinstance(holder, dict) or set(holder) != set(_KEYS) or type(holder["process"]) is not int:
+    if not isinstance(holder, dict) or set(holder) != set(_me()) or type(holder["process"]) is not int:
         return None
     return holder if 0 < holder["process"] < 2**31 else None
 
 
 def _me() -> dict[str, Any]:
     """Describe this process, so that another on the same machine can check whether it still runs."""
-    values = (
-        socket.gethostname(),
-        _machine(),
-        _contents("/proc/sys/kernel/random/boot_id"),
-        os.getpid(),
-        _started(os.getpid()),
-        datetime.now(UTC).isoformat(timespec="seconds"),
-    )
-    return dict(zip(_KEYS, values, strict=True))
+    return {
+        "host": socket.gethostname(),
+        "machine": _machine(),
+        "boot": _contents("/proc/sys/kernel/random/boot_id"),
+        "process": os.getpid(),
+        "started": _started(os.getpid()),
+        "since": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
 
 
 def _may_run(holder: dict[str, Any]) -> bool:

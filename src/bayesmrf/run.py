@@ -21,7 +21,7 @@ from . import options
 from .base import Kernel
 from .blas import one_thread
 from .chain import Board, Chain, Plan, interruptible
-from .checkpoint import ChainStore, opened, seed_of
+from .checkpoint import ChainStore, described_sequence, opened, seed_of
 from .errors import BayesMRFWarning, OptionError, argument
 from .identity import modules_of, record_of
 from .memory import check_draws
@@ -276,9 +276,7 @@ def _describe(seeds: np.random.SeedSequence) -> dict[str, Any]:
 
 def _spawn(seed: dict[str, Any], n_chains: int) -> list[np.ndarray]:
     """Make the generators of the chains, as arrays, from a described SeedSequence."""
-    key, spawned = tuple(seed["spawn_key"]), seed["spawned"]
-    root = np.random.SeedSequence(seed["entropy"], spawn_key=key, n_children_spawned=spawned)
-    return [generator_to_array(rng) for rng in spawn_generators(root, n_chains)]
+    return [generator_to_array(rng) for rng in spawn_generators(described_sequence(seed), n_chains)]
 
 
 def _block(kernel: Kernel, board: Board, run_time: float, seed: dict[str, Any]) -> Draws:

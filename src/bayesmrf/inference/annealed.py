@@ -31,7 +31,7 @@ from ..options import check
 from ..rules import integer
 from ..samplers.gibbs import start, sweep, to_states
 from ..samplers.rbm_gibbs import draw_units, generators
-from ..samplers.tempered import add_potential
+from ..samplers.tempered import add_potentials, between
 
 _MARGIN = 0.01  # margins of the independent units are kept this far from 0 and 1
 _FEW = 10.0  # effective chains below which the estimate and its error are unreliable
@@ -83,7 +83,8 @@ def forward(
     """
     check_chains("n_chains", n_chains)
     path = _path(model, theta, margins)
-    log_weights, states = path.anneal(path.draw(n_chains, rng), ladder_of(temperatures), rng)
+    states = draw_independent(path.margins, n_chains, rng)
+    log_weights, states = path.anneal(states, ladder_of(temperatures), rng)
     return replace(estimate(path.log_z + log_weights, 1), states=states)
 
 
@@ -141,9 +142,6 @@ class _RBMPath:
     def log_z(self) -> float:
         return float(np.logaddexp(0, self._base.visible).sum() + np.logaddexp(0, self._base.hidden).sum())
 
-    def draw(self, n_chains: int, rng: np.random.Generator) -> np.ndarray:
-        return _independent(self.margins, n_chains, rng)
-
     @one_thread()
     def anneal(self, states: np.ndarray, ladder: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         log_weights, x = np.zeros(len(states)), states.astype(np.float64)
@@ -173,25 +171,21 @@ class _FieldPath:
         h = self._field
         return float(logsumexp(h, axis=1).sum() if h.ndim > 1 else np.logaddexp(h, -h).sum())
 
-    def draw(self, n_chains: int, rng: np.random.Generator) -> np.ndarray:
-        return _independent(self.margins, n_chains, rng)
-
     def anneal(self, states: np.ndarray, ladder: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         form, base, n_chains = self.form, self._field, len(states)
         n_states = None if isinstance(form, Pairwise) else self.n_states
         chains = start(n_chains, len(base), rng, states, n_states)
         log_weights = np.zeros((len(chains.states), chains.states.shape[2]))
         for a, b in consecutive(ladder):
-            _add_log_ratio(
-                form.edges, (b - a) * form.coupling, (b - a) * (form.field - base), chains.states, log_weights
-            )
+            change = form._replace(coupling=(b - a) * form.coupling, field=(b - a) * (form.field - base))
+            add_potentials(change, chains.states, log_weights)
             if b != ladder[-1]:
-                sweep(form._replace(coupling=b * form.coupling, field=base + b * (form.field - base)), chains, 1)
+                sweep(between(form, base, b), chains, 1)
         log_weights = log_weights.ravel()[:n_chains] + (ladder[-1] - ladder[0]) * form.offset
         return log_weights, to_states(chains, n_chains, n_states)
 
 
-def _independent(margins: np.ndarray, n_chains: int, rng: np.random.Generator) -> np.ndarray:
+def draw_independent(margins: np.ndarray, n_chains: int, rng: np.random.Generator) -> np.ndarray:
     """Draw states of independent units, (n_chains, n_units)."""
     if margins.ndim == 1:
         return (rng.random((n_chains, len(margins))) < margins).astype(np.int8)
@@ -285,10 +279,3 @@ def _anneal_rbm(weights, base, ladder, x, lanes, log_weights):
                 for d in range(n_visible):
                     input_x[c, d] = b * (tilt[d] + input_x[c, d])
             draw_units(input_x, base.visible, lanes, x)
-
-
-@leaf
-def _add_log_ratio(edges, coupling, field, states, log_weights):
-    """Add the log potential of each chain to its log weight."""
-    for b in range(len(states)):
-        add_potential(edges, coupling, field, states[b], log_weights[b])

@@ -107,8 +107,9 @@ class Persistent(_MomentsOfChains, Stateless):
         moments = _moments(model, form, chains, self.n_chains)
         if self.tempered:
             followed = swap(form, followed, n_swept, self.n_sweeps)
-        stats = {"round_trips": followed.round_trips, "late": late}
-        return Inference(moments=moments, stats=_numbers(self, self.n_chains) | stats, state=followed)
+        stats: dict[str, float] = {"n_chains": self.n_chains, "n_sweeps": self.n_sweeps, "late": late}
+        stats["round_trips"] = followed.round_trips
+        return Inference(moments=moments, stats=stats, state=followed)
 
     def states(self, model: Model, memory: Followed, n_samples: int) -> np.ndarray:
         """Return the states of the first ``n_samples`` chains, (n_samples, n_nodes)."""
@@ -167,7 +168,7 @@ class Brief(_MomentsOfChains, Checked):
         form = compiled_form(model, theta)
         _advance(self, form, chains, n)
         moments = _moments(model, form, chains, n)
-        return Inference(moments=moments, stats=_numbers(self, n), state=chains)
+        return Inference(moments=moments, stats={"n_chains": n, "n_sweeps": self.n_sweeps}, state=chains)
 
     @property
     def _rows(self) -> np.ndarray:
@@ -194,16 +195,10 @@ class Restarts:
     """
 
     def __init__(self, model: Clamped, n_chains: int, n_blocks: int, n_positive: int):
-        chain = np.arange(n_blocks * LANES)
-        row, node = model.cells.T
-        order = np.argsort(row, kind="stable")
-        starts = np.searchsorted(row[order], np.arange(len(model.states) + 1))
-        mine = _rows_of_chains(len(model.states), n_chains)[chain % n_chains]
-        count = starts[mine + 1] - starts[mine]
-        entry = order[np.repeat(starts[mine] - np.cumsum(count) + count, count) + np.arange(count.sum())]
-        chain = np.repeat(chain, count)
-        other = chain % n_positive
-        self._to = chain // LANES, node[entry], chain % LANES
+        rows = _rows_of_chains(len(model.states), n_chains)[np.arange(n_blocks * LANES) % n_chains]
+        chain, node = np.nonzero(model.states[rows] < 0)
+        entry, other = model.entry_of[rows[chain], node], chain % n_positive
+        self._to = chain // LANES, node, chain % LANES
         self._from = other // LANES, entry, other % LANES
 
     def __call__(self, plan: np.ndarray, memory: Followed) -> np.ndarray:
@@ -277,16 +272,9 @@ def _advance(engine: Persistent | Brief, form: Pairwise | Categorical, chains: C
 
 def _moments(model: Any, form: Pairwise | Categorical, chains: Chains, n_chains: int) -> np.ndarray:
     agree, node = counts(form, chains, n_chains)
-    found: np.ndarray = (
-        model.moments(agree / n_chains, node / n_chains)
-        if isinstance(form, Categorical)
-        else model.moments(2 / n_chains * agree - 1, 2 / n_chains * node - 1)
-    )
-    return found
-
-
-def _numbers(engine: Persistent | Brief, n_chains: int) -> dict[str, float]:
-    return {"n_chains": n_chains, "n_sweeps": engine.n_sweeps}
+    if isinstance(form, Categorical):
+        return model.moments(agree / n_chains, node / n_chains)
+    return model.moments(2 / n_chains * agree - 1, 2 / n_chains * node - 1)
 
 
 def _started(name: str, state: Memory | None) -> Memory:

@@ -1,4 +1,4 @@
-"""A sweep of one-coordinate moves with exact moments, compiled."""
+"""One-coordinate moves of theta, and a sweep of them with exact moments, compiled."""
 
 from __future__ import annotations
 
@@ -6,6 +6,17 @@ import numpy as np
 
 from ..compiled import strict_leaf
 from .elimination.passes import moments_of
+
+
+@strict_leaf
+def shift(edges, form, coupling, field, j, delta):
+    """Change the compiled form as theta_j changes by delta, except the offset."""
+    if j < len(coupling):
+        coupling[j] += form.b * delta
+        field[edges[j, 0]] += form.c * delta
+        field[edges[j, 1]] += form.c * delta
+    else:
+        field[j - len(coupling)] += form.q * delta
 
 
 @strict_leaf
@@ -27,12 +38,7 @@ def walk(plan, edges, form, coupling, field, theta, moments, low, s_bar, n_sampl
             continue
         accepted += 1
         theta[j] += delta
-        if j < n_edges:
-            coupling[j] += form.b * delta
-            field[edges[j, 0]] += form.c * delta
-            field[edges[j, 1]] += form.c * delta
-        else:
-            field[j - n_edges] += form.q * delta
+        shift(edges, form, coupling, field, j, delta)
         _, pair, node = moments_of(plan, coupling, field)
         for e in range(n_edges):
             moments[e] = form.a + form.b * pair[e] + form.c * (node[edges[e, 0]] + node[edges[e, 1]])

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..base import EVERY_FAMILY, LOG_Z, MOMENTS, SAMPLE, Inference, Kind, Model, Stateless
 from ..errors import TooWideError
-from ..models.categorical import Categorical, compiled_form, normalised
+from ..models.categorical import Categorical, compiled_form, draw_numbers, normalised
 from ..models.pairwise import Pairwise
 
 
@@ -69,10 +69,8 @@ class Enumeration(Stateless):
     def sample(
         self, model: Model, theta: np.ndarray, plan: None, n_samples: int, rng: np.random.Generator
     ) -> np.ndarray:
-        """Sample independent states by inverting the distribution function."""
-        log_weight = _log_weights(compiled_form(model, theta))
-        cumulated = np.cumsum(np.exp(log_weight - log_weight.max()))
-        number = np.searchsorted(cumulated, rng.random(n_samples) * cumulated[-1], side="right")
+        """Sample independent states."""
+        number = draw_numbers(_log_weights(compiled_form(model, theta)), n_samples, rng)
         return (number[:, None] // model.n_states ** np.arange(model.graph.n_nodes) % model.n_states).astype(np.int8)
 
 

@@ -47,17 +47,13 @@ class MeanField(Iterative):
     def infer(self, model: Model, theta: np.ndarray, plan: None, want: str = MOMENTS, state: Any = None) -> Inference:
         """Compute log Z and moments together."""
         p = compiled_form(model, theta)
-        if isinstance(p, Categorical):
-            log_z, q, n_iterations, change = solve_categorical(p, self.max_iterations, self.tolerance)
-            best = int(np.argmax(log_z))
-            u, v = p.edges.T
-            moments = model.moments((q[best, u] * q[best, v]).sum(axis=1), q[best])
-            return self._answer(log_z[best] + p.offset, moments, int(n_iterations[best]), float(change[best]))
-        log_z, local, n_iterations, change = solve(p, self.max_iterations, self.tolerance)
+        many, (u, v) = isinstance(p, Categorical), p.edges.T
+        ascend = solve_categorical if many else solve
+        log_z, found, n_iterations, change = ascend(p, self.max_iterations, self.tolerance)
         best = int(np.argmax(log_z))
-        mean = np.tanh(local[best])
-        u, v = p.edges.T
-        moments = model.moments(mean[u] * mean[v], mean)
+        node = found[best] if many else np.tanh(found[best])
+        pair = (node[u] * node[v]).sum(axis=1) if many else node[u] * node[v]
+        moments = model.moments(pair, node)
         return self._answer(log_z[best] + p.offset, moments, int(n_iterations[best]), float(change[best]))
 
 

@@ -79,8 +79,7 @@ def engine_of(engine: str | Engine, option: str = "engine", **options: Any) -> E
     """
     if isinstance(engine, str):
         row = row_of(engine, option)
-        found: Engine = row.engine_class(**{name: v for name, v in options.items() if name in row.options})
-        return found
+        return row.engine_class(**{name: v for name, v in options.items() if name in row.options})
     if isinstance(engine, type) or not isinstance(engine, Engine):
         remedy = f"give {engine.__name__}()" if isinstance(engine, type) else "see docs/add_an_engine.md"
         expected = f"one of {', '.join(map(repr, NAMES))}, or an object with the attributes of base.Engine"

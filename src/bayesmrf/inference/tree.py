@@ -144,16 +144,8 @@ def _spanning_tree(p):
 @leaf
 def _by_node(nodes, n_nodes):
     """Return positions in ``nodes`` sorted by node, and where those of each node start."""
-    starts = np.zeros(n_nodes + 1, np.int64)
-    for i in nodes:
-        starts[i + 1] += 1
-    starts = np.cumsum(starts)
-    filled = starts.copy()
-    places = np.empty(len(nodes), np.int64)
-    for k in range(len(nodes)):
-        places[filled[nodes[k]]] = k
-        filled[nodes[k]] += 1
-    return starts, places
+    starts = np.append(0, np.cumsum(np.bincount(nodes, minlength=n_nodes)))
+    return starts, np.argsort(nodes, kind="mergesort")
 
 
 @leaf

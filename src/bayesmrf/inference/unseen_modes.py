@@ -37,7 +37,7 @@ import numpy as np
 from ..models.categorical import compiled_form, states_of
 from ..samplers.gibbs import start, sweep, to_states
 from ..states import States
-from .annealed import Annealed, forward, reverse
+from .annealed import Annealed, draw_independent, forward, reverse
 
 _SURE = 4.75  # standard errors: 1e-6
 _LOG_RATE = 14.0  # minus the log of 1e-6
@@ -142,8 +142,7 @@ class ModeSearch:
         n_states, form, (m, d1) = states_of(model), compiled_form(model, theta), data.above.shape
         rows = states.spread(self.n_followed)
         if (rows < 0).any():
-            guess = (rng.random((*rows.shape, 1)) >= np.cumsum(data.margins, axis=1)[:, :-1]).sum(axis=2, dtype=np.int8)
-            rows = np.where(rows < 0, guess, rows)
+            rows = np.where(rows < 0, draw_independent(data.margins, len(rows), rng), rows)
         chains = start(self.n_followed, rows.shape[1], rng, rows, n_states)
         each = max(1, self.n_sweeps // (2 * _RECORDS))
         sweep(form, chains, max(1, self.n_sweeps - _RECORDS * each))

@@ -65,8 +65,7 @@ def persistent_ascent(
         if curve is None:
             return gradient / curvature
         # Where the variances differ the mean of the separate steps is not 0 at the maximum.
-        step: np.ndarray = curve.natural(curve.pull_back(theta, gradient) / curve.pull_back(theta, curvature))
-        return step
+        return curve.natural(curve.pull_back(theta, gradient) / curve.pull_back(theta, curvature))
 
     def moved(theta: np.ndarray, step: np.ndarray) -> np.ndarray:
         return np.clip(theta + np.clip(step, -_MAX_STEP, _MAX_STEP), -limit, limit)

@@ -115,8 +115,7 @@ def _of_categories(states: States, rule: str, c: float) -> np.ndarray:
     span = np.array(states.sizes) - 1.0
     theta = wainwright(states, rule, penalty=np.array([1 / (c * states.n_samples)])).theta[0]
     pairs = np.outer(span, span)[np.triu_indices(len(span), 1)]
-    found: np.ndarray = np.abs(theta[: len(pairs)]) * pairs
-    return found
+    return np.abs(theta[: len(pairs)]) * pairs
 
 
 def _bisection(strengths: Callable[[float], np.ndarray], n_edges: int, c: float) -> Iterator[np.ndarray]:

@@ -94,5 +94,4 @@ def regression_on_ends(s_bar: np.ndarray, n_samples: float, edges: np.ndarray) -
 def _sums(model: Any, edge: np.ndarray) -> np.ndarray:
     """Sum a value of each edge over the edges of each node."""
     ends = model.graph.edges.T.ravel()
-    sums: np.ndarray = np.bincount(ends, np.tile(edge, 2), minlength=model.graph.n_nodes)
-    return sums
+    return np.bincount(ends, np.tile(edge, 2), minlength=model.graph.n_nodes)

@@ -12,7 +12,7 @@ from ..errors import OptionError
 from ..graphs import Graph
 from ..options import Checked
 from ..states import check_codes
-from .pairwise import Pairwise
+from .pairwise import Pairwise, pairwise
 
 NEVER = -1e30  # field of a state that a node does not have; finite, as 0 times infinity is NaN
 
@@ -70,8 +70,7 @@ def binary_form(model: Any, theta: np.ndarray) -> Pairwise:
     if is_categorical(model):
         raise OptionError(option="model", got=f"{model.name} ({model.n_states} states a node)",
                           expected="a binary model: boltzmann, ising or agreement")  # fmt: skip
-    form: Pairwise = model.pairwise(theta)
-    return form
+    return model.pairwise(theta)
 
 
 def many_state_form(model: Any, theta: np.ndarray) -> Categorical:
@@ -85,12 +84,7 @@ def many_state_form(model: Any, theta: np.ndarray) -> Categorical:
 
 def categorical(graph: Graph, coupling: np.ndarray, field: np.ndarray, offset: float = 0.0) -> Categorical:
     """Collect the arrays and parameters of a graph."""
-    return Categorical(
-        *graph.rows,
-        np.ascontiguousarray(coupling, dtype=np.float64),
-        np.ascontiguousarray(field, dtype=np.float64),
-        float(offset),
-    )
+    return Categorical(*pairwise(graph, coupling, field, offset))  # the fields have the same names
 
 
 def node_statistics(states: np.ndarray, n_states: int, weights: np.ndarray | None = None) -> np.ndarray:
@@ -106,6 +100,12 @@ def normalised(log_weight: np.ndarray) -> tuple[np.ndarray, float]:
     weight = np.exp(log_weight - top)
     total = weight.sum()
     return weight / total, float(top + np.log(total))
+
+
+def draw_numbers(log_weight: np.ndarray, n_samples: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw numbers of states, given the logs of the weights of all, by inverting the distribution function."""
+    cumulated = np.cumsum(np.exp(log_weight - log_weight.max()))
+    return np.searchsorted(cumulated, rng.random(n_samples) * cumulated[-1], side="right")
 
 
 def log_potential(model: Categorical, states: np.ndarray) -> np.ndarray:
@@ -158,8 +158,7 @@ class ManyStateModel(Checked):
     @property
     def n_features(self) -> int:
         """Length of theta."""
-        fields = self.graph.n_nodes * (self.n_states - 1) if self.fields else 0
-        return self.n_edges * self.n_parameters + fields
+        return int(self.node_starts[-1])
 
     @property
     def feature_low(self) -> np.ndarray:
@@ -200,8 +199,7 @@ class ManyStateModel(Checked):
     @property
     def node_features(self) -> np.ndarray:
         """Feature of each parameter of a node in the states of its node, (n_node_parameters, n_states)."""
-        found: np.ndarray = np.eye(self.n_states)[self.node_states]
-        return found
+        return np.eye(self.n_states)[self.node_states]
 
     @property
     def _field_names(self) -> list[str]:

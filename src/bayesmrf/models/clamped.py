@@ -55,32 +55,27 @@ class Clamped:
         return np.where(self.states < 0, 0, 2 * self.states - 1).astype(np.int8)
 
     @cached_property
+    def entry_of(self) -> np.ndarray:
+        """Place in `cells` of each hidden entry, (n_samples, n_nodes); for others that of the one before."""
+        return np.cumsum(self.states < 0).reshape(self.states.shape) - 1
+
+    @cached_property
     def _inner(self) -> tuple[np.ndarray, np.ndarray]:
         """Pairs of hidden entries joined by an edge (n, 2), and the edge."""
-        number = np.full(self.states.shape, -1, dtype=np.int64)
-        number[tuple(self.cells.T)] = np.arange(len(self.cells))
         u, v = self.model.graph.edges.T
-        rows, edges = np.nonzero((number[:, u] >= 0) & (number[:, v] >= 0))
-        return np.stack([number[rows, u[edges]], number[rows, v[edges]]], axis=1), edges
+        rows, edges = np.nonzero((self.states[:, u] < 0) & (self.states[:, v] < 0))
+        return np.stack([self.entry_of[rows, u[edges]], self.entry_of[rows, v[edges]]], axis=1), edges
 
     @cached_property
     def _links(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Hidden entries with an observed neighbour: the entry, the edge, and the neighbour's x."""
-        row, node = self.cells.T
+        """Hidden entries with an observed neighbour: the entry, the edge, and the neighbour's state."""
         u, v = self.model.graph.edges.T
-        entries, edges, values = [], [], []
+        parts = []
         for mine, other in ((u, v), (v, u)):
-            order = np.argsort(mine, kind="stable")
-            starts = np.searchsorted(mine[order], np.arange(self.model.graph.n_nodes + 1))
-            count = starts[node + 1] - starts[node]
-            entry = np.repeat(np.arange(len(node)), count)
-            edge = order[np.repeat(starts[node] - np.cumsum(count) + count, count) + np.arange(count.sum())]
-            entries.append(entry)
-            edges.append(edge)
-            values.append(self._x[row[entry], other[edge]])
-        entry, edge, x = (np.concatenate(parts) for parts in (entries, edges, values))
-        seen = x != 0
-        return entry[seen], edge[seen], x[seen].astype(np.float64)
+            rows, edges = np.nonzero((self.states[:, mine] < 0) & (self.states[:, other] >= 0))
+            parts.append((self.entry_of[rows, mine[edges]], edges, self.states[rows, other[edges]]))
+        entry, edge, state = (np.concatenate(column) for column in zip(*parts, strict=True))
+        return entry, edge, state
 
     @cached_property
     def _sums(self) -> tuple[np.ndarray, np.ndarray]:
@@ -117,19 +112,18 @@ class Clamped:
     def pairwise(self, theta: np.ndarray) -> Pairwise:
         """Return the compiled form on `graph`."""
         p = self.model.pairwise(theta)
-        entry, edge, x = self._links
-        n = len(self.cells)
-        field = p.field[self.cells[:, 1]] + np.bincount(entry, p.coupling[edge] * x, minlength=n)
+        entry, edge, state = self._links
+        given = np.bincount(entry, p.coupling[edge] * (2.0 * state - 1.0), minlength=len(self.cells))
         pair, node = self._sums
         offset = len(self.states) * p.offset + p.coupling @ pair + p.field @ node
-        return pairwise(self.graph, p.coupling[self._inner[1]], field, offset)
+        return pairwise(self.graph, p.coupling[self._inner[1]], p.field[self.cells[:, 1]] + given, offset)
 
     def moments(self, pair: np.ndarray, node: np.ndarray) -> np.ndarray:
         """Sum the statistics over rows from E[x_a x_b] and E[x_a] of the hidden entries."""
         g, n = self.model.graph, len(self.states)
-        entry, edge, x = self._links
+        entry, edge, state = self._links
         seen_pair, seen_node = self._sums
-        all_pair = seen_pair + np.bincount(edge, x * node[entry], minlength=g.n_edges)
+        all_pair = seen_pair + np.bincount(edge, (2.0 * state - 1.0) * node[entry], minlength=g.n_edges)
         all_pair += np.bincount(self._inner[1], pair, minlength=g.n_edges)
         all_node = seen_node + np.bincount(self.cells[:, 1], node, minlength=g.n_nodes)
         return n * self.model.moments(all_pair / n, all_node / n)

@@ -29,19 +29,6 @@ class ClampedCategorical(Clamped):
         return self.model.n_states
 
     @cached_property
-    def _neighbours(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Hidden entries with an observed neighbour: the entry, the edge, and the neighbour's state."""
-        number = np.full(self.states.shape, -1, dtype=np.int64)
-        number[tuple(self.cells.T)] = np.arange(len(self.cells))
-        ends = self.model.graph.edges.T
-        parts = []
-        for mine, other in (ends, ends[::-1]):
-            rows, edges = np.nonzero((number[:, mine] >= 0) & (self.states[:, other] >= 0))
-            parts.append((number[rows, mine[edges]], edges, self.states[rows, other[edges]]))
-        entry, edge, state = (np.concatenate(column) for column in zip(*parts, strict=True))
-        return entry, edge, state
-
-    @cached_property
     def _has_tables(self) -> bool:
         """Whether edges have tables of log potentials."""
         return self.model.categorical(np.zeros(self.model.n_features)).coupling.ndim > 1
@@ -68,7 +55,7 @@ class ClampedCategorical(Clamped):
     def categorical(self, theta: np.ndarray) -> Categorical:
         """Return the compiled form on `graph`."""
         p = self.model.categorical(theta)
-        entry, edge, state = self._neighbours
+        entry, edge, state = self._links
         field = p.field[self.cells[:, 1]]
         # The tables are symmetric: either end may be the observed one.
         if self._has_tables:
@@ -81,7 +68,7 @@ class ClampedCategorical(Clamped):
 
     def moments(self, pair: np.ndarray, node: np.ndarray) -> np.ndarray:
         """Sum the statistics over rows from P(x_a = x_b), or joint probabilities, and P(x_a = k) of hidden entries."""
-        entry, edge, state = self._neighbours
+        entry, edge, state = self._links
         n = len(self.states)
         _, seen_pair, seen = self._counts
         all_pair = seen_pair.astype(np.float64)

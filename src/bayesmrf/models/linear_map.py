@@ -73,17 +73,14 @@ class LinearMap:
     def natural(self, theta: np.ndarray) -> np.ndarray:
         """Return A phi, for one phi or each of an array (..., n_features)."""
         if theta.ndim == 1:
-            one: np.ndarray = self.matrix @ theta
-            return one
+            return self.matrix @ theta
         found: np.ndarray = theta.reshape(-1, self.n_features) @ self._transposed
         return found.reshape(*theta.shape[:-1], self.shape[0])
 
     def pull_back(self, theta: np.ndarray, gradient: np.ndarray) -> np.ndarray:
         """Return A^T times a gradient in the natural parameters."""
-        found: np.ndarray = self._transposed @ gradient
-        return found
+        return self._transposed @ gradient
 
     def squares(self, curvature: np.ndarray) -> np.ndarray:
         """Return the diagonal of A^T diag(curvature) A."""
-        found: np.ndarray = self._transposed.power(2) @ curvature
-        return found
+        return self._transposed.power(2) @ curvature

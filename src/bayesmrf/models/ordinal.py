@@ -72,8 +72,7 @@ class Ordinal(ManyStateModel):
     def used(self) -> np.ndarray:
         """Whether a node has a category, (n_nodes, n_states)."""
         sizes = np.full(self.graph.n_nodes, self.n_states) if self.sizes is None else np.array(self.sizes, int)
-        found: np.ndarray = np.arange(self.n_states) < sizes[:, None]
-        return found
+        return np.arange(self.n_states) < sizes[:, None]
 
     @property
     def with_pairs(self) -> OrdinalPairs:
@@ -116,11 +115,6 @@ class Ordinal(ManyStateModel):
         return found
 
     @property
-    def n_features(self) -> int:
-        """Length of theta."""
-        return int(self.node_starts[-1])
-
-    @property
     def feature_names(self) -> list[str]:
         """``u-v``; for a node ``u=k`` for each label k but the first, or ``u:linear`` and ``u:quadratic``."""
         names, marks = self.graph.names, {LINEAR: ":linear", QUADRATIC: ":quadratic"}
@@ -132,8 +126,7 @@ class Ordinal(ManyStateModel):
     def category(self) -> np.ndarray:
         """Number of the feature of an edge among its values 0, 1, ..., (m, m)."""
         values = self.edge_values
-        found: np.ndarray = np.searchsorted(np.unique(values), values)
-        return found
+        return np.searchsorted(np.unique(values), values)
 
     @property
     def feature_high(self) -> np.ndarray:
@@ -150,8 +143,7 @@ class Ordinal(ManyStateModel):
     @cached_property
     def gains(self) -> np.ndarray:
         """Products of two scores but 0, in the order of ``category``."""
-        found: np.ndarray = np.unique(self.edge_values)[1:]
-        return found
+        return np.unique(self.edge_values)[1:]
 
     @property
     def edge_values(self) -> np.ndarray:

@@ -146,8 +146,7 @@ class PairwiseModel:
     @property
     def node_features(self) -> np.ndarray:
         """Feature of each node in its two states, (n_nodes, 2), or none."""
-        found: np.ndarray = np.array(self.node_values)[None].repeat(self.n_features - self.n_edges, axis=0)
-        return found
+        return np.array(self.node_values)[None].repeat(self.n_features - self.n_edges, axis=0)
 
     def statistics(self, states: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
         """Return the mean statistics of ``states`` (n_samples, n_nodes) in {0, 1}, rows weighted by ``weights``."""

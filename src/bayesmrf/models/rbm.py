@@ -22,7 +22,7 @@ from ..graphs import Graph
 from ..options import Checked
 from ..states import check_codes
 from .boltzmann import Boltzmann
-from .categorical import normalised
+from .categorical import draw_numbers, normalised
 
 _ROWS = 2**13  # states of the smaller side that are in memory at once
 
@@ -192,10 +192,7 @@ class RestrictedBoltzmann(Checked):
             As in `exact`.
         """
         small, large, weights = self._sides(theta, max_units)
-        log_weight = _log_weights(small, large, weights)
-        cumulated = np.cumsum(np.exp(log_weight - log_weight.max()))
-        number = np.searchsorted(cumulated, rng.random(n_samples) * cumulated[-1], side="right")
-        rows = _digits(number, len(small))
+        rows = _digits(draw_numbers(_log_weights(small, large, weights), n_samples, rng), len(small))
         if not self._hidden_is_small:
             return rows.astype(np.int8)
         return (rng.random((n_samples, self.n_visible)) < expit(rows @ weights + large)).astype(np.int8)

@@ -51,8 +51,7 @@ def variation_of_information(a: Any, b: Any) -> float:
 
 def expected_vi(candidate: Any, draws: Any) -> float:
     """Compute the mean variation of information of one grouping (n_items,) and the draws (..., n_items), in nats."""
-    labels = canonical(draws)
-    return float(distances(canonical(candidate), labels.reshape(-1, labels.shape[-1])).mean())
+    return float(distances(canonical(candidate), joined(canonical(draws))).mean())
 
 
 def random_partition(n_items: int, n_groups: int, rng: np.random.Generator) -> np.ndarray:
@@ -75,8 +74,7 @@ def vi_difference(groups_draws: Any, truth: Any, rng: np.random.Generator) -> fl
     The mean over the draws C of VI(C', truth) - VI(C, truth), where C' is a random grouping with as many groups as C
     (Liu and Page 2013, section 4). Zero is no better than chance; more is better.
     """
-    draws, truth = canonical(groups_draws), canonical(truth)
-    draws = draws.reshape(-1, draws.shape[-1])
+    draws, truth = joined(canonical(groups_draws)), canonical(truth)
     n_groups = draws.max(axis=1) + 1
     chance = [distances(truth, canonical(random_partition(truth.size, int(k), rng))[None])[0] for k in n_groups]
     return float(np.mean(chance) - distances(truth, draws).mean())
@@ -102,8 +100,13 @@ def distances(groups: np.ndarray, draws: np.ndarray) -> np.ndarray:
                         "items.")  # fmt: skip
     n_groups = groups.max() + 1
     starts = np.concatenate([[0], np.cumsum(np.bincount(groups, minlength=n_groups))])
-    size = np.arange(len(groups) + 1.0)
-    return _compare(np.argsort(groups, kind="stable"), starts, draws, xlogy(size, size))
+    return _compare(np.argsort(groups, kind="stable"), starts, draws, n_log_n(len(groups)))
+
+
+def n_log_n(n_items: int) -> np.ndarray:
+    """Tabulate n log n for n <= n_items."""
+    size = np.arange(n_items + 1.0)
+    return xlogy(size, size)
 
 
 @leaf

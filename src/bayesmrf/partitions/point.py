@@ -6,11 +6,10 @@ from collections import Counter
 from typing import Any
 
 import numpy as np
-from scipy.special import xlogy
 
-from .distance import canonical, distances, joined, thinned
+from .distance import canonical, distances, joined, n_log_n, thinned
 from .similarity import MOST_CO_CLUSTERING_ITEMS, linkage_cut
-from .sweeten import IntersectionTable, closer_draw, rise, sweeten
+from .sweeten import IntersectionTable, closer_draw, sweeten
 
 _MOST_CELLS = 2**23  # labels of draws that are used; of tables of intersections eight times as many
 _MOST_PLACES = 2**25  # items x draws x groups: the cost of one sweep of a start
@@ -79,9 +78,8 @@ def point_partition(draws: Any) -> np.ndarray:
 
     best = min([*found, *map(finished, found)], key=expected)
     step = 1 + distinct.size * len(distinct) // _MOST_STEPS
-    sorted_draws, size = _sorted(distinct), np.arange(n_items + 1.0)
-    n_log_n = xlogy(size, size)
-    while (better := closer_draw(distinct, *sorted_draws, weights, n_log_n, expected(best), step)) >= 0:
+    fixed = distinct, *_sorted(distinct), weights, n_log_n(n_items)
+    while (better := closer_draw(*fixed, expected(best), step)) >= 0:
         best = min([distinct[better], finished(distinct[better])], key=expected)
     return best.astype(np.int64)
 
@@ -99,7 +97,7 @@ def _table(distinct: np.ndarray, weights: np.ndarray, most: int) -> Intersection
     n_groups = distinct.max(axis=1) + 1
     rows = np.ascontiguousarray((distinct + (np.cumsum(n_groups) - n_groups).astype(np.int32)[:, None]).T)
     shared = np.empty((int(n_groups.sum()), most), dtype=np.int32)
-    return IntersectionTable(rows, weights, rise(n_items), shared, np.empty(shared.shape))
+    return IntersectionTable(rows, weights, np.diff(n_log_n(n_items)), shared, np.empty(shared.shape))
 
 
 def _sorted(distinct: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import xlogy
 
 from ..compiled import leaf
 
@@ -21,15 +20,9 @@ class IntersectionTable(NamedTuple):
 
     rows: np.ndarray  # (n_items, n_draws) int32
     weights: np.ndarray  # (n_draws,)
-    rise: np.ndarray  # (n_items,)
+    rise: np.ndarray  # (n_items,), (n + 1) log(n + 1) - n log n, the increase of the sum of n log n by one more item
     shared: np.ndarray  # (n_rows, most groups) int32
     gain: np.ndarray  # (n_rows, most groups)
-
-
-def rise(n_items: int) -> np.ndarray:
-    """Tabulate (n + 1) log(n + 1) - n log n for n < n_items, the increase of the sum of n log n by one more item."""
-    size = np.arange(n_items + 1.0)
-    return np.diff(xlogy(size, size))
 
 
 @leaf

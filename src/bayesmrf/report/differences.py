@@ -14,9 +14,13 @@ def sections(summary: DifferenceSummary) -> list[Section]:
     shown = (
         "the density, the slab scale, the number of edges that differ, and the parameters with the worst convergence"
     )
+    networks = (
+        "The network of each group, and the differences with an inclusion above 0.5, in one layout. Width: mean; "
+        f"dashed: negative; pale: 90 % interval contains zero, or less probable. Differences: {summary.direction}."
+    )
     parts = [
         ("Do the groups differ?", _overview(summary)),
-        ("Networks", _networks(summary)),
+        ("Networks", picture(lambda: plots.plot_networks(summary), networks)),
         ("Differences", _differences(summary)),
     ]
     return page(summary, parts, shown, "Number of edges that differ", CITE)
@@ -30,14 +34,6 @@ def _overview(s: DifferenceSummary) -> str:
     )
     caption = "Inclusion of the difference of each edge; a minus marks likely negative ones."
     return probable(s, "Number of edges that differ", caption, text)
-
-
-def _networks(s: DifferenceSummary) -> str:
-    return picture(
-        lambda: plots.plot_networks(s),
-        "The network of each group, and the differences with an inclusion above 0.5, in one layout. Width: mean; "
-        f"dashed: negative; pale: 90 % interval contains zero, or less probable. Differences: {s.direction}.",
-    )
 
 
 def _differences(s: DifferenceSummary) -> str:

@@ -39,7 +39,10 @@ def sections(summary: ParameterSummary) -> list[Section]:
     worst = f"Parameter {summary.worst_feature}, which has the largest R-hat,"
     parts = [("Parameters", _parameters(summary))]
     if summary.n_weights:
-        parts += [("Network", _network(summary)), ("Strength of the nodes", _strength(summary))]
+        edge = summary.terms.edge
+        network = f"Width: size of the mean {edge}; dashed: negative; pale: its 90 % interval contains zero."
+        parts.append(("Network", picture(lambda: plots.plot_network(summary), network)))
+        parts.append(("Strength of the nodes", _strength(summary)))
     return page(summary, parts, shown, worst, _SOURCES.get(str(summary.attrs.get("method")), _LANGEVIN))
 
 
@@ -58,13 +61,6 @@ def _parameters(s: ParameterSummary) -> str:
     )
     text = paragraph(f"{s.terms.meaning} {s.clear_sentence}.")
     return text + drawn + note + details("Values, with the 90 % interval (from, to)", header, cells)
-
-
-def _network(s: ParameterSummary) -> str:
-    return picture(
-        lambda: plots.plot_network(s),
-        f"Width: size of the mean {s.terms.edge}; dashed: negative; pale: its 90 % interval contains zero.",
-    )
 
 
 def _strength(s: ParameterSummary) -> str:

@@ -10,6 +10,10 @@ from .page import Section, paragraph, picture
 from .shared import details, page, rest_of
 
 MOST_EDGES = 500  # rows of the table of edges
+_NETWORK = (
+    "Edges with an inclusion above 0.5. Width: mean weight where the edge exists; dashed: negative; pale: less "
+    "probable."
+)
 CITE = (
     "Y. Chen and M. Welling, Bayesian Structure Learning for Markov Random Fields with a Spike and Slab Prior, "
     "Uncertainty in Artificial Intelligence (2012)"
@@ -21,7 +25,7 @@ def sections(summary: StructureSummary) -> list[Section]:
     shown = "the density, the slab scale, the number of edges, and the parameters with the worst convergence"
     parts = [
         ("Which edges exist", inclusion(summary, "and the slab scale is the scale of the prior of their weights")),
-        ("Network", _network(summary)),
+        ("Network", picture(lambda: plots.plot_network(summary), _NETWORK)),
         ("Edges", _edges(summary)),
     ]
     return page(summary, parts, shown, "Number of edges", CITE)
@@ -48,14 +52,6 @@ def probable(s: InclusionSummary, number: str, caption: str, text: str) -> str:
 def given_existence(edge: Any, mean: float) -> list[str]:
     """Return the mean and the interval of an edge, which are known if it ever existed."""
     return [f"{v:.3f}" if edge.inclusion else "–" for v in (mean, edge.lower, edge.upper)]
-
-
-def _network(s: StructureSummary) -> str:
-    return picture(
-        lambda: plots.plot_network(s),
-        "Edges with an inclusion above 0.5. Width: mean weight where the edge exists; dashed: negative; pale: less "
-        "probable.",
-    )
 
 
 def _edges(s: StructureSummary) -> str:

@@ -21,13 +21,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..compiled import leaf
 from ..models.categorical import Categorical
 from ..models.pairwise import Pairwise
 from .gibbs import LANES, Chains, to_states
 from .ladder import Ladder, start_ladder, swap_round
 from .resampling import systematic
-from .tempered import add_potential
+from .tempered import add_potentials
 
 _NODES = 4096  # that are looked at, at most
 _PERIOD = 64  # sweeps between two looks
@@ -74,7 +73,7 @@ def move(form: Pairwise | Categorical, followed: Followed) -> bool:
     """
     chains, log_weights = followed.chains, np.zeros((len(followed.chains.states), LANES))
     change = form._replace(coupling=form.coupling - followed.coupling, field=form.field - followed.field)
-    _add_potentials(change, chains.states, log_weights)
+    add_potentials(change, chains.states, log_weights)
     weights = np.exp(log_weights - log_weights.max()).ravel()
     late = bool(weights.sum() ** 2 < _EFFECTIVE * len(weights) * (weights @ weights))
     if not late:
@@ -153,9 +152,3 @@ def _principal_component(values: np.ndarray, found: np.ndarray) -> np.ndarray:
 def _correlation(a: np.ndarray, b: np.ndarray) -> float:
     """Return the correlation of two series; 0 if one is constant."""
     return 0.0 if np.ptp(a) == 0 or np.ptp(b) == 0 else float(np.corrcoef(a, b)[0, 1])
-
-
-@leaf
-def _add_potentials(form, states, values):
-    for b in range(len(states)):
-        add_potential(form.edges, form.coupling, form.field, states[b], values[b])

@@ -115,13 +115,9 @@ def from_states(states: np.ndarray, n_chains: int, n_nodes: int, n_states: int |
 def to_states(chains: Chains, n_chains: int, n_states: int | None = None) -> np.ndarray:
     """Return the states of the first ``n_chains`` chains, (n_chains, n_nodes) int8."""
     check_room(chains, n_chains)
-    states = np.empty((n_chains, chains.states.shape[1]), dtype=np.int8)
-    for b in range(-(-n_chains // LANES)):
-        rows = states[b * LANES : (b + 1) * LANES]
-        rows[...] = chains.states[b].T[: len(rows)]
-    if n_states is None:
-        np.maximum(states, 0, out=states)
-    return states
+    blocks = chains.states[: -(-n_chains // LANES)].swapaxes(1, 2)
+    states = blocks.reshape(-1, blocks.shape[2])[:n_chains]
+    return np.maximum(states, 0) if n_states is None else states.copy()
 
 
 def sweep(model: Pairwise | Categorical, chains: Chains, n_sweeps: int, n_jobs: int = 1) -> None:

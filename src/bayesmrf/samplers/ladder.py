@@ -72,8 +72,7 @@ def independent_fields(states: np.ndarray, n_states: int | None) -> np.ndarray:
     """Return the fields of independent nodes with the means of ``states``, at least 0.01 for each state."""
     share = np.stack([(states == k).mean(axis=0) for k in range(n_states or 2)], axis=1).clip(_LEAST)
     log_share = np.log(share / share.sum(axis=1, keepdims=True))
-    found: np.ndarray = log_share if n_states is not None else (log_share[:, 1] - log_share[:, 0]) / 2
-    return found
+    return log_share if n_states is not None else (log_share[:, 1] - log_share[:, 0]) / 2
 
 
 def swap_round(form: Pairwise | Categorical, ladder: Ladder, chains: Chains) -> Ladder:

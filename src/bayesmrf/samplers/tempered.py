@@ -176,6 +176,13 @@ def add_potential(edges, coupling, field, x, value):
 
 
 @leaf
+def add_potentials(form, states, values):
+    """Add V of each chain of all blocks, states (n_blocks, n_nodes, n_lanes)."""
+    for b in range(len(states)):
+        add_potential(form.edges, form.coupling, form.field, states[b], values[b])
+
+
+@leaf
 def _pair(coupling, field, e, a, b):
     if field.ndim == 1:
         return coupling[e] * float64(a * b)

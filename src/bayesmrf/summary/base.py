@@ -229,8 +229,7 @@ def mean_of_existing(draws: np.ndarray, there: np.ndarray | None) -> np.ndarray:
     ``there`` (n_draws, n_edges) says which exist; None if all do.
     """
     if there is None:
-        mean: np.ndarray = draws.mean(axis=1)
-        return mean
+        return draws.mean(axis=1)
     draws, there = draws[there.any(axis=1)], there[there.any(axis=1)]
     exists = there.reshape(*there.shape, *[1] * (draws.ndim - 2))
     total: np.ndarray = np.where(exists, draws, 0).sum(axis=1)

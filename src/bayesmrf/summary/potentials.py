@@ -42,8 +42,7 @@ class PotentialSummary(Summary):
         """Return the agreements of the edges at ``theta``."""
         if self.tabled is not None:
             return self.tabled.agreement(theta)
-        found: np.ndarray = expit(theta[: self.n_edges] * (0.5 if self.attrs.get("model") == "ordinal" else 1.0))
-        return found
+        return expit(theta[: self.n_edges] * (0.5 if self.attrs.get("model") == "ordinal" else 1.0))
 
     def potential_table(self, groups: np.ndarray) -> pd.DataFrame:
         """Return the log potentials of each group and unordered pair of levels, means over its edges that exist.

@@ -11,6 +11,7 @@ from ...base import BINARY, LOG_Z, MOMENTS, POTTS, Inference, Kind, Model, Moves
 from ...compiled import leaf
 from ...models.categorical import Categorical, compiled_form
 from ...models.pairwise import PairwiseModel
+from ..coordinate_walk import shift
 from ..iterative import Iterative
 from .many_states import categorical_beliefs, categorical_propagate
 
@@ -210,7 +211,7 @@ def _walk(plan, p, form, initial, damping, max_iterations, tolerance, theta, log
     """Move theta_j by deltas_j in turn, if N times the increase of log Z is below gains_j."""
     n_edges, offset, accepted = len(p.coupling), p.offset, 0
     for j in range(len(deltas)):
-        _shift(p, form, j, deltas[j])
+        shift(p.edges, form, p.coupling, p.field, j, deltas[j])
         moved = offset + (form.a if j < n_edges else form.p) * deltas[j]
         message, _, _ = _propagate(plan, p, initial, damping, max_iterations, tolerance)
         new = _beliefs(plan, p, message)[0] + moved
@@ -219,16 +220,5 @@ def _walk(plan, p, form, initial, damping, max_iterations, tolerance, theta, log
             log_z, offset = new, moved
             accepted += 1
         else:
-            _shift(p, form, j, -deltas[j])
+            shift(p.edges, form, p.coupling, p.field, j, -deltas[j])
     return log_z, accepted
-
-
-@leaf
-def _shift(p, form, j, delta):
-    """Change the compiled form as theta_j changes by delta, except the offset."""
-    if j < len(p.coupling):
-        p.coupling[j] += form.b * delta
-        p.field[p.edges[j, 0]] += form.c * delta
-        p.field[p.edges[j, 1]] += form.c * delta
-    else:
-        p.field[j - len(p.coupling)] += form.q * delta
