@@ -435,7 +435,6 @@ class _Term:
 
 
 def _linked(memories: Sequence[Memory]) -> Memory:
-    """Link the memories of all samples."""
     found: Memory | None = None
     for memory in reversed(memories):
         found = memory._replace(rest=found)
