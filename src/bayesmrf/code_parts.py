@@ -151,7 +151,6 @@ def _few_collections() -> Iterator[None]:
 
 
 def _without_wrappers(flags: Any) -> Any:
-    """Change the flags of a compilation."""
     flags.no_cfunc_wrapper = True
     flags.no_compile = flags.no_cpython_wrapper = LeafDispatcher.in_leaf()
     return flags

@@ -178,7 +178,6 @@ _OWN_FILES = _is_known()
 
 
 def _compiled(**options: Any) -> Any:
-    """Return a decorator of leaves."""
     if _OWN_FILES:
         options["pipeline_class"] = LeafCompiler
     compiler = njit(nogil=True, error_model="numpy", **options)

@@ -98,7 +98,6 @@ def verdict(tree: xr.DataTree, table: pd.DataFrame | None = None) -> Verdict:
 
 
 def _converged(tree: xr.DataTree, table: pd.DataFrame | None) -> Verdict:
-    """Judge whether the chains have converged."""
     sizes = tree["posterior"].sizes
     n_chains, n_draws = sizes["chain"], sizes["chain"] * sizes["draw"]
     if sizes["draw"] < _LEAST:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -113,16 +113,8 @@ def known_grid(seed: int, n_samples: int, n_draws: int, n_chains: int) -> Grid:
     n_groups = {"truth": "5", "MLE": f"{model.n_edges}"}
     distance = {"truth": "0", "MLE": f"{metrics.variation_of_information(np.arange(model.n_edges), groups):.2f}"}
     for method in ("stripped-beta", "exact"):
-        found = GroupedMRF(
-            graph=model.graph,
-            method=method,
-            fields=False,
-            n_draws=n_draws,
-            n_warmup=100,
-            n_chains=n_chains,
-            random_state=seed,
-            progress=False,
-        ).fit(states)
+        options = {"graph": model.graph, "method": method, "fields": False, "n_warmup": 100}
+        found = _estimator(seed, n_draws, n_chains, **options).fit(states)
         agreement |= {"MLE": found.mle_, method: found.agreement_}
         n_groups[method] = f"{np.average(found.n_groups_.index, weights=found.n_groups_):.1f}"
         distance[method] = f"{metrics.variation_of_information(found.groups_, groups):.2f}"
@@ -132,15 +124,12 @@ def known_grid(seed: int, n_samples: int, n_draws: int, n_chains: int) -> Grid:
 def coronary(seed: int, n_draws: int, n_chains: int) -> GroupedMRF:
     """Fit the table of 1,841 men."""
     data = datasets.coronary()
-    return GroupedMRF(
-        graph="complete",
-        method="exact",
-        n_draws=n_draws,
-        n_warmup=500,
-        n_chains=n_chains,
-        random_state=seed,
-        progress=False,
-    ).fit(data[list(RISK_FACTORS)].rename(columns=RISK_FACTORS), sample_weight=data["count"])
+    estimator = _estimator(seed, n_draws, n_chains, graph="complete", method="exact", n_warmup=500)
+    return estimator.fit(data[list(RISK_FACTORS)].rename(columns=RISK_FACTORS), sample_weight=data["count"])
+
+
+def _estimator(seed: int, n_draws: int, n_chains: int, **options: Any) -> GroupedMRF:
+    return GroupedMRF(n_draws=n_draws, n_chains=n_chains, random_state=seed, progress=False, **options)
 
 
 def _rows(grid: Grid) -> tuple[list[str], list[list[str]]]:

@@ -149,7 +149,6 @@ def _scalar(key: str, value: Any) -> Any:
 
 
 def _array(key: str, a: np.ndarray) -> str:
-    """Return the type, shape and values of an array."""
     if a.dtype.hasobject or isinstance(a, np.ma.MaskedArray):
         raise _unknown(key, "is an array that is masked, or of Python objects")
     if key.removeprefix("kernel.") in ESTIMATED and a.dtype.kind == "f":

@@ -79,7 +79,6 @@ def _received(done: Iterator[Any]) -> Iterator[Any]:
 
 
 def _call(versions: str, pickled: bytes, i: int, item: Any) -> tuple[int, Any, BaseException | None]:
-    """Call the function in a worker."""
     try:
         check_version(versions)
         with one_thread():

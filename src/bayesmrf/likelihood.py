@@ -222,11 +222,9 @@ class Likelihood:
         )
 
     def _memories(self, memory: Memory) -> list[Memory]:
-        found: list[Memory] = []
-        at: Memory | None = memory
-        for _ in self._terms:
-            found.append(NO_MEMORY if at is None else at)
-            at = None if at is None else at.rest
+        found = [memory]
+        while len(found) < len(self._terms):
+            found.append(found[-1].rest or NO_MEMORY)
         return found
 
     def inference(self, theta: np.ndarray, want: str = MOMENTS, state: Any = None) -> Inference:
@@ -435,7 +433,6 @@ class _Term:
 
 
 def _linked(memories: Sequence[Memory]) -> Memory:
-    """Link the memories of all samples."""
     found: Memory | None = None
     for memory in reversed(memories):
         found = memory._replace(rest=found)

@@ -90,7 +90,7 @@ def engine_of(engine: str | Engine, option: str = "engine", **options: Any) -> E
 def engines_that_answer(needs: Iterable[str], model: Model | None = None) -> list[str]:
     """List the engines that answer all of ``needs`` (log Z without noise) and support the model."""
     classes = [row.engine_class for row in ROWS]
-    return [c.name for c in classes if set(needs) <= c.answers and (model is None or _takes(c(), model))]
+    return [c.name for c in classes if set(needs) <= c.answers and (model is None or model.family in c().families)]
 
 
 def check_model(engine: Engine, model: Any, option: str = "engine") -> None:
@@ -101,14 +101,10 @@ def check_model(engine: Engine, model: Any, option: str = "engine") -> None:
     OptionError
         With the engines that support it.
     """
-    if not _takes(engine, model):
+    if model.family not in engine.families:
         remedy = f"engines that do: {', '.join(engines_that_answer((), model))}"
         expected = f"an engine for the model {model.name!r} with {model.n_states} states a node"
         raise OptionError(option=option, got=engine.name, expected=expected, remedy=remedy)
-
-
-def _takes(engine: Engine, model: Model) -> bool:
-    return model.family in engine.families
 
 
 def require_answers(engine: Engine, user: str, needs: Iterable[str], model: Model, option: str = "engine") -> None:

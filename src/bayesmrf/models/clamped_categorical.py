@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..base import TABLES
 from .categorical import Categorical, categorical, is_categorical
 from .clamped import Clamped
 
@@ -29,11 +30,6 @@ class ClampedCategorical(Clamped):
         return self.model.n_states
 
     @cached_property
-    def _has_tables(self) -> bool:
-        """Whether edges have tables of log potentials."""
-        return self.model.categorical(np.zeros(self.model.n_features)).coupling.ndim > 1
-
-    @cached_property
     def _counts(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """For each edge, rows with both ends and those in which they agree (or their joint states); for nodes, rows in
         each state.
@@ -41,7 +37,7 @@ class ClampedCategorical(Clamped):
         (u, v), x, m = self.model.graph.edges.T, self.states, self.n_states
         both = (x[:, u] >= 0) & (x[:, v] >= 0)
         node = np.stack([(x == k).sum(axis=0) for k in range(m)], axis=1)
-        if not self._has_tables:
+        if self.family != TABLES:
             return both.sum(axis=0), (both & (x[:, u] == x[:, v])).sum(axis=0), node
         table = np.stack([[((x[:, u] == k) & (x[:, v] == j)).sum(axis=0) for j in range(m)] for k in range(m)])
         return both.sum(axis=0), np.moveaxis(table, -1, 0), node
@@ -58,7 +54,7 @@ class ClampedCategorical(Clamped):
         entry, edge, state = self._links
         field = p.field[self.cells[:, 1]]
         # The tables are symmetric: either end may be the observed one.
-        if self._has_tables:
+        if self.family == TABLES:
             np.add.at(field, entry, p.coupling[edge, state])
         else:
             np.add.at(field, (entry, state), p.coupling[edge])
@@ -72,7 +68,7 @@ class ClampedCategorical(Clamped):
         n = len(self.states)
         _, seen_pair, seen = self._counts
         all_pair = seen_pair.astype(np.float64)
-        if self._has_tables:
+        if self.family == TABLES:
             np.add.at(all_pair, (edge, state), node[entry])
         else:
             np.add.at(all_pair, edge, node[entry, state])

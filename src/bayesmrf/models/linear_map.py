@@ -74,8 +74,7 @@ class LinearMap:
         """Return A phi, for one phi or each of an array (..., n_features)."""
         if theta.ndim == 1:
             return self.matrix @ theta
-        found: np.ndarray = theta.reshape(-1, self.n_features) @ self._transposed
-        return found.reshape(*theta.shape[:-1], self.shape[0])
+        return (theta.reshape(-1, self.n_features) @ self._transposed).reshape(*theta.shape[:-1], self.shape[0])
 
     def pull_back(self, theta: np.ndarray, gradient: np.ndarray) -> np.ndarray:
         """Return A^T times a gradient in the natural parameters."""

@@ -107,7 +107,7 @@ class Ordinal(ManyStateModel):
     def node_features(self) -> np.ndarray:
         """Feature of each parameter of a node in the categories of its node, (n_node_parameters, n_states)."""
         states, nodes = self.node_states, self._node_of
-        found: np.ndarray = np.eye(self.n_states)[np.maximum(states, 0)]
+        found = np.eye(self.n_states)[np.maximum(states, 0)]
         for k in np.flatnonzero(states < 0):
             x = np.where(self.used[nodes[k]], self.score, 0.0)
             r = self.neutral[nodes[k]]
@@ -187,7 +187,7 @@ class Ordinal(ManyStateModel):
 
     def from_field_table(self, field: np.ndarray) -> np.ndarray:
         """Return the parameters of nodes whose log weights of categories are ``field``."""
-        found: np.ndarray = field[self._node_of, self.node_states]
+        found = field[self._node_of, self.node_states]
         for k in np.flatnonzero(self.node_states == LINEAR):
             found[k : k + 2] = np.linalg.solve(self.node_features[k : k + 2, 1:3].T, field[self._node_of[k], 1:3])
         return found

@@ -219,7 +219,6 @@ def _width(size: Any, top: float) -> Any:
 
 
 def _line(label: str, colour: Any, width: float = 1.0, dashed: bool = False) -> Any:
-    """Return a line of the legend."""
     from matplotlib.lines import Line2D
 
     return Line2D([], [], color=colour, linewidth=width, linestyle=DASHED if dashed else "solid", label=label)

@@ -26,7 +26,6 @@ from .style import (
 )
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.axes import Axes
 
 _MOST_PANELS = 42
@@ -46,7 +45,7 @@ def plot_parameters(tree: Any, ax: Axes | None = None) -> Axes:
     Up to 60 parameters have a row each with their name; more are drawn next to each other without names.
     """
     summary = parameters(tree)
-    table = _by_value(summary)
+    table = summary.table.iloc[np.lexsort((-summary.table["mean"], ~summary.table["is_edge"]))]
     n_edges, n = int(table["is_edge"].sum()), len(table)
     frame = Intervals(ax, n, 0, GREY)
     ax, named = frame.ax, frame.named
@@ -112,7 +111,8 @@ def plot_marginals(
     given = trees if isinstance(trees, Mapping) and "posterior" not in trees else {"": trees}
     summaries = {name: parameters(t) for name, t in given.items()}
     first = next(iter(summaries.values()))
-    wanted = _chosen(first) if features is None else list(features)
+    strong = set(first.table["mean"].abs().nlargest(_MOST_PANELS).index)
+    wanted = [f for f in first.table.index if f in strong] if features is None else list(features)
     for name, s in summaries.items():
         unknown = next((f for f in wanted if f not in s.table.index), None)
         if unknown is not None:
@@ -132,12 +132,6 @@ def plot_marginals(
     return np.array(panels, dtype=object)
 
 
-def _by_value(summary: ParameterSummary) -> pd.DataFrame:
-    """Return the parameters in the order of the plot: edges, then nodes, each by decreasing mean."""
-    order = np.lexsort((-summary.table["mean"], ~summary.table["is_edge"]))
-    return summary.table.iloc[order]
-
-
 def _explain(ax: Axes, summary: ParameterSummary, below: bool) -> None:
     """Add the legend of `plot_parameters`, with the kinds of parameters that exist."""
     from matplotlib.lines import Line2D
@@ -148,12 +142,6 @@ def _explain(ax: Axes, summary: ParameterSummary, below: bool) -> None:
     hollow: dict[str, Any] = {"marker": "o", "markersize": 4.5, "markerfacecolor": "white"}
     handles.append(Line2D([], [], color=GREY, linewidth=2, **hollow, label="interval contains zero"))
     legend_of(ax, 3, below, handles=handles)
-
-
-def _chosen(summary: ParameterSummary) -> list[str]:
-    """Return all parameters, or the strongest, in the order of the model."""
-    strong = summary.table["mean"].abs().nlargest(_MOST_PANELS).index
-    return [f for f in summary.table.index if f in set(strong)]
 
 
 def _panels(n: int) -> list[Axes]:
@@ -169,7 +157,6 @@ def _panels(n: int) -> list[Axes]:
 
 
 def _marginal(summaries: Mapping[str, ParameterSummary], feature: str, ax: Axes) -> None:
-    """Plot one panel."""
     axes(ax, (1, 1))
     draws = [s.draws_of(feature).values.ravel() for s in summaries.values()]
     ends = np.array([np.quantile(d, [0.001, 0.999]) for d in draws])

@@ -6,8 +6,6 @@ import json
 from collections.abc import Iterable, Sequence, Sized
 from typing import Any
 
-import numpy as np
-
 from .. import plots
 from ..names import LONGEST, shown
 from ..summary import Summary, count, rows
@@ -70,7 +68,6 @@ def details(summary: str, header: Sequence[str], cells: Iterable[Sequence[Any]])
 
 
 def _missing(s: Summary) -> str:
-    """Return the probabilities of missing values."""
     found = s.missing_table
     missing = count(s.n_missing, "value was", "values were")
     text = f"{missing} missing, and summed over or drawn together with the parameters."
@@ -85,15 +82,9 @@ def _convergence(s: Summary, which: str, traced: str) -> str:
     grade, sentence = s.verdict
     judged = s.diagnostics.iloc[:_MOST_JUDGED]
     cells = [
-        (
-            shown(name, 2 * LONGEST),
-            f"{d.mean:.3f}",
-            f"{d.sd:.3f}",
-            _number(d.r_hat, ".3f"),
-            f"{d.ess_bulk:,.0f}",
-            f"{d.ess_tail:,.0f}",
-        )
+        (shown(name, 2 * LONGEST), f"{d.mean:.3f}", f"{d.sd:.3f}", r_hat, f"{d.ess_bulk:,.0f}", f"{d.ess_tail:,.0f}")
         for name, d in zip(judged.index, rows(judged), strict=True)
+        for r_hat in [f"{d.r_hat:.3f}".replace("nan", "–")]  # of a single chain
     ]
     text = (
         "R-hat compares the chains (1.00: they agree). The effective sample size (ESS) is the number "
@@ -124,7 +115,3 @@ def _run_again(s: Summary, source: str) -> str:
 
 def _facts(items: Iterable[tuple[str, str]]) -> str:
     return f"<dl>{''.join(f'<dt>{escape(k)}</dt><dd>{escape(v)}</dd>' for k, v in items)}</dl>"
-
-
-def _number(value: float, form: str) -> str:
-    return "–" if np.isnan(value) else format(value, form)

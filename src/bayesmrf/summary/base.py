@@ -232,8 +232,7 @@ def mean_of_existing(draws: np.ndarray, there: np.ndarray | None) -> np.ndarray:
         return draws.mean(axis=1)
     draws, there = draws[there.any(axis=1)], there[there.any(axis=1)]
     exists = there.reshape(*there.shape, *[1] * (draws.ndim - 2))
-    total: np.ndarray = np.where(exists, draws, 0).sum(axis=1)
-    return total / exists.sum(axis=1)
+    return np.where(exists, draws, 0).sum(axis=1) / exists.sum(axis=1)
 
 
 def intervals(draws: np.ndarray) -> np.ndarray:

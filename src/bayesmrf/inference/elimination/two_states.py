@@ -10,16 +10,11 @@ import numpy as np
 from ...base import EVERY_FAMILY, LOG_Z, MOMENTS, SAMPLE, Inference, Kind, Model, Moves, Stateless
 from ...compiled import leaf
 from ...errors import TooWideError
-from ...graphs import EliminationOrder, Graph
+from ...graphs import Graph
 from ...models.categorical import Categorical, compiled_form, states_of
 from ...models.pairwise import PairwiseModel
 from ..coordinate_walk import walk
-from .many_states import (
-    bytes_of_tables,
-    categorical_log_z,
-    categorical_moments,
-    categorical_samples,
-)
+from .many_states import bytes_of_tables, categorical_log_z, categorical_moments, categorical_samples
 from .passes import log_z_of, moments_of, sample_states
 
 # A solve of 2^22 table entries takes some ten milliseconds; fits need hundreds of solves.
@@ -56,7 +51,10 @@ def cost(graph: Graph, max_bytes: float = 2 * 1024**3, n_states: int | None = No
     for complete graphs. The search stops at ``max_bytes``, and tables are not allocated. ``n_states`` is that of
     categorical models.
     """
-    return _cost(graph.elimination_order(max_bytes / BYTES_PER_ENTRY), n_states)
+    order = graph.elimination_order(max_bytes / BYTES_PER_ENTRY)
+    if n_states is not None:
+        return order.width, bytes_of_tables(order, n_states)
+    return order.width, BYTES_PER_ENTRY * (order.n_entries + 2.0**order.width)
 
 
 def width(graph: Graph) -> int:
@@ -67,12 +65,6 @@ def width(graph: Graph) -> int:
 def is_cheap(graph: Graph, n_states: int | None = None) -> bool:
     """Return whether exact elimination on the graph costs at most some ten milliseconds a solve (see `cost`)."""
     return cost(graph, _CHEAP_BYTES, n_states)[1] <= _CHEAP_BYTES
-
-
-def _cost(order: EliminationOrder, n_states: int | None) -> tuple[int, float]:
-    if n_states is not None:
-        return order.width, bytes_of_tables(order, n_states)
-    return order.width, BYTES_PER_ENTRY * (order.n_entries + 2.0**order.width)
 
 
 @dataclass(frozen=True)
@@ -115,7 +107,7 @@ class Elimination(Stateless):
         """
         order = model.graph.elimination_order(self.max_bytes / BYTES_PER_ENTRY)
         n_states = states_of(model)
-        width, n_bytes = _cost(order, n_states)
+        width, n_bytes = cost(model.graph, self.max_bytes, n_states)
         if n_bytes > self.max_bytes:
             least = "at least " if len(order.order) < model.graph.n_nodes else ""
             raise TooWideError(
@@ -123,14 +115,11 @@ class Elimination(Stateless):
                 f"{least}{n_bytes / 2**30:.3g} GiB, more than max_bytes = {self.max_bytes / 2**30:.3g} GiB",
                 remedy="use an engine that is not exact, a graph with fewer edges, or a larger max_bytes",
             )
-        adjacency = model.graph.adjacency
-        bags, bag_edges, tables, child_starts, children, subset = _layout(
-            *order, adjacency.starts, adjacency.neighbours, adjacency.edge_of
-        )
-        if n_states is not None:
-            tables = np.append(0, np.cumsum(n_states ** np.diff(order.starts)))
+        _, *adjacency = model.graph.rows
+        bags, bag_edges, child_starts, children, subset = _layout(*order, *adjacency)
+        tables = np.append(0, np.cumsum(model.n_states ** np.diff(order.starts)))
         return EliminationPlan(
-            order.order, order.starts, bags, bag_edges, tables, child_starts, children, subset, width, n_states or 2
+            order.order, order.starts, bags, bag_edges, tables, child_starts, children, subset, width, model.n_states
         )
 
     def infer(self, model: Model, theta: np.ndarray, plan: Any, want: str = MOMENTS, state: Any = None) -> Inference:
@@ -170,10 +159,7 @@ class Elimination(Stateless):
 @leaf
 def _layout(order, starts, bags, adjacency_starts, neighbours, edge_of):
     n = len(order)
-    step_of = np.empty(n, np.int64)
-    for i in range(n):
-        step_of[order[i]] = i
-    tables = np.zeros(n + 1, np.int64)
+    step_of = np.argsort(order)
     child_starts = np.zeros(n + 1, np.int64)
     by_step = np.empty_like(bags)
     for i in range(n):
@@ -184,11 +170,9 @@ def _layout(order, starts, bags, adjacency_starts, neighbours, edge_of):
                 bag[k] = bag[k - 1]
                 k -= 1
             bag[k] = v
-        tables[i + 1] = tables[i] + (1 << len(bag))
         if len(bag) > 0:
             child_starts[step_of[bag[-1]] + 1] += 1
-    for i in range(n):
-        child_starts[i + 1] += child_starts[i]
+    child_starts = np.cumsum(child_starts)
     children = np.empty(child_starts[-1], np.int64)
     bag_edges = np.full(len(bags), -1, np.int64)
     subset = np.zeros(n, np.int64)
@@ -207,4 +191,4 @@ def _layout(order, starts, bags, adjacency_starts, neighbours, edge_of):
         for c in children[child_starts[i] : child_starts[i + 1]]:
             for e in range(starts[c], starts[c + 1] - 1):
                 subset[c] |= 1 << place[by_step[e]]
-    return by_step, bag_edges, tables, child_starts, children, subset
+    return by_step, bag_edges, child_starts, children, subset
