@@ -278,6 +278,19 @@ def test_persistent_chains_match_the_data_or_say_so(options, match, rng):
     assert not match or re.search(match, str(told[0].message))
 
 
+@pytest.mark.parametrize("share", [0.8, 0.2])
+def test_estimates_of_groups_match_the_data_or_say_so(share, rng):
+    """As above: with 0.8 edges without fields do not, and the estimate was called the maximum likelihood."""
+    X = np.where(rng.random((400, 40)) < share, rng.integers(0, 2, (400, 1)), rng.integers(0, 2, (400, 40)))
+    short = {"n_draws": 5, "n_warmup": 1, "n_chains": 1, "progress": False, "random_state": 1}
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        est = GroupedMRF(fields=False, method="stripped-beta", **short).fit(X)
+    far = [str(w.message) for w in told if "mle_ is not the maximum likelihood estimate" in str(w.message)]
+    assert len(far) == (share == 0.8)
+    assert GroupedSummary(est.posterior_).mle_name == "maximum likelihood" + " (not converged)" * len(far)
+
+
 @pytest.mark.parametrize("shortens", [True, False])
 def test_persistent_ascent_finds_camps(shortens, rng, monkeypatch):
     """Two camps that disagree on each of 60 questions; the control keeps the rate of the steps.

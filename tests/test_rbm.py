@@ -9,6 +9,7 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import expit, logsumexp
 from scipy.stats import chi2
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from bayesmrf import RBM
@@ -232,6 +233,9 @@ class RBMSigns(RBM):
     def score_samples(self, X):
         return super().score_samples(signs(X))
 
+    def score(self, X, y=None, sample_weight=None):
+        return super().score(signs(X), sample_weight=sample_weight)
+
 
 @pytest.mark.filterwarnings("ignore::bayesmrf.errors.BayesMRFWarning")
 @parametrize_with_checks(
@@ -270,6 +274,38 @@ def test_a_poor_normaliser_is_warned_of(rng, monkeypatch):
     est = RBM(n_hidden=20, n_steps=5, random_state=0).fit(rng.integers(0, 2, (40, 18)))
     monkeypatch.setattr(annealed, "forward", lambda *_, **__: replace(poor, status=""))
     assert est.log_z_ == -3.0  # and no warning, which would be an error
+
+
+def two_camps(rng, n=1000, d=30):
+    """Rows near all ones, seven of ten, or near all zeros."""
+    return ((rng.random((n, 1)) < 0.7) ^ (rng.random((n, d)) < 0.03)).astype(int)
+
+
+def test_a_fit_that_lost_a_mode_is_warned_of(rng):
+    """Machines with a log likelihood below that of independent columns came without a word."""
+    X = two_camps(rng)
+    with pytest.warns(ConvergenceWarning, match=r"has not converged: the means of \d+ of 30 columns .* a tenth of"):
+        RBM(n_hidden=3, random_state=0).fit(X)
+    p = X.mean(axis=0)
+    few = RBM(n_hidden=3, n_steps=1000, random_state=0).fit(X)  # the remedy: without a warning, which is an error here
+    assert few.score(X) > (p * np.log(p) + (1 - p) * np.log(1 - p)).sum() + 3
+    held = RBM(n_hidden=1, n_steps=20_000, prior_scale=0.01, learning_rate=0.01, random_state=0).fit(X[:200])
+    assert np.abs(held.gibbs(X, 100).mean(axis=0) - p).min() > 0.1  # by the prior alone
+
+
+def test_annealing_that_misses_a_mode_is_warned_of(rng, monkeypatch):
+    """Chains were all in one mode: log Z was 16 nats too low, with a standard error of 0.02."""
+    X = two_camps(rng, d=20)
+    one_mode = Annealed(9.0, 0.02, 90.0, np.zeros(100), "", np.ones((100, 20), dtype=np.int8))
+    monkeypatch.setattr(annealed, "forward", lambda *_, **__: one_mode)
+    message = r"log_z_ misses a mode, or .*: the means of 20 of 20 columns .* n_hidden=16 at most"
+    for train in (RBM.fit, RBM.partial_fit):
+        est = train(RBM(n_hidden=18, n_steps=5, random_state=0), X)
+        with pytest.warns(ConvergenceWarning, match=message):
+            est.score(X)
+    both = replace(one_mode, states=X[:100].astype(np.int8))
+    monkeypatch.setattr(annealed, "forward", lambda *_, **__: both)
+    RBM(n_hidden=18, n_steps=5, random_state=0).fit(X).score(X)
 
 
 def test_log_z_of_many_units_is_annealed(rng):
@@ -312,8 +348,32 @@ def test_counts_of_rows_stand_for_rows(rng):
     counts = rng.integers(0, 4, 40) + (np.arange(40) < 2)
     weighted, repeated = RBM(**QUICK).fit(X, sample_weight=counts), RBM(**QUICK).fit(np.repeat(X, counts, axis=0))
     np.testing.assert_array_equal(weighted.theta_, repeated.theta_)
-    with pytest.raises(DataError, match=r"sample_weight must have shape"):
-        RBM(**QUICK).fit(X, sample_weight=[1, 2])
+    assert weighted.score(X, sample_weight=counts) == pytest.approx(weighted.score(np.repeat(X, counts, axis=0)))
+    for call in (RBM(**QUICK).fit, weighted.score):
+        with pytest.raises(DataError, match=r"sample_weight must have shape"):
+            call(X, sample_weight=[1, 2])
+
+
+@pytest.mark.parametrize("name", ["transform", "score_samples", "score", "gibbs"])
+def test_a_machine_must_be_fitted(name):
+    with pytest.raises(NotFittedError, match="This RBM instance is not fitted yet"):
+        getattr(RBM(), name)(np.eye(4))
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"n_hidden": 4}, "n_hidden must be that of the machine that is fitted, 3, got 4; fit again"),
+        ({"n_chains": 7}, "n_chains must be that of the machine that is fitted, .*, got 7; fit again"),
+        ({"learning_rate": -1.0}, "learning_rate must be .*, got -1"),
+    ],
+)
+def test_options_that_are_changed_between_partial_fits(changed, message, rng):
+    """They were ignored, or used without a check."""
+    X = table(rng, 40, 5)
+    est = RBM(**QUICK).fit(X).set_params(**changed)
+    with pytest.raises(OptionError, match=message):
+        est.partial_fit(X)
 
 
 def test_prior_makes_it_climb_the_posterior(rng):

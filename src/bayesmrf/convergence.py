@@ -30,6 +30,7 @@ _FEWEST = 10  # draws in which a constant parameter is not due to chance
 _MOST_TIMES = 20  # "... times as many draws", at most
 # Kernels whose step is an option.
 UNSEEN = "Unseen modes"  # begins the sentence about them
+NOT_CONVERGED = "not converged"  # in the name of an estimate
 _STEPPED = ("metropolis", "exchange", "auxiliary-variable", "langevin")
 
 

@@ -15,6 +15,7 @@ from ..errors import ApproximatePosteriorWarning, BoundaryWarning, OptionError, 
 from ..families import families_of
 from ..inference.auto import choose
 from ..inference.elimination.two_states import Elimination
+from ..learning.matched_moments import warn_unless_matched
 from ..learning.maximum_likelihood import bound, maximum_likelihood
 from ..learning.sparse_path import sparse_start
 from ..likelihood import Hidden, Likelihood
@@ -138,7 +139,9 @@ class GroupedMRF(MissingValues, RunOptions, ChosenModel, ParameterPosterior):
     mle_ : (n_edges,) array
         Maximum likelihood agreements, which ignore groups; without a spike. Missing values are summed over where that
         is exact; otherwise the estimate is that of the means over the rows that show both ends of an edge. For the
-        model symmetric, the posterior mode without groups. ``posterior_.attrs["mle_method"]`` says which.
+        model symmetric, the posterior mode without groups. ``posterior_.attrs["mle_method"]`` says which. Where it is
+        by persistent chains, a `ConvergenceWarning` says if means of statistics are far from those of the data. Chains
+        start from it; the posterior depends on it by the methods stripped-beta and auxiliary-variable only.
     posterior_ : xarray.DataTree
         Draws in ArviZ's form.
     missing_ : DataFrame
@@ -203,6 +206,11 @@ class GroupedMRF(MissingValues, RunOptions, ChosenModel, ParameterPosterior):
         s_bar = model.statistics(states.values, states.weights) if hidden is None else hidden.model.seen_statistics()
         with instead_of_exact(argument("method", "particle")):
             start, constant, told = self._start(request, model, states, s_bar, engine, rng, hidden)
+            how = told.get("mle_method", "")
+            if how.startswith("persistent") and not warn_unless_matched(
+                model, constant["mle"], s_bar, n, None, rng, "mle_"
+            ):
+                told["mle_method"] = how.replace("persistent", f"persistent, {convergence.NOT_CONVERGED}", 1)
             kernel = build_kernel(method, Problem(request, model, s_bar, n, start, engine))
         engine_name = _engine_name(kernel)
         data = Likelihood(model, s_bar, n, engine, hidden)

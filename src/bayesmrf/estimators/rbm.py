@@ -10,18 +10,20 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from ..base import LOG_Z
-from ..errors import ConstantColumnWarning, ConvergenceWarning
+from ..errors import ConstantColumnWarning, ConvergenceWarning, OptionError, argument
 from ..frames import record_columns
 from ..inference import annealed
 from ..learning.rbm_persistent import PersistentRBM, RBMState
 from ..models.rbm import RestrictedBoltzmann
+from ..names import shown
 from ..options import check, check_params
 from ..rng import as_seed_sequence
 from ..samplers import rbm_gibbs
 from ..states import States, check_states, decode
 
-_EXACT_UNITS = 16  # on the smaller side, up to which log Z is summed, within a fraction of a second
+_EXACT_UNITS = 16  # on the smaller side, up to which log Z is summed, within seconds
+_QUICK = 2**22  # terms of this sum times units on the larger side, up to which `fit` has the time for it
+_FAR, _SURE = 0.1, 6.0  # difference of a column's means in data and model that is reported, and its standard errors
 
 
 @dataclass(eq=False, repr=False)
@@ -30,6 +32,10 @@ class RBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     Both kinds of units are in {0, 1}: p(x, z) ~ exp(z' W x + beta' z + alpha' x). The API is that of scikit-learn's
     ``BernoulliRBM``, except that `score_samples` is the log likelihood.
+
+    Persistent chains may match the data while the model does not, if it has several modes, as they do not change modes.
+    A `ConvergenceWarning` says if the mean of a column is another one in the model: from `fit` if log Z is summed
+    within a fraction of a second, else when `log_z_` is computed.
 
     Parameters
     ----------
@@ -87,11 +93,20 @@ class RBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """
         states, n_steps = self._start(X, sample_weight), self.n_steps
         self._climb(states.rows, self.learning_rate * (1 - np.arange(n_steps) / n_steps))
+        small, large = sorted((self.model_.n_visible, self.model_.n_hidden))
+        if small <= _EXACT_UNITS and 2**small * large <= _QUICK:
+            self.log_z_  # noqa: B018, its check is wanted now
         return self
 
     def partial_fit(self, X: Any, y: None = None) -> RBM:
         """Update once per batch of the rows of X, from the current parameters."""
         if hasattr(self, "components_"):
+            check_params(self)
+            for option, size in zip(("n_chains", "n_hidden"), self._state.hidden.shape, strict=True):
+                if getattr(self, option) != size:
+                    expected = f"that of the machine that is fitted, {size}"
+                    got, remedy = getattr(self, option), "fit again to change it"
+                    raise OptionError(option=option, got=got, expected=expected, remedy=remedy)
             states = check_states(X, names=self._names)
         else:
             with warnings.catch_warnings():
@@ -103,18 +118,31 @@ class RBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     def transform(self, X: Any) -> np.ndarray:
         """Compute P(z_k = 1 | x) for each row, (n_samples, n_hidden)."""
-        return self.model_.hidden_probabilities(self.theta_, self._read(X).values)
+        values = self._read(X).values
+        return self.model_.hidden_probabilities(self.theta_, values)
 
     def score_samples(self, X: Any) -> np.ndarray:
         """Compute the log likelihood of each row, in nats: minus its free energy, minus `log_z_`.
 
         scikit-learn's ``BernoulliRBM`` returns a stochastic pseudo-likelihood instead.
         """
-        return -self.model_.free_energy(self.theta_, self._read(X).values) - self.log_z_
+        values = self._read(X).values
+        return -self.model_.free_energy(self.theta_, values) - self.log_z_
 
-    def score(self, X: Any, y: None = None) -> float:
-        """Compute the mean log likelihood of a row, in nats."""
-        return float(self.score_samples(X).mean())
+    def score(self, X: Any, y: None = None, sample_weight: Any = None) -> float:
+        """Compute the mean log likelihood of an observation, in nats.
+
+        Parameters
+        ----------
+        X : (n_samples, n_visible) array or DataFrame
+        y : None
+            Ignored.
+        sample_weight : (n_samples,) array, optional
+            Counts of rows, integers >= 0; a Series with the index of ``X``.
+        """
+        states = self._read(X, sample_weight)
+        each = -self.model_.free_energy(self.theta_, states.values) - self.log_z_
+        return float(np.average(each, weights=states.weights))
 
     def gibbs(self, X: Any, n_sweeps: int = 1, random_state: Any = None) -> np.ndarray:
         """Return states after Gibbs sweeps from X: all hidden units given the visible ones, then all visible ones.
@@ -141,6 +169,7 @@ class RBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.model_ = RestrictedBoltzmann(len(states.names), self.n_hidden)
         self._rng = np.random.default_rng(as_seed_sequence(self.random_state))
         self._margins = states.rows.mean(axis=0)
+        self._seen, self._n_seen = np.zeros(len(states.names)), 0  # sums of all rows that were fitted
         self._state: RBMState = self._learner(states.n_samples).start(states.rows, self._rng)
         self._n_features_out = self.n_hidden
         return states
@@ -150,16 +179,44 @@ class RBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return PersistentRBM(self.model_, self.n_chains, self.batch_size, penalty)
 
     def _climb(self, values: np.ndarray, rates: np.ndarray) -> None:
-        self._state = self._learner(len(values)).fit(self._state, values, rates, self._rng)
+        learner = self._learner(len(values))
+        self._state = learner.fit(self._state, values, rates, self._rng)
+        self._seen, self._n_seen = self._seen + values.sum(axis=0), self._n_seen + len(values)
+        self._penalty = learner.penalty
         self.theta_ = self._state.theta
         w = self.model_.split(self.theta_)
         self.components_, self.intercept_visible_, self.intercept_hidden_ = w.weights, w.visible, w.hidden
         self._seed = int(self._rng.integers(2**63))
         self._log_z: tuple[float, float] | None = None
 
-    def _read(self, X: Any) -> States:
+    def _read(self, X: Any, sample_weight: Any = None) -> States:
         check_is_fitted(self)
-        return check_states(X, names=self._names)
+        return check_states(X, sample_weight, self._names)
+
+    def _warn_unless_matched(self, means: np.ndarray, n_annealed: float = np.inf) -> None:
+        """Warn if the ``means`` of visible units, exact or of annealed chains, are far from those of the data."""
+        data, n = self._seen / self._n_seen, self._n_seen
+        error = np.sqrt(np.maximum(means * (1 - means), 1 / n) * (1 / n + 1 / n_annealed))
+        # A prior holds the means back by the penalty: either difference is near 0 where the fit has converged.
+        off = np.abs(data - means - np.stack([0 * means, self._penalty * self.intercept_visible_])).min(axis=0)
+        far = off > np.maximum(_FAR, _SURE * error)
+        if not far.any():
+            return
+        i = int(np.where(far, off, 0).argmax())
+        if np.isinf(n_annealed):
+            problem, where = "persistent contrastive divergence has not converged", "the model"
+            remedy = f"use a tenth of {argument('learning_rate')} or of {argument('n_steps')}, and compare score"
+        else:
+            problem, where = "log_z_ misses a mode, or the fit has not converged", "annealed importance sampling"
+            remedy = (f"score and score_samples may be off by many nats; use a tenth of {argument('learning_rate')} "
+                      f"or of {argument('n_steps')}, or {argument('n_hidden', _EXACT_UNITS)} at most, for which log_z_ "
+                      "is exact")  # fmt: skip
+        warnings.warn(
+            f"{problem}: the means of {far.sum()} of {len(off)} columns differ between data and {where} by more than "
+            f"{_FAR:g}, most that of {shown(self._names[i])} ({data[i]:.2f} and {means[i]:.2f}); {remedy}",
+            ConvergenceWarning,
+            stacklevel=5,
+        )
 
     @property
     def log_z_(self) -> float:
@@ -175,9 +232,11 @@ class RBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         if self._log_z is None:
             if min(self.model_.n_visible, self.model_.n_hidden) <= _EXACT_UNITS:
-                found = self.model_.exact(self.theta_, LOG_Z)
+                found = self.model_.exact(self.theta_)
                 assert found.log_z is not None
+                assert found.moments is not None
                 self._log_z = found.log_z, 0.0
+                self._warn_unless_matched(self.model_.split(found.moments).visible)
             else:
                 rng = np.random.default_rng(self._seed)
                 estimate = annealed.forward(self.model_, self.theta_, rng, margins=self._margins)
@@ -188,5 +247,8 @@ class RBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                         "by nats; differences between rows are not affected",
                         ConvergenceWarning, stacklevel=4,
                     )  # fmt: skip
+                elif estimate.states is not None:
+                    weights = np.exp(estimate.log_weights - estimate.log_weights.max())
+                    self._warn_unless_matched(np.average(estimate.states, 0, weights), estimate.n_effective)
                 self._log_z = estimate.log_z, estimate.standard_error
         return self._log_z

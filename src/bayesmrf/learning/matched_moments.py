@@ -23,11 +23,25 @@ def warn_unless_matched(
     n_samples: float,
     curve: LinearMap | None,
     rng: np.random.Generator,
-) -> None:
+    attribute: str = "theta_",
+) -> bool:
     """Warn if means of statistics (of sums over tied ones) under the model are far from those of the data.
 
     Persistent chains follow theta, but not from mode to mode: they may match the data while the model does not. States
     of the model are therefore drawn by parallel tempering. The standard error is that of data and states.
+
+    Parameters
+    ----------
+    model, theta, s_bar, n_samples, curve
+        Of the estimate, as in `bayesmrf.learning.maximum_likelihood`.
+    rng : Generator
+    attribute : str
+        Where the estimate is kept, for the message.
+
+    Returns
+    -------
+    bool
+        Whether they are as in the data.
     """
     states, _ = Tempered().draw(model, theta, _BATCHES * _EACH, rng)
     found = np.array([model.statistics(part) for part in np.split(states, _BATCHES)])
@@ -43,10 +57,12 @@ def warn_unless_matched(
     worst, far = int(z.argmax()), int((z > _FAR).sum())
     if far:
         warnings.warn(
-            f"persistent contrastive divergence has not converged: the means of {far} of {len(z)} statistics differ "
-            f"between data and model by more than {_FAR:.0f} standard errors, most that of {shown(names[worst])} "
+            f"{attribute} is not the maximum likelihood estimate, as persistent contrastive divergence has not "
+            f"converged: the means of {far} of {len(z)} statistics differ between data and model by more than "
+            f"{_FAR:.0f} standard errors, most that of {shown(names[worst])} "
             f"({target[worst]:.3g} in the data, {mean[worst]:.3g} in the model); give a sparser {argument('graph')}, "
             "for which the estimate is exact",
             ConvergenceWarning,
             stacklevel=3,
         )
+    return not far

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .. import partitions
+from ..convergence import NOT_CONVERGED
 from ..methods import GROUPS
 from ..missing import COMPLETE_PAIRS
 from ..names import shown
@@ -85,7 +86,8 @@ class GroupedSummary(InclusionSummary, PotentialSummary):
         """The name of the estimate that ignores groups."""
         method = str(self.attrs.get("mle_method"))
         name = "posterior mode" if method.startswith("posterior mode") else "maximum likelihood"
-        return f"{name} of {COMPLETE_PAIRS}" if method.endswith(COMPLETE_PAIRS) else name
+        name += f" of {COMPLETE_PAIRS}" if method.endswith(COMPLETE_PAIRS) else ""
+        return f"{name} ({NOT_CONVERGED})" if NOT_CONVERGED in method else name
 
     @property
     def strongest(self) -> pd.DataFrame:
