@@ -58,8 +58,8 @@ from ..conditionals.spike import node_precision
 from ..conditionals.student_t import draw_t, log_t, propose_move
 from .particle_swaps import of_group, visit_rivals
 
-START = 20  # sweeps of the particles before the first step
-REDRAWN = 2.0  # mean number of times a scan redraws each node for edges that stay absent
+_START = 20  # sweeps of the particles before the first step
+_REDRAWN = 2.0  # mean number of times a scan redraws each node for edges that stay absent
 
 
 def started(model: Any, graph: TableGraph, natural: np.ndarray, n: int, rng: np.random.Generator) -> TableParticles:
@@ -67,7 +67,7 @@ def started(model: Any, graph: TableGraph, natural: np.ndarray, n: int, rng: np.
     size = -(-n // 128) * 128
     parts = [start_particles(size, model.graph.n_nodes, model.n_states, rng) for _ in natural]
     stacked = unpacked(model, TableParticles(*(np.stack(arrays) for arrays in zip(*parts, strict=True))), natural)
-    for _ in range(START):
+    for _ in range(_START):
         _sweep(graph, stacked)
     return TableParticles(stacked.x, stacked.lanes)
 
@@ -94,7 +94,7 @@ def scan(rng, graph, stacked, problem, swaps, gains, theta, order):
     """Visit the edges in ``order``, then all nodes; return p0 and precision of the slabs."""
     drawn = draw_group_scales(rng, problem, theta)
     (n_groups, n_nodes, n_particles), r, m = stacked.x.shape, len(order), len(problem.values)
-    redrawn, half, g = 0.5 * REDRAWN * n_nodes / max(r, 1), n_particles >> 1, np.empty((n_groups, m * m))
+    redrawn, half, g = 0.5 * _REDRAWN * n_nodes / max(r, 1), n_particles >> 1, np.empty((n_groups, m * m))
     share, weights = np.empty((n_groups, m, n_particles), np.float32), np.empty((n_groups, n_particles), np.float32)
     for at in range(r):
         if at % n_nodes == 0:
