@@ -5,7 +5,7 @@ r"""Full conditionals of the weights of several groups of observations, with a s
 is the weight of edge uv in group t: a baseline b, and the q = G - 1 coordinates d of the differences between G groups,
 with the rows :math:`c_t` of a matrix of contrasts. All coordinates of an edge are lines over the samples of all groups
 (`bayesmrf.posterior.conditionals.line`), whose pair marginals come from a table of all states
-(`bayesmrf.posterior.conditionals.group_scan`) or from particles (`bayesmrf.posterior.edges.group_particles`). They are
+(`bayesmrf.posterior.conditionals.group_scan`) or from particles (`bayesmrf.posterior.edges.particle_scan`). They are
 centred on the data of each group (`bayesmrf.posterior.conditionals.centred`), and a difference moves the baseline so
 that the mean weight over all observations stays the same: then neither has to wait for the other.
 """

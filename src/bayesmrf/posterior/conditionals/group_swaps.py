@@ -36,7 +36,8 @@ def choose_swap(rng, problem, theta):
     """
     k = int(rng.random() * len(problem.rivals))
     e, f = problem.rivals[k, 0], problem.rivals[k, 1]
-    part = BASELINE if problem.baseline.fixed < 1 and rng.random() < 0.5 else DIFFERENCE
+    of_baselines = problem.n_absent == 0 or (problem.baseline.fixed < 1 and rng.random() < 0.5)
+    part = BASELINE if of_baselines else DIFFERENCE
     at_e, at_f = _is_there(theta, e, part), _is_there(theta, f, part)
     if at_e == at_f:
         return e, f, -1

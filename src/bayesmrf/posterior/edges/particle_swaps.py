@@ -1,12 +1,14 @@
-"""Swaps of rival edges between groups of people, by the weighted particles of each group.
+"""Swaps of rival edges, by the weighted particles of each group.
 
 They are those of `bayesmrf.posterior.conditionals.group_swaps`, by the joint distribution of three nodes given the rest
-of each particle, with the delayed acceptance of `bayesmrf.posterior.edges.table_swaps`.
+of each particle. The half of the particles that proposes the value may find the swap hopeless, before the other half is
+asked (delayed acceptance).
 """
 
 from __future__ import annotations
 
 from math import log1p
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,11 +24,41 @@ from ...particles.tables import (
     sweep,
 )
 from ..conditionals.alike_nodes import triple_of
-from ..conditionals.centred import node_row
+from ..conditionals.centred import CentredLines, node_row, pair_values, smoothed_shares
 from ..conditionals.group_lines import draw_prior, one_group
 from ..conditionals.group_swaps import choose_swap, look, new_pair, set_back, swap_ratio, take_away, value_of
 from ..conditionals.penalty import penalty
-from .table_swaps import SLACK
+
+_REACH = 15.0  # standard deviations of a weight between independent nodes, beyond which an edge is not swapped
+_SLACK = 3.0  # how far a log ratio by the particles that propose is below 0 before the others look at it
+
+
+class Swaps(NamedTuple):
+    """The largest weight of each edge that may be swapped, (n_edges,), and the number of looks at pairs in a scan."""
+
+    reach: np.ndarray
+    n_looks: int
+
+
+def reach_of(model: Any, lines: CentredLines, s_bar: np.ndarray, n_samples: float) -> np.ndarray:
+    """Return the largest weight of each edge that may be swapped, which depends on the data alone."""
+    share, (u, v) = smoothed_shares(model, s_bar, n_samples), model.graph.edges.T
+    p = (share[u, :, None] * share[v, None, :]).reshape(len(u), -1)
+    g = _every_value(lines)
+    variance = (p * g**2).sum(axis=1) - (p * g).sum(axis=1) ** 2
+    found: np.ndarray = _REACH / np.sqrt((n_samples + 1) * variance)
+    return found
+
+
+@strict_leaf
+def _every_value(lines):
+    """Return the values of the centred features of all edges, (n_edges, m^2)."""
+    found = np.empty((len(lines.edges), lines.values.size))
+    for e in range(len(found)):
+        values = pair_values(lines, e, lines.edges[e, 0], lines.edges[e, 1])
+        for x in range(found.shape[1]):  # of two states, a tuple
+            found[e, x] = values[x]
+    return found
 
 
 @strict_leaf
@@ -39,17 +71,17 @@ def of_group(stacked, t):
 
 
 @strict_leaf
-def visit_group_rivals(rng, graph, stacked, problem, gains, theta, drawn, weights):
-    """Propose as many swaps as there are nodes; ``weights`` is room for those of the particles."""
-    for _ in range(stacked.x.shape[1] if len(problem.rivals) > 0 else 0):
+def visit_rivals(rng, graph, stacked, problem, swaps, gains, theta, drawn, weights):
+    """Propose swaps of some pairs of rivals; ``weights`` is room for those of the particles."""
+    for _ in range(swaps.n_looks if len(problem.rivals) > 0 else 0):
         e, f, part = choose_swap(rng, problem, theta)
-        if part >= 0:
-            _swap(rng, graph, stacked, problem, gains, theta, drawn, e, f, part, weights)
+        if part >= 0 and np.abs(value_of(theta, e, part)).max() < swaps.reach[e]:
+            _swap(rng, graph, stacked, problem, swaps.reach[f], gains, theta, drawn, e, f, part, weights)
 
 
 @strict_leaf
-def _swap(rng, graph, stacked, problem, gains, theta, drawn, e, f, part, weights):
-    """Propose that edge f has a part, a difference or a baseline, in place of edge e."""
+def _swap(rng, graph, stacked, problem, reach, gains, theta, drawn, e, f, part, weights):
+    """Propose that edge f has a part, a difference or a baseline, of at most ``reach``, in place of edge e."""
     (n_groups, _, n_particles), m = stacked.x.shape, len(problem.values)
     half = n_particles >> 1
     nodes, _, _ = triple_of(problem.edges, e, f, m)
@@ -62,15 +94,15 @@ def _swap(rng, graph, stacked, problem, gains, theta, drawn, e, f, part, weights
     _cells(graph, stacked, nodes, of_e[0], of_f[0], theta, natural, 0, half, joint)
     one_e, one_f = (of_e[0], of_e[0]), (of_f[0], of_f[0])
     first = swap_ratio(rng, problem, one_e, one_f, theta, priors, old, np.zeros(len(old)), part)
+    new = value_of(theta, f, part)
     # Delayed acceptance: if the first half finds the swap hopeless, the other is not asked.
-    if not log1p(-rng.random()) < first + SLACK:
+    if not (np.abs(new).max() < reach and log1p(-rng.random()) < first + _SLACK):
         set_back(theta, baseline, difference, natural)
         return
-    new = value_of(theta, f, part)
     take_away(problem, of_f, theta, part)
     _cells(graph, stacked, nodes, of_e[1], of_f[1], theta, natural, half, n_particles, joint)
     ratio = swap_ratio(rng, problem, of_e, of_f, theta, priors, old, new, part)
-    ratio += min(0.0, SLACK - first) - min(0.0, SLACK + first) - log1p(-rng.random())
+    ratio += min(0.0, _SLACK - first) - min(0.0, _SLACK + first) - log1p(-rng.random())
     for t in range(n_groups if ratio > 0 else 0):  # before the penalty, which is never negative
         log_factors = (theta.natural[t, f] - natural[t, f]) * of_f[0].g[t]
         grown_jointly(of_group(stacked, t), nodes[0], nodes[2], joint[t], log_factors, weights[t])
