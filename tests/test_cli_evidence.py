@@ -14,6 +14,8 @@ import pytest
 from bayesmrf import RBM, BayesianMRF, GroupedMRF, SpikeSlabMRF, compare_evidence, log_evidence
 from bayesmrf.cli import evidence_store
 from bayesmrf.cli.evidence import evidence
+from bayesmrf.cli.evidence_models import _split
+from bayesmrf.errors import OptionError
 from bayesmrf.evidence import methods
 from bayesmrf.evidence.method import Method
 from bayesmrf.evidence.methods import METHODS, Row
@@ -509,3 +511,9 @@ def test_files_of_others_are_left_alone(bayesmrf, votes, folder, quick):
     assert code == 0
     assert "The plot is" in out
     assert bayesmrf("evidence", "votes.csv", "--hidden", 1, "--method", "bic", "--plot")[0] == 0
+
+
+def test_one_observation_cannot_be_split():
+    """The remedy was the share that was given."""
+    with pytest.raises(OptionError, match=r"some of the 1 observations on either side, got 0\.5; remove it"):
+        _split(np.array([1]), 0.5, 0)

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from bayesmrf import run
-from bayesmrf.errors import DataError, OptionError
+from bayesmrf.errors import DataError, OptionError, PriorWarning
 from bayesmrf.inference.chains import Persistent
 from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.likelihood import Hidden, Likelihood
@@ -163,6 +163,21 @@ def test_masked_labels_are_hidden_and_masked_places_refused(points):
         label_field(**QUICK).fit(pd.DataFrame(points, columns=["a", "a"]), LABELS)
 
 
+@pytest.mark.parametrize(
+    ("factor", "message"),
+    [
+        (1e3, r"of 'y' is determined by the prior, .*from 0.05 to 20, .* divide it by its standard"),
+        (1e-3, "of 'y' is .* divide it by its standard deviation"),
+        (0, "of 'y' is .* the standard deviation 0; drop it"),
+    ],
+)
+def test_coordinates_beyond_the_prior_are_named(factor, message, points):
+    """Labels of points a thousand times as far apart had a probability of a half, without a word."""
+    with pytest.warns(PriorWarning, match=message):
+        label_field(engine="exact", **QUICK).fit(points * [1, factor], LABELS)
+    label_field(engine="exact", prior=Normal(3.0), **QUICK).fit(points * [1, 1e3], LABELS)
+
+
 @pytest.mark.parametrize("engine", ["swendsen-wang", "exact"])
 def test_all_labels_seen(points, engine):
     y = np.maximum(LABELS, 0)
@@ -175,6 +190,7 @@ def test_all_labels_seen(points, engine):
     [
         ([[0.0, 1], [np.nan, 0]], [0, 1], DataError, "X: Input contains NaN"),
         ([[0.0, 1], [1, 0]], [0, -1], DataError, r"y must be labels of two classes, .*, got .*1 class\(es\) \(0\)"),
+        ([[0.0, 1], [1, 0]], [1, -1], DataError, r"y must be .*\(-1 is a hidden label, not a class\), got .*1 class"),
         ([[0.0, 1], [1, 0]], [0.5, 1.0], DataError, "y must be an array of integers, .*, got .*float64"),
         ([[0.0, 1], [1, 0]], [0], DataError, r"y must be an array of shape \(2,\), .*, got .*shape \(1,\)"),
     ],

@@ -96,6 +96,7 @@ def _split(counts: np.ndarray, share: float, seed: int) -> tuple[np.ndarray, np.
     size = round(share * n)
     if not 0 < size < n:
         expected = f"a share that leaves some of the {n} observations on either side"
-        raise OptionError(option="--holdout", got=share, expected=expected, remedy="an example is 0.5")
+        remedy = "an example is 0.5" if n > 1 else "remove it"
+        raise OptionError(option="--holdout", got=share, expected=expected, remedy=remedy)
     learn = np.random.default_rng(seed).multivariate_hypergeometric(counts, size)
     return learn, counts - learn

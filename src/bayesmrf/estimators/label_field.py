@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import warnings
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from .. import convergence, kernels, results, run
 from ..base import LOG_Z, MOMENTS, Kernel
-from ..errors import DataError, argument
+from ..errors import DataError, PriorWarning, argument
 from ..frames import record_columns, text_names
 from ..inference.chains import Brief
 from ..inference.registry import engine_of
@@ -23,6 +24,7 @@ from ..likelihood import Hidden, Likelihood
 from ..missing import unmasked
 from ..models.clamped import Clamped
 from ..models.label_field import LabelField
+from ..names import quoted
 from ..options import check_params
 from ..posterior.parameters.adaptation import WALK_FIRST
 from ..posterior.parameters.exchange import Exchange
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _CHAINS, _SWEEPS = 16, 20  # of engines that are named
+_FAR = 3.0  # standard deviations of the prior between which length scales are
 _N_SCALES, _N_STATES = 16, 100  # draws from the prior at which curvatures are computed, and states at each
 
 
@@ -52,7 +55,7 @@ class LabelFieldMRF(RunOptions, OptionObjects, BaseEstimator):
     ----------
     prior : "normal" or `priors.Normal`
         Prior, with centre 0, of each log sigma: scale the points to about 1. The name selects a standard deviation
-        of 1.
+        of 1. A `PriorWarning` names coordinates whose standard deviation is beyond three of the prior.
     kernel : {"exchange", "langevin", "metropolis"} or an object of `bayesmrf.kernels`
         The Markov chain on log sigma. "exchange" also draws the hidden labels, and converges to the posterior with more
         cluster sweeps of its engine; the paper uses "langevin" with "brief", and "metropolis" with "bethe", which
@@ -109,6 +112,7 @@ class LabelFieldMRF(RunOptions, OptionObjects, BaseEstimator):
         check_params(self)
         points, names, labels = self._read(X, y)
         field = LabelField(points, names)
+        self._warn_of_scale(field)
         likelihood = self._likelihood(field, labels)
         kernel = self._kernel(likelihood, field)
         seeds = run_seed(self)
@@ -150,7 +154,8 @@ class LabelFieldMRF(RunOptions, OptionObjects, BaseEstimator):
         self.classes_ = np.unique(given[given != -1])
         if len(self.classes_) != 2:
             got = f"{len(self.classes_)} class(es) ({', '.join(map(str, self.classes_))})"
-            raise DataError(option="y", got=got, expected="labels of two classes, each observed at least once")
+            expected = "labels of two classes, each observed at least once (-1 is a hidden label, not a class)"
+            raise DataError(option="y", got=got, expected=expected)
         record_columns(self, X, points.shape[1])
         named: Any = text_names(X)
         if named is None and points.shape[1] <= 3:
@@ -159,6 +164,23 @@ class LabelFieldMRF(RunOptions, OptionObjects, BaseEstimator):
         if len(set(names)) < len(names):
             raise DataError("X: two coordinates have the same name; give each column its own name")
         return points, names, np.where(given == -1, -1, given == self.classes_[1]).astype(np.int8)
+
+    def _warn_of_scale(self, field: LabelField) -> None:
+        """Warn of coordinates that are far wider or narrower than the length scales that the prior allows."""
+        spread = field.points.std(axis=0)
+        most = np.exp(_FAR * np.broadcast_to(np.asarray(self.object("prior").scale, dtype=np.float64), spread.shape))
+        far = np.flatnonzero((spread > most) | (spread < 1 / most))
+        if len(far):
+            i, prior = far[0], argument("prior")
+            scaled = f"divide it by its standard deviation, or give another {prior}"
+            more = f", as that of {len(far) - 1} other coordinate(s)" if len(far) > 1 else ""
+            warnings.warn(
+                f"The length scale of {quoted(field.names[i])} is determined by the prior, and hardly by the "
+                f"labels{more}: under the prior it is from {1 / most[i]:.2g} to {most[i]:.2g}, and the coordinate has "
+                f"the standard deviation {spread[i]:.2g}; {scaled if spread[i] > 0 else 'drop it'}.",
+                PriorWarning,
+                stacklevel=3,
+            )
 
     def _likelihood(self, field: LabelField, labels: np.ndarray) -> Likelihood:
         chains: dict[str, Any] = {"n_chains": _CHAINS, "n_sweeps": _SWEEPS, "moves": "swendsen-wang"}

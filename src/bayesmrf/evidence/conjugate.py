@@ -70,7 +70,7 @@ def _integrate(target: Target, prior: ProperPrior) -> tuple[float, np.ndarray, f
 def _independent(target: Target) -> tuple[float, np.ndarray, int, np.ndarray]:
     """Return kappa, successes in each row (n_rows, n_features), free signs, and the parameter of each feature."""
     if isinstance(target, OrdinalTarget):
-        raise _refusal("the thresholds of a node depend on each other")
+        raise _refusal("the thresholds of a node depend on each other", others=False)
     if not isinstance(target, PairwiseTarget) or target.n_hidden:
         raise _refusal("hidden units make them dependent")
     model, x = target.model, target.states
@@ -92,11 +92,13 @@ def _independent(target: Target) -> tuple[float, np.ndarray, int, np.ndarray]:
     return 2 * form.b, x[:, u] == x[:, v], graph.n_nodes - graph.n_edges, label
 
 
-def _refusal(reason: str) -> OptionError:
+def _refusal(reason: str, others: bool = True) -> OptionError:
+    """Return the error; ``others`` says whether other edges or fields of the same model are a remedy."""
     conjugate, ais, laplace = (argument("method", name) for name in ("conjugate", "ais", "laplace"))
+    models = "nodes without edges, a forest without fields, " if others else ""
     return OptionError(
-        f"{conjugate} needs parameters that are independent given the data, but {reason}; use nodes without edges, a "
-        f"forest without fields, {ais} or {laplace}."
+        f"{conjugate} needs parameters that are independent given the data, but {reason}; use {models}{ais} or "
+        f"{laplace}."
     )
 
 
