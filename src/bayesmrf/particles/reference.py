@@ -128,8 +128,7 @@ class ReferenceChains:
     def _carried(self, step: np.ndarray) -> np.ndarray:
         """Return what biases fall by as weights take a step along the coordinates."""
         pull, edges = self.pull * step[: self.model.n_edges, None], self.rows.edges
-        carried: np.ndarray = np.bincount(edges.ravel(), pull.ravel(), self.model.graph.n_nodes)
-        return carried
+        return np.bincount(edges.ravel(), pull.ravel(), self.model.graph.n_nodes)
 
     def _states(self, theta: np.ndarray) -> np.ndarray:
         """Return the states of all chains, (CHAINS, n_nodes), a few sweeps later."""

@@ -157,8 +157,7 @@ def edge_correlations(model: Any, s_bar: np.ndarray) -> np.ndarray:
     square = (p * (q @ f.T**2)).sum(axis=1) + mean**2
     variance = square - (p * given_u**2).sum(axis=1) - (q * given_v**2).sum(axis=1)
     excess = s_bar[: model.n_edges] - mean
-    found: np.ndarray = np.where(variance > _LEAST, excess / np.sqrt(np.maximum(variance, _LEAST)), 0.0)
-    return found
+    return np.where(variance > _LEAST, excess / np.sqrt(np.maximum(variance, _LEAST)), 0.0)
 
 
 def mean_pull(model: Any, s_bar: np.ndarray, n: float) -> np.ndarray:
@@ -210,8 +209,7 @@ def residual_pull(model: Any, s_bar: np.ndarray, n: float) -> np.ndarray:
     found = given + bent[:, None, None] * away**2 / np.maximum(variance, _LEAST)[:, :, None]
     y = by_node(model, model.node_features - model.node_features[:, :1])  # rows of zeros get no coefficient
     coefficients = np.linalg.pinv(y)[model.graph.edges]
-    pull: np.ndarray = ((found - found[:, :, :1])[:, :, None] @ coefficients)[:, :, 0]
-    return pull
+    return ((found - found[:, :, :1])[:, :, None] @ coefficients)[:, :, 0]
 
 
 def by_node(model: Any, values: np.ndarray) -> np.ndarray:

@@ -194,8 +194,7 @@ class SpikeSlabLangevin(EdgeKernel):
     @property
     def _bend(self) -> np.ndarray:
         """Precision of the normal priors of the parameters of the ends along the line of each edge."""
-        bend: np.ndarray = edge_prior(self.prior).bias_precision * (self._lines.pull**2).sum(axis=(1, 2))
-        return bend
+        return edge_prior(self.prior).bias_precision * (self._lines.pull**2).sum(axis=(1, 2))
 
     @cached_property
     def _variance(self) -> np.ndarray:

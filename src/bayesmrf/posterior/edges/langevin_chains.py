@@ -54,8 +54,7 @@ def table_chains(model: Any, lines: CentredLines, particles: TableParticles) -> 
 def line_values(model: Any, lines: CentredLines) -> np.ndarray:
     """Return the centred feature of each edge in the states 00, 01, ... of its ends, (n_edges, m^2)."""
     own = (lines.pull[..., None] * by_node(model, model.node_features)[model.graph.edges]).sum(axis=2)
-    found: np.ndarray = (lines.values - own[:, 0, :, None] - own[:, 1, None]).reshape(model.n_edges, -1)
-    return found
+    return (lines.values - own[:, 0, :, None] - own[:, 1, None]).reshape(model.n_edges, -1)
 
 
 def independent_variance(model: Any, lines: CentredLines, share: np.ndarray) -> np.ndarray:

@@ -46,8 +46,7 @@ def reach_of(model: Any, lines: CentredLines, s_bar: np.ndarray, n_samples: floa
     p = (share[u, :, None] * share[v, None, :]).reshape(len(u), -1)
     g = _every_value(lines)
     variance = (p * g**2).sum(axis=1) - (p * g).sum(axis=1) ** 2
-    found: np.ndarray = _REACH / np.sqrt((n_samples + 1) * variance)
-    return found
+    return _REACH / np.sqrt((n_samples + 1) * variance)
 
 
 @strict_leaf
