@@ -21,7 +21,6 @@ from bayesmrf.models.ordinal import Ordinal
 from bayesmrf.models.potts import Potts
 from bayesmrf.posterior.mirror import Mirror
 from bayesmrf.priors import Cauchy, Normal
-from bayesmrf.states import check_states
 from tests.bounds import assert_mean, assert_other_mean
 
 GRAPH = graphs.Graph(4, np.array([[0, 1], [2, 1], [1, 3], [0, 3]]))
@@ -190,7 +189,7 @@ def test_chains_of_hidden_entries_have_no_ladder(engine):
     assert not isinstance(found, Persistent) or not found.tempered
     wide = SpikeSlabMRF("complete", method="one-edge")
     x = np.where(np.random.default_rng(0).random((40, 24)) < 0.7, np.nan, np.arange(40)[:, None] % 2)
-    assert not wide._hidden(Boltzmann(graphs.complete(24)), check_states(x, missing=True)).engine.tempered
+    assert not wide._prepare(x)[1].hidden.engine.tempered
 
 
 def test_fit_of_groups_of_people_warns():

@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from .errors import OptionError
-from .names import quoted
+from .names import listed, quoted
 from .options import OPTIONS, Checked
 from .registry import Registry
 from .rules import FACTORY, either, instance
@@ -123,7 +123,7 @@ class Ordinal(_Family):
         number, found = {name: i for i, name in enumerate(graph.names)}, [None] * graph.n_nodes
         for name, score in self.neutral.items():
             if str(name) not in number:
-                columns = ", ".join(map(quoted, graph.names[:5])) + (", ..." if graph.n_nodes > 5 else "")
+                columns = listed([quoted(column) for column in graph.names])
                 raise OptionError(option="neutral", got=name, expected=f"scores by the names of columns ({columns})",
                                   remedy=f"there is no column {quoted(str(name))}")  # fmt: skip
             node = number[str(name)]

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from .base import LOG_Z, MOMENTS, SAMPLE, Kind
+from .names import one_of
 from .options import OPTIONS, Checked
 from .registry import Registry
 
@@ -323,4 +324,4 @@ def refusal(row: KernelRow, many_states: bool, missing: bool) -> dict[str, Any]:
         able, what = [repr(r.name) for r in KERNELS if r.missing], "missing values"
     else:
         return {}
-    return {"option": "kernel", "got": row.name, "expected": f"{', '.join(able[:-1])} or {able[-1]} for {what}"}
+    return {"option": "kernel", "got": row.name, "expected": f"{one_of(able)} for {what}"}

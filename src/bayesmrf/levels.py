@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from .errors import missing_code
-from .names import quoted
+from .names import listed, quoted
 
 _MANY_ROWS = 20  # fewer rows may differ by chance
 _DISTINCT = 0.9  # share of an identifier's values that differ
@@ -23,7 +23,6 @@ _EXPECTED_USUAL = 10.0  # the same of several empty levels before values that ar
 _USUAL = [int(str(digit) * n) for digit in (7, 8, 9) for n in range(1, 6)]  # 7, 77, ..., 99999
 _NEAR = 3  # levels on one side of a gap whose values tell how many to expect in it
 _RARE = 0.05  # share of the values beyond a single empty level, from which it counts as a level that was never chosen
-_NAMED = 5  # columns that are named
 _FEW_LEVELS = 12  # of a scale of answers; longer ones have gaps
 _ID_NAME = re.compile(
     r"(?i)(^|[\W_])(ids?|uuid|guid|index|idx|row|rows|nr|case|caseid|record|serial|key|subject|subj|participant|pid|"
@@ -109,9 +108,10 @@ def remedy_of(columns: Sequence[np.ndarray], names: Sequence[str], n: int | None
     found = find_foreign(columns, names)
     ids, scales = ([names[i] for i in which if n is None or i < n] for which in (found.ids, found.scales))
     if ids or scales:
-        listed = ", ".join(map(quoted, [*ids, *scales][:_NAMED])) + (", ..." if len(ids + scales) > _NAMED else "")
         kind = "looks like an identifier" if ids else f"is on a different scale than the others ({found.span})"
-        return f"drop columns that are not answers: {listed} (the first {kind})"
+        return (
+            f"drop columns that are not answers: {listed([quoted(name) for name in ids + scales])} (the first {kind})"
+        )
     if found.codes:
         codes = " and ".join(f"{c:g}" for c in found.codes)
         return f"{missing_code(codes)} if it codes missing values (the levels are {found.span})"

@@ -6,11 +6,12 @@ SpikeSlabMRF(method=methods.OneEdge(n_iterations=50))
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from .errors import argument
+from .names import one_of
 from .options import OPTIONS, Checked
 from .registry import Registry
 
@@ -191,15 +192,11 @@ def refusal(row: MethodRow, rows: Registry[MethodRow], feature: str, model: str)
     able = [repr(r.name) for r in rows if model in r.supports.get(feature, ())]
     if able:
         what = f"{'' if feature == 'groups' else FEATURES[feature] + ' with '}{argument('model', model)}"
-        return {"option": "method", "got": row.name, "expected": f"{_listed(able)} for {what}"}
+        return {"option": "method", "got": row.name, "expected": f"{one_of(able)} for {what}"}
     models = sorted({repr(m) for r in rows for m in r.supports.get(feature, ())})
     if not models:
         return {"option": "method", "got": row.name, "expected": f"one that supports {FEATURES[feature]}"}
-    return {"option": "model", "got": model, "expected": f"{_listed(models)} for {FEATURES[feature]}"}
-
-
-def _listed(names: Sequence[str]) -> str:
-    return f"{', '.join(names[:-1])} or {names[-1]}" if len(names) > 1 else names[0]
+    return {"option": "model", "got": model, "expected": f"{one_of(models)} for {FEATURES[feature]}"}
 
 
 def _on(*models: str) -> frozenset[str]:
@@ -209,6 +206,8 @@ def _on(*models: str) -> frozenset[str]:
 _UNORDERED = _on("agreement", "potts", "symmetric")
 _BY_MOMENTS = dict.fromkeys(FEATURES, _UNORDERED | _on("ordinal")) | {"field_groups": _UNORDERED}
 _PARTICLES = "approximate (moments from particles)"
+_YES_NO, _MANY_STATES = _on("boltzmann", "ising", "agreement"), _on("potts", "ordinal")
+_OF_EDGES = ("spike", "fields", "missing")
 
 GROUPS = Registry(
     "method",
@@ -260,7 +259,7 @@ EDGES = Registry(
             OneEdge,
             "single-edge birth and death at any weight, with moments from persistent chains",
             "approximate (moments from persistent chains)",
-            dict.fromkeys(("spike", "fields", "missing"), _on("boltzmann", "ising", "agreement")),
+            dict.fromkeys(_OF_EDGES, _YES_NO),
             "births and deaths allow for the noise of moments from finitely many particles, but the Langevin steps "
             "between them are neither accepted nor rejected",
         ),
@@ -269,14 +268,14 @@ EDGES = Registry(
             Exact,
             "birth and death of edges at any weight, with exact moments",
             "exact",
-            dict.fromkeys(("spike", "fields", "missing"), _on("boltzmann", "ising", "agreement", "potts", "ordinal")),
+            dict.fromkeys(_OF_EDGES, _YES_NO | _MANY_STATES),
         ),
         MethodRow(
             "particle",
             Particle,
             "birth and death of edges at any weight, with moments from particles that follow the parameters",
             _PARTICLES,
-            dict.fromkeys(("spike", "fields", "missing"), _on("potts", "ordinal")),
+            dict.fromkeys(_OF_EDGES, _MANY_STATES),
             "births, deaths and changes of edges allow for the noise of moments from finitely many particles, but the "
             "draws of fields do not",
         ),
@@ -285,7 +284,7 @@ EDGES = Registry(
             Langevin,
             "Langevin dynamics of the weights, and reversible jumps of weak edges (Algorithm 1 of Chen and Welling)",
             "approximate (moments from persistent chains)",
-            dict.fromkeys(("spike", "fields", "missing"), _on("boltzmann", "ising", "agreement", "potts", "ordinal")),
+            dict.fromkeys(_OF_EDGES, _YES_NO | _MANY_STATES),
             "no step of a weight is accepted or rejected, and moments are estimates by finitely many particles",
         ),
     ],

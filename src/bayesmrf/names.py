@@ -45,6 +45,16 @@ def quoted(name: object) -> str:
     return repr(_cut(str(name), LONGEST))
 
 
+def listed(texts: Sequence[str], most: int = 5) -> str:
+    """Return the first of several texts, separated by commas, with an ellipsis for the others."""
+    return ", ".join(texts[:most]) + (", ..." if len(texts) > most else "")
+
+
+def one_of(texts: Sequence[str]) -> str:
+    """Return alternatives in words: "a, b or c"."""
+    return " or ".join([", ".join(texts[:-1]), texts[-1]] if len(texts) > 1 else texts)
+
+
 def file_stem(name: str) -> str:
     """Make a name usable as the stem of a file's name: visible characters, no separators, not too long in bytes."""
     safe = "".join(c if _is_seen(c) and c not in '/\\:*?"<>|' else "_" for c in name)

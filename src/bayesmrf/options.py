@@ -45,6 +45,7 @@ from .rules import (
 
 MOST_DRAWS = 10**12  # beyond the memory of any machine, which `run.sample` checks
 MOST_CHAINS = 10_000
+_SCALED = "Metropolis", "Langevin", "Hamiltonian", "Exchange", "AuxiliaryVariable"  # kernels whose steps have a scale
 
 
 def check(options: Mapping[str, Any], *owners: str) -> None:
@@ -170,26 +171,12 @@ OPTIONS: dict[str, Rule] = {
     # Priors
     "BayesianMRF.prior": either(choice("normal"), instance("priors", "WeightsAndBiases"), PRIOR),
     "evidence.prior": optional(PRIOR),
-    **{
-        f"{kernel}.prior": PRIOR
-        for kernel in (
-            "Metropolis",
-            "CoordinateGibbs",
-            "Independence",
-            "Langevin",
-            "Hamiltonian",
-            "Exchange",
-            "AuxiliaryVariable",
-        )
-    },
+    **{f"{kernel}.prior": PRIOR for kernel in (*_SCALED, "CoordinateGibbs", "Independence")},
     "prior_scale": SCALE,
     "bias_scale": SCALE,
     "scale": SCALES,
     "WeightsAndBiases.scale": SCALE,
-    **{
-        f"{kernel}.scale": optional(ROOT)
-        for kernel in ("Metropolis", "Langevin", "Hamiltonian", "Exchange", "AuxiliaryVariable")
-    },
+    **{f"{kernel}.scale": optional(ROOT) for kernel in _SCALED},
     "covariance": COVARIANCE,
     **{f"{prior}.{name}": constant_of(f"{prior}(a, b)") for prior in ("Beta", "LogisticBeta") for name in "ab"},
     **{f"Gamma.{name}": constant_of("Gamma(shape, rate)") for name in ("shape", "rate")},

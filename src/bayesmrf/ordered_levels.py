@@ -9,10 +9,9 @@ import numpy as np
 
 from .errors import DataError, LevelsWarning, argument, in_python
 from .missing import present
-from .names import quoted
+from .names import listed, quoted
 
 MOST_LEVELS = 12  # of an ordinal column
-_NAMED = 5  # levels that are named
 _MERGED = in_python("; model=families.Ordinal(unused='merge') leaves them out")
 
 
@@ -78,7 +77,7 @@ def ordered_levels(found: np.ndarray, name: str, merge: bool, occurs: np.ndarray
 
 
 def _checked(levels: tuple[Any, ...], unused: list[Any], name: str, merge: bool) -> tuple[Any, ...]:
-    shown = ", ".join(map(str, levels[:_NAMED])) + (", ..." if len(levels) > _NAMED else "")
+    shown = listed([str(level) for level in levels])
     if not levels:
         raise DataError(
             f"column {quoted(name)} must have at least two levels, but all its values are missing; drop it."
@@ -91,10 +90,10 @@ def _checked(levels: tuple[Any, ...], unused: list[Any], name: str, merge: bool)
             "merge levels (pandas.cut), replace codes of missing values by NaN, or drop the column if it is no answer."
         )
     if unused and not merge:
-        few = ", ".join(map(str, unused[:_NAMED])) + (", ..." if len(unused) > _NAMED else "")
+        never = listed([str(level) for level in unused])
         warnings.warn(
-            f"{len(unused)} level(s) of column {quoted(name)} never occur ({few}), so that the prior alone determines "
-            f"their thresholds{_MERGED}",
+            f"{len(unused)} level(s) of column {quoted(name)} never occur ({never}), so that the prior alone "
+            f"determines their thresholds{_MERGED}",
             LevelsWarning,
             stacklevel=6,
         )

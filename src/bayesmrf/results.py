@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from enum import Enum
 from importlib.metadata import version
@@ -325,7 +325,9 @@ def load(path: str | PathLike[str]) -> xr.DataTree:
         raise damaged(path, f"missing or additional arrays: {', '.join(sorted(found ^ set(digests))):.80}")
     try:
         # Group by group: the folder may also contain the rest of a checkpoint.
-        data = {group: _open(path, group).load() for group in groups}
+        how: Any = {"engine": "zarr", "consolidated": False, "zarr_format": 3}
+        how |= {"decode_times": False, "decode_timedelta": False}
+        data = {group: xr.open_dataset(path, group=group, **how).load() for group in groups}
         tree = xr.DataTree.from_dict(data)
         found_digests = _digests(tree)
     except Exception as e:  # zarr, its codecs and xarray raise any exception on a damaged file
@@ -339,50 +341,32 @@ def load(path: str | PathLike[str]) -> xr.DataTree:
     return tree
 
 
-def _open(path: Path, group: str) -> xr.Dataset:
-    """Open a group of a store whose metadata were checked."""
-    import xarray as xr
-
-    return xr.open_dataset(
-        path,
-        engine="zarr",
-        group=group,
-        consolidated=False,
-        zarr_format=3,
-        decode_times=False,
-        decode_timedelta=False,
-    )
-
-
 def _check_form(tree: xr.DataTree) -> None:
     """Refuse results with wrong dimensions, types, or numbers."""
+    if not all(_facts(tree)):
+        raise ValueError
+
+
+def _facts(tree: xr.DataTree) -> Iterator[bool]:
+    """Check what `to_datatree` guarantees, one fact after another, as later ones follow from earlier ones."""
     for name, kinds in {"run_time": (int, float), "n_warmup": (int,), "thin": (int,), "complete": (bool, int)}.items():
-        value = tree.attrs[name]
-        if not isinstance(value, kinds) or not 0 <= value < np.inf:
-            raise ValueError
-    if not all(isinstance(v, str) for v in dict(json.loads(tree.attrs["versions"])).values()):
-        raise TypeError
+        yield isinstance(tree.attrs[name], kinds) and 0 <= tree.attrs[name] < np.inf
+    yield all(isinstance(v, str) for v in dict(json.loads(tree.attrs["versions"])).values())
     n_samples, edges = tree["observed_data"].attrs["n_samples"], tree["constant_data"]["edges"]
-    if not isinstance(n_samples, int | float) or not 0 < n_samples < np.inf:
-        raise ValueError
-    n_nodes = tree["constant_data"].sizes["node"]
-    if edges.dims != ("edge", "end") or edges.shape[1] != 2 or edges.dtype.kind not in "iu":
-        raise ValueError
-    if edges.size and not (edges.values >= 0).all() & (edges.values < n_nodes).all():
-        raise ValueError
+    yield isinstance(n_samples, int | float) and 0 < n_samples < np.inf
+    ends = np.asarray(edges)
+    yield edges.dims == ("edge", "end") and edges.shape[1] == 2 and edges.dtype.kind in "iu"
+    yield bool(((ends >= 0) & (ends < tree["constant_data"].sizes["node"])).all())
     for key, group in tree.children.items():
         for name in {"node", "edge", "feature", "parameter", "group"} & set(group.coords):
             names = group.coords[name]
             along = "value" if key == "posterior_predictive" else name  # there, the node of each missing value
-            if names.dims != (along,) or not all(isinstance(v, str) for v in names.values.tolist()):
-                raise TypeError
+            yield names.dims == (along,) and all(isinstance(v, str) for v in names.values.tolist())
     if "mode_check" in tree.children:
         found = tree["mode_check"].attrs
-        if not all(isinstance(found[name], int | float) for name in _UNSEEN) or not isinstance(found["level"], str):
-            raise TypeError
+        yield all(isinstance(found[name], int | float) for name in _UNSEEN) and isinstance(found["level"], str)
     for v in tree["posterior"].dataset.data_vars.values():
-        if v.dims[:2] != ("chain", "draw") or v.dtype.kind not in "biuf" or 0 in v.shape[:2]:
-            raise ValueError
+        yield v.dims[:2] == ("chain", "draw") and v.dtype.kind in "biuf" and 0 not in v.shape[:2]
 
 
 def _write(tree: xr.DataTree, path: Path, clear_first: bool) -> None:

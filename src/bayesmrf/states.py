@@ -14,7 +14,7 @@ from .errors import ConstantColumnWarning, DataError, LevelsWarning, argument, d
 from .frames import in_pandas, is_frame
 from .levels import remedy_of
 from .missing import is_missing, present, unmasked
-from .names import quoted
+from .names import listed, quoted
 from .ordered_levels import ordered_categories, ordered_levels
 from .sample_weight import check_weights, row_numbers
 from .text_cells import is_number, remedy_for_text
@@ -368,7 +368,7 @@ def _to_table(values: np.ndarray, labels: tuple[str, ...], levels: Sequence[Any]
     """Return numbers as `to_numbers`, or texts without spaces around them, "" where missing."""
     if levels is None or not any(isinstance(v, str) for v in levels):
         try:
-            return to_numbers(values, labels, "numbers" if levels is None else _listed(tuple(levels)))
+            return to_numbers(values, labels, "numbers" if levels is None else _listed(levels))
         except DataError:
             if levels is not None or not any(isinstance(v, str) for v in values.flat):
                 raise
@@ -439,8 +439,8 @@ def _to_codes(
     return place
 
 
-def _listed(levels: tuple[Any, ...]) -> str:
-    return ", ".join(map(repr, levels[:7])) + (", ..." if len(levels) > 7 else "")
+def _listed(levels: Sequence[Any]) -> str:
+    return listed([repr(level) for level in levels], 7)
 
 
 def _place(where: np.ndarray, labels: tuple[str, ...]) -> str:
@@ -454,7 +454,7 @@ def _check_levels(seen: np.ndarray, coding: Any) -> None:
     unused = [level for i, level in enumerate(coding) if not (seen == i).any()]
     if unused:
         warnings.warn(
-            f"{len(unused)} level(s) of {_X} are in rows of weight 0 only ({_listed(tuple(unused))}), so that the "
+            f"{len(unused)} level(s) of {_X} are in rows of weight 0 only ({_listed(unused)}), so that the "
             "prior alone determines their parameters; drop these rows to leave them out",
             LevelsWarning,
             stacklevel=4,
@@ -481,7 +481,7 @@ def _check_columns(seen: np.ndarray, labels: tuple[str, ...], gaps: bool) -> Non
 
 
 def _some(columns: np.ndarray, labels: tuple[str, ...]) -> str:
-    return ", ".join(quoted(labels[i]) for i in columns[:5]) + (", ..." if columns.size > 5 else "")
+    return listed([quoted(labels[i]) for i in columns])
 
 
 def _remedy(table: np.ndarray, gone: np.ndarray | None, labels: tuple[str, ...]) -> str:

@@ -2,34 +2,22 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import re
-import shlex
 import tempfile
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from ..errors import (
-    ApproximatePosteriorWarning,
-    BayesMRFError,
-    BayesMRFWarning,
-    ConvergenceWarning,
-    DataError,
-    OptionError,
-    StoreError,
-    in_words,
-    said,
-    said_in_python,
-)
-from ..files import call, check_path, kind_of
+from ..errors import BayesMRFError, BayesMRFWarning, DataError, OptionError, StoreError, said, said_in_python
+from ..files import call, check_path
 from ..names import file_stem, shown
 from ..options import check
-from ..rules import is_count
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -55,6 +43,7 @@ def flag_of(option: str) -> str:
 
 
 _LONGEST = 3000  # letters of a message
+_MARK = "bayesmrf"  # in the first bytes of pictures
 
 
 class Stopped(Exception):
@@ -83,12 +72,16 @@ def own_options(registry: Registry[Any], name: str, own: Any) -> Any:
 
 
 def prior_of(flag: str, text: str, counts: tuple[int, ...], prior: Callable[..., Any], expected: str) -> Any:
-    """Return the prior with numbers as its parameters, or a single number if one is allowed."""
-    found = numbers(flag, text, counts, expected)
+    """Return the prior with the numbers of a text as its parameters, or a single number if one is allowed."""
     try:
-        return prior(*found) if isinstance(found, tuple) else found
+        values = tuple(float(part) for part in text.split(","))
+        if len(values) in counts:
+            return values[0] if len(values) == 1 else prior(*values)
     except OptionError as e:
         raise OptionError(option=flag, got=text, expected=e.expected) from None
+    except ValueError:
+        pass
+    raise OptionError(option=flag, got=text, expected=expected)
 
 
 def density(text: str) -> Any:
@@ -138,32 +131,26 @@ def check_writable(out: Path) -> None:
                          "path") from e  # fmt: skip
 
 
-def numbers(flag: str, text: str, counts: tuple[int, ...], expected: str) -> float | tuple[float, ...]:
-    """Return numbers separated by commas; a single number as a float."""
-    try:
-        values = tuple(float(part) for part in text.split(","))
-    except ValueError:
-        values = ()
-    if len(values) not in counts:
-        raise OptionError(option=flag, got=text, expected=expected)
-    return values[0] if len(values) == 1 else values
+def checksum(asked: Mapping[str, Any], data: Any, weights: Any, more: bytes = b"") -> str:
+    """Return a checksum of the data, and of all options on which results depend."""
+    import pandas as pd
+
+    digest = hashlib.sha256(repr((sorted(asked.items()), list(data.columns))).encode() + more)
+    for table in (data, weights):
+        if table is not None:
+            digest.update(pd.util.hash_pandas_object(table, index=False).to_numpy().tobytes())
+    return digest.hexdigest()
 
 
-def edges_of(graph: str, names: Sequence[str], console: Console, flag: str = "--graph") -> Any:
-    """Return --graph, or --candidates (which are never learnt), in the form the estimators take."""
-    from ..tables import read_edges
+def check_picture(picture: Path, overwrite: bool) -> None:
+    """Refuse to replace a picture that `save_picture` did not write."""
+    if picture.exists() and not overwrite and _MARK.encode() not in picture.read_bytes()[:1000]:
+        raise StoreError(f"--out: {picture} exists and was not written by bayesmrf; give another path.")
 
-    learns, everything = flag == "--graph", "complete"
-    if graph == everything or (learns and graph.startswith("learn:") and is_count(graph[6:])):
-        return graph
-    if graph.startswith("learn:") or kind_of(Path(graph)) == "nothing":
-        forms = f"a file{',' if learns else ''} nor {everything}"
-        forms += ", nor learn:K with an integer K" if learns else ""
-        raise OptionError(f"{flag}: {in_words(graph)} is neither {forms}; give one of these.")
-    edges, header = read_edges(Path(graph), names, flag)
-    if header is not None:
-        console.print(f"The first line of {graph} ({header}) is read as a header.")
-    return edges
+
+def save_picture(axes: Any, picture: Path) -> None:
+    """Write the figure of some axes."""
+    axes.get_figure(root=True).savefig(picture, dpi=150, metadata={"Software": _MARK})
 
 
 @contextmanager
@@ -183,39 +170,6 @@ def about_file(source: Path) -> Iterator[None]:
         raise DataError(said(e.text, say_of_file)) from None
 
 
-def sample(estimator: Any, table: Any, weights: Any, source: Path, out: Path, console: Console, **more: Any) -> Any:
-    """Fit, and return the tree of a complete run; ``more`` are further arguments of ``fit``."""
-    from ..convergence import UNSEEN
-
-    try:
-        with about_file(source), shown_log(console), warnings.catch_warnings():
-            alone = estimator.checkpoint.chain is not None
-            if estimator.progress or alone:  # the printed verdict then says the same, of all chains
-                warnings.filterwarnings("ignore", "Not (converged|judged)", ConvergenceWarning)
-                warnings.filterwarnings("ignore", UNSEEN, ApproximatePosteriorWarning)
-            estimator.fit(table, sample_weight=weights, **more)
-    except KeyboardInterrupt:
-        again = "give the same command again to continue" if out.exists() else "nothing was written"
-        raise Stopped(f"stopped before the first draw; {again}") from None
-    tree = estimator.posterior_
-    if not (tree.attrs["complete"] or alone):
-        raise Stopped(f"stopped; the draws so far are kept in {out}; give the same command again to continue")
-    return tree
-
-
-def end_chain(out: Path, chain: int, console: Console) -> None:
-    """End a command that ran one chain."""
-    from ..checkpoint import steps_of
-
-    left = unfinished(*steps_of(out))
-    if chain in left:
-        raise Stopped(f"stopped; {left[chain]}; give the same command again to continue")
-    rest = f"; not yet complete: {', '.join(map(str, left))}" if left else ""
-    console.print(f"Chain {chain} of {out} is complete{rest}\nTo join the chains: bayesmrf collect "
-                  f"{shlex.quote(str(out))}", soft_wrap=True)  # fmt: skip
-    raise typer.Exit
-
-
 def unfinished(steps: Sequence[int], settings: dict[str, Any]) -> dict[int, str]:
     """Return what is missing of each chain that is not complete."""
     from ..chain import Plan
@@ -226,21 +180,6 @@ def unfinished(steps: Sequence[int], settings: dict[str, Any]) -> dict[int, str]
         for i, n in enumerate(steps)
         if n < plan.n_steps
     }
-
-
-def finish(tree: Any, out: Path, source: Path, arguments: Sequence[str], **more: Any) -> None:
-    """Replace a checkpoint by the result, with the command and the name of the data."""
-    from .. import results
-
-    command = shlex.join(["bayesmrf", *arguments])
-    tree.attrs |= {"data_file": source.name, "command": command, **more}
-    results.finish(tree, out)
-
-
-def point_to_report(out: Path, console: Console) -> None:
-    """Print where the result is, and how to make a report."""
-    again = f"For a report with figures: bayesmrf report {shlex.quote(str(out))}"
-    console.print(f"\nThe result is in {out}\n{again}", soft_wrap=True)
 
 
 def new_console(quiet: bool = False) -> Console:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -18,7 +17,6 @@ from .show import show_comparison
 if TYPE_CHECKING:
     from .flags import Run
 
-_MARK = b"bayesmrf"  # in the first bytes of figures written by this package
 _NOT_ASKED = ("graph", "checkpoint", "progress", "n_jobs", "executor")  # arguments on which the draws do not depend
 
 
@@ -38,7 +36,10 @@ def run_all(jobs: Sequence[Job], run: Run, data: Any, weights: Any, out: Path, g
     """
     picture = out / "marginals.png"
     _check_folder(out, picture, run.overwrite)
-    requests = {job.name: _request(job.estimator, data, weights) for job in jobs}
+    requests = {}
+    for job in jobs:
+        asked = {k: v for k, v in job.estimator.get_params(deep=False).items() if k not in _NOT_ASKED}
+        requests[job.name] = common.checksum(asked, data, weights, job.estimator.graph.edges.tobytes())
     trees: dict[str, Any] = {}
     for job in jobs:  # check everything before the first run
         found = None if run.overwrite else _finished(job.path, requests[job.name])
@@ -51,14 +52,13 @@ def run_all(jobs: Sequence[Job], run: Run, data: Any, weights: Any, out: Path, g
     for job in jobs:
         if trees[job.name] is None:
             run.console.print(f"{job.name}: {job.method} ...")
-            asked = {"graph": graph, "request": requests[job.name]}
-            trees[job.name] = run.sample(job.estimator, job.path, [data, weights, None], **asked)
+            about = {"graph": graph, "request": requests[job.name]}
+            trees[job.name] = run.sample(job.estimator, job.path, [data, weights, None], **about)
     summaries = {name: ParameterSummary(tree) for name, tree in trees.items()}
     first = next(iter(summaries.values()))
     run.console.print(f"\n{first.data_sentence}\n{first.draws_sentence}\n")
     show_comparison(summaries, run.console)
-    figure = plots.plot_marginals(summaries)[0].get_figure(root=True)
-    figure.savefig(picture, dpi=150, metadata={"Software": _MARK.decode()})
+    common.save_picture(plots.plot_marginals(summaries)[0], picture)
     run.console.print(f"\nThe marginals are plotted in {picture}; the results are in {out}", soft_wrap=True)
 
 
@@ -83,8 +83,7 @@ def _check_folder(out: Path, picture: Path, overwrite: bool) -> None:
         raise StoreError(f"--out: {out} is the result of a single run; give a folder for the results of all methods.")
     if has_evidence(out):
         raise StoreError(f"--out: {out} has evidences of models; give another path.")
-    if picture.exists() and not overwrite and _MARK not in picture.read_bytes()[:1000]:
-        raise StoreError(f"--out: {picture} exists and was not written by bayesmrf; give another path.")
+    common.check_picture(picture, overwrite)
     common.check_writable(out)
 
 
@@ -100,16 +99,3 @@ def _finished(path: Path, request: str) -> Any:
         raise StoreError(f"--out: {path} holds the finished result of another run; give another path, or --overwrite "
                          "to replace it")  # fmt: skip
     return tree
-
-
-def _request(estimator: Any, data: Any, weights: Any) -> str:
-    """Return a checksum of everything on which the draws depend."""
-    import pandas as pd
-
-    options = {k: v for k, v in estimator.get_params(deep=False).items() if k not in _NOT_ASKED}
-    digest = hashlib.sha256(repr((sorted(options.items()), list(data.columns))).encode())
-    digest.update(estimator.graph.edges.tobytes())
-    for table in (data, weights):
-        if table is not None:
-            digest.update(pd.util.hash_pandas_object(table, index=False).to_numpy().tobytes())
-    return digest.hexdigest()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ..families import AUTO
 from ..methods import COMPARISONS
 from . import common
 from .flags import BINARIZE, CANDIDATES, SLAB, Run, command, flag, model_flag, observations
@@ -63,8 +62,6 @@ def compare(
     run: Run,
 ) -> None:
     """Find out in which edges the networks of two or more groups of people differ, and by how much."""
-    from ..answers import to_binary
-    from ..estimators.chosen_model import choose_model
     from ..priors import SpikeSlab, read_slab
 
     out = run.path(run.out, ".zarr")
@@ -73,16 +70,12 @@ def compare(
     prior = replace(SpikeSlab(), density=common.density(density), slab=read_slab(slab), bias_scale=bias_scale)
     options["method"] = common.own_options(COMPARISONS, method, own)
     common.check_out(out, run.overwrite)
-    data, *about = run.read(by)
-    if binarize is not None:
-        data = to_binary(table, data, binarize)
-    if (choose_model(data, "boltzmann") if model == AUTO else model) == "boltzmann":
-        data = to_binary(table, data, None, "--model ordinal")
-    edges = run.edges(data, candidates, "--candidates")
+    data, _ = run.read_coded(model, binarize, by)
+    edges = run.edges(data[0], candidates, "--candidates")
 
     from ..estimators import CompareMRF
     from ..summary import DifferenceSummary
 
     asked = {"candidates": candidates, "by": by} | ({"binarize": binarize.strip()} if binarize else {})
     estimator = run.estimator(CompareMRF, out, candidates=edges, prior=prior, **options)
-    run.show(DifferenceSummary(run.sample(estimator, out, [data, *about], **asked)), out)
+    run.show(DifferenceSummary(run.sample(estimator, out, data, **asked)), out)

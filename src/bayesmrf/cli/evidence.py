@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import OptionError, StoreError, argument
+from ..errors import OptionError, argument
 from ..families import FAMILIES
 from ..files import TASK, check_path
 from ..options import OPTIONS, check
@@ -18,7 +18,7 @@ from ..rules import is_count
 from . import common
 from .evidence_models import CODING, Job, fields, machines
 from .evidence_shown import named, show_evidence
-from .evidence_store import EvidenceStore, opened, request_of
+from .evidence_store import EvidenceStore, opened
 from .flags import BINARIZE, Data, command, flag, observations
 
 if TYPE_CHECKING:
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from ..families import Ordinal
 
 _COMPARED = ("groups", "structure", "complete", "independent")
-_MARK = "bayesmrf"
 
 
 @dataclass
@@ -133,13 +132,13 @@ def evidence(
         asked["neutral"] = sorted(given.neutral)
     check_path(out, "--out: ")
     picture = out / "evidence.png"
-    if plot and picture.exists() and not given.overwrite and _MARK.encode() not in picture.read_bytes()[:1000]:
-        raise StoreError(f"--out: {picture} exists and was not written by bayesmrf; give another path.")
+    if plot:
+        common.check_picture(picture, given.overwrite)
     with common.about_file(table):
         states = check_states(data, weights, n_states=FAMILIES.read(model).n_states)
         if given.neutral:  # refused before anything is stored
             FAMILIES.read(model).on(from_edges([], states.names), states.sizes, True)
-    request = request_of(data, weights, asked)
+    request = common.checksum(asked, data, weights)
     place, fresh = (out, secrets.randbits(32)) if task is None else (out / f"{TASK}{names[0]}", 0)
     store = given.context.with_resource(opened(place, request, given.seed, fresh, given.overwrite))
     if store.cells:
@@ -154,8 +153,7 @@ def evidence(
     if plot:
         from .. import plots
 
-        figure: Any = plots.plot_evidence(results).get_figure(root=True)
-        figure.savefig(picture, dpi=150, metadata={"Software": _MARK})
+        common.save_picture(plots.plot_evidence(results), picture)
         console.print(f"\nThe plot is {picture}", soft_wrap=True)
     console.print(f"The results are in {store.path}", soft_wrap=True)
 

@@ -25,11 +25,10 @@ def show_evidence(results: Results, hidden: bool, console: Console) -> None:
     first = next(iter(results[methods[0]].values()))
     n = first.n_samples
     console.print(f"\n{n:,.0f} observations; prior of the parameters: {first.prior}\n")
-    for i in range(0, len(methods), _COLUMNS):
-        some = {method: results[method] for method in methods[i : i + _COLUMNS]}
+    parts = [{m: results[m] for m in methods[i : i + _COLUMNS]} for i in range(0, len(methods), _COLUMNS)]
+    for some in parts:
         _table("Log evidence in nats", some, hidden, console, _value)
-    for i in range(0, len(methods), _COLUMNS):
-        some = {method: results[method] for method in methods[i : i + _COLUMNS]}
+    for some in parts:
         _table("Per observation", some, hidden, console, lambda e: f"{e.log_evidence / n:.4f}", counted=True)
     warned = any(e.status for found in results.values() for e in found.values())
     console.print(f"* best by this method{'; ! see the warnings' if warned else ''}\n")

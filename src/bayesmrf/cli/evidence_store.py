@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import os
@@ -23,17 +22,6 @@ if TYPE_CHECKING:
 _FIELDS = ("log_evidence", "standard_error", "method", "n_samples", "n_features", "parts", "status", "data_hash")
 
 
-def request_of(table: Any, weights: Any, asked: dict[str, Any]) -> str:
-    """Return a checksum of the data and of all options on which the results depend."""
-    import pandas as pd
-
-    digest = hashlib.sha256(repr((sorted(asked.items()), list(table.columns))).encode())
-    for part in (table, weights):
-        if part is not None:
-            digest.update(pd.util.hash_pandas_object(part, index=False).to_numpy().tobytes())
-    return digest.hexdigest()
-
-
 class EvidenceStore:
     """The file ``evidence.jsonl`` in a folder: a line for the request, then one for each model and method.
 
@@ -41,7 +29,7 @@ class EvidenceStore:
     ----------
     folder : Path
     request : str
-        From `request_of`; results of another request raise `StoreError`.
+        From `bayesmrf.cli.common.checksum`; results of another request raise `StoreError`.
     seed : int or None
         None takes that of the folder if there is one, else ``fresh``.
     fresh : int
@@ -147,12 +135,9 @@ def _written(path: Path) -> Iterator[None]:
 def _check_cell(cell: dict[str, Any]) -> None:
     """Raise an error for a line that `EvidenceStore.add` did not write."""
     texts = [cell[name] for name in ("model", "method", "status", "data_hash", "prior")]
-    numbers = [cell["log_evidence"], cell["standard_error"], *cell["parts"].values()]
-    if not all(isinstance(text, str) for text in texts):
-        raise TypeError
-    if not all(number is None or isinstance(number, int | float) for number in numbers):
-        raise TypeError
-    if not all(isinstance(cell[name], int | float) for name in ("n_samples", "n_features")):
+    values = [cell["log_evidence"], cell["standard_error"], *cell["parts"].values()]
+    numbers = [cell["n_samples"], cell["n_features"], *(v for v in values if v is not None)]
+    if not all(isinstance(v, str) for v in texts) or not all(isinstance(v, int | float) for v in numbers):
         raise TypeError
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 import inspect
+import shlex
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cached_property
@@ -13,9 +15,12 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 
 import typer
 
-from ..errors import OptionError
-from ..families import AUTO, Ordinal, families_of
+from ..errors import ApproximatePosteriorWarning, ConvergenceWarning, OptionError, in_words
+from ..families import AUTO, FAMILIES, FamilyRow, Ordinal, families_of
+from ..files import kind_of
+from ..rules import is_count
 from . import common
+from .common import Stopped
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -49,6 +54,7 @@ GRAPH_HELP = (
 )
 CANDIDATES = "all pairs, or two columns, the ends of each (column names, or numbers from 0)."
 SLAB = "cauchy:SCALE|normal:SCALE|SHAPE,RATE"
+_AGAIN = "give the same command again to continue"
 _CONTINUES = "A run that was stopped, even killed, continues when the same command is given again."
 BINARIZE: Any = flag('Levels that count as yes: ">=4", ">2", "<=1", "<3" or "==5", in quotes.', '">=4"')
 
@@ -120,13 +126,37 @@ class Data:
 
         return read_by_group(self.table, by, self.weight, self.drop or (), self.missing_code or ())
 
+    def read_coded(self, model: str, binarize: str | None, by: str | None = None) -> tuple[list[Any], FamilyRow]:
+        """Return what `read` does, with yes/no columns where the model has these, and the row of the model."""
+        from ..answers import to_binary
+        from ..estimators.chosen_model import choose_model
+
+        table, *about = self.read(by)
+        if binarize is not None:
+            table = to_binary(self.table, table, binarize)
+        family = FAMILIES.row(choose_model(table, "boltzmann") if model == AUTO else model)
+        if not family.many_states:
+            table = to_binary(self.table, table, None, "--model ordinal")
+        return [table, *about], family
+
     def around(self, model: str) -> str | Ordinal:
         """Return the name of a model, or the ordinal model with the neutral categories that are given."""
         return _around(self.neutral, model) if self.neutral else model
 
     def edges(self, table: Any, text: str, option: str = "--graph") -> Any:
-        """Return the edges that an option names among the columns of a table."""
-        return common.edges_of(text, [str(c) for c in table.columns], self.console, option)
+        """Return the edges that an option names among the columns of a table; only --graph may be learnt."""
+        from ..tables import read_edges
+
+        learns = option == "--graph"
+        if text == "complete" or (learns and text.startswith("learn:") and is_count(text[6:])):
+            return text
+        if text.startswith("learn:") or kind_of(Path(text)) == "nothing":
+            forms = "a file, nor complete, nor learn:K with an integer K" if learns else "a file nor complete"
+            raise OptionError(f"{option}: {in_words(text)} is neither {forms}; give one of these.")
+        edges, header = read_edges(Path(text), [str(c) for c in table.columns], option)
+        if header is not None:
+            self.console.print(f"The first line of {text} ({header}) is read as a header.")
+        return edges
 
 
 def _around(neutral: Sequence[str], model: str) -> Ordinal:
@@ -195,17 +225,49 @@ class Run(Data):
 
     def sample(self, estimator: Any, out: Path, data: Sequence[Any], **more: Any) -> Any:
         """Fit to a table, its weights and its groups; return the result, which is written with attributes ``more``."""
+        from .. import results
+
         table, weights, groups = data
-        groups = {} if groups is None else {"groups": groups}
-        tree = common.sample(estimator, table, weights, self.table, out, self.console, **groups)
+        self._fit(estimator, table, out, {"sample_weight": weights} | ({} if groups is None else {"groups": groups}))
+        tree = estimator.posterior_
         if self.chain is not None:
-            common.end_chain(out, self.chain, self.console)
-        common.finish(tree, out, self.table, self.context.obj, **more)
+            self._end_chain(out, self.chain)
+        if not tree.attrs["complete"]:
+            raise Stopped(f"stopped; the draws so far are kept in {out}; {_AGAIN}")
+        tree.attrs |= {"data_file": self.table.name, "command": shlex.join(["bayesmrf", *self.context.obj]), **more}
+        results.finish(tree, out)
         return tree
 
+    def _fit(self, estimator: Any, table: Any, out: Path, more: dict[str, Any]) -> None:
+        """Fit, with messages about the file, and without warnings that the printed verdict repeats, of all chains."""
+        from ..convergence import UNSEEN
+
+        try:
+            with common.about_file(self.table), common.shown_log(self.console), warnings.catch_warnings():
+                if not self.quiet or self.chain is not None:
+                    warnings.filterwarnings("ignore", "Not (converged|judged)", ConvergenceWarning)
+                    warnings.filterwarnings("ignore", UNSEEN, ApproximatePosteriorWarning)
+                estimator.fit(table, **more)
+        except KeyboardInterrupt:
+            then = _AGAIN if out.exists() else "nothing was written"
+            raise Stopped(f"stopped before the first draw; {then}") from None
+
+    def _end_chain(self, out: Path, chain: int) -> None:
+        """End a command that ran one chain."""
+        from ..checkpoint import steps_of
+
+        left = common.unfinished(*steps_of(out))
+        if chain in left:
+            raise Stopped(f"stopped; {left[chain]}; {_AGAIN}")
+        rest = f"; not yet complete: {', '.join(map(str, left))}" if left else ""
+        self.console.print(f"Chain {chain} of {out} is complete{rest}\nTo join the chains: bayesmrf collect "
+                           f"{shlex.quote(str(out))}", soft_wrap=True)  # fmt: skip
+        raise typer.Exit
+
     def show(self, summary: Any, out: Path) -> None:
-        """Print a summary of the result, and where it is."""
+        """Print a summary of the result, where it is, and how to make a report."""
         from .show import show
 
         show(summary, self.console)
-        common.point_to_report(out, self.console)
+        again = f"For a report with figures: bayesmrf report {shlex.quote(str(out))}"
+        self.console.print(f"\nThe result is in {out}\n{again}", soft_wrap=True)

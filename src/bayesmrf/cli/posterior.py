@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from .. import rules
 from ..errors import BayesMRFWarning, OptionError
@@ -15,10 +15,6 @@ from ..inference.registry import NAMES, engine_of, row_of
 from ..kernels import KERNELS, Phases
 from . import common
 from .flags import GRAPH_HELP, Run, command, flag, model_flag, observations
-
-if TYPE_CHECKING:
-    from ..graphs import Graph
-    from ..states import States
 
 # Options of engines that the flags set.
 _ENGINE_FLAGS = {"n_sweeps": ("n_sweeps",), "n_particles": ("n_chains", "n_samples")}
@@ -121,9 +117,11 @@ def posterior(
     run: Run,
 ) -> None:
     """Sample the posterior of the parameters."""
+    from ..estimators.base import read_graph
     from ..estimators.chosen_model import choose_model
     from ..estimators.engines import refuse_unused, suitable_engine
     from ..priors import WeightsAndBiases
+    from ..states import check_states
     from ..tables import read_labels
 
     options = common.checked("BayesianMRF", model=model, **run.options)
@@ -154,8 +152,10 @@ def posterior(
     chosen = "ordinal" if run.neutral else choose_model(data, "boltzmann") if model == AUTO else model
     family = families_of("BayesianMRF").row(chosen)
     with common.about_file(table):
-        states = _states(data, weights, family.options().n_states)
-        edges = _graph(graph, states, run, data)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", BayesMRFWarning)  # the fit warns
+            states = check_states(data, weights, missing=True, n_states=family.options().n_states, ordinal=True)
+        edges = read_graph(run.edges(data, graph), states, not run.quiet)  # learnt once for all runs
     built = family.options().on(edges, states.sizes, True)
     for c in choices:
         if c.kernel == "pseudo-posterior" and c.engine:
@@ -169,13 +169,15 @@ def posterior(
     from .compare import Job, run_all
 
     def estimator(choice: Choice, path: Path) -> BayesianMRF:
-        found = _engine_with(str(choice.engine), particular)
+        kernel, found = choice.kernel, _engine_with(str(choice.engine), particular)
+        if kernel != "auto":
+            kernel = KERNELS.build(kernel, _kernel_options(kernel, given))
         return run.estimator(
             BayesianMRF,
             path,
             graph=edges,
             ties=labels,
-            kernel=_kernel_with(choice, given),
+            kernel=kernel,
             engine=found if hidden_engine is None else Phases(found, hidden_engine),
             **options,
         )
@@ -203,34 +205,10 @@ def _choice(name: str) -> Choice:
     raise OptionError(option="--compare", got=name, expected=expected)
 
 
-def _states(data: Any, weights: Any, n_states: Any) -> States:
-    """Return the states, whose numbers decide which engines are exact."""
-    from ..states import check_states
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", BayesMRFWarning)  # the fit warns
-        return check_states(data, weights, missing=True, n_states=n_states, ordinal=True)
-
-
-def _graph(text: str, states: States, run: Run, data: Any) -> Graph:
-    """Return the graph, which is learnt once for all runs."""
-    from ..estimators.base import read_graph
-
-    return read_graph(run.edges(data, text), states, not run.quiet)
-
-
-def _used(choice: Choice) -> tuple[str, ...]:
-    """Return the names of the options of a kernel; "auto" has none."""
-    if choice.kernel == "auto":
-        return ()
-    return tuple(f.name for f in fields(KERNELS.row(choice.kernel).options) if f.name != "start")
-
-
-def _kernel_with(choice: Choice, given: dict[str, Any]) -> Any:
-    """Return the kernel with those of the options that it has, or "auto"."""
-    if choice.kernel == "auto":
-        return "auto"
-    return KERNELS.build(choice.kernel, {name: v for name, v in given.items() if name in _used(choice)})
+def _kernel_options(kernel: str, given: dict[str, Any]) -> dict[str, Any]:
+    """Return those of the options that a kernel has; "auto" has none."""
+    has = () if kernel == "auto" else [f.name for f in fields(KERNELS.row(kernel).options)]
+    return {name: value for name, value in given.items() if name in has}
 
 
 def _engine_options(engine: str | None, given: dict[str, int]) -> dict[str, int]:
@@ -248,7 +226,7 @@ def _engine_with(engine: str, given: dict[str, int]) -> Any:
 def _check_used(given: dict[str, Any], particular: dict[str, int], choices: Sequence[Choice]) -> None:
     """Raise OptionError for an option that would have no effect."""
     methods = " or ".join(c.label for c in choices)
-    unused = [name for name in given if not any(name in _used(c) for c in choices)]
+    unused = [name for name in given if not any(name in _kernel_options(c.kernel, given) for c in choices)]
     unused += [k for k, v in particular.items() if not any(_engine_options(c.engine, {k: v}) for c in choices)]
     remedy = "name a kernel, or remove it" if any(c.kernel == "auto" for c in choices) else "remove it"
     for option in unused:

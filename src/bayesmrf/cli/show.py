@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -21,6 +21,7 @@ from ..summary import (
 if TYPE_CHECKING:
     import pandas as pd
     from rich.console import Console
+    from rich.table import Table
 
 _MOST_EDGES, _MOST_NODES = 20, 10  # parameters listed
 _MOST_GROUPS = 6  # groups whose tables are listed
@@ -41,14 +42,9 @@ def show(summary: AnySummary, console: Console) -> None:
 
 def show_comparison(summaries: Mapping[str, ParameterSummary], console: Console) -> None:
     """Print how far each posterior is from the first, and how each was sampled."""
-    from rich.table import Table
-
     first = next(iter(summaries))
-    shown = Table(title=f"Distance of the means to {first}, in its posterior sds", title_justify="left")
-    shown.add_column("method")
-    shown.add_column("largest, and where")
-    for name in ("median", "sd ratio", "ESS/s", "R-hat"):
-        shown.add_column(name, justify="right", no_wrap=True)
+    title = f"Distance of the means to {first}, in its posterior sds"
+    shown = _new_table(title, ("method", "largest, and where"), ("median", "sd ratio", "ESS/s", "R-hat"))
     for row in rows(compare(summaries).reset_index()):
         distance = ("–", "–") if row.method == first else (f"{row.largest:.2f} ({row.farthest})", f"{row.median:.2f}")
         shown.add_row(row.method, *distance, f"{row.sd_ratio:.2f}", f"{row.ess_per_second:,.1f}", f"{row.r_hat:.3f}")
@@ -58,6 +54,23 @@ def show_comparison(summaries: Mapping[str, ParameterSummary], console: Console)
         console.print(f"{name}: {s.method_sentence}; {s.attrs['run_time']:,.1f} s; {s.kind_sentence}.")
         if s.verdict.grade == "bad":
             console.print(f"  {s.verdict.sentence}")
+
+
+def _new_table(title: str, texts: Iterable[str], numbers: Iterable[str]) -> Table:
+    """Return a table with columns of texts, then of numbers."""
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left")
+    for name in texts:
+        table.add_column(name)
+    for name in numbers:
+        table.add_column(name, justify="right", no_wrap=True)
+    return table
+
+
+def _at_most(most: int, n: int) -> int:
+    """Return how many of ``n`` rows are listed: "1 more" would take as much room as the row."""
+    return most + (n == most + 1)
 
 
 def _show_groups(summary: GroupedSummary, console: Console) -> None:
@@ -89,12 +102,9 @@ def _show_groups(summary: GroupedSummary, console: Console) -> None:
 
 def _show_potentials(summary: GroupedSummary, console: Console) -> None:
     """Print the table of log potentials of the first groups."""
-    from rich.table import Table
-
     found = summary.potential_table(summary.groups)
-    shown = Table(title="Log potentials of the groups", title_justify="left")
-    for name in ("group", "states", "log potential", "90 % interval"):
-        shown.add_column(name, justify="left" if name == "states" else "right", no_wrap=True)
+    shown = _new_table("Log potentials of the groups", (), ("group", "states", "log potential", "90 % interval"))
+    shown.columns[1].justify = "left"
     for group, part in islice(found.groupby("group"), _MOST_GROUPS):
         for p in rows(part):
             shown.add_row(f"{group}", f"{p.one}, {p.other}", f"{p.potential:.3f}", f"{p.lower:.3f} to {p.upper:.3f}")
@@ -110,9 +120,7 @@ def _show_table(
     title: str, noun: str, found: pd.DataFrame, examples: Callable[[int], list[str]], console: Console
 ) -> None:
     """Print the groups of edges or of nodes: size, value with 90 % interval, examples."""
-    from rich.table import Table
-
-    table = Table(title=title, title_justify="left")
+    table = _new_table(title, (), ())
     for name in ("group", noun, *found.columns[4:], found.columns[1]):
         table.add_column(name, justify="right")
     table.add_column("90 % interval", justify="right", no_wrap=True)
@@ -138,18 +146,13 @@ def _show_structure(summary: StructureSummary, console: Console) -> None:
 
 
 def _show_differences(summary: DifferenceSummary, console: Console) -> None:
-    from rich.table import Table
-
     console.print(f"Number of edges that differ: {summary.n_edges_sentence}.")
     console.print(f"{summary.density_sentence}.\n")
     found = summary.differences.sort_values("inclusion", ascending=False, kind="stable")
     many = len(summary.groups) > 2
-    table = Table(title="Differences, most probable first", title_justify="left")
-    table.add_column("edge")
-    if many:
-        table.add_column("groups")
-    for name in ("inclusion", "difference", "90 % interval", "Bayes factor"):
-        table.add_column(name, justify="right", no_wrap=True)
+    texts = ("edge", "groups") if many else ("edge",)
+    numbers = ("inclusion", "difference", "90 % interval", "Bayes factor")
+    table = _new_table("Differences, most probable first", texts, numbers)
     for d in rows(found.iloc[:_MOST_EDGES]):
         values = [f"{d.difference:.3f}", f"{d.lower:.3f} to {d.upper:.3f}"] if d.inclusion else ["–", "–"]
         groups = [f"{d.other} − {d.group}"] if many else []
@@ -165,13 +168,8 @@ def _show_differences(summary: DifferenceSummary, console: Console) -> None:
 
 def _show_edges(found: pd.DataFrame, columns: tuple[str, ...], console: Console) -> None:
     """Print the first edges, with some columns and a 90 % interval of the last of these."""
-    from rich.table import Table
-
-    table = Table(title="Inclusion above 0.5, strongest first", title_justify="left")
-    table.add_column("edge")
-    for name in (*columns, "90 % interval"):
-        table.add_column(name, justify="right", no_wrap=True)
-    most = _MOST_EDGES + (len(found) == _MOST_EDGES + 1)  # "1 more" would take as much room as the row
+    table = _new_table("Inclusion above 0.5, strongest first", ("edge",), (*columns, "90 % interval"))
+    most = _at_most(_MOST_EDGES, len(found))
     for e in rows(found.iloc[:most]):
         low_high = f"{e.lower:.3f} to {e.upper:.3f}"
         values = (getattr(e, name) for name in columns)
@@ -183,20 +181,15 @@ def _show_edges(found: pd.DataFrame, columns: tuple[str, ...], console: Console)
 
 
 def _show_parameters(summary: ParameterSummary, console: Console) -> None:
-    from rich.table import Table
-
     console.print(f"{summary.clear_sentence}.\n")
-    table = Table(title="Parameters, strongest first (*: interval excludes zero)", title_justify="left")
-    table.add_column("parameter")
-    table.add_column("kind")
-    for name in ("mean", "sd", "90 % interval"):
-        table.add_column(name, justify="right", no_wrap=True)
+    title = "Parameters, strongest first (*: interval excludes zero)"
+    table = _new_table(title, ("parameter", "kind"), ("mean", "sd", "90 % interval"))
     table.add_column("")
     left_out = []
     for is_edge, most in ((True, _MOST_EDGES), (False, _MOST_NODES)):
         part = summary.strongest[summary.strongest["is_edge"] == is_edge]
         kind = summary.terms.edge if is_edge else summary.terms.node
-        most += len(part) == most + 1  # "1 more" would take as much room as the row
+        most = _at_most(most, len(part))
         for p in rows(part.iloc[:most]):
             low_high = f"{p.lower:.3f} to {p.upper:.3f}"
             table.add_row(p.label, kind, f"{p.mean:.3f}", f"{p.sd:.3f}", low_high, "*" if p.clear else "")

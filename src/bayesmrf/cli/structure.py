@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ..families import AUTO, families_of
 from ..methods import EDGES
 from . import common
 from .flags import BINARIZE, CANDIDATES, SLAB, Run, command, flag, model_flag, observations
@@ -62,8 +61,6 @@ def structure(
     run: Run,
 ) -> None:
     """Find out which edges exist, and how strong they are."""
-    from ..answers import to_binary
-    from ..estimators.chosen_model import choose_model
     from ..estimators.edge_prior import default_prior
     from ..priors import read_slab
 
@@ -73,18 +70,13 @@ def structure(
     changed |= {} if bias_scale is None else {"bias_scale": bias_scale}
     chosen = common.own_options(EDGES, method, own)
     common.check_out(out, run.overwrite)
-    data, *about = run.read()
-    if binarize is not None:
-        data = to_binary(table, data, binarize)
-    family = families_of("SpikeSlabMRF").row(choose_model(data, "boltzmann") if model == AUTO else model)
-    if not family.many_states:
-        data = to_binary(table, data, None, "--model ordinal")
+    data, family = run.read_coded(model, binarize)
     options = {"model": model, "prior": replace(default_prior(family.options()), **changed), "method": chosen}
-    edges = run.edges(data, candidates, "--candidates")
+    edges = run.edges(data[0], candidates, "--candidates")
 
     from ..estimators import SpikeSlabMRF
     from ..summary import StructureSummary
 
     asked = {"candidates": candidates} | ({"binarize": binarize.strip()} if binarize else {})
-    tree = run.sample(run.estimator(SpikeSlabMRF, out, candidates=edges, **options), out, [data, *about], **asked)
+    tree = run.sample(run.estimator(SpikeSlabMRF, out, candidates=edges, **options), out, data, **asked)
     run.show(StructureSummary(tree), out)

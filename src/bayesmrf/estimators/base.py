@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import warnings
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,12 +17,11 @@ from ..base import Kernel
 from ..errors import FieldsWarning, GraphError, OptionError, argument, renamed
 from ..frames import record_columns
 from ..graphs import Graph
-from ..likelihood import Likelihood
+from ..likelihood import Hidden, Likelihood
 from ..memory import check_draws
 from ..options import check
 from ..rules import is_count
 from ..states import ColumnLevels, States, check_states, levels_of
-from .network import Network
 from .predictive import Predictive
 
 if TYPE_CHECKING:
@@ -43,7 +42,7 @@ class MissingValues:
         return tags
 
 
-class PairwiseMRF(Network, Predictive, BaseEstimator):
+class PairwiseMRF(Predictive, BaseEstimator):
     """Base of the estimators: data, graph, and use of a fitted theta."""
 
     def object(self, name: str) -> Any:
@@ -65,11 +64,6 @@ class PairwiseMRF(Network, Predictive, BaseEstimator):
         self._names, self._coding = states.names, states.coding
         self._log_z = {}
         return states
-
-    @property
-    def _sizes(self) -> tuple[int, ...]:
-        """Number of states of each node, as in the data."""
-        return tuple(len(levels_of(self._coding, i)) for i in range(len(self._names)))
 
 
 def central(probability: float) -> tuple[float, float]:
@@ -118,18 +112,8 @@ def sample_posterior(
     """
     sizes = {"feature": model.n_features, "edge": model.graph.n_edges, "node": model.graph.n_nodes} | more
     check_draws(kernel.dims, sizes, estimator.n_draws, estimator.n_chains)
-    return run.sample(
-        kernel,
-        n_draws=estimator.n_draws,
-        n_warmup=estimator.n_warmup,
-        n_chains=estimator.n_chains,
-        thin=estimator.thin,
-        random_state=seeds,
-        n_jobs=estimator.n_jobs,
-        executor=estimator.executor,
-        progress=estimator.progress,
-        checkpoint=estimator.checkpoint,
-    )
+    options = {f.name: getattr(estimator, f.name) for f in fields(RunOptions)} | {"random_state": seeds}
+    return run.sample(kernel, **options)
 
 
 def read_graph(graph: Any, states: States, progress: bool, option: str = "graph") -> Graph:
@@ -187,17 +171,17 @@ def warn_of_unbalanced(states: States) -> None:
         )
 
 
-def data_hash(graph: Graph, s_bar: np.ndarray, n: float, rows: np.ndarray | None = None) -> str:
+def data_hash(graph: Graph, s_bar: np.ndarray, n: float, hidden: Hidden | None = None) -> str:
     """Return a checksum of the edges and the summed statistics, which determine the likelihood.
 
     Sums are those of counts, scores and weights, which may be halves or quarters: they are rounded to 1/1024, so that
     neither the order of the rows matters nor are different sums taken for the same. With missing values the checksum
-    includes the ``rows``.
+    includes the rows.
     """
     digest = hashlib.sha256(np.ascontiguousarray(graph.edges).tobytes())
     digest.update(np.rint(_PARTS * n * np.append(s_bar, 1.0)).astype(np.int64).tobytes())
-    if rows is not None:
-        digest.update(np.ascontiguousarray(rows).tobytes())
+    if hidden is not None:
+        digest.update(np.ascontiguousarray(hidden.model.states).tobytes())
     return digest.hexdigest()
 
 

@@ -22,9 +22,8 @@ from ..options import check_params
 from ..posterior.parameters.pseudo_posterior import correction, posterior_mode
 from ..priors import CAUCHY_TAPER, Cauchy, LogisticBeta, Normal, Prior, WeightsAndBiases
 from ..states import States
-from .base import MissingValues, RunOptions, data_hash, missing_table, run_seed, sample_posterior
-from .chosen_model import ChosenModel
-from .engines import changed_options, instead_of, particle_sweeps, read_engine, read_hidden, refuse_unused
+from .base import data_hash, missing_table, run_seed, sample_posterior
+from .engines import changed_options, instead_of, particle_sweeps, read_engine, read_sample, refuse_unused
 from .mode_check import check_modes
 from .parameter_kernels import MIRRORED, Problem, automatic_kernel, parameter_kernel
 from .parameter_posterior import ParameterPosterior
@@ -52,7 +51,7 @@ class _Prepared(NamedTuple):
 
 
 @dataclass(eq=False, repr=False)
-class BayesianMRF(MissingValues, RunOptions, ChosenModel, ParameterPosterior):
+class BayesianMRF(ParameterPosterior):
     """Posterior of the parameters of a binary pairwise Markov random field (Murray and Ghahramani 2004).
 
     Parameters
@@ -150,18 +149,18 @@ class BayesianMRF(MissingValues, RunOptions, ChosenModel, ParameterPosterior):
         if truth is not None and _all_moved(draws):
             is_corrected = True
             draws = _corrected(draws, likelihood, truth, prior)
-        phi, curve = draws.values["theta"], likelihood.curve
-        parameters: list[str] | None = None
-        if isinstance(curve, LinearMap):
-            parameters = list(curve.feature_names)
+        phi = draws.values["theta"]
+        curve: Any = likelihood.curve
+        parameters = None if curve is None else list(curve.feature_names)
+        if curve is not None:
             values = draws.values | {"theta": curve.natural(phi), "phi": phi}
             draws = replace(draws, values=values, dims={**draws.dims, "phi": ("parameter",)})
         self.kernel_, self.model_ = KERNELS.row(options).name, model.name
         attrs = asdict(options) | {
-            "data_hash": data_hash(self._graph, s_bar, n, None if hidden is None else hidden.model.states),
+            "data_hash": data_hash(self._graph, s_bar, n, hidden),
             "prior": type(prior).__name__,
             "prior_scale": np.atleast_1d(prior.scale if isinstance(prior, Normal | Cauchy) else np.nan).tolist(),
-            "n_edge_parameters": _n_edge_parameters(model, curve),
+            "n_edge_parameters": n_edge_parameters(model, curve),
             "kind": _kind(options, engine, hidden, is_corrected),
             "model": model.name,
             "chosen_model": self._chooses,
@@ -207,18 +206,17 @@ class BayesianMRF(MissingValues, RunOptions, ChosenModel, ParameterPosterior):
                 phases = replace(phases, model="pseudo-likelihood")
         model, n = self._model(), states.n_samples
         engine = read_engine(phases.model, states)
-        hidden = read_hidden(phases.hidden, engine, model, states)
-        s_bar = model.statistics(states.values, states.weights) if hidden is None else hidden.model.seen_statistics()
+        data = read_sample(model, states, engine, phases.hidden)
         curve = read_ties(self.ties, model)
         prior = self._prior(model, curve)
         name = "auto" if options is None else KERNELS.row(options).name
         with instead_of_exact(instead_of(name, model)):
-            likelihood = Likelihood(model, s_bar, n, engine, hidden, curve)
+            likelihood = Likelihood(model, data.s_bar, n, engine, data.hidden, curve)
         if options is None:
             options = automatic_kernel(likelihood, prior)
         corrected = isinstance(options, PseudoPosterior) and options.corrected
         with instead_of_exact(f"it without {argument('corrected', True)}"):
-            truth = likelihood.replaced(s_bar, Elimination()) if corrected else None
+            truth = likelihood.replaced(data.s_bar, Elimination()) if corrected else None
         at = find_start(likelihood, prior, states)
         rare, is_mirrored = rarely_observed(states, self._graph), KERNELS.row(options).name in MIRRORED
         mirror = mirror_of(likelihood, prior, rare) if is_mirrored else None
@@ -228,13 +226,8 @@ class BayesianMRF(MissingValues, RunOptions, ChosenModel, ParameterPosterior):
     def _prior(self, model: Any, curve: LinearMap | None) -> Prior:
         prior = self.object("prior")
         if isinstance(prior, WeightsAndBiases):
-            return prior.of(_n_edge_parameters(model, curve), model.n_features if curve is None else curve.n_features)
+            return prior.of(n_edge_parameters(model, curve), model.n_features if curve is None else curve.n_features)
         return prior
-
-
-def _n_edge_parameters(model: Any, curve: Any) -> int:
-    """Return the number of parameters of edges that are sampled, which come first."""
-    return model.n_parameters * model.n_edges if curve is None else n_edge_parameters(curve, model)
 
 
 def _kind(options: Any, engine: Engine, hidden: Hidden | None, is_corrected: bool) -> str:

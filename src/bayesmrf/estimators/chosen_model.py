@@ -150,11 +150,12 @@ class ChosenModel(OptionObjects):
 
     def _model(self, graph: Graph | None = None) -> Any:
         """Return the model on a graph, or on that of the data."""
-        sizes = self._sizes  # type: ignore[attr-defined]
+        levels = [levels_of(self._coding, i) for i in range(self._graph.n_nodes)]
+        sizes = tuple(map(len, levels))
         model = self.object("model").on(graph or self._graph, sizes, bool(self.fields))
-        if not isinstance(model, ManyStateModel) or tuple(model.used.sum(axis=1)) != tuple(sizes):
+        if not isinstance(model, ManyStateModel) or tuple(model.used.sum(axis=1)) != sizes:
             return model  # or a callable's, with states that the data do not have
-        return replace(model, state_names=tuple(_texts(levels_of(self._coding, i)) for i in range(len(sizes))))
+        return replace(model, state_names=tuple(map(_texts, levels)))
 
     @property
     def _chooses(self) -> bool:

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
+from itertools import combinations
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +23,7 @@ from ..families import AUTO, families_of
 from ..frames import column_in_pandas, record_columns
 from ..inference.chains import Persistent
 from ..inference.elimination.two_states import Elimination
-from ..likelihood import Likelihood, Sample
+from ..likelihood import Likelihood
 from ..methods import COMPARISONS
 from ..missing import is_missing, stripped, unmasked
 from ..names import shown
@@ -44,7 +45,7 @@ from .base import (
 )
 from .chosen_model import ChosenModel
 from .edge_prior import default_prior, warn_of_taper
-from .engines import read_hidden
+from .engines import read_sample
 from .mode_check import check_modes
 from .network import Network
 from .parameter_posterior import central, of_draws
@@ -166,10 +167,7 @@ class CompareMRF(MissingValues, RunOptions, ChosenModel, Network, BaseEstimator)
         model, prior, seeds = likelihood.model, self.object("prior"), run_seed(self)
         draws = sample_posterior(self, model, kernel, seeds, group=len(parts))
         samples, names = likelihood.samples, [str(label) for label in self.groups_]
-        hashes = [
-            data_hash(self._graph, s.s_bar, s.n_samples, None if s.hidden is None else s.hidden.model.states)
-            for s in samples
-        ]
+        hashes = [data_hash(self._graph, s.s_bar, s.n_samples, s.hidden) for s in samples]
         self.posterior_ = results.to_datatree(
             draws,
             model,
@@ -217,7 +215,7 @@ class CompareMRF(MissingValues, RunOptions, ChosenModel, Network, BaseEstimator)
         check_params(self)
         self._choose_model(X, sample_weight)
         states = check_states(X, sample_weight, missing=True, n_states=self.object("model").n_states, ordinal=True)
-        self._sizes, self._coding = states.sizes, states.coding
+        self._coding = states.coding
         if len(states.names) < 2:
             raise DataError("X must have at least two columns, got 1 feature(s).")
         record_columns(self, X, len(states.names))
@@ -240,11 +238,7 @@ class CompareMRF(MissingValues, RunOptions, ChosenModel, Network, BaseEstimator)
         for label, part in zip(self.groups_, parts, strict=True):
             _check_group(label, part)
         self._unsure = names_of(states, sorted({i for part in parts for i in rarely_observed(part, self._graph)}))
-        samples = []
-        for part in parts:
-            hidden = read_hidden(None, Elimination(), model, part)
-            s_bar = model.statistics(part.values, part.weights) if hidden is None else hidden.model.seen_statistics()
-            samples.append(Sample(s_bar, part.n_samples, hidden))
+        samples = [read_sample(model, part, Elimination()) for part in parts]
         contrast = contrasts([s.n_samples for s in samples])
         likelihood = group_likelihood(model, samples, contrast, Persistent(), self.biases)
         given = likelihood, contrast, self.object("prior"), self.object("baseline"), self.biases
@@ -388,12 +382,7 @@ class CompareMRF(MissingValues, RunOptions, ChosenModel, Network, BaseEstimator)
         stacked = np.asarray(draws.transpose("chain", "draw", "group", *rest), dtype=float)
         stacked = stacked.reshape(-1, len(names), *stacked.shape[3:])
         values = {name: stacked[:, i] for i, name in enumerate(names)}
-        values |= {
-            f"{b} - {a}": stacked[:, j] - stacked[:, i]
-            for i, a in enumerate(names)
-            for j, b in enumerate(names)
-            if i < j
-        }
+        values |= {f"{b} - {a}": values[b] - values[a] for a, b in combinations(names, 2)}
         found = []
         for name, x in values.items():
             lower, upper = np.quantile(x, tails, axis=0)

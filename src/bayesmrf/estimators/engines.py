@@ -11,7 +11,7 @@ from ..inference.auto import is_cheap
 from ..inference.chains import Brief, Persistent
 from ..inference.pseudo_likelihood import PseudoLikelihood
 from ..inference.registry import check_model, engine_of, engines_that_answer
-from ..likelihood import Hidden
+from ..likelihood import Hidden, Sample
 from ..models.categorical import states_of
 from ..models.clamped_categorical import clamp
 from ..states import States
@@ -59,19 +59,29 @@ def read_engine(engine: str | Engine, states: States) -> Engine:
     return found.given(states) if isinstance(found, DataEngine) else found
 
 
-def read_hidden(hidden_engine: str | Engine | None, engine: Engine, model: Any, states: States) -> Hidden | None:
-    """Return the model clamped to the observed values, and its engine; None if nothing is missing.
+def read_sample(
+    model: Any, states: States, engine: Engine, hidden_engine: Any = None, n_chains: int = _HIDDEN_CHAINS
+) -> Sample:
+    """Return mean statistics and, if values are missing, the model clamped to the others, and its engine.
 
-    The engine is exact if that is cheap, else persistent chains, which brief chains always need.
+    The engine is exact if that is cheap, else persistent chains (``n_chains``), which brief chains always need.
     """
+    hidden = _read_hidden(hidden_engine, engine, model, states, n_chains)
+    s_bar = model.statistics(states.values, states.weights) if hidden is None else hidden.model.seen_statistics()
+    return Sample(s_bar, states.n_samples, hidden)
+
+
+def _read_hidden(hidden_engine: Any, engine: Engine, model: Any, states: States, n_chains: int) -> Hidden | None:
     if not (states.values < 0).any():
-        refuse_hidden(hidden_engine)
+        if hidden_engine is not None:
+            expected = "omitted, as no value is missing"
+            raise OptionError(option="hidden_engine", got=hidden_engine, expected=expected, remedy="remove it")
         return None
     clamped = clamp(model, states.rows)
     if hidden_engine is None:
         exact = not isinstance(engine, Brief) and is_cheap(clamped.graph, states_of(clamped))
         hidden_engine = "exact" if exact else "persistent"
-    found: Any = engine_of(hidden_engine, "hidden_engine", n_chains=_HIDDEN_CHAINS, tempered=False)
+    found: Any = engine_of(hidden_engine, "hidden_engine", n_chains=n_chains, tempered=False)
     if isinstance(engine, Brief) and not isinstance(found, Persistent):
         raise OptionError(option="hidden_engine", got=hidden_engine, expected="'persistent' or None with brief chains, "
                           "which start from the states of chains on the missing values")  # fmt: skip
@@ -80,14 +90,6 @@ def read_hidden(hidden_engine: str | Engine | None, engine: Engine, model: Any, 
         found.prepare(clamped)
     # A ladder and weights would not leave the distribution of the hidden entries at theta invariant.
     return Hidden(clamped, replace(found, tempered=False) if isinstance(found, Persistent) else found)
-
-
-def refuse_hidden(hidden_engine: str | Engine | None) -> None:
-    """Raise OptionError for an engine of missing values where none is missing."""
-    if hidden_engine is not None:
-        raise OptionError(
-            option="hidden_engine", got=hidden_engine, expected="omitted, as no value is missing", remedy="remove it"
-        )
 
 
 def refuse_unused(engine: str | Engine, option: str = "engine") -> None:

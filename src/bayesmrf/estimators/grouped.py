@@ -10,17 +10,14 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .. import convergence, partitions, results
-from ..base import Engine, Kind
-from ..errors import ApproximatePosteriorWarning, BoundaryWarning, OptionError, argument, in_words, instead_of_exact
+from ..errors import ApproximatePosteriorWarning, OptionError, argument, in_words, instead_of_exact
 from ..families import families_of
 from ..inference.auto import choose
 from ..inference.elimination.two_states import Elimination
 from ..learning.matched_moments import warn_unless_matched
-from ..learning.maximum_likelihood import bound, maximum_likelihood
-from ..learning.sparse_path import sparse_start
-from ..likelihood import Hidden, Likelihood
-from ..methods import GROUPS, Particle
-from ..missing import COMPLETE_PAIRS
+from ..learning.maximum_likelihood import bound
+from ..likelihood import Likelihood
+from ..methods import GROUPS, Particle, kind_of
 from ..models.categorical import states_of
 from ..models.ordinal import Ordinal
 from ..models.symmetric import Symmetric
@@ -31,21 +28,10 @@ from ..posterior.groups.gibbs import GroupedGibbs
 from ..posterior.hidden_entries import DrawHiddenEntries
 from ..priors import Beta, DirichletProcess, Gamma, MultivariateNormal
 from ..rules import is_integer
-from ..states import States
-from .base import (
-    MissingValues,
-    RunOptions,
-    data_hash,
-    missing_table,
-    require_edges,
-    run_seed,
-    sample_posterior,
-    warn_of_unbalanced,
-)
-from .chosen_model import ChosenModel
-from .engines import read_hidden
-from .grouped_methods import Problem, Request, build_kernel, choose_method, kind, read, with_numbers
-from .grouped_states import states_start
+from .base import data_hash, missing_table, require_edges, run_seed, sample_posterior, warn_of_unbalanced
+from .engines import read_sample
+from .grouped_methods import KERNELS, Problem, Request, choose_method, read
+from .grouped_start import find_start
 from .mode_check import check_modes
 from .parameter_posterior import ParameterPosterior
 from .rarely_observed import names_of, rarely_observed
@@ -55,7 +41,7 @@ _NOISE = 0.32  # noise of particles in the log likelihood of an edge, in nats; n
 
 
 @dataclass(eq=False, repr=False)
-class GroupedMRF(MissingValues, RunOptions, ChosenModel, ParameterPosterior):
+class GroupedMRF(ParameterPosterior):
     """Posterior of the groups of edges that share a parameter (Liu and Page 2013).
 
     The model: ``p(x) ~ prod_c a_c^[x_u = x_v] (1 - a_c)^[x_u != x_v]`` over the edges c = (u, v) of a graph, with
@@ -197,44 +183,44 @@ class GroupedMRF(MissingValues, RunOptions, ChosenModel, ParameterPosterior):
             warn_of_unbalanced(states)
         require_edges(self._graph, option)
         n, missing = states.n_samples, bool((states.values < 0).any())
-        method = with_numbers(choose_method(request, model, missing), model, n)
+        method = choose_method(request, model, missing, n)
         self.method_ = GROUPS.row(method).name
         seeds = run_seed(self)
         rng = np.random.default_rng(seeds.spawn(1)[0])
         engine = Elimination() if self.method_ == "exact" else choose(self._graph, n_states=states_of(model))
-        hidden = read_hidden(None, engine, model, states)
-        s_bar = model.statistics(states.values, states.weights) if hidden is None else hidden.model.seen_statistics()
+        data = read_sample(model, states, engine)
         with instead_of_exact(argument("method", "particle")):
-            start, constant, told = self._start(request, model, states, s_bar, engine, rng, hidden)
-            how = told.get("mle_method", "")
+            start = find_start(request, model, states, data, engine, rng)
+            how = start.mle_method
             if how.startswith("persistent") and not warn_unless_matched(
-                model, constant["mle"], s_bar, n, None, rng, "mle_"
+                model, start.theta, data.s_bar, n, None, rng, "mle_"
             ):
-                told["mle_method"] = how.replace("persistent", f"persistent, {convergence.NOT_CONVERGED}", 1)
-            kernel = build_kernel(method, Problem(request, model, s_bar, n, start, engine))
+                how = how.replace("persistent", f"persistent, {convergence.NOT_CONVERGED}", 1)
+            kernel = KERNELS[self.method_](method, Problem(request, model, data.s_bar, n, start.theta, engine))
         engine_name = _engine_name(kernel)
-        data = Likelihood(model, s_bar, n, engine, hidden)
-        if hidden is not None:
-            kernel = DrawHiddenEntries(kernel, data)
+        likelihood = Likelihood(model, data.s_bar, n, engine, data.hidden)
+        if data.hidden is not None:
+            kernel = DrawHiddenEntries(kernel, likelihood)
         draws = sample_posterior(self, model, kernel, seeds)
         for name, asked in (("density", request.spike), ("field_groups", request.field_prior is not None)):
             if not asked:
                 draws.values.pop(name, None)
         draws.values["agreement"] = model.agreement(draws.values["theta"])
         draws.dims["agreement"] = ("edge",)
-        told |= {"kind": kind(method, model), "engine": engine_name}
-        told["rarely_observed"] = names_of(states, rarely_observed(states, self._graph))
-        told["data_hash"] = data_hash(self._graph, s_bar, n, None if hidden is None else hidden.model.states)
+        attrs, constant = self._attributes(request, method, model), {}
+        if start.mle is not None:
+            self.mle_ = model.agreement(start.mle)
+            constant["mle"], attrs["mle_method"] = start.mle, how
+        attrs["kind"] = kind_of(GROUPS.row(method), method, self._graph.is_forest and not model.fields)
+        attrs["engine"] = engine_name
+        attrs["rarely_observed"] = names_of(states, rarely_observed(states, self._graph))
+        attrs["data_hash"] = data_hash(self._graph, data.s_bar, n, data.hidden)
         self.posterior_ = results.to_datatree(
-            draws,
-            model,
-            attrs=self._attributes(request, method, model) | told,
-            observed={"statistics": s_bar, "n_samples": n},
-            constant=constant,
+            draws, model, attrs=attrs, observed={"statistics": data.s_bar, "n_samples": n}, constant=constant
         )
         self._summarise(model, request.spike)
-        self.missing_ = missing_table(data, draws.values["theta"], states, seeds)
-        if hidden is not None:
+        self.missing_ = missing_table(likelihood, draws.values["theta"], states, seeds)
+        if data.hidden is not None:
             results.add_missing(self.posterior_, self.missing_)
         by_particles = isinstance(method, Particle)
         check_modes(self, [states], seeds, _SWEEPS * method.n_particles if by_particles else 0)
@@ -266,47 +252,6 @@ class GroupedMRF(MissingValues, RunOptions, ChosenModel, ParameterPosterior):
             raise OptionError(f"edges: {in_words(unknown)} is not an edge; names are like {next(iter(names))!r}")
         index = np.array([names[e] if isinstance(e, str) else e for e in edges], dtype=np.int64)
         return partitions.co_clustering(self._stacked("groups"), index)
-
-    def _start(
-        self,
-        request: Request,
-        model: Any,
-        states: States,
-        s_bar: np.ndarray,
-        engine: Engine,
-        rng: np.random.Generator,
-        hidden: Hidden | None,
-    ) -> tuple[np.ndarray, dict[str, np.ndarray], dict[str, Any]]:
-        """Return the start of the chains: an estimate from complete pairs, sparse with a spike; and ``mle_``."""
-
-        def estimate(hidden: Hidden | None) -> tuple[np.ndarray, str]:
-            if request.family.many_states:
-                return states_start(request.prior, model, states, s_bar, engine, rng, hidden)
-            found = maximum_likelihood(model, s_bar, states.n_samples, engine, rng, hidden=hidden)
-            return found.theta, found.method
-
-        if not request.spike:
-            exact = hidden is not None and engine.kind is hidden.engine.kind is Kind.EXACT
-            with warnings.catch_warnings():
-                if exact:  # they are those of the start
-                    warnings.simplefilter("ignore", BoundaryWarning)
-                start, how = estimate(None)
-            mle = start
-            if exact:
-                mle, how = estimate(hidden)
-            elif hidden is not None:
-                how += f", {COMPLETE_PAIRS}"
-            self.mle_ = model.agreement(mle)
-            return start, {"mle": mle}, {"mle_method": how}
-        if request.family.many_states:
-            return estimate(None)[0], {}, {}
-        r, start, found = model.n_edges, np.zeros(model.n_features), sparse_start(model.graph, states)
-        if found is not None:
-            start[:r] = found[:r] / 2  # over {0, 1}, a weight is twice the logit of the agreement
-        if model.fields:
-            limit = 1 - 1 / states.n_samples
-            start[r:] = np.arctanh(np.clip(s_bar[r:], -limit, limit))
-        return start, {}, {}
 
     def _summarise(self, model: Any, spike: bool) -> None:
         import pandas as pd

@@ -15,7 +15,7 @@ from ..inference.elimination.two_states import Elimination, cost
 from ..learning.maximum_likelihood import bound
 from ..learning.persistent import PersistentMLE
 from ..likelihood import Likelihood
-from ..methods import GROUPS, AuxiliaryVariable, MethodRow, Particle, kind_of, refusal
+from ..methods import GROUPS, AuxiliaryVariable, MethodRow, Particle, refusal
 from ..models.categorical import states_of
 from ..options import check_params
 from ..posterior.groups.auxiliary_variable import GroupedAuxiliaryVariable
@@ -82,7 +82,7 @@ def read(estimator: Any) -> Request:
             remedy = "give the edges as graph, or DirichletProcess(density=Beta(5, 5))"
             raise OptionError(option="candidates", got=estimator.candidates, expected=expected, remedy=remedy)
         prior = replace(prior, density=_DENSITY)
-    if estimator.candidates is not None and not _is_default_graph(estimator.graph):
+    if estimator.candidates is not None and not (isinstance(estimator.graph, str) and estimator.graph == "complete"):
         expected = "omitted with candidates, which are the edges"
         raise OptionError(option="graph", got=estimator.graph, expected=expected, remedy="remove one of the two")
     is_normal = family.name in ("symmetric", "ordinal")
@@ -95,34 +95,29 @@ def read(estimator: Any) -> Request:
         )
     fields = DirichletProcess(prior.alpha, Normal(FIELD_SCALE)) if estimator.fields == "grouped" else None
     method = None if estimator.method == "auto" else estimator.object("method")
-    if isinstance(method, AuxiliaryVariable) and method.inner == "exact":
-        _refuse_sweeps(method.n_sweeps)
+    own = method if isinstance(method, AuxiliaryVariable) and method.inner == "exact" else None
+    if own is not None and own.n_sweeps != AuxiliaryVariable.n_sweeps:  # the default is not one given
+        expected = f"omitted with {argument('inner', 'exact')}, whose particles need no sweeps"
+        raise OptionError(option="n_sweeps", got=own.n_sweeps, expected=expected, remedy="remove it")
     found = Request(family, estimator.object("model"), prior, fields, bool(estimator.fields), method)
     found.check(GROUPS.row("exact" if method is None else method))
     return found
 
 
-def _is_default_graph(graph: Any) -> bool:
-    return isinstance(graph, str) and graph == "complete"
-
-
-def _refuse_sweeps(n_sweeps: int) -> None:
-    """Raise OptionError for sweeps of exact particles; the default is not one given."""
-    if n_sweeps != AuxiliaryVariable.n_sweeps:
-        expected = f"omitted with {argument('inner', 'exact')}, whose particles need no sweeps"
-        raise OptionError(option="n_sweeps", got=n_sweeps, expected=expected, remedy="remove it")
-
-
-def choose_method(request: Request, model: Any, missing: bool) -> Any:
-    """Return the given method, or the choice of "auto"."""
-    if request.method is not None:
-        request.check(GROUPS.row(request.method), missing)
-        return request.method
-    tree = GROUPS.row("tree")
-    supported = not any(refusal(tree, GROUPS, f, request.family.name) for f in request.features(missing))
-    most = _EXACT_WORK / model.n_features
-    cheap = cost(model.graph, most, states_of(model))[1] <= most
-    return GROUPS.read("tree" if supported and model.graph.is_forest else "exact" if cheap else "particle")
+def choose_method(request: Request, model: Any, missing: bool, n: float) -> Any:
+    """Return the given method, or the choice of "auto"; with the default number of particles instead of None."""
+    method = request.method
+    if method is None:
+        tree = GROUPS.row("tree")
+        supported = not any(refusal(tree, GROUPS, f, request.family.name) for f in request.features(missing))
+        most = _EXACT_WORK / model.n_features
+        cheap = cost(model.graph, most, states_of(model))[1] <= most
+        method = GROUPS.read("tree" if supported and model.graph.is_forest else "exact" if cheap else "particle")
+    else:
+        request.check(GROUPS.row(method), missing)
+    if isinstance(method, Particle) and method.n_particles is None:
+        return Particle(default_particles(n, model.graph.n_nodes))
+    return method
 
 
 class Problem(NamedTuple):
@@ -134,23 +129,6 @@ class Problem(NamedTuple):
     n: float
     start: np.ndarray
     engine: Engine
-
-
-def with_numbers(method: Any, model: Any, n: float) -> Any:
-    """Return the options with the default number of particles instead of None."""
-    if not isinstance(method, Particle) or method.n_particles is not None:
-        return method
-    return Particle(default_particles(n, model.graph.n_nodes))
-
-
-def build_kernel(method: Any, problem: Problem) -> Kernel:
-    """Return the sampler of a method."""
-    return KERNELS[GROUPS.row(method).name](method, problem)
-
-
-def kind(method: Any, model: Any) -> str:
-    """Say in words whether the stationary distribution is the posterior."""
-    return kind_of(GROUPS.row(method), method, model.graph.is_forest and not model.fields)
 
 
 def _tree(_: Any, p: Problem) -> Kernel:
@@ -165,16 +143,8 @@ def _exact(_: Any, p: Problem) -> Kernel:
 
 def _particle(method: Any, p: Problem) -> Kernel:
     pairs = _PAIRS_WITH_SPIKE if p.request.spike else GroupedGibbs.n_pairs
-    return particle_groups(
-        p.model,
-        p.s_bar,
-        p.n,
-        p.request.prior,
-        p.start,
-        method.n_particles,
-        n_pairs=pairs,
-        field_prior=p.request.field_prior,
-    )
+    given = p.model, p.s_bar, p.n, p.request.prior, p.start, method.n_particles
+    return particle_groups(*given, n_pairs=pairs, field_prior=p.request.field_prior)
 
 
 def _stripped_beta(_: Any, p: Problem) -> Kernel:

@@ -12,7 +12,8 @@ from ..errors import OptionError, instead_of_exact
 from ..inference.elimination.two_states import Elimination
 from ..models.categorical import is_categorical
 from ..models.ising import Ising
-from .base import PairwiseMRF, central
+from .base import MissingValues, PairwiseMRF, RunOptions, central
+from .chosen_model import ChosenModel
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,8 +36,8 @@ def of_draws(estimator: Any, function: Callable[..., Any], of: str, name: str) -
     return xr.DataArray(values, dims=[*dims, *extra], coords={d: theta.coords[d] for d in dims}, name=name)
 
 
-class ParameterPosterior(PairwiseMRF):
-    """Summaries of ``posterior_``: intervals, and the posterior of any statistic of the network."""
+class ParameterPosterior(MissingValues, RunOptions, ChosenModel, PairwiseMRF):
+    """Estimators of posteriors: intervals, and the posterior of any statistic of the network."""
 
     def interval_(self, probability: float = 0.9) -> pd.DataFrame:
         """Compute the central posterior interval of each parameter that is sampled: columns mean, lower, upper.
@@ -93,8 +94,6 @@ class ParameterPosterior(PairwiseMRF):
 
     def correlation(self) -> xr.DataArray:
         """Compute the posterior of the marginal correlation along each edge, by exact elimination at each draw."""
-        import xarray as xr
-
         check_is_fitted(self)
         model, engine, own = Ising(self._graph), Elimination(), self._model()
         if is_categorical(own):
@@ -112,9 +111,4 @@ class ParameterPosterior(PairwiseMRF):
             return (moments[:r] - node[u] * node[v]) / np.sqrt((1 - node[u] ** 2) * (1 - node[v] ** 2))
 
         found = self.statistic(correlate, name="correlation")
-        return xr.DataArray(
-            found.values,
-            dims=["chain", "draw", "edge"],
-            coords={**{d: found.coords[d] for d in ("chain", "draw")}, "edge": self._graph.edge_names},
-            name="correlation",
-        )
+        return found.rename(correlation_dim_0="edge").assign_coords(edge=self._graph.edge_names)

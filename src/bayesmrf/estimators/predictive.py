@@ -18,6 +18,7 @@ from ..options import check
 from ..rng import as_seed_sequence
 from ..samplers.tempered import Tempered
 from ..states import States, check_states, decode
+from .network import Network
 from .normaliser import LARGEST_ERROR, Normaliser, is_within_reach, normaliser, warn_if_few, warn_if_rough
 
 _DRAWS = 100  # over which predictions are averaged, as in Chen and Welling (2012)
@@ -27,7 +28,7 @@ _LARGEST_ERROR_OF_A_ROW = 0.25  # nats
 _DENSITIES = 2**22  # of the rows of a block under all draws
 
 
-class Predictive(DensityMixin):
+class Predictive(Network, DensityMixin):
     r"""Predictions by a fitted field, or by the mixture of fields over the draws of a posterior.
 
     .. math:: \log p(x) = \log \frac1K \sum_{k=1}^K \exp(\theta_k \cdot s(x) - \log Z(\theta_k)),
@@ -36,16 +37,9 @@ class Predictive(DensityMixin):
     """
 
     random_state: Any
-    theta_: np.ndarray
-    edges_: np.ndarray
-    _graph: Graph
     _names: tuple[str, ...]
     _coding: Any
     _log_z: dict[str, list[Normaliser]]
-
-    def _model(self, graph: Graph | None = None) -> Any:
-        """Return the model on a graph, or on that of the data."""
-        raise NotImplementedError
 
     def score(self, X: Any, y: None = None, sample_weight: Any = None, average: str = "bayes") -> float:
         """Compute the mean log predictive density of an observation, in nats.

@@ -13,15 +13,13 @@ from .. import convergence, metrics, results, run
 from ..base import Kernel
 from ..errors import DataError, OptionError, argument, in_words, instead_of_exact
 from ..families import AUTO, FAMILIES, FamilyRow, families_of
-from ..inference.auto import is_cheap
 from ..inference.chains import Persistent
 from ..inference.elimination.two_states import Elimination
 from ..learning.sparse_path import sparse_start
-from ..likelihood import Hidden, Likelihood
+from ..likelihood import Likelihood
 from ..methods import EDGES, EXTRAPOLATED, OneEdge, refusal
 from ..models.boltzmann import Coding
-from ..models.categorical import is_categorical, states_of
-from ..models.clamped_categorical import clamp
+from ..models.categorical import is_categorical
 from ..names import shown
 from ..options import check, check_params
 from ..posterior.edges.exact import SpikeSlabExact
@@ -34,19 +32,10 @@ from ..posterior.hidden_entries import DrawHiddenEntries
 from ..priors import Normal, SpikeSlab
 from ..rules import is_integer
 from ..states import States
-from .base import (
-    MissingValues,
-    RunOptions,
-    central,
-    data_hash,
-    missing_table,
-    require_edges,
-    run_seed,
-    sample_posterior,
-)
-from .chosen_model import ChosenModel
+from .base import central, data_hash, missing_table, require_edges, run_seed, sample_posterior
 from .edge_prior import default_prior, warn_of_prior, warn_of_taper, warn_of_wide_slab
 from .edge_start import default_particles, find_reference
+from .engines import read_sample
 from .mode_check import check_modes
 from .parameter_posterior import ParameterPosterior
 from .rarely_observed import mirror_of, names_of, rarely_observed
@@ -64,7 +53,7 @@ _EXACT_BINARY = 2**16  # the same for yes/no nodes: with 16, three times the eff
 
 
 @dataclass(eq=False, repr=False)
-class SpikeSlabMRF(MissingValues, RunOptions, ChosenModel, ParameterPosterior):
+class SpikeSlabMRF(ParameterPosterior):
     r"""Posterior over edges and parameters of a Markov random field (Chen and Welling 2012).
 
     Each candidate edge is absent with probability 1 - p0 (the spike), and has a normal or Cauchy weight otherwise (the
@@ -155,7 +144,7 @@ class SpikeSlabMRF(MissingValues, RunOptions, ChosenModel, ParameterPosterior):
         unsure = [] if hidden is None or kernel.mirror is not None else rarely_observed(states, self._graph)
         attrs: dict[str, Any] = {
             "rarely_observed": names_of(states, unsure),
-            "data_hash": data_hash(self._graph, s_bar, n, None if hidden is None else hidden.model.states),
+            "data_hash": data_hash(self._graph, s_bar, n, hidden),
             "model": model.name,
             "chosen_model": self._chooses,
             "prior": asdict(prior) | {"slab": {"family": type(prior.slab).__name__} | asdict(prior.slab)},
@@ -205,8 +194,9 @@ class SpikeSlabMRF(MissingValues, RunOptions, ChosenModel, ParameterPosterior):
             expected = f"{' or '.join(map(repr, _TILTED))} for a logistic-beta prior of the biases"
             raise OptionError(option="method", got=row.name, expected=expected)
         model, prior, method, n = self._model(), self.object("prior"), self.object("method"), states.n_samples
-        hidden = self._hidden(model, states)
-        s_bar = model.statistics(states.values, states.weights) if hidden is None else hidden.model.seen_statistics()
+        # A chain that leaves the distribution of the hidden entries invariant suffices.
+        sample = read_sample(model, states, Persistent(), n_chains=1)
+        s_bar, hidden = sample.s_bar, sample.hidden
         data = Likelihood(model, s_bar, n, Persistent(), hidden)  # only for what is hidden
         reference = None
         if hidden is None and row.name != "exact" and not is_categorical(model):
@@ -222,15 +212,6 @@ class SpikeSlabMRF(MissingValues, RunOptions, ChosenModel, ParameterPosterior):
             exact = Likelihood(model, s_bar, n, Elimination(), hidden)
             mirror = mirror_of(exact, _OfBiases(prior, model.n_edges), rare)
         return states, data, DrawHiddenEntries(kernel, data, mirror)
-
-    def _hidden(self, model: Any, states: States) -> Hidden | None:
-        """The model clamped to what was seen; None where nothing is missing."""
-        if (states.values >= 0).all():
-            return None
-        clamped = clamp(model, states.rows)
-        # A chain that leaves the distribution of the hidden entries invariant suffices.
-        exact = is_cheap(clamped.graph, states_of(clamped))
-        return Hidden(clamped, Elimination() if exact else Persistent(n_chains=1, tempered=False))
 
     def _summarise(self, model: Any, draws: run.Draws) -> None:
         r = model.n_edges

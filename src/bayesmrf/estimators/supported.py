@@ -42,14 +42,13 @@ def support() -> pd.DataFrame:
             rows["GroupedMRF", family.name, prior] = {
                 row.name: _of_method(row, GROUPS, features, family.name) for row in GROUPS
             }
-    for prior, features in {"spike and slab": ("spike",), f"spike and slab{_MISSING}": ("spike", "missing")}.items():
-        for family in [row for row in FAMILIES if "SpikeSlabMRF" in row.estimators]:
-            rows["SpikeSlabMRF", family.name, prior] = {
-                row.name: _of_method(row, EDGES, features, family.name) for row in EDGES
-            }
-    for prior in ("differences between groups", f"differences between groups{_MISSING}"):
-        for family in families_of("CompareMRF"):
-            rows["CompareMRF", family.name, prior] = {row.name: row.kind.split()[0] for row in COMPARISONS}
+    spiked = ("SpikeSlabMRF", EDGES, "spike and slab"), ("CompareMRF", COMPARISONS, "differences between groups")
+    for estimator, methods, name in spiked:
+        for prior, features in {name: ("spike",), f"{name}{_MISSING}": ("spike", "missing")}.items():
+            for family in families_of(estimator):
+                rows[estimator, family.name, prior] = {
+                    row.name: _of_method(row, methods, features, family.name) for row in methods
+                }
     for family in families_of("BayesianMRF"):
         for prior, missing in {"any density": False, f"any density{_MISSING}": True}.items():
             rows["BayesianMRF", family.name, prior] = {

@@ -64,10 +64,10 @@ def read_ties(ties: Any, model: Any) -> LinearMap | None:
     return LinearMap.tied(label, tuple(phi))
 
 
-def n_edge_parameters(curve: LinearMap, model: Any) -> int:
+def n_edge_parameters(model: Any, curve: LinearMap | None) -> int:
     """Return the number of sampled parameters of edges, which come first."""
-    mine = curve.columns[: model.n_parameters * model.n_edges]
-    return int(mine.max(initial=-1)) + 1
+    n = model.n_parameters * model.n_edges
+    return n if curve is None else int(curve.columns[:n].max(initial=-1)) + 1
 
 
 def _in_order(ties: Any, n_edges: int) -> list[Any]:

@@ -1,0 +1,72 @@
+"""Starts of `GroupedMRF`: an estimate that ignores groups or, where edges may be absent, a sparse one."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..base import Engine, Kind
+from ..errors import BoundaryWarning
+from ..learning.forest import forest_start
+from ..learning.many_states import potential_mode
+from ..learning.maximum_likelihood import maximum_likelihood
+from ..learning.sparse_path import sparse_start
+from ..likelihood import Hidden, Sample
+from ..missing import COMPLETE_PAIRS
+from ..models.symmetric import Symmetric
+from ..posterior.groups.blocks import base_precision
+from ..states import States
+from .grouped_methods import Request
+
+
+class GroupedStart(NamedTuple):
+    """Where the chains start; and, without a spike, an estimate that ignores groups, and its method."""
+
+    theta: np.ndarray
+    mle: np.ndarray | None = None
+    mle_method: str = ""
+
+
+def find_start(
+    request: Request, model: Any, states: States, data: Sample, engine: Engine, rng: np.random.Generator
+) -> GroupedStart:
+    """Return an estimate from complete pairs, sparse with a spike, and one that sums over missing values if exact."""
+    if request.spike:
+        return GroupedStart(_sparse(request, model, states, data.s_bar, rng))
+    hidden = data.hidden
+    exact = hidden is not None and engine.kind is hidden.engine.kind is Kind.EXACT
+    with warnings.catch_warnings():
+        if exact:  # they are those of the start
+            warnings.simplefilter("ignore", BoundaryWarning)
+        theta, how = _estimate(request, model, data, engine, rng, None)
+    if exact:
+        return GroupedStart(theta, *_estimate(request, model, data, engine, rng, hidden))
+    return GroupedStart(theta, theta, how if hidden is None else f"{how}, {COMPLETE_PAIRS}")
+
+
+def _estimate(
+    request: Request, model: Any, data: Sample, engine: Engine, rng: np.random.Generator, hidden: Hidden | None
+) -> tuple[np.ndarray, str]:
+    """Return an estimate that ignores groups, and its method; ``hidden`` are missing entries that are summed over."""
+    if isinstance(model, Symmetric):
+        precision = base_precision(request.prior.base, model.n_parameters)[0]
+        theta = potential_mode(model, data.s_bar, data.n_samples, engine, rng, precision, hidden)
+        return theta, "posterior mode, no groups"
+    found = maximum_likelihood(model, data.s_bar, data.n_samples, engine, rng, hidden=hidden)
+    return found.theta, found.method
+
+
+def _sparse(request: Request, model: Any, states: States, s_bar: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    if request.family.many_states:
+        tables = isinstance(model, Symmetric)
+        precision = base_precision(request.prior.base, model.n_parameters)[0] if tables else np.eye(1)
+        return forest_start(model, states.values, states.weights, precision, rng)
+    r, start, found = model.n_edges, np.zeros(model.n_features), sparse_start(model.graph, states)
+    if found is not None:
+        start[:r] = found[:r] / 2  # over {0, 1}, a weight is twice the logit of the agreement
+    if model.fields:
+        limit = 1 - 1 / states.n_samples
+        start[r:] = np.arctanh(np.clip(s_bar[r:], -limit, limit))
+    return start
