@@ -2,6 +2,7 @@
 
 import dataclasses
 
+import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,6 +12,7 @@ from bayesmrf.errors import BayesMRFError, ConvergenceWarning, OptionError
 from bayesmrf.estimators.compare import read_groups
 from bayesmrf.inference.enumeration import Enumeration
 from bayesmrf.models.boltzmann import Boltzmann
+from bayesmrf.priors import LogisticBeta
 from bayesmrf.summary import DifferenceSummary, summarise
 from tests import groups_oracle
 from tests.commands import one_sentence
@@ -129,6 +131,19 @@ def test_three_groups_and_missing_values(rng):
         of["Ann", "Bob", "g0", "g2"], of["Ann", "Bob", "g0", "g1"] + of["Ann", "Bob", "g1", "g2"]
     )
     assert all(d["difference"].shape == (2,) for *_, d in est.graph_.edges(data=True))
+    weights = est.posterior_["posterior"]["theta"][..., :3]
+    n_edges = est.statistic(nx.number_of_edges, of="graph")
+    np.testing.assert_array_equal(n_edges, (weights != 0).sum("feature"))
+    assert n_edges.min() < 3
+
+
+def test_biases_have_the_prior_of_differences_also_where_baselines_may_be_absent(fitted):
+    _, table = fitted
+    prior, own = SpikeSlab(bias_scale=2.0), SpikeSlab(density=0.3, biases=LogisticBeta(2, 1))
+    est = CompareMRF(prior=prior, baseline=own, **QUICK | {"n_draws": 4}).fit(table[NAMES], table["group"])
+    options = summarise(est.posterior_).options
+    assert options["scale of the biases"] == "2"
+    assert options["baseline"] == "SpikeSlab(density=0.3, slab=Cauchy(scale=1.0), bias_scale=2.0, biases=None)"
 
 
 def test_a_stopped_run_continues(fitted, folder):
@@ -273,6 +288,10 @@ def test_ordered_answers(bayesmrf, rng, folder):
     with pytest.raises(BayesMRFError, match=r"'a' never has the level 2 in group '1'.*; merge it with another"):
         CompareMRF(model="ordinal", **QUICK).fit(table[["a", "b"]].assign(a=table["a"].where(table["by"] == 0, 3)
                                                  .where(np.arange(200) != 1, 1)), table["by"])  # fmt: skip
+    for alone in (3, np.nan):  # after a merge nothing is left to compare
+        with pytest.raises(BayesMRFError, match=r"'a' never has .* in group '1'.*; leave out the column or the group"):
+            CompareMRF(model="ordinal", **QUICK).fit(table.assign(a=table["a"].where(table["by"] == 0, alone))
+                                                     [["a", "b"]], table["by"])  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 The data are all states with the counts that a model makes most probable, so that what they say is known beforehand.
 """
 
+import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
@@ -58,6 +59,8 @@ def test_structure_and_groups_of_a_strong_truth(method, rng):
     posterior = est.posterior_["posterior"]
     np.testing.assert_array_equal(posterior["included"] == 0, posterior["groups"] == 0)
     np.testing.assert_array_equal(posterior["included"] == 0, posterior["agreement"] == 0.5)
+    n_edges = posterior["included"].sum("edge")
+    np.testing.assert_array_equal(est.statistic(nx.number_of_edges, of="graph"), n_edges)
     u, v = est.edges_.T
     np.testing.assert_allclose(est.inclusion_[u, v], posterior["included"].mean(("chain", "draw")))
     np.testing.assert_array_equal(est.inclusion_, est.inclusion_.T)

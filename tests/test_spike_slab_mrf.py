@@ -14,7 +14,7 @@ from bayesmrf.methods import Exact, OneEdge
 from bayesmrf.models.boltzmann import Boltzmann, Coding
 from bayesmrf.models.ising import Ising
 from bayesmrf.priors import Beta, Cauchy, Gamma, Normal, SpikeSlab, read_slab
-from bayesmrf.summary import StructureSummary
+from bayesmrf.summary import StructureSummary, summarise
 from tests import oracle
 
 QUICK = {"n_draws": 30, "n_warmup": 10, "n_chains": 2, "progress": False, "random_state": 0}
@@ -42,6 +42,20 @@ def test_every_method_runs_and_says_what_it_is(method, data):
     np.testing.assert_array_equal(est.inclusion_, est.inclusion_.T)
     theta = posterior["theta"].values[..., :15]
     np.testing.assert_array_equal(theta != 0, posterior["included"].values)
+
+
+def test_a_network_of_a_draw_has_its_edges_only(data):
+    est = SpikeSlabMRF(method="exact", **QUICK).fit(data)
+    found = est.statistic(nx.number_of_edges, of="graph")
+    np.testing.assert_array_equal(found, est.posterior_["posterior"]["included"].sum("edge"))
+    assert found.min() < 15
+
+
+def test_edges_of_equal_inclusion_are_in_the_order_of_the_summary(data):
+    est = SpikeSlabMRF(method="exact", **QUICK | {"n_draws": 3}).fit(np.hstack([data, data[::-1, :4]]))
+    found = summarise(est.posterior_).edge_table.sort_values("inclusion", ascending=False, kind="stable")
+    assert found["inclusion"].duplicated().any()
+    pd.testing.assert_frame_equal(est.edge_table(), found.reset_index(drop=True))
 
 
 @pytest.mark.parametrize("method", ["exact", "one-edge"])

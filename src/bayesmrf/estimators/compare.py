@@ -32,6 +32,7 @@ from ..posterior.edges.differences import Differences, check_size, contrasts, gr
 from ..posterior.edges.group_particles import GroupParticles
 from ..posterior.groups.two_states import default_particles
 from ..posterior.hidden_entries import DrawHiddenEntries
+from ..priors import SpikeSlab
 from ..states import States, check_states, levels_of
 from .base import (
     MissingValues,
@@ -87,7 +88,8 @@ class CompareMRF(MissingValues, RunOptions, ChosenModel, Network, BaseEstimator)
         differ, Cauchy differences of scale 1, and normal biases of scale 10.
     baseline : "slab", "spike-slab", or an object of `priors`
         Prior of the baselines: the slab of ``prior`` for every edge; or also a spike, with a p0 of its own, so that
-        baselines may be absent; or another slab (`priors.Cauchy`, `priors.Normal`) or `priors.SpikeSlab`.
+        baselines may be absent; or another slab (`priors.Cauchy`, `priors.Normal`) or `priors.SpikeSlab`, whose biases
+        are those of ``prior``.
     biases : {"free", "slab", "spike-slab"}
         Biases (thresholds) are free in each group; or have a baseline, with the prior of biases, and a difference, with
         the slab of the differences of edges, or their spike and slab.
@@ -142,8 +144,13 @@ class CompareMRF(MissingValues, RunOptions, ChosenModel, Network, BaseEstimator)
         """Return the value of a parameter as an object."""
         if name == "prior" and self.prior == "spike-slab":
             return replace(default_prior(self.object("model")), density=0.5)
-        if name == "baseline" and isinstance(self.baseline, str):
-            return self.object("prior").slab if self.baseline == "slab" else default_prior(self.object("model"))
+        if name == "baseline":
+            prior, given = self.object("prior"), self.baseline
+            if isinstance(given, str):
+                given = prior.slab if given == "slab" else default_prior(self.object("model"))
+            # The biases have one prior.
+            is_spiked = isinstance(given, SpikeSlab)
+            return replace(given, bias_scale=prior.bias_scale, biases=prior.biases) if is_spiked else given
         if name == "method" and isinstance(self.method, str) and self.method == AUTO:
             return COMPARISONS.read(vars(self).get("method_", "exact"))
         return super().object(name)
@@ -331,7 +338,8 @@ class CompareMRF(MissingValues, RunOptions, ChosenModel, Network, BaseEstimator)
         Parameters
         ----------
         function : callable
-            Of theta (n_features,), or of a networkx graph with edge attribute ``weight`` and node attribute ``bias``.
+            Of theta (n_features,), or of a networkx graph with edge attribute ``weight`` and node attribute ``bias``,
+            without edges that are absent in the group (``baseline="spike-slab"``).
         of : {"theta", "graph"}
         name : str
 
@@ -448,9 +456,10 @@ def _check_group(label: Any, states: States) -> None:
                         f"{states.n_samples:g}; merge or leave out small groups.")  # fmt: skip
     seen = states.values if states.weights is None else states.values[states.weights > 0]
     for i, (node, column, size) in enumerate(zip(states.names, seen.T, states.sizes, strict=True)):
-        unused = sorted({*range(size)} - {*column.tolist()})
-        if unused:
-            level = levels_of(states.coding, i)[unused[0]]
-            remedy = "merge it with another level" if size > 2 else "leave out the column or the group"
+        used = {*range(size)} & {*column.tolist()}
+        if len(used) < size:
+            level = levels_of(states.coding, i)[min({*range(size)} - used)]
+            # Of a single level nothing is left to compare after a merge.
+            remedy = "merge it with another level" if len(used) > 1 else "leave out the column or the group"
             raise DataError(f"{_X}: column '{shown(node)}' never has the level {level} in group '{name}', so that the "
                             f"groups cannot be compared there; {remedy}.")  # fmt: skip

@@ -16,6 +16,7 @@ from .base import MissingValues, PairwiseMRF, RunOptions, central
 from .chosen_model import ChosenModel
 
 if TYPE_CHECKING:
+    import networkx as nx
     import pandas as pd
     import xarray as xr
 
@@ -30,10 +31,17 @@ def of_draws(estimator: Any, function: Callable[..., Any], of: str, name: str) -
     theta = estimator.posterior_["posterior"].dataset["theta"]
     given, dims = np.asarray(theta), list(theta.dims[:-1])
     draws = given.reshape(-1, given.shape[-1])
-    each = np.array([function(t if of == "theta" else estimator._network(t)) for t in draws])
+    each = np.array([function(t if of == "theta" else _network(estimator, t)) for t in draws])
     values = each.reshape(*given.shape[:-1], *each.shape[1:])
     extra = [f"{name}_dim_{i}" for i in range(each.ndim - 1)]
     return xr.DataArray(values, dims=[*dims, *extra], coords={d: theta.coords[d] for d in dims}, name=name)
+
+
+def _network(estimator: Any, theta: np.ndarray) -> nx.Graph:
+    """Return the network of a draw: an edge that is absent has the weight 0."""
+    network = estimator._network(theta)
+    network.remove_edges_from([(u, v) for u, v, weight in network.edges(data="weight") if not np.any(weight)])
+    return network
 
 
 class ParameterPosterior(MissingValues, RunOptions, ChosenModel, PairwiseMRF):
@@ -65,8 +73,10 @@ class ParameterPosterior(MissingValues, RunOptions, ChosenModel, PairwiseMRF):
         Parameters
         ----------
         function : callable
-            Of theta (n_features,), or of a networkx graph with edge attribute ``weight`` and node attribute ``bias``
-            (in the Potts model an array, for each state but the first).
+            Of theta (n_features,), in which the weight of an absent edge is 0; or of a networkx graph of the edges that
+            exist in the draw, with edge attribute ``weight`` and node attribute ``bias`` (in the Potts model an array,
+            for each state but the first). Where an edge may be absent, its weight is
+            ``g.get_edge_data(u, v, {"weight": 0})["weight"]``.
         of : {"theta", "graph"}
         name : str
 

@@ -249,7 +249,7 @@ class SpikeSlabMRF(ParameterPosterior):
         weight = np.where(self.inclusion_[u, v] > 0, self.theta_[: graph.n_edges], np.nan)
         table = {"first": names[u], "second": names[v], "inclusion": self.inclusion_[u, v], "weight": weight}
         table |= {"lower": interval[:, 0], "upper": interval[:, 1]}
-        return pd.DataFrame(table).sort_values("inclusion", ascending=False, ignore_index=True)
+        return pd.DataFrame(table).sort_values("inclusion", ascending=False, kind="stable", ignore_index=True)
 
     def predict_conditional(self, X: Any, group: Sequence[Any], average: str = "bayes") -> np.ndarray:
         """Compute the probability of each joint state of a group of nodes, given the other nodes of each row.
