@@ -175,7 +175,8 @@ def test_coordinates_beyond_the_prior_are_named(factor, message, points):
     """Labels of points a thousand times as far apart had a probability of a half, without a word."""
     with pytest.warns(PriorWarning, match=message):
         label_field(engine="exact", **QUICK).fit(points * [1, factor], LABELS)
-    label_field(engine="exact", prior=Normal(3.0), **QUICK).fit(points * [1, 1e3], LABELS)
+    for prior, width in ((Normal(3.0), 1e3), (Normal(1e-3), 1.0)):  # wide, and one that is meant to be tight
+        label_field(engine="exact", prior=prior, **QUICK).fit(points * [1, width], LABELS)
 
 
 @pytest.mark.parametrize("engine", ["swendsen-wang", "exact"])

@@ -67,7 +67,7 @@ def histograms(records: list[Record]) -> Figure | None:
     if not len(order):
         return None
     shown = order[np.linspace(0, len(order) - 1, 4).astype(int)]
-    figure = Figure(figsize=(10, 2.6), layout="constrained")
+    figure = Figure(figsize=(10, 3.2), layout="constrained")
     for axes, e in zip(figure.subplots(1, 4), shown, strict=True):
         for r in first:
             counts = np.array(r["counts"][e])
@@ -75,8 +75,8 @@ def histograms(records: list[Record]) -> Figure | None:
                 ends = np.linspace(r["low"][e], r["high"][e], len(counts) + 1)
                 height = counts / counts.sum() / np.diff(ends)
                 axes.stairs(height, ends, color=COLOURS[r["cell"][2]], label=r["cell"][2])
-        names = ", ".join(f"{r['cell'][2]} {r['inclusion'][e]:.2f}" for r in first)
-        axes.set_title(f"inclusion: {names}", fontsize=6.5)
+        names = "\n".join(f"{r['cell'][2]} {r['inclusion'][e]:.2f}" for r in first)
+        axes.set_title(f"inclusion\n{names}", fontsize=7)
         axes.set(yticks=[], xlabel=f"weight {e}")
     figure.axes[0].legend(frameon=False, fontsize=7)
     return figure
