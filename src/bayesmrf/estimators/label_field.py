@@ -168,10 +168,10 @@ class LabelFieldMRF(RunOptions, OptionObjects, BaseEstimator):
     def _warn_of_scale(self, field: LabelField) -> None:
         """Warn of coordinates that are far wider or narrower than the length scales that the prior allows."""
         spread = field.points.std(axis=0)
-        scale = np.asarray(self.object("prior").scale, dtype=np.float64)
+        most = np.exp(_FAR * np.broadcast_to(np.asarray(self.object("prior").scale, dtype=np.float64), spread.shape))
         # A prior that is tighter than the default is meant to determine the length scale.
-        most = np.exp(_FAR * np.broadcast_to(np.maximum(scale, 1.0), spread.shape))
-        far = np.flatnonzero((spread > most) | (spread < 1 / most))
+        allowed = np.maximum(most, np.exp(_FAR))
+        far = np.flatnonzero((spread > allowed) | (spread < 1 / allowed))
         if len(far):
             i, prior = far[0], argument("prior")
             scaled = f"divide it by its standard deviation, or give another {prior}"
