@@ -149,6 +149,7 @@ def test_stray_levels_are_counted_by_weights(recwarn):
     assert not recwarn.list
 
 
+@pytest.mark.filterwarnings("ignore::bayesmrf.errors.PriorWarning")  # of some random answers
 def test_the_method_follows_the_number_of_joint_states(rng):
     levels = rng.integers(0, 3, (40, 13))
     for n_nodes, method in ((3, "exact"), (13, "particle")):

@@ -262,6 +262,7 @@ def test_what_cannot_be_asked_of_tasks(table, given, arguments, message):
     one_sentence(given(*arguments), message)
 
 
+@pytest.mark.filterwarnings("ignore::bayesmrf.errors.PriorWarning")  # of some short chains
 def test_a_run_of_python_is_not_collected_by_a_command(table, given):
     with pytest.warns(BayesMRFWarning, match="Not converged|not converged"):
         SpikeSlabMRF(n_draws=30, n_warmup=10, progress=False, checkpoint="run.zarr").fit(np.eye(4, dtype=int))

@@ -241,7 +241,7 @@ def test_the_check_changes_no_draw(fitted, monkeypatch):
 def test_the_models_of_all_groups_are_searched(rng, monkeypatch):
     """The draws of one group have a mode without data; the control has it in none."""
     monkeypatch.setattr(mode_check, "ModeSearch", lambda: SEARCH)
-    x, people = few_ones(1000, rng).values, np.repeat(["men", "women"], 500)
+    x, people = few_ones(2000, rng).values, np.repeat(["men", "women"], 1000)
     est = CompareMRF(
         method=Particle(n_particles=128), n_draws=4, n_warmup=0, n_chains=2, random_state=0, progress=False
     )
