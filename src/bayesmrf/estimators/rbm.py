@@ -95,7 +95,7 @@ class RBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self._climb(states.rows, self.learning_rate * (1 - np.arange(n_steps) / n_steps))
         small, large = sorted((self.model_.n_visible, self.model_.n_hidden))
         if small <= _EXACT_UNITS and 2**small * large <= _QUICK:
-            self.log_z_  # noqa: B018, its check is wanted now
+            self.log_z_  # noqa: B018, it warns of a mode that the fit has lost
         return self
 
     def partial_fit(self, X: Any, y: None = None) -> RBM:
