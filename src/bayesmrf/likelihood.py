@@ -227,9 +227,9 @@ class Likelihood:
             found.append(found[-1].rest or NO_MEMORY)
         return found
 
-    def inference(self, theta: np.ndarray, want: str = MOMENTS, state: Any = None) -> Inference:
+    def inference(self, theta: np.ndarray, want: str = MOMENTS) -> Inference:
         """Return the engine's answer at natural parameters."""
-        return self.engine.infer(self.model, theta, self.plan, want, state)
+        return self.engine.infer(self.model, theta, self.plan, want)
 
     def log_likelihood(self, theta: np.ndarray, log_z: float) -> float:
         """Return N (theta . s_bar - log Z)."""

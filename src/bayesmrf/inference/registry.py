@@ -16,7 +16,6 @@ class EngineRow(NamedTuple):
 
     name: str  # value of ``engine=``
     home: str  # module within the package, and class
-    about: str  # how it computes or approximates log Z, moments or samples, in a few words
     caveat: str = ""  # why draws that use it are approximate; empty if it is exact
 
     @property
@@ -35,21 +34,20 @@ _TIMES_N = "errors of log Z enter multiplied by the number of observations"
 _CHAINS = "moments are estimates by finite chains"
 _RUNS = "states come from finite runs of a Markov chain"
 ROWS = (
-    EngineRow("enumeration", "inference.enumeration:Enumeration", "sum over all states"),
-    EngineRow("elimination", "inference.elimination.two_states:Elimination", "variable elimination"),
-    EngineRow("mean-field", "inference.mean_field:MeanField", "mean-field lower bound of log Z", _TIMES_N),
-    EngineRow("tree", "inference.tree:Tree", "spanning-tree lower bound of log Z", _TIMES_N),
-    EngineRow("bethe", "inference.bethe.two_states:Bethe", "Bethe approximation of log Z by belief propagation",
-              f"{_TIMES_N}; none on graphs without loops"),
-    EngineRow("pseudo-likelihood", "inference.pseudo_likelihood:PseudoLikelihood", "pseudo-likelihood of the data",
+    EngineRow("enumeration", "inference.enumeration:Enumeration"),
+    EngineRow("elimination", "inference.elimination.two_states:Elimination"),
+    EngineRow("mean-field", "inference.mean_field:MeanField", _TIMES_N),
+    EngineRow("tree", "inference.tree:Tree", _TIMES_N),
+    EngineRow("bethe", "inference.bethe.two_states:Bethe", f"{_TIMES_N}; none on graphs without loops"),
+    EngineRow("pseudo-likelihood", "inference.pseudo_likelihood:PseudoLikelihood",
               "the posterior of another likelihood, with intervals that are too narrow as a rule"),
-    EngineRow("persistent", "inference.chains:Persistent", "moments from persistent Markov chains", _CHAINS),
-    EngineRow("brief", "inference.chains:Brief", "moments from brief chains that start at the data", _CHAINS),
-    EngineRow("from-exact", "inference.chains:FromExact", "moments from exact samples", _CHAINS),
-    EngineRow("gibbs", "samplers.gibbs:Gibbs", "samples by Gibbs sweeps", _RUNS),
-    EngineRow("tempered", "samplers.tempered:Tempered", "samples by parallel tempering", _RUNS),
-    EngineRow("swendsen-wang", "samplers.swendsen_wang:SwendsenWang", "samples by cluster sweeps", _RUNS),
-    EngineRow("cftp", "samplers.cftp:CouplingFromThePast", "exact samples by coupling from the past"),
+    EngineRow("persistent", "inference.chains:Persistent", _CHAINS),
+    EngineRow("brief", "inference.chains:Brief", _CHAINS),
+    EngineRow("from-exact", "inference.chains:FromExact", _CHAINS),
+    EngineRow("gibbs", "samplers.gibbs:Gibbs", _RUNS),
+    EngineRow("tempered", "samplers.tempered:Tempered", _RUNS),
+    EngineRow("swendsen-wang", "samplers.swendsen_wang:SwendsenWang", _RUNS),
+    EngineRow("cftp", "samplers.cftp:CouplingFromThePast"),
 )  # fmt: skip
 SYNONYMS = {"exact": "elimination"}
 NAMES = (*SYNONYMS, *(row.name for row in ROWS))
