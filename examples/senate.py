@@ -3,7 +3,8 @@
     BAYESMRF_DATA=folder python examples/senate.py [DRAWS]
 
 The folder contains senate109_votes.csv.gz. 279 edges are learnt by neighbourhood selection; exact inference would be
-slow on such a graph, so the sampler uses particles. The score is the log likelihood of a vote, in nats.
+slow on such a graph, so the sampler uses particles. The score is the log likelihood of a vote, in nats. Votes are like
+those before them, and `fit` warns of that.
 """
 
 import sys

@@ -14,7 +14,13 @@ import numpy as np
 from joblib import parallel_config
 from threadpoolctl import threadpool_limits
 
-from bayesmrf.errors import BoundaryWarning, ConstantColumnWarning, ConvergenceWarning, FieldsWarning
+from bayesmrf.errors import (
+    BoundaryWarning,
+    ConstantColumnWarning,
+    ConvergenceWarning,
+    DependentRowsWarning,
+    FieldsWarning,
+)
 from bayesmrf.independent import run_each
 
 from .store import Record, Store
@@ -22,7 +28,7 @@ from .store import Record, Store
 Cell = tuple[Any, ...]
 # Some pixels, and nodes in small samples, are constant; edges in small samples always agree; models without fields are
 # those of the papers; the tables show convergence for every method.
-EXPECTED_WARNINGS = (BoundaryWarning, ConstantColumnWarning, ConvergenceWarning, FieldsWarning)
+EXPECTED_WARNINGS = (BoundaryWarning, ConstantColumnWarning, ConvergenceWarning, DependentRowsWarning, FieldsWarning)
 
 
 class Experiment(Protocol):

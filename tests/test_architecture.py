@@ -42,6 +42,7 @@ LAYERS = [
         "priors",
         "sample_weight",
         "states",
+        "dependent_rows",
         "progress",
         "partitions",
     },

@@ -304,6 +304,7 @@ def test_example_runs(name, monkeypatch, tmp_path, capsys):
     assert capsys.readouterr().out
 
 
+@pytest.mark.filterwarnings("ignore::bayesmrf.errors.DependentRowsWarning")
 def test_example_on_votes_runs(data_folder, monkeypatch, tmp_path, capsys):
     run_example("senate.py", ["20"], monkeypatch, tmp_path)
     assert "session" in capsys.readouterr().out

@@ -58,6 +58,7 @@ def test_methods_find_two_triangles(method, squares, rng):
 @pytest.mark.filterwarnings(
     "ignore:.*columns are far from balanced:bayesmrf.errors.FieldsWarning"
 )  # as the command does
+@pytest.mark.filterwarnings("ignore::bayesmrf.errors.DependentRowsWarning")  # votes are like those before them
 def test_votes_with_learnt_edges(data_folder, rng, tmp_path):
     plan, settings = QUICK["structure-senate"], Settings("structure-senate", int(rng.integers(2**31)), quick=True)
     row = plan.run(settings, (0, 2, "stripped-beta-learnt"), tmp_path)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .errors import ApproximatePosteriorWarning, ConvergenceWarning
+from .errors import ApproximatePosteriorWarning, ConvergenceWarning, DependentRowsWarning
 from .names import LONGEST, shown
 from .rank_diagnostics import RankDiagnostics, rank_diagnostics
 
@@ -82,7 +82,7 @@ def diagnostics(tree: xr.DataTree, n_worst: int | None = 5) -> pd.DataFrame:
 
 
 def verdict(tree: xr.DataTree, table: pd.DataFrame | None = None) -> Verdict:
-    """Judge whether the chains have converged, and whether particles see all modes of the draws and follow theta there.
+    """Judge whether chains have converged, particles see all modes and follow theta, and rows are independent.
 
     Parameters
     ----------
@@ -91,6 +91,12 @@ def verdict(tree: xr.DataTree, table: pd.DataFrame | None = None) -> Verdict:
     table : DataFrame, optional
         `diagnostics` of all rows, if computed already.
     """
+    found = _of_chains(tree, table)
+    rows = str(tree.attrs.get("dependent_rows", ""))
+    return Verdict("bad" if found.grade == "bad" else "fair", f"{found.sentence} {rows}") if rows else found
+
+
+def _of_chains(tree: xr.DataTree, table: pd.DataFrame | None = None) -> Verdict:
     found = _converged(tree, table)
     wrong = [sentence for sentence in (_unseen(tree), _kept_modes(tree), _unsure(tree)) if sentence]
     if not wrong:
@@ -136,11 +142,13 @@ def _converged(tree: xr.DataTree, table: pd.DataFrame | None) -> Verdict:
 
 
 def warn_unless_converged(tree: xr.DataTree) -> None:
-    """Warn, as `fit` does, if the chains have not converged or particles miss modes of the draws."""
-    found = verdict(tree)
+    """Warn, as `fit` does, if chains have not converged, particles miss modes of the draws, or rows are dependent."""
+    found = _of_chains(tree)
     if found.grade == "bad":
         category = ApproximatePosteriorWarning if _unseen(tree) else ConvergenceWarning
         warnings.warn(found.sentence, category, stacklevel=3)
+    if rows := tree.attrs.get("dependent_rows", ""):
+        warnings.warn(rows, DependentRowsWarning, stacklevel=3)
 
 
 def _unseen(tree: xr.DataTree) -> str:

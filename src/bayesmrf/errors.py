@@ -183,6 +183,10 @@ class FieldsWarning(BayesMRFWarning):
     """A model without fields was fitted to columns that are far from balanced."""
 
 
+class DependentRowsWarning(BayesMRFWarning):
+    """Rows that follow each other are alike, as in a time series, and the likelihood takes them as independent."""
+
+
 class ConvergenceWarning(BayesMRFWarning):
     """An iterative method stopped before it reached its tolerance, or the chains of a run have not converged."""
 

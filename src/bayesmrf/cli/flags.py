@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 
 import typer
 
-from ..errors import ApproximatePosteriorWarning, ConvergenceWarning, OptionError, in_words
+from ..errors import ApproximatePosteriorWarning, ConvergenceWarning, DependentRowsWarning, OptionError, in_words
 from ..families import AUTO, FAMILIES, FamilyRow, Ordinal, families_of
 from ..files import kind_of
 from ..rules import is_count
@@ -247,6 +247,7 @@ class Run(Data):
                 if not self.quiet or self.chain is not None:
                     warnings.filterwarnings("ignore", "Not (converged|judged)", ConvergenceWarning)
                     warnings.filterwarnings("ignore", UNSEEN, ApproximatePosteriorWarning)
+                    warnings.simplefilter("ignore", DependentRowsWarning)
                 estimator.fit(table, **more)
         except KeyboardInterrupt:
             then = _AGAIN if out.exists() else "nothing was written"

@@ -10,6 +10,7 @@ import numpy as np
 
 from .. import convergence, results, run
 from ..base import Engine, Kernel, Kind
+from ..dependent_rows import remark_on_rows
 from ..errors import ApproximatePosteriorWarning, OptionError, argument, instead_of_exact
 from ..families import families_of
 from ..inference.elimination.two_states import Elimination
@@ -170,6 +171,7 @@ class BayesianMRF(ParameterPosterior):
             "hidden_engine": None if hidden is None else hidden.engine.name,
             "method": self.kernel_,
             "rarely_observed": names_of(states, unsure),
+            "dependent_rows": remark_on_rows([states]),
         }
         if isinstance(prior, LogisticBeta):
             attrs["prior_beta"] = [prior.a, prior.b]

@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import convergence, results
 from ..base import SAMPLE
+from ..dependent_rows import remark_on_rows
 from ..differences import bias_table, difference_table
 from ..errors import DataError, argument, data_row, in_words
 from ..families import AUTO, families_of
@@ -188,6 +189,7 @@ class CompareMRF(MissingValues, RunOptions, ChosenModel, Network, BaseEstimator)
                 "kind": COMPARISONS.row(self.method_).kind,
                 "method": self.method_,
                 "rarely_observed": self._unsure,
+                "dependent_rows": remark_on_rows(parts),
             }
             | ({"n_particles": inner.n_particles} if self.method_ == "particle" else {}),
             observed={

@@ -10,6 +10,7 @@ from sklearn.base import clone
 
 from .. import graphs
 from ..base import BINARY
+from ..dependent_rows import remark_on_rows
 from ..errors import OptionError, argument
 from ..evidence.ordinal_target import OrdinalTarget
 from ..evidence.pairwise_target import PairwiseTarget
@@ -81,7 +82,8 @@ def make_target(
                 option="coding", got=coding, expected="'boltzmann' for an RBM, whose units are in {0, 1}",
                 remedy=f"give {argument('coding', 'boltzmann')} to the models that it is compared with",
             )  # fmt: skip
-        return _machine(model, check_states(X, sample_weight), prior), ""
+        states = check_states(X, sample_weight)
+        return _machine(model, states, prior), _remark(states)
     if isinstance(model, str) and model == "independent":
         return _fixed(BayesianMRF([]), X, sample_weight, prior or Normal(), coding)
     if isinstance(model, BayesianMRF):
@@ -121,7 +123,7 @@ def _fixed(model: BayesianMRF, X: Any, sample_weight: Any, prior: Any, coding: s
     field = _supported(reader._model())
     ties = read_ties(model.ties, field)
     prior = reader._prior(field, ties) if prior is None else prior
-    return _field(field, states, prior, coding, *_shared(model.ties, field)), _learnt(model.graph)
+    return _field(field, states, prior, coding, *_shared(model.ties, field)), _remark(states, model.graph)
 
 
 def _grouped(model: GroupedMRF, X: Any, sample_weight: Any, prior: Any, coding: str | None) -> tuple[Target, str]:
@@ -141,7 +143,7 @@ def _grouped(model: GroupedMRF, X: Any, sample_weight: Any, prior: Any, coding: 
                           f"fields; fit it with {argument('fields', True)}.")  # fmt: skip
     shared = model.field_groups_ if model.fields == "grouped" else None
     target = _field(field, states, prior or Normal(), coding, model.groups_[there], shared)
-    return target, _SAME_DATA.format(f"{what} were") if seen else _learnt(model.graph)
+    return target, _remark(states, model.graph, f"{what} were" if seen else "")
 
 
 def _tied(
@@ -151,7 +153,7 @@ def _tied(
     reader._choose_model(X, sample_weight)
     states = reader._read(X, sample_weight)
     field = _supported(reader._model())
-    return _field(field, states, prior or Normal(), coding, *_shared(reader.ties, field)), _learnt(model.graph)
+    return _field(field, states, prior or Normal(), coding, *_shared(reader.ties, field)), _remark(states, model.graph)
 
 
 def _shared(ties: Any, model: PairwiseModel) -> tuple[np.ndarray | None, np.ndarray | None]:
@@ -163,8 +165,13 @@ def _shared(ties: Any, model: PairwiseModel) -> tuple[np.ndarray | None, np.ndar
     return edges, nodes if len(np.unique(nodes)) < len(nodes) else None
 
 
-def _learnt(graph: Any) -> str:
-    return _SAME_DATA.format("graph was") if isinstance(graph, str) and graph.startswith("learn") else ""
+def _remark(states: States, graph: Any = None, found: str = "") -> str:
+    """Return remarks on rows that are dependent, and on what was found on the same data."""
+    if not found and isinstance(graph, str) and graph.startswith("learn"):
+        found = "graph was"
+    return "; ".join(
+        s for s in (_SAME_DATA.format(found) if found else "", remark_on_rows([states], evidence=True)) if s
+    )
 
 
 def _field(

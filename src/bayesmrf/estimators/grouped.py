@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .. import convergence, partitions, results
+from ..dependent_rows import remark_on_rows
 from ..errors import ApproximatePosteriorWarning, OptionError, argument, in_words, instead_of_exact
 from ..families import families_of
 from ..inference.auto import choose
@@ -214,6 +215,7 @@ class GroupedMRF(ParameterPosterior):
         attrs["kind"] = kind_of(GROUPS.row(method), method, self._graph.is_forest and not model.fields)
         attrs["engine"] = engine_name
         attrs["rarely_observed"] = names_of(states, rarely_observed(states, self._graph))
+        attrs["dependent_rows"] = remark_on_rows([states])
         attrs["data_hash"] = data_hash(self._graph, data.s_bar, n, data.hidden)
         self.posterior_ = results.to_datatree(
             draws, model, attrs=attrs, observed={"statistics": data.s_bar, "n_samples": n}, constant=constant

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import convergence, metrics, results, run
 from ..base import Kernel
+from ..dependent_rows import remark_on_rows
 from ..errors import DataError, OptionError, argument, in_words, instead_of_exact
 from ..families import AUTO, FAMILIES, FamilyRow, families_of
 from ..inference.chains import Persistent
@@ -144,6 +145,7 @@ class SpikeSlabMRF(ParameterPosterior):
         unsure = [] if hidden is None or kernel.mirror is not None else rarely_observed(states, self._graph)
         attrs: dict[str, Any] = {
             "rarely_observed": names_of(states, unsure),
+            "dependent_rows": remark_on_rows([states]),
             "data_hash": data_hash(self._graph, s_bar, n, hidden),
             "model": model.name,
             "chosen_model": self._chooses,

@@ -1,0 +1,149 @@
+"""Rows that are alike because they follow each other, as in a time series, though the model takes them as independent.
+
+Products of rows at a distance of l are compared with those of rows that are farther apart. With x_t the states of row t
+minus their means, x_t . x_{t+l} is a sum over nodes, and half of its square, less the squares, one over pairs of nodes.
+Their excess over those of distant rows, as a share of that at l = 0, is the mean autocorrelation rho_l of the
+statistics of nodes and of edges. The variance of a mean of dependent rows is 1 + 2 sum_l rho_l times that of
+independent ones, and so are, about, the variances of the parameters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import stdtr
+
+from .states import States
+
+_FEWEST = 100  # rows
+_MOST = 10_000  # rows that are read
+_LAGS = 50  # that count as near, at most, and a tenth of the rows; as many after them count as far
+_CHANCE = 1e-3  # probability that independent rows seem alike, in each half, for nodes and for edges
+_MATTERS, _HARDLY = 1.1, 1.05  # least factor of standard deviations; largest of rows that are kept
+_NOISE = 2.0  # standard errors below which an autocorrelation ends the sum
+_SORTED = 5  # least number of rows of the first, and of the last state of a column that may be sorted
+
+
+class DependentRows(NamedTuple):
+    """How far rows depend on those before them.
+
+    Parameters
+    ----------
+    edges, nodes : float
+        Factors of the standard deviations of weights, and of the means of nodes, at least 1.
+    apart : int or None
+        Distance of rows whose dependence does not matter; None if it is more than a tenth of their number, or than 50.
+    """
+
+    edges: float
+    nodes: float
+    apart: int | None
+
+    def said(self, effect: str) -> str:
+        """Return what is wrong, with an effect of it, and what to do."""
+        keep = f"keep one row of {self.apart}" if self.apart else "do not rely on it"
+        return (
+            "Dependent rows: rows that follow each other are alike, as in a time series, and the likelihood takes them "
+            f"as independent. {effect}: {keep}, or ignore this if the table was sorted, by groups for example."
+        )
+
+
+def remark_on_rows(parts: Sequence[States], evidence: bool = False) -> str:
+    """Return what dependent rows mean for a posterior or an evidence; empty if rows are independent."""
+    found = dependent_rows(parts)
+    if found is None:
+        return ""
+    if evidence:
+        return found.said(f"Differences of log evidence may be too large by a factor of about {found.edges**2:.1f}")
+    return found.said(
+        f"Standard deviations of weights should be about {found.edges:.1f} times as large, of the means of nodes "
+        f"{found.nodes:.1f} times, and edges may be too many"
+    )
+
+
+def dependent_rows(parts: Sequence[States]) -> DependentRows | None:
+    """Return how far rows depend on those before them, by the order of the rows in each part; None if they do not.
+
+    Tables that are sorted by a column or whose equal rows follow each other, and counts of rows, have no order of their
+    own. Independent rows are taken as dependent if both halves of them seem so, with a probability of about 2e-6.
+    """
+    tables = [t for t in map(_ordered, parts) if t is not None]
+    if not tables:
+        return None
+    n_lags = min(_LAGS, min(map(len, tables)) // 10)
+    # Of rare states a single pair of rows may count for much: dependence is in both halves.
+    halves = np.array([[_products(half, n_lags) for half in np.array_split(x, 2)] for x in tables]).sum(axis=0)
+    nodes, edges = (_Autocorrelation.of(halves[:, k], halves[:, 2]) for k in (0, 1))
+    if min(nodes.chance, edges.chance) > _CHANCE or max(nodes.factor(), edges.factor()) < _MATTERS:
+        return None
+    enough = [k for k in range(2, n_lags + 1) if max(nodes.factor(k), edges.factor(k)) < _HARDLY]
+    return DependentRows(edges.factor(), nodes.factor(), enough[0] if enough else None)
+
+
+class _Autocorrelation(NamedTuple):
+    """Of the statistics of nodes or edges at lags 1, 2, ...; its error, and the probability of the first by chance."""
+
+    rho: np.ndarray
+    error: float
+    chance: float
+
+    def factor(self, apart: int = 1) -> float:
+        """Factor of standard deviations, if one row of ``apart`` is kept."""
+        end = np.append(np.flatnonzero(self.rho <= _NOISE * self.error), len(self.rho))[0]
+        return float(np.sqrt(1 + 2 * self.rho[apart - 1 : end : apart].sum()))
+
+    @classmethod
+    def of(cls, sums: np.ndarray, numbers: np.ndarray) -> _Autocorrelation:
+        """From sums of products of two halves, and their numbers, at lags 0, 1, ..., 2 ``n_lags``."""
+        rho, error = _excess(sums.sum(axis=0) / numbers.sum(axis=0))
+        found = [_excess(half) for half in sums / numbers]
+        chances = [stdtr(len(r) - 1, -r[0] / e) if e > 0 else 1.0 for r, e in found]
+        return cls(rho, error, float(max(chances)))
+
+
+def _excess(means: np.ndarray) -> tuple[np.ndarray, float]:
+    """Return autocorrelations at the near lags, and their standard error, from mean products at all."""
+    n_lags = len(means) // 2
+    near, far = means[1 : n_lags + 1], means[n_lags + 1 :]
+    scale = max(means[0] - far.mean(), 1e-12)
+    return (near - far.mean()) / scale, float(far.std(ddof=1) * np.sqrt(1 + 1 / n_lags) / scale)
+
+
+def _ordered(states: States) -> np.ndarray | None:
+    """Return the first rows as deviations from their means; None if their order says nothing."""
+    values, weights = states.values, states.weights
+    if weights is not None:
+        if (weights > 1).any():
+            return None
+        values = values[weights > 0]
+    values = values[:_MOST]
+    if len(values) < _FEWEST or _is_sorted(values):
+        return None
+    scale = np.maximum(np.array(states.sizes) - 1, 1)
+    there = values >= 0
+    x = np.where(there, values / scale, 0.0)
+    return there * (x - x.sum(axis=0) / np.maximum(there.sum(axis=0), 1))
+
+
+def _is_sorted(values: np.ndarray) -> bool:
+    """Whether a column is sorted, or equal rows follow each other, as where a table of counts was spread into rows."""
+    steps = np.diff(values.astype(np.int16), axis=0)
+    first, last = ((values == values[i]).sum(axis=0) for i in (0, -1))
+    monotone = (steps >= 0).all(axis=0) | (steps <= 0).all(axis=0)
+    if (monotone & (values[0] != values[-1]) & (np.minimum(first, last) >= _SORTED)).any():
+        return True
+    n_runs = 1 + int((steps != 0).any(axis=1).sum())
+    return n_runs < 0.9 * len(values) and n_runs == len(np.unique(values, axis=0))
+
+
+def _products(x: np.ndarray, n_lags: int) -> np.ndarray:
+    """Return sums of products of rows for nodes, for edges, and numbers of pairs of rows, (3, 2 n_lags + 1)."""
+    squares, found = x**2, np.empty((3, 2 * n_lags + 1))
+    for lag in range(2 * n_lags + 1):
+        a, b = slice(len(x) - lag), slice(lag, None)
+        of_nodes = np.einsum("ti,ti->t", x[a], x[b])
+        own = np.einsum("ti,ti->t", squares[a], squares[b])
+        found[:, lag] = of_nodes.sum(), (of_nodes**2 - own).sum() / 2, len(x) - lag
+    return found
