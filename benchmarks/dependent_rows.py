@@ -2,8 +2,8 @@
 
 Run ``python benchmarks/dependent_rows.py [NAME ...] [--tables N] [--seed N]`` with names among:
 
-* ``known``: tables of 1,000 rows of five nodes, each row the former one after a sweep that leaves each node as it is with
-  a probability. Their distribution is the model, so that errors of exact maximum likelihood estimates, divided by their
+* ``known``: tables of 1,000 rows of five nodes, each the former one after a sweep that leaves a node as it is with some
+  probability. Their distribution is the model, so that errors of exact maximum likelihood estimates, divided by their
   standard errors for independent rows, have the standard deviation that `dependent_rows` should say.
 * ``data``: what it says of the data sets (needs ``BAYESMRF_DATA``).
 """
