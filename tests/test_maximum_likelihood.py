@@ -233,6 +233,18 @@ def test_thresholds_go_as_far_as_edges_take_them(recwarn):
     assert not recwarn.list
 
 
+@pytest.mark.parametrize("model", ["agreement", "boltzmann", "ising"])
+def test_states_that_never_occur_together_are_named(model, rng):
+    """By persistent chains the edge had a weight of -4.7, or a coupling of -1.2, without a word."""
+    X = (rng.random((300, 26)) < 0.3).astype(int)
+    X[:, 1] &= 1 - X[:, 0]
+    with pytest.warns(BoundaryWarning, match=r"of 1 edge\(s\) is infinite.*: 0-1$"):
+        est = MaximumLikelihoodMRF(model=model, random_state=0).fit(X)
+    assert est.method_ == "persistent"
+    X[:2, :2] = 1
+    MaximumLikelihoodMRF(model=model, random_state=0).fit(X)  # a warning would be an error here
+
+
 def test_infinite_estimates_reach_the_bound_and_are_named():
     """A run of the optimiser may end just before the bound, so that nothing was said."""
     for seed in range(40):
