@@ -370,6 +370,12 @@ def test_target_brings_its_data(X):
             log_evidence(target, **given)
 
 
+def test_a_callable_must_return_a_model(X):
+    """An RBM as the model of a BayesianMRF ended in an AttributeError."""
+    with pytest.raises(OptionError, match=r"model must be a callable that returns a model .*, got 'RBM'; return"):
+        log_evidence(BayesianMRF(model=RBM), X)
+
+
 @pytest.mark.parametrize("hidden", [0, 1])
 def test_data_of_a_target_are_checked(hidden, X):
     """Missing values (-1) and other codings gave numbers, a log evidence of +143 of 30 observations among them."""
