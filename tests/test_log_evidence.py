@@ -31,8 +31,11 @@ from bayesmrf.evidence.criteria import AtMode
 from bayesmrf.evidence.laplace import Laplace
 from bayesmrf.evidence.methods import METHODS, evaluate, option_names, with_options
 from bayesmrf.evidence.mode import ModeSearch
+from bayesmrf.evidence.pairwise_target import PairwiseTarget
+from bayesmrf.evidence.rbm_target import RBMTarget
 from bayesmrf.evidence.target import Target
 from bayesmrf.inference.enumeration import Enumeration
+from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.models.rbm import RestrictedBoltzmann
 from bayesmrf.priors import LogisticBeta
 from tests.flat import bayesian
@@ -365,6 +368,31 @@ def test_target_brings_its_data(X):
                   {"coding": "ising"}):  # fmt: skip
         with pytest.raises(OptionError, match=f"{next(iter(given))} must be None with a Target"):
             log_evidence(target, **given)
+
+
+def test_a_callable_must_return_a_model(X):
+    """An RBM as the model of a BayesianMRF ended in an AttributeError."""
+    with pytest.raises(OptionError, match=r"model must be a callable that returns a model .*, got 'RBM'; return"):
+        log_evidence(BayesianMRF(model=RBM), X)
+
+
+@pytest.mark.parametrize("hidden", [0, 1])
+def test_data_of_a_target_are_checked(hidden, X):
+    """Missing values (-1) and other codings gave numbers, a log evidence of +143 of 30 observations among them."""
+    machine = RBMTarget(RestrictedBoltzmann(4, 1), X, np.ones(30), Normal())
+    nodes = PairwiseTarget(Boltzmann(graphs.path(4 + hidden)), X, np.ones(30), Normal(), n_hidden=hidden)
+    missing = np.where(np.arange(4) == np.where(np.arange(30) == 3, 1, -1)[:, None], -1, X)
+    for target in (machine, nodes):
+        assert np.isfinite(log_evidence(target, method=AIS(n_chains=20, temperatures=20)).log_evidence)
+        for bad, message in [
+            ({"states": missing}, "states must be 0 or 1 in each cell, got -1"),
+            ({"states": 2 * X - 1}, "states must be 0 or 1 in each cell, got -1"),
+            ({"states": X[:, :3]}, r"states must be of shape \(n, 4\), a row of the visible nodes each, got"),
+            ({"weights": np.ones(29)}, "weights must be a count >= 0 for each of 30 rows, got"),
+            ({"weights": -np.ones(30)}, "weights must be a count >= 0 for each of 30 rows, got"),
+        ]:
+            with pytest.raises(DataError, match=message):
+                log_evidence(replace(target, **bad), method=AIS(n_chains=20, temperatures=20))
 
 
 # ---- models compared

@@ -12,6 +12,7 @@ from bayesmrf import GroupedMRF, MaximumLikelihoodMRF, families, graphs
 from bayesmrf.errors import BoundaryWarning, ConstantColumnWarning, ConvergenceWarning
 from bayesmrf.inference.chains import Persistent
 from bayesmrf.inference.elimination.two_states import Elimination
+from bayesmrf.learning.many_states import potential_mode
 from bayesmrf.learning.maximum_likelihood import bound, maximum_likelihood
 from bayesmrf.learning.persistent import PersistentMLE, summed_statistics
 from bayesmrf.methods import Particle
@@ -20,7 +21,7 @@ from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.models.ising import Ising
 from bayesmrf.models.linear_map import LinearMap
 from bayesmrf.models.symmetric import Symmetric
-from bayesmrf.priors import FIELD_SCALE
+from bayesmrf.priors import FIELD_SCALE, DirichletProcess, MultivariateNormal
 from bayesmrf.report import sections
 from bayesmrf.samplers import gibbs
 from bayesmrf.samplers.tempered import Tempered
@@ -232,6 +233,18 @@ def test_thresholds_go_as_far_as_edges_take_them(recwarn):
     assert not recwarn.list
 
 
+@pytest.mark.parametrize("model", ["agreement", "boltzmann", "ising"])
+def test_states_that_never_occur_together_are_named(model, rng):
+    """By persistent chains the edge had a weight of -4.7, or a coupling of -1.2, without a word."""
+    X = (rng.random((300, 26)) < 0.3).astype(int)
+    X[:, 1] &= 1 - X[:, 0]
+    with pytest.warns(BoundaryWarning, match=r"of 1 edge\(s\) is infinite.*: 0-1$"):
+        est = MaximumLikelihoodMRF(model=model, random_state=0).fit(X)
+    assert est.method_ == "persistent"
+    X[:2, :2] = 1
+    MaximumLikelihoodMRF(model=model, random_state=0).fit(X)  # a warning would be an error here
+
+
 def test_infinite_estimates_reach_the_bound_and_are_named():
     """A run of the optimiser may end just before the bound, so that nothing was said."""
     for seed in range(40):
@@ -334,6 +347,32 @@ def test_missing_values_are_summed_over(name, rng):
         score -= np.concatenate([mle[:r], mle[r:] / FIELD_SCALE**2])
     np.testing.assert_allclose(score, 0, atol=0.02)
     np.testing.assert_allclose(GroupedSummary(est.posterior_).edge_table["mle"], est.mle_)
+
+
+def test_a_posterior_mode_by_chains_is_checked(rng, monkeypatch):
+    """Nothing compared tables by persistent chains with the data: states with the share 0.77 had 0.41."""
+    monkeypatch.setattr("bayesmrf.estimators.grouped.choose", lambda *_, **__: Persistent(n_chains=64))
+    run = {"model": "symmetric", "method": Particle(n_particles=512), "n_draws": 5, "n_warmup": 2, "n_chains": 1}
+    run |= {"progress": False, "random_state": 1}
+    X, cov = rng.integers(0, 3, (200, 3)), 0.05 * np.eye(3) + 0.05
+    X[:100, 1] = X[:100, 0]
+    tight = GroupedMRF(prior=DirichletProcess(base=MultivariateNormal(cov)), **run)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Not converged|.*fewer than four draws")  # of draws
+        assert GroupedSummary(tight.fit(X).posterior_).mle_name == "posterior mode"  # though the prior holds it back
+    model, precision = tight._model(), np.linalg.inv(cov)
+    data = model, model.statistics(X), 200
+    exact, alone = (potential_mode(*data, Elimination(), rng, p) for p in (precision, np.diag(precision.diagonal())))
+    found = potential_mode(*data, Persistent(), rng, precision)
+    np.testing.assert_allclose(found, exact, atol=0.03)
+    assert np.abs(alone - exact).max() > 0.1  # control: without correlations
+    wrong = lambda *args: potential_mode(*args) + 3  # noqa: E731
+    monkeypatch.setattr("bayesmrf.estimators.grouped_start.potential_mode", wrong)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        est = tight.fit(X)
+    assert any("mle_ is not the posterior mode, as persistent" in str(w.message) for w in said)
+    assert GroupedSummary(est.posterior_).mle_name == "posterior mode (not converged)"
 
 
 def test_estimates_that_ignore_groups_are_named(rng, monkeypatch):

@@ -154,7 +154,15 @@ class Custom:
 
     def on(self, graph: Graph, sizes: tuple[int, ...], fields: bool) -> Any:
         """Return the model on a graph."""
-        return self.make(graph)
+        found = self.make(graph)
+        if not all(hasattr(found, name) for name in ("family", "n_features", "statistics")):
+            raise OptionError(
+                option="model",
+                got=type(found).__name__,
+                expected="a callable that returns a model with the attributes of bayesmrf.base.Model",
+                remedy="return, for example, bayesmrf.models.boltzmann.Boltzmann(graph, fields=True)",
+            )
+        return found
 
 
 @dataclass(frozen=True)

@@ -73,6 +73,7 @@ def make_target(
                 expected="None with a Target, which has data and a prior",
                 remedy="remove it",
             )
+        model.check_data()
         return model, ""
     if prior is None and prior_scale is not None:
         prior = Normal(float(prior_scale))

@@ -193,8 +193,10 @@ class GroupedMRF(ParameterPosterior):
         with instead_of_exact(argument("method", "particle")):
             start = find_start(request, model, states, data, engine, rng)
             how = start.mle_method
-            if how.startswith("persistent") and not warn_unless_matched(
-                model, start.theta, data.s_bar, n, None, rng, "mle_"
+            moments = start.moments(request, model, data)
+            estimate = "posterior mode" if isinstance(model, Symmetric) else "maximum likelihood estimate"
+            if "persistent" in how and not warn_unless_matched(
+                model, start.theta, moments, n, None, rng, "mle_", estimate
             ):
                 how = how.replace("persistent", f"persistent, {convergence.NOT_CONVERGED}", 1)
             kernel = KERNELS[self.method_](method, Problem(request, model, data.s_bar, n, start.theta, engine))

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..base import Engine, Kind
+from ..base import LOG_Z, Engine, Kind
 from ..errors import BoundaryWarning
 from ..learning.forest import forest_start
-from ..learning.many_states import potential_mode
+from ..learning.many_states import potential_mode, prior_slope
 from ..learning.maximum_likelihood import maximum_likelihood
 from ..learning.sparse_path import sparse_start
 from ..likelihood import Hidden, Sample
@@ -27,6 +27,12 @@ class GroupedStart(NamedTuple):
     theta: np.ndarray
     mle: np.ndarray | None = None
     mle_method: str = ""
+
+    def moments(self, request: Request, model: Any, data: Sample) -> np.ndarray:
+        """Return the moments of the model at ``theta``: those of the data, less what a prior of tables holds back."""
+        if not isinstance(model, Symmetric):
+            return data.s_bar
+        return data.s_bar - prior_slope(model, _precision(request, model), self.theta) / data.n_samples
 
 
 def find_start(
@@ -51,17 +57,22 @@ def _estimate(
 ) -> tuple[np.ndarray, str]:
     """Return an estimate that ignores groups, and its method; ``hidden`` are missing entries that are summed over."""
     if isinstance(model, Symmetric):
-        precision = base_precision(request.prior.base, model.n_parameters)[0]
+        precision = _precision(request, model)
         theta = potential_mode(model, data.s_bar, data.n_samples, engine, rng, precision, hidden)
-        return theta, "posterior mode, no groups"
+        return theta, "posterior mode, no groups" + ("" if LOG_Z in engine.answers else ", persistent")
     found = maximum_likelihood(model, data.s_bar, data.n_samples, engine, rng, hidden=hidden)
     return found.theta, found.method
+
+
+def _precision(request: Request, model: Symmetric) -> np.ndarray:
+    """Return the precision of the prior of a table, (p, p)."""
+    return base_precision(request.prior.base, model.n_parameters)[0]
 
 
 def _sparse(request: Request, model: Any, states: States, s_bar: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     if request.family.many_states:
         tables = isinstance(model, Symmetric)
-        precision = base_precision(request.prior.base, model.n_parameters)[0] if tables else np.eye(1)
+        precision = _precision(request, model) if tables else np.eye(1)
         return forest_start(model, states.values, states.weights, precision, rng)
     r, start, found = model.n_edges, np.zeros(model.n_features), sparse_start(model.graph, states)
     if found is not None:

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..errors import ConstantColumnWarning, ConvergenceWarning, OptionError, argument
 from ..frames import record_columns
 from ..inference import annealed
+from ..inference.annealed import Annealed
 from ..learning.rbm_persistent import PersistentRBM, RBMState
 from ..models.rbm import RestrictedBoltzmann
 from ..names import shown
@@ -23,6 +24,9 @@ from ..states import States, check_states, decode
 
 _EXACT_UNITS = 16  # on the smaller side, up to which log Z is summed, within seconds
 _QUICK = 2**22  # terms of this sum times units on the larger side, up to which `fit` has the time for it
+_SATURATED = 0.01  # a unit is, if no row's probability of its value is more than this away from 0, or from 1
+_TEMPERATURES = 10, 1000  # of annealed importance sampling: at least in the check of `fit`, and of log_z_
+_PART = 10  # steps of `fit` for each temperature of its check, which takes a tenth to a quarter of the time
 _FAR, _SURE = 0.1, 6.0  # difference of a column's means in data and model that is reported, and its standard errors
 
 
@@ -34,8 +38,8 @@ class RBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     ``BernoulliRBM``, except that `score_samples` is the log likelihood.
 
     Persistent chains may match the data while the model does not, if it has several modes, as they do not change modes.
-    A `ConvergenceWarning` says if the mean of a column is another one in the model: from `fit` if log Z is summed
-    within a fraction of a second, else when `log_z_` is computed.
+    A `ConvergenceWarning` of `fit`, and of `log_z_`, says if the mean of a column is another one in the model. One of
+    `fit` names hidden units that are on, or off, in all rows.
 
     Parameters
     ----------
@@ -93,9 +97,7 @@ class RBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """
         states, n_steps = self._start(X, sample_weight), self.n_steps
         self._climb(states.rows, self.learning_rate * (1 - np.arange(n_steps) / n_steps))
-        small, large = sorted((self.model_.n_visible, self.model_.n_hidden))
-        if small <= _EXACT_UNITS and 2**small * large <= _QUICK:
-            self.log_z_  # noqa: B018, it warns of a mode that the fit has lost
+        self._check_fit(states.values)
         return self
 
     def partial_fit(self, X: Any, y: None = None) -> RBM:
@@ -193,6 +195,34 @@ class RBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         return check_states(X, sample_weight, self._names)
 
+    def _check_fit(self, values: np.ndarray) -> None:
+        """Warn of hidden units that tell nothing, else of a mode that the fit has lost."""
+        h = self.model_.hidden_probabilities(self.theta_, values)
+        saturated = (h.max(axis=0) < _SATURATED) | (h.min(axis=0) > 1 - _SATURATED)
+        small, large = sorted((self.model_.n_visible, self.model_.n_hidden))
+        if saturated.any():
+            lower = argument("learning_rate", min(0.1, self.learning_rate / 10))
+            warnings.warn(
+                f"{saturated.sum()} of {len(saturated)} hidden units are on, or off, in all rows, so that they tell "
+                f"nothing, as steps were too large; use {lower} or less",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        elif small > _EXACT_UNITS:
+            low, high = _TEMPERATURES
+            self._annealed(int(np.clip(self.n_steps // _PART, low, high)))
+        elif 2**small * large <= _QUICK:
+            self._normaliser()
+
+    def _annealed(self, temperatures: int) -> Annealed:
+        """Estimate log Z, with a warning if the means of columns are not those of the data."""
+        rng = np.random.default_rng(self._seed)
+        found = annealed.forward(self.model_, self.theta_, rng, temperatures=temperatures, margins=self._margins)
+        if not found.status and found.states is not None:
+            weights = np.exp(found.log_weights - found.log_weights.max())
+            self._warn_unless_matched(np.average(found.states, 0, weights), found.n_effective)
+        return found
+
     def _warn_unless_matched(self, means: np.ndarray, n_annealed: float = np.inf) -> None:
         """Warn if the ``means`` of visible units, exact or of annealed chains, are far from those of the data."""
         data, n = self._seen / self._n_seen, self._n_seen
@@ -203,14 +233,16 @@ class RBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         if not far.any():
             return
         i = int(np.where(far, off, 0).argmax())
+        scale = 0.3 if self.prior_scale is None or self.prior_scale > 0.3 else self.prior_scale / 2
+        remedy = (
+            f"use {argument('prior_scale', scale)} and {argument('n_chains', 10 * self.n_chains)}, and compare score"
+        )
         if np.isinf(n_annealed):
             problem, where = "persistent contrastive divergence has not converged", "the model"
-            remedy = f"use a tenth of {argument('learning_rate')} or of {argument('n_steps')}, and compare score"
         else:
             problem, where = "log_z_ misses a mode, or the fit has not converged", "annealed importance sampling"
-            remedy = (f"score and score_samples may be off by many nats; use a tenth of {argument('learning_rate')} "
-                      f"or of {argument('n_steps')}, or {argument('n_hidden', _EXACT_UNITS)} at most, for which log_z_ "
-                      "is exact")  # fmt: skip
+            remedy = (f"score and score_samples may be off by many nats; {remedy}, or use "
+                      f"{argument('n_hidden', _EXACT_UNITS)} at most, for which log_z_ is exact")  # fmt: skip
         warnings.warn(
             f"{problem}: the means of {far.sum()} of {len(off)} columns differ between data and {where} by more than "
             f"{_FAR:g}, most that of {shown(self._names[i])} ({data[i]:.2f} and {means[i]:.2f}); {remedy}",
@@ -238,8 +270,7 @@ class RBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                 self._log_z = found.log_z, 0.0
                 self._warn_unless_matched(self.model_.split(found.moments).visible)
             else:
-                rng = np.random.default_rng(self._seed)
-                estimate = annealed.forward(self.model_, self.theta_, rng, margins=self._margins)
+                estimate = self._annealed(_TEMPERATURES[1])
                 if estimate.status:
                     warnings.warn(
                         f"log_z_ is not known well: annealed importance sampling has {estimate.n_effective:.1f} "
@@ -247,8 +278,5 @@ class RBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                         "by nats; differences between rows are not affected",
                         ConvergenceWarning, stacklevel=4,
                     )  # fmt: skip
-                elif estimate.states is not None:
-                    weights = np.exp(estimate.log_weights - estimate.log_weights.max())
-                    self._warn_unless_matched(np.average(estimate.states, 0, weights), estimate.n_effective)
                 self._log_z = estimate.log_z, estimate.standard_error
         return self._log_z

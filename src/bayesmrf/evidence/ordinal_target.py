@@ -31,6 +31,11 @@ class OrdinalTarget(PairwiseTarget):
 
     model: Any
 
+    @property
+    def n_states(self) -> int:
+        """Largest number of levels of a node."""
+        return int(self.model.n_states)
+
     @cached_property
     def _engine(self) -> Elimination | Persistent:
         return choose(self.model.graph, n_states=self.model.n_states)

@@ -60,6 +60,11 @@ class PairwiseTarget(Checked, Target):
         return self.model.n_features if self.linear is None else self.linear.n_features
 
     @property
+    def n_visible(self) -> int:
+        """Number of nodes that are not hidden."""
+        return self.model.graph.n_nodes - self.n_hidden
+
+    @property
     def rows_at_once(self) -> int:
         """Number of rows in a block: each row has features for each joint state of the hidden nodes."""
         return max(1, ENTRIES // (self.model.n_features * 2**self.n_hidden))

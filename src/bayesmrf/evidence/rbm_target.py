@@ -34,6 +34,11 @@ class RBMTarget(Target):
         return self.model.n_features
 
     @property
+    def n_visible(self) -> int:
+        """Number of visible units."""
+        return self.model.n_visible
+
+    @property
     def joint(self) -> Boltzmann:
         """The same model on the complete bipartite graph."""
         return self.model.joint

@@ -24,6 +24,7 @@ from ..models.pairwise import PairwiseModel
 from ..posterior.parameters.langevin import Differentiable
 from ..priors import Normal, ProperPrior
 from ..sample_weight import row_numbers
+from ..states import check_codes
 
 ENTRIES = 2**22  # of an array of features
 _KEPT = 2**24  # numbers in prepared rows that are kept, 128 MiB
@@ -172,6 +173,32 @@ class Target(ABC):
     @abstractmethod
     def n_features(self) -> int:
         """Number F of free parameters."""
+
+    @property
+    @abstractmethod
+    def n_visible(self) -> int:
+        """Number of visible nodes."""
+
+    @property
+    def n_states(self) -> int:
+        """Number of states of a node."""
+        return 2
+
+    def check_data(self) -> None:
+        """Check the data of a target that a user has made: missing values, for example, would give wrong numbers.
+
+        Raises
+        ------
+        DataError
+            For states with other values or another number of columns, and for weights that are not counts of rows.
+        """
+        states, weights = np.asarray(self.states), np.asarray(self.weights)
+        if states.ndim != 2 or states.shape[1] != self.n_visible or not len(states):
+            expected = f"of shape (n, {self.n_visible}), a row of the visible nodes each"
+            raise DataError(option="states", got=states.shape, expected=expected, remedy="leave out hidden nodes")
+        check_codes(states, self.n_states)
+        if weights.shape != (len(states),) or not ((weights >= 0) & np.isfinite(weights)).all() or not weights.any():
+            raise DataError(option="weights", got=weights, expected=f"a count >= 0 for each of {len(states)} rows")
 
     @property
     def rows_at_once(self) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from scipy.optimize import minimize
 
@@ -31,6 +33,7 @@ def persistent_ascent(
     penalty: np.ndarray,
     limit: np.ndarray,
     curve: LinearMap | None = None,
+    held: Callable[[np.ndarray], np.ndarray] | None = None,
 ) -> np.ndarray:
     """Maximise N (theta . s_bar - log Z) - sum penalty theta^2 / 2 within +-limit by persistent chains.
 
@@ -49,6 +52,8 @@ def persistent_ascent(
     rng : Generator
     curve : LinearMap, optional
         If parameters are tied.
+    held : callable, optional
+        Gradient of another quadratic penalty, whose diagonal is ``penalty``.
     """
     engine, low, high = Persistent(n_chains=1024), model.feature_low, model.feature_high
     chains, variance, weight, noise = engine.start(model, rng), np.zeros(model.n_features), 0.0, 0.0
@@ -59,7 +64,7 @@ def persistent_ascent(
         q, chains = found.moments, found.state
         assert q is not None
         variance, weight = 0.9 * variance + 0.1 * (q - low) * (high - q), 0.9 * weight + 0.1
-        gradient = s_bar - q - penalty * theta / n_samples
+        gradient = s_bar - q - (penalty * theta if held is None else held(theta)) / n_samples
         curvature = variance / weight + penalty / n_samples + 1e-3
         noise = float((variance / weight / curvature**2).sum()) / engine.n_chains  # square of a step of noise alone
         if curve is None:
@@ -104,18 +109,20 @@ def potential_mode(
 
     The likelihood alone need not have a maximum: without fields, potentials of the edges of a cycle are not identified
     (see `bayesmrf.models.symmetric`). ``base`` is a precision (p, p). With an engine that answers log Z and moments the
-    mode is found by L-BFGS, otherwise by persistent chains and the diagonal of ``base``. ``hidden`` are missing
-    entries, with exact engines.
+    mode is found by L-BFGS, otherwise by persistent chains. ``hidden`` are missing entries, with exact engines.
     """
-    r, p = model.n_edges, model.n_parameters
-    loose = np.full(model.n_features - r * p, FIELD_SCALE**-2)
+
+    def slope(theta: np.ndarray) -> np.ndarray:
+        return prior_slope(model, base, theta)
+
     if not {LOG_Z, MOMENTS} <= set(engine.answers):
-        penalty = np.concatenate([np.tile(base.diagonal(), r), loose])
-        return persistent_ascent(model, s_bar, n_samples, rng, penalty, np.full(model.n_features, np.inf))
+        diagonal = prior_slope(model, np.diag(base.diagonal()), np.ones(model.n_features))
+        free = np.full(model.n_features, np.inf)
+        return persistent_ascent(model, s_bar, n_samples, rng, diagonal, free, held=slope)
     likelihood = Likelihood(model, s_bar, n_samples, engine, hidden)
 
     def negative(theta: np.ndarray) -> tuple[float, np.ndarray]:
-        held = np.concatenate([(theta[: r * p].reshape(r, p) @ base).ravel(), loose * theta[r * p :]])
+        held = slope(theta)
         if hidden is not None:
             summed, score, *_ = likelihood.evaluate(theta)
             assert summed is not None
@@ -129,3 +136,9 @@ def potential_mode(
 
     options = {"ftol": 1e-14, "gtol": 1e-6, "maxiter": 2000, "maxcor": 30}
     return minimize(negative, np.zeros(model.n_features), jac=True, method="L-BFGS-B", options=options).x
+
+
+def prior_slope(model: Symmetric, base: np.ndarray, theta: np.ndarray) -> np.ndarray:
+    """Return minus the gradient of the log prior: of potentials with the precision ``base`` (p, p), and of fields."""
+    r, p = model.n_edges, model.n_parameters
+    return np.concatenate([(theta[: r * p].reshape(r, p) @ base).ravel(), FIELD_SCALE**-2 * theta[r * p :]])

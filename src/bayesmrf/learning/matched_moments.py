@@ -1,4 +1,4 @@
-"""A check of maximum likelihood estimates by persistent chains: are the moments of the model those of the data?"""
+"""A check of estimates by persistent chains: are the moments of the model those of the data?"""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ def warn_unless_matched(
     curve: LinearMap | None,
     rng: np.random.Generator,
     attribute: str = "theta_",
+    estimate: str = "maximum likelihood estimate",
 ) -> bool:
     """Warn if means of statistics (of sums over tied ones) under the model are far from those of the data.
 
@@ -37,6 +38,8 @@ def warn_unless_matched(
     rng : Generator
     attribute : str
         Where the estimate is kept, for the message.
+    estimate : str
+        What it is; for a posterior mode ``s_bar`` is less what the prior holds back.
 
     Returns
     -------
@@ -57,7 +60,7 @@ def warn_unless_matched(
     worst, far = int(z.argmax()), int((z > _FAR).sum())
     if far:
         warnings.warn(
-            f"{attribute} is not the maximum likelihood estimate, as persistent contrastive divergence has not "
+            f"{attribute} is not the {estimate}, as persistent contrastive divergence has not "
             f"converged: the means of {far} of {len(z)} statistics differ between data and model by more than "
             f"{_FAR:.0f} standard errors, most that of {shown(names[worst])} "
             f"({target[worst]:.3g} in the data, {mean[worst]:.3g} in the model); give a sparser {argument('graph')}, "

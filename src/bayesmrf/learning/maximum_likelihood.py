@@ -23,6 +23,7 @@ from .many_states import persistent_ascent
 from .persistent import PersistentMLE, has_fisher_matrix
 
 _MOST_RUNS, _FLAT = 20, 1e-7  # of L-BFGS-B; slope of the mean log likelihood at which they end
+_ZERO = 1e-9  # share of no row, but for rounding
 N_STEPS = 1000  # iterations of persistent contrastive divergence from a cold start
 
 
@@ -75,8 +76,8 @@ def maximum_likelihood(
     Warns
     -----
     BoundaryWarning
-        If an estimate is infinite (the ends of an edge always, or never, agree; a state of a node occurs always, or
-        never) and was bounded.
+        If an estimate is infinite (the ends of an edge always, or never, agree; two states of them never occur
+        together; a state of a node occurs always, or never) and was bounded.
     """
     r = model.n_parameters * model.n_edges
     limit = bound(n_samples) * _stretch(model)
@@ -109,6 +110,15 @@ def maximum_likelihood(
             BoundaryWarning,
             stacklevel=4,
         )
+    apart = np.setdiff1d(_apart(model, s_bar, curve), at_bound)
+    if method == "persistent" and apart.size:  # others end at a bound
+        some = ", ".join(model.graph.edge_names[i] for i in apart[:5]) + (", ..." if apart.size > 5 else "")
+        warnings.warn(
+            f"the maximum likelihood estimate of {apart.size} edge(s) is infinite, as two states of the ends never "
+            f"occur together, and has the finite value at which the search ended: {some}",
+            BoundaryWarning,
+            stacklevel=4,
+        )
     never = _infinite(model, _shares(model, s_bar, curve)[r:])
     if never.size:
         some = ", ".join(str(model.feature_names[r + i]) for i in never[:5]) + (", ..." if never.size > 5 else "")
@@ -119,6 +129,19 @@ def maximum_likelihood(
             stacklevel=4,
         )
     return Estimate(theta, method, at_bound)
+
+
+def _apart(model: Model, s_bar: np.ndarray, curve: LinearMap) -> np.ndarray:
+    """List the free edges between nodes of two states that vary, of which two states never occur together."""
+    is_free = curve.n_features == model.n_features
+    if not (isinstance(model, PairwiseModel) and model.fields and is_free):
+        return np.zeros(0, dtype=np.int64)
+    share = Coding.of(model).statistics(model, s_bar)
+    both, p = share[: model.n_edges], share[model.n_edges :]
+    p_u, p_v = p[model.graph.edges].T
+    cells = np.stack([both, p_u - both, p_v - both, 1 - p_u - p_v + both])
+    margins = np.stack([p_u, p_v, 1 - p_u, 1 - p_v])
+    return np.flatnonzero((np.abs(cells).min(axis=0) < _ZERO) & (margins.min(axis=0, initial=1) > _ZERO))
 
 
 def _infinite(model: Model, share: np.ndarray) -> np.ndarray:
