@@ -76,6 +76,50 @@ def test_differences_of_biases(fitted):
     assert (spiked.theta_.shape, spiked.difference_inclusion_.shape) == ((2, 6), (3, 3))
 
 
+@pytest.mark.parametrize("n_groups", [2, 3])
+@pytest.mark.parametrize("biases", ["free", "spike-slab"])
+def test_differences_of_biases_and_edges_that_exist_are_shown(bayesmrf, rng, folder, biases, n_groups):
+    table = table_of(rng, (60,) * n_groups)
+    table.to_csv("answers.csv", index=False)
+    code, out, err = bayesmrf("compare", "answers.csv", "--by", "group", "--biases", biases, *SMALL, "--baseline",
+                              "spike-slab", "--out", "run.zarr")  # fmt: skip
+    assert code == 0, err
+    est = CompareMRF(biases=biases, baseline="spike-slab", **QUICK).fit(table[NAMES], table["group"])
+    page, text = write_report(est.posterior_, "r.html").read_text(), " ".join(out.split())
+    assert "Differences of the parameters of nodes" in page
+    for d in est.bias_table().itertuples():
+        shown = [d.parameter, *([d.group, d.other] if n_groups > 2 else [])]
+        numbers = [f"{d.difference:.3f}", f"{d.lower:.3f}", f"{d.upper:.3f}"]
+        if biases != "free":
+            numbers = [f"{d.inclusion:.3f}", *numbers, f"{d.bayes_factor:.3g}", f"{d.bayes_factor_against:.3g}"]
+        row = "".join(f"<td>{v}</td>" for v in shown) + "".join(f'<td class="n">{v}</td>' for v in numbers)
+        assert row in page
+        assert f"{d.lower:.3f} to {d.upper:.3f}" in text
+    assert ("They always differ" in text) == ("They always differ" in page) == (biases == "free")
+    for e in est.difference_table().itertuples():
+        assert f"{e.edge_inclusion:.3f}" in text
+        assert f'<td class="n">{e.edge_inclusion:.3f}</td></tr>' in page
+
+
+def test_edges_that_exist(fitted):
+    """An edge exists if it has a weight: in all groups, with a baseline or a difference."""
+    est, table = fitted
+    assert "edge_inclusion" not in est.difference_table()
+    np.testing.assert_array_equal(est.edge_inclusion_, 1 - np.eye(3))
+    spiked = CompareMRF(baseline="spike-slab", **QUICK).fit(table[NAMES], table["group"])
+    weights = spiked.posterior_["posterior"]["theta"].values[..., :3]
+    np.testing.assert_array_equal(weights[:, :, 0] != 0, weights[:, :, 1] != 0)
+    share = (weights[:, :, 0] != 0).mean(axis=(0, 1))
+    u, v = spiked.edges_.T
+    np.testing.assert_allclose(spiked.edge_inclusion_[u, v], share)
+    assert (spiked.edge_inclusion_ >= spiked.difference_inclusion_).all()
+    assert 0.01 < share.min() < 0.99
+    found = spiked.difference_table()
+    place = {name: i for i, name in enumerate(NAMES)}
+    for e in found.itertuples():
+        assert e.edge_inclusion == spiked.edge_inclusion_[place[e.first], place[e.second]]
+
+
 def test_statistics_of_the_groups(fitted):
     est, _ = fitted
     theta = est.posterior_["posterior"]["theta"]

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import convergence, results
 from ..base import SAMPLE
-from ..differences import bias_table, difference_table
+from ..differences import bias_table, difference_table, exist_in_groups
 from ..errors import DataError, argument, data_row, in_words
 from ..families import AUTO, families_of
 from ..frames import column_in_pandas, record_columns
@@ -87,9 +87,9 @@ class CompareMRF(MissingValues, RunOptions, ChosenModel, Network, BaseEstimator)
         biases. "spike-slab" has p0 = 1/2, so that the Bayes factor of an edge does not depend on how many others
         differ, Cauchy differences of scale 1, and normal biases of scale 10.
     baseline : "slab", "spike-slab", or an object of `priors`
-        Prior of the baselines: the slab of ``prior`` for every edge; or also a spike, with a p0 of its own, so that
-        baselines may be absent; or another slab (`priors.Cauchy`, `priors.Normal`) or `priors.SpikeSlab`, whose biases
-        are those of ``prior``.
+        Prior of the baselines: the slab of ``prior`` for every edge; or also a spike, with a p0 of its own
+        that is uniform, so that baselines may be absent; or another slab (`priors.Cauchy`, `priors.Normal`) or
+        `priors.SpikeSlab`, whose biases are those of ``prior``.
     biases : {"free", "slab", "spike-slab"}
         Biases (thresholds) are free in each group; or have a baseline, with the prior of biases, and a difference, with
         the slab of the differences of edges, or their spike and slab.
@@ -109,6 +109,9 @@ class CompareMRF(MissingValues, RunOptions, ChosenModel, Network, BaseEstimator)
         Labels of the groups, sorted; categories in their order.
     difference_inclusion_ : (n_nodes, n_nodes) array
         Probability that the groups differ in an edge; symmetric, 0 without a candidate.
+    edge_inclusion_ : (n_nodes, n_nodes) array
+        Probability that an edge exists, because its baseline is present or the groups differ in it; in both cases it
+        exists in all groups. Symmetric, 0 without a candidate. Below 1 only if baselines may be absent.
     weights_ : (n_groups, n_nodes, n_nodes) array
         Posterior mean of the weight of each edge in each group; symmetric, 0 without a candidate.
     theta_ : (n_groups, n_features) array
@@ -200,6 +203,7 @@ class CompareMRF(MissingValues, RunOptions, ChosenModel, Network, BaseEstimator)
         theta, share = draws.values["theta"], draws.values["included"].mean(axis=(0, 1))
         self.theta_ = theta.mean(axis=(0, 1))
         self.difference_inclusion_ = self._symmetric(share)
+        self.edge_inclusion_ = self._symmetric(exist_in_groups(theta[..., : model.n_edges]).mean(axis=(0, 1)))
         self.weights_ = np.array([self._symmetric(t[: model.n_edges]) for t in self.theta_])
         self.density_ = float(draws.values["density"].mean())
         for spiked in (prior, self.object("baseline")):
@@ -317,7 +321,7 @@ class CompareMRF(MissingValues, RunOptions, ChosenModel, Network, BaseEstimator)
             labels of the two groups), difference (mean of the weight in the other group minus that in the group, given
             that the groups differ in this edge), lower, upper, inclusion (probability that they differ) and the Bayes
             factors for a difference (bayes_factor, infinite if every draw has it) and against it
-            (bayes_factor_against).
+            (bayes_factor_against); if baselines may be absent, also edge_inclusion (see ``edge_inclusion_``).
         """
         check_is_fitted(self)
         found = difference_table(self.posterior_, central(probability))
