@@ -133,6 +133,13 @@ def test_statistics_of_the_groups(fitted):
         found.loc[("g1 - g0", "Ann"), "mean"], found.loc[("g1", "Ann"), "mean"] - found.loc[("g0", "Ann"), "mean"]
     )
     assert list(est.compare(by_graph).index) == ["g0", "g1", "g1 - g0"]
+    products = est.compare(est.statistic(lambda t: np.outer(t[:2], t[:3])))
+    assert products.index.names == ["group", "statistic_dim_0", "statistic_dim_1"]
+    mean = float((theta[:, :, 1, 1] * theta[:, :, 1, 2]).mean())
+    np.testing.assert_allclose(products.loc[("g1", 1, 2), "mean"], mean)
+    for wrong in (np.zeros(3), est.posterior_["posterior"]["included"], None):
+        with pytest.raises(OptionError, match=r"draws must be draws of each group, .*; take `statistic` or `strength`"):
+            est.compare(wrong)
 
 
 def test_labels_in_other_forms_and_weighted_rows(fitted):

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from .. import convergence, results
 from ..base import SAMPLE
 from ..differences import bias_table, difference_table, exist_in_groups
-from ..errors import DataError, argument, data_row, in_words
+from ..errors import DataError, OptionError, argument, data_row, in_words
 from ..families import AUTO, families_of
 from ..frames import column_in_pandas, record_columns
 from ..inference.chains import Persistent
@@ -388,6 +388,10 @@ class CompareMRF(MissingValues, RunOptions, ChosenModel, Network, BaseEstimator)
         """
         import pandas as pd
 
+        check_is_fitted(self)
+        if not {"chain", "draw", "group"} <= {*getattr(draws, "dims", ())}:
+            expected = "draws of each group, with the dimensions chain, draw and group"
+            raise OptionError(option="draws", got=draws, expected=expected, remedy="take `statistic` or `strength`")
         tails = central(probability)
         names = [str(g) for g in draws["group"].values]
         rest = [d for d in draws.dims if d not in ("chain", "draw", "group")]
@@ -395,15 +399,15 @@ class CompareMRF(MissingValues, RunOptions, ChosenModel, Network, BaseEstimator)
         stacked = stacked.reshape(-1, len(names), *stacked.shape[3:])
         values = {name: stacked[:, i] for i, name in enumerate(names)}
         values |= {f"{b} - {a}": values[b] - values[a] for a, b in combinations(names, 2)}
+        places = [grid.ravel() for grid in np.meshgrid(*(draws[d].values for d in rest), indexing="ij")]
         found = []
         for name, x in values.items():
             lower, upper = np.quantile(x, tails, axis=0)
             each = {"mean": x.mean(axis=0), "lower": lower, "upper": upper}
-            if rest:
-                index = draws[rest[0]].values if len(rest) == 1 else np.arange(x[0].size)
-                each = {k: v.ravel() for k, v in each.items()} | {str(rest[0]): index}
-            found.append(pd.DataFrame(each, index=None if rest else [0]).assign(group=name))
-        return pd.concat(found).set_index(["group", *rest[:1]])
+            each = {k: np.ravel(v) for k, v in each.items()}
+            each |= {str(d): labels for d, labels in zip(rest, places, strict=True)}
+            found.append(pd.DataFrame(each).assign(group=name))
+        return pd.concat(found).set_index(["group", *rest])
 
 
 def read_groups(groups: Any, X: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
