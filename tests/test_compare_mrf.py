@@ -1,13 +1,14 @@
 """CompareMRF and ``bayesmrf compare``: what they find, show, keep and refuse."""
 
 import dataclasses
+import re
 
 import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
 
-from bayesmrf import Cauchy, CompareMRF, SpikeSlab, graphs, load, methods, plots, write_report
+from bayesmrf import Cauchy, CompareMRF, SpikeSlab, families, graphs, load, methods, plots, write_report
 from bayesmrf.errors import BayesMRFError, ConvergenceWarning, OptionError
 from bayesmrf.estimators.compare import read_groups
 from bayesmrf.inference.enumeration import Enumeration
@@ -343,6 +344,32 @@ def test_ordered_answers(bayesmrf, rng, folder):
         with pytest.raises(BayesMRFError, match=r"'a' never has .* in group '1'.*; leave out the column or the group"):
             CompareMRF(model="ordinal", **QUICK).fit(table.assign(a=table["a"].where(table["by"] == 0, alone))
                                                      [["a", "b"]], table["by"])  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore::bayesmrf.errors.LevelsWarning")
+def test_a_level_between_others_that_a_group_never_has(bayesmrf, rng, folder):
+    """What the messages say works: the level is merged, and the gap that this leaves is closed."""
+    table, group = pd.DataFrame(rng.integers(0, 4, (200, 3)), columns=["a", "b", "c"]), np.arange(200) % 2
+    table["c"] = table["c"].mask((group == 1) & (table["c"] == 1), 2)
+    with pytest.raises(BayesMRFError, match=r"'c' never has the level 1 in group '1', .*; merge it with another level"):
+        CompareMRF(**QUICK).fit(table, group)
+    table["c"] = table["c"].replace(1, 0)
+    gap = r"'c' never has the level 1, so that .*; recode its levels without a gap"
+    with pytest.raises(BayesMRFError, match=rf"{gap}, .*, or use model=families.Ordinal\(unused='merge'\)"):
+        CompareMRF(**QUICK).fit(table, group)
+    table.assign(by=group).to_csv("gap.csv", index=False)
+    code, _, err = bayesmrf("compare", "gap.csv", "--by", "by", *SMALL)
+    assert code == 2
+    assert re.search(f"error: .*{gap}\\.", err)
+    est = CompareMRF(model=families.Ordinal(unused="merge"), **QUICK)
+    est.check(table, group)
+    levels = pd.CategoricalDtype([0, 1, 2, 3], ordered=True)
+    with pytest.raises(BayesMRFError, match=gap):
+        CompareMRF(**QUICK).check(table.astype(levels), group)
+    table["c"] = table["c"].replace({2: 1, 3: 2})
+    CompareMRF(**QUICK).check(table, group)
+    table.assign(by=group).to_csv("none.csv", index=False)
+    assert bayesmrf("compare", "none.csv", "--by", "by", *SMALL)[0] == 0
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from .. import convergence, results
 from ..base import SAMPLE
 from ..differences import bias_table, difference_table, exist_in_groups
-from ..errors import DataError, OptionError, argument, data_row, in_words
+from ..errors import DataError, OptionError, argument, data_row, in_python, in_words
 from ..families import AUTO, families_of
 from ..frames import column_in_pandas, record_columns
 from ..inference.chains import Persistent
@@ -247,7 +247,7 @@ class CompareMRF(MissingValues, RunOptions, ChosenModel, Network, BaseEstimator)
             for i in rows
         ]
         for label, part in zip(self.groups_, parts, strict=True):
-            _check_group(label, part)
+            _check_group(label, part, _levels_in(states))
         self._unsure = names_of(states, sorted({i for part in parts for i in rarely_observed(part, self._graph)}))
         samples = [read_sample(model, part, Elimination()) for part in parts]
         contrast = contrasts([s.n_samples for s in samples])
@@ -456,16 +456,25 @@ def read_groups(groups: Any, X: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
     return np.array(labels, dtype=object), code
 
 
-def _check_group(label: Any, states: States) -> None:
-    """Refuse groups with few rows, and groups in which a level of a column never occurs."""
+def _levels_in(states: States) -> list[set[int]]:
+    """Return the states of each column that occur."""
+    seen = states.values if states.weights is None else states.values[states.weights > 0]
+    return [{*range(size)} & {*column.tolist()} for column, size in zip(seen.T, states.sizes, strict=True)]
+
+
+def _check_group(label: Any, states: States, anywhere: list[set[int]]) -> None:
+    """Refuse groups with few rows, and groups in which a level of a column never occurs; ``anywhere`` occur in any."""
     name = shown(str(label))
     if states.n_samples < FEWEST_ROWS:
         raise DataError(f"{_GROUPS} must give groups of at least {FEWEST_ROWS} rows each, but '{name}' has "
                         f"{states.n_samples:g}; merge or leave out small groups.")  # fmt: skip
-    seen = states.values if states.weights is None else states.values[states.weights > 0]
-    for i, (node, column, size) in enumerate(zip(states.names, seen.T, states.sizes, strict=True)):
-        used = {*range(size)} & {*column.tolist()}
+    for i, (node, used, size) in enumerate(zip(states.names, _levels_in(states), states.sizes, strict=True)):
         if len(used) < size:
+            if len(used) > 1 and (nowhere := {*range(size)} - anywhere[i]):  # as after a merge
+                level = levels_of(states.coding, i)[min(nowhere)]
+                more = in_python(", remove unused categories, or use model=families.Ordinal(unused='merge')")
+                raise DataError(f"{_X}: column '{shown(node)}' never has the level {level}, so that the groups cannot "
+                                f"be compared there; recode its levels without a gap{more}.")  # fmt: skip
             level = levels_of(states.coding, i)[min({*range(size)} - used)]
             # Of a single level nothing is left to compare after a merge.
             remedy = "merge it with another level" if len(used) > 1 else "leave out the column or the group"
