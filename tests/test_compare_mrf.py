@@ -275,6 +275,23 @@ def test_bad_input(fitted, name):
     assert "\n" not in str(e.value)
 
 
+def test_labels_that_are_one_number(bayesmrf, rng, folder):
+    """Such as versions of a questionnaire; numbers that are written in one way are labels."""
+    table = table_of(rng, (40, 40, 40))
+    versions = {"g0": "1.1", "g1": "1.10", "g2": "2"}
+    table.assign(group=table["group"].map(versions)).to_csv("answers.csv", index=False)
+    given = bayesmrf("compare", "answers.csv", "--by", "group", *SMALL)
+    one_sentence(
+        given, r"--by: labels '1.10?' and '1.10?' of column 'group' are the same number; write a letter before"
+    )
+    table.assign(group="v" + table["group"].map(versions)).to_csv("letters.csv", index=False)
+    assert bayesmrf("compare", "letters.csv", "--by", "group", *SMALL)[0] == 0
+    assert list(load("letters.zarr")["posterior"]["group"].values) == ["v1.1", "v1.10", "v2"]
+    table.assign(group=table["group"].map({"g0": "-9", "g1": "10", "g2": "2.0"})).to_csv("codes.csv", index=False)
+    one_sentence(bayesmrf("compare", "codes.csv", "--by", "group", "--missing-code", "-9", *SMALL), "missing labels")
+    assert bayesmrf("compare", "codes.csv", "--by", "group", *SMALL)[0] == 0
+
+
 def test_edges_are_needed(fitted):
     _, table = fitted
     with pytest.raises(OptionError, match="candidates must be a graph with at least one edge, got 'no edges'"):

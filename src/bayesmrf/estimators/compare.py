@@ -321,7 +321,8 @@ class CompareMRF(MissingValues, RunOptions, ChosenModel, Network, BaseEstimator)
             labels of the two groups), difference (mean of the weight in the other group minus that in the group, given
             that the groups differ in this edge), lower, upper, inclusion (probability that they differ) and the Bayes
             factors for a difference (bayes_factor, infinite if every draw has it) and against it
-            (bayes_factor_against); if baselines may be absent, also edge_inclusion (see ``edge_inclusion_``).
+            (bayes_factor_against, infinite if none has it); if baselines may be absent, also edge_inclusion (see
+            ``edge_inclusion_``).
         """
         check_is_fitted(self)
         found = difference_table(self.posterior_, central(probability))
